@@ -1,0 +1,3 @@
+//! The riverrun command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The interpreter: pre-decoded, fused, tail-threaded; and the single-step reference.

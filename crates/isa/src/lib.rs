@@ -1,0 +1,1 @@
+//! The RISC-V instruction table: encoding, syntax, semantics and cost of every instruction.

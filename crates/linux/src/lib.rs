@@ -1,0 +1,1 @@
+//! The Linux personality: system calls for guests, files by capability.

@@ -1,0 +1,1 @@
+//! ELF bytes to immutable programs: segments, symbols, functions, debug information.

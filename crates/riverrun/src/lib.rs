@@ -1,0 +1,1 @@
+//! An embeddable RISC-V sandbox.

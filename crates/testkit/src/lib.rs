@@ -1,0 +1,1 @@
+//! Runs one case on every engine and compares the final states.

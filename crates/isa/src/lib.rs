@@ -1,1 +1,15 @@
-//! The RISC-V instruction table: encoding, syntax, semantics and cost of every instruction.
+//! THE instruction table of riverrun: encoding, syntax, semantics and cost of every instruction,
+//! each in one row, and what comes of the rows: decoder, encoder, disassembler, evaluation.
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod ext;
+mod format;
+mod inst;
+pub mod ops;
+mod table;
+
+pub use format::{File, Format, Result};
+pub use inst::Inst;
+pub use ops::{Ops, Rounding};
+pub use table::{Extension, Info, Op, Operands, Row, eval, rows};

@@ -1,0 +1,125 @@
+//! Instruction formats: which operands an instruction has, where their bits are and how the
+//! assembler writes them.
+
+/// A register file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum File {
+    /// Integer registers.
+    X,
+    /// Floating-point registers.
+    F,
+}
+
+/// What becomes of the value that a row's semantics give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Result {
+    /// It goes to the integer register `rd`.
+    X,
+    /// It goes to the float register `rd`.
+    F,
+    /// Nothing: the instruction acts by its effects.
+    None,
+    /// It decides a branch to `pc + imm`.
+    Branch,
+    /// It is the target of a jump; `rd` receives the address of the next instruction.
+    Jump,
+}
+
+/// The operands of an instruction, as its row's second word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// `rd, rs1, rs2`
+    R,
+    /// `rd, rs1`
+    R1,
+    /// `rd, rs1, imm`
+    I,
+    /// `rd, rs1, shamt` of 6 bits
+    Sh,
+    /// `rd, rs1, shamt` of 5 bits
+    ShW,
+    /// `rd, imm`: a 20-bit upper immediate; [`crate::Inst::imm`] holds it shifted
+    U,
+    /// `rd, imm(rs1)`
+    Load,
+    /// `rs2, imm(rs1)`
+    Store,
+    /// `rs1, rs2, target`
+    B,
+    /// `rd, target`
+    J,
+    /// `rd, imm(rs1)`, a jump
+    Jr,
+    /// `rd, rs2, (rs1)`, with `.aq` and `.rl`
+    Amo,
+    /// `rd, (rs1)`, with `.aq` and `.rl`
+    Lr,
+    /// `rd, csr, rs1`
+    Csr,
+    /// `rd, csr, uimm`: the immediate stands in the rs1 field
+    CsrI,
+    /// `pred, succ`; all bits are hints
+    Fence,
+    /// No operands.
+    Sys,
+    /// `fd, imm(rs1)`
+    FLoad,
+    /// `fs2, imm(rs1)`
+    FStore,
+    /// `fd, fs1, fs2, rm`
+    FR,
+    /// `fd, fs1, fs2, fs3, rm`
+    FR4,
+    /// `fd, fs1, rm`
+    FR1,
+    /// `fd, fs1, fs2`, never rounded
+    FRx,
+    /// `rd, fs1, fs2`: a comparison
+    FCmp,
+    /// `rd, fs1, rm`: to an integer
+    FToX,
+    /// `fd, rs1, rm`: from an integer
+    XToF,
+    /// `rd, fs1`: bits of a float, never rounded
+    FBits,
+    /// `fd, rs1`: bits to a float, never rounded
+    XBits,
+    /// `fd, constant`: `fli`
+    FLi,
+}
+
+impl Format {
+    /// What becomes of the result.
+    pub const fn result(self) -> Result {
+        use Format::*;
+        match self {
+            R | R1 | I | Sh | ShW | U | Load | Amo | Lr | Csr | CsrI | FCmp | FToX | FBits => Result::X,
+            FLoad | FR | FR4 | FR1 | FRx | XToF | XBits | FLi => Result::F,
+            Store | FStore | Fence | Sys => Result::None,
+            B => Result::Branch,
+            J | Jr => Result::Jump,
+        }
+    }
+
+    /// The register files of rs1, rs2 and rs3; `None` for a source that the format lacks.
+    pub const fn sources(self) -> [Option<File>; 3] {
+        use File::{F, X};
+        use Format as T;
+        match self {
+            T::R | T::Store | T::B | T::Amo => [Some(X), Some(X), None],
+            T::R1 | T::I | T::Sh | T::ShW | T::Load | T::Jr | T::Lr | T::Csr | T::FLoad | T::XToF | T::XBits => {
+                [Some(X), None, None]
+            }
+            T::FStore => [Some(X), Some(F), None],
+            T::FR | T::FRx | T::FCmp => [Some(F), Some(F), None],
+            T::FR4 => [Some(F), Some(F), Some(F)],
+            T::FR1 | T::FToX | T::FBits => [Some(F), None, None],
+            T::U | T::J | T::CsrI | T::Fence | T::Sys | T::FLi => [None, None, None],
+        }
+    }
+
+    /// Whether the instruction has a rounding-mode field.
+    pub const fn rounds(self) -> bool {
+        matches!(self, Format::FR | Format::FR4 | Format::FR1 | Format::FToX | Format::XToF)
+    }
+}

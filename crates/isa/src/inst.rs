@@ -1,0 +1,38 @@
+//! A decoded instruction.
+
+use crate::ops::Rounding;
+use crate::table::Op;
+
+/// A decoded instruction. Compressed ones stand as what they expand to, with `len` 2.
+///
+/// Register numbers are 0 to 31; which file they name is the format's to say
+/// ([`crate::Format::sources`], [`crate::Format::result`]). Fields that the format lacks are 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Inst {
+    /// The instruction.
+    pub op: Op,
+    /// Destination register.
+    pub rd: u8,
+    /// First source register; the immediate of `csr*i`; the constant's number of `fli`.
+    pub rs1: u8,
+    /// Second source register.
+    pub rs2: u8,
+    /// Third source register.
+    pub rs3: u8,
+    /// Rounding mode; [`Rounding::Rne`] where the format has none.
+    pub rm: Rounding,
+    /// Length in bytes, 2 or 4.
+    pub len: u8,
+    /// The immediate, sign-extended and in bytes where it is an offset; `lui`'s and `auipc`'s
+    /// already shifted; the number of the control and status register; the bits of a fence;
+    /// bits 26 and 25 of atomics (`aq` is 2, `rl` is 1).
+    pub imm: i32,
+}
+
+impl Inst {
+    /// Whether a control and status instruction writes its register: `csrrs` and `csrrc` with
+    /// x0, or with immediate 0, only read (Unprivileged ISA, section 7.1).
+    pub fn writes_csr(&self) -> bool {
+        todo!()
+    }
+}

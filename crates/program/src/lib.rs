@@ -1,1 +1,22 @@
 //! ELF bytes to immutable programs: segments, symbols, functions, debug information.
+//!
+//! [`Image::parse`] reads a static RISC-V executable and refuses everything else with a
+//! [`LoadError`] in words. An [`Image`] is cheap to make, `Send` and `Sync`.
+
+#![forbid(unsafe_code)]
+
+mod attributes;
+mod error;
+mod header;
+mod image;
+mod lazy;
+mod sections;
+mod segment;
+mod symbols;
+
+pub use attributes::{FileFlags, FloatAbi};
+pub use error::LoadError;
+pub use image::{Image, ProgramHeaders, STATIC_PIE_BIAS, Tls};
+pub use sections::Section;
+pub use segment::{ADDRESS_END, ADDRESS_START, PAGE_SIZE, PageRange, Permissions, Segment};
+pub use symbols::{Binding, Symbol, SymbolKind};

@@ -1,0 +1,82 @@
+//! Sections, as far as a program needs them: by name, and only if the file has them.
+
+use std::ops::Range;
+
+use object::LittleEndian;
+use object::elf::{self, FileHeader64, SectionHeader64};
+use object::read::elf::{FileHeader, SectionHeader, SectionTable};
+
+use crate::image::Image;
+
+/// A named part of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section<'image> {
+    /// The name, such as `.rodata`; what is not UTF-8 shows as the empty string.
+    pub name: &'image str,
+    /// Guest address of a section that is in memory, else 0.
+    pub address: u64,
+    /// Size in bytes, in memory if it is there, else in the file.
+    pub size: u64,
+    /// The bytes of the file that it consists of; empty for `.bss` and the like.
+    pub file: Range<usize>,
+}
+
+pub(crate) type RawSections<'data> = SectionTable<'data, FileHeader64<LittleEndian>>;
+
+impl Image {
+    /// The section table as `object` sees it, or `None` where it is missing or damaged.
+    pub(crate) fn raw_sections(&self) -> Option<RawSections<'_>> {
+        let header = FileHeader64::<LittleEndian>::parse(self.bytes()).ok()?;
+        header.sections(LittleEndian, self.bytes()).ok()
+    }
+
+    /// All sections in the order of the file; none if they were stripped.
+    pub fn sections(&self) -> impl Iterator<Item = Section<'_>> {
+        let table = self.raw_sections().unwrap_or_default();
+        // The first entry is the null section.
+        table
+            .enumerate()
+            .skip(1)
+            .map(move |(_, header)| self.section_of(&table, header))
+    }
+
+    /// The first section of that name.
+    ///
+    /// ```no_run
+    /// # let image: riverrun_program::Image = unimplemented!();
+    /// if let Some(section) = image.section(".comment") {
+    ///     let compiler = String::from_utf8_lossy(&image.bytes()[section.file]);
+    ///     println!("made by {compiler}");
+    /// }
+    /// ```
+    pub fn section(&self, name: &str) -> Option<Section<'_>> {
+        let table = self.raw_sections()?;
+        let (_, header) = table.section_by_name(LittleEndian, name.as_bytes())?;
+        Some(self.section_of(&table, header))
+    }
+
+    fn section_of<'image>(
+        &'image self,
+        table: &RawSections<'image>,
+        header: &SectionHeader64<LittleEndian>,
+    ) -> Section<'image> {
+        let name = table.section_name(LittleEndian, header).unwrap_or_default();
+        let in_memory = header.sh_flags.get(LittleEndian).0 & elf::SHF_ALLOC.0 != 0;
+        let link_address = header.sh_addr.get(LittleEndian);
+        let file = header.file_range(LittleEndian).and_then(|(offset, size)| {
+            let start = usize::try_from(offset).ok()?;
+            let end = start.checked_add(usize::try_from(size).ok()?)?;
+            (end <= self.bytes().len()).then_some(start..end)
+        });
+        Section {
+            name: str::from_utf8(name).unwrap_or_default(),
+            address: if in_memory {
+                link_address.wrapping_add(self.bias())
+            } else {
+                0
+            },
+            size: header.sh_size.get(LittleEndian),
+            file: file.unwrap_or(0..0),
+        }
+    }
+}

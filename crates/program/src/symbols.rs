@@ -1,0 +1,248 @@
+//! Names of addresses.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use object::elf::{self, Sym64};
+use object::read::elf::Sym;
+use object::{LittleEndian, SymbolIndex};
+
+use crate::image::Image;
+
+const LE: LittleEndian = LittleEndian;
+
+/// A named address of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Symbol<'image> {
+    /// The name as the linker knows it (mangled, for C++ and Rust).
+    pub name: &'image str,
+    /// Guest address, load bias included.
+    pub address: u64,
+    /// Size in bytes; 0 where it is not known.
+    pub size: u64,
+    /// What is at the address.
+    pub kind: SymbolKind,
+    /// How widely the name was visible to the linker.
+    pub binding: Binding,
+}
+
+/// What a symbol names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SymbolKind {
+    /// A function.
+    Function,
+    /// A variable.
+    Object,
+    /// An untyped address: a label of assembly, or one that the linker defined.
+    Label,
+}
+
+/// How widely a symbol was visible to the linker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Binding {
+    /// In its own object file.
+    Local,
+    /// Everywhere, unless somebody else defined it, too.
+    Weak,
+    /// Everywhere.
+    Global,
+}
+
+/// All symbols, compact, with what is needed to find them fast.
+#[derive(Default)]
+pub(crate) struct SymbolTable {
+    /// Sorted by address; of those at one address, the best to show comes last.
+    by_address: Vec<Record>,
+    /// Indices into `by_address`, sorted by name; the best of a name comes first.
+    by_name: Vec<u32>,
+}
+
+struct Record {
+    address: u64,
+    size: u64,
+    /// Where in the file the name is: valid UTF-8.
+    name: Range<usize>,
+    kind: SymbolKind,
+    binding: Binding,
+}
+
+impl Image {
+    /// The symbol that `address` belongs to, and the distance from its start in bytes.
+    ///
+    /// Of several at one address, global ones with few leading underscores are preferred.
+    /// Labels of unknown size reach to the next symbol, and count only in the text.
+    ///
+    /// ```no_run
+    /// # let image: riverrun_program::Image = unimplemented!();
+    /// if let Some((symbol, offset)) = image.symbol_at(image.entry()) {
+    ///     println!("starts in {}+{offset:#x}", symbol.name);
+    /// }
+    /// ```
+    pub fn symbol_at(&self, address: u64) -> Option<(Symbol<'_>, u64)> {
+        /// How many symbols that begin inside the one we look for are skipped, at most.
+        const NESTING_LIMIT: usize = 64;
+
+        let records = &self.symbol_table().by_address;
+        let after = records.partition_point(|record| record.address <= address);
+        let mut label = None;
+        let mut beyond_sized = false;
+        for record in records[..after].iter().rev().take(NESTING_LIMIT) {
+            let offset = address - record.address;
+            if offset < record.size {
+                return Some((self.symbol_of(record), offset));
+            }
+            if record.size == 0 && label.is_none() && !beyond_sized {
+                label = Some((record, offset));
+            }
+            beyond_sized |= record.size > 0;
+        }
+        let (record, offset) = label?;
+        let text = self.text().iter().find(|range| range.contains(&address))?;
+        text.contains(&record.address)
+            .then(|| (self.symbol_of(record), offset))
+    }
+
+    /// The symbol of that name, global rather than weak rather than local.
+    pub fn symbol(&self, name: &str) -> Option<Symbol<'_>> {
+        let table = self.symbol_table();
+        let name_of = |index: u32| self.name_of(&table.by_address[index as usize]);
+        let first = table
+            .by_name
+            .partition_point(|&index| name_of(index) < name);
+        let index = *table
+            .by_name
+            .get(first)
+            .filter(|&&index| name_of(index) == name)?;
+        Some(self.symbol_of(&table.by_address[index as usize]))
+    }
+
+    /// All symbols that name an address of the program, sorted by address.
+    ///
+    /// Left out are undefined ones, absolute values, offsets of thread-local variables, names of
+    /// files and sections, and the compiler's own labels.
+    pub fn symbols(&self) -> impl ExactSizeIterator<Item = Symbol<'_>> {
+        self.symbol_table()
+            .by_address
+            .iter()
+            .map(|record| self.symbol_of(record))
+    }
+
+    fn symbol_of(&self, record: &Record) -> Symbol<'_> {
+        Symbol {
+            name: self.name_of(record),
+            address: record.address,
+            size: record.size,
+            kind: record.kind,
+            binding: record.binding,
+        }
+    }
+
+    fn name_of(&self, record: &Record) -> &str {
+        str::from_utf8(&self.bytes()[record.name.clone()]).unwrap_or_default()
+    }
+
+    fn symbol_table(&self) -> &SymbolTable {
+        self.lazy
+            .symbols
+            .get_or_init(|| SymbolTable::read(self).unwrap_or_default())
+    }
+
+    fn contains(&self, address: u64) -> bool {
+        // The end is included: linkers define symbols such as `_end` there.
+        self.segments().iter().any(|segment| {
+            let addresses = segment.addresses();
+            addresses.contains(&address) || addresses.end == address
+        })
+    }
+}
+
+impl SymbolTable {
+    /// Reads `.symtab`, or `.dynsym` in stripped programs. `None`: there is neither.
+    fn read(image: &Image) -> Option<Self> {
+        let sections = image.raw_sections()?;
+        let read = |kind| {
+            let table = sections.symbols(LE, image.bytes(), kind).ok()?;
+            (!table.is_empty()).then_some(table)
+        };
+        let table = read(elf::SHT_SYMTAB).or_else(|| read(elf::SHT_DYNSYM))?;
+        let mut by_address = Vec::with_capacity(table.len());
+        for (index, symbol) in table.enumerate() {
+            // Index 0 is the null symbol.
+            if index != SymbolIndex(0)
+                && let Ok(name) = table.symbol_name(LE, symbol)
+            {
+                by_address.extend(Record::of(image, symbol, name));
+            }
+        }
+        by_address.sort_by(|a, b| {
+            let order = |r: &Record| {
+                (
+                    r.address,
+                    r.size > 0,
+                    r.kind != SymbolKind::Label,
+                    r.binding,
+                )
+            };
+            let name = |r: &Record| &image.bytes()[r.name.clone()];
+            let beauty = |name: &[u8]| {
+                (
+                    name.iter().take_while(|&&byte| byte == b'_').count(),
+                    name.len(),
+                )
+            };
+            order(a)
+                .cmp(&order(b))
+                .then_with(|| Reverse(beauty(name(a))).cmp(&Reverse(beauty(name(b)))))
+                .then_with(|| name(b).cmp(name(a)))
+        });
+        let mut by_name: Vec<u32> = (0..u32::try_from(by_address.len()).ok()?).collect();
+        by_name.sort_by_key(|&index| {
+            let record: &Record = &by_address[index as usize];
+            (
+                &image.bytes()[record.name.clone()],
+                Reverse(record.binding),
+                index,
+            )
+        });
+        Some(Self {
+            by_address,
+            by_name,
+        })
+    }
+}
+
+impl Record {
+    fn of(image: &Image, symbol: &Sym64<LittleEndian>, name: &[u8]) -> Option<Self> {
+        let section = symbol.st_shndx(LE);
+        if section.is_special() && section != elf::SHN_XINDEX || section == elf::SHN_UNDEF {
+            return None;
+        }
+        let kind = match symbol.st_type() {
+            elf::STT_FUNC | elf::STT_GNU_IFUNC => SymbolKind::Function,
+            elf::STT_OBJECT => SymbolKind::Object,
+            elf::STT_NOTYPE => SymbolKind::Label,
+            _ => return None,
+        };
+        // psABI, "Mapping Symbol": $x and $d tell code from data; .L are assembler-local.
+        if name.is_empty() || name.starts_with(b"$") || name.starts_with(b".L") {
+            return None;
+        }
+        str::from_utf8(name).ok()?;
+        let start = (name.as_ptr() as usize).checked_sub(image.bytes().as_ptr() as usize)?;
+        let address = symbol.st_value(LE).wrapping_add(image.bias());
+        if !image.contains(address) {
+            return None;
+        }
+        Some(Self {
+            address,
+            size: symbol.st_size(LE),
+            name: start..start + name.len(),
+            kind,
+            binding: match symbol.st_bind() {
+                elf::STB_LOCAL => Binding::Local,
+                elf::STB_WEAK => Binding::Weak,
+                _ => Binding::Global,
+            },
+        })
+    }
+}

@@ -1,0 +1,50 @@
+//! Compiles guests for the tests, with the stock cross compiler.
+
+#![allow(dead_code, reason = "every test file uses a part of it")]
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The ELF file that `compiler` makes of `tests/guests/<source>`.
+fn compile(compiler: &str, package: &str, source: &str, flags: &[&str]) -> Vec<u8> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let unique = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{}", unique.0, unique.1));
+    let run = Command::new(compiler)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests"))
+        .args(flags)
+        .arg(source)
+        .arg("-o")
+        .arg(&output)
+        .output()
+        .unwrap_or_else(|error| panic!("cannot run {compiler} ({error}): apt install {package}"));
+    assert!(
+        run.status.success(),
+        "{compiler} {flags:?} {source}: {}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    let bytes = std::fs::read(&output).unwrap();
+    std::fs::remove_file(&output).unwrap();
+    bytes
+}
+
+/// Compiles C or assembly.
+pub(crate) fn gcc(source: &str, flags: &[&str]) -> Vec<u8> {
+    compile(
+        "riscv64-linux-gnu-gcc",
+        "gcc-riscv64-linux-gnu",
+        source,
+        flags,
+    )
+}
+
+/// Compiles C++.
+pub(crate) fn gxx(source: &str, flags: &[&str]) -> Vec<u8> {
+    compile(
+        "riscv64-linux-gnu-g++",
+        "g++-riscv64-linux-gnu",
+        source,
+        flags,
+    )
+}

@@ -93,7 +93,9 @@ impl Format {
     pub const fn result(self) -> Result {
         use Format::*;
         match self {
-            R | R1 | I | Sh | ShW | U | Load | Amo | Lr | Csr | CsrI | FCmp | FToX | FBits => Result::X,
+            R | R1 | I | Sh | ShW | U | Load | Amo | Lr | Csr | CsrI | FCmp | FToX | FBits => {
+                Result::X
+            }
             FLoad | FR | FR4 | FR1 | FRx | XToF | XBits | FLi => Result::F,
             Store | FStore | Fence | Sys => Result::None,
             B => Result::Branch,
@@ -107,9 +109,17 @@ impl Format {
         use Format as T;
         match self {
             T::R | T::Store | T::B | T::Amo => [Some(X), Some(X), None],
-            T::R1 | T::I | T::Sh | T::ShW | T::Load | T::Jr | T::Lr | T::Csr | T::FLoad | T::XToF | T::XBits => {
-                [Some(X), None, None]
-            }
+            T::R1
+            | T::I
+            | T::Sh
+            | T::ShW
+            | T::Load
+            | T::Jr
+            | T::Lr
+            | T::Csr
+            | T::FLoad
+            | T::XToF
+            | T::XBits => [Some(X), None, None],
             T::FStore => [Some(X), Some(F), None],
             T::FR | T::FRx | T::FCmp => [Some(F), Some(F), None],
             T::FR4 => [Some(F), Some(F), Some(F)],
@@ -120,6 +130,9 @@ impl Format {
 
     /// Whether the instruction has a rounding-mode field.
     pub const fn rounds(self) -> bool {
-        matches!(self, Format::FR | Format::FR4 | Format::FR1 | Format::FToX | Format::XToF)
+        matches!(
+            self,
+            Format::FR | Format::FR4 | Format::FR1 | Format::FToX | Format::XToF
+        )
     }
 }

@@ -1,13 +1,23 @@
 //! The extensions, a file each. [`for_each_row!`] strings their rows together.
 
+pub(crate) mod a;
 pub(crate) mod compose;
+pub(crate) mod d;
+pub(crate) mod f;
+pub(crate) mod m;
 pub(crate) mod rv64i;
 pub(crate) mod zba;
+pub(crate) mod zbb;
+pub(crate) mod zbs;
+pub(crate) mod zfa;
+pub(crate) mod zicond;
+pub(crate) mod zicsr;
+pub(crate) mod zifencei;
 
 /// Calls `$callback! { $first Ext { rows } Ext { rows } ... }`.
 macro_rules! for_each_row {
     ($callback:ident($($first:tt)*)) => {
-        $crate::ext::chain! { [rv64i zba] $callback { $($first)* } }
+        $crate::ext::chain! { [rv64i m a f d zicsr zifencei zba zbb zbs zicond zfa] $callback { $($first)* } }
     };
 }
 pub(crate) use for_each_row;

@@ -1,1 +1,34 @@
-//! The contract that engines and machines share: register file, guest memory window, traps, fuel.
+//! The contract that interpreter, compiled code and machines share: the register file, the guest
+//! memory window, trap causes, and the way out of guest code when the processor faults.
+//!
+//! A machine's whole state is one reservation of address space:
+//!
+//! ```text
+//! | guard | State | guard | window: 4 GiB of guest addresses | guard |
+//!         ^               ^
+//!         reservation     State::window_base() = address of State + WINDOW_OFFSET
+//!         + GUARD_SIZE
+//! ```
+//!
+//! A guest address, taken modulo 2^32, is an offset into the window; whatever is not mapped
+//! there faults, so that no access needs a check.
+//!
+//! This is one of the crates with `unsafe`: the window is raw memory, and faults arrive as
+//! signals. What the rest of riverrun sees of it is safe.
+
+mod float_env;
+mod perm;
+mod registers;
+mod signal;
+mod trap;
+mod window;
+
+pub use float_env::FloatEnv;
+pub use perm::Perm;
+pub use registers::{EngineExit, F_SLOT, SINK_SLOT, State};
+pub use signal::{CodeRange, install_fault_handler};
+pub use trap::{Trap, TrapCause};
+pub use window::{
+    Fault, GUARD_SIZE, Image, ImagePart, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Region, WINDOW_OFFSET,
+    WINDOW_SIZE, Window,
+};

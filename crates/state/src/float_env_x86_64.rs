@@ -1,0 +1,79 @@
+//! MXCSR: rounding mode and accrued exceptions of SSE arithmetic.
+
+use std::arch::asm;
+use std::marker::PhantomData;
+
+use crate::registers::State;
+
+const ALL_MASKED: u32 = 0x1f80;
+const ACCRUED: u32 = 0x3f;
+
+fn read() -> u32 {
+    let mut value = 0u32;
+    // SAFETY: stores the register to the local that the address names.
+    unsafe { asm!("stmxcsr [{}]", in(reg) &mut value, options(nostack, preserves_flags)) };
+    value
+}
+
+/// # Safety
+/// Rust code assumes the default rounding mode and masked exceptions: only guest code may run
+/// until the host's value is back.
+unsafe fn write(value: u32) {
+    // SAFETY: reserved bits are clear, as `value` is either what was read or made by `enter`.
+    unsafe { asm!("ldmxcsr [{}]", in(reg) &value, options(nostack, readonly, preserves_flags)) };
+}
+
+/// The guest's floating-point environment in force on this thread, from [`FloatEnv::enter`] to
+/// [`FloatEnv::leave`].
+#[must_use]
+#[derive(Debug)]
+pub struct FloatEnv {
+    host: u32,
+    on_this_thread: PhantomData<*const ()>,
+}
+
+impl FloatEnv {
+    /// Whether the host's hardware has the rounding mode `frm`; it lacks ties-to-away (4), and
+    /// 5 and 6 are reserved.
+    pub fn supports(frm: u64) -> bool {
+        frm < 4
+    }
+
+    /// Puts the guest's rounding mode in force and clears the accrued exceptions.
+    ///
+    /// # Safety
+    /// `supports(state.frm)` holds, and nothing but guest code runs until [`FloatEnv::leave`].
+    #[inline(always)]
+    pub unsafe fn enter(state: &State) -> FloatEnv {
+        // RISC-V orders RNE, RTZ, RDN, RUP; MXCSR's field RNE, RDN, RUP, RTZ.
+        let rounding = [0, 3, 1, 2][state.frm as usize & 3];
+        let host = read();
+        // SAFETY: the caller runs nothing but guest code before `leave`.
+        unsafe { write(ALL_MASKED | rounding << 13) };
+        FloatEnv { host, on_this_thread: PhantomData }
+    }
+
+    /// Adds the exceptions that have accrued to the guest's and puts the host's environment back.
+    #[inline(always)]
+    pub fn leave(self, state: &mut State) {
+        let accrued = read() & ACCRUED;
+        // MXCSR: invalid, denormal, zero-divide, overflow, underflow, precision from bit 0 up;
+        // RISC-V: NX, UF, OF, DZ, NV.
+        let flags =
+            (accrued >> 5 & 1) | (accrued >> 3 & 2) | (accrued >> 1 & 4) | (accrued << 1 & 8) | (accrued << 4 & 16);
+        state.fflags |= u64::from(flags);
+        // SAFETY: this is the value that the host had.
+        unsafe { write(self.host) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_environment_comes_back() {
+        let before = super::read();
+        // SAFETY: rounding and masks stay the host's.
+        unsafe { super::write(before) };
+        assert_eq!(super::read(), before);
+    }
+}

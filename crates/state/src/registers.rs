@@ -1,0 +1,100 @@
+//! The register file and what engines leave behind when they stop.
+
+use std::mem::offset_of;
+
+use crate::window::{GUARD_SIZE, WINDOW_OFFSET};
+
+/// The slot of [`State::slots`] that takes what is written to x0.
+pub const SINK_SLOT: u8 = 32;
+/// The slot of the first float register.
+pub const F_SLOT: u8 = 33;
+
+/// A hart's registers, at a fixed distance below its guest's memory. Engines address it by the
+/// offsets of its fields.
+#[repr(C)]
+#[derive(Debug)]
+pub struct State {
+    /// x0 to x31, the sink of writes to x0, f0 to f31: one array, so that an operand is one byte
+    /// whichever file it names. Slot 0 is 0 always.
+    pub slots: [u64; 65],
+    /// The address of the next instruction; exact whenever no engine is running.
+    pub pc: u64,
+    /// Accrued float exceptions (`fflags`), exact whenever no engine is running.
+    pub fflags: u64,
+    /// The dynamic rounding mode (`frm`), 0 to 7.
+    pub frm: u64,
+    /// Instructions executed since the machine was made: `instret`, exact whenever no engine is
+    /// running.
+    pub instret: u64,
+    /// The address that `lr` reserved, or all ones.
+    pub reservation: u64,
+    /// What `lr` read there.
+    pub reserved_value: u64,
+    /// Where the running engine stopped.
+    pub exit: EngineExit,
+}
+
+/// How an engine's inner loop ended; private to engines, kept here because compiled code and the
+/// fault handler write it.
+#[repr(C)]
+#[derive(Debug)]
+pub struct EngineExit {
+    /// The host's stack pointer at the entry into guest code.
+    pub host_sp: u64,
+    /// The engine's own position.
+    pub op: u64,
+    /// The engine's own fuel count.
+    pub fuel: i64,
+    /// The engine's own reason.
+    pub reason: u64,
+    /// The engine's own detail, such as the target of a jump.
+    pub target: u64,
+    /// What the engine needs to find its tables.
+    pub tables: [u64; 4],
+}
+
+/// The state occupies this much of the reservation, guard excluded.
+pub(crate) const STATE_SIZE: usize = 64 << 10;
+const _: () = assert!(size_of::<State>() <= STATE_SIZE);
+const _: () = assert!(WINDOW_OFFSET == STATE_SIZE + GUARD_SIZE);
+const _: () = assert!(offset_of!(State, slots) == 0);
+
+impl State {
+    /// What is in the integer register `n`.
+    ///
+    /// # Panics
+    /// If `n` is above 31.
+    pub fn x(&self, n: u8) -> u64 {
+        assert!(n < 32, "x{n} is no register");
+        self.slots[n as usize]
+    }
+
+    /// Writes the integer register `n`; writes to x0 have no effect.
+    ///
+    /// # Panics
+    /// If `n` is above 31.
+    pub fn set_x(&mut self, n: u8, value: u64) {
+        assert!(n < 32, "x{n} is no register");
+        if n != 0 {
+            self.slots[n as usize] = value;
+        }
+    }
+
+    /// What is in the float register `n`, NaN boxes included.
+    ///
+    /// # Panics
+    /// If `n` is above 31.
+    pub fn f(&self, n: u8) -> u64 {
+        assert!(n < 32, "f{n} is no register");
+        self.slots[F_SLOT as usize + n as usize]
+    }
+
+    /// Writes the float register `n`.
+    ///
+    /// # Panics
+    /// If `n` is above 31.
+    pub fn set_f(&mut self, n: u8, value: u64) {
+        assert!(n < 32, "f{n} is no register");
+        self.slots[F_SLOT as usize + n as usize] = value;
+    }
+}

@@ -1,0 +1,517 @@
+//! A guest's memory: a window of 4 GiB in which the processor checks every access.
+
+use std::fmt;
+use std::io;
+use std::ptr::{self, NonNull};
+use std::slice;
+
+use crate::perm::Perm;
+use crate::registers::{STATE_SIZE, State};
+
+/// Bytes of a page. Permissions are per page.
+pub const PAGE_SIZE: u64 = 4096;
+/// Bytes that are never mapped, on either side of the state and the window.
+pub const GUARD_SIZE: usize = 64 << 10;
+/// Bytes of the window.
+pub const WINDOW_SIZE: usize = 1 << 32;
+/// From the address of the [`State`] to guest address 0.
+pub const WINDOW_OFFSET: usize = STATE_SIZE + GUARD_SIZE;
+/// The first guest address that can be mapped: below lies a guard, null among it.
+pub const MIN_ADDRESS: u64 = GUARD_SIZE as u64;
+/// One past the last guest address that can be mapped.
+pub const MAX_ADDRESS: u64 = (WINDOW_SIZE - GUARD_SIZE) as u64;
+
+const RESERVED: usize = GUARD_SIZE + WINDOW_OFFSET + WINDOW_SIZE + GUARD_SIZE;
+
+/// Why a change of the guest's address space was refused; nothing has changed then.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum MapError {
+    /// The range is empty, wraps, or leaves [`MIN_ADDRESS`]..[`MAX_ADDRESS`].
+    OutOfWindow,
+    /// The range does not begin and end at pages.
+    Misaligned,
+    /// The guest would have more memory than its limit allows.
+    Limit,
+    /// A page would be writable and executable at once.
+    WriteAndExecute,
+    /// Part of the range is not mapped.
+    NotMapped,
+    /// The host refused.
+    Host(io::Error),
+}
+
+impl fmt::Display for MapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MapError::OutOfWindow => {
+                write!(f, "the range leaves the guest's addresses, {MIN_ADDRESS:#x} to {MAX_ADDRESS:#x}")
+            }
+            MapError::Misaligned => write!(f, "the range is not made of whole pages of {PAGE_SIZE} bytes"),
+            MapError::Limit => write!(f, "the guest's memory limit is reached"),
+            MapError::WriteAndExecute => write!(f, "a page cannot be writable and executable"),
+            MapError::NotMapped => write!(f, "part of the range is not mapped"),
+            MapError::Host(error) => write!(f, "the host refused: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for MapError {}
+
+/// A host access to guest memory that the guest's own permissions do not allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The first guest address that could not be accessed.
+    pub address: u64,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "guest address {:#x} is not mapped for this access", self.address)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// Adjacent pages with the same permissions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// First address.
+    pub start: u64,
+    /// One past the last address.
+    pub end: u64,
+    /// What the guest may do.
+    pub perm: Perm,
+}
+
+/// A guest's memory and registers. Dropping it gives the address space back.
+pub struct Window {
+    /// The first byte of the [`State`].
+    state: NonNull<State>,
+    /// Sorted, not overlapping, none empty, neighbours differ.
+    regions: Vec<Region>,
+    /// Bytes in regions that allow any access at all.
+    used: u64,
+    limit: u64,
+}
+
+// SAFETY: a Window owns its reservation alone; nothing in it is bound to a thread.
+unsafe impl Send for Window {}
+// SAFETY: through `&Window` memory can only be read, and no engine runs without `&mut`.
+unsafe impl Sync for Window {}
+
+impl fmt::Debug for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Window").field("regions", &self.regions).field("used", &self.used).finish_non_exhaustive()
+    }
+}
+
+impl Window {
+    /// Reserves a window with nothing mapped, whose guest may have `limit` bytes.
+    ///
+    /// # Errors
+    /// If the host has no 4 GiB of address space left.
+    pub fn new(limit: u64) -> io::Result<Window> {
+        // SAFETY: a fresh private mapping at an address of the kernel's choice.
+        let reservation = unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+            libc::mmap(ptr::null_mut(), RESERVED, libc::PROT_NONE, flags, -1, 0)
+        };
+        if reservation == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let state = reservation.wrapping_byte_add(GUARD_SIZE);
+        let window = Window {
+            state: NonNull::new(state).expect("a mapping is never at null").cast(),
+            regions: Vec::new(),
+            used: 0,
+            limit,
+        };
+        // SAFETY: the state's pages lie in the reservation, which nothing else uses yet.
+        let failed = unsafe { libc::mprotect(state, STATE_SIZE, libc::PROT_READ | libc::PROT_WRITE) };
+        if failed != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let mut window = window;
+        window.state_mut().reservation = !0;
+        Ok(window)
+    }
+
+    /// The registers.
+    pub fn state(&self) -> &State {
+        // SAFETY: the state's pages are mapped as long as the window lives; all zeros, as fresh
+        // pages are, is a valid State.
+        unsafe { self.state.as_ref() }
+    }
+
+    /// The registers.
+    pub fn state_mut(&mut self) -> &mut State {
+        // SAFETY: as in `state`; the borrow is unique.
+        unsafe { self.state.as_mut() }
+    }
+
+    /// The address of the state, from which engines reach registers and memory alike.
+    pub fn state_ptr(&mut self) -> *mut State {
+        self.state.as_ptr()
+    }
+
+    /// What is mapped, in order.
+    pub fn regions(&self) -> &[Region] {
+        &self.regions
+    }
+
+    /// Bytes that the guest has mapped for any access.
+    pub fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// Bytes that the guest may have.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    fn host(&self, address: u64) -> *mut u8 {
+        debug_assert!(address <= WINDOW_SIZE as u64);
+        self.state.as_ptr().cast::<u8>().wrapping_add(WINDOW_OFFSET + address as usize)
+    }
+
+    fn check_range(&self, start: u64, len: u64) -> Result<u64, MapError> {
+        let end = start.checked_add(len).filter(|&end| len != 0 && start >= MIN_ADDRESS && end <= MAX_ADDRESS);
+        let end = end.ok_or(MapError::OutOfWindow)?;
+        match (start | len) % PAGE_SIZE {
+            0 => Ok(end),
+            _ => Err(MapError::Misaligned),
+        }
+    }
+
+    fn check_change(&self, start: u64, end: u64, perm: Perm) -> Result<(), MapError> {
+        if perm.contains(Perm::WRITE | Perm::EXECUTE) {
+            return Err(MapError::WriteAndExecute);
+        }
+        let grows = if perm == Perm::NONE { 0 } else { end - start };
+        match self.used - self.used_within(start, end) + grows > self.limit {
+            true => Err(MapError::Limit),
+            false => Ok(()),
+        }
+    }
+
+    fn used_within(&self, start: u64, end: u64) -> u64 {
+        let overlap = |region: &Region| region.end.min(end).saturating_sub(region.start.max(start));
+        self.overlapping(start, end).iter().filter(|region| region.perm != Perm::NONE).map(overlap).sum()
+    }
+
+    fn overlapping(&self, start: u64, end: u64) -> &[Region] {
+        let first = self.regions.partition_point(|region| region.end <= start);
+        let last = self.regions.partition_point(|region| region.start < end);
+        &self.regions[first..last.max(first)]
+    }
+
+    /// Records that `start..end` now has `perm`, or nothing is mapped there.
+    fn record(&mut self, start: u64, end: u64, perm: Option<Perm>) {
+        self.used -= self.used_within(start, end);
+        let mut regions = Vec::with_capacity(self.regions.len() + 2);
+        let mut push = |region: Region| match regions.last_mut() {
+            _ if region.start >= region.end => {}
+            Some(Region { end, perm, .. }) if *end == region.start && *perm == region.perm => *end = region.end,
+            _ => regions.push(region),
+        };
+        let split = self.regions.partition_point(|region| region.end <= start);
+        self.regions[..split].iter().for_each(|&region| push(region));
+        let cut: Vec<Region> = self.overlapping(start, end).to_vec();
+        if let Some(&first) = cut.first() {
+            push(Region { end: first.end.min(start), ..first });
+        }
+        if let Some(perm) = perm {
+            push(Region { start, end, perm });
+            self.used += if perm == Perm::NONE { 0 } else { end - start };
+        }
+        if let Some(&last) = cut.last() {
+            push(Region { start: last.start.max(end), ..last });
+        }
+        self.regions[split + cut.len()..].iter().for_each(|&region| push(region));
+        self.regions = regions;
+    }
+
+    /// Maps zeroed pages, in place of whatever was there.
+    ///
+    /// # Errors
+    /// [`MapError`], and nothing has changed.
+    pub fn map(&mut self, start: u64, len: u64, perm: Perm) -> Result<(), MapError> {
+        let end = self.check_range(start, len)?;
+        self.check_change(start, end, perm)?;
+        self.map_host(start, len, perm, libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)?;
+        self.record(start, end, Some(perm));
+        Ok(())
+    }
+
+    fn map_host(
+        &mut self,
+        start: u64,
+        len: u64,
+        perm: Perm,
+        flags: libc::c_int,
+        fd: libc::c_int,
+        offset: u64,
+    ) -> Result<(), MapError> {
+        let flags = flags | libc::MAP_PRIVATE | libc::MAP_FIXED;
+        // SAFETY: callers have checked that the range lies in the window, between the guards,
+        // and `&mut self` says that no view of it is held.
+        let at = unsafe {
+            libc::mmap(self.host(start).cast(), len as usize, protection(perm), flags, fd, offset as libc::off_t)
+        };
+        match at == libc::MAP_FAILED {
+            true => Err(MapError::Host(io::Error::last_os_error())),
+            false => Ok(()),
+        }
+    }
+
+    /// Changes the permissions of mapped pages.
+    ///
+    /// # Errors
+    /// [`MapError`], and nothing has changed.
+    pub fn protect(&mut self, start: u64, len: u64, perm: Perm) -> Result<(), MapError> {
+        let end = self.check_range(start, len)?;
+        let mut covered = start;
+        for region in self.overlapping(start, end) {
+            if region.start > covered {
+                return Err(MapError::NotMapped);
+            }
+            covered = region.end;
+        }
+        if covered < end {
+            return Err(MapError::NotMapped);
+        }
+        self.check_change(start, end, perm)?;
+        // SAFETY: as in `map_host`.
+        let failed = unsafe { libc::mprotect(self.host(start).cast(), len as usize, protection(perm)) };
+        if failed != 0 {
+            return Err(MapError::Host(io::Error::last_os_error()));
+        }
+        self.record(start, end, Some(perm));
+        Ok(())
+    }
+
+    /// Unmaps pages; what is not mapped stays so.
+    ///
+    /// # Errors
+    /// [`MapError`], and nothing has changed.
+    pub fn unmap(&mut self, start: u64, len: u64) -> Result<(), MapError> {
+        let end = self.check_range(start, len)?;
+        self.map_host(start, len, Perm::NONE, libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)?;
+        self.record(start, end, None);
+        Ok(())
+    }
+
+    /// Maps a program's image, each part in place of whatever was there.
+    ///
+    /// # Errors
+    /// [`MapError`]; parts may be mapped then.
+    pub fn map_image(&mut self, image: &Image) -> Result<(), MapError> {
+        for part in &image.parts {
+            let end = self.check_range(part.start, part.len)?;
+            self.check_change(part.start, end, part.perm)?;
+            match part.offset {
+                Some(offset) => self.map_host(part.start, part.len, part.perm, 0, image.file(), offset)?,
+                None => {
+                    self.map_host(part.start, part.len, part.perm, libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)?
+                }
+            }
+            self.record(part.start, end, Some(part.perm));
+        }
+        Ok(())
+    }
+
+    /// Whether every byte of the range allows `perm`.
+    ///
+    /// # Errors
+    /// The first address that does not. A range that is empty is always allowed.
+    pub fn check(&self, address: u64, len: u64, perm: Perm) -> Result<(), Fault> {
+        let end = address.checked_add(len).ok_or(Fault { address })?;
+        let mut covered = address;
+        for region in self.overlapping(address, end) {
+            if region.start > covered || !region.perm.contains(perm) {
+                break;
+            }
+            covered = region.end;
+        }
+        match covered >= end {
+            true => Ok(()),
+            false => Err(Fault { address: covered }),
+        }
+    }
+
+    /// A view of guest memory that the guest could read.
+    ///
+    /// # Errors
+    /// The first address that is not readable.
+    pub fn slice(&self, address: u64, len: u64) -> Result<&[u8], Fault> {
+        if len == 0 {
+            return Ok(&[]);
+        }
+        self.check(address, len, Perm::READ)?;
+        // SAFETY: the range is mapped readable and stays so while `self` is borrowed, as neither
+        // engine nor mapping can change without `&mut`.
+        Ok(unsafe { slice::from_raw_parts(self.host(address), len as usize) })
+    }
+
+    /// A view of guest memory that the guest could read and write.
+    ///
+    /// # Errors
+    /// The first address that is not readable and writable.
+    pub fn slice_mut(&mut self, address: u64, len: u64) -> Result<&mut [u8], Fault> {
+        if len == 0 {
+            return Ok(&mut []);
+        }
+        self.check(address, len, Perm::READ | Perm::WRITE)?;
+        // SAFETY: as in `slice`; the borrow is unique.
+        Ok(unsafe { slice::from_raw_parts_mut(self.host(address), len as usize) })
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        let reservation = self.state.as_ptr().wrapping_byte_sub(GUARD_SIZE);
+        // SAFETY: this is the reservation of `new`, whole; nothing borrows from it any more.
+        unsafe { libc::munmap(reservation.cast(), RESERVED) };
+    }
+}
+
+/// Guest text is data to the host: never executable. The host has to read what a guest may write.
+fn protection(perm: Perm) -> libc::c_int {
+    match perm {
+        Perm::NONE => libc::PROT_NONE,
+        _ if perm.contains(Perm::WRITE) => libc::PROT_READ | libc::PROT_WRITE,
+        _ => libc::PROT_READ,
+    }
+}
+
+/// A part of a program's image: whole pages with one set of permissions.
+#[derive(Clone, Copy, Debug)]
+pub struct ImagePart {
+    start: u64,
+    len: u64,
+    perm: Perm,
+    /// Where in the file its content stands; `None` for zeros.
+    offset: Option<u64>,
+}
+
+/// What a program's memory looks like before its first instruction, kept in a file of the
+/// kernel's memory, so that every machine maps it copy-on-write.
+#[derive(Debug)]
+pub struct Image {
+    file: std::fs::File,
+    parts: Vec<ImagePart>,
+    len: u64,
+}
+
+impl Image {
+    /// An empty image.
+    ///
+    /// # Errors
+    /// If the host has no more file descriptors or memory.
+    pub fn new() -> io::Result<Image> {
+        use std::os::fd::FromRawFd;
+        // SAFETY: the name is a C string.
+        let fd = unsafe { libc::memfd_create(c"riverrun-image".as_ptr(), libc::MFD_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is fresh and owned by nobody else.
+        let file = unsafe { std::fs::File::from_raw_fd(fd) };
+        Ok(Image { file, parts: Vec::new(), len: 0 })
+    }
+
+    fn file(&self) -> libc::c_int {
+        use std::os::fd::AsRawFd;
+        self.file.as_raw_fd()
+    }
+
+    /// Adds `content` at `address`, followed by zeros up to `len` bytes. Both ends are rounded
+    /// out to pages; the rest of those is zero.
+    ///
+    /// # Errors
+    /// If the host has no memory, or `content` is longer than `len`.
+    pub fn add(&mut self, address: u64, content: &[u8], len: u64, perm: Perm) -> io::Result<()> {
+        use std::os::unix::fs::FileExt;
+        let too_long = || io::Error::new(io::ErrorKind::InvalidInput, "a part's content is longer than the part");
+        if content.len() as u64 > len {
+            return Err(too_long());
+        }
+        let start = address / PAGE_SIZE * PAGE_SIZE;
+        let filled = (address + content.len() as u64).next_multiple_of(PAGE_SIZE);
+        let end = (address + len).next_multiple_of(PAGE_SIZE);
+        if !content.is_empty() {
+            let offset = self.len;
+            self.len += filled - start;
+            self.file.set_len(self.len)?;
+            self.file.write_all_at(content, offset + (address - start))?;
+            self.parts.push(ImagePart { start, len: filled - start, perm, offset: Some(offset) });
+        }
+        let zeros = if content.is_empty() { start } else { filled };
+        if end > zeros {
+            self.parts.push(ImagePart { start: zeros, len: end - zeros, perm, offset: None });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RW: Perm = Perm::READ;
+
+    #[test]
+    fn regions_split_and_merge() {
+        let mut window = Window::new(1 << 20).unwrap();
+        window.map(0x10000, 0x4000, RW).unwrap();
+        window.protect(0x11000, 0x1000, Perm::NONE).unwrap();
+        assert_eq!(window.regions().len(), 3);
+        assert_eq!(window.used(), 0x3000);
+        window.protect(0x11000, 0x1000, RW).unwrap();
+        assert_eq!(window.regions(), [Region { start: 0x10000, end: 0x14000, perm: RW }]);
+        window.unmap(0x12000, 0x1000).unwrap();
+        assert_eq!(window.regions().len(), 2);
+        assert_eq!(window.slice(0x11ff0, 0x20).unwrap_err(), Fault { address: 0x12000 });
+        assert!(matches!(window.protect(0x11000, 0x2000, RW), Err(MapError::NotMapped)));
+    }
+
+    #[test]
+    fn limits_and_guards_hold() {
+        let mut window = Window::new(0x3000).unwrap();
+        assert!(matches!(window.map(0, 0x1000, RW), Err(MapError::OutOfWindow)));
+        assert!(matches!(window.map(MAX_ADDRESS, 0x1000, RW), Err(MapError::OutOfWindow)));
+        assert!(matches!(window.map(u64::MAX - 0xfff, 0x1000, RW), Err(MapError::OutOfWindow)));
+        assert!(matches!(window.map(0x10001, 0x1000, RW), Err(MapError::Misaligned)));
+        assert!(matches!(window.map(0x10000, 0x4000, RW), Err(MapError::Limit)));
+        assert!(matches!(window.map(0x10000, 0x1000, Perm::WRITE | Perm::EXECUTE), Err(MapError::WriteAndExecute)));
+        window.map(0x10000, 0x3000, RW).unwrap();
+        window.map(0x10000, 0x3000, RW).unwrap();
+        assert!(matches!(window.map(0x20000, 0x1000, RW), Err(MapError::Limit)));
+        window.map(0x20000, 0x10000, Perm::NONE).unwrap();
+        assert!(matches!(window.protect(0x20000, 0x1000, RW), Err(MapError::Limit)));
+    }
+
+    #[test]
+    fn an_image_is_mapped_copy_on_write() {
+        let mut image = Image::new().unwrap();
+        image.add(0x10ff0, b"sixteen bytes...and more", 0x3000, Perm::READ | Perm::WRITE).unwrap();
+        let mut one = Window::new(1 << 20).unwrap();
+        let mut two = Window::new(1 << 20).unwrap();
+        one.map_image(&image).unwrap();
+        two.map_image(&image).unwrap();
+        one.slice_mut(0x10ff0, 7).unwrap().copy_from_slice(b"SIXTEEN");
+        assert_eq!(two.slice(0x10ff0, 24).unwrap(), b"sixteen bytes...and more");
+        assert_eq!(one.slice(0x10ff0, 10).unwrap(), b"SIXTEEN by");
+        assert_eq!(two.regions(), [Region { start: 0x10000, end: 0x14000, perm: Perm::READ | Perm::WRITE }]);
+        assert!(two.slice(0x13fff, 1).unwrap() == [0]);
+    }
+
+    #[test]
+    fn machines_move_between_threads() {
+        let mut window = Window::new(1 << 20).unwrap();
+        window.state_mut().set_x(10, 7);
+        let window = std::thread::spawn(move || window).join().unwrap();
+        assert_eq!(window.state().x(10), 7);
+    }
+}

@@ -1,3 +1,58 @@
-//! The project's own chores.
+//! The project's own chores: `cargo xtask <command>`.
 
-fn main() {}
+mod demo;
+mod guests;
+mod programs;
+mod setup;
+mod steps;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const USAGE: &str = "\
+cargo xtask <command>
+
+  setup [--verify]        install what is missing: cross compiler, qemu, native compiler;
+                          with --verify also what only `verify` needs
+  guests [NAME..]         build the guest programs into target/guests/
+  demo [--json] [--riverrun PATH] [NAME..]
+                          run the demo programs on riverrun, qemu-riscv64 and natively,
+                          compare their output and show their times
+  test                    everything that CI runs, step by step
+  verify                  the exhaustive checks, of which `test` runs a smaller form
+  bench [ARGS..]          the speed comparison (arguments go to bench/)
+  fuzz [ARGS..]           the fuzz targets (arguments go to fuzz/)
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &[String]) -> Result<()> {
+    let Some((command, rest)) = args.split_first() else {
+        bail!("no command given\n\n{USAGE}");
+    };
+    match command.as_str() {
+        "help" | "--help" | "-h" => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        "setup" => setup::command(rest),
+        "guests" => guests::command(rest),
+        "demo" => demo::command(rest),
+        "test" => steps::run_all(steps::TEST),
+        "verify" => steps::run_all(steps::VERIFY),
+        "bench" => steps::own_workspace("bench", rest),
+        "fuzz" => steps::own_workspace("fuzz", rest),
+        other => bail!("unknown command `{other}`\n\n{USAGE}"),
+    }
+}

@@ -1,0 +1,159 @@
+//! What the chores need beyond Rust, and how it comes onto a Debian machine.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use crate::workspace;
+
+/// A need of some chore: how to tell that it is met, and the Debian packages that meet it.
+pub(crate) struct Need {
+    what: &'static str,
+    met: fn() -> bool,
+    packages: &'static [&'static str],
+}
+
+/// Compiles C and C++ for the guest.
+pub(crate) const CROSS_COMPILER: Need = Need {
+    what: "a C and C++ cross compiler for riscv64",
+    met: || {
+        compiles("riscv64-linux-gnu-gcc", "libc.a")
+            && compiles("riscv64-linux-gnu-g++", "libstdc++.a")
+            && on_path("riscv64-linux-gnu-objdump")
+    },
+    packages: &[
+        "gcc-riscv64-linux-gnu",
+        "g++-riscv64-linux-gnu",
+        "libc6-dev-riscv64-cross",
+        "binutils-riscv64-linux-gnu",
+    ],
+};
+
+/// Compiles the same programs for the host.
+pub(crate) const NATIVE_COMPILER: Need = Need {
+    what: "a native C and C++ compiler",
+    met: || compiles("gcc", "libc.so") && compiles("g++", "libstdc++.so"),
+    packages: &["gcc", "g++", "libc6-dev"],
+};
+
+/// The reference that guests' output is compared with.
+pub(crate) const QEMU: Need = Need { what: "qemu-riscv64", met: || on_path("qemu-riscv64"), packages: &["qemu-user"] };
+
+/// Everything, in the order of installation.
+pub(crate) const ALL: [Need; 3] = [CROSS_COMPILER, NATIVE_COMPILER, QEMU];
+
+/// Disassembles the extensions that binutils does not know; only `verify` needs it.
+pub(crate) const LLVM_OBJDUMP: Need =
+    Need { what: "llvm-objdump of LLVM 22", met: || on_path("llvm-objdump-22"), packages: &["llvm-22"] };
+
+/// `cargo xtask setup [--verify]`.
+pub(crate) fn command(args: &[String]) -> Result<()> {
+    ensure(&ALL)?;
+    match args {
+        [] => Ok(()),
+        [verify] if verify == "--verify" => ensure(&[LLVM_OBJDUMP]),
+        _ => bail!("setup takes no arguments but --verify"),
+    }
+}
+
+/// Installs with apt what is missing among `needs`; touches nothing if all is there.
+///
+/// # Errors
+/// If something is still missing afterwards; the error names the packages and the command.
+pub(crate) fn ensure(needs: &[Need]) -> Result<()> {
+    let missing = missing(needs);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    for need in &missing {
+        eprintln!("setup: {} is missing", need.what);
+    }
+    let packages: Vec<&str> = missing.iter().flat_map(|n| n.packages).copied().collect();
+    match apt_get() {
+        Some(apt_get) => install(&apt_get, &packages),
+        None => eprintln!("setup: cannot install: that takes apt-get, and root or sudo"),
+    }
+
+    let missing = self::missing(needs);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let what: Vec<&str> = missing.iter().map(|n| n.what).collect();
+    let packages: Vec<&str> = missing.iter().flat_map(|n| n.packages).copied().collect();
+    bail!(
+        "missing: {}\nInstall the packages by hand, as root: apt-get update && apt-get install {}\n\
+         (Elsewhere than on Debian, packages of other names bring the same programs.)",
+        what.join(", "),
+        packages.join(" ")
+    );
+}
+
+fn missing(needs: &[Need]) -> Vec<&Need> {
+    needs.iter().filter(|need| !(need.met)()).collect()
+}
+
+/// Installs all at once; if that fails, one by one, so that one unknown name does not stop the rest.
+fn install(apt_get: &[&str], packages: &[&str]) {
+    if !apt(apt_get, &["update"]) {
+        eprintln!("setup: `apt-get update` failed; trying with the lists that are there");
+    }
+    let install = ["install", "--yes", "--no-install-recommends"];
+    if apt(apt_get, &[&install, packages].concat()) {
+        return;
+    }
+    for package in packages {
+        if !apt(apt_get, &[&install[..], &[package]].concat()) {
+            eprintln!("setup: apt-get could not install {package}");
+        }
+    }
+}
+
+fn apt(apt_get: &[&str], args: &[&str]) -> bool {
+    let mut command = Command::new(apt_get[0]);
+    command.args(&apt_get[1..]).arg("--quiet").args(args).env("DEBIAN_FRONTEND", "noninteractive");
+    eprintln!("setup: {}", workspace::shown(&command));
+    // What apt says is no result of ours: keep standard output clean.
+    command.stdout(std::io::stderr());
+    workspace::call(&mut command).is_ok()
+}
+
+/// How to call apt-get with the rights to install; `None` if there is no way.
+fn apt_get() -> Option<Vec<&'static str>> {
+    if !on_path("apt-get") {
+        None
+    } else if is_root() {
+        Some(vec!["apt-get"])
+    } else if !on_path("sudo") {
+        None
+    } else if std::io::stdin().is_terminal() {
+        Some(vec!["sudo", "apt-get"])
+    } else {
+        Some(vec!["sudo", "--non-interactive", "apt-get"])
+    }
+}
+
+fn is_root() -> bool {
+    let id = workspace::stdout_of(Command::new("id").arg("-u"));
+    id.is_ok_and(|id| id.trim_ascii() == b"0")
+}
+
+/// Whether a program of this name can be found.
+fn on_path(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(name).is_file())
+}
+
+/// Whether the compiler is there together with a library that its packages bring only if asked to.
+fn compiles(compiler: &str, library: &str) -> bool {
+    if !on_path(compiler) {
+        return false;
+    }
+    // A library that is not found is answered by its bare name.
+    let found = workspace::stdout_of(Command::new(compiler).arg(format!("-print-file-name={library}")));
+    found.is_ok_and(|path| {
+        let path = String::from_utf8_lossy(path.trim_ascii()).into_owned();
+        Path::new(&path).is_absolute() && PathBuf::from(path).exists()
+    })
+}

@@ -1,0 +1,118 @@
+//! The ordered lists of steps behind `cargo xtask test` and `cargo xtask verify`, and the way to the
+//! packages that are workspaces of their own.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use crate::{guests, setup, workspace};
+
+/// One command, with what it is called in the summary.
+pub(crate) struct Step {
+    name: &'static str,
+    /// Arguments of `cargo`.
+    cargo: &'static [&'static str],
+    /// Variables for it.
+    environment: &'static [(&'static str, &'static str)],
+    /// Whether the steps after it are pointless if it fails.
+    required: bool,
+}
+
+const fn step(name: &'static str, cargo: &'static [&'static str]) -> Step {
+    Step { name, cargo, environment: &[], required: false }
+}
+
+const fn required(step: Step) -> Step {
+    Step { required: true, ..step }
+}
+
+const fn with(step: Step, environment: &'static [(&'static str, &'static str)]) -> Step {
+    Step { environment, ..step }
+}
+
+/// `cargo xtask test`: add a line here to have it run in CI.
+pub(crate) static TEST: &[Step] = &[
+    required(step("set-up", &["xtask", "setup"])),
+    required(step("guest programs", &["xtask", "guests"])),
+    step("format", &["fmt", "--all", "--check"]),
+    step("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    // Without the optimiser the interpreter's handlers return to a trampoline ..
+    step("tests, unoptimised", &["test", "--workspace"]),
+    // .. and with it they chain by tail calls: two different machines.
+    step("tests, optimised", &["test", "--workspace", "--release"]),
+    step("demo programs as on qemu-riscv64", &["xtask", "demo"]),
+];
+
+/// `cargo xtask verify`: the checks in full. A test that has a long form takes it if
+/// `RIVERRUN_VERIFY` is `full`.
+pub(crate) static VERIFY: &[Step] = &[
+    required(step("set-up", &["xtask", "setup", "--verify"])),
+    required(step("guest programs", &["xtask", "guests"])),
+    with(step("tests in full", &["test", "--workspace", "--release"]), &[("RIVERRUN_VERIFY", "full")]),
+];
+
+enum Outcome {
+    Passed,
+    Failed,
+    NotRun,
+}
+
+/// Runs the steps in order, each to its end even if an earlier one failed, and prints a summary whose
+/// last line is `N passed, N failed`. A step that could not run counts as failed.
+///
+/// # Errors
+/// If a step failed.
+pub(crate) fn run_all(steps: &[Step]) -> Result<()> {
+    let mut outcomes: Vec<(&Step, Outcome, Duration)> = Vec::new();
+    let mut stopped = false;
+    for step in steps {
+        let begin = Instant::now();
+        let outcome = if stopped { Outcome::NotRun } else { run(step) };
+        stopped |= step.required && !matches!(outcome, Outcome::Passed);
+        outcomes.push((step, outcome, begin.elapsed()));
+    }
+
+    println!();
+    for (step, outcome, time) in &outcomes {
+        let word = match outcome {
+            Outcome::Passed => "passed",
+            Outcome::Failed => "FAILED",
+            Outcome::NotRun => "not run",
+        };
+        println!("{word:<8}{:>8.1} s  {}", time.as_secs_f64(), step.name);
+    }
+    let passed = outcomes.iter().filter(|(_, outcome, _)| matches!(outcome, Outcome::Passed)).count();
+    let failed = outcomes.len() - passed;
+    println!("{passed} passed, {failed} failed");
+    if failed > 0 {
+        bail!("{failed} of {} steps failed", outcomes.len());
+    }
+    Ok(())
+}
+
+fn run(step: &Step) -> Outcome {
+    let mut command = workspace::cargo();
+    command.args(step.cargo).envs(step.environment.iter().copied());
+    println!("\n== {}: {}", step.name, workspace::shown(&command));
+    match workspace::call(&mut command) {
+        Ok(()) => Outcome::Passed,
+        Err(error) => {
+            println!("== {}: {error:#}", step.name);
+            Outcome::Failed
+        }
+    }
+}
+
+/// Runs `bench` or `fuzz`, workspaces of their own in the folder of that name, with `args`.
+pub(crate) fn own_workspace(folder: &str, args: &[String]) -> Result<()> {
+    let manifest = workspace::root().join(folder).join("Cargo.toml");
+    if !manifest.exists() {
+        bail!("{} is missing", manifest.display());
+    }
+    setup::ensure(&setup::ALL)?;
+    let programs = guests::select(&[])?;
+    guests::build(&programs, &[guests::Target::Guest, guests::Target::Native])?;
+    let mut command = workspace::cargo();
+    command.args(["run", "--release", "--quiet", "--manifest-path"]).arg(manifest).arg("--").args(args);
+    workspace::call(&mut command)
+}

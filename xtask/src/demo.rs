@@ -248,7 +248,7 @@ fn compare(demo: &Demo, riverrun: &Path) -> Result<Comparison> {
 
     let mut problems = Vec::new();
     if run.status.code() != qemu.status.code() {
-        problems.push(format!("{}\n{}", run.status, run.stderr.trim_end()));
+        problems.push(format!("ended with {}; standard error:\n{}", run.status, run.stderr.trim_end()));
     }
     if let Some(difference) = first_difference(&run.stdout, &qemu.stdout) {
         problems.push(format!("output differs from qemu-riscv64's at {difference}"));

@@ -235,7 +235,7 @@ impl Progress {
     fn new(total: usize) -> Self {
         let live = std::io::stderr().is_terminal();
         if !live {
-            eprintln!("guests: compiling {total} files");
+            eprintln!("guests: compiling {total} file(s)");
         }
         Progress { total, started: Mutex::new(0), live }
     }

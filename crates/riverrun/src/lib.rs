@@ -1,1 +1,31 @@
-//! An embeddable RISC-V sandbox.
+//! riverrun: an embeddable RISC-V sandbox.
+//!
+//! A host loads a plain RISC-V executable, hands it a chosen set of host functions, and runs it;
+//! nothing the guest does can hurt the host.
+//!
+//! - [`Engine`]: a configuration, shared by everything below.
+//! - [`Program`]: an executable, loaded once, shared by machines and threads.
+//! - [`Linker`]: the host functions that guests get.
+//! - [`Machine`]: one guest with its memory, registers, limits and the host's own state.
+//!
+//! The smallest host is in [`Linker`]'s example.
+
+mod backtrace;
+#[doc(hidden)]
+pub mod doc;
+mod engine;
+mod error;
+mod linker;
+mod machine;
+mod memory;
+mod program;
+
+pub use engine::{Config, Engine};
+pub use error::{Error, Frame, HostError, Trap};
+pub use linker::{Caller, Flow, Linker};
+pub use machine::{InterruptHandle, Machine};
+pub use memory::Memory;
+pub use program::Program;
+pub use riverrun_program as image;
+pub use riverrun_program::LoadError;
+pub use riverrun_state::{Fault, MapError, PAGE_SIZE, Perm, Region, TrapCause};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::slice;
 
@@ -426,30 +427,32 @@ impl Image {
         self.file.as_raw_fd()
     }
 
-    /// Adds `content` at `address`, followed by zeros up to `len` bytes. Both ends are rounded
-    /// out to pages; the rest of those is zero.
+    /// Adds the pages of `addresses`, filled with `contents`, each a guest address and what
+    /// stands there; everything else is zero.
     ///
     /// # Errors
-    /// If the host has no memory, or `content` is longer than `len`.
-    pub fn add(&mut self, address: u64, content: &[u8], len: u64, perm: Perm) -> io::Result<()> {
+    /// If the host has no memory, or a content lies outside of the pages.
+    pub fn add(&mut self, addresses: Range<u64>, perm: Perm, contents: &[(u64, &[u8])]) -> io::Result<()> {
         use std::os::unix::fs::FileExt;
-        let too_long = || io::Error::new(io::ErrorKind::InvalidInput, "a part's content is longer than the part");
-        if content.len() as u64 > len {
-            return Err(too_long());
+        let end_of = |&(address, bytes): &(u64, &[u8])| address.saturating_add(bytes.len() as u64);
+        let outside = |content: &(u64, &[u8])| content.0 < addresses.start || end_of(content) > addresses.end;
+        if addresses.start % PAGE_SIZE != 0 || contents.iter().any(outside) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a content leaves its pages"));
         }
-        let start = address / PAGE_SIZE * PAGE_SIZE;
-        let filled = (address + content.len() as u64).next_multiple_of(PAGE_SIZE);
-        let end = (address + len).next_multiple_of(PAGE_SIZE);
-        if !content.is_empty() {
+        let filled = contents.iter().filter(|(_, bytes)| !bytes.is_empty()).map(end_of).max();
+        let filled = filled.unwrap_or(addresses.start).next_multiple_of(PAGE_SIZE);
+        if filled > addresses.start {
             let offset = self.len;
-            self.len += filled - start;
-            self.file.set_len(self.len)?;
-            self.file.write_all_at(content, offset + (address - start))?;
-            self.parts.push(ImagePart { start, len: filled - start, perm, offset: Some(offset) });
+            let len = filled - addresses.start;
+            self.file.set_len(offset + len)?;
+            for &(address, bytes) in contents {
+                self.file.write_all_at(bytes, offset + (address - addresses.start))?;
+            }
+            self.len += len;
+            self.parts.push(ImagePart { start: addresses.start, len, perm, offset: Some(offset) });
         }
-        let zeros = if content.is_empty() { start } else { filled };
-        if end > zeros {
-            self.parts.push(ImagePart { start: zeros, len: end - zeros, perm, offset: None });
+        if addresses.end > filled {
+            self.parts.push(ImagePart { start: filled, len: addresses.end - filled, perm, offset: None });
         }
         Ok(())
     }
@@ -495,7 +498,9 @@ mod tests {
     #[test]
     fn an_image_is_mapped_copy_on_write() {
         let mut image = Image::new().unwrap();
-        image.add(0x10ff0, b"sixteen bytes...and more", 0x3000, Perm::READ | Perm::WRITE).unwrap();
+        let content: &[(u64, &[u8])] = &[(0x10ff0, b"sixteen bytes..."), (0x11000, b"and more")];
+        image.add(0x10000..0x14000, Perm::READ | Perm::WRITE, content).unwrap();
+        assert!(image.add(0x10000..0x10010, Perm::READ, content).is_err());
         let mut one = Window::new(1 << 20).unwrap();
         let mut two = Window::new(1 << 20).unwrap();
         one.map_image(&image).unwrap();

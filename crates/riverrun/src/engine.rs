@@ -1,0 +1,66 @@
+//! Configuration, shared by all programs and machines of an engine.
+
+use std::sync::Arc;
+
+/// How programs are run. Start from [`Config::new`] and change what should differ.
+///
+/// ```
+/// let mut config = riverrun::Config::new();
+/// config.memory_limit(64 << 20).stack_size(256 << 10);
+/// let engine = riverrun::Engine::new(&config)?;
+/// # Ok::<(), riverrun::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub(crate) memory_limit: u64,
+    pub(crate) stack_size: u64,
+    pub(crate) single_step: bool,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { memory_limit: u64::MAX, stack_size: 8 << 20, single_step: false }
+    }
+}
+
+impl Config {
+    /// The defaults: memory limited by the guest's 4 GiB of addresses alone, 8 MiB of stack, the
+    /// fast interpreter.
+    pub fn new() -> Config {
+        Config::default()
+    }
+
+    /// Bytes of memory that a guest may have, image and stack included.
+    pub fn memory_limit(&mut self, bytes: u64) -> &mut Config {
+        self.memory_limit = bytes;
+        self
+    }
+
+    /// Bytes of a guest's stack, rounded up to pages.
+    pub fn stack_size(&mut self, bytes: u64) -> &mut Config {
+        self.stack_size = bytes;
+        self
+    }
+
+    /// Runs every instruction by the reference engine: slow, for comparison with the others.
+    pub fn single_step(&mut self, on: bool) -> &mut Config {
+        self.single_step = on;
+        self
+    }
+}
+
+/// What programs and machines have in common. Cheap to clone; clones are the same engine.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    pub(crate) config: Arc<Config>,
+}
+
+impl Engine {
+    /// An engine of this configuration.
+    ///
+    /// # Errors
+    /// If the configuration cannot be had on this host.
+    pub fn new(config: &Config) -> Result<Engine, crate::Error> {
+        Ok(Engine { config: Arc::new(config.clone()) })
+    }
+}

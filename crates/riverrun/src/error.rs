@@ -1,0 +1,105 @@
+//! What can go wrong: loading, resources, guests' traps, hosts' errors.
+
+use std::fmt;
+
+use riverrun_program::LoadError;
+use riverrun_state::{Fault, MapError, TrapCause};
+
+/// An error of a host function; it ends the guest's run and comes out of [`crate::Machine::run`].
+pub type HostError = Box<dyn std::error::Error + Send + Sync + 'static>;
+
+/// Every error of this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The bytes are no program that can be run.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A file could not be read.
+    #[error("cannot read {path}: {source}")]
+    File {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The host lacks a resource.
+    #[error("the host has no more {what}: {source}")]
+    Resource {
+        /// Which one.
+        what: &'static str,
+        /// What the host said.
+        source: std::io::Error,
+    },
+    /// Guest memory could not be mapped as asked.
+    #[error("cannot map guest memory: {0}")]
+    Map(#[from] MapError),
+    /// A guest address that the host was to access is not mapped so.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// The guest trapped.
+    #[error(transparent)]
+    Trap(Box<Trap>),
+    /// A host function failed.
+    #[error("a host function failed: {0}")]
+    Host(#[source] HostError),
+}
+
+impl Error {
+    /// The trap, if it is one.
+    pub fn trap(&self) -> Option<&Trap> {
+        match self {
+            Error::Trap(trap) => Some(trap),
+            _ => None,
+        }
+    }
+}
+
+/// A guest's trap: why, where, and who had called.
+#[derive(Clone, Debug)]
+pub struct Trap {
+    /// Why.
+    pub cause: TrapCause,
+    /// The address of the instruction that could not complete.
+    pub pc: u64,
+    /// The calls that led there, innermost first.
+    pub backtrace: Vec<Frame>,
+}
+
+/// One call of a backtrace.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Guest address: of the instruction in the innermost frame, else of the call.
+    pub pc: u64,
+    /// The function, demangled, and the offset of `pc` in it.
+    pub function: Option<(String, u64)>,
+    /// Where in the source, if the program has debug information.
+    pub location: Option<String>,
+}
+
+impl fmt::Display for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.pc)?;
+        match &self.function {
+            Some((name, offset)) => write!(f, " {name}+{offset:#x}")?,
+            None => write!(f, " ??")?,
+        }
+        match &self.location {
+            Some(location) => write!(f, " at {location}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The cause and where it came up, in one line; the backtrace is the caller's to print.
+impl fmt::Display for Trap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at pc {:#x}", self.cause, self.pc)?;
+        match self.backtrace.first().and_then(|frame| frame.function.as_ref()) {
+            Some((name, offset)) => write!(f, " in {name}+{offset:#x}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Trap {}

@@ -1,0 +1,153 @@
+//! A guest's memory, as its host sees it.
+
+use riverrun_state::{Fault, MapError, PAGE_SIZE, Perm, Region, Window};
+
+/// A machine's memory. Addresses are guest addresses; the host may read and write what the guest
+/// may, and nothing else.
+///
+/// ```
+/// # use riverrun::{Config, Engine, Linker, Perm, Program};
+/// # let engine = Engine::new(&Config::new())?;
+/// # let program = Program::new(&engine, riverrun::doc::TINY)?;
+/// # let mut machine = Linker::<()>::new(&engine).instantiate(&program, ())?;
+/// let memory = machine.memory_mut();
+/// memory.map(0x20_0000, 0x1000, Perm::READ | Perm::WRITE)?;
+/// memory.write(0x20_0000, b"hello\0")?;
+/// assert_eq!(memory.c_string(0x20_0000, 100)?, b"hello");
+/// assert!(memory.write(0x20_0ffe, b"too long").is_err());
+/// # Ok::<(), riverrun::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Memory {
+    pub(crate) window: Window,
+}
+
+impl Memory {
+    /// A view of `len` bytes that the guest can read.
+    ///
+    /// # Errors
+    /// The first address that is not readable.
+    pub fn slice(&self, address: u64, len: u64) -> Result<&[u8], Fault> {
+        self.window.slice(address, len)
+    }
+
+    /// A view of `len` bytes that the guest can read and write.
+    ///
+    /// # Errors
+    /// The first address that is not readable and writable.
+    pub fn slice_mut(&mut self, address: u64, len: u64) -> Result<&mut [u8], Fault> {
+        self.window.slice_mut(address, len)
+    }
+
+    /// Copies guest memory into `buffer`.
+    ///
+    /// # Errors
+    /// The first address that is not readable; nothing is copied then.
+    pub fn read(&self, address: u64, buffer: &mut [u8]) -> Result<(), Fault> {
+        buffer.copy_from_slice(self.slice(address, buffer.len() as u64)?);
+        Ok(())
+    }
+
+    /// Copies `bytes` into guest memory.
+    ///
+    /// # Errors
+    /// The first address that is not writable; nothing is copied then.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+        self.slice_mut(address, bytes.len() as u64)?.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Reads a little-endian 32-bit word.
+    ///
+    /// # Errors
+    /// The first address that is not readable.
+    pub fn read_u32(&self, address: u64) -> Result<u32, Fault> {
+        let mut bytes = [0; 4];
+        self.read(address, &mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    /// Reads a little-endian 64-bit word.
+    ///
+    /// # Errors
+    /// The first address that is not readable.
+    pub fn read_u64(&self, address: u64) -> Result<u64, Fault> {
+        let mut bytes = [0; 8];
+        self.read(address, &mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// Writes a little-endian 32-bit word.
+    ///
+    /// # Errors
+    /// The first address that is not writable.
+    pub fn write_u32(&mut self, address: u64, value: u32) -> Result<(), Fault> {
+        self.write(address, &value.to_le_bytes())
+    }
+
+    /// Writes a little-endian 64-bit word.
+    ///
+    /// # Errors
+    /// The first address that is not writable.
+    pub fn write_u64(&mut self, address: u64, value: u64) -> Result<(), Fault> {
+        self.write(address, &value.to_le_bytes())
+    }
+
+    /// The bytes of a C string without its final zero: at most `limit` of them.
+    ///
+    /// # Errors
+    /// The first address that is not readable, or that of the string where no zero is found
+    /// within the limit.
+    pub fn c_string(&self, address: u64, limit: u64) -> Result<&[u8], Fault> {
+        let mut len = 0;
+        while len <= limit {
+            let here = address.checked_add(len).ok_or(Fault { address })?;
+            let step = (PAGE_SIZE - here % PAGE_SIZE).min(limit - len + 1);
+            let bytes = self.slice(here, step)?;
+            if let Some(end) = bytes.iter().position(|&byte| byte == 0) {
+                return self.slice(address, len + end as u64);
+            }
+            len += step;
+        }
+        Err(Fault { address })
+    }
+
+    /// What is mapped, in order of address.
+    pub fn regions(&self) -> &[Region] {
+        self.window.regions()
+    }
+
+    /// Bytes that the guest has mapped for any access.
+    pub fn used(&self) -> u64 {
+        self.window.used()
+    }
+
+    /// Bytes that the guest may have ([`crate::Config::memory_limit`]).
+    pub fn limit(&self) -> u64 {
+        self.window.limit()
+    }
+
+    /// Maps zeroed pages, in place of whatever was there.
+    ///
+    /// # Errors
+    /// [`MapError`], and nothing has changed.
+    pub fn map(&mut self, start: u64, len: u64, perm: Perm) -> Result<(), MapError> {
+        self.window.map(start, len, perm)
+    }
+
+    /// Changes the permissions of mapped pages.
+    ///
+    /// # Errors
+    /// [`MapError`], and nothing has changed.
+    pub fn protect(&mut self, start: u64, len: u64, perm: Perm) -> Result<(), MapError> {
+        self.window.protect(start, len, perm)
+    }
+
+    /// Unmaps pages; what is not mapped stays so.
+    ///
+    /// # Errors
+    /// [`MapError`], and nothing has changed.
+    pub fn unmap(&mut self, start: u64, len: u64) -> Result<(), MapError> {
+        self.window.unmap(start, len)
+    }
+}

@@ -1,0 +1,93 @@
+//! A program: loaded and checked once, shared by machines and threads.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use riverrun_interp::Code;
+use riverrun_program::Image;
+use riverrun_state::Perm;
+
+use crate::engine::Engine;
+use crate::error::Error;
+
+/// A program that machines can run. Cheap to clone; clones are the same program.
+#[derive(Clone)]
+pub struct Program {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    engine: Engine,
+    image: Arc<Image>,
+    memory: riverrun_state::Image,
+    code: Code,
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Program").field("entry", &self.image().entry()).finish_non_exhaustive()
+    }
+}
+
+impl Program {
+    /// Reads a static RISC-V executable.
+    ///
+    /// # Errors
+    /// [`Error::Load`], which says what is wrong with the file; [`Error::Resource`].
+    pub fn new(engine: &Engine, elf: impl Into<Arc<[u8]>>) -> Result<Program, Error> {
+        let image = Arc::new(Image::parse(elf)?);
+        let memory = memory_of(&image).map_err(|source| Error::Resource { what: "memory for a program", source })?;
+        let code = Code::new(image.clone())
+            .map_err(|source| Error::Resource { what: "address space for a program's code", source })?;
+        Ok(Program { inner: Arc::new(Inner { engine: engine.clone(), image, memory, code }) })
+    }
+
+    /// Reads a static RISC-V executable from a file.
+    ///
+    /// # Errors
+    /// As [`Program::new`], and [`Error::File`].
+    pub fn from_file(engine: &Engine, path: impl AsRef<Path>) -> Result<Program, Error> {
+        let path = path.as_ref();
+        let elf = std::fs::read(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
+        Program::new(engine, elf)
+    }
+
+    /// What the file says: segments, symbols, source lines.
+    pub fn image(&self) -> &Image {
+        &self.inner.image
+    }
+
+    /// The engine that it was made for.
+    pub fn engine(&self) -> &Engine {
+        &self.inner.engine
+    }
+
+    pub(crate) fn memory(&self) -> &riverrun_state::Image {
+        &self.inner.memory
+    }
+
+    pub(crate) fn code(&self) -> &Code {
+        &self.inner.code
+    }
+}
+
+/// The program's memory before its first instruction.
+fn memory_of(image: &Image) -> std::io::Result<riverrun_state::Image> {
+    let mut memory = riverrun_state::Image::new()?;
+    for pages in image.pages() {
+        let here = |address: &u64| pages.addresses.contains(address);
+        let contents: Vec<(u64, &[u8])> = image
+            .segments()
+            .iter()
+            .filter(|segment| here(&segment.address))
+            .map(|segment| (segment.address, image.data(segment)))
+            .collect();
+        let allow = |allowed, perm| if allowed { perm } else { Perm::NONE };
+        let perm = allow(pages.permissions.read, Perm::READ)
+            | allow(pages.permissions.write, Perm::WRITE)
+            | allow(pages.permissions.execute, Perm::EXECUTE);
+        memory.add(pages.addresses.clone(), perm, &contents)?;
+    }
+    Ok(memory)
+}

@@ -93,9 +93,7 @@ impl Format {
     pub const fn result(self) -> Result {
         use Format::*;
         match self {
-            R | R1 | I | Sh | ShW | U | Load | Amo | Lr | Csr | CsrI | FCmp | FToX | FBits => {
-                Result::X
-            }
+            R | R1 | I | Sh | ShW | U | Load | Amo | Lr | Csr | CsrI | FCmp | FToX | FBits => Result::X,
             FLoad | FR | FR4 | FR1 | FRx | XToF | XBits | FLi => Result::F,
             Store | FStore | Fence | Sys => Result::None,
             B => Result::Branch,
@@ -109,17 +107,9 @@ impl Format {
         use Format as T;
         match self {
             T::R | T::Store | T::B | T::Amo => [Some(X), Some(X), None],
-            T::R1
-            | T::I
-            | T::Sh
-            | T::ShW
-            | T::Load
-            | T::Jr
-            | T::Lr
-            | T::Csr
-            | T::FLoad
-            | T::XToF
-            | T::XBits => [Some(X), None, None],
+            T::R1 | T::I | T::Sh | T::ShW | T::Load | T::Jr | T::Lr | T::Csr | T::FLoad | T::XToF | T::XBits => {
+                [Some(X), None, None]
+            }
             T::FStore => [Some(X), Some(F), None],
             T::FR | T::FRx | T::FCmp => [Some(F), Some(F), None],
             T::FR4 => [Some(F), Some(F), Some(F)],
@@ -128,11 +118,24 @@ impl Format {
         }
     }
 
+    /// Whether the instruction has a destination register.
+    pub const fn has_rd(self) -> bool {
+        !matches!(self.result(), Result::None | Result::Branch)
+    }
+
+    /// Whether the rs1 field holds a number instead of a register: the immediate of `csr*i`, the
+    /// constant's number of `fli`.
+    pub const fn has_rs1_number(self) -> bool {
+        matches!(self, Format::CsrI | Format::FLi)
+    }
+
+    /// Whether the instruction names a control and status register.
+    pub const fn is_csr(self) -> bool {
+        matches!(self, Format::Csr | Format::CsrI)
+    }
+
     /// Whether the instruction has a rounding-mode field.
     pub const fn rounds(self) -> bool {
-        matches!(
-            self,
-            Format::FR | Format::FR4 | Format::FR1 | Format::FToX | Format::XToF
-        )
+        matches!(self, Format::FR | Format::FR4 | Format::FR1 | Format::FToX | Format::XToF)
     }
 }

@@ -1,5 +1,6 @@
 //! A decoded instruction.
 
+use crate::csr;
 use crate::ops::Rounding;
 use crate::table::Op;
 
@@ -31,8 +32,26 @@ pub struct Inst {
 
 impl Inst {
     /// Whether a control and status instruction writes its register: `csrrs` and `csrrc` with
-    /// x0, or with immediate 0, only read (Unprivileged ISA, section 7.1).
-    pub fn writes_csr(&self) -> bool {
-        todo!()
+    /// x0, or with immediate 0, only read (Unprivileged ISA, section 7.1). False for all others.
+    pub const fn writes_csr(&self) -> bool {
+        match self.op {
+            Op::csrrw | Op::csrrwi => true,
+            Op::csrrs | Op::csrrc | Op::csrrsi | Op::csrrci => self.rs1 != 0,
+            _ => false,
+        }
+    }
+
+    /// Whether the control and status register named exists for user programs and may be
+    /// accessed as the instruction does: `fflags`, `frm` and `fcsr` in every way, `cycle`, `time`
+    /// and `instret` by reads. True for instructions that name none.
+    pub const fn is_legal_csr(&self) -> bool {
+        if !self.op.info().format.is_csr() {
+            return true;
+        }
+        match self.imm as u16 {
+            csr::FFLAGS | csr::FRM | csr::FCSR => true,
+            csr::CYCLE | csr::TIME | csr::INSTRET => !self.writes_csr(),
+            _ => false,
+        }
     }
 }

@@ -3,12 +3,17 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod compressed;
+pub mod csr;
+mod decode;
 mod ext;
 mod format;
 mod inst;
 pub mod ops;
 mod table;
 
+pub use compressed::{CInfo, COp, Layout};
+pub use decode::{decode, decode_compressed};
 pub use format::{File, Format, Result};
 pub use inst::Inst;
 pub use ops::{Ops, Rounding};

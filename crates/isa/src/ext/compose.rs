@@ -136,11 +136,7 @@ fn below<O: Ops>(o: &O, f: Float, a: O::V, b: O::V) -> O::V {
 /// canonical NaN where both are.
 #[inline(always)]
 fn choose_number<O: Ops>(o: &O, f: Float, condition: O::V, a: O::V, b: O::V) -> O::V {
-    let number = o.select(
-        is_nan(o, f, a),
-        b,
-        o.select(o.or(condition, is_nan(o, f, b)), a, b),
-    );
+    let number = o.select(is_nan(o, f, a), b, o.select(o.or(condition, is_nan(o, f, b)), a, b));
     o.select(is_nan(o, f, number), o.imm(layout(f).canonical_nan), number)
 }
 
@@ -148,11 +144,7 @@ fn choose_number<O: Ops>(o: &O, f: Float, condition: O::V, a: O::V, b: O::V) -> 
 #[inline(always)]
 fn choose_or_nan<O: Ops>(o: &O, f: Float, condition: O::V, a: O::V, b: O::V) -> O::V {
     let either = o.or(is_nan(o, f, a), is_nan(o, f, b));
-    o.select(
-        either,
-        o.imm(layout(f).canonical_nan),
-        o.select(condition, a, b),
-    )
+    o.select(either, o.imm(layout(f).canonical_nan), o.select(condition, a, b))
 }
 
 /// IEEE 754-2019 `minimumNumber`: a NaN loses against a number.
@@ -187,10 +179,7 @@ pub(crate) fn classify<O: Ops>(o: &O, f: Float, a: O::V) -> O::V {
     let size = magnitude(o, f, a);
     let at_least = |least| o.ge_u(size, o.imm(least));
     // 0 zero, 1 subnormal, 2 normal, 3 infinity.
-    let rank = o.add(
-        o.add(at_least(1), at_least(at.least_normal)),
-        at_least(at.infinity),
-    );
+    let rank = o.add(o.add(at_least(1), at_least(at.least_normal)), at_least(at.infinity));
     let negative = o.ne(sign(o, f, a), o.imm(0));
     let number = o.select(negative, o.sub(o.imm(3), rank), o.add(o.imm(4), rank));
     let nan = o.add(o.imm(8), o.ne(o.and(a, o.imm(at.quiet)), o.imm(0)));
@@ -210,11 +199,7 @@ pub(crate) fn convert_modular<O: Ops>(o: &O, a: O::V) -> O::V {
     let opposite = o.sub(o.imm(0), exponent);
     let below_64 = |amount| o.lt_u(amount, o.imm(64));
     let fraction_cut = o.select(below_64(opposite), o.shr(significand, opposite), o.imm(0));
-    let integer = o.select(
-        below_64(exponent),
-        o.shl(significand, exponent),
-        fraction_cut,
-    );
+    let integer = o.select(below_64(exponent), o.shl(significand, exponent), fraction_cut);
     let negative = o.lt_s(a, o.imm(0));
     o.sext32(o.select(negative, o.sub(o.imm(0), integer), integer))
 }

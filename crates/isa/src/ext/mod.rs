@@ -1,6 +1,7 @@
 //! The extensions, a file each. [`for_each_row!`] strings their rows together.
 
 pub(crate) mod a;
+pub(crate) mod c;
 pub(crate) mod compose;
 pub(crate) mod d;
 pub(crate) mod f;
@@ -9,6 +10,7 @@ pub(crate) mod rv64i;
 pub(crate) mod zba;
 pub(crate) mod zbb;
 pub(crate) mod zbs;
+pub(crate) mod zcb;
 pub(crate) mod zfa;
 pub(crate) mod zicond;
 pub(crate) mod zicsr;
@@ -21,6 +23,14 @@ macro_rules! for_each_row {
     };
 }
 pub(crate) use for_each_row;
+
+/// The same of the compressed instructions' rows: `$callback! { Ext { rows } Ext { rows } }`.
+macro_rules! for_each_compressed_row {
+    ($callback:ident) => {
+        $crate::ext::chain! { [c zcb] $callback {} }
+    };
+}
+pub(crate) use for_each_compressed_row;
 
 /// Appends the rows of the first file named, and goes on with the others.
 macro_rules! chain {

@@ -29,7 +29,7 @@ cargo xtask <command>
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("xtask: {error:#}");
             ExitCode::FAILURE
@@ -37,22 +37,20 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: &[String]) -> Result<()> {
+fn run(args: &[String]) -> Result<ExitCode> {
     let Some((command, rest)) = args.split_first() else {
         bail!("no command given\n\n{USAGE}");
     };
     match command.as_str() {
-        "help" | "--help" | "-h" => {
-            print!("{USAGE}");
-            Ok(())
-        }
-        "setup" => setup::command(rest),
-        "guests" => guests::command(rest),
-        "demo" => demo::command(rest),
-        "test" => steps::run_all(steps::TEST),
-        "verify" => steps::run_all(steps::VERIFY),
-        "bench" => steps::own_workspace("bench", rest),
-        "fuzz" => steps::own_workspace("fuzz", rest),
+        "help" | "--help" | "-h" => print!("{USAGE}"),
+        "setup" => setup::command(rest)?,
+        "guests" => guests::command(rest)?,
+        "demo" => demo::command(rest)?,
+        "test" => return Ok(steps::run_all(steps::TEST)),
+        "verify" => return Ok(steps::run_all(steps::VERIFY)),
+        "bench" => steps::own_workspace("bench", rest)?,
+        "fuzz" => steps::own_workspace("fuzz", rest)?,
         other => bail!("unknown command `{other}`\n\n{USAGE}"),
     }
+    Ok(ExitCode::SUCCESS)
 }

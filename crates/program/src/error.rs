@@ -76,9 +76,7 @@ pub enum LoadError {
         needs: String,
     },
     /// The program header table's entries have an impossible size.
-    #[error(
-        "program header entries of {0} bytes (ELF64 has 56); the file is damaged, link it again"
-    )]
+    #[error("program header entries of {0} bytes (ELF64 has 56); the file is damaged, link it again")]
     ProgramHeaderSize(u16),
     /// More than 65,534 program headers.
     #[error("more than 65534 program headers; link it with a stock linker script")]
@@ -175,8 +173,6 @@ pub enum LoadError {
     )]
     EntryOutsideText(u64),
     /// The entry point is an odd address.
-    #[error(
-        "the entry point {0:#x} is misaligned (instructions start at even addresses); link it again"
-    )]
+    #[error("the entry point {0:#x} is misaligned (instructions start at even addresses); link it again")]
     MisalignedEntry(u64),
 }

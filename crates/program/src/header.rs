@@ -19,11 +19,7 @@ impl<'data> Headers<'data> {
     pub(crate) fn parse(bytes: &'data [u8]) -> Result<Self, LoadError> {
         let file = file_header(bytes)?;
         let program = program_headers(bytes, file)?;
-        let headers = Self {
-            bytes,
-            file,
-            program,
-        };
+        let headers = Self { bytes, file, program };
         headers.check_static()?;
         Ok(headers)
     }
@@ -39,10 +35,7 @@ impl<'data> Headers<'data> {
         kind: ProgramType,
     ) -> impl Iterator<Item = (usize, &'data ProgramHeader64<LittleEndian>)> + use<'data> {
         let program = self.program;
-        program
-            .iter()
-            .enumerate()
-            .filter(move |(_, header)| header.p_type.get(LE) == kind)
+        program.iter().enumerate().filter(move |(_, header)| header.p_type.get(LE) == kind)
     }
 
     /// Refuses what a dynamic linker would have to complete.
@@ -52,30 +45,26 @@ impl<'data> Headers<'data> {
             return Err(LoadError::SharedObject);
         }
         if let Some((_, header)) = self.of_type(elf::PT_INTERP).next() {
-            let path = file_range(
-                header.p_offset.get(LE),
-                header.p_filesz.get(LE),
-                self.bytes.len(),
-                || "the name of the interpreter".into(),
-            )?;
+            let path = file_range(header.p_offset.get(LE), header.p_filesz.get(LE), self.bytes.len(), || {
+                "the name of the interpreter".into()
+            })?;
             let needs = format!("the dynamic linker `{}`", c_string(&self.bytes[path]));
             return Err(LoadError::DynamicallyLinked { needs });
         }
         if let Some(name) = dynamic.needed {
-            let needs = format!(
-                "the shared library `{}`",
-                self.dynamic_string(&dynamic, name)
-            );
+            let needs = format!("the shared library `{}`", self.dynamic_string(&dynamic, name));
             return Err(LoadError::DynamicallyLinked { needs });
         }
         Ok(())
     }
 
-    /// Tells a shared object from a static-pie: both are ET_DYN.
+    /// Tells a shared object from a position-independent executable: both are ET_DYN, but
+    /// linkers mark the latter.
     fn is_library(&self, dynamic: &Dynamic) -> bool {
-        let marked_executable =
-            dynamic.flags_1 & elf::DF_1_PIE.0 != 0 || self.of_type(elf::PT_INTERP).next().is_some();
-        !marked_executable && (self.file.e_entry.get(LE) == 0 || dynamic.has_soname)
+        let has_dynamic_section = self.of_type(elf::PT_DYNAMIC).next().is_some();
+        let has_interpreter = self.of_type(elf::PT_INTERP).next().is_some();
+        let marked_executable = dynamic.flags_1 & elf::DF_1_PIE.0 != 0;
+        has_dynamic_section && !has_interpreter && !marked_executable
     }
 
     fn dynamic(&self) -> Result<Dynamic, LoadError> {
@@ -83,12 +72,9 @@ impl<'data> Headers<'data> {
         let Some((_, header)) = self.of_type(elf::PT_DYNAMIC).next() else {
             return Ok(found);
         };
-        let range = file_range(
-            header.p_offset.get(LE),
-            header.p_filesz.get(LE),
-            self.bytes.len(),
-            || "the dynamic section".into(),
-        )?;
+        let range = file_range(header.p_offset.get(LE), header.p_filesz.get(LE), self.bytes.len(), || {
+            "the dynamic section".into()
+        })?;
         const ENTRY_SIZE: usize = size_of::<Dyn64<LittleEndian>>();
         let whole = &self.bytes[range];
         let count = whole.len() / ENTRY_SIZE;
@@ -99,7 +85,6 @@ impl<'data> Headers<'data> {
                 elf::DT_NULL => break,
                 elf::DT_NEEDED => found.needed = found.needed.or(Some(value)),
                 elf::DT_STRTAB => found.string_table = value,
-                elf::DT_SONAME => found.has_soname = true,
                 elf::DT_FLAGS_1 => found.flags_1 = value,
                 _ => {}
             }
@@ -117,9 +102,7 @@ impl<'data> Headers<'data> {
                     return None;
                 }
                 let position = header.p_offset.get(LE).checked_add(within)?;
-                self.bytes
-                    .get(usize::try_from(position).ok()?..)
-                    .map(c_string)
+                self.bytes.get(usize::try_from(position).ok()?..).map(c_string)
             })
             .unwrap_or_else(|| "?".into())
     }
@@ -130,7 +113,6 @@ impl<'data> Headers<'data> {
 struct Dynamic {
     needed: Option<u64>,
     string_table: u64,
-    has_soname: bool,
     flags_1: u64,
 }
 
@@ -150,11 +132,7 @@ fn file_header(bytes: &[u8]) -> Result<&FileHeader64<LittleEndian>, LoadError> {
     }
     let Ok((header, _)) = pod::from_bytes::<FileHeader64<LittleEndian>>(bytes) else {
         let (end, length) = (SIZE as u64, bytes.len() as u64);
-        return Err(LoadError::Truncated {
-            what: "the ELF header".into(),
-            end,
-            length,
-        });
+        return Err(LoadError::Truncated { what: "the ELF header".into(), end, length });
     };
     let version = header.e_version.get(LE);
     if version != 1 {
@@ -162,10 +140,7 @@ fn file_header(bytes: &[u8]) -> Result<&FileHeader64<LittleEndian>, LoadError> {
     }
     let machine = header.e_machine.get(LE);
     if machine != elf::EM_RISCV {
-        return Err(LoadError::OtherMachine {
-            machine: machine.0,
-            name: machine_name(machine),
-        });
+        return Err(LoadError::OtherMachine { machine: machine.0, name: machine_name(machine) });
     }
     match header.e_type.get(LE) {
         elf::ET_EXEC | elf::ET_DYN => Ok(header),
@@ -191,9 +166,7 @@ fn program_headers<'data>(
         return Err(LoadError::ProgramHeaderSize(entry_size));
     }
     let size = u64::from(count) * u64::from(entry_size);
-    let range = file_range(file.e_phoff.get(LE), size, bytes.len(), || {
-        "the program header table".into()
-    })?;
+    let range = file_range(file.e_phoff.get(LE), size, bytes.len(), || "the program header table".into())?;
     // The range holds exactly `count` entries, and they have no alignment.
     Ok(pod::slice_from_all_bytes(&bytes[range]).unwrap_or(&[]))
 }

@@ -159,6 +159,10 @@ impl Image {
         &self.bytes
     }
 
+    pub(crate) fn shared_bytes(&self) -> &Arc<[u8]> {
+        &self.bytes
+    }
+
     /// The guest address at which execution begins: even, and inside [`Image::text`].
     pub fn entry(&self) -> u64 {
         self.entry
@@ -214,9 +218,7 @@ impl Image {
     pub fn text_bytes(&self, addresses: Range<u64>) -> Option<&[u8]> {
         let segment = self.segments.iter().find(|segment| {
             let filled = segment.filled();
-            segment.permissions.execute
-                && filled.start <= addresses.start
-                && addresses.end <= filled.end
+            segment.permissions.execute && filled.start <= addresses.start && addresses.end <= filled.end
         })?;
         let start = (addresses.start - segment.address) as usize;
         let end = addresses.end.checked_sub(segment.address)? as usize;
@@ -255,27 +257,16 @@ impl ProgramHeaders {
         let size = size_of_val(headers.program) as u64;
         let address = segments.iter().find_map(|segment| {
             let within = offset.checked_sub(segment.file.start as u64)?;
-            (within.checked_add(size)? <= segment.file.len() as u64)
-                .then(|| segment.address + within)
+            (within.checked_add(size)? <= segment.file.len() as u64).then(|| segment.address + within)
         });
-        Self {
-            address,
-            entry_size: headers.file.e_phentsize.get(LE),
-            count: headers.file.e_phnum.get(LE),
-        }
+        Self { address, entry_size: headers.file.e_phentsize.get(LE), count: headers.file.e_phnum.get(LE) }
     }
 }
 
 impl Tls {
-    fn check(
-        header: &ProgramHeader64<LittleEndian>,
-        bias: u64,
-        file_length: usize,
-    ) -> Result<Self, LoadError> {
+    fn check(header: &ProgramHeader64<LittleEndian>, bias: u64, file_length: usize) -> Result<Self, LoadError> {
         let file_size = header.p_filesz.get(LE);
-        file_range(header.p_offset.get(LE), file_size, file_length, || {
-            "the template of thread-local storage".into()
-        })?;
+        file_range(header.p_offset.get(LE), file_size, file_length, || "the template of thread-local storage".into())?;
         Ok(Self {
             address: header.p_vaddr.get(LE).wrapping_add(bias),
             memory_size: header.p_memsz.get(LE),
@@ -289,19 +280,12 @@ fn load_bias(headers: &Headers<'_>) -> u64 {
     if !headers.is_position_independent() {
         return 0;
     }
-    let alignments = headers
-        .of_type(elf::PT_LOAD)
-        .map(|(_, header)| header.p_align.get(LE));
+    let alignments = headers.of_type(elf::PT_LOAD).map(|(_, header)| header.p_align.get(LE));
     // Alignments that are not powers of two are refused with their segments.
     alignments.max().unwrap_or(0).max(STATIC_PIE_BIAS)
 }
 
 fn text_ranges(segments: &[Segment]) -> Vec<Range<u64>> {
-    let executable = segments
-        .iter()
-        .filter(|segment| segment.permissions.execute);
-    executable
-        .map(Segment::filled)
-        .filter(|filled| !filled.is_empty())
-        .collect()
+    let executable = segments.iter().filter(|segment| segment.permissions.execute);
+    executable.map(Segment::filled).filter(|filled| !filled.is_empty()).collect()
 }

@@ -6,17 +6,25 @@
 #![forbid(unsafe_code)]
 
 mod attributes;
+mod describe;
 mod error;
 mod header;
 mod image;
 mod lazy;
+mod lines;
+mod names;
 mod sections;
 mod segment;
 mod symbols;
+mod unwind;
 
-pub use attributes::{FileFlags, FloatAbi};
+pub use attributes::{Attributes, FileFlags, FloatAbi};
+pub use describe::FrameDescription;
 pub use error::LoadError;
 pub use image::{Image, ProgramHeaders, STATIC_PIE_BIAS, Tls};
+pub use lines::SourceLocation;
+pub use names::demangle;
 pub use sections::Section;
 pub use segment::{ADDRESS_END, ADDRESS_START, PAGE_SIZE, PageRange, Permissions, Segment};
 pub use symbols::{Binding, Symbol, SymbolKind};
+pub use unwind::Frame;

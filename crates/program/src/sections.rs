@@ -30,14 +30,18 @@ impl Image {
         header.sections(LittleEndian, self.bytes()).ok()
     }
 
+    /// Where in the file a section's bytes are, unless it has none or they are compressed.
+    pub(crate) fn uncompressed(&self, table: &RawSections<'_>, name: &str) -> Option<Range<usize>> {
+        let (_, header) = table.section_by_name(LittleEndian, name.as_bytes())?;
+        let compressed = header.sh_flags.get(LittleEndian).0 & elf::SHF_COMPRESSED.0 != 0;
+        (!compressed).then(|| self.section_of(table, header).file)
+    }
+
     /// All sections in the order of the file; none if they were stripped.
     pub fn sections(&self) -> impl Iterator<Item = Section<'_>> {
         let table = self.raw_sections().unwrap_or_default();
         // The first entry is the null section.
-        table
-            .enumerate()
-            .skip(1)
-            .map(move |(_, header)| self.section_of(&table, header))
+        table.enumerate().skip(1).map(move |(_, header)| self.section_of(&table, header))
     }
 
     /// The first section of that name.
@@ -70,11 +74,7 @@ impl Image {
         });
         Section {
             name: str::from_utf8(name).unwrap_or_default(),
-            address: if in_memory {
-                link_address.wrapping_add(self.bias())
-            } else {
-                0
-            },
+            address: if in_memory { link_address.wrapping_add(self.bias()) } else { 0 },
             size: header.sh_size.get(LittleEndian),
             file: file.unwrap_or(0..0),
         }

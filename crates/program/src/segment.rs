@@ -33,19 +33,11 @@ impl Permissions {
     fn of(header: &ProgramHeader64<LittleEndian>) -> Self {
         let flags = header.p_flags.get(LittleEndian).0;
         let write = flags & PF_W.0 != 0;
-        Self {
-            read: flags & PF_R.0 != 0 || write,
-            write,
-            execute: flags & PF_X.0 != 0,
-        }
+        Self { read: flags & PF_R.0 != 0 || write, write, execute: flags & PF_X.0 != 0 }
     }
 
     fn union(self, other: Self) -> Self {
-        Self {
-            read: self.read || other.read,
-            write: self.write || other.write,
-            execute: self.execute || other.execute,
-        }
+        Self { read: self.read || other.read, write: self.write || other.write, execute: self.execute || other.execute }
     }
 
     fn is_writable_and_executable(self) -> bool {
@@ -56,11 +48,7 @@ impl Permissions {
 impl fmt::Display for Permissions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letter = |set, letter| if set { letter } else { '-' };
-        let (r, w, x) = (
-            letter(self.read, 'r'),
-            letter(self.write, 'w'),
-            letter(self.execute, 'x'),
-        );
+        let (r, w, x) = (letter(self.read, 'r'), letter(self.write, 'w'), letter(self.execute, 'x'));
         f.pad(&String::from_iter([r, w, x]))
     }
 }
@@ -105,54 +93,28 @@ impl Segment {
         let alignment = header.p_align.get(LittleEndian);
 
         if file_size > memory_size {
-            return Err(LoadError::FileSizeExceedsMemorySize {
-                index,
-                file_size,
-                memory_size,
-            });
+            return Err(LoadError::FileSizeExceedsMemorySize { index, file_size, memory_size });
         }
         if memory_size == 0 {
             return Ok(None);
         }
         // gABI, "Program Header": 0 and 1 mean that no alignment is required.
-        let congruent = alignment <= 1
-            || alignment.is_power_of_two() && offset % alignment == link_address % alignment;
+        let congruent = alignment <= 1 || alignment.is_power_of_two() && offset % alignment == link_address % alignment;
         if !congruent {
-            return Err(LoadError::Misaligned {
-                index,
-                offset,
-                address: link_address,
-                alignment,
-            });
+            return Err(LoadError::Misaligned { index, offset, address: link_address, alignment });
         }
         let address = link_address.wrapping_add(bias);
-        let in_window = link_address
-            .checked_add(bias)
-            .is_some_and(|start| start >= ADDRESS_START)
-            && address
-                .checked_add(memory_size)
-                .is_some_and(|end| end <= ADDRESS_END);
+        let in_window = link_address.checked_add(bias).is_some_and(|start| start >= ADDRESS_START)
+            && address.checked_add(memory_size).is_some_and(|end| end <= ADDRESS_END);
         if !in_window {
-            return Err(LoadError::OutOfWindow {
-                index,
-                address,
-                memory_size,
-            });
+            return Err(LoadError::OutOfWindow { index, address, memory_size });
         }
-        let file = file_range(offset, file_size, file_length, || {
-            format!("segment {index}")
-        })?;
+        let file = file_range(offset, file_size, file_length, || format!("segment {index}"))?;
         let permissions = Permissions::of(header);
         if permissions.is_writable_and_executable() {
             return Err(LoadError::WritableAndExecutable { index, address });
         }
-        Ok(Some(Self {
-            index,
-            address,
-            memory_size,
-            file,
-            permissions,
-        }))
+        Ok(Some(Self { index, address, memory_size, file, permissions }))
     }
 }
 
@@ -170,11 +132,7 @@ pub(crate) fn file_range(
     let range = usize::try_from(offset).ok().zip(usize::try_from(end).ok());
     match range {
         Some((start, end)) if end <= file_length => Ok(start..end),
-        _ => Err(LoadError::Truncated {
-            what: what(),
-            end,
-            length: file_length as u64,
-        }),
+        _ => Err(LoadError::Truncated { what: what(), end, length: file_length as u64 }),
     }
 }
 
@@ -211,27 +169,17 @@ pub(crate) fn lay_out_pages(segments: &[Segment]) -> Result<Vec<PageRange>, Load
             let shared = start..last.addresses.end;
             let union = last.permissions.union(permissions);
             if union.is_writable_and_executable() {
-                return Err(LoadError::SharedPage {
-                    index: segment.index,
-                    permissions,
-                    page: shared.start,
-                });
+                return Err(LoadError::SharedPage { index: segment.index, permissions, page: shared.start });
             }
             last.addresses.end = shared.start;
             if last.addresses.is_empty() {
                 pages.pop();
             }
             start = shared.end;
-            pages.push(PageRange {
-                addresses: shared,
-                permissions: union,
-            });
+            pages.push(PageRange { addresses: shared, permissions: union });
         }
         if start < end {
-            pages.push(PageRange {
-                addresses: start..end,
-                permissions,
-            });
+            pages.push(PageRange { addresses: start..end, permissions });
         }
     }
     Ok(pages)

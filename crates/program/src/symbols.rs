@@ -98,21 +98,15 @@ impl Image {
         }
         let (record, offset) = label?;
         let text = self.text().iter().find(|range| range.contains(&address))?;
-        text.contains(&record.address)
-            .then(|| (self.symbol_of(record), offset))
+        text.contains(&record.address).then(|| (self.symbol_of(record), offset))
     }
 
     /// The symbol of that name, global rather than weak rather than local.
     pub fn symbol(&self, name: &str) -> Option<Symbol<'_>> {
         let table = self.symbol_table();
         let name_of = |index: u32| self.name_of(&table.by_address[index as usize]);
-        let first = table
-            .by_name
-            .partition_point(|&index| name_of(index) < name);
-        let index = *table
-            .by_name
-            .get(first)
-            .filter(|&&index| name_of(index) == name)?;
+        let first = table.by_name.partition_point(|&index| name_of(index) < name);
+        let index = *table.by_name.get(first).filter(|&&index| name_of(index) == name)?;
         Some(self.symbol_of(&table.by_address[index as usize]))
     }
 
@@ -121,10 +115,7 @@ impl Image {
     /// Left out are undefined ones, absolute values, offsets of thread-local variables, names of
     /// files and sections, and the compiler's own labels.
     pub fn symbols(&self) -> impl ExactSizeIterator<Item = Symbol<'_>> {
-        self.symbol_table()
-            .by_address
-            .iter()
-            .map(|record| self.symbol_of(record))
+        self.symbol_table().by_address.iter().map(|record| self.symbol_of(record))
     }
 
     fn symbol_of(&self, record: &Record) -> Symbol<'_> {
@@ -142,9 +133,7 @@ impl Image {
     }
 
     fn symbol_table(&self) -> &SymbolTable {
-        self.lazy
-            .symbols
-            .get_or_init(|| SymbolTable::read(self).unwrap_or_default())
+        self.lazy.symbols.get_or_init(|| SymbolTable::read(self).unwrap_or_default())
     }
 
     fn contains(&self, address: u64) -> bool {
@@ -175,21 +164,9 @@ impl SymbolTable {
             }
         }
         by_address.sort_by(|a, b| {
-            let order = |r: &Record| {
-                (
-                    r.address,
-                    r.size > 0,
-                    r.kind != SymbolKind::Label,
-                    r.binding,
-                )
-            };
+            let order = |r: &Record| (r.address, r.size > 0, r.kind != SymbolKind::Label, r.binding);
             let name = |r: &Record| &image.bytes()[r.name.clone()];
-            let beauty = |name: &[u8]| {
-                (
-                    name.iter().take_while(|&&byte| byte == b'_').count(),
-                    name.len(),
-                )
-            };
+            let beauty = |name: &[u8]| (name.iter().take_while(|&&byte| byte == b'_').count(), name.len());
             order(a)
                 .cmp(&order(b))
                 .then_with(|| Reverse(beauty(name(a))).cmp(&Reverse(beauty(name(b)))))
@@ -198,16 +175,9 @@ impl SymbolTable {
         let mut by_name: Vec<u32> = (0..u32::try_from(by_address.len()).ok()?).collect();
         by_name.sort_by_key(|&index| {
             let record: &Record = &by_address[index as usize];
-            (
-                &image.bytes()[record.name.clone()],
-                Reverse(record.binding),
-                index,
-            )
+            (&image.bytes()[record.name.clone()], Reverse(record.binding), index)
         });
-        Some(Self {
-            by_address,
-            by_name,
-        })
+        Some(Self { by_address, by_name })
     }
 }
 

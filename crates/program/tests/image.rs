@@ -19,13 +19,8 @@ fn static_glibc_program() {
     assert!(image.flags().has_compressed_instructions());
     assert_eq!(image.flags().float_abi(), FloatAbi::Double);
 
-    let [text, data] = image.segments() else {
-        panic!("{:?}", image.segments())
-    };
-    assert_eq!(
-        (text.address, text.permissions.to_string().as_str()),
-        (0x10000, "r-x")
-    );
+    let [text, data] = image.segments() else { panic!("{:?}", image.segments()) };
+    assert_eq!((text.address, text.permissions.to_string().as_str()), (0x10000, "r-x"));
     assert_eq!(data.permissions.to_string(), "rw-");
     assert!(data.memory_size > data.file.len() as u64, "no .bss");
     assert_eq!(image.data(text), &file[text.file.clone()]);
@@ -37,20 +32,14 @@ fn static_glibc_program() {
 
     let entry = image.entry();
     let start = (entry - text.address) as usize;
-    assert_eq!(
-        image.text_bytes(entry..entry + 4),
-        Some(&image.data(text)[start..start + 4])
-    );
+    assert_eq!(image.text_bytes(entry..entry + 4), Some(&image.data(text)[start..start + 4]));
     assert_eq!(image.text_bytes(data.address..data.address + 4), None);
     assert_eq!(image.text_bytes(entry..u64::MAX), None);
 
     // The program headers follow the ELF header in the first segment.
     let headers = image.program_headers();
     assert_eq!(headers.address, Some(0x10000 + 64));
-    assert_eq!(
-        (headers.entry_size, headers.count),
-        (56, u16::from_le_bytes([file[56], file[57]]))
-    );
+    assert_eq!((headers.entry_size, headers.count), (56, u16::from_le_bytes([file[56], file[57]])));
 
     let tls = image.tls().unwrap();
     assert!(data.addresses().contains(&tls.address));
@@ -71,10 +60,7 @@ fn pages_cover_segments_with_their_permissions() {
     }
     for segment in image.segments() {
         for address in segment.addresses().step_by(PAGE_SIZE as usize) {
-            let pages = image
-                .pages()
-                .iter()
-                .find(|pages| pages.addresses.contains(&address));
+            let pages = image.pages().iter().find(|pages| pages.addresses.contains(&address));
             assert_eq!(pages.unwrap().permissions, segment.permissions);
         }
     }
@@ -84,22 +70,13 @@ fn pages_cover_segments_with_their_permissions() {
 fn symbols_by_name_and_address() {
     let image = Image::parse(gcc("hello.c", &["-O1", "-static"])).unwrap();
     let main = image.symbol("main").unwrap();
-    assert_eq!(
-        (main.kind, main.binding),
-        (SymbolKind::Function, Binding::Global)
-    );
+    assert_eq!((main.kind, main.binding), (SymbolKind::Function, Binding::Global));
     assert!(main.size > 8);
     assert_eq!(image.symbol_at(main.address), Some((main, 0)));
-    assert_eq!(
-        image.symbol_at(main.address + main.size - 2),
-        Some((main, main.size - 2))
-    );
+    assert_eq!(image.symbol_at(main.address + main.size - 2), Some((main, main.size - 2)));
 
     let square = image.symbol("square").unwrap();
-    assert_eq!(
-        (square.kind, square.binding),
-        (SymbolKind::Function, Binding::Local)
-    );
+    assert_eq!((square.kind, square.binding), (SymbolKind::Function, Binding::Local));
     let counter = image.symbol("counter").unwrap();
     assert_eq!((counter.kind, counter.size), (SymbolKind::Object, 4));
     assert_eq!(image.symbol_at(counter.address + 3).unwrap(), (counter, 3));
@@ -133,18 +110,12 @@ fn labels_reach_to_the_next_symbol() {
     // A label inside a function of known size does not hide the function's name.
     let outer = image.symbol("outer").unwrap();
     let nested = image.symbol("nested").unwrap();
-    assert_eq!(
-        image.symbol_at(nested.address + 4).unwrap(),
-        (outer, nested.address + 4 - outer.address)
-    );
+    assert_eq!(image.symbol_at(nested.address + 4).unwrap(), (outer, nested.address + 4 - outer.address));
 }
 
 #[test]
 fn static_pie() {
-    let file = gcc(
-        "start.s",
-        &["-nostdlib", "-static-pie", "-Wl,--no-dynamic-linker"],
-    );
+    let file = gcc("start.s", &["-nostdlib", "-static-pie", "-Wl,--no-dynamic-linker"]);
     let image = Image::parse(file.as_slice()).unwrap();
     assert!(image.is_position_independent());
     assert_eq!(image.bias(), STATIC_PIE_BIAS);

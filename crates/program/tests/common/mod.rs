@@ -19,11 +19,7 @@ fn compile(compiler: &str, package: &str, source: &str, flags: &[&str]) -> Vec<u
         .arg(&output)
         .output()
         .unwrap_or_else(|error| panic!("cannot run {compiler} ({error}): apt install {package}"));
-    assert!(
-        run.status.success(),
-        "{compiler} {flags:?} {source}: {}",
-        String::from_utf8_lossy(&run.stderr)
-    );
+    assert!(run.status.success(), "{compiler} {flags:?} {source}: {}", String::from_utf8_lossy(&run.stderr));
     let bytes = std::fs::read(&output).unwrap();
     std::fs::remove_file(&output).unwrap();
     bytes
@@ -31,20 +27,10 @@ fn compile(compiler: &str, package: &str, source: &str, flags: &[&str]) -> Vec<u
 
 /// Compiles C or assembly.
 pub(crate) fn gcc(source: &str, flags: &[&str]) -> Vec<u8> {
-    compile(
-        "riscv64-linux-gnu-gcc",
-        "gcc-riscv64-linux-gnu",
-        source,
-        flags,
-    )
+    compile("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu", source, flags)
 }
 
 /// Compiles C++.
 pub(crate) fn gxx(source: &str, flags: &[&str]) -> Vec<u8> {
-    compile(
-        "riscv64-linux-gnu-g++",
-        "g++-riscv64-linux-gnu",
-        source,
-        flags,
-    )
+    compile("riscv64-linux-gnu-g++", "g++-riscv64-linux-gnu", source, flags)
 }

@@ -1,0 +1,89 @@
+//! Addresses to source lines, by the program's DWARF.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use addr2line::Context;
+use gimli::{EndianArcSlice, EndianReader, LittleEndian};
+
+use crate::image::Image;
+use crate::names::demangle;
+
+type Reader = EndianArcSlice<LittleEndian>;
+
+/// A place in the source, as far as the program's debug information tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceLocation {
+    /// The function, demangled.
+    pub function: Option<String>,
+    /// Path of the source file, on the machine where the program was compiled.
+    pub file: Option<String>,
+    /// Line, counted from 1.
+    pub line: Option<u32>,
+    /// Column in bytes, counted from 1.
+    pub column: Option<u32>,
+}
+
+/// The reader of debug information: it fills its own caches, one lookup at a time.
+pub(crate) struct Lines(Mutex<Context<Reader>>);
+
+impl Image {
+    /// Where in the source the instruction at `address` comes from.
+    ///
+    /// If functions were inlined there, the innermost comes first, each followed by the place
+    /// in its caller; the last entry is in the function that has the code. Empty: not known, as
+    /// in programs that were compiled without `-g`. Compressed debug sections (`-gz`) are not
+    /// read.
+    ///
+    /// ```no_run
+    /// # let image: riverrun_program::Image = unimplemented!();
+    /// # let pc = 0;
+    /// for place in image.locate(pc) {
+    ///     println!("{:?} at {:?}:{:?}", place.function, place.file, place.line);
+    /// }
+    /// ```
+    pub fn locate(&self, address: u64) -> Vec<SourceLocation> {
+        let lines = self.lazy.lines.get_or_init(|| Lines::read(self));
+        let link_address = address.wrapping_sub(self.bias());
+        match lines {
+            Some(lines) if self.is_text(address) => lines.locate(link_address),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Lines {
+    fn read(image: &Image) -> Option<Self> {
+        let file = EndianReader::new(Arc::clone(image.shared_bytes()), LittleEndian);
+        let sections = image.raw_sections()?;
+        let load = |id: gimli::SectionId| -> Result<Reader, gimli::Error> {
+            Ok(file.range(image.uncompressed(&sections, id.name()).unwrap_or(0..0)))
+        };
+        let dwarf = gimli::Dwarf::load(load).ok()?;
+        Context::from_dwarf(dwarf).ok().map(|context| Self(Mutex::new(context)))
+    }
+
+    fn locate(&self, link_address: u64) -> Vec<SourceLocation> {
+        /// Real programs inline a few dozen levels deep.
+        const INLINED_MAX: usize = 256;
+
+        // A panic in a lookup leaves at worst an empty cache entry behind.
+        let context = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = Vec::new();
+        let Ok(mut frames) = context.find_frames(link_address).skip_all_loads() else {
+            return places;
+        };
+        while places.len() < INLINED_MAX
+            && let Ok(Some(frame)) = frames.next()
+        {
+            let location = frame.location;
+            let function = frame.function.and_then(|function| Some(demangle(&function.raw_name().ok()?).into_owned()));
+            places.push(SourceLocation {
+                function,
+                file: location.as_ref().and_then(|at| at.file).map(String::from),
+                line: location.as_ref().and_then(|at| at.line).filter(|&line| line != 0),
+                column: location.as_ref().and_then(|at| at.column).filter(|&column| column != 0),
+            });
+        }
+        places
+    }
+}

@@ -1,0 +1,330 @@
+//! From a stopped machine to its callers: the guest's stack, frame by frame.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use gimli::{
+    BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, EndianSlice, Evaluation, EvaluationResult, Expression,
+    FrameDescriptionEntry, LittleEndian, Location, Register, RegisterRule, Result as CfiResult, UnwindContext,
+    UnwindExpression, UnwindSection, Value,
+};
+
+use crate::image::Image;
+
+type Slice<'data> = EndianSlice<'data, LittleEndian>;
+
+const RA: usize = 1;
+const SP: usize = 2;
+const FP: usize = 8;
+
+/// One function call in progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// The instruction that the frame is at: in the first frame the one that stopped, in its
+    /// callers the one to return to.
+    pub pc: u64,
+    /// Whether `pc` is where a call returns to. The call itself is the instruction before.
+    pub is_return_address: bool,
+}
+
+impl Frame {
+    /// An address inside the instruction that the frame is executing, for looking up its
+    /// function and source line. (The function that a `noreturn` call ends with may not have
+    /// any instruction at the return address.)
+    pub fn lookup_address(&self) -> u64 {
+        self.pc.wrapping_sub(u64::from(self.is_return_address))
+    }
+}
+
+impl Image {
+    /// The calls in progress in a stopped machine, innermost first.
+    ///
+    /// `pc` is where it stopped; `register` reads x0 to x31, and `read` eight bytes of guest
+    /// memory (`None` where there are none). At most `limit` frames are returned, the first of
+    /// which is always `pc` itself.
+    ///
+    /// The way back is found by the program's unwind tables (`.eh_frame`, `.debug_frame`). Code
+    /// without tables counts as a leaf function if it comes first (its caller is in `ra`), and
+    /// is followed by frame pointers (`s0`) after that. The walk ends at the outermost frame,
+    /// at a return address outside the text, and where the stack does not grow: whatever the
+    /// tables and the stack hold, it ends.
+    ///
+    /// ```no_run
+    /// # let image: riverrun_program::Image = unimplemented!();
+    /// # let (pc, registers, memory) = (0, [0_u64; 32], [0_u8; 0]);
+    /// # let read_memory = |address: u64| None;
+    /// for frame in image.unwind(pc, |x| registers[x], read_memory, 64) {
+    ///     println!("{}", image.describe(frame));
+    /// }
+    /// ```
+    pub fn unwind(
+        &self,
+        pc: u64,
+        register: impl Fn(usize) -> u64,
+        read: impl Fn(u64) -> Option<u64>,
+        limit: usize,
+    ) -> Vec<Frame> {
+        let mut registers = Registers { x: std::array::from_fn(|x| Some(register(x))) };
+        let mut frames = Vec::new();
+        let mut frame = Frame { pc, is_return_address: false };
+        let mut context = UnwindContext::new();
+        while frames.len() < limit {
+            let innermost = frames.is_empty();
+            frames.push(frame);
+            let by_tables = self.step_by_tables(frame, &registers, &read, &mut context);
+            let caller = match by_tables {
+                Some(caller) => caller,
+                None if innermost => Caller::of_leaf(&registers),
+                None => Caller::by_frame_pointer(&registers, &read),
+            };
+            let Some(caller) = caller.filter(|caller| self.is_text(caller.pc)) else {
+                break;
+            };
+            // Every call has its frame above that of what it called, except that a leaf needs
+            // none; signal handlers may run on a stack elsewhere.
+            let grows = match (caller.registers.x[SP], registers.x[SP]) {
+                (Some(after), Some(before)) if innermost => after >= before,
+                (Some(after), Some(before)) => after > before,
+                _ => false,
+            };
+            if !grows && !caller.is_interrupted {
+                break;
+            }
+            registers = caller.registers;
+            frame = Frame { pc: caller.pc, is_return_address: !caller.is_interrupted };
+        }
+        frames
+    }
+
+    /// `None`: no table covers the frame. `Some(None)`: one does, and there is no caller, or it
+    /// cannot be found.
+    fn step_by_tables(
+        &self,
+        frame: Frame,
+        registers: &Registers,
+        read: &impl Fn(u64) -> Option<u64>,
+        context: &mut UnwindContext<usize>,
+    ) -> Option<Option<Caller>> {
+        let tables = self.lazy.unwind.get_or_init(|| UnwindTables::read(self));
+        let address = frame.lookup_address().wrapping_sub(self.bias());
+        if let Some(offset) = tables.eh_frame.find(address) {
+            let section = EhFrame::new(self.table_bytes(&tables.eh_frame), LittleEndian);
+            let fde = section.fde_from_offset(&tables.eh_frame.bases, offset.into(), EhFrame::cie_from_offset);
+            let step = Step { section: &section, bases: &tables.eh_frame.bases, registers, read };
+            return Some(step.run(&fde.ok()?, address, context));
+        }
+        let offset = tables.debug_frame.find(address)?;
+        let section = DebugFrame::new(self.table_bytes(&tables.debug_frame), LittleEndian);
+        let fde = section.fde_from_offset(&tables.debug_frame.bases, offset.into(), DebugFrame::cie_from_offset);
+        let step = Step { section: &section, bases: &tables.debug_frame.bases, registers, read };
+        Some(step.run(&fde.ok()?, address, context))
+    }
+
+    fn table_bytes(&self, index: &FrameIndex) -> &[u8] {
+        self.bytes().get(index.section.clone()).unwrap_or_default()
+    }
+}
+
+/// What is known of the integer registers in some frame.
+#[derive(Clone)]
+struct Registers {
+    x: [Option<u64>; 32],
+}
+
+impl Registers {
+    fn get(&self, register: Register) -> Option<u64> {
+        // RISC-V DWARF: x0 to x31 have the numbers 0 to 31.
+        *self.x.get(usize::from(register.0))?
+    }
+}
+
+/// Where a frame was called from, and with what in the registers.
+struct Caller {
+    pc: u64,
+    registers: Registers,
+    /// A signal interrupted the caller: `pc` is the next instruction, and follows no call.
+    is_interrupted: bool,
+}
+
+impl Caller {
+    /// The caller of a function that has saved nothing yet.
+    fn of_leaf(registers: &Registers) -> Option<Self> {
+        Some(Self { pc: registers.x[RA]?, registers: registers.clone(), is_interrupted: false })
+    }
+
+    /// The caller, by the layout that `-fno-omit-frame-pointer` gives (RISC-V ELF psABI, "Frame
+    /// Pointer Convention"): return address and caller's frame pointer lie below the frame.
+    fn by_frame_pointer(registers: &Registers, read: &impl Fn(u64) -> Option<u64>) -> Option<Self> {
+        let frame_end = registers.x[FP]?;
+        let pc = read(frame_end.checked_sub(8)?)?;
+        let mut caller = registers.clone();
+        caller.x[FP] = Some(read(frame_end.checked_sub(16)?)?);
+        caller.x[SP] = Some(frame_end);
+        Some(Self { pc, registers: caller, is_interrupted: false })
+    }
+}
+
+/// One step by the tables, from a frame to its caller.
+struct Step<'a, S, Read> {
+    section: &'a S,
+    bases: &'a BaseAddresses,
+    registers: &'a Registers,
+    read: &'a Read,
+}
+
+impl<'data, S, Read> Step<'_, S, Read>
+where
+    S: UnwindSection<Slice<'data>>,
+    Read: Fn(u64) -> Option<u64>,
+{
+    fn run(
+        &self,
+        fde: &FrameDescriptionEntry<Slice<'data>>,
+        address: u64,
+        context: &mut UnwindContext<usize>,
+    ) -> Option<Caller> {
+        let row = fde.unwind_info_for_address(self.section, self.bases, context, address).ok()?;
+        let cfa = match row.cfa() {
+            CfaRule::RegisterAndOffset { register, offset } => {
+                self.registers.get(*register)?.wrapping_add_signed(*offset)
+            }
+            CfaRule::Expression(expression) => self.evaluate(fde, expression, None)?,
+        };
+        let mut caller = self.registers.clone();
+        caller.x[SP] = Some(cfa);
+        for (register, rule) in row.registers() {
+            let value = match rule {
+                RegisterRule::SameValue => self.registers.get(*register),
+                RegisterRule::Offset(offset) => (self.read)(cfa.wrapping_add_signed(*offset)),
+                RegisterRule::ValOffset(offset) => Some(cfa.wrapping_add_signed(*offset)),
+                RegisterRule::Register(other) => self.registers.get(*other),
+                RegisterRule::Expression(expression) => self.evaluate(fde, expression, Some(cfa)).and_then(self.read),
+                RegisterRule::ValExpression(expression) => self.evaluate(fde, expression, Some(cfa)),
+                RegisterRule::Constant(value) => Some(*value),
+                _ => None,
+            };
+            if let Some(slot) = caller.x.get_mut(usize::from(register.0)) {
+                *slot = value;
+            }
+        }
+        caller.x[0] = Some(0);
+        let pc = caller.get(fde.cie().return_address_register())?;
+        Some(Caller { pc, registers: caller, is_interrupted: fde.is_signal_trampoline() })
+    }
+
+    fn evaluate(
+        &self,
+        fde: &FrameDescriptionEntry<Slice<'data>>,
+        expression: &UnwindExpression<usize>,
+        cfa: Option<u64>,
+    ) -> Option<u64> {
+        /// Tables are as hostile as any input; compilers need a handful of operations.
+        const OPERATIONS_MAX: u32 = 1000;
+
+        let Expression(bytecode) = expression.get(self.section).ok()?;
+        let mut evaluation = Evaluation::new(bytecode, fde.cie().encoding());
+        evaluation.set_max_iterations(OPERATIONS_MAX);
+        if let Some(cfa) = cfa {
+            evaluation.set_initial_value(cfa);
+        }
+        let mut state = evaluation.evaluate().ok()?;
+        loop {
+            state = match state {
+                EvaluationResult::Complete => break,
+                EvaluationResult::RequiresMemory { address, size, space: None, .. } => {
+                    let bits = u32::from(size.clamp(1, 8)) * 8;
+                    let value = (self.read)(address)? & (u64::MAX >> (64 - bits));
+                    evaluation.resume_with_memory(Value::Generic(value)).ok()?
+                }
+                EvaluationResult::RequiresRegister { register, .. } => {
+                    let value = self.registers.get(register)?;
+                    evaluation.resume_with_register(Value::Generic(value)).ok()?
+                }
+                _ => return None,
+            };
+        }
+        match evaluation.as_result() {
+            [piece] => match piece.location {
+                Location::Address { address } => Some(address),
+                Location::Value { value } => value.to_u64(u64::MAX).ok(),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// The program's unwind tables, with an index: they themselves have no order.
+pub(crate) struct UnwindTables {
+    eh_frame: FrameIndex,
+    debug_frame: FrameIndex,
+}
+
+/// Where in a section the entry for an address is. All addresses are those of the file.
+struct FrameIndex {
+    section: Range<usize>,
+    bases: BaseAddresses,
+    /// Code ranges with the offsets of their entries, sorted by their starts.
+    entries: Vec<(Range<u64>, usize)>,
+}
+
+impl UnwindTables {
+    fn read(image: &Image) -> Self {
+        let address = |name| image.section(name).map(|at| at.address.wrapping_sub(image.bias()));
+        let bases = || {
+            let bases = BaseAddresses::default();
+            let bases = address(".eh_frame").map_or(bases.clone(), |at| bases.set_eh_frame(at));
+            let bases = address(".text").map_or(bases.clone(), |at| bases.set_text(at));
+            address(".got").map_or(bases.clone(), |at| bases.set_got(at))
+        };
+        let range = |name| {
+            let sections = image.raw_sections();
+            sections.and_then(|table| image.uncompressed(&table, name)).unwrap_or(0..0)
+        };
+        let bytes = |range: &Range<usize>| image.bytes().get(range.clone()).unwrap_or_default();
+        let (eh_frame, debug_frame) = (range(".eh_frame"), range(".debug_frame"));
+        let eh_section = EhFrame::new(bytes(&eh_frame), LittleEndian);
+        let debug_section = DebugFrame::new(bytes(&debug_frame), LittleEndian);
+        Self {
+            eh_frame: FrameIndex::build(eh_frame, &eh_section, bases()),
+            debug_frame: FrameIndex::build(debug_frame, &debug_section, bases()),
+        }
+    }
+}
+
+impl FrameIndex {
+    /// Reads the headers of all entries, up to the first that makes no sense.
+    fn build<'data, S>(range: Range<usize>, section: &S, bases: BaseAddresses) -> Self
+    where
+        S: UnwindSection<Slice<'data>>,
+        S::Offset: std::hash::Hash,
+    {
+        let mut entries = Vec::new();
+        let mut cies = HashMap::new();
+        let mut iterator = section.entries(&bases);
+        while let Ok(Some(entry)) = iterator.next() {
+            let CieOrFde::Fde(partial) = entry else { continue };
+            let fde = partial.parse(|section, bases, offset| -> CfiResult<_> {
+                if let Some(cie) = cies.get(&offset) {
+                    return Ok(Clone::clone(cie));
+                }
+                let cie = section.cie_from_offset(bases, offset)?;
+                cies.insert(offset, cie.clone());
+                Ok(cie)
+            });
+            if let Ok(fde) = fde
+                && fde.initial_address() < fde.end_address()
+            {
+                entries.push((fde.initial_address()..fde.end_address(), fde.offset()));
+            }
+        }
+        entries.sort_by_key(|(addresses, _)| addresses.start);
+        Self { section: range, bases, entries }
+    }
+
+    fn find(&self, address: u64) -> Option<usize> {
+        let after = self.entries.partition_point(|(addresses, _)| addresses.start <= address);
+        let (addresses, offset) = self.entries.get(after.checked_sub(1)?)?;
+        addresses.contains(&address).then_some(*offset)
+    }
+}

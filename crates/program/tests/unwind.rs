@@ -1,0 +1,180 @@
+//! Backtraces, over stacks laid out by hand for the functions of `guests/frames.S`.
+
+mod common;
+
+use std::collections::HashMap;
+
+use common::gcc;
+use riverrun_program::{Frame, Image};
+
+const RA: usize = 1;
+const SP: usize = 2;
+const S0: usize = 8;
+
+/// A stopped machine.
+struct Stopped {
+    image: Image,
+    pc: u64,
+    x: [u64; 32],
+    memory: HashMap<u64, u64>,
+}
+
+impl Stopped {
+    /// Stopped at `label`, with the stack pointer at `sp`.
+    fn at(flags: &[&str], label: &str, sp: u64) -> Self {
+        let image = Image::parse(gcc("frames.S", &[&["-nostdlib"], flags].concat())).unwrap();
+        let pc = image.symbol(label).unwrap().address;
+        let mut x = [0; 32];
+        x[SP] = sp;
+        Self { image, pc, x, memory: HashMap::new() }
+    }
+
+    fn address(&self, label: &str) -> u64 {
+        self.image.symbol(label).unwrap().address
+    }
+
+    fn store(&mut self, address: u64, value: u64) {
+        self.memory.insert(address, value);
+    }
+
+    fn frames(&self, limit: usize) -> Vec<Frame> {
+        let read = |address: u64| self.memory.get(&address).copied();
+        self.image.unwind(self.pc, |x| self.x[x], read, limit)
+    }
+
+    /// The labels of all frames.
+    fn labels(&self) -> Vec<String> {
+        let label = |frame: &Frame| {
+            let named = self.image.symbols().filter(|symbol| symbol.address == frame.pc);
+            named.map(|symbol| symbol.name).max_by_key(|name| name.len()).unwrap_or("?").to_owned()
+        };
+        self.frames(100).iter().map(label).collect()
+    }
+}
+
+/// In `leaf`, called by `expression`, `variable`, `outer` and `_start` in turn.
+fn deep(flags: &[&str]) -> Stopped {
+    let mut stopped = Stopped::at(flags, "leaf", 0x7f00);
+    stopped.x[RA] = stopped.address("expression_return");
+    stopped.x[S0] = 0x7fd0;
+    // `expression` keeps its CFA at the stack pointer.
+    stopped.store(0x7f00, 0x7f40);
+    stopped.store(0x7f40 - 24, stopped.address("variable_return"));
+    // `variable` ends at s0, wherever its stack pointer is.
+    stopped.store(0x7fd0 - 8, stopped.address("outer_return"));
+    stopped.store(0x7fd0 - 16, 0);
+    // `outer`
+    stopped.store(0x7fd0 + 24, stopped.address("_start_return"));
+    stopped.store(0x7fd0 + 16, 0);
+    stopped
+}
+
+const ALL: [&str; 5] = ["leaf", "expression_return", "variable_return", "outer_return", "_start_return"];
+
+#[test]
+fn by_eh_frame() {
+    let stopped = deep(&["-static"]);
+    assert!(stopped.image.section(".eh_frame").is_some());
+    assert_eq!(stopped.labels(), ALL);
+    let frames = stopped.frames(100);
+    assert!(!frames[0].is_return_address);
+    assert!(frames[1..].iter().all(|frame| frame.is_return_address));
+    let names: Vec<_> = frames.iter().map(|&f| stopped.image.describe(f).function.unwrap()).collect();
+    assert_eq!(names, ["leaf", "expression", "variable", "outer", "_start"]);
+}
+
+#[test]
+fn by_eh_frame_of_a_static_pie() {
+    assert_eq!(deep(&["-static-pie", "-Wl,--no-dynamic-linker"]).labels(), ALL);
+}
+
+#[test]
+fn by_debug_frame() {
+    let stopped = deep(&["-static", "-DDEBUG_FRAME"]);
+    assert!(stopped.image.section(".eh_frame").is_none());
+    assert!(stopped.image.section(".debug_frame").is_some());
+    assert_eq!(stopped.labels(), ALL);
+}
+
+#[test]
+fn as_many_frames_as_wanted() {
+    let stopped = deep(&["-static"]);
+    for limit in 0..5 {
+        assert_eq!(stopped.frames(limit), stopped.frames(100)[..limit]);
+    }
+}
+
+#[test]
+fn inside_a_prologue_and_an_epilogue() {
+    for label in ["outer", "outer_epilogue"] {
+        let mut stopped = Stopped::at(&["-static"], label, 0x7000);
+        stopped.x[RA] = stopped.address("_start_return");
+        assert_eq!(stopped.labels(), [label, "_start_return"]);
+    }
+}
+
+#[test]
+fn a_jump_to_nowhere_was_made_by_a_call() {
+    let mut stopped = deep(&["-static"]);
+    stopped.pc = 0xdead_beef_0000;
+    assert_eq!(stopped.labels()[1..], ALL[1..]);
+    assert_eq!(stopped.labels()[0], "?");
+}
+
+#[test]
+fn a_damaged_stack_ends_the_walk() {
+    let mut stopped = deep(&["-static"]);
+    stopped.store(0x7fd0 - 8, 0x1234_5678);
+    assert_eq!(stopped.labels(), ALL[..3]);
+    stopped.memory.clear();
+    assert_eq!(stopped.labels(), ALL[..2]);
+    stopped.x[RA] = 0;
+    assert_eq!(stopped.labels(), ALL[..1]);
+}
+
+#[test]
+fn a_cycle_ends_the_walk() {
+    // `variable` finds itself: the frame pointer that it saved is its own.
+    let mut stopped = Stopped::at(&["-static"], "variable_return", 0x7f00);
+    stopped.x[S0] = 0x7fd0;
+    stopped.store(0x7fd0 - 8, stopped.address("variable_return"));
+    stopped.store(0x7fd0 - 16, 0x7fd0);
+    assert_eq!(stopped.labels(), ["variable_return"; 2]);
+    // Two frames that point to each other.
+    stopped.store(0x7fd0 - 16, 0x7fe0);
+    stopped.store(0x7fe0 - 8, stopped.address("variable_return"));
+    stopped.store(0x7fe0 - 16, 0x7fd0);
+    assert_eq!(stopped.labels(), ["variable_return"; 3]);
+}
+
+#[test]
+fn tables_that_never_end() {
+    let mut stopped = Stopped::at(&["-static"], "endless", 0x7f00);
+    stopped.x[RA] = stopped.address("_start_return");
+    assert_eq!(stopped.labels(), ["endless"]);
+}
+
+#[test]
+fn from_a_signal_handler_to_what_it_interrupted() {
+    let mut stopped = Stopped::at(&["-static"], "leaf", 0x9_0000);
+    stopped.x[RA] = stopped.address("trampoline_return");
+    stopped.store(0x9_0000 + 64 - 8, stopped.address("outer"));
+    stopped.store(0x9_0000 + 64 - 16, 0x7000);
+    let frames = stopped.frames(100);
+    assert_eq!(stopped.labels(), ["leaf", "trampoline_return", "outer"]);
+    assert!(frames[1].is_return_address);
+    assert!(!frames[2].is_return_address);
+}
+
+#[test]
+fn by_frame_pointers_where_there_are_no_tables() {
+    let mut stopped = Stopped::at(&["-static"], "untold", 0x7f00);
+    stopped.x[RA] = stopped.address("untold_return");
+    stopped.x[S0] = 0x7f20;
+    stopped.store(0x7f18, stopped.address("untold_return"));
+    stopped.store(0x7f10, 0x7f40);
+    stopped.store(0x7f38, stopped.address("_start_return"));
+    stopped.store(0x7f30, 0);
+    let expected = ["untold", "untold_return", "untold_return", "_start_return"];
+    assert_eq!(stopped.labels(), expected);
+}

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use riverrun_state::TrapCause;
@@ -17,6 +18,8 @@ use crate::program::Program;
 pub enum Flow {
     /// Behind the `ecall`.
     Continue,
+    /// At this address.
+    Jump(u64),
     /// Not at all: the guest has ended with this status.
     Exit(i32),
     /// Not at all: the guest traps here.
@@ -86,9 +89,10 @@ pub struct Caller<'a, T> {
     pub(crate) data: &'a mut T,
     pub(crate) program: &'a Program,
     pub(crate) deadline: Option<Instant>,
+    pub(crate) interrupted: &'a AtomicBool,
 }
 
-impl<T> Caller<'_, T> {
+impl<'a, T> Caller<'a, T> {
     /// The host's own state.
     pub fn data(&self) -> &T {
         self.data
@@ -124,6 +128,12 @@ impl<T> Caller<'_, T> {
         self.deadline
     }
 
+    /// Becomes true when another thread interrupts the machine: functions that block must look at
+    /// it every few milliseconds, and end with [`TrapCause::Interrupted`].
+    pub fn interrupted(&self) -> &'a AtomicBool {
+        self.interrupted
+    }
+
     /// Integer register `n`.
     ///
     /// # Panics
@@ -154,6 +164,19 @@ impl<T> Caller<'_, T> {
     /// If `n` is above 31.
     pub fn set_f(&mut self, n: u8, value: u64) {
         self.memory.window.state_mut().set_f(n, value);
+    }
+
+    /// The float control and status register: rounding mode and accrued exceptions.
+    pub fn fcsr(&self) -> u32 {
+        let state = self.memory.window.state();
+        (state.frm << 5 | state.fflags) as u32
+    }
+
+    /// Writes the float control and status register; bits above the lowest eight have no effect.
+    pub fn set_fcsr(&mut self, value: u32) {
+        let state = self.memory.window.state_mut();
+        state.frm = u64::from(value >> 5 & 7);
+        state.fflags = u64::from(value & 31);
     }
 
     /// The address of the `ecall`.

@@ -84,11 +84,10 @@ impl<T> Machine<T> {
             let single_step = self.program.engine().config.single_step;
             match self.program.code().run(&mut self.memory.window, limits, single_step) {
                 Stop::Trap(trap) => {
-                    self.interrupted.store(false, Ordering::Relaxed);
                     return Err(self.trap(trap.cause, trap.pc));
                 }
                 Stop::Ecall => match self.ecall()? {
-                    Flow::Continue => {}
+                    Flow::Continue | Flow::Jump(_) => {}
                     Flow::Exit(status) => return Ok(status),
                     Flow::Trap(cause) => return Err(self.trap(cause, self.pc())),
                 },
@@ -96,19 +95,27 @@ impl<T> Machine<T> {
         }
     }
 
-    /// Hands an `ecall` to the host; the pc goes on behind it once the host has answered, unless
-    /// the host has moved it.
+    /// Hands an `ecall` to the host; the pc goes on behind it, or where the host says, once the host
+    /// has answered.
     fn ecall(&mut self) -> Result<Flow, Error> {
-        let caller =
-            Caller { memory: &mut self.memory, data: &mut self.data, program: &self.program, deadline: self.deadline };
+        let caller = Caller {
+            memory: &mut self.memory,
+            data: &mut self.data,
+            program: &self.program,
+            deadline: self.deadline,
+            interrupted: &self.interrupted,
+        };
         let flow = (self.ecall)(caller).map_err(Error::Host)?;
-        if flow == Flow::Continue {
-            self.memory.window.state_mut().pc += 4;
+        match flow {
+            Flow::Continue => self.memory.window.state_mut().pc += 4,
+            Flow::Jump(pc) => self.memory.window.state_mut().pc = pc,
+            Flow::Exit(_) | Flow::Trap(_) => {}
         }
         Ok(flow)
     }
 
     fn trap(&self, cause: TrapCause, pc: u64) -> Error {
+        self.interrupted.store(false, Ordering::Relaxed);
         let below_stack = self.stack.start - GUARD..self.stack.start;
         let cause = match cause {
             TrapCause::LoadFault { address } | TrapCause::StoreFault { address } if below_stack.contains(&address) => {

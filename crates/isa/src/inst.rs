@@ -31,6 +31,15 @@ pub struct Inst {
 }
 
 impl Inst {
+    /// The value of [`crate::Operands::imm`]: the immediate, sign-extended; that of `csr*i`, which
+    /// stands in the rs1 field, zero-extended.
+    pub const fn immediate(&self) -> u64 {
+        match self.op {
+            Op::csrrwi | Op::csrrsi | Op::csrrci => self.rs1 as u64,
+            _ => self.imm as u64,
+        }
+    }
+
     /// Whether a control and status instruction writes its register: `csrrs` and `csrrc` with
     /// x0, or with immediate 0, only read (Unprivileged ISA, section 7.1). False for all others.
     pub const fn writes_csr(&self) -> bool {

@@ -3,9 +3,11 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod alias;
 mod compressed;
 pub mod csr;
 mod decode;
+mod disasm;
 mod ext;
 mod format;
 mod inst;
@@ -14,6 +16,7 @@ mod table;
 
 pub use compressed::{CInfo, COp, Layout};
 pub use decode::{decode, decode_compressed};
+pub use disasm::{Style, disassemble, disassemble_with, length};
 pub use format::{File, Format, Result};
 pub use inst::Inst;
 pub use ops::{Ops, Rounding};

@@ -1,33 +1,10 @@
 //! The table's own consistency, and decoding against encoding.
 
+mod common;
+
+use common::{Random, word_of};
 use riverrun_isa::ops::Rounding;
 use riverrun_isa::{COp, Extension, Format, Inst, Op, decode, decode_compressed};
-
-/// Xorshift64*: a seeded stream of numbers.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, bound: u32) -> u32 {
-        ((self.next() >> 32) % bound as u64) as u32
-    }
-}
-
-/// A word of the row with random operand fields, reserved rounding modes avoided.
-fn word_of(op: Op, random: &mut Random) -> u32 {
-    let info = op.info();
-    let mut word = info.bits | (random.next() >> 32) as u32 & !info.mask;
-    if info.format.rounds() && Rounding::from_bits(word >> 12 & 7).is_none() {
-        word &= !0x4000;
-    }
-    word
-}
 
 #[test]
 fn fixed_bits_lie_in_their_masks() {
@@ -183,6 +160,38 @@ fn illegal_words() {
     ];
     for (word, what) in illegal {
         assert_eq!(decode(word), None, "{what}");
+    }
+}
+
+/// Instructions of extensions that the table does not have.
+#[test]
+fn foreign_words() {
+    let foreign = [
+        (0x0221_80d7, "vadd.vv"),
+        (0x0c05_f557, "vsetvli"),
+        (0x0205_0087, "vle8.v"),
+        (0x0ac5_9533, "clmul"),
+        (0x08c5_c533, "pack"),
+        (0x6875_d513, "brev8"),
+        (0x32c5_8533, "aes64es"),
+        (0x1005_9513, "sha256sum0"),
+        (0x22b5_0073, "hfence.vvma"),
+        (0x6805_c573, "hlv.w"),
+        (0x04c5_f553, "fadd.h"),
+        (0x0005_1507, "flh"),
+        (0x28b6_252f, "amocas.w"),
+        (0x00b6_052f, "amoadd.b"),
+        (0x0015_200f, "cbo.clean"),
+        (0x00d0_0073, "wrs.nto"),
+        (0x28c5_a533, "xperm4"),
+    ];
+    for (word, what) in foreign {
+        assert_eq!(decode(word), None, "{what}");
+    }
+    let mut random = Random(3);
+    for _ in 0..1000 {
+        let word = random.next() | 31;
+        assert_eq!(decode(word), None, "{word:#010x} begins a longer encoding");
     }
 }
 

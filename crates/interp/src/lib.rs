@@ -1,48 +1,21 @@
 //! The interpreter: pre-decoded, fused, tail-threaded; and the single-step reference.
+//!
+//! [`Code`] holds a program's pre-decoded code, [`Code::run`] executes a machine on it. The fast
+//! engine ([`handlers`]) executes what programs do all the time; whatever is rare or goes wrong
+//! is left to the single-step engine ([`step`]), which works straight from the instruction table.
 
-use std::io;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+mod arena;
+mod cell;
+mod code;
+mod enter;
+mod fast;
+mod handlers;
+mod operation;
+mod run;
+mod select;
+mod soft_float;
+mod step;
+mod words;
 
-use riverrun_program::Image;
-use riverrun_state::{Trap, Window};
-
-/// When to stop a run, besides traps and calls.
-#[derive(Debug)]
-pub struct Limits<'a> {
-    /// Instructions that may still be executed; counted down.
-    pub fuel: Option<&'a mut u64>,
-    /// Until when.
-    pub deadline: Option<Instant>,
-    /// Set to stop.
-    pub interrupted: &'a AtomicBool,
-}
-
-/// Why a run ended.
-#[derive(Debug)]
-pub enum Stop {
-    /// At an `ecall`: the pc is its address, and it is counted as executed.
-    Ecall,
-    /// A trap.
-    Trap(Trap),
-}
-
-/// A program's code.
-#[derive(Debug)]
-pub struct Code {
-    #[allow(dead_code)]
-    image: Arc<Image>,
-}
-
-impl Code {
-    /// Prepares the program's text.
-    pub fn new(image: Arc<Image>) -> io::Result<Code> {
-        Ok(Code { image })
-    }
-
-    /// Runs.
-    pub fn run(&self, _window: &mut Window, _limits: Limits<'_>, _single_step: bool) -> Stop {
-        todo!()
-    }
-}
+pub use code::Code;
+pub use run::{Limits, Stop};

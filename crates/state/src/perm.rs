@@ -21,6 +21,12 @@ impl Perm {
     pub const fn contains(self, other: Perm) -> bool {
         self.0 & other.0 == other.0
     }
+
+    /// With [`Perm::READ`] where anything is allowed: processors have no pages that can be
+    /// written but not read, and text is data too.
+    pub(crate) const fn readable(self) -> Perm {
+        if self.0 == 0 { self } else { Perm(self.0 | Perm::READ.0) }
+    }
 }
 
 impl BitOr for Perm {

@@ -238,6 +238,7 @@ impl Window {
     /// # Errors
     /// [`MapError`], and nothing has changed.
     pub fn map(&mut self, start: u64, len: u64, perm: Perm) -> Result<(), MapError> {
+        let perm = perm.readable();
         let end = self.check_range(start, len)?;
         self.check_change(start, end, perm)?;
         self.map_host(start, len, perm, libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)?;
@@ -271,6 +272,7 @@ impl Window {
     /// # Errors
     /// [`MapError`], and nothing has changed.
     pub fn protect(&mut self, start: u64, len: u64, perm: Perm) -> Result<(), MapError> {
+        let perm = perm.readable();
         let end = self.check_range(start, len)?;
         let mut covered = start;
         for region in self.overlapping(start, end) {
@@ -377,7 +379,7 @@ impl Drop for Window {
     }
 }
 
-/// Guest text is data to the host: never executable. The host has to read what a guest may write.
+/// Guest text is data to the host: never executable.
 fn protection(perm: Perm) -> libc::c_int {
     match perm {
         Perm::NONE => libc::PROT_NONE,
@@ -439,6 +441,7 @@ impl Image {
         if addresses.start % PAGE_SIZE != 0 || contents.iter().any(outside) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a content leaves its pages"));
         }
+        let perm = perm.readable();
         let filled = contents.iter().filter(|(_, bytes)| !bytes.is_empty()).map(end_of).max();
         let filled = filled.unwrap_or(addresses.start).next_multiple_of(PAGE_SIZE);
         if filled > addresses.start {

@@ -1,0 +1,101 @@
+//! A pre-decoded operation: 16 bytes, read by handlers, written by the decoder.
+
+use std::mem::offset_of;
+use std::sync::atomic::{AtomicI16, AtomicI32, AtomicUsize, Ordering};
+
+use riverrun_state::State;
+
+/// What a handler returns: nothing where it goes on by a tail call, else where to go on.
+#[cfg(not(trampoline))]
+pub(crate) type Next = ();
+
+/// What a handler returns: where to go on; null to leave.
+#[cfg(trampoline)]
+#[repr(C)]
+pub(crate) struct Next {
+    pub(crate) op: *const Cell,
+    pub(crate) fuel: i64,
+}
+
+/// An argument that handlers never read: it keeps a register free for those that need rdx or rcx
+/// (multiplication, shifts), which else would spill.
+pub(crate) type Free = std::mem::MaybeUninit<u64>;
+
+/// A handler executes the operation at `op` (and further ones fused with it) and goes on with
+/// the next. `fuel` is what remains plus the ordinal of `op`; ordinals count up to 0 at the end
+/// of a run, so that a negative sum says that the run could not be finished.
+pub(crate) type Handler = unsafe extern "sysv64" fn(*const Cell, *mut State, Free, Free, i64) -> Next;
+
+/// One operation.
+///
+/// `rd` and `rs3` of a branch or jump hold the difference in ordinals that it makes; `imm` is
+/// then the distance to the target cell in bytes. Handler, distance and difference may change
+/// while other threads execute the cell: the handler is written last and read first.
+#[repr(C, align(16))]
+#[derive(Debug)]
+pub(crate) struct Cell {
+    handler: AtomicUsize,
+    pub(crate) rs1: u8,
+    pub(crate) rs2: u8,
+    tail: AtomicI16,
+    imm: AtomicI32,
+}
+
+const _: () = assert!(size_of::<Cell>() == 16);
+const _: () = assert!(offset_of!(Cell, tail) == 10);
+
+impl Cell {
+    /// An operation on registers.
+    pub(crate) fn new(handler: Handler, rs1: u8, rs2: u8, rd: u8, rs3: u8, imm: i32) -> Cell {
+        Cell::jump(handler, rs1, rs2, i16::from_le_bytes([rd, rs3]), imm)
+    }
+
+    /// A branch or jump.
+    pub(crate) fn jump(handler: Handler, rs1: u8, rs2: u8, difference: i16, distance: i32) -> Cell {
+        Cell {
+            handler: AtomicUsize::new(handler as usize),
+            rs1,
+            rs2,
+            tail: AtomicI16::new(difference),
+            imm: AtomicI32::new(distance),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn handler(&self) -> Handler {
+        let handler = self.handler.load(Ordering::Acquire);
+        // SAFETY: only `new`, `jump` and `set_handler` write it, and they take a Handler.
+        unsafe { std::mem::transmute::<usize, Handler>(handler) }
+    }
+
+    /// Replaces the handler; everything written before is seen by whoever sees the new one.
+    pub(crate) fn set_handler(&self, handler: Handler) {
+        self.handler.store(handler as usize, Ordering::Release);
+    }
+
+    /// Says where a branch or jump leads.
+    pub(crate) fn set_target(&self, difference: i16, distance: i32) {
+        self.tail.store(difference, Ordering::Relaxed);
+        self.imm.store(distance, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    pub(crate) fn rd(&self) -> u8 {
+        self.tail.load(Ordering::Relaxed) as u8
+    }
+
+    #[inline(always)]
+    pub(crate) fn rs3(&self) -> u8 {
+        (self.tail.load(Ordering::Relaxed) as u16 >> 8) as u8
+    }
+
+    #[inline(always)]
+    pub(crate) fn difference(&self) -> i64 {
+        i64::from(self.tail.load(Ordering::Relaxed))
+    }
+
+    #[inline(always)]
+    pub(crate) fn imm(&self) -> i32 {
+        self.imm.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,337 @@
+//! A program's pre-decoded code: filled as it is executed, shared by all machines and threads.
+//!
+//! Decoding proceeds by *runs*: from an address that control has reached, straight on, as far as
+//! jumps forward within the run keep it alive. Each instruction of a run has an ordinal, minus
+//! the number of instructions from it to the end of the run, so that fuel can be counted by
+//! position (see [`crate::cell::Handler`]): what the jumps add is the difference in ordinals.
+//! Jumps backward and jumps out of the run test whether the fuel suffices for the rest of the run
+//! they enter; jumps forward within the run need not, nor does straight-line code.
+
+use std::collections::HashMap;
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+
+use riverrun_program::Image;
+use riverrun_state::{CodeRange, State, install_fault_handler};
+
+use crate::arena::{Arena, Zeroed};
+use crate::cell::Cell;
+use crate::enter::landing;
+use crate::fast::has_hardware;
+use crate::handlers::{TABLE_BASE, TABLE_CELLS, TABLE_LEN, TABLE_MAP, jump, unresolved};
+use crate::operation::{Decoded, Operation};
+use crate::{select, step};
+
+/// Instructions of a run at most; differences in ordinals fit into 16 bits.
+pub(crate) const RUN_LIMIT: usize = 8192;
+
+// SAFETY: cells are only reached by published indices, and those are written before.
+unsafe impl Zeroed for Cell {}
+
+/// A place in the code where execution can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Index of the cell, never 0.
+    pub(crate) cell: u32,
+    /// Ordinal of its instruction.
+    pub(crate) ordinal: i32,
+}
+
+impl Entry {
+    fn of(bits: u64) -> Option<Entry> {
+        (bits != 0).then_some(Entry { cell: bits as u32, ordinal: (bits >> 32) as i32 })
+    }
+
+    fn bits(self) -> u64 {
+        (self.ordinal as u32 as u64) << 32 | u64::from(self.cell)
+    }
+}
+
+/// A program's code.
+#[derive(Debug)]
+pub struct Code {
+    pub(crate) image: Arc<Image>,
+    text: Range<u64>,
+    /// By parcel of two bytes: the [`Entry`] of the instruction there, 0 where none is decoded.
+    map: Arena<AtomicU64>,
+    cells: Arena<Cell>,
+    /// By cell: its ordinal, and its instruction's distance from the text's start in bytes.
+    origins: Arena<AtomicU64>,
+    /// The first free cell.
+    used: Mutex<usize>,
+    hardware: bool,
+}
+
+/// An instruction on its way into cells.
+struct Item {
+    pc: u64,
+    decoded: Decoded,
+    cell: usize,
+}
+
+impl Code {
+    /// Prepares a program's text; nothing is decoded yet.
+    ///
+    /// # Errors
+    /// If the host has no address space left.
+    pub fn new(image: Arc<Image>) -> io::Result<Code> {
+        install();
+        let text = image.text();
+        let span = match (text.first(), text.last()) {
+            (Some(first), Some(last)) => first.start & !1..last.end,
+            _ => 0..0,
+        };
+        let parcels: u64 = text.iter().map(|range| (range.end - range.start).div_ceil(2)).sum();
+        // Each parcel can begin an instruction of up to two cells, and end a run before it.
+        let cells = 3 * parcels as usize + 2;
+        Ok(Code {
+            map: Arena::new((span.end - span.start).div_ceil(2) as usize + 1)?,
+            cells: Arena::new(cells)?,
+            origins: Arena::new(cells)?,
+            text: span,
+            image,
+            used: Mutex::new(1),
+            hardware: has_hardware(),
+        })
+    }
+
+    /// Tells the handlers of a machine where this code's tables are.
+    pub(crate) fn bind(&self, state: &mut State) {
+        state.exit.tables[TABLE_BASE] = self.text.start;
+        state.exit.tables[TABLE_LEN] = self.text.end - self.text.start;
+        state.exit.tables[TABLE_MAP] = self.map.as_ptr() as u64;
+        state.exit.tables[TABLE_CELLS] = self.cells.as_ptr() as u64;
+    }
+
+    pub(crate) fn cell(&self, index: u32) -> *const Cell {
+        &self.cells[index as usize]
+    }
+
+    /// The address and the ordinal of a cell's instruction.
+    pub(crate) fn origin(&self, cell: *const Cell) -> (u64, i32) {
+        let index = (cell as usize - self.cells.as_ptr() as usize) / size_of::<Cell>();
+        let bits = self.origins[index].load(Ordering::Relaxed);
+        (self.text.start + (bits & 0xffff_ffff), (bits >> 32) as i32)
+    }
+
+    fn slot(&self, pc: u64) -> Option<&AtomicU64> {
+        let offset = pc.checked_sub(self.text.start).filter(|offset| offset % 2 == 0)?;
+        self.map.get((offset / 2) as usize)
+    }
+
+    /// The place of the instruction at `pc` if it is decoded.
+    fn decoded(&self, pc: u64) -> Option<Entry> {
+        Entry::of(self.slot(pc)?.load(Ordering::Acquire))
+    }
+
+    /// The place of the instruction at `pc`, decoded now if it was not; `None` outside the text.
+    pub(crate) fn entry(&self, pc: u64) -> Option<Entry> {
+        if let Some(entry) = self.decoded(pc) {
+            return Some(entry);
+        }
+        if !self.image.is_text(pc) {
+            return None;
+        }
+        self.decode_run(pc, &mut self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, usize> {
+        // What a panic can leave behind are cells that nothing refers to.
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Links the branch or jump at `cell`, whose target was not decoded; false where there is
+    /// nothing to decode at its target.
+    pub(crate) fn resolve(&self, cell: *const Cell) -> bool {
+        let (pc, ordinal) = self.origin(cell);
+        let index = (cell as usize - self.cells.as_ptr() as usize) / size_of::<Cell>();
+        let mut used = self.lock();
+        // The end of a run has no instruction of its own: it leads to the one at its address.
+        let continues = ordinal == 0;
+        let decoded = self.instruction(pc);
+        let target = if continues { pc } else { pc.wrapping_add(decoded.imm as u64) };
+        let Some(entry) = self.decoded(target).or_else(|| self.decode_run(target, &mut used)) else {
+            return false;
+        };
+        let executed = i32::from(!continues);
+        let difference = entry.ordinal - ordinal - executed;
+        let distance = (i64::from(entry.cell) - index as i64) * size_of::<Cell>() as i64;
+        let Ok(distance) = i32::try_from(distance) else { return false };
+        let cell = &self.cells[index];
+        cell.set_target(difference as i16, distance);
+        cell.set_handler(if continues { jump::<true> } else { select::alone(&decoded, true) });
+        if let Operation::Branch(_) = decoded.operation
+            && !continues
+        {
+            self.fuse_with_branch(index, pc, &decoded);
+        }
+        true
+    }
+
+    /// The instruction before a branch that has just been linked can be fused with it now.
+    fn fuse_with_branch(&self, branch: usize, pc: u64, decoded: &Decoded) {
+        let (before, ordinal) = self.origin(&self.cells[branch - 1]);
+        let first = self.instruction(before);
+        let follows = ordinal != 0 && first.cells() == 1 && before + u64::from(first.len) == pc;
+        if let Some(handler) = follows.then(|| select::pair(&first, decoded, true)).flatten() {
+            self.cells[branch - 1].set_handler(handler);
+        }
+    }
+
+    fn instruction(&self, pc: u64) -> Decoded {
+        match step::fetch(&self.image, pc) {
+            Ok(inst) => Decoded::new(&inst, pc, self.hardware),
+            Err(_) => Decoded::STEP,
+        }
+    }
+
+    /// Decodes the run that begins at `start`, which is not decoded; `None` outside the text.
+    fn decode_run(&self, start: u64, used: &mut usize) -> Option<Entry> {
+        if !self.image.is_text(start) || start % 2 != 0 {
+            return None;
+        }
+        // Another thread may have been faster.
+        if let Some(entry) = self.decoded(start) {
+            return Some(entry);
+        }
+        let (items, end) = self.collect(start, *used);
+        let last = items.last()?;
+        let count = items.len();
+        let end_cell = last.cell + last.decoded.cells();
+        let ordinal = |index: usize| index as i32 - count as i32;
+        let by_pc: HashMap<u64, usize> = items.iter().enumerate().map(|(index, item)| (item.pc, index)).collect();
+
+        // Where each direct branch or jump leads, if that is known: cell, ordinal, check.
+        let link = |index: usize| -> Option<(u32, i32, bool)> {
+            let item = &items[index];
+            let target = item.pc.wrapping_add(item.decoded.direct()? as u64);
+            match by_pc.get(&target) {
+                Some(&to) => Some((items[to].cell as u32, ordinal(to), to <= index)),
+                None => self.decoded(target).map(|entry| (entry.cell, entry.ordinal, true)),
+            }
+        };
+        let links: Vec<_> = (0..count).map(link).collect();
+        let fused = fuse(&items, &links);
+        for (index, item) in items.iter().enumerate() {
+            let decoded = &item.decoded;
+            let here = i64::from(item.cell as u32);
+            let cell = match (decoded.direct(), links[index]) {
+                (None, _) => {
+                    let handler = fused[index].unwrap_or_else(|| select::alone(decoded, false));
+                    match decoded.operation {
+                        Operation::Indirect { .. } => {
+                            let leaves = -(ordinal(index) + 1);
+                            Cell::jump(handler, decoded.rs1, decoded.rs2, leaves as i16, decoded.imm)
+                        }
+                        _ => Cell::new(handler, decoded.rs1, decoded.rs2, decoded.rd, decoded.rs3, decoded.imm),
+                    }
+                }
+                (Some(_), Some((to, to_ordinal, check))) => {
+                    let difference = to_ordinal - ordinal(index) - 1;
+                    let distance = (i64::from(to) - here) * size_of::<Cell>() as i64;
+                    match i32::try_from(distance) {
+                        Ok(distance) => {
+                            let handler = select::alone(decoded, check);
+                            Cell::jump(handler, decoded.rs1, decoded.rs2, difference as i16, distance)
+                        }
+                        Err(_) => Cell::new(crate::handlers::step, 0, 0, 0, 0, 0),
+                    }
+                }
+                (Some(_), None) => Cell::jump(select::unlinked(decoded), decoded.rs1, decoded.rs2, 0, 0),
+            };
+            self.put(item.cell, cell, item.pc, ordinal(index));
+            if decoded.cells() == 2 {
+                let next = item.pc + u64::from(decoded.len);
+                self.put(item.cell + 1, Cell::new(crate::handlers::step, 0, 0, 0, 0, next as i32), item.pc, ordinal(index));
+            }
+        }
+        // Where the run goes on: in another one, linked when first reached.
+        self.put(end_cell, Cell::jump(unresolved, 0, 0, 0, 0), end, 0);
+        *used = end_cell + 1;
+        for (index, item) in items.iter().enumerate() {
+            let entry = Entry { cell: item.cell as u32, ordinal: ordinal(index) };
+            if let Some(slot) = self.slot(item.pc) {
+                slot.store(entry.bits(), Ordering::Release);
+            }
+        }
+        self.decoded(start)
+    }
+
+    /// The instructions of the run that begins at `start`, its first cell being `cell`, and the
+    /// address behind them.
+    fn collect(&self, start: u64, mut cell: usize) -> (Vec<Item>, u64) {
+        let mut items: Vec<Item> = Vec::new();
+        let mut pc = start;
+        let mut furthest = start;
+        loop {
+            let decoded = self.instruction(pc);
+            cell += items.last().map_or(0, |last| last.decoded.cells());
+            items.push(Item { pc, decoded, cell });
+            if let Some(distance) = decoded.direct() {
+                furthest = furthest.max(pc.saturating_add_signed(distance.into()));
+            }
+            pc += u64::from(decoded.len);
+            let alive = decoded.len != 0 && (decoded.falls_through() || pc <= furthest && furthest < pc + 4096);
+            if !alive || items.len() == RUN_LIMIT || !self.image.is_text(pc) || self.decoded(pc).is_some() {
+                return (items, pc);
+            }
+        }
+    }
+
+    fn put(&self, index: usize, cell: Cell, pc: u64, ordinal: i32) {
+        // SAFETY: indices from `used` up are reached by nobody before they are published, and
+        // the caller holds its lock.
+        unsafe { self.cells.write(index, cell) };
+        let bits = (ordinal as u32 as u64) << 32 | (pc - self.text.start) & 0xffff_ffff;
+        self.origins[index].store(bits, Ordering::Relaxed);
+    }
+}
+
+/// The fused handlers of a run: pairs, so chosen that as few handlers as possible are executed
+/// from whichever instruction control enters.
+fn fuse(items: &[Item], links: &[Option<(u32, i32, bool)>]) -> Vec<Option<crate::cell::Handler>> {
+    let count = items.len();
+    let mut chosen = vec![None; count];
+    // Handlers from the instruction on to the end of its straight line.
+    let mut cost = vec![0u32; count + 2];
+    for index in (0..count).rev() {
+        let first = &items[index].decoded;
+        let ends = !first.falls_through() || first.operation == Operation::Step;
+        cost[index] = if ends { 1 } else { 1 + cost[index + 1] };
+        let Some(second) = items.get(index + 1) else { continue };
+        let linked = second.decoded.direct().is_none() || links[index + 1].is_some();
+        let paired = 1 + cost[index + 2];
+        if ends || !linked || paired > cost[index] {
+            continue;
+        }
+        let check = links[index + 1].is_some_and(|(_, _, check)| check);
+        if let Some(handler) = select::pair(first, &second.decoded, check) {
+            chosen[index] = Some(handler);
+            cost[index] = paired;
+        }
+    }
+    chosen
+}
+
+/// Registers the handlers as code whose faults are guests'.
+fn install() {
+    unsafe extern "C" {
+        #[link_name = "__start_riverrun_interp"]
+        static START: u8;
+        #[link_name = "__stop_riverrun_interp"]
+        static STOP: u8;
+    }
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let range = CodeRange {
+            start: &raw const START as usize,
+            end: &raw const STOP as usize,
+            landing: landing as *const () as usize,
+        };
+        // SAFETY: all code in the section are handlers, which keep the contract by the operands
+        // of their accesses; the section is part of this program.
+        unsafe { install_fault_handler(range) };
+    });
+}

@@ -1,0 +1,92 @@
+//! Entry and exit on x86-64 Unix.
+
+use std::arch::naked_asm;
+use std::mem::{offset_of, size_of};
+
+use riverrun_state::{EngineExit, State};
+
+use crate::cell::Cell;
+use crate::handlers::REASON_STEP;
+
+const HOST_SP: usize = offset_of!(State, exit) + offset_of!(EngineExit, host_sp);
+const OP: usize = offset_of!(State, exit) + offset_of!(EngineExit, op);
+const FUEL: usize = offset_of!(State, exit) + offset_of!(EngineExit, fuel);
+const REASON: usize = offset_of!(State, exit) + offset_of!(EngineExit, reason);
+
+/// Runs the chain of handlers that begins at `op`, until one leaves it.
+///
+/// # Safety
+/// `op` is a published cell, `state` that of a live window whose engine tables are set, and the
+/// guest's float environment is in force.
+#[unsafe(naked)]
+pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut State, fuel: i64) {
+    naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "sub rsp, 8",
+        "mov [rsi + {host_sp}], rsp",
+        "mov r8, rdx",
+        "call {chain}",
+        "add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+        host_sp = const HOST_SP,
+        chain = sym chain,
+    )
+}
+
+/// Calls the first handler, which calls the next in its tail.
+#[cfg(not(trampoline))]
+#[unsafe(naked)]
+unsafe extern "sysv64" fn chain() {
+    naked_asm!("jmp [rdi]")
+}
+
+/// Calls handlers in turn: without optimisation, calls in tail position would pile up frames.
+#[cfg(trampoline)]
+unsafe extern "sysv64" fn chain(op: *const Cell, state: *mut State, _: crate::cell::Free, _: crate::cell::Free, fuel: i64) {
+    use crate::cell::{Free, Next};
+    let mut next = Next { op, fuel };
+    while !next.op.is_null() {
+        // SAFETY: `enter`'s caller gives the first cell, handlers the others.
+        next = unsafe { (*next.op).handler()(next.op, state, Free::uninit(), Free::uninit(), next.fuel) };
+    }
+}
+
+/// Where the fault handler sends a handler whose access faulted: leaves the chain with op and
+/// fuel as they stand in their registers. Frames between here and `enter` are dropped; they
+/// belong to handlers, which have nothing to clean up.
+#[unsafe(naked)]
+pub(crate) unsafe extern "sysv64" fn landing() {
+    naked_asm!(
+        "mov [rsi + {op}], rdi",
+        "mov [rsi + {fuel}], r8",
+        "mov qword ptr [rsi + {reason}], {step}",
+        "mov rsp, [rsi + {host_sp}]",
+        "add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+        op = const OP,
+        fuel = const FUEL,
+        reason = const REASON,
+        step = const REASON_STEP,
+        host_sp = const HOST_SP,
+    )
+}
+
+// `chain` reads the handler at the front of the cell.
+const _: () = assert!(size_of::<Cell>() == 16);

@@ -1,0 +1,182 @@
+//! Effects of the fast engine: memory accessed by one host instruction each, floats in hardware.
+
+use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Rounding, System};
+use riverrun_state::State;
+
+use crate::cell::Cell;
+use crate::words::Effects;
+
+#[cfg(target_arch = "x86_64")]
+#[path = "fast_x86_64.rs"]
+mod host;
+
+pub(crate) use host::has_hardware;
+
+/// The hart while a handler runs: the three values that a fault must find in their registers.
+#[derive(Clone, Copy)]
+pub(crate) struct Fast {
+    pub(crate) op: *const Cell,
+    pub(crate) state: *mut State,
+    pub(crate) fuel: i64,
+}
+
+impl Fast {
+    /// # Safety
+    /// `slot` is below 65 and the state alive: the decoder and the engine's caller see to it.
+    #[inline(always)]
+    pub(crate) unsafe fn get(&self, slot: u8) -> u64 {
+        // SAFETY: as the caller promises.
+        unsafe { *(&raw const (*self.state).slots).cast::<u64>().add(slot as usize) }
+    }
+
+    /// # Safety
+    /// As [`Fast::get`]; and `slot` is not 0.
+    #[inline(always)]
+    pub(crate) unsafe fn set(&self, slot: u8, value: u64) {
+        // SAFETY: as the caller promises.
+        unsafe { *(&raw mut (*self.state).slots).cast::<u64>().add(slot as usize) = value }
+    }
+}
+
+/// The canonical NaN for every NaN.
+#[inline(always)]
+fn canonical(f: Float, value: u64) -> u64 {
+    match f {
+        Float::S if f32::from_bits(value as u32).is_nan() => riverrun_isa::ops::CANONICAL_NAN_S,
+        Float::D if f64::from_bits(value).is_nan() => riverrun_isa::ops::CANONICAL_NAN_D,
+        _ => value,
+    }
+}
+
+/// Rounding modes: handlers exist for the dynamic mode, which the host's environment holds, and
+/// for those conversions whose mode the hardware takes as an operand.
+impl Effects for Fast {
+    #[inline(always)]
+    fn load(&self, mem: Mem, address: u64) -> u64 {
+        host::load(self, mem, address)
+    }
+
+    #[inline(always)]
+    fn store(&self, mem: Mem, address: u64, value: u64) {
+        host::store(self, mem, address, value);
+    }
+
+    #[inline(always)]
+    fn load_reserved(&self, mem: Mem, address: u64) -> u64 {
+        let value = self.load(mem, address);
+        // SAFETY: the state is alive while its engine runs.
+        unsafe {
+            (*self.state).reservation = u64::from(address as u32);
+            (*self.state).reserved_value = value;
+        }
+        value
+    }
+
+    #[inline(always)]
+    fn store_conditional(&self, mem: Mem, address: u64, value: u64) -> u64 {
+        // The load comes first, so that the reservation still stands where it faults.
+        let present = self.load(mem, address);
+        // SAFETY: as in `load_reserved`.
+        let (reservation, reserved) = unsafe { ((*self.state).reservation, (*self.state).reserved_value) };
+        let holds = reservation == u64::from(address as u32) && reserved == present;
+        if holds {
+            self.store(mem, address, value);
+        }
+        // SAFETY: as in `load_reserved`.
+        unsafe { (*self.state).reservation = !0 };
+        u64::from(!holds)
+    }
+
+    #[inline(always)]
+    fn amo(&self, mem: Mem, address: u64, change: impl Fn(u64) -> u64) -> u64 {
+        let old = self.load(mem, address);
+        self.store(mem, address, change(old));
+        old
+    }
+
+    #[inline(always)]
+    fn fadd(&self, f: Float, a: u64, b: u64, _rm: Rounding) -> u64 {
+        canonical(f, host::fadd(f, a, b))
+    }
+
+    #[inline(always)]
+    fn fsub(&self, f: Float, a: u64, b: u64, _rm: Rounding) -> u64 {
+        canonical(f, host::fsub(f, a, b))
+    }
+
+    #[inline(always)]
+    fn fmul(&self, f: Float, a: u64, b: u64, _rm: Rounding) -> u64 {
+        canonical(f, host::fmul(f, a, b))
+    }
+
+    #[inline(always)]
+    fn fdiv(&self, f: Float, a: u64, b: u64, _rm: Rounding) -> u64 {
+        canonical(f, host::fdiv(f, a, b))
+    }
+
+    #[inline(always)]
+    fn fsqrt(&self, f: Float, a: u64, _rm: Rounding) -> u64 {
+        canonical(f, host::fsqrt(f, a))
+    }
+
+    #[inline(always)]
+    fn fma(&self, f: Float, a: u64, b: u64, c: u64, _rm: Rounding) -> u64 {
+        canonical(f, host::fma(self, f, a, b, c))
+    }
+
+    #[inline(always)]
+    fn fcompare(&self, f: Float, compare: FloatCompare, a: u64, b: u64) -> u64 {
+        host::fcompare(f, compare, a, b)
+    }
+
+    #[inline(always)]
+    fn float_to_int(&self, f: Float, int: Int, a: u64, rm: Rounding) -> u64 {
+        host::float_to_int(self, f, int, a, rm)
+    }
+
+    #[inline(always)]
+    fn int_to_float(&self, f: Float, int: Int, a: u64, _rm: Rounding) -> u64 {
+        host::int_to_float(f, int, a)
+    }
+
+    #[inline(always)]
+    fn widen(&self, a: u64) -> u64 {
+        canonical(Float::D, host::widen(a))
+    }
+
+    #[inline(always)]
+    fn narrow(&self, a: u64, _rm: Rounding) -> u64 {
+        canonical(Float::S, host::narrow(a))
+    }
+
+    #[inline(always)]
+    fn fround(&self, f: Float, a: u64, rm: Rounding, inexact: bool) -> u64 {
+        let rounded = canonical(f, host::round(f, a, rm));
+        if inexact && rounded != a && !is_nan(f, a) {
+            self.raise(riverrun_isa::ops::fflags::NX);
+        }
+        rounded
+    }
+
+    #[inline(always)]
+    fn raise(&self, flags: u8) {
+        // SAFETY: the state is alive while its engine runs.
+        unsafe { (*self.state).fflags |= u64::from(flags) };
+    }
+
+    fn csr(&self, _csr: u16, _change: impl Fn(u64) -> u64) -> u64 {
+        unreachable!("the decoder leaves control and status registers to the single-step engine")
+    }
+
+    fn system(&self, _event: System) {
+        unreachable!("the decoder leaves calls to the environment to the single-step engine")
+    }
+}
+
+#[inline(always)]
+fn is_nan(f: Float, a: u64) -> bool {
+    match f {
+        Float::S => f32::from_bits(a as u32).is_nan(),
+        Float::D => f64::from_bits(a).is_nan(),
+    }
+}

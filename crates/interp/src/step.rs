@@ -1,0 +1,294 @@
+//! The single-step engine: one instruction at a time, straight from the table, with memory
+//! checked by the list of regions and floating point in software. It is the reference that the
+//! fast engine is compared with, and the one place where traps are made: whatever the fast
+//! engine cannot do at once, it leaves to this one.
+
+use std::cell::{Cell, RefCell};
+
+use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Rounding, System};
+use riverrun_isa::{File, Inst, Operands, Result as Destination, csr, decode, eval};
+use riverrun_program::Image;
+use riverrun_state::{Fault, Perm, State, Trap, TrapCause, Window};
+
+use crate::soft_float::{self, Flagged};
+use crate::words::{Effects, Words};
+
+/// What a step came to, if it did not trap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The instruction is done, and counted in `instret`.
+    Done,
+    /// An `ecall`: counted, and the pc still at it.
+    Ecall,
+}
+
+/// The instruction at `pc`.
+pub(crate) fn fetch(image: &Image, pc: u64) -> Result<Inst, TrapCause> {
+    let parcel = |address: u64| {
+        let bytes = image.text_bytes(address..address.checked_add(2)?)?;
+        Some(u32::from(u16::from_le_bytes([bytes[0], bytes[1]])))
+    };
+    let outside = TrapCause::FetchFault { address: pc };
+    let low = parcel(pc).filter(|_| pc.is_multiple_of(2)).ok_or(outside)?;
+    let bits = match low & 3 {
+        3 => low | parcel(pc + 2).ok_or(TrapCause::FetchFault { address: pc + 2 })? << 16,
+        _ => low,
+    };
+    match decode(bits) {
+        Some(inst) if inst.is_legal_csr() => Ok(inst),
+        _ => Err(TrapCause::IllegalInstruction { bits }),
+    }
+}
+
+/// Executes the instruction at the pc. On a trap nothing has changed, but for the exceptions
+/// that a faulting instruction cannot raise.
+pub(crate) fn step(window: &mut Window, image: &Image) -> Result<Step, Trap> {
+    let pc = window.state().pc;
+    let trap = |cause| Trap { cause, pc };
+    let inst = fetch(image, pc).map_err(trap)?;
+    let format = inst.op.info().format;
+    let state = window.state();
+    let reserved_mode = inst.rm == Rounding::Dyn && state.frm > 4;
+    if format.rounds() && reserved_mode {
+        let bits = inst.encode();
+        return Err(trap(TrapCause::IllegalInstruction { bits }));
+    }
+    let read = |file: Option<File>, n: u8| match file {
+        Some(File::X) => state.x(n),
+        Some(File::F) => state.f(n),
+        None => 0,
+    };
+    let [rs1, rs2, rs3] = format.sources();
+    let operands = Operands {
+        rs1: read(rs1, inst.rs1),
+        rs2: read(rs2, inst.rs2),
+        rs3: read(rs3, inst.rs3),
+        imm: inst.immediate(),
+        pc,
+        csr: inst.imm as u16,
+        rm: dynamic(inst.rm, state),
+        index: inst.rs1,
+    };
+    let hart = Words(Stepper { window: RefCell::new(window), cause: Cell::new(None), ecall: Cell::new(false) });
+    let value = eval(inst.op, &hart, &operands);
+    let Stepper { cause, ecall, .. } = hart.0;
+    if let Some(cause) = cause.into_inner() {
+        return Err(trap(cause));
+    }
+    let state = window.state_mut();
+    let next = pc.wrapping_add(u64::from(inst.len));
+    let mut target = next;
+    match format.result() {
+        Destination::X => state.set_x(inst.rd, value),
+        Destination::F => state.set_f(inst.rd, value),
+        Destination::None => {}
+        Destination::Branch if value != 0 => target = pc.wrapping_add(inst.imm as u64),
+        Destination::Branch => {}
+        Destination::Jump => {
+            target = value;
+            state.set_x(inst.rd, next);
+        }
+    }
+    state.instret += 1;
+    if ecall.into_inner() {
+        return Ok(Step::Ecall);
+    }
+    state.pc = target;
+    Ok(Step::Done)
+}
+
+/// The mode in force. Reserved ones have been refused before.
+fn dynamic(rm: Rounding, state: &State) -> Rounding {
+    match rm {
+        Rounding::Dyn => Rounding::from_bits(state.frm as u32).unwrap_or(Rounding::Rne),
+        rm => rm,
+    }
+}
+
+/// Effects on a window, and what became of them.
+struct Stepper<'a> {
+    window: RefCell<&'a mut Window>,
+    /// The first trap; the instruction has no effects then.
+    cause: Cell<Option<TrapCause>>,
+    ecall: Cell<bool>,
+}
+
+impl Stepper<'_> {
+    fn trap(&self, cause: TrapCause) {
+        self.cause.set(self.cause.get().or(Some(cause)));
+    }
+
+    fn flagged(&self, (value, flags): Flagged) -> u64 {
+        self.raise(flags);
+        value
+    }
+
+    fn check_aligned(&self, mem: Mem, address: u64) {
+        if !address.is_multiple_of(u64::from(mem.bytes())) {
+            self.trap(TrapCause::MisalignedAtomic { address });
+        }
+    }
+}
+
+/// Guest addresses are taken modulo 2^32.
+fn wrap(address: u64) -> u64 {
+    u64::from(address as u32)
+}
+
+impl Effects for Stepper<'_> {
+    fn load(&self, mem: Mem, address: u64) -> u64 {
+        if self.cause.get().is_some() {
+            return 0;
+        }
+        let len = mem.bytes() as usize;
+        let mut bytes = [0; 8];
+        match self.window.borrow().slice(wrap(address), len as u64) {
+            Ok(memory) => bytes[..len].copy_from_slice(memory),
+            Err(Fault { address }) => self.trap(TrapCause::LoadFault { address }),
+        }
+        let value = u64::from_le_bytes(bytes);
+        match mem {
+            Mem::I8 => value as i8 as u64,
+            Mem::I16 => value as i16 as u64,
+            Mem::I32 => value as i32 as u64,
+            Mem::U8 | Mem::U16 | Mem::U32 | Mem::U64 => value,
+        }
+    }
+
+    fn store(&self, mem: Mem, address: u64, value: u64) {
+        if self.cause.get().is_some() {
+            return;
+        }
+        let len = mem.bytes() as usize;
+        let mut window = self.window.borrow_mut();
+        match window.check(wrap(address), len as u64, Perm::WRITE) {
+            Ok(()) => {
+                let memory = window.slice_mut(wrap(address), len as u64);
+                memory.expect("writable memory is readable").copy_from_slice(&value.to_le_bytes()[..len]);
+            }
+            Err(Fault { address }) => self.trap(TrapCause::StoreFault { address }),
+        }
+    }
+
+    fn load_reserved(&self, mem: Mem, address: u64) -> u64 {
+        self.check_aligned(mem, address);
+        let value = self.load(mem, address);
+        if self.cause.get().is_none() {
+            let mut window = self.window.borrow_mut();
+            let state = window.state_mut();
+            state.reservation = wrap(address);
+            state.reserved_value = value;
+        }
+        value
+    }
+
+    fn store_conditional(&self, mem: Mem, address: u64, value: u64) -> u64 {
+        self.check_aligned(mem, address);
+        if self.cause.get().is_some() {
+            return 1;
+        }
+        let (reservation, reserved) = {
+            let mut window = self.window.borrow_mut();
+            let state = window.state_mut();
+            (std::mem::replace(&mut state.reservation, !0), state.reserved_value)
+        };
+        if reservation != wrap(address) || self.load(mem, address) != reserved {
+            return 1;
+        }
+        self.store(mem, address, value);
+        0
+    }
+
+    fn amo(&self, mem: Mem, address: u64, change: impl Fn(u64) -> u64) -> u64 {
+        self.check_aligned(mem, address);
+        // An atomic access faults as a store, whichever half of it fails.
+        let writable = self.window.borrow().check(wrap(address), u64::from(mem.bytes()), Perm::WRITE);
+        if let Err(Fault { address }) = writable {
+            self.trap(TrapCause::StoreFault { address });
+        }
+        let old = self.load(mem, address);
+        self.store(mem, address, change(old));
+        old
+    }
+
+    fn fadd(&self, f: Float, a: u64, b: u64, rm: Rounding) -> u64 {
+        self.flagged(soft_float::add(f, a, b, rm))
+    }
+
+    fn fsub(&self, f: Float, a: u64, b: u64, rm: Rounding) -> u64 {
+        self.flagged(soft_float::sub(f, a, b, rm))
+    }
+
+    fn fmul(&self, f: Float, a: u64, b: u64, rm: Rounding) -> u64 {
+        self.flagged(soft_float::mul(f, a, b, rm))
+    }
+
+    fn fdiv(&self, f: Float, a: u64, b: u64, rm: Rounding) -> u64 {
+        self.flagged(soft_float::div(f, a, b, rm))
+    }
+
+    fn fsqrt(&self, f: Float, a: u64, rm: Rounding) -> u64 {
+        self.flagged(soft_float::sqrt(f, a, rm))
+    }
+
+    fn fma(&self, f: Float, a: u64, b: u64, c: u64, rm: Rounding) -> u64 {
+        self.flagged(soft_float::fma(f, a, b, c, rm))
+    }
+
+    fn fcompare(&self, f: Float, compare: FloatCompare, a: u64, b: u64) -> u64 {
+        self.flagged(soft_float::compare(f, compare, a, b))
+    }
+
+    fn float_to_int(&self, f: Float, int: Int, a: u64, rm: Rounding) -> u64 {
+        self.flagged(soft_float::to_int(f, int, a, rm))
+    }
+
+    fn int_to_float(&self, f: Float, int: Int, a: u64, rm: Rounding) -> u64 {
+        self.flagged(soft_float::from_int(f, int, a, rm))
+    }
+
+    fn widen(&self, a: u64) -> u64 {
+        self.flagged(soft_float::widen(a))
+    }
+
+    fn narrow(&self, a: u64, rm: Rounding) -> u64 {
+        self.flagged(soft_float::narrow(a, rm))
+    }
+
+    fn fround(&self, f: Float, a: u64, rm: Rounding, inexact: bool) -> u64 {
+        self.flagged(soft_float::integral(f, a, rm, inexact))
+    }
+
+    fn raise(&self, flags: u8) {
+        self.window.borrow_mut().state_mut().fflags |= u64::from(flags);
+    }
+
+    /// The counters all count instructions, so that programs that read them stay deterministic.
+    fn csr(&self, number: u16, change: impl Fn(u64) -> u64) -> u64 {
+        let mut window = self.window.borrow_mut();
+        let state = window.state_mut();
+        let old = match number {
+            csr::FFLAGS => state.fflags,
+            csr::FRM => state.frm,
+            csr::FCSR => state.frm << 5 | state.fflags,
+            _ => state.instret,
+        };
+        let new = change(old);
+        match number {
+            csr::FFLAGS => state.fflags = new & 0x1f,
+            csr::FRM => state.frm = new & 7,
+            csr::FCSR => (state.frm, state.fflags) = (new >> 5 & 7, new & 0x1f),
+            _ => {}
+        }
+        old
+    }
+
+    fn system(&self, event: System) {
+        match event {
+            System::Ecall => self.ecall.set(true),
+            System::Ebreak => self.trap(TrapCause::Breakpoint),
+            // One hart sees its own accesses in order, and its text never changes.
+            System::Fence | System::FenceI => {}
+        }
+    }
+}

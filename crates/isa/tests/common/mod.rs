@@ -1,4 +1,5 @@
 //! Random words for the table's tests.
+#![allow(dead_code, reason = "not every test that has this module uses all of it")]
 
 use riverrun_isa::Op;
 use riverrun_isa::ops::Rounding;
@@ -16,7 +17,6 @@ impl Random {
     }
 
     /// A number below `bound`.
-    #[allow(dead_code, reason = "not every test that has this module draws indices")]
     pub(crate) fn below(&mut self, bound: u32) -> u32 {
         self.next() % bound
     }

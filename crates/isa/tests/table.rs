@@ -234,3 +234,14 @@ fn immediates() {
         assert_eq!(decode(word).unwrap().imm, imm, "{word:#010x}");
     }
 }
+
+/// The list for engines names every instruction with its format, in the table's order.
+#[test]
+fn the_list_for_engines_is_complete() {
+    macro_rules! collect {
+        ($($name:ident $format:ident,)*) => { [$((Op::$name, Format::$format)),*] };
+    }
+    let list = riverrun_isa::for_each_op!(collect);
+    assert_eq!(list.len(), Op::ALL.len());
+    assert!(list.iter().zip(Op::ALL).all(|((op, format), expected)| op == expected && *format == op.info().format));
+}

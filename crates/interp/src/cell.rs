@@ -1,7 +1,8 @@
 //! A pre-decoded operation: 16 bytes, read by handlers, written by the decoder.
 
+use std::cell::UnsafeCell;
 use std::mem::offset_of;
-use std::sync::atomic::{AtomicI16, AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use riverrun_state::State;
 
@@ -29,17 +30,22 @@ pub(crate) type Handler = unsafe extern "sysv64" fn(*const Cell, *mut State, Fre
 /// One operation.
 ///
 /// `rd` and `rs3` of a branch or jump hold the difference in ordinals that it makes; `imm` is
-/// then the distance to the target cell in bytes. Handler, distance and difference may change
-/// while other threads execute the cell: the handler is written last and read first.
+/// then the distance to the target cell in bytes.
+///
+/// Other threads may execute a cell while it is linked. Its present handler reads nothing but the
+/// registers then; difference and distance are written once, before the handler that reads them.
 #[repr(C, align(16))]
 #[derive(Debug)]
 pub(crate) struct Cell {
     handler: AtomicUsize,
     pub(crate) rs1: u8,
     pub(crate) rs2: u8,
-    tail: AtomicI16,
-    imm: AtomicI32,
+    tail: UnsafeCell<i16>,
+    imm: UnsafeCell<i32>,
 }
+
+// SAFETY: `link` is the one write through a shared reference; its caller keeps the protocol above.
+unsafe impl Sync for Cell {}
 
 const _: () = assert!(size_of::<Cell>() == 16);
 const _: () = assert!(offset_of!(Cell, tail) == 10);
@@ -56,15 +62,15 @@ impl Cell {
             handler: AtomicUsize::new(handler as usize),
             rs1,
             rs2,
-            tail: AtomicI16::new(difference),
-            imm: AtomicI32::new(distance),
+            tail: UnsafeCell::new(difference),
+            imm: UnsafeCell::new(distance),
         }
     }
 
     #[inline(always)]
     pub(crate) fn handler(&self) -> Handler {
         let handler = self.handler.load(Ordering::Acquire);
-        // SAFETY: only `new`, `jump` and `set_handler` write it, and they take a Handler.
+        // SAFETY: only `jump` and `set_handler` write it, and they take a Handler.
         unsafe { std::mem::transmute::<usize, Handler>(handler) }
     }
 
@@ -73,29 +79,44 @@ impl Cell {
         self.handler.store(handler as usize, Ordering::Release);
     }
 
-    /// Says where a branch or jump leads.
-    pub(crate) fn set_target(&self, difference: i16, distance: i32) {
-        self.tail.store(difference, Ordering::Relaxed);
-        self.imm.store(distance, Ordering::Relaxed);
+    /// Says where a branch or jump leads, and sets the handler that goes there.
+    ///
+    /// # Safety
+    /// The present handler reads neither difference nor distance, and no other thread links the
+    /// cell at the same time.
+    pub(crate) unsafe fn link(&self, difference: i16, distance: i32, handler: Handler) {
+        // SAFETY: as the caller promises, nobody reads or writes these until the handler is set.
+        unsafe {
+            *self.tail.get() = difference;
+            *self.imm.get() = distance;
+        }
+        self.set_handler(handler);
+    }
+
+    #[inline(always)]
+    fn tail(&self) -> i16 {
+        // SAFETY: never written once a handler that reads it is set.
+        unsafe { *self.tail.get() }
     }
 
     #[inline(always)]
     pub(crate) fn rd(&self) -> u8 {
-        self.tail.load(Ordering::Relaxed) as u8
+        self.tail() as u8
     }
 
     #[inline(always)]
     pub(crate) fn rs3(&self) -> u8 {
-        (self.tail.load(Ordering::Relaxed) as u16 >> 8) as u8
+        (self.tail() as u16 >> 8) as u8
     }
 
     #[inline(always)]
     pub(crate) fn difference(&self) -> i64 {
-        i64::from(self.tail.load(Ordering::Relaxed))
+        i64::from(self.tail())
     }
 
     #[inline(always)]
     pub(crate) fn imm(&self) -> i32 {
-        self.imm.load(Ordering::Relaxed)
+        // SAFETY: never written once a handler that reads it is set.
+        unsafe { *self.imm.get() }
     }
 }

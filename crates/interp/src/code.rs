@@ -151,6 +151,11 @@ impl Code {
         // The end of a run has no instruction of its own: it leads to the one at its address.
         let continues = ordinal == 0;
         let decoded = self.instruction(pc);
+        let unlinked = if continues { unresolved } else { select::unlinked(&decoded) };
+        if self.cells[index].handler() as usize != unlinked as usize {
+            // Another thread was faster.
+            return true;
+        }
         let target = if continues { pc } else { pc.wrapping_add(decoded.imm as u64) };
         let Some(entry) = self.decoded(target).or_else(|| self.decode_run(target, &mut used)) else {
             return false;
@@ -159,9 +164,10 @@ impl Code {
         let difference = entry.ordinal - ordinal - executed;
         let distance = (i64::from(entry.cell) - index as i64) * size_of::<Cell>() as i64;
         let Ok(distance) = i32::try_from(distance) else { return false };
+        let handler = if continues { jump::<true> } else { select::alone(&decoded, true) };
         let cell = &self.cells[index];
-        cell.set_target(difference as i16, distance);
-        cell.set_handler(if continues { jump::<true> } else { select::alone(&decoded, true) });
+        // SAFETY: the cell has its first handler, which reads neither, and the lock is held.
+        unsafe { cell.link(difference as i16, distance, handler) };
         if let Operation::Branch(_) = decoded.operation
             && !continues
         {
@@ -189,7 +195,7 @@ impl Code {
 
     /// Decodes the run that begins at `start`, which is not decoded; `None` outside the text.
     fn decode_run(&self, start: u64, used: &mut usize) -> Option<Entry> {
-        if !self.image.is_text(start) || start % 2 != 0 {
+        if !self.image.is_text(start) || !start.is_multiple_of(2) {
             return None;
         }
         // Another thread may have been faster.
@@ -244,7 +250,12 @@ impl Code {
             self.put(item.cell, cell, item.pc, ordinal(index));
             if decoded.cells() == 2 {
                 let next = item.pc + u64::from(decoded.len);
-                self.put(item.cell + 1, Cell::new(crate::handlers::step, 0, 0, 0, 0, next as i32), item.pc, ordinal(index));
+                self.put(
+                    item.cell + 1,
+                    Cell::new(crate::handlers::step, 0, 0, 0, 0, next as i32),
+                    item.pc,
+                    ordinal(index),
+                );
             }
         }
         // Where the run goes on: in another one, linked when first reached.

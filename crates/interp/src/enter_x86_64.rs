@@ -53,7 +53,13 @@ unsafe extern "sysv64" fn chain() {
 
 /// Calls handlers in turn: without optimisation, calls in tail position would pile up frames.
 #[cfg(trampoline)]
-unsafe extern "sysv64" fn chain(op: *const Cell, state: *mut State, _: crate::cell::Free, _: crate::cell::Free, fuel: i64) {
+unsafe extern "sysv64" fn chain(
+    op: *const Cell,
+    state: *mut State,
+    _: crate::cell::Free,
+    _: crate::cell::Free,
+    fuel: i64,
+) {
     use crate::cell::{Free, Next};
     let mut next = Next { op, fuel };
     while !next.op.is_null() {

@@ -41,11 +41,15 @@ impl Fast {
 /// The canonical NaN for every NaN.
 #[inline(always)]
 fn canonical(f: Float, value: u64) -> u64 {
-    match f {
-        Float::S if f32::from_bits(value as u32).is_nan() => riverrun_isa::ops::CANONICAL_NAN_S,
-        Float::D if f64::from_bits(value).is_nan() => riverrun_isa::ops::CANONICAL_NAN_D,
-        _ => value,
+    if is_nan(f, value) {
+        // A branch, as it is hardly ever taken, instead of a selection that delays every result.
+        std::hint::cold_path();
+        return match f {
+            Float::S => riverrun_isa::ops::CANONICAL_NAN_S,
+            Float::D => riverrun_isa::ops::CANONICAL_NAN_D,
+        };
     }
+    value
 }
 
 /// Rounding modes: handlers exist for the dynamic mode, which the host's environment holds, and

@@ -322,7 +322,13 @@ pub(crate) unsafe extern "sysv64" fn call(op: *const Cell, state: *mut State, _:
 
 /// Anything whose target is not decoded yet.
 #[unsafe(link_section = "riverrun_interp")]
-pub(crate) unsafe extern "sysv64" fn unresolved(op: *const Cell, state: *mut State, _: Free, _: Free, fuel: i64) -> Next {
+pub(crate) unsafe extern "sysv64" fn unresolved(
+    op: *const Cell,
+    state: *mut State,
+    _: Free,
+    _: Free,
+    fuel: i64,
+) -> Next {
     leave(Fast { op, state, fuel }, REASON_RESOLVE, 0)
 }
 

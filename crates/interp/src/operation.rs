@@ -134,9 +134,7 @@ impl Decoded {
                 let converts_by_rounding = chosen && inst.rm != Rounding::Rtz;
                 match inst.rm {
                     Rounding::Rmm => Decoded { operation: Operation::Step, ..self },
-                    _ if !hardware && (fused || converts_by_rounding) => {
-                        Decoded { operation: Operation::Step, ..self }
-                    }
+                    _ if !hardware && (fused || converts_by_rounding) => Decoded { operation: Operation::Step, ..self },
                     rm if chosen => Decoded { operation: Operation::Rounded(op, rm), ..self },
                     Rounding::Dyn => self,
                     _ => Decoded { operation: Operation::Step, ..self },

@@ -8,18 +8,42 @@ use crate::operation::{Decoded, Operation};
 
 /// The handler of a row by its format; formats whose operations are not rows step.
 macro_rules! row_handler {
-    (Store, $row:ident) => { straight::<Effect<rows::$row>> };
-    (FStore, $row:ident) => { straight::<Effect<rows::$row>> };
-    (B, $row:ident) => { step };
-    (J, $row:ident) => { step };
-    (Jr, $row:ident) => { step };
-    (Amo, $row:ident) => { atomic::<rows::$row> };
-    (Lr, $row:ident) => { atomic::<rows::$row> };
-    (Csr, $row:ident) => { step };
-    (CsrI, $row:ident) => { step };
-    (Fence, $row:ident) => { step };
-    (Sys, $row:ident) => { step };
-    ($format:ident, $row:ident) => { straight::<Value<rows::$row>> };
+    (Store, $row:ident) => {
+        straight::<Effect<rows::$row>>
+    };
+    (FStore, $row:ident) => {
+        straight::<Effect<rows::$row>>
+    };
+    (B, $row:ident) => {
+        step
+    };
+    (J, $row:ident) => {
+        step
+    };
+    (Jr, $row:ident) => {
+        step
+    };
+    (Amo, $row:ident) => {
+        atomic::<rows::$row>
+    };
+    (Lr, $row:ident) => {
+        atomic::<rows::$row>
+    };
+    (Csr, $row:ident) => {
+        step
+    };
+    (CsrI, $row:ident) => {
+        step
+    };
+    (Fence, $row:ident) => {
+        step
+    };
+    (Sys, $row:ident) => {
+        step
+    };
+    ($format:ident, $row:ident) => {
+        straight::<Value<rows::$row>>
+    };
 }
 
 macro_rules! row_handlers {
@@ -221,4 +245,3 @@ fn behind<A: Micro>(second: &Decoded, forward: u8, check: bool) -> Option<Handle
         operation => for_fusible!(operation, case),
     }
 }
-

@@ -66,9 +66,9 @@ impl<E: Effects> Ops for Words<E> {
         mul_high_s(a, b) = ((a as i64 as i128 * b as i64 as i128) >> 64) as u64;
         mul_high_u(a, b) = ((a as u128 * b as u128) >> 64) as u64;
         div_s(a, b) = if b == 0 { !0 } else { (a as i64).wrapping_div(b as i64) as u64 };
-        div_u(a, b) = if b == 0 { !0 } else { a / b };
+        div_u(a, b) = a.checked_div(b).unwrap_or(!0);
         rem_s(a, b) = if b == 0 { a } else { (a as i64).wrapping_rem(b as i64) as u64 };
-        rem_u(a, b) = if b == 0 { a } else { a % b };
+        rem_u(a, b) = a.checked_rem(b).unwrap_or(a);
         and(a, b) = a & b;
         or(a, b) = a | b;
         xor(a, b) = a ^ b;

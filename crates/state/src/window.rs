@@ -438,7 +438,7 @@ impl Image {
         use std::os::unix::fs::FileExt;
         let end_of = |&(address, bytes): &(u64, &[u8])| address.saturating_add(bytes.len() as u64);
         let outside = |content: &(u64, &[u8])| content.0 < addresses.start || end_of(content) > addresses.end;
-        if addresses.start % PAGE_SIZE != 0 || contents.iter().any(outside) {
+        if !addresses.start.is_multiple_of(PAGE_SIZE) || contents.iter().any(outside) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a content leaves its pages"));
         }
         let perm = perm.readable();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use riverrun_program::LoadError;
+use riverrun_program::{FrameDescription as Frame, LoadError};
 use riverrun_state::{Fault, MapError, TrapCause};
 
 /// An error of a host function; it ends the guest's run and comes out of [`crate::Machine::run`].
@@ -62,42 +62,18 @@ pub struct Trap {
     pub cause: TrapCause,
     /// The address of the instruction that could not complete.
     pub pc: u64,
-    /// The calls that led there, innermost first.
+    /// The calls that led there, innermost first; none where a limit stopped the guest, as that
+    /// may happen often ([`crate::Machine::backtrace`] gives them then).
     pub backtrace: Vec<Frame>,
-}
-
-/// One call of a backtrace.
-#[derive(Clone, Debug)]
-pub struct Frame {
-    /// Guest address: of the instruction in the innermost frame, else of the call.
-    pub pc: u64,
-    /// The function, demangled, and the offset of `pc` in it.
-    pub function: Option<(String, u64)>,
-    /// Where in the source, if the program has debug information.
-    pub location: Option<String>,
-}
-
-impl fmt::Display for Frame {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#x}", self.pc)?;
-        match &self.function {
-            Some((name, offset)) => write!(f, " {name}+{offset:#x}")?,
-            None => write!(f, " ??")?,
-        }
-        match &self.location {
-            Some(location) => write!(f, " at {location}"),
-            None => Ok(()),
-        }
-    }
 }
 
 /// The cause and where it came up, in one line; the backtrace is the caller's to print.
 impl fmt::Display for Trap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at pc {:#x}", self.cause, self.pc)?;
-        match self.backtrace.first().and_then(|frame| frame.function.as_ref()) {
-            Some((name, offset)) => write!(f, " in {name}+{offset:#x}"),
-            None => Ok(()),
+        match self.backtrace.first() {
+            Some(Frame { function: Some(name), offset, .. }) => write!(f, " in {name}+{offset:#x}"),
+            _ => Ok(()),
         }
     }
 }

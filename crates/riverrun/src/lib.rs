@@ -21,11 +21,11 @@ mod memory;
 mod program;
 
 pub use engine::{Config, Engine};
-pub use error::{Error, Frame, HostError, Trap};
+pub use error::{Error, HostError, Trap};
 pub use linker::{Caller, Flow, Linker};
 pub use machine::{InterruptHandle, Machine};
 pub use memory::Memory;
 pub use program::Program;
 pub use riverrun_program as image;
-pub use riverrun_program::LoadError;
+pub use riverrun_program::{FrameDescription as Frame, LoadError};
 pub use riverrun_state::{Fault, MapError, PAGE_SIZE, Perm, Region, TrapCause};

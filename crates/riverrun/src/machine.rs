@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use riverrun_interp::{Limits, Stop};
-use riverrun_program::Image;
+use riverrun_program::{FrameDescription as Frame, Image};
 use riverrun_state::{MAX_ADDRESS, PAGE_SIZE, Perm, TrapCause, Window};
 
 use crate::backtrace;
-use crate::error::{Error, Frame, Trap};
+use crate::error::{Error, Trap};
 use crate::linker::{Caller, EcallHandler, Flow, Linker};
 use crate::memory::Memory;
 use crate::program::Program;
@@ -123,7 +123,11 @@ impl<T> Machine<T> {
             }
             cause => cause,
         };
-        Error::Trap(Box::new(Trap { cause, pc, backtrace: self.backtrace() }))
+        let backtrace = match cause {
+            TrapCause::OutOfFuel | TrapCause::Interrupted => Vec::new(),
+            _ => self.backtrace(),
+        };
+        Error::Trap(Box::new(Trap { cause, pc, backtrace }))
     }
 
     /// The guest's calls, innermost first, as far as symbols and unwind tables tell.

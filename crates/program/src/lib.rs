@@ -13,6 +13,7 @@ mod image;
 mod lazy;
 mod lines;
 mod names;
+mod prologue;
 mod sections;
 mod segment;
 mod symbols;

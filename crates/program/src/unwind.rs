@@ -10,6 +10,7 @@ use gimli::{
 };
 
 use crate::image::Image;
+use crate::prologue::FrameLayout;
 
 type Slice<'data> = EndianSlice<'data, LittleEndian>;
 
@@ -43,11 +44,12 @@ impl Image {
     /// memory (`None` where there are none). At most `limit` frames are returned, the first of
     /// which is always `pc` itself.
     ///
-    /// The way back is found by the program's unwind tables (`.eh_frame`, `.debug_frame`). Code
-    /// without tables counts as a leaf function if it comes first (its caller is in `ra`), and
-    /// is followed by frame pointers (`s0`) after that. The walk ends at the outermost frame,
-    /// at a return address outside the text, and where the stack does not grow: whatever the
-    /// tables and the stack hold, it ends.
+    /// The way back is found by the program's unwind tables (`.eh_frame`, `.debug_frame`); where
+    /// they are silent, by the function's own code, if its symbol is there; else by frame
+    /// pointers (`s0`). Code that is nowhere known counts as a leaf function if it comes first
+    /// (its caller is in `ra`). The walk ends at the outermost frame, at a return address outside
+    /// the text, and where the stack does not grow: whatever the tables and the stack hold, it
+    /// ends.
     ///
     /// ```no_run
     /// # let image: riverrun_program::Image = unimplemented!();
@@ -69,21 +71,24 @@ impl Image {
         let mut frame = Frame { pc, is_return_address: false };
         let mut context = UnwindContext::new();
         while frames.len() < limit {
-            let innermost = frames.is_empty();
             frames.push(frame);
             let by_tables = self.step_by_tables(frame, &registers, &read, &mut context);
-            let caller = match by_tables {
-                Some(caller) => caller,
-                None if innermost => Caller::of_leaf(&registers),
-                None => Caller::by_frame_pointer(&registers, &read),
-            };
+            let caller = by_tables.unwrap_or_else(|| {
+                self.step_by_code(frame, &registers, &read).or_else(|| {
+                    if frame.is_return_address {
+                        Caller::by_frame_pointer(&registers, &read)
+                    } else {
+                        Caller::of_leaf(&registers)
+                    }
+                })
+            });
             let Some(caller) = caller.filter(|caller| self.is_text(caller.pc)) else {
                 break;
             };
             // Every call has its frame above that of what it called, except that a leaf needs
             // none; signal handlers may run on a stack elsewhere.
             let grows = match (caller.registers.x[SP], registers.x[SP]) {
-                (Some(after), Some(before)) if innermost => after >= before,
+                (Some(after), Some(before)) if !frame.is_return_address => after >= before,
                 (Some(after), Some(before)) => after > before,
                 _ => false,
             };
@@ -120,6 +125,14 @@ impl Image {
         Some(step.run(&fde.ok()?, address, context))
     }
 
+    /// `None`: the function's code does not tell, or the caller cannot be found.
+    fn step_by_code(&self, frame: Frame, registers: &Registers, read: &impl Fn(u64) -> Option<u64>) -> Option<Caller> {
+        let (_, offset) = self.symbol_at(frame.lookup_address())?;
+        let start = frame.lookup_address() - offset;
+        let layout = FrameLayout::after(self.text_bytes(start..frame.pc)?);
+        Caller::by_layout(&layout, frame, registers, read)
+    }
+
     fn table_bytes(&self, index: &FrameIndex) -> &[u8] {
         self.bytes().get(index.section.clone()).unwrap_or_default()
     }
@@ -150,6 +163,32 @@ impl Caller {
     /// The caller of a function that has saved nothing yet.
     fn of_leaf(registers: &Registers) -> Option<Self> {
         Some(Self { pc: registers.x[RA]?, registers: registers.clone(), is_interrupted: false })
+    }
+
+    /// The caller, by what the function's code has done so far.
+    fn by_layout(
+        layout: &FrameLayout,
+        frame: Frame,
+        registers: &Registers,
+        read: &impl Fn(u64) -> Option<u64>,
+    ) -> Option<Self> {
+        if frame.is_return_address && layout.saved[RA].is_none() {
+            // It has called another function since, so its own return address must be somewhere.
+            return None;
+        }
+        let cfa = match layout.size {
+            _ if layout.has_frame_pointer => registers.x[FP]?,
+            Some(size) => registers.x[SP]?.wrapping_add_signed(size),
+            None => return None,
+        };
+        let mut caller = registers.clone();
+        for (slot, saved) in caller.x.iter_mut().zip(layout.saved) {
+            if let Some(offset) = saved {
+                *slot = read(cfa.wrapping_add_signed(offset));
+            }
+        }
+        caller.x[SP] = Some(cfa);
+        Some(Self { pc: caller.x[RA]?, registers: caller, is_interrupted: false })
     }
 
     /// The caller, by the layout that `-fno-omit-frame-pointer` gives (RISC-V ELF psABI, "Frame
@@ -192,6 +231,9 @@ where
         };
         let mut caller = self.registers.clone();
         caller.x[SP] = Some(cfa);
+        // Usually ra; signal trampolines use a number that no register has, so as to keep both.
+        let pc_column = fde.cie().return_address_register();
+        let mut pc = self.registers.get(pc_column);
         for (register, rule) in row.registers() {
             let value = match rule {
                 RegisterRule::SameValue => self.registers.get(*register),
@@ -206,10 +248,12 @@ where
             if let Some(slot) = caller.x.get_mut(usize::from(register.0)) {
                 *slot = value;
             }
+            if *register == pc_column {
+                pc = value;
+            }
         }
         caller.x[0] = Some(0);
-        let pc = caller.get(fde.cie().return_address_register())?;
-        Some(Caller { pc, registers: caller, is_interrupted: fde.is_signal_trampoline() })
+        Some(Caller { pc: pc?, registers: caller, is_interrupted: fde.is_signal_trampoline() })
     }
 
     fn evaluate(

@@ -160,14 +160,15 @@ fn from_a_signal_handler_to_what_it_interrupted() {
     stopped.x[RA] = stopped.address("trampoline_return");
     stopped.store(0x9_0000 + 64 - 8, stopped.address("outer"));
     stopped.store(0x9_0000 + 64 - 16, 0x7000);
+    stopped.store(0x9_0000 + 64 - 24, stopped.address("_start_return"));
     let frames = stopped.frames(100);
-    assert_eq!(stopped.labels(), ["leaf", "trampoline_return", "outer"]);
+    assert_eq!(stopped.labels(), ["leaf", "trampoline_return", "outer", "_start_return"]);
     assert!(frames[1].is_return_address);
     assert!(!frames[2].is_return_address);
 }
 
 #[test]
-fn by_frame_pointers_where_there_are_no_tables() {
+fn by_the_code_where_there_are_no_tables() {
     let mut stopped = Stopped::at(&["-static"], "untold", 0x7f00);
     stopped.x[RA] = stopped.address("untold_return");
     stopped.x[S0] = 0x7f20;
@@ -177,4 +178,31 @@ fn by_frame_pointers_where_there_are_no_tables() {
     stopped.store(0x7f30, 0);
     let expected = ["untold", "untold_return", "untold_return", "_start_return"];
     assert_eq!(stopped.labels(), expected);
+}
+
+#[test]
+fn large_frames_by_the_code() {
+    let mut stopped = Stopped::at(&["-static"], "large_return", 0x1_0000);
+    stopped.x[RA] = 1;
+    let frame_size = 2032 + 4096 + 100 * 4096 + 16;
+    stopped.store(0x1_0000 + frame_size - 8, stopped.address("_start_return"));
+    stopped.pc = stopped.address("leaf");
+    stopped.x[RA] = stopped.address("large_return");
+    assert_eq!(stopped.labels(), ["leaf", "large_return", "_start_return"]);
+}
+
+#[test]
+fn by_frame_pointers_where_there_is_nothing_else() {
+    let mut stopped = Stopped::at(&["-static"], "untold", 0x7f00);
+    let untold_return = stopped.address("untold_return");
+    stopped.x[RA] = untold_return;
+    stopped.x[S0] = 0x7f20;
+    stopped.store(0x7f18, untold_return);
+    stopped.store(0x7f10, 0x7f40);
+    stopped.store(0x7f38, untold_return);
+    stopped.store(0x7f30, 0);
+    // Without symbols, nobody knows where functions begin.
+    let stripped = Image::parse(gcc("frames.S", &["-nostdlib", "-static", "-s"])).unwrap();
+    let pcs: Vec<u64> = Stopped { image: stripped, ..stopped }.frames(9).iter().map(|f| f.pc).collect();
+    assert_eq!(pcs[1..], [untold_return; 3]);
 }

@@ -88,8 +88,10 @@ trampoline:
     .cfi_startproc
     .cfi_signal_frame
     .cfi_def_cfa sp, 64
-    .cfi_offset ra, -8
+    .cfi_return_column 64
+    .cfi_offset 64, -8
     .cfi_offset sp, -16
+    .cfi_offset ra, -24
     nop
 trampoline_return:
     nop
@@ -106,7 +108,7 @@ endless:
     .cfi_endproc
     .size endless, . - endless
 
-// No tables, frame pointers only.
+// No tables; a frame pointer.
     .type untold, @function
 untold:
     addi sp, sp, -16
@@ -117,3 +119,24 @@ untold:
 untold_return:
     ret
     .size untold, . - untold
+
+// No tables; a frame of more than an immediate can hold.
+    .type large, @function
+large:
+    addi sp, sp, -2032
+    sd ra, 2024(sp)
+    li t0, -4096
+    add sp, sp, t0
+    li t0, -(100 * 4096 + 16)
+    add sp, sp, t0
+    beqz a0, large_call
+    li t0, 104 * 1024
+    add sp, sp, t0
+    ld ra, 2024(sp)
+    addi sp, sp, 2032
+    ret
+large_call:
+    call leaf
+large_return:
+    ret
+    .size large, . - large

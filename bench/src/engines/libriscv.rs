@@ -1,0 +1,51 @@
+//! libriscv's interpreter, by the crate of that name, with instruction counting on.
+
+use anyhow::Result;
+
+use crate::engine::{Clock, Engine, Ready, Setup, cargo_build};
+use crate::toolchain::{Target, require};
+
+pub(crate) struct Libriscv {
+    name: &'static str,
+    cxx_flags: &'static str,
+    about: &'static str,
+}
+
+impl Libriscv {
+    /// As the crate builds it: threaded dispatch, flat read-write arena, compressed instructions.
+    pub(crate) const AS_IT_COMES: Libriscv = Libriscv {
+        name: "libriscv",
+        cxx_flags: "",
+        about: "interpreter with the crate's own settings: threaded dispatch, flat read-write arena",
+    };
+
+    /// All addresses masked into one arena: no bounds checks, and no page protection within the guest.
+    pub(crate) const ARENA: Libriscv = Libriscv {
+        name: "libriscv-arena",
+        cxx_flags: "-DRISCV_ENCOMPASSING_ARENA_BITS=32",
+        about: "the same with -DRISCV_ENCOMPASSING_ARENA_BITS=32: one arena for all addresses, without page protection",
+    };
+}
+
+impl Engine for Libriscv {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn target(&self) -> Target {
+        Target::Riscv64
+    }
+
+    fn prepare(&self, setup: &Setup) -> Result<Ready> {
+        require(&["g++"], &["g++"])?;
+        let folder = setup.target_folder.join(self.name);
+        let environment = [("CXX", "g++"), ("CXXFLAGS", self.cxx_flags)];
+        let command = cargo_build(&setup.bench.join("Cargo.toml"), "peer-libriscv", "peer", &folder, &environment)?;
+        Ok(Ready {
+            command: vec![command.into()],
+            version: setup.crates.version("libriscv").to_owned(),
+            configuration: format!("{}; g++ -O3; instructions counted and limited", self.about),
+            clock: Clock::Guest,
+        })
+    }
+}

@@ -1,0 +1,29 @@
+//! wasmi, a WebAssembly interpreter in Rust.
+
+use anyhow::Result;
+
+use crate::engine::{Clock, Engine, Ready, Setup, cargo_build};
+use crate::toolchain::Target;
+
+pub(crate) struct Wasmi;
+
+impl Engine for Wasmi {
+    fn name(&self) -> &'static str {
+        "wasmi"
+    }
+
+    fn target(&self) -> Target {
+        Target::Wasm32
+    }
+
+    fn prepare(&self, setup: &Setup) -> Result<Ready> {
+        let folder = setup.target_folder.join("wasmi");
+        let command = cargo_build(&setup.bench.join("Cargo.toml"), "peer-wasmi", "peer", &folder, &[])?;
+        Ok(Ready {
+            command: vec![command.into()],
+            version: setup.crates.version("wasmi").to_owned(),
+            configuration: "default features, wide arithmetic, fat LTO, one codegen unit; fuel not counted".into(),
+            clock: Clock::Guest,
+        })
+    }
+}

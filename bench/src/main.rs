@@ -29,7 +29,7 @@ usage: riverrun-bench compute [OPTION]...
   --json FILE      write the report as JSON to FILE too
 
 The report goes to standard output, and to report.md and report.json in out/bench/compute.
-The exit status is 1 if any run failed or printed a wrong checksum.
+The exit status is 1 if any run failed or printed a wrong checksum, or if riverrun was not built.
 ";
 
 fn main() -> ExitCode {

@@ -80,10 +80,13 @@ impl Report {
         Report { host, runs: options.runs, quick: options.quick, toolchains, engines, programs, comparisons }
     }
 
-    /// Each failed run, in words. What could not be built has not failed.
+    /// Each failed run, in words. A peer that could not be built has not failed; riverrun has.
     pub(crate) fn failures(&self) -> Vec<String> {
         self.each_cell(|program, engine, cell| match cell {
             Cell::Failed { reason } => Some(format!("{program} on {engine}: {reason}")),
+            Cell::NotBuilt { reason } if engine == SUBJECT => {
+                Some(format!("{program} on {engine}: not built: {reason}"))
+            }
             Cell::Measured { .. } | Cell::NotBuilt { .. } => None,
         })
     }

@@ -246,4 +246,11 @@ impl<T> Machine<T> {
         let state = self.memory.window.state();
         (state.frm << 5 | state.fflags) as u32
     }
+
+    /// Writes the float control and status register; bits above the lowest eight have no effect.
+    pub fn set_fcsr(&mut self, value: u32) {
+        let state = self.memory.window.state_mut();
+        state.frm = u64::from(value >> 5 & 7);
+        state.fflags = u64::from(value & 31);
+    }
 }

@@ -1,1 +1,99 @@
-//! The Linux personality: system calls for guests, files by capability.
+//! The Linux personality: what a static Linux program finds when it runs in a riverrun machine.
+//!
+//! A guest sees system calls with Linux's numbers, structures and error codes, and nothing of its
+//! host but what a [`Builder`] grants: arguments, environment, standard streams and directories.
+//! A program that asks for more gets Linux's own answer to that: a path that is not granted does
+//! not exist, a system call that is not provided gives `ENOSYS`.
+//!
+//! ```
+//! use riverrun::{Config, Engine, Linker, Program};
+//! use riverrun_linux::Linux;
+//!
+//! let engine = Engine::new(&Config::new())?;
+//! let mut linker = Linker::new(&engine);
+//! riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
+//!
+//! let program = Program::new(&engine, riverrun::doc::TINY)?;
+//! let linux = Linux::builder().args(["tiny", "--help"]).env("LANG", "C.UTF-8").build();
+//! let mut machine = linker.instantiate(&program, linux)?;
+//! riverrun_linux::start(&mut machine, |linux| linux)?;
+//! assert_eq!(machine.run()?, 42);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What differs from Linux
+//!
+//! - One process with one thread: no `clone`, `execve`, sockets, or signals from outside.
+//! - Signals that the program sends to itself are delivered to its handlers; a fatal one without
+//!   a handler ends the run with [`riverrun::TrapCause::Signal`]. Faults of the program itself
+//!   (null pointers, illegal instructions) are traps always: no handler sees them.
+//! - The user is number 1000, in group 1000, and owns every file.
+//! - Files that are neither regular files nor directories nor symbolic links cannot be opened.
+//! - File mappings are copies made when they are mapped; writable shared ones are refused.
+//! - A directory's descriptor stands for its path: once the directory is renamed, names below it
+//!   are no longer found through the descriptor.
+//! - Locks on files always succeed.
+
+#![forbid(unsafe_code)]
+
+mod abi;
+mod builder;
+mod call;
+mod descriptors;
+mod devices;
+mod directories;
+mod error;
+mod files;
+mod io;
+mod log;
+mod memory;
+mod open_file;
+mod paths;
+mod pipes;
+mod poll;
+mod process;
+mod random;
+mod signals;
+mod start;
+mod status;
+mod stdio;
+mod table;
+mod time;
+
+pub use builder::{Builder, DirAccess};
+pub use call::add_to_linker;
+pub use error::Error;
+pub use log::Detail;
+pub use start::start;
+pub use stdio::{Captured, Input, Output};
+
+use std::fmt;
+
+/// A guest's operating system: its open files, memory layout, clock and signals. Part of a
+/// machine's data; one for each machine.
+pub struct Linux {
+    pub(crate) args: Vec<Vec<u8>>,
+    pub(crate) env: Vec<Vec<u8>>,
+    pub(crate) descriptors: descriptors::Descriptors,
+    pub(crate) names: paths::Names,
+    pub(crate) layout: memory::Layout,
+    pub(crate) clock: time::Clock,
+    pub(crate) random: random::Random,
+    pub(crate) signals: signals::Signals,
+    pub(crate) process: process::Process,
+    pub(crate) log: log::Log,
+}
+
+impl Linux {
+    /// Nothing granted, as a start: no arguments, no environment, standard streams that are
+    /// empty, no directory.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+}
+
+impl fmt::Debug for Linux {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Linux").field("names", &self.names).finish_non_exhaustive()
+    }
+}

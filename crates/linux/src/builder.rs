@@ -1,0 +1,136 @@
+//! What a guest is granted.
+
+use std::path::Path;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+use crate::Linux;
+use crate::descriptors::Descriptors;
+use crate::error::Error;
+use crate::log::{Detail, Log};
+use crate::memory::Layout;
+use crate::paths::{GuestPath, Names};
+use crate::process::Process;
+use crate::random::Random;
+use crate::signals::Signals;
+use crate::stdio::{Input, Output};
+use crate::time::Clock;
+
+/// What a guest may do in a granted directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirAccess {
+    /// Read what is there; changes fail with `EROFS`.
+    ReadOnly,
+    /// Everything that the host's user may.
+    ReadWrite,
+}
+
+/// Collects what a guest is granted; see [`Linux::builder`].
+#[derive(Debug, Default)]
+pub struct Builder {
+    args: Vec<Vec<u8>>,
+    env: Vec<Vec<u8>>,
+    stdin: Input,
+    stdout: Output,
+    stderr: Output,
+    names: Names,
+    seed: Option<u64>,
+    virtual_time: bool,
+    log: Log,
+}
+
+impl Builder {
+    /// Adds arguments, the program's name first.
+    pub fn args<S: Into<Vec<u8>>>(mut self, args: impl IntoIterator<Item = S>) -> Builder {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds an environment variable.
+    pub fn env(mut self, name: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Builder {
+        let mut variable = name.into();
+        variable.push(b'=');
+        variable.extend(value.into());
+        self.env.push(variable);
+        self
+    }
+
+    /// Standard input; nothing by default.
+    pub fn stdin(mut self, input: Input) -> Builder {
+        self.stdin = input;
+        self
+    }
+
+    /// Standard output; nowhere by default.
+    pub fn stdout(mut self, output: Output) -> Builder {
+        self.stdout = output;
+        self
+    }
+
+    /// Standard error; nowhere by default.
+    pub fn stderr(mut self, output: Output) -> Builder {
+        self.stderr = output;
+        self
+    }
+
+    /// The host's own standard streams.
+    pub fn inherit_stdio(self) -> Builder {
+        self.stdin(Input::Inherit).stdout(Output::InheritStdout).stderr(Output::InheritStderr)
+    }
+
+    /// Grants the host's directory `host` under the guest's absolute path `guest`. The longest
+    /// name wins where one lies within another.
+    ///
+    /// Guests cannot leave it: `..` and symbolic links are followed as the guest's own paths.
+    /// What guests leave in it is theirs: a host should not follow symbolic links there.
+    ///
+    /// # Errors
+    /// [`Error::Directory`] if it cannot be opened, [`Error::GuestPath`] if the guest's path is
+    /// none, [`Error::GrantedTwice`].
+    pub fn dir(mut self, host: impl AsRef<Path>, guest: &str, access: DirAccess) -> Result<Builder, Error> {
+        let path = GuestPath::parse_absolute(guest).ok_or_else(|| Error::GuestPath(guest.to_owned()))?;
+        let host = host.as_ref();
+        let dir = Dir::open_ambient_dir(host, ambient_authority())
+            .map_err(|source| Error::Directory { host: host.to_owned(), source })?;
+        match self.names.grant(path, dir, access) {
+            true => Ok(self),
+            false => Err(Error::GrantedTwice(guest.to_owned())),
+        }
+    }
+
+    /// Makes the guest's random numbers reproducible. Without a seed they are the host's.
+    pub fn seed(mut self, seed: Option<u64>) -> Builder {
+        self.seed = seed;
+        self
+    }
+
+    /// Makes the guest's clocks reproducible: they start at 2000-01-01, go on by one nanosecond
+    /// with each instruction, and sleeping only sets them forward.
+    pub fn virtual_time(mut self, on: bool) -> Builder {
+        self.virtual_time = on;
+        self
+    }
+
+    /// Reports system calls, a line each, to `sink`.
+    pub fn log(mut self, sink: impl std::io::Write + Send + 'static, detail: Detail) -> Builder {
+        self.log = Log::new(Box::new(sink), detail);
+        self
+    }
+
+    /// The guest's operating system, to be put into a machine's data.
+    pub fn build(self) -> Linux {
+        Linux {
+            args: self.args,
+            env: self.env,
+            descriptors: Descriptors::new(self.stdin, self.stdout, self.stderr),
+            names: self.names,
+            layout: Layout::default(),
+            clock: Clock::new(self.virtual_time),
+            random: Random::new(self.seed),
+            signals: Signals::default(),
+            process: Process::default(),
+            log: self.log,
+        }
+    }
+}

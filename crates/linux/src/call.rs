@@ -1,0 +1,232 @@
+//! A system call on its way from the guest's registers to a handler and back.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use riverrun::{Caller, Fault, Flow, Linker, MapError, Memory, TrapCause};
+use rustix::io::Errno;
+
+use crate::Linux;
+use crate::log::Line;
+use crate::signals::{Delivery, Registers, Site};
+use crate::table;
+
+/// Bytes of a path, its final zero included (`PATH_MAX`).
+pub(crate) const PATH_MAX: u64 = 4096;
+/// Bytes that one call transfers at most (`MAX_RW_COUNT`).
+pub(crate) const MAX_TRANSFER: u64 = 0x7fff_f000;
+/// How long a waiting call may overlook that the machine has been interrupted.
+const GLANCE: Duration = Duration::from_millis(5);
+
+/// Why a call gives no result.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// It fails.
+    Errno(Errno),
+    /// The program has ended.
+    Exit(i32),
+    /// The machine's time is up; the call starts again when the machine runs again.
+    Interrupted,
+    /// The registers are to be taken from the signal frame at this address.
+    SignalReturn(u64),
+}
+
+/// What a call's handler gives.
+pub(crate) type Outcome = Result<u64, Stop>;
+
+impl From<Errno> for Stop {
+    fn from(errno: Errno) -> Stop {
+        Stop::Errno(errno)
+    }
+}
+
+impl From<Fault> for Stop {
+    fn from(_: Fault) -> Stop {
+        Stop::Errno(Errno::FAULT)
+    }
+}
+
+impl From<MapError> for Stop {
+    fn from(error: MapError) -> Stop {
+        Stop::Errno(match error {
+            MapError::Misaligned => Errno::INVAL,
+            MapError::WriteAndExecute => Errno::ACCESS,
+            _ => Errno::NOMEM,
+        })
+    }
+}
+
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Stop {
+        Stop::Errno(Errno::from_io_error(&error).unwrap_or(match error.kind() {
+            std::io::ErrorKind::PermissionDenied => Errno::ACCESS,
+            _ => Errno::IO,
+        }))
+    }
+}
+
+/// How long a call may wait.
+#[derive(Clone, Copy)]
+pub(crate) struct Patience<'a> {
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) interrupted: &'a AtomicBool,
+}
+
+impl Patience<'_> {
+    /// Fails once the machine's time is up.
+    pub(crate) fn check(&self) -> Result<(), Stop> {
+        let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        match late || self.interrupted.load(Ordering::Relaxed) {
+            true => Err(Stop::Interrupted),
+            false => Ok(()),
+        }
+    }
+
+    /// How long to wait before looking again, at most until `until`; zero once that has come.
+    pub(crate) fn glance(&self, until: Option<Instant>) -> Result<Duration, Stop> {
+        self.check()?;
+        let now = Instant::now();
+        let ends = [self.deadline, until].into_iter().flatten();
+        Ok(ends.map(|end| end.saturating_duration_since(now)).fold(GLANCE, Duration::min))
+    }
+}
+
+/// A call as its handler sees it.
+pub(crate) struct Call<'a> {
+    pub(crate) linux: &'a mut Linux,
+    pub(crate) memory: &'a mut Memory,
+    /// a0 to a5.
+    pub(crate) args: [u64; 6],
+    /// sp.
+    pub(crate) sp: u64,
+    pub(crate) patience: Patience<'a>,
+    /// Instructions executed so far.
+    pub(crate) instructions: u64,
+}
+
+impl Call<'_> {
+    /// Argument `n` as the C type `int`.
+    pub(crate) fn int(&self, n: usize) -> i32 {
+        self.args[n] as i32
+    }
+
+    /// Argument `n` as the C type `unsigned int`.
+    pub(crate) fn uint(&self, n: usize) -> u32 {
+        self.args[n] as u32
+    }
+
+    /// Argument `n` as the address of a path.
+    pub(crate) fn path(&self, n: usize) -> Result<Vec<u8>, Stop> {
+        c_string(self.memory, self.args[n], PATH_MAX, Errno::NAMETOOLONG)
+    }
+
+    /// Fails unless argument `n` has only these bits.
+    pub(crate) fn only(&self, n: usize, bits: u32) -> Result<u32, Stop> {
+        match self.uint(n) {
+            flags if flags & !bits == 0 => Ok(flags),
+            _ => Err(Errno::INVAL.into()),
+        }
+    }
+}
+
+/// How many of these bytes, at least one unless none are asked for, are writable.
+pub(crate) fn writable(memory: &mut Memory, address: u64, len: u64) -> Result<u64, Stop> {
+    let len = len.min(MAX_TRANSFER);
+    match memory.slice_mut(address, len) {
+        Ok(_) => Ok(len),
+        Err(fault) if fault.address > address => Ok((fault.address - address).min(len)),
+        Err(fault) => Err(fault.into()),
+    }
+}
+
+/// How many of these bytes, at least one unless none are asked for, are readable.
+pub(crate) fn readable(memory: &Memory, address: u64, len: u64) -> Result<u64, Stop> {
+    let len = len.min(MAX_TRANSFER);
+    match memory.slice(address, len) {
+        Ok(_) => Ok(len),
+        Err(fault) if fault.address > address => Ok((fault.address - address).min(len)),
+        Err(fault) => Err(fault.into()),
+    }
+}
+
+/// A C string of at most `limit` bytes, its zero included.
+pub(crate) fn c_string(memory: &Memory, address: u64, limit: u64, too_long: Errno) -> Result<Vec<u8>, Stop> {
+    let available = memory.slice(address, readable(memory, address, limit)?)?;
+    match available.iter().position(|&byte| byte == 0) {
+        Some(end) => Ok(available[..end].to_vec()),
+        None if available.len() as u64 == limit => Err(too_long.into()),
+        None => Err(Errno::FAULT.into()),
+    }
+}
+
+/// Makes `linker` answer system calls as Linux does, with the state that `get` finds in a
+/// machine's data.
+pub fn add_to_linker<T>(linker: &mut Linker<T>, get: impl Fn(&mut T) -> &mut Linux + Send + Sync + 'static) {
+    linker.ecall(move |caller| Ok(answer(caller, &get)));
+}
+
+const SP: u8 = 2;
+const A0: u8 = 10;
+const A7: u8 = 17;
+
+fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> Flow {
+    let number = caller.x(A7);
+    let args = std::array::from_fn(|n| caller.x(A0 + n as u8));
+    let site = Site { pc: caller.pc(), sp: caller.x(SP), number, first_arg: args[0] };
+    let patience = Patience { deadline: caller.deadline(), interrupted: caller.interrupted() };
+    let instructions = caller.instructions();
+    let (data, memory) = caller.split();
+    let linux = get(data);
+
+    let outcome = match linux.signals.is_return(&site) {
+        true => Err(Stop::SignalReturn(site.sp)),
+        false => {
+            let mut call = Call { linux, memory, args, sp: site.sp, patience, instructions };
+            let outcome = table::dispatch(&mut call, number);
+            linux.log.write(&Line { number, args: &args, outcome: &outcome });
+            outcome
+        }
+    };
+    let result = match outcome {
+        Ok(value) => value,
+        Err(Stop::Errno(errno)) => -i64::from(errno.raw_os_error()) as u64,
+        Err(Stop::Exit(status)) => return Flow::Exit(status),
+        Err(Stop::Interrupted) => return Flow::Trap(TrapCause::Interrupted),
+        Err(Stop::SignalReturn(frame)) => return signal_return(&mut caller, get, frame),
+    };
+    if linux.signals.is_idle() {
+        caller.set_x(A0, result);
+        return Flow::Continue;
+    }
+    let mut registers = Registers::of(&caller);
+    registers.x[A0 as usize] = result;
+    registers.pc += 4;
+    deliver_signals(&mut caller, get, registers, site)
+}
+
+/// Lets pending signals, if any is not blocked, act on a guest with these registers.
+fn deliver_signals<T>(
+    caller: &mut Caller<'_, T>,
+    get: &impl Fn(&mut T) -> &mut Linux,
+    mut registers: Registers,
+    site: Site,
+) -> Flow {
+    let (data, memory) = caller.split();
+    match get(data).signals.deliver(memory, &mut registers, site) {
+        Delivery::Done => {
+            registers.put(caller);
+            Flow::Jump(registers.pc)
+        }
+        Delivery::Fatal(number) => Flow::Trap(TrapCause::Signal { number }),
+    }
+}
+
+fn signal_return<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux, frame: u64) -> Flow {
+    const SIGSEGV: u32 = 11;
+    let site = Site { pc: caller.pc(), sp: frame, number: caller.x(A7), first_arg: caller.x(A0) };
+    let (data, memory) = caller.split();
+    match get(data).signals.restore(memory, frame) {
+        Ok(registers) => deliver_signals(caller, get, registers, site),
+        Err(_) => Flow::Trap(TrapCause::Signal { number: SIGSEGV }),
+    }
+}

@@ -1,0 +1,245 @@
+//! The table of file descriptors.
+
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use crate::abi::{Layout, at, open};
+use crate::call::{Call, Outcome, Stop};
+use crate::devices::Device;
+use crate::open_file::{Kind, OpenFile, Stream};
+use crate::paths::{Found, GuestPath};
+use crate::stdio::{Input, Output};
+
+/// Descriptors that a guest may have open (`RLIMIT_NOFILE`).
+pub(crate) const MAX_DESCRIPTORS: usize = 1024;
+
+#[derive(Clone)]
+struct Slot {
+    file: Arc<OpenFile>,
+    close_on_exec: bool,
+}
+
+pub(crate) struct Descriptors(Vec<Option<Slot>>);
+
+impl Descriptors {
+    pub(crate) fn new(stdin: Input, stdout: Output, stderr: Output) -> Descriptors {
+        let input = match stdin {
+            Input::Null => Kind::Device(Device::Null),
+            Input::Inherit => Kind::Stream(Stream::new(rustix::stdio::stdin())),
+            Input::Reader(reader) => Kind::Reader(reader.into()),
+        };
+        let output = |output| match output {
+            Output::Null => Kind::Device(Device::Null),
+            Output::InheritStdout => Kind::Stream(Stream::new(rustix::stdio::stdout())),
+            Output::InheritStderr => Kind::Stream(Stream::new(rustix::stdio::stderr())),
+            Output::Writer(writer) => Kind::Writer(writer.into()),
+        };
+        let files = [(input, 0), (output(stdout), open::WRITE_ONLY), (output(stderr), open::WRITE_ONLY)];
+        let slot = |(kind, status)| Slot { file: Arc::new(OpenFile::new(kind, status)), close_on_exec: false };
+        Descriptors(files.map(|file| Some(slot(file))).into())
+    }
+
+    fn slot(&mut self, fd: i32) -> Result<&mut Slot, Stop> {
+        let slot = usize::try_from(fd).ok().and_then(|fd| self.0.get_mut(fd));
+        slot.and_then(Option::as_mut).ok_or(Errno::BADF.into())
+    }
+
+    /// The open file; `EBADF` if there is none.
+    pub(crate) fn get(&self, fd: i32) -> Result<Arc<OpenFile>, Stop> {
+        let slot = usize::try_from(fd).ok().and_then(|fd| self.0.get(fd)?.as_ref());
+        Ok(slot.ok_or(Errno::BADF)?.file.clone())
+    }
+
+    /// The open file, unless the descriptor is good for its path only.
+    pub(crate) fn get_for_use(&self, fd: i32) -> Result<Arc<OpenFile>, Stop> {
+        match self.get(fd)? {
+            file if file.status() & open::PATH != 0 => Err(Errno::BADF.into()),
+            file => Ok(file),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &OpenFile> {
+        self.0.iter().flatten().map(|slot| &*slot.file)
+    }
+
+    /// Opens the lowest free descriptor.
+    pub(crate) fn add(&mut self, file: OpenFile, close_on_exec: bool) -> Result<i32, Stop> {
+        self.add_from(0, Slot { file: Arc::new(file), close_on_exec })
+    }
+
+    /// `EMFILE` if no descriptor is free.
+    pub(crate) fn check_free(&self) -> Result<(), Stop> {
+        match self.0.iter().flatten().count() < MAX_DESCRIPTORS {
+            true => Ok(()),
+            false => Err(Errno::MFILE.into()),
+        }
+    }
+
+    fn add_from(&mut self, lowest: usize, slot: Slot) -> Result<i32, Stop> {
+        let free = (lowest..self.0.len()).find(|&fd| self.0[fd].is_none()).unwrap_or(self.0.len().max(lowest));
+        if free >= MAX_DESCRIPTORS {
+            return Err(Errno::MFILE.into());
+        }
+        self.put(free, slot);
+        Ok(free as i32)
+    }
+
+    fn put(&mut self, fd: usize, slot: Slot) {
+        if fd >= self.0.len() {
+            self.0.resize(fd + 1, None);
+        }
+        self.0[fd] = Some(slot);
+    }
+
+    pub(crate) fn close(&mut self, fd: i32) -> Result<(), Stop> {
+        self.slot(fd)?;
+        self.0[fd as usize] = None;
+        Ok(())
+    }
+}
+
+impl Call<'_> {
+    /// The open file that argument `n` names.
+    pub(crate) fn file(&self, n: usize) -> Result<Arc<OpenFile>, Stop> {
+        self.linux.descriptors.get_for_use(self.int(n))
+    }
+
+    /// The path at argument `n + 1`, relative to the directory of argument `n`.
+    pub(crate) fn found(&self, n: usize, follow: bool) -> Result<Found, Stop> {
+        let path = self.path(n + 1)?;
+        self.find(self.int(n), &path, follow)
+    }
+
+    /// What `path`, relative to a directory, leads to.
+    pub(crate) fn find(&self, directory: i32, path: &[u8], follow: bool) -> Result<Found, Stop> {
+        let names = &self.linux.names;
+        if path.first() == Some(&b'/') || directory == at::CURRENT_DIRECTORY {
+            return names.resolve(&names.current, path, follow, self.patience);
+        }
+        names.resolve(&self.directory(directory)?, path, follow, self.patience)
+    }
+
+    /// The path of an open directory.
+    pub(crate) fn directory(&self, fd: i32) -> Result<GuestPath, Stop> {
+        match &self.linux.descriptors.get(fd)?.kind {
+            Kind::Directory(directory) => Ok(directory.path.clone()),
+            _ => Err(Errno::NOTDIR.into()),
+        }
+    }
+}
+
+pub(crate) fn close(call: &mut Call<'_>) -> Outcome {
+    let fd = call.int(0);
+    call.linux.descriptors.close(fd)?;
+    Ok(0)
+}
+
+pub(crate) fn close_range(call: &mut Call<'_>) -> Outcome {
+    const CLOSE_ON_EXEC: u32 = 4;
+    let flags = call.only(2, CLOSE_ON_EXEC)?;
+    let (first, last) = (call.uint(0), call.uint(1));
+    if first > last {
+        return Err(Errno::INVAL.into());
+    }
+    let slots = &mut call.linux.descriptors.0;
+    for slot in slots.iter_mut().take((last as usize).saturating_add(1)).skip(first as usize) {
+        match (flags, &mut *slot) {
+            (CLOSE_ON_EXEC, Some(slot)) => slot.close_on_exec = true,
+            _ => *slot = None,
+        }
+    }
+    Ok(0)
+}
+
+pub(crate) fn dup(call: &mut Call<'_>) -> Outcome {
+    let fd = call.int(0);
+    let file = call.linux.descriptors.get(fd)?;
+    Ok(call.linux.descriptors.add_from(0, Slot { file, close_on_exec: false })? as u64)
+}
+
+pub(crate) fn dup3(call: &mut Call<'_>) -> Outcome {
+    let (old, new) = (call.int(0), call.int(1));
+    let close_on_exec = call.only(2, open::CLOSE_ON_EXEC)? != 0;
+    if old == new {
+        return Err(Errno::INVAL.into());
+    }
+    let file = call.linux.descriptors.get(old)?;
+    let new = usize::try_from(new).ok().filter(|&new| new < MAX_DESCRIPTORS).ok_or(Errno::BADF)?;
+    call.linux.descriptors.put(new, Slot { file, close_on_exec });
+    Ok(new as u64)
+}
+
+pub(crate) fn fcntl(call: &mut Call<'_>) -> Outcome {
+    const F_DUPFD: i32 = 0;
+    const F_GETFD: i32 = 1;
+    const F_SETFD: i32 = 2;
+    const F_GETFL: i32 = 3;
+    const F_SETFL: i32 = 4;
+    const F_GETLK: i32 = 5;
+    const F_SETLK: i32 = 6;
+    const F_SETLKW: i32 = 7;
+    const F_OFD_GETLK: i32 = 36;
+    const F_OFD_SETLK: i32 = 37;
+    const F_OFD_SETLKW: i32 = 38;
+    const F_DUPFD_CLOEXEC: i32 = 1030;
+    const FD_CLOEXEC: u32 = 1;
+    const F_UNLCK: u16 = 2;
+    let (fd, argument) = (call.int(0), call.uint(2));
+    let descriptors = &mut call.linux.descriptors;
+    let slot = descriptors.slot(fd)?;
+    match call.args[1] as i32 {
+        command @ (F_DUPFD | F_DUPFD_CLOEXEC) => {
+            let slot = Slot { file: slot.file.clone(), close_on_exec: command == F_DUPFD_CLOEXEC };
+            match argument as usize {
+                lowest @ 0..MAX_DESCRIPTORS => Ok(descriptors.add_from(lowest, slot)? as u64),
+                _ => Err(Errno::INVAL.into()),
+            }
+        }
+        F_GETFD => Ok(slot.close_on_exec.into()),
+        F_SETFD => {
+            slot.close_on_exec = argument & FD_CLOEXEC != 0;
+            Ok(0)
+        }
+        F_GETFL => Ok(slot.file.status().into()),
+        F_SETFL => slot.file.set_status(argument).map(|()| 0),
+        // Nobody else in the machine could hold a lock: the region is free.
+        F_GETLK | F_OFD_GETLK => Layout::new().u16(F_UNLCK).store(call.memory, call.args[2]),
+        F_SETLK | F_SETLKW | F_OFD_SETLK | F_OFD_SETLKW => {
+            const STRUCT_FLOCK: u64 = 32;
+            call.memory.slice(call.args[2], STRUCT_FLOCK)?;
+            Ok(0)
+        }
+        _ => Err(Errno::INVAL.into()),
+    }
+}
+
+pub(crate) fn flock(call: &mut Call<'_>) -> Outcome {
+    call.file(0)?;
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn null() -> OpenFile {
+        OpenFile::new(Kind::Device(Device::Null), 0)
+    }
+
+    #[test]
+    fn the_lowest_free_descriptor_is_taken_up_to_the_limit() {
+        let mut table = Descriptors::new(Input::Null, Output::Null, Output::Null);
+        for expected in 3..MAX_DESCRIPTORS as i32 {
+            assert_eq!(table.add(null(), false), Ok(expected));
+        }
+        assert_eq!(table.add(null(), false), Err(Stop::Errno(Errno::MFILE)));
+        assert_eq!(table.check_free(), Err(Stop::Errno(Errno::MFILE)));
+        table.close(700).unwrap();
+        table.close(7).unwrap();
+        assert_eq!(table.close(7), Err(Stop::Errno(Errno::BADF)));
+        assert_eq!(table.add(null(), false), Ok(7));
+        assert_eq!(table.add(null(), false), Ok(700));
+        assert!(table.get(-1).is_err() && table.get(1024).is_err() && table.get(i32::MAX).is_err());
+    }
+}

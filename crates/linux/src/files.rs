@@ -1,0 +1,314 @@
+//! System calls that open, make, name and change files.
+
+use cap_std::fs::{Permissions, PermissionsExt};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Timestamps};
+use rustix::io::Errno;
+
+use crate::abi::{Timespec, at, load_words, mode, open};
+use crate::builder::DirAccess;
+use crate::call::{Call, Outcome, PATH_MAX, Stop};
+use crate::open_file::{Directory, HostFile, Kind, Listing, OpenFile};
+use crate::paths::{Found, HostName, Node};
+use crate::process::USER;
+
+/// The host's flags that go with the guest's.
+const PASSED_ON: [(u32, OFlags); 6] = [
+    (open::CREATE, OFlags::CREATE),
+    (open::EXCLUSIVE, OFlags::EXCL),
+    (open::TRUNCATE, OFlags::TRUNC),
+    (open::APPEND, OFlags::APPEND),
+    (open::DIRECTORY, OFlags::DIRECTORY),
+    (open::DATA_SYNC, OFlags::DSYNC),
+];
+
+impl Call<'_> {
+    /// A mode without what the guest's umask takes away.
+    fn new_mode(&self, n: usize) -> Mode {
+        Mode::from_raw_mode(self.uint(n) & mode::PERMISSIONS & !self.linux.process.umask)
+    }
+}
+
+pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
+    let flags = call.uint(2);
+    let follow =
+        flags & open::NO_FOLLOW == 0 && flags & (open::CREATE | open::EXCLUSIVE) != open::CREATE | open::EXCLUSIVE;
+    let Found { path, node, must_be_directory } = call.found(0, follow)?;
+    call.linux.descriptors.check_free()?;
+    if flags & open::TEMPORARY != 0 {
+        return Err(Errno::OPNOTSUPP.into());
+    }
+    let flags = if must_be_directory { flags | open::DIRECTORY } else { flags };
+    let kind = match node {
+        Node::Host(name) => match open_host(&name, flags, call.new_mode(3))? {
+            (fd, mode::DIRECTORY) => Kind::Directory(Directory { path, listing: Listing::Host(fd) }),
+            (fd, _) => Kind::Regular(HostFile { fd, access: name.access }),
+        },
+        _ if flags & (open::CREATE | open::EXCLUSIVE) == open::CREATE | open::EXCLUSIVE => {
+            return Err(Errno::EXIST.into());
+        }
+        Node::Device(_) if flags & open::DIRECTORY != 0 => return Err(Errno::NOTDIR.into()),
+        Node::Device(device) => Kind::Device(device),
+        Node::Synthetic if flags & (open::ACCESS_MODE | open::CREATE) != 0 => return Err(Errno::ISDIR.into()),
+        Node::Synthetic => Kind::Directory(Directory { path, listing: Listing::Synthetic(0.into()) }),
+    };
+    let close_on_exec = flags & open::CLOSE_ON_EXEC != 0;
+    Ok(call.linux.descriptors.add(OpenFile::new(kind, flags), close_on_exec)? as u64)
+}
+
+/// Opens a regular file or directory, and says which it is.
+fn open_host(name: &HostName, flags: u32, new_mode: Mode) -> Result<(std::os::fd::OwnedFd, u32), Stop> {
+    let access = if flags & open::PATH != 0 { 0 } else { flags & open::ACCESS_MODE };
+    let flags = match flags & open::PATH {
+        0 => flags,
+        _ => flags & open::DIRECTORY,
+    };
+    let kind = match name.status() {
+        Ok(status) => Some(status.st_mode & mode::TYPE),
+        Err(Errno::NOENT) => None,
+        Err(errno) => return Err(errno.into()),
+    };
+    match kind {
+        None if flags & open::CREATE == 0 => return Err(Errno::NOENT.into()),
+        None if flags & open::DIRECTORY != 0 => return Err(Errno::ISDIR.into()),
+        Some(mode::SYMLINK) if flags & open::EXCLUSIVE == 0 => return Err(Errno::LOOP.into()),
+        // Opening one could wait for ever, or have effects beyond files.
+        Some(kind) if !matches!(kind, mode::REGULAR | mode::DIRECTORY | mode::SYMLINK) => {
+            return Err(Errno::ACCESS.into());
+        }
+        _ => {}
+    }
+    let changes = access != 0 || flags & open::TRUNCATE != 0 || kind.is_none();
+    if changes && !name.is_writable() && kind != Some(mode::DIRECTORY) {
+        return Err(Errno::ROFS.into());
+    }
+    let mut host = match access {
+        0 => OFlags::RDONLY,
+        open::WRITE_ONLY => OFlags::WRONLY,
+        open::READ_WRITE => OFlags::RDWR,
+        _ => return Err(Errno::INVAL.into()),
+    };
+    host |= OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
+    if flags & open::SYNC == open::SYNC {
+        host |= OFlags::SYNC;
+    }
+    for (guest, flag) in PASSED_ON {
+        // A read-only directory gets here only for files that exist.
+        let creates = matches!(guest, open::CREATE) && !name.is_writable();
+        if flags & guest == guest && !creates {
+            host |= flag;
+        }
+    }
+    let fd = rustix::fs::openat(&name.dir, &name.name, host, new_mode)?;
+    match rustix::fs::fstat(&fd)?.st_mode & mode::TYPE {
+        kind @ (mode::REGULAR | mode::DIRECTORY) => Ok((fd, kind)),
+        _ => Err(Errno::ACCESS.into()),
+    }
+}
+
+pub(crate) fn mkdirat(call: &mut Call<'_>) -> Outcome {
+    let found = call.found(0, false)?;
+    let Found { node: Node::Host(name), .. } = found else { return Err(Errno::EXIST.into()) };
+    if name.status().is_ok() {
+        return Err(Errno::EXIST.into());
+    }
+    let name = name.writable()?;
+    rustix::fs::mkdirat(&name.dir, &name.name, call.new_mode(2))?;
+    Ok(0)
+}
+
+pub(crate) fn unlinkat(call: &mut Call<'_>) -> Outcome {
+    let flags = call.only(2, at::REMOVE_DIRECTORY)?;
+    let found = call.found(0, false)?;
+    let directory = flags & at::REMOVE_DIRECTORY != 0;
+    if found.must_be_directory && !directory {
+        return Err(Errno::NOTDIR.into());
+    }
+    let name = found.host()?;
+    name.status()?;
+    let name = name.writable()?;
+    if name.name == "." {
+        // The granted directory itself.
+        return Err(if directory { Errno::BUSY } else { Errno::ISDIR }.into());
+    }
+    rustix::fs::unlinkat(&name.dir, &name.name, if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() })?;
+    Ok(0)
+}
+
+/// Two names in the same granted directory, the second to be changed.
+fn pair(old: Found, new: Found) -> Result<(HostName, HostName), Stop> {
+    let (old, new) = (old.host()?, new.host()?);
+    old.status()?;
+    match old.same_grant(&new) {
+        true => Ok((old, new.writable()?)),
+        false => Err(Errno::XDEV.into()),
+    }
+}
+
+pub(crate) fn renameat2(call: &mut Call<'_>) -> Outcome {
+    const NO_REPLACE: u32 = 1;
+    const EXCHANGE: u32 = 2;
+    let flags = call.only(4, NO_REPLACE | EXCHANGE)?;
+    let (old, new) = pair(call.found(0, false)?, call.found(2, false)?)?;
+    if old.name == "." || new.name == "." {
+        return Err(Errno::BUSY.into());
+    }
+    match flags {
+        0 => rustix::fs::renameat(&old.dir, &old.name, &new.dir, &new.name)?,
+        _ => {
+            let flags = RenameFlags::from_bits_retain(flags);
+            rustix::fs::renameat_with(&old.dir, &old.name, &new.dir, &new.name, flags)?;
+        }
+    }
+    Ok(0)
+}
+
+pub(crate) fn linkat(call: &mut Call<'_>) -> Outcome {
+    let flags = call.only(4, at::SYMLINK_FOLLOW)?;
+    let (old, new) = pair(call.found(0, flags & at::SYMLINK_FOLLOW != 0)?, call.found(2, false)?)?;
+    rustix::fs::linkat(&old.dir, &old.name, &new.dir, &new.name, AtFlags::empty())?;
+    Ok(0)
+}
+
+pub(crate) fn symlinkat(call: &mut Call<'_>) -> Outcome {
+    let target = call.path(0)?;
+    if target.is_empty() {
+        return Err(Errno::NOENT.into());
+    }
+    let name = call.found(1, false)?.host()?;
+    if name.status().is_ok() {
+        return Err(Errno::EXIST.into());
+    }
+    let name = name.writable()?;
+    rustix::fs::symlinkat(target, &name.dir, &name.name)?;
+    Ok(0)
+}
+
+pub(crate) fn readlinkat(call: &mut Call<'_>) -> Outcome {
+    let path = call.path(1)?;
+    let found = call.find(call.int(0), &path, false)?;
+    let (address, size) = (call.args[2], call.args[3] as i32);
+    let size = u64::try_from(size).ok().filter(|&size| size > 0).ok_or(Errno::INVAL)?;
+    let Node::Host(name) = found.node else { return Err(Errno::INVAL.into()) };
+    let target = rustix::fs::readlinkat(&name.dir, &name.name, Vec::with_capacity(PATH_MAX as usize))?.into_bytes();
+    let len = target.len().min(size as usize);
+    call.memory.write(address, &target[..len])?;
+    Ok(len as u64)
+}
+
+pub(crate) fn truncate(call: &mut Call<'_>) -> Outcome {
+    let path = call.path(0)?;
+    let len = call.args[1];
+    if i64::try_from(len).is_err() {
+        return Err(Errno::INVAL.into());
+    }
+    let found = call.find(at::CURRENT_DIRECTORY, &path, true)?;
+    match open_host(&found.host()?, open::WRITE_ONLY, Mode::empty())? {
+        (_, mode::DIRECTORY) => return Err(Errno::ISDIR.into()),
+        (fd, _) => rustix::fs::ftruncate(fd, len)?,
+    }
+    Ok(0)
+}
+
+pub(crate) fn fchmod(call: &mut Call<'_>) -> Outcome {
+    let file = call.file(0)?;
+    let mode = Mode::from_raw_mode(call.uint(1) & mode::PERMISSIONS);
+    match &file.kind {
+        Kind::Directory(directory) => {
+            let Found { node, .. } = call.linux.names.resolve(&directory.path, b".", true, call.patience)?;
+            let Node::Host(name) = node else { return Err(Errno::PERM.into()) };
+            set_mode(&name.writable()?, mode)?;
+        }
+        Kind::Regular(file) => {
+            changeable(file)?;
+            rustix::fs::fchmod(&file.fd, mode)?;
+        }
+        _ => return Err(Errno::PERM.into()),
+    }
+    Ok(0)
+}
+
+pub(crate) fn fchmodat(call: &mut Call<'_>) -> Outcome {
+    let name = call.found(0, true)?.host()?;
+    name.status()?;
+    set_mode(&name.writable()?, Mode::from_raw_mode(call.uint(2) & mode::PERMISSIONS))?;
+    Ok(0)
+}
+
+/// `EROFS` for a file in a directory that is granted for reading.
+fn changeable(file: &HostFile) -> Result<(), Stop> {
+    match file.access {
+        DirAccess::ReadWrite => Ok(()),
+        DirAccess::ReadOnly => Err(Errno::ROFS.into()),
+    }
+}
+
+/// By way of `cap-std`, as the host's own call would follow symbolic links.
+fn set_mode(name: &HostName, mode: Mode) -> Result<(), Stop> {
+    Ok(name.dir.set_permissions(&name.name, Permissions::from_mode(mode.as_raw_mode()))?)
+}
+
+/// Files have one owner, who cannot give them away.
+fn check_owner(user: u32, group: u32) -> Outcome {
+    const UNCHANGED: u32 = u32::MAX;
+    match [user, group].into_iter().all(|id| id == UNCHANGED || id == USER) {
+        true => Ok(0),
+        false => Err(Errno::PERM.into()),
+    }
+}
+
+pub(crate) fn fchown(call: &mut Call<'_>) -> Outcome {
+    call.file(0)?;
+    check_owner(call.uint(1), call.uint(2))
+}
+
+pub(crate) fn fchownat(call: &mut Call<'_>) -> Outcome {
+    let flags = call.only(4, at::SYMLINK_NOFOLLOW | at::EMPTY_PATH)?;
+    if flags & at::EMPTY_PATH == 0 {
+        call.found(0, flags & at::SYMLINK_NOFOLLOW == 0)?.host()?.writable()?.status()?;
+    }
+    check_owner(call.uint(2), call.uint(3))
+}
+
+pub(crate) fn utimensat(call: &mut Call<'_>) -> Outcome {
+    const NOW: i64 = (1 << 30) - 1;
+    const OMIT: i64 = (1 << 30) - 2;
+    let flags = call.only(3, at::SYMLINK_NOFOLLOW | at::EMPTY_PATH)?;
+    let time = |time: Timespec| match time.nanoseconds {
+        NOW | OMIT | 0..1_000_000_000 => {
+            Ok(rustix::fs::Timespec { tv_sec: time.seconds, tv_nsec: time.nanoseconds as _ })
+        }
+        _ => Err(Stop::Errno(Errno::INVAL)),
+    };
+    let [accessed, modified] = match call.args[2] {
+        0 => [Timespec { seconds: 0, nanoseconds: NOW }; 2],
+        address => {
+            load_words::<4>(call.memory, address)?;
+            [Timespec::load(call.memory, address)?, Timespec::load(call.memory, address + 16)?]
+        }
+    };
+    let times = Timestamps { last_access: time(accessed)?, last_modification: time(modified)? };
+    let empty = call.args[1] == 0 || flags & at::EMPTY_PATH != 0 && call.path(1)?.is_empty();
+    if empty {
+        let file = call.file(0)?;
+        match &file.kind {
+            Kind::Regular(file) => {
+                changeable(file)?;
+                rustix::fs::futimens(&file.fd, &times)?;
+            }
+            Kind::Directory(directory) => {
+                let found = call.linux.names.resolve(&directory.path, b".", true, call.patience)?;
+                set_times(&found.host()?.writable()?, &times)?;
+            }
+            _ => return Err(Errno::PERM.into()),
+        }
+        return Ok(0);
+    }
+    let name = call.found(0, flags & at::SYMLINK_NOFOLLOW == 0)?.host()?;
+    name.status()?;
+    set_times(&name.writable()?, &times)?;
+    Ok(0)
+}
+
+fn set_times(name: &HostName, times: &Timestamps) -> Result<(), Stop> {
+    Ok(rustix::fs::utimensat(&name.dir, &name.name, times, AtFlags::SYMLINK_NOFOLLOW)?)
+}

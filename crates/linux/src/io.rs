@@ -1,0 +1,279 @@
+//! System calls that move bytes.
+
+use std::sync::Arc;
+
+use rustix::fs::SeekFrom;
+use rustix::io::Errno;
+
+use crate::abi::load_words;
+use crate::call::{Call, MAX_TRANSFER, Outcome, Stop, readable};
+use crate::open_file::{Kind, Listing, OpenFile};
+
+/// Buffers that one call takes (`UIO_MAXIOV`).
+const MAX_BUFFERS: u64 = 1024;
+/// Bytes on their way between two files.
+const COPY_STEP: u64 = 64 << 10;
+
+impl Call<'_> {
+    fn read_into(&mut self, file: &OpenFile, address: u64, len: u64, at: Option<u64>) -> Outcome {
+        let patience = self.patience;
+        let len = crate::call::writable(self.memory, address, len)?;
+        let buffer = self.memory.slice_mut(address, len)?;
+        Ok(file.read(buffer, at, &mut self.linux.random, patience)? as u64)
+    }
+
+    fn write_from(&mut self, file: &OpenFile, address: u64, len: u64, at: Option<u64>) -> Outcome {
+        let len = readable(self.memory, address, len)?;
+        let written = file.write(self.memory.slice(address, len)?, at, self.patience);
+        self.signal_broken_pipe(written)
+    }
+
+    /// Raises SIGPIPE where nobody reads what is written.
+    fn signal_broken_pipe(&mut self, written: Result<usize, Stop>) -> Outcome {
+        if written == Err(Stop::Errno(Errno::PIPE)) {
+            self.linux.signals.raise(crate::abi::signal::SIGPIPE);
+        }
+        Ok(written? as u64)
+    }
+
+    /// Moves bytes to or from each of the buffers that arguments 1 and 2 describe, until one is
+    /// not filled.
+    fn each_buffer(
+        &mut self,
+        mut at: Option<u64>,
+        mut transfer: impl FnMut(&mut Self, u64, u64, Option<u64>) -> Outcome,
+    ) -> Outcome {
+        let [_, address, count, ..] = self.args;
+        if count > MAX_BUFFERS {
+            return Err(Errno::INVAL.into());
+        }
+        let mut total = 0_u64;
+        for n in 0..count {
+            let result = match load_words(self.memory, address.wrapping_add(16 * n)) {
+                Ok([_, len]) if i64::try_from(len).is_err() => Err(Errno::INVAL.into()),
+                Ok([_, 0]) => continue,
+                Ok([base, len]) => {
+                    let len = len.min(MAX_TRANSFER - total);
+                    transfer(self, base, len, at).map(|moved| (moved, moved < len))
+                }
+                Err(stop) => Err(stop),
+            };
+            match result {
+                Ok((moved, short)) => {
+                    total += moved;
+                    at = at.map(|at| at.saturating_add(moved));
+                    if short || total >= MAX_TRANSFER {
+                        break;
+                    }
+                }
+                Err(_) if total > 0 => break,
+                Err(stop) => return Err(stop),
+            }
+        }
+        Ok(total)
+    }
+
+    /// Argument `n` as a position in a file.
+    fn position(&self, n: usize) -> Result<u64, Stop> {
+        match i64::try_from(self.args[n]) {
+            Ok(_) => Ok(self.args[n]),
+            Err(_) => Err(Errno::INVAL.into()),
+        }
+    }
+}
+
+pub(crate) fn read(call: &mut Call<'_>) -> Outcome {
+    let file = call.file(0)?;
+    file.check_readable()?;
+    call.read_into(&file, call.args[1], call.args[2], None)
+}
+
+pub(crate) fn write(call: &mut Call<'_>) -> Outcome {
+    let file = call.file(0)?;
+    file.check_writable()?;
+    call.write_from(&file, call.args[1], call.args[2], None)
+}
+
+pub(crate) fn pread64(call: &mut Call<'_>) -> Outcome {
+    let (file, at) = (call.file(0)?, call.position(3)?);
+    call.read_into(&file, call.args[1], call.args[2], Some(at))
+}
+
+pub(crate) fn pwrite64(call: &mut Call<'_>) -> Outcome {
+    let (file, at) = (call.file(0)?, call.position(3)?);
+    call.write_from(&file, call.args[1], call.args[2], Some(at))
+}
+
+pub(crate) fn readv(call: &mut Call<'_>) -> Outcome {
+    let file = call.file(0)?;
+    file.check_readable()?;
+    call.each_buffer(None, |call, base, len, at| call.read_into(&file, base, len, at))
+}
+
+pub(crate) fn writev(call: &mut Call<'_>) -> Outcome {
+    let file = call.file(0)?;
+    file.check_writable()?;
+    call.each_buffer(None, |call, base, len, at| call.write_from(&file, base, len, at))
+}
+
+pub(crate) fn preadv(call: &mut Call<'_>) -> Outcome {
+    let (file, at) = (call.file(0)?, call.position(3)?);
+    call.each_buffer(Some(at), |call, base, len, at| call.read_into(&file, base, len, at))
+}
+
+pub(crate) fn pwritev(call: &mut Call<'_>) -> Outcome {
+    let (file, at) = (call.file(0)?, call.position(3)?);
+    call.each_buffer(Some(at), |call, base, len, at| call.write_from(&file, base, len, at))
+}
+
+pub(crate) fn lseek(call: &mut Call<'_>) -> Outcome {
+    let file = call.file(0)?;
+    file.check_seekable()?;
+    let offset = call.args[1];
+    let to = match call.uint(2) {
+        0 => SeekFrom::Start(call.position(1)?),
+        1 => SeekFrom::Current(offset as i64),
+        2 => SeekFrom::End(offset as i64),
+        3 => SeekFrom::Data(call.position(1)?),
+        4 => SeekFrom::Hole(call.position(1)?),
+        _ => return Err(Errno::INVAL.into()),
+    };
+    match &file.kind {
+        Kind::Regular(file) => Ok(rustix::fs::seek(&file.fd, to)?),
+        Kind::Stream(stream) => Ok(rustix::fs::seek(stream.fd, to)?),
+        Kind::Directory(directory) => match (&directory.listing, to) {
+            (Listing::Host(fd), to) => Ok(rustix::fs::seek(fd, to)?),
+            (Listing::Synthetic(position), SeekFrom::Start(to)) => {
+                *position.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = to;
+                Ok(to)
+            }
+            _ => Err(Errno::INVAL.into()),
+        },
+        _ => Ok(0),
+    }
+}
+
+/// One side of a copy: a file, and the guest address of its position if that is not its own.
+struct End {
+    file: Arc<OpenFile>,
+    position: Option<(u64, u64)>,
+}
+
+impl End {
+    fn new(call: &Call<'_>, fd: usize, position: Option<usize>) -> Result<End, Stop> {
+        let position = match position.map(|n| call.args[n]) {
+            None | Some(0) => None,
+            Some(address) => match call.memory.read_u64(address)? {
+                at if i64::try_from(at).is_ok() => Some((address, at)),
+                _ => return Err(Errno::INVAL.into()),
+            },
+        };
+        Ok(End { file: call.file(fd)?, position })
+    }
+
+    fn at(&self, offset: u64) -> Option<u64> {
+        self.position.map(|(_, at)| at.saturating_add(offset))
+    }
+
+    /// Tells the guest how far it has come.
+    fn finish(&self, call: &mut Call<'_>, moved: u64) -> Result<(), Stop> {
+        match self.position {
+            Some((address, at)) => Ok(call.memory.write_u64(address, at.saturating_add(moved))?),
+            None => Ok(()),
+        }
+    }
+}
+
+fn copy(call: &mut Call<'_>, from: &End, to: &End, len: u64) -> Outcome {
+    from.file.check_readable()?;
+    to.file.check_writable()?;
+    let len = len.min(MAX_TRANSFER);
+    let mut buffer = vec![0; len.min(COPY_STEP) as usize];
+    let mut total = 0;
+    while total < len {
+        let step = &mut buffer[..(len - total).min(COPY_STEP) as usize];
+        let moved = from.file.read(step, from.at(total), &mut call.linux.random, call.patience).and_then(|read| {
+            let mut written = 0;
+            while written < read {
+                written += to.file.write(&step[written..read], to.at(total + written as u64), call.patience)?;
+            }
+            Ok(read)
+        });
+        match call.signal_broken_pipe(moved) {
+            Ok(0) => break,
+            Ok(moved) => total += moved,
+            Err(_) if total > 0 => break,
+            Err(stop) => return Err(stop),
+        }
+        if call.patience.check().is_err() {
+            break;
+        }
+    }
+    from.finish(call, total)?;
+    to.finish(call, total)?;
+    Ok(total)
+}
+
+pub(crate) fn sendfile(call: &mut Call<'_>) -> Outcome {
+    let (to, from) = (End::new(call, 0, None)?, End::new(call, 1, Some(2))?);
+    from.file.check_seekable()?;
+    copy(call, &from, &to, call.args[3])
+}
+
+pub(crate) fn copy_file_range(call: &mut Call<'_>) -> Outcome {
+    let (from, to) = (End::new(call, 0, Some(1))?, End::new(call, 2, Some(3))?);
+    call.only(5, 0)?;
+    from.file.regular()?;
+    to.file.regular()?;
+    copy(call, &from, &to, call.args[4])
+}
+
+pub(crate) fn ftruncate(call: &mut Call<'_>) -> Outcome {
+    let (file, len) = (call.file(0)?, call.position(1)?);
+    let fd = file.regular()?;
+    // Linux's answer for a file that is not open for writing.
+    file.check_writable().map_err(|_| Errno::INVAL)?;
+    rustix::fs::ftruncate(fd, len)?;
+    Ok(0)
+}
+
+pub(crate) fn fallocate(call: &mut Call<'_>) -> Outcome {
+    const KEEP_SIZE: u32 = 1;
+    let file = call.file(0)?;
+    let (at, len) = (call.position(2)?, call.position(3)?);
+    if call.uint(1) & !KEEP_SIZE != 0 {
+        return Err(Errno::OPNOTSUPP.into());
+    }
+    file.check_writable()?;
+    let flags = rustix::fs::FallocateFlags::from_bits_retain(call.uint(1));
+    rustix::fs::fallocate(file.regular()?, flags, at, len)?;
+    Ok(0)
+}
+
+fn sync_with(call: &mut Call<'_>, sync: impl Fn(std::os::fd::BorrowedFd<'_>) -> Result<(), Errno>) -> Outcome {
+    use std::os::fd::AsFd;
+    match &call.file(0)?.kind {
+        Kind::Regular(file) => sync(file.fd.as_fd())?,
+        Kind::Directory(directory) => {
+            if let Listing::Host(fd) = &directory.listing {
+                sync(fd.as_fd())?;
+            }
+        }
+        _ => return Err(Errno::INVAL.into()),
+    }
+    Ok(0)
+}
+
+pub(crate) fn fsync(call: &mut Call<'_>) -> Outcome {
+    sync_with(call, |fd| rustix::fs::fsync(fd))
+}
+
+pub(crate) fn fdatasync(call: &mut Call<'_>) -> Outcome {
+    sync_with(call, |fd| rustix::fs::fdatasync(fd))
+}
+
+/// Advice on reading ahead: none of it is needed.
+pub(crate) fn advise(call: &mut Call<'_>) -> Outcome {
+    call.file(0)?;
+    Ok(0)
+}

@@ -1,0 +1,83 @@
+//! Telling the host which system calls a guest makes.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io::Write;
+
+use crate::call::{Outcome, Stop};
+use crate::table;
+
+/// Which system calls are reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Those that are not provided, each once.
+    Unknown,
+    /// All, with arguments and results.
+    All,
+}
+
+#[derive(Default)]
+pub(crate) struct Log {
+    sink: Option<Box<dyn Write + Send>>,
+    all: bool,
+    reported: BTreeSet<u64>,
+}
+
+/// How many unknown calls are reported: more than there are names.
+const MAX_REPORTED: usize = 1000;
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Log").field("all", &self.all).finish_non_exhaustive()
+    }
+}
+
+/// A call to be reported.
+pub(crate) struct Line<'a> {
+    pub(crate) number: u64,
+    pub(crate) args: &'a [u64; 6],
+    pub(crate) outcome: &'a Outcome,
+}
+
+impl Log {
+    pub(crate) fn new(sink: Box<dyn Write + Send>, detail: Detail) -> Log {
+        Log { sink: Some(sink), all: detail == Detail::All, reported: BTreeSet::new() }
+    }
+
+    pub(crate) fn write(&mut self, line: &Line<'_>) {
+        let Some(sink) = &mut self.sink else { return };
+        // A log that cannot be written is no reason to stop the guest.
+        if self.all {
+            let _ = writeln!(sink, "{line}");
+        } else if !table::is_provided(line.number)
+            && self.reported.len() < MAX_REPORTED
+            && self.reported.insert(line.number)
+        {
+            let _ = match table::name(line.number) {
+                Some(name) => writeln!(sink, "system call {name} ({}) is not provided", line.number),
+                None => writeln!(sink, "system call {} does not exist", line.number),
+            };
+        }
+    }
+}
+
+/// As `strace` writes: `close(0x7) = -9 Bad file descriptor`.
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match table::name(self.number) {
+            Some(name) => write!(f, "{name}(")?,
+            None => write!(f, "system call {}(", self.number)?,
+        }
+        for (n, arg) in self.args.iter().take(table::arity(self.number)).enumerate() {
+            write!(f, "{}{arg:#x}", if n == 0 { "" } else { ", " })?;
+        }
+        match self.outcome {
+            Ok(value @ 0..0x1_0000) => write!(f, ") = {value}"),
+            Ok(value) => write!(f, ") = {value:#x}"),
+            Err(Stop::Errno(errno)) => write!(f, ") = -{} {errno}", errno.raw_os_error()),
+            Err(Stop::Exit(_)) => write!(f, ") ends the program"),
+            Err(Stop::Interrupted) => write!(f, ") is interrupted"),
+            Err(Stop::SignalReturn(_)) => write!(f, ") returns from a signal handler"),
+        }
+    }
+}

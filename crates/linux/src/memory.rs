@@ -1,0 +1,323 @@
+//! System calls that change the guest's address space.
+
+use std::ops::Range;
+
+use riverrun::{Memory, PAGE_SIZE, Perm, Region};
+use rustix::io::Errno;
+
+use crate::call::{Call, Outcome, Stop};
+use crate::open_file::STEP;
+
+/// Regions that a guest may split its memory into: each costs the host a mapping.
+const MAX_REGIONS: usize = 16 << 10;
+/// The lowest address of a mapping whose place is not the guest's choice.
+const LOWEST: u64 = 0x1_0000;
+
+/// Where things lie in the guest's memory.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    /// The heap that `brk` grows; whole pages from its start are mapped.
+    pub(crate) heap: Range<u64>,
+    /// Mappings are placed below, the highest gap first.
+    pub(crate) mappings_end: u64,
+    /// Bytes of stack.
+    pub(crate) stack_size: u64,
+}
+
+fn pages(len: u64) -> Result<u64, Stop> {
+    len.checked_next_multiple_of(PAGE_SIZE).ok_or(Errno::NOMEM.into())
+}
+
+fn overlapping(memory: &Memory, range: Range<u64>) -> &[Region] {
+    let regions = memory.regions();
+    let first = regions.partition_point(|region| region.end <= range.start);
+    let last = regions.partition_point(|region| region.start < range.end);
+    &regions[first..last.max(first)]
+}
+
+fn is_free(memory: &Memory, range: Range<u64>) -> bool {
+    overlapping(memory, range).is_empty()
+}
+
+/// `ENOMEM` once memory is in too many pieces.
+fn check_regions(memory: &Memory, limit: usize) -> Result<(), Stop> {
+    match memory.regions().len() < limit {
+        true => Ok(()),
+        false => Err(Errno::NOMEM.into()),
+    }
+}
+
+impl Layout {
+    /// The highest place for a mapping of `len` bytes.
+    fn place(&self, memory: &Memory, len: u64) -> Result<u64, Stop> {
+        let mut end = self.mappings_end;
+        let below = memory.regions().partition_point(|region| region.start < end);
+        let regions = memory.regions()[..below].iter().rev().map(|region| (region.start, region.end));
+        for (start, region_end) in regions.chain([(0, LOWEST)]) {
+            if end.saturating_sub(region_end) >= len {
+                return Ok(end - len);
+            }
+            end = end.min(start);
+        }
+        Err(Errno::NOMEM.into())
+    }
+}
+
+/// What `prot` allows; whatever may be written may be read.
+fn permissions(prot: u64) -> Result<Perm, Stop> {
+    const READ: u64 = 1;
+    const WRITE: u64 = 2;
+    const EXECUTE: u64 = 4;
+    if prot & !(READ | WRITE | EXECUTE) != 0 {
+        return Err(Errno::INVAL.into());
+    }
+    if prot & (WRITE | EXECUTE) == WRITE | EXECUTE {
+        return Err(Errno::ACCESS.into());
+    }
+    let allow = |bits, perm| if prot & bits != 0 { perm } else { Perm::NONE };
+    Ok(allow(READ | WRITE, Perm::READ) | allow(WRITE, Perm::WRITE) | allow(EXECUTE, Perm::EXECUTE))
+}
+
+const READ_WRITE: fn() -> Perm = || Perm::READ | Perm::WRITE;
+
+pub(crate) fn brk(call: &mut Call<'_>) -> Outcome {
+    let heap = &mut call.linux.layout.heap;
+    let wanted = call.args[0];
+    let (Ok(old), Ok(new)) = (pages(heap.end), pages(wanted)) else { return Ok(heap.end) };
+    let changed = if wanted < heap.start {
+        false
+    } else if new > old {
+        // A page stays free above the heap.
+        is_free(call.memory, old..new.saturating_add(PAGE_SIZE))
+            && call.memory.map(old, new - old, READ_WRITE()).is_ok()
+    } else {
+        new == old || call.memory.unmap(new, old - new).is_ok()
+    };
+    if changed {
+        heap.end = wanted;
+    }
+    Ok(heap.end)
+}
+
+pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
+    const SHARED: u64 = 1;
+    const PRIVATE: u64 = 2;
+    const TYPE: u64 = 15;
+    const FIXED: u64 = 0x10;
+    const ANONYMOUS: u64 = 0x20;
+    const HUGE_PAGES: u64 = 0x4_0000;
+    const FIXED_NO_REPLACE: u64 = 0x10_0000;
+    const WRITE: u64 = 2;
+    let [hint, len, prot, flags, _, offset] = call.args;
+    let shared = match flags & TYPE {
+        PRIVATE => false,
+        SHARED => true,
+        _ => return Err(Errno::INVAL.into()),
+    };
+    if len == 0 || offset % PAGE_SIZE != 0 {
+        return Err(Errno::INVAL.into());
+    }
+    let len = pages(len)?;
+    let perm = permissions(prot & 7)?;
+    if flags & HUGE_PAGES != 0 {
+        return Err(Errno::NOMEM.into());
+    }
+    let file = match flags & ANONYMOUS {
+        0 => {
+            let file = call.linux.descriptors.get_for_use(call.int(4))?;
+            file.check_readable().map_err(|_| Errno::ACCESS)?;
+            file.regular().map_err(|_| Errno::NODEV)?;
+            if shared && prot & WRITE != 0 {
+                return Err(Errno::NODEV.into());
+            }
+            Some(file)
+        }
+        _ => None,
+    };
+    check_regions(call.memory, MAX_REGIONS)?;
+    let fixed = flags & (FIXED | FIXED_NO_REPLACE) != 0;
+    let wanted = hint..hint.saturating_add(len);
+    let start = if fixed {
+        if flags & FIXED_NO_REPLACE != 0 && !is_free(call.memory, wanted) {
+            return Err(Errno::EXIST.into());
+        }
+        hint
+    } else if hint >= LOWEST
+        && hint % PAGE_SIZE == 0
+        && wanted.end <= call.linux.layout.mappings_end
+        && is_free(call.memory, wanted)
+    {
+        hint
+    } else {
+        call.linux.layout.place(call.memory, len)?
+    };
+    let Some(file) = file else {
+        call.memory.map(start, len, perm)?;
+        return Ok(start);
+    };
+    call.memory.map(start, len, READ_WRITE())?;
+    let copied =
+        copy_in(call, file.regular()?, start, len, offset).and_then(|()| Ok(call.memory.protect(start, len, perm)?));
+    if let Err(stop) = copied {
+        call.memory.unmap(start, len)?;
+        return Err(stop);
+    }
+    Ok(start)
+}
+
+/// Fills a mapping from a file; what lies beyond the file's end stays zero.
+fn copy_in(
+    call: &mut Call<'_>,
+    fd: std::os::fd::BorrowedFd<'_>,
+    start: u64,
+    len: u64,
+    offset: u64,
+) -> Result<(), Stop> {
+    let mut at = offset;
+    for part in call.memory.slice_mut(start, len)?.chunks_mut(STEP) {
+        let mut filled = 0;
+        while filled < part.len() {
+            if i64::try_from(at).is_err() {
+                return Err(Errno::OVERFLOW.into());
+            }
+            match rustix::io::pread(fd, &mut part[filled..], at)? {
+                0 => return Ok(()),
+                read => {
+                    filled += read;
+                    at = at.saturating_add(read as u64);
+                }
+            }
+        }
+        call.patience.check()?;
+    }
+    Ok(())
+}
+
+/// A page-aligned range from arguments 0 and 1.
+fn range(call: &Call<'_>, overflow: Errno) -> Result<Range<u64>, Stop> {
+    let [start, len, ..] = call.args;
+    if start % PAGE_SIZE != 0 {
+        return Err(Errno::INVAL.into());
+    }
+    let len = len.checked_next_multiple_of(PAGE_SIZE).ok_or(overflow)?;
+    Ok(start..start.checked_add(len).ok_or(overflow)?)
+}
+
+pub(crate) fn munmap(call: &mut Call<'_>) -> Outcome {
+    let range = range(call, Errno::INVAL)?;
+    if range.is_empty() {
+        return Err(Errno::INVAL.into());
+    }
+    check_regions(call.memory, 2 * MAX_REGIONS)?;
+    call.memory.unmap(range.start, range.end - range.start).map_err(|error| match error {
+        riverrun::MapError::OutOfWindow => Stop::Errno(Errno::INVAL),
+        error => error.into(),
+    })?;
+    Ok(0)
+}
+
+pub(crate) fn mprotect(call: &mut Call<'_>) -> Outcome {
+    let range = range(call, Errno::NOMEM)?;
+    let perm = permissions(call.args[2])?;
+    if range.is_empty() {
+        return Ok(0);
+    }
+    check_regions(call.memory, 2 * MAX_REGIONS)?;
+    call.memory.protect(range.start, range.end - range.start, perm)?;
+    Ok(0)
+}
+
+/// Whether all of a range is mapped.
+fn is_mapped(memory: &Memory, range: &Range<u64>) -> bool {
+    let covered = overlapping(memory, range.clone())
+        .iter()
+        .try_fold(range.start, |covered, region| (region.start <= covered).then_some(region.end));
+    range.is_empty() || covered.is_some_and(|covered| covered >= range.end)
+}
+
+pub(crate) fn madvise(call: &mut Call<'_>) -> Outcome {
+    const DONT_NEED: i32 = 4;
+    let range = range(call, Errno::INVAL)?;
+    if !is_mapped(call.memory, &range) {
+        return Err(Errno::NOMEM.into());
+    }
+    if call.int(2) == DONT_NEED && range.start >= call.linux.layout.heap.start {
+        for region in overlapping(call.memory, range.clone()).to_vec() {
+            let (start, end) = (region.start.max(range.start), region.end.min(range.end));
+            call.memory.map(start, end - start, region.perm)?;
+        }
+    }
+    Ok(0)
+}
+
+/// Calls about keeping pages in memory or on disk: nothing is to be done for mapped ones.
+pub(crate) fn keep(call: &mut Call<'_>) -> Outcome {
+    let start = call.args[0] & !(PAGE_SIZE - 1);
+    let end = call.args[0].checked_add(call.args[1]).ok_or(Errno::INVAL)?;
+    match is_mapped(call.memory, &(start..end)) {
+        true => Ok(0),
+        false => Err(Errno::NOMEM.into()),
+    }
+}
+
+pub(crate) fn mremap(call: &mut Call<'_>) -> Outcome {
+    const MAY_MOVE: u32 = 1;
+    const FIXED: u32 = 2;
+    let [old, old_len, new_len, _, fixed, _] = call.args;
+    let flags = call.only(3, MAY_MOVE | FIXED)?;
+    if old % PAGE_SIZE != 0 || new_len == 0 || old_len == 0 || flags == FIXED {
+        return Err(Errno::INVAL.into());
+    }
+    let (old_len, new_len) = (pages(old_len)?, pages(new_len)?);
+    let old_end = old.checked_add(old_len).ok_or(Errno::INVAL)?;
+    // One mapping, so one set of permissions.
+    let perm = match overlapping(call.memory, old..old_end) {
+        [region] if region.start <= old && region.end >= old_end => region.perm,
+        _ => return Err(Errno::FAULT.into()),
+    };
+    check_regions(call.memory, MAX_REGIONS)?;
+    let new = if flags & FIXED != 0 {
+        let overlap = fixed < old_end && old < fixed.saturating_add(new_len);
+        if fixed % PAGE_SIZE != 0 || overlap {
+            return Err(Errno::INVAL.into());
+        }
+        fixed
+    } else if new_len <= old_len {
+        if new_len < old_len {
+            call.memory.unmap(old + new_len, old_len - new_len)?;
+        }
+        return Ok(old);
+    } else {
+        let new_end = old.checked_add(new_len).ok_or(Errno::NOMEM)?;
+        if is_free(call.memory, old_end..new_end) && call.memory.map(old_end, new_len - old_len, perm).is_ok() {
+            return Ok(old);
+        }
+        if flags & MAY_MOVE == 0 {
+            return Err(Errno::NOMEM.into());
+        }
+        call.linux.layout.place(call.memory, new_len)?
+    };
+    let moved = move_pages(call, old..old + old_len.min(new_len), new, new_len, perm);
+    if let Err(stop) = moved {
+        // The old mapping is whole, unless the new one was to replace something.
+        call.memory.unmap(new, new_len)?;
+        return Err(stop);
+    }
+    call.memory.unmap(old, old_len)?;
+    Ok(new)
+}
+
+/// Maps `len` bytes at `to` and copies `from` there.
+fn move_pages(call: &mut Call<'_>, from: Range<u64>, to: u64, len: u64, perm: Perm) -> Result<(), Stop> {
+    call.memory.map(to, len, READ_WRITE())?;
+    if perm.contains(Perm::READ) {
+        let mut buffer = vec![0; STEP.min((from.end - from.start) as usize)];
+        for start in from.clone().step_by(STEP) {
+            let part = &mut buffer[..(from.end - start).min(STEP as u64) as usize];
+            call.memory.read(start, part)?;
+            call.memory.write(to + (start - from.start), part)?;
+            call.patience.check()?;
+        }
+    }
+    Ok(call.memory.protect(to, len, perm)?)
+}

@@ -1,0 +1,277 @@
+//! Open files: what a descriptor stands for, and how bytes get in and out.
+
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::Errno;
+
+use crate::abi::{mode, open};
+use crate::builder::DirAccess;
+use crate::call::{Patience, Stop};
+use crate::devices::Device;
+use crate::paths::GuestPath;
+use crate::pipes;
+use crate::random::Random;
+
+/// Bytes moved between two looks at the time.
+pub(crate) const STEP: usize = 1 << 20;
+/// Bytes that a pipe or terminal takes without blocking once it is ready (`PIPE_BUF`).
+const STREAM_STEP: usize = 4096;
+
+/// What is open.
+pub(crate) enum Kind {
+    /// A regular file of the host.
+    Regular(HostFile),
+    Directory(Directory),
+    Device(Device),
+    /// One of the host's own standard streams.
+    Stream(Stream),
+    Reader(Mutex<Box<dyn Read + Send>>),
+    Writer(Mutex<Box<dyn Write + Send>>),
+    PipeReader(pipes::Reader),
+    PipeWriter(pipes::Writer),
+}
+
+pub(crate) struct HostFile {
+    pub(crate) fd: OwnedFd,
+    /// Of the granted directory that it lies in.
+    pub(crate) access: DirAccess,
+}
+
+pub(crate) struct Directory {
+    pub(crate) path: GuestPath,
+    pub(crate) listing: Listing,
+}
+
+/// Where a directory's entries come from.
+pub(crate) enum Listing {
+    Host(OwnedFd),
+    /// The directory is the guest's alone; how many entries have been read.
+    Synthetic(Mutex<u64>),
+}
+
+pub(crate) struct Stream {
+    pub(crate) fd: BorrowedFd<'static>,
+    /// A regular file, which is always ready.
+    regular: bool,
+}
+
+impl Stream {
+    pub(crate) fn new(fd: BorrowedFd<'static>) -> Stream {
+        let regular = rustix::fs::fstat(fd).is_ok_and(|status| status.st_mode & mode::TYPE == mode::REGULAR);
+        Stream { fd, regular }
+    }
+
+    /// Waits until the stream is ready.
+    fn wait(&self, events: PollFlags, blocking: bool, patience: Patience<'_>) -> Result<(), Stop> {
+        if self.regular {
+            return Ok(());
+        }
+        loop {
+            let step = patience.glance(None)?;
+            let step = Timespec { tv_sec: 0, tv_nsec: if blocking { step.subsec_nanos().into() } else { 0 } };
+            match poll(&mut [PollFd::new(&self.fd, events)], Some(&step)) {
+                Ok(0) if !blocking => return Err(Errno::AGAIN.into()),
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
+    fn read(&self, buffer: &mut [u8], blocking: bool, patience: Patience<'_>) -> Result<usize, Stop> {
+        loop {
+            self.wait(PollFlags::IN, blocking, patience)?;
+            match rustix::io::read(self.fd, &mut *buffer) {
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if blocking => {}
+                result => return Ok(result?),
+            }
+        }
+    }
+
+    fn write(&self, bytes: &[u8], blocking: bool, patience: Patience<'_>) -> Result<usize, Stop> {
+        let step = if self.regular { STEP } else { STREAM_STEP };
+        in_steps(bytes.len(), step, patience, |range| {
+            loop {
+                self.wait(PollFlags::OUT, blocking, patience)?;
+                match rustix::io::write(self.fd, &bytes[range.clone()]) {
+                    Err(Errno::INTR) => {}
+                    Err(Errno::AGAIN) if blocking => {}
+                    result => return Ok(result?),
+                }
+            }
+        })
+    }
+
+    /// Whether reading or writing would not block.
+    pub(crate) fn is_ready(&self, events: PollFlags) -> bool {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        self.regular || poll(&mut [PollFd::new(&self.fd, events)], Some(&now)) != Ok(0)
+    }
+}
+
+/// What descriptors of one origin share.
+pub(crate) struct OpenFile {
+    pub(crate) kind: Kind,
+    /// Access mode, O_APPEND, O_NONBLOCK, O_PATH.
+    status: AtomicU32,
+}
+
+/// The status flags that `fcntl` may change.
+const CHANGEABLE: u32 = open::APPEND | open::NON_BLOCKING;
+
+impl OpenFile {
+    pub(crate) fn new(kind: Kind, status: u32) -> OpenFile {
+        OpenFile { kind, status: AtomicU32::new(status & (open::ACCESS_MODE | open::PATH | CHANGEABLE)) }
+    }
+
+    pub(crate) fn status(&self) -> u32 {
+        self.status.load(Ordering::Relaxed)
+    }
+
+    /// Sets O_APPEND and O_NONBLOCK as in `flags`.
+    pub(crate) fn set_status(&self, flags: u32) -> Result<(), Stop> {
+        if let Kind::Regular(file) = &self.kind {
+            let append = flags & open::APPEND != 0;
+            fcntl_setfl(&file.fd, if append { OFlags::APPEND } else { OFlags::empty() })?;
+        }
+        self.status.store(self.status() & !CHANGEABLE | flags & CHANGEABLE, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn blocking(&self) -> bool {
+        self.status() & open::NON_BLOCKING == 0
+    }
+
+    /// `EBADF` unless it is open for reading.
+    pub(crate) fn check_readable(&self) -> Result<(), Stop> {
+        match self.status() & (open::ACCESS_MODE | open::PATH) {
+            0 | open::READ_WRITE => Ok(()),
+            _ => Err(Errno::BADF.into()),
+        }
+    }
+
+    /// `EBADF` unless it is open for writing.
+    pub(crate) fn check_writable(&self) -> Result<(), Stop> {
+        match self.status() & (open::ACCESS_MODE | open::PATH) {
+            open::WRITE_ONLY | open::READ_WRITE => Ok(()),
+            _ => Err(Errno::BADF.into()),
+        }
+    }
+
+    /// The host's file; `EINVAL` if it is something else.
+    pub(crate) fn regular(&self) -> Result<BorrowedFd<'_>, Stop> {
+        match &self.kind {
+            Kind::Regular(file) => Ok(file.fd.as_fd()),
+            Kind::Directory(_) => Err(Errno::ISDIR.into()),
+            _ => Err(Errno::INVAL.into()),
+        }
+    }
+
+    /// Whether it has a position, that `pread` and `lseek` could use.
+    pub(crate) fn check_seekable(&self) -> Result<(), Stop> {
+        match &self.kind {
+            Kind::Regular(_) | Kind::Directory(_) | Kind::Device(_) => Ok(()),
+            Kind::Stream(stream) if stream.regular => Ok(()),
+            _ => Err(Errno::SPIPE.into()),
+        }
+    }
+
+    /// Reads at the file's position, or `at` another.
+    pub(crate) fn read(
+        &self,
+        buffer: &mut [u8],
+        at: Option<u64>,
+        random: &mut Random,
+        patience: Patience<'_>,
+    ) -> Result<usize, Stop> {
+        self.check_readable()?;
+        if at.is_some() {
+            self.check_seekable()?;
+        }
+        match &self.kind {
+            Kind::Regular(file) => in_steps(buffer.len(), STEP, patience, |range| {
+                let start = range.start as u64;
+                Ok(match at {
+                    Some(at) => rustix::io::pread(&file.fd, &mut buffer[range], position(at, start)?)?,
+                    None => rustix::io::read(&file.fd, &mut buffer[range])?,
+                })
+            }),
+            Kind::Directory(_) => Err(Errno::ISDIR.into()),
+            Kind::Device(device) => {
+                in_steps(buffer.len(), STEP, patience, |range| device.read(random, &mut buffer[range]))
+            }
+            Kind::Stream(stream) => match at {
+                Some(at) => Ok(rustix::io::pread(stream.fd, buffer, position(at, 0)?)?),
+                None => stream.read(buffer, self.blocking(), patience),
+            },
+            Kind::Reader(reader) => Ok(reader.lock().unwrap_or_else(PoisonError::into_inner).read(buffer)?),
+            Kind::PipeReader(pipe) => pipe.read(buffer, self.blocking(), patience),
+            Kind::Writer(_) | Kind::PipeWriter(_) => Err(Errno::BADF.into()),
+        }
+    }
+
+    /// Writes at the file's position, or `at` another.
+    pub(crate) fn write(&self, bytes: &[u8], at: Option<u64>, patience: Patience<'_>) -> Result<usize, Stop> {
+        self.check_writable()?;
+        if at.is_some() {
+            self.check_seekable()?;
+        }
+        match &self.kind {
+            Kind::Regular(file) => in_steps(bytes.len(), STEP, patience, |range| {
+                let start = range.start as u64;
+                Ok(match at {
+                    Some(at) => rustix::io::pwrite(&file.fd, &bytes[range], position(at, start)?)?,
+                    None => rustix::io::write(&file.fd, &bytes[range])?,
+                })
+            }),
+            Kind::Device(device) => device.write(bytes),
+            Kind::Stream(stream) => match at {
+                Some(at) => Ok(rustix::io::pwrite(stream.fd, bytes, position(at, 0)?)?),
+                None => stream.write(bytes, self.blocking(), patience),
+            },
+            Kind::Writer(writer) => {
+                let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+                writer.write_all(bytes).and_then(|()| writer.flush())?;
+                Ok(bytes.len())
+            }
+            Kind::PipeWriter(pipe) => in_steps(bytes.len(), bytes.len().max(1), patience, |range| {
+                pipe.write(&bytes[range], self.blocking(), patience)
+            }),
+            Kind::Directory(_) | Kind::Reader(_) | Kind::PipeReader(_) => Err(Errno::BADF.into()),
+        }
+    }
+}
+
+/// A position `offset` bytes behind `at`; `EINVAL` beyond what a signed number holds.
+fn position(at: u64, offset: u64) -> Result<u64, Stop> {
+    at.checked_add(offset).filter(|&position| i64::try_from(position).is_ok()).ok_or(Errno::INVAL.into())
+}
+
+/// Moves `len` bytes by `transfer`, `step` at a time, until one is short. What goes wrong after
+/// something has been moved shows in the next call.
+pub(crate) fn in_steps(
+    len: usize,
+    step: usize,
+    patience: Patience<'_>,
+    mut transfer: impl FnMut(std::ops::Range<usize>) -> Result<usize, Stop>,
+) -> Result<usize, Stop> {
+    let mut done = 0;
+    loop {
+        let end = len.min(done + step);
+        let moved = match transfer(done..end) {
+            Ok(moved) => moved,
+            Err(_) if done > 0 => return Ok(done),
+            Err(stop) => return Err(stop),
+        };
+        done += moved;
+        if done >= len || done < end || patience.check().is_err() {
+            return Ok(done);
+        }
+    }
+}

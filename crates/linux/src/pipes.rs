@@ -1,0 +1,135 @@
+//! Pipes within a machine.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::io::Errno;
+
+use crate::abi::{Layout, open};
+use crate::call::{Call, Outcome, Patience, Stop};
+use crate::open_file::{Kind, OpenFile};
+
+/// Bytes that a pipe holds, as in Linux.
+const CAPACITY: usize = 64 << 10;
+/// Descriptors of pipes that a guest may have: bounds what they hold.
+const MAX_ENDS: usize = 128;
+
+#[derive(Debug, Default)]
+struct Shared {
+    bytes: Mutex<VecDeque<u8>>,
+    readers: AtomicUsize,
+    writers: AtomicUsize,
+}
+
+/// The end of a pipe that is read from.
+#[derive(Debug)]
+pub(crate) struct Reader(Arc<Shared>);
+
+/// The end of a pipe that is written to.
+#[derive(Debug)]
+pub(crate) struct Writer(Arc<Shared>);
+
+pub(crate) fn pipe() -> (Reader, Writer) {
+    let shared = Arc::new(Shared::default());
+    shared.readers.store(1, Ordering::Relaxed);
+    shared.writers.store(1, Ordering::Relaxed);
+    (Reader(shared.clone()), Writer(shared))
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.readers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.0.writers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Reader {
+    pub(crate) fn is_hung_up(&self) -> bool {
+        self.0.writers.load(Ordering::Relaxed) == 0
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        !self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    pub(crate) fn read(&self, buffer: &mut [u8], blocking: bool, patience: Patience<'_>) -> Result<usize, Stop> {
+        loop {
+            {
+                let mut bytes = self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+                let len = bytes.len().min(buffer.len());
+                if len > 0 || buffer.is_empty() || self.is_hung_up() {
+                    for (to, from) in buffer.iter_mut().zip(bytes.drain(..len)) {
+                        *to = from;
+                    }
+                    return Ok(len);
+                }
+            }
+            wait(blocking, patience)?;
+        }
+    }
+}
+
+impl Writer {
+    pub(crate) fn is_hung_up(&self) -> bool {
+        self.0.readers.load(Ordering::Relaxed) == 0
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner).len() < CAPACITY
+    }
+
+    pub(crate) fn write(&self, from: &[u8], blocking: bool, patience: Patience<'_>) -> Result<usize, Stop> {
+        loop {
+            if self.is_hung_up() {
+                return Err(Errno::PIPE.into());
+            }
+            {
+                let mut bytes = self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+                let len = (CAPACITY - bytes.len()).min(from.len());
+                if len > 0 || from.is_empty() {
+                    bytes.extend(&from[..len]);
+                    return Ok(len);
+                }
+            }
+            wait(blocking, patience)?;
+        }
+    }
+}
+
+fn wait(blocking: bool, patience: Patience<'_>) -> Result<(), Stop> {
+    if !blocking {
+        return Err(Errno::AGAIN.into());
+    }
+    std::thread::sleep(patience.glance(None)?);
+    Ok(())
+}
+
+pub(crate) fn pipe2(call: &mut Call<'_>) -> Outcome {
+    let flags = call.only(1, open::NON_BLOCKING | open::CLOSE_ON_EXEC)?;
+    let address = call.args[0];
+    let descriptors = &mut call.linux.descriptors;
+    if descriptors.iter().filter(|file| matches!(file.kind, Kind::PipeReader(_) | Kind::PipeWriter(_))).count()
+        >= MAX_ENDS
+    {
+        return Err(Errno::NFILE.into());
+    }
+    call.memory.slice_mut(address, 8)?;
+    let (reader, writer) = pipe();
+    let status = flags & open::NON_BLOCKING;
+    let cloexec = flags & open::CLOSE_ON_EXEC != 0;
+    let reader = descriptors.add(OpenFile::new(Kind::PipeReader(reader), status), cloexec)?;
+    let writer = match descriptors.add(OpenFile::new(Kind::PipeWriter(writer), open::WRITE_ONLY | status), cloexec) {
+        Ok(writer) => writer,
+        Err(stop) => {
+            descriptors.close(reader)?;
+            return Err(stop);
+        }
+    };
+    Layout::new().u32(reader as u32).u32(writer as u32).store(call.memory, address)
+}

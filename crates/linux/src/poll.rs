@@ -1,0 +1,157 @@
+//! Waiting for files to be ready, and asking terminals.
+
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+use rustix::termios::tcgetwinsize;
+
+use crate::abi::{Layout, Timespec};
+use crate::call::{Call, Outcome, Stop};
+use crate::descriptors::{Descriptors, MAX_DESCRIPTORS};
+use crate::open_file::{Kind, OpenFile};
+
+const IN: u16 = 0x001;
+const OUT: u16 = 0x004;
+const ERR: u16 = 0x008;
+const HUP: u16 = 0x010;
+const NVAL: u16 = 0x020;
+const IN_NORMAL: u16 = 0x040;
+const OUT_NORMAL: u16 = 0x100;
+const READ: u16 = IN | IN_NORMAL;
+const WRITE: u16 = OUT | OUT_NORMAL;
+
+/// What of `wanted` would not block, and what goes unasked.
+fn ready(file: &OpenFile, wanted: u16) -> u16 {
+    let when = |ready: bool, events: u16| if ready { events } else { 0 };
+    match &file.kind {
+        Kind::PipeReader(pipe) => when(pipe.is_ready(), READ & wanted) | when(pipe.is_hung_up(), HUP),
+        Kind::PipeWriter(pipe) => when(pipe.is_ready(), WRITE & wanted) | when(pipe.is_hung_up(), ERR),
+        Kind::Stream(stream) => {
+            let read = wanted & READ != 0 && stream.is_ready(PollFlags::IN);
+            let write = wanted & WRITE != 0 && stream.is_ready(PollFlags::OUT);
+            when(read, READ & wanted) | when(write, WRITE & wanted)
+        }
+        Kind::Reader(_) => READ & wanted,
+        Kind::Writer(_) => WRITE & wanted,
+        Kind::Regular(_) | Kind::Directory(_) | Kind::Device(_) => (READ | WRITE) & wanted,
+    }
+}
+
+/// A descriptor and the events that are asked of it, or have come.
+type Entry = (i32, u16);
+
+fn scan(descriptors: &Descriptors, wanted: &[Entry]) -> Vec<u16> {
+    let ready = |&(fd, events): &Entry| match descriptors.get(fd) {
+        _ if fd < 0 => 0,
+        Ok(file) => ready(&file, events),
+        Err(_) => NVAL,
+    };
+    wanted.iter().map(ready).collect()
+}
+
+impl Call<'_> {
+    /// Waits until one of `wanted` is ready or the timeout at `timeout`, null for none, has passed.
+    fn wait_for(&mut self, wanted: &[Entry], timeout: u64) -> Result<Vec<u16>, Stop> {
+        let span = match timeout {
+            0 => None,
+            address => Some(Timespec::load(self.memory, address)?.span()?),
+        };
+        let mut events = Vec::new();
+        let crate::Linux { descriptors, clock, .. } = &mut *self.linux;
+        clock.wait(span, self.patience, || {
+            events = scan(descriptors, wanted);
+            events.iter().any(|&events| events != 0)
+        })?;
+        Ok(events)
+    }
+}
+
+pub(crate) fn ppoll(call: &mut Call<'_>) -> Outcome {
+    /// Bytes of `struct pollfd`.
+    const SIZE: u64 = 8;
+    let [address, count, timeout, ..] = call.args;
+    if count > MAX_DESCRIPTORS as u64 {
+        return Err(Errno::INVAL.into());
+    }
+    let table = call.memory.slice(address, SIZE * count)?.chunks_exact(SIZE as usize);
+    let wanted: Vec<Entry> = table
+        .map(|entry| {
+            let fd = i32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]);
+            (fd, u16::from_le_bytes([entry[4], entry[5]]))
+        })
+        .collect();
+    call.memory.slice_mut(address, SIZE * count)?;
+    let events = call.wait_for(&wanted, timeout)?;
+    for (n, events) in events.iter().enumerate() {
+        call.memory.write(address + SIZE * n as u64 + 6, &events.to_le_bytes())?;
+    }
+    Ok(events.iter().filter(|&&events| events != 0).count() as u64)
+}
+
+pub(crate) fn pselect6(call: &mut Call<'_>) -> Outcome {
+    let count = usize::try_from(call.int(0)).map_err(|_| Errno::INVAL)?.min(MAX_DESCRIPTORS);
+    let timeout = call.args[4];
+    let bytes = count.div_ceil(64) * 8;
+    let mut sets: [Option<Vec<u8>>; 3] = Default::default();
+    for (set, &address) in sets.iter_mut().zip(&call.args[1..4]) {
+        if address != 0 {
+            *set = Some(call.memory.slice_mut(address, bytes as u64)?.to_vec());
+        }
+    }
+    let events = [READ, WRITE, 0];
+    let mut wanted = Vec::new();
+    for fd in 0..count {
+        let is_in = |set: &Option<Vec<u8>>| set.as_ref().is_some_and(|set| set[fd / 8] >> (fd % 8) & 1 != 0);
+        let asked = sets.iter().zip(events).filter(|(set, _)| is_in(set));
+        if let Some(events) = asked.map(|(_, events)| events).reduce(|all, events| all | events) {
+            call.linux.descriptors.get(fd as i32)?;
+            wanted.push((fd as i32, events));
+        }
+    }
+    let ready = call.wait_for(&wanted, timeout)?;
+    // What has gone wrong can be read, and ends a wait for writing.
+    let outcomes = [READ | HUP | ERR, WRITE | ERR, 0];
+    let mut total = 0;
+    for ((set, outcome), &address) in sets.into_iter().zip(outcomes).zip(&call.args[1..4]) {
+        let Some(asked) = set else { continue };
+        let mut result = vec![0; bytes];
+        for ((fd, _), events) in wanted.iter().zip(&ready) {
+            let (byte, bit) = (*fd as usize / 8, 1 << (fd % 8));
+            if asked[byte] & bit != 0 && events & outcome != 0 {
+                result[byte] |= bit;
+                total += 1;
+            }
+        }
+        call.memory.write(address, &result)?;
+    }
+    Ok(total)
+}
+
+pub(crate) fn ioctl(call: &mut Call<'_>) -> Outcome {
+    const GET_TERMINAL: u32 = 0x5401;
+    const GET_WINDOW_SIZE: u32 = 0x5413;
+    let (file, address) = (call.file(0)?, call.args[2]);
+    let terminal = match &file.kind {
+        Kind::Stream(stream) if rustix::termios::isatty(stream.fd) => stream.fd,
+        _ => return Err(Errno::NOTTY.into()),
+    };
+    match call.uint(1) {
+        GET_TERMINAL => default_terminal().store(call.memory, address),
+        GET_WINDOW_SIZE => {
+            let size = tcgetwinsize(terminal)?;
+            let layout = Layout::new().u16(size.ws_row).u16(size.ws_col).u16(size.ws_xpixel).u16(size.ws_ypixel);
+            layout.store(call.memory, address)
+        }
+        _ => Err(Errno::NOTTY.into()),
+    }
+}
+
+/// `struct termios` of a terminal as it comes: lines are edited and echoed.
+fn default_terminal() -> Layout {
+    const CRNL_AND_FLOW: u32 = 0o2400;
+    const POST_PROCESS_NEWLINES: u32 = 0o5;
+    const SPEED_38400_8_BITS_READ: u32 = 0o277;
+    const EDIT_ECHO_SIGNALS: u32 = 0o105073;
+    const KEYS: [u8; 17] = [3, 28, 127, 21, 4, 0, 1, 0, 17, 19, 26, 0, 18, 15, 23, 22, 0];
+    let flags = [CRNL_AND_FLOW, POST_PROCESS_NEWLINES, SPEED_38400_8_BITS_READ, EDIT_ECHO_SIGNALS];
+    flags.into_iter().fold(Layout::new(), Layout::u32).u8(0).bytes(&KEYS).zeros_to(36)
+}

@@ -1,0 +1,428 @@
+//! Signals that a program sends to itself.
+//!
+//! A handler is entered as by Linux: registers are saved in a frame on the stack, the handler's
+//! return restores them from there. Linux has its own code at the return address; here it is the
+//! `ecall` of the call that raised the signal. When the guest gets there with the frame's sp, it
+//! has come by returning: the handler began with an impossible call number in a7, so that only a
+//! handler that has made that very call on purpose looks different.
+
+use riverrun::{Caller, Fault, Memory};
+use rustix::io::Errno;
+
+use crate::abi::{Layout, Timespec, load_words, signal};
+use crate::call::{Call, Outcome, Stop};
+use crate::process::{PROCESS, USER};
+
+const SIG_DFL: u64 = 0;
+const SIG_IGN: u64 = 1;
+
+const SA_ONSTACK: u64 = 0x0800_0000;
+const SA_NODEFER: u64 = 0x4000_0000;
+const SA_RESETHAND: u64 = 0x8000_0000;
+
+/// Bytes of a signal set, which the calls are told.
+const SET_SIZE: u64 = 8;
+/// Bytes of `struct siginfo`, and of `struct ucontext` up to its registers and whole.
+const INFO: u64 = 128;
+const REGISTERS: u64 = 176;
+const CONTEXT: u64 = 960;
+const MASK: u64 = 40;
+/// The least an alternate stack may have.
+const MIN_STACK: u64 = 2048;
+/// Handlers that have been entered and not left: `longjmp` leaves them without a trace.
+const MAX_RETURNS: usize = 256;
+
+/// `struct sigaction` as the system call has it.
+#[derive(Clone, Copy, Debug)]
+struct Action {
+    handler: u64,
+    flags: u64,
+    mask: u64,
+}
+
+const DEFAULT: Action = Action { handler: SIG_DFL, flags: 0, mask: 0 };
+
+/// `stack_t`.
+#[derive(Clone, Copy, Debug, Default)]
+struct AlternateStack {
+    start: u64,
+    size: u64,
+}
+
+impl AlternateStack {
+    fn contains(&self, sp: u64) -> bool {
+        sp.checked_sub(self.start).is_some_and(|offset| offset != 0 && offset <= self.size)
+    }
+}
+
+/// Where a call was made, and what tells it from other calls there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Site {
+    pub(crate) pc: u64,
+    pub(crate) sp: u64,
+    pub(crate) number: u64,
+    pub(crate) first_arg: u64,
+}
+
+/// All registers of a guest.
+#[derive(Debug)]
+pub(crate) struct Registers {
+    pub(crate) x: [u64; 32],
+    f: [u64; 32],
+    pub(crate) pc: u64,
+    fcsr: u32,
+}
+
+impl Registers {
+    pub(crate) fn of<T>(caller: &Caller<'_, T>) -> Registers {
+        Registers {
+            x: std::array::from_fn(|n| caller.x(n as u8)),
+            f: std::array::from_fn(|n| caller.f(n as u8)),
+            pc: caller.pc(),
+            fcsr: caller.fcsr(),
+        }
+    }
+
+    /// Gives them to the guest, all but the pc.
+    pub(crate) fn put<T>(&self, caller: &mut Caller<'_, T>) {
+        for n in 0..32_u8 {
+            caller.set_x(n, self.x[n as usize]);
+            caller.set_f(n, self.f[n as usize]);
+        }
+        caller.set_fcsr(self.fcsr);
+    }
+
+    /// `struct sigcontext`.
+    fn store(&self, layout: Layout) -> Layout {
+        let layout = self.x[1..].iter().fold(layout.u64(self.pc), |layout, &x| layout.u64(x));
+        self.f.iter().fold(layout, |layout, &f| layout.u64(f)).u32(self.fcsr)
+    }
+
+    fn load(memory: &Memory, address: u64) -> Result<Registers, Stop> {
+        let [pc, x @ ..]: [u64; 32] = load_words(memory, address)?;
+        let f = load_words(memory, address.wrapping_add(256))?;
+        let fcsr = memory.read_u32(address.wrapping_add(512))?;
+        Ok(Registers { x: std::array::from_fn(|n| if n == 0 { 0 } else { x[n - 1] }), f, pc, fcsr })
+    }
+}
+
+/// What pending signals do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    /// The registers are set for what comes next.
+    Done,
+    /// This signal ends the program.
+    Fatal(u32),
+}
+
+/// A guest's signals.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    /// By number, less one.
+    actions: [Action; signal::MAX as usize],
+    blocked: u64,
+    pending: u64,
+    /// What is blocked again once a handler that `rt_sigsuspend` waited for has returned.
+    suspended: Option<u64>,
+    stack: AlternateStack,
+    returns: Vec<Site>,
+}
+
+impl Default for Signals {
+    fn default() -> Signals {
+        Signals {
+            actions: [DEFAULT; signal::MAX as usize],
+            blocked: 0,
+            pending: 0,
+            suspended: None,
+            stack: AlternateStack::default(),
+            returns: Vec::new(),
+        }
+    }
+}
+
+fn bit(number: u32) -> u64 {
+    1 << (number - 1)
+}
+
+/// What cannot be blocked.
+fn always_open() -> u64 {
+    bit(signal::SIGKILL) | bit(signal::SIGSTOP)
+}
+
+fn is_ignored_by_default(number: u32) -> bool {
+    matches!(
+        number,
+        signal::SIGCHLD | signal::SIGCONT | signal::SIGSTOP..=signal::SIGTTOU | signal::SIGURG | signal::SIGWINCH
+    )
+}
+
+impl Signals {
+    /// Sends signal `number`, 1 to 64.
+    pub(crate) fn raise(&mut self, number: u32) {
+        self.pending |= bit(number);
+    }
+
+    /// Whether no signal waits for delivery.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.pending & !self.blocked == 0
+    }
+
+    /// Whether the guest is at the end of a handler.
+    pub(crate) fn is_return(&self, at: &Site) -> bool {
+        self.returns.iter().any(|site| {
+            let repeated = (site.number, site.first_arg) == (at.number, at.first_arg);
+            (site.pc, site.sp) == (at.pc, at.sp) && !repeated
+        })
+    }
+
+    /// Lets every signal that waits act on a guest with these registers, that has made a call.
+    pub(crate) fn deliver(&mut self, memory: &mut Memory, registers: &mut Registers, site: Site) -> Delivery {
+        while !self.is_idle() {
+            let number = (self.pending & !self.blocked).trailing_zeros() + 1;
+            self.pending &= !bit(number);
+            let action = self.actions[number as usize - 1];
+            match action.handler {
+                SIG_IGN => {}
+                SIG_DFL if is_ignored_by_default(number) => {}
+                SIG_DFL => return Delivery::Fatal(number),
+                _ => {
+                    const SIGSEGV: u32 = 11;
+                    if self.enter(memory, registers, site, number, action).is_err() {
+                        return Delivery::Fatal(SIGSEGV);
+                    }
+                }
+            }
+        }
+        if let Some(blocked) = self.suspended.take() {
+            self.blocked = blocked;
+        }
+        Delivery::Done
+    }
+
+    /// Saves the registers in a frame and sets them for a handler.
+    fn enter(
+        &mut self,
+        memory: &mut Memory,
+        registers: &mut Registers,
+        site: Site,
+        number: u32,
+        action: Action,
+    ) -> Result<(), Fault> {
+        const RA: usize = 1;
+        const SP: usize = 2;
+        const A0: usize = 10;
+        const A7: usize = 17;
+        const FROM_THREAD: u32 = -6_i32 as u32;
+        let sp = registers.x[SP];
+        let on_alternate = action.flags & SA_ONSTACK != 0 && self.stack.size != 0 && !self.stack.contains(sp);
+        let top = if on_alternate { self.stack.start.wrapping_add(self.stack.size) } else { sp };
+        let frame = top.wrapping_sub(INFO + CONTEXT) & !15;
+        let blocked = self.suspended.take().unwrap_or(self.blocked);
+
+        let info = Layout::new().u32(number).u32(0).u32(FROM_THREAD).u32(0).u32(PROCESS).u32(USER);
+        let context = info.zeros_to(INFO as usize).u64(0).u64(0);
+        let context = context.u64(self.stack.start).u64(0).u64(self.stack.size).u64(blocked);
+        let context = registers.store(context.zeros_to((INFO + REGISTERS) as usize));
+        memory.write(frame, &context.zeros_to((INFO + CONTEXT) as usize).into_bytes())?;
+
+        registers.x[RA] = site.pc;
+        registers.x[SP] = frame;
+        registers.x[A0..A0 + 3].copy_from_slice(&[number.into(), frame, frame + INFO]);
+        registers.x[A7] = u64::MAX;
+        registers.pc = action.handler;
+        self.returns.retain(|site| site.sp != frame);
+        if self.returns.len() == MAX_RETURNS {
+            self.returns.remove(0);
+        }
+        self.returns.push(Site { sp: frame, ..site });
+        let own = if action.flags & SA_NODEFER == 0 { bit(number) } else { 0 };
+        self.blocked = (self.blocked | action.mask | own) & !always_open();
+        if action.flags & SA_RESETHAND != 0 {
+            self.actions[number as usize - 1].handler = SIG_DFL;
+        }
+        Ok(())
+    }
+
+    /// The registers before a handler, from its frame.
+    pub(crate) fn restore(&mut self, memory: &Memory, frame: u64) -> Result<Registers, Stop> {
+        let context = frame.wrapping_add(INFO);
+        let blocked = memory.read_u64(context.wrapping_add(MASK))?;
+        let registers = Registers::load(memory, context.wrapping_add(REGISTERS))?;
+        self.returns.retain(|site| site.sp != frame);
+        self.blocked = blocked & !always_open();
+        Ok(registers)
+    }
+}
+
+/// The signal that an argument names.
+fn number(value: u32) -> Result<u32, Stop> {
+    match value {
+        1..=signal::MAX => Ok(value),
+        _ => Err(Errno::INVAL.into()),
+    }
+}
+
+fn check_set_size(size: u64) -> Result<(), Stop> {
+    match size {
+        SET_SIZE => Ok(()),
+        _ => Err(Errno::INVAL.into()),
+    }
+}
+
+pub(crate) fn rt_sigaction(call: &mut Call<'_>) -> Outcome {
+    let [_, new, old, size, ..] = call.args;
+    check_set_size(size)?;
+    let number = number(call.uint(0))?;
+    let action = &mut call.linux.signals.actions[number as usize - 1];
+    let before = *action;
+    if new != 0 {
+        if bit(number) & always_open() != 0 {
+            return Err(Errno::INVAL.into());
+        }
+        let [handler, flags, mask] = load_words(call.memory, new)?;
+        *action = Action { handler, flags, mask };
+        if handler == SIG_IGN {
+            call.linux.signals.pending &= !bit(number);
+        }
+    }
+    match old {
+        0 => Ok(0),
+        _ => Layout::new().u64(before.handler).u64(before.flags).u64(before.mask).store(call.memory, old),
+    }
+}
+
+pub(crate) fn rt_sigprocmask(call: &mut Call<'_>) -> Outcome {
+    const BLOCK: i32 = 0;
+    const UNBLOCK: i32 = 1;
+    const SET: i32 = 2;
+    let [_, new, old, size, ..] = call.args;
+    check_set_size(size)?;
+    let before = call.linux.signals.blocked;
+    if new != 0 {
+        let set = call.memory.read_u64(new)?;
+        let blocked = match call.int(0) {
+            BLOCK => before | set,
+            UNBLOCK => before & !set,
+            SET => set,
+            _ => return Err(Errno::INVAL.into()),
+        };
+        call.linux.signals.blocked = blocked & !always_open();
+    }
+    match old {
+        0 => Ok(0),
+        _ => Layout::new().u64(before).store(call.memory, old),
+    }
+}
+
+pub(crate) fn rt_sigpending(call: &mut Call<'_>) -> Outcome {
+    let size = call.args[1];
+    if size > SET_SIZE {
+        return Err(Errno::INVAL.into());
+    }
+    let pending = (call.linux.signals.pending & call.linux.signals.blocked).to_le_bytes();
+    call.memory.write(call.args[0], &pending[..size as usize])?;
+    Ok(0)
+}
+
+/// Waits for a signal that is pending already, or for the machine's time to be up: nobody else
+/// sends any.
+pub(crate) fn rt_sigsuspend(call: &mut Call<'_>) -> Outcome {
+    check_set_size(call.args[1])?;
+    let blocked = call.memory.read_u64(call.args[0])? & !always_open();
+    let signals = &mut call.linux.signals;
+    if signals.pending & !blocked == 0 {
+        call.linux.clock.wait(None, call.patience, || false)?;
+    }
+    let signals = &mut call.linux.signals;
+    signals.suspended = Some(std::mem::replace(&mut signals.blocked, blocked));
+    Err(Errno::INTR.into())
+}
+
+pub(crate) fn rt_sigtimedwait(call: &mut Call<'_>) -> Outcome {
+    let [set, info, timeout, size, ..] = call.args;
+    check_set_size(size)?;
+    let set = call.memory.read_u64(set)?;
+    let waiting = call.linux.signals.pending & set;
+    if waiting == 0 {
+        let span = match timeout {
+            0 => None,
+            address => Some(Timespec::load(call.memory, address)?.span()?),
+        };
+        call.linux.clock.wait(span, call.patience, || false)?;
+        return Err(Errno::AGAIN.into());
+    }
+    let number = waiting.trailing_zeros() + 1;
+    if info != 0 {
+        Layout::new().u32(number).zeros_to(INFO as usize).store(call.memory, info)?;
+    }
+    call.linux.signals.pending &= !bit(number);
+    Ok(number.into())
+}
+
+pub(crate) fn rt_sigreturn(call: &mut Call<'_>) -> Outcome {
+    Err(Stop::SignalReturn(call.sp))
+}
+
+pub(crate) fn sigaltstack(call: &mut Call<'_>) -> Outcome {
+    const ON_STACK: u32 = 1;
+    const DISABLE: u32 = 2;
+    let [new, old, ..] = call.args;
+    let before = call.linux.signals.stack;
+    let active = before.contains(call.sp);
+    if new != 0 {
+        let [start, flags, size] = load_words(call.memory, new)?;
+        let stack = match flags as u32 & !ON_STACK {
+            _ if active => return Err(Errno::PERM.into()),
+            DISABLE => AlternateStack::default(),
+            0 if size < MIN_STACK => return Err(Errno::NOMEM.into()),
+            0 => AlternateStack { start, size },
+            _ => return Err(Errno::INVAL.into()),
+        };
+        call.linux.signals.stack = stack;
+    }
+    if old == 0 {
+        return Ok(0);
+    }
+    let flags = match before.size {
+        0 => DISABLE,
+        _ if active => ON_STACK,
+        _ => 0,
+    };
+    Layout::new().u64(before.start).u64(flags.into()).u64(before.size).store(call.memory, old)
+}
+
+/// Sends the signal of this argument; 0 only asks whether it could.
+fn send(call: &mut Call<'_>, argument: usize) -> Outcome {
+    match call.uint(argument) {
+        0 => Ok(0),
+        value => {
+            call.linux.signals.raise(number(value)?);
+            Ok(0)
+        }
+    }
+}
+
+pub(crate) fn kill(call: &mut Call<'_>) -> Outcome {
+    const EVERYBODY: i32 = -1;
+    const OWN_GROUP: i32 = 0;
+    match call.int(0) {
+        OWN_GROUP | EVERYBODY => send(call, 1),
+        process if process.unsigned_abs() == PROCESS => send(call, 1),
+        _ => Err(Errno::SRCH.into()),
+    }
+}
+
+pub(crate) fn tkill(call: &mut Call<'_>) -> Outcome {
+    match call.uint(0) {
+        PROCESS => send(call, 1),
+        _ => Err(Errno::SRCH.into()),
+    }
+}
+
+pub(crate) fn tgkill(call: &mut Call<'_>) -> Outcome {
+    match (call.uint(0), call.uint(1)) {
+        (PROCESS, PROCESS) => send(call, 2),
+        _ => Err(Errno::SRCH.into()),
+    }
+}

@@ -1,0 +1,205 @@
+//! Clocks and sleeping.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::io::Errno;
+
+use crate::abi::{Layout, Timespec};
+use crate::call::{Call, Outcome, Patience, Stop};
+
+/// Where virtual time starts: 2000-01-01, in Unix time.
+const VIRTUAL_EPOCH: Duration = Duration::from_secs(946_684_800);
+/// Of `times`, per second.
+const TICKS: u128 = 100;
+
+/// A guest's sense of time.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    start: Instant,
+    is_virtual: bool,
+    /// Time in which the guest did not run.
+    waited: Duration,
+}
+
+/// The clocks that calls name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Real,
+    Monotonic,
+    Cpu,
+}
+
+impl Kind {
+    fn named(id: i32) -> Result<Kind, Stop> {
+        match id {
+            // REALTIME, REALTIME_COARSE, TAI
+            0 | 5 | 11 => Ok(Kind::Real),
+            // MONOTONIC, _RAW, _COARSE, BOOTTIME
+            1 | 4 | 6 | 7 => Ok(Kind::Monotonic),
+            // PROCESS_CPUTIME_ID, THREAD_CPUTIME_ID
+            2 | 3 => Ok(Kind::Cpu),
+            _ => Err(Errno::INVAL.into()),
+        }
+    }
+}
+
+impl Clock {
+    pub(crate) fn new(is_virtual: bool) -> Clock {
+        Clock { start: Instant::now(), is_virtual, waited: Duration::ZERO }
+    }
+
+    fn monotonic(&self, instructions: u64) -> Duration {
+        match self.is_virtual {
+            true => Duration::from_nanos(instructions).saturating_add(self.waited),
+            false => self.start.elapsed(),
+        }
+    }
+
+    fn now(&self, kind: Kind, instructions: u64) -> Duration {
+        match kind {
+            Kind::Real if self.is_virtual => VIRTUAL_EPOCH.saturating_add(self.monotonic(instructions)),
+            Kind::Real => SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default(),
+            Kind::Monotonic => self.monotonic(instructions),
+            Kind::Cpu => self.monotonic(instructions).saturating_sub(self.waited),
+        }
+    }
+
+    /// Lets `wait` pass the time, at most until the given instant; virtual time is set forward
+    /// instead, by all of it. `true` if the time has passed.
+    pub(crate) fn wait(
+        &mut self,
+        span: Option<Duration>,
+        patience: Patience<'_>,
+        mut is_ready: impl FnMut() -> bool,
+    ) -> Result<bool, Stop> {
+        let start = Instant::now();
+        let until = span.and_then(|span| start.checked_add(span));
+        if is_ready() {
+            return Ok(false);
+        }
+        if let (true, Some(span)) = (self.is_virtual, span) {
+            self.waited = self.waited.saturating_add(span);
+            return Ok(true);
+        }
+        let passed = loop {
+            match patience.glance(until) {
+                Err(stop) => break Err(stop),
+                Ok(_) if is_ready() => break Ok(false),
+                Ok(Duration::ZERO) => break Ok(true),
+                Ok(step) => std::thread::sleep(step),
+            }
+        };
+        self.waited = self.waited.saturating_add(start.elapsed());
+        passed
+    }
+}
+
+impl Call<'_> {
+    fn now(&self, kind: Kind) -> Duration {
+        self.linux.clock.now(kind, self.instructions)
+    }
+
+    /// Time since the guest's start.
+    pub(crate) fn uptime(&self) -> Duration {
+        self.now(Kind::Monotonic)
+    }
+
+    /// Time that the guest was running.
+    pub(crate) fn cpu_time(&self) -> Duration {
+        self.now(Kind::Cpu)
+    }
+
+    /// From now until an absolute time of the real or the monotonic clock.
+    pub(crate) fn span_until(&self, time: Duration, real: bool) -> Duration {
+        time.saturating_sub(self.now(if real { Kind::Real } else { Kind::Monotonic }))
+    }
+}
+
+pub(crate) fn clock_gettime(call: &mut Call<'_>) -> Outcome {
+    let now = call.now(Kind::named(call.int(0))?);
+    Layout::new().timespec(now.into()).store(call.memory, call.args[1])
+}
+
+pub(crate) fn clock_getres(call: &mut Call<'_>) -> Outcome {
+    Kind::named(call.int(0))?;
+    match call.args[1] {
+        0 => Ok(0),
+        address => Layout::new().timespec(Duration::from_nanos(1).into()).store(call.memory, address),
+    }
+}
+
+pub(crate) fn gettimeofday(call: &mut Call<'_>) -> Outcome {
+    let [time, zone, ..] = call.args;
+    if time != 0 {
+        Layout::new().timeval(call.now(Kind::Real)).store(call.memory, time)?;
+    }
+    if zone != 0 {
+        Layout::new().u64(0).store(call.memory, zone)?;
+    }
+    Ok(0)
+}
+
+pub(crate) fn times(call: &mut Call<'_>) -> Outcome {
+    let ticks = |time: Duration| (time.as_nanos() * TICKS / 1_000_000_000) as u64;
+    if call.args[0] != 0 {
+        let user = ticks(call.cpu_time());
+        Layout::new().u64(user).zeros_to(32).store(call.memory, call.args[0])?;
+    }
+    Ok(ticks(call.uptime()))
+}
+
+fn sleep(call: &mut Call<'_>, span: Duration) -> Outcome {
+    call.linux.clock.wait(Some(span), call.patience, || false)?;
+    Ok(0)
+}
+
+pub(crate) fn nanosleep(call: &mut Call<'_>) -> Outcome {
+    let span = Timespec::load(call.memory, call.args[0])?.span()?;
+    sleep(call, span)
+}
+
+pub(crate) fn clock_nanosleep(call: &mut Call<'_>) -> Outcome {
+    const ABSOLUTE: u32 = 1;
+    let kind = Kind::named(call.int(0))?;
+    let time = Timespec::load(call.memory, call.args[2])?.span()?;
+    let span = match call.uint(1) & ABSOLUTE {
+        0 => time,
+        _ => time.saturating_sub(call.now(kind)),
+    };
+    sleep(call, span)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn virtual_time_goes_by_instructions_and_sleeps() {
+        let mut clock = Clock::new(true);
+        let never = AtomicBool::new(false);
+        let patience = Patience { deadline: None, interrupted: &never };
+        assert_eq!(clock.now(Kind::Monotonic, 1_500), Duration::from_nanos(1_500));
+        let day = Duration::from_secs(86_400);
+        assert_eq!(clock.wait(Some(day), patience, || false), Ok(true));
+        assert_eq!(clock.now(Kind::Real, 0), VIRTUAL_EPOCH + day);
+        assert_eq!(clock.now(Kind::Cpu, 70), Duration::from_nanos(70));
+        assert_eq!(clock.wait(Some(Duration::MAX), patience, || false), Ok(true));
+        assert_eq!(clock.wait(Some(Duration::MAX), patience, || false), Ok(true));
+        clock.now(Kind::Real, u64::MAX);
+    }
+
+    #[test]
+    fn waiting_ends_at_the_deadline_and_at_interruptions() {
+        let interrupted = AtomicBool::new(false);
+        let mut clock = Clock::new(false);
+        let start = Instant::now();
+        let patience = Patience { deadline: Some(start + Duration::from_millis(30)), interrupted: &interrupted };
+        assert_eq!(clock.wait(None, patience, || false), Err(Stop::Interrupted));
+        assert!((30..500).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
+        assert_eq!(clock.wait(None, patience, || true), Ok(false));
+        interrupted.store(true, std::sync::atomic::Ordering::Relaxed);
+        let patience = Patience { deadline: None, ..patience };
+        assert_eq!(clock.wait(Some(Duration::MAX), patience, || false), Err(Stop::Interrupted));
+    }
+}

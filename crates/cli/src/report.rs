@@ -1,0 +1,127 @@
+//! What riverrun says of a run: how it ended, and its statistics.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use riverrun::{Frame, Trap, TrapCause};
+use serde::Serialize;
+
+use crate::args::StatsFormat;
+
+/// Exit status: the guest has used up its fuel.
+pub(crate) const OUT_OF_FUEL: u8 = 123;
+/// Exit status: the guest's time was up, as with timeout(1).
+pub(crate) const TIMED_OUT: u8 = 124;
+/// Exit status: riverrun itself failed, as with env(1) and timeout(1).
+pub(crate) const FAILURE: u8 = 125;
+/// Exit status: the guest trapped; what a shell says of a process that SIGABRT ended.
+pub(crate) const TRAPPED: u8 = 134;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Ending {
+    /// The guest exited.
+    Exit,
+    /// The guest trapped.
+    Trap,
+    /// It was out of fuel.
+    Fuel,
+    /// Its time was up.
+    Timeout,
+}
+
+impl Ending {
+    /// How a run ended that ended by this trap.
+    pub(crate) fn of(trap: &Trap) -> Ending {
+        match trap.cause {
+            TrapCause::OutOfFuel => Ending::Fuel,
+            TrapCause::Interrupted => Ending::Timeout,
+            _ => Ending::Trap,
+        }
+    }
+
+    /// The command's exit status after it; that of the guest if it exited.
+    pub(crate) fn status(self, guest: i32) -> u8 {
+        match self {
+            // As wait(2) has it: the low 8 bits.
+            Ending::Exit => guest as u8,
+            Ending::Trap => TRAPPED,
+            Ending::Fuel => OUT_OF_FUEL,
+            Ending::Timeout => TIMED_OUT,
+        }
+    }
+}
+
+/// Prints riverrun's own message on standard error.
+pub(crate) fn complain(message: impl Display) {
+    // Where standard error cannot be written, nobody can be told.
+    let _ = writeln!(io::stderr(), "riverrun: {message}");
+}
+
+/// Prints why the guest was stopped, where, and who had called (innermost first).
+pub(crate) fn trap(program: &Path, trap: &Trap, backtrace: &[Frame]) {
+    /// More of a deep recursion says no more.
+    const INNERMOST: usize = 24;
+    const OUTERMOST: usize = 8;
+
+    let what = match Ending::of(trap) {
+        Ending::Fuel => "out of fuel (--fuel)".to_owned(),
+        Ending::Timeout => "time is up (--timeout)".to_owned(),
+        Ending::Exit | Ending::Trap => trap.cause.to_string(),
+    };
+    complain(format_args!("{}: {what} at pc {:#x}", program.display(), trap.pc));
+    // The calls of a plain recursion are all alike.
+    let groups: Vec<&[Frame]> = backtrace.chunk_by(|a, b| a.frame.pc == b.frame.pc).collect();
+    let shown = |index| index < INNERMOST || index + OUTERMOST >= groups.len();
+    let mut lines = String::new();
+    let mut depth = 0;
+    for (index, group) in groups.iter().enumerate() {
+        if shown(index) {
+            lines += &format!("  {depth:>3}: {}\n", group[0]);
+            if group.len() > 1 {
+                lines += &format!("       ... {} more like it ...\n", group.len() - 1);
+            }
+        } else if shown(index - 1) {
+            lines += "       ...\n";
+        }
+        depth += group.len();
+    }
+    let _ = io::stderr().write_all(lines.as_bytes());
+}
+
+/// The numbers of a run.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Stats {
+    instructions: u64,
+    seconds: f64,
+    mips: f64,
+    memory_bytes: u64,
+    exit: Ending,
+    status: u8,
+}
+
+impl Stats {
+    pub(crate) fn new(instructions: u64, time: Duration, memory_bytes: u64, exit: Ending, status: u8) -> Stats {
+        let seconds = time.as_secs_f64();
+        let mips = if seconds > 0.0 { instructions as f64 / seconds / 1e6 } else { 0.0 };
+        Stats { instructions, seconds, mips, memory_bytes, exit, status }
+    }
+
+    /// Prints them on standard error: JSON as one line, the last.
+    pub(crate) fn print(&self, format: StatsFormat) {
+        let line = match format {
+            StatsFormat::Json => serde_json::to_string(self).unwrap_or_default(),
+            StatsFormat::Text => format!(
+                "riverrun: {} instructions in {:.3} s, {:.0} MIPS, {:.1} MiB of memory",
+                self.instructions,
+                self.seconds,
+                self.mips,
+                self.memory_bytes as f64 / f64::from(1 << 20),
+            ),
+        };
+        let _ = writeln!(io::stderr(), "{line}");
+    }
+}

@@ -1,0 +1,91 @@
+//! `riverrun run`: a program, its limits, and what it may see.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use riverrun::{Config, Engine, Error, Linker, MapError, Program};
+use riverrun_linux::{Detail, DirAccess, Linux};
+
+use crate::Result;
+use crate::args::RunOptions;
+use crate::report::{self, Ending, Stats};
+
+/// Runs the program to its end, and gives what the command's exit status is to be.
+pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
+    let mut config = Config::new();
+    if let Some(bytes) = options.memory {
+        config.memory_limit(bytes);
+    }
+    if let Some(bytes) = options.stack {
+        config.stack_size(bytes);
+    }
+    config.single_step(options.single_step);
+    let engine = Engine::new(&config)?;
+    let program = load(&engine, &options.program)?;
+
+    let mut linker = Linker::new(&engine);
+    riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
+    let mut machine = linker.instantiate(&program, linux(options)?).map_err(|error| match error {
+        Error::Map(MapError::Limit) => {
+            let name = options.program.display();
+            format!(
+                "{name}: the program and its stack need more memory; give it more by --memory, or a smaller --stack"
+            )
+        }
+        other => format!("{}: {other}", options.program.display()),
+    })?;
+    riverrun_linux::start(&mut machine, |linux| linux)?;
+
+    machine.set_fuel(options.fuel);
+    let begin = Instant::now();
+    machine.set_deadline(options.timeout.and_then(|time| begin.checked_add(time)));
+    let result = machine.run();
+    let time = begin.elapsed();
+
+    let (ending, status) = match &result {
+        Ok(status) => (Ending::Exit, Ending::Exit.status(*status)),
+        Err(Error::Trap(trap)) => {
+            // A trap by a limit comes without backtrace.
+            report::trap(&options.program, trap, &machine.backtrace());
+            let ending = Ending::of(trap);
+            (ending, ending.status(0))
+        }
+        Err(error) => return Err(format!("{}: {error}", options.program.display()).into()),
+    };
+    if let Some(format) = options.stats {
+        let stats = Stats::new(machine.instructions(), time, machine.memory().used(), ending, status);
+        stats.print(format);
+    }
+    Ok(ExitCode::from(status))
+}
+
+/// Reads a program.
+pub(crate) fn load(engine: &Engine, path: &Path) -> Result<Program> {
+    Program::from_file(engine, path).map_err(|error| match error {
+        // It names the file itself.
+        Error::File { .. } => error.into(),
+        other => format!("{}: {other}", path.display()).into(),
+    })
+}
+
+/// What the options let the guest see.
+fn linux(options: &RunOptions) -> Result<Linux> {
+    let name = options.program.clone().into_os_string();
+    let args = std::iter::once(&name).chain(&options.args);
+    let mut builder = Linux::builder().args(args.map(|arg| arg.as_encoded_bytes())).inherit_stdio().seed(options.seed);
+    for (name, value) in &options.env {
+        builder = builder.env(name.as_str(), value.as_str());
+    }
+    for dir in &options.dirs {
+        let access = if dir.read_only { DirAccess::ReadOnly } else { DirAccess::ReadWrite };
+        builder = builder.dir(&dir.host, &dir.guest, access)?;
+    }
+    builder = match options.verbose {
+        0 => builder,
+        1 => builder.log(io::stderr(), Detail::Unknown),
+        _ => builder.log(io::stderr(), Detail::All),
+    };
+    Ok(builder.build())
+}

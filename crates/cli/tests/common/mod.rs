@@ -1,0 +1,106 @@
+//! Compiles guests with the stock cross compiler and runs the command on them.
+
+#![allow(dead_code, reason = "every test file uses a part of it")]
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Files for one test, gone when it ends.
+pub(crate) struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Folder {
+        Folder(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path().join(name);
+        std::fs::write(&path, contents).unwrap();
+        path
+    }
+
+    /// Compiles `tests/guests/<source>`, statically unless `flags` say otherwise, with debug
+    /// information.
+    pub(crate) fn guest(&self, source: &str, flags: &[&str]) -> PathBuf {
+        let compiler = "riscv64-linux-gnu-gcc";
+        let output = self.path().join(source).with_extension("elf");
+        let dynamic = flags.contains(&"-dynamic") || flags.contains(&"-static-pie");
+        let run = Command::new(compiler)
+            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests"))
+            .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror"])
+            .args((!dynamic).then_some("-static"))
+            .args(flags.iter().filter(|&&flag| flag != "-dynamic"))
+            .arg(source)
+            .arg("-o")
+            .arg(&output)
+            .output()
+            .unwrap_or_else(|error| panic!("cannot run {compiler} ({error}): apt install gcc-riscv64-linux-gnu"));
+        assert!(run.status.success(), "{compiler} {flags:?} {source}: {}", String::from_utf8_lossy(&run.stderr));
+        output
+    }
+}
+
+/// The command, without arguments.
+pub(crate) fn command() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_riverrun"))
+}
+
+/// How a run of the command ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Ended {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Ended { status: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+impl Ended {
+    /// Asserts the exit status and that all of these are in standard error.
+    #[track_caller]
+    pub(crate) fn expect(&self, status: i32, messages: &[&str]) -> &Ended {
+        assert_eq!(self.status, Some(status), "{self:#?}");
+        for message in messages {
+            assert!(self.stderr.contains(message), "no {message:?} in {self:#?}");
+        }
+        assert!(!self.stderr.contains("panicked"), "{self:#?}");
+        self
+    }
+
+    /// The JSON on the last line of standard error.
+    #[track_caller]
+    pub(crate) fn stats(&self) -> serde_json::Value {
+        let line = self.stderr.lines().last().unwrap_or_default();
+        serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+}
+
+/// Runs the command with these arguments.
+pub(crate) fn riverrun(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Ended {
+    command().args(args).stdin(Stdio::null()).output().unwrap().into()
+}
+
+/// Runs the command with these arguments and this input.
+pub(crate) fn riverrun_with_input(args: &[&OsStr], input: &[u8]) -> Ended {
+    let mut child =
+        command().args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap().into()
+}
+
+/// Arguments of different string types, as one list.
+#[macro_export]
+macro_rules! args {
+    ($($arg:expr),* $(,)?) => { [$(std::ffi::OsStr::new(&$arg)),*] };
+}

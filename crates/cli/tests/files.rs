@@ -1,0 +1,89 @@
+//! Files: none without a grant, and nothing outside of what is granted.
+
+mod common;
+
+use std::os::unix::fs::symlink;
+
+use common::{Ended, Folder, riverrun};
+
+/// A folder with `granted/inside`, `secret`, and links from the former to the latter.
+struct Tree {
+    folder: Folder,
+    guest: std::path::PathBuf,
+}
+
+impl Tree {
+    fn new() -> Tree {
+        let folder = Folder::new();
+        let guest = folder.guest("files.c", &[]);
+        std::fs::create_dir(folder.path().join("granted")).unwrap();
+        let secret = folder.file("secret", "do not read\n");
+        folder.file("granted/inside", "for the guest\n");
+        symlink(&secret, folder.path().join("granted/absolute-link")).unwrap();
+        symlink("../secret", folder.path().join("granted/relative-link")).unwrap();
+        symlink("..", folder.path().join("granted/up")).unwrap();
+        symlink("inside", folder.path().join("granted/inner-link")).unwrap();
+        Tree { folder, guest }
+    }
+
+    fn run(&self, access: &str, what: &str, path: &str) -> Ended {
+        let grant = format!("{}/granted:/data{access}", self.folder.path().display());
+        riverrun(args!["run", "--dir", grant, self.guest, what, path])
+    }
+}
+
+#[test]
+fn what_is_granted_can_be_used() {
+    let tree = Tree::new();
+    for path in ["/data/inside", "/data/inner-link", "/data/../data/./inside"] {
+        let ended = tree.run("", "read", path);
+        assert_eq!(ended.expect(0, &[]).stdout, "for the guest\n", "{path}");
+    }
+    tree.run("", "write", "/data/new").expect(0, &[]);
+    assert_eq!(std::fs::read_to_string(tree.folder.path().join("granted/new")).unwrap(), "written\n");
+}
+
+#[test]
+fn read_only_is_read_only() {
+    let tree = Tree::new();
+    assert_eq!(tree.run(":ro", "read", "/data/inside").expect(0, &[]).stdout, "for the guest\n");
+    for path in ["/data/new", "/data/inside"] {
+        let ended = tree.run(":ro", "write", path);
+        assert_eq!(ended.expect(1, &[]).stdout, format!("{path}: Read-only file system\n"));
+    }
+    assert!(!tree.folder.path().join("granted/new").exists());
+}
+
+#[test]
+fn nothing_else_can_be_reached() {
+    let tree = Tree::new();
+    let absolute = tree.folder.path().join("secret");
+    for path in [
+        "/data/../secret",
+        "/data/../../../../../../../../etc/passwd",
+        "/data/absolute-link",
+        "/data/relative-link",
+        "/data/up/secret",
+        "/secret",
+        "secret",
+        "../secret",
+        "/etc/passwd",
+        "/proc/self/environ",
+        absolute.to_str().unwrap(),
+    ] {
+        let read = tree.run("", "read", path);
+        read.expect(1, &[]);
+        assert!(read.stdout.starts_with(&format!("{path}: ")), "{read:?}");
+        tree.run("", "write", path).expect(1, &[]);
+    }
+    assert_eq!(std::fs::read_to_string(absolute).unwrap(), "do not read\n");
+}
+
+#[test]
+fn without_a_grant_there_are_no_files() {
+    let tree = Tree::new();
+    for path in ["/data/inside", "/etc/passwd", "inside"] {
+        let ended = riverrun(args![tree.guest, "read", path]);
+        assert_eq!(ended.expect(1, &[]).stdout, format!("{path}: No such file or directory\n"));
+    }
+}

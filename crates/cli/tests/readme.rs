@@ -1,0 +1,53 @@
+//! The README says what is true: its commands work, its example is the one that is tested.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use common::Folder;
+
+const README: &str = include_str!("../../../README.md");
+
+/// The contents of the code blocks in this language.
+fn blocks(language: &str) -> impl Iterator<Item = &'static str> {
+    let opening = format!("\n```{language}\n");
+    let starts: Vec<usize> = README.match_indices(&opening).map(|(at, _)| at + opening.len()).collect();
+    starts.into_iter().map(|start| README[start..].split("```").next().unwrap())
+}
+
+#[test]
+fn the_commands_work() {
+    let folder = Folder::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    std::os::unix::fs::symlink(root.join("examples"), folder.path().join("examples")).unwrap();
+    let programs = Path::new(env!("CARGO_BIN_EXE_riverrun")).parent().unwrap();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let commands: Vec<&str> = blocks("sh").flat_map(str::lines).collect();
+    // CI runs `cargo xtask` itself.
+    let (chores, commands): (Vec<&str>, Vec<&str>) =
+        commands.into_iter().partition(|command| command.starts_with("cargo xtask "));
+    assert_eq!(chores.len(), 2);
+    assert!(commands.len() > 5, "{commands:?}");
+    for command in commands {
+        let run = Command::new("sh").args(["-c", command]).current_dir(folder.path()).env("PATH", &path).output();
+        let run = run.unwrap();
+        assert!(run.status.success(), "{command}: {}", String::from_utf8_lossy(&run.stderr));
+        let is_compiler = command.starts_with("riscv64-linux-gnu-gcc ");
+        assert!(is_compiler || !run.stdout.is_empty(), "{command} printed nothing");
+    }
+}
+
+#[test]
+fn the_example_is_that_of_the_documentation() {
+    let source = include_str!("../../riverrun/src/linker.rs");
+    let documented: String = source
+        .lines()
+        .filter_map(|line| line.strip_prefix("///").map(|text| text.strip_prefix(' ').unwrap_or(text)))
+        .filter(|line| !line.starts_with("# "))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    for example in blocks("rust") {
+        assert!(documented.contains(example), "{example}");
+    }
+}

@@ -1,0 +1,153 @@
+//! What a guest gets, what it gives back, and its limits.
+
+mod common;
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use common::{Folder, command, riverrun, riverrun_with_input};
+
+#[test]
+fn the_exit_status_is_the_guests() {
+    let folder = Folder::new();
+    let guest = folder.guest("ends.c", &[]);
+    for (given, seen) in [("0", 0), ("1", 1), ("123", 123), ("255", 255), ("256", 0), ("-1", 255)] {
+        let ended = riverrun(args!["run", guest, "exit", given]);
+        ended.expect(seen, &[]);
+        assert_eq!(ended.stderr, "", "nothing is said of a run that ends");
+    }
+}
+
+#[test]
+fn a_bare_file_means_run() {
+    let folder = Folder::new();
+    let guest = folder.guest("tiny.S", &["-nostdlib"]);
+    riverrun(args![guest]).expect(42, &[]);
+    riverrun(args!["--fuel", "3", guest]).expect(42, &[]);
+    riverrun(args!["--single-step", guest]).expect(42, &[]);
+    riverrun(args!["--", guest]).expect(42, &[]);
+}
+
+#[test]
+fn position_independent_programs_run() {
+    let folder = Folder::new();
+    let guest = folder.guest("tiny.S", &["-nostdlib", "-static-pie", "-Wl,--no-dynamic-linker"]);
+    riverrun(args![guest]).expect(42, &[]);
+}
+
+#[test]
+fn arguments_variables_and_input_reach_the_guest() {
+    let folder = Folder::new();
+    let guest = folder.guest("echo.c", &[]);
+    let ended = riverrun_with_input(
+        &args!["run", "--env", "A=1", "--env=B=x=y", guest, "--fuel", "", "--", "-v", "ü"],
+        b"line\nno newline",
+    );
+    ended.expect(0, &[]);
+    assert_eq!(
+        ended.stdout,
+        "argument --fuel\nargument \nargument --\nargument -v\nargument ü\nvariable A=1\nvariable B=x=y\nline\nno newline"
+    );
+    assert_eq!(ended.stderr, "to standard error\n");
+}
+
+#[test]
+fn the_hosts_variables_stay_with_the_host() {
+    let folder = Folder::new();
+    let guest = folder.guest("echo.c", &[]);
+    let output = command().arg(guest).env("SECRET", "1").stdin(Stdio::null()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+}
+
+#[test]
+fn a_seed_makes_random_numbers_the_same() {
+    let folder = Folder::new();
+    let guest = folder.guest("random.c", &[]);
+    let numbers = |options: &[&str]| {
+        let ended = riverrun(options.iter().map(|&option| option.as_ref()).chain([guest.as_os_str()]));
+        ended.expect(0, &[]);
+        ended.stdout
+    };
+    assert_eq!(numbers(&["--seed", "1"]), numbers(&["--seed", "1"]));
+    assert_ne!(numbers(&["--seed", "1"]), numbers(&["--seed", "2"]));
+    assert_ne!(numbers(&[]), numbers(&[]));
+}
+
+#[test]
+fn fuel_is_exact() {
+    let folder = Folder::new();
+    let tiny = folder.guest("tiny.S", &["-nostdlib"]);
+    riverrun(args!["--fuel", "3", tiny]).expect(42, &[]);
+    riverrun(args!["--fuel", "2", tiny]).expect(123, &["out of fuel (--fuel)", " _start+0x8"]);
+
+    let ends = folder.guest("ends.c", &[]);
+    for engine in ["--fuel=123456", "--single-step"] {
+        let ended = riverrun(args!["--fuel=123456", engine, "--stats=json", ends, "endless"]);
+        ended.expect(123, &["ends.elf: out of fuel (--fuel) at pc 0x", " endless+0x"]);
+        let stats = ended.stats();
+        assert_eq!(stats["instructions"], 123_456);
+        assert_eq!(stats["exit"], "fuel");
+        assert_eq!(stats["status"], 123);
+    }
+}
+
+#[test]
+fn an_endless_loop_ends_with_its_time() {
+    let folder = Folder::new();
+    let guest = folder.guest("ends.c", &[]);
+    let run = || {
+        let begin = Instant::now();
+        let ended = riverrun(args!["run", "--timeout", "1s", "--stats=json", guest, "endless"]);
+        let time = begin.elapsed();
+        ended.expect(124, &["ends.elf: time is up (--timeout) at pc 0x", " endless+0x"]);
+        assert_eq!(ended.stats()["exit"], "timeout");
+        assert!(time >= Duration::from_secs(1), "{time:?}");
+        time
+    };
+    // A machine that is busy with other tests may make us late, but not always.
+    let times: Vec<Duration> = (0..5).map(|_| run()).take_while(|time| time.as_millis() > 1200).collect();
+    assert!(times.len() < 5, "always late: {times:?}");
+}
+
+#[test]
+fn a_guest_that_waits_for_input_ends_with_its_time() {
+    let folder = Folder::new();
+    let guest = folder.guest("ends.c", &[]);
+    let begin = Instant::now();
+    let mut child = command().args(args!["--timeout", "300ms", guest, "read"]).stdin(Stdio::piped()).spawn().unwrap();
+    // Nothing is ever written to it.
+    let input = child.stdin.take();
+    let status = child.wait().unwrap();
+    drop(input);
+    assert_eq!(status.code(), Some(124));
+    assert!(begin.elapsed() >= Duration::from_millis(300));
+}
+
+#[test]
+fn a_memory_hog_sees_enomem() {
+    let folder = Folder::new();
+    let guest = folder.guest("ends.c", &[]);
+    let ended = riverrun(args!["--memory", "64M", guest, "hog"]);
+    ended.expect(0, &[]);
+    let (mebibytes, rest) = ended.stdout.split_once(' ').unwrap();
+    assert_eq!(rest, "MiB, then ENOMEM\n");
+    // The stack has 8 of them.
+    assert!((48..=56).contains(&mebibytes.parse().unwrap()), "{}", ended.stdout);
+}
+
+#[test]
+fn statistics_for_people_and_for_programs() {
+    let folder = Folder::new();
+    let guest = folder.guest("tiny.S", &["-nostdlib"]);
+    let stats = riverrun(args!["--stats=json", guest]).expect(42, &[]).stats();
+    assert_eq!(stats["instructions"], 3);
+    assert_eq!(stats["exit"], "exit");
+    assert_eq!(stats["status"], 42);
+    assert!(stats["seconds"].as_f64().is_some_and(|seconds| (0.0..60.0).contains(&seconds)), "{stats}");
+    assert!(stats["mips"].as_f64().is_some_and(|mips| mips >= 0.0), "{stats}");
+    // The stack and some pages of the image.
+    assert!(stats["memory_bytes"].as_u64().is_some_and(|bytes| bytes > 8 << 20 && bytes < 9 << 20), "{stats}");
+
+    let ended = riverrun(args!["--stats", guest]);
+    ended.expect(42, &["riverrun: 3 instructions in 0.0", " MIPS, 8.0 MiB of memory\n"]);
+}

@@ -1,0 +1,123 @@
+//! Mistakes of users: status 125 and a message that names the thing and what to do.
+
+mod common;
+
+use std::process::Stdio;
+
+use common::{Folder, command, riverrun};
+
+#[test]
+fn help_names_every_exit_status() {
+    for args in [&["--help"][..], &["-h"], &["help"], &["run", "--help"], &["inspect", "-h"]] {
+        let ended = riverrun(args);
+        ended.expect(0, &[]);
+        for status in ["123  ", "124  ", "125  ", "134  "] {
+            assert!(ended.stdout.contains(status), "{status}");
+        }
+    }
+    assert_eq!(riverrun(["--version"]).stdout, concat!("riverrun ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn wrong_options() {
+    let folder = Folder::new();
+    let here = folder.path().display();
+    folder.file("file", "");
+    for (args, message) in [
+        (vec![], "no program given"),
+        (vec!["run"], "no program given; say riverrun run [OPTIONS] PROGRAM [ARGUMENTS]"),
+        (vec!["inspect"], "no program given; say riverrun inspect [OPTIONS] PROGRAM"),
+        (vec!["run", "--feul", "3", "a.elf"], "invalid option '--feul'; riverrun run --help lists the options"),
+        (vec!["inspect", "--dissassemble", "a.elf"], "invalid option '--dissassemble'; riverrun inspect --help"),
+        (vec!["inspect", "a.elf", "b.elf"], "b.elf: inspect takes one program"),
+        (vec!["--fuel"], "missing argument for option '--fuel'"),
+        (vec!["--fuel", "many", "a.elf"], "--fuel many: not a whole number"),
+        (vec!["--seed=-1", "a.elf"], "--seed -1: not a whole number"),
+        (vec!["--memory", "12Q", "a.elf"], "--memory 12Q: not an amount of memory; give bytes, or a number with"),
+        (vec!["--stack", "", "a.elf"], "--stack : not an amount of memory"),
+        (vec!["--timeout", "soon", "a.elf"], "--timeout soon: not a time; give a number with ms, s, m or h"),
+        (vec!["--stats=xml", "a.elf"], "--stats=xml: say --stats or --stats=json"),
+        (vec!["--env", "A", "a.elf"], "--env A: not a variable; give NAME=VALUE"),
+        (vec!["--dir", "data", "a.elf"], "--dir data: says not where the guest sees it; give HOST:GUEST or"),
+        (vec!["--dir", "a:b", "a.elf"], "--dir a:b: the guest's path must begin with /"),
+    ] {
+        riverrun(&args).expect(125, &["riverrun: ", message]);
+    }
+    let guest = folder.guest("tiny.S", &["-nostdlib"]);
+    riverrun(args!["--dir", format!("{here}/none:/data"), guest])
+        .expect(125, &["cannot grant the directory ", "/none: No such file or directory"]);
+    riverrun(args!["--dir", format!("{here}/file:/data"), guest])
+        .expect(125, &["cannot grant the directory ", "/file: Not a directory"]);
+    riverrun(args!["--memory", "1M", guest]).expect(125, &["tiny.elf: ", "--memory", "--stack"]);
+    for stack in ["0", "4G", "17179869183G"] {
+        riverrun(args!["--stack", stack, guest]).expect(125, &[&format!("--stack {stack}: ")]);
+    }
+}
+
+#[test]
+fn a_program_that_cannot_be_read() {
+    let folder = Folder::new();
+    for command in [&["run"][..], &["inspect"], &[]] {
+        let with = |path: &std::path::Path| riverrun(command.iter().map(std::ffi::OsStr::new).chain([path.as_ref()]));
+        with(&folder.path().join("none.elf")).expect(125, &["none.elf: No such file or directory"]);
+        with(folder.path()).expect(125, &["Is a directory"]);
+        with(&folder.file("empty", "")).expect(125, &["empty: not an ELF file"]);
+        with(&folder.file("script", "#!/bin/sh\n")).expect(125, &["script: not an ELF file", "riscv64-linux-gnu-gcc"]);
+    }
+}
+
+#[test]
+fn programs_that_are_not_for_this_sandbox() {
+    let folder = Folder::new();
+    let good = std::fs::read(folder.guest("tiny.S", &["-nostdlib"])).unwrap();
+    let with_byte = |name: &str, at: usize, value: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = value;
+        riverrun(args![folder.file(name, bytes)])
+    };
+    with_byte("other-machine", 18, 62).expect(125, &["other-machine: a program for x86-64"]);
+    with_byte("narrow", 4, 1).expect(125, &["narrow: not a 64-bit program", "RV64"]);
+    with_byte("big", 5, 2).expect(125, &["big: not a little-endian program"]);
+    riverrun(args![folder.guest("ends.c", &["-dynamic"])]).expect(125, &["ends.elf: ", "dynamic", "-static"]);
+    riverrun(args![folder.guest("tiny.S", &["-nostdlib", "-Wl,-N"])])
+        .expect(125, &["tiny.elf: ", "writable and executable at once"]);
+    riverrun(args![folder.guest("tiny.S", &["-nostdlib", "-c"])]).expect(125, &["tiny.elf: ", "link"]);
+}
+
+#[test]
+fn a_truncated_program_runs_or_is_refused() {
+    let folder = Folder::new();
+    let good = std::fs::read(folder.guest("tiny.S", &["-nostdlib", "-s", "-Wl,--build-id=none"])).unwrap();
+    let mut refused = 0;
+    for length in 0..good.len() {
+        let ended = riverrun(args![folder.file("cut.elf", &good[..length])]);
+        if ended.status != Some(42) {
+            ended.expect(125, &["riverrun: ", "cut.elf: "]);
+            refused += 1;
+        }
+    }
+    // All up to the end of the text; what is behind it is not needed to run.
+    assert!(refused > 64 + 56, "{refused}");
+}
+
+#[test]
+fn nobody_need_listen() {
+    let folder = Folder::new();
+    let guest = folder.guest("ends.c", &[]);
+    let mut child = command()
+        .args(args!["inspect", "--disassemble", guest])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+
+    for (args, status) in [(&args!["--fuel", "x"][..], 125), (&args![guest, "null"], 134)] {
+        let mut child = command().args(args).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stderr.take());
+        assert_eq!(child.wait().unwrap().code(), Some(status));
+    }
+}

@@ -1,9 +1,14 @@
 //! Floating point in software, exact in every rounding mode: what the single-step engine computes
 //! with. The fast engine computes in hardware; that both agree is tested.
+//!
+//! Arithmetic is done in binary128, whose exponents never end here, rounded to odd where it is
+//! not exact; rounding that once more to the format gives what rounding the exact result would, as
+//! binary128 is more than twice as precise. So overflow and underflow are seen in one place, the
+//! latter after rounding, as the specification has it (Unprivileged ISA, section 20.2).
 
 use riverrun_isa::ops::{CANONICAL_NAN_D, CANONICAL_NAN_S, Float, FloatCompare, Int, Rounding, fflags};
-use rustc_apfloat::ieee::{Double, Single};
-use rustc_apfloat::{FloatConvert, Round, Status, StatusAnd};
+use rustc_apfloat::ieee::{Double, Quad, Single};
+use rustc_apfloat::{Float as _, FloatConvert, Round, Status, StatusAnd};
 
 /// A result and the exceptions that it raises.
 pub(crate) type Flagged = (u64, u8);
@@ -38,18 +43,61 @@ trait Format: rustc_apfloat::Float {
     fn bits(self) -> u64 {
         if self.is_nan() { Self::CANONICAL } else { self.to_bits() as u64 }
     }
+
+    /// The same value.
+    fn wide(self) -> Quad;
+
+    /// The nearest value in the direction of the mode.
+    fn narrow(value: Quad, round: Round) -> StatusAnd<Self>;
 }
 
-impl Format for Single {
-    const CANONICAL: u64 = CANONICAL_NAN_S;
+macro_rules! formats {
+    ($($format:ident: $canonical:ident;)*) => {
+        $(
+            impl Format for $format {
+                const CANONICAL: u64 = $canonical;
+
+                fn wide(self) -> Quad {
+                    self.convert(&mut false).value
+                }
+
+                fn narrow(value: Quad, round: Round) -> StatusAnd<$format> {
+                    value.convert_r(round, &mut false)
+                }
+            }
+        )*
+    };
 }
 
-impl Format for Double {
-    const CANONICAL: u64 = CANONICAL_NAN_D;
+formats! {
+    Single: CANONICAL_NAN_S;
+    Double: CANONICAL_NAN_D;
 }
 
-fn flagged<F: Format>(result: StatusAnd<F>) -> Flagged {
-    (result.value.bits(), flags(result.status))
+/// The result of an operation on binary128 in the format `F`; `operation` is told how to round.
+fn rounded<F: Format>(rm: Rounding, operation: impl Fn(Round) -> StatusAnd<Quad>) -> Flagged {
+    let truncated = operation(Round::TowardZero);
+    let value = if truncated.status.contains(Status::INEXACT) {
+        Quad::from_bits(truncated.value.to_bits() | 1)
+    } else {
+        // Rounding only decides on the sign of zero.
+        let exact = operation(round(rm));
+        if exact.value.is_zero() || !exact.value.is_finite() {
+            return (F::narrow(exact.value, Round::TowardZero).value.bits(), flags(exact.status));
+        }
+        exact.value
+    };
+    let result = F::narrow(value, round(rm));
+    // Rounded as if the format's exponents had no end.
+    let exponent = value.ilogb();
+    let exponent = exponent + F::narrow(value.scalbn(-exponent), round(rm)).value.ilogb();
+    let inexact = flags(result.status) & fflags::NX;
+    let flags = match () {
+        _ if exponent > F::MAX_EXP => fflags::OF | fflags::NX,
+        _ if exponent < F::MIN_EXP && inexact != 0 => fflags::UF | fflags::NX,
+        _ => inexact,
+    };
+    (result.value.bits(), flags)
 }
 
 /// The result where an operand is a NaN: the canonical NaN, and NV for signalling ones.
@@ -74,7 +122,7 @@ macro_rules! binary {
         $(
             fn $generic<F: Format>(a: u64, b: u64, rm: Rounding) -> Flagged {
                 let (a, b) = (F::of(a), F::of(b));
-                nan_of(&[a, b]).unwrap_or_else(|| flagged(a.$method(b, round(rm))))
+                nan_of(&[a, b]).unwrap_or_else(|| rounded::<F>(rm, |round| a.wide().$method(b.wide(), round)))
             }
 
             $(#[doc = $doc])*
@@ -103,7 +151,7 @@ fn fma_in<F: Format>(a: u64, b: u64, c: u64, rm: Rounding) -> Flagged {
         // Raised even where the addend is a quiet NaN (Unprivileged ISA, section 20.6).
         Some((nan, _)) if invalid_product => (nan, fflags::NV),
         Some(nan) => nan,
-        None => flagged(a.mul_add_r(b, c, round(rm))),
+        None => rounded::<F>(rm, |round| a.wide().mul_add_r(b.wide(), c.wide(), round)),
     }
 }
 
@@ -210,7 +258,7 @@ fn from_int_in<F: Format>(int: Int, a: u64, rm: Rounding) -> Flagged {
         Int::I64 => i128::from(a as i64),
         Int::U64 => i128::from(a),
     };
-    flagged(F::from_i128_r(value, round(rm)))
+    rounded::<F>(rm, |round| Quad::from_i128_r(value, round))
 }
 
 /// From an integer.
@@ -223,7 +271,7 @@ pub(crate) fn widen(a: u64) -> Flagged {
     let a = Single::of(a);
     match nan_of(&[a]) {
         Some((_, flags)) => (Double::CANONICAL, flags),
-        None => (FloatConvert::<Double>::convert(a, &mut false).value.bits(), 0),
+        None => rounded::<Double>(Rounding::Rne, |_| Status::OK.and(a.wide())),
     }
 }
 
@@ -232,7 +280,7 @@ pub(crate) fn narrow(a: u64, rm: Rounding) -> Flagged {
     let a = Double::of(a);
     match nan_of(&[a]) {
         Some((_, flags)) => (Single::CANONICAL, flags),
-        None => flagged(FloatConvert::<Single>::convert_r(a, round(rm), &mut false)),
+        None => rounded::<Single>(rm, |_| Status::OK.and(a.wide())),
     }
 }
 
@@ -249,4 +297,28 @@ fn integral_in<F: Format>(a: u64, rm: Rounding, inexact: bool) -> Flagged {
 /// To an integral value.
 pub(crate) fn integral(f: Float, a: u64, rm: Rounding, inexact: bool) -> Flagged {
     by_format!(f, integral_in(a, rm, inexact))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// apfloat itself reports the first only as inexact, and sees underflow before rounding.
+    #[test]
+    fn directed_overflow_and_tininess_after_rounding() {
+        let greatest = f64::MAX.to_bits();
+        let overflow = fflags::OF | fflags::NX;
+        assert_eq!(add(Float::D, greatest, greatest, Rounding::Rtz), (greatest, overflow));
+        assert_eq!(add(Float::D, greatest, 1, Rounding::Rtz), (greatest, fflags::NX));
+        assert_eq!(add(Float::D, greatest, 1, Rounding::Rup), (f64::INFINITY.to_bits(), overflow));
+        // Rounds up to the least normal number: tiny with 52 bits of precision, but not with 53.
+        let least_normal = f64::MIN_POSITIVE.to_bits();
+        let tiny = (fflags::UF | fflags::NX, fflags::NX);
+        let just_below = 1.0_f64.to_bits() - 1;
+        assert_eq!(mul(Float::D, least_normal, just_below, Rounding::Rne), (least_normal, tiny.0));
+        let product = fma(Float::D, least_normal, 1.0_f64.to_bits(), 1 << 63 | 1, Rounding::Rne);
+        assert_eq!(product, (least_normal - 1, 0));
+        let half = fma(Float::D, 1, (-0.25_f64).to_bits(), least_normal, Rounding::Rne);
+        assert_eq!(half, (least_normal, tiny.1));
+    }
 }

@@ -8,7 +8,7 @@ use lexopt::Arg::{Long, Short, Value};
 use lexopt::Parser;
 
 use crate::Result;
-use crate::report::{FAILURE, OUT_OF_FUEL, TIMED_OUT, TRAPPED};
+use crate::report::{BROKEN_PIPE, FAILURE, OUT_OF_FUEL, TIMED_OUT, TRAPPED};
 use crate::values::{self, Mount};
 
 /// What is to be done.
@@ -211,6 +211,7 @@ The exit status is the guest's, or
   {TIMED_OUT}  its time was up (--timeout)
   {FAILURE}  riverrun could not run it: no such file, not a RISC-V program, a wrong option
   {TRAPPED}  it trapped: illegal instruction, access to unmapped memory, abort()
+  {BROKEN_PIPE}  nobody reads what it writes
 "
     )
 }

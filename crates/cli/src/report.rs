@@ -19,6 +19,11 @@ pub(crate) const FAILURE: u8 = 125;
 /// Exit status: the guest trapped; what a shell says of a process that SIGABRT ended.
 pub(crate) const TRAPPED: u8 = 134;
 
+/// Exit status: nobody reads what the guest writes; what a shell says of a process that SIGPIPE ended.
+pub(crate) const BROKEN_PIPE: u8 = 141;
+
+const SIGPIPE: u32 = 13;
+
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -34,23 +39,13 @@ pub(crate) enum Ending {
 }
 
 impl Ending {
-    /// How a run ended that ended by this trap.
-    pub(crate) fn of(trap: &Trap) -> Ending {
+    /// How a run ended that this trap ended, and the command's exit status.
+    pub(crate) fn of(trap: &Trap) -> (Ending, u8) {
         match trap.cause {
-            TrapCause::OutOfFuel => Ending::Fuel,
-            TrapCause::Interrupted => Ending::Timeout,
-            _ => Ending::Trap,
-        }
-    }
-
-    /// The command's exit status after it; that of the guest if it exited.
-    pub(crate) fn status(self, guest: i32) -> u8 {
-        match self {
-            // As wait(2) has it: the low 8 bits.
-            Ending::Exit => guest as u8,
-            Ending::Trap => TRAPPED,
-            Ending::Fuel => OUT_OF_FUEL,
-            Ending::Timeout => TIMED_OUT,
+            TrapCause::OutOfFuel => (Ending::Fuel, OUT_OF_FUEL),
+            TrapCause::Interrupted => (Ending::Timeout, TIMED_OUT),
+            TrapCause::Signal { number: SIGPIPE } => (Ending::Trap, BROKEN_PIPE),
+            _ => (Ending::Trap, TRAPPED),
         }
     }
 }
@@ -67,10 +62,12 @@ pub(crate) fn trap(program: &Path, trap: &Trap, backtrace: &[Frame]) {
     const INNERMOST: usize = 24;
     const OUTERMOST: usize = 8;
 
-    let what = match Ending::of(trap) {
-        Ending::Fuel => "out of fuel (--fuel)".to_owned(),
-        Ending::Timeout => "time is up (--timeout)".to_owned(),
-        Ending::Exit | Ending::Trap => trap.cause.to_string(),
+    let what = match trap.cause {
+        TrapCause::OutOfFuel => "out of fuel (--fuel)".to_owned(),
+        TrapCause::Interrupted => "time is up (--timeout)".to_owned(),
+        // Ordinary for programs in a pipe, and no reason for words.
+        TrapCause::Signal { number: SIGPIPE } => return,
+        cause => cause.to_string(),
     };
     complain(format_args!("{}: {what} at pc {:#x}", program.display(), trap.pc));
     // The calls of a plain recursion are all alike.

@@ -45,12 +45,12 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
     let time = begin.elapsed();
 
     let (ending, status) = match &result {
-        Ok(status) => (Ending::Exit, Ending::Exit.status(*status)),
+        // As wait(2) has it: the low 8 bits.
+        Ok(status) => (Ending::Exit, *status as u8),
         Err(Error::Trap(trap)) => {
             // A trap by a limit comes without backtrace.
             report::trap(&options.program, trap, &machine.backtrace());
-            let ending = Ending::of(trap);
-            (ending, ending.status(0))
+            Ending::of(trap)
         }
         Err(error) => return Err(format!("{}: {error}", options.program.display()).into()),
     };

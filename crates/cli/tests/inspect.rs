@@ -75,6 +75,9 @@ fn instructions_as_objdump_shows_them() {
     );
     assert!(listing(&["inspect", "--disassemble"]).ends_with(whole));
 
+    let semantics = listing(&["inspect", "--semantics", "0x10400..0x10404"]);
+    assert!(semantics.contains(":\t02a00513\tli a0,42 ") && semantics.ends_with("\taddi: x10 = 42\n"), "{semantics}");
+
     let json = listing(&["inspect", "--json", "--disassemble=_start"]);
     let seen: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(

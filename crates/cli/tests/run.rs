@@ -5,7 +5,7 @@ mod common;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use common::{Folder, command, riverrun, riverrun_with_input};
+use common::{Ended, Folder, command, riverrun, riverrun_with_input};
 
 #[test]
 fn the_exit_status_is_the_guests() {
@@ -114,12 +114,14 @@ fn a_guest_that_waits_for_input_ends_with_its_time() {
     let folder = Folder::new();
     let guest = folder.guest("ends.c", &[]);
     let begin = Instant::now();
-    let mut child = command().args(args!["--timeout", "300ms", guest, "read"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut command = command();
+    command.args(args!["--timeout", "300ms", guest, "read"]).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
     // Nothing is ever written to it.
     let input = child.stdin.take();
-    let status = child.wait().unwrap();
+    let ended = Ended::from(child.wait_with_output().unwrap());
     drop(input);
-    assert_eq!(status.code(), Some(124));
+    ended.expect(124, &["time is up (--timeout)", "read+0x", " main+0x"]);
     assert!(begin.elapsed() >= Duration::from_millis(300));
 }
 
@@ -150,4 +152,49 @@ fn statistics_for_people_and_for_programs() {
 
     let ended = riverrun(args!["--stats", guest]);
     ended.expect(42, &["riverrun: 3 instructions in 0.0", " MIPS, 8.0 MiB of memory\n"]);
+}
+
+#[test]
+fn a_guest_that_nobody_reads_ends_quietly() {
+    let folder = Folder::new();
+    let guest = folder.guest("ends.c", &[]);
+    let mut command = command();
+    command.args(args![guest, "chatter"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    Ended::from(child.wait_with_output().unwrap()).expect(141, &[]);
+}
+
+#[test]
+fn verbose_names_the_calls_that_a_guest_lacks() {
+    let folder = Folder::new();
+    let guest = folder.guest("ends.c", &[]);
+    assert_eq!(riverrun(args![guest, "unknown-call"]).expect(0, &[]).stderr, "");
+    riverrun(args!["--verbose", guest, "unknown-call"]).expect(0, &["system call 4000 does not exist\n"]);
+    riverrun(args!["-vv", guest, "exit", "3"]).expect(3, &["exit_group(0x3) ends the program\n"]);
+}
+
+/// A static program of 700 KiB or so.
+#[test]
+fn a_small_guest_starts_fast_and_takes_little_memory() {
+    let folder = Folder::new();
+    let guest = folder.guest("ends.c", &[]);
+    let time = |_| {
+        let begin = Instant::now();
+        riverrun(args![guest, "exit", "0"]).expect(0, &[]);
+        begin.elapsed()
+    };
+    // A machine that is busy with other tests only makes us slower.
+    let fastest = (0..50).map(time).min().unwrap();
+    let (limit_ms, limit_kib) = if cfg!(debug_assertions) { (20, 32 << 10) } else { (5, 10 << 10) };
+    assert!(fastest <= Duration::from_millis(limit_ms), "{fastest:?}");
+
+    let mut child = command().args(args![guest, "read"]).stdin(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!((1000..=limit_kib).contains(&kibibytes), "{peak}");
 }

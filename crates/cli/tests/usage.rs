@@ -11,7 +11,7 @@ fn help_names_every_exit_status() {
     for args in [&["--help"][..], &["-h"], &["help"], &["run", "--help"], &["inspect", "-h"]] {
         let ended = riverrun(args);
         ended.expect(0, &[]);
-        for status in ["123  ", "124  ", "125  ", "134  "] {
+        for status in ["123  ", "124  ", "125  ", "134  ", "141  "] {
             assert!(ended.stdout.contains(status), "{status}");
         }
     }

@@ -67,7 +67,11 @@ int main(int argc, char **argv) {
     if (!strcmp(how, "abort")) abort();
     if (!strcmp(how, "endless")) endless();
     if (!strcmp(how, "hog")) hog();
+    if (!strcmp(how, "chatter")) {
+        for (;;) puts("still here");
+    }
     if (!strcmp(how, "read")) return (int)read(0, data, 1);
+    if (!strcmp(how, "unknown-call")) return syscall(4000) == -1 && errno == ENOSYS ? 0 : 1;
     fprintf(stderr, "unknown ending: %s\n", how);
     return 99;
 }

@@ -1,1 +1,34 @@
-//! Runs one case on every engine and compares the final states.
+//! Runs one case on every engine and compares the final states; makes the cases, too.
+//!
+//! ```
+//! use riverrun_testkit::{Random, check, generate};
+//!
+//! let case = generate::case(&mut Random::seeded(1));
+//! let outcome = check(&case); // panics, and says how, where engines differ
+//! assert!(outcome.instructions <= case.fuel);
+//! ```
+#![forbid(unsafe_code)]
+
+mod case;
+pub mod elf;
+pub mod generate;
+mod outcome;
+mod random;
+pub mod tools;
+pub mod values;
+
+pub use case::{Case, Engine, Loaded, Output, assert_same, check, run};
+pub use outcome::{Outcome, Stop};
+pub use random::Random;
+
+/// Whether tests are to be thorough: `RIVERRUN_VERIFY=full`.
+pub fn thorough() -> bool {
+    std::env::var_os("RIVERRUN_VERIFY").is_some_and(|value| value == "full")
+}
+
+/// How much a test does: the number in `RIVERRUN_VERIFY`, or `full` of it if that says so, or
+/// else `normal`.
+pub fn amount(normal: u64, full: u64) -> u64 {
+    let given = std::env::var("RIVERRUN_VERIFY").ok();
+    given.and_then(|value| value.parse().ok()).unwrap_or(if thorough() { full } else { normal })
+}

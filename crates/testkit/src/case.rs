@@ -1,0 +1,183 @@
+//! One case, run on every engine.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use riverrun::{Caller, Config, Error, Flow, HostError, Linker, Machine, PAGE_SIZE, Perm, Program};
+
+use crate::outcome::{Outcome, Stop};
+
+/// Bytes of a case's stack.
+const STACK: u64 = 16 << 10;
+
+/// What executes guests. Every engine has to give the same outcomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// One instruction at a time, from the table: the reference.
+    SingleStep,
+    /// The fast interpreter.
+    Fast,
+}
+
+impl Engine {
+    /// Every engine, the reference first.
+    pub const ALL: &[Engine] = &[Engine::SingleStep, Engine::Fast];
+
+    /// The configuration that selects it.
+    pub fn config(self) -> Config {
+        let mut config = Config::new();
+        config.single_step(self == Engine::SingleStep).stack_size(STACK);
+        config
+    }
+}
+
+/// A program with its initial state.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The executable; it is entered at its entry.
+    pub elf: Vec<u8>,
+    /// Integer registers.
+    pub x: [u64; 32],
+    /// Float registers.
+    pub f: [u64; 32],
+    /// Float control and status.
+    pub fcsr: u32,
+    /// Instructions that may be executed.
+    pub fuel: u64,
+}
+
+/// What the guest has written by Linux's call 64.
+pub type Output = Vec<u8>;
+
+/// A program loaded for an engine, to be run any number of times.
+#[derive(Debug)]
+pub struct Loaded {
+    linker: Linker<Output>,
+    program: Program,
+}
+
+impl Loaded {
+    /// Loads an executable.
+    ///
+    /// # Panics
+    /// If it is none.
+    pub fn new(engine: Engine, elf: &[u8]) -> Loaded {
+        let engine = riverrun::Engine::new(&engine.config()).expect("an engine");
+        let mut linker = Linker::new(&engine);
+        linker.ecall(system_call);
+        let program = Program::new(&engine, elf).unwrap_or_else(|error| panic!("the case is no program: {error}"));
+        Loaded { linker, program }
+    }
+
+    /// A machine in the initial state that the loader gives it.
+    pub fn start(&self) -> Machine<Output> {
+        self.linker.instantiate(&self.program, Output::new()).expect("a machine")
+    }
+
+    /// A machine in the case's initial state.
+    pub fn machine(&self, case: &Case) -> Machine<Output> {
+        let mut machine = self.start();
+        for n in 0..32 {
+            machine.set_x(n, case.x[n as usize]);
+            machine.set_f(n, case.f[n as usize]);
+        }
+        machine.set_fcsr(case.fcsr);
+        machine.set_fuel(Some(case.fuel));
+        machine
+    }
+}
+
+/// Exit and write as Linux numbers them; any other call tells the guest how much it has executed.
+fn system_call(mut caller: Caller<'_, Output>) -> Result<Flow, HostError> {
+    match caller.x(17) {
+        93 => return Ok(Flow::Exit(caller.x(10) as i32)),
+        64 => {
+            let bytes = caller.memory().slice(caller.x(11), caller.x(12)).map(<[u8]>::to_vec);
+            let result = bytes.as_ref().map_or(-14_i64 as u64, |bytes| bytes.len() as u64);
+            caller.data_mut().extend(bytes.unwrap_or_default());
+            caller.set_x(10, result);
+        }
+        _ => {
+            let told = caller.instructions() ^ caller.pc() << 32 ^ u64::from(caller.fcsr()) << 56;
+            caller.set_x(10, told);
+        }
+    }
+    Ok(Flow::Continue)
+}
+
+/// Runs the machine until it stops, and describes the state it is in then.
+pub fn run(machine: &mut Machine<Output>) -> Outcome {
+    let stop = match machine.run() {
+        Ok(status) => Stop::Exit(status),
+        Err(Error::Trap(trap)) => Stop::Trap(trap.cause, trap.pc),
+        Err(error) => Stop::Error(error.to_string()),
+    };
+    Outcome {
+        stop,
+        pc: machine.pc(),
+        instructions: machine.instructions(),
+        fuel: machine.fuel(),
+        x: std::array::from_fn(|n| machine.x(n as u8)),
+        f: std::array::from_fn(|n| machine.f(n as u8)),
+        fcsr: machine.fcsr(),
+        output: machine.data().clone(),
+        memory: pages(machine),
+    }
+}
+
+/// A digest of every page that the guest can write.
+fn pages(machine: &Machine<Output>) -> Vec<(u64, u64)> {
+    let memory = machine.memory();
+    let mut pages = Vec::new();
+    for region in memory.regions().iter().filter(|region| region.perm.contains(Perm::WRITE)) {
+        for page in (region.start..region.end).step_by(PAGE_SIZE as usize) {
+            let bytes = memory.slice(page, PAGE_SIZE).expect("a page that is mapped");
+            let mut hasher = DefaultHasher::new();
+            bytes.hash(&mut hasher);
+            pages.push((page, hasher.finish()));
+        }
+    }
+    pages
+}
+
+/// Runs a case on every engine.
+///
+/// # Panics
+/// If an engine's outcome is not that of the first; the message says how they differ, at the
+/// first instruction where they do.
+pub fn check(case: &Case) -> Outcome {
+    let [reference, others @ ..] = Engine::ALL else { unreachable!("there is a reference") };
+    let reference = Loaded::new(*reference, &case.elf);
+    let expected = run(&mut reference.machine(case));
+    for &engine in others {
+        let loaded = Loaded::new(engine, &case.elf);
+        let outcome = run(&mut loaded.machine(case));
+        if expected != outcome {
+            report(case, &reference, engine, &loaded);
+            assert_same(case, &expected, &outcome, &format!("{engine:?}"));
+        }
+    }
+    expected
+}
+
+/// Panics with what is different after the first instruction that makes a difference, if fuel
+/// that ends there shows it.
+fn report(case: &Case, reference: &Loaded, engine: Engine, loaded: &Loaded) {
+    let at = |fuel, loaded: &Loaded| run(&mut loaded.machine(&Case { fuel, ..case.clone() }));
+    let differs = |fuel| at(fuel, reference) != at(fuel, loaded);
+    if let Some(fuel) = (0..=case.fuel).find(|&fuel| differs(fuel)) {
+        let before = at(fuel.saturating_sub(1), reference);
+        eprintln!("after {fuel} instructions; before the last one:\n{before:#x?}");
+        assert_same(case, &at(fuel, reference), &at(fuel, loaded), &format!("{engine:?}"));
+    }
+}
+
+/// Compares what `who` made of a case with what it should be.
+///
+/// # Panics
+/// If they differ; the message says how, with the code around where it happened.
+pub fn assert_same(case: &Case, expected: &Outcome, outcome: &Outcome, who: &str) {
+    if let Some(difference) = expected.difference(outcome) {
+        let code = crate::outcome::around(&case.elf, &[expected.pc, outcome.pc]);
+        panic!("{who} differs from the single-step engine (expected on the left):\n{difference}\n{code}");
+    }
+}

@@ -15,22 +15,31 @@ pub(crate) type Next = ();
 #[repr(C)]
 pub(crate) struct Next {
     pub(crate) op: *const Cell,
+    pub(crate) returns: u64,
     pub(crate) fuel: i64,
+    pub(crate) near: *const Cell,
 }
 
-/// An argument that handlers never read: it keeps a register free for those that need rdx or rcx
-/// (multiplication, shifts), which else would spill.
-pub(crate) type Free = std::mem::MaybeUninit<u64>;
+/// An argument that only [`crate::handlers::landing_place`] reads. With all others it keeps a
+/// register free for those that need rdx (multiplication, division), which else would spill.
+pub(crate) type Extra = std::mem::MaybeUninit<u64>;
 
-/// A handler executes the operation at `op` (and further ones fused with it) and goes on with
-/// the next. `fuel` is what remains plus the ordinal of `op`; ordinals count up to 0 at the end
-/// of a run, so that a negative sum says that the run could not be finished.
-pub(crate) type Handler = unsafe extern "sysv64" fn(*const Cell, *mut State, Free, Free, i64) -> Next;
+/// A handler executes the operation at its cell (and further ones fused with it) and goes on with
+/// the next. Its arguments are
+///
+/// - the cell,
+/// - the state,
+/// - mostly nothing,
+/// - the offset of the next free entry in the ring of expected returns,
+/// - the fuel: what remains plus the ordinal of the cell. Ordinals count up to 0 at the end of a
+///   run, so that a negative sum says that the run could not be finished,
+/// - the last target of a jump backward.
+pub(crate) type Handler = unsafe extern "sysv64" fn(*const Cell, *mut State, Extra, u64, i64, *const Cell) -> Next;
 
 /// One operation.
 ///
 /// `rd` and `rs3` of a branch or jump hold the difference in ordinals that it makes; `imm` is
-/// then the distance to the target cell in bytes.
+/// then the distance of the target cell from the first cell in bytes.
 ///
 /// Other threads may execute a cell while it is linked. Its present handler reads nothing but the
 /// registers then; difference and distance are written once, before the handler that reads them.
@@ -48,22 +57,22 @@ pub(crate) struct Cell {
 unsafe impl Sync for Cell {}
 
 const _: () = assert!(size_of::<Cell>() == 16);
-const _: () = assert!(offset_of!(Cell, tail) == 10);
+const _: () = assert!(offset_of!(Cell, rs1) == 8 && offset_of!(Cell, tail) == 10 && offset_of!(Cell, imm) == 12);
 
 impl Cell {
     /// An operation on registers.
     pub(crate) fn new(handler: Handler, rs1: u8, rs2: u8, rd: u8, rs3: u8, imm: i32) -> Cell {
-        Cell::jump(handler, rs1, rs2, i16::from_le_bytes([rd, rs3]), imm)
+        Cell::jump(handler, rs1, rs2, i16::from_le_bytes([rd, rs3]), imm as u32)
     }
 
     /// A branch or jump.
-    pub(crate) fn jump(handler: Handler, rs1: u8, rs2: u8, difference: i16, distance: i32) -> Cell {
+    pub(crate) fn jump(handler: Handler, rs1: u8, rs2: u8, difference: i16, distance: u32) -> Cell {
         Cell {
             handler: AtomicUsize::new(handler as usize),
             rs1,
             rs2,
             tail: UnsafeCell::new(difference),
-            imm: UnsafeCell::new(distance),
+            imm: UnsafeCell::new(distance as i32),
         }
     }
 
@@ -84,11 +93,11 @@ impl Cell {
     /// # Safety
     /// The present handler reads neither difference nor distance, and no other thread links the
     /// cell at the same time.
-    pub(crate) unsafe fn link(&self, difference: i16, distance: i32, handler: Handler) {
+    pub(crate) unsafe fn link(&self, difference: i16, distance: u32, handler: Handler) {
         // SAFETY: as the caller promises, nobody reads or writes these until the handler is set.
         unsafe {
             *self.tail.get() = difference;
-            *self.imm.get() = distance;
+            *self.imm.get() = distance as i32;
         }
         self.set_handler(handler);
     }
@@ -118,5 +127,13 @@ impl Cell {
     pub(crate) fn imm(&self) -> i32 {
         // SAFETY: never written once a handler that reads it is set.
         unsafe { *self.imm.get() }
+    }
+
+    /// Everything behind the handler.
+    #[inline(always)]
+    pub(crate) fn operands(&self) -> u64 {
+        // SAFETY: the second half of the cell, eight bytes at an aligned address; never written
+        // once a handler that reads it is set.
+        unsafe { (&raw const self.rs1).cast::<u64>().read() }
     }
 }

@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use riverrun_program::Image;
-use riverrun_state::{CodeRange, State, install_fault_handler};
+use riverrun_state::{CodeRange, Window, install_fault_handler};
 
 use crate::arena::{Arena, Zeroed};
 use crate::cell::Cell;
 use crate::enter::landing;
 use crate::fast::has_hardware;
-use crate::handlers::{TABLE_BASE, TABLE_CELLS, TABLE_LEN, TABLE_MAP, jump, unresolved};
+use crate::handlers::{TABLE_BASE, TABLE_CELLS, TABLE_LEN, TABLE_MAP, jump, return_cell, unresolved};
 use crate::operation::{Decoded, Operation};
 use crate::{select, step};
 
@@ -33,7 +33,7 @@ unsafe impl Zeroed for Cell {}
 /// A place in the code where execution can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Index of the cell, never 0.
+    /// Distance of the cell from the first one in bytes, never 0.
     pub(crate) cell: u32,
     /// Ordinal of its instruction.
     pub(crate) ordinal: i32,
@@ -62,6 +62,8 @@ pub struct Code {
     /// The first free cell.
     used: Mutex<usize>,
     hardware: bool,
+    /// Of no other code of this process, and not 0.
+    id: u64,
 }
 
 /// An instruction on its way into cells.
@@ -70,6 +72,8 @@ struct Item {
     decoded: Decoded,
     cell: usize,
 }
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 impl Code {
     /// Prepares a program's text; nothing is decoded yet.
@@ -86,6 +90,9 @@ impl Code {
         let parcels: u64 = text.iter().map(|range| (range.end - range.start).div_ceil(2)).sum();
         // Each parcel can begin an instruction of up to two cells, and end a run before it.
         let cells = 3 * parcels as usize + 2;
+        if u32::try_from(cells * size_of::<Cell>()).is_err() {
+            return Err(io::Error::new(io::ErrorKind::OutOfMemory, "the program has more than 170 MiB of text"));
+        }
         Ok(Code {
             map: Arena::new((span.end - span.start).div_ceil(2) as usize + 1)?,
             cells: Arena::new(cells)?,
@@ -94,25 +101,35 @@ impl Code {
             image,
             used: Mutex::new(1),
             hardware: has_hardware(),
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         })
     }
 
     /// Tells the handlers of a machine where this code's tables are.
-    pub(crate) fn bind(&self, state: &mut State) {
+    pub(crate) fn bind(&self, window: &mut Window) {
+        let state = window.state_mut();
+        if state.exit.owner == self.id {
+            return;
+        }
+        state.exit.owner = self.id;
         state.exit.tables[TABLE_BASE] = self.text.start;
         state.exit.tables[TABLE_LEN] = self.text.end - self.text.start;
         state.exit.tables[TABLE_MAP] = self.map.as_ptr() as u64;
         state.exit.tables[TABLE_CELLS] = self.cells.as_ptr() as u64;
+        window.clear_predictions();
     }
 
-    pub(crate) fn cell(&self, index: u32) -> *const Cell {
-        &self.cells[index as usize]
+    pub(crate) fn cell(&self, distance: u32) -> *const Cell {
+        &self.cells[distance as usize / size_of::<Cell>()]
+    }
+
+    fn index(&self, cell: *const Cell) -> usize {
+        (cell as usize - self.cells.as_ptr() as usize) / size_of::<Cell>()
     }
 
     /// The address and the ordinal of a cell's instruction.
     pub(crate) fn origin(&self, cell: *const Cell) -> (u64, i32) {
-        let index = (cell as usize - self.cells.as_ptr() as usize) / size_of::<Cell>();
-        let bits = self.origins[index].load(Ordering::Relaxed);
+        let bits = self.origins[self.index(cell)].load(Ordering::Relaxed);
         (self.text.start + (bits & 0xffff_ffff), (bits >> 32) as i32)
     }
 
@@ -146,7 +163,7 @@ impl Code {
     /// nothing to decode at its target.
     pub(crate) fn resolve(&self, cell: *const Cell) -> bool {
         let (pc, ordinal) = self.origin(cell);
-        let index = (cell as usize - self.cells.as_ptr() as usize) / size_of::<Cell>();
+        let index = self.index(cell);
         let mut used = self.lock();
         // The end of a run has no instruction of its own: it leads to the one at its address.
         let continues = ordinal == 0;
@@ -162,12 +179,10 @@ impl Code {
         };
         let executed = i32::from(!continues);
         let difference = entry.ordinal - ordinal - executed;
-        let distance = (i64::from(entry.cell) - index as i64) * size_of::<Cell>() as i64;
-        let Ok(distance) = i32::try_from(distance) else { return false };
         let handler = if continues { jump::<true> } else { select::alone(&decoded, true) };
         let cell = &self.cells[index];
         // SAFETY: the cell has its first handler, which reads neither, and the lock is held.
-        unsafe { cell.link(difference as i16, distance, handler) };
+        unsafe { cell.link(difference as i16, entry.cell, handler) };
         if let Operation::Branch(_) = decoded.operation
             && !continues
         {
@@ -214,7 +229,7 @@ impl Code {
             let item = &items[index];
             let target = item.pc.wrapping_add(item.decoded.direct()? as u64);
             match by_pc.get(&target) {
-                Some(&to) => Some((items[to].cell as u32, ordinal(to), to <= index)),
+                Some(&to) => Some((distance(items[to].cell), ordinal(to), to <= index)),
                 None => self.decoded(target).map(|entry| (entry.cell, entry.ordinal, true)),
             }
         };
@@ -222,47 +237,35 @@ impl Code {
         let fused = fuse(&items, &links);
         for (index, item) in items.iter().enumerate() {
             let decoded = &item.decoded;
-            let here = i64::from(item.cell as u32);
             let cell = match (decoded.direct(), links[index]) {
                 (None, _) => {
                     let handler = fused[index].unwrap_or_else(|| select::alone(decoded, false));
                     match decoded.operation {
-                        Operation::Indirect { .. } => {
+                        Operation::Indirect | Operation::IndirectCall | Operation::Return => {
                             let leaves = -(ordinal(index) + 1);
-                            Cell::jump(handler, decoded.rs1, decoded.rs2, leaves as i16, decoded.imm)
+                            Cell::jump(handler, decoded.rs1, decoded.rs2, leaves as i16, decoded.imm as u32)
                         }
                         _ => Cell::new(handler, decoded.rs1, decoded.rs2, decoded.rd, decoded.rs3, decoded.imm),
                     }
                 }
                 (Some(_), Some((to, to_ordinal, check))) => {
                     let difference = to_ordinal - ordinal(index) - 1;
-                    let distance = (i64::from(to) - here) * size_of::<Cell>() as i64;
-                    match i32::try_from(distance) {
-                        Ok(distance) => {
-                            let handler = select::alone(decoded, check);
-                            Cell::jump(handler, decoded.rs1, decoded.rs2, difference as i16, distance)
-                        }
-                        Err(_) => Cell::new(crate::handlers::step, 0, 0, 0, 0, 0),
-                    }
+                    let handler = fused[index].unwrap_or_else(|| select::alone(decoded, check));
+                    Cell::jump(handler, decoded.rs1, decoded.rs2, difference as i16, to)
                 }
                 (Some(_), None) => Cell::jump(select::unlinked(decoded), decoded.rs1, decoded.rs2, 0, 0),
             };
             self.put(item.cell, cell, item.pc, ordinal(index));
             if decoded.cells() == 2 {
                 let next = item.pc + u64::from(decoded.len);
-                self.put(
-                    item.cell + 1,
-                    Cell::new(crate::handlers::step, 0, 0, 0, 0, next as i32),
-                    item.pc,
-                    ordinal(index),
-                );
+                self.put(item.cell + 1, return_cell(next, ordinal(index) + 1), item.pc, ordinal(index));
             }
         }
         // Where the run goes on: in another one, linked when first reached.
         self.put(end_cell, Cell::jump(unresolved, 0, 0, 0, 0), end, 0);
         *used = end_cell + 1;
         for (index, item) in items.iter().enumerate() {
-            let entry = Entry { cell: item.cell as u32, ordinal: ordinal(index) };
+            let entry = Entry { cell: distance(item.cell), ordinal: ordinal(index) };
             if let Some(slot) = self.slot(item.pc) {
                 slot.store(entry.bits(), Ordering::Release);
             }
@@ -298,6 +301,11 @@ impl Code {
         let bits = (ordinal as u32 as u64) << 32 | (pc - self.text.start) & 0xffff_ffff;
         self.origins[index].store(bits, Ordering::Relaxed);
     }
+}
+
+/// Distance of a cell from the first one in bytes.
+fn distance(index: usize) -> u32 {
+    (index * size_of::<Cell>()) as u32
 }
 
 /// The fused handlers of a run: pairs, so chosen that as few handlers as possible are executed

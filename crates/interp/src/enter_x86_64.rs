@@ -6,11 +6,12 @@ use std::mem::{offset_of, size_of};
 use riverrun_state::{EngineExit, State};
 
 use crate::cell::Cell;
-use crate::handlers::REASON_STEP;
+use crate::handlers::{REASON_STEP, RETURNS_MASK};
 
 const HOST_SP: usize = offset_of!(State, exit) + offset_of!(EngineExit, host_sp);
 const OP: usize = offset_of!(State, exit) + offset_of!(EngineExit, op);
 const FUEL: usize = offset_of!(State, exit) + offset_of!(EngineExit, fuel);
+const RETURNS: usize = offset_of!(State, exit) + offset_of!(EngineExit, returns);
 const REASON: usize = offset_of!(State, exit) + offset_of!(EngineExit, reason);
 
 /// Runs the chain of handlers that begins at `op`, until one leaves it.
@@ -30,6 +31,9 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut State, f
         "sub rsp, 8",
         "mov [rsi + {host_sp}], rsp",
         "mov r8, rdx",
+        "mov rcx, [rsi + {returns}]",
+        "and ecx, {mask}",
+        "xor r9d, r9d",
         "call {chain}",
         "add rsp, 8",
         "pop r15",
@@ -40,6 +44,8 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut State, f
         "pop rbp",
         "ret",
         host_sp = const HOST_SP,
+        returns = const RETURNS,
+        mask = const RETURNS_MASK,
         chain = sym chain,
     )
 }
@@ -56,15 +62,16 @@ unsafe extern "sysv64" fn chain() {
 unsafe extern "sysv64" fn chain(
     op: *const Cell,
     state: *mut State,
-    _: crate::cell::Free,
-    _: crate::cell::Free,
+    _: crate::cell::Extra,
+    returns: u64,
     fuel: i64,
+    near: *const Cell,
 ) {
-    use crate::cell::{Free, Next};
-    let mut next = Next { op, fuel };
+    let mut next = crate::cell::Next { op, returns, fuel, near };
     while !next.op.is_null() {
+        let free = crate::cell::Extra::uninit();
         // SAFETY: `enter`'s caller gives the first cell, handlers the others.
-        next = unsafe { (*next.op).handler()(next.op, state, Free::uninit(), Free::uninit(), next.fuel) };
+        next = unsafe { (*next.op).handler()(next.op, state, free, next.returns, next.fuel, next.near) };
     }
 }
 

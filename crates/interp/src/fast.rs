@@ -1,7 +1,8 @@
 //! Effects of the fast engine: memory accessed by one host instruction each, floats in hardware.
 
+use riverrun_isa::csr;
 use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Rounding, System};
-use riverrun_state::State;
+use riverrun_state::{FloatEnv, State};
 
 use crate::cell::Cell;
 use crate::words::Effects;
@@ -12,12 +13,15 @@ mod host;
 
 pub(crate) use host::has_hardware;
 
-/// The hart while a handler runs: the three values that a fault must find in their registers.
+/// The hart while a handler runs: a handler's arguments ([`crate::cell::Handler`]). A fault must
+/// find cell, state and fuel in their registers.
 #[derive(Clone, Copy)]
 pub(crate) struct Fast {
     pub(crate) op: *const Cell,
     pub(crate) state: *mut State,
+    pub(crate) returns: u64,
     pub(crate) fuel: i64,
+    pub(crate) near: *const Cell,
 }
 
 impl Fast {
@@ -168,8 +172,22 @@ impl Effects for Fast {
         unsafe { (*self.state).fflags |= u64::from(flags) };
     }
 
-    fn csr(&self, _csr: u16, _change: impl Fn(u64) -> u64) -> u64 {
-        unreachable!("the decoder leaves control and status registers to the single-step engine")
+    /// The decoder leaves to the single-step engine what changes the rounding mode, and all
+    /// registers but those of floating point.
+    #[inline(always)]
+    fn csr(&self, number: u16, change: impl Fn(u64) -> u64) -> u64 {
+        // SAFETY: the state is alive while its engine runs, and the guest's environment in force.
+        let state = unsafe { &mut *self.state };
+        FloatEnv::drain(state);
+        match number {
+            csr::FRM => state.frm,
+            csr::FCSR => state.frm << 5 | state.fflags,
+            _ => {
+                let old = state.fflags;
+                state.fflags = change(old) & 0x1f;
+                old
+            }
+        }
     }
 
     fn system(&self, _event: System) {

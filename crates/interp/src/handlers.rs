@@ -4,12 +4,13 @@
 //! semantics are never written here.
 
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use riverrun_isa::ops::{Mem, Ops, Rounding};
 use riverrun_isa::{Operands, Row};
-use riverrun_state::{SINK_SLOT, State};
+use riverrun_state::{LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, State};
 
-use crate::cell::{Cell, Free, Next};
+use crate::cell::{Cell, Extra, Handler, Next};
 use crate::fast::Fast;
 use crate::words::Words;
 
@@ -36,7 +37,7 @@ pub(crate) const TABLE_CELLS: usize = 3;
 #[inline(always)]
 unsafe fn go(op: *const Cell, hart: Fast) -> Next {
     // SAFETY: a published cell's handler takes exactly these arguments.
-    unsafe { (*op).handler()(op, hart.state, Free::uninit(), Free::uninit(), hart.fuel) }
+    unsafe { (*op).handler()(op, hart.state, Extra::uninit(), hart.returns, hart.fuel, hart.near) }
 }
 
 /// Goes on with the handler of `op`.
@@ -46,22 +47,26 @@ unsafe fn go(op: *const Cell, hart: Fast) -> Next {
 #[cfg(trampoline)]
 #[inline(always)]
 unsafe fn go(op: *const Cell, hart: Fast) -> Next {
-    Next { op, fuel: hart.fuel }
+    Next { op, returns: hart.returns, fuel: hart.fuel, near: hart.near }
 }
 
 /// Leaves the chain at the hart's cell.
+///
+/// # Safety
+/// The hart's state is alive, and the caller returns at once what this returns.
 #[inline(always)]
-fn leave(hart: Fast, reason: u64, target: u64) -> Next {
-    // SAFETY: the state is alive while its engine runs.
+unsafe fn leave(hart: Fast, reason: u64, target: u64) -> Next {
+    // SAFETY: as the caller promises.
     unsafe {
         let exit = &mut (*hart.state).exit;
         exit.op = hart.op as u64;
         exit.fuel = hart.fuel;
         exit.reason = reason;
         exit.target = target;
+        exit.returns = hart.returns;
     }
     #[cfg(trampoline)]
-    return Next { op: std::ptr::null(), fuel: 0 };
+    return Next { op: std::ptr::null(), returns: 0, fuel: 0, near: std::ptr::null() };
 }
 
 /// Goes on at `op` with the fuel that counts there, if it suffices.
@@ -70,28 +75,41 @@ fn leave(hart: Fast, reason: u64, target: u64) -> Next {
 /// As [`go`].
 #[inline(always)]
 unsafe fn go_checked<const CHECK: bool>(op: *const Cell, hart: Fast) -> Next {
-    if CHECK && hart.fuel < 0 {
-        return leave(Fast { op, ..hart }, REASON_FUEL, 0);
-    }
     // SAFETY: as the caller promises.
-    unsafe { go(op, hart) }
+    unsafe {
+        if CHECK && hart.fuel < 0 {
+            return leave(Fast { op, ..hart }, REASON_FUEL, 0);
+        }
+        go(op, hart)
+    }
 }
 
 /// Which operand a fused operation takes from the one before instead of from its register.
 pub(crate) const NO_FORWARD: u8 = 0;
 pub(crate) const FORWARD_RS1: u8 = 1;
 pub(crate) const FORWARD_RS2: u8 = 2;
+/// Its `rs1` is that of the one before, which has not changed it.
+pub(crate) const SAME_RS1: u8 = 3;
+
+/// What an operation leaves to the one fused behind it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Left {
+    /// Its result.
+    value: u64,
+    /// What it read as `rs1`.
+    rs1: u64,
+}
 
 /// A straight-line operation.
 pub(crate) trait Micro: 'static {
     /// How many cells it covers.
     const CELLS: usize = 1;
 
-    /// Executes it and gives its result, which is also written to its register.
+    /// Executes it. `FORWARD` says which operand comes from the operation `before` it.
     ///
     /// # Safety
     /// `hart` stands at a published cell of this operation, its state is alive.
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, forwarded: u64) -> u64;
+    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Left) -> Left;
 }
 
 /// The sources of the hart's cell.
@@ -99,17 +117,21 @@ pub(crate) trait Micro: 'static {
 /// # Safety
 /// As [`Micro::execute`].
 #[inline(always)]
-unsafe fn operands<const FORWARD: u8>(hart: Fast, rm: Rounding, forwarded: u64) -> Operands<u64> {
+unsafe fn operands<const FORWARD: u8>(hart: Fast, rm: Rounding, before: Left) -> Operands<u64> {
     // SAFETY: the decoder writes slots below 65 to cells, and the state is alive.
     unsafe {
         let cell = &*hart.op;
         Operands {
-            rs1: if FORWARD == FORWARD_RS1 { forwarded } else { hart.get(cell.rs1) },
-            rs2: if FORWARD == FORWARD_RS2 { forwarded } else { hart.get(cell.rs2) },
+            rs1: match FORWARD {
+                FORWARD_RS1 => before.value,
+                SAME_RS1 => before.rs1,
+                _ => hart.get(cell.rs1),
+            },
+            rs2: if FORWARD == FORWARD_RS2 { before.value } else { hart.get(cell.rs2) },
             rs3: hart.get(cell.rs3()),
             imm: cell.imm() as u64,
             pc: 0,
-            csr: 0,
+            csr: cell.imm() as u16,
             rm,
             index: cell.rs1,
         }
@@ -121,12 +143,13 @@ pub(crate) struct Value<R>(PhantomData<R>);
 
 impl<R: Row> Micro for Value<R> {
     #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, forwarded: u64) -> u64 {
+    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Left) -> Left {
         // SAFETY: as the caller promises; the decoder never writes slot 0 to `rd`.
         unsafe {
-            let value = R::eval(&Words(hart), &operands::<FORWARD>(hart, Rounding::Dyn, forwarded));
+            let operands = operands::<FORWARD>(hart, Rounding::Dyn, before);
+            let value = R::eval(&Words(hart), &operands);
             hart.set((*hart.op).rd(), value);
-            value
+            Left { value, rs1: operands.rs1 }
         }
     }
 }
@@ -136,13 +159,14 @@ pub(crate) struct Rounded<R, const RM: u32>(PhantomData<R>);
 
 impl<R: Row, const RM: u32> Micro for Rounded<R, RM> {
     #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, forwarded: u64) -> u64 {
+    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Left) -> Left {
         let rm = const { Rounding::from_bits(RM).expect("a rounding mode") };
         // SAFETY: as for `Value`.
         unsafe {
-            let value = R::eval(&Words(hart), &operands::<FORWARD>(hart, rm, forwarded));
+            let operands = operands::<FORWARD>(hart, rm, before);
+            let value = R::eval(&Words(hart), &operands);
             hart.set((*hart.op).rd(), value);
-            value
+            Left { value, rs1: operands.rs1 }
         }
     }
 }
@@ -152,9 +176,13 @@ pub(crate) struct Effect<R>(PhantomData<R>);
 
 impl<R: Row> Micro for Effect<R> {
     #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, forwarded: u64) -> u64 {
+    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Left) -> Left {
         // SAFETY: as the caller promises.
-        unsafe { R::eval(&Words(hart), &operands::<FORWARD>(hart, Rounding::Dyn, forwarded)) }
+        unsafe {
+            let operands = operands::<FORWARD>(hart, Rounding::Dyn, before);
+            R::eval(&Words(hart), &operands);
+            Left { value: 0, rs1: operands.rs1 }
+        }
     }
 }
 
@@ -163,12 +191,12 @@ pub(crate) struct Constant;
 
 impl Micro for Constant {
     #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, _forwarded: u64) -> u64 {
+    unsafe fn execute<const FORWARD: u8>(hart: Fast, _before: Left) -> Left {
         // SAFETY: as for `Value`.
         unsafe {
             let value = (*hart.op).imm() as u64;
             hart.set((*hart.op).rd(), value);
-            value
+            Left { value, rs1: 0 }
         }
     }
 }
@@ -178,12 +206,12 @@ pub(crate) struct Move;
 
 impl Micro for Move {
     #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, forwarded: u64) -> u64 {
+    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Left) -> Left {
         // SAFETY: as for `Value`.
         unsafe {
-            let value = if FORWARD == FORWARD_RS1 { forwarded } else { hart.get((*hart.op).rs1) };
+            let value = operands::<FORWARD>(hart, Rounding::Dyn, before).rs1;
             hart.set((*hart.op).rd(), value);
-            value
+            Left { value, rs1: value }
         }
     }
 }
@@ -193,8 +221,8 @@ pub(crate) struct Nothing;
 
 impl Micro for Nothing {
     #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(_hart: Fast, _forwarded: u64) -> u64 {
-        0
+    unsafe fn execute<const FORWARD: u8>(_hart: Fast, _before: Left) -> Left {
+        Left::default()
     }
 }
 
@@ -205,193 +233,317 @@ impl Micro for Empty {
     const CELLS: usize = 0;
 
     #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(_hart: Fast, _forwarded: u64) -> u64 {
-        0
+    unsafe fn execute<const FORWARD: u8>(_hart: Fast, _before: Left) -> Left {
+        Left::default()
     }
 }
 
-/// `A`, then `B`, whose operand `FORWARD_B` is what `A` gave.
+/// `A`, then `B`, whose operand `FORWARD_B` comes from `A`.
 pub(crate) struct Fused<A, B, const FORWARD_B: u8>(PhantomData<(A, B)>);
 
 impl<A: Micro, B: Micro, const FORWARD_B: u8> Micro for Fused<A, B, FORWARD_B> {
     const CELLS: usize = A::CELLS + B::CELLS;
 
     #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, forwarded: u64) -> u64 {
+    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Left) -> Left {
         // SAFETY: the decoder fuses cells that follow each other.
         unsafe {
-            let value = A::execute::<FORWARD>(hart, forwarded);
-            B::execute::<FORWARD_B>(Fast { op: hart.op.add(A::CELLS), ..hart }, value)
+            let left = A::execute::<FORWARD>(hart, before);
+            B::execute::<FORWARD_B>(Fast { op: hart.op.add(A::CELLS), ..hart }, left)
         }
     }
 }
 
-/// Executes `M` and goes on behind it.
-#[unsafe(link_section = "riverrun_interp")]
-pub(crate) unsafe extern "sysv64" fn straight<M: Micro>(
-    op: *const Cell,
-    state: *mut State,
-    _: Free,
-    _: Free,
-    fuel: i64,
-) -> Next {
-    let hart = Fast { op, state, fuel };
-    // SAFETY: the chain brings published cells of `M` and a live state; the decoder lets a cell
-    // follow every straight one.
-    unsafe {
-        M::execute::<NO_FORWARD>(hart, 0);
-        go(op.add(M::CELLS), hart)
-    }
+/// Handlers: their common signature, and the section that tells the fault handler what they are.
+///
+/// In every body the chain has brought a published cell of this handler and a live state, and the
+/// decoder has seen to what the handler needs: a cell follows every one that falls through, and
+/// what a linked cell leads to is published.
+macro_rules! handlers {
+    ($($(#[$doc:meta])* fn $name:ident [$($generics:tt)*] ($hart:ident $(, $extra:ident)?) $body:block)*) => {
+        $(
+            $(#[$doc])*
+            #[unsafe(link_section = "riverrun_interp")]
+            pub(crate) unsafe extern "sysv64" fn $name<$($generics)*>(
+                op: *const Cell,
+                state: *mut State,
+                #[allow(unused_variables)] extra: Extra,
+                returns: u64,
+                fuel: i64,
+                near: *const Cell,
+            ) -> Next {
+                let $hart = Fast { op, state, returns, fuel, near };
+                $(let $extra = extra;)?
+                // SAFETY: as the macro's comment says; the chain is entered by the engine alone.
+                unsafe { $body }
+            }
+        )*
+    };
 }
 
-/// Executes `M`, then branches on the row `R`, whose operand `FORWARD` is what `M` gave.
-#[unsafe(link_section = "riverrun_interp")]
-pub(crate) unsafe extern "sysv64" fn branch<M: Micro, R: Row, const FORWARD: u8, const CHECK: bool>(
-    op: *const Cell,
-    state: *mut State,
-    _: Free,
-    _: Free,
-    fuel: i64,
-) -> Next {
-    let hart = Fast { op, state, fuel };
-    // SAFETY: the chain brings published cells of `M` and a live state; the decoder links
-    // branches to published cells before it sets this handler, and lets a cell follow.
-    unsafe {
-        let value = M::execute::<NO_FORWARD>(hart, 0);
-        let op = op.add(M::CELLS);
-        let hart = Fast { op, ..hart };
-        if R::eval(&Words(hart), &operands::<FORWARD>(hart, Rounding::Dyn, value)) != 0 {
-            let target = op.byte_offset((*op).imm() as isize);
-            let fuel = fuel.wrapping_add((*op).difference());
-            go_checked::<CHECK>(target, Fast { fuel, ..hart })
+handlers! {
+    /// Executes `M` and goes on behind it.
+    fn straight[M: Micro](hart) {
+        M::execute::<NO_FORWARD>(hart, Left::default());
+        go(hart.op.add(M::CELLS), hart)
+    }
+
+    /// Executes `M`, then branches on the row `R`, whose operand `FORWARD` is what `M` gave.
+    fn branch[M: Micro, R: Row, const FORWARD: u8, const CHECK: bool](hart) {
+        let left = M::execute::<NO_FORWARD>(hart, Left::default());
+        let hart = Fast { op: hart.op.add(M::CELLS), ..hart };
+        if R::eval(&Words(hart), &operands::<FORWARD>(hart, Rounding::Dyn, left)) != 0 {
+            go_linked::<CHECK>(hart)
         } else {
-            go(op.add(1), hart)
+            go(hart.op.add(1), hart)
         }
     }
-}
 
-/// A branch whose target is not decoded yet.
-#[unsafe(link_section = "riverrun_interp")]
-pub(crate) unsafe extern "sysv64" fn branch_unresolved<R: Row>(
-    op: *const Cell,
-    state: *mut State,
-    _: Free,
-    _: Free,
-    fuel: i64,
-) -> Next {
-    let hart = Fast { op, state, fuel };
-    // SAFETY: the chain brings published cells and a live state; the decoder lets a cell follow.
-    unsafe {
-        if R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, 0)) != 0 {
+    /// A branch whose target is not decoded yet.
+    fn branch_unresolved[R: Row](hart) {
+        if R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default())) != 0 {
             leave(hart, REASON_RESOLVE, 0)
         } else {
-            go(op.add(1), hart)
+            go(hart.op.add(1), hart)
         }
     }
-}
 
-/// An unconditional jump, or the end of a run that goes on in another one.
-#[unsafe(link_section = "riverrun_interp")]
-pub(crate) unsafe extern "sysv64" fn jump<const CHECK: bool>(
-    op: *const Cell,
-    state: *mut State,
-    _: Free,
-    _: Free,
-    fuel: i64,
-) -> Next {
-    // SAFETY: the decoder links jumps to published cells before it sets this handler.
-    unsafe {
-        let target = op.byte_offset((*op).imm() as isize);
-        let fuel = fuel.wrapping_add((*op).difference());
-        go_checked::<CHECK>(target, Fast { op, state, fuel })
+    /// An unconditional jump, or the end of a run that goes on in another one.
+    fn jump[const CHECK: bool](hart) {
+        go_linked::<CHECK>(hart)
     }
-}
 
-/// A direct call: the link register is `rs1`, the return address stands in the next cell.
-#[unsafe(link_section = "riverrun_interp")]
-pub(crate) unsafe extern "sysv64" fn call(op: *const Cell, state: *mut State, _: Free, _: Free, fuel: i64) -> Next {
-    let hart = Fast { op, state, fuel };
-    // SAFETY: as for `jump`; calls have a second cell.
-    unsafe {
-        hart.set((*op).rs1, u64::from((*op.add(1)).imm() as u32));
-        let target = op.byte_offset((*op).imm() as isize);
-        let fuel = fuel.wrapping_add((*op).difference());
-        go_checked::<true>(target, Fast { fuel, ..hart })
+    /// A direct call: the link register is `rs1`, the next cell holds the [`Return`].
+    fn call[](hart) {
+        let hart = link(hart, (*hart.op).rs1);
+        let fuel = hart.fuel.wrapping_add((*hart.op).difference());
+        go_checked::<true>(target(hart), Fast { fuel, ..hart })
     }
-}
 
-/// Anything whose target is not decoded yet.
-#[unsafe(link_section = "riverrun_interp")]
-pub(crate) unsafe extern "sysv64" fn unresolved(
-    op: *const Cell,
-    state: *mut State,
-    _: Free,
-    _: Free,
-    fuel: i64,
-) -> Next {
-    leave(Fast { op, state, fuel }, REASON_RESOLVE, 0)
-}
-
-/// What the single-step engine has to do.
-#[unsafe(link_section = "riverrun_interp")]
-pub(crate) unsafe extern "sysv64" fn step(op: *const Cell, state: *mut State, _: Free, _: Free, fuel: i64) -> Next {
-    leave(Fast { op, state, fuel }, REASON_STEP, 0)
-}
-
-/// An indirect jump to the row's value. With `LINK`, `rs2` is the link register and the next cell
-/// holds the return address.
-#[unsafe(link_section = "riverrun_interp")]
-pub(crate) unsafe extern "sysv64" fn jump_indirect<R: Row, const LINK: bool>(
-    op: *const Cell,
-    state: *mut State,
-    _: Free,
-    _: Free,
-    fuel: i64,
-) -> Next {
-    let hart = Fast { op, state, fuel };
-    // SAFETY: the engine sets the tables before it enters; entries of the map are published
-    // cells' indices or 0.
-    unsafe {
-        let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, 0));
-        if LINK {
-            hart.set((*op).rs2, u64::from((*op.add(1)).imm() as u32));
-        }
-        let fuel = fuel.wrapping_add((*op).difference());
-        let hart = Fast { fuel, ..hart };
-        let tables = &(*state).exit.tables;
-        let offset = target.wrapping_sub(tables[TABLE_BASE]);
-        if offset >= tables[TABLE_LEN] {
-            return leave(hart, REASON_TARGET, target);
-        }
-        let map = tables[TABLE_MAP] as *const std::sync::atomic::AtomicU64;
-        let entry = (*map.add((offset >> 1) as usize)).load(std::sync::atomic::Ordering::Acquire);
-        if entry == 0 {
-            return leave(hart, REASON_TARGET, target);
-        }
-        let cell = (tables[TABLE_CELLS] as *const Cell).add(entry as u32 as usize);
-        let fuel = fuel.wrapping_add(entry as i64 >> 32);
-        go_checked::<true>(cell, Fast { fuel, ..hart })
+    /// Anything whose target is not decoded yet.
+    fn unresolved[](hart) {
+        leave(hart, REASON_RESOLVE, 0)
     }
-}
 
-/// An atomic access: misaligned ones are the single-step engine's to refuse.
-#[unsafe(link_section = "riverrun_interp")]
-pub(crate) unsafe extern "sysv64" fn atomic<R: Row>(
-    op: *const Cell,
-    state: *mut State,
-    _: Free,
-    _: Free,
-    fuel: i64,
-) -> Next {
-    let hart = Fast { op, state, fuel };
-    let mem = const { if R::OP.info().bits >> 12 & 7 == 2 { Mem::U32 } else { Mem::U64 } };
-    // SAFETY: as for `straight`.
-    unsafe {
-        if hart.get((*op).rs1) & u64::from(mem.bytes() - 1) != 0 {
+    /// What the single-step engine has to do.
+    fn step[](hart) {
+        leave(hart, REASON_STEP, 0)
+    }
+
+    /// An indirect jump.
+    fn jump_indirect[R: Row](hart) {
+        let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default()));
+        let fuel = hart.fuel.wrapping_add((*hart.op).difference());
+        go_indirect(target, Fast { fuel, ..hart })
+    }
+
+    /// An indirect call: `rs2` is the link register, the next cell holds the [`Return`].
+    fn call_indirect[R: Row](hart) {
+        let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default()));
+        let hart = link(hart, (*hart.op).rs2);
+        let fuel = hart.fuel.wrapping_add((*hart.op).difference());
+        go_indirect(target, Fast { fuel, ..hart })
+    }
+
+    /// Number `N` of the places where indirect jumps go on: the target is the extra argument.
+    fn landing_place[const N: usize](hart, target) {
+        let target = target.assume_init();
+        let known = landing_at(hart, N);
+        if (*known).bits >> 32 == target | 1 {
+            let fuel = hart.fuel.wrapping_add((*known).bits as i32 as i64 >> 16);
+            go_checked::<true>((*known).cell, Fast { fuel, ..hart })
+        } else {
+            go_mapped(target, hart)
+        }
+    }
+
+    /// A return: mostly to where the last call came from.
+    fn ret[R: Row](hart) {
+        let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default()));
+        let fuel = hart.fuel.wrapping_add((*hart.op).difference());
+        let returns = hart.returns.wrapping_sub(RETURN_SIZE) & RETURNS_MASK;
+        let hart = Fast { returns, fuel, ..hart };
+        let expected = returns_at(hart);
+        // Targets are even, and so never equal to a return that was never written.
+        if (*expected).bits >> 32 == target | 1 {
+            let fuel = fuel.wrapping_add((*expected).bits as i32 as i64 >> 16);
+            go_checked::<true>((*expected).cell, Fast { fuel, ..hart })
+        } else {
+            go_mapped(target, hart)
+        }
+    }
+
+    /// An atomic access: misaligned ones are the single-step engine's to refuse.
+    fn atomic[R: Row](hart) {
+        let mem = const { if R::OP.info().bits >> 12 & 7 == 2 { Mem::U32 } else { Mem::U64 } };
+        if hart.get((*hart.op).rs1) & u64::from(mem.bytes() - 1) != 0 {
             return leave(hart, REASON_STEP, 0);
         }
-        Value::<R>::execute::<NO_FORWARD>(hart, 0);
-        go(op.add(1), hart)
+        Value::<R>::execute::<NO_FORWARD>(hart, Left::default());
+        go(hart.op.add(1), hart)
+    }
+}
+
+/// Where a call will return to, as the host predicts it.
+///
+/// The way of a return through the guest's registers and the map is long, and everything behind
+/// it waits for the address of the next cell. So calls leave that address in a ring, and returns
+/// only compare.
+#[repr(C)]
+struct Return {
+    /// The guest address, its lowest bit set, above the ordinal there and 16 bits of nothing.
+    bits: u64,
+    cell: *const Cell,
+}
+
+const RETURN_SIZE: u64 = size_of::<Return>() as u64;
+/// Offsets into the ring wrap here.
+pub(crate) const RETURNS_MASK: u64 = RETURNS_SIZE as u64 - RETURN_SIZE;
+const _: () = assert!(RETURNS_SIZE.is_power_of_two());
+
+/// The ring's entry that the hart stands at.
+///
+/// # Safety
+/// The hart's state is alive; its offset has been masked.
+#[inline(always)]
+unsafe fn returns_at(hart: Fast) -> *mut Return {
+    hart.state.wrapping_byte_add(RETURNS_OFFSET + hart.returns as usize).cast()
+}
+
+/// How many [`landing_place`]s there are.
+const LANDINGS: usize = 256;
+const _: () = assert!(LANDINGS * size_of::<Return>() == LANDINGS_SIZE);
+
+/// What was last seen at landing place `n`.
+///
+/// # Safety
+/// The hart's state is alive, `n` below [`LANDINGS`].
+#[inline(always)]
+unsafe fn landing_at(hart: Fast, n: usize) -> *mut Return {
+    hart.state.wrapping_byte_add(LANDINGS_OFFSET + n * size_of::<Return>()).cast()
+}
+
+/// Goes on at a guest address that was computed.
+///
+/// What comes next would wait for the address, the map, and the cell it names, one after the
+/// other. So the jump goes through one of many landing places, chosen by the address: which one,
+/// the host's branch predictor knows early, and each has the cell where its target was found last
+/// at a fixed place.
+///
+/// # Safety
+/// As [`go`].
+#[inline(always)]
+unsafe fn go_indirect(address: u64, hart: Fast) -> Next {
+    let n = (address >> 1) as usize % LANDINGS;
+    // SAFETY: as the caller promises.
+    unsafe { LANDING_PLACES[n](hart.op, hart.state, Extra::new(address), hart.returns, hart.fuel, hart.near) }
+}
+
+/// Handlers by number.
+macro_rules! landing_places {
+    ($($high:literal)*) => { [$(
+        landing_place::<{ 16 * $high }>, landing_place::<{ 16 * $high + 1 }>, landing_place::<{ 16 * $high + 2 }>,
+        landing_place::<{ 16 * $high + 3 }>, landing_place::<{ 16 * $high + 4 }>, landing_place::<{ 16 * $high + 5 }>,
+        landing_place::<{ 16 * $high + 6 }>, landing_place::<{ 16 * $high + 7 }>, landing_place::<{ 16 * $high + 8 }>,
+        landing_place::<{ 16 * $high + 9 }>, landing_place::<{ 16 * $high + 10 }>, landing_place::<{ 16 * $high + 11 }>,
+        landing_place::<{ 16 * $high + 12 }>, landing_place::<{ 16 * $high + 13 }>, landing_place::<{ 16 * $high + 14 }>,
+        landing_place::<{ 16 * $high + 15 }>,
+    )*] };
+}
+
+static LANDING_PLACES: [Handler; LANDINGS] = landing_places![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15];
+
+/// The second cell of a call, from which [`link`] makes a [`Return`].
+pub(crate) fn return_cell(address: u64, ordinal: i32) -> Cell {
+    Cell::jump(step, 0, 0, ordinal as i16, address as u32 | 1)
+}
+
+/// Writes the link register `slot`, and notes where the call will return to.
+///
+/// # Safety
+/// The hart stands at a published call.
+#[inline(always)]
+unsafe fn link(hart: Fast, slot: u8) -> Fast {
+    // SAFETY: calls have a second cell, and one follows; the state is alive.
+    unsafe {
+        let bits = (*hart.op.add(1)).operands();
+        hart.set(slot, bits >> 32 & !1);
+        let cell = hart.op.add(2);
+        returns_at(hart).write(Return { bits, cell });
+        Fast { returns: hart.returns.wrapping_add(RETURN_SIZE) & RETURNS_MASK, ..hart }
+    }
+}
+
+/// The cell that a linked branch or jump leads to.
+///
+/// # Safety
+/// The hart stands at a published, linked cell.
+#[inline(always)]
+unsafe fn target(hart: Fast) -> *const Cell {
+    // SAFETY: the engine has set the tables. Cells are counted from the first one, which is
+    // known before the distance is.
+    unsafe {
+        let cells = (*hart.state).exit.tables[TABLE_CELLS] as *const Cell;
+        cells.byte_add((*hart.op).imm() as u32 as usize)
+    }
+}
+
+/// Goes where a linked branch or jump leads.
+///
+/// # Safety
+/// As [`go`]; the hart stands at a published, linked cell.
+#[inline(always)]
+unsafe fn go_linked<const CHECK: bool>(hart: Fast) -> Next {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let target = target(hart);
+        let fuel = hart.fuel.wrapping_add((*hart.op).difference());
+        let hart = Fast { fuel, ..hart };
+        if !CHECK {
+            return go(target, hart);
+        }
+        // Loops jump to the same cell again and again. Comparing with the last such target, which
+        // is in a register, lets the processor go on before the distance is loaded.
+        if target == hart.near {
+            go_checked::<true>(opaque(hart.near), hart)
+        } else {
+            go_checked::<true>(target, Fast { near: target, ..hart })
+        }
+    }
+}
+
+/// The same pointer, but the compiler does not know that.
+#[inline(always)]
+fn opaque(cell: *const Cell) -> *const Cell {
+    let mut cell = cell;
+    // SAFETY: no instruction at all.
+    unsafe { std::arch::asm!("/* {cell} */", cell = inout(reg) cell, options(pure, nomem, nostack, preserves_flags)) };
+    cell
+}
+
+/// Goes on at a guest address with the fuel that remains.
+///
+/// # Safety
+/// As [`go`].
+#[inline(always)]
+unsafe fn go_mapped(address: u64, hart: Fast) -> Next {
+    // SAFETY: the engine has set the tables; entries of the map are published cells or 0.
+    unsafe {
+        let tables = &(*hart.state).exit.tables;
+        let offset = address.wrapping_sub(tables[TABLE_BASE]);
+        if offset >= tables[TABLE_LEN] {
+            return leave(hart, REASON_TARGET, address);
+        }
+        let map = tables[TABLE_MAP] as *const AtomicU64;
+        let entry = (*map.add((offset >> 1) as usize)).load(Ordering::Acquire);
+        if entry == 0 {
+            return leave(hart, REASON_TARGET, address);
+        }
+        let cell = (tables[TABLE_CELLS] as *const Cell).byte_add(entry as u32 as usize);
+        let ordinal = entry as i64 >> 32;
+        let bits = (address | 1) << 32 | (ordinal as u64 & 0xffff) << 16;
+        landing_at(hart, (address >> 1) as usize % LANDINGS).write(Return { bits, cell });
+        go_checked::<true>(cell, Fast { fuel: hart.fuel.wrapping_add(ordinal), ..hart })
     }
 }
 

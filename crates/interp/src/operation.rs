@@ -1,7 +1,7 @@
 //! What an instruction becomes: the operation that stands for it in a cell, its registers as
 //! slots of the state.
 
-use riverrun_isa::{Extension, File, Format, Inst, Op, Result as Destination, Rounding};
+use riverrun_isa::{Extension, File, Format, Inst, Op, Result as Destination, Rounding, csr};
 use riverrun_state::{F_SLOT, SINK_SLOT};
 
 /// The operation of a cell.
@@ -23,8 +23,12 @@ pub(crate) enum Operation {
     Jump,
     /// `jal` with link.
     Call,
-    /// `jalr`, and whether it links.
-    Indirect { link: bool },
+    /// `jalr` without link, by other registers than [`Operation::Return`]'s.
+    Indirect,
+    /// `jalr` with link.
+    IndirectCall,
+    /// `jalr` without link by ra or t0, which the calling convention has for return addresses.
+    Return,
     /// An atomic access.
     Atomic(Op),
     /// Left to the single-step engine.
@@ -51,13 +55,13 @@ impl Decoded {
 
     /// Whether control may go on behind it.
     pub(crate) fn falls_through(&self) -> bool {
-        !matches!(self.operation, Operation::Jump | Operation::Indirect { link: false })
+        !matches!(self.operation, Operation::Jump | Operation::Indirect | Operation::Return)
     }
 
-    /// Whether it ends a run wherever it stands: nothing is known to return behind it.
+    /// How many cells it takes: calls have a second one for the address that they return to.
     pub(crate) fn cells(&self) -> usize {
         match self.operation {
-            Operation::Call | Operation::Indirect { link: true } => 2,
+            Operation::Call | Operation::IndirectCall => 2,
             _ => 1,
         }
     }
@@ -88,7 +92,10 @@ impl Decoded {
             Format::B => Operation::Branch(inst.op),
             Format::J if inst.rd == 0 => Operation::Jump,
             Format::J => Operation::Call,
-            Format::Jr => Operation::Indirect { link: inst.rd != 0 },
+            Format::Jr if inst.rd != 0 => Operation::IndirectCall,
+            Format::Jr if inst.rs1 == 1 || inst.rs1 == 5 => Operation::Return,
+            Format::Jr => Operation::Indirect,
+            Format::Csr if is_float_csr(inst) => Operation::Row(inst.op),
             Format::Amo | Format::Lr => Operation::Atomic(inst.op),
             Format::Csr | Format::CsrI | Format::Sys => Operation::Step,
             Format::Fence => Operation::Nothing,
@@ -98,7 +105,7 @@ impl Decoded {
         // in ordinals then.
         match operation {
             Operation::Call => Decoded { operation, rs1: rd, ..decoded },
-            Operation::Indirect { .. } => Decoded { operation, rs2: rd, ..decoded },
+            Operation::IndirectCall => Decoded { operation, rs2: rd, ..decoded },
             _ => Decoded { operation, ..decoded },
         }
     }
@@ -143,4 +150,10 @@ impl Decoded {
             _ => self,
         }
     }
+}
+
+/// Whether the fast engine executes this access to a control and status register.
+fn is_float_csr(inst: &Inst) -> bool {
+    let number = inst.imm as u16;
+    number == csr::FFLAGS || !inst.writes_csr() && matches!(number, csr::FRM | csr::FCSR)
 }

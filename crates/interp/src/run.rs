@@ -72,7 +72,7 @@ struct Run<'a> {
 impl Run<'_> {
     fn run(&mut self, remaining: &mut u64) -> Stop {
         let mut slice = 0;
-        self.code.bind(self.window.state_mut());
+        self.code.bind(self.window);
         loop {
             // A slice that is too short for a run would be spent in single steps.
             if slice < RUN_LIMIT as u64 {

@@ -29,9 +29,6 @@ macro_rules! row_handler {
     (Lr, $row:ident) => {
         atomic::<rows::$row>
     };
-    (Csr, $row:ident) => {
-        step
-    };
     (CsrI, $row:ident) => {
         step
     };
@@ -134,8 +131,9 @@ pub(crate) fn alone(decoded: &Decoded, check: bool) -> Handler {
         Operation::Jump if check => jump::<true>,
         Operation::Jump => jump::<false>,
         Operation::Call => call,
-        Operation::Indirect { link: true } => jump_indirect::<rows::jalr, true>,
-        Operation::Indirect { link: false } => jump_indirect::<rows::jalr, false>,
+        Operation::Indirect => jump_indirect::<rows::jalr>,
+        Operation::IndirectCall => call_indirect::<rows::jalr>,
+        Operation::Return => ret::<rows::jalr>,
         Operation::Step => step,
     }
 }
@@ -157,6 +155,13 @@ pub(crate) fn unlinked(decoded: &Decoded) -> Handler {
 fn forward(first: &Decoded, second: &Decoded) -> u8 {
     let gives = !matches!(first.operation, Operation::Row(Op::sd | Op::sw | Op::sh | Op::sb));
     let takes = |operand: u8| gives && operand == first.rd;
+    let same = |operand: u8| {
+        let reads = match first.operation {
+            Operation::Row(op) => op.info().format.sources()[0].is_some(),
+            operation => operation == Operation::Move,
+        };
+        reads && operand == first.rs1 && !takes(operand)
+    };
     let (one, two) = match second.operation {
         Operation::Row(op) => {
             let [one, two, _] = op.info().format.sources();
@@ -169,6 +174,7 @@ fn forward(first: &Decoded, second: &Decoded) -> u8 {
     match () {
         _ if one && takes(second.rs1) => FORWARD_RS1,
         _ if two && takes(second.rs2) => FORWARD_RS2,
+        _ if one && same(second.rs1) && !matches!(second.operation, Operation::Branch(_)) => SAME_RS1,
         _ => NO_FORWARD,
     }
 }
@@ -236,6 +242,7 @@ fn behind<A: Micro>(second: &Decoded, forward: u8, check: bool) -> Option<Handle
             Some(match forward {
                 FORWARD_RS1 => straight::<Fused<A, $second, FORWARD_RS1>>,
                 FORWARD_RS2 => straight::<Fused<A, $second, FORWARD_RS2>>,
+                SAME_RS1 => straight::<Fused<A, $second, SAME_RS1>>,
                 _ => straight::<Fused<A, $second, NO_FORWARD>>,
             })
         };

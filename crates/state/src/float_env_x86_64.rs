@@ -56,15 +56,29 @@ impl FloatEnv {
     /// Adds the exceptions that have accrued to the guest's and puts the host's environment back.
     #[inline(always)]
     pub fn leave(self, state: &mut State) {
-        let accrued = read() & ACCRUED;
-        // MXCSR: invalid, denormal, zero-divide, overflow, underflow, precision from bit 0 up;
-        // RISC-V: NX, UF, OF, DZ, NV.
-        let flags =
-            (accrued >> 5 & 1) | (accrued >> 3 & 2) | (accrued >> 1 & 4) | (accrued << 1 & 8) | (accrued << 4 & 16);
-        state.fflags |= u64::from(flags);
+        state.fflags |= flags(read());
         // SAFETY: this is the value that the host had.
         unsafe { write(self.host) };
     }
+
+    /// Moves the exceptions that have accrued to the guest's, while its environment is in force.
+    #[inline(always)]
+    pub fn drain(state: &mut State) {
+        let environment = read();
+        if environment & ACCRUED != 0 {
+            state.fflags |= flags(environment);
+            // SAFETY: only what has accrued changes, which host code does not look at.
+            unsafe { write(environment & !ACCRUED) };
+        }
+    }
+}
+
+/// MXCSR: invalid, denormal, zero-divide, overflow, underflow, precision from bit 0 up; RISC-V:
+/// NX, UF, OF, DZ, NV.
+#[inline(always)]
+fn flags(environment: u32) -> u64 {
+    let e = u64::from(environment);
+    (e >> 5 & 1) | (e >> 3 & 2) | (e >> 1 & 4) | (e << 1 & 8) | (e << 4 & 16)
 }
 
 #[cfg(test)]

@@ -25,7 +25,9 @@ mod window;
 
 pub use float_env::FloatEnv;
 pub use perm::Perm;
-pub use registers::{EngineExit, F_SLOT, SINK_SLOT, State};
+pub use registers::{
+    EngineExit, F_SLOT, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, State,
+};
 pub use signal::{CodeRange, install_fault_handler};
 pub use trap::{Trap, TrapCause};
 pub use window::{

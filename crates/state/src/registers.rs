@@ -49,9 +49,23 @@ pub struct EngineExit {
     pub reason: u64,
     /// The engine's own detail, such as the target of a jump.
     pub target: u64,
+    /// The engine's own place in [`RETURNS_OFFSET`]'s ring.
+    pub returns: u64,
     /// What the engine needs to find its tables.
     pub tables: [u64; 4],
+    /// Whose tables these are, 0 for nobody's.
+    pub owner: u64,
 }
+
+/// From a [`State`] to a ring in which an engine notes where calls return to.
+pub const RETURNS_OFFSET: usize = 32 << 10;
+/// Bytes of that ring.
+pub const RETURNS_SIZE: usize = 4 << 10;
+/// From a [`State`] to a table in which an engine notes where indirect jumps lead.
+pub const LANDINGS_OFFSET: usize = RETURNS_OFFSET + RETURNS_SIZE;
+/// Bytes of that table.
+pub const LANDINGS_SIZE: usize = 4 << 10;
+const _: () = assert!(RETURNS_OFFSET >= size_of::<State>() && LANDINGS_OFFSET + LANDINGS_SIZE <= STATE_SIZE);
 
 /// The state occupies this much of the reservation, guard excluded.
 pub(crate) const STATE_SIZE: usize = 64 << 10;

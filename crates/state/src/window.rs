@@ -7,7 +7,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 
 use crate::perm::Perm;
-use crate::registers::{STATE_SIZE, State};
+use crate::registers::{LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, STATE_SIZE, State};
 
 /// Bytes of a page. Permissions are per page.
 pub const PAGE_SIZE: u64 = 4096;
@@ -154,6 +154,15 @@ impl Window {
     /// The address of the state, from which engines reach registers and memory alike.
     pub fn state_ptr(&mut self) -> *mut State {
         self.state.as_ptr()
+    }
+
+    /// Forgets where calls would return to and indirect jumps lead: what an engine noted for
+    /// other code.
+    pub fn clear_predictions(&mut self) {
+        let start = self.state.as_ptr().cast::<u8>().wrapping_add(RETURNS_OFFSET);
+        // SAFETY: both tables, one behind the other, lie in the state's pages, which the window
+        // owns.
+        unsafe { start.write_bytes(0, RETURNS_SIZE + LANDINGS_SIZE) };
     }
 
     /// What is mapped, in order.

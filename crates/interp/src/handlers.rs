@@ -515,10 +515,10 @@ unsafe fn go_linked<const CHECK: bool>(hart: Fast) -> Next {
 /// The same pointer, but the compiler does not know that.
 #[inline(always)]
 fn opaque(cell: *const Cell) -> *const Cell {
-    let mut cell = cell;
+    let mut address = cell.addr();
     // SAFETY: no instruction at all.
-    unsafe { std::arch::asm!("/* {cell} */", cell = inout(reg) cell, options(pure, nomem, nostack, preserves_flags)) };
-    cell
+    unsafe { std::arch::asm!("/* {} */", inout(reg) address, options(pure, nomem, nostack, preserves_flags)) };
+    cell.with_addr(address)
 }
 
 /// Goes on at a guest address with the fuel that remains.

@@ -13,6 +13,7 @@ mod case;
 pub mod elf;
 pub mod generate;
 mod outcome;
+pub mod probe;
 mod random;
 pub mod tools;
 pub mod values;

@@ -55,14 +55,16 @@ impl Kind {
     }
 }
 
-/// What a probe starts from: values of rs1, rs2 and rs3 (memory accesses and jumps have an
-/// address in rs1 instead), and `fcsr`. Memory holds rs3, then rs1.
+/// What a probe starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inputs {
-    /// The sources, as they stand in registers.
+    /// The sources as the instruction finds them in its registers; where it lacks one, any value.
+    /// The address of an indirect jump is not among them.
     pub sources: [u64; 3],
     /// Float control and status.
     pub fcsr: u32,
+    /// The memory that is accessed, if any.
+    pub memory: [u64; 2],
 }
 
 /// What comes of a probe.
@@ -85,6 +87,8 @@ pub struct Probe {
     pub word: u32,
     /// Its address.
     pub pc: u64,
+    /// Where in [`Results::memory`] it accesses memory, in bytes.
+    pub offset: u8,
     first_row: usize,
 }
 
@@ -94,27 +98,23 @@ pub struct Batch {
     /// The program.
     pub elf: Vec<u8>,
     probes: Vec<Probe>,
-    inputs: Vec<Inputs>,
+    table: Vec<[u64; 4]>,
 }
 
 impl Batch {
     /// A batch of `count` probes of these instructions in turn.
     pub fn new(subjects: &[Subject], count: usize, seed: u64) -> Batch {
         let mut random = Random::seeded(seed);
-        let inputs = inputs(&mut random);
+        let table = table(&mut random);
         let mut writer = Writer { random, text: Vec::new(), probes: Vec::new() };
         for &subject in subjects.iter().cycle().take(count) {
             writer.probe(subject);
         }
         let len = (writer.probes.len() * ROUNDS * ROW) as u64;
         writer.finish(len);
-        let data: Vec<u8> = inputs
-            .iter()
-            .flat_map(|inputs| [inputs.sources[0], inputs.sources[1], inputs.sources[2], inputs.fcsr.into()])
-            .flat_map(u64::to_le_bytes)
-            .collect();
+        let data: Vec<u8> = table.as_flattened().iter().copied().flat_map(u64::to_le_bytes).collect();
         let elf = elf::executable(&writer.text, &data, len);
-        Batch { elf, probes: writer.probes, inputs }
+        Batch { elf, probes: writer.probes, table }
     }
 
     /// What an engine writes.
@@ -140,11 +140,36 @@ impl Batch {
         };
         (0..self.probes.len() * ROUNDS).map(move |row| {
             let probe = &self.probes[row / ROUNDS];
-            let inputs = self.inputs[probe.first_row + row % ROUNDS];
+            let inputs = self.inputs(probe, row);
             let results =
                 Results { value: word(row, 0), fcsr: word(row, 1) as u32, memory: [word(row, 2), word(row, 3)] };
             (probe, inputs, results)
         })
+    }
+
+    /// What the probe finds whose results are in this row.
+    fn inputs(&self, probe: &Probe, row: usize) -> Inputs {
+        let [first, second, third, fcsr] = self.table[probe.first_row + row % ROUNDS];
+        let loaded = [first, second, third];
+        let Inst { rs1, rs2, rs3, imm, op, .. } = probe.inst;
+        let format = op.info().format;
+        let registers: Vec<_> = format.sources().into_iter().zip([rs1, rs2, rs3]).collect();
+        let address = RESULTS + (row * ROW) as u64 + 16 + u64::from(probe.offset);
+        let sources = std::array::from_fn(|n| match registers[n] {
+            (Some(File::X), 0) => 0,
+            (Some(File::X), register) if is_memory(format) && register == rs1 => {
+                // The immediate of an atomic is no offset.
+                address.wrapping_add_signed(if matches!(format, Format::Amo | Format::Lr) {
+                    0
+                } else {
+                    -i64::from(imm)
+                })
+            }
+            // What is loaded last stays.
+            register => loaded[registers.iter().rposition(|&other| other == register).unwrap_or(n)],
+        });
+        let memory = if is_memory(format) { [third, first] } else { [0, 0] };
+        Inputs { sources, fcsr: fcsr as u32, memory }
     }
 }
 
@@ -154,14 +179,16 @@ impl std::fmt::Display for Probe {
     }
 }
 
-fn inputs(random: &mut Random) -> Vec<Inputs> {
-    let mut inputs = Vec::with_capacity(Kind::COUNT * ROWS);
+/// Rows of three values and an `fcsr`, [`ROWS`] of each kind.
+fn table(random: &mut Random) -> Vec<[u64; 4]> {
+    let mut table = Vec::with_capacity(Kind::COUNT * ROWS);
     for kind in [values::integers, values::singles, values::doubles] {
         for _ in 0..ROWS {
-            inputs.push(Inputs { sources: kind(random), fcsr: values::fcsr(random) });
+            let [first, second, third] = kind(random);
+            table.push([first, second, third, values::fcsr(random).into()]);
         }
     }
-    inputs
+    table
 }
 
 struct Writer {
@@ -273,9 +300,7 @@ impl Writer {
                 None => {}
             }
         }
-        if is_memory(format) {
-            self.address(&inst, &frame);
-        }
+        let offset = if is_memory(format) { self.address(&inst, &frame) } else { 0 };
         self.i(Op::ld, frame.temporary, frame.inputs, 24);
         self.put(Inst { rs1: frame.temporary, imm: csr::FCSR.into(), ..blank(Op::csrrw) });
         let transfers = matches!(format, Format::B | Format::J | Format::Jr);
@@ -300,12 +325,13 @@ impl Writer {
         self.i(Op::addi, frame.results, frame.results, ROW as i32);
         let distance = head as i32 - self.text.len() as i32;
         self.put(Inst { rs1: frame.inputs, rs2: frame.end, imm: distance, ..blank(Op::bne) });
-        self.probes.push(Probe { inst, word, pc: TEXT + pc as u64, first_row });
+        self.probes.push(Probe { inst, word, pc: TEXT + pc as u64, offset, first_row });
     }
 
     /// Fills the memory that the instruction accesses, the last two words of its results, and
-    /// points `rs1` at it; reserves it where the instruction needs that, and may spoil it then.
-    fn address(&mut self, inst: &Inst, frame: &Frame) {
+    /// points `rs1` into it; reserves it where the instruction needs that, and may spoil it then.
+    /// Gives the offset of the access.
+    fn address(&mut self, inst: &Inst, frame: &Frame) -> u8 {
         let format = inst.op.info().format;
         for (source, word) in [(16, 16), (0, 24)] {
             self.i(Op::ld, frame.temporary, frame.inputs, source);
@@ -320,7 +346,7 @@ impl Writer {
         };
         self.add(inst.rs1, frame.results, 16 + offset - imm);
         if !matches!(inst.op, Op::sc_w | Op::sc_d) {
-            return;
+            return offset as u8;
         }
         let reserve = if double { Op::lr_d } else { Op::lr_w };
         self.put(Inst { rd: frame.temporary, rs1: inst.rs1, ..blank(reserve) });
@@ -328,6 +354,7 @@ impl Writer {
             self.i(Op::ld, frame.temporary, frame.inputs, 8);
             self.s(Op::sw, frame.temporary, inst.rs1, 0);
         }
+        offset as u8
     }
 
     /// A branch or jump, between instructions that leave in the temporary register which way it

@@ -223,10 +223,10 @@ fn deliver_signals<T>(
 
 fn signal_return<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux, frame: u64) -> Flow {
     const SIGSEGV: u32 = 11;
-    let site = Site { pc: caller.pc(), sp: frame, number: caller.x(A7), first_arg: caller.x(A0) };
+    let here = Site { pc: caller.pc(), sp: frame, number: caller.x(A7), first_arg: caller.x(A0) };
     let (data, memory) = caller.split();
     match get(data).signals.restore(memory, frame) {
-        Ok(registers) => deliver_signals(caller, get, registers, site),
+        Ok((registers, site)) => deliver_signals(caller, get, registers, site.unwrap_or(here)),
         Err(_) => Flow::Trap(TrapCause::Signal { number: SIGSEGV }),
     }
 }

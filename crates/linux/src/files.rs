@@ -32,7 +32,7 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
     let flags = call.uint(2);
     let follow =
         flags & open::NO_FOLLOW == 0 && flags & (open::CREATE | open::EXCLUSIVE) != open::CREATE | open::EXCLUSIVE;
-    let Found { path, node, must_be_directory } = call.found(0, follow)?;
+    let Found { path, node, must_be_directory, .. } = call.found(0, follow)?;
     call.linux.descriptors.check_free()?;
     if flags & open::TEMPORARY != 0 {
         return Err(Errno::OPNOTSUPP.into());
@@ -123,8 +123,12 @@ pub(crate) fn unlinkat(call: &mut Call<'_>) -> Outcome {
     if found.must_be_directory && !directory {
         return Err(Errno::NOTDIR.into());
     }
+    let ends_in_dots = found.ends_in_dots;
     let name = found.host()?;
     name.status()?;
+    if ends_in_dots {
+        return Err(Errno::INVAL.into());
+    }
     let name = name.writable()?;
     if name.name == "." {
         // The granted directory itself.
@@ -148,8 +152,10 @@ pub(crate) fn renameat2(call: &mut Call<'_>) -> Outcome {
     const NO_REPLACE: u32 = 1;
     const EXCHANGE: u32 = 2;
     let flags = call.only(4, NO_REPLACE | EXCHANGE)?;
-    let (old, new) = pair(call.found(0, false)?, call.found(2, false)?)?;
-    if old.name == "." || new.name == "." {
+    let (old, new) = (call.found(0, false)?, call.found(2, false)?);
+    let dots = old.ends_in_dots || new.ends_in_dots;
+    let (old, new) = pair(old, new)?;
+    if dots || old.name == "." || new.name == "." {
         return Err(Errno::BUSY.into());
     }
     match flags {

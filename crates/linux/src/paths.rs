@@ -110,8 +110,10 @@ pub(crate) enum Node {
 pub(crate) struct Found {
     pub(crate) path: GuestPath,
     pub(crate) node: Node,
-    /// The path ended in a slash: only a directory will do.
+    /// The path ended in a slash or dots: only a directory will do.
     pub(crate) must_be_directory: bool,
+    /// The path ended in `.` or `..`: there is no name to take away.
+    pub(crate) ends_in_dots: bool,
 }
 
 impl Found {
@@ -166,7 +168,9 @@ impl Names {
         if path.is_empty() {
             return Err(Errno::NOENT.into());
         }
-        let must_be_directory = matches!(path.rsplit(|&byte| byte == b'/').next(), Some(b"" | b"." | b".."));
+        let mut from_end = path.rsplit(|&byte| byte == b'/');
+        let must_be_directory = matches!(from_end.clone().next(), Some(b"" | b"." | b".."));
+        let ends_in_dots = matches!(from_end.find(|name| !name.is_empty()), Some(b"." | b".."));
         let mut at = base.clone();
         let mut ahead = Vec::new();
         push_components(&mut at, &mut ahead, path);
@@ -204,7 +208,7 @@ impl Names {
                 Err(stop) => return Err(stop),
             }
         }
-        Ok(Found { node: self.node(&at)?, path: at, must_be_directory })
+        Ok(Found { node: self.node(&at)?, path: at, must_be_directory, ends_in_dots })
     }
 
     fn step(&self, at: &GuestPath) -> Result<Step, Stop> {

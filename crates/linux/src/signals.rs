@@ -244,14 +244,14 @@ impl Signals {
         Ok(())
     }
 
-    /// The registers before a handler, from its frame.
-    pub(crate) fn restore(&mut self, memory: &Memory, frame: u64) -> Result<Registers, Stop> {
+    /// The registers before a handler, from its frame, and the call in which it was entered.
+    pub(crate) fn restore(&mut self, memory: &Memory, frame: u64) -> Result<(Registers, Option<Site>), Stop> {
         let context = frame.wrapping_add(INFO);
         let blocked = memory.read_u64(context.wrapping_add(MASK))?;
         let registers = Registers::load(memory, context.wrapping_add(REGISTERS))?;
-        self.returns.retain(|site| site.sp != frame);
+        let entered = self.returns.iter().position(|site| site.sp == frame);
         self.blocked = blocked & !always_open();
-        Ok(registers)
+        Ok((registers, entered.map(|n| self.returns.remove(n))))
     }
 }
 

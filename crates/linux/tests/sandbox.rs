@@ -1,0 +1,203 @@
+//! What a guest cannot do.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use common::{Outcome, gcc, machine, run, run_logged, tree, try_run};
+use riverrun::{Config, TrapCause};
+use riverrun_linux::{Builder, Detail, DirAccess, Error, Linux};
+
+const STATIC: &[&str] = &["-O1", "-static"];
+
+fn limits(case: &str) -> Builder {
+    Linux::builder().args(["limits", case])
+}
+
+fn mkfifo(path: &Path) {
+    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+}
+
+#[test]
+fn granted_directories_cannot_be_left_nor_changed_where_read_only() {
+    let host = tempfile::tempdir().unwrap();
+    let (data, read_only, secret) = (host.path().join("data"), host.path().join("ro"), host.path().join("secret"));
+    for directory in [&data, &read_only, &secret, &read_only.join("sub")] {
+        fs::create_dir(directory).unwrap();
+    }
+    for (path, text) in [(secret.join("file"), "SECRET"), (host.path().join("outside"), "SECRET")] {
+        fs::write(path, text).unwrap();
+    }
+    fs::write(data.join("inside"), "inside").unwrap();
+    fs::write(read_only.join("read"), "read").unwrap();
+    symlink(secret.join("file"), data.join("absolute")).unwrap();
+    symlink("../secret/file", data.join("upwards")).unwrap();
+    symlink("../secret", data.join("through")).unwrap();
+    symlink("../secret/new", data.join("dangling")).unwrap();
+    symlink("/deep/er/read", data.join("into_guest")).unwrap();
+    mkfifo(&data.join("fifo"));
+    let before = [tree(&read_only), tree(&secret)];
+
+    let builder = Linux::builder().args(["prowl"]);
+    let builder = builder.dir(&data, "/data", DirAccess::ReadWrite).unwrap();
+    let builder = builder.dir(&read_only, "/deep/er", DirAccess::ReadOnly).unwrap();
+    let outcome = run(&gcc("prowl.c", STATIC), "", builder);
+    fs::remove_file(data.join("fifo")).unwrap();
+
+    assert!(!outcome.stdout.contains("SECRET"), "{}", outcome.stdout);
+    assert_eq!(before, [tree(&read_only), tree(&secret)]);
+    let mode = fs::metadata(data.join("setuid")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o755, "no set-user-ID files");
+    let expected = include_str!("guests/prowl.expected");
+    assert_eq!(outcome, Outcome { status: 0, stdout: expected.to_owned(), stderr: String::new() });
+}
+
+#[test]
+fn a_granted_root_is_the_guests_root() {
+    let host = tempfile::tempdir().unwrap();
+    fs::create_dir(host.path().join("data")).unwrap();
+    fs::write(host.path().join("data/inside"), "inside").unwrap();
+    let builder = Linux::builder().args(["prowl"]).dir(host.path(), "/", DirAccess::ReadOnly).unwrap();
+    let outcome = run(&gcc("prowl.c", STATIC), "", builder);
+    for line in ["/data/inside: inside", "/etc/passwd: No such file or directory", "/dev: . .. full null"] {
+        assert!(outcome.stdout.contains(line), "{line}: {}", outcome.stdout);
+    }
+}
+
+#[test]
+fn grants_are_checked() {
+    let grant = |host: &str, guest: &str| Linux::builder().dir(host, guest, DirAccess::ReadOnly);
+    let message = |result: Result<Builder, Error>| result.unwrap_err().to_string();
+    assert!(message(grant("/no/such", "/data")).starts_with("cannot grant the directory /no/such: No such file"));
+    for wrong in ["data", "", "/a/../b"] {
+        assert!(message(grant("/", wrong)).contains("must be an absolute path"), "{wrong}");
+    }
+    let twice = grant("/tmp", "/data").unwrap().dir("/", "//data/.", DirAccess::ReadOnly);
+    assert_eq!(message(twice), "the guest's name \"//data/.\" is granted twice");
+}
+
+#[test]
+fn memory_is_limited() {
+    let mut config = Config::new();
+    config.memory_limit(64 << 20);
+    let (result, outcome) = try_run(&config, &gcc("limits.c", STATIC), "", limits("memory"));
+    assert_eq!(result.unwrap(), 0);
+    let refused = "Cannot allocate memory after 40 to 63 MiB\n";
+    assert!(outcome.stdout.starts_with(refused), "{outcome:?}");
+    assert!(outcome.stdout.ends_with("= -1 Cannot allocate memory\n"), "{outcome:?}");
+}
+
+#[test]
+fn memory_in_too_many_pieces_is_refused() {
+    let outcome = run(&gcc("limits.c", STATIC), "", limits("regions"));
+    let lines: Vec<_> = outcome.stdout.lines().map(|line| line.rsplit(" = ").next().unwrap()).collect();
+    assert_eq!(lines, ["-1 File exists", "-1 Permission denied", "-1 Cannot allocate memory", "1"]);
+}
+
+#[test]
+fn descriptors_and_pipes_are_limited() {
+    let outcome = run(&gcc("limits.c", STATIC), "", limits("descriptors"));
+    let expected = "Too many open files after 1021, the last 1023\ndup(0) = -1 Too many open files\n\
+        close(500) = 0\ndup(0) = 500\nclose_range(3, 2000, 0) = 0\n\
+        Too many open files in system after 64 pipes\n";
+    assert_eq!(outcome.stdout, expected);
+}
+
+#[test]
+fn unknown_calls_are_refused_and_named_once() {
+    let (outcome, log) = run_logged(&gcc("limits.c", STATIC), limits("unknown"), Detail::Unknown);
+    assert_eq!(outcome.stdout.matches("= -1 Function not implemented\n").count(), 5, "{}", outcome.stdout);
+    let expected = "system call socket (198) is not provided\nsystem call io_uring_setup (425) is not provided\n\
+        system call 4000 does not exist\nsystem call 18446744073709551615 does not exist\n";
+    assert_eq!(log, expected);
+}
+
+#[test]
+fn all_calls_are_logged_on_demand() {
+    let (_, log) = run_logged(&gcc("limits.c", STATIC), limits("partial"), Detail::All);
+    assert!(log.contains(" = -14 Bad address (os error 14)\n"), "{log}");
+    assert!(log.ends_with("exit_group(0x0) ends the program\n"), "{log}");
+}
+
+#[test]
+fn a_buffer_that_ends_early_takes_what_fits() {
+    let outcome = run(&gcc("limits.c", STATIC), "", limits("partial"));
+    let results: Vec<_> = outcome.stdout.lines().map(|line| line.rsplit(" = ").next().unwrap()).collect();
+    assert_eq!(results, ["96", "0", "-1 Bad address"]);
+}
+
+#[test]
+fn seeds_and_virtual_time_make_runs_alike() {
+    let program = gcc("limits.c", STATIC);
+    let output = |seed| run(&program, "", limits("clocks").seed(Some(seed)).virtual_time(true)).stdout;
+    let first = output(1);
+    assert_eq!(first, output(1));
+    let second = output(2);
+    assert_eq!(first.lines().next(), second.lines().next());
+    assert_ne!(first, second);
+    assert!(first.starts_with("946684800.000") && first.contains(" to 946688400.000"), "{first}");
+    let real = |seed| run(&program, "", limits("u").seed(Some(seed))).status;
+    assert_eq!(real(1), 0);
+}
+
+/// The cause of the trap that ends this case.
+fn trap(case: &str) -> TrapCause {
+    let (result, outcome) = try_run(&Config::new(), &gcc("limits.c", STATIC), "", limits(case));
+    result.expect_err(&format!("{outcome:?}")).trap().expect("a trap").cause
+}
+
+#[test]
+fn fatal_signals_are_traps() {
+    assert_eq!(trap("abort"), TrapCause::Signal { number: 6 });
+    assert_eq!(trap("stop and terminate"), TrapCause::Signal { number: 15 });
+}
+
+#[test]
+fn waiting_ends_with_the_deadline() {
+    for case in ["wait for a signal", "nap"] {
+        let mut machine = machine(&Config::new(), &gcc("limits.c", STATIC), limits(case).build());
+        let start = Instant::now();
+        for _ in 0..2 {
+            machine.set_deadline(Some(Instant::now() + Duration::from_millis(100)));
+            let error = machine.run().unwrap_err();
+            assert_eq!(error.trap().unwrap().cause, TrapCause::Interrupted, "{case}");
+        }
+        let passed = start.elapsed().as_millis();
+        assert!((200..1000).contains(&passed), "{case}: {passed} ms");
+    }
+}
+
+#[test]
+fn waiting_ends_with_an_interruption() {
+    let mut machine = machine(&Config::new(), &gcc("limits.c", STATIC), limits("nap").build());
+    let handle = machine.interrupt_handle();
+    let interrupter = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        handle.interrupt();
+    });
+    let start = Instant::now();
+    let error = machine.run().unwrap_err();
+    assert_eq!(error.trap().unwrap().cause, TrapCause::Interrupted);
+    assert!((100..1000).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
+    interrupter.join().unwrap();
+}
+
+#[test]
+fn arguments_are_checked() {
+    let start = |builder: Builder| {
+        let engine = riverrun::Engine::new(Config::new().stack_size(64 << 10)).unwrap();
+        let mut linker = riverrun::Linker::new(&engine);
+        riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
+        let program = riverrun::Program::new(&engine, riverrun::doc::TINY).unwrap();
+        let mut machine = linker.instantiate(&program, builder.build()).unwrap();
+        riverrun_linux::start(&mut machine, |linux| linux).map(|()| machine.run().unwrap())
+    };
+    assert_eq!(start(Linux::builder().args(vec!["x"; 1000])).unwrap(), 42);
+    let error = start(Linux::builder().args(vec!["x"; 2000])).unwrap_err();
+    assert!(error.to_string().ends_with("the stack has room for 16384"), "{error}");
+    let error = start(Linux::builder().env("A", "b\0c")).unwrap_err();
+    assert_eq!(error.to_string(), "an argument or environment variable contains a zero byte: \"A=b\\0c\"");
+}

@@ -8,19 +8,19 @@ use crate::registers::State;
 const ALL_MASKED: u32 = 0x1f80;
 const ACCRUED: u32 = 0x3f;
 
-fn read() -> u32 {
-    let mut value = 0u32;
-    // SAFETY: stores the register to the local that the address names.
-    unsafe { asm!("stmxcsr [{}]", in(reg) &mut value, options(nostack, preserves_flags)) };
-    value
+#[inline(always)]
+fn read(into: &mut u32) {
+    // SAFETY: stores the register where the address says.
+    unsafe { asm!("stmxcsr [{}]", in(reg) into, options(nostack, preserves_flags)) };
 }
 
 /// # Safety
 /// Rust code assumes the default rounding mode and masked exceptions: only guest code may run
 /// until the host's value is back.
-unsafe fn write(value: u32) {
+#[inline(always)]
+unsafe fn write(value: &u32) {
     // SAFETY: reserved bits are clear, as `value` is either what was read or made by `enter`.
-    unsafe { asm!("ldmxcsr [{}]", in(reg) &value, options(nostack, readonly, preserves_flags)) };
+    unsafe { asm!("ldmxcsr [{}]", in(reg) value, options(nostack, readonly, preserves_flags)) };
 }
 
 /// The guest's floating-point environment in force on this thread, from [`FloatEnv::enter`] to
@@ -47,28 +47,36 @@ impl FloatEnv {
     pub unsafe fn enter(state: &State) -> FloatEnv {
         // RISC-V orders RNE, RTZ, RDN, RUP; MXCSR's field RNE, RDN, RUP, RTZ.
         let rounding = [0, 3, 1, 2][state.frm as usize & 3];
-        let host = read();
+        let mut host = 0;
+        read(&mut host);
         // SAFETY: the caller runs nothing but guest code before `leave`.
-        unsafe { write(ALL_MASKED | rounding << 13) };
+        unsafe { write(&(ALL_MASKED | rounding << 13)) };
         FloatEnv { host, on_this_thread: PhantomData }
     }
 
     /// Adds the exceptions that have accrued to the guest's and puts the host's environment back.
     #[inline(always)]
     pub fn leave(self, state: &mut State) {
-        state.fflags |= flags(read());
+        let mut guest = 0;
+        read(&mut guest);
+        state.fflags |= flags(guest);
         // SAFETY: this is the value that the host had.
-        unsafe { write(self.host) };
+        unsafe { write(&self.host) };
     }
 
     /// Moves the exceptions that have accrued to the guest's, while its environment is in force.
+    ///
+    /// It has no memory of its own: a local whose address is given away would cost its caller
+    /// the tail call.
     #[inline(always)]
     pub fn drain(state: &mut State) {
-        let environment = read();
-        if environment & ACCRUED != 0 {
-            state.fflags |= flags(environment);
+        let environment = &mut state.exit.float_env;
+        read(environment);
+        if *environment & ACCRUED != 0 {
+            state.fflags |= flags(*environment);
+            *environment &= !ACCRUED;
             // SAFETY: only what has accrued changes, which host code does not look at.
-            unsafe { write(environment & !ACCRUED) };
+            unsafe { write(environment) };
         }
     }
 }
@@ -85,9 +93,11 @@ fn flags(environment: u32) -> u64 {
 mod tests {
     #[test]
     fn the_environment_comes_back() {
-        let before = super::read();
+        let (mut before, mut after) = (0, 0);
+        super::read(&mut before);
         // SAFETY: rounding and masks stay the host's.
-        unsafe { super::write(before) };
-        assert_eq!(super::read(), before);
+        unsafe { super::write(&before) };
+        super::read(&mut after);
+        assert_eq!(after, before);
     }
 }

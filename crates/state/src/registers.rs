@@ -55,6 +55,8 @@ pub struct EngineExit {
     pub tables: [u64; 4],
     /// Whose tables these are, 0 for nobody's.
     pub owner: u64,
+    /// Where the host's float environment is held while it is looked at.
+    pub float_env: u32,
 }
 
 /// From a [`State`] to a ring in which an engine notes where calls return to.

@@ -4,7 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 
 use riverrun::TrapCause;
-use riverrun_testkit::{Case, Engine, Loaded, Random, Stop, amount, assert_same, check, generate, run, tools};
+use riverrun_isa::{Inst, Op, csr};
+use riverrun_testkit::generate::blank;
+use riverrun_testkit::{Case, Engine, Loaded, Random, Stop, amount, assert_same, check, elf, generate, run, tools};
 
 /// Runs `test` for every seed, and names the seed at which it fails.
 fn for_seeds(count: u64, test: impl Fn(u64)) {
@@ -80,4 +82,21 @@ fn fuel_is_exact_on_a_compiled_program() {
         assert!(matches!(end.stop, Stop::Exit(_)), "{:?}", end.stop);
         check_every_stop(&case, 3_000);
     }
+}
+
+/// Handlers that read `fflags` once called the next one instead of jumping to it.
+#[test]
+fn csr_reads_need_no_host_stack() {
+    let count = Inst { rd: 5, rs1: 5, imm: -1, ..blank(Op::addi) };
+    let program = [
+        Inst { rd: 5, imm: 0x10_0000, ..blank(Op::lui) },
+        Inst { rd: 6, imm: csr::FFLAGS.into(), ..blank(Op::csrrs) },
+        count,
+        Inst { rs1: 5, imm: -8, ..blank(Op::bne) },
+        Inst { rd: 17, imm: 93, ..blank(Op::addi) },
+        blank(Op::ecall),
+    ];
+    let text: Vec<u8> = program.iter().flat_map(|inst| inst.encode().to_le_bytes()).collect();
+    let elf = elf::executable(&text, &[], 0);
+    assert_eq!(Loaded::new(Engine::Fast, &elf).start().run().unwrap(), 0);
 }

@@ -27,9 +27,13 @@
 //! - Signals that the program sends to itself are delivered to its handlers; a fatal one without
 //!   a handler ends the run with [`riverrun::TrapCause::Signal`]. Faults of the program itself
 //!   (null pointers, illegal instructions) are traps always: no handler sees them.
+//! - A call that waits when the machine's time is up starts anew with the next run.
 //! - The user is number 1000, in group 1000, and owns every file.
 //! - Files that are neither regular files nor directories nor symbolic links cannot be opened.
 //! - File mappings are copies made when they are mapped; writable shared ones are refused.
+//! - No page is writable and executable, and code is what the program's file holds: what a
+//!   program generates cannot be run.
+//! - A granted directory within another is found by its path, but not listed.
 //! - A directory's descriptor stands for its path: once the directory is renamed, names below it
 //!   are no longer found through the descriptor.
 //! - Locks on files always succeed.
@@ -91,6 +95,12 @@ impl Linux {
         Builder::default()
     }
 }
+
+// Machines move between threads.
+const _: () = {
+    const fn assert_send<T: Send>() {}
+    assert_send::<Linux>();
+};
 
 impl fmt::Debug for Linux {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -19,6 +19,7 @@
 mod float_env;
 mod perm;
 mod registers;
+mod running;
 mod signal;
 mod trap;
 mod window;
@@ -28,6 +29,7 @@ pub use perm::Perm;
 pub use registers::{
     EngineExit, F_SLOT, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, State,
 };
+pub use running::Running;
 pub use signal::{CodeRange, install_fault_handler};
 pub use trap::{Trap, TrapCause};
 pub use window::{

@@ -47,8 +47,16 @@ pub struct EngineExit {
     pub fuel: i64,
     /// The engine's own reason.
     pub reason: u64,
-    /// The engine's own detail, such as the target of a jump.
+    /// The engine's own detail, such as the target of a jump; of compiled code, the pc at which it
+    /// goes on where it has been left.
     pub target: u64,
+    /// Where compiled code goes to be left: it calls this with the registers of its convention.
+    pub leave: u64,
+    /// Compiled code asks to be left where its stack pointer is below this: at the stack's end, or
+    /// everywhere, all ones, when the run is to be interrupted.
+    pub stack_limit: u64,
+    /// The stack pointer of compiled code that has been left.
+    pub compiled_sp: u64,
     /// The engine's own place in [`RETURNS_OFFSET`]'s ring.
     pub returns: u64,
     /// What the engine needs to find its tables.

@@ -4,4 +4,5 @@
 #[path = "signal_linux_x86_64.rs"]
 mod host;
 
+pub(crate) use host::install_handlers;
 pub use host::{CodeRange, install_fault_handler};

@@ -3,6 +3,8 @@
 //! A fault is the guest's if the instruction pointer lies in a registered range of code that
 //! runs guests and the address in the window of the state that this code works on. Then the
 //! handler redirects the instruction pointer to the range's landing, and does nothing else.
+//! Compiled code, of which there may be any amount, is known by what its thread runs
+//! ([`Running`]) instead of by registered ranges.
 //! Whatever else arrives goes to the handler that was there before.
 
 use std::mem::MaybeUninit;
@@ -10,6 +12,7 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::running::Running;
 use crate::window::{WINDOW_OFFSET, WINDOW_SIZE};
 
 /// Host code that accesses guest memory and may fault there.
@@ -58,6 +61,10 @@ pub unsafe fn install_fault_handler(range: CodeRange) {
     let slot = slot.expect("no more than 16 ranges of guest code can be registered");
     slot.landing.store(range.landing, Ordering::Release);
     slot.end.store(range.end, Ordering::Release);
+    install_handlers();
+}
+
+pub(crate) fn install_handlers() {
     PREVIOUS.get_or_init(|| SIGNALS.map(install));
 }
 
@@ -97,6 +104,11 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context:
     };
     let rip = registers[libc::REG_RIP as usize] as usize;
     let rsi = registers[libc::REG_RSI as usize] as usize;
+    if let Some((landing, state)) = Running::redirect(rip, address) {
+        registers[libc::REG_RIP as usize] = landing as i64;
+        registers[libc::REG_RAX as usize] = state as i64;
+        return;
+    }
     match landing(rip, rsi, address) {
         Some(landing) => registers[libc::REG_RIP as usize] = landing as i64,
         None => pass_on(signal, info, context),

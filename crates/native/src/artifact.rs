@@ -1,0 +1,95 @@
+//! Loading an artifact.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use object::{Object, ObjectSegment, ObjectSymbol};
+
+use crate::dispatch::{DISPATCH_SYMBOL, Dispatch, Slot};
+use crate::error::ArtifactError;
+use crate::header::{Header, Options};
+
+/// A program's compiled code, loaded.
+pub struct Artifact {
+    header: Header,
+    path: PathBuf,
+    dispatch: Dispatch,
+    code: Range<usize>,
+    /// From the object's own addresses to the host's.
+    bias: usize,
+    /// Keeps the code in memory. Field order: dropped last.
+    _library: libloading::Library,
+}
+
+impl fmt::Debug for Artifact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Artifact").field("path", &self.path).field("header", &self.header).finish_non_exhaustive()
+    }
+}
+
+impl Artifact {
+    /// Loads the artifact in a file, if it was compiled from this program and fits this host. The
+    /// file has to stay as it is as long as the artifact is in use.
+    ///
+    /// # Errors
+    /// [`ArtifactError`], which says what does not match.
+    ///
+    /// # Safety
+    /// The artifact's code runs with all rights of the host: it must come from this compiler. The
+    /// header guards against mistakes, not against forgery.
+    pub unsafe fn load(path: &Path, program: &[u8]) -> Result<Artifact, ArtifactError> {
+        let file = |source| ArtifactError::File { path: path.to_owned(), source };
+        let bytes = std::fs::read(path).map_err(file)?;
+        let header = Header::open(&bytes)?;
+        if header.program != Header::hash(program) {
+            return Err(ArtifactError::Program);
+        }
+        let object = object::File::parse(&*bytes).map_err(|_| ArtifactError::Damaged)?;
+        let own = object.dynamic_symbols().find(|symbol| symbol.name() == Ok(DISPATCH_SYMBOL));
+        let own = own.ok_or(ArtifactError::Lacks("table of functions"))?.address() as usize;
+        let executable = object.segments().find(|segment| is_executable(segment.flags()));
+        let text = executable.ok_or(ArtifactError::Lacks("code"))?;
+        // A name without a slash would be looked for elsewhere.
+        let path = std::path::absolute(path).map_err(file)?;
+        // SAFETY: the caller vouches for the code; the object has no initialisers.
+        let library = unsafe { libloading::Library::new(&path)? };
+        // SAFETY: the symbol is data, whose address alone is taken.
+        let first = unsafe { *library.get::<*const Slot>(DISPATCH_SYMBOL.as_bytes())? };
+        let bias = (first as usize).wrapping_sub(own);
+        let start = bias.wrapping_add(text.address() as usize);
+        // SAFETY: the header, whose hash is right, says so, and the library stays loaded.
+        let dispatch = unsafe { Dispatch::new(first, header.dispatch_bits) };
+        Ok(Artifact { code: start..start + text.size() as usize, header, path, dispatch, bias, _library: library })
+    }
+
+    /// How the code was compiled.
+    pub fn options(&self) -> Options {
+        self.header.options
+    }
+
+    pub(crate) fn code(&self) -> Range<usize> {
+        self.code.clone()
+    }
+
+    /// The host address of the function that begins at `pc`.
+    pub(crate) fn function(&self, pc: u64) -> Option<usize> {
+        self.dispatch.find(pc)
+    }
+
+    /// The guest instruction that a host instruction belongs to, by the object's line table, in
+    /// which lines are guest addresses.
+    pub(crate) fn guest_pc(&self, host: usize) -> Option<u64> {
+        let loader = addr2line::Loader::new(&self.path).ok()?;
+        let address = host.wrapping_sub(self.bias) as u64;
+        // A merged instruction has no line of its own: its neighbours' is the closest there is.
+        (0..64).find_map(|back| {
+            let location = loader.find_location(address.checked_sub(back)?).ok()??;
+            location.line.filter(|&line| line != 0).map(u64::from)
+        })
+    }
+}
+
+fn is_executable(flags: object::SegmentFlags) -> bool {
+    matches!(flags, object::SegmentFlags::Elf { p_flags, .. } if p_flags.0 & object::elf::PF_X.0 != 0)
+}

@@ -1,0 +1,77 @@
+//! The convention that all compiled functions share.
+//!
+//! A function takes the window's address and ten guest registers in host registers, and returns
+//! them in the same places; all other guest registers stand in the [`State`], below the window, and
+//! are exact at every call. A function returns to its caller's host frame with the address that the
+//! guest returns to in `ra`: the caller compares, and leaves compiled code where they differ.
+
+use std::mem::offset_of;
+
+use riverrun_state::{EngineExit, State, WINDOW_OFFSET};
+
+/// What stands in a host register at calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hot {
+    /// An integer register of the guest.
+    X(u8),
+    /// The instructions that may still be executed.
+    Fuel,
+}
+
+/// The ten registers, in the order of the parameters that follow the window's address. Code that
+/// counts fuel has it in the place of a5.
+pub const fn hot(fuel: bool) -> [Hot; 10] {
+    use Hot::X;
+    let a5 = if fuel { Hot::Fuel } else { X(15) };
+    [X(1), X(2), X(10), X(11), X(12), X(13), X(14), a5, X(8), X(9)]
+}
+
+const fn below_window(offset: usize) -> i64 {
+    offset as i64 - WINDOW_OFFSET as i64
+}
+
+const fn exit(offset: usize) -> i64 {
+    below_window(offset_of!(State, exit) + offset)
+}
+
+/// From the window to a slot of [`State::slots`].
+pub const fn slot(slot: u8) -> i64 {
+    below_window(offset_of!(State, slots) + 8 * slot as usize)
+}
+/// From the window to the pc.
+pub const PC: i64 = below_window(offset_of!(State, pc));
+/// From the window to the accrued float exceptions.
+pub const FFLAGS: i64 = below_window(offset_of!(State, fflags));
+/// From the window to the address that `lr` reserved.
+pub const RESERVATION: i64 = below_window(offset_of!(State, reservation));
+/// From the window to what `lr` read.
+pub const RESERVED_VALUE: i64 = below_window(offset_of!(State, reserved_value));
+/// From the window to where code says why it wants to be left, a [`Reason`].
+pub const REASON: i64 = exit(offset_of!(EngineExit, reason));
+/// From the window to where code says at which pc it can go on once it has been left, all ones for
+/// nowhere.
+pub const RESUME: i64 = exit(offset_of!(EngineExit, target));
+/// From the window to the function that leaves compiled code; it returns where code goes on.
+pub const LEAVE: i64 = exit(offset_of!(EngineExit, leave));
+/// From the window to the least stack pointer with which code may go on.
+pub const STACK_LIMIT: i64 = exit(offset_of!(EngineExit, stack_limit));
+/// From the window to the fuel, while it is not in its register.
+pub const FUEL: i64 = exit(offset_of!(EngineExit, fuel));
+
+/// Why compiled code was left. It has told the pc then, and all registers are exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Reason {
+    /// The outermost function has returned, to ra.
+    Returned = 0,
+    /// The instruction at the pc is for the interpreter, and execution can go on behind it.
+    Step = 1,
+    /// The guest goes on elsewhere.
+    Jump = 2,
+    /// Stack, fuel or time may be short.
+    Limit = 3,
+    /// An access has faulted; written by the landing. Registers are exact in precise code only.
+    Fault = 4,
+    /// The code at the pc has no compiled body, and will return to where execution can go on.
+    Call = 5,
+}

@@ -1,0 +1,69 @@
+//! From guest addresses to compiled functions: a hash table in the artifact.
+
+use std::fmt;
+
+/// The artifact's only exported symbol: the table's header, which the slots follow.
+pub const DISPATCH_SYMBOL: &str = "riverrun_dispatch";
+
+/// A place of the table. Free ones are all zeros.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The guest address of a function's first instruction.
+    pub pc: u32,
+    /// From the table's first slot to the compiled function, in bytes.
+    pub offset: i32,
+}
+
+/// A table in memory; also what says how tables are laid out.
+#[derive(Clone, Copy)]
+pub struct Dispatch {
+    slots: &'static [Slot],
+}
+
+impl fmt::Debug for Dispatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dispatch").field("slots", &self.slots.len()).finish()
+    }
+}
+
+impl Dispatch {
+    /// Addresses are multiplied by this before the highest bits are taken.
+    pub const MULTIPLIER: u32 = 0x9e37_79b1;
+
+    /// The number of bits that index a table of so many functions: at most half of it is filled.
+    pub fn index_bits(functions: usize) -> u32 {
+        (2 * functions.max(1)).next_power_of_two().trailing_zeros().max(1)
+    }
+
+    /// Where to look for an address first; then follow the places behind it, round the end, up to
+    /// the first that is free.
+    pub fn index(pc: u32, bits: u32) -> usize {
+        (pc.wrapping_mul(Self::MULTIPLIER) >> (32 - bits)) as usize
+    }
+
+    /// # Safety
+    /// There are `1 << bits` slots at `first`, which live as long as the result is used.
+    pub(crate) unsafe fn new(first: *const Slot, bits: u32) -> Dispatch {
+        // SAFETY: as the caller promises.
+        Dispatch { slots: unsafe { std::slice::from_raw_parts(first, 1 << bits) } }
+    }
+
+    /// The host address of the function that begins at `pc`.
+    pub(crate) fn find(&self, pc: u64) -> Option<usize> {
+        let pc = u32::try_from(pc).ok().filter(|&pc| pc != 0)?;
+        let bits = self.slots.len().trailing_zeros();
+        let mut index = Self::index(pc, bits);
+        for _ in 0..self.slots.len() {
+            let slot = self.slots[index];
+            if slot.pc == pc {
+                return Some((self.slots.as_ptr() as usize).wrapping_add_signed(slot.offset as isize));
+            }
+            if slot.pc == 0 {
+                return None;
+            }
+            index = (index + 1) % self.slots.len();
+        }
+        None
+    }
+}

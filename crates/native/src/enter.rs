@@ -1,0 +1,7 @@
+//! The way from host code into compiled code and back.
+
+#[cfg(all(target_arch = "x86_64", unix))]
+#[path = "enter_x86_64.rs"]
+mod host;
+
+pub(crate) use host::{Stubs, landing, stubs};

@@ -1,0 +1,50 @@
+//! Why an artifact is refused.
+
+use std::path::PathBuf;
+
+/// Why an artifact cannot be used; the program still runs in the interpreter.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArtifactError {
+    /// The file could not be read.
+    #[error("cannot read {path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It does not end with an artifact's header.
+    #[error("not an artifact of riverrun, or a truncated one")]
+    NotAnArtifact,
+    /// What it consists of does not hash to what its header says.
+    #[error("the artifact is damaged: compile it again")]
+    Damaged,
+    /// It was made by another version of the compiler.
+    #[error("the artifact has ABI {found}, this riverrun needs {ABI}: compile it again", ABI = crate::ABI)]
+    Abi {
+        /// Its number.
+        found: u32,
+    },
+    /// It is for other hosts.
+    #[error("the artifact is for {found}, this is {TRIPLE}", TRIPLE = crate::TRIPLE)]
+    Triple {
+        /// The target that it was compiled for.
+        found: String,
+    },
+    /// It was compiled from another program.
+    #[error("the artifact was compiled from another program")]
+    Program,
+    /// The processor lacks what the code needs.
+    #[error("the artifact needs {missing}, which this processor lacks: compile it for an older one")]
+    Features {
+        /// The features that are missing.
+        missing: String,
+    },
+    /// The dynamic loader refuses it.
+    #[error("the artifact cannot be loaded: {0}")]
+    Load(#[from] libloading::Error),
+    /// Its shared object lacks what an artifact has.
+    #[error("the artifact has no {0}")]
+    Lacks(&'static str),
+}

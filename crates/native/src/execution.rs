@@ -1,0 +1,157 @@
+//! Running a machine on compiled code.
+
+use std::cell::Cell;
+use std::io;
+use std::sync::Arc;
+
+use riverrun_state::{FloatEnv, Running, Window};
+
+use crate::artifact::Artifact;
+use crate::convention::Reason;
+use crate::enter::{Stubs, landing, stubs};
+use crate::stack::{Stack, ensure_signal_stack};
+
+/// Why compiled code stopped; the state's pc says where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// The guest goes on at the pc, wherever that is.
+    Elsewhere,
+    /// The instruction at the pc is the single-step engine's.
+    Step,
+    /// Fuel or time may be short.
+    Limit,
+    /// The access at the pc has faulted. In code that is not precise, the pc is as near as is known,
+    /// and registers are as of the last call.
+    Fault {
+        /// The guest address that could not be accessed, modulo 2^32.
+        address: u64,
+    },
+    /// The host stack of compiled code has overflowed in a place that did not ask before.
+    HostStack,
+}
+
+/// A machine's place in compiled code: its host stack, and the frames that wait there.
+#[derive(Debug)]
+pub struct Execution {
+    artifact: Arc<Artifact>,
+    stack: Stack,
+    /// Where the frames on the stack go on, if there are any.
+    resume: Option<u64>,
+    stubs: Stubs,
+}
+
+impl Execution {
+    /// A place to run the artifact's code.
+    ///
+    /// # Errors
+    /// If the host has no memory for a stack.
+    pub fn new(artifact: Arc<Artifact>) -> io::Result<Execution> {
+        Running::install_fault_handler();
+        let stubs = stubs(artifact.options().fuel);
+        Ok(Execution { artifact, stack: Stack::new()?, resume: None, stubs })
+    }
+
+    /// Whether the code counts fuel; if not, it must only be run without a limit.
+    pub fn counts_fuel(&self) -> bool {
+        self.artifact.options().fuel
+    }
+
+    /// Whether all registers are exact where an access faults.
+    pub fn is_precise(&self) -> bool {
+        self.artifact.options().precise
+    }
+
+    /// Whether there is code to run at `pc`.
+    pub fn covers(&self, pc: u64) -> bool {
+        self.resume == Some(pc) || self.artifact.function(pc).is_some()
+    }
+
+    /// Runs the guest from its pc, which is [covered](Execution::covers), with `fuel` instructions
+    /// to execute at most, and says how many of them are left, if code counts them.
+    pub fn run(&mut self, window: &mut Window, fuel: i64) -> (Exit, i64) {
+        let state = window.state_mut();
+        let pc = state.pc;
+        let resumed = self.resume.take() == Some(pc);
+        let target = if resumed { 0 } else { self.artifact.function(pc).unwrap_or_default() };
+        if !resumed && target == 0 {
+            return (Exit::Elsewhere, fuel);
+        }
+        ensure_signal_stack();
+        state.exit.fuel = fuel;
+        state.exit.leave = self.stubs.leave as usize as u64;
+        state.exit.stack_limit = self.stack.limit() as u64;
+        let state = window.state_ptr();
+        let running = Running {
+            code: self.artifact.code(),
+            landing: landing as *const () as usize,
+            state,
+            fault: Cell::new(0),
+            stack_guard: self.stack.guard(),
+        };
+        // SAFETY: the window is borrowed for as long as the code runs; the stack is this
+        // execution's own, with whole frames on it where it is resumed; the target is a function
+        // of the artifact, whose convention the stubs are for; the float environment is the
+        // default one, which callers ask for (`FloatEnv::supports`), and nothing but guest code
+        // runs within it; `running` outlives the run.
+        unsafe {
+            running.begin();
+            let environment = FloatEnv::enter(&*state);
+            match resumed {
+                true => (self.stubs.resume)(state),
+                false => (self.stubs.enter)(state, target, self.stack.top()),
+            }
+            environment.leave(&mut *state);
+            running.end();
+        }
+        let exit = self.exit(window, &running);
+        (exit, window.state().exit.fuel)
+    }
+
+    fn exit(&mut self, window: &mut Window, running: &Running) -> Exit {
+        const RETURNED: u64 = Reason::Returned as u64;
+        const STEP: u64 = Reason::Step as u64;
+        const LIMIT: u64 = Reason::Limit as u64;
+        const FAULT: u64 = Reason::Fault as u64;
+        const CALL: u64 = Reason::Call as u64;
+        let base = window.state_ptr() as usize + riverrun_state::WINDOW_OFFSET;
+        let state = window.state_mut();
+        match state.exit.reason {
+            RETURNED => {
+                state.pc = state.x(1) & !1;
+                Exit::Elsewhere
+            }
+            STEP => {
+                self.resume = Some(state.exit.target);
+                Exit::Step
+            }
+            CALL => {
+                self.resume = Some(state.exit.target);
+                Exit::Elsewhere
+            }
+            LIMIT => {
+                // Where it is the stack that is short, all frames are dropped: their functions'
+                // callers go on in the interpreter once they are returned to.
+                let short = state.exit.compiled_sp < self.stack.limit() as u64;
+                self.resume = (!short).then_some(state.pc);
+                if short { Exit::Elsewhere } else { Exit::Limit }
+            }
+            FAULT => {
+                let fault = running.fault.get();
+                if running.stack_guard.contains(&fault) {
+                    return Exit::HostStack;
+                }
+                if !self.artifact.options().precise {
+                    let host = state.exit.op as usize;
+                    state.pc = self.artifact.guest_pc(host).unwrap_or(state.pc);
+                }
+                Exit::Fault { address: u64::from(fault.wrapping_sub(base) as u32) }
+            }
+            _ => Exit::Elsewhere,
+        }
+    }
+
+    /// Drops the frames that wait.
+    pub fn forget(&mut self) {
+        self.resume = None;
+    }
+}

@@ -1,0 +1,22 @@
+//! Artifacts of compiled guest code: what they look like, loading them, entering and leaving their
+//! code. The compiler is elsewhere and not needed for any of this.
+//!
+//! An artifact is a shared object followed by a [`Header`]. Its code keeps the convention that
+//! [`convention`] describes; an [`Execution`] runs it, on a host stack of its own.
+
+mod artifact;
+pub mod convention;
+mod dispatch;
+mod enter;
+mod error;
+mod execution;
+mod features;
+mod header;
+mod stack;
+
+pub use artifact::Artifact;
+pub use dispatch::{DISPATCH_SYMBOL, Dispatch, Slot};
+pub use error::ArtifactError;
+pub use execution::{Execution, Exit};
+pub use features::Features;
+pub use header::{ABI, Header, Options, TRIPLE};

@@ -1,0 +1,75 @@
+//! Compiled code that a thread is running, for the fault handler.
+//!
+//! In compiled code no register is sure to hold the [`State`], and there may be any number of
+//! artifacts, so faults in it are recognised by what their thread has said it runs.
+
+use std::cell::Cell;
+use std::ops::Range;
+use std::ptr;
+
+use crate::registers::State;
+use crate::signal::install_handlers;
+use crate::window::{WINDOW_OFFSET, WINDOW_SIZE};
+
+thread_local! {
+    static RUNNING: Cell<*const Running> = const { Cell::new(ptr::null()) };
+}
+
+/// What a thread runs between [`Running::begin`] and [`Running::end`].
+#[derive(Debug)]
+pub struct Running {
+    /// The addresses of the compiled code.
+    pub code: Range<usize>,
+    /// Where to go on after a fault, with rax the address of the state; the other registers are as
+    /// they were. [`crate::EngineExit::op`] is the address of the faulting host instruction then.
+    pub landing: usize,
+    /// The state that it works on.
+    pub state: *mut State,
+    /// The host address that could not be accessed, written by the fault handler.
+    pub fault: Cell<usize>,
+    /// The host addresses that no frame of compiled code may reach.
+    pub stack_guard: Range<usize>,
+}
+
+impl Running {
+    /// Makes faults in the code the guest's own, on this thread, until [`Running::end`].
+    ///
+    /// # Safety
+    /// `self` stays where it is until then, the state is alive, and the code at the landing can go
+    /// on from any fault in the code.
+    #[inline]
+    pub unsafe fn begin(&self) {
+        RUNNING.set(self);
+    }
+
+    /// The thread runs compiled code no more.
+    #[inline]
+    pub fn end(&self) {
+        RUNNING.set(ptr::null());
+    }
+
+    /// Installs the process's fault handler, if it is not there yet.
+    pub fn install_fault_handler() {
+        install_handlers();
+    }
+
+    /// Where the fault handler sends compiled code, and its state; `None` if the fault is not its.
+    pub(crate) fn redirect(rip: usize, address: usize) -> Option<(usize, usize)> {
+        // SAFETY: what the thread has begun stays where it is until it ends; the handler runs on
+        // the same thread, in between.
+        let running = unsafe { RUNNING.get().as_ref()? };
+        let window = (running.state as usize).wrapping_add(WINDOW_OFFSET);
+        // Folded immediates reach into the guards on either side of the window.
+        let guest = address.wrapping_sub(window).wrapping_add(REACH) < WINDOW_SIZE + 2 * REACH;
+        if !running.code.contains(&rip) || !(guest || running.stack_guard.contains(&address)) {
+            return None;
+        }
+        running.fault.set(address);
+        // SAFETY: the state is alive, and its owner stands in the code that has faulted.
+        unsafe { (*running.state).exit.op = rip as u64 };
+        Some((running.landing, running.state as usize))
+    }
+}
+
+/// How far beyond the window compiled code's accesses may go.
+const REACH: usize = 32 << 10;

@@ -16,6 +16,9 @@ use crate::values::{self, Mount};
 pub(crate) enum Command {
     /// Run a program.
     Run(RunOptions),
+    /// Compile a program.
+    #[cfg(feature = "compile")]
+    Compile(CompileOptions),
     /// Show what is in a program.
     Inspect(InspectOptions),
     /// Print this: help, or the version.
@@ -41,6 +44,32 @@ pub(crate) struct RunOptions {
     /// 0: nothing is said of system calls; 1: of those that are not provided; 2: of all.
     pub(crate) verbose: u8,
     pub(crate) single_step: bool,
+    pub(crate) engine: EngineChoice,
+    /// Compiled code.
+    pub(crate) artifact: Option<PathBuf>,
+    /// Compile the program first.
+    pub(crate) compile: bool,
+}
+
+/// `--engine`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum EngineChoice {
+    /// Compiled code where there is some, else the interpreter.
+    #[default]
+    Auto,
+    /// The interpreter.
+    Interpreter,
+    /// Compiled code, or an error.
+    Compiled,
+}
+
+/// `riverrun compile`.
+#[cfg(feature = "compile")]
+#[derive(Debug, Default)]
+pub(crate) struct CompileOptions {
+    pub(crate) program: PathBuf,
+    pub(crate) output: Option<PathBuf>,
+    pub(crate) options: riverrun::CompileOptions,
 }
 
 /// How `--stats` shows them.
@@ -80,6 +109,8 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command>
         Some("help" | "--help" | "-h") => Ok(Command::Print(help())),
         Some("--version" | "-V") => Ok(Command::Print(format!("riverrun {}\n", env!("CARGO_PKG_VERSION")))),
         Some("inspect") => inspect_options(Parser::from_args(args.drain(1..))),
+        #[cfg(feature = "compile")]
+        Some("compile") => compile_options(Parser::from_args(args.drain(1..))),
         Some("run") => run_options(Parser::from_args(args.drain(1..))),
         // A bare file means `run`.
         Some(_) => run_options(Parser::from_args(args)),
@@ -108,6 +139,10 @@ fn run_options(mut parser: Parser) -> Result<Command> {
             }
             Long("verbose") | Short('v') => options.verbose = options.verbose.saturating_add(1),
             Long("single-step") => options.single_step = true,
+            Long("engine") => options.engine = values::engine(&parser.value()?)?,
+            Long("artifact") => options.artifact = Some(parser.value()?.into()),
+            #[cfg(feature = "compile")]
+            Long("compile") => options.compile = true,
             Long("help") | Short('h') => return Ok(Command::Print(help())),
             Value(program) => {
                 options.program = program.into();
@@ -118,6 +153,30 @@ fn run_options(mut parser: Parser) -> Result<Command> {
         }
     }
     Err("no program given; say riverrun run [OPTIONS] PROGRAM [ARGUMENTS]".into())
+}
+
+#[cfg(feature = "compile")]
+fn compile_options(mut parser: Parser) -> Result<Command> {
+    let mut options = CompileOptions::default();
+    let mut programs = Vec::new();
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("output") | Short('o') => options.output = Some(parser.value()?.into()),
+            Short('O') => options.options.level = values::level(&parser.value()?)?,
+            Long("fuel") => options.options.fuel = true,
+            Long("precise") => options.options.precise = true,
+            Long("cpu") => options.options.cpu = values::cpu(&parser.value()?)?,
+            Long("threads") => options.options.threads = values::number("--threads", &parser.value()?)? as usize,
+            Long("help") | Short('h') => return Ok(Command::Print(help())),
+            Value(program) => programs.push(program),
+            other => return Err(unexpected(other, "compile")),
+        }
+    }
+    match <[OsString; 1]>::try_from(programs) {
+        Ok([program]) => options.program = program.into(),
+        Err(_) => return Err("compile takes one program; say riverrun compile [OPTIONS] PROGRAM".into()),
+    }
+    Ok(Command::Compile(options))
 }
 
 fn inspect_options(mut parser: Parser) -> Result<Command> {
@@ -175,6 +234,7 @@ fn help() -> String {
 riverrun runs static RISC-V Linux programs (RV64GC) in a sandbox.
 
   riverrun [run] [OPTIONS] PROGRAM [ARGUMENTS..]   run a program
+  riverrun compile [OPTIONS] PROGRAM               compile a program for this kind of machine
   riverrun inspect [OPTIONS] PROGRAM               show what is in a program
 
 The program sees no file, no variable and no socket of the host unless an option grants it.
@@ -192,7 +252,20 @@ Options of run:
   --stats[=json]      say on standard error how many instructions were run, and how fast
   -v, --verbose       say on standard error which system calls the guest lacks; with -vv, all
                       that it makes
+  --compile           compile the program first, unless that has been done; the result is kept in
+                      the cache, $XDG_CACHE_HOME/riverrun
+  --engine ENGINE     auto: compiled code if the cache has it; interp: never; compiled: or an error
+  --artifact FILE     use the compiled code in FILE: it runs outside the sandbox, so it must come
+                      from `riverrun compile`
   --single-step       run by the slow reference engine
+
+Options of compile:
+  -o, --output FILE   where the compiled code goes: PROGRAM with the extension rro if not given
+  -O0 .. -O3          how hard to optimise: -O2 if not given
+  --fuel              count instructions, for run --fuel
+  --precise           make every access that may trap, with all registers known: slower
+  --cpu CPU           native, x86-64-v2, x86-64-v3 or x86-64-v4: native if not given
+  --threads N         compile so many functions at once: as many as there are cores if not given
 
 Options of inspect:
   --symbols           list the symbols

@@ -1,8 +1,9 @@
 //! The riverrun command: runs RISC-V programs in a sandbox, and shows what is in them.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod args;
+mod compile;
 mod disassemble;
 mod inspect;
 mod report;
@@ -20,6 +21,8 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
     let result = args::parse(std::env::args_os().skip(1)).and_then(|command| match command {
+        #[cfg(feature = "compile")]
+        Command::Compile(options) => compile::compile(&options),
         Command::Run(options) => run::run(&options),
         Command::Inspect(options) => inspect::inspect(&options),
         Command::Print(text) => print(&text),

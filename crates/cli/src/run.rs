@@ -9,7 +9,7 @@ use riverrun::{Config, Engine, Error, Linker, MapError, Program};
 use riverrun_linux::{Detail, DirAccess, Linux};
 
 use crate::Result;
-use crate::args::RunOptions;
+use crate::args::{EngineChoice, RunOptions};
 use crate::report::{self, Ending, Stats};
 
 /// Runs the program to its end, and gives what the command's exit status is to be.
@@ -24,6 +24,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
     config.single_step(options.single_step);
     let engine = Engine::new(&config)?;
     let program = load(&engine, &options.program)?;
+    load_compiled(&program, options)?;
 
     let mut linker = Linker::new(&engine);
     riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
@@ -59,6 +60,45 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
         stats.print(format);
     }
     Ok(ExitCode::from(status))
+}
+
+/// Loads the program's compiled code, as the options say.
+fn load_compiled(program: &Program, options: &RunOptions) -> Result<()> {
+    if options.engine == EngineChoice::Interpreter || options.single_step {
+        return Ok(());
+    }
+    let fuel = options.fuel.is_some();
+    let cached = crate::compile::cache().map(|folder| folder.join(program.artifact_name(fuel)));
+    let path = options.artifact.clone().or(cached);
+    #[cfg(feature = "compile")]
+    if options.compile {
+        let settings = riverrun::CompileOptions { fuel, ..Default::default() };
+        let path = path.as_deref().ok_or("no place to keep compiled code: set HOME, or say --artifact FILE")?;
+        if !path.exists() {
+            crate::compile::write(path, &crate::compile::compiled(program, &settings)?)?;
+        }
+    }
+    let Some(path) = path.filter(|path| options.artifact.is_some() || path.exists()) else {
+        return match options.engine {
+            EngineChoice::Compiled => {
+                let name = options.program.display();
+                Err(format!("{name}: not compiled; say run --compile, or --artifact FILE").into())
+            }
+            _ => Ok(()),
+        };
+    };
+    // SAFETY: what is in the user's own cache was made by this command, and who names a file vouches
+    // for it, as the help says.
+    #[allow(unsafe_code)]
+    let loaded = unsafe { program.load_artifact(&path) };
+    match loaded {
+        Err(error) if options.engine == EngineChoice::Compiled => Err(format!("{}: {error}", path.display()).into()),
+        Err(error) => {
+            eprintln!("riverrun: {}: {error}; running in the interpreter", path.display());
+            Ok(())
+        }
+        Ok(()) => Ok(()),
+    }
 }
 
 /// Reads a program.

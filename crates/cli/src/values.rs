@@ -1,12 +1,13 @@
 //! The values that options take: amounts of memory, times, directories.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use riverrun::PAGE_SIZE;
 
 use crate::Result;
+use crate::args::EngineChoice;
 
 /// A directory of the host that the guest may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +94,37 @@ pub(crate) fn variable(value: &OsString) -> Result<(String, String)> {
     let parts = value.to_str().and_then(|text| text.split_once('=')).filter(|(name, _)| !name.is_empty());
     let (name, value) = parts.ok_or_else(|| format!("--env {}: not a variable; give NAME=VALUE", value.display()))?;
     Ok((name.to_owned(), value.to_owned()))
+}
+
+/// `auto`, `interp` or `compiled`.
+pub(crate) fn engine(value: &OsStr) -> Result<EngineChoice> {
+    match value.to_str() {
+        Some("auto") => Ok(EngineChoice::Auto),
+        Some("interp") => Ok(EngineChoice::Interpreter),
+        Some("compiled") => Ok(EngineChoice::Compiled),
+        _ => Err(format!("--engine {}: say auto, interp or compiled", value.display()).into()),
+    }
+}
+
+/// A level of optimisation, 0 to 3.
+#[cfg(feature = "compile")]
+pub(crate) fn level(value: &OsStr) -> Result<u8> {
+    match value.to_str().and_then(|value| value.parse().ok()) {
+        Some(level @ 0..=3) => Ok(level),
+        _ => Err(format!("-O{}: say -O0, -O1, -O2 or -O3", value.display()).into()),
+    }
+}
+
+/// `native`, or `x86-64-v2` to `x86-64-v4`.
+#[cfg(feature = "compile")]
+pub(crate) fn cpu(value: &OsStr) -> Result<riverrun::Cpu> {
+    match value.to_str() {
+        Some("native") => Ok(riverrun::Cpu::Native),
+        Some("x86-64-v2") => Ok(riverrun::Cpu::Level(2)),
+        Some("x86-64-v3") => Ok(riverrun::Cpu::Level(3)),
+        Some("x86-64-v4") => Ok(riverrun::Cpu::Level(4)),
+        _ => Err(format!("--cpu {}: say native, x86-64-v2, x86-64-v3 or x86-64-v4", value.display()).into()),
+    }
 }
 
 #[cfg(test)]

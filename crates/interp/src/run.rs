@@ -1,20 +1,29 @@
-//! Running a machine: the fast engine as far as it goes, single steps between.
+//! Running a machine: compiled code where there is some, the fast engine as far as it goes, single
+//! steps between.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use riverrun_isa::Format;
+use riverrun_native::{Execution, Exit};
 use riverrun_state::{FloatEnv, Trap, TrapCause, Window};
 
 use crate::cell::Cell;
 use crate::code::{Code, Entry, RUN_LIMIT};
 use crate::enter::enter;
 use crate::handlers::{REASON_FUEL, REASON_RESOLVE, REASON_TARGET};
-use crate::step::{Step, step};
+use crate::step::{Step, fetch, step};
 
 /// Instructions between looks at the clock: a few milliseconds' worth.
 const SLICE: u64 = 4 << 20;
 /// The same for single steps, which are slower.
 const STEP_SLICE: u64 = 64 << 10;
+/// A visit to compiled code counts as so many instructions when it does not count itself.
+const VISIT: u64 = 1 << 10;
+/// Instructions stepped in search of the next compiled function, before the fast engine goes on ...
+const SEARCH: u32 = 1 << 10;
+/// ... for so many.
+const PURSUIT: u64 = 128 << 10;
 
 /// When to stop a run, besides traps and calls.
 #[derive(Debug)]
@@ -36,6 +45,20 @@ pub enum Stop {
     Trap(Trap),
 }
 
+/// What a visit to compiled code came to.
+enum Visit {
+    /// There is none at the pc, or none that can be run with the fuel that is left.
+    None,
+    /// The guest goes on at the pc.
+    Elsewhere,
+    /// The guest goes on at the pc unless its time is up.
+    Limit,
+    /// In front of an instruction, which is for the single-step engine.
+    AtStep,
+    /// The access at the pc traps.
+    Trap(TrapCause),
+}
+
 /// Where the fast engine left off.
 enum Left {
     /// In front of an instruction, which is for the single-step engine.
@@ -45,15 +68,24 @@ enum Left {
 }
 
 impl Code {
-    /// Runs the guest of `window` on this code, from its pc on. `single_step` keeps to the
-    /// single-step engine.
+    /// Runs the guest of `window` on this code, from its pc on, and on `compiled` code where that
+    /// goes. `single_step` keeps to the single-step engine.
     ///
     /// The window has to have the image of this code's program mapped, as its text is not read
     /// from memory but from the program.
-    pub fn run(&self, window: &mut Window, limits: Limits<'_>, single_step: bool) -> Stop {
+    pub fn run(
+        &self,
+        window: &mut Window,
+        limits: Limits<'_>,
+        single_step: bool,
+        compiled: Option<&mut Execution>,
+    ) -> Stop {
         let Limits { fuel, deadline, interrupted } = limits;
         let mut remaining = fuel.as_deref().copied().unwrap_or(u64::MAX);
-        let stop = Run { code: self, window, deadline, interrupted, single_step }.run(&mut remaining);
+        let compiled = compiled.filter(|compiled| !single_step && (fuel.is_none() || compiled.counts_fuel()));
+        let limits = riverrun_native::Limits { deadline, interrupted };
+        let mut run = Run { code: self, window, limits, single_step, compiled, searched: 0, pursuit: 0 };
+        let stop = run.run(&mut remaining);
         if let Some(fuel) = fuel {
             *fuel = remaining;
         }
@@ -64,9 +96,13 @@ impl Code {
 struct Run<'a> {
     code: &'a Code,
     window: &'a mut Window,
-    deadline: Option<Instant>,
-    interrupted: &'a AtomicBool,
+    limits: riverrun_native::Limits<'a>,
     single_step: bool,
+    compiled: Option<&'a mut Execution>,
+    /// Instructions stepped since compiled code was last run.
+    searched: u32,
+    /// Instructions that the fast engine may execute before the next search.
+    pursuit: u64,
 }
 
 impl Run<'_> {
@@ -76,12 +112,31 @@ impl Run<'_> {
         loop {
             // A slice that is too short for a run would be spent in single steps.
             if slice < RUN_LIMIT as u64 {
-                if self.is_interrupted() {
+                if self.limits.are_reached() {
                     return self.trap(TrapCause::Interrupted);
                 }
                 slice = if self.single_step { STEP_SLICE } else { SLICE };
             }
-            let limit = slice.min(*remaining);
+            match self.compiled(remaining) {
+                Visit::None => {}
+                Visit::Elsewhere => {
+                    slice = slice.saturating_sub(VISIT);
+                    continue;
+                }
+                Visit::Limit => {
+                    slice = 0;
+                    continue;
+                }
+                Visit::Trap(cause) => return self.trap(cause),
+                Visit::AtStep => {
+                    slice = slice.saturating_sub(VISIT);
+                    if let Some(stop) = self.step(remaining) {
+                        return stop;
+                    }
+                    continue;
+                }
+            }
+            let limit = slice.min(*remaining).min(self.pursuit());
             let before = self.window.state().instret;
             let left = match self.fast_entry(limit) {
                 Some(entry) => self.fast(entry, limit),
@@ -90,22 +145,28 @@ impl Run<'_> {
             let executed = self.window.state().instret - before;
             *remaining -= executed;
             slice -= executed;
+            self.pursuit = self.pursuit.saturating_sub(executed.max(1));
             if let Left::Elsewhere = left {
                 continue;
             }
-            if *remaining == 0 {
-                return self.trap(TrapCause::OutOfFuel);
+            slice = slice.saturating_sub(1);
+            if let Some(stop) = self.step(remaining) {
+                return stop;
             }
-            match step(self.window, &self.code.image) {
-                Ok(outcome) => {
-                    *remaining -= 1;
-                    slice = slice.saturating_sub(1);
-                    if outcome == Step::Ecall {
-                        return Stop::Ecall;
-                    }
-                }
-                Err(trap) => return Stop::Trap(trap),
+        }
+    }
+
+    /// Executes an instruction by the single-step engine.
+    fn step(&mut self, remaining: &mut u64) -> Option<Stop> {
+        if *remaining == 0 {
+            return Some(self.trap(TrapCause::OutOfFuel));
+        }
+        match step(self.window, &self.code.image) {
+            Ok(outcome) => {
+                *remaining -= 1;
+                (outcome == Step::Ecall).then_some(Stop::Ecall)
             }
+            Err(trap) => Some(Stop::Trap(trap)),
         }
     }
 
@@ -113,8 +174,56 @@ impl Run<'_> {
         Stop::Trap(Trap { cause, pc: self.window.state().pc })
     }
 
-    fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    /// Runs compiled code, if there is some at the pc.
+    fn compiled(&mut self, remaining: &mut u64) -> Visit {
+        let state = self.window.state();
+        let pc = state.pc;
+        // Compiled code knows the default rounding mode only.
+        let Some(compiled) = self.compiled.as_deref_mut().filter(|compiled| state.frm == 0 && compiled.covers(pc))
+        else {
+            return Visit::None;
+        };
+        let limit = (*remaining).min(SLICE);
+        let (exit, left) = compiled.run(self.window, limit as i64, self.limits);
+        let executed = if compiled.counts_fuel() { limit - left as u64 } else { 0 };
+        let precise = compiled.is_precise();
+        self.window.state_mut().instret += executed;
+        *remaining -= executed;
+        (self.searched, self.pursuit) = (0, 0);
+        match exit {
+            Exit::Elsewhere => Visit::Elsewhere,
+            Exit::Step => Visit::AtStep,
+            // Less fuel than the code tests for: the interpreter uses it up.
+            Exit::Limit if executed == 0 && *remaining < SLICE => Visit::None,
+            Exit::Limit => Visit::Limit,
+            Exit::Fault { .. } if precise => Visit::AtStep,
+            Exit::Fault { address } => Visit::Trap(self.fault(address)),
+            Exit::HostStack => Visit::Trap(TrapCause::StackOverflow { address: self.window.state().x(2) }),
+        }
+    }
+
+    /// The cause of a fault of the access at the pc.
+    fn fault(&self, address: u64) -> TrapCause {
+        let inst = fetch(&self.code.image, self.window.state().pc);
+        match inst.map(|inst| inst.op.info().format) {
+            Ok(Format::Store | Format::FStore | Format::Amo) => TrapCause::StoreFault { address },
+            _ => TrapCause::LoadFault { address },
+        }
+    }
+
+    /// Instructions for the fast engine, which does not see where compiled code begins: none at
+    /// first where there is compiled code, as the next function is likely to be compiled.
+    fn pursuit(&mut self) -> u64 {
+        if self.compiled.is_none() || self.window.state().frm != 0 {
+            return u64::MAX;
+        }
+        if self.pursuit == 0 {
+            self.searched += 1;
+            if self.searched == SEARCH {
+                (self.searched, self.pursuit) = (0, PURSUIT);
+            }
+        }
+        self.pursuit
     }
 
     /// Where the fast engine can go on with this much fuel, if it can.

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use riverrun_state::{FloatEnv, Running, Window};
 
@@ -10,6 +11,7 @@ use crate::artifact::Artifact;
 use crate::convention::Reason;
 use crate::enter::{Stubs, landing, stubs};
 use crate::stack::{Stack, ensure_signal_stack};
+use crate::watch::{Limits, Watch};
 
 /// Why compiled code stopped; the state's pc says where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +69,9 @@ impl Execution {
     }
 
     /// Runs the guest from its pc, which is [covered](Execution::covers), with `fuel` instructions
-    /// to execute at most, and says how many of them are left, if code counts them.
-    pub fn run(&mut self, window: &mut Window, fuel: i64) -> (Exit, i64) {
+    /// to execute at most, and says how many of them are left, if code counts them. Code that does
+    /// not is left for `limits` with [`Exit::Limit`].
+    pub fn run(&mut self, window: &mut Window, fuel: i64, limits: Limits<'_>) -> (Exit, i64) {
         let state = window.state_mut();
         let pc = state.pc;
         let resumed = self.resume.take() == Some(pc);
@@ -88,6 +91,10 @@ impl Execution {
             fault: Cell::new(0),
             stack_guard: self.stack.guard(),
         };
+        // SAFETY: the word is part of the state, and aligned; from here to the end of the run it is
+        // accessed by the watch, atomically, and by compiled code.
+        let limit = unsafe { AtomicU64::from_ptr(&raw mut (*state).exit.stack_limit) };
+        let watch = (!self.counts_fuel()).then(|| Watch::begin(limit, limits));
         // SAFETY: the window is borrowed for as long as the code runs; the stack is this
         // execution's own, with whole frames on it where it is resumed; the target is a function
         // of the artifact, whose convention the stubs are for; the float environment is the
@@ -103,6 +110,7 @@ impl Execution {
             environment.leave(&mut *state);
             running.end();
         }
+        drop(watch);
         let exit = self.exit(window, &running);
         (exit, window.state().exit.fuel)
     }
@@ -146,7 +154,8 @@ impl Execution {
                 }
                 Exit::Fault { address: u64::from(fault.wrapping_sub(base) as u32) }
             }
-            _ => Exit::Elsewhere,
+            // What compiled code jumps out for may be what it has no code for.
+            _ => Exit::Step,
         }
     }
 

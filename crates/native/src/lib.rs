@@ -13,6 +13,7 @@ mod execution;
 mod features;
 mod header;
 mod stack;
+mod watch;
 
 pub use artifact::Artifact;
 pub use dispatch::{DISPATCH_SYMBOL, Dispatch, Slot};
@@ -20,3 +21,4 @@ pub use error::ArtifactError;
 pub use execution::{Execution, Exit};
 pub use features::Features;
 pub use header::{ABI, Header, Options, TRIPLE};
+pub use watch::Limits;

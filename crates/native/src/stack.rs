@@ -33,9 +33,8 @@ impl Stack {
         }
         let stack = Stack { mapping };
         // SAFETY: the pages above the guard lie in the mapping.
-        let failed = unsafe {
-            libc::mprotect(mapping.wrapping_byte_add(GUARD), SIZE, libc::PROT_READ | libc::PROT_WRITE)
-        };
+        let failed =
+            unsafe { libc::mprotect(mapping.wrapping_byte_add(GUARD), SIZE, libc::PROT_READ | libc::PROT_WRITE) };
         if failed != 0 {
             return Err(io::Error::last_os_error());
         }

@@ -75,7 +75,7 @@ impl Segment {
     }
 
     /// The guest addresses that the file fills.
-    pub(crate) fn filled(&self) -> Range<u64> {
+    pub fn filled(&self) -> Range<u64> {
         self.address..self.address + self.file.len() as u64
     }
 

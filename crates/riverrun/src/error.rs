@@ -15,6 +15,13 @@ pub enum Error {
     /// The bytes are no program that can be run.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// Compiled code cannot be used.
+    #[error(transparent)]
+    Artifact(#[from] riverrun_native::ArtifactError),
+    /// The program cannot be compiled.
+    #[cfg(feature = "compile")]
+    #[error("cannot compile the program: {0}")]
+    Compile(#[from] riverrun_aot::CompileError),
     /// A file could not be read.
     #[error("cannot read {path}: {source}")]
     File {

@@ -11,6 +11,8 @@
 //! The smallest host is in [`Linker`]'s example.
 
 mod backtrace;
+#[cfg(feature = "compile")]
+mod compile;
 #[doc(hidden)]
 pub mod doc;
 mod engine;
@@ -26,6 +28,9 @@ pub use linker::{Caller, Flow, Linker};
 pub use machine::{InterruptHandle, Machine};
 pub use memory::Memory;
 pub use program::Program;
+#[cfg(feature = "compile")]
+pub use riverrun_aot::{CompileError, CompileOptions, Cpu, Report as CompileReport};
+pub use riverrun_native::ArtifactError;
 pub use riverrun_program as image;
 pub use riverrun_program::{FrameDescription as Frame, LoadError};
 pub use riverrun_state::{Fault, MapError, PAGE_SIZE, Perm, Region, TrapCause};

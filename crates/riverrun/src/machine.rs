@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use riverrun_interp::{Limits, Stop};
+use riverrun_native::Execution;
 use riverrun_program::{FrameDescription as Frame, Image};
 use riverrun_state::{MAX_ADDRESS, PAGE_SIZE, Perm, TrapCause, Window};
 
@@ -25,6 +26,7 @@ pub struct Machine<T> {
     data: T,
     program: Program,
     ecall: Arc<EcallHandler<T>>,
+    compiled: Option<Execution>,
     fuel: Option<u64>,
     deadline: Option<Instant>,
     interrupted: Arc<AtomicBool>,
@@ -60,7 +62,10 @@ impl<T> Machine<T> {
         let state = window.state_mut();
         state.pc = program.image().entry();
         state.set_x(2, stack.end);
+        let compiled = program.artifact().map(|artifact| Execution::new(artifact.clone())).transpose();
+        let compiled = compiled.map_err(|source| Error::Resource { what: "memory for a stack", source })?;
         Ok(Machine {
+            compiled,
             memory: Memory { window },
             data,
             program: program.clone(),
@@ -82,7 +87,7 @@ impl<T> Machine<T> {
         loop {
             let limits = Limits { fuel: self.fuel.as_mut(), deadline: self.deadline, interrupted: &self.interrupted };
             let single_step = self.program.engine().config.single_step;
-            match self.program.code().run(&mut self.memory.window, limits, single_step) {
+            match self.program.code().run(&mut self.memory.window, limits, single_step, self.compiled.as_mut()) {
                 Stop::Trap(trap) => {
                     return Err(self.trap(trap.cause, trap.pc));
                 }

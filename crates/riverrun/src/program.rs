@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use riverrun_interp::Code;
+use riverrun_native::{ABI, Artifact, Header};
 use riverrun_program::Image;
 use riverrun_state::Perm;
 
@@ -22,6 +23,7 @@ struct Inner {
     image: Arc<Image>,
     memory: riverrun_state::Image,
     code: Code,
+    artifact: OnceLock<Arc<Artifact>>,
 }
 
 impl fmt::Debug for Program {
@@ -40,7 +42,9 @@ impl Program {
         let memory = memory_of(&image).map_err(|source| Error::Resource { what: "memory for a program", source })?;
         let code = Code::new(image.clone())
             .map_err(|source| Error::Resource { what: "address space for a program's code", source })?;
-        Ok(Program { inner: Arc::new(Inner { engine: engine.clone(), image, memory, code }) })
+        Ok(Program {
+            inner: Arc::new(Inner { engine: engine.clone(), image, memory, code, artifact: OnceLock::new() }),
+        })
     }
 
     /// Reads a static RISC-V executable from a file.
@@ -61,6 +65,40 @@ impl Program {
     /// The engine that it was made for.
     pub fn engine(&self) -> &Engine {
         &self.inner.engine
+    }
+
+    /// Loads compiled code, made by [`Program::compile`] or the command, for all machines of this
+    /// program that are made from now on; the first code loaded stays. Whatever is not compiled
+    /// still runs in the interpreter.
+    ///
+    /// # Errors
+    /// [`Error::Artifact`], which says what does not match; the program runs without it.
+    ///
+    /// # Safety
+    /// Compiled code runs with all rights of the host. The file must come from riverrun's compiler,
+    /// and must not change while the program is in use: its header guards against mistakes, not
+    /// against forgery.
+    pub unsafe fn load_artifact(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        // SAFETY: as the caller promises.
+        let artifact = unsafe { Artifact::load(path.as_ref(), self.image().bytes())? };
+        self.inner.artifact.get_or_init(|| Arc::new(artifact));
+        Ok(())
+    }
+
+    /// A file name for this program's compiled code that differs for every program, for code with
+    /// fuel and without, and for every version of riverrun that could not use it: for caches.
+    pub fn artifact_name(&self, fuel: bool) -> String {
+        let hash: String = Header::hash(self.image().bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{hash}-{ABI}{}.rro", if fuel { "-fuel" } else { "" })
+    }
+
+    /// Whether there is compiled code.
+    pub fn is_compiled(&self) -> bool {
+        self.inner.artifact.get().is_some()
+    }
+
+    pub(crate) fn artifact(&self) -> Option<&Arc<Artifact>> {
+        self.inner.artifact.get()
     }
 
     pub(crate) fn memory(&self) -> &riverrun_state::Image {

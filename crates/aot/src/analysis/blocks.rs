@@ -1,0 +1,161 @@
+//! Basic blocks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use riverrun_isa::{Format, Inst, Op, Result as Destination};
+
+use crate::analysis::jump_tables;
+use crate::analysis::text::{Text, Treatment};
+
+const RA: u8 = 1;
+
+/// Instructions that are executed one after another.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    /// Addresses and instructions; the last one is the branch or jump that ends the block, if one
+    /// does.
+    pub(crate) insts: Vec<(u64, Inst)>,
+    /// How it ends.
+    pub(crate) end: Terminator,
+}
+
+/// How a block ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Terminator {
+    /// With its last instruction: another block begins there.
+    Next(u64),
+    /// With a conditional branch.
+    Branch {
+        /// Where it goes if the condition holds.
+        taken: u64,
+        /// Where it goes if not.
+        next: u64,
+    },
+    /// With a direct jump.
+    Jump(u64),
+    /// With a direct call.
+    Call {
+        /// The function.
+        target: u64,
+        /// Where it returns to.
+        next: u64,
+    },
+    /// With a call by register.
+    CallIndirect {
+        /// Where it returns to.
+        next: u64,
+    },
+    /// With a jump to ra.
+    Return,
+    /// With a jump by register; to one of these, as far as is known.
+    JumpIndirect(Vec<u64>),
+    /// In front of an instruction of the single-step engine.
+    Step {
+        /// Its address.
+        at: u64,
+        /// The address behind it.
+        next: u64,
+    },
+    /// In front of what cannot be compiled and is not returned from.
+    Leave(u64),
+}
+
+impl Terminator {
+    /// Where control may go on in the same function.
+    pub(crate) fn successors(&self) -> Vec<u64> {
+        match self {
+            Terminator::Next(to) | Terminator::Jump(to) => vec![*to],
+            Terminator::Branch { taken, next } => vec![*taken, *next],
+            Terminator::Call { next, .. } | Terminator::CallIndirect { next } | Terminator::Step { next, .. } => {
+                vec![*next]
+            }
+            Terminator::JumpIndirect(targets) => targets.clone(),
+            Terminator::Return | Terminator::Leave(_) => Vec::new(),
+        }
+    }
+
+    /// Whether everything that compiled code does not keep itself is unknown behind it.
+    pub(crate) fn is_call(&self) -> bool {
+        matches!(self, Terminator::Call { .. } | Terminator::CallIndirect { .. } | Terminator::Step { .. })
+    }
+}
+
+/// The blocks that control can reach from the first of `addresses` without leaving them.
+pub(crate) fn blocks(text: &Text<'_>, addresses: Range<u64>) -> BTreeMap<u64, Block> {
+    let mut leaders = BTreeSet::from([addresses.start]);
+    let mut tables = BTreeMap::new();
+    // A leader inside a block that has been walked splits it in the next round.
+    loop {
+        let mut blocks = BTreeMap::new();
+        let mut pending = vec![addresses.start];
+        let known = leaders.clone();
+        while let Some(start) = pending.pop() {
+            if blocks.contains_key(&start) {
+                continue;
+            }
+            let block = walk(text, start, &addresses, &known, &tables);
+            for to in block.end.successors().into_iter().filter(|to| addresses.contains(to)) {
+                leaders.insert(to);
+                pending.push(to);
+            }
+            blocks.insert(start, block);
+        }
+        // Tables can be read once the blocks that compute their addresses are known; they lead to
+        // further blocks.
+        let found = jump_tables::find(text, &addresses, &blocks);
+        if leaders == known && found == tables {
+            return blocks;
+        }
+        tables = found;
+    }
+}
+
+fn walk(
+    text: &Text<'_>,
+    start: u64,
+    addresses: &Range<u64>,
+    leaders: &BTreeSet<u64>,
+    tables: &BTreeMap<u64, Vec<u64>>,
+) -> Block {
+    let mut insts = Vec::new();
+    let mut pc = start;
+    loop {
+        if pc != start && (leaders.contains(&pc) || !addresses.contains(&pc)) {
+            return Block { insts, end: Terminator::Next(pc) };
+        }
+        let Some(inst) = text.fetch(pc) else {
+            return Block { insts, end: Terminator::Leave(pc) };
+        };
+        let next = pc + u64::from(inst.len);
+        if text.treatment(&inst) == Treatment::Stepped {
+            let end = match inst.op {
+                Op::ebreak => Terminator::Leave(pc),
+                _ => Terminator::Step { at: pc, next },
+            };
+            return Block { insts, end };
+        }
+        let target = pc.wrapping_add(inst.imm as u64);
+        let format = inst.op.info().format;
+        let end = match (format.result(), format) {
+            (Destination::Branch, _) => Some(Terminator::Branch { taken: target, next }),
+            (Destination::Jump, Format::J) if inst.rd == 0 => Some(Terminator::Jump(target)),
+            (Destination::Jump, Format::J) if inst.rd == RA => Some(Terminator::Call { target, next }),
+            (Destination::Jump, Format::Jr) if inst.rd == RA => Some(Terminator::CallIndirect { next }),
+            (Destination::Jump, Format::Jr) if inst.rd == 0 && inst.rs1 == RA && inst.imm == 0 => {
+                Some(Terminator::Return)
+            }
+            (Destination::Jump, Format::Jr) if inst.rd == 0 => {
+                Some(Terminator::JumpIndirect(tables.get(&pc).cloned().unwrap_or_default()))
+            }
+            // Links in other registers: calls of another convention.
+            (Destination::Jump, _) => return Block { insts, end: Terminator::Leave(pc) },
+            _ => None,
+        };
+        insts.push((pc, inst));
+        if let Some(end) = end {
+            return Block { insts, end };
+        }
+        pc = next;
+    }
+}

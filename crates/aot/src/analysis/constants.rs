@@ -1,0 +1,150 @@
+//! The word-level operations on what is known without running: just enough to recognise the
+//! addresses that jump tables give.
+
+use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
+
+/// What is known of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// Nothing.
+    Unknown,
+    /// All.
+    Constant(u64),
+    /// It is this constant plus something unknown: an address in a table.
+    Above(u64),
+    /// It is an entry of the table at an address, plus a constant.
+    Entry {
+        /// Where the table begins.
+        table: u64,
+        /// What an entry is.
+        mem: Mem,
+        /// What is added to it.
+        plus: u64,
+    },
+}
+
+use Known::{Above, Constant, Entry, Unknown};
+
+/// [`Ops`] on [`Known`].
+pub(super) struct Constants;
+
+/// Operations that nothing is known of.
+macro_rules! unknown {
+    ($($name:ident($($type:ty),*);)*) => {
+        $(fn $name(&self, $(_: $type),*) -> Known { Unknown })*
+    };
+}
+
+fn fold(a: Known, b: Known, f: impl Fn(u64, u64) -> u64) -> Known {
+    match (a, b) {
+        (Constant(a), Constant(b)) => Constant(f(a, b)),
+        _ => Unknown,
+    }
+}
+
+impl Ops for Constants {
+    type V = Known;
+
+    fn imm(&self, value: u64) -> Known {
+        Constant(value)
+    }
+
+    fn add(&self, a: Known, b: Known) -> Known {
+        match (a, b) {
+            (Constant(a), Constant(b)) => Constant(a.wrapping_add(b)),
+            (Above(a), Constant(b)) | (Constant(a), Above(b)) => Above(a.wrapping_add(b)),
+            (Constant(constant), Unknown) | (Unknown, Constant(constant)) => Above(constant),
+            (Entry { table, mem, plus }, Constant(b)) | (Constant(b), Entry { table, mem, plus }) => {
+                Entry { table, mem, plus: plus.wrapping_add(b) }
+            }
+            _ => Unknown,
+        }
+    }
+
+    fn and(&self, a: Known, b: Known) -> Known {
+        match (a, b) {
+            // What a jump does to its target.
+            (entry @ Entry { .. }, Constant(mask)) if mask == !1 => entry,
+            _ => fold(a, b, |a, b| a & b),
+        }
+    }
+
+    fn shl(&self, a: Known, b: Known) -> Known {
+        fold(a, b, |a, b| a.wrapping_shl(b as u32))
+    }
+
+    fn sext32(&self, a: Known) -> Known {
+        match a {
+            Constant(a) => Constant(a as i32 as u64),
+            _ => Unknown,
+        }
+    }
+
+    fn load(&self, mem: Mem, address: Known) -> Known {
+        match address {
+            Above(table) => Entry { table, mem, plus: 0 },
+            _ => Unknown,
+        }
+    }
+
+    fn store(&self, _: Mem, _: Known, _: Known) {}
+    fn raise(&self, _: u8, _: Known) {}
+    fn system(&self, _: System) {}
+
+    fn amo(&self, _: Mem, _: Known, _: impl Fn(Known) -> Known) -> Known {
+        Unknown
+    }
+
+    fn csr(&self, _: u16, _: impl Fn(Known) -> Known) -> Known {
+        Unknown
+    }
+
+    unknown! {
+        sub(Known, Known);
+        mul(Known, Known);
+        mul_high_s(Known, Known);
+        mul_high_u(Known, Known);
+        div_s(Known, Known);
+        div_u(Known, Known);
+        rem_s(Known, Known);
+        rem_u(Known, Known);
+        or(Known, Known);
+        xor(Known, Known);
+        shr(Known, Known);
+        sar(Known, Known);
+        rotl(Known, Known);
+        rotr(Known, Known);
+        rotl32(Known, Known);
+        rotr32(Known, Known);
+        clz(Known);
+        ctz(Known);
+        popcount(Known);
+        bswap(Known);
+        sext8(Known);
+        sext16(Known);
+        zext8(Known);
+        zext16(Known);
+        zext32(Known);
+        eq(Known, Known);
+        ne(Known, Known);
+        lt_s(Known, Known);
+        lt_u(Known, Known);
+        ge_s(Known, Known);
+        ge_u(Known, Known);
+        select(Known, Known, Known);
+        load_reserved(Mem, Known);
+        store_conditional(Mem, Known, Known);
+        fadd(Float, Known, Known, Rounding);
+        fsub(Float, Known, Known, Rounding);
+        fmul(Float, Known, Known, Rounding);
+        fdiv(Float, Known, Known, Rounding);
+        fsqrt(Float, Known, Rounding);
+        fma(Float, Known, Known, Known, Rounding);
+        fcompare(Float, FloatCompare, Known, Known);
+        float_to_int(Float, Int, Known, Rounding);
+        int_to_float(Float, Int, Known, Rounding);
+        widen(Known);
+        narrow(Known, Rounding);
+        fround(Float, Known, Rounding, bool);
+    }
+}

@@ -1,0 +1,63 @@
+//! Functions: from symbols, and from what is called or jumped to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use riverrun_program::SymbolKind;
+
+use crate::analysis::blocks::{Block, Terminator, blocks};
+use crate::analysis::text::Text;
+
+/// A function of the guest.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    /// The address of its first instruction.
+    pub(crate) start: u64,
+    /// Its name, where it has one.
+    pub(crate) name: Option<String>,
+    /// Its blocks by address; the first one is at its start.
+    pub(crate) blocks: BTreeMap<u64, Block>,
+}
+
+impl Function {
+    /// Instructions in all blocks.
+    pub(crate) fn size(&self) -> usize {
+        self.blocks.values().map(|block| block.insts.len() + 1).sum()
+    }
+
+    /// Addresses that the function calls or jumps to directly but that are none of its blocks.
+    fn leads_to(&self) -> impl Iterator<Item = u64> {
+        let direct = |block: &Block| match &block.end {
+            Terminator::Call { target, .. } => vec![*target],
+            end => end.successors(),
+        };
+        self.blocks.values().flat_map(direct).filter(|to| !self.blocks.contains_key(to))
+    }
+}
+
+/// The functions of a program, by address.
+pub(crate) fn functions(text: &Text<'_>) -> Vec<Function> {
+    let image = text.image;
+    let is_start = |address: u64| text.fetch(address).is_some();
+    let named = image.symbols().filter(|symbol| symbol.kind == SymbolKind::Function).map(|symbol| symbol.address);
+    let mut starts: BTreeSet<u64> = named.filter(|&address| is_start(address)).collect();
+    starts.insert(image.entry());
+    let mut found: BTreeMap<u64, (u64, Function)> = BTreeMap::new();
+    loop {
+        let mut further = BTreeSet::new();
+        let ends = starts.iter().skip(1).copied().chain([u64::MAX]);
+        for (&start, end) in starts.iter().zip(ends) {
+            // A function changes only where another one begins inside it.
+            if found.get(&start).is_none_or(|(known_end, _)| *known_end != end) {
+                let name = image.symbol_at(start).filter(|(_, offset)| *offset == 0);
+                let name = name.map(|(symbol, _)| symbol.name.to_owned());
+                let function = Function { start, name, blocks: blocks(text, start..end) };
+                further.extend(function.leads_to().filter(|to| !starts.contains(to) && is_start(*to)));
+                found.insert(start, (end, function));
+            }
+        }
+        if further.is_empty() {
+            return found.into_values().map(|(_, function)| function).collect();
+        }
+        starts.extend(further);
+    }
+}

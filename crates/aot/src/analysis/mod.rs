@@ -1,0 +1,11 @@
+//! What a program's text consists of: functions, and in them basic blocks.
+
+mod blocks;
+mod constants;
+mod functions;
+mod jump_tables;
+mod text;
+
+pub(crate) use blocks::{Block, Terminator};
+pub(crate) use functions::{Function, functions};
+pub(crate) use text::{Abilities, Text};

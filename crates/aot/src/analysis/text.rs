@@ -1,0 +1,66 @@
+//! Fetching instructions, and which of them are compiled.
+
+use riverrun_isa::ops::Rounding;
+use riverrun_isa::{Extension, Format, Inst, Op, decode};
+use riverrun_program::Image;
+
+/// What the host's instructions can do beyond the base.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Abilities {
+    /// Rounding to integral values in a mode that the instruction names.
+    pub(crate) rounds: bool,
+    /// Fused multiply-add.
+    pub(crate) fuses: bool,
+}
+
+/// What becomes of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Treatment {
+    /// It is compiled.
+    Compiled,
+    /// The single-step engine executes it, and compiled code goes on behind it.
+    Stepped,
+}
+
+/// A program's instructions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Text<'a> {
+    pub(crate) image: &'a Image,
+    pub(crate) abilities: Abilities,
+}
+
+impl Text<'_> {
+    /// The instruction at `pc`, if there is one.
+    pub(crate) fn fetch(&self, pc: u64) -> Option<Inst> {
+        let parcel = |address: u64| {
+            let bytes = self.image.text_bytes(address..address.checked_add(2)?)?;
+            Some(u32::from(u16::from_le_bytes([bytes[0], bytes[1]])))
+        };
+        let low = parcel(pc).filter(|_| pc.is_multiple_of(2))?;
+        let bits = if low & 3 == 3 { low | parcel(pc + 2)? << 16 } else { low };
+        decode(bits).filter(Inst::is_legal_csr)
+    }
+
+    /// Whether the instruction is compiled. Compiled code runs in the default rounding mode only.
+    pub(crate) fn treatment(&self, inst: &Inst) -> Treatment {
+        let format = inst.op.info().format;
+        let compiled = match format {
+            Format::Csr | Format::CsrI | Format::Sys => false,
+            Format::FR4 if !self.abilities.fuses => false,
+            _ if !format.rounds() || is_exact(inst.op) => true,
+            // To integers: the mode is an operand of the host's instruction.
+            _ if format == Format::FToX || inst.op.info().extension == Extension::Zfa => match inst.rm {
+                Rounding::Rtz => true,
+                Rounding::Rmm => false,
+                _ => self.abilities.rounds,
+            },
+            _ => matches!(inst.rm, Rounding::Dyn | Rounding::Rne),
+        };
+        if compiled { Treatment::Compiled } else { Treatment::Stepped }
+    }
+}
+
+/// Conversions that never round, whatever their mode.
+fn is_exact(op: Op) -> bool {
+    matches!(op, Op::fcvt_d_w | Op::fcvt_d_wu | Op::fcvt_d_s)
+}

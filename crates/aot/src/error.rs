@@ -1,0 +1,21 @@
+//! Why a program could not be compiled.
+
+/// Why a program could not be compiled.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompileError {
+    /// LLVM refuses.
+    #[error("LLVM: {0}")]
+    Llvm(String),
+    /// There is no linker, or it refuses.
+    #[error("cannot link: {0}")]
+    Link(String),
+    /// A file could not be written or read.
+    #[error("cannot use {what}: {source}")]
+    File {
+        /// Which one.
+        what: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}

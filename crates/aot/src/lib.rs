@@ -1,0 +1,16 @@
+//! The ahead-of-time compiler: guest functions to LLVM IR, and to shared objects.
+//!
+//! [`compile`] finds a program's functions ([`analysis`]), lifts each to one host function
+//! ([`lift`]), optimises and links them. The only crate that knows LLVM.
+
+mod analysis;
+mod emit;
+mod error;
+mod lift;
+mod link;
+mod options;
+mod unit;
+
+pub use error::CompileError;
+pub use options::{CompileOptions, Cpu};
+pub use unit::{Report, compile};

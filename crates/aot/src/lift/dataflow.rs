@@ -1,0 +1,128 @@
+//! What has to be known of a function's blocks before they are lifted.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use riverrun_isa::{Format, Inst};
+
+use crate::analysis::{Block, Function};
+use crate::lift::registers::{self, FUEL, Set};
+
+/// What is known of a block.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Facts {
+    /// Registers that the state may lack at its beginning.
+    pub(crate) dirty: Set,
+    /// Whether a loop, the function or what follows a call begins here: whether fuel is to be tested.
+    pub(crate) is_test: bool,
+    /// Whether a loop begins here.
+    pub(crate) is_header: bool,
+    /// Instructions up to the next test, at most.
+    pub(crate) bound: u64,
+}
+
+fn accesses_memory(inst: &Inst) -> bool {
+    use Format::{Amo, FLoad, FStore, Load, Lr, Store};
+    matches!(inst.op.info().format, Load | Store | FLoad | FStore | Amo | Lr)
+}
+
+/// All registers that the function names.
+pub(crate) fn used(function: &Function) -> Set {
+    let insts = function.blocks.values().flat_map(|block| &block.insts);
+    insts.fold(0, |set, (_, inst)| {
+        let named = registers::sources(inst).into_iter().flatten().chain(registers::written(inst));
+        named.fold(set, |set, register| set | 1 << register)
+    })
+}
+
+/// What is known of each block.
+pub(crate) fn facts(function: &Function, fuel: bool, precise: bool) -> BTreeMap<u64, Facts> {
+    let (postorder, headers) = walk(function);
+    let mut facts: BTreeMap<u64, Facts> = BTreeMap::new();
+    let after_calls: BTreeSet<u64> =
+        function.blocks.values().filter(|block| block.end.is_call()).flat_map(|block| block.end.successors()).collect();
+    for &start in &postorder {
+        let is_header = headers.contains(&start);
+        let is_test = is_header || start == function.start || after_calls.contains(&start);
+        let block = &function.blocks[&start];
+        // What is not a test comes earlier in postorder.
+        let ahead = block.end.successors().into_iter().filter_map(|to| facts.get(&to).filter(|facts| !facts.is_test));
+        let further = if block.end.is_call() { 0 } else { ahead.map(|facts: &Facts| facts.bound).max().unwrap_or(0) };
+        let bound = block.insts.len() as u64 + further;
+        facts.insert(start, Facts { dirty: 0, is_test, is_header, bound });
+    }
+    propagate_dirty(function, &postorder, fuel, precise, &mut facts);
+    facts
+}
+
+/// The blocks in postorder, and those that a block behind them leads back to.
+fn walk(function: &Function) -> (Vec<u64>, BTreeSet<u64>) {
+    let mut postorder = Vec::new();
+    let mut headers = BTreeSet::new();
+    // Present: seen; true: on the path.
+    let mut state: HashMap<u64, bool> = HashMap::new();
+    let mut path: Vec<(u64, Vec<u64>)> = Vec::new();
+    let enter = |at: u64, state: &mut HashMap<u64, bool>, path: &mut Vec<(u64, Vec<u64>)>| {
+        state.insert(at, true);
+        path.push((at, function.blocks[&at].end.successors()));
+    };
+    enter(function.start, &mut state, &mut path);
+    while let Some((at, pending)) = path.last_mut() {
+        match pending.pop() {
+            Some(to) if !function.blocks.contains_key(&to) => {}
+            Some(to) => match state.get(&to) {
+                Some(true) => {
+                    headers.insert(to);
+                }
+                Some(false) => {}
+                None => enter(to, &mut state, &mut path),
+            },
+            None => {
+                state.insert(*at, false);
+                postorder.push(*at);
+                path.pop();
+            }
+        }
+    }
+    (postorder, headers)
+}
+
+fn propagate_dirty(
+    function: &Function,
+    postorder: &[u64],
+    fuel: bool,
+    precise: bool,
+    facts: &mut BTreeMap<u64, Facts>,
+) {
+    let hot = registers::hot_set(fuel);
+    if let Some(first) = facts.get_mut(&function.start) {
+        first.dirty = hot;
+    }
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &start in postorder.iter().rev() {
+            let block = &function.blocks[&start];
+            let out = dirty_behind(block, facts[&start].dirty, hot, precise);
+            for to in block.end.successors() {
+                if let Some(to) = facts.get_mut(&to) {
+                    changed |= out & !to.dirty != 0;
+                    to.dirty |= out;
+                }
+            }
+        }
+    }
+}
+
+fn dirty_behind(block: &Block, mut dirty: Set, hot: Set, precise: bool) -> Set {
+    for (_, inst) in &block.insts {
+        if precise && accesses_memory(inst) {
+            dirty &= 1 << FUEL;
+        }
+        if let Some(register) = registers::written(inst) {
+            dirty |= 1 << register;
+        }
+    }
+    // Every block counts its instructions.
+    dirty |= hot & 1 << FUEL;
+    if block.end.is_call() { hot } else { dirty }
+}

@@ -1,0 +1,229 @@
+//! One guest function as one host function.
+
+use std::collections::BTreeMap;
+
+use inkwell::IntPredicate;
+use inkwell::values::{FunctionValue, IntValue};
+use riverrun_isa::{Inst, Operands, Result as Destination, eval};
+use riverrun_native::convention::{self, Reason};
+
+use crate::analysis::{Block, Function, Terminator};
+use crate::lift::dataflow::{self, Facts};
+use crate::lift::ir::{Ir, built};
+use crate::lift::ops::Site;
+use crate::lift::registers::{self, FUEL, Label, Registers};
+use crate::lift::value::Value;
+
+/// What lifting a function asks of the program.
+pub(crate) trait Surroundings {
+    /// Whether a function begins at the address.
+    fn is_function(&self, address: u64) -> bool;
+    /// Logarithm of the size of the dispatch table.
+    fn dispatch_bits(&self) -> u32;
+}
+
+/// Adds the host function of `function` to the module.
+pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Surroundings) {
+    let host = ir.function(function.start);
+    ir.begin_lines(host, function);
+    ir.builder.position_at_end(ir.block(host));
+    ir.line(function.start);
+    let registers = Registers::new(ir, dataflow::used(function));
+    registers.take_parameters(ir, host);
+    let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();
+    ir.jump(labels[&function.start]);
+    let facts = dataflow::facts(function, ir.options.fuel, ir.options.precise);
+    let lifting = Lifting { ir, registers: &registers, host, function, labels, facts, surroundings };
+    for (&start, block) in &function.blocks {
+        lifting.block(start, block);
+    }
+}
+
+struct Lifting<'a, 'c, S> {
+    ir: &'a Ir<'c>,
+    registers: &'a Registers<'c>,
+    host: FunctionValue<'c>,
+    function: &'a Function,
+    labels: BTreeMap<u64, Label<'c>>,
+    facts: BTreeMap<u64, Facts>,
+    surroundings: &'a S,
+}
+
+impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
+    fn site(&self, pc: u64, ahead: u64) -> Site<'_, 'c> {
+        Site {
+            ir: self.ir,
+            registers: self.registers,
+            function: self.host,
+            pc,
+            ahead,
+            dispatch_bits: self.surroundings.dispatch_bits(),
+        }
+    }
+
+    fn block(&self, start: u64, block: &Block) {
+        let (ir, registers) = (self.ir, self.registers);
+        let facts = self.facts[&start];
+        ir.builder.position_at_end(self.labels[&start]);
+        registers.begin_block(facts.dirty);
+        ir.line(start);
+        self.test_limits(start, &facts);
+        let count = block.insts.len() as u64;
+        if ir.options.fuel && count != 0 {
+            let fuel = ir.word(registers.get(ir, FUEL));
+            let left = built(ir.builder.build_int_sub(fuel, ir.int(count), ""));
+            registers.set(FUEL, Value::Word(left));
+        }
+        let mut result = Value::Word(ir.int(0));
+        for (index, &(pc, ref inst)) in block.insts.iter().enumerate() {
+            ir.line(pc);
+            result = self.instruction(&self.site(pc, count - index as u64), inst);
+        }
+        self.end(&block.end, result);
+    }
+
+    /// Leaves compiled code at the beginning of a block if stack, time or fuel may be short; goes on
+    /// there when it comes back.
+    fn test_limits(&self, start: u64, facts: &Facts) {
+        let ir = self.ir;
+        let is_entry = start == self.function.start;
+        let grows = is_entry && self.function.blocks.values().any(|block| leads_away(&block.end, &self.labels));
+        let stack = grows || facts.is_header && !ir.options.fuel;
+        let fuel = ir.options.fuel && facts.is_test;
+        if !stack && !fuel {
+            return;
+        }
+        let registers = self.registers;
+        let base = registers.base(ir);
+        let mut suffices: Option<IntValue<'c>> = None;
+        if stack {
+            let limit = ir.load_shared(ir.field(base, convention::STACK_LIMIT));
+            suffices = Some(ir.compare(IntPredicate::UGE, ir.stack_pointer(), limit));
+        }
+        if fuel {
+            let left = ir.word(registers.get(ir, FUEL));
+            let enough = ir.compare(IntPredicate::SGE, left, ir.int(facts.bound));
+            suffices = Some(suffices.map_or(enough, |stack| built(ir.builder.build_and(stack, enough, ""))));
+        }
+        let (go_on, short) = (ir.block(self.host), ir.block(self.host));
+        ir.branch_likely(suffices.expect("something is tested"), go_on, short);
+        ir.builder.position_at_end(short);
+        let fork = registers.fork();
+        let site = self.site(start, 0);
+        site.store_field(convention::PC, start);
+        site.leave(Reason::Limit, start);
+        registers.save(ir);
+        ir.jump(self.labels[&start]);
+        registers.rejoin(fork);
+        ir.builder.position_at_end(go_on);
+    }
+
+    /// Evaluates an instruction and writes its result; gives the result.
+    fn instruction(&self, site: &Site<'_, 'c>, inst: &Inst) -> Value<'c> {
+        let (ir, registers) = (self.ir, self.registers);
+        let sources = registers::sources(inst);
+        let read = |source: Option<usize>| match source {
+            Some(register) => registers.get(ir, register),
+            None => Value::Word(ir.int(0)),
+        };
+        let operands = Operands {
+            rs1: read(sources[0]),
+            rs2: read(sources[1]),
+            rs3: read(sources[2]),
+            imm: Value::Word(ir.int(inst.immediate())),
+            pc: Value::Word(ir.int(site.pc)),
+            csr: inst.imm as u16,
+            rm: inst.rm,
+            index: inst.rs1,
+        };
+        let result = eval(inst.op, site, &operands);
+        if let Some(register) = registers::written(inst) {
+            let value = match inst.op.info().format.result() {
+                Destination::Jump => Value::Word(ir.int(site.pc + u64::from(inst.len))),
+                _ => result,
+            };
+            registers.set(register, value);
+        }
+        result
+    }
+
+    fn end(&self, end: &Terminator, result: Value<'c>) {
+        let (ir, registers) = (self.ir, self.registers);
+        let site = self.site(0, 0);
+        match end {
+            &Terminator::Next(to) | &Terminator::Jump(to) => self.go(to),
+            &Terminator::Branch { taken, next } => {
+                let condition = ir.flag(result);
+                registers.save(ir);
+                let branch = |to: u64| self.labels.get(&to).copied().unwrap_or_else(|| ir.block(self.host));
+                let (taken_label, next_label) = (branch(taken), branch(next));
+                built(ir.builder.build_conditional_branch(condition, taken_label, next_label));
+                for (to, label) in [(taken, taken_label), (next, next_label)] {
+                    if !self.labels.contains_key(&to) {
+                        ir.builder.position_at_end(label);
+                        registers.begin_block(registers.dirty(true));
+                        self.go(to);
+                    }
+                }
+            }
+            &Terminator::Call { target, next } => {
+                if self.surroundings.is_function(target) {
+                    let function = ir.function(target).as_global_value().as_pointer_value();
+                    site.call_and_check(function, next);
+                } else {
+                    site.call_indirect(ir.int(target), next);
+                }
+                self.go(next);
+            }
+            &Terminator::CallIndirect { next } => {
+                site.call_indirect(ir.word(result), next);
+                self.go(next);
+            }
+            Terminator::Return => site.return_to_caller(),
+            Terminator::JumpIndirect(targets) => {
+                let target = ir.word(result);
+                registers.save(ir);
+                let elsewhere = ir.block(self.host);
+                let cases: Vec<_> = targets.iter().map(|to| (ir.int(*to), self.labels[to])).collect();
+                built(ir.builder.build_switch(target, elsewhere, &cases));
+                ir.builder.position_at_end(elsewhere);
+                registers.begin_block(registers.dirty(true));
+                site.tail_call_indirect(target);
+            }
+            &Terminator::Step { at, next } => {
+                ir.line(at);
+                site.store_field(convention::PC, at);
+                site.leave(Reason::Step, next);
+                self.go(next);
+            }
+            &Terminator::Leave(at) => {
+                ir.line(at);
+                site.leave_for_good(at);
+            }
+        }
+    }
+
+    /// Goes on at an address, in this function or another.
+    fn go(&self, to: u64) {
+        let (ir, registers) = (self.ir, self.registers);
+        let site = self.site(to, 0);
+        match self.labels.get(&to) {
+            Some(&label) => {
+                registers.save(ir);
+                ir.jump(label);
+            }
+            None if self.surroundings.is_function(to) => {
+                site.tail_call(ir.function(to).as_global_value().as_pointer_value());
+            }
+            None => site.leave_for_good(to),
+        }
+    }
+}
+
+/// Whether the block may lead into another function.
+fn leads_away(end: &Terminator, labels: &BTreeMap<u64, Label<'_>>) -> bool {
+    match end {
+        Terminator::Call { .. } | Terminator::CallIndirect { .. } | Terminator::JumpIndirect(_) => true,
+        end => end.successors().iter().any(|to| !labels.contains_key(to)),
+    }
+}

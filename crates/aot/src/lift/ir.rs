@@ -1,0 +1,279 @@
+//! LLVM's builder, with the types and attributes that all code here shares.
+
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::basic_block::BasicBlock;
+use inkwell::builder::{Builder, BuilderError};
+use inkwell::context::Context;
+use inkwell::intrinsics::Intrinsic;
+use inkwell::module::{Linkage, Module};
+use inkwell::types::{BasicTypeEnum, FunctionType, IntType, PointerType};
+use inkwell::values::{
+    BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, FloatValue, FunctionValue, InstructionValue, IntValue,
+    MetadataValue, PointerValue,
+};
+use inkwell::{AddressSpace, GlobalVisibility, IntPredicate};
+
+use crate::lift::lines::Lines;
+use crate::options::CompileOptions;
+
+/// LLVM's number of `x86_regcallcc`.
+const REGCALL: u32 = 92;
+
+/// The name of the host function of the guest function at an address.
+pub(crate) fn symbol(start: u64) -> String {
+    format!("guest_{start:x}")
+}
+
+/// What memory an access is to. Neither can be the other: guards lie between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    /// The register file and what belongs to it.
+    State,
+    /// The guest's memory.
+    Guest,
+}
+
+/// A module under construction.
+pub(crate) struct Ir<'c> {
+    pub(crate) context: &'c Context,
+    pub(crate) module: Module<'c>,
+    pub(crate) builder: Builder<'c>,
+    pub(crate) options: CompileOptions,
+    pub(crate) i64: IntType<'c>,
+    pub(crate) pointer: PointerType<'c>,
+    /// The type of all compiled functions.
+    pub(crate) prototype: FunctionType<'c>,
+    pub(crate) lines: Lines<'c>,
+    attributes: Vec<Attribute>,
+    no_callee_saved: Attribute,
+    aliasing: u32,
+    weights: u32,
+    state_access: MetadataValue<'c>,
+    guest_access: MetadataValue<'c>,
+    likely: MetadataValue<'c>,
+    stack_pointer: MetadataValue<'c>,
+}
+
+/// The builder always stands at the end of a block while code is made.
+pub(crate) fn built<T>(result: Result<T, BuilderError>) -> T {
+    result.expect("the builder stands in a block")
+}
+
+impl<'c> Ir<'c> {
+    pub(crate) fn new(context: &'c Context, name: &str, options: CompileOptions, tune: &str) -> Ir<'c> {
+        let i64 = context.i64_type();
+        let pointer = context.ptr_type(AddressSpace::default());
+        let fields: Vec<BasicTypeEnum> =
+            std::iter::once(pointer.into()).chain(std::iter::repeat_n(i64.into(), 10)).collect();
+        let parameters: Vec<_> = fields.iter().map(|&field| field.into()).collect();
+        let prototype = context.struct_type(&fields, false).fn_type(&parameters, false);
+
+        let features: Vec<String> = options.cpu.features().names().map(|name| format!("+{name}")).collect();
+        let text = |key: &str, value: &str| context.create_string_attribute(key, value);
+        let flag = |name: &str| context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), 0);
+        let no_callee_saved = text("no_callee_saved_registers", "");
+        let attributes = vec![
+            flag("nounwind"),
+            flag("null_pointer_is_valid"),
+            no_callee_saved,
+            text("frame-pointer", "none"),
+            text("target-cpu", "x86-64"),
+            text("target-features", &features.join(",")),
+            text("tune-cpu", tune),
+        ];
+
+        let word = |text: &str| context.metadata_string(text);
+        let root = context.metadata_node(&[word("riverrun").into()]);
+        let access = |name: &str| {
+            let zero = i64.const_zero();
+            let kind = context.metadata_node(&[word(name).into(), root.into(), zero.into()]);
+            context.metadata_node(&[kind.into(), kind.into(), zero.into()])
+        };
+        let weight = |weight| context.i32_type().const_int(weight, false);
+        let likely = context.metadata_node(&[word("branch_weights").into(), weight(2000).into(), weight(1).into()]);
+        let module = context.create_module(name);
+        Ir {
+            context,
+            lines: Lines::new(context, &module),
+            module,
+            builder: context.create_builder(),
+            options,
+            i64,
+            pointer,
+            prototype,
+            attributes,
+            no_callee_saved,
+            aliasing: context.get_kind_id("tbaa"),
+            weights: context.get_kind_id("prof"),
+            state_access: access("state"),
+            guest_access: access("guest"),
+            likely,
+            stack_pointer: context.metadata_node(&[word("rsp").into()]),
+        }
+    }
+
+    pub(crate) fn int(&self, value: u64) -> IntValue<'c> {
+        self.i64.const_int(value, false)
+    }
+
+    /// The host function of the guest function at `start`, declared if it is not there yet.
+    pub(crate) fn function(&self, start: u64) -> FunctionValue<'c> {
+        let name = symbol(start);
+        self.module.get_function(&name).unwrap_or_else(|| {
+            let function = self.module.add_function(&name, self.prototype, Some(Linkage::External));
+            function.set_call_conventions(REGCALL);
+            function.as_global_value().set_visibility(GlobalVisibility::Hidden);
+            for &attribute in &self.attributes {
+                function.add_attribute(AttributeLoc::Function, attribute);
+            }
+            function
+        })
+    }
+
+    /// A call by the convention of compiled functions.
+    pub(crate) fn call(&self, target: PointerValue<'c>, arguments: &[BasicMetadataValueEnum<'c>]) -> CallSiteValue<'c> {
+        let call = built(self.builder.build_indirect_call(self.prototype, target, arguments, ""));
+        call.set_call_convention(REGCALL);
+        call.add_attribute(AttributeLoc::Function, self.no_callee_saved);
+        call
+    }
+
+    /// A call to an intrinsic function, overloaded by `types`.
+    pub(crate) fn intrinsic(
+        &self,
+        name: &str,
+        types: &[BasicTypeEnum<'c>],
+        arguments: &[BasicMetadataValueEnum<'c>],
+    ) -> BasicValueEnum<'c> {
+        let intrinsic = Intrinsic::find(name).unwrap_or_else(|| panic!("LLVM has no {name}"));
+        let function = intrinsic.get_declaration(&self.module, types).expect("an intrinsic has its types");
+        let call = built(self.builder.build_call(function, arguments, ""));
+        call.try_as_basic_value().basic().expect("these intrinsics have results")
+    }
+
+    /// The host's stack pointer.
+    pub(crate) fn stack_pointer(&self) -> IntValue<'c> {
+        self.intrinsic("llvm.read_register", &[self.i64.into()], &[self.stack_pointer.into()]).into_int_value()
+    }
+
+    /// `base + offset`, in bytes.
+    pub(crate) fn at(&self, base: PointerValue<'c>, offset: IntValue<'c>) -> PointerValue<'c> {
+        // SAFETY: without `inbounds`, any offset is defined; it is the access that may fault.
+        built(unsafe { self.builder.build_gep(self.context.i8_type(), base, &[offset], "") })
+    }
+
+    /// The place of a field at a distance from the window ([`riverrun_native::convention`]).
+    pub(crate) fn field(&self, base: PointerValue<'c>, distance: i64) -> PointerValue<'c> {
+        self.at(base, self.int(distance as u64))
+    }
+
+    pub(crate) fn load(&self, kind: BasicTypeEnum<'c>, at: PointerValue<'c>, space: Space) -> BasicValueEnum<'c> {
+        let value = built(self.builder.build_load(kind, at, ""));
+        if let Some(load) = value.as_instruction_value_of() {
+            self.annotate(load, space);
+        }
+        value
+    }
+
+    /// Loads a word of the state that another thread may have changed.
+    pub(crate) fn load_shared(&self, at: PointerValue<'c>) -> IntValue<'c> {
+        let value = self.load(self.i64.into(), at, Space::State);
+        if let Some(load) = value.as_instruction_value_of() {
+            load.set_volatile(true).expect("loads can be volatile");
+        }
+        value.into_int_value()
+    }
+
+    pub(crate) fn store(&self, at: PointerValue<'c>, value: BasicValueEnum<'c>, space: Space) {
+        let store = built(self.builder.build_store(at, value));
+        self.annotate(store, space);
+    }
+
+    fn annotate(&self, access: InstructionValue<'c>, space: Space) {
+        let (kind, alignment) = match space {
+            Space::State => (self.state_access, 8),
+            Space::Guest => (self.guest_access, 1),
+        };
+        let is_volatile = space == Space::Guest && self.options.precise;
+        access.set_alignment(alignment).expect("powers of two are alignments");
+        access.set_volatile(is_volatile).expect("loads and stores can be volatile");
+        access.set_metadata(kind, self.aliasing).expect("nodes are metadata");
+    }
+
+    /// A branch that is nearly always taken.
+    pub(crate) fn branch_likely(&self, condition: IntValue<'c>, likely: BasicBlock<'c>, unlikely: BasicBlock<'c>) {
+        let branch = built(self.builder.build_conditional_branch(condition, likely, unlikely));
+        branch.set_metadata(self.likely, self.weights).expect("nodes are metadata");
+    }
+
+    pub(crate) fn compare(&self, predicate: IntPredicate, a: IntValue<'c>, b: IntValue<'c>) -> IntValue<'c> {
+        built(self.builder.build_int_compare(predicate, a, b, ""))
+    }
+
+    pub(crate) fn select(
+        &self,
+        condition: IntValue<'c>,
+        a: BasicValueEnum<'c>,
+        b: BasicValueEnum<'c>,
+    ) -> BasicValueEnum<'c> {
+        built(self.builder.build_select(condition, a, b, ""))
+    }
+
+    pub(crate) fn truncate(&self, value: IntValue<'c>, bits: u32) -> IntValue<'c> {
+        let kind = self.bits(bits);
+        built(self.builder.build_int_truncate(value, kind, ""))
+    }
+
+    pub(crate) fn zero_extend(&self, value: IntValue<'c>) -> IntValue<'c> {
+        built(self.builder.build_int_z_extend(value, self.i64, ""))
+    }
+
+    pub(crate) fn sign_extend(&self, value: IntValue<'c>) -> IntValue<'c> {
+        built(self.builder.build_int_s_extend(value, self.i64, ""))
+    }
+
+    pub(crate) fn bits(&self, bits: u32) -> IntType<'c> {
+        match bits {
+            1 => self.context.bool_type(),
+            8 => self.context.i8_type(),
+            16 => self.context.i16_type(),
+            32 => self.context.i32_type(),
+            128 => self.context.i128_type(),
+            _ => self.i64,
+        }
+    }
+
+    pub(crate) fn bit_cast(&self, value: BasicValueEnum<'c>, kind: BasicTypeEnum<'c>) -> BasicValueEnum<'c> {
+        built(self.builder.build_bit_cast(value, kind, ""))
+    }
+
+    /// The same float bits as an integer, or the reverse; both are of one size.
+    pub(crate) fn float_bits(&self, value: FloatValue<'c>, bits: u32) -> IntValue<'c> {
+        self.bit_cast(value.into(), self.bits(bits).into()).into_int_value()
+    }
+
+    /// Fills the current block's place with a new block, and goes on there.
+    pub(crate) fn block(&self, function: FunctionValue<'c>) -> BasicBlock<'c> {
+        self.context.append_basic_block(function, "")
+    }
+
+    pub(crate) fn jump(&self, to: BasicBlock<'c>) {
+        built(self.builder.build_unconditional_branch(to));
+    }
+
+    pub(crate) fn unreachable(&self) {
+        built(self.builder.build_unreachable());
+    }
+}
+
+/// The instruction that made a value.
+trait AsInstruction<'c> {
+    fn as_instruction_value_of(&self) -> Option<InstructionValue<'c>>;
+}
+
+impl<'c> AsInstruction<'c> for BasicValueEnum<'c> {
+    fn as_instruction_value_of(&self) -> Option<InstructionValue<'c>> {
+        use inkwell::values::BasicValue;
+        self.as_instruction_value()
+    }
+}

@@ -1,0 +1,139 @@
+//! Accesses to the guest's memory: the window's address plus the low 32 bits of a guest address.
+
+use inkwell::IntPredicate;
+use inkwell::values::PointerValue;
+use riverrun_isa::ops::Mem;
+use riverrun_native::convention::{self, Reason};
+
+use crate::lift::ir::{Space, built};
+use crate::lift::ops::Site;
+use crate::lift::registers::FUEL;
+use crate::lift::value::Value;
+
+/// Constants up to this are added outside the extension to 64 bits: the guards on either side of the
+/// window, and the pages at its ends that are never mapped, make that exact.
+const FOLDED: i64 = 16 << 10;
+
+impl<'c> Site<'_, 'c> {
+    fn place(&self, address: Value<'c>) -> PointerValue<'c> {
+        let ir = self.ir;
+        let (word, constant) = match address {
+            Value::Sum(word, constant) if (-FOLDED..=FOLDED).contains(&constant) => (word, constant),
+            other => (ir.word(other), 0),
+        };
+        let low = built(ir.builder.build_and(word, ir.int(u32::MAX.into()), ""));
+        let place = ir.at(self.registers.base(ir), low);
+        if constant == 0 { place } else { ir.at(place, ir.int(constant as u64)) }
+    }
+
+    /// In precise code, everything that a fault must find is in the state before the access.
+    fn prepare(&self) {
+        let (ir, registers) = (self.ir, self.registers);
+        if !ir.options.precise {
+            return;
+        }
+        let dirty = registers.dirty(true) & !(1 << FUEL);
+        registers.flush(ir, dirty);
+        registers.flushed(dirty);
+        self.store_field(convention::PC, self.pc);
+        if ir.options.fuel {
+            self.store_fuel();
+        }
+    }
+
+    /// Stores a constant to a field of the state.
+    pub(super) fn store_field(&self, field: i64, value: u64) {
+        let ir = self.ir;
+        ir.store(ir.field(self.registers.base(ir), field), ir.int(value).into(), Space::State);
+    }
+
+    /// Stores the fuel that is left in front of this instruction.
+    fn store_fuel(&self) {
+        let ir = self.ir;
+        let left = built(ir.builder.build_int_add(ir.word(self.registers.get(ir, FUEL)), ir.int(self.ahead), ""));
+        ir.store(ir.field(self.registers.base(ir), convention::FUEL), left.into(), Space::State);
+    }
+
+    pub(super) fn load_guest(&self, mem: Mem, address: Value<'c>) -> Value<'c> {
+        self.prepare();
+        let ir = self.ir;
+        let kind = ir.bits(8 * mem.bytes());
+        let value = ir.load(kind.into(), self.place(address), Space::Guest).into_int_value();
+        Value::Word(match mem {
+            Mem::U64 => value,
+            Mem::I8 | Mem::I16 | Mem::I32 => ir.sign_extend(value),
+            Mem::U8 | Mem::U16 | Mem::U32 => ir.zero_extend(value),
+        })
+    }
+
+    pub(super) fn store_guest(&self, mem: Mem, address: Value<'c>, value: Value<'c>) {
+        self.prepare();
+        let ir = self.ir;
+        let word = ir.word(value);
+        let low = if mem == Mem::U64 { word } else { ir.truncate(word, 8 * mem.bytes()) };
+        ir.store(self.place(address), low.into(), Space::Guest);
+    }
+
+    /// Leaves compiled code where an atomic access is misaligned: the single-step engine traps.
+    pub(super) fn check_aligned(&self, mem: Mem, address: Value<'c>) {
+        let ir = self.ir;
+        let low = built(ir.builder.build_and(ir.word(address), ir.int(u64::from(mem.bytes()) - 1), ""));
+        let aligned = ir.compare(IntPredicate::EQ, low, ir.int(0));
+        let (go_on, misaligned) = (ir.block(self.function), ir.block(self.function));
+        // What is loaded here serves both ways.
+        self.registers.base(ir);
+        ir.branch_likely(aligned, go_on, misaligned);
+        ir.builder.position_at_end(misaligned);
+        let fork = self.registers.fork();
+        self.leave_for_good(self.pc);
+        self.registers.rejoin(fork);
+        ir.builder.position_at_end(go_on);
+    }
+
+    /// Leaves compiled code, never to come back to this frame: the guest goes on at `pc`.
+    pub(super) fn leave_for_good(&self, pc: u64) {
+        let (ir, registers) = (self.ir, self.registers);
+        if ir.options.fuel && self.ahead != 0 {
+            let fuel = built(ir.builder.build_int_add(ir.word(registers.get(ir, FUEL)), ir.int(self.ahead), ""));
+            registers.set(FUEL, Value::Word(fuel));
+        }
+        self.store_field(convention::PC, pc);
+        self.leave(Reason::Jump, !0);
+        ir.unreachable();
+    }
+
+    pub(super) fn load_reserved_guest(&self, mem: Mem, address: Value<'c>) -> Value<'c> {
+        self.check_aligned(mem, address);
+        let value = self.load_guest(mem, address);
+        let ir = self.ir;
+        let base = self.registers.base(ir);
+        let low = built(ir.builder.build_and(ir.word(address), ir.int(u32::MAX.into()), ""));
+        ir.store(ir.field(base, convention::RESERVATION), low.into(), Space::State);
+        ir.store(ir.field(base, convention::RESERVED_VALUE), ir.word(value).into(), Space::State);
+        value
+    }
+
+    pub(super) fn store_conditional_guest(&self, mem: Mem, address: Value<'c>, value: Value<'c>) -> Value<'c> {
+        self.check_aligned(mem, address);
+        let ir = self.ir;
+        // The load comes first, so that the reservation still stands where it faults.
+        let present = ir.word(self.load_guest(mem, address));
+        let base = self.registers.base(ir);
+        let field = |field| ir.load(ir.i64.into(), ir.field(base, field), Space::State).into_int_value();
+        let low = built(ir.builder.build_and(ir.word(address), ir.int(u32::MAX.into()), ""));
+        let here = ir.compare(IntPredicate::EQ, field(convention::RESERVATION), low);
+        let same = ir.compare(IntPredicate::EQ, field(convention::RESERVED_VALUE), present);
+        let holds = built(ir.builder.build_and(here, same, ""));
+        let (store, done) = (ir.block(self.function), ir.block(self.function));
+        built(ir.builder.build_conditional_branch(holds, store, done));
+        ir.builder.position_at_end(store);
+        let fork = self.registers.fork();
+        self.store_guest(mem, address, value);
+        self.registers.rejoin(fork);
+        ir.jump(done);
+        ir.builder.position_at_end(done);
+        self.store_field(convention::RESERVATION, !0);
+        let failed = built(ir.builder.build_not(holds, ""));
+        Value::Flag(failed)
+    }
+}

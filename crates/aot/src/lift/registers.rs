@@ -1,0 +1,237 @@
+//! Where a function's guest registers are: in a stack slot each, which LLVM turns into registers of
+//! the host; while a block is made, as values; and, as the convention has it, in the state.
+
+use std::cell::{Cell, RefCell};
+
+use inkwell::basic_block::BasicBlock;
+use inkwell::values::{BasicMetadataValueEnum, PointerValue, StructValue};
+use riverrun_isa::{File, Inst, Result as Destination};
+use riverrun_native::convention::{self, Hot};
+use riverrun_state::F_SLOT;
+
+use crate::lift::ir::{Ir, Space, built};
+use crate::lift::value::Value;
+
+/// Numbers of registers here: those of [`riverrun_state::State::slots`], and the fuel.
+pub(crate) const FUEL: usize = 65;
+/// One past the last number.
+pub(crate) const COUNT: usize = 66;
+
+/// A set of registers, a bit each.
+pub(crate) type Set = u128;
+
+/// The registers of a set.
+pub(crate) fn members(set: Set) -> impl Iterator<Item = usize> {
+    (0..COUNT).filter(move |register| set >> register & 1 != 0)
+}
+
+fn number(file: File, n: u8) -> usize {
+    match file {
+        File::X => n as usize,
+        File::F => (F_SLOT + n) as usize,
+    }
+}
+
+/// The register that an instruction writes; none for x0.
+pub(crate) fn written(inst: &Inst) -> Option<usize> {
+    match inst.op.info().format.result() {
+        Destination::X | Destination::Jump => Some(inst.rd as usize).filter(|&rd| rd != 0),
+        Destination::F => Some(number(File::F, inst.rd)),
+        Destination::None | Destination::Branch => None,
+    }
+}
+
+/// The registers of an instruction's sources, `None` where it has none or reads x0.
+pub(crate) fn sources(inst: &Inst) -> [Option<usize>; 3] {
+    let files = inst.op.info().format.sources();
+    let registers = [inst.rs1, inst.rs2, inst.rs3];
+    std::array::from_fn(|i| files[i].map(|file| number(file, registers[i])).filter(|&register| register != 0))
+}
+
+/// The ten registers of the convention, by their numbers here.
+pub(crate) fn hot(fuel: bool) -> [usize; 10] {
+    convention::hot(fuel).map(|hot| match hot {
+        Hot::X(n) => n as usize,
+        Hot::Fuel => FUEL,
+    })
+}
+
+/// Those of [`hot`], as a set.
+pub(crate) fn hot_set(fuel: bool) -> Set {
+    hot(fuel).iter().fold(0, |set, &register| set | 1 << register)
+}
+
+/// Where a register stands in the state, as a distance from the window.
+pub(crate) fn home(register: usize) -> i64 {
+    if register == FUEL { convention::FUEL } else { convention::slot(register as u8) }
+}
+
+/// The registers of the function that is being lifted.
+pub(crate) struct Registers<'c> {
+    /// Stack slots of those that it uses.
+    slots: [Option<PointerValue<'c>>; COUNT],
+    base_slot: PointerValue<'c>,
+    hot: [usize; 10],
+    /// What is in them here in the block, where that is known.
+    values: RefCell<[Option<Value<'c>>; COUNT]>,
+    /// Which of these their slots do not have yet.
+    unsaved: Cell<Set>,
+    base: Cell<Option<PointerValue<'c>>>,
+    /// Which ones the state does not have.
+    dirty: Cell<Set>,
+}
+
+impl<'c> Registers<'c> {
+    /// Slots for the registers of `used`, and those of the convention, in the current block.
+    pub(crate) fn new(ir: &Ir<'c>, used: Set) -> Registers<'c> {
+        let hot = hot(ir.options.fuel);
+        let all = used | hot_set(ir.options.fuel);
+        let slot = |register| (all >> register & 1 != 0).then(|| built(ir.builder.build_alloca(ir.i64, "")));
+        Registers {
+            slots: std::array::from_fn(slot),
+            base_slot: built(ir.builder.build_alloca(ir.pointer, "")),
+            hot,
+            values: RefCell::new([None; COUNT]),
+            unsaved: Cell::new(0),
+            base: Cell::new(None),
+            dirty: Cell::new(0),
+        }
+    }
+
+    fn slot(&self, register: usize) -> PointerValue<'c> {
+        self.slots[register].expect("registers that are used have slots")
+    }
+
+    /// Forgets all values: another block begins, where the state lacks the registers `dirty`.
+    pub(crate) fn begin_block(&self, dirty: Set) {
+        *self.values.borrow_mut() = [None; COUNT];
+        self.unsaved.set(0);
+        self.base.set(None);
+        self.dirty.set(dirty);
+    }
+
+    /// The window's address.
+    pub(crate) fn base(&self, ir: &Ir<'c>) -> PointerValue<'c> {
+        self.base.get().unwrap_or_else(|| {
+            let base = built(ir.builder.build_load(ir.pointer, self.base_slot, "")).into_pointer_value();
+            self.base.set(Some(base));
+            base
+        })
+    }
+
+    pub(crate) fn get(&self, ir: &Ir<'c>, register: usize) -> Value<'c> {
+        if let Some(value) = self.values.borrow()[register] {
+            return value;
+        }
+        let word = built(ir.builder.build_load(ir.i64, self.slot(register), "")).into_int_value();
+        self.values.borrow_mut()[register] = Some(Value::Word(word));
+        Value::Word(word)
+    }
+
+    pub(crate) fn set(&self, register: usize, value: Value<'c>) {
+        self.values.borrow_mut()[register] = Some(value);
+        self.unsaved.set(self.unsaved.get() | 1 << register);
+        self.dirty.set(self.dirty.get() | 1 << register);
+    }
+
+    /// Brings the slots up to date, as a block ends.
+    pub(crate) fn save(&self, ir: &Ir<'c>) {
+        for register in members(self.unsaved.take()) {
+            let word = ir.word(self.get(ir, register));
+            built(ir.builder.build_store(self.slot(register), word));
+        }
+    }
+
+    /// The registers that the state lacks, the convention's own left out unless `hot` says so.
+    pub(crate) fn dirty(&self, hot: bool) -> Set {
+        let all = self.dirty.get();
+        if hot { all } else { all & !self.hot.iter().fold(0, |set, &register| set | 1 << register) }
+    }
+
+    /// Brings the state up to date in the registers `which`.
+    pub(crate) fn flush(&self, ir: &Ir<'c>, which: Set) {
+        for register in members(which) {
+            let word = ir.word(self.get(ir, register));
+            ir.store(ir.field(self.base(ir), home(register)), word.into(), Space::State);
+        }
+    }
+
+    /// Notes that the state has all registers of `which`.
+    pub(crate) fn flushed(&self, which: Set) {
+        self.dirty.set(self.dirty.get() & !which);
+    }
+
+    /// The arguments of a call.
+    pub(crate) fn arguments(&self, ir: &Ir<'c>) -> Vec<BasicMetadataValueEnum<'c>> {
+        let base = self.base(ir);
+        let hot = self.hot.map(|register| ir.word(self.get(ir, register)).into());
+        std::iter::once(base.into()).chain(hot).collect()
+    }
+
+    /// What a function returns.
+    pub(crate) fn results(&self, ir: &Ir<'c>) -> StructValue<'c> {
+        let kind = ir.prototype.get_return_type().expect("functions return the registers").into_struct_type();
+        let with_base = built(ir.builder.build_insert_value(kind.get_poison(), self.base(ir), 0, ""));
+        (1..).zip(self.hot).fold(with_base.into_struct_value(), |results, (index, register)| {
+            let word = ir.word(self.get(ir, register));
+            built(ir.builder.build_insert_value(results, word, index, "")).into_struct_value()
+        })
+    }
+
+    /// Takes over what a call has returned into the slots; all other registers come from the state.
+    pub(crate) fn take_results(&self, ir: &Ir<'c>, results: StructValue<'c>) {
+        let result = |index| built(ir.builder.build_extract_value(results, index, ""));
+        self.take(ir, result(0).into_pointer_value(), |index| result(index as u32 + 1).into_int_value());
+    }
+
+    /// Takes over a function's parameters, likewise.
+    pub(crate) fn take_parameters(&self, ir: &Ir<'c>, function: inkwell::values::FunctionValue<'c>) {
+        let parameter = |index| function.get_nth_param(index).expect("functions have the convention's parameters");
+        self.take(ir, parameter(0).into_pointer_value(), |index| parameter(index as u32 + 1).into_int_value());
+    }
+
+    fn take(&self, ir: &Ir<'c>, base: PointerValue<'c>, value: impl Fn(usize) -> inkwell::values::IntValue<'c>) {
+        self.begin_block(self.hot.iter().fold(0, |set, &register| set | 1 << register));
+        self.base.set(Some(base));
+        built(ir.builder.build_store(self.base_slot, base));
+        for (index, register) in self.hot.into_iter().enumerate() {
+            built(ir.builder.build_store(self.slot(register), value(index)));
+            self.values.borrow_mut()[register] = Some(Value::Word(value(index)));
+        }
+        for register in (0..COUNT).filter(|register| !self.hot.contains(register)) {
+            if let Some(slot) = self.slots[register] {
+                let home = ir.field(base, home(register));
+                built(ir.builder.build_store(slot, ir.load(ir.i64.into(), home, Space::State)));
+            }
+        }
+    }
+
+    /// Remembers what is known here, to go on from it after another path has been made.
+    pub(crate) fn fork(&self) -> Fork<'c> {
+        Fork {
+            values: *self.values.borrow(),
+            unsaved: self.unsaved.get(),
+            base: self.base.get(),
+            dirty: self.dirty.get(),
+        }
+    }
+
+    /// Goes on from what was known then.
+    pub(crate) fn rejoin(&self, fork: Fork<'c>) {
+        *self.values.borrow_mut() = fork.values;
+        self.unsaved.set(fork.unsaved);
+        self.base.set(fork.base);
+        self.dirty.set(fork.dirty);
+    }
+}
+
+/// What is known of the registers at a place in a block.
+pub(crate) struct Fork<'c> {
+    values: [Option<Value<'c>>; COUNT],
+    unsaved: Set,
+    base: Option<PointerValue<'c>>,
+    dirty: Set,
+}
+
+/// A block of IR that is yet to be filled.
+pub(crate) type Label<'c> = BasicBlock<'c>;

@@ -1,0 +1,171 @@
+//! Calls, returns, and the ways out of compiled code.
+
+use inkwell::IntPredicate;
+use inkwell::llvm_sys::LLVMTailCallKind;
+use inkwell::values::{IntValue, PointerValue};
+use riverrun_native::convention::{self, Reason};
+use riverrun_native::{DISPATCH_SYMBOL, Dispatch};
+
+use crate::lift::ir::{Ir, Space, built};
+use crate::lift::ops::Site;
+
+impl<'c> Ir<'c> {
+    /// The table from guest addresses to functions.
+    fn dispatch_table(&self) -> PointerValue<'c> {
+        let table = self.module.get_global(DISPATCH_SYMBOL).unwrap_or_else(|| {
+            let table = self.module.add_global(self.i64, None, DISPATCH_SYMBOL);
+            // Exported by the object, but never replaced by another one.
+            table.set_visibility(inkwell::GlobalVisibility::Protected);
+            table
+        });
+        table.as_pointer_value()
+    }
+}
+
+impl<'c> Site<'_, 'c> {
+    /// Brings into the state what a callee may look at: all registers but the convention's own.
+    fn flush(&self) {
+        let dirty = self.registers.dirty(false);
+        self.registers.flush(self.ir, dirty);
+        self.registers.flushed(dirty);
+    }
+
+    /// Leaves compiled code, to go on behind this where the guest reaches the address `resume`.
+    /// The state's pc has been set.
+    pub(super) fn leave(&self, reason: Reason, resume: u64) {
+        let (ir, registers) = (self.ir, self.registers);
+        self.store_field(convention::REASON, reason as u64);
+        self.store_field(convention::RESUME, resume);
+        let leave = ir.field(registers.base(ir), convention::LEAVE);
+        let leave = ir.load(ir.pointer.into(), leave, Space::State).into_pointer_value();
+        self.call(leave);
+    }
+
+    /// Calls a function by the convention; the registers are its results afterwards.
+    fn call(&self, target: PointerValue<'c>) {
+        let (ir, registers) = (self.ir, self.registers);
+        self.flush();
+        let call = ir.call(target, &registers.arguments(ir));
+        let results = call.try_as_basic_value().basic().expect("functions return the registers");
+        registers.take_results(ir, results.into_struct_value());
+    }
+
+    /// Calls a compiled function that should return to `next`; if it returns elsewhere, the guest
+    /// goes on there and this frame is dropped.
+    pub(super) fn call_and_check(&self, target: PointerValue<'c>, next: u64) {
+        const RA: usize = 1;
+        let (ir, registers) = (self.ir, self.registers);
+        self.call(target);
+        let ra = ir.word(registers.get(ir, RA));
+        let expected = ir.compare(IntPredicate::EQ, ra, ir.int(next));
+        let (as_expected, elsewhere) = (ir.block(self.function), ir.block(self.function));
+        ir.branch_likely(expected, as_expected, elsewhere);
+        ir.builder.position_at_end(elsewhere);
+        let fork = registers.fork();
+        self.jump_out(built(ir.builder.build_and(ra, ir.int(!1), "")));
+        registers.rejoin(fork);
+        ir.builder.position_at_end(as_expected);
+    }
+
+    /// Leaves compiled code for good: the guest goes on at `pc`.
+    pub(super) fn jump_out(&self, pc: IntValue<'c>) {
+        let ir = self.ir;
+        ir.store(ir.field(self.registers.base(ir), convention::PC), pc.into(), Space::State);
+        self.leave(Reason::Jump, !0);
+        ir.unreachable();
+    }
+
+    /// Calls the function at an address, compiled or not.
+    pub(super) fn call_indirect(&self, target: IntValue<'c>, next: u64) {
+        let (ir, registers) = (self.ir, self.registers);
+        registers.base(ir);
+        let (found, missing, done) = (ir.block(self.function), ir.block(self.function), ir.block(self.function));
+        let function = self.look_up(target, found, missing);
+        let fork = registers.fork();
+        ir.builder.position_at_end(missing);
+        ir.store(ir.field(registers.base(ir), convention::PC), target.into(), Space::State);
+        self.leave(Reason::Call, next);
+        registers.save(ir);
+        ir.jump(done);
+        registers.rejoin(fork);
+        ir.builder.position_at_end(found);
+        self.call_and_check(function, next);
+        registers.save(ir);
+        ir.jump(done);
+        ir.builder.position_at_end(done);
+        registers.begin_block(registers.dirty(true));
+    }
+
+    /// Goes on in the function at an address, in this one's place.
+    pub(super) fn tail_call_indirect(&self, target: IntValue<'c>) {
+        let (ir, registers) = (self.ir, self.registers);
+        registers.base(ir);
+        let (found, missing) = (ir.block(self.function), ir.block(self.function));
+        let function = self.look_up(target, found, missing);
+        let fork = registers.fork();
+        ir.builder.position_at_end(missing);
+        self.jump_out(target);
+        registers.rejoin(fork);
+        ir.builder.position_at_end(found);
+        self.tail_call(function);
+    }
+
+    /// Goes on in another function, in this one's place.
+    pub(super) fn tail_call(&self, target: PointerValue<'c>) {
+        let (ir, registers) = (self.ir, self.registers);
+        self.flush();
+        let call = ir.call(target, &registers.arguments(ir));
+        call.set_tail_call_kind(LLVMTailCallKind::LLVMTailCallKindMustTail);
+        let results = call.try_as_basic_value().basic().expect("functions return the registers");
+        built(ir.builder.build_return(Some(&results)));
+    }
+
+    /// Returns to the caller, which looks at ra.
+    pub(super) fn return_to_caller(&self) {
+        self.flush();
+        let results = self.registers.results(self.ir);
+        built(self.ir.builder.build_return(Some(&results)));
+    }
+
+    /// Looks an address up among the functions: goes on in `found`, with the function, or in
+    /// `missing`.
+    fn look_up(
+        &self,
+        target: IntValue<'c>,
+        found: inkwell::basic_block::BasicBlock<'c>,
+        missing: inkwell::basic_block::BasicBlock<'c>,
+    ) -> PointerValue<'c> {
+        let ir = self.ir;
+        let bits = self.dispatch_bits;
+        let i32 = ir.bits(32);
+        let before = ir.builder.get_insert_block().expect("the builder stands in a block");
+        let (probe, other) = (ir.block(self.function), ir.block(self.function));
+        let low = ir.truncate(target, 32);
+        let multiplier = i32.const_int(Dispatch::MULTIPLIER.into(), false);
+        let mixed = built(ir.builder.build_int_mul(low, multiplier, ""));
+        let shift = i32.const_int(u64::from(32 - bits), false);
+        let first = ir.zero_extend(built(ir.builder.build_right_shift(mixed, shift, false, "")));
+        let table = ir.dispatch_table();
+        ir.jump(probe);
+
+        ir.builder.position_at_end(probe);
+        let index = built(ir.builder.build_phi(ir.i64, ""));
+        let position = index.as_basic_value().into_int_value();
+        let distance = built(ir.builder.build_left_shift(position, ir.int(3), ""));
+        let slot = ir.load(ir.i64.into(), ir.at(table, distance), Space::State).into_int_value();
+        let key = built(ir.builder.build_and(slot, ir.int(u32::MAX.into()), ""));
+        let hit = ir.compare(IntPredicate::EQ, key, target);
+        ir.branch_likely(hit, found, other);
+
+        ir.builder.position_at_end(other);
+        let next = built(ir.builder.build_int_add(position, ir.int(1), ""));
+        let next = built(ir.builder.build_and(next, ir.int((1 << bits) - 1), ""));
+        let free = ir.compare(IntPredicate::EQ, key, ir.int(0));
+        built(ir.builder.build_conditional_branch(free, missing, probe));
+        index.add_incoming(&[(&first, before), (&next, other)]);
+
+        ir.builder.position_at_end(found);
+        let offset = built(ir.builder.build_right_shift(slot, ir.int(32), true, ""));
+        ir.at(table, offset)
+    }
+}

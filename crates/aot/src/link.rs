@@ -1,0 +1,43 @@
+//! Linking objects to a shared object, by the system's linker.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::error::CompileError;
+
+/// Linkers, best first: any that writes ELF for x86-64 will do.
+const LINKERS: [&str; 4] = ["ld.lld-22", "ld.lld", "ld", "x86_64-linux-gnu-ld"];
+
+/// The shared object that the objects make.
+pub(crate) fn link(objects: &[Vec<u8>]) -> Result<Vec<u8>, CompileError> {
+    let file = |what: &Path| {
+        let what = what.display().to_string();
+        move |source| CompileError::File { what, source }
+    };
+    let folder = tempfile::tempdir().map_err(file(&std::env::temp_dir()))?;
+    let output = folder.path().join("linked.so");
+    let mut inputs = Vec::new();
+    for (index, object) in objects.iter().enumerate() {
+        let input = folder.path().join(format!("{index}.o"));
+        std::fs::write(&input, object).map_err(file(&input))?;
+        inputs.push(input);
+    }
+    for linker in LINKERS {
+        let result = Command::new(linker)
+            .args(["-shared", "-nostdlib", "--hash-style=gnu", "-z", "noexecstack", "--no-undefined"])
+            .args(["--build-id=none", "-o"])
+            .arg(&output)
+            .args(&inputs)
+            .output();
+        match result {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(CompileError::Link(format!("{linker}: {error}"))),
+            Ok(result) if !result.status.success() => {
+                let said = String::from_utf8_lossy(&result.stderr).into_owned();
+                return Err(CompileError::Link(format!("{linker}: {said}")));
+            }
+            Ok(_) => return std::fs::read(&output).map_err(file(&output)),
+        }
+    }
+    Err(CompileError::Link(format!("none of {} is there; install binutils or lld", LINKERS.join(", "))))
+}

@@ -1,0 +1,49 @@
+//! How to compile.
+
+use riverrun_native::{Features, Options};
+
+/// The processors that the code is to run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cpu {
+    /// This machine's.
+    #[default]
+    Native,
+    /// x86-64-v2, v3 or v4, by number.
+    Level(u8),
+}
+
+impl Cpu {
+    pub(crate) fn features(self) -> Features {
+        match self {
+            Cpu::Native => Features::native(),
+            Cpu::Level(level) => Features::of_level(level),
+        }
+    }
+}
+
+/// How to compile. Start from the default and change what should differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompileOptions {
+    /// The level of optimisation, 0 to 3.
+    pub level: u8,
+    /// Whether the code counts instructions, and can be limited by fuel.
+    pub fuel: bool,
+    /// Whether every access that may fault is made, in order, with all registers in the state.
+    pub precise: bool,
+    /// The processors that the code is to run on.
+    pub cpu: Cpu,
+    /// Threads that compile at once; 0 for one per core.
+    pub threads: usize,
+}
+
+impl Default for CompileOptions {
+    fn default() -> CompileOptions {
+        CompileOptions { level: 2, fuel: false, precise: false, cpu: Cpu::Native, threads: 0 }
+    }
+}
+
+impl CompileOptions {
+    pub(crate) fn header(&self) -> Options {
+        Options { fuel: self.fuel, precise: self.precise, level: self.level }
+    }
+}

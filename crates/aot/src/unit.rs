@@ -1,0 +1,193 @@
+//! A whole program: its functions in units that are compiled side by side, the table of functions,
+//! the artifact.
+
+use std::collections::BTreeSet;
+use std::num::NonZero;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use inkwell::GlobalVisibility;
+use inkwell::context::Context;
+use riverrun_native::{DISPATCH_SYMBOL, Dispatch, Header};
+use riverrun_program::Image;
+
+use crate::analysis::{Abilities, Function, Text, functions};
+use crate::emit;
+use crate::error::CompileError;
+use crate::lift::{Ir, Surroundings, lift, symbol};
+use crate::link::link;
+use crate::options::CompileOptions;
+
+/// Instructions in a unit: enough for LLVM to inline among neighbours, few enough to share the work.
+const UNIT: usize = 8 << 10;
+
+/// What a compilation came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Report {
+    /// Functions compiled.
+    pub functions: usize,
+    /// Guest instructions in them.
+    pub instructions: usize,
+    /// Time spent on finding functions.
+    pub analysis: Duration,
+    /// Time spent on lifting, optimising and code generation, by all threads together.
+    pub compilation: Duration,
+    /// Time spent on linking.
+    pub linking: Duration,
+}
+
+struct Program {
+    starts: BTreeSet<u64>,
+    dispatch_bits: u32,
+}
+
+impl Surroundings for Program {
+    fn is_function(&self, address: u64) -> bool {
+        self.starts.contains(&address)
+    }
+
+    fn dispatch_bits(&self) -> u32 {
+        self.dispatch_bits
+    }
+}
+
+/// Compiles a program to an artifact. `progress` is told after each unit how many functions are done
+/// and how many there are.
+///
+/// # Errors
+/// [`CompileError`].
+pub fn compile(
+    image: &Image,
+    options: &CompileOptions,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<(Vec<u8>, Report), CompileError> {
+    let begin = Instant::now();
+    let features = options.cpu.features();
+    let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
+    let functions = functions(&Text { image, abilities });
+    let program = Program {
+        starts: functions.iter().map(|function| function.start).collect(),
+        dispatch_bits: Dispatch::index_bits(functions.len()),
+    };
+    let mut report = Report {
+        functions: functions.len(),
+        instructions: functions.iter().map(Function::size).sum(),
+        analysis: begin.elapsed(),
+        ..Report::default()
+    };
+    let units = units(&functions);
+    let (mut objects, time) = compile_units(&units, &program, options, progress)?;
+    objects.push(table(&program, options)?);
+    report.compilation = time;
+    let begin = Instant::now();
+    let object = link(&objects)?;
+    report.linking = begin.elapsed();
+    let header = Header {
+        options: options.header(),
+        features,
+        dispatch_bits: program.dispatch_bits,
+        program: Header::hash(image.bytes()),
+    };
+    Ok((header.seal(object), report))
+}
+
+/// Neighbouring functions, up to [`UNIT`] instructions together.
+fn units(functions: &[Function]) -> Vec<&[Function]> {
+    let mut units = Vec::new();
+    let mut rest = functions;
+    while !rest.is_empty() {
+        let mut size = 0;
+        let fitting = rest.iter().take_while(|function| {
+            size += function.size();
+            size <= UNIT
+        });
+        let (unit, behind) = rest.split_at(fitting.count().max(1));
+        units.push(unit);
+        rest = behind;
+    }
+    units
+}
+
+fn compile_units(
+    units: &[&[Function]],
+    program: &Program,
+    options: &CompileOptions,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<(Vec<Vec<u8>>, Duration), CompileError> {
+    let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = if options.threads == 0 { cores() } else { options.threads }.min(units.len()).max(1);
+    let next = AtomicUsize::new(0);
+    let done = AtomicUsize::new(0);
+    let all = units.iter().map(|unit| unit.len()).sum();
+    let results: Mutex<Vec<(usize, Vec<u8>)>> = Mutex::new(Vec::new());
+    let work = || -> Result<Duration, CompileError> {
+        let begin = Instant::now();
+        let machine = emit::machine(options)?;
+        let tune = emit::tune_cpu(options.cpu);
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(unit) = units.get(index) else { return Ok(begin.elapsed()) };
+            let context = Context::create();
+            let ir = Ir::new(&context, &format!("unit{index}"), *options, &tune);
+            for function in *unit {
+                lift(&ir, function, program);
+            }
+            let object = emit::object(&ir, &machine)?;
+            results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, object));
+            progress(done.fetch_add(unit.len(), Ordering::Relaxed) + unit.len(), all);
+        }
+    };
+    let outcomes: Vec<Result<Duration, CompileError>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).collect()
+    });
+    let mut time = Duration::ZERO;
+    for outcome in outcomes {
+        time += outcome?;
+    }
+    let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    // The same program gives the same artifact, however the threads took turns.
+    results.sort_by_key(|(index, _)| *index);
+    Ok((results.into_iter().map(|(_, object)| object).collect(), time))
+}
+
+/// The object that holds the table from guest addresses to functions.
+fn table(program: &Program, options: &CompileOptions) -> Result<Vec<u8>, CompileError> {
+    let size = 1 << program.dispatch_bits;
+    let mut slots: Vec<Option<u64>> = vec![None; size];
+    for &start in &program.starts {
+        let mut index = Dispatch::index(start as u32, program.dispatch_bits);
+        while slots[index].is_some() {
+            index = (index + 1) % size;
+        }
+        slots[index] = Some(start);
+    }
+    let machine = emit::machine(options)?;
+    let context = Context::create();
+    let ir = Ir::new(&context, "dispatch", *options, "generic");
+    let i32 = ir.bits(32);
+    let slot = context.struct_type(&[i32.into(), i32.into()], false);
+    let global = ir.module.add_global(slot.array_type(size as u32), None, DISPATCH_SYMBOL);
+    global.set_visibility(GlobalVisibility::Protected);
+    global.set_constant(true);
+    let here = global.as_pointer_value().const_to_int(ir.i64);
+    let values: Vec<_> = slots
+        .iter()
+        .map(|start| match start {
+            None => slot.const_zero(),
+            Some(start) => {
+                let function = ir.module.add_function(&symbol(*start), ir.prototype, None);
+                function.as_global_value().set_visibility(GlobalVisibility::Hidden);
+                let address = function.as_global_value().as_pointer_value().const_to_int(ir.i64);
+                let distance = address.const_sub(here).const_truncate(i32);
+                slot.const_named_struct(&[i32.const_int(*start, false).into(), distance.into()])
+            }
+        })
+        .collect();
+    global.set_initializer(&slot.const_array(&values));
+    emit::object(&ir, &machine)
+}

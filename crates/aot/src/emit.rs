@@ -66,7 +66,10 @@ pub(crate) fn machine(options: &CompileOptions) -> Result<TargetMachine, Compile
 fn passes(level: u8) -> &'static str {
     match level {
         0 => "function(sroa)",
-        1 => "function(sroa,early-cse,instcombine,simplifycfg,loop-mssa(licm),gvn,dse,instcombine,simplifycfg)",
+        1 => {
+            "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),gvn,dse,\
+             instcombine<no-verify-fixpoint>,simplifycfg)"
+        }
         2 => "default<O2>",
         _ => "default<O3>",
     }

@@ -65,7 +65,7 @@ pub fn compile(
     let begin = Instant::now();
     let features = options.cpu.features();
     let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
-    let functions = functions(&Text { image, abilities });
+    let functions = functions(&Text::new(image, abilities));
     let program = Program {
         starts: functions.iter().map(|function| function.start).collect(),
         dispatch_bits: Dispatch::index_bits(functions.len()),

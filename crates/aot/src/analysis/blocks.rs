@@ -84,7 +84,7 @@ impl Terminator {
 /// The blocks that control can reach from the first of `addresses` without leaving them.
 pub(crate) fn blocks(text: &Text<'_>, addresses: Range<u64>) -> BTreeMap<u64, Block> {
     let mut leaders = BTreeSet::from([addresses.start]);
-    let mut tables = BTreeMap::new();
+    let mut tables: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     // A leader inside a block that has been walked splits it in the next round.
     loop {
         let mut blocks = BTreeMap::new();
@@ -102,8 +102,14 @@ pub(crate) fn blocks(text: &Text<'_>, addresses: Range<u64>) -> BTreeMap<u64, Bl
             blocks.insert(start, block);
         }
         // Tables can be read once the blocks that compute their addresses are known; they lead to
-        // further blocks.
-        let found = jump_tables::find(text, &addresses, &blocks);
+        // further blocks, behind which less may be known: what has been found is kept.
+        let mut found = jump_tables::find(text, &addresses, &blocks);
+        for (jump, targets) in &tables {
+            let all = found.entry(*jump).or_default();
+            all.extend(targets);
+            all.sort_unstable();
+            all.dedup();
+        }
         if leaders == known && found == tables {
             return blocks;
         }

@@ -1,4 +1,7 @@
 //! Jump tables: where jumps by register lead.
+//!
+//! What is found here are hints: compiled code compares a jump's target with the addresses found,
+//! and leaves by the dispatcher for any other.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,21 +16,30 @@ use crate::analysis::text::Text;
 /// Entries of a table at most.
 const LIMIT: u64 = 4096;
 
-/// The targets of those jumps by register that take them from tables: by the jump's address,
-/// sorted.
-pub(crate) fn find(text: &Text<'_>, addresses: &Range<u64>, blocks: &BTreeMap<u64, Block>) -> BTreeMap<u64, Vec<u64>> {
+/// Registers that calls preserve: sp, gp, tp and the saved ones.
+const PRESERVED: u32 = 0x0ffc_031c;
+
+/// The targets of jumps by register: by the jump's address, sorted.
+pub(crate) fn find(
+    text: &Text<'_>,
+    addresses: &Range<u64>,
+    blocks: &BTreeMap<u64, Block>,
+) -> BTreeMap<u64, Vec<u64>> {
     let jumps = |block: &Block| matches!(block.end, Terminator::JumpIndirect(_));
     if !blocks.values().any(jumps) {
         return BTreeMap::new();
     }
-    let fixed = fixed_registers(blocks);
+    let known = propagate(addresses.start, blocks);
     let mut tables = BTreeMap::new();
-    for block in blocks.values().filter(|block| jumps(block)) {
-        let (target, _) = evaluate(block, &fixed);
-        let targets = match target {
+    for (start, block) in blocks.iter().filter(|(_, block)| jumps(block)) {
+        let mut registers = known.get(start).copied().unwrap_or(NOTHING);
+        let mut targets = match evaluate(block, &mut registers) {
             Known::Entry { table, mem, plus } => read(text, addresses, table, mem, plus),
             _ => Vec::new(),
         };
+        if targets.is_empty() {
+            targets.extend(text.pointers_into(addresses));
+        }
         if let Some((pc, _)) = block.insts.last().filter(|_| !targets.is_empty()) {
             tables.insert(*pc, targets);
         }
@@ -37,31 +49,44 @@ pub(crate) fn find(text: &Text<'_>, addresses: &Range<u64>, blocks: &BTreeMap<u6
 
 type Registers = [Known; 32];
 
-/// Registers that every write in the function gives the same constant: such as a table's address
-/// that was computed in front of a loop.
-fn fixed_registers(blocks: &BTreeMap<u64, Block>) -> Registers {
-    let unknown = [Known::Unknown; 32];
-    let mut fixed: [Option<Known>; 32] = [None; 32];
-    for block in blocks.values() {
-        let (_, writes) = evaluate(block, &unknown);
-        for (rd, value) in writes {
-            let register = &mut fixed[rd as usize];
-            *register = match register {
-                None => Some(value),
-                Some(known) if *known == value => Some(value),
-                Some(_) => Some(Known::Unknown),
-            };
+const NOTHING: Registers = {
+    let mut registers = [Known::Unknown; 32];
+    registers[0] = Known::Constant(0);
+    registers
+};
+
+/// What is known of the integer registers at the beginning of each block.
+fn propagate(start: u64, blocks: &BTreeMap<u64, Block>) -> BTreeMap<u64, Registers> {
+    let mut known = BTreeMap::from([(start, NOTHING)]);
+    let mut pending = vec![start];
+    while let Some(at) = pending.pop() {
+        let block = &blocks[&at];
+        let mut registers = known[&at];
+        evaluate(block, &mut registers);
+        if block.end.is_call() {
+            for (n, register) in registers.iter_mut().enumerate().skip(1) {
+                if PRESERVED >> n & 1 == 0 {
+                    *register = Known::Unknown;
+                }
+            }
+        }
+        for to in block.end.successors().into_iter().filter(|to| blocks.contains_key(to)) {
+            let met = known.get(&to).map_or(registers, |before| meet(before, &registers));
+            if known.insert(to, met) != Some(met) {
+                pending.push(to);
+            }
         }
     }
-    fixed.map(|known| known.filter(|known| matches!(known, Known::Constant(_))).unwrap_or(Known::Unknown))
+    known
 }
 
-/// What is known of the last instruction's value, and all writes to integer registers.
-fn evaluate(block: &Block, fixed: &Registers) -> (Known, Vec<(u8, Known)>) {
-    let mut registers = *fixed;
-    registers[0] = Known::Constant(0);
+fn meet(a: &Registers, b: &Registers) -> Registers {
+    std::array::from_fn(|n| if a[n] == b[n] { a[n] } else { Known::Unknown })
+}
+
+/// Runs the block on what is known, and gives what is known of the last instruction's value.
+fn evaluate(block: &Block, registers: &mut Registers) -> Known {
     let mut last = Known::Unknown;
-    let mut writes = Vec::new();
     for &(pc, ref inst) in &block.insts {
         let format = inst.op.info().format;
         let read = |file: Option<File>, n: u8| match file {
@@ -87,24 +112,17 @@ fn evaluate(block: &Block, fixed: &Registers) -> (Known, Vec<(u8, Known)>) {
         };
         if inst.rd != 0 {
             registers[inst.rd as usize] = result;
-            writes.push((inst.rd, result));
         }
     }
-    (last, writes)
+    last
 }
 
 /// The entries that lead to instructions of the function, up to the first that does not.
 fn read(text: &Text<'_>, addresses: &Range<u64>, table: u64, mem: Mem, plus: u64) -> Vec<u64> {
     let size = u64::from(mem.bytes());
     let entry = |index: u64| {
-        let at = table.wrapping_add(index * size);
-        let segment = text.image.segments().iter().find(|segment| segment.filled().contains(&at))?;
-        if segment.permissions.write {
-            return None;
-        }
-        let from = (at - segment.address) as usize;
-        let bytes = text.image.data(segment).get(from..from + size as usize)?;
         let mut word = [0; 8];
+        let bytes = text.data(table.wrapping_add(index * size), size)?;
         word[..size as usize].copy_from_slice(bytes);
         let value = u64::from_le_bytes(word);
         let value = match mem {

@@ -1,5 +1,7 @@
 //! Fetching instructions, and which of them are compiled.
 
+use std::ops::Range;
+
 use riverrun_isa::ops::Rounding;
 use riverrun_isa::{Extension, Format, Inst, Op, decode};
 use riverrun_program::Image;
@@ -23,13 +25,40 @@ pub(crate) enum Treatment {
 }
 
 /// A program's instructions.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Text<'a> {
     pub(crate) image: &'a Image,
-    pub(crate) abilities: Abilities,
+    abilities: Abilities,
+    /// Words of data that are addresses of instructions, sorted: labels whose address is taken.
+    pointers: Vec<u64>,
 }
 
-impl Text<'_> {
+impl<'a> Text<'a> {
+    pub(crate) fn new(image: &'a Image, abilities: Abilities) -> Text<'a> {
+        let mut text = Text { image, abilities, pointers: Vec::new() };
+        let data = image.segments().iter().filter(|segment| !segment.permissions.execute);
+        let words = data.flat_map(|segment| image.data(segment).chunks_exact(8));
+        let words = words.map(|word| u64::from_le_bytes(word.try_into().expect("chunks have 8 bytes")));
+        let mut pointers: Vec<u64> = words.filter(|&word| text.fetch(word).is_some()).collect();
+        pointers.sort_unstable();
+        pointers.dedup();
+        text.pointers = pointers;
+        text
+    }
+
+    /// Addresses inside a function that stand in the program's data.
+    pub(crate) fn pointers_into(&self, addresses: &Range<u64>) -> impl Iterator<Item = u64> {
+        let first = self.pointers.partition_point(|&pointer| pointer <= addresses.start);
+        self.pointers[first..].iter().copied().take_while(|pointer| addresses.contains(pointer))
+    }
+
+    /// Bytes of the program's memory as it is at first.
+    pub(crate) fn data(&self, address: u64, len: u64) -> Option<&'a [u8]> {
+        let segment = self.image.segments().iter().find(|segment| segment.filled().contains(&address))?;
+        let from = (address - segment.address) as usize;
+        self.image.data(segment).get(from..from + len as usize)
+    }
+
     /// The instruction at `pc`, if there is one.
     pub(crate) fn fetch(&self, pc: u64) -> Option<Inst> {
         let parcel = |address: u64| {

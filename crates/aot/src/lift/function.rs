@@ -1,9 +1,10 @@
 //! One guest function as one host function.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 
 use inkwell::IntPredicate;
-use inkwell::values::{FunctionValue, IntValue};
+use inkwell::values::{FunctionValue, IntValue, PointerValue};
 use riverrun_isa::{Inst, Operands, Result as Destination, eval};
 use riverrun_native::convention::{self, Reason};
 
@@ -30,10 +31,13 @@ pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Sur
     ir.line(function.start);
     let registers = Registers::new(ir, dataflow::used(function));
     registers.take_parameters(ir, host);
+    let target = built(ir.builder.build_alloca(ir.i64, ""));
     let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();
     ir.jump(labels[&function.start]);
     let facts = dataflow::facts(function, ir.options.fuel, ir.options.precise);
-    let lifting = Lifting { ir, registers: &registers, host, function, labels, facts, surroundings };
+    let switches = RefCell::default();
+    let registers = &registers;
+    let lifting = Lifting { ir, registers, host, function, labels, facts, surroundings, target, switches };
     for (&start, block) in &function.blocks {
         lifting.block(start, block);
     }
@@ -47,6 +51,10 @@ struct Lifting<'a, 'c, S> {
     labels: BTreeMap<u64, Label<'c>>,
     facts: BTreeMap<u64, Facts>,
     surroundings: &'a S,
+    /// Where a jump by register goes, on its way to a switch.
+    target: PointerValue<'c>,
+    /// The switches by their targets.
+    switches: RefCell<HashMap<Vec<u64>, Label<'c>>>,
 }
 
 impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
@@ -180,15 +188,17 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 self.go(next);
             }
             Terminator::Return => site.return_to_caller(),
+            Terminator::JumpIndirect(targets) if targets.is_empty() => {
+                site.tail_call_indirect(ir.word(result));
+            }
             Terminator::JumpIndirect(targets) => {
                 let target = ir.word(result);
                 registers.save(ir);
-                let elsewhere = ir.block(self.host);
-                let cases: Vec<_> = targets.iter().map(|to| (ir.int(*to), self.labels[to])).collect();
-                built(ir.builder.build_switch(target, elsewhere, &cases));
-                ir.builder.position_at_end(elsewhere);
-                registers.begin_block(registers.dirty(true));
-                site.tail_call_indirect(target);
+                built(ir.builder.build_store(self.target, target));
+                let here = ir.builder.get_insert_block().expect("the builder stands in a block");
+                let switch = self.switch(targets);
+                ir.builder.position_at_end(here);
+                ir.jump(switch);
             }
             &Terminator::Step { at, next } => {
                 ir.line(at);
@@ -201,6 +211,30 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 site.leave_for_good(at);
             }
         }
+    }
+
+    /// A block that goes on where [`Lifting::target`] says: a switch if that is one of `targets`,
+    /// which all jumps with the same ones share, as its table is sparse and large.
+    fn switch(&self, targets: &[u64]) -> Label<'c> {
+        if let Some(&label) = self.switches.borrow().get(targets) {
+            return label;
+        }
+        let (ir, registers) = (self.ir, self.registers);
+        let start = self.function.start;
+        let (label, elsewhere) = (ir.block(self.host), ir.block(self.host));
+        self.switches.borrow_mut().insert(targets.to_vec(), label);
+        let fork = registers.fork();
+        ir.builder.position_at_end(label);
+        let target = built(ir.builder.build_load(ir.i64, self.target, "")).into_int_value();
+        let parcel = |target| built(ir.builder.build_int_sub(target, ir.int(start), ""));
+        let parcel = built(ir.builder.build_right_shift(parcel(target), ir.int(1), false, ""));
+        let cases: Vec<_> = targets.iter().map(|to| (ir.int((to - start) / 2), self.labels[to])).collect();
+        built(ir.builder.build_switch(parcel, elsewhere, &cases));
+        ir.builder.position_at_end(elsewhere);
+        registers.begin_block(dataflow::used(self.function) | registers::hot_set(ir.options.fuel));
+        self.site(start, 0).tail_call_indirect(target);
+        registers.rejoin(fork);
+        label
     }
 
     /// Goes on at an address, in this function or another.

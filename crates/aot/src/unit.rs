@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use inkwell::GlobalVisibility;
 use inkwell::context::Context;
-use riverrun_native::{DISPATCH_SYMBOL, Dispatch, Header};
+use riverrun_native::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, Header};
 use riverrun_program::Image;
 
 use crate::analysis::{Abilities, Function, Text, functions};
@@ -78,7 +78,10 @@ pub fn compile(
     };
     let units = units(&functions);
     let (mut objects, time) = compile_units(&units, &program, options, progress)?;
-    objects.push(table(&program, options)?);
+    let mut entrances: Vec<u64> = functions.iter().flat_map(Function::entrances).collect();
+    entrances.sort_unstable();
+    entrances.dedup();
+    objects.push(table(&program, &entrances, options)?);
     report.compilation = time;
     let begin = Instant::now();
     let object = link(&objects)?;
@@ -155,8 +158,8 @@ fn compile_units(
     Ok((results.into_iter().map(|(_, object)| object).collect(), time))
 }
 
-/// The object that holds the table from guest addresses to functions.
-fn table(program: &Program, options: &CompileOptions) -> Result<Vec<u8>, CompileError> {
+/// The object that holds the tables of functions and of the other places where they can be entered.
+fn table(program: &Program, entrances: &[u64], options: &CompileOptions) -> Result<Vec<u8>, CompileError> {
     let size = 1 << program.dispatch_bits;
     let mut slots: Vec<Option<u64>> = vec![None; size];
     for &start in &program.starts {
@@ -189,5 +192,11 @@ fn table(program: &Program, options: &CompileOptions) -> Result<Vec<u8>, Compile
         })
         .collect();
     global.set_initializer(&slot.const_array(&values));
+    let all: Vec<_> = std::iter::once(entrances.len() as u64).chain(entrances.iter().copied()).collect();
+    let all: Vec<_> = all.into_iter().map(|word| i32.const_int(word, false)).collect();
+    let global = ir.module.add_global(i32.array_type(all.len() as u32), None, ENTRANCES_SYMBOL);
+    global.set_visibility(GlobalVisibility::Protected);
+    global.set_constant(true);
+    global.set_initializer(&i32.const_array(&all));
     emit::object(&ir, &machine)
 }

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use object::{Object, ObjectSegment, ObjectSymbol};
 
-use crate::dispatch::{DISPATCH_SYMBOL, Dispatch, Slot};
+use crate::dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, Slot};
 use crate::error::ArtifactError;
 use crate::header::{Header, Options};
 
@@ -15,6 +16,9 @@ pub struct Artifact {
     header: Header,
     path: PathBuf,
     dispatch: Dispatch,
+    /// Where functions can be entered besides their starts, sorted; in the object.
+    entrances: &'static [u32],
+    starts: OnceLock<Vec<u32>>,
     code: Range<usize>,
     /// From the object's own addresses to the host's.
     bias: usize,
@@ -60,7 +64,22 @@ impl Artifact {
         let start = bias.wrapping_add(text.address() as usize);
         // SAFETY: the header, whose hash is right, says so, and the library stays loaded.
         let dispatch = unsafe { Dispatch::new(first, header.dispatch_bits) };
-        Ok(Artifact { code: start..start + text.size() as usize, header, path, dispatch, bias, _library: library })
+        // SAFETY: as before; the list's first word is its length.
+        let entrances = unsafe {
+            let list = *library.get::<*const u32>(ENTRANCES_SYMBOL.as_bytes())?;
+            std::slice::from_raw_parts(list.add(1), *list as usize)
+        };
+        let starts = OnceLock::new();
+        Ok(Artifact {
+            entrances,
+            starts,
+            code: start..start + text.size() as usize,
+            header,
+            path,
+            dispatch,
+            bias,
+            _library: library,
+        })
     }
 
     /// How the code was compiled.
@@ -75,6 +94,15 @@ impl Artifact {
     /// The host address of the function that begins at `pc`.
     pub(crate) fn function(&self, pc: u64) -> Option<usize> {
         self.dispatch.find(pc)
+    }
+
+    /// The start of the function that can be entered at `pc`, which is not its start.
+    pub(crate) fn entered_at(&self, pc: u64) -> Option<u64> {
+        let pc = u32::try_from(pc).ok()?;
+        self.entrances.binary_search(&pc).ok()?;
+        let starts = self.starts.get_or_init(|| self.dispatch.starts());
+        let behind = starts.partition_point(|&start| start <= pc);
+        Some(u64::from(*starts.get(behind.checked_sub(1)?)?))
     }
 
     /// The guest instruction that a host instruction belongs to, by the object's line table, in

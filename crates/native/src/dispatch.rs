@@ -2,8 +2,11 @@
 
 use std::fmt;
 
-/// The artifact's only exported symbol: the table's header, which the slots follow.
+/// The artifact's symbol for the table of functions.
 pub const DISPATCH_SYMBOL: &str = "riverrun_dispatch";
+/// The artifact's symbol for the list of other places where functions can be entered: their number
+/// and their guest addresses, sorted, in 32 bits each.
+pub const ENTRANCES_SYMBOL: &str = "riverrun_entrances";
 
 /// A place of the table. Free ones are all zeros.
 #[repr(C)]
@@ -47,6 +50,13 @@ impl Dispatch {
     pub(crate) unsafe fn new(first: *const Slot, bits: u32) -> Dispatch {
         // SAFETY: as the caller promises.
         Dispatch { slots: unsafe { std::slice::from_raw_parts(first, 1 << bits) } }
+    }
+
+    /// Where functions begin, sorted.
+    pub(crate) fn starts(&self) -> Vec<u32> {
+        let mut starts: Vec<u32> = self.slots.iter().map(|slot| slot.pc).filter(|&pc| pc != 0).collect();
+        starts.sort_unstable();
+        starts
     }
 
     /// The host address of the function that begins at `pc`.

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use riverrun_state::{FloatEnv, Running, Window};
 
@@ -30,6 +30,16 @@ pub enum Exit {
     },
     /// The host stack of compiled code has overflowed in a place that did not ask before.
     HostStack,
+}
+
+/// How compiled code is gone into, with the host address of the function.
+enum Way {
+    /// Where it was left.
+    Resume,
+    /// At a function's start.
+    Enter(usize),
+    /// Elsewhere in a function.
+    EnterInside(usize),
 }
 
 /// A machine's place in compiled code: its host stack, and the frames that wait there.
@@ -65,7 +75,7 @@ impl Execution {
 
     /// Whether there is code to run at `pc`.
     pub fn covers(&self, pc: u64) -> bool {
-        self.resume == Some(pc) || self.artifact.function(pc).is_some()
+        self.resume == Some(pc) || self.artifact.function(pc).is_some() || self.artifact.entered_at(pc).is_some()
     }
 
     /// Runs the guest from its pc, which is [covered](Execution::covers), with `fuel` instructions
@@ -74,11 +84,7 @@ impl Execution {
     pub fn run(&mut self, window: &mut Window, fuel: i64, limits: Limits<'_>) -> (Exit, i64) {
         let state = window.state_mut();
         let pc = state.pc;
-        let resumed = self.resume.take() == Some(pc);
-        let target = if resumed { 0 } else { self.artifact.function(pc).unwrap_or_default() };
-        if !resumed && target == 0 {
-            return (Exit::Elsewhere, fuel);
-        }
+        let Some(way) = self.way(pc) else { return (Exit::Step, fuel) };
         ensure_signal_stack();
         state.exit.fuel = fuel;
         state.exit.leave = self.stubs.leave as usize as u64;
@@ -103,9 +109,17 @@ impl Execution {
         unsafe {
             running.begin();
             let environment = FloatEnv::enter(&*state);
-            match resumed {
-                true => (self.stubs.resume)(state),
-                false => (self.stubs.enter)(state, target, self.stack.top()),
+            match way {
+                Way::Resume => (self.stubs.resume)(state),
+                Way::Enter(target) => (self.stubs.enter)(state, target, self.stack.top()),
+                Way::EnterInside(target) => {
+                    // Without stack, the function asks to be left at once, and goes on at the pc.
+                    let stack_limit = limit.swap(u64::MAX, Ordering::Relaxed);
+                    (self.stubs.enter)(state, target, self.stack.top());
+                    (*state).pc = pc;
+                    limit.store(stack_limit, Ordering::Relaxed);
+                    (self.stubs.resume)(state);
+                }
             }
             environment.leave(&mut *state);
             running.end();
@@ -113,6 +127,14 @@ impl Execution {
         drop(watch);
         let exit = self.exit(window, &running);
         (exit, window.state().exit.fuel)
+    }
+
+    fn way(&mut self, pc: u64) -> Option<Way> {
+        if self.resume.take() == Some(pc) {
+            return Some(Way::Resume);
+        }
+        let inside = || Some(Way::EnterInside(self.artifact.function(self.artifact.entered_at(pc)?)?));
+        self.artifact.function(pc).map(Way::Enter).or_else(inside)
     }
 
     fn exit(&mut self, window: &mut Window, running: &Running) -> Exit {

@@ -16,7 +16,7 @@ mod stack;
 mod watch;
 
 pub use artifact::Artifact;
-pub use dispatch::{DISPATCH_SYMBOL, Dispatch, Slot};
+pub use dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, Slot};
 pub use error::ArtifactError;
 pub use execution::{Execution, Exit};
 pub use features::Features;

@@ -81,14 +81,17 @@ impl Terminator {
     }
 }
 
-/// The blocks that control can reach from the first of `addresses` without leaving them.
-pub(crate) fn blocks(text: &Text<'_>, addresses: Range<u64>) -> BTreeMap<u64, Block> {
+/// The blocks that control can reach from the first of `addresses` without leaving them. Up to
+/// `orphans_until`, also those that nothing seems to lead to, whose addresses are given by themselves:
+/// unwinding does.
+pub(crate) fn blocks(text: &Text<'_>, addresses: Range<u64>, orphans_until: u64) -> (BTreeMap<u64, Block>, Vec<u64>) {
     let mut leaders = BTreeSet::from([addresses.start]);
+    let mut roots = vec![addresses.start];
     let mut tables: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     // A leader inside a block that has been walked splits it in the next round.
     loop {
         let mut blocks = BTreeMap::new();
-        let mut pending = vec![addresses.start];
+        let mut pending = roots.clone();
         let known = leaders.clone();
         while let Some(start) = pending.pop() {
             if blocks.contains_key(&start) {
@@ -111,10 +114,29 @@ pub(crate) fn blocks(text: &Text<'_>, addresses: Range<u64>) -> BTreeMap<u64, Bl
             all.dedup();
         }
         if leaders == known && found == tables {
-            return blocks;
+            let gaps = gaps(text, orphans_until, &blocks);
+            if gaps.is_empty() {
+                roots.remove(0);
+                return (blocks, roots);
+            }
+            leaders.extend(&gaps);
+            roots.extend(gaps);
         }
         tables = found;
     }
+}
+
+/// Addresses of instructions behind blocks that belong to none.
+fn gaps(text: &Text<'_>, until: u64, blocks: &BTreeMap<u64, Block>) -> Vec<u64> {
+    let end_of = |(&start, block): (&u64, &Block)| match (&block.end, block.insts.last()) {
+        (Terminator::Step { next, .. }, _) => *next,
+        (_, Some((pc, inst))) => pc + u64::from(inst.len),
+        (_, None) => start,
+    };
+    let starts = blocks.keys().skip(1).copied().chain([until]);
+    let open = |&(end, next): &(u64, u64)| end < next.min(until) && text.fetch(end).is_some();
+    let gaps = blocks.iter().map(end_of).zip(starts).filter(open).map(|(end, _)| end);
+    gaps.filter(|gap| !blocks.contains_key(gap)).collect()
 }
 
 fn walk(

@@ -16,9 +16,17 @@ pub(crate) struct Function {
     pub(crate) name: Option<String>,
     /// Its blocks by address; the first one is at its start.
     pub(crate) blocks: BTreeMap<u64, Block>,
+    /// Blocks that no other one leads to: where exceptions land.
+    pub(crate) orphans: Vec<u64>,
 }
 
 impl Function {
+    /// Where it can be entered besides its start: behind its calls, and where exceptions land.
+    pub(crate) fn entrances(&self) -> impl Iterator<Item = u64> {
+        let calls = self.blocks.values().filter(|block| block.end.is_call());
+        calls.flat_map(|block| block.end.successors()).chain(self.orphans.iter().copied())
+    }
+
     /// Instructions in all blocks.
     pub(crate) fn size(&self) -> usize {
         self.blocks.values().map(|block| block.insts.len() + 1).sum()
@@ -41,6 +49,7 @@ pub(crate) fn functions(text: &Text<'_>) -> Vec<Function> {
     let named = image.symbols().filter(|symbol| symbol.kind == SymbolKind::Function).map(|symbol| symbol.address);
     let mut starts: BTreeSet<u64> = named.filter(|&address| is_start(address)).collect();
     starts.insert(image.entry());
+    let has_exceptions = image.section(".gcc_except_table").is_some();
     let mut found: BTreeMap<u64, (u64, Function)> = BTreeMap::new();
     loop {
         let mut further = BTreeSet::new();
@@ -48,9 +57,12 @@ pub(crate) fn functions(text: &Text<'_>) -> Vec<Function> {
         for (&start, end) in starts.iter().zip(ends) {
             // A function changes only where another one begins inside it.
             if found.get(&start).is_none_or(|(known_end, _)| *known_end != end) {
-                let name = image.symbol_at(start).filter(|(_, offset)| *offset == 0);
-                let name = name.map(|(symbol, _)| symbol.name.to_owned());
-                let function = Function { start, name, blocks: blocks(text, start..end) };
+                let symbol = image.symbol_at(start).filter(|(_, offset)| *offset == 0).map(|(symbol, _)| symbol);
+                let size = symbol.map_or(0, |symbol| symbol.size);
+                let orphans_until = if has_exceptions { end.min(start + size) } else { start };
+                let (blocks, orphans) = blocks(text, start..end, orphans_until);
+                let name = symbol.map(|symbol| symbol.name.to_owned());
+                let function = Function { start, name, blocks, orphans };
                 further.extend(function.leads_to().filter(|to| !starts.contains(to) && is_start(*to)));
                 found.insert(start, (end, function));
             }

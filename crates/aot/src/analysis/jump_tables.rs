@@ -20,11 +20,7 @@ const LIMIT: u64 = 4096;
 const PRESERVED: u32 = 0x0ffc_031c;
 
 /// The targets of jumps by register: by the jump's address, sorted.
-pub(crate) fn find(
-    text: &Text<'_>,
-    addresses: &Range<u64>,
-    blocks: &BTreeMap<u64, Block>,
-) -> BTreeMap<u64, Vec<u64>> {
+pub(crate) fn find(text: &Text<'_>, addresses: &Range<u64>, blocks: &BTreeMap<u64, Block>) -> BTreeMap<u64, Vec<u64>> {
     let jumps = |block: &Block| matches!(block.end, Terminator::JumpIndirect(_));
     if !blocks.values().any(jumps) {
         return BTreeMap::new();

@@ -38,11 +38,10 @@ pub(crate) fn used(function: &Function) -> Set {
 pub(crate) fn facts(function: &Function, fuel: bool, precise: bool) -> BTreeMap<u64, Facts> {
     let (postorder, headers) = walk(function);
     let mut facts: BTreeMap<u64, Facts> = BTreeMap::new();
-    let after_calls: BTreeSet<u64> =
-        function.blocks.values().filter(|block| block.end.is_call()).flat_map(|block| block.end.successors()).collect();
+    let entrances: BTreeSet<u64> = function.entrances().collect();
     for &start in &postorder {
         let is_header = headers.contains(&start);
-        let is_test = is_header || start == function.start || after_calls.contains(&start);
+        let is_test = is_header || start == function.start || entrances.contains(&start);
         let block = &function.blocks[&start];
         // What is not a test comes earlier in postorder.
         let ahead = block.end.successors().into_iter().filter_map(|to| facts.get(&to).filter(|facts| !facts.is_test));
@@ -65,21 +64,27 @@ fn walk(function: &Function) -> (Vec<u64>, BTreeSet<u64>) {
         state.insert(at, true);
         path.push((at, function.blocks[&at].end.successors()));
     };
-    enter(function.start, &mut state, &mut path);
-    while let Some((at, pending)) = path.last_mut() {
-        match pending.pop() {
-            Some(to) if !function.blocks.contains_key(&to) => {}
-            Some(to) => match state.get(&to) {
-                Some(true) => {
-                    headers.insert(to);
+    let roots = function.orphans.iter().rev().copied().chain([function.start]);
+    for root in roots {
+        if state.contains_key(&root) {
+            continue;
+        }
+        enter(root, &mut state, &mut path);
+        while let Some((at, pending)) = path.last_mut() {
+            match pending.pop() {
+                Some(to) if !function.blocks.contains_key(&to) => {}
+                Some(to) => match state.get(&to) {
+                    Some(true) => {
+                        headers.insert(to);
+                    }
+                    Some(false) => {}
+                    None => enter(to, &mut state, &mut path),
+                },
+                None => {
+                    state.insert(*at, false);
+                    postorder.push(*at);
+                    path.pop();
                 }
-                Some(false) => {}
-                None => enter(to, &mut state, &mut path),
-            },
-            None => {
-                state.insert(*at, false);
-                postorder.push(*at);
-                path.pop();
             }
         }
     }
@@ -94,8 +99,10 @@ fn propagate_dirty(
     facts: &mut BTreeMap<u64, Facts>,
 ) {
     let hot = registers::hot_set(fuel);
-    if let Some(first) = facts.get_mut(&function.start) {
-        first.dirty = hot;
+    for entrance in function.entrances().chain([function.start]) {
+        if let Some(facts) = facts.get_mut(&entrance) {
+            facts.dirty = hot;
+        }
     }
     let mut changed = true;
     while changed {

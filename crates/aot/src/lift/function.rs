@@ -9,6 +9,7 @@ use riverrun_isa::{Inst, Operands, Result as Destination, eval};
 use riverrun_native::convention::{self, Reason};
 
 use crate::analysis::{Block, Function, Terminator};
+use crate::lift::continuations::Continuations;
 use crate::lift::dataflow::{self, Facts};
 use crate::lift::ir::{Ir, built};
 use crate::lift::ops::Site;
@@ -37,10 +38,13 @@ pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Sur
     let facts = dataflow::facts(function, ir.options.fuel, ir.options.precise);
     let switches = RefCell::default();
     let registers = &registers;
-    let lifting = Lifting { ir, registers, host, function, labels, facts, surroundings, target, switches };
+    let continuations = Continuations::new(ir, host, &function.orphans);
+    let lifting =
+        Lifting { ir, registers, host, function, labels, facts, surroundings, continuations, target, switches };
     for (&start, block) in &function.blocks {
         lifting.block(start, block);
     }
+    lifting.finish_continuations();
 }
 
 struct Lifting<'a, 'c, S> {
@@ -51,6 +55,7 @@ struct Lifting<'a, 'c, S> {
     labels: BTreeMap<u64, Label<'c>>,
     facts: BTreeMap<u64, Facts>,
     surroundings: &'a S,
+    continuations: Continuations<'c>,
     /// Where a jump by register goes, on its way to a switch.
     target: PointerValue<'c>,
     /// The switches by their targets.
@@ -63,6 +68,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             ir: self.ir,
             registers: self.registers,
             function: self.host,
+            continuations: &self.continuations,
             pc,
             ahead,
             dispatch_bits: self.surroundings.dispatch_bits(),
@@ -95,7 +101,8 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
     fn test_limits(&self, start: u64, facts: &Facts) {
         let ir = self.ir;
         let is_entry = start == self.function.start;
-        let grows = is_entry && self.function.blocks.values().any(|block| leads_away(&block.end, &self.labels));
+        let leads_away = |block: &Block| block.end.is_call() || leads_away(&block.end, &self.labels);
+        let grows = is_entry && (self.function.blocks.values().any(leads_away) || !self.function.orphans.is_empty());
         let stack = grows || facts.is_header && !ir.options.fuel;
         let fuel = ir.options.fuel && facts.is_test;
         if !stack && !fuel {
@@ -120,10 +127,29 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let site = self.site(start, 0);
         site.store_field(convention::PC, start);
         site.leave(Reason::Limit, start);
-        registers.save(ir);
-        ir.jump(self.labels[&start]);
+        if is_entry {
+            // The dispatcher enters functions in their middle so: by their beginning.
+            ir.jump(self.continuations.entrance);
+        } else {
+            registers.reload(ir);
+            ir.jump(self.labels[&start]);
+        }
         registers.rejoin(fork);
         ir.builder.position_at_end(go_on);
+    }
+
+    /// Makes the blocks by which control comes back from calls, in whatever way.
+    fn finish_continuations(&self) {
+        let (ir, registers) = (self.ir, self.registers);
+        ir.line(self.function.start);
+        let arrivals = self.continuations.all();
+        for (&next, &label) in &arrivals {
+            ir.builder.position_at_end(label);
+            registers.begin_block(registers::hot_set(ir.options.fuel));
+            registers.reload(ir);
+            self.go(next);
+        }
+        self.continuations.finish(ir, registers, &self.site(self.function.start, 0), self.labels[&self.function.start]);
     }
 
     /// Evaluates an instruction and writes its result; gives the result.
@@ -181,12 +207,8 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 } else {
                     site.call_indirect(ir.int(target), next);
                 }
-                self.go(next);
             }
-            &Terminator::CallIndirect { next } => {
-                site.call_indirect(ir.word(result), next);
-                self.go(next);
-            }
+            &Terminator::CallIndirect { next } => site.call_indirect(ir.word(result), next),
             Terminator::Return => site.return_to_caller(),
             Terminator::JumpIndirect(targets) if targets.is_empty() => {
                 site.tail_call_indirect(ir.word(result));
@@ -202,9 +224,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             }
             &Terminator::Step { at, next } => {
                 ir.line(at);
-                site.store_field(convention::PC, at);
-                site.leave(Reason::Step, next);
-                self.go(next);
+                site.step(at, next);
             }
             &Terminator::Leave(at) => {
                 ir.line(at);
@@ -254,10 +274,10 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
     }
 }
 
-/// Whether the block may lead into another function.
+/// Whether the block may jump into another function.
 fn leads_away(end: &Terminator, labels: &BTreeMap<u64, Label<'_>>) -> bool {
     match end {
-        Terminator::Call { .. } | Terminator::CallIndirect { .. } | Terminator::JumpIndirect(_) => true,
+        Terminator::JumpIndirect(_) => true,
         end => end.successors().iter().any(|to| !labels.contains_key(to)),
     }
 }

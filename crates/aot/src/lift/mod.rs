@@ -5,8 +5,10 @@
 //! - [`ops`], [`floats`]: the instruction table's operations on these values.
 //! - [`lines`]: which host instruction belongs to which guest instruction.
 //! - [`function`]: one guest function; [`registers`]: where its registers are.
+//! - [`continuations`]: where a function is come back to.
 //! - [`transfer`]: calls, returns, and the ways out of compiled code.
 
+mod continuations;
 mod dataflow;
 mod floats;
 mod function;

@@ -4,6 +4,7 @@ use inkwell::IntPredicate;
 use inkwell::values::{FunctionValue, IntValue};
 use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
 
+use crate::lift::continuations::Continuations;
 use crate::lift::ir::{Ir, built};
 use crate::lift::registers::Registers;
 use crate::lift::value::Value;
@@ -13,6 +14,7 @@ pub(crate) struct Site<'a, 'c> {
     pub(crate) ir: &'a Ir<'c>,
     pub(crate) registers: &'a Registers<'c>,
     pub(crate) function: FunctionValue<'c>,
+    pub(crate) continuations: &'a Continuations<'c>,
     /// The instruction's address.
     pub(crate) pc: u64,
     /// Instructions of the block from this one on, which its fuel has been taken for.

@@ -178,7 +178,8 @@ impl<'c> Registers<'c> {
         })
     }
 
-    /// Takes over what a call has returned into the slots; all other registers come from the state.
+    /// Takes over what a call has returned into the slots; all other registers are in the state, see
+    /// [`Registers::reload`].
     pub(crate) fn take_results(&self, ir: &Ir<'c>, results: StructValue<'c>) {
         let result = |index| built(ir.builder.build_extract_value(results, index, ""));
         self.take(ir, result(0).into_pointer_value(), |index| result(index as u32 + 1).into_int_value());
@@ -188,6 +189,7 @@ impl<'c> Registers<'c> {
     pub(crate) fn take_parameters(&self, ir: &Ir<'c>, function: inkwell::values::FunctionValue<'c>) {
         let parameter = |index| function.get_nth_param(index).expect("functions have the convention's parameters");
         self.take(ir, parameter(0).into_pointer_value(), |index| parameter(index as u32 + 1).into_int_value());
+        self.reload(ir);
     }
 
     fn take(&self, ir: &Ir<'c>, base: PointerValue<'c>, value: impl Fn(usize) -> inkwell::values::IntValue<'c>) {
@@ -198,6 +200,11 @@ impl<'c> Registers<'c> {
             built(ir.builder.build_store(self.slot(register), value(index)));
             self.values.borrow_mut()[register] = Some(Value::Word(value(index)));
         }
+    }
+
+    /// Loads all registers that are not the convention's own from the state into their slots.
+    pub(crate) fn reload(&self, ir: &Ir<'c>) {
+        let base = self.base(ir);
         for register in (0..COUNT).filter(|register| !self.hot.contains(register)) {
             if let Some(slot) = self.slots[register] {
                 let home = ir.field(base, home(register));

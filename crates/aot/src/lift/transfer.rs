@@ -6,6 +6,8 @@ use inkwell::values::{IntValue, PointerValue};
 use riverrun_native::convention::{self, Reason};
 use riverrun_native::{DISPATCH_SYMBOL, Dispatch};
 
+#[cfg(doc)]
+use crate::lift::continuations::Continuations;
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;
 
@@ -50,21 +52,15 @@ impl<'c> Site<'_, 'c> {
         registers.take_results(ir, results.into_struct_value());
     }
 
-    /// Calls a compiled function that should return to `next`; if it returns elsewhere, the guest
-    /// goes on there and this frame is dropped.
+    /// Calls a compiled function that should return to `next`; if it returns elsewhere, so does this
+    /// one, unless that is a place of its own ([`Continuations`]).
     pub(super) fn call_and_check(&self, target: PointerValue<'c>, next: u64) {
         const RA: usize = 1;
         let (ir, registers) = (self.ir, self.registers);
         self.call(target);
-        let ra = ir.word(registers.get(ir, RA));
-        let expected = ir.compare(IntPredicate::EQ, ra, ir.int(next));
-        let (as_expected, elsewhere) = (ir.block(self.function), ir.block(self.function));
-        ir.branch_likely(expected, as_expected, elsewhere);
-        ir.builder.position_at_end(elsewhere);
-        let fork = registers.fork();
-        self.jump_out(built(ir.builder.build_and(ra, ir.int(!1), "")));
-        registers.rejoin(fork);
-        ir.builder.position_at_end(as_expected);
+        let expected = ir.compare(IntPredicate::EQ, ir.word(registers.get(ir, RA)), ir.int(next));
+        let continuation = self.continuations.at(ir, self.function, next);
+        ir.branch_likely(expected, continuation, self.continuations.astray);
     }
 
     /// Leaves compiled code for good: the guest goes on at `pc`.
@@ -75,25 +71,27 @@ impl<'c> Site<'_, 'c> {
         ir.unreachable();
     }
 
-    /// Calls the function at an address, compiled or not.
+    /// Calls the function at an address, compiled or not, and goes on at `next`.
     pub(super) fn call_indirect(&self, target: IntValue<'c>, next: u64) {
         let (ir, registers) = (self.ir, self.registers);
         registers.base(ir);
-        let (found, missing, done) = (ir.block(self.function), ir.block(self.function), ir.block(self.function));
+        let (found, missing) = (ir.block(self.function), ir.block(self.function));
         let function = self.look_up(target, found, missing);
         let fork = registers.fork();
         ir.builder.position_at_end(missing);
         ir.store(ir.field(registers.base(ir), convention::PC), target.into(), Space::State);
         self.leave(Reason::Call, next);
-        registers.save(ir);
-        ir.jump(done);
+        ir.jump(self.continuations.at(ir, self.function, next));
         registers.rejoin(fork);
         ir.builder.position_at_end(found);
         self.call_and_check(function, next);
-        registers.save(ir);
-        ir.jump(done);
-        ir.builder.position_at_end(done);
-        registers.begin_block(registers.dirty(true));
+    }
+
+    /// Has the interpreter execute the instruction at `pc`, and goes on at `next`.
+    pub(super) fn step(&self, pc: u64, next: u64) {
+        self.store_field(convention::PC, pc);
+        self.leave(Reason::Step, next);
+        self.ir.jump(self.continuations.at(self.ir, self.function, next));
     }
 
     /// Goes on in the function at an address, in this one's place.

@@ -17,12 +17,12 @@ use riverrun_program::Image;
 use riverrun_state::{CodeRange, Window, install_fault_handler};
 
 use crate::arena::{Arena, Zeroed};
-use crate::cell::Cell;
+use crate::cell::{Cell, Handler};
 use crate::enter::landing;
 use crate::fast::has_hardware;
 use crate::handlers::{TABLE_BASE, TABLE_CELLS, TABLE_LEN, TABLE_MAP, jump, return_cell, unresolved};
 use crate::operation::{Decoded, Operation};
-use crate::{select, step};
+use crate::{fusion, select, step};
 
 /// Instructions of a run at most; differences in ordinals fit into 16 bits.
 pub(crate) const RUN_LIMIT: usize = 8192;
@@ -183,21 +183,28 @@ impl Code {
         let cell = &self.cells[index];
         // SAFETY: the cell has its first handler, which reads neither, and the lock is held.
         unsafe { cell.link(difference as i16, entry.cell, handler) };
-        if let Operation::Branch(_) = decoded.operation
-            && !continues
-        {
-            self.fuse_with_branch(index, pc, &decoded);
+        if !continues {
+            self.fuse_with_branch(index, &decoded);
         }
         true
     }
 
-    /// The instruction before a branch that has just been linked can be fused with it now.
-    fn fuse_with_branch(&self, branch: usize, pc: u64, decoded: &Decoded) {
-        let (before, ordinal) = self.origin(&self.cells[branch - 1]);
-        let first = self.instruction(before);
-        let follows = ordinal != 0 && first.cells() == 1 && before + u64::from(first.len) == pc;
-        if let Some(handler) = follows.then(|| select::pair(&first, decoded, true)).flatten() {
-            self.cells[branch - 1].set_handler(handler);
+    /// The instructions before a branch that has just been linked can be fused with it now.
+    fn fuse_with_branch(&self, branch: usize, decoded: &Decoded) {
+        let Operation::Branch(_) = decoded.operation else { return };
+        let mut sequence = vec![*decoded];
+        for index in (1..branch).rev().take(fusion::LONGEST - 1) {
+            let (pc, ordinal) = self.origin(&self.cells[index]);
+            let before = self.instruction(pc);
+            let next = self.origin(&self.cells[index + 1]).0;
+            if ordinal == 0 || !before.is_straight() || pc + u64::from(before.len) != next {
+                return;
+            }
+            sequence.insert(0, before);
+            let whole = sequence.iter().map(|decoded| (decoded, true));
+            if let Some((_, handler)) = fusion::handlers(whole).find(|&(len, _)| len == sequence.len()) {
+                self.cells[index].set_handler(handler);
+            }
         }
     }
 
@@ -308,27 +315,34 @@ fn distance(index: usize) -> u32 {
     (index * size_of::<Cell>()) as u32
 }
 
-/// The fused handlers of a run: pairs, so chosen that as few handlers as possible are executed
-/// from whichever instruction control enters.
-fn fuse(items: &[Item], links: &[Option<(u32, i32, bool)>]) -> Vec<Option<crate::cell::Handler>> {
+/// The fused handlers of a run, so chosen that as few handlers as possible are executed from
+/// whichever instruction control enters.
+fn fuse(items: &[Item], links: &[Option<(u32, i32, bool)>]) -> Vec<Option<Handler>> {
     let count = items.len();
     let mut chosen = vec![None; count];
     // Handlers from the instruction on to the end of its straight line.
-    let mut cost = vec![0u32; count + 2];
+    let mut cost = vec![0u32; count + fusion::LONGEST + 1];
     for index in (0..count).rev() {
-        let first = &items[index].decoded;
-        let ends = !first.falls_through() || first.operation == Operation::Step;
-        cost[index] = if ends { 1 } else { 1 + cost[index + 1] };
-        let Some(second) = items.get(index + 1) else { continue };
-        let linked = second.decoded.direct().is_none() || links[index + 1].is_some();
-        let paired = 1 + cost[index + 2];
-        if ends || !linked || paired > cost[index] {
+        if !items[index].decoded.is_straight() {
+            let ends = !items[index].decoded.falls_through();
+            cost[index] = if ends { 1 } else { 1 + cost[index + 1] };
             continue;
         }
-        let check = links[index + 1].is_some_and(|(_, _, check)| check);
-        if let Some(handler) = select::pair(first, &second.decoded, check) {
-            chosen[index] = Some(handler);
-            cost[index] = paired;
+        cost[index] = 1 + cost[index + 1];
+        // Up to the first jump, and with it only if it is a branch that is linked.
+        let mut open = true;
+        let sequence = items[index..].iter().zip(&links[index..]).map_while(|(item, link)| {
+            let straight = item.decoded.is_straight();
+            let fits = open && (straight || link.is_some());
+            open = straight;
+            fits.then_some((&item.decoded, link.is_some_and(|(_, _, check)| check)))
+        });
+        for (len, handler) in fusion::handlers(sequence) {
+            let fused = 1 + cost[index + len];
+            if fused <= cost[index] {
+                chosen[index] = Some(handler);
+                cost[index] = fused;
+            }
         }
     }
     chosen

@@ -5,6 +5,7 @@ use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Rounding, System};
 use riverrun_state::{FloatEnv, State};
 
 use crate::cell::Cell;
+use crate::handlers::COUNTED;
 use crate::words::Effects;
 
 #[cfg(target_arch = "x86_64")]
@@ -25,6 +26,12 @@ pub(crate) struct Fast {
 }
 
 impl Fast {
+    /// The fuel that counts where the ordinal is higher by `difference`.
+    #[inline(always)]
+    pub(crate) fn after(&self, difference: i64) -> i64 {
+        if COUNTED { self.fuel.wrapping_add(difference) } else { self.fuel }
+    }
+
     /// # Safety
     /// `slot` is below 65 and the state alive: the decoder and the engine's caller see to it.
     #[inline(always)]

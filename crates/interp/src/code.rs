@@ -107,16 +107,12 @@ impl Code {
 
     /// Tells the handlers of a machine where this code's tables are.
     pub(crate) fn bind(&self, window: &mut Window) {
+        window.own_predictions(self.id);
         let state = window.state_mut();
-        if state.exit.owner == self.id {
-            return;
-        }
-        state.exit.owner = self.id;
         state.exit.tables[TABLE_BASE] = self.text.start;
         state.exit.tables[TABLE_LEN] = self.text.end - self.text.start;
         state.exit.tables[TABLE_MAP] = self.map.as_ptr() as u64;
         state.exit.tables[TABLE_CELLS] = self.cells.as_ptr() as u64;
-        window.clear_predictions();
     }
 
     pub(crate) fn cell(&self, distance: u32) -> *const Cell {

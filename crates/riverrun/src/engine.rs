@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+/// Bytes that a guest's stack can have.
+const STACK_LIMIT: u64 = 1 << 30;
+
 /// How programs are run. Start from [`Config::new`] and change what should differ.
 ///
 /// ```
@@ -36,7 +39,7 @@ impl Config {
         self
     }
 
-    /// Bytes of a guest's stack, rounded up to pages.
+    /// Bytes of a guest's stack, rounded up to pages: at most 1 GiB.
     pub fn stack_size(&mut self, bytes: u64) -> &mut Config {
         self.stack_size = bytes;
         self
@@ -59,8 +62,12 @@ impl Engine {
     /// An engine of this configuration.
     ///
     /// # Errors
-    /// If the configuration cannot be had on this host.
+    /// [`crate::Error::Config`] if a setting is out of range.
     pub fn new(config: &Config) -> Result<Engine, crate::Error> {
+        if config.stack_size == 0 || config.stack_size > STACK_LIMIT {
+            let size = config.stack_size;
+            return Err(crate::Error::Config(format!("a stack of {size} bytes; it may have 1 to {STACK_LIMIT}")));
+        }
         Ok(Engine { config: Arc::new(config.clone()) })
     }
 }

@@ -90,3 +90,11 @@ fn wild_accesses_stay_in_the_window() {
         }
     }
 }
+
+#[test]
+fn a_stack_of_impossible_size_is_refused() {
+    for size in [0, 1 << 40, u64::MAX] {
+        let error = Engine::new(Config::new().stack_size(size)).unwrap_err();
+        assert!(error.to_string().contains("a stack of"), "{error}");
+    }
+}

@@ -20,7 +20,9 @@ Targets:
   --input FILE    run the target on this file only, to see a failure again
 ";
 
-const TARGETS: &[&str] = &["elf", "decode", "run"];
+/// The targets, and the longest input that each is tried on, in bytes: what a small ELF file with
+/// debug information takes, a few instructions, the choices that make a program.
+const TARGETS: &[(&str, usize)] = &[("elf", 16 << 10), ("decode", 64), ("run", 2 << 10)];
 
 /// What instruments all code but build scripts. Comparisons are traced so that magic numbers are
 /// found; the threshold keeps branches that the optimiser would merge.
@@ -35,11 +37,8 @@ const FLAGS: &[&str] = &[
     "-Ccodegen-units=1",
 ];
 
-/// The longest input in bytes: enough for a small ELF file with debug information.
-const MAX_LEN: usize = 16 << 10;
-
 struct Options {
-    targets: Vec<String>,
+    targets: Vec<(&'static str, usize)>,
     seconds: u64,
     input: Option<PathBuf>,
 }
@@ -53,14 +52,16 @@ fn parse() -> Result<Option<Options>, lexopt::Error> {
             Long("seconds") => options.seconds = parser.value()?.parse()?,
             Long("input") => options.input = Some(parser.value()?.into()),
             Short('h') | Long("help") => return Ok(None),
-            Value(name) if name == "all" => options.targets.extend(TARGETS.iter().map(|name| name.to_string())),
-            Value(name) if TARGETS.iter().any(|target| name == *target) => options.targets.push(name.string()?),
-            Value(name) => return Err(format!("no such target: {}", name.to_string_lossy()).into()),
+            Value(name) if name == "all" => options.targets.extend(TARGETS),
+            Value(name) => match TARGETS.iter().find(|(target, _)| name == *target) {
+                Some(target) => options.targets.push(*target),
+                None => return Err(format!("no such target: {}", name.to_string_lossy()).into()),
+            },
             argument => return Err(argument.unexpected()),
         }
     }
     if options.targets.is_empty() {
-        options.targets.extend(TARGETS.iter().map(|name| name.to_string()));
+        options.targets.extend(TARGETS);
     }
     Ok(Some(options))
 }
@@ -88,7 +89,7 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<(), String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let built = build(folder)?;
-    for target in &options.targets {
+    for (target, max_len) in &options.targets {
         let corpus = folder.join("corpus").join(target);
         let artifacts = folder.join("artifacts").join(target);
         for folder in [&corpus, &artifacts] {
@@ -101,8 +102,8 @@ fn run(options: &Options) -> Result<(), String> {
             None => fuzzer
                 .env("RIVERRUN_FUZZ_SEEDS", &corpus)
                 .arg(format!("-max_total_time={}", options.seconds))
-                .arg(format!("-max_len={MAX_LEN}"))
-                .arg("-print_final_stats=1")
+                .arg(format!("-max_len={max_len}"))
+                .args(["-print_final_stats=1", "-print_funcs=0"])
                 .arg(&corpus),
         };
         eprintln!("fuzz: {target}");

@@ -11,11 +11,13 @@ use crate::operation::{Decoded, Operation};
 /// Counts, for a trace of executed addresses, the sequences of three and more instructions that
 /// one handler could execute, in the notation of the patterns' table.
 ///
-/// ```no_run
-/// # let image: riverrun_program::Image = unimplemented!();
-/// # let trace = [0u64];
+/// ```
+/// let image = riverrun_program::Image::parse(riverrun_program::doc::TINY)?;
+/// let trace = [image.entry(), image.entry() + 4, image.entry() + 8];
 /// let mut counts = std::collections::HashMap::new();
-/// riverrun_interp::profile::count(&image, trace.iter().copied(), &mut counts);
+/// riverrun_interp::profile::count(&image, trace.into_iter(), &mut counts);
+/// assert!(counts.is_empty(), "two instructions, and a call, are no sequence of three");
+/// # Ok::<(), riverrun_program::LoadError>(())
 /// ```
 pub fn count(image: &Image, trace: impl Iterator<Item = u64>, counts: &mut HashMap<String, u64>) {
     let mut straight: Vec<Decoded> = Vec::new();

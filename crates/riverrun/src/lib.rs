@@ -11,8 +11,6 @@
 //! The smallest host is in [`Linker`]'s example.
 
 mod backtrace;
-#[doc(hidden)]
-pub mod doc;
 mod engine;
 mod error;
 mod linker;
@@ -27,5 +25,7 @@ pub use machine::{InterruptHandle, Machine};
 pub use memory::Memory;
 pub use program::Program;
 pub use riverrun_program as image;
+#[doc(hidden)]
+pub use riverrun_program::doc;
 pub use riverrun_program::{FrameDescription as Frame, LoadError};
 pub use riverrun_state::{Fault, MapError, PAGE_SIZE, Perm, Region, TrapCause};

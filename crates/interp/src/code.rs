@@ -27,6 +27,9 @@ use crate::{fusion, select, step};
 /// Instructions of a run at most; differences in ordinals fit into 16 bits.
 pub(crate) const RUN_LIMIT: usize = 8192;
 
+/// Bytes that a cell takes with its origin and its share of the map.
+const MEMORY_PER_CELL: usize = size_of::<Cell>() + 2 * size_of::<u64>();
+
 // SAFETY: cells are only reached by published indices, and those are written before.
 unsafe impl Zeroed for Cell {}
 
@@ -61,6 +64,8 @@ pub struct Code {
     origins: Arena<AtomicU64>,
     /// The first free cell.
     used: Mutex<usize>,
+    /// Cells from which on nothing more is decoded.
+    limit: usize,
     hardware: bool,
     /// Of no other code of this process, and not 0.
     id: u64,
@@ -76,11 +81,12 @@ struct Item {
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 impl Code {
-    /// Prepares a program's text; nothing is decoded yet.
+    /// Prepares a program's text; nothing is decoded yet. Decoded code will take up to about
+    /// `memory_limit` bytes; what does not fit is left to the single-step engine.
     ///
     /// # Errors
     /// If the host has no address space left.
-    pub fn new(image: Arc<Image>) -> io::Result<Code> {
+    pub fn new(image: Arc<Image>, memory_limit: u64) -> io::Result<Code> {
         install();
         let text = image.text();
         let span = match (text.first(), text.last()) {
@@ -100,6 +106,7 @@ impl Code {
             text: span,
             image,
             used: Mutex::new(1),
+            limit: usize::try_from(memory_limit).unwrap_or(usize::MAX) / MEMORY_PER_CELL,
             hardware: has_hardware(),
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         })
@@ -139,7 +146,8 @@ impl Code {
         Entry::of(self.slot(pc)?.load(Ordering::Acquire))
     }
 
-    /// The place of the instruction at `pc`, decoded now if it was not; `None` outside the text.
+    /// The place of the instruction at `pc`, decoded now if it was not; `None` outside the text,
+    /// or where the memory for decoded code is used up.
     pub(crate) fn entry(&self, pc: u64) -> Option<Entry> {
         if let Some(entry) = self.decoded(pc) {
             return Some(entry);
@@ -219,6 +227,9 @@ impl Code {
         // Another thread may have been faster.
         if let Some(entry) = self.decoded(start) {
             return Some(entry);
+        }
+        if *used >= self.limit {
+            return None;
         }
         let (items, end) = self.collect(start, *used);
         let last = items.last()?;

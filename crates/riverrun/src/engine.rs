@@ -17,18 +17,19 @@ const STACK_LIMIT: u64 = 1 << 30;
 pub struct Config {
     pub(crate) memory_limit: u64,
     pub(crate) stack_size: u64,
+    pub(crate) code_limit: u64,
     pub(crate) single_step: bool,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { memory_limit: u64::MAX, stack_size: 8 << 20, single_step: false }
+        Config { memory_limit: u64::MAX, stack_size: 8 << 20, code_limit: 256 << 20, single_step: false }
     }
 }
 
 impl Config {
-    /// The defaults: memory limited by the guest's 4 GiB of addresses alone, 8 MiB of stack, the
-    /// fast interpreter.
+    /// The defaults: memory limited by the guest's 4 GiB of addresses alone, 8 MiB of stack,
+    /// 256 MiB of decoded code, the fast interpreter.
     pub fn new() -> Config {
         Config::default()
     }
@@ -42,6 +43,13 @@ impl Config {
     /// Bytes of a guest's stack, rounded up to pages: at most 1 GiB.
     pub fn stack_size(&mut self, bytes: u64) -> &mut Config {
         self.stack_size = bytes;
+        self
+    }
+
+    /// Bytes that a program's decoded code may take, about: beyond them, code that has not run
+    /// before runs slowly. An instruction that has run takes about 32 bytes.
+    pub fn code_limit(&mut self, bytes: u64) -> &mut Config {
+        self.code_limit = bytes;
         self
     }
 

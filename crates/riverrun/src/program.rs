@@ -40,7 +40,7 @@ impl Program {
     pub fn new(engine: &Engine, elf: impl Into<Arc<[u8]>>) -> Result<Program, Error> {
         let image = Arc::new(Image::parse(elf)?);
         let memory = memory_of(&image).map_err(|source| Error::Resource { what: "memory for a program", source })?;
-        let code = Code::new(image.clone())
+        let code = Code::new(image.clone(), engine.config.code_limit)
             .map_err(|source| Error::Resource { what: "address space for a program's code", source })?;
         Ok(Program { inner: Arc::new(Inner { engine: engine.clone(), image, memory, code }) })
     }

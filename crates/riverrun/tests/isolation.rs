@@ -98,3 +98,18 @@ fn a_stack_of_impossible_size_is_refused() {
         assert!(error.to_string().contains("a stack of"), "{error}");
     }
 }
+
+#[test]
+fn code_beyond_the_limit_runs_all_the_same() {
+    // At the end the pc leaves the text.
+    let text: Vec<u8> = (0..10_000).flat_map(|_| inst(Op::addi, 10, 10, 0, 1).to_le_bytes()).collect();
+    let run = |limit| {
+        let engine = Engine::new(Config::new().code_limit(limit)).unwrap();
+        let program = Program::new(&engine, elf::executable(&text, &[], 0)).unwrap();
+        let mut machine = Linker::new(&engine).instantiate(&program, ()).unwrap();
+        let error = machine.run().unwrap_err();
+        (error.to_string(), machine.x(10), machine.instructions())
+    };
+    assert_eq!(run(0), run(1 << 20));
+    assert_eq!(run(0).1, 10_000);
+}

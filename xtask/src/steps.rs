@@ -33,7 +33,7 @@ const fn with(step: Step, environment: &'static [(&'static str, &'static str)]) 
 
 /// `cargo xtask test`: add a line here to have it run in CI.
 pub(crate) static TEST: &[Step] = &[
-    required(step("set-up", &["xtask", "setup", "--verify"])),
+    required(step("set-up", &["xtask", "setup", "--tests"])),
     required(step("guest programs", &["xtask", "guests"])),
     step("format", &["fmt", "--all", "--check"]),
     step("format of the benchmarks", &["fmt", "--manifest-path", "bench/Cargo.toml", "--all", "--check"]),
@@ -65,7 +65,7 @@ const BENCH_SMOKE: &[&str] = &[
 /// `cargo xtask verify`: the checks in full. A test that has a long form takes it if
 /// `RIVERRUN_VERIFY` is `full`.
 pub(crate) static VERIFY: &[Step] = &[
-    required(step("set-up", &["xtask", "setup", "--verify"])),
+    required(step("set-up", &["xtask", "setup", "--tests"])),
     required(step("guest programs", &["xtask", "guests"])),
     with(
         step("tests in full", &["test", "--workspace", "--no-fail-fast", "--release"]),

@@ -17,6 +17,7 @@ mod linker;
 mod machine;
 mod memory;
 mod program;
+mod registers;
 
 pub use engine::{Config, Engine};
 pub use error::{Error, HostError, Trap};

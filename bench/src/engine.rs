@@ -145,6 +145,7 @@ pub(crate) fn cargo_build(
     package: &str,
     profile: &str,
     folder: &Path,
+    features: &[&str],
     environment: &[(&str, &str)],
 ) -> Result<PathBuf> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
@@ -157,6 +158,7 @@ pub(crate) fn cargo_build(
             "--profile",
             profile,
         ])
+        .args(["--features", &features.join(",")])
         .arg("--manifest-path")
         .arg(manifest)
         .arg("--target-dir")

@@ -20,17 +20,19 @@ struct Demo {
     args: &'static [&'static str],
     /// Files that lie in the directory before the program starts, relative to the repository.
     inputs: &'static [&'static str],
+    /// Directories of the system that the program looks into, as it may on qemu-riscv64.
+    system: &'static [&'static str],
     /// Arguments with which the native program then checks what riverrun's guest left there.
     check: Option<&'static [&'static str]>,
 }
 
 static DEMOS: &[Demo] = &[
-    Demo { program: "hello", args: &[], inputs: &[], check: None },
-    Demo { program: "lua", args: &["{data}/demo.lua"], inputs: &["examples/demo/demo.lua"], check: None },
-    Demo { program: "secp256k1", args: &[], inputs: &[], check: None },
-    Demo { program: "sqlite", args: &["{data}"], inputs: &[], check: Some(&["{data}", "check"]) },
-    Demo { program: "cxx", args: &["{data}"], inputs: &[], check: None },
-    Demo { program: "mandelbrot", args: &["{style}"], inputs: &[], check: None },
+    Demo { program: "hello", args: &[], inputs: &[], system: &[], check: None },
+    Demo { program: "lua", args: &["{data}/demo.lua"], inputs: &["examples/demo/demo.lua"], system: &[], check: None },
+    Demo { program: "secp256k1", args: &[], inputs: &[], system: &[], check: None },
+    Demo { program: "sqlite", args: &["{data}"], inputs: &[], system: &[], check: Some(&["{data}", "check"]) },
+    Demo { program: "cxx", args: &["{data}"], inputs: &[], system: &["/usr/lib/locale"], check: None },
+    Demo { program: "mandelbrot", args: &["{style}"], inputs: &[], system: &[], check: None },
 ];
 
 /// The directory's name inside riverrun; elsewhere the program sees the host's name.
@@ -145,6 +147,9 @@ impl Engine<'_> {
                 if args.iter().any(|arg| arg.contains("{data}")) {
                     command.arg("--dir").arg(format!("{data_name}:{GUEST_DATA}"));
                     data_name = GUEST_DATA.into();
+                }
+                for directory in demo.system.iter().filter(|directory| Path::new(directory).exists()) {
+                    command.arg("--dir").arg(format!("{directory}:{directory}:ro"));
                 }
                 command.arg(guest);
             }

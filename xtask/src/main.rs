@@ -14,8 +14,8 @@ use anyhow::{Result, bail};
 const USAGE: &str = "\
 cargo xtask <command>
 
-  setup [--verify]        install what is missing: cross compiler, qemu, native compiler;
-                          with --verify also what only `verify` needs
+  setup [--tests]         install what is missing: cross compiler, qemu, native compiler;
+                          with --tests also what only `test` and `verify` need
   guests [NAME..]         build the guest programs into target/guests/
   demo [--json] [--riverrun PATH] [NAME..]
                           run the demo programs on riverrun, qemu-riscv64 and natively,

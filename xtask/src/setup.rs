@@ -44,17 +44,23 @@ pub(crate) const QEMU: Need = Need { what: "qemu-riscv64", met: || on_path("qemu
 /// Everything, in the order of installation.
 pub(crate) const ALL: [Need; 3] = [CROSS_COMPILER, NATIVE_COMPILER, QEMU];
 
-/// Disassembles the extensions that binutils does not know; only `verify` needs it.
-pub(crate) const LLVM_OBJDUMP: Need =
+/// Disassembles the extensions that binutils does not know.
+const LLVM_OBJDUMP: Need =
     Need { what: "llvm-objdump of LLVM 22", met: || on_path("llvm-objdump-22"), packages: &["llvm-22"] };
 
-/// `cargo xtask setup [--verify]`.
+/// Builds SoftFloat, which the engines' floats are compared with.
+const CMAKE: Need = Need { what: "cmake", met: || on_path("cmake"), packages: &["cmake", "make"] };
+
+/// What the tests need besides.
+pub(crate) const TESTS: [Need; 2] = [LLVM_OBJDUMP, CMAKE];
+
+/// `cargo xtask setup [--tests]`.
 pub(crate) fn command(args: &[String]) -> Result<()> {
     ensure(&ALL)?;
     match args {
         [] => Ok(()),
-        [verify] if verify == "--verify" => ensure(&[LLVM_OBJDUMP]),
-        _ => bail!("setup takes no arguments but --verify"),
+        [tests] if tests == "--tests" => ensure(&TESTS),
+        _ => bail!("setup takes no arguments but --tests"),
     }
 }
 

@@ -33,25 +33,43 @@ const fn with(step: Step, environment: &'static [(&'static str, &'static str)]) 
 
 /// `cargo xtask test`: add a line here to have it run in CI.
 pub(crate) static TEST: &[Step] = &[
-    required(step("set-up", &["xtask", "setup"])),
+    required(step("set-up", &["xtask", "setup", "--tests"])),
     required(step("guest programs", &["xtask", "guests"])),
     step("format", &["fmt", "--all", "--check"]),
-    step("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    step("format of the benchmarks", &["fmt", "--manifest-path", "bench/Cargo.toml", "--all", "--check"]),
+    step("format of the fuzz targets", &["fmt", "--manifest-path", "fuzz/Cargo.toml", "--all", "--check"]),
+    step("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     // Without the optimiser the interpreter's handlers return to a trampoline ..
     step("tests, unoptimised", &["test", "--workspace", "--no-fail-fast"]),
     // .. and with it they chain by tail calls: two different machines.
     step("tests, optimised", &["test", "--workspace", "--no-fail-fast", "--release"]),
     step("demo programs as on qemu-riscv64", &["xtask", "demo"]),
+    step("fuzz targets, briefly", &["xtask", "fuzz"]),
+    step("benchmarks, briefly", BENCH_SMOKE),
+];
+
+/// Two programs on three engines: that the benchmark runs, not how fast.
+const BENCH_SMOKE: &[&str] = &[
+    "xtask",
+    "bench",
+    "compute",
+    "--quick",
+    "--runs",
+    "1",
+    "--programs",
+    "fib,nbody",
+    "--engines",
+    "riverrun,qemu,native",
 ];
 
 /// `cargo xtask verify`: the checks in full. A test that has a long form takes it if
 /// `RIVERRUN_VERIFY` is `full`.
 pub(crate) static VERIFY: &[Step] = &[
-    required(step("set-up", &["xtask", "setup", "--verify"])),
+    required(step("set-up", &["xtask", "setup", "--tests"])),
     required(step("guest programs", &["xtask", "guests"])),
     with(
         step("tests in full", &["test", "--workspace", "--no-fail-fast", "--release"]),
-        &[("RIVERRUN_VERIFY", "full")],
+        &[("RIVERRUN_VERIFY", "full"), ("RIVERRUN_SWEEP", "2000000")],
     ),
 ];
 

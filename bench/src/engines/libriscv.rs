@@ -40,7 +40,8 @@ impl Engine for Libriscv {
         require(&["g++"], &["g++"])?;
         let folder = setup.target_folder.join(self.name);
         let environment = [("CXX", "g++"), ("CXXFLAGS", self.cxx_flags)];
-        let command = cargo_build(&setup.bench.join("Cargo.toml"), "peer-libriscv", "peer", &folder, &environment)?;
+        let command =
+            cargo_build(&setup.bench.join("Cargo.toml"), "peer-libriscv", "peer", &folder, &[], &environment)?;
         Ok(Ready {
             command: vec![command.into()],
             version: setup.crates.version("libriscv").to_owned(),

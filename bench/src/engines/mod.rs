@@ -13,7 +13,8 @@ use crate::engine::Engine;
 /// All engines, in the order of the report.
 fn all() -> Vec<Box<dyn Engine>> {
     vec![
-        Box::new(riverrun::Riverrun),
+        Box::new(riverrun::Riverrun::AS_IT_COMES),
+        Box::new(riverrun::Riverrun::UNCOUNTED),
         Box::new(libriscv::Libriscv::AS_IT_COMES),
         Box::new(libriscv::Libriscv::ARENA),
         Box::new(wasmi::Wasmi),

@@ -6,11 +6,27 @@ use crate::engine::{Clock, Engine, Ready, Setup, cargo_build};
 use crate::engines::SUBJECT;
 use crate::toolchain::{Target, first_line};
 
-pub(crate) struct Riverrun;
+pub(crate) struct Riverrun {
+    name: &'static str,
+    configuration: &'static str,
+    features: &'static [&'static str],
+}
+
+impl Riverrun {
+    /// As users run it.
+    pub(crate) const AS_IT_COMES: Riverrun =
+        Riverrun { name: SUBJECT, configuration: "release build, fuel counted and limited", features: &[] };
+    /// To see what counting costs.
+    pub(crate) const UNCOUNTED: Riverrun = Riverrun {
+        name: "riverrun-uncounted",
+        configuration: "release build that does not count instructions",
+        features: &["uncounted"],
+    };
+}
 
 impl Engine for Riverrun {
     fn name(&self) -> &'static str {
-        SUBJECT
+        self.name
     }
 
     fn target(&self) -> Target {
@@ -19,8 +35,8 @@ impl Engine for Riverrun {
 
     fn prepare(&self, setup: &Setup) -> Result<Ready> {
         let root = setup.bench.parent().context("bench has no parent folder")?;
-        let folder = setup.target_folder.join("riverrun");
-        let command = cargo_build(&root.join("Cargo.toml"), "riverrun-cli", "release", &folder, &[])?;
+        let folder = setup.target_folder.join(self.name);
+        let command = cargo_build(&root.join("Cargo.toml"), "riverrun-cli", "release", &folder, self.features, &[])?;
         let commit = first_line("git", &["-C", &root.to_string_lossy(), "describe", "--always", "--dirty"])?;
         Ok(Ready {
             // More fuel than any program uses: instructions are counted and the limit is checked.
@@ -32,7 +48,7 @@ impl Engine for Riverrun {
                 "--".into(),
             ],
             version: commit,
-            configuration: "release build, fuel counted and limited".into(),
+            configuration: self.configuration.into(),
             clock: Clock::Guest,
         })
     }

@@ -18,7 +18,7 @@ impl Engine for Wasmi {
 
     fn prepare(&self, setup: &Setup) -> Result<Ready> {
         let folder = setup.target_folder.join("wasmi");
-        let command = cargo_build(&setup.bench.join("Cargo.toml"), "peer-wasmi", "peer", &folder, &[])?;
+        let command = cargo_build(&setup.bench.join("Cargo.toml"), "peer-wasmi", "peer", &folder, &[], &[])?;
         Ok(Ready {
             command: vec![command.into()],
             version: setup.crates.version("wasmi").to_owned(),

@@ -94,6 +94,7 @@ pub(crate) fn trap(program: &Path, trap: &Trap, backtrace: &[Frame]) {
 pub(crate) struct Stats {
     instructions: u64,
     seconds: f64,
+    cpu_seconds: f64,
     mips: f64,
     memory_bytes: u64,
     exit: Ending,
@@ -101,10 +102,17 @@ pub(crate) struct Stats {
 }
 
 impl Stats {
-    pub(crate) fn new(instructions: u64, time: Duration, memory_bytes: u64, exit: Ending, status: u8) -> Stats {
+    pub(crate) fn new(
+        instructions: u64,
+        time: Duration,
+        cpu: Duration,
+        memory_bytes: u64,
+        exit: Ending,
+        status: u8,
+    ) -> Stats {
         let seconds = time.as_secs_f64();
         let mips = if seconds > 0.0 { instructions as f64 / seconds / 1e6 } else { 0.0 };
-        Stats { instructions, seconds, mips, memory_bytes, exit, status }
+        Stats { instructions, seconds, cpu_seconds: cpu.as_secs_f64(), mips, memory_bytes, exit, status }
     }
 
     /// Prints them on standard error: JSON as one line, the last.

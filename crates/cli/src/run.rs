@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use riverrun::{Config, Engine, Error, Linker, MapError, Program};
 use riverrun_linux::{Detail, DirAccess, Linux};
@@ -41,9 +41,10 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
 
     machine.set_fuel(options.fuel);
     let begin = Instant::now();
+    let cpu_before = cpu_time();
     machine.set_deadline(options.timeout.and_then(|time| begin.checked_add(time)));
     let result = machine.run();
-    let time = begin.elapsed();
+    let (time, cpu) = (begin.elapsed(), cpu_time().saturating_sub(cpu_before));
 
     let (ending, status) = match &result {
         // As wait(2) has it: the low 8 bits.
@@ -56,10 +57,16 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
         Err(error) => return Err(format!("{}: {error}", options.program.display()).into()),
     };
     if let Some(format) = options.stats {
-        let stats = Stats::new(machine.instructions(), time, machine.memory().used(), ending, status);
+        let stats = Stats::new(machine.instructions(), time, cpu, machine.memory().used(), ending, status);
         stats.print(format);
     }
     Ok(ExitCode::from(status))
+}
+
+/// CPU time that this process has used.
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::try_from(time).unwrap_or_default()
 }
 
 /// Loads the program's compiled code, as the options say.

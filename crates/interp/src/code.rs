@@ -17,15 +17,18 @@ use riverrun_program::Image;
 use riverrun_state::{CodeRange, Window, install_fault_handler};
 
 use crate::arena::{Arena, Zeroed};
-use crate::cell::Cell;
+use crate::cell::{Cell, Handler};
 use crate::enter::landing;
 use crate::fast::has_hardware;
 use crate::handlers::{TABLE_BASE, TABLE_CELLS, TABLE_LEN, TABLE_MAP, jump, return_cell, unresolved};
 use crate::operation::{Decoded, Operation};
-use crate::{select, step};
+use crate::{fusion, select, step};
 
 /// Instructions of a run at most; differences in ordinals fit into 16 bits.
 pub(crate) const RUN_LIMIT: usize = 8192;
+
+/// Bytes that a cell takes with its origin and its share of the map.
+const MEMORY_PER_CELL: usize = size_of::<Cell>() + 2 * size_of::<u64>();
 
 // SAFETY: cells are only reached by published indices, and those are written before.
 unsafe impl Zeroed for Cell {}
@@ -61,6 +64,8 @@ pub struct Code {
     origins: Arena<AtomicU64>,
     /// The first free cell.
     used: Mutex<usize>,
+    /// Cells from which on nothing more is decoded.
+    limit: usize,
     hardware: bool,
     /// Of no other code of this process, and not 0.
     id: u64,
@@ -76,11 +81,12 @@ struct Item {
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 impl Code {
-    /// Prepares a program's text; nothing is decoded yet.
+    /// Prepares a program's text; nothing is decoded yet. Decoded code will take up to about
+    /// `memory_limit` bytes; what does not fit is left to the single-step engine.
     ///
     /// # Errors
     /// If the host has no address space left.
-    pub fn new(image: Arc<Image>) -> io::Result<Code> {
+    pub fn new(image: Arc<Image>, memory_limit: u64) -> io::Result<Code> {
         install();
         let text = image.text();
         let span = match (text.first(), text.last()) {
@@ -100,6 +106,7 @@ impl Code {
             text: span,
             image,
             used: Mutex::new(1),
+            limit: usize::try_from(memory_limit).unwrap_or(usize::MAX) / MEMORY_PER_CELL,
             hardware: has_hardware(),
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         })
@@ -107,16 +114,12 @@ impl Code {
 
     /// Tells the handlers of a machine where this code's tables are.
     pub(crate) fn bind(&self, window: &mut Window) {
+        window.own_predictions(self.id);
         let state = window.state_mut();
-        if state.exit.owner == self.id {
-            return;
-        }
-        state.exit.owner = self.id;
         state.exit.tables[TABLE_BASE] = self.text.start;
         state.exit.tables[TABLE_LEN] = self.text.end - self.text.start;
         state.exit.tables[TABLE_MAP] = self.map.as_ptr() as u64;
         state.exit.tables[TABLE_CELLS] = self.cells.as_ptr() as u64;
-        window.clear_predictions();
     }
 
     pub(crate) fn cell(&self, distance: u32) -> *const Cell {
@@ -143,7 +146,8 @@ impl Code {
         Entry::of(self.slot(pc)?.load(Ordering::Acquire))
     }
 
-    /// The place of the instruction at `pc`, decoded now if it was not; `None` outside the text.
+    /// The place of the instruction at `pc`, decoded now if it was not; `None` outside the text,
+    /// or where the memory for decoded code is used up.
     pub(crate) fn entry(&self, pc: u64) -> Option<Entry> {
         if let Some(entry) = self.decoded(pc) {
             return Some(entry);
@@ -183,21 +187,28 @@ impl Code {
         let cell = &self.cells[index];
         // SAFETY: the cell has its first handler, which reads neither, and the lock is held.
         unsafe { cell.link(difference as i16, entry.cell, handler) };
-        if let Operation::Branch(_) = decoded.operation
-            && !continues
-        {
-            self.fuse_with_branch(index, pc, &decoded);
+        if !continues {
+            self.fuse_with_branch(index, &decoded);
         }
         true
     }
 
-    /// The instruction before a branch that has just been linked can be fused with it now.
-    fn fuse_with_branch(&self, branch: usize, pc: u64, decoded: &Decoded) {
-        let (before, ordinal) = self.origin(&self.cells[branch - 1]);
-        let first = self.instruction(before);
-        let follows = ordinal != 0 && first.cells() == 1 && before + u64::from(first.len) == pc;
-        if let Some(handler) = follows.then(|| select::pair(&first, decoded, true)).flatten() {
-            self.cells[branch - 1].set_handler(handler);
+    /// The instructions before a branch that has just been linked can be fused with it now.
+    fn fuse_with_branch(&self, branch: usize, decoded: &Decoded) {
+        let Operation::Branch(_) = decoded.operation else { return };
+        let mut sequence = vec![*decoded];
+        for index in (1..branch).rev().take(fusion::LONGEST - 1) {
+            let (pc, ordinal) = self.origin(&self.cells[index]);
+            let before = self.instruction(pc);
+            let next = self.origin(&self.cells[index + 1]).0;
+            if ordinal == 0 || !before.is_straight() || pc + u64::from(before.len) != next {
+                return;
+            }
+            sequence.insert(0, before);
+            let whole = sequence.iter().map(|decoded| (decoded, true));
+            if let Some((_, handler)) = fusion::handlers(whole).find(|&(len, _)| len == sequence.len()) {
+                self.cells[index].set_handler(handler);
+            }
         }
     }
 
@@ -216,6 +227,9 @@ impl Code {
         // Another thread may have been faster.
         if let Some(entry) = self.decoded(start) {
             return Some(entry);
+        }
+        if *used >= self.limit {
+            return None;
         }
         let (items, end) = self.collect(start, *used);
         let last = items.last()?;
@@ -308,27 +322,34 @@ fn distance(index: usize) -> u32 {
     (index * size_of::<Cell>()) as u32
 }
 
-/// The fused handlers of a run: pairs, so chosen that as few handlers as possible are executed
-/// from whichever instruction control enters.
-fn fuse(items: &[Item], links: &[Option<(u32, i32, bool)>]) -> Vec<Option<crate::cell::Handler>> {
+/// The fused handlers of a run, so chosen that as few handlers as possible are executed from
+/// whichever instruction control enters.
+fn fuse(items: &[Item], links: &[Option<(u32, i32, bool)>]) -> Vec<Option<Handler>> {
     let count = items.len();
     let mut chosen = vec![None; count];
     // Handlers from the instruction on to the end of its straight line.
-    let mut cost = vec![0u32; count + 2];
+    let mut cost = vec![0u32; count + fusion::LONGEST + 1];
     for index in (0..count).rev() {
-        let first = &items[index].decoded;
-        let ends = !first.falls_through() || first.operation == Operation::Step;
-        cost[index] = if ends { 1 } else { 1 + cost[index + 1] };
-        let Some(second) = items.get(index + 1) else { continue };
-        let linked = second.decoded.direct().is_none() || links[index + 1].is_some();
-        let paired = 1 + cost[index + 2];
-        if ends || !linked || paired > cost[index] {
+        if !items[index].decoded.is_straight() {
+            let ends = !items[index].decoded.falls_through();
+            cost[index] = if ends { 1 } else { 1 + cost[index + 1] };
             continue;
         }
-        let check = links[index + 1].is_some_and(|(_, _, check)| check);
-        if let Some(handler) = select::pair(first, &second.decoded, check) {
-            chosen[index] = Some(handler);
-            cost[index] = paired;
+        cost[index] = 1 + cost[index + 1];
+        // Up to the first jump, and with it only if it is a branch that is linked.
+        let mut open = true;
+        let sequence = items[index..].iter().zip(&links[index..]).map_while(|(item, link)| {
+            let straight = item.decoded.is_straight();
+            let fits = open && (straight || link.is_some());
+            open = straight;
+            fits.then_some((&item.decoded, link.is_some_and(|(_, _, check)| check)))
+        });
+        for (len, handler) in fusion::handlers(sequence) {
+            let fused = 1 + cost[index + len];
+            if fused <= cost[index] {
+                chosen[index] = Some(handler);
+                cost[index] = fused;
+            }
         }
     }
     chosen

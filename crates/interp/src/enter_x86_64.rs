@@ -35,19 +35,19 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut State, f
         "and ecx, {mask}",
         "xor r9d, r9d",
         "call {chain}",
-        "add rsp, 8",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbx",
-        "pop rbp",
-        "ret",
+        "jmp {leave}",
         host_sp = const HOST_SP,
         returns = const RETURNS,
         mask = const RETURNS_MASK,
         chain = sym chain,
+        leave = sym leave,
     )
+}
+
+/// Returns to `enter`'s caller, from the stack as `enter` left it.
+#[unsafe(naked)]
+unsafe extern "sysv64" fn leave() {
+    naked_asm!("add rsp, 8", "pop r15", "pop r14", "pop r13", "pop r12", "pop rbx", "pop rbp", "ret",)
 }
 
 /// Calls the first handler, which calls the next in its tail.
@@ -85,19 +85,13 @@ pub(crate) unsafe extern "sysv64" fn landing() {
         "mov [rsi + {fuel}], r8",
         "mov qword ptr [rsi + {reason}], {step}",
         "mov rsp, [rsi + {host_sp}]",
-        "add rsp, 8",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbx",
-        "pop rbp",
-        "ret",
+        "jmp {leave}",
         op = const OP,
         fuel = const FUEL,
         reason = const REASON,
         step = const REASON_STEP,
         host_sp = const HOST_SP,
+        leave = sym leave,
     )
 }
 

@@ -1,10 +1,11 @@
 //! Effects of the fast engine: memory accessed by one host instruction each, floats in hardware.
 
 use riverrun_isa::csr;
-use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Rounding, System};
+use riverrun_isa::ops::{CANONICAL_NAN_D, CANONICAL_NAN_S, Float, FloatCompare, Int, Mem, Rounding, System};
 use riverrun_state::{FloatEnv, State};
 
 use crate::cell::Cell;
+use crate::handlers::COUNTED;
 use crate::words::Effects;
 
 #[cfg(target_arch = "x86_64")]
@@ -25,6 +26,12 @@ pub(crate) struct Fast {
 }
 
 impl Fast {
+    /// The fuel that counts where the ordinal is higher by `difference`.
+    #[inline(always)]
+    pub(crate) fn after(&self, difference: i64) -> i64 {
+        if COUNTED { self.fuel.wrapping_add(difference) } else { self.fuel }
+    }
+
     /// # Safety
     /// `slot` is below 65 and the state alive: the decoder and the engine's caller see to it.
     #[inline(always)]
@@ -45,15 +52,26 @@ impl Fast {
 /// The canonical NaN for every NaN.
 #[inline(always)]
 fn canonical(f: Float, value: u64) -> u64 {
-    if is_nan(f, value) {
-        // A branch, as it is hardly ever taken, instead of a selection that delays every result.
-        std::hint::cold_path();
-        return match f {
-            Float::S => riverrun_isa::ops::CANONICAL_NAN_S,
-            Float::D => riverrun_isa::ops::CANONICAL_NAN_D,
-        };
+    // A branch, as it is hardly ever taken, instead of a selection that delays every result; and
+    // a float throughout, as an integer would go through an integer register.
+    match f {
+        Float::S => {
+            let mut value = f32::from_bits(value as u32);
+            if value.is_nan() {
+                std::hint::cold_path();
+                value = f32::from_bits(CANONICAL_NAN_S as u32);
+            }
+            u64::from(host::float_s(value).to_bits())
+        }
+        Float::D => {
+            let mut value = f64::from_bits(value);
+            if value.is_nan() {
+                std::hint::cold_path();
+                value = f64::from_bits(CANONICAL_NAN_D);
+            }
+            host::float_d(value).to_bits()
+        }
     }
-    value
 }
 
 /// Rounding modes: handlers exist for the dynamic mode, which the host's environment holds, and

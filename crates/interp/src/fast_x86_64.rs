@@ -82,6 +82,24 @@ pub(super) fn store(hart: &Fast, mem: Mem, address: u64, value: u64) {
     }
 }
 
+/// The same value, in a float register.
+#[inline(always)]
+pub(super) fn float_s(value: f32) -> f32 {
+    let mut value = value;
+    // SAFETY: no instruction at all.
+    unsafe { asm!("/* {} */", inout(xmm_reg) value, options(pure, nomem, nostack, preserves_flags)) };
+    value
+}
+
+/// The same value, in a float register.
+#[inline(always)]
+pub(super) fn float_d(value: f64) -> f64 {
+    let mut value = value;
+    // SAFETY: no instruction at all.
+    unsafe { asm!("/* {} */", inout(xmm_reg) value, options(pure, nomem, nostack, preserves_flags)) };
+    value
+}
+
 fn s(bits: u64) -> f32 {
     f32::from_bits(bits as u32)
 }

@@ -69,6 +69,9 @@ unsafe fn leave(hart: Fast, reason: u64, target: u64) -> Next {
     return Next { op: std::ptr::null(), returns: 0, fuel: 0, near: std::ptr::null() };
 }
 
+/// Whether instructions are counted.
+pub(crate) const COUNTED: bool = !cfg!(feature = "uncounted");
+
 /// Goes on at `op` with the fuel that counts there, if it suffices.
 ///
 /// # Safety
@@ -77,7 +80,7 @@ unsafe fn leave(hart: Fast, reason: u64, target: u64) -> Next {
 unsafe fn go_checked<const CHECK: bool>(op: *const Cell, hart: Fast) -> Next {
     // SAFETY: as the caller promises.
     unsafe {
-        if CHECK && hart.fuel < 0 {
+        if CHECK && COUNTED && hart.fuel < 0 {
             return leave(Fast { op, ..hart }, REASON_FUEL, 0);
         }
         go(op, hart)
@@ -316,7 +319,7 @@ handlers! {
     /// A direct call: the link register is `rs1`, the next cell holds the [`Return`].
     fn call[](hart) {
         let hart = link(hart, (*hart.op).rs1);
-        let fuel = hart.fuel.wrapping_add((*hart.op).difference());
+        let fuel = hart.after((*hart.op).difference());
         go_checked::<true>(target(hart), Fast { fuel, ..hart })
     }
 
@@ -333,7 +336,7 @@ handlers! {
     /// An indirect jump.
     fn jump_indirect[R: Row](hart) {
         let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default()));
-        let fuel = hart.fuel.wrapping_add((*hart.op).difference());
+        let fuel = hart.after((*hart.op).difference());
         go_indirect(target, Fast { fuel, ..hart })
     }
 
@@ -341,7 +344,7 @@ handlers! {
     fn call_indirect[R: Row](hart) {
         let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default()));
         let hart = link(hart, (*hart.op).rs2);
-        let fuel = hart.fuel.wrapping_add((*hart.op).difference());
+        let fuel = hart.after((*hart.op).difference());
         go_indirect(target, Fast { fuel, ..hart })
     }
 
@@ -350,7 +353,7 @@ handlers! {
         let target = target.assume_init();
         let known = landing_at(hart, N);
         if (*known).bits >> 32 == target | 1 {
-            let fuel = hart.fuel.wrapping_add((*known).bits as i32 as i64 >> 16);
+            let fuel = hart.after((*known).bits as i32 as i64 >> 16);
             go_checked::<true>((*known).cell, Fast { fuel, ..hart })
         } else {
             go_mapped(target, hart)
@@ -360,13 +363,13 @@ handlers! {
     /// A return: mostly to where the last call came from.
     fn ret[R: Row](hart) {
         let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default()));
-        let fuel = hart.fuel.wrapping_add((*hart.op).difference());
+        let fuel = hart.after((*hart.op).difference());
         let returns = hart.returns.wrapping_sub(RETURN_SIZE) & RETURNS_MASK;
         let hart = Fast { returns, fuel, ..hart };
         let expected = returns_at(hart);
         // Targets are even, and so never equal to a return that was never written.
         if (*expected).bits >> 32 == target | 1 {
-            let fuel = fuel.wrapping_add((*expected).bits as i32 as i64 >> 16);
+            let fuel = hart.after((*expected).bits as i32 as i64 >> 16);
             go_checked::<true>((*expected).cell, Fast { fuel, ..hart })
         } else {
             go_mapped(target, hart)
@@ -497,7 +500,7 @@ unsafe fn go_linked<const CHECK: bool>(hart: Fast) -> Next {
     // SAFETY: as the caller promises.
     unsafe {
         let target = target(hart);
-        let fuel = hart.fuel.wrapping_add((*hart.op).difference());
+        let fuel = hart.after((*hart.op).difference());
         let hart = Fast { fuel, ..hart };
         if !CHECK {
             return go(target, hart);
@@ -543,7 +546,7 @@ unsafe fn go_mapped(address: u64, hart: Fast) -> Next {
         let ordinal = entry as i64 >> 32;
         let bits = (address | 1) << 32 | (ordinal as u64 & 0xffff) << 16;
         landing_at(hart, (address >> 1) as usize % LANDINGS).write(Return { bits, cell });
-        go_checked::<true>(cell, Fast { fuel: hart.fuel.wrapping_add(ordinal), ..hart })
+        go_checked::<true>(cell, Fast { fuel: hart.after(ordinal), ..hart })
     }
 }
 

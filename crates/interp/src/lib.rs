@@ -9,8 +9,12 @@ mod cell;
 mod code;
 mod enter;
 mod fast;
+mod fusion;
 mod handlers;
 mod operation;
+mod patterns;
+#[cfg(feature = "profile")]
+pub mod profile;
 mod run;
 mod select;
 mod soft_float;

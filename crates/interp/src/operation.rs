@@ -58,6 +58,12 @@ impl Decoded {
         !matches!(self.operation, Operation::Jump | Operation::Indirect | Operation::Return)
     }
 
+    /// Whether control goes on behind it, always and at once.
+    pub(crate) fn is_straight(&self) -> bool {
+        use Operation::*;
+        matches!(self.operation, Row(_) | Rounded(..) | Constant | Move | Nothing)
+    }
+
     /// How many cells it takes: calls have a second one for the address that they return to.
     pub(crate) fn cells(&self) -> usize {
         match self.operation {

@@ -11,7 +11,7 @@ use riverrun_state::{FloatEnv, Trap, TrapCause, Window};
 use crate::cell::Cell;
 use crate::code::{Code, Entry, RUN_LIMIT};
 use crate::enter::enter;
-use crate::handlers::{REASON_FUEL, REASON_RESOLVE, REASON_TARGET};
+use crate::handlers::{COUNTED, REASON_FUEL, REASON_RESOLVE, REASON_TARGET};
 use crate::step::{Step, fetch, step};
 
 /// Instructions between looks at the clock: a few milliseconds' worth.
@@ -262,7 +262,9 @@ impl Run<'_> {
                 state.exit.fuel - i64::from(ordinal)
             }
         };
-        state.instret += limit - left as u64;
+        if COUNTED {
+            state.instret += limit - left as u64;
+        }
         match reason {
             REASON_FUEL | REASON_TARGET => Left::Elsewhere,
             REASON_RESOLVE if self.code.resolve(cell) => Left::Elsewhere,

@@ -7,6 +7,8 @@
 
 mod attributes;
 mod describe;
+#[doc(hidden)]
+pub mod doc;
 mod error;
 mod header;
 mod image;

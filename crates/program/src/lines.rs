@@ -34,12 +34,15 @@ impl Image {
     /// in programs that were compiled without `-g`. Compressed debug sections (`-gz`) are not
     /// read.
     ///
-    /// ```no_run
-    /// # let image: riverrun_program::Image = unimplemented!();
-    /// # let pc = 0;
-    /// for place in image.locate(pc) {
+    /// ```
+    /// use riverrun_program::Image;
+    ///
+    /// let image = Image::parse(riverrun_program::doc::TINY)?;
+    /// for place in image.locate(image.entry()) {
     ///     println!("{:?} at {:?}:{:?}", place.function, place.file, place.line);
     /// }
+    /// assert!(image.locate(image.entry()).is_empty(), "it was compiled without -g");
+    /// # Ok::<(), riverrun_program::LoadError>(())
     /// ```
     pub fn locate(&self, address: u64) -> Vec<SourceLocation> {
         let lines = self.lazy.lines.get_or_init(|| Lines::read(self));

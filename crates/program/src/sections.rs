@@ -46,12 +46,16 @@ impl Image {
 
     /// The first section of that name.
     ///
-    /// ```no_run
-    /// # let image: riverrun_program::Image = unimplemented!();
+    /// ```
+    /// use riverrun_program::Image;
+    ///
+    /// let image = Image::parse(riverrun_program::doc::TINY)?;
     /// if let Some(section) = image.section(".comment") {
     ///     let compiler = String::from_utf8_lossy(&image.bytes()[section.file]);
     ///     println!("made by {compiler}");
     /// }
+    /// assert_eq!(image.section(".comment"), None);
+    /// # Ok::<(), riverrun_program::LoadError>(())
     /// ```
     pub fn section(&self, name: &str) -> Option<Section<'_>> {
         let table = self.raw_sections()?;

@@ -72,11 +72,15 @@ impl Image {
     /// Of several at one address, global ones with few leading underscores are preferred.
     /// Labels of unknown size reach to the next symbol, and count only in the text.
     ///
-    /// ```no_run
-    /// # let image: riverrun_program::Image = unimplemented!();
+    /// ```
+    /// use riverrun_program::Image;
+    ///
+    /// let image = Image::parse(riverrun_program::doc::TINY)?;
     /// if let Some((symbol, offset)) = image.symbol_at(image.entry()) {
     ///     println!("starts in {}+{offset:#x}", symbol.name);
     /// }
+    /// assert_eq!(image.symbol_at(image.entry()), None, "it is stripped");
+    /// # Ok::<(), riverrun_program::LoadError>(())
     /// ```
     pub fn symbol_at(&self, address: u64) -> Option<(Symbol<'_>, u64)> {
         /// How many symbols that begin inside the one we look for are skipped, at most.

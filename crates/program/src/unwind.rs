@@ -51,13 +51,16 @@ impl Image {
     /// the text, and where the stack does not grow: whatever the tables and the stack hold, it
     /// ends.
     ///
-    /// ```no_run
-    /// # let image: riverrun_program::Image = unimplemented!();
-    /// # let (pc, registers, memory) = (0, [0_u64; 32], [0_u8; 0]);
-    /// # let read_memory = |address: u64| None;
-    /// for frame in image.unwind(pc, |x| registers[x], read_memory, 64) {
-    ///     println!("{}", image.describe(frame));
-    /// }
+    /// ```
+    /// use riverrun_program::Image;
+    ///
+    /// let image = Image::parse(riverrun_program::doc::TINY)?;
+    /// let registers = [0_u64; 32];
+    /// let read_memory = |_address: u64| None;
+    /// let frames = image.unwind(image.entry(), |x| registers[x], read_memory, 64);
+    /// assert_eq!(frames[0].pc, image.entry());
+    /// println!("{}", image.describe(frames[0]));
+    /// # Ok::<(), riverrun_program::LoadError>(())
     /// ```
     pub fn unwind(
         &self,

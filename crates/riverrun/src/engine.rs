@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+/// Bytes that a guest's stack can have.
+const STACK_LIMIT: u64 = 1 << 30;
+
 /// How programs are run. Start from [`Config::new`] and change what should differ.
 ///
 /// ```
@@ -14,18 +17,19 @@ use std::sync::Arc;
 pub struct Config {
     pub(crate) memory_limit: u64,
     pub(crate) stack_size: u64,
+    pub(crate) code_limit: u64,
     pub(crate) single_step: bool,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { memory_limit: u64::MAX, stack_size: 8 << 20, single_step: false }
+        Config { memory_limit: u64::MAX, stack_size: 8 << 20, code_limit: 256 << 20, single_step: false }
     }
 }
 
 impl Config {
-    /// The defaults: memory limited by the guest's 4 GiB of addresses alone, 8 MiB of stack, the
-    /// fast interpreter.
+    /// The defaults: memory limited by the guest's 4 GiB of addresses alone, 8 MiB of stack,
+    /// 256 MiB of decoded code, the fast interpreter.
     pub fn new() -> Config {
         Config::default()
     }
@@ -36,9 +40,16 @@ impl Config {
         self
     }
 
-    /// Bytes of a guest's stack, rounded up to pages.
+    /// Bytes of a guest's stack, rounded up to pages: at most 1 GiB.
     pub fn stack_size(&mut self, bytes: u64) -> &mut Config {
         self.stack_size = bytes;
+        self
+    }
+
+    /// Bytes that a program's decoded code may take, about: beyond them, code that has not run
+    /// before runs slowly. An instruction that has run takes about 32 bytes.
+    pub fn code_limit(&mut self, bytes: u64) -> &mut Config {
+        self.code_limit = bytes;
         self
     }
 
@@ -59,8 +70,12 @@ impl Engine {
     /// An engine of this configuration.
     ///
     /// # Errors
-    /// If the configuration cannot be had on this host.
+    /// [`crate::Error::Config`] if a setting is out of range.
     pub fn new(config: &Config) -> Result<Engine, crate::Error> {
+        if config.stack_size == 0 || config.stack_size > STACK_LIMIT {
+            let size = config.stack_size;
+            return Err(crate::Error::Config(format!("a stack of {size} bytes; it may have 1 to {STACK_LIMIT}")));
+        }
         Ok(Engine { config: Arc::new(config.clone()) })
     }
 }

@@ -30,6 +30,9 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// A setting of [`crate::Config`] is out of range.
+    #[error("the configuration asks for {0}")]
+    Config(String),
     /// The host lacks a resource.
     #[error("the host has no more {what}: {source}")]
     Resource {

@@ -13,14 +13,13 @@
 mod backtrace;
 #[cfg(feature = "compile")]
 mod compile;
-#[doc(hidden)]
-pub mod doc;
 mod engine;
 mod error;
 mod linker;
 mod machine;
 mod memory;
 mod program;
+mod registers;
 
 pub use engine::{Config, Engine};
 pub use error::{Error, HostError, Trap};
@@ -32,5 +31,7 @@ pub use program::Program;
 pub use riverrun_aot::{CompileError, CompileOptions, Cpu, Report as CompileReport};
 pub use riverrun_native::ArtifactError;
 pub use riverrun_program as image;
+#[doc(hidden)]
+pub use riverrun_program::doc;
 pub use riverrun_program::{FrameDescription as Frame, LoadError};
 pub use riverrun_state::{Fault, MapError, PAGE_SIZE, Perm, Region, TrapCause};

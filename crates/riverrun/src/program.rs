@@ -1,6 +1,8 @@
 //! A program: loaded and checked once, shared by machines and threads.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -40,7 +42,7 @@ impl Program {
     pub fn new(engine: &Engine, elf: impl Into<Arc<[u8]>>) -> Result<Program, Error> {
         let image = Arc::new(Image::parse(elf)?);
         let memory = memory_of(&image).map_err(|source| Error::Resource { what: "memory for a program", source })?;
-        let code = Code::new(image.clone())
+        let code = Code::new(image.clone(), engine.config.code_limit)
             .map_err(|source| Error::Resource { what: "address space for a program's code", source })?;
         Ok(Program {
             inner: Arc::new(Inner { engine: engine.clone(), image, memory, code, artifact: OnceLock::new() }),
@@ -53,7 +55,7 @@ impl Program {
     /// As [`Program::new`], and [`Error::File`].
     pub fn from_file(engine: &Engine, path: impl AsRef<Path>) -> Result<Program, Error> {
         let path = path.as_ref();
-        let elf = std::fs::read(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
+        let elf = read(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
         Program::new(engine, elf)
     }
 
@@ -107,6 +109,30 @@ impl Program {
 
     pub(crate) fn code(&self) -> &Code {
         &self.inner.code
+    }
+}
+
+/// Bytes of a program's file at most: what guests can address.
+const FILE_LIMIT: u64 = 1 << 32;
+
+/// A file's content, read to where it stays: programs may be large.
+fn read(path: &Path) -> std::io::Result<Arc<[u8]>> {
+    let mut file = File::open(path)?;
+    let len = file.metadata()?.len();
+    if len > FILE_LIMIT {
+        let message = format!("the file has {len} bytes, and a program at most {FILE_LIMIT}");
+        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, message));
+    }
+    let len = len as usize;
+    let mut content: Arc<[u8]> = std::iter::repeat_n(0, len).collect();
+    let buffer = Arc::get_mut(&mut content).expect("nobody else has it yet");
+    file.read_exact(buffer)?;
+    // What is no regular file has no length.
+    let mut rest = Vec::new();
+    file.read_to_end(&mut rest)?;
+    match rest.is_empty() {
+        true => Ok(content),
+        false => Ok([&content, &rest[..]].concat().into()),
     }
 }
 

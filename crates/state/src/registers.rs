@@ -61,8 +61,6 @@ pub struct EngineExit {
     pub returns: u64,
     /// What the engine needs to find its tables.
     pub tables: [u64; 4],
-    /// Whose tables these are, 0 for nobody's.
-    pub owner: u64,
     /// Where the host's float environment is held while it is looked at.
     pub float_env: u32,
 }

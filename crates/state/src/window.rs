@@ -94,6 +94,8 @@ pub struct Window {
     /// Bytes in regions that allow any access at all.
     used: u64,
     limit: u64,
+    /// Not in the state, which safe code can write: engines follow what the notes say.
+    predictions_owner: u64,
 }
 
 // SAFETY: a Window owns its reservation alone; nothing in it is bound to a thread.
@@ -127,6 +129,7 @@ impl Window {
             regions: Vec::new(),
             used: 0,
             limit,
+            predictions_owner: 0,
         };
         // SAFETY: the state's pages lie in the reservation, which nothing else uses yet.
         let failed = unsafe { libc::mprotect(state, STATE_SIZE, libc::PROT_READ | libc::PROT_WRITE) };
@@ -156,9 +159,13 @@ impl Window {
         self.state.as_ptr()
     }
 
-    /// Forgets where calls would return to and indirect jumps lead: what an engine noted for
-    /// other code.
-    pub fn clear_predictions(&mut self) {
+    /// Makes `owner` the one whose notes stand in the tables at [`RETURNS_OFFSET`] and behind: if
+    /// they were another's, they are cleared. An owner is any number but 0.
+    pub fn own_predictions(&mut self, owner: u64) {
+        if self.predictions_owner == owner {
+            return;
+        }
+        self.predictions_owner = owner;
         let start = self.state.as_ptr().cast::<u8>().wrapping_add(RETURNS_OFFSET);
         // SAFETY: both tables, one behind the other, lie in the state's pages, which the window
         // owns.

@@ -57,6 +57,13 @@ fn initial_state(random: &mut Random, tame: bool, text: &[u8], starts: &[usize])
     x[SP as usize] = DATA + 0x800 + if random.one_in(2) { 0 } else { random.below(8) as u64 };
     x[ALIGNED as usize] = DATA + 0x1000;
     x[BASE as usize] = DATA + 0x1800;
+    // Addresses count modulo 2^32.
+    if random.one_in(8) {
+        let beyond = random.u64() << 32;
+        for base in [SP, ALIGNED, BASE] {
+            x[base as usize] |= beyond;
+        }
+    }
     let f = std::array::from_fn(|_| values::float(random));
     let mut fcsr = values::fcsr(random);
     if random.one_in(2) {

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
+use std::sync::Barrier;
 
 use riverrun::TrapCause;
 use riverrun_isa::{Inst, Op, csr};
@@ -64,7 +65,7 @@ fn check_every_stop(case: &Case, stops: u64) {
 
 #[test]
 fn fuel_is_exact_on_generated_programs() {
-    for_seeds(amount(25, 1_000), |seed| {
+    for_seeds(amount(15, 1_000), |seed| {
         let case = generate::case(&mut Random::seeded(seed ^ 0xf0e1));
         check_every_stop(&Case { fuel: 3_000, ..case }, 3_000);
     });
@@ -84,6 +85,112 @@ fn fuel_is_exact_on_a_compiled_program() {
     }
 }
 
+/// `rounds` rounds of a loop of three instructions that counts them in x6.
+fn counting_loop(rounds: u64) -> Case {
+    let program = [
+        Inst { rd: 6, rs1: 6, imm: 1, ..blank(Op::addi) },
+        Inst { rd: 5, rs1: 5, imm: -1, ..blank(Op::addi) },
+        Inst { rs1: 5, imm: -8, ..blank(Op::bne) },
+        Inst { rd: 17, imm: 93, ..blank(Op::addi) },
+        blank(Op::ecall),
+    ];
+    let mut x = [0; 32];
+    x[5] = rounds;
+    Case { elf: elf::executable(&text_of(&program), &[], 0), x, f: [0; 32], fcsr: 0, fuel: u64::MAX }
+}
+
+fn text_of(program: &[Inst]) -> Vec<u8> {
+    program.iter().flat_map(|inst| inst.encode().to_le_bytes()).collect()
+}
+
+/// Engines look at the clock from time to time; that must not cost or give an instruction.
+#[test]
+fn long_runs_count_exactly() {
+    // Around where the fast interpreter looks at the clock for the first time.
+    for fuel in (4 << 20) - 2..(4 << 20) + 3 {
+        let case = Case { fuel, ..counting_loop(u64::MAX) };
+        let outcome = run(&mut Loaded::new(Engine::Fast, &case.elf).machine(&case));
+        assert_eq!(outcome.stop, Stop::Trap(TrapCause::OutOfFuel, elf::TEXT + fuel % 3 * 4));
+        assert_eq!((outcome.instructions, outcome.fuel, outcome.x[6]), (fuel, Some(0), fuel.div_ceil(3)));
+    }
+}
+
+/// Machines of one program decode and link its code for each other while they run.
+#[test]
+fn machines_on_many_threads_agree() {
+    for_seeds(amount(150, 5_000), |seed| {
+        let case = Case { fuel: 3_000, ..generate::case(&mut Random::seeded(seed ^ 0x7123ad)) };
+        let expected = run(&mut Loaded::new(Engine::SingleStep, &case.elf).machine(&case));
+        for &engine in &Engine::ALL[1..] {
+            let loaded = Loaded::new(engine, &case.elf);
+            let start = Barrier::new(4);
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        let mut machine = loaded.machine(&case);
+                        start.wait();
+                        assert_same(&case, &expected, &run(&mut machine), &format!("{engine:?} on a thread"));
+                    });
+                }
+            });
+        }
+    });
+}
+
+/// Every way to trap, with the cause that the host is told.
+#[test]
+fn traps_say_why() {
+    /// `fadd.s ft1, ft1, ft2, dyn`
+    const DYNAMIC: u32 = 0x0020_f0d3;
+    let amo = |rs1| Inst { rd: 7, rs1, ..blank(Op::amoadd_w) };
+    let rows = [
+        (0x0000_0000_u32, TrapCause::IllegalInstruction { bits: 0 }),
+        (0xffff_ffff, TrapCause::IllegalInstruction { bits: 0xffff_ffff }),
+        // Rounding mode 5, and dynamic rounding where frm is 6.
+        (0x0020_d0d3, TrapCause::IllegalInstruction { bits: 0x0020_d0d3 }),
+        (DYNAMIC, TrapCause::IllegalInstruction { bits: DYNAMIC }),
+        (blank(Op::ebreak).encode(), TrapCause::Breakpoint),
+        // x8 is unmapped, x9 in the text, x10 in the data but odd.
+        (Inst { rs1: 8, imm: 4, ..blank(Op::ld) }.encode(), TrapCause::LoadFault { address: 0x4000_0004 }),
+        (Inst { rs1: 0, imm: -8, ..blank(Op::lw) }.encode(), TrapCause::LoadFault { address: 0xffff_fff8 }),
+        (Inst { rs1: 9, ..blank(Op::sd) }.encode(), TrapCause::StoreFault { address: elf::TEXT }),
+        (amo(8).encode(), TrapCause::StoreFault { address: 0x4000_0000 }),
+        (amo(9).encode(), TrapCause::StoreFault { address: elf::TEXT }),
+        (amo(10).encode(), TrapCause::MisalignedAtomic { address: elf::DATA + 1 }),
+        (Inst { rs1: 10, ..blank(Op::lr_d) }.encode(), TrapCause::MisalignedAtomic { address: elf::DATA + 1 }),
+        // A read-only register written; one that does not exist; one of another privilege.
+        (Inst { rs1: 1, imm: 0xc00, ..blank(Op::csrrs) }.encode(), TrapCause::IllegalInstruction { bits: 0xc000_a073 }),
+        (Inst { imm: 0x7ff, ..blank(Op::csrrs) }.encode(), TrapCause::IllegalInstruction { bits: 0x7ff0_2073 }),
+        (Inst { imm: 0x300, ..blank(Op::csrrs) }.encode(), TrapCause::IllegalInstruction { bits: 0x3000_2073 }),
+    ];
+    for (word, cause) in rows {
+        let fcsr = if word == DYNAMIC { 6 << 5 } else { 0 };
+        // A row in the middle of others: faults are exact within fused code, too.
+        let before = Inst { rd: 6, rs1: 6, imm: 1, ..blank(Op::addi) };
+        let text = [&text_of(&[before; 3])[..], &word.to_le_bytes(), &text_of(&[before; 3])].concat();
+        let mut x = [0; 32];
+        (x[8], x[9], x[10]) = (0x4000_0000, elf::TEXT, elf::DATA + 1);
+        let case = Case { elf: elf::executable(&text, &[0; 64], 0), x, f: [0; 32], fcsr, fuel: 100 };
+        let outcome = check(&case);
+        assert_eq!(outcome.stop, Stop::Trap(cause, elf::TEXT + 12), "{word:#x}");
+        assert_eq!((outcome.instructions, outcome.x[6]), (3, 3), "{word:#x}");
+    }
+}
+
+/// A jump out of the text traps at its target, when the jump itself is done.
+#[test]
+fn jumps_out_of_the_text_trap_at_their_target() {
+    for (target, pc) in [(0, 0), (elf::DATA, elf::DATA), (elf::TEXT - 1, elf::TEXT - 2), (u64::MAX, u64::MAX - 1)] {
+        let text = text_of(&[Inst { rd: 1, rs1: 5, ..blank(Op::jalr) }]);
+        let mut x = [0; 32];
+        x[5] = target;
+        let case = Case { elf: elf::executable(&text, &[0; 64], 0), x, f: [0; 32], fcsr: 0, fuel: 100 };
+        let outcome = check(&case);
+        assert_eq!(outcome.stop, Stop::Trap(TrapCause::FetchFault { address: pc }, pc));
+        assert_eq!((outcome.instructions, outcome.x[1]), (1, elf::TEXT + 4));
+    }
+}
+
 /// Handlers that read `fflags` once called the next one instead of jumping to it.
 #[test]
 fn csr_reads_need_no_host_stack() {
@@ -96,7 +203,6 @@ fn csr_reads_need_no_host_stack() {
         Inst { rd: 17, imm: 93, ..blank(Op::addi) },
         blank(Op::ecall),
     ];
-    let text: Vec<u8> = program.iter().flat_map(|inst| inst.encode().to_le_bytes()).collect();
-    let elf = elf::executable(&text, &[], 0);
+    let elf = elf::executable(&text_of(&program), &[], 0);
     assert_eq!(Loaded::new(Engine::Fast, &elf).start().run().unwrap(), 0);
 }

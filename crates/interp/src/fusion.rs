@@ -1,0 +1,259 @@
+//! Which handler executes several operations that follow each other.
+//!
+//! Some thirty common operations fuse in pairs, each with each and with every branch; longer
+//! sequences that programs execute often are listed in [`crate::patterns`].
+
+use std::sync::OnceLock;
+
+use riverrun_isa::{Op, Result as Destination, rows};
+
+use crate::cell::Handler;
+use crate::handlers::*;
+use crate::operation::{Decoded, Operation};
+use crate::patterns::PATTERNS;
+use crate::select::for_branch;
+
+/// Operations of a sequence at most.
+pub(crate) const LONGEST: usize = 6;
+
+/// Defines [`Fusible`] by the rows that can stand in a pattern.
+macro_rules! fusible {
+    ($($row:ident)*) => {
+        /// An operation that can stand in a pattern; rows and branches have their own names.
+        #[allow(non_camel_case_types)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(crate) enum Fusible { li = 1, mv, $($row,)* beq, bne, blt, bge, bltu, bgeu }
+
+        impl Fusible {
+            fn of(operation: Operation) -> Option<Fusible> {
+                Some(match operation {
+                    Operation::Constant => Fusible::li,
+                    Operation::Move => Fusible::mv,
+                    Operation::Row(op) => match op {
+                        $(Op::$row => Fusible::$row,)*
+                        _ => return None,
+                    },
+                    Operation::Branch(op) => match op {
+                        Op::beq => Fusible::beq,
+                        Op::bne => Fusible::bne,
+                        Op::blt => Fusible::blt,
+                        Op::bge => Fusible::bge,
+                        Op::bltu => Fusible::bltu,
+                        Op::bgeu => Fusible::bgeu,
+                        _ => return None,
+                    },
+                    _ => return None,
+                })
+            }
+        }
+    };
+}
+
+fusible! {
+    addi addiw add addw sub subw and andi or ori xor xori
+    slli srli srai sll srl slliw srliw sraiw slt sltu sltiu mul mulw mulhu
+    ld lw lwu lh lhu lb lbu sd sw sh sb
+    fadd_d fsub_d fmul_d fmadd_d
+    sh1add sh2add sh3add add_uw zext_h rori roriw
+}
+
+/// A sequence as a number: ten bits for an operation and which operand it takes from the one
+/// before it, the first lowest.
+pub(crate) const fn key(sequence: &[(Fusible, u8)]) -> u64 {
+    let mut key = 0;
+    let mut index = 0;
+    while index < sequence.len() {
+        key |= step(sequence[index].0, sequence[index].1, index);
+        index += 1;
+    }
+    key
+}
+
+const fn step(operation: Fusible, forward: u8, index: usize) -> u64 {
+    ((operation as u64) << 2 | forward as u64) << (10 * index)
+}
+
+/// A sequence with its handler; the second one tests the fuel where its branch is taken.
+pub(crate) struct Pattern {
+    pub(crate) key: u64,
+    pub(crate) handlers: [Handler; 2],
+}
+
+/// The patterns, sorted by key.
+fn patterns() -> &'static [&'static Pattern] {
+    static SORTED: OnceLock<Vec<&'static Pattern>> = OnceLock::new();
+    SORTED.get_or_init(|| {
+        let mut sorted: Vec<&Pattern> = PATTERNS.iter().collect();
+        sorted.sort_by_key(|pattern| pattern.key);
+        sorted
+    })
+}
+
+/// Handlers for the first two, three, ... operations of `sequence`, each with its number of
+/// operations. `check` says whether the jump of the last one has to test the fuel.
+pub(crate) fn handlers<'a>(
+    sequence: impl Iterator<Item = (&'a Decoded, bool)>,
+) -> impl Iterator<Item = (usize, Handler)> {
+    let mut key = 0;
+    let mut before: Option<&Decoded> = None;
+    let mut sequence = sequence.take(LONGEST).enumerate();
+    std::iter::from_fn(move || {
+        loop {
+            let (index, (decoded, check)) = sequence.next()?;
+            let forward = before.map_or(NO_FORWARD, |before| forward(before, decoded));
+            let fusible = Fusible::of(decoded.operation);
+            // A sequence ends with what cannot be fused, or behind a branch.
+            key = fusible.map_or(u64::MAX, |fusible| key | step(fusible, forward, index));
+            let first = before.replace(decoded);
+            let found = match (index, first) {
+                (0, _) | (_, None) => None,
+                (1, Some(first)) => pair(first, decoded, forward, check),
+                _ => patterns()
+                    .binary_search_by_key(&key, |pattern| pattern.key)
+                    .ok()
+                    .map(|found| patterns()[found].handlers[usize::from(check)]),
+            };
+            if let Some(handler) = found {
+                return Some((index + 1, handler));
+            }
+            if key == u64::MAX {
+                return None;
+            }
+        }
+    })
+}
+
+/// Which operand of `second` comes from `first`.
+fn forward(first: &Decoded, second: &Decoded) -> u8 {
+    let (gives, reads) = match first.operation {
+        Operation::Row(op) => (op.info().format.result() != Destination::None, op.info().format.sources()[0].is_some()),
+        Operation::Move => (true, true),
+        _ => (true, false),
+    };
+    let takes = |operand: u8| gives && operand == first.rd;
+    let same = |operand: u8| reads && operand == first.rs1;
+    let (one, two) = match second.operation {
+        Operation::Row(op) => {
+            let [one, two, _] = op.info().format.sources();
+            (one.is_some(), two.is_some())
+        }
+        Operation::Branch(_) => (true, true),
+        Operation::Move => (true, false),
+        _ => (false, false),
+    };
+    match () {
+        _ if one && takes(second.rs1) => FORWARD_RS1,
+        _ if two && takes(second.rs2) => FORWARD_RS2,
+        _ if one && same(second.rs1) && !matches!(second.operation, Operation::Branch(_)) => SAME_RS1,
+        _ => NO_FORWARD,
+    }
+}
+
+/// The notation of [`crate::patterns`] for a sequence, `None` if it cannot be a pattern.
+#[cfg(feature = "profile")]
+pub(crate) fn notation(sequence: &[Decoded]) -> Option<String> {
+    let mut text = String::new();
+    for (index, decoded) in sequence.iter().enumerate() {
+        let forward = if index == 0 { NO_FORWARD } else { forward(&sequence[index - 1], decoded) };
+        let name = Fusible::of(decoded.operation)?;
+        let branch = matches!(decoded.operation, Operation::Branch(_));
+        text += match (index, branch) {
+            (0, _) => "",
+            (_, true) => " => ",
+            (_, false) => ", ",
+        };
+        text += &format!("{name:?} {forward}");
+    }
+    Some(text)
+}
+
+/// The handler of a branch behind `M`, for each way to take its operands.
+fn branch_behind<M: Micro>(op: Op, forward: u8, check: bool) -> Handler {
+    macro_rules! case {
+        ($row:ident) => {
+            match (forward, check) {
+                (FORWARD_RS1, false) => branch::<M, rows::$row, FORWARD_RS1, false>,
+                (FORWARD_RS2, false) => branch::<M, rows::$row, FORWARD_RS2, false>,
+                (_, false) => branch::<M, rows::$row, NO_FORWARD, false>,
+                (FORWARD_RS1, true) => branch::<M, rows::$row, FORWARD_RS1, true>,
+                (FORWARD_RS2, true) => branch::<M, rows::$row, FORWARD_RS2, true>,
+                (_, true) => branch::<M, rows::$row, NO_FORWARD, true>,
+            }
+        };
+    }
+    for_branch!(op, case)
+}
+
+/// Calls `$case!(Micro)` for an operation that pairs with every other; gives `None` for others.
+macro_rules! for_pairing {
+    ($operation:expr, $case:ident) => {
+        match $operation {
+            Operation::Constant => $case!(Constant),
+            Operation::Move => $case!(Move),
+            Operation::Row(op) => match op {
+                Op::addi => $case!(Value<rows::addi>),
+                Op::addiw => $case!(Value<rows::addiw>),
+                Op::add => $case!(Value<rows::add>),
+                Op::addw => $case!(Value<rows::addw>),
+                Op::sub => $case!(Value<rows::sub>),
+                Op::and => $case!(Value<rows::and>),
+                Op::andi => $case!(Value<rows::andi>),
+                Op::or => $case!(Value<rows::or>),
+                Op::xor => $case!(Value<rows::xor>),
+                Op::slli => $case!(Value<rows::slli>),
+                Op::srli => $case!(Value<rows::srli>),
+                Op::slliw => $case!(Value<rows::slliw>),
+                Op::srliw => $case!(Value<rows::srliw>),
+                Op::sltu => $case!(Value<rows::sltu>),
+                Op::mul => $case!(Value<rows::mul>),
+                Op::mulhu => $case!(Value<rows::mulhu>),
+                Op::ld => $case!(Value<rows::ld>),
+                Op::lw => $case!(Value<rows::lw>),
+                Op::lwu => $case!(Value<rows::lwu>),
+                Op::lh => $case!(Value<rows::lh>),
+                Op::lhu => $case!(Value<rows::lhu>),
+                Op::lbu => $case!(Value<rows::lbu>),
+                Op::sd => $case!(Effect<rows::sd>),
+                Op::sw => $case!(Effect<rows::sw>),
+                Op::sh => $case!(Effect<rows::sh>),
+                Op::sb => $case!(Effect<rows::sb>),
+                Op::fadd_d => $case!(Value<rows::fadd_d>),
+                Op::fsub_d => $case!(Value<rows::fsub_d>),
+                Op::fmul_d => $case!(Value<rows::fmul_d>),
+                Op::sh2add => $case!(Value<rows::sh2add>),
+                Op::sh3add => $case!(Value<rows::sh3add>),
+                _ => None,
+            },
+            _ => None,
+        }
+    };
+}
+
+/// The handler of two operations that follow each other, if there is one. `check` says whether
+/// the second one's jump has to test the fuel.
+fn pair(first: &Decoded, second: &Decoded, forward: u8, check: bool) -> Option<Handler> {
+    macro_rules! case {
+        ($first:ty) => {
+            behind::<$first>(second, forward, check)
+        };
+    }
+    for_pairing!(first.operation, case)
+}
+
+fn behind<A: Micro>(second: &Decoded, forward: u8, check: bool) -> Option<Handler> {
+    macro_rules! case {
+        ($second:ty) => {
+            Some(match forward {
+                FORWARD_RS1 => straight::<Fused<A, $second, FORWARD_RS1>>,
+                FORWARD_RS2 => straight::<Fused<A, $second, FORWARD_RS2>>,
+                SAME_RS1 => straight::<Fused<A, $second, SAME_RS1>>,
+                _ => straight::<Fused<A, $second, NO_FORWARD>>,
+            })
+        };
+    }
+    match second.operation {
+        Operation::Branch(op) => Some(branch_behind::<A>(op, forward, check)),
+        operation => for_pairing!(operation, case),
+    }
+}

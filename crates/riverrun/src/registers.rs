@@ -1,0 +1,52 @@
+//! A guest's registers, as its host sees them.
+
+/// The methods that read and write registers, for every type that has a `memory`.
+macro_rules! accessors {
+    () => {
+        /// Integer register `n`.
+        ///
+        /// # Panics
+        /// If `n` is above 31.
+        pub fn x(&self, n: u8) -> u64 {
+            self.memory.window.state().x(n)
+        }
+
+        /// Writes integer register `n`; writes to x0 have no effect.
+        ///
+        /// # Panics
+        /// If `n` is above 31.
+        pub fn set_x(&mut self, n: u8, value: u64) {
+            self.memory.window.state_mut().set_x(n, value);
+        }
+
+        /// Float register `n`, all 64 bits.
+        ///
+        /// # Panics
+        /// If `n` is above 31.
+        pub fn f(&self, n: u8) -> u64 {
+            self.memory.window.state().f(n)
+        }
+
+        /// Writes float register `n`, all 64 bits.
+        ///
+        /// # Panics
+        /// If `n` is above 31.
+        pub fn set_f(&mut self, n: u8, value: u64) {
+            self.memory.window.state_mut().set_f(n, value);
+        }
+
+        /// The float control and status register: rounding mode and accrued exceptions.
+        pub fn fcsr(&self) -> u32 {
+            let state = self.memory.window.state();
+            (state.frm << 5 | state.fflags) as u32
+        }
+
+        /// Writes the float control and status register; bits above the lowest eight have no effect.
+        pub fn set_fcsr(&mut self, value: u32) {
+            let state = self.memory.window.state_mut();
+            state.frm = u64::from(value >> 5 & 7);
+            state.fflags = u64::from(value & 31);
+        }
+    };
+}
+pub(crate) use accessors;

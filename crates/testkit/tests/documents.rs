@@ -1,0 +1,257 @@
+//! The documents say what is true: their paths exist, their commands are run by CI or here, the
+//! table of crates is that of the manifests, and the walk through adding an instruction ends in
+//! passing tests.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use riverrun_isa::Extension;
+
+const DOCUMENTS: &[&str] = &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "bench/README.md"];
+
+/// Commands of ARCHITECTURE.md and CONTRIBUTING.md that neither CI's steps nor the walk run. (The
+/// README's are run by a test of the command.)
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("cargo xtask test", "it is what CI runs"),
+    ("cargo xtask verify", "CI runs the short forms"),
+    (
+        "cargo run --release -p riverrun-interp --features profile --example sequences -- target/guests/hello",
+        "clippy compiles it",
+    ),
+    ("cargo install cargo-deny --locked", "takes minutes"),
+    ("cargo deny check", "needs the network"),
+    ("cargo deny --manifest-path bench/Cargo.toml check", "needs the network"),
+    ("cargo deny --manifest-path fuzz/Cargo.toml --workspace check", "needs the network"),
+    ("cargo deny --manifest-path examples/sources/Cargo.toml check", "needs the network"),
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate lies in crates/")
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The code blocks of a document: language and contents.
+fn blocks(document: &str) -> Vec<(&str, &str)> {
+    let fences: Vec<&str> = document.split("\n```").collect();
+    let inside = fences.iter().skip(1).step_by(2);
+    inside.map(|block| block.split_once('\n').expect("a fence ends its line")).collect()
+}
+
+/// The commands in a block, comments left out.
+fn commands(block: &str) -> impl Iterator<Item = &str> {
+    block.lines().map(|line| line.split(" #").next().unwrap_or_default().trim()).filter(|command| !command.is_empty())
+}
+
+/// The walk's section of CONTRIBUTING.md.
+fn walk(contributing: &str) -> &str {
+    let (_, walk) = contributing.split_once("\n## A walk").expect("CONTRIBUTING.md has a walk");
+    walk.split("\n## ").next().unwrap_or_default()
+}
+
+#[test]
+fn paths_exist() {
+    let folders = ["crates/", "xtask/", "bench/", "fuzz/", "examples/"];
+    for &name in DOCUMENTS {
+        let document = read(name);
+        // Spans of code, and what links lead to.
+        let code = document.split('`').skip(1).step_by(2);
+        let paths = code.filter(|span| folders.iter().any(|folder| span.starts_with(folder)) && !span.contains(' '));
+        let links = document.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        let links = links.filter(|link| !link.contains("://"));
+        let mut count = 0;
+        for path in paths.chain(links) {
+            assert!(root().join(path).exists(), "{name} speaks of {path}, which does not exist");
+            count += 1;
+        }
+        assert!(count > 0 || name == "bench/README.md", "no paths in {name}");
+    }
+}
+
+#[test]
+fn commands_are_run() {
+    let steps = read("xtask/src/steps.rs");
+    let steps: Vec<String> = steps
+        .split("&[")
+        .skip(1)
+        .filter_map(|list| list.split(']').next())
+        .map(|list| list.split('"').skip(1).step_by(2).collect::<Vec<_>>().join(" "))
+        .collect();
+    assert!(steps.iter().any(|step| step == "fmt --all --check"), "{steps:?}");
+    // A documented command may leave out the last arguments of a step.
+    let in_ci = |command: &str| {
+        let given = command.strip_prefix("cargo ");
+        given.is_some_and(|given| steps.iter().any(|step| format!("{step} ").starts_with(&format!("{given} "))))
+    };
+
+    let documents = [read("ARCHITECTURE.md"), read("CONTRIBUTING.md")];
+    let in_walk = walk(&documents[1]);
+    let mut documented = BTreeSet::new();
+    for (_, block) in documents.iter().flat_map(|document| blocks(document)).filter(|(language, _)| *language == "sh") {
+        documented.extend(commands(block));
+    }
+    assert!(documented.len() > 10, "{documented:?}");
+    for command in &documented {
+        let known = ELSEWHERE.iter().any(|(elsewhere, _)| elsewhere == command);
+        assert!(known || in_ci(command) || in_walk.contains(&format!("\n{command}\n")), "nobody runs `{command}`");
+    }
+    for (command, why) in ELSEWHERE {
+        assert!(documented.contains(command), "`{command}` ({why}) is in no document");
+    }
+}
+
+/// The Rust sources of a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .collect()
+}
+
+#[test]
+fn the_table_of_crates_is_that_of_the_manifests() {
+    let document = read("ARCHITECTURE.md");
+    let mut listed = BTreeSet::new();
+    for row in document.lines().filter(|line| line.starts_with("| `crates/")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [_, path, _, uses, room, _] = cells[..] else { panic!("a row of another shape: {row}") };
+        let path = path.trim_matches('`');
+        let manifest = read(&format!("{path}/Cargo.toml"));
+        let (_, dependencies) = manifest.split_once("\n[dependencies]\n").expect("every crate has the section");
+        let dependencies = dependencies.split("\n[").next().unwrap_or_default();
+        let dependencies: BTreeSet<&str> = dependencies
+            .lines()
+            .filter_map(|line| line.split(['.', ' ']).next()?.strip_prefix("riverrun"))
+            .map(|name| name.strip_prefix('-').unwrap_or("riverrun"))
+            .collect();
+        let uses: BTreeSet<&str> = uses.split(", ").filter(|name| !name.is_empty()).collect();
+        assert_eq!(uses, dependencies, "what {path} uses");
+
+        let texts: Vec<String> =
+            sources(&root().join(path).join("src")).iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+        let forbids = texts.iter().any(|text| text.contains("\n#![forbid(unsafe_code)]"));
+        let has = texts.iter().any(|text| text.contains("unsafe {") || text.contains("unsafe fn"));
+        assert_eq!((forbids, has), (room == "forbidden", room == "here"), "unsafe in {path}, which is \"{room}\"");
+        listed.insert(root().join(path));
+    }
+    let present: BTreeSet<PathBuf> =
+        fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(listed, present);
+}
+
+#[test]
+fn every_extension_is_named() {
+    let sources = ["README.md", "crates/isa/src/lib.rs"].map(|name| (name, read(name)));
+    let extensions = Extension::ALL.iter().map(|extension| extension.name()).filter(|name| name.len() > 1);
+    for extension in extensions.chain(["Zcb"]) {
+        // Zicsr and Zifencei are part of G.
+        for (name, text) in sources.iter().filter(|(name, _)| !name.ends_with(".rs") || !extension.starts_with("Zi")) {
+            assert!(text.contains(extension), "{name} does not name {extension}");
+        }
+    }
+}
+
+/// Once is enough: how this test is compiled does not change what it does.
+#[cfg(debug_assertions)]
+mod walk {
+    use std::collections::BTreeMap;
+    use std::process::Command;
+
+    use super::*;
+
+    /// Text files by their paths from the root.
+    type Tree = BTreeMap<PathBuf, String>;
+
+    fn add(tree: &mut Tree, path: &Path) {
+        let whole = root().join(path);
+        if whole.is_dir() {
+            for entry in fs::read_dir(whole).unwrap() {
+                add(tree, &path.join(entry.unwrap().file_name()));
+            }
+        } else if let Ok(text) = fs::read_to_string(whole) {
+            tree.insert(path.to_owned(), text);
+        }
+    }
+
+    /// Applies a change: `+++ path`, then hunks without numbers, each of which fits one place. One
+    /// without old lines makes a new file.
+    fn apply(tree: &mut Tree, change: &str) {
+        let (path, hunks) = change.split_once('\n').expect("a change has lines");
+        let path = Path::new(path.strip_prefix("+++ ").expect("a change begins with its file"));
+        for hunk in hunks.split("@@\n").filter(|hunk| !hunk.is_empty()) {
+            let side = |other: char| -> String {
+                let lines = hunk.lines().filter(|line| !line.starts_with(other));
+                lines.flat_map(|line| [line.get(1..).unwrap_or_default(), "\n"]).collect()
+            };
+            let (old, new) = (side('+'), side('-'));
+            if old.is_empty() {
+                let before = tree.insert(path.to_owned(), new);
+                assert!(before.is_none(), "{} is there already", path.display());
+                continue;
+            }
+            let text = tree.get_mut(path).unwrap_or_else(|| panic!("there is no {}", path.display()));
+            assert_eq!(text.matches(&old).count(), 1, "places in {} that are\n{old}", path.display());
+            *text = text.replacen(&old, &new, 1);
+        }
+    }
+
+    /// Makes `folder` hold the tree. Files that are right stay, so that Cargo builds no more than
+    /// it has to.
+    fn write(tree: &Tree, folder: &Path) {
+        for (path, text) in tree {
+            let path = folder.join(path);
+            if fs::read_to_string(&path).is_ok_and(|present| present == *text) {
+                continue;
+            }
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        for path in sources(&folder.join("crates")) {
+            if !tree.contains_key(path.strip_prefix(folder).unwrap()) {
+                fs::remove_file(path).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn the_walk_ends_in_passing_tests() {
+        let contributing = read("CONTRIBUTING.md");
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("walk");
+        let mut tree = Tree::new();
+        for path in ["Cargo.toml", "Cargo.lock", "README.md", "crates", "xtask"] {
+            add(&mut tree, Path::new(path));
+        }
+        let (mut changes, mut runs) = (0, 0);
+        for (language, block) in blocks(walk(&contributing)) {
+            match language {
+                "diff" => {
+                    apply(&mut tree, &format!("{block}\n"));
+                    changes += 1;
+                }
+                "sh" => {
+                    write(&tree, &folder);
+                    for command in commands(block) {
+                        run(command, &folder);
+                        runs += 1;
+                    }
+                }
+                other => panic!("what is to be done with a block of {other}?"),
+            }
+        }
+        assert!(changes > 3 && runs > 1, "{changes} changes, {runs} commands");
+    }
+
+    fn run(command: &str, folder: &Path) {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).current_dir(folder).env("CARGO_TARGET_DIR", folder.join("target"));
+        let run = shell.output().unwrap();
+        let output = String::from_utf8_lossy(&run.stdout);
+        assert!(run.status.success(), "{command}:\n{output}\n{}", String::from_utf8_lossy(&run.stderr));
+        let passed = output.lines().any(|line| line.contains("test result: ok.") && !line.contains(" 0 passed"));
+        assert!(passed, "{command} tested nothing:\n{output}");
+    }
+}

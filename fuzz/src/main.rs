@@ -1,0 +1,150 @@
+//! Fuzzing on stable Rust: `cargo run --release --manifest-path fuzz/Cargo.toml -- [TARGET]...`
+//!
+//! Builds the targets with the compiler's own coverage instrumentation, linked with libFuzzer,
+//! and runs each for some seconds on a corpus that grows in `fuzz/corpus/`. What makes a target
+//! fail is kept in `fuzz/artifacts/`.
+#![forbid(unsafe_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const USAGE: &str = "\
+usage: cargo run --release --manifest-path fuzz/Cargo.toml -- [TARGET|all]... [--seconds N] [--input FILE]
+
+Targets:
+  elf       any bytes as a program: headers, symbols, source lines, unwind tables
+  decode    any words: decode, encode, disassemble, print semantics
+  run       random code on every engine, the final states compared
+
+  --seconds N     fuzz each target for N seconds (20)
+  --input FILE    run the target on this file only, to see a failure again
+";
+
+/// The targets, and the longest input that each is tried on, in bytes: what a small ELF file with
+/// debug information takes, a few instructions, the choices that make a program.
+const TARGETS: &[(&str, usize)] = &[("elf", 16 << 10), ("decode", 64), ("run", 2 << 10)];
+
+/// What instruments all code but build scripts. Comparisons are traced so that magic numbers are
+/// found; the threshold keeps branches that the optimiser would merge.
+const FLAGS: &[&str] = &[
+    "--cfg=fuzzing",
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    "-Cllvm-args=-simplifycfg-branch-fold-threshold=0",
+    "-Ccodegen-units=1",
+];
+
+struct Options {
+    targets: Vec<(&'static str, usize)>,
+    seconds: u64,
+    input: Option<PathBuf>,
+}
+
+fn parse() -> Result<Option<Options>, lexopt::Error> {
+    use lexopt::prelude::*;
+    let mut options = Options { targets: Vec::new(), seconds: 20, input: None };
+    let mut parser = lexopt::Parser::from_env();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("seconds") => options.seconds = parser.value()?.parse()?,
+            Long("input") => options.input = Some(parser.value()?.into()),
+            Short('h') | Long("help") => return Ok(None),
+            Value(name) if name == "all" => options.targets.extend(TARGETS),
+            Value(name) => match TARGETS.iter().find(|(target, _)| name == *target) {
+                Some(target) => options.targets.push(*target),
+                None => return Err(format!("no such target: {}", name.to_string_lossy()).into()),
+            },
+            argument => return Err(argument.unexpected()),
+        }
+    }
+    if options.targets.is_empty() {
+        options.targets.extend(TARGETS);
+    }
+    Ok(Some(options))
+}
+
+fn main() -> ExitCode {
+    match parse() {
+        Ok(Some(options)) => match run(&options) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(message) => {
+                eprintln!("fuzz: {message}");
+                ExitCode::FAILURE
+            }
+        },
+        Ok(None) => {
+            print!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprint!("fuzz: {error}\n{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let built = build(folder)?;
+    for (target, max_len) in &options.targets {
+        let corpus = folder.join("corpus").join(target);
+        let artifacts = folder.join("artifacts").join(target);
+        for folder in [&corpus, &artifacts] {
+            std::fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+        }
+        let mut fuzzer = Command::new(built.join(target));
+        fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display())).arg("-timeout=20");
+        match &options.input {
+            Some(input) => fuzzer.arg(input),
+            None => fuzzer
+                .env("RIVERRUN_FUZZ_SEEDS", &corpus)
+                .arg(format!("-max_total_time={}", options.seconds))
+                .arg(format!("-max_len={max_len}"))
+                .args(["-print_final_stats=1", "-print_funcs=0"])
+                .arg(&corpus),
+        };
+        eprintln!("fuzz: {target}");
+        let status = fuzzer.status().map_err(|error| format!("cannot run {target}: {error}"))?;
+        if !status.success() {
+            return Err(format!(
+                "{target} fails; to see it again: --input FILE, with the newest file of {}",
+                artifacts.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Builds the targets; gives the folder that they are in.
+fn build(folder: &Path) -> Result<PathBuf, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let triple = host_triple()?;
+    let target_folder = match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => PathBuf::from(folder).join("fuzz"),
+        None => folder.join("target").join("fuzz"),
+    };
+    // Named by `--target`, so that the flags spare build scripts.
+    let status = Command::new(cargo)
+        .args(["build", "--release", "--package", "riverrun-fuzz-targets", "--bins", "--target", &triple])
+        .arg("--manifest-path")
+        .arg(folder.join("Cargo.toml"))
+        .env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\x1f"))
+        .env("CARGO_TARGET_DIR", &target_folder)
+        .status()
+        .map_err(|error| format!("cannot run cargo: {error}"))?;
+    if !status.success() {
+        return Err("the targets cannot be built".into());
+    }
+    Ok(target_folder.join(triple).join("release"))
+}
+
+fn host_triple() -> Result<String, String> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
+    let output = Command::new(rustc).arg("-vV").output().map_err(|error| format!("cannot run rustc: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or("rustc does not name its host".into())
+}

@@ -16,11 +16,19 @@ pub enum Engine {
     SingleStep,
     /// The fast interpreter.
     Fast,
+    /// Compiled code, precise and with fuel.
+    #[cfg(feature = "compile")]
+    Compiled,
 }
 
 impl Engine {
     /// Every engine, the reference first.
-    pub const ALL: &[Engine] = &[Engine::SingleStep, Engine::Fast];
+    pub const ALL: &[Engine] = &[
+        Engine::SingleStep,
+        Engine::Fast,
+        #[cfg(feature = "compile")]
+        Engine::Compiled,
+    ];
 
     /// The configuration that selects it.
     pub fn config(self) -> Config {
@@ -61,10 +69,14 @@ impl Loaded {
     /// # Panics
     /// If it is none.
     pub fn new(engine: Engine, elf: &[u8]) -> Loaded {
-        let engine = riverrun::Engine::new(&engine.config()).expect("an engine");
-        let mut linker = Linker::new(&engine);
+        let host = riverrun::Engine::new(&engine.config()).expect("an engine");
+        let mut linker = Linker::new(&host);
         linker.ecall(system_call);
-        let program = Program::new(&engine, elf).unwrap_or_else(|error| panic!("the case is no program: {error}"));
+        let program = Program::new(&host, elf).unwrap_or_else(|error| panic!("the case is no program: {error}"));
+        #[cfg(feature = "compile")]
+        if engine == Engine::Compiled {
+            compile(&program);
+        }
         Loaded { linker, program }
     }
 
@@ -84,6 +96,15 @@ impl Loaded {
         machine.set_fuel(Some(case.fuel));
         machine
     }
+}
+
+/// Gives a program its compiled code.
+#[cfg(feature = "compile")]
+fn compile(program: &Program) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = riverrun::CompileOptions { level: 1, fuel: true, precise: true, threads: 1, ..Default::default() };
+    // What is loaded stays in memory without its file.
+    program.compile_to(&options, folder.path().join("case.rro")).expect("the case compiles");
 }
 
 /// Exit and write as Linux numbers them; any other call tells the guest how much it has executed.

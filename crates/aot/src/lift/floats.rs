@@ -2,14 +2,19 @@
 //! host's environment.
 
 use inkwell::FloatPredicate;
-use inkwell::types::FloatType;
-use inkwell::values::FloatValue;
+use inkwell::types::{BasicTypeEnum, FloatType};
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FloatValue, IntValue};
 use riverrun_isa::ops::{Float, FloatCompare, Int, Rounding, fflags};
 use riverrun_native::convention;
 
 use crate::lift::ir::{Space, built};
 use crate::lift::ops::Site;
 use crate::lift::value::Value;
+
+/// Classes of `llvm.is.fpclass`.
+const NAN: u64 = 0x3;
+const INFINITE: u64 = 0x204;
+const ZERO: u64 = 0x60;
 
 impl<'c> Site<'_, 'c> {
     pub(super) fn floats(&self, f: Float, a: Value<'c>, b: Value<'c>) -> (FloatValue<'c>, FloatValue<'c>) {
@@ -23,16 +28,73 @@ impl<'c> Site<'_, 'c> {
         }
     }
 
-    pub(super) fn unary_float(&self, name: &str, f: Float, a: Value<'c>) -> Value<'c> {
+    /// A sum, difference, product or quotient.
+    pub(super) fn arithmetic(&self, name: &str, f: Float, a: Value<'c>, b: Value<'c>) -> Value<'c> {
+        let builder = &self.ir.builder;
+        let (a, b) = self.floats(f, a, b);
+        let result = match name {
+            _ if self.ir.options.precise => self.strict_float(name, f, &[a.into(), b.into()], true),
+            "fadd" => built(builder.build_float_add(a, b, "")),
+            "fsub" => built(builder.build_float_sub(a, b, "")),
+            "fmul" => built(builder.build_float_mul(a, b, "")),
+            _ => built(builder.build_float_div(a, b, "")),
+        };
+        Value::Float(f, result)
+    }
+
+    /// An operation that LLVM has as an intrinsic function.
+    pub(super) fn unary_float(&self, name: &str, f: Float, a: Value<'c>, rounds: bool) -> Value<'c> {
         let a = self.ir.float(f, a);
-        Value::Float(f, self.ir.intrinsic(name, &[self.float_type(f).into()], &[a.into()]).into_float_value())
+        let result = match self.ir.options.precise {
+            true => self.strict_float(name, f, &[a.into()], rounds),
+            false => {
+                let kind = self.float_type(f).into();
+                self.ir.intrinsic(&format!("llvm.{name}"), &[kind], &[a.into()]).into_float_value()
+            }
+        };
+        Value::Float(f, result)
     }
 
     pub(super) fn fused(&self, f: Float, a: Value<'c>, b: Value<'c>, c: Value<'c>) -> Value<'c> {
         let (a, b) = self.floats(f, a, b);
         let c = self.ir.float(f, c);
         let arguments = [a.into(), b.into(), c.into()];
+        if self.ir.options.precise {
+            // Infinity times zero is invalid even where a quiet NaN is added (Unprivileged ISA,
+            // section 20.6); the host stays silent then.
+            let class = |float, class| self.is_class(float, class);
+            let and = |a, b| built(self.ir.builder.build_and(a, b, ""));
+            let or = built(self.ir.builder.build_or(
+                and(class(a, INFINITE), class(b, ZERO)),
+                and(class(a, ZERO), class(b, INFINITE)),
+                "",
+            ));
+            self.raise_flags(fflags::NV, Value::Flag(and(or, class(c, NAN))));
+            return Value::Float(f, self.strict_float("fma", f, &arguments, true));
+        }
         Value::Float(f, self.ir.intrinsic("llvm.fma", &[self.float_type(f).into()], &arguments).into_float_value())
+    }
+
+    pub(super) fn widen_float(&self, a: Value<'c>) -> Value<'c> {
+        let (float, wide) = (self.ir.float(Float::S, a), self.float_type(Float::D));
+        let result = match self.ir.options.precise {
+            true => {
+                self.strict("fpext", &[wide.into(), float.get_type().into()], &[float.into()], false).into_float_value()
+            }
+            false => built(self.ir.builder.build_float_ext(float, wide, "")),
+        };
+        Value::Float(Float::D, result)
+    }
+
+    pub(super) fn narrow_float(&self, a: Value<'c>) -> Value<'c> {
+        let (float, narrow) = (self.ir.float(Float::D, a), self.float_type(Float::S));
+        let result = match self.ir.options.precise {
+            true => self
+                .strict("fptrunc", &[narrow.into(), float.get_type().into()], &[float.into()], true)
+                .into_float_value(),
+            false => built(self.ir.builder.build_float_trunc(float, narrow, "")),
+        };
+        Value::Float(Float::S, result)
     }
 
     pub(super) fn compare_floats(&self, f: Float, compare: FloatCompare, a: Value<'c>, b: Value<'c>) -> Value<'c> {
@@ -41,27 +103,84 @@ impl<'c> Site<'_, 'c> {
             FloatCompare::Lt | FloatCompare::LtQuiet => FloatPredicate::OLT,
             FloatCompare::Le | FloatCompare::LeQuiet => FloatPredicate::OLE,
         };
+        let signalling = matches!(compare, FloatCompare::Lt | FloatCompare::Le);
         let (a, b) = self.floats(f, a, b);
-        Value::Flag(built(self.ir.builder.build_float_compare(predicate, a, b, "")))
+        Value::Flag(self.compare_native(predicate, a, b, signalling))
+    }
+
+    fn compare_native(
+        &self,
+        predicate: FloatPredicate,
+        a: FloatValue<'c>,
+        b: FloatValue<'c>,
+        signalling: bool,
+    ) -> IntValue<'c> {
+        let ir = self.ir;
+        if !ir.options.precise {
+            return built(ir.builder.build_float_compare(predicate, a, b, ""));
+        }
+        let predicate = ir.context.metadata_string(match predicate {
+            FloatPredicate::OEQ => "oeq",
+            FloatPredicate::OLT => "olt",
+            FloatPredicate::OLE => "ole",
+            FloatPredicate::UGE => "uge",
+            FloatPredicate::ONE => "one",
+            _ => unreachable!("no other comparison is made"),
+        });
+        let name = if signalling { "fcmps" } else { "fcmp" };
+        let arguments = [a.into(), b.into(), predicate.into()];
+        self.strict(name, &[a.get_type().into()], &arguments, false).into_int_value()
+    }
+
+    fn is_class(&self, float: FloatValue<'c>, class: u64) -> IntValue<'c> {
+        let class = self.ir.bits(32).const_int(class, false);
+        self.ir.intrinsic("llvm.is.fpclass", &[float.get_type().into()], &[float.into(), class.into()]).into_int_value()
+    }
+
+    fn strict_float(
+        &self,
+        name: &str,
+        f: Float,
+        arguments: &[BasicMetadataValueEnum<'c>],
+        rounds: bool,
+    ) -> FloatValue<'c> {
+        self.strict(name, &[self.float_type(f).into()], arguments, rounds).into_float_value()
+    }
+
+    /// An operation that raises just what it should: LLVM neither omits nor moves it.
+    fn strict(
+        &self,
+        name: &str,
+        types: &[BasicTypeEnum<'c>],
+        arguments: &[BasicMetadataValueEnum<'c>],
+        rounds: bool,
+    ) -> BasicValueEnum<'c> {
+        let word = |text| self.ir.context.metadata_string(text).into();
+        let mut all = arguments.to_vec();
+        if rounds {
+            all.push(word("round.dynamic"));
+        }
+        all.push(word("fpexcept.strict"));
+        self.ir.intrinsic(&format!("llvm.experimental.constrained.{name}"), types, &all)
     }
 
     /// Rounds to an integral value.
     fn integral(&self, f: Float, a: Value<'c>, rm: Rounding) -> Value<'c> {
         let name = match rm {
-            Rounding::Rne | Rounding::Dyn => "llvm.roundeven",
-            Rounding::Rtz => "llvm.trunc",
-            Rounding::Rdn => "llvm.floor",
-            Rounding::Rup => "llvm.ceil",
-            Rounding::Rmm => "llvm.round",
+            Rounding::Rne | Rounding::Dyn => "roundeven",
+            Rounding::Rtz => "trunc",
+            Rounding::Rdn => "floor",
+            Rounding::Rup => "ceil",
+            Rounding::Rmm => "round",
         };
-        self.unary_float(name, f, a)
+        self.unary_float(name, f, a, false)
     }
 
     pub(super) fn round_float(&self, f: Float, a: Value<'c>, rm: Rounding, inexact: bool) -> Value<'c> {
         let rounded = self.integral(f, a, rm);
         if inexact {
             let (before, after) = self.floats(f, a, rounded);
-            let changed = built(self.ir.builder.build_float_compare(FloatPredicate::ONE, before, after, ""));
+            let changed = self.compare_native(FloatPredicate::ONE, before, after, false);
             self.raise_flags(fflags::NX, Value::Flag(changed));
         }
         rounded
@@ -72,7 +191,7 @@ impl<'c> Site<'_, 'c> {
         let whole = if rm == Rounding::Rtz { a } else { self.integral(f, a, rm) };
         let whole = ir.float(f, whole);
         let wide = match f {
-            Float::S => built(ir.builder.build_float_ext(whole, ir.context.f64_type(), "")),
+            Float::S => ir.float(Float::D, self.widen_float(Value::Float(f, whole))),
             Float::D => whole,
         };
         // One past either end of the range of truncated values; all are exact in binary64.
@@ -84,7 +203,7 @@ impl<'c> Site<'_, 'c> {
             Int::U64 => (-1.0, 18446744073709551616.0, 0, u64::MAX),
         };
         let constant = |value| ir.context.f64_type().const_float(value);
-        let compare = |predicate, bound| built(ir.builder.build_float_compare(predicate, wide, constant(bound), ""));
+        let compare = |predicate, bound| self.compare_native(predicate, wide, constant(bound), false);
         let too_low = compare(FloatPredicate::OLE, below);
         // NaNs count as too high.
         let too_high = compare(FloatPredicate::UGE, above);
@@ -92,6 +211,11 @@ impl<'c> Site<'_, 'c> {
         // LLVM's conversions are undefined outside the range.
         let inside = ir.select(outside, constant(0.0).into(), wide.into()).into_float_value();
         let converted = match int {
+            _ if ir.options.precise => {
+                let name = if int == Int::U64 { "fptoui" } else { "fptosi" };
+                let types = [ir.i64.into(), inside.get_type().into()];
+                self.strict(name, &types, &[inside.into()], false).into_int_value()
+            }
             Int::I32 | Int::U32 | Int::I64 => built(ir.builder.build_float_to_signed_int(inside, ir.i64, "")),
             Int::U64 => built(ir.builder.build_float_to_unsigned_int(inside, ir.i64, "")),
         };
@@ -100,6 +224,11 @@ impl<'c> Site<'_, 'c> {
             _ => converted,
         };
         self.raise_flags(fflags::NV, Value::Flag(outside));
+        if rm != Rounding::Rtz && ir.options.precise {
+            let changed = self.compare_native(FloatPredicate::ONE, ir.float(f, a), whole, false);
+            let inexact = built(ir.builder.build_and(changed, built(ir.builder.build_not(outside, "")), ""));
+            self.raise_flags(fflags::NX, Value::Flag(inexact));
+        }
         let bound = ir.select(too_low, ir.int(least).into(), ir.int(greatest).into());
         Value::Word(ir.select(outside, bound, converted.into()).into_int_value())
     }
@@ -108,15 +237,21 @@ impl<'c> Site<'_, 'c> {
         let ir = self.ir;
         let word = ir.word(a);
         let kind = self.float_type(f);
-        Value::Float(
-            f,
-            match int {
-                Int::I32 => built(ir.builder.build_signed_int_to_float(ir.truncate(word, 32), kind, "")),
-                Int::I64 => built(ir.builder.build_signed_int_to_float(word, kind, "")),
-                Int::U32 => built(ir.builder.build_unsigned_int_to_float(ir.truncate(word, 32), kind, "")),
-                Int::U64 => built(ir.builder.build_unsigned_int_to_float(word, kind, "")),
-            },
-        )
+        let signed = matches!(int, Int::I32 | Int::I64);
+        let source = match int {
+            Int::I32 | Int::U32 => ir.truncate(word, 32),
+            Int::I64 | Int::U64 => word,
+        };
+        let result = match signed {
+            _ if ir.options.precise => {
+                let name = if signed { "sitofp" } else { "uitofp" };
+                let types = [kind.into(), source.get_type().into()];
+                self.strict(name, &types, &[source.into()], true).into_float_value()
+            }
+            true => built(ir.builder.build_signed_int_to_float(source, kind, "")),
+            false => built(ir.builder.build_unsigned_int_to_float(source, kind, "")),
+        };
+        Value::Float(f, result)
     }
 
     /// Raises exceptions that the host's arithmetic does not raise by itself; precise code only.

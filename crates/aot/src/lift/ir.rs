@@ -46,6 +46,7 @@ pub(crate) struct Ir<'c> {
     pub(crate) lines: Lines<'c>,
     attributes: Vec<Attribute>,
     no_callee_saved: Attribute,
+    strict_floats: Attribute,
     aliasing: u32,
     weights: u32,
     state_access: MetadataValue<'c>,
@@ -72,7 +73,7 @@ impl<'c> Ir<'c> {
         let text = |key: &str, value: &str| context.create_string_attribute(key, value);
         let flag = |name: &str| context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), 0);
         let no_callee_saved = text("no_callee_saved_registers", "");
-        let attributes = vec![
+        let mut attributes = vec![
             flag("nounwind"),
             flag("null_pointer_is_valid"),
             no_callee_saved,
@@ -81,6 +82,10 @@ impl<'c> Ir<'c> {
             text("target-features", &features.join(",")),
             text("tune-cpu", tune),
         ];
+
+        if options.precise {
+            attributes.push(flag("strictfp"));
+        }
 
         let word = |text: &str| context.metadata_string(text);
         let root = context.metadata_node(&[word("riverrun").into()]);
@@ -103,6 +108,7 @@ impl<'c> Ir<'c> {
             prototype,
             attributes,
             no_callee_saved,
+            strict_floats: flag("strictfp"),
             aliasing: context.get_kind_id("tbaa"),
             weights: context.get_kind_id("prof"),
             state_access: access("state"),
@@ -148,6 +154,9 @@ impl<'c> Ir<'c> {
         let intrinsic = Intrinsic::find(name).unwrap_or_else(|| panic!("LLVM has no {name}"));
         let function = intrinsic.get_declaration(&self.module, types).expect("an intrinsic has its types");
         let call = built(self.builder.build_call(function, arguments, ""));
+        if self.options.precise {
+            call.add_attribute(AttributeLoc::Function, self.strict_floats);
+        }
         call.try_as_basic_value().basic().expect("these intrinsics have results")
     }
 
@@ -187,6 +196,8 @@ impl<'c> Ir<'c> {
     pub(crate) fn store(&self, at: PointerValue<'c>, value: BasicValueEnum<'c>, space: Space) {
         let store = built(self.builder.build_store(at, value));
         self.annotate(store, space);
+        // What a fault must find has to be there, in order, whoever else reads it.
+        store.set_volatile(self.options.precise).expect("stores can be volatile");
     }
 
     fn annotate(&self, access: InstructionValue<'c>, space: Space) {

@@ -292,27 +292,23 @@ impl<'c> Ops for Site<'_, 'c> {
     }
 
     fn fadd(&self, f: Float, a: Value<'c>, b: Value<'c>, _: Rounding) -> Value<'c> {
-        let (a, b) = self.floats(f, a, b);
-        Value::Float(f, built(self.ir.builder.build_float_add(a, b, "")))
+        self.arithmetic("fadd", f, a, b)
     }
 
     fn fsub(&self, f: Float, a: Value<'c>, b: Value<'c>, _: Rounding) -> Value<'c> {
-        let (a, b) = self.floats(f, a, b);
-        Value::Float(f, built(self.ir.builder.build_float_sub(a, b, "")))
+        self.arithmetic("fsub", f, a, b)
     }
 
     fn fmul(&self, f: Float, a: Value<'c>, b: Value<'c>, _: Rounding) -> Value<'c> {
-        let (a, b) = self.floats(f, a, b);
-        Value::Float(f, built(self.ir.builder.build_float_mul(a, b, "")))
+        self.arithmetic("fmul", f, a, b)
     }
 
     fn fdiv(&self, f: Float, a: Value<'c>, b: Value<'c>, _: Rounding) -> Value<'c> {
-        let (a, b) = self.floats(f, a, b);
-        Value::Float(f, built(self.ir.builder.build_float_div(a, b, "")))
+        self.arithmetic("fdiv", f, a, b)
     }
 
     fn fsqrt(&self, f: Float, a: Value<'c>, _: Rounding) -> Value<'c> {
-        self.unary_float("llvm.sqrt", f, a)
+        self.unary_float("sqrt", f, a, true)
     }
 
     fn fma(&self, f: Float, a: Value<'c>, b: Value<'c>, c: Value<'c>, _: Rounding) -> Value<'c> {
@@ -332,13 +328,11 @@ impl<'c> Ops for Site<'_, 'c> {
     }
 
     fn widen(&self, a: Value<'c>) -> Value<'c> {
-        let wide = built(self.ir.builder.build_float_ext(self.ir.float(Float::S, a), self.ir.context.f64_type(), ""));
-        Value::Float(Float::D, wide)
+        self.widen_float(a)
     }
 
     fn narrow(&self, a: Value<'c>, _: Rounding) -> Value<'c> {
-        let float = self.ir.float(Float::D, a);
-        Value::Float(Float::S, built(self.ir.builder.build_float_trunc(float, self.ir.context.f32_type(), "")))
+        self.narrow_float(a)
     }
 
     fn fround(&self, f: Float, a: Value<'c>, rm: Rounding, inexact: bool) -> Value<'c> {

@@ -47,7 +47,13 @@ impl<'c> Ir<'c> {
         self.select(self.is_nan(float), nan.into(), raw.into()).into_int_value()
     }
 
-    pub(crate) fn is_nan(&self, float: FloatValue<'c>) -> IntValue<'c> {
+    /// Raises no exception: results of arithmetic are never signalling.
+    fn is_nan(&self, float: FloatValue<'c>) -> IntValue<'c> {
+        if self.options.precise {
+            let nan = self.bits(32).const_int(3, false);
+            let kind = float.get_type().into();
+            return self.intrinsic("llvm.is.fpclass", &[kind], &[float.into(), nan.into()]).into_int_value();
+        }
         built(self.builder.build_float_compare(inkwell::FloatPredicate::UNO, float, float, ""))
     }
 

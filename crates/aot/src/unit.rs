@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use inkwell::GlobalVisibility;
 use inkwell::context::Context;
-use riverrun_native::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, Header};
+use riverrun_native::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, Header, Slot};
 use riverrun_program::Image;
 
 use crate::analysis::{Abilities, Function, Text, functions};
@@ -181,7 +181,7 @@ fn table(program: &Program, entrances: &[u64], options: &CompileOptions) -> Resu
     let values: Vec<_> = slots
         .iter()
         .map(|start| match start {
-            None => slot.const_zero(),
+            None => slot.const_named_struct(&[i32.const_int(Slot::FREE.into(), false).into(), i32.const_zero().into()]),
             Some(start) => {
                 let function = ir.module.add_function(&symbol(*start), ir.prototype, None);
                 function.as_global_value().set_visibility(GlobalVisibility::Hidden);

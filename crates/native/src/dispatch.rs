@@ -8,14 +8,20 @@ pub const DISPATCH_SYMBOL: &str = "riverrun_dispatch";
 /// and their guest addresses, sorted, in 32 bits each.
 pub const ENTRANCES_SYMBOL: &str = "riverrun_entrances";
 
-/// A place of the table. Free ones are all zeros.
+/// A place of the table.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// The guest address of a function's first instruction.
+    /// The guest address of a function's first instruction, or [`Slot::FREE`].
     pub pc: u32,
     /// From the table's first slot to the compiled function, in bytes.
     pub offset: i32,
+}
+
+impl Slot {
+    /// What no guest can jump to, as jumps clear the lowest bit: no target is ever found in a free
+    /// place.
+    pub const FREE: u32 = 1;
 }
 
 /// A table in memory; also what says how tables are laid out.
@@ -54,14 +60,14 @@ impl Dispatch {
 
     /// Where functions begin, sorted.
     pub(crate) fn starts(&self) -> Vec<u32> {
-        let mut starts: Vec<u32> = self.slots.iter().map(|slot| slot.pc).filter(|&pc| pc != 0).collect();
+        let mut starts: Vec<u32> = self.slots.iter().map(|slot| slot.pc).filter(|&pc| pc != Slot::FREE).collect();
         starts.sort_unstable();
         starts
     }
 
     /// The host address of the function that begins at `pc`.
     pub(crate) fn find(&self, pc: u64) -> Option<usize> {
-        let pc = u32::try_from(pc).ok().filter(|&pc| pc != 0)?;
+        let pc = u32::try_from(pc).ok().filter(|pc| pc % 2 == 0)?;
         let bits = self.slots.len().trailing_zeros();
         let mut index = Self::index(pc, bits);
         for _ in 0..self.slots.len() {
@@ -69,7 +75,7 @@ impl Dispatch {
             if slot.pc == pc {
                 return Some((self.slots.as_ptr() as usize).wrapping_add_signed(slot.offset as isize));
             }
-            if slot.pc == 0 {
+            if slot.pc == Slot::FREE {
                 return None;
             }
             index = (index + 1) % self.slots.len();

@@ -4,7 +4,7 @@ use inkwell::IntPredicate;
 use inkwell::llvm_sys::LLVMTailCallKind;
 use inkwell::values::{IntValue, PointerValue};
 use riverrun_native::convention::{self, Reason};
-use riverrun_native::{DISPATCH_SYMBOL, Dispatch};
+use riverrun_native::{DISPATCH_SYMBOL, Dispatch, Slot};
 
 #[cfg(doc)]
 use crate::lift::continuations::Continuations;
@@ -158,7 +158,7 @@ impl<'c> Site<'_, 'c> {
         ir.builder.position_at_end(other);
         let next = built(ir.builder.build_int_add(position, ir.int(1), ""));
         let next = built(ir.builder.build_and(next, ir.int((1 << bits) - 1), ""));
-        let free = ir.compare(IntPredicate::EQ, key, ir.int(0));
+        let free = ir.compare(IntPredicate::EQ, key, ir.int(Slot::FREE.into()));
         built(ir.builder.build_conditional_branch(free, missing, probe));
         index.add_incoming(&[(&first, before), (&next, other)]);
 

@@ -17,8 +17,7 @@ pub(crate) enum Command {
     /// Run a program.
     Run(RunOptions),
     /// Compile a program.
-    #[cfg(feature = "compile")]
-    Compile(CompileOptions),
+    Compile(Vec<OsString>),
     /// Show what is in a program.
     Inspect(InspectOptions),
     /// Print this: help, or the version.
@@ -63,15 +62,6 @@ pub(crate) enum EngineChoice {
     Compiled,
 }
 
-/// `riverrun compile`.
-#[cfg(feature = "compile")]
-#[derive(Debug, Default)]
-pub(crate) struct CompileOptions {
-    pub(crate) program: PathBuf,
-    pub(crate) output: Option<PathBuf>,
-    pub(crate) options: riverrun::CompileOptions,
-}
-
 /// How `--stats` shows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StatsFormat {
@@ -109,8 +99,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command>
         Some("help" | "--help" | "-h") => Ok(Command::Print(help())),
         Some("--version" | "-V") => Ok(Command::Print(format!("riverrun {}\n", env!("CARGO_PKG_VERSION")))),
         Some("inspect") => inspect_options(Parser::from_args(args.drain(1..))),
-        #[cfg(feature = "compile")]
-        Some("compile") => compile_options(Parser::from_args(args.drain(1..))),
+        Some("compile") => Ok(Command::Compile(args.split_off(1))),
         Some("run") => run_options(Parser::from_args(args.drain(1..))),
         // A bare file means `run`.
         Some(_) => run_options(Parser::from_args(args)),
@@ -141,7 +130,6 @@ fn run_options(mut parser: Parser) -> Result<Command> {
             Long("single-step") => options.single_step = true,
             Long("engine") => options.engine = values::engine(&parser.value()?)?,
             Long("artifact") => options.artifact = Some(parser.value()?.into()),
-            #[cfg(feature = "compile")]
             Long("compile") => options.compile = true,
             Long("help") | Short('h') => return Ok(Command::Print(help())),
             Value(program) => {
@@ -153,30 +141,6 @@ fn run_options(mut parser: Parser) -> Result<Command> {
         }
     }
     Err("no program given; say riverrun run [OPTIONS] PROGRAM [ARGUMENTS]".into())
-}
-
-#[cfg(feature = "compile")]
-fn compile_options(mut parser: Parser) -> Result<Command> {
-    let mut options = CompileOptions::default();
-    let mut programs = Vec::new();
-    while let Some(arg) = parser.next()? {
-        match arg {
-            Long("output") | Short('o') => options.output = Some(parser.value()?.into()),
-            Short('O') => options.options.level = values::level(&parser.value()?)?,
-            Long("fuel") => options.options.fuel = true,
-            Long("precise") => options.options.precise = true,
-            Long("cpu") => options.options.cpu = values::cpu(&parser.value()?)?,
-            Long("threads") => options.options.threads = values::number("--threads", &parser.value()?)? as usize,
-            Long("help") | Short('h') => return Ok(Command::Print(help())),
-            Value(program) => programs.push(program),
-            other => return Err(unexpected(other, "compile")),
-        }
-    }
-    match <[OsString; 1]>::try_from(programs) {
-        Ok([program]) => options.program = program.into(),
-        Err(_) => return Err("compile takes one program; say riverrun compile [OPTIONS] PROGRAM".into()),
-    }
-    Ok(Command::Compile(options))
 }
 
 fn inspect_options(mut parser: Parser) -> Result<Command> {
@@ -259,13 +223,7 @@ Options of run:
                       from `riverrun compile`
   --single-step       run by the slow reference engine
 
-Options of compile:
-  -o, --output FILE   where the compiled code goes: PROGRAM with the extension rro if not given
-  -O0 .. -O3          how hard to optimise: -O2 if not given
-  --fuel              count instructions, for run --fuel
-  --precise           make every access that may trap, with all registers known: slower
-  --cpu CPU           native, x86-64-v2, x86-64-v3 or x86-64-v4: native if not given
-  --threads N         compile so many functions at once: as many as there are cores if not given
+riverrun compile --help lists the options of compile.
 
 Options of inspect:
   --symbols           list the symbols

@@ -1,14 +1,13 @@
-//! `riverrun compile`: a program into compiled code.
+//! Compiled code: the compiler, a program of its own that stands beside this one, and the cache.
 
-use std::io::{IsTerminal, Write, stderr};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-use std::time::Instant;
-
-use riverrun::{Config, Engine, Program};
+use std::process::{Command, ExitCode};
 
 use crate::Result;
-use crate::args::CompileOptions;
+use crate::report::FAILURE;
+
+const COMPILER: &str = "riverrun-compile";
 
 /// Where compiled code is kept between runs: a folder that only the user should be able to write, as
 /// what is in it runs with all of the user's rights. `None` if there is no such place.
@@ -18,45 +17,24 @@ pub(crate) fn cache() -> Option<PathBuf> {
     folder.is_absolute().then(|| folder.join("riverrun"))
 }
 
-/// Writes a file so that nobody ever finds half of it there.
-#[cfg(feature = "compile")]
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let written = folder
-        .map_or(Ok(()), std::fs::create_dir_all)
-        .and_then(|()| std::fs::write(&unfinished, bytes))
-        .and_then(|()| std::fs::rename(&unfinished, path));
-    written.map_err(|error| format!("cannot write {}: {error}", path.display()).into())
-}
-
-/// Compiles the program.
-#[cfg(feature = "compile")]
-pub(crate) fn compile(options: &CompileOptions) -> Result<ExitCode> {
-    let engine = Engine::new(&Config::new())?;
-    let program = crate::run::load(&engine, &options.program)?;
-    let output = options.output.clone().unwrap_or_else(|| options.program.with_extension("rro"));
-    let begin = Instant::now();
-    let bytes = compiled(&program, &options.options)?;
-    write(&output, &bytes)?;
-    eprintln!("{}: {} KiB in {:.1} s", output.display(), bytes.len() >> 10, begin.elapsed().as_secs_f64());
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Compiled code of the program, with progress shown on a terminal.
-#[cfg(feature = "compile")]
-pub(crate) fn compiled(program: &Program, options: &riverrun::CompileOptions) -> Result<Vec<u8>> {
-    let shows = stderr().is_terminal();
-    let (bytes, _) = program.compile(options, |done, all| {
-        if shows {
-            const WIDTH: usize = 40;
-            let filled = WIDTH * done / all.max(1);
-            let _ =
-                write!(stderr(), "\r[{}{}] {done} of {all} functions", "#".repeat(filled), " ".repeat(WIDTH - filled));
-        }
+/// Calls the compiler with these arguments, and gives its exit status.
+pub(crate) fn compile(arguments: &[OsString]) -> Result<ExitCode> {
+    let beside = std::env::current_exe().ok().map(|this| this.with_file_name(COMPILER));
+    let compiler = beside.filter(|path| path.exists()).unwrap_or_else(|| COMPILER.into());
+    let status = Command::new(&compiler).args(arguments).status().map_err(|error| {
+        let name = compiler.display();
+        format!("cannot start {name}: {error}; build it by cargo build --release -p {COMPILER} (it takes LLVM 22)")
     })?;
-    if shows {
-        let _ = write!(stderr(), "\r\x1b[K");
+    Ok(ExitCode::from(status.code().map_or(FAILURE, |code| code as u8)))
+}
+
+/// Compiles a program into the file `artifact`.
+pub(crate) fn compile_into(artifact: &Path, program: &Path, fuel: bool) -> Result<()> {
+    let mut arguments: Vec<OsString> = vec!["--output".into(), artifact.into()];
+    arguments.extend(fuel.then(|| "--fuel".into()));
+    arguments.extend(["--".into(), program.into()]);
+    match compile(&arguments)? == ExitCode::SUCCESS {
+        true => Ok(()),
+        false => Err(format!("{}: not compiled", program.display()).into()),
     }
-    Ok(bytes)
 }

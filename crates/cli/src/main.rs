@@ -21,8 +21,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
     let result = args::parse(std::env::args_os().skip(1)).and_then(|command| match command {
-        #[cfg(feature = "compile")]
-        Command::Compile(options) => compile::compile(&options),
+        Command::Compile(arguments) => compile::compile(&arguments),
         Command::Run(options) => run::run(&options),
         Command::Inspect(options) => inspect::inspect(&options),
         Command::Print(text) => print(&text),

@@ -77,12 +77,10 @@ fn load_compiled(program: &Program, options: &RunOptions) -> Result<()> {
     let fuel = options.fuel.is_some();
     let cached = crate::compile::cache().map(|folder| folder.join(program.artifact_name(fuel)));
     let path = options.artifact.clone().or(cached);
-    #[cfg(feature = "compile")]
     if options.compile {
-        let settings = riverrun::CompileOptions { fuel, ..Default::default() };
         let path = path.as_deref().ok_or("no place to keep compiled code: set HOME, or say --artifact FILE")?;
         if !path.exists() {
-            crate::compile::write(path, &crate::compile::compiled(program, &settings)?)?;
+            crate::compile::compile_into(path, &options.program, fuel)?;
         }
     }
     let Some(path) = path.filter(|path| options.artifact.is_some() || path.exists()) else {

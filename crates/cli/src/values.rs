@@ -106,27 +106,6 @@ pub(crate) fn engine(value: &OsStr) -> Result<EngineChoice> {
     }
 }
 
-/// A level of optimisation, 0 to 3.
-#[cfg(feature = "compile")]
-pub(crate) fn level(value: &OsStr) -> Result<u8> {
-    match value.to_str().and_then(|value| value.parse().ok()) {
-        Some(level @ 0..=3) => Ok(level),
-        _ => Err(format!("-O{}: say -O0, -O1, -O2 or -O3", value.display()).into()),
-    }
-}
-
-/// `native`, or `x86-64-v2` to `x86-64-v4`.
-#[cfg(feature = "compile")]
-pub(crate) fn cpu(value: &OsStr) -> Result<riverrun::Cpu> {
-    match value.to_str() {
-        Some("native") => Ok(riverrun::Cpu::Native),
-        Some("x86-64-v2") => Ok(riverrun::Cpu::Level(2)),
-        Some("x86-64-v3") => Ok(riverrun::Cpu::Level(3)),
-        Some("x86-64-v4") => Ok(riverrun::Cpu::Level(4)),
-        _ => Err(format!("--cpu {}: say native, x86-64-v2, x86-64-v3 or x86-64-v4", value.display()).into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

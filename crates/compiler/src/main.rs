@@ -1,0 +1,144 @@
+//! `riverrun-compile`: compiles a program ahead of time. `riverrun compile` and `riverrun run
+//! --compile` call it; it is a program of its own because it loads LLVM, which takes longer than
+//! most guests run.
+
+#![forbid(unsafe_code)]
+
+use std::error::Error;
+use std::ffi::{OsStr, OsString};
+use std::io::{IsTerminal, Write, stderr};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use lexopt::Arg::{Long, Short, Value};
+use riverrun::{CompileOptions, Config, Cpu, Engine, Program};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Exit status of a failure, as of the command riverrun.
+const FAILURE: u8 = 125;
+
+const HELP: &str = "\
+riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x86-64.
+
+  -o, --output FILE   where the compiled code goes: PROGRAM with the extension rro if not given
+  -O0 .. -O3          how hard to optimise: -O2 if not given
+  --fuel              count instructions, for run --fuel
+  --precise           make every access that may trap, with all registers known: slower
+  --cpu CPU           native, x86-64-v2, x86-64-v3 or x86-64-v4: native if not given
+  --threads N         compile so many functions at once: as many as there are cores if not given
+
+The compiled code runs by riverrun run --artifact FILE.
+";
+
+#[derive(Debug, Default)]
+struct Job {
+    program: PathBuf,
+    output: Option<PathBuf>,
+    options: CompileOptions,
+}
+
+fn main() -> ExitCode {
+    let done = parse().and_then(|job| match job {
+        Some(job) => compile(&job),
+        // Nobody is told where standard output cannot be written.
+        None => Ok(drop(write!(std::io::stdout(), "{HELP}"))),
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(stderr(), "riverrun: {error}");
+            ExitCode::from(FAILURE)
+        }
+    }
+}
+
+/// What is to be done; `None` to print the help.
+fn parse() -> Result<Option<Job>> {
+    let mut parser = lexopt::Parser::from_env();
+    let mut job = Job::default();
+    let mut programs: Vec<OsString> = Vec::new();
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("output") | Short('o') => job.output = Some(parser.value()?.into()),
+            Short('O') => job.options.level = level(&parser.value()?)?,
+            Long("fuel") => job.options.fuel = true,
+            Long("precise") => job.options.precise = true,
+            Long("cpu") => job.options.cpu = cpu(&parser.value()?)?,
+            Long("threads") => job.options.threads = threads(&parser.value()?)?,
+            Long("help") | Short('h') => return Ok(None),
+            Value(program) => programs.push(program),
+            other => return Err(format!("{}; riverrun compile --help lists the options", other.unexpected()).into()),
+        }
+    }
+    match <[OsString; 1]>::try_from(programs) {
+        Ok([program]) => Ok(Some(Job { program: program.into(), ..job })),
+        Err(_) => Err("compile takes one program; say riverrun compile [OPTIONS] PROGRAM".into()),
+    }
+}
+
+fn level(value: &OsStr) -> Result<u8> {
+    match value.to_str().and_then(|value| value.parse().ok()) {
+        Some(level @ 0..=3) => Ok(level),
+        _ => Err(format!("-O{}: say -O0, -O1, -O2 or -O3", value.display()).into()),
+    }
+}
+
+fn cpu(value: &OsStr) -> Result<Cpu> {
+    match value.to_str() {
+        Some("native") => Ok(Cpu::Native),
+        Some("x86-64-v2") => Ok(Cpu::Level(2)),
+        Some("x86-64-v3") => Ok(Cpu::Level(3)),
+        Some("x86-64-v4") => Ok(Cpu::Level(4)),
+        _ => Err(format!("--cpu {}: say native, x86-64-v2, x86-64-v3 or x86-64-v4", value.display()).into()),
+    }
+}
+
+fn threads(value: &OsStr) -> Result<usize> {
+    let number = value.to_str().and_then(|value| value.parse().ok());
+    number.ok_or_else(|| format!("--threads {}: not a number", value.display()).into())
+}
+
+fn compile(job: &Job) -> Result<()> {
+    let engine = Engine::new(&Config::new())?;
+    let name = job.program.display();
+    let program = Program::from_file(&engine, &job.program).map_err(|error| match error {
+        // It names the file itself.
+        riverrun::Error::File { .. } => error.to_string(),
+        other => format!("{name}: {other}"),
+    })?;
+    let output = job.output.clone().unwrap_or_else(|| job.program.with_extension("rro"));
+    let begin = Instant::now();
+    let shows = stderr().is_terminal();
+    let (bytes, _) = program.compile(&job.options, |done, all| {
+        if shows {
+            show(done, all);
+        }
+    })?;
+    write(&output, &bytes)?;
+    if shows {
+        let seconds = begin.elapsed().as_secs_f64();
+        let _ = writeln!(stderr(), "\r\x1b[K{}: {} KiB in {seconds:.1} s", output.display(), bytes.len() >> 10);
+    }
+    Ok(())
+}
+
+/// A bar of progress.
+fn show(done: usize, all: usize) {
+    const WIDTH: usize = 40;
+    let filled = WIDTH * done / all.max(1);
+    let bar = ["#".repeat(filled), " ".repeat(WIDTH - filled)].concat();
+    let _ = write!(stderr(), "\r[{bar}] {done} of {all} functions");
+}
+
+/// Writes a file so that nobody ever finds half of it there.
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let written = folder
+        .map_or(Ok(()), std::fs::create_dir_all)
+        .and_then(|()| std::fs::write(&unfinished, bytes))
+        .and_then(|()| std::fs::rename(&unfinished, path));
+    written.map_err(|error| format!("cannot write {}: {error}", path.display()).into())
+}

@@ -51,8 +51,15 @@ const LLVM_OBJDUMP: Need =
 /// Builds SoftFloat, which the engines' floats are compared with.
 const CMAKE: Need = Need { what: "cmake", met: || on_path("cmake"), packages: &["cmake", "make"] };
 
+/// What the compiler is built with.
+const LLVM: Need = Need {
+    what: "LLVM 22 to build with",
+    met: || on_path("llvm-config-22") && compiles("gcc", "libLLVM-22.so") && compiles("gcc", "libffi.so"),
+    packages: &["llvm-22-dev", "libpolly-22-dev", "libzstd-dev", "zlib1g-dev", "libxml2-dev", "libffi-dev"],
+};
+
 /// What the tests need besides.
-pub(crate) const TESTS: [Need; 2] = [LLVM_OBJDUMP, CMAKE];
+pub(crate) const TESTS: [Need; 3] = [LLVM_OBJDUMP, CMAKE, LLVM];
 
 /// `cargo xtask setup [--tests]`.
 pub(crate) fn command(args: &[String]) -> Result<()> {

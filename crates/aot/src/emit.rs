@@ -82,10 +82,6 @@ pub(crate) fn object(ir: &Ir<'_>, machine: &TargetMachine) -> Result<Vec<u8>, Co
     ir.lines.finish();
     ir.module.set_triple(&machine.get_triple());
     ir.module.set_data_layout(&machine.get_target_data().get_data_layout());
-    if let Some(folder) = std::env::var_os("RIVERRUN_DUMP_IR") {
-        let name = ir.module.get_name().to_string_lossy().into_owned();
-        let _ = ir.module.print_to_file(std::path::Path::new(&folder).join(format!("{name}.ll")));
-    }
     ir.module.verify().map_err(llvm)?;
     let options = PassBuilderOptions::create();
     ir.module.run_passes(passes(ir.options.level), machine, options).map_err(llvm)?;

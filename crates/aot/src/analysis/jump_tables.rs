@@ -16,6 +16,9 @@ use crate::analysis::text::Text;
 /// Entries of a table at most.
 const LIMIT: u64 = 4096;
 
+/// Entries that lead out of the function, one after another, at most.
+const OUTSIDE: u32 = 16;
+
 /// Registers that calls preserve: sp, gp, tp and the saved ones.
 const PRESERVED: u32 = 0x0ffc_031c;
 
@@ -67,8 +70,8 @@ fn propagate(start: u64, blocks: &BTreeMap<u64, Block>) -> BTreeMap<u64, Registe
             }
         }
         for to in block.end.successors().into_iter().filter(|to| blocks.contains_key(to)) {
-            let met = known.get(&to).map_or(registers, |before| meet(before, &registers));
-            if known.insert(to, met) != Some(met) {
+            let joined = known.get(&to).map_or(registers, |before| join(before, &registers));
+            if known.insert(to, joined) != Some(joined) {
                 pending.push(to);
             }
         }
@@ -76,8 +79,10 @@ fn propagate(start: u64, blocks: &BTreeMap<u64, Block>) -> BTreeMap<u64, Registe
     known
 }
 
-fn meet(a: &Registers, b: &Registers) -> Registers {
-    std::array::from_fn(|n| if a[n] == b[n] { a[n] } else { Known::Unknown })
+/// What is known of registers that come by two ways: what either knows, as there are ways that are
+/// never gone, such as behind calls that do not return.
+fn join(a: &Registers, b: &Registers) -> Registers {
+    std::array::from_fn(|n| if a[n] == Known::Unknown { b[n] } else { a[n] })
 }
 
 /// Runs the block on what is known, and gives what is known of the last instruction's value.
@@ -113,7 +118,8 @@ fn evaluate(block: &Block, registers: &mut Registers) -> Known {
     last
 }
 
-/// The entries that lead to instructions of the function, up to the first that does not.
+/// The entries that lead to instructions of the function. Some may lead out of it, where a compiler
+/// has moved what is rare; where too many do in a row, or one to no instruction, the table has ended.
 fn read(text: &Text<'_>, addresses: &Range<u64>, table: u64, mem: Mem, plus: u64) -> Vec<u64> {
     let size = u64::from(mem.bytes());
     let entry = |index: u64| {
@@ -128,9 +134,17 @@ fn read(text: &Text<'_>, addresses: &Range<u64>, table: u64, mem: Mem, plus: u64
             Mem::U8 | Mem::U16 | Mem::U32 | Mem::U64 => value,
         };
         let target = value.wrapping_add(plus) & !1;
-        (addresses.contains(&target) && text.fetch(target).is_some()).then_some(target)
+        text.fetch(target).map(|_| target)
     };
-    let mut targets: Vec<u64> = (0..LIMIT).map_while(entry).collect();
+    let mut outside = 0;
+    let mut targets: Vec<u64> = (0..LIMIT)
+        .map_while(entry)
+        .take_while(|target| {
+            outside = if addresses.contains(target) { 0 } else { outside + 1 };
+            outside <= OUTSIDE
+        })
+        .filter(|target| addresses.contains(target))
+        .collect();
     targets.sort_unstable();
     targets.dedup();
     targets

@@ -12,7 +12,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use lexopt::Arg::{Long, Short, Value};
-use riverrun::{CompileOptions, Config, Cpu, Engine, Program};
+use riverrun_aot::{CompileOptions, Cpu};
+use riverrun_program::Image;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -42,8 +43,11 @@ struct Job {
 fn main() -> ExitCode {
     let done = parse().and_then(|job| match job {
         Some(job) => compile(&job),
-        // Nobody is told where standard output cannot be written.
-        None => Ok(drop(write!(std::io::stdout(), "{HELP}"))),
+        None => {
+            // Where standard output cannot be written, nobody can be told.
+            let _ = write!(std::io::stdout(), "{HELP}");
+            Ok(())
+        }
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -101,17 +105,13 @@ fn threads(value: &OsStr) -> Result<usize> {
 }
 
 fn compile(job: &Job) -> Result<()> {
-    let engine = Engine::new(&Config::new())?;
     let name = job.program.display();
-    let program = Program::from_file(&engine, &job.program).map_err(|error| match error {
-        // It names the file itself.
-        riverrun::Error::File { .. } => error.to_string(),
-        other => format!("{name}: {other}"),
-    })?;
+    let elf = std::fs::read(&job.program).map_err(|error| format!("cannot read {name}: {error}"))?;
+    let image = Image::parse(elf).map_err(|error| format!("{name}: {error}"))?;
     let output = job.output.clone().unwrap_or_else(|| job.program.with_extension("rro"));
     let begin = Instant::now();
     let shows = stderr().is_terminal();
-    let (bytes, _) = program.compile(&job.options, |done, all| {
+    let (bytes, _) = riverrun_aot::compile(&image, &job.options, &|done, all| {
         if shows {
             show(done, all);
         }

@@ -143,7 +143,7 @@ impl Engine<'_> {
         match self {
             Engine::Riverrun(path) => {
                 command = Command::new(path);
-                command.args(["run", "--stats=json"]);
+                command.args(["run", "--stats=json", "--engine=interp"]);
                 if args.iter().any(|arg| arg.contains("{data}")) {
                     command.arg("--dir").arg(format!("{data_name}:{GUEST_DATA}"));
                     data_name = GUEST_DATA.into();

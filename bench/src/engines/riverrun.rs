@@ -44,6 +44,7 @@ impl Engine for Riverrun {
                 command.into(),
                 "run".into(),
                 "--stats=json".into(),
+                "--engine=interp".into(),
                 "--fuel=1000000000000".into(),
                 "--".into(),
             ],

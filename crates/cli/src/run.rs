@@ -75,8 +75,11 @@ fn load_compiled(program: &Program, options: &RunOptions) -> Result<()> {
         return Ok(());
     }
     let fuel = options.fuel.is_some();
-    let cached = crate::compile::cache().map(|folder| folder.join(program.artifact_name(fuel)));
-    let path = options.artifact.clone().or(cached);
+    let path = options.artifact.clone().or_else(|| {
+        // The name takes reading the whole program: not where nothing was ever compiled.
+        let folder = crate::compile::cache().filter(|folder| options.compile || folder.is_dir())?;
+        Some(folder.join(program.artifact_name(fuel)))
+    });
     if options.compile {
         let path = path.as_deref().ok_or("no place to keep compiled code: set HOME, or say --artifact FILE")?;
         if !path.exists() {
@@ -99,7 +102,7 @@ fn load_compiled(program: &Program, options: &RunOptions) -> Result<()> {
     match loaded {
         Err(error) if options.engine == EngineChoice::Compiled => Err(format!("{}: {error}", path.display()).into()),
         Err(error) => {
-            eprintln!("riverrun: {}: {error}; running in the interpreter", path.display());
+            report::complain(format_args!("{}: {error}; running in the interpreter", path.display()));
             Ok(())
         }
         Ok(()) => Ok(()),

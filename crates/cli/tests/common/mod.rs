@@ -48,7 +48,10 @@ impl Folder {
 
 /// The command, without arguments.
 pub(crate) fn command() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_riverrun"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_riverrun"));
+    // Whatever the user may have compiled is not for tests.
+    command.env("XDG_CACHE_HOME", "/nonexistent");
+    command
 }
 
 /// How a run of the command ended.

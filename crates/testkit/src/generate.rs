@@ -100,7 +100,7 @@ struct Generator<'a> {
 }
 
 /// An instruction with all fields 0.
-pub fn blank(op: Op) -> Inst {
+pub const fn blank(op: Op) -> Inst {
     Inst { op, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: Rounding::Rne, len: 4, imm: 0 }
 }
 

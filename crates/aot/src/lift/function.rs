@@ -192,10 +192,12 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 let branch = |to: u64| self.labels.get(&to).copied().unwrap_or_else(|| ir.block(self.host));
                 let (taken_label, next_label) = (branch(taken), branch(next));
                 built(ir.builder.build_conditional_branch(condition, taken_label, next_label));
+                // Going on elsewhere makes the state complete, on that way only.
+                let dirty = registers.dirty(true);
                 for (to, label) in [(taken, taken_label), (next, next_label)] {
                     if !self.labels.contains_key(&to) {
                         ir.builder.position_at_end(label);
-                        registers.begin_block(registers.dirty(true));
+                        registers.begin_block(dirty);
                         self.go(to);
                     }
                 }

@@ -1,0 +1,55 @@
+//! Programs on which engines once differed, each named for its bug.
+
+use riverrun_isa::{Inst, Op};
+use riverrun_testkit::generate::blank;
+use riverrun_testkit::{Case, Outcome, Stop, check, elf};
+
+/// Runs instructions on every engine, with registers set by number first.
+fn agree(program: &[Inst], registers: &[(usize, u64)]) -> Outcome {
+    let text: Vec<u8> = program.iter().flat_map(|inst| inst.encode().to_le_bytes()).collect();
+    let mut x = [0; 32];
+    for &(register, value) in registers {
+        x[register] = value;
+    }
+    check(&Case { elf: elf::executable(&text, &[0; 4096], 0), x, f: [0; 32], fcsr: 0, fuel: 1_000 })
+}
+
+/// Linux's call 93.
+const EXIT: [Inst; 2] = [Inst { rd: 17, imm: 93, ..blank(Op::addi) }, blank(Op::ecall)];
+
+fn jump(rd: u8, imm: i32) -> Inst {
+    Inst { rd, imm, ..blank(Op::jal) }
+}
+
+fn add(rd: u8, rs1: u8, imm: i32) -> Inst {
+    Inst { rd, rs1, imm, ..blank(Op::addi) }
+}
+
+fn branch(op: Op, rs1: u8, rs2: u8, imm: i32) -> Inst {
+    Inst { rs1, rs2, imm, ..blank(op) }
+}
+
+/// Compiled code brought what was computed before the branch into the state on one way only.
+#[test]
+fn both_ways_of_a_branch_lead_into_other_functions() {
+    let program = [
+        jump(1, 32),
+        add(28, 28, 1),
+        branch(Op::bne, 7, 0, 16),
+        add(29, 28, 0), // the one function
+        EXIT[0],
+        EXIT[1],
+        add(30, 28, 0), // the other one
+        jump(0, -12),
+        // What is called here, if only in theory, are functions of their own.
+        branch(Op::bne, 6, 0, 8),
+        Inst { rs1: 1, ..blank(Op::jalr) },
+        jump(1, -28),
+        jump(1, -20),
+    ];
+    for which in 0..2 {
+        let outcome = agree(&program, &[(7, which), (28, 5)]);
+        assert_eq!(outcome.stop, Stop::Exit(0));
+        assert_eq!((outcome.x[29], outcome.x[30]), if which == 0 { (6, 0) } else { (0, 6) });
+    }
+}

@@ -211,6 +211,10 @@ impl Effects for Fast {
     fn system(&self, _event: System) {
         unreachable!("the decoder leaves calls to the environment to the single-step engine")
     }
+
+    fn call_import(&self, _index: u64) {
+        unreachable!("the decoder has a handler of its own for host calls")
+    }
 }
 
 #[inline(always)]

@@ -103,7 +103,7 @@ impl Decoded {
             Format::Jr => Operation::Indirect,
             Format::Csr if is_float_csr(inst) => Operation::Row(inst.op),
             Format::Amo | Format::Lr => Operation::Atomic(inst.op),
-            Format::Csr | Format::CsrI | Format::Sys => Operation::Step,
+            Format::Csr | Format::CsrI | Format::Sys | Format::Import => Operation::Step,
             Format::Fence => Operation::Nothing,
             _ => return decoded.simplify(inst, pc, hardware),
         };

@@ -41,6 +41,8 @@ pub struct Limits<'a> {
 pub enum Stop {
     /// At an `ecall`: the pc is its address, and it is counted as executed.
     Ecall,
+    /// At a call of this import: likewise.
+    Import(u32),
     /// A trap; the state is as the trap found it.
     Trap(Trap),
 }
@@ -164,7 +166,11 @@ impl Run<'_> {
         match step(self.window, &self.code.image) {
             Ok(outcome) => {
                 *remaining -= 1;
-                (outcome == Step::Ecall).then_some(Stop::Ecall)
+                match outcome {
+                    Step::Done => None,
+                    Step::Ecall => Some(Stop::Ecall),
+                    Step::Import(index) => Some(Stop::Import(index)),
+                }
             }
             Err(trap) => Some(Stop::Trap(trap)),
         }

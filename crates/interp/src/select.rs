@@ -38,6 +38,9 @@ macro_rules! row_handler {
     (Sys, $row:ident) => {
         step
     };
+    (Import, $row:ident) => {
+        step
+    };
     ($format:ident, $row:ident) => {
         straight::<Value<rows::$row>>
     };

@@ -20,6 +20,8 @@ pub(crate) enum Step {
     Done,
     /// An `ecall`: counted, and the pc still at it.
     Ecall,
+    /// A call of a bound import: counted, and the pc still at it.
+    Import(u32),
 }
 
 /// The instruction at `pc`.
@@ -69,9 +71,9 @@ pub(crate) fn step(window: &mut Window, image: &Image) -> Result<Step, Trap> {
         rm: dynamic(inst.rm, state),
         index: inst.rs1,
     };
-    let hart = Words(Stepper { window: RefCell::new(window), cause: Cell::new(None), ecall: Cell::new(false) });
+    let hart = Words(Stepper { window: RefCell::new(window), cause: Cell::new(None), call: Cell::new(None) });
     let value = eval(inst.op, &hart, &operands);
-    let Stepper { cause, ecall, .. } = hart.0;
+    let Stepper { cause, call, .. } = hart.0;
     if let Some(cause) = cause.into_inner() {
         return Err(trap(cause));
     }
@@ -90,8 +92,8 @@ pub(crate) fn step(window: &mut Window, image: &Image) -> Result<Step, Trap> {
         }
     }
     state.instret += 1;
-    if ecall.into_inner() {
-        return Ok(Step::Ecall);
+    if let Some(call) = call.into_inner() {
+        return Ok(call);
     }
     state.pc = target;
     Ok(Step::Done)
@@ -110,7 +112,8 @@ struct Stepper<'a> {
     window: RefCell<&'a mut Window>,
     /// The first trap; the instruction has no effects then.
     cause: Cell<Option<TrapCause>>,
-    ecall: Cell<bool>,
+    /// What it asks of the host.
+    call: Cell<Option<Step>>,
 }
 
 impl Stepper<'_> {
@@ -285,10 +288,19 @@ impl Effects for Stepper<'_> {
 
     fn system(&self, event: System) {
         match event {
-            System::Ecall => self.ecall.set(true),
+            System::Ecall => self.call.set(Some(Step::Ecall)),
             System::Ebreak => self.trap(TrapCause::Breakpoint),
             // One hart sees its own accesses in order, and its text never changes.
             System::Fence | System::FenceI => {}
+        }
+    }
+
+    fn call_import(&self, index: u64) {
+        let index = index as u32;
+        // SAFETY: the machine that runs has set its table.
+        match unsafe { self.window.borrow().state().import(index) } {
+            Some(_) => self.call.set(Some(Step::Import(index))),
+            None => self.trap(TrapCause::UnboundImport { index }),
         }
     }
 }

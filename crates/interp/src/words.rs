@@ -26,6 +26,7 @@ pub(crate) trait Effects {
     fn raise(&self, flags: u8);
     fn csr(&self, csr: u16, change: impl Fn(u64) -> u64) -> u64;
     fn system(&self, event: System);
+    fn call_import(&self, index: u64);
 }
 
 /// [`Ops`] on `u64`, with the effects of `E`.
@@ -133,5 +134,10 @@ impl<E: Effects> Ops for Words<E> {
     #[inline(always)]
     fn system(&self, event: System) {
         self.0.system(event);
+    }
+
+    #[inline(always)]
+    fn call_import(&self, index: u64) {
+        self.0.call_import(index);
     }
 }

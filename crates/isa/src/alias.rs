@@ -182,6 +182,7 @@ impl Format {
             Format::CsrI => "D,C,Z",
             Format::Fence => "P,Q",
             Format::Sys => "",
+            Format::Import => "I",
             Format::FR => "D,S,TM",
             Format::FR4 => "D,S,T,RM",
             Format::FR1 | Format::FToX | Format::XToF => "D,SM",

@@ -79,6 +79,7 @@ const fn read_immediate(format: Format, word: u32) -> i32 {
         Format::ShW => bits(word, 20, 5) as i32,
         Format::Csr | Format::CsrI | Format::Fence => bits(word, 20, 12) as i32,
         Format::Amo | Format::Lr => bits(word, 25, 2) as i32,
+        Format::Import => bits(word, 12, 20) as i32,
         Format::R
         | Format::R1
         | Format::Sys
@@ -107,6 +108,7 @@ const fn write_immediate(format: Format, imm: i32) -> u32 {
         Format::ShW => bits(imm, 0, 5) << 20,
         Format::Csr | Format::CsrI | Format::Fence => bits(imm, 0, 12) << 20,
         Format::Amo | Format::Lr => bits(imm, 0, 2) << 25,
+        Format::Import => bits(imm, 0, 20) << 12,
         _ => 0,
     }
 }

@@ -62,6 +62,8 @@ pub enum Format {
     Fence,
     /// No operands.
     Sys,
+    /// `imm`: a number of 20 bits, unsigned
+    Import,
     /// `fd, imm(rs1)`
     FLoad,
     /// `fs2, imm(rs1)`
@@ -95,7 +97,7 @@ impl Format {
         match self {
             R | R1 | I | Sh | ShW | U | Load | Amo | Lr | Csr | CsrI | FCmp | FToX | FBits => Result::X,
             FLoad | FR | FR4 | FR1 | FRx | XToF | XBits | FLi => Result::F,
-            Store | FStore | Fence | Sys => Result::None,
+            Store | FStore | Fence | Sys | Import => Result::None,
             B => Result::Branch,
             J | Jr => Result::Jump,
         }
@@ -114,7 +116,7 @@ impl Format {
             T::FR | T::FRx | T::FCmp => [Some(F), Some(F), None],
             T::FR4 => [Some(F), Some(F), Some(F)],
             T::FR1 | T::FToX | T::FBits => [Some(F), None, None],
-            T::U | T::J | T::CsrI | T::Fence | T::Sys | T::FLi => [None, None, None],
+            T::U | T::J | T::CsrI | T::Fence | T::Sys | T::Import | T::FLi => [None, None, None],
         }
     }
 

@@ -285,6 +285,9 @@ pub trait Ops {
     fn csr(&self, csr: u16, change: impl Fn(Self::V) -> Self::V) -> Self::V;
     /// Asks the environment.
     fn system(&self, event: System);
+    /// Calls the host function that is bound to import number `index`. It finds its arguments in the
+    /// registers, and leaves its results there.
+    fn call_import(&self, index: Self::V);
 
     // What follows is composed of the above, once for every implementation.
 

@@ -549,6 +549,10 @@ impl Ops for Printer {
         }]);
     }
 
+    fn call_import(&self, index: Term) {
+        self.state(vec!["call import ".into(), index.into()]);
+    }
+
     fn not(&self, a: Term) -> Term {
         self.node(Form::Not, &[a])
     }

@@ -27,6 +27,10 @@ struct Difference {
 
 const DIFFERENCES: &[Difference] = &[
     Difference {
+        why: "nobody else knows this project's own instruction",
+        applies: |_, ours, theirs| mnemonic(ours) == "rr.call" && is_data(theirs),
+    },
+    Difference {
         why: "privileged instructions are none to a user-mode machine",
         applies: |_, ours, theirs| {
             let privileged = ["mret", "sret", "uret", "dret", "wfi", "sfence.vma"];

@@ -25,6 +25,7 @@ fn golden() {
         (0x0035_9573, "csrrw: old = fcsr; fcsr = x11; x10 = old"),
         (0x0022_d073, "csrrwi: old = frm; frm = 5"),
         (0x0000_0073, "ecall: call the environment"),
+        (0x0012_300b, "rr.call: call import 291"),
         (
             0x2875_d513,
             "orc.b: x10 = (((((x11 & 0x7f7f7f7f7f7f7f7f) + 0x7f7f7f7f7f7f7f7f) | x11) >>u 7) & 0x101010101010101) * 255",

@@ -62,6 +62,7 @@ fn no_instruction_is_missing() {
         ("Zbs", 8),
         ("Zicond", 2),
         ("Zfa", 15),
+        ("Xriverrun", 1),
     ];
     assert_eq!(sizes, expected);
     let compressed = |extension| COp::ALL.iter().filter(|cop| cop.info().extension == extension).count();
@@ -117,6 +118,7 @@ fn random_instructions_survive_encoding() {
                 Format::Sh => random.below(64) as i32,
                 Format::ShW => random.below(32) as i32,
                 Format::Amo | Format::Lr => random.below(4) as i32,
+                Format::Import => random.below(1 << 20) as i32,
                 Format::Csr | Format::CsrI | Format::Fence => random.below(4096) as i32,
                 _ => 0,
             };

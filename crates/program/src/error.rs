@@ -172,6 +172,36 @@ pub enum LoadError {
          define _start, or name the start symbol with -Wl,-e,SYMBOL"
     )]
     EntryOutsideText(u64),
+    /// A section that says what crosses the boundary has a shape that it cannot have.
+    #[error("the section {section} is damaged: {problem}; use the headers of this version of riverrun")]
+    Section {
+        /// Its name.
+        section: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A record of such a section is wrong.
+    #[error(
+        "record {number} of the section {section} is wrong: {problem}; use the headers of this version of riverrun"
+    )]
+    Record {
+        /// The section's name.
+        section: &'static str,
+        /// Which record, from 0.
+        number: usize,
+        /// What is wrong, with the function's name where there is one.
+        problem: String,
+    },
+    /// Two records of imports or exports contradict each other.
+    #[error("two functions claim the {what}: `{first}` and `{second}`; generate all stubs from one description")]
+    Conflict {
+        /// What both claim.
+        what: String,
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
+    },
     /// The entry point is an odd address.
     #[error("the entry point {0:#x} is misaligned (instructions start at even addresses); link it again")]
     MisalignedEntry(u64),

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod attributes;
+mod boundary;
 mod describe;
 #[doc(hidden)]
 pub mod doc;
@@ -18,10 +19,12 @@ mod names;
 mod prologue;
 mod sections;
 mod segment;
+mod signature;
 mod symbols;
 mod unwind;
 
 pub use attributes::{Attributes, FileFlags, FloatAbi};
+pub use boundary::{EXPORTS_SECTION, Export, IMPORTS_MAX, IMPORTS_SECTION, Import, TEXT_MAX, crc32};
 pub use describe::FrameDescription;
 pub use error::LoadError;
 pub use image::{Image, ProgramHeaders, STATIC_PIE_BIAS, Tls};
@@ -29,5 +32,6 @@ pub use lines::SourceLocation;
 pub use names::demangle;
 pub use sections::Section;
 pub use segment::{ADDRESS_END, ADDRESS_START, PAGE_SIZE, PageRange, Permissions, Segment};
+pub use signature::{FIELDS_MAX, PARAMETERS_MAX, Scalar, Signature, SignatureError, Type};
 pub use symbols::{Binding, Symbol, SymbolKind};
 pub use unwind::Frame;

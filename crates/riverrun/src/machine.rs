@@ -91,6 +91,7 @@ impl<T> Machine<T> {
                 Stop::Trap(trap) => {
                     return Err(self.trap(trap.cause, trap.pc));
                 }
+                Stop::Import(index) => return Err(self.trap(TrapCause::UnboundImport { index }, self.pc())),
                 Stop::Ecall => match self.ecall()? {
                     Flow::Continue | Flow::Jump(_) => {}
                     Flow::Exit(status) => return Ok(status),

@@ -17,6 +17,7 @@
 //! signals. What the rest of riverrun sees of it is safe.
 
 mod float_env;
+mod imports;
 mod perm;
 mod registers;
 mod running;
@@ -25,6 +26,7 @@ mod trap;
 mod window;
 
 pub use float_env::FloatEnv;
+pub use imports::{HostFunction, Import, REGISTER_ARGUMENTS, Results};
 pub use perm::Perm;
 pub use registers::{
     EngineExit, F_SLOT, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, State,

@@ -63,6 +63,10 @@ pub struct EngineExit {
     pub tables: [u64; 4],
     /// Where the host's float environment is held while it is looked at.
     pub float_env: u32,
+    /// The address of the machine's [`crate::Import`]s.
+    pub imports: u64,
+    /// How many there are.
+    pub imports_len: u64,
 }
 
 /// From a [`State`] to a ring in which an engine notes where calls return to.

@@ -38,6 +38,11 @@ pub enum TrapCause {
         /// The target.
         address: u64,
     },
+    /// A call of an import that the program does not declare.
+    UnboundImport {
+        /// The import's number.
+        index: u32,
+    },
     /// The fuel is used up; the instruction at the trap's pc has not been executed.
     OutOfFuel,
     /// The deadline has passed, or the host interrupted the machine.
@@ -60,6 +65,9 @@ impl fmt::Display for TrapCause {
             TrapCause::StackOverflow { address } => write!(f, "stack overflow at address {address:#x}"),
             TrapCause::MisalignedAtomic { address } => write!(f, "misaligned atomic access to address {address:#x}"),
             TrapCause::FetchFault { address } => write!(f, "jump to address {address:#x}, which is not in the text"),
+            TrapCause::UnboundImport { index } => {
+                write!(f, "call of import {index}, which the program does not declare")
+            }
             TrapCause::OutOfFuel => write!(f, "out of fuel"),
             TrapCause::Interrupted => write!(f, "interrupted"),
             TrapCause::Signal { number } => match signal_name(number) {

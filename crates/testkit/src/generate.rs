@@ -203,7 +203,15 @@ impl Generator<'_> {
         let op = if self.random.one_in(2) { self.random.pick(COMMON) } else { self.random.pick(Op::ALL) };
         let straight = !matches!(
             op.info().format,
-            Format::B | Format::J | Format::Jr | Format::Amo | Format::Lr | Format::Csr | Format::CsrI | Format::Sys
+            Format::B
+                | Format::J
+                | Format::Jr
+                | Format::Amo
+                | Format::Lr
+                | Format::Csr
+                | Format::CsrI
+                | Format::Sys
+                | Format::Import
         );
         if straight {
             let inst = self.operands(op);

@@ -90,6 +90,7 @@ impl Ops for Constants {
     fn store(&self, _: Mem, _: Known, _: Known) {}
     fn raise(&self, _: u8, _: Known) {}
     fn system(&self, _: System) {}
+    fn call_import(&self, _: Known) {}
 
     fn amo(&self, _: Mem, _: Known, _: impl Fn(Known) -> Known) -> Known {
         Unknown

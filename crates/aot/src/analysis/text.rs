@@ -74,7 +74,7 @@ impl<'a> Text<'a> {
     pub(crate) fn treatment(&self, inst: &Inst) -> Treatment {
         let format = inst.op.info().format;
         let compiled = match format {
-            Format::Csr | Format::CsrI | Format::Sys => false,
+            Format::Csr | Format::CsrI | Format::Sys | Format::Import => false,
             Format::FR4 if !self.abilities.fuses => false,
             _ if !format.rounds() || is_exact(inst.op) => true,
             // To integers: the mode is an operand of the host's instruction.

@@ -7,6 +7,7 @@ pub(crate) mod d;
 pub(crate) mod f;
 pub(crate) mod m;
 pub(crate) mod rv64i;
+pub(crate) mod xriverrun;
 pub(crate) mod zba;
 pub(crate) mod zbb;
 pub(crate) mod zbs;
@@ -19,7 +20,7 @@ pub(crate) mod zifencei;
 /// Calls `$callback! { $first Ext { rows } Ext { rows } ... }`.
 macro_rules! for_each_row {
     ($callback:ident($($first:tt)*)) => {
-        $crate::ext::chain! { [rv64i m a f d zicsr zifencei zba zbb zbs zicond zfa] $callback { $($first)* } }
+        $crate::ext::chain! { [rv64i m a f d zicsr zifencei zba zbb zbs zicond zfa xriverrun] $callback { $($first)* } }
     };
 }
 pub(crate) use for_each_row;

@@ -1,0 +1,14 @@
+//! Xriverrun: what this project adds, in the space that is set aside for custom extensions
+//! (Unprivileged ISA, "Base Opcode Map": custom-0).
+
+macro_rules! rows {
+    ([$($next:ident)*] $callback:ident { $($rows:tt)* }) => {
+        $crate::ext::chain! { [$($next)*] $callback { $($rows)* Xriverrun {
+
+/// Calls the host function that is bound to import `imm`. Assembled by `.insn u 0x0b, x0, imm`.
+rr_call = Import { mask: 0xfff, match: 0xb } |o, imm| { o.call_import(imm); o.unit() };
+
+        } } }
+    };
+}
+pub(crate) use rows;

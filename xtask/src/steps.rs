@@ -50,8 +50,20 @@ pub(crate) static TEST: &[Step] = &[
     step("benchmarks, briefly", BENCH_SMOKE),
 ];
 
-const COMPILED: &[&str] =
-    &["test", "--release", "--package", "riverrun-testkit", "--features", "compile", "--test", "engines"];
+const COMPILED: &[&str] = &[
+    "test",
+    "--release",
+    "--package",
+    "riverrun-testkit",
+    "--package",
+    "riverrun",
+    "--features",
+    "riverrun-testkit/compile,riverrun/compile",
+    "--test",
+    "engines",
+    "--test",
+    "compiled_*",
+];
 
 /// Two programs on three engines: that the benchmark runs, not how fast.
 const BENCH_SMOKE: &[&str] = &[

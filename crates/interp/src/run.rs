@@ -1,12 +1,11 @@
 //! Running a machine: compiled code where there is some, the fast engine as far as it goes, single
 //! steps between.
 
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::sync::Arc;
 
 use riverrun_isa::Format;
 use riverrun_native::{Execution, Exit};
-use riverrun_state::{FloatEnv, Trap, TrapCause, Window};
+use riverrun_state::{FloatEnv, Interruption, Trap, TrapCause, Window};
 
 use crate::cell::Cell;
 use crate::code::{Code, Entry, RUN_LIMIT};
@@ -14,7 +13,7 @@ use crate::enter::enter;
 use crate::handlers::{COUNTED, REASON_FUEL, REASON_RESOLVE, REASON_TARGET};
 use crate::step::{Step, fetch, step};
 
-/// Instructions between looks at the clock: a few milliseconds' worth.
+/// Instructions between looks at interruptions: a few milliseconds' worth.
 const SLICE: u64 = 4 << 20;
 /// The same for single steps, which are slower.
 const STEP_SLICE: u64 = 64 << 10;
@@ -30,10 +29,8 @@ const PURSUIT: u64 = 128 << 10;
 pub struct Limits<'a> {
     /// Instructions that may still be executed; counted down. `None` for no limit.
     pub fuel: Option<&'a mut u64>,
-    /// Until when; looked at every few milliseconds.
-    pub deadline: Option<Instant>,
-    /// Set to stop; looked at every few milliseconds.
-    pub interrupted: &'a AtomicBool,
+    /// Stops the run within a few milliseconds.
+    pub interruption: &'a Arc<Interruption>,
 }
 
 /// Why a run ended.
@@ -45,6 +42,9 @@ pub enum Stop {
     Import(u32),
     /// A trap; the state is as the trap found it.
     Trap(Trap),
+    /// A trap in compiled code, which keeps no account of where its registers are: they are as of the
+    /// last call, and the run cannot go on.
+    Lost(Trap),
 }
 
 /// What a visit to compiled code came to.
@@ -57,8 +57,8 @@ enum Visit {
     Limit,
     /// In front of an instruction, which is for the single-step engine.
     AtStep,
-    /// The access at the pc traps.
-    Trap(TrapCause),
+    /// The access at the pc traps, and registers are as of the last call.
+    Lost(TrapCause),
 }
 
 /// Where the fast engine left off.
@@ -82,11 +82,11 @@ impl Code {
         single_step: bool,
         compiled: Option<&mut Execution>,
     ) -> Stop {
-        let Limits { fuel, deadline, interrupted } = limits;
+        let Limits { fuel, interruption } = limits;
         let mut remaining = fuel.as_deref().copied().unwrap_or(u64::MAX);
         let compiled = compiled.filter(|compiled| !single_step && (fuel.is_none() || compiled.counts_fuel()));
-        let limits = riverrun_native::Limits { deadline, interrupted };
-        let mut run = Run { code: self, window, limits, single_step, compiled, searched: 0, pursuit: 0 };
+        let compiled = compiled.filter(|compiled| compiled.counts_fuel() || interruption.is_watched());
+        let mut run = Run { code: self, window, interruption, single_step, compiled, searched: 0, pursuit: 0 };
         let stop = run.run(&mut remaining);
         if let Some(fuel) = fuel {
             *fuel = remaining;
@@ -98,7 +98,7 @@ impl Code {
 struct Run<'a> {
     code: &'a Code,
     window: &'a mut Window,
-    limits: riverrun_native::Limits<'a>,
+    interruption: &'a Arc<Interruption>,
     single_step: bool,
     compiled: Option<&'a mut Execution>,
     /// Instructions stepped since compiled code was last run.
@@ -114,7 +114,7 @@ impl Run<'_> {
         loop {
             // A slice that is too short for a run would be spent in single steps.
             if slice < RUN_LIMIT as u64 {
-                if self.limits.are_reached() {
+                if self.interruption.is_reached() {
                     return self.trap(TrapCause::Interrupted);
                 }
                 slice = if self.single_step { STEP_SLICE } else { SLICE };
@@ -129,7 +129,7 @@ impl Run<'_> {
                     slice = 0;
                     continue;
                 }
-                Visit::Trap(cause) => return self.trap(cause),
+                Visit::Lost(cause) => return Stop::Lost(Trap { cause, pc: self.window.state().pc }),
                 Visit::AtStep => {
                     slice = slice.saturating_sub(VISIT);
                     if let Some(stop) = self.step(remaining) {
@@ -190,7 +190,7 @@ impl Run<'_> {
             return Visit::None;
         };
         let limit = (*remaining).min(SLICE);
-        let (exit, left) = compiled.run(self.window, limit as i64, self.limits);
+        let (exit, left) = compiled.run(self.window, limit as i64, self.interruption);
         let executed = if compiled.counts_fuel() { limit - left as u64 } else { 0 };
         let precise = compiled.is_precise();
         self.window.state_mut().instret += executed;
@@ -203,8 +203,9 @@ impl Run<'_> {
             Exit::Limit if executed == 0 && *remaining < SLICE => Visit::None,
             Exit::Limit => Visit::Limit,
             Exit::Fault { .. } if precise => Visit::AtStep,
-            Exit::Fault { address } => Visit::Trap(self.fault(address)),
-            Exit::HostStack => Visit::Trap(TrapCause::StackOverflow { address: self.window.state().x(2) }),
+            Exit::Fault { address } => Visit::Lost(self.fault(address)),
+            Exit::Interrupted => Visit::Lost(TrapCause::Interrupted),
+            Exit::HostStack => Visit::Lost(TrapCause::StackOverflow { address: self.window.state().x(2) }),
         }
     }
 

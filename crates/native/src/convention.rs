@@ -68,10 +68,12 @@ pub enum Reason {
     Step = 1,
     /// The guest goes on elsewhere.
     Jump = 2,
-    /// Stack, fuel or time may be short.
+    /// Stack or fuel may be short.
     Limit = 3,
     /// An access has faulted; written by the landing. Registers are exact in precise code only.
     Fault = 4,
     /// The code at the pc has no compiled body, and will return to where execution can go on.
     Call = 5,
+    /// The run is to end; written by the landing. Registers are as of the last call.
+    Interrupted = 6,
 }

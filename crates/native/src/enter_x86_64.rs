@@ -171,5 +171,18 @@ pub(crate) unsafe extern "sysv64" fn landing() {
     )
 }
 
+/// Where the handler of interruptions sends compiled code, with the state's address in rax: leaves
+/// it, its frames dropped.
+#[unsafe(naked)]
+pub(crate) unsafe extern "sysv64" fn interrupt_landing() {
+    naked_asm!(
+        "mov qword ptr [rax + {reason}], {interrupted}",
+        return_to_host!(),
+        reason = const REASON,
+        interrupted = const Reason::Interrupted as u64,
+        host_sp = const HOST_SP,
+    )
+}
+
 // The stubs address the integer registers by constants.
 const _: () = assert!(offset_of!(State, slots) == 0);

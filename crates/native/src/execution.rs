@@ -2,16 +2,15 @@
 
 use std::cell::Cell;
 use std::io;
+use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use riverrun_state::{FloatEnv, Running, Window};
+use riverrun_state::{FloatEnv, Interruption, Running, Window};
 
 use crate::artifact::Artifact;
 use crate::convention::Reason;
-use crate::enter::{Stubs, landing, stubs};
+use crate::enter::{Stubs, interrupt_landing, landing, stubs};
 use crate::stack::{Stack, ensure_signal_stack};
-use crate::watch::{Limits, Watch};
 
 /// Why compiled code stopped; the state's pc says where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +19,11 @@ pub enum Exit {
     Elsewhere,
     /// The instruction at the pc is the single-step engine's.
     Step,
-    /// Fuel or time may be short.
+    /// Fuel may be short, or the run is to end before it has begun.
     Limit,
+    /// The run was to end, and has, in code that counts no fuel: the pc is as near as is known, and
+    /// registers are as of the last call.
+    Interrupted,
     /// The access at the pc has faulted. In code that is not precise, the pc is as near as is known,
     /// and registers are as of the last call.
     Fault {
@@ -58,7 +60,7 @@ impl Execution {
     /// # Errors
     /// If the host has no memory for a stack.
     pub fn new(artifact: Arc<Artifact>) -> io::Result<Execution> {
-        Running::install_fault_handler();
+        Running::install_handlers();
         let stubs = stubs(artifact.options().fuel);
         Ok(Execution { artifact, stack: Stack::new()?, resume: None, stubs })
     }
@@ -80,8 +82,8 @@ impl Execution {
 
     /// Runs the guest from its pc, which is [covered](Execution::covers), with `fuel` instructions
     /// to execute at most, and says how many of them are left, if code counts them. Code that does
-    /// not is left for `limits` with [`Exit::Limit`].
-    pub fn run(&mut self, window: &mut Window, fuel: i64, limits: Limits<'_>) -> (Exit, i64) {
+    /// not is left by force when `interruption` asks for that.
+    pub fn run(&mut self, window: &mut Window, fuel: i64, interruption: &Arc<Interruption>) -> (Exit, i64) {
         let state = window.state_mut();
         let pc = state.pc;
         let Some(way) = self.way(pc) else { return (Exit::Step, fuel) };
@@ -96,35 +98,39 @@ impl Execution {
             state,
             fault: Cell::new(0),
             stack_guard: self.stack.guard(),
+            interruption: (!self.counts_fuel()).then(|| interruption.clone()),
+            interrupt_landing: interrupt_landing as *const () as usize,
+            outer: Cell::new(ptr::null()),
         };
-        // SAFETY: the word is part of the state, and aligned; from here to the end of the run it is
-        // accessed by the watch, atomically, and by compiled code.
-        let limit = unsafe { AtomicU64::from_ptr(&raw mut (*state).exit.stack_limit) };
-        let watch = (!self.counts_fuel()).then(|| Watch::begin(limit, limits));
         // SAFETY: the window is borrowed for as long as the code runs; the stack is this
         // execution's own, with whole frames on it where it is resumed; the target is a function
         // of the artifact, whose convention the stubs are for; the float environment is the
         // default one, which callers ask for (`FloatEnv::supports`), and nothing but guest code
         // runs within it; `running` outlives the run.
         unsafe {
-            running.begin();
+            if !running.begin() {
+                running.end();
+                self.resume = matches!(way, Way::Resume).then_some(pc);
+                return (Exit::Limit, fuel);
+            }
             let environment = FloatEnv::enter(&*state);
             match way {
                 Way::Resume => (self.stubs.resume)(state),
                 Way::Enter(target) => (self.stubs.enter)(state, target, self.stack.top()),
                 Way::EnterInside(target) => {
                     // Without stack, the function asks to be left at once, and goes on at the pc.
-                    let stack_limit = limit.swap(u64::MAX, Ordering::Relaxed);
+                    let stack_limit = std::mem::replace(&mut (*state).exit.stack_limit, u64::MAX);
                     (self.stubs.enter)(state, target, self.stack.top());
-                    (*state).pc = pc;
-                    limit.store(stack_limit, Ordering::Relaxed);
-                    (self.stubs.resume)(state);
+                    (*state).exit.stack_limit = stack_limit;
+                    if (*state).exit.reason == Reason::Limit as u64 {
+                        (*state).pc = pc;
+                        (self.stubs.resume)(state);
+                    }
                 }
             }
             environment.leave(&mut *state);
             running.end();
         }
-        drop(watch);
         let exit = self.exit(window, &running);
         (exit, window.state().exit.fuel)
     }
@@ -143,6 +149,7 @@ impl Execution {
         const LIMIT: u64 = Reason::Limit as u64;
         const FAULT: u64 = Reason::Fault as u64;
         const CALL: u64 = Reason::Call as u64;
+        const INTERRUPTED: u64 = Reason::Interrupted as u64;
         let base = window.state_ptr() as usize + riverrun_state::WINDOW_OFFSET;
         let state = window.state_mut();
         match state.exit.reason {
@@ -171,10 +178,13 @@ impl Execution {
                     return Exit::HostStack;
                 }
                 if !self.artifact.options().precise {
-                    let host = state.exit.op as usize;
-                    state.pc = self.artifact.guest_pc(host).unwrap_or(state.pc);
+                    state.pc = self.artifact.guest_pc(state.exit.op as usize).unwrap_or(state.pc);
                 }
                 Exit::Fault { address: u64::from(fault.wrapping_sub(base) as u32) }
+            }
+            INTERRUPTED => {
+                state.pc = self.artifact.guest_pc(state.exit.op as usize).unwrap_or(state.pc);
+                Exit::Interrupted
             }
             // What compiled code jumps out for may be what it has no code for.
             _ => Exit::Step,

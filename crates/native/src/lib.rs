@@ -13,7 +13,6 @@ mod execution;
 mod features;
 mod header;
 mod stack;
-mod watch;
 
 pub use artifact::Artifact;
 pub use dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, Slot};
@@ -21,4 +20,3 @@ pub use error::ArtifactError;
 pub use execution::{Execution, Exit};
 pub use features::Features;
 pub use header::{ABI, Header, Options, TRIPLE};
-pub use watch::Limits;

@@ -50,6 +50,15 @@ pub enum Error {
     /// The guest trapped.
     #[error(transparent)]
     Trap(Box<Trap>),
+    /// The run was stopped where compiled code keeps no account of registers, and cannot go on.
+    #[error(
+        "the run was stopped inside compiled code at pc {pc:#x}, where registers are not known, and cannot go on: \
+         set a pc, call a function, or compile with fuel (limits) or precise (faults)"
+    )]
+    Lost {
+        /// Where it was, as near as is known.
+        pc: u64,
+    },
     /// A host function failed.
     #[error("a host function failed: {0}")]
     Host(#[source] HostError),

@@ -1,13 +1,12 @@
 //! A machine: one guest with its memory, registers, limits, and the host's own state.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use riverrun_interp::{Limits, Stop};
 use riverrun_native::Execution;
 use riverrun_program::{FrameDescription as Frame, Image};
-use riverrun_state::{MAX_ADDRESS, PAGE_SIZE, Perm, TrapCause, Window};
+use riverrun_state::{Interruption, MAX_ADDRESS, PAGE_SIZE, Perm, TrapCause, Window};
 
 use crate::backtrace;
 use crate::error::{Error, Trap};
@@ -29,7 +28,9 @@ pub struct Machine<T> {
     compiled: Option<Execution>,
     fuel: Option<u64>,
     deadline: Option<Instant>,
-    interrupted: Arc<AtomicBool>,
+    interruption: Arc<Interruption>,
+    /// Why the run cannot go on, if it cannot: the pc where registers were lost.
+    lost: Option<u64>,
     stack: std::ops::Range<u64>,
 }
 
@@ -41,13 +42,13 @@ impl<T: std::fmt::Debug> std::fmt::Debug for Machine<T> {
 
 /// Stops a machine from another thread; see [`Machine::interrupt_handle`].
 #[derive(Clone, Debug)]
-pub struct InterruptHandle(Arc<AtomicBool>);
+pub struct InterruptHandle(Arc<Interruption>);
 
 impl InterruptHandle {
     /// Makes the machine's present run, or its next one, end with [`TrapCause::Interrupted`]
     /// within a few milliseconds.
     pub fn interrupt(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.request();
     }
 }
 
@@ -72,7 +73,8 @@ impl<T> Machine<T> {
             ecall: linker.ecall.clone(),
             fuel: None,
             deadline: None,
-            interrupted: Arc::default(),
+            interruption: Arc::default(),
+            lost: None,
             stack,
         })
     }
@@ -82,13 +84,21 @@ impl<T> Machine<T> {
     /// # Errors
     /// [`Error::Trap`] where the guest traps, runs out of fuel or of time: its registers and
     /// memory are as the trap found them, and a further `run` goes on there (after more fuel or
-    /// time, for example). [`Error::Host`] where a host function fails.
+    /// time, for example). [`Error::Host`] where a host function fails. [`Error::Lost`] where the last
+    /// run was stopped in the midst of compiled code that cannot be gone on with: code that counts no
+    /// fuel has no exact registers where its time runs out, nor has code that is not precise where an
+    /// access faults. Memory can be looked at, and [`Machine::set_pc`] begins anew.
     pub fn run(&mut self) -> Result<i32, Error> {
+        if let Some(pc) = self.lost {
+            return Err(Error::Lost { pc });
+        }
         loop {
-            let limits = Limits { fuel: self.fuel.as_mut(), deadline: self.deadline, interrupted: &self.interrupted };
+            let limits = Limits { fuel: self.fuel.as_mut(), interruption: &self.interruption };
             let single_step = self.program.engine().config.single_step;
             match self.program.code().run(&mut self.memory.window, limits, single_step, self.compiled.as_mut()) {
-                Stop::Trap(trap) => {
+                Stop::Trap(trap) => return Err(self.trap(trap.cause, trap.pc)),
+                Stop::Lost(trap) => {
+                    self.lost = Some(trap.pc);
                     return Err(self.trap(trap.cause, trap.pc));
                 }
                 Stop::Import(index) => return Err(self.trap(TrapCause::UnboundImport { index }, self.pc())),
@@ -109,7 +119,7 @@ impl<T> Machine<T> {
             data: &mut self.data,
             program: &self.program,
             deadline: self.deadline,
-            interrupted: &self.interrupted,
+            interrupted: self.interruption.requested(),
         };
         let flow = (self.ecall)(caller).map_err(Error::Host)?;
         match flow {
@@ -121,7 +131,7 @@ impl<T> Machine<T> {
     }
 
     fn trap(&self, cause: TrapCause, pc: u64) -> Error {
-        self.interrupted.store(false, Ordering::Relaxed);
+        self.interruption.withdraw();
         let below_stack = self.stack.start - GUARD..self.stack.start;
         let cause = match cause {
             TrapCause::LoadFault { address } | TrapCause::StoreFault { address } if below_stack.contains(&address) => {
@@ -193,11 +203,12 @@ impl<T> Machine<T> {
     /// Ends every run with [`TrapCause::Interrupted`] once this time has come.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.deadline = deadline;
+        self.interruption.set_deadline(deadline);
     }
 
     /// What stops this machine from another thread.
     pub fn interrupt_handle(&self) -> InterruptHandle {
-        InterruptHandle(self.interrupted.clone())
+        InterruptHandle(self.interruption.clone())
     }
 
     /// Instructions that the machine has executed.
@@ -212,6 +223,7 @@ impl<T> Machine<T> {
 
     /// Goes on elsewhere.
     pub fn set_pc(&mut self, pc: u64) {
+        self.lost = None;
         self.memory.window.state_mut().pc = pc;
     }
 

@@ -18,15 +18,18 @@
 
 mod float_env;
 mod imports;
+mod interruption;
 mod perm;
 mod registers;
 mod running;
 mod signal;
 mod trap;
+mod watch;
 mod window;
 
 pub use float_env::FloatEnv;
 pub use imports::{HostFunction, Import, REGISTER_ARGUMENTS, Results};
+pub use interruption::Interruption;
 pub use perm::Perm;
 pub use registers::{
     EngineExit, F_SLOT, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, State,

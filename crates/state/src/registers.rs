@@ -52,8 +52,8 @@ pub struct EngineExit {
     pub target: u64,
     /// Where compiled code goes to be left: it calls this with the registers of its convention.
     pub leave: u64,
-    /// Compiled code asks to be left where its stack pointer is below this: at the stack's end, or
-    /// everywhere, all ones, when the run is to be interrupted.
+    /// Functions of compiled code ask to be left at their beginning where their stack pointer is
+    /// below this: at the stack's end, or in any case, all ones, to be entered in the middle.
     pub stack_limit: u64,
     /// The stack pointer of compiled code that has been left.
     pub compiled_sp: u64,

@@ -1,4 +1,4 @@
-//! Compiled code that a thread is running, for the fault handler.
+//! Compiled code that a thread is running, for the handlers of signals.
 //!
 //! In compiled code no register is sure to hold the [`State`], and there may be any number of
 //! artifacts, so faults in it are recognised by what their thread has said it runs.
@@ -6,9 +6,12 @@
 use std::cell::Cell;
 use std::ops::Range;
 use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use crate::interruption::Interruption;
 use crate::registers::State;
-use crate::signal::install_handlers;
+use crate::signal;
 use crate::window::{WINDOW_OFFSET, WINDOW_SIZE};
 
 thread_local! {
@@ -29,28 +32,58 @@ pub struct Running {
     pub fault: Cell<usize>,
     /// The host addresses that no frame of compiled code may reach.
     pub stack_guard: Range<usize>,
+    /// What takes the code to [`Running::interrupt_landing`] wherever it is; `None` for code that asks
+    /// itself often enough.
+    pub interruption: Option<Arc<Interruption>>,
+    /// Where to go on then, with rax the address of the state and [`crate::EngineExit::op`] that of the
+    /// next host instruction.
+    pub interrupt_landing: usize,
+    /// What the thread ran before.
+    pub outer: Cell<*const Running>,
 }
 
 impl Running {
-    /// Makes faults in the code the guest's own, on this thread, until [`Running::end`].
+    /// Makes faults in the code the guest's own, and lets it be interrupted, on this thread, until
+    /// [`Running::end`]. Says whether the code may run: whether nothing has interrupted it already.
     ///
     /// # Safety
-    /// `self` stays where it is until then, the state is alive, and the code at the landing can go
-    /// on from any fault in the code.
+    /// `self` stays where it is until then, the state is alive, and the code at the landings can go
+    /// on from any fault in the code, or from anywhere in it.
     #[inline]
-    pub unsafe fn begin(&self) {
-        RUNNING.set(self);
+    pub unsafe fn begin(&self) -> bool {
+        self.outer.set(RUNNING.replace(self));
+        let Some(interruption) = &self.interruption else { return true };
+        // Whoever interrupts from here on sees the thread, or is seen.
+        interruption.thread.store(signal::current_thread(), Ordering::Relaxed);
+        !interruption.is_reached()
     }
 
-    /// The thread runs compiled code no more.
+    /// The thread runs what it ran before.
     #[inline]
     pub fn end(&self) {
-        RUNNING.set(ptr::null());
+        if let Some(interruption) = &self.interruption {
+            interruption.thread.store(0, Ordering::Relaxed);
+        }
+        RUNNING.set(self.outer.get());
     }
 
-    /// Installs the process's fault handler, if it is not there yet.
-    pub fn install_fault_handler() {
-        install_handlers();
+    /// Installs the process's handlers, if they are not there yet.
+    pub fn install_handlers() {
+        signal::install_handlers();
+        signal::install_interrupt_handler();
+    }
+
+    /// Where the handler of interruptions sends compiled code, and its state; `None` if this thread is
+    /// not in such code or is to go on.
+    pub(crate) fn interrupt(rip: usize) -> Option<(usize, usize)> {
+        // SAFETY: as in `redirect`.
+        let running = unsafe { RUNNING.get().as_ref()? };
+        if !running.code.contains(&rip) || !running.interruption.as_ref()?.is_reached() {
+            return None;
+        }
+        // SAFETY: as in `redirect`.
+        unsafe { (*running.state).exit.op = rip as u64 };
+        Some((running.interrupt_landing, running.state as usize))
     }
 
     /// Where the fault handler sends compiled code, and its state; `None` if the fault is not its.

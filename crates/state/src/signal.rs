@@ -1,8 +1,12 @@
-//! Faults of guest code, which arrive as signals of the host.
+//! Faults and interruptions of guest code, which arrive as signals of the host.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "signal_linux_x86_64.rs"]
 mod host;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "interrupt_linux_x86_64.rs"]
+mod interrupt_host;
 
 pub(crate) use host::install_handlers;
 pub use host::{CodeRange, install_fault_handler};
+pub(crate) use interrupt_host::{current_thread, install_interrupt_handler, interrupt, renew_interrupt_handler};

@@ -14,8 +14,6 @@ pub(crate) struct Facts {
     pub(crate) dirty: Set,
     /// Whether a loop, the function or what follows a call begins here: whether fuel is to be tested.
     pub(crate) is_test: bool,
-    /// Whether a loop begins here.
-    pub(crate) is_header: bool,
     /// Instructions up to the next test, at most.
     pub(crate) bound: u64,
 }
@@ -40,14 +38,13 @@ pub(crate) fn facts(function: &Function, fuel: bool, precise: bool) -> BTreeMap<
     let mut facts: BTreeMap<u64, Facts> = BTreeMap::new();
     let entrances: BTreeSet<u64> = function.entrances().collect();
     for &start in &postorder {
-        let is_header = headers.contains(&start);
-        let is_test = is_header || start == function.start || entrances.contains(&start);
+        let is_test = headers.contains(&start) || start == function.start || entrances.contains(&start);
         let block = &function.blocks[&start];
         // What is not a test comes earlier in postorder.
         let ahead = block.end.successors().into_iter().filter_map(|to| facts.get(&to).filter(|facts| !facts.is_test));
         let further = if block.end.is_call() { 0 } else { ahead.map(|facts: &Facts| facts.bound).max().unwrap_or(0) };
         let bound = block.insts.len() as u64 + further;
-        facts.insert(start, Facts { dirty: 0, is_test, is_header, bound });
+        facts.insert(start, Facts { dirty: 0, is_test, bound });
     }
     propagate_dirty(function, &postorder, fuel, precise, &mut facts);
     facts

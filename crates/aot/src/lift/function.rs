@@ -11,7 +11,7 @@ use riverrun_native::convention::{self, Reason};
 use crate::analysis::{Block, Function, Terminator};
 use crate::lift::continuations::Continuations;
 use crate::lift::dataflow::{self, Facts};
-use crate::lift::ir::{Ir, built};
+use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;
 use crate::lift::registers::{self, FUEL, Label, Registers};
 use crate::lift::value::Value;
@@ -96,14 +96,13 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         self.end(&block.end, result);
     }
 
-    /// Leaves compiled code at the beginning of a block if stack, time or fuel may be short; goes on
-    /// there when it comes back.
+    /// Leaves compiled code at the beginning of a block if stack or fuel may be short; goes on there
+    /// when it comes back.
     fn test_limits(&self, start: u64, facts: &Facts) {
         let ir = self.ir;
         let is_entry = start == self.function.start;
         let leads_away = |block: &Block| block.end.is_call() || leads_away(&block.end, &self.labels);
-        let grows = is_entry && (self.function.blocks.values().any(leads_away) || !self.function.orphans.is_empty());
-        let stack = grows || facts.is_header && !ir.options.fuel;
+        let stack = is_entry && (self.function.blocks.values().any(leads_away) || !self.function.orphans.is_empty());
         let fuel = ir.options.fuel && facts.is_test;
         if !stack && !fuel {
             return;
@@ -112,7 +111,8 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let base = registers.base(ir);
         let mut suffices: Option<IntValue<'c>> = None;
         if stack {
-            let limit = ir.load_shared(ir.field(base, convention::STACK_LIMIT));
+            let limit = ir.field(base, convention::STACK_LIMIT);
+            let limit = ir.load(ir.i64.into(), limit, Space::State).into_int_value();
             suffices = Some(ir.compare(IntPredicate::UGE, ir.stack_pointer(), limit));
         }
         if fuel {

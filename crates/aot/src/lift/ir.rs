@@ -184,15 +184,6 @@ impl<'c> Ir<'c> {
         value
     }
 
-    /// Loads a word of the state that another thread may have changed.
-    pub(crate) fn load_shared(&self, at: PointerValue<'c>) -> IntValue<'c> {
-        let value = self.load(self.i64.into(), at, Space::State);
-        if let Some(load) = value.as_instruction_value_of() {
-            load.set_volatile(true).expect("loads can be volatile");
-        }
-        value.into_int_value()
-    }
-
     pub(crate) fn store(&self, at: PointerValue<'c>, value: BasicValueEnum<'c>, space: Space) {
         let store = built(self.builder.build_store(at, value));
         self.annotate(store, space);

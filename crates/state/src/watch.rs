@@ -1,0 +1,109 @@
+//! The watch: a thread of the process that looks after deadlines, and signals threads in compiled
+//! code until they have left it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use crate::interruption::{Interruption, NEVER, nanoseconds, until};
+use crate::signal;
+
+/// Between two signals to a thread that is still in compiled code.
+const PERIOD: Duration = Duration::from_millis(1);
+/// A thread that is about to enter compiled code enters itself first, and looks then. Both may be
+/// overlooked for as long as a store takes to reach the watch, but not in two looks.
+const LOOKS: u8 = 2;
+/// Signals without effect, after which the handler is looked after.
+const VAIN: u32 = 5;
+
+/// An interruption that is looked after.
+struct Listed {
+    interruption: Weak<Interruption>,
+    /// Looks since it was reached at which no thread was in compiled code.
+    idle: u8,
+    /// Signals since it was reached.
+    signals: u32,
+}
+
+static LIST: Mutex<Vec<Listed>> = Mutex::new(Vec::new());
+static CHANGED: Condvar = Condvar::new();
+/// When the watch looks next by itself; never, while it is looking.
+static NEXT_LOOK: AtomicU64 = AtomicU64::new(NEVER);
+
+fn list() -> MutexGuard<'static, Vec<Listed>> {
+    LIST.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// When the watch looks next by itself.
+pub(crate) fn next_look() -> u64 {
+    NEXT_LOOK.load(Ordering::SeqCst)
+}
+
+/// Whether there is a watch: hosts may have no room for a thread.
+pub(crate) fn is_kept() -> bool {
+    static KEPT: OnceLock<bool> = OnceLock::new();
+    *KEPT.get_or_init(|| std::thread::Builder::new().name("riverrun-watch".into()).spawn(keep).is_ok())
+}
+
+/// Has the watch look at an interruption, now and from now on.
+pub(crate) fn look_at(interruption: &Arc<Interruption>) {
+    if !is_kept() {
+        return;
+    }
+    let mut list = list();
+    if !interruption.listed.swap(true, Ordering::SeqCst) {
+        list.push(Listed { interruption: Arc::downgrade(interruption), idle: 0, signals: 0 });
+    }
+    CHANGED.notify_one();
+}
+
+fn keep() {
+    let mut list = list();
+    loop {
+        NEXT_LOOK.store(NEVER, Ordering::SeqCst);
+        let now = nanoseconds(Instant::now());
+        let soon = now + PERIOD.as_nanos() as u64;
+        let mut next = NEVER;
+        list.retain_mut(|listed| match look(listed, now, soon) {
+            Some(at) => {
+                next = next.min(at);
+                true
+            }
+            None => false,
+        });
+        NEXT_LOOK.store(next, Ordering::SeqCst);
+        let wait = if next == NEVER { Duration::MAX } else { until(next) };
+        list = match CHANGED.wait_timeout(list, wait.min(Duration::from_secs(3600))) {
+            Ok((list, _)) => list,
+            Err(poisoned) => poisoned.into_inner().0,
+        };
+    }
+}
+
+/// Looks at an interruption; when to look again, if at all.
+fn look(listed: &mut Listed, now: u64, soon: u64) -> Option<u64> {
+    let interruption = listed.interruption.upgrade()?;
+    let ahead = interruption.deadline_ahead_of(now);
+    if interruption.is_reached() {
+        let thread = interruption.thread.load(Ordering::SeqCst);
+        if thread != 0 {
+            listed.idle = 0;
+            listed.signals += 1;
+            if listed.signals.is_multiple_of(VAIN) {
+                signal::renew_interrupt_handler();
+            }
+            signal::interrupt(thread);
+            return Some(soon);
+        }
+        listed.idle += 1;
+        if listed.idle < LOOKS {
+            return Some(soon);
+        }
+    }
+    (listed.idle, listed.signals) = (0, 0);
+    if ahead.is_none() {
+        // Whoever sets a deadline now calls, as the next look is not settled yet.
+        interruption.listed.store(false, Ordering::SeqCst);
+    }
+    ahead
+}

@@ -6,6 +6,8 @@ use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
 /// What is known of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
+    /// Nothing, as a call has changed it.
+    Clobbered,
     /// Nothing.
     Unknown,
     /// All.
@@ -23,7 +25,19 @@ pub(super) enum Known {
     },
 }
 
-use Known::{Above, Constant, Entry, Unknown};
+use Known::{Above, Clobbered, Constant, Entry, Unknown};
+
+impl Known {
+    /// What is known of a value that comes by two ways. What a call has changed is of no use behind it,
+    /// so that where it meets something known, the call's way is never gone: it does not return.
+    pub(super) fn join(self, other: Known) -> Known {
+        match (self, other) {
+            (Clobbered, known) | (known, Clobbered) => known,
+            (one, same) if one == same => one,
+            _ => Unknown,
+        }
+    }
+}
 
 /// [`Ops`] on [`Known`].
 pub(super) struct Constants;
@@ -82,7 +96,8 @@ impl Ops for Constants {
 
     fn load(&self, mem: Mem, address: Known) -> Known {
         match address {
-            Above(table) => Entry { table, mem, plus: 0 },
+            // An index that is constant may be so in the first round of a loop only.
+            Above(table) | Constant(table) => Entry { table, mem, plus: 0 },
             _ => Unknown,
         }
     }

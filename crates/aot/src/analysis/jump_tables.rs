@@ -65,7 +65,7 @@ fn propagate(start: u64, blocks: &BTreeMap<u64, Block>) -> BTreeMap<u64, Registe
         if block.end.is_call() {
             for (n, register) in registers.iter_mut().enumerate().skip(1) {
                 if PRESERVED >> n & 1 == 0 {
-                    *register = Known::Unknown;
+                    *register = Known::Clobbered;
                 }
             }
         }
@@ -79,10 +79,9 @@ fn propagate(start: u64, blocks: &BTreeMap<u64, Block>) -> BTreeMap<u64, Registe
     known
 }
 
-/// What is known of registers that come by two ways: what either knows, as there are ways that are
-/// never gone, such as behind calls that do not return.
+/// What is known of registers that come by two ways.
 fn join(a: &Registers, b: &Registers) -> Registers {
-    std::array::from_fn(|n| if a[n] == Known::Unknown { b[n] } else { a[n] })
+    std::array::from_fn(|n| a[n].join(b[n]))
 }
 
 /// Runs the block on what is known, and gives what is known of the last instruction's value.
@@ -91,7 +90,7 @@ fn evaluate(block: &Block, registers: &mut Registers) -> Known {
     for &(pc, ref inst) in &block.insts {
         let format = inst.op.info().format;
         let read = |file: Option<File>, n: u8| match file {
-            Some(File::X) => registers[n as usize],
+            Some(File::X) if registers[n as usize] != Known::Clobbered => registers[n as usize],
             _ => Known::Unknown,
         };
         let [rs1, rs2, rs3] = format.sources();
@@ -148,4 +147,63 @@ fn read(text: &Text<'_>, addresses: &Range<u64>, table: u64, mem: Mem, plus: u64
     targets.sort_unstable();
     targets.dedup();
     targets
+}
+
+#[cfg(test)]
+mod tests {
+    use riverrun_program::Image;
+    use riverrun_testkit::tools;
+
+    use super::*;
+    use crate::analysis::{Abilities, Text, functions};
+
+    /// How many targets are known of each jump by register in the function `run` of a guest.
+    fn targets_in(source: &str) -> Vec<usize> {
+        let folder = std::env::temp_dir();
+        let folder = folder.to_str().unwrap();
+        let source = tools::Scratch::new(folder, source.as_bytes());
+        let elf = tools::compile(folder, source.path(), &["-O2", "-xc"]);
+        let image = Image::parse(elf).unwrap();
+        let text = Text::new(&image, Abilities { rounds: true, fuses: true });
+        let run = functions(&text).into_iter().find(|function| function.name.as_deref() == Some("run")).unwrap();
+        let targets = |block: &Block| match &block.end {
+            Terminator::JumpIndirect(targets) => Some(targets.len()),
+            _ => None,
+        };
+        run.blocks.values().filter_map(targets).collect()
+    }
+
+    const CASES: &str = "case 0: x += 3; break; case 1: x ^= x >> 3; break; case 2: x *= 7; break;
+        case 3: x -= 9; break; case 4: x = x << 2 | 1; break; case 5: x &= 0x7fffff; break;
+        case 6: x = -x; break; case 7: x /= 3; break; case 8: x = ~x >> 1; break; case 9: x %= 11; break;";
+
+    /// The index of the first round is a constant, which is not the index of all.
+    #[test]
+    fn a_table_is_found_whose_index_is_known_at_first() {
+        let source = format!(
+            "__attribute__((noinline)) long run(const unsigned char *code) {{
+                long x = 1;
+                for (unsigned op = 0;; op = *code++) switch (op) {{ {CASES} default: return x; }}
+            }}
+            long _start(const unsigned char *code) {{ return run(code); }}"
+        );
+        assert_eq!(targets_in(&source), [10]);
+    }
+
+    /// Behind the call nothing is known of the register that has the table's address.
+    #[test]
+    fn a_table_is_found_behind_a_call_that_does_not_return() {
+        let source = format!(
+            "__attribute__((noinline, noreturn)) void fail(long x) {{ for (;;) __asm__ volatile(\"\" : : \"r\"(x)); }}
+            __attribute__((noinline)) long run(const unsigned char *code) {{
+                long x = 1;
+                for (;;) {{
+                    if (x == 12345) fail(x);
+                    switch (*code++) {{ {CASES} default: return x; }}
+                }}
+            }}
+            long _start(const unsigned char *code) {{ return run(code); }}"
+        );
+        assert_eq!(targets_in(&source), [10]);
+    }
 }

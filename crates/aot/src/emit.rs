@@ -64,6 +64,11 @@ pub(crate) fn machine(options: &CompileOptions) -> Result<TargetMachine, Compile
 }
 
 /// The passes of a level.
+///
+/// They are what was left of LLVM's own lists after trying each pass on guests. In code that a compiler
+/// has optimised before, those for loops and modules gain next to nothing; and pairing values in vectors
+/// (SLP) pairs registers on their way to the state and back, which takes longer than all the rest, for
+/// code that then waits for its own stores.
 fn passes(level: u8) -> &'static str {
     match level {
         0 => "function(sroa)",
@@ -71,8 +76,17 @@ fn passes(level: u8) -> &'static str {
             "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),gvn,dse,\
              instcombine<no-verify-fixpoint>,simplifycfg)"
         }
-        2 => "default<O2>",
-        _ => "default<O3>",
+        2 => {
+            "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,aggressive-instcombine,simplifycfg,\
+             correlated-propagation,loop-mssa(licm),gvn,sccp,bdce,instcombine<no-verify-fixpoint>,dse,simplifycfg,\
+             instcombine<no-verify-fixpoint>)"
+        }
+        _ => {
+            "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,aggressive-instcombine,simplifycfg,\
+             correlated-propagation,loop-mssa(loop-rotate,licm,simple-loop-unswitch),loop(indvars),gvn,\
+             sccp,bdce,instcombine<no-verify-fixpoint>,jump-threading,dse,loop-mssa(licm),simplifycfg,\
+             loop-vectorize,loop-unroll<O3>,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)"
+        }
     }
 }
 

@@ -16,6 +16,8 @@ use crate::values::{self, Mount};
 pub(crate) enum Command {
     /// Run a program.
     Run(RunOptions),
+    /// Make the two sides of an API.
+    Bindgen(Vec<OsString>),
     /// Compile a program.
     Compile(Vec<OsString>),
     /// Show what is in a program.
@@ -99,6 +101,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command>
         Some("help" | "--help" | "-h") => Ok(Command::Print(help())),
         Some("--version" | "-V") => Ok(Command::Print(format!("riverrun {}\n", env!("CARGO_PKG_VERSION")))),
         Some("inspect") => inspect_options(Parser::from_args(args.drain(1..))),
+        Some("bindgen") => Ok(Command::Bindgen(args.split_off(1))),
         Some("compile") => Ok(Command::Compile(args.split_off(1))),
         Some("run") => run_options(Parser::from_args(args.drain(1..))),
         // A bare file means `run`.
@@ -200,6 +203,7 @@ riverrun runs static RISC-V Linux programs (RV64GC) in a sandbox.
   riverrun [run] [OPTIONS] PROGRAM [ARGUMENTS..]   run a program
   riverrun compile [OPTIONS] PROGRAM               compile a program for this kind of machine
   riverrun inspect [OPTIONS] PROGRAM               show what is in a program
+  riverrun bindgen [OPTIONS] API.json              make stubs and registrations for an API
 
 The program sees no file, no variable and no socket of the host unless an option grants it.
 What follows PROGRAM is the guest's.
@@ -223,7 +227,7 @@ Options of run:
                       from `riverrun compile`
   --single-step       run by the slow reference engine
 
-riverrun compile --help lists the options of compile.
+riverrun compile --help and riverrun bindgen --help list their options.
 
 Options of inspect:
   --symbols           list the symbols

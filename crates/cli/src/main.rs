@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 mod args;
+mod bindgen;
 mod compile;
 mod disassemble;
 mod inspect;
@@ -21,6 +22,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
     let result = args::parse(std::env::args_os().skip(1)).and_then(|command| match command {
+        Command::Bindgen(arguments) => bindgen::bindgen(&arguments),
         Command::Compile(arguments) => compile::compile(&arguments),
         Command::Run(options) => run::run(&options),
         Command::Inspect(options) => inspect::inspect(&options),

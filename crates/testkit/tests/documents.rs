@@ -134,7 +134,8 @@ fn the_table_of_crates_is_that_of_the_manifests() {
         let texts: Vec<String> =
             sources(&root().join(path).join("src")).iter().map(|file| fs::read_to_string(file).unwrap()).collect();
         let forbids = texts.iter().any(|text| text.contains("\n#![forbid(unsafe_code)]"));
-        let has = texts.iter().any(|text| text.contains("unsafe {") || text.contains("unsafe fn"));
+        // Where it is forbidden there is none: what looks so is text that is generated.
+        let has = !forbids && texts.iter().any(|text| text.contains("unsafe {") || text.contains("unsafe fn"));
         assert_eq!((forbids, has), (room == "forbidden", room == "here"), "unsafe in {path}, which is \"{room}\"");
         listed.insert(root().join(path));
     }

@@ -1,0 +1,181 @@
+//! Where arguments and results are (RISC-V psABI, LP64D, chapter "Procedure Calling Convention").
+
+use crate::error::Problem;
+use crate::types::{Record, Scalar, Type};
+
+/// Bytes of a struct that is passed by value at most; larger ones go by reference, and calls refuse them.
+pub(crate) const MAX_BY_VALUE: u64 = 16;
+
+/// Integer argument registers, and as many float ones.
+const REGISTERS: u8 = 8;
+
+/// A register, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// a0 to a7.
+    Int(u8),
+    /// fa0 to fa7.
+    Float(u8),
+    Stack,
+}
+
+impl Place {
+    /// The register's name in assembler.
+    pub(crate) fn register(self) -> Option<String> {
+        match self {
+            Place::Int(number) => Some(format!("a{number}")),
+            Place::Float(number) => Some(format!("fa{number}")),
+            Place::Stack => None,
+        }
+    }
+}
+
+/// A part of a value that has a register of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) place: Place,
+    /// What the register holds; `None` for a pointer. For a struct that goes in integer registers, eight
+    /// of its bytes or what is left of them.
+    pub(crate) scalar: Option<Scalar>,
+    /// Where it is in the value, in bytes.
+    pub(crate) offset: u64,
+    /// Its size in bytes.
+    pub(crate) size: u64,
+}
+
+/// How a function is called.
+#[derive(Debug)]
+pub(crate) struct Convention {
+    /// For each parameter, its pieces.
+    pub(crate) parameters: Vec<Vec<Piece>>,
+    /// Empty for `void`.
+    pub(crate) result: Vec<Piece>,
+}
+
+impl Convention {
+    pub(crate) fn new(result: &Type, parameters: &[&Type]) -> Result<Convention, Problem> {
+        let mut registers = Registers::default();
+        let parameters = parameters.iter().map(|ty| registers.assign(ty)).collect::<Result<_, _>>()?;
+        // Results are where a first argument of the same type would be.
+        let result = match result.bare() {
+            Type::Void => Vec::new(),
+            result => Registers::default().assign(result)?,
+        };
+        Ok(Convention { parameters, result })
+    }
+
+    /// Whether a parameter is in memory, where only a real call puts it.
+    pub(crate) fn uses_stack(&self) -> bool {
+        self.parameters.iter().flatten().any(|piece| piece.place == Place::Stack)
+    }
+
+    /// Whether a7 holds an argument: then it cannot hold the number of a system call.
+    pub(crate) fn uses_a7(&self) -> bool {
+        self.parameters.iter().flatten().any(|piece| piece.place == Place::Int(REGISTERS - 1))
+    }
+}
+
+/// How many argument registers are taken.
+#[derive(Default)]
+struct Registers {
+    int: u8,
+    float: u8,
+}
+
+impl Registers {
+    fn assign(&mut self, ty: &Type) -> Result<Vec<Piece>, Problem> {
+        match ty.bare() {
+            Type::Scalar(scalar) => {
+                let place = if scalar.is_float() { self.float() } else { self.int() };
+                Ok(vec![Piece { place, scalar: Some(*scalar), offset: 0, size: scalar.size() }])
+            }
+            Type::Pointer(..) => Ok(vec![Piece { place: self.int(), scalar: None, offset: 0, size: 8 }]),
+            Type::Record(record) => self.record(record),
+            other => Err(Problem::Unsupported {
+                what: format!("`{}` by value", other.declare("")),
+                instead: "pass a pointer, or a struct of plain fields",
+            }),
+        }
+    }
+
+    fn record(&mut self, record: &Record) -> Result<Vec<Piece>, Problem> {
+        let size = record.layout().map_or(u64::MAX, |(size, _)| size);
+        if size > MAX_BY_VALUE {
+            return Err(Problem::StructTooLarge { name: record.name.clone(), size });
+        }
+        let fields = flatten(record);
+        let floats = fields.iter().filter(|(_, scalar)| scalar.is_some_and(Scalar::is_float)).count() as u8;
+        let ints = fields.len() as u8 - floats;
+        // One or two fields, with a float among them, have a register each, if there is one for each.
+        let apart =
+            floats > 0 && floats + ints <= 2 && self.float + floats <= REGISTERS && self.int + ints <= REGISTERS;
+        if apart {
+            let piece = |(offset, scalar): (u64, Option<Scalar>)| {
+                let is_float = scalar.is_some_and(Scalar::is_float);
+                let place = if is_float { self.float() } else { self.int() };
+                Piece { place, scalar, offset, size: scalar.map_or(8, Scalar::size) }
+            };
+            return Ok(fields.into_iter().map(piece).collect());
+        }
+        let words = (0..size).step_by(8);
+        Ok(words
+            .map(|offset| Piece { place: self.int(), scalar: Some(Scalar::U64), offset, size: (size - offset).min(8) })
+            .collect())
+    }
+
+    fn int(&mut self) -> Place {
+        let number = self.int;
+        if number == REGISTERS {
+            return Place::Stack;
+        }
+        self.int += 1;
+        Place::Int(number)
+    }
+
+    /// Floats for which no float register is left are passed like integers.
+    fn float(&mut self) -> Place {
+        let number = self.float;
+        if number == REGISTERS {
+            return self.int();
+        }
+        self.float += 1;
+        Place::Float(number)
+    }
+}
+
+/// The scalars in a struct with their offsets, those of nested structs and arrays too; `None` is a pointer.
+pub(crate) fn flatten(record: &Record) -> Vec<(u64, Option<Scalar>)> {
+    fn add(ty: &Type, offset: u64, all: &mut Vec<(u64, Option<Scalar>)>) {
+        match ty.bare() {
+            Type::Scalar(scalar) => all.push((offset, Some(*scalar))),
+            Type::Record(record) => record.offsets().for_each(|(inner, field)| add(&field.ty, offset + inner, all)),
+            Type::Array(of, length) => {
+                let size = of.layout().map_or(0, |(size, _)| size);
+                (0..length.unwrap_or(0)).for_each(|index| add(of, offset + index * size, all));
+            }
+            _ => all.push((offset, None)),
+        }
+    }
+    let mut all = Vec::new();
+    record.offsets().for_each(|(offset, field)| add(&field.ty, offset, &mut all));
+    all
+}
+
+/// The text of a signature, as records of imports have it: `i32 (ptr, {f32, f32})`.
+pub(crate) fn signature(result: &Type, parameters: &[&Type]) -> String {
+    let parameters: Vec<String> = parameters.iter().map(|ty| signature_type(ty)).collect();
+    format!("{} ({})", signature_type(result), parameters.join(", "))
+}
+
+fn signature_type(ty: &Type) -> String {
+    let scalar = |scalar: Option<Scalar>| scalar.map_or("ptr", Scalar::rust);
+    match ty.bare() {
+        Type::Void => "void".to_owned(),
+        Type::Scalar(number) => scalar(Some(*number)).to_owned(),
+        Type::Record(record) => {
+            let fields: Vec<&str> = flatten(record).into_iter().map(|(_, field)| scalar(field)).collect();
+            format!("{{{}}}", fields.join(", "))
+        }
+        _ => scalar(None).to_owned(),
+    }
+}

@@ -1,0 +1,483 @@
+//! Declarations in C, as the parser gives them, to types and prototypes.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use lang_c::ast::{
+    self, ArraySize, Constant, DeclarationSpecifier, Declarator, DeclaratorKind, DerivedDeclarator, Ellipsis,
+    Expression, IntegerBase, PointerQualifier, SpecifierQualifier, StorageClassSpecifier, StructDeclaration,
+    StructKind, TypeQualifier, TypeSpecifier, UnaryOperator,
+};
+use lang_c::span::Node;
+
+use crate::error::Problem;
+use crate::names;
+use crate::syntax;
+use crate::types::{CHAR, Field, Record, STANDARD, Scalar, Type};
+
+/// A function that a guest can call.
+#[derive(Debug)]
+pub(crate) struct Prototype {
+    /// Its name in C.
+    pub(crate) symbol: String,
+    pub(crate) result: Type,
+    pub(crate) parameters: Vec<Parameter>,
+}
+
+/// A parameter, an array turned into a pointer as C has it.
+#[derive(Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    pub(crate) ty: Type,
+    /// Elements behind the pointer, if that was declared: `float m[16]`.
+    pub(crate) length: Option<u64>,
+}
+
+/// The types that have names.
+#[derive(Debug)]
+pub(crate) struct Types {
+    named: HashMap<String, Type>,
+    /// `struct x` to what is known of it.
+    tags: HashMap<String, Type>,
+    /// All structs, in the order of their declarations.
+    pub(crate) records: Vec<Arc<Record>>,
+}
+
+type Result<T> = std::result::Result<T, Problem>;
+
+/// A type, and whether it is const.
+struct Qualified(Type, bool);
+
+impl Types {
+    /// Those of C's headers.
+    pub(crate) fn new() -> Types {
+        let standard = |&(name, scalar): &(&str, Scalar)| {
+            (name.to_owned(), Type::Named(name.to_owned(), Box::new(Type::Scalar(scalar))))
+        };
+        Types { named: STANDARD.iter().map(standard).collect(), tags: HashMap::new(), records: Vec::new() }
+    }
+
+    /// Adds what an entry of "typedef" declares: type definitions, structs, unions, enums.
+    pub(crate) fn define(&mut self, text: &str) -> Result<()> {
+        self.parse(text)?.iter().try_for_each(|declaration| self.define_one(text, declaration))
+    }
+
+    fn define_one(&mut self, text: &str, declaration: &ast::Declaration) -> Result<()> {
+        let specifiers = Specifiers::of_declaration(text, &declaration.specifiers)?;
+        if !declaration.declarators.is_empty() && specifiers.storage != Some(&StorageClassSpecifier::Typedef) {
+            return Err(unsupported(format!("`{text}` declares no type"), "begin it with `typedef`"));
+        }
+        if declaration.declarators.is_empty() && specifiers.storage.is_some() {
+            return Err(unsupported(format!("`{text}` gives no name"), "write `typedef TYPE NAME`"));
+        }
+        // `typedef struct { .. } Name`: the struct has no other name.
+        let own_name = match declaration.declarators.first().map(|first| &first.node.declarator.node) {
+            Some(Declarator { kind, derived, .. }) if derived.is_empty() => match &kind.node {
+                DeclaratorKind::Identifier(name) => Some(name.node.name.as_str()),
+                _ => None,
+            },
+            _ => None,
+        };
+        let base = self.base(text, &specifiers, Defining::Yes(own_name))?;
+        for declarator in &declaration.declarators {
+            let base = Qualified(base.clone(), specifiers.constant);
+            let (name, Qualified(ty, _)) = self.declared(text, base, &declarator.node.declarator.node)?;
+            let name = name.unwrap_or_default();
+            let is_itself = match &ty {
+                Type::Record(record) => record.name == name,
+                Type::Opaque(known) => *known == name,
+                _ => false,
+            };
+            let ty = if is_itself { ty } else { Type::Named(name.clone(), Box::new(ty)) };
+            if self.named.insert(name.clone(), ty).is_some() {
+                return Err(Problem::BadName(format!("the type `{name}` is declared already")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of types that are known behind pointers only, sorted.
+    pub(crate) fn opaque(&self) -> Vec<String> {
+        let opaque = self.tags.values().chain(self.named.values()).filter_map(|ty| match ty {
+            Type::Opaque(name) => Some(name.clone()),
+            _ => None,
+        });
+        opaque.collect::<BTreeSet<String>>().into_iter().collect()
+    }
+
+    /// Reads a prototype.
+    pub(crate) fn prototype(&mut self, text: &str) -> Result<Prototype> {
+        let not_one = || unsupported(format!("`{text}` does not declare one function"), "write one prototype");
+        let declarations = self.parse(text)?;
+        let [declaration] = declarations.as_slice() else { return Err(not_one()) };
+        let [declarator] = declaration.declarators.as_slice() else { return Err(not_one()) };
+        let specifiers = Specifiers::of_declaration(text, &declaration.specifiers)?;
+        if !matches!(specifiers.storage, None | Some(StorageClassSpecifier::Extern)) {
+            return Err(unsupported(format!("storage class in `{text}`"), "leave it out"));
+        }
+        let has_initializer = declarator.node.initializer.is_some();
+        let declarator = &declarator.node.declarator.node;
+        if has_initializer {
+            return Err(not_one());
+        }
+        if !declarator.extensions.is_empty() {
+            return Err(attribute(text));
+        }
+        let (DeclaratorKind::Identifier(symbol), Some((function, pointers))) =
+            (&declarator.kind.node, declarator.derived.split_last())
+        else {
+            return Err(not_one());
+        };
+        let base = self.base(text, &specifiers, Defining::No)?;
+        let Qualified(result, _) = self.derive(text, Qualified(base, specifiers.constant), pointers)?;
+        if let Type::Array(..) | Type::Function(..) = result.bare() {
+            return Err(not_one());
+        }
+        let parameters = match &function.node {
+            DerivedDeclarator::Function(function) => self.parameters(text, &function.node)?,
+            // `f ()`, or a list of names: C takes those for parameters in the style of K&R.
+            DerivedDeclarator::KRFunction(names) => match names.first() {
+                None => Vec::new(),
+                Some(name) => return Err(syntax::unknown(text, &name.node.name, |name| self.similar(name))),
+            },
+            _ => return Err(not_one()),
+        };
+        Ok(Prototype { symbol: symbol.node.name.clone(), result, parameters })
+    }
+
+    fn parse(&self, text: &str) -> Result<Vec<ast::Declaration>> {
+        syntax::parse(text, |name| self.named.contains_key(name), |name| self.similar(name))
+    }
+
+    fn similar(&self, name: &str) -> Option<String> {
+        names::similar(name, self.named.keys().map(String::as_str))
+    }
+
+    fn parameters(&mut self, text: &str, function: &ast::FunctionDeclarator) -> Result<Vec<Parameter>> {
+        if function.ellipsis == Ellipsis::Some {
+            return Err(Problem::Variadic { declaration: text.to_owned() });
+        }
+        let mut parameters = Vec::new();
+        for (index, parameter) in function.parameters.iter().enumerate() {
+            if !parameter.node.extensions.is_empty() {
+                return Err(attribute(text));
+            }
+            let specifiers = Specifiers::of_declaration(text, &parameter.node.specifiers)?;
+            let base = Qualified(self.base(text, &specifiers, Defining::No)?, specifiers.constant);
+            let (name, Qualified(ty, constant)) = match &parameter.node.declarator {
+                None => (None, base),
+                Some(declarator) => self.declared(text, base, &declarator.node)?,
+            };
+            let (ty, length) = match ty {
+                Type::Void if name.is_none() && function.parameters.len() == 1 => break,
+                Type::Array(of, length) => (Type::Pointer(of, constant), length),
+                Type::Function(..) => (Type::Pointer(Box::new(ty), false), None),
+                ty => (ty, None),
+            };
+            if ty.bare() == &Type::Void {
+                return Err(unsupported(format!("a parameter of type `void` in `{text}`"), "did you mean `void *`?"));
+            }
+            let name = name.map_or_else(|| format!("arg{index}"), |name| names::for_c(&name));
+            parameters.push(Parameter { name, ty, length });
+        }
+        Ok(parameters)
+    }
+
+    /// The name in a declarator, if it has one, and the type that it gets.
+    fn declared(
+        &mut self,
+        text: &str,
+        base: Qualified,
+        declarator: &Declarator,
+    ) -> Result<(Option<String>, Qualified)> {
+        if !declarator.extensions.is_empty() {
+            return Err(attribute(text));
+        }
+        let ty = self.derive(text, base, &declarator.derived)?;
+        match &declarator.kind.node {
+            DeclaratorKind::Abstract => Ok((None, ty)),
+            DeclaratorKind::Identifier(name) => Ok((Some(name.node.name.clone()), ty)),
+            DeclaratorKind::Declarator(inner) => self.declared(text, ty, &inner.node),
+        }
+    }
+
+    /// Stars apply in their order, then what stands behind the name, the last first.
+    fn derive(&mut self, text: &str, base: Qualified, derived: &[Node<DerivedDeclarator>]) -> Result<Qualified> {
+        let is_star = |part: &&Node<DerivedDeclarator>| matches!(part.node, DerivedDeclarator::Pointer(_));
+        let (stars, behind) = derived.split_at(derived.iter().take_while(is_star).count());
+        let mut ty = base;
+        for part in stars.iter().chain(behind.iter().rev()) {
+            let Qualified(inner, constant) = ty;
+            ty = match &part.node {
+                DerivedDeclarator::Pointer(qualifiers) => {
+                    Qualified(Type::Pointer(Box::new(inner), constant), is_const_pointer(text, qualifiers)?)
+                }
+                DerivedDeclarator::Array(array) => {
+                    Qualified(Type::Array(Box::new(inner), length(text, &array.node.size)?), constant)
+                }
+                DerivedDeclarator::Function(function) => {
+                    let parameters = self.parameters(text, &function.node)?;
+                    let parameters = parameters.into_iter().map(|parameter| parameter.ty).collect();
+                    Qualified(Type::Function(Box::new(inner), parameters), false)
+                }
+                DerivedDeclarator::KRFunction(names) if names.is_empty() => {
+                    Qualified(Type::Function(Box::new(inner), Vec::new()), false)
+                }
+                DerivedDeclarator::KRFunction(names) => {
+                    return Err(syntax::unknown(text, &names[0].node.name, |name| self.similar(name)));
+                }
+                DerivedDeclarator::Block(_) => {
+                    return Err(unsupported(format!("a block in `{text}`"), "pass a function"));
+                }
+            };
+        }
+        Ok(ty)
+    }
+
+    /// The type that specifiers name, or define.
+    fn base(&mut self, text: &str, specifiers: &Specifiers<'_>, defining: Defining<'_>) -> Result<Type> {
+        match specifiers.types.as_slice() {
+            [TypeSpecifier::Void] => Ok(Type::Void),
+            // Unsigned on RISC-V, and yet a type of its own.
+            [TypeSpecifier::Char] => Ok(Type::Named(CHAR.to_owned(), Box::new(Type::Scalar(Scalar::U8)))),
+            [TypeSpecifier::Struct(record)] => self.record(text, &record.node, defining),
+            [TypeSpecifier::Enum(kind)] => self.enumeration(text, &kind.node, defining),
+            [TypeSpecifier::TypedefName(name)] => match self.named.get(&name.node.name) {
+                Some(ty) => Ok(ty.clone()),
+                None => Err(syntax::unknown(text, &name.node.name, |name| self.similar(name))),
+            },
+            words => scalar(words).map(Type::Scalar).ok_or_else(|| {
+                unsupported(
+                    format!("a type of numbers in `{text}`"),
+                    "bool, integers of 8 to 64 bits, float and double are supported",
+                )
+            }),
+        }
+    }
+
+    fn record(&mut self, text: &str, record: &ast::StructType, defining: Defining<'_>) -> Result<Type> {
+        let keyword = if record.kind.node == StructKind::Union { "union" } else { "struct" };
+        let tag = record.identifier.as_ref().map(|name| format!("{keyword} {}", name.node.name));
+        let (declarations, own_name) = match (&record.declarations, defining) {
+            (Some(declarations), Defining::Yes(own_name)) => (declarations, own_name),
+            (Some(_), Defining::No) => {
+                return Err(unsupported(format!("a struct is defined in `{text}`"), "define it under \"typedef\""));
+            }
+            (None, defining) => {
+                let tag = tag.unwrap_or_default();
+                return match (self.tags.get(&tag), defining) {
+                    (Some(ty), _) => Ok(ty.clone()),
+                    (None, Defining::No) => Err(syntax::unknown(text, &tag, |name| {
+                        names::similar(name, self.tags.keys().map(String::as_str))
+                    })),
+                    (None, Defining::Yes(_)) => {
+                        self.tags.insert(tag.clone(), Type::Opaque(tag.clone()));
+                        Ok(Type::Opaque(tag))
+                    }
+                };
+            }
+        };
+        let Some(name) = tag.clone().or_else(|| own_name.map(str::to_owned)) else {
+            return Err(unsupported(format!("a struct without a name in `{text}`"), "give it one"));
+        };
+        // Its fields may be pointers to it.
+        if let Some(tag) = &tag {
+            self.tags.insert(tag.clone(), Type::Opaque(tag.clone()));
+        }
+        let fields = self.fields(text, declarations)?;
+        let ty = match fields {
+            Some(fields) if record.kind.node == StructKind::Struct && !fields.is_empty() => {
+                let record = Arc::new(Record { name: name.clone(), fields });
+                if record.layout().is_some() {
+                    self.records.push(record.clone());
+                    Type::Record(record)
+                } else {
+                    Type::Opaque(name)
+                }
+            }
+            _ => Type::Opaque(name),
+        };
+        if let Some(tag) = tag {
+            self.tags.insert(tag, ty.clone());
+        }
+        Ok(ty)
+    }
+
+    /// The fields, or `None` if their places are not known (bit fields, nested anonymous structs).
+    fn fields(&mut self, text: &str, declarations: &[Node<StructDeclaration>]) -> Result<Option<Vec<Field>>> {
+        let mut fields = Vec::new();
+        for declaration in declarations {
+            let StructDeclaration::Field(field) = &declaration.node else { continue };
+            let specifiers = Specifiers::of_field(text, &field.node.specifiers)?;
+            if field.node.declarators.is_empty() {
+                return Ok(None);
+            }
+            let base = self.base(text, &specifiers, Defining::Yes(None))?;
+            for declarator in &field.node.declarators {
+                let (Some(declarator), None) = (&declarator.node.declarator, &declarator.node.bit_width) else {
+                    return Ok(None);
+                };
+                let base = Qualified(base.clone(), specifiers.constant);
+                let (name, Qualified(ty, _)) = self.declared(text, base, &declarator.node)?;
+                fields.push(Field { name: name.unwrap_or_default(), ty });
+            }
+        }
+        Ok(Some(fields))
+    }
+
+    fn enumeration(&mut self, text: &str, kind: &ast::EnumType, defining: Defining<'_>) -> Result<Type> {
+        let tag = kind.identifier.as_ref().map(|name| format!("enum {}", name.node.name));
+        if let (Some(tag), true) = (&tag, kind.enumerators.is_empty()) {
+            return match self.tags.get(tag) {
+                Some(ty) => Ok(ty.clone()),
+                None => {
+                    Err(syntax::unknown(text, tag, |name| names::similar(name, self.tags.keys().map(String::as_str))))
+                }
+            };
+        }
+        if matches!(defining, Defining::No) {
+            return Err(unsupported(format!("an enum is defined in `{text}`"), "define it under \"typedef\""));
+        }
+        // Compilers make an enum unsigned unless a value is negative.
+        let is_negative = |value: &Expression| matches!(value, Expression::UnaryOperator(unary) if unary.node.operator.node == UnaryOperator::Minus);
+        let values = kind.enumerators.iter().filter_map(|enumerator| enumerator.node.expression.as_ref());
+        let signed = values.into_iter().any(|value| is_negative(&value.node));
+        let ty = Type::Scalar(if signed { Scalar::I32 } else { Scalar::U32 });
+        Ok(match tag {
+            Some(tag) => {
+                let ty = Type::Named(tag.clone(), Box::new(ty));
+                self.tags.insert(tag, ty.clone());
+                ty
+            }
+            None => ty,
+        })
+    }
+}
+
+/// Whether a struct or enum can be defined here, and the name that its typedef gives it.
+#[derive(Clone, Copy)]
+enum Defining<'a> {
+    Yes(Option<&'a str>),
+    No,
+}
+
+/// What stands before a declarator.
+struct Specifiers<'a> {
+    types: Vec<&'a TypeSpecifier>,
+    constant: bool,
+    storage: Option<&'a StorageClassSpecifier>,
+}
+
+impl<'a> Specifiers<'a> {
+    fn of_declaration(text: &str, specifiers: &'a [Node<DeclarationSpecifier>]) -> Result<Specifiers<'a>> {
+        let mut all = Specifiers { types: Vec::new(), constant: false, storage: None };
+        for specifier in specifiers {
+            match &specifier.node {
+                DeclarationSpecifier::TypeSpecifier(ty) => all.types.push(&ty.node),
+                DeclarationSpecifier::TypeQualifier(qualifier) => all.constant |= is_const(text, &qualifier.node)?,
+                DeclarationSpecifier::StorageClass(class) => all.storage = Some(&class.node),
+                DeclarationSpecifier::Function(_) => {
+                    return Err(unsupported(format!("`inline` or `_Noreturn` in `{text}`"), "leave it out"));
+                }
+                DeclarationSpecifier::Alignment(_) | DeclarationSpecifier::Extension(_) => return Err(attribute(text)),
+            }
+        }
+        Ok(all)
+    }
+
+    fn of_field(text: &str, specifiers: &'a [Node<SpecifierQualifier>]) -> Result<Specifiers<'a>> {
+        let mut all = Specifiers { types: Vec::new(), constant: false, storage: None };
+        for specifier in specifiers {
+            match &specifier.node {
+                SpecifierQualifier::TypeSpecifier(ty) => all.types.push(&ty.node),
+                SpecifierQualifier::TypeQualifier(qualifier) => all.constant |= is_const(text, &qualifier.node)?,
+                SpecifierQualifier::Extension(_) => return Err(attribute(text)),
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// `unsigned long int` and the like, in any order.
+fn scalar(words: &[&TypeSpecifier]) -> Option<Scalar> {
+    let count = |wanted: &TypeSpecifier| words.iter().filter(|&&word| word == wanted).count();
+    let (signed, unsigned) = (count(&TypeSpecifier::Signed), count(&TypeSpecifier::Unsigned));
+    let (short, long, int) = (count(&TypeSpecifier::Short), count(&TypeSpecifier::Long), count(&TypeSpecifier::Int));
+    let char = count(&TypeSpecifier::Char);
+    let others = words.len() - signed - unsigned - short - long - int - char;
+    if others != 0 {
+        return match words {
+            [TypeSpecifier::Bool] => Some(Scalar::Bool),
+            [TypeSpecifier::Float] => Some(Scalar::F32),
+            [TypeSpecifier::Double] => Some(Scalar::F64),
+            _ => None,
+        };
+    }
+    let pick = |yes: Scalar, no: Scalar| Some(if unsigned == 1 { yes } else { no });
+    match (signed + unsigned, char, short, long, int) {
+        (1, 1, 0, 0, 0) => pick(Scalar::U8, Scalar::I8),
+        (0 | 1, 0, 1, 0, 0 | 1) => pick(Scalar::U16, Scalar::I16),
+        (0 | 1, 0, 0, 1 | 2, 0 | 1) => pick(Scalar::U64, Scalar::I64),
+        (0, 0, 0, 0, 1) | (1, 0, 0, 0, 0 | 1) => pick(Scalar::U32, Scalar::I32),
+        _ => None,
+    }
+}
+
+fn is_const(text: &str, qualifier: &TypeQualifier) -> Result<bool> {
+    match qualifier {
+        TypeQualifier::Const => Ok(true),
+        TypeQualifier::Restrict => Ok(false),
+        _ => Err(unsupported(format!("`volatile` or `_Atomic` in `{text}`"), "leave it out")),
+    }
+}
+
+fn is_const_pointer(text: &str, qualifiers: &[Node<PointerQualifier>]) -> Result<bool> {
+    let mut constant = false;
+    for qualifier in qualifiers {
+        match &qualifier.node {
+            PointerQualifier::TypeQualifier(qualifier) => constant |= is_const(text, &qualifier.node)?,
+            PointerQualifier::Extension(_) => return Err(attribute(text)),
+        }
+    }
+    Ok(constant)
+}
+
+/// The length of an array: a number, or not said.
+fn length(text: &str, size: &ArraySize) -> Result<Option<u64>> {
+    let expression = match size {
+        ArraySize::Unknown | ArraySize::VariableUnknown => return Ok(None),
+        ArraySize::VariableExpression(expression) | ArraySize::StaticExpression(expression) => &expression.node,
+    };
+    let number = match expression {
+        // Another parameter, for the reader.
+        Expression::Identifier(_) => return Ok(None),
+        Expression::Constant(constant) => match &constant.node {
+            Constant::Integer(integer) => {
+                let radix = match integer.base {
+                    IntegerBase::Decimal => 10,
+                    IntegerBase::Octal => 8,
+                    IntegerBase::Hexadecimal => 16,
+                    IntegerBase::Binary => 2,
+                };
+                u64::from_str_radix(&integer.number, radix).ok()
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    match number {
+        Some(length @ 1..=0xffff_ffff) => Ok(Some(length)),
+        _ => Err(unsupported(format!("the length of an array in `{text}`"), "write a number above zero")),
+    }
+}
+
+fn attribute(text: &str) -> Problem {
+    unsupported(
+        format!("an attribute in `{text}`"),
+        "leave it out; it could change the call, or how a struct lies in memory",
+    )
+}
+
+fn unsupported(what: String, instead: &'static str) -> Problem {
+    Problem::Unsupported { what, instead }
+}

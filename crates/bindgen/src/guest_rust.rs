@@ -1,0 +1,241 @@
+//! What a guest in Rust gets: a `no_std` module with the same three functions for every call as in C.
+
+use crate::abi::{Piece, Place};
+use crate::declaration::Parameter;
+use crate::description::{Api, Call};
+use crate::names;
+use crate::text::{head, put, quoted, signed};
+use crate::types::{Record, Scalar, Type};
+
+impl Api {
+    /// The module for guests in Rust. It needs nothing but `core`.
+    pub fn guest_rust(&self) -> String {
+        let mut out = String::new();
+        put!(out, "// {}\n", head(self));
+        put!(out, "#[cfg(not(target_arch = \"riscv64\"))]");
+        put!(out, "compile_error!(\"these are calls of a riverrun guest: compile for riscv64\");\n");
+        for record in &self.records {
+            structure(record, &mut out);
+        }
+        for name in &self.opaque {
+            put!(
+                out,
+                "/// `{name}`, known to the host.\n#[repr(C)]\npub struct {} {{\n    _private: [u8; 0],\n}}\n",
+                rust_name(name)
+            );
+        }
+        // The functions that C gets from an assembler file.
+        put!(out, "core::arch::global_asm!(\n    r#\"");
+        out.push_str(&self.assembly("\"awG\""));
+        put!(out, "\"#,\n    options(raw)\n);\n");
+        put!(out, "unsafe extern \"C\" {{");
+        for call in &self.calls {
+            put!(out, "    /// `{}`.\n    pub fn {}({}){};", call.name, call.symbol, parameters(call), returns(call));
+            if call.convention.uses_stack() {
+                for stub in [names::inline(&call.symbol), names::direct(&call.symbol)] {
+                    put!(out, "    /// `{}`.\n    pub fn {stub}({}){};", call.name, parameters(call), returns(call));
+                }
+            }
+        }
+        put!(out, "}}\n");
+        for call in self.calls.iter().filter(|call| !call.convention.uses_stack()) {
+            let by_number = !call.convention.uses_a7();
+            inline(call, &names::inline(&call.symbol), by_number, &mut out);
+            inline(call, &names::direct(&call.symbol), false, &mut out);
+        }
+        out
+    }
+}
+
+fn structure(record: &Record, out: &mut String) {
+    put!(out, "/// `{}`.\n#[repr(C)]\n#[derive(Clone, Copy)]\npub struct {} {{", record.name, rust_name(&record.name));
+    for field in &record.fields {
+        put!(out, "    /// `{}`.\n    pub {}: {},", field.name, names::for_rust(&field.name), rust(&field.ty));
+    }
+    put!(out, "}}\n");
+}
+
+/// `struct node` is `node`.
+fn rust_name(name: &str) -> String {
+    names::for_rust(name.rsplit(' ').next().unwrap_or(name))
+}
+
+/// The type as a guest has it.
+fn rust(ty: &Type) -> String {
+    match ty.bare() {
+        Type::Void => "core::ffi::c_void".to_owned(),
+        Type::Scalar(scalar) => scalar.rust().to_owned(),
+        Type::Record(record) => rust_name(&record.name),
+        Type::Opaque(name) => rust_name(name),
+        Type::Array(of, length) => format!("[{}; {}]", rust(of), length.unwrap_or(0)),
+        Type::Pointer(to, constant) => match to.bare() {
+            Type::Function(result, parameters) => {
+                let parameters: Vec<String> = parameters.iter().map(rust).collect();
+                let returns = if **result == Type::Void { String::new() } else { format!(" -> {}", rust(result)) };
+                format!("Option<unsafe extern \"C\" fn({}){returns}>", parameters.join(", "))
+            }
+            _ => format!("*{} {}", if *constant { "const" } else { "mut" }, rust(to)),
+        },
+        Type::Function(..) | Type::Named(..) => "core::ffi::c_void".to_owned(),
+    }
+}
+
+fn parameters(call: &Call) -> String {
+    let one = |parameter: &Parameter| format!("{}: {}", names::for_rust(&parameter.name), rust(&parameter.ty));
+    call.parameters.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn returns(call: &Call) -> String {
+    if call.convention.result.is_empty() { String::new() } else { format!(" -> {}", rust(&call.result)) }
+}
+
+/// A function that is one instruction. It is unsafe, as `extern` functions are: the host may do with
+/// pointers what the description does not tell.
+fn inline(call: &Call, name: &str, by_number: bool, out: &mut String) {
+    let how = if by_number { "by its hash" } else { "directly" };
+    put!(out, "/// `{}`, called {how}.\n///\n/// # Safety\n/// Pointers lead to what the host expects.", call.name);
+    put!(out, "#[inline(always)]\npub unsafe fn {name}({}){} {{", parameters(call), returns(call));
+    let mut operands = Vec::new();
+    let mut results: Vec<&Piece> = call.convention.result.iter().collect();
+    for (parameter, pieces) in call.parameters.iter().zip(&call.convention.parameters) {
+        for piece in pieces {
+            let value = value(parameter, piece);
+            let register = register(piece.place);
+            match results.iter().position(|result| result.place == piece.place) {
+                Some(index) => {
+                    results.remove(index);
+                    operands.push(format!("inlateout(\"{register}\") {value} => result_{register}"));
+                }
+                None => operands.push(format!("in(\"{register}\") {value}")),
+            }
+        }
+    }
+    operands.extend(results.iter().map(|piece| {
+        let register = register(piece.place);
+        format!("lateout(\"{register}\") result_{register}")
+    }));
+    for piece in &call.convention.result {
+        put!(out, "    let result_{}: {};", register(piece.place), register_type(piece));
+    }
+    if by_number {
+        operands.push(format!("in(\"a7\") {}_i64", signed(call.hash)));
+    }
+    put!(out, "    unsafe {{\n        core::arch::asm!(");
+    for line in if by_number { vec!["ecall".to_owned()] } else { record(call) } {
+        put!(out, "            \"{line}\",");
+    }
+    for operand in operands {
+        put!(out, "            {operand},");
+    }
+    put!(out, "            options({})\n        );\n    }}", options(call));
+    result(call, out);
+    put!(out, "}}\n");
+}
+
+/// The import's record, once in a file however often the function is inlined, and the instruction.
+fn record(call: &Call) -> Vec<String> {
+    let Call { symbol, index, hash, .. } = call;
+    let [name, signature] = [&call.name, &call.signature()].map(|text| quoted(text, "\\\\"));
+    vec![
+        format!(".ifndef .Limport_{symbol}"),
+        format!(".pushsection .riverrun.imports, \\\"awG\\\", @progbits, riverrun_import_{symbol}, comdat"),
+        ".balign 8".to_owned(),
+        format!(".Limport_{symbol}:"),
+        format!(".word {index}, {hash:#010x}"),
+        format!(".dword .Limport_name_{symbol}, .Limport_signature_{symbol}"),
+        ".popsection".to_owned(),
+        format!(".pushsection .rodata.riverrun_import, \\\"aG\\\", @progbits, riverrun_import_{symbol}, comdat"),
+        format!(".Limport_name_{symbol}: .asciz \\\"{name}\\\""),
+        format!(".Limport_signature_{symbol}: .asciz \\\"{signature}\\\""),
+        ".popsection".to_owned(),
+        ".endif".to_owned(),
+        format!(".reloc ., R_RISCV_NONE, .Limport_{symbol}"),
+        format!(".insn u 0x0b, x0, {index}"),
+    ]
+}
+
+/// What the compiler may assume: nothing of memory, but for leaves.
+fn options(call: &Call) -> &'static str {
+    let pointers = call.parameters.iter().filter_map(|parameter| match parameter.ty.bare() {
+        Type::Pointer(_, constant) => Some(*constant),
+        _ => None,
+    });
+    match (call.leaf, pointers.clone().next().is_none(), pointers.clone().all(|constant| constant)) {
+        (true, true, _) => "nostack, nomem",
+        (true, _, true) => "nostack, readonly",
+        _ => "nostack",
+    }
+}
+
+fn register(place: Place) -> String {
+    place.register().unwrap_or_default()
+}
+
+fn register_type(piece: &Piece) -> &'static str {
+    match piece.scalar {
+        Some(scalar) if scalar.is_float() => scalar.rust(),
+        _ => "u64",
+    }
+}
+
+/// What goes into a piece's register: 64 bits, of which 32 are sign-extended, or a float.
+fn value(parameter: &Parameter, piece: &Piece) -> String {
+    let name = names::for_rust(&parameter.name);
+    let value = match parameter.ty.bare() {
+        Type::Record(_) => part(piece, &format!("(&raw const {name}).cast::<u8>().add({})", piece.offset)),
+        Type::Pointer(to, _) if matches!(to.bare(), Type::Function(..)) => {
+            return format!("core::mem::transmute::<_, u64>({name})");
+        }
+        _ => name,
+    };
+    match piece.scalar {
+        None => value,
+        Some(scalar) if scalar.is_float() => value,
+        Some(Scalar::U32) => format!("{value} as i32 as i64"),
+        Some(_) => format!("{value} as i64"),
+    }
+}
+
+/// The type of a piece of a struct as it lies in memory; a bool is a byte there.
+fn memory_type(piece: &Piece) -> &'static str {
+    match piece.scalar {
+        None => "u64",
+        Some(Scalar::Bool) => "u8",
+        Some(scalar) => scalar.rust(),
+    }
+}
+
+/// Copies a part of a struct's bytes into a number, the rest of which is zero.
+fn part(piece: &Piece, from: &str) -> String {
+    let ty = memory_type(piece);
+    let zero = if piece.scalar.is_some_and(Scalar::is_float) { "0.0" } else { "0" };
+    let copy = format!("core::ptr::copy_nonoverlapping({from}, (&raw mut part).cast(), {})", piece.size);
+    format!("{{ let mut part: {ty} = {zero}; {copy}; part }}")
+}
+
+fn result(call: &Call, out: &mut String) {
+    let ty = rust(&call.result);
+    match (call.result.bare(), call.convention.result.as_slice()) {
+        (Type::Record(_), pieces) => {
+            put!(out, "    let mut result = core::mem::MaybeUninit::<{ty}>::zeroed();\n    unsafe {{");
+            for Piece { place, offset, size, .. } in pieces {
+                let from = format!("(&raw const result_{}).cast::<u8>()", register(*place));
+                let to = format!("result.as_mut_ptr().cast::<u8>().add({offset})");
+                put!(out, "        core::ptr::copy_nonoverlapping({from}, {to}, {size});");
+            }
+            put!(out, "        result.assume_init()\n    }}");
+        }
+        (bare, [piece]) => {
+            let result = format!("result_{}", register(piece.place));
+            match bare {
+                Type::Scalar(Scalar::Bool) => put!(out, "    {result} as u8 != 0"),
+                Type::Scalar(scalar) if scalar.is_float() => put!(out, "    {result}"),
+                Type::Pointer(to, _) if matches!(to.bare(), Type::Function(..)) => {
+                    put!(out, "    unsafe {{ core::mem::transmute::<u64, {ty}>({result}) }}");
+                }
+                _ => put!(out, "    {result} as {ty}"),
+            }
+        }
+        _ => {}
+    }
+}

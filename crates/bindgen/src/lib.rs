@@ -1,0 +1,58 @@
+//! Makes the two sides of an API from its description: stubs for guests, typed registration for hosts.
+//!
+//! A description is a JSON file that maps names to prototypes in C:
+//!
+//! ```json
+//! {
+//!     "typedef": ["typedef struct { float x, y; } Point"],
+//!     "initialization": ["Game::set_title"],
+//!     "clientside": ["GUI::label"],
+//!     "leaf": ["Point::rotate"],
+//!
+//!     "Game::set_title": "void sys_set_title (const char *title)",
+//!     "GUI::label": "unsigned sys_gui_label (unsigned parent, const char *text)",
+//!     "Point::rotate": "void sys_rotate (Point points[4], float angle)"
+//! }
+//! ```
+//!
+//! | key | what it holds |
+//! | --- | --- |
+//! | `typedef` | the types that prototypes use: one declaration, or a list |
+//! | `initialization` | names of calls that are possible only while the guest initializes |
+//! | `clientside`, `serverside` | names of calls that only hosts of that side have |
+//! | `leaf` | names of calls that touch no memory of the guest but the arrays that their parameters declare, and do not call back; their inline stubs let the compiler keep all other memory in registers |
+//! | anything else | a call |
+
+//! [`Api::read`] reads one; each of the other methods makes a file of it, or writes it to a folder:
+//!
+//! | method | files, for `game.json` |
+//! | --- | --- |
+//! | [`Api::write_guest_c`] | `game.h`, and `game.S` to link with |
+//! | [`Api::write_guest_rust`] | `game_guest.rs` |
+//!
+//! ```no_run
+//! // build.rs
+//! use riverrun_bindgen::Api;
+//!
+//! println!("cargo::rerun-if-changed=game.json");
+//! Api::read("game.json")?.write_guest_c("generated")?;
+//! # Ok::<(), riverrun_bindgen::Error>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod abi;
+mod declaration;
+mod description;
+mod error;
+mod guest_c;
+mod guest_rust;
+mod names;
+mod output;
+mod syntax;
+mod text;
+mod types;
+
+pub use description::Api;
+pub use error::{Error, Problem};
+pub use names::{DYNAMIC_CALL, hash};

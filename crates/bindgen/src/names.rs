@@ -1,0 +1,168 @@
+//! Names of calls: their hashes, what is refused, and what stubs are called.
+
+/// Hashes below are left to system calls: Linux numbers those in the hundreds.
+pub(crate) const FIRST_HASH: u32 = 100_000;
+
+/// The number of the system call by which opaque stubs reach the host; the call's hash is in t0.
+pub const DYNAMIC_CALL: u32 = 504;
+
+/// Imports that a program can number.
+pub(crate) const MAX_CALLS: usize = 1 << 16;
+
+/// What a name is called by at run time: its CRC-32 (ISO-HDLC, as in zlib).
+///
+/// ```
+/// assert_eq!(riverrun_bindgen::hash("empty"), 0x68c73dc4);
+/// ```
+pub fn hash(name: &str) -> u32 {
+    crc32fast::hash(name.as_bytes())
+}
+
+/// Why `name` cannot be a call's, if it cannot: it stands in strings of C, Rust and assembler.
+pub(crate) fn objection(name: &str) -> Option<String> {
+    if name.is_empty() {
+        return Some("a call needs a name".to_owned());
+    }
+    let odd = name.chars().find(|&c| !(c.is_ascii_graphic() || c == ' ') || matches!(c, '"' | '\\'))?;
+    Some(format!("the name has the character {odd:?}; names are of printable ASCII without quotes and backslashes"))
+}
+
+/// The stub that inlines to an `ecall`.
+pub(crate) fn inline(symbol: &str) -> String {
+    format!("i{symbol}")
+}
+
+/// The stub that inlines to the direct instruction.
+pub(crate) fn direct(symbol: &str) -> String {
+    format!("d{symbol}")
+}
+
+/// The nearest of `known` if it is near enough to be what was meant.
+pub(crate) fn similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let nearest = known.map(|other| (distance(name, other), other)).min()?;
+    (nearest.0 <= name.len().min(9) / 3).then(|| nearest.1.to_owned())
+}
+
+/// Levenshtein's distance, letters of either case being the same.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<u8> = b.to_ascii_lowercase().into_bytes();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.to_ascii_lowercase().bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// A name of a parameter or field that is free in C and C++.
+pub(crate) fn for_c(name: &str) -> String {
+    if CPP_KEYWORDS.binary_search(&name).is_ok() { format!("{name}_") } else { name.to_owned() }
+}
+
+/// A name of a function, parameter or field that is free in Rust.
+pub(crate) fn for_rust(name: &str) -> String {
+    match name {
+        // These cannot be raw.
+        "self" | "Self" | "super" | "crate" | "_" => format!("{name}_"),
+        _ if RUST_KEYWORDS.binary_search(&name).is_ok() => format!("r#{name}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// What a call is called where `sys_` says nothing: in hosts, and in Rust.
+pub(crate) fn plain(symbol: &str) -> &str {
+    symbol.strip_prefix("sys_").filter(|rest| rest.starts_with(|c: char| !c.is_ascii_digit())).unwrap_or(symbol)
+}
+
+/// Keywords of C that can stand before a name or a star.
+pub(crate) const C_KEYWORDS: &[&str] = &[
+    "_Bool", "char", "const", "double", "enum", "extern", "float", "inline", "int", "long", "register", "restrict",
+    "short", "signed", "static", "struct", "typedef", "union", "unsigned", "void", "volatile",
+];
+
+/// Keywords of C++ that are not keywords of C (those a declaration cannot have as names), sorted.
+const CPP_KEYWORDS: &[&str] = &[
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "asm",
+    "bitand",
+    "bitor",
+    "bool",
+    "catch",
+    "char16_t",
+    "char32_t",
+    "class",
+    "compl",
+    "const_cast",
+    "constexpr",
+    "decltype",
+    "delete",
+    "dynamic_cast",
+    "explicit",
+    "export",
+    "false",
+    "friend",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "reinterpret_cast",
+    "static_assert",
+    "static_cast",
+    "template",
+    "this",
+    "thread_local",
+    "throw",
+    "true",
+    "try",
+    "typeid",
+    "typename",
+    "using",
+    "virtual",
+    "wchar_t",
+    "xor",
+    "xor_eq",
+];
+
+/// Keywords of Rust, sorted.
+const RUST_KEYWORDS: &[&str] = &[
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn", "else", "enum",
+    "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod", "move",
+    "mut", "override", "priv", "pub", "ref", "return", "static", "struct", "trait", "true", "try", "type", "typeof",
+    "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keywords_are_sorted() {
+        assert!(CPP_KEYWORDS.is_sorted() && RUST_KEYWORDS.is_sorted());
+        assert_eq!((for_c("class"), for_rust("type")), ("class_".to_owned(), "r#type".to_owned()));
+    }
+
+    #[test]
+    fn near_names_are_suggested() {
+        let known = ["uint32_t", "size_t", "timer_callback"];
+        assert_eq!(similar("uint32", known.into_iter()).as_deref(), Some("uint32_t"));
+        assert_eq!(similar("Timer_Calback", known.into_iter()).as_deref(), Some("timer_callback"));
+        assert_eq!(similar("Vec3", known.into_iter()), None);
+    }
+}

@@ -1,0 +1,51 @@
+//! Writes what was made.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::description::Api;
+use crate::error::{Error, Problem};
+
+impl Api {
+    /// Writes the header and the assembler file for guests in C and C++, and gives their paths.
+    ///
+    /// # Errors
+    /// If a file or the folder cannot be written.
+    pub fn write_guest_c(&self, folder: impl AsRef<Path>) -> Result<[PathBuf; 2], Error> {
+        let folder = folder.as_ref();
+        let header = self.write(folder, ".h", &self.guest_c_header())?;
+        Ok([header, self.write(folder, ".S", &self.guest_assembly())?])
+    }
+
+    /// Writes the module for guests in Rust, and gives its path.
+    ///
+    /// # Errors
+    /// If the file or the folder cannot be written.
+    pub fn write_guest_rust(&self, folder: impl AsRef<Path>) -> Result<PathBuf, Error> {
+        self.write(folder.as_ref(), "_guest.rs", &self.guest_rust())
+    }
+
+    /// A file named after the description. One that is the same already is left as it is, so that nothing
+    /// is built again for it.
+    fn write(&self, folder: &Path, suffix: &str, text: &str) -> Result<PathBuf, Error> {
+        let stem = self.file.file_stem().unwrap_or_else(|| "api".as_ref());
+        let mut name = stem.to_owned();
+        name.push(suffix);
+        let path = folder.join(name);
+        let write = || -> io::Result<()> {
+            if fs::read(&path).is_ok_and(|known| known == text.as_bytes()) {
+                return Ok(());
+            }
+            fs::create_dir_all(folder)?;
+            fs::write(&path, text)
+        };
+        match write() {
+            Ok(()) => Ok(path),
+            Err(error) => {
+                let problem = Box::new(Problem::Io(error));
+                Err(Error { file: path, place: None, subject: None, problem })
+            }
+        }
+    }
+}

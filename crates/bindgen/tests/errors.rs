@@ -1,0 +1,197 @@
+//! What is wrong with a description is said: where, what, and what to do.
+
+use riverrun_bindgen::{Api, Error, hash};
+
+fn refused(text: &str) -> Error {
+    match Api::parse("api.json", text) {
+        Ok(api) => panic!("{text} was taken for {api:?}"),
+        Err(error) => error,
+    }
+}
+
+/// The whole message of what is wrong with `text`.
+#[track_caller]
+fn says(text: &str, message: &str) {
+    assert_eq!(refused(text).to_string(), message);
+}
+
+/// The same, for a call that is the only one of its description, its first line without the place.
+#[track_caller]
+fn call_says(prototype: &str, message: &str) {
+    let text = format!("{{ \"typedef\": \"typedef struct {{ long a, b, c; }} Big\", \"Call\": \"{prototype}\" }}");
+    let error = refused(&text).to_string();
+    let line = error.lines().next().unwrap_or_default();
+    let (place, said) = line.split_once(": Call: ").unwrap_or_else(|| panic!("{error}"));
+    assert_eq!(said, message);
+    assert!(place.starts_with("api.json:1:"), "{error}");
+    assert!(error.contains("\n  help: "), "{error}");
+}
+
+#[test]
+fn two_names_of_one_hash() {
+    let [first, second] = ["GUI::stop_door", "Timer::remove_color_label_now"];
+    assert_eq!(hash(first), hash(second));
+    says(
+        &format!("{{\n  \"{first}\": \"void sys_a ()\",\n  \"{second}\": \"void sys_b ()\"\n}}"),
+        "api.json:3:36: Timer::remove_color_label_now: the name has the same hash, 0x7fbeae00, as `GUI::stop_door`\n  \
+         help: rename one of the two; what they are called in C can stay",
+    );
+}
+
+#[test]
+fn a_hash_that_is_a_system_call() {
+    assert_eq!(hash("Game::find_enemy_weapon"), 1877);
+    says(
+        r#"{ "Game::find_enemy_weapon": "void sys_a ()" }"#,
+        "api.json:1:30: Game::find_enemy_weapon: the name's hash is 1877, which is among the numbers of system calls \
+         (below 100000)\n  help: rename the call; what it is called in C can stay",
+    );
+}
+
+#[test]
+fn no_json() {
+    says("{\n  \"a\": \"void sys_a ()\"\n  \"b\"", "api.json:3:3: expected `,` or `}`");
+    says("", "api.json:1:1: EOF while parsing a value");
+    let error = refused("[1]").to_string();
+    assert!(error.starts_with("api.json:1:1: invalid type: sequence, expected an object of names"), "{error}");
+    says("{ \"a\": 7 }", "api.json:1:8: a: expected a string, found a number");
+    says("{\n\"clientside\": \"a\" }", "api.json:2:15: clientside: expected a list of strings, found a string");
+    says("{ \"typedef\": [null] }", "api.json:1:15: typedef: expected a string, found null");
+}
+
+#[test]
+fn one_name_twice() {
+    says(
+        "{ \"a\": \"void sys_a ()\",\n  \"b\": \"void sys_b ()\",\n  \"a\": \"void sys_c ()\" }",
+        "api.json:3:8: a: the name is there twice, first on line 1",
+    );
+    says("{ \"typedef\": [],\n\"typedef\": [] }", "api.json:2:12: typedef: the name is there twice, first on line 1");
+}
+
+#[test]
+fn one_c_name_twice() {
+    let message = |symbol: &str| {
+        format!(
+            "api.json:1:31: b: the C name `{symbol}` is that of `a` already\n  \
+             help: every call needs a C name of its own, also with `i` or `d` in front"
+        )
+    };
+    says(r#"{ "a": "void sys_a ()", "b": "void sys_a ()" }"#, &message("sys_a").replace(":31", ":30"));
+    says(r#"{ "a": "void sys_a ()",  "b": "int isys_a ()" }"#, &message("isys_a"));
+    says(r#"{ "a": "void  x (int)",  "b": "int  dx (int)" }"#, &message("dx"));
+    says(r#"{ "a": "void  x (int)",  "b": "void sys_x ()" }"#, &message("x"));
+}
+
+#[test]
+fn names_that_cannot_be() {
+    says(r#"{ "": "void sys_a ()" }"#, "api.json:1:7: : a call needs a name");
+    let error = refused("{ \"a\\nb\": \"void sys_a ()\" }").to_string();
+    assert!(error.contains("the name has the character '\\n'"), "{error}");
+    for name in ["a\\\"b", "a\\\\b", "ä"] {
+        let error = refused(&format!("{{ \"{name}\": \"void sys_a ()\" }}")).to_string();
+        assert!(error.contains("names are of printable ASCII"), "{error}");
+    }
+}
+
+#[test]
+fn no_declaration() {
+    call_says(
+        "int sys_a (int",
+        "`int sys_a (int` is no declaration in C: at its end, expected `(`, `)`, `*`, `,`, `[` or identifier",
+    );
+    call_says(
+        "int sys a ()",
+        "`int sys a ()` is no declaration in C: at `a` (character 9), expected `(`, `,`, `;`, `=`, `[`, `asm` or `{`",
+    );
+    call_says("", "`` is no declaration in C: it is empty");
+    call_says("int sys_a () { return 1; }", "`int sys_a () { return 1; }` is no declaration in C: it has a body");
+    call_says("int sys_a", "unsupported: `int sys_a` does not declare one function");
+    call_says("int sys_a (), sys_b ()", "unsupported: `int sys_a (), sys_b ()` does not declare one function");
+    call_says("int sys_a (); int sys_b ()", "unsupported: `int sys_a (); int sys_b ()` does not declare one function");
+    call_says("int (*sys_a) (int)", "unsupported: `int (*sys_a) (int)` does not declare one function");
+    let deep = format!("int sys_a (int {}x)", "*".repeat(10_000));
+    call_says(&deep, &format!("`{deep}` is no declaration in C: it is too long, or too deeply nested"));
+}
+
+#[test]
+fn unknown_types() {
+    for prototype in ["void sys_a (Vec3)", "void sys_a (Vec3 v)", "void sys_a (int n, const Vec3 *v)", "Vec3 *sys_a ()"]
+    {
+        call_says(prototype, &format!("unknown type `Vec3` in `{prototype}`"));
+    }
+    call_says("void sys_a (struct vec *v)", "unknown type `struct vec` in `void sys_a (struct vec *v)`");
+    call_says("Foo sys_a (Bar b)", "unknown type `Foo` in `Foo sys_a (Bar b)`");
+    says(
+        r#"{ "a": "void sys_a (uint32 n)" }"#,
+        "api.json:1:8: a: unknown type `uint32` in `void sys_a (uint32 n)`\n  help: did you mean `uint32_t`?",
+    );
+    says(
+        r#"{ "a": "void sys_a (Vec3 v)" }"#,
+        "api.json:1:8: a: unknown type `Vec3` in `void sys_a (Vec3 v)`\n  \
+         help: declare it under \"typedef\", before it is used: \"typedef struct { int x; } Vec3\"",
+    );
+}
+
+#[test]
+fn what_no_call_can_have() {
+    call_says(
+        "int sys_printf (const char *, ...)",
+        "`int sys_printf (const char *, ...)` is variadic, and calls have fixed parameters",
+    );
+    call_says("void sys_a (Big b)", "`Big` has 24 bytes; a struct by value can have 16 at most");
+    call_says("Big sys_a ()", "`Big` has 24 bytes; a struct by value can have 16 at most");
+    call_says("void sys_a (long double)", "unsupported: a type of numbers in `void sys_a (long double)`");
+    call_says("void sys_a (float _Complex)", "unsupported: a type of numbers in `void sys_a (float _Complex)`");
+    call_says("void sys_a (volatile int *p)", "unsupported: `volatile` or `_Atomic` in `void sys_a (volatile int *p)`");
+    call_says("static void sys_a ()", "unsupported: storage class in `static void sys_a ()`");
+    call_says(
+        "void sys_a (struct { int x; } s)",
+        "unsupported: a struct is defined in `void sys_a (struct { int x; } s)`",
+    );
+    call_says("void sys_a (int a[0])", "unsupported: the length of an array in `void sys_a (int a[0])`");
+    call_says("void sys_a (void v)", "unsupported: a parameter of type `void` in `void sys_a (void v)`");
+    call_says(
+        "void sys_a (int x) __attribute__((noreturn))",
+        "unsupported: an attribute in `void sys_a (int x) __attribute__((noreturn))`",
+    );
+}
+
+#[test]
+fn typedefs_that_are_none() {
+    let says = |text: &str, message: &str| {
+        let error = refused(&format!("{{ \"typedef\": [\"{text}\"] }}")).to_string();
+        assert!(error.starts_with(&format!("api.json:1:15: typedef: {message}")), "{error}");
+    };
+    says("int x", "unsupported: `int x` declares no type");
+    says("typedef int", "unsupported: `typedef int` gives no name");
+    says("typedef struct { Foo x; } T", "unknown type `Foo`");
+    says("typedef struct { int x; } __attribute__((packed)) T", "unsupported: an attribute");
+    says("typedef int size_t", "the type `size_t` is declared already");
+}
+
+#[test]
+fn lists_of_calls_that_are_not_there() {
+    says(
+        "{\n  \"initialization\": [\"Debug::is_debag\"],\n  \"Debug::is_debug\": \"int sys_is_debug ()\"\n}",
+        "api.json:2:22: initialization: there is no call `Debug::is_debag`\n  help: did you mean `Debug::is_debug`?",
+    );
+    says(
+        "{\"clientside\":[\"a\"],\"serverside\":[\"a\"],\"a\":\"void sys_a ()\"}",
+        "api.json:1:35: a: the call is in \"clientside\" and in \"serverside\"\n  help: a call that both have is in neither list",
+    );
+}
+
+#[test]
+fn leaves_say_what_they_touch() {
+    for parameter in ["const char *text", "void *text", "char **text", "char *text[4]", "const float text[]"] {
+        let error = refused(&format!("{{\"leaf\":[\"a\"],\"a\":\"void sys_a ({parameter})\"}}")).to_string();
+        assert!(error.contains("how much memory `text` leads to is not declared"), "{error}");
+    }
+    assert!(Api::parse("api.json", r#"{"leaf":["a"],"a":"void sys_a (int n, float m[4][4])"}"#).is_ok());
+}
+
+#[test]
+fn a_file_that_is_not_there() {
+    let error = Api::read("no/such/api.json").unwrap_err().to_string();
+    assert!(error.starts_with("no/such/api.json: No such file"), "{error}");
+}

@@ -13,7 +13,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use inkwell::values::FunctionValue;
+use inkwell::IntPredicate;
+use inkwell::types::IntType;
+use inkwell::values::{FunctionValue, IntValue};
 use riverrun_native::convention;
 
 use crate::lift::ir::{Ir, Space, built};
@@ -51,26 +53,33 @@ impl<'c> Continuations<'c> {
     /// Makes the blocks that tell where to go on. `start` is the function's first block.
     pub(crate) fn finish(&self, ir: &Ir<'c>, registers: &Registers<'c>, site: &Site<'_, 'c>, start: Label<'c>) {
         let labels = self.labels.borrow();
-        let cases: Vec<_> = labels.iter().map(|(&at, &label)| (ir.int(at), label)).collect();
-        let other = ir.block(site.function);
+        let (choice, again) = (ir.block(site.function), ir.block(site.function));
+        let (unknown, outside, unreturned) =
+            (ir.block(site.function), ir.block(site.function), ir.block(site.function));
 
         ir.builder.position_at_end(self.astray);
         registers.begin_block(0);
         let ra = ir.word(registers.get(ir, RA));
-        let target = built(ir.builder.build_and(ra, ir.int(!1), ""));
-        built(ir.builder.build_switch(target, other, &cases));
+        let returned = built(ir.builder.build_and(ra, ir.int(!1), ""));
+        ir.jump(choice);
 
-        ir.builder.position_at_end(other);
-        registers.begin_block(0);
-        site.return_to_caller();
-
-        let (again, unknown) = (ir.block(site.function), ir.block(site.function));
         ir.builder.position_at_end(self.entrance);
         registers.begin_block(0);
         let pc = ir.field(registers.base(ir), convention::PC);
         let pc = ir.load(ir.i64.into(), pc, Space::State).into_int_value();
-        let with_start: Vec<_> = cases.into_iter().chain([(ir.int(site.pc), again)]).collect();
-        built(ir.builder.build_switch(pc, unknown, &with_start));
+        ir.jump(choice);
+
+        ir.builder.position_at_end(choice);
+        let phi = |kind: IntType<'c>| built(ir.builder.build_phi(kind, ""));
+        let (target, is_entered) = (phi(ir.i64), phi(ir.bits(1)));
+        target.add_incoming(&[(&returned, self.astray), (&pc, self.entrance)]);
+        let (no, yes) = (ir.bits(1).const_zero(), ir.bits(1).const_all_ones());
+        is_entered.add_incoming(&[(&no, self.astray), (&yes, self.entrance)]);
+        let target = target.as_basic_value().into_int_value();
+        let mut cases = labels.clone();
+        cases.insert(site.pc, again);
+        let cases: Vec<_> = cases.into_iter().collect();
+        search(ir, site.function, target, &cases, unknown);
 
         ir.builder.position_at_end(again);
         registers.begin_block(0);
@@ -78,7 +87,43 @@ impl<'c> Continuations<'c> {
         ir.jump(start);
 
         ir.builder.position_at_end(unknown);
+        let is_entered = is_entered.as_basic_value().into_int_value();
+        built(ir.builder.build_conditional_branch(is_entered, outside, unreturned));
+
+        ir.builder.position_at_end(unreturned);
         registers.begin_block(0);
-        site.jump_out(pc);
+        site.return_to_caller();
+
+        ir.builder.position_at_end(outside);
+        registers.begin_block(0);
+        site.jump_out(target);
+    }
+}
+
+/// Goes on at the label of `target` among `cases`, which are sorted, or else at `missing`.
+///
+/// A tree, where a switch of LLVM's would become a table: one of addresses is mostly holes, and this one
+/// is hardly ever used.
+fn search<'c>(
+    ir: &Ir<'c>,
+    function: FunctionValue<'c>,
+    target: IntValue<'c>,
+    cases: &[(u64, Label<'c>)],
+    missing: Label<'c>,
+) {
+    /// LLVM makes no tables of fewer than four.
+    const LEAF: usize = 3;
+    if cases.len() <= LEAF {
+        let cases: Vec<_> = cases.iter().map(|&(at, label)| (ir.int(at), label)).collect();
+        built(ir.builder.build_switch(target, missing, &cases));
+        return;
+    }
+    let (lower, upper) = cases.split_at(cases.len() / 2);
+    let is_lower = ir.compare(IntPredicate::ULT, target, ir.int(upper[0].0));
+    let halves = [lower, upper].map(|half| (half, ir.block(function)));
+    built(ir.builder.build_conditional_branch(is_lower, halves[0].1, halves[1].1));
+    for (half, label) in halves {
+        ir.builder.position_at_end(label);
+        search(ir, function, target, half, missing);
     }
 }

@@ -6,6 +6,9 @@ use crate::types::{Record, Scalar, Type};
 /// Bytes of a struct that is passed by value at most; larger ones go by reference, and calls refuse them.
 pub(crate) const MAX_BY_VALUE: u64 = 16;
 
+/// Parameters that a host function can have, each piece of a struct being one.
+const MAX_PIECES: usize = 16;
+
 /// Integer argument registers, and as many float ones.
 const REGISTERS: u8 = 8;
 
@@ -55,7 +58,13 @@ pub(crate) struct Convention {
 impl Convention {
     pub(crate) fn new(result: &Type, parameters: &[&Type]) -> Result<Convention, Problem> {
         let mut registers = Registers::default();
-        let parameters = parameters.iter().map(|ty| registers.assign(ty)).collect::<Result<_, _>>()?;
+        let parameters = parameters.iter().map(|ty| registers.assign(ty)).collect::<Result<Vec<Vec<Piece>>, _>>()?;
+        if parameters.iter().flatten().count() > MAX_PIECES {
+            return Err(Problem::Unsupported {
+                what: format!("more than {MAX_PIECES} parameters"),
+                instead: "pass a pointer to a struct",
+            });
+        }
         // Results are where a first argument of the same type would be.
         let result = match result.bare() {
             Type::Void => Vec::new(),
@@ -144,7 +153,7 @@ impl Registers {
 }
 
 /// The scalars in a struct with their offsets, those of nested structs and arrays too; `None` is a pointer.
-pub(crate) fn flatten(record: &Record) -> Vec<(u64, Option<Scalar>)> {
+fn flatten(record: &Record) -> Vec<(u64, Option<Scalar>)> {
     fn add(ty: &Type, offset: u64, all: &mut Vec<(u64, Option<Scalar>)>) {
         match ty.bare() {
             Type::Scalar(scalar) => all.push((offset, Some(*scalar))),
@@ -161,21 +170,15 @@ pub(crate) fn flatten(record: &Record) -> Vec<(u64, Option<Scalar>)> {
     all
 }
 
-/// The text of a signature, as records of imports have it: `i32 (ptr, {f32, f32})`.
-pub(crate) fn signature(result: &Type, parameters: &[&Type]) -> String {
-    let parameters: Vec<String> = parameters.iter().map(|ty| signature_type(ty)).collect();
-    format!("{} ({})", signature_type(result), parameters.join(", "))
-}
-
-fn signature_type(ty: &Type) -> String {
-    let scalar = |scalar: Option<Scalar>| scalar.map_or("ptr", Scalar::rust);
-    match ty.bare() {
-        Type::Void => "void".to_owned(),
-        Type::Scalar(number) => scalar(Some(*number)).to_owned(),
-        Type::Record(record) => {
-            let fields: Vec<&str> = flatten(record).into_iter().map(|(_, field)| scalar(field)).collect();
-            format!("{{{}}}", fields.join(", "))
-        }
-        _ => scalar(None).to_owned(),
-    }
+/// The text of a signature, as records of imports have it: `i32 (ptr, f32)`. What registers hold counts,
+/// so that a struct is its pieces.
+pub(crate) fn signature(convention: &Convention) -> String {
+    let name = |piece: &Piece| piece.scalar.map_or("ptr", Scalar::rust);
+    let parameters: Vec<&str> = convention.parameters.iter().flatten().map(name).collect();
+    let result = match convention.result.as_slice() {
+        [] => "void".to_owned(),
+        [one] => name(one).to_owned(),
+        several => format!("{{{}}}", several.iter().map(name).collect::<Vec<_>>().join(", ")),
+    };
+    format!("{result} ({})", parameters.join(", "))
 }

@@ -31,6 +31,8 @@ pub(crate) struct Parameter {
     pub(crate) ty: Type,
     /// Elements behind the pointer, if that was declared: `float m[16]`.
     pub(crate) length: Option<u64>,
+    /// The parameter that says how many elements there are: `const float v[n], size_t n`.
+    pub(crate) counted_by: Option<String>,
 }
 
 /// The types that have names.
@@ -178,7 +180,8 @@ impl Types {
                 return Err(unsupported(format!("a parameter of type `void` in `{text}`"), "did you mean `void *`?"));
             }
             let name = name.map_or_else(|| format!("arg{index}"), |name| names::for_c(&name));
-            parameters.push(Parameter { name, ty, length });
+            let counted_by = parameter.node.declarator.as_ref().and_then(|declarator| counted_by(&declarator.node));
+            parameters.push(Parameter { name, ty, length, counted_by });
         }
         Ok(parameters)
     }
@@ -440,6 +443,18 @@ fn is_const_pointer(text: &str, qualifiers: &[Node<PointerQualifier>]) -> Result
         }
     }
     Ok(constant)
+}
+
+/// The name that stands for an array's length.
+fn counted_by(declarator: &Declarator) -> Option<String> {
+    let DerivedDeclarator::Array(array) = &declarator.derived.first()?.node else { return None };
+    match &array.node.size {
+        ArraySize::VariableExpression(length) | ArraySize::StaticExpression(length) => match &length.node {
+            Expression::Identifier(name) => Some(names::for_c(&name.node.name)),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The length of an array: a number, or not said.

@@ -57,11 +57,7 @@ pub(crate) enum Side {
 impl Call {
     /// The text that the import's record has: `i32 (ptr)`.
     pub(crate) fn signature(&self) -> String {
-        abi::signature(&self.result, &self.types())
-    }
-
-    pub(crate) fn types(&self) -> Vec<&Type> {
-        self.parameters.iter().map(|parameter| &parameter.ty).collect()
+        abi::signature(&self.convention)
     }
 }
 

@@ -29,6 +29,7 @@
 //! | --- | --- |
 //! | [`Api::write_guest_c`] | `game.h`, and `game.S` to link with |
 //! | [`Api::write_guest_rust`] | `game_guest.rs` |
+//! | [`Api::write_host_rust`] | `game_host.rs` |
 //!
 //! ```no_run
 //! // build.rs
@@ -47,6 +48,7 @@ mod description;
 mod error;
 mod guest_c;
 mod guest_rust;
+mod host_rust;
 mod names;
 mod output;
 mod syntax;

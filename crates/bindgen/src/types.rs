@@ -159,6 +159,11 @@ impl Type {
         }
     }
 
+    /// Whether it is `const char *`, which by convention leads to text that a zero ends.
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(self, Type::Pointer(to, true) if matches!(&**to, Type::Named(name, _) if name == CHAR))
+    }
+
     /// Declares `name` to be of this type, in C; with an empty name, the type itself.
     pub(crate) fn declare(&self, name: &str) -> String {
         self.declare_const(name, false)

@@ -38,3 +38,8 @@ fn guest_c() {
 fn guest_rust() {
     golden("game_guest.rs", &game().guest_rust());
 }
+
+#[test]
+fn host_rust() {
+    golden("game_host.rs", &game().host_rust());
+}

@@ -246,6 +246,22 @@ sys_matrix_is_identity:
 .Lname_sys_matrix_is_identity:
     .asciz "Matrix::is_identity"
 
+/* sum */
+.section .text.sys_sum, "ax", @progbits
+    .balign 2
+    .globl sys_sum
+    .type sys_sum, @function
+sys_sum:
+    li t0, -927097011
+    lla t1, .Lname_sys_sum
+    li a7, 504
+    ecall
+    ret
+    .size sys_sum, . - sys_sum
+.section .rodata.sys_sum, "a", @progbits
+.Lname_sys_sum:
+    .asciz "sum"
+
 /* many */
 .section .text.sys_many, "ax", @progbits
     .balign 2
@@ -275,7 +291,7 @@ isys_stack:
     .type dsys_stack, @function
 dsys_stack:
     .reloc ., R_RISCV_NONE, .Limport_sys_stack
-    .insn u 0x0b, x0, 16
+    .insn u 0x0b, x0, 17
     ret
     .size sys_stack, . - sys_stack
     .size isys_stack, . - isys_stack
@@ -283,7 +299,7 @@ dsys_stack:
 .section .riverrun.imports, RECORD_FLAGS, @progbits, riverrun_import_sys_stack, comdat
     .balign 8
 .Limport_sys_stack:
-    .word 16, 0x41a87b6a
+    .word 17, 0x41a87b6a
     .dword .Limport_name_sys_stack, .Limport_signature_sys_stack
 .section .rodata.riverrun_import, "aG", @progbits, riverrun_import_sys_stack, comdat
 .Limport_name_sys_stack:
@@ -298,13 +314,13 @@ dsys_stack:
     .type sys_eight, @function
 sys_eight:
     .reloc ., R_RISCV_NONE, .Limport_sys_eight
-    .insn u 0x0b, x0, 17
+    .insn u 0x0b, x0, 18
     ret
     .size sys_eight, . - sys_eight
 .section .riverrun.imports, RECORD_FLAGS, @progbits, riverrun_import_sys_eight, comdat
     .balign 8
 .Limport_sys_eight:
-    .word 17, 0x660a3e86
+    .word 18, 0x660a3e86
     .dword .Limport_name_sys_eight, .Limport_signature_sys_eight
 .section .rodata.riverrun_import, "aG", @progbits, riverrun_import_sys_eight, comdat
 .Limport_name_sys_eight:

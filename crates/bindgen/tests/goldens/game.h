@@ -267,7 +267,7 @@ RIVERRUN_INLINE float dsys_point_length(Point arg0)
     register float riverrun_fa1 __asm__("fa1") = riverrun_part_fa1;
     register float riverrun_result_fa0 __asm__("fa0");
     RIVERRUN_ASM(RIVERRUN_IMPORT("9", "0xbd610695", "sys_point_length",
-        "Point::length", "f32 (\\173f32, f32\\175)")
+        "Point::length", "f32 (f32, f32)")
         : "=f"(riverrun_result_fa0) : "f"(riverrun_fa0), "f"(riverrun_fa1));
     return (float)riverrun_result_fa0;
 }
@@ -317,7 +317,7 @@ RIVERRUN_INLINE Point dsys_point_add(Point arg0, Point arg1)
     register float riverrun_result_fa0 __asm__("fa0");
     register float riverrun_result_fa1 __asm__("fa1");
     RIVERRUN_ASM(RIVERRUN_IMPORT("10", "0x2b8671a3", "sys_point_add",
-        "Point::add", "\\173f32, f32\\175 (\\173f32, f32\\175, \\173f32, f32\\175)")
+        "Point::add", "\\173f32, f32\\175 (f32, f32, f32, f32)")
         : "=f"(riverrun_result_fa0), "=f"(riverrun_result_fa1) : "f"(riverrun_fa0), "f"(riverrun_fa1), "f"(riverrun_fa2), "f"(riverrun_fa3) : "memory");
     Point riverrun_result;
     float riverrun_of_fa0 = (float)riverrun_result_fa0;
@@ -360,7 +360,7 @@ RIVERRUN_INLINE Handle dsys_handle_next(Handle arg0)
     register long riverrun_result_a0 __asm__("a0");
     register long riverrun_result_a1 __asm__("a1");
     RIVERRUN_ASM(RIVERRUN_IMPORT("11", "0x27903788", "sys_handle_next",
-        "Handle::next", "\\173i8, i64\\175 (\\173i8, i64\\175)")
+        "Handle::next", "\\173u64, u64\\175 (u64, u64)")
         : "=r"(riverrun_result_a0), "=r"(riverrun_result_a1) : "r"(riverrun_a0), "r"(riverrun_a1) : "memory");
     Handle riverrun_result;
     unsigned long riverrun_of_a0 = (unsigned long)riverrun_result_a0;
@@ -405,7 +405,7 @@ RIVERRUN_INLINE Mixed dsys_mixed_scale(Mixed m, double by)
     register double riverrun_result_fa0 __asm__("fa0");
     register long riverrun_result_a0 __asm__("a0");
     RIVERRUN_ASM(RIVERRUN_IMPORT("12", "0xdadd7b44", "sys_mixed_scale",
-        "Mixed::scale", "\\173f64, i16\\175 (\\173f64, i16\\175, f64)")
+        "Mixed::scale", "\\173f64, i16\\175 (f64, i16, f64)")
         : "=f"(riverrun_result_fa0), "=r"(riverrun_result_a0) : "f"(riverrun_fa0), "r"(riverrun_a0), "f"(riverrun_fa1) : "memory");
     Mixed riverrun_result;
     double riverrun_of_fa0 = (double)riverrun_result_fa0;
@@ -455,6 +455,29 @@ RIVERRUN_INLINE bool dsys_matrix_is_identity(const float *m)
     return (bool)riverrun_result_a0;
 }
 
+/* sum, hash 0xc8bd9f4d */
+float sys_sum(const float *values, size_t count);
+RIVERRUN_INLINE float isys_sum(const float *values, size_t count)
+{
+    register const void *riverrun_a0 __asm__("a0") = values;
+    register long riverrun_a1 __asm__("a1") = (long)count;
+    register long riverrun_a7 __asm__("a7") = -927097011;
+    register float riverrun_result_fa0 __asm__("fa0");
+    RIVERRUN_ASM("ecall"
+        : "=f"(riverrun_result_fa0) : "r"(riverrun_a0), "r"(riverrun_a1), "r"(riverrun_a7) : "memory");
+    return (float)riverrun_result_fa0;
+}
+RIVERRUN_INLINE float dsys_sum(const float *values, size_t count)
+{
+    register const void *riverrun_a0 __asm__("a0") = values;
+    register long riverrun_a1 __asm__("a1") = (long)count;
+    register float riverrun_result_fa0 __asm__("fa0");
+    RIVERRUN_ASM(RIVERRUN_IMPORT("15", "0xc8bd9f4d", "sys_sum",
+        "sum", "f32 (ptr, u64)")
+        : "=f"(riverrun_result_fa0) : "r"(riverrun_a0), "r"(riverrun_a1) : "memory");
+    return (float)riverrun_result_fa0;
+}
+
 /* many, hash 0x73bade64 */
 int64_t sys_many(int arg0, int arg1, int arg2, int arg3, int arg4);
 RIVERRUN_INLINE int64_t isys_many(int arg0, int arg1, int arg2, int arg3, int arg4)
@@ -478,7 +501,7 @@ RIVERRUN_INLINE int64_t dsys_many(int arg0, int arg1, int arg2, int arg3, int ar
     register long riverrun_a3 __asm__("a3") = (long)arg3;
     register long riverrun_a4 __asm__("a4") = (long)arg4;
     register long riverrun_result_a0 __asm__("a0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("15", "0x73bade64", "sys_many",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("16", "0x73bade64", "sys_many",
         "many", "i64 (i32, i32, i32, i32, i32)")
         : "=r"(riverrun_result_a0) : "r"(riverrun_a0), "r"(riverrun_a1), "r"(riverrun_a2), "r"(riverrun_a3), "r"(riverrun_a4) : "memory");
     return (int64_t)riverrun_result_a0;
@@ -502,7 +525,7 @@ RIVERRUN_INLINE int isys_eight(int arg0, int arg1, int arg2, int arg3, int arg4,
     register long riverrun_a6 __asm__("a6") = (long)arg6;
     register long riverrun_a7 __asm__("a7") = (long)arg7;
     register long riverrun_result_a0 __asm__("a0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("17", "0x660a3e86", "sys_eight",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("18", "0x660a3e86", "sys_eight",
         "eight", "i32 (i32, i32, i32, i32, i32, i32, i32, i32)")
         : "=r"(riverrun_result_a0) : "r"(riverrun_a0), "r"(riverrun_a1), "r"(riverrun_a2), "r"(riverrun_a3), "r"(riverrun_a4), "r"(riverrun_a5), "r"(riverrun_a6), "r"(riverrun_a7) : "memory");
     return (int)riverrun_result_a0;
@@ -518,7 +541,7 @@ RIVERRUN_INLINE int dsys_eight(int arg0, int arg1, int arg2, int arg3, int arg4,
     register long riverrun_a6 __asm__("a6") = (long)arg6;
     register long riverrun_a7 __asm__("a7") = (long)arg7;
     register long riverrun_result_a0 __asm__("a0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("17", "0x660a3e86", "sys_eight",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("18", "0x660a3e86", "sys_eight",
         "eight", "i32 (i32, i32, i32, i32, i32, i32, i32, i32)")
         : "=r"(riverrun_result_a0) : "r"(riverrun_a0), "r"(riverrun_a1), "r"(riverrun_a2), "r"(riverrun_a3), "r"(riverrun_a4), "r"(riverrun_a5), "r"(riverrun_a6), "r"(riverrun_a7) : "memory");
     return (int)riverrun_result_a0;
@@ -561,8 +584,8 @@ RIVERRUN_INLINE double dsys_floats(float arg0, double arg1, float arg2, float ar
     register float riverrun_a0 __asm__("a0") = arg8;
     register long riverrun_a1 __asm__("a1") = (long)riverrun_part_a1;
     register double riverrun_result_fa0 __asm__("fa0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("18", "0x9ba20d9e", "sys_floats",
-        "floats", "f64 (f32, f64, f32, f32, f32, f32, f32, f32, f32, \\173f32, f32\\175)")
+    RIVERRUN_ASM(RIVERRUN_IMPORT("19", "0x9ba20d9e", "sys_floats",
+        "floats", "f64 (f32, f64, f32, f32, f32, f32, f32, f32, f32, u64)")
         : "=f"(riverrun_result_fa0) : "f"(riverrun_fa0), "f"(riverrun_fa1), "f"(riverrun_fa2), "f"(riverrun_fa3), "f"(riverrun_fa4), "f"(riverrun_fa5), "f"(riverrun_fa6), "f"(riverrun_fa7), "r"(riverrun_a0), "r"(riverrun_a1) : "memory");
     return (double)riverrun_result_fa0;
 }
@@ -590,7 +613,7 @@ RIVERRUN_INLINE int8_t dsys_narrow(int8_t arg0, uint8_t arg1, int16_t arg2, bool
     register long riverrun_a3 __asm__("a3") = (long)arg3;
     register long riverrun_a4 __asm__("a4") = (long)arg4;
     register long riverrun_result_a0 __asm__("a0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("19", "0x9d29d6aa", "sys_narrow",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("20", "0x9d29d6aa", "sys_narrow",
         "narrow", "i8 (i8, u8, i16, bool, u8)")
         : "=r"(riverrun_result_a0) : "r"(riverrun_a0), "r"(riverrun_a1), "r"(riverrun_a2), "r"(riverrun_a3), "r"(riverrun_a4) : "memory");
     return (int8_t)riverrun_result_a0;
@@ -606,7 +629,7 @@ RIVERRUN_INLINE void isys_odd(void)
 }
 RIVERRUN_INLINE void dsys_odd(void)
 {
-    RIVERRUN_ASM(RIVERRUN_IMPORT("20", "0x6b28c789", "sys_odd",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("21", "0x6b28c789", "sys_odd",
         "odd \\173name\\175 100\\045\\174\\044x", "void ()")
         : : : "memory");
 }
@@ -621,7 +644,7 @@ RIVERRUN_INLINE void isys_empty(void)
 }
 RIVERRUN_INLINE void dsys_empty(void)
 {
-    RIVERRUN_ASM(RIVERRUN_IMPORT("21", "0x68c73dc4", "sys_empty",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("22", "0x68c73dc4", "sys_empty",
         "empty", "void ()")
         : : : "memory");
 }

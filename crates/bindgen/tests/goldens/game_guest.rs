@@ -309,6 +309,22 @@ sys_matrix_is_identity:
 .Lname_sys_matrix_is_identity:
     .asciz "Matrix::is_identity"
 
+/* sum */
+.section .text.sys_sum, "ax", @progbits
+    .balign 2
+    .globl sys_sum
+    .type sys_sum, @function
+sys_sum:
+    li t0, -927097011
+    lla t1, .Lname_sys_sum
+    li a7, 504
+    ecall
+    ret
+    .size sys_sum, . - sys_sum
+.section .rodata.sys_sum, "a", @progbits
+.Lname_sys_sum:
+    .asciz "sum"
+
 /* many */
 .section .text.sys_many, "ax", @progbits
     .balign 2
@@ -338,7 +354,7 @@ isys_stack:
     .type dsys_stack, @function
 dsys_stack:
     .reloc ., R_RISCV_NONE, .Limport_sys_stack
-    .insn u 0x0b, x0, 16
+    .insn u 0x0b, x0, 17
     ret
     .size sys_stack, . - sys_stack
     .size isys_stack, . - isys_stack
@@ -346,7 +362,7 @@ dsys_stack:
 .section .riverrun.imports, "awG", @progbits, riverrun_import_sys_stack, comdat
     .balign 8
 .Limport_sys_stack:
-    .word 16, 0x41a87b6a
+    .word 17, 0x41a87b6a
     .dword .Limport_name_sys_stack, .Limport_signature_sys_stack
 .section .rodata.riverrun_import, "aG", @progbits, riverrun_import_sys_stack, comdat
 .Limport_name_sys_stack:
@@ -361,13 +377,13 @@ dsys_stack:
     .type sys_eight, @function
 sys_eight:
     .reloc ., R_RISCV_NONE, .Limport_sys_eight
-    .insn u 0x0b, x0, 17
+    .insn u 0x0b, x0, 18
     ret
     .size sys_eight, . - sys_eight
 .section .riverrun.imports, "awG", @progbits, riverrun_import_sys_eight, comdat
     .balign 8
 .Limport_sys_eight:
-    .word 17, 0x660a3e86
+    .word 18, 0x660a3e86
     .dword .Limport_name_sys_eight, .Limport_signature_sys_eight
 .section .rodata.riverrun_import, "aG", @progbits, riverrun_import_sys_eight, comdat
 .Limport_name_sys_eight:
@@ -474,6 +490,8 @@ unsafe extern "C" {
     pub fn sys_matrix_multiply(m: *mut [f32; 4], by: *const [f32; 4]);
     /// `Matrix::is_identity`.
     pub fn sys_matrix_is_identity(m: *const f32) -> bool;
+    /// `sum`.
+    pub fn sys_sum(values: *const f32, count: u64) -> f32;
     /// `many`.
     pub fn sys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -> i64;
     /// `stack`.
@@ -961,7 +979,7 @@ pub unsafe fn dsys_point_length(arg0: Point) -> f32 {
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_point_length, comdat",
             ".Limport_name_sys_point_length: .asciz \"Point::length\"",
-            ".Limport_signature_sys_point_length: .asciz \"f32 (\\173f32, f32\\175)\"",
+            ".Limport_signature_sys_point_length: .asciz \"f32 (f32, f32)\"",
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, .Limport_sys_point_length",
@@ -1020,7 +1038,7 @@ pub unsafe fn dsys_point_add(arg0: Point, arg1: Point) -> Point {
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_point_add, comdat",
             ".Limport_name_sys_point_add: .asciz \"Point::add\"",
-            ".Limport_signature_sys_point_add: .asciz \"\\173f32, f32\\175 (\\173f32, f32\\175, \\173f32, f32\\175)\"",
+            ".Limport_signature_sys_point_add: .asciz \"\\173f32, f32\\175 (f32, f32, f32, f32)\"",
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, .Limport_sys_point_add",
@@ -1084,7 +1102,7 @@ pub unsafe fn dsys_handle_next(arg0: Handle) -> Handle {
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_handle_next, comdat",
             ".Limport_name_sys_handle_next: .asciz \"Handle::next\"",
-            ".Limport_signature_sys_handle_next: .asciz \"\\173i8, i64\\175 (\\173i8, i64\\175)\"",
+            ".Limport_signature_sys_handle_next: .asciz \"\\173u64, u64\\175 (u64, u64)\"",
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, .Limport_sys_handle_next",
@@ -1147,7 +1165,7 @@ pub unsafe fn dsys_mixed_scale(m: Mixed, by: f64) -> Mixed {
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_mixed_scale, comdat",
             ".Limport_name_sys_mixed_scale: .asciz \"Mixed::scale\"",
-            ".Limport_signature_sys_mixed_scale: .asciz \"\\173f64, i16\\175 (\\173f64, i16\\175, f64)\"",
+            ".Limport_signature_sys_mixed_scale: .asciz \"\\173f64, i16\\175 (f64, i16, f64)\"",
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, .Limport_sys_mixed_scale",
@@ -1260,6 +1278,58 @@ pub unsafe fn dsys_matrix_is_identity(m: *const f32) -> bool {
     result_a0 as u8 != 0
 }
 
+/// `sum`, called by its hash.
+///
+/// # Safety
+/// Pointers lead to what the host expects.
+#[inline(always)]
+pub unsafe fn isys_sum(values: *const f32, count: u64) -> f32 {
+    let result_fa0: f32;
+    unsafe {
+        core::arch::asm!(
+            "ecall",
+            in("a0") values,
+            in("a1") count as i64,
+            lateout("fa0") result_fa0,
+            in("a7") -927097011_i64,
+            options(nostack)
+        );
+    }
+    result_fa0
+}
+
+/// `sum`, called directly.
+///
+/// # Safety
+/// Pointers lead to what the host expects.
+#[inline(always)]
+pub unsafe fn dsys_sum(values: *const f32, count: u64) -> f32 {
+    let result_fa0: f32;
+    unsafe {
+        core::arch::asm!(
+            ".ifndef .Limport_sys_sum",
+            ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_sum, comdat",
+            ".balign 8",
+            ".Limport_sys_sum:",
+            ".word 15, 0xc8bd9f4d",
+            ".dword .Limport_name_sys_sum, .Limport_signature_sys_sum",
+            ".popsection",
+            ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_sum, comdat",
+            ".Limport_name_sys_sum: .asciz \"sum\"",
+            ".Limport_signature_sys_sum: .asciz \"f32 (ptr, u64)\"",
+            ".popsection",
+            ".endif",
+            ".reloc ., R_RISCV_NONE, .Limport_sys_sum",
+            ".insn u 0x0b, x0, 15",
+            in("a0") values,
+            in("a1") count as i64,
+            lateout("fa0") result_fa0,
+            options(nostack)
+        );
+    }
+    result_fa0
+}
+
 /// `many`, called by its hash.
 ///
 /// # Safety
@@ -1295,7 +1365,7 @@ pub unsafe fn dsys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_many, comdat",
             ".balign 8",
             ".Limport_sys_many:",
-            ".word 15, 0x73bade64",
+            ".word 16, 0x73bade64",
             ".dword .Limport_name_sys_many, .Limport_signature_sys_many",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_many, comdat",
@@ -1304,7 +1374,7 @@ pub unsafe fn dsys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, .Limport_sys_many",
-            ".insn u 0x0b, x0, 15",
+            ".insn u 0x0b, x0, 16",
             inlateout("a0") arg0 as i64 => result_a0,
             in("a1") arg1 as i64,
             in("a2") arg2 as i64,
@@ -1329,7 +1399,7 @@ pub unsafe fn isys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_eight, comdat",
             ".balign 8",
             ".Limport_sys_eight:",
-            ".word 17, 0x660a3e86",
+            ".word 18, 0x660a3e86",
             ".dword .Limport_name_sys_eight, .Limport_signature_sys_eight",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_eight, comdat",
@@ -1338,7 +1408,7 @@ pub unsafe fn isys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, .Limport_sys_eight",
-            ".insn u 0x0b, x0, 17",
+            ".insn u 0x0b, x0, 18",
             inlateout("a0") arg0 as i64 => result_a0,
             in("a1") arg1 as i64,
             in("a2") arg2 as i64,
@@ -1366,7 +1436,7 @@ pub unsafe fn dsys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_eight, comdat",
             ".balign 8",
             ".Limport_sys_eight:",
-            ".word 17, 0x660a3e86",
+            ".word 18, 0x660a3e86",
             ".dword .Limport_name_sys_eight, .Limport_signature_sys_eight",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_eight, comdat",
@@ -1375,7 +1445,7 @@ pub unsafe fn dsys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, .Limport_sys_eight",
-            ".insn u 0x0b, x0, 17",
+            ".insn u 0x0b, x0, 18",
             inlateout("a0") arg0 as i64 => result_a0,
             in("a1") arg1 as i64,
             in("a2") arg2 as i64,
@@ -1430,16 +1500,16 @@ pub unsafe fn dsys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32,
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_floats, comdat",
             ".balign 8",
             ".Limport_sys_floats:",
-            ".word 18, 0x9ba20d9e",
+            ".word 19, 0x9ba20d9e",
             ".dword .Limport_name_sys_floats, .Limport_signature_sys_floats",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_floats, comdat",
             ".Limport_name_sys_floats: .asciz \"floats\"",
-            ".Limport_signature_sys_floats: .asciz \"f64 (f32, f64, f32, f32, f32, f32, f32, f32, f32, \\173f32, f32\\175)\"",
+            ".Limport_signature_sys_floats: .asciz \"f64 (f32, f64, f32, f32, f32, f32, f32, f32, f32, u64)\"",
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, .Limport_sys_floats",
-            ".insn u 0x0b, x0, 18",
+            ".insn u 0x0b, x0, 19",
             inlateout("fa0") arg0 => result_fa0,
             in("fa1") arg1,
             in("fa2") arg2,
@@ -1491,7 +1561,7 @@ pub unsafe fn dsys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_narrow, comdat",
             ".balign 8",
             ".Limport_sys_narrow:",
-            ".word 19, 0x9d29d6aa",
+            ".word 20, 0x9d29d6aa",
             ".dword .Limport_name_sys_narrow, .Limport_signature_sys_narrow",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_narrow, comdat",
@@ -1500,7 +1570,7 @@ pub unsafe fn dsys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, .Limport_sys_narrow",
-            ".insn u 0x0b, x0, 19",
+            ".insn u 0x0b, x0, 20",
             inlateout("a0") arg0 as i64 => result_a0,
             in("a1") arg1 as i64,
             in("a2") arg2 as i64,
@@ -1539,7 +1609,7 @@ pub unsafe fn dsys_odd() {
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_odd, comdat",
             ".balign 8",
             ".Limport_sys_odd:",
-            ".word 20, 0x6b28c789",
+            ".word 21, 0x6b28c789",
             ".dword .Limport_name_sys_odd, .Limport_signature_sys_odd",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_odd, comdat",
@@ -1548,7 +1618,7 @@ pub unsafe fn dsys_odd() {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, .Limport_sys_odd",
-            ".insn u 0x0b, x0, 20",
+            ".insn u 0x0b, x0, 21",
             options(nostack)
         );
     }
@@ -1581,7 +1651,7 @@ pub unsafe fn dsys_empty() {
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_empty, comdat",
             ".balign 8",
             ".Limport_sys_empty:",
-            ".word 21, 0x68c73dc4",
+            ".word 22, 0x68c73dc4",
             ".dword .Limport_name_sys_empty, .Limport_signature_sys_empty",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_empty, comdat",
@@ -1590,7 +1660,7 @@ pub unsafe fn dsys_empty() {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, .Limport_sys_empty",
-            ".insn u 0x0b, x0, 21",
+            ".insn u 0x0b, x0, 22",
             options(nostack)
         );
     }

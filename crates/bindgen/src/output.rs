@@ -1,11 +1,10 @@
 //! Writes what was made.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::description::Api;
 use crate::error::{Error, Problem};
+use crate::sdk;
 
 impl Api {
     /// Writes the header and the assembler file for guests in C and C++, and gives their paths.
@@ -41,14 +40,7 @@ impl Api {
         let mut name = stem.to_owned();
         name.push(suffix);
         let path = folder.join(name);
-        let write = || -> io::Result<()> {
-            if fs::read(&path).is_ok_and(|known| known == text.as_bytes()) {
-                return Ok(());
-            }
-            fs::create_dir_all(folder)?;
-            fs::write(&path, text)
-        };
-        match write() {
+        match sdk::replace(&path, text.as_bytes()) {
             Ok(()) => Ok(path),
             Err(error) => {
                 let problem = Box::new(Problem::Io(error));

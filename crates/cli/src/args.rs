@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use lexopt::Arg::{Long, Short, Value};
 use lexopt::Parser;
+use riverrun_bindgen::Language;
 
 use crate::Result;
 use crate::report::{BROKEN_PIPE, FAILURE, OUT_OF_FUEL, TIMED_OUT, TRAPPED};
@@ -18,6 +19,8 @@ pub(crate) enum Command {
     Run(RunOptions),
     /// Make the two sides of an API.
     Bindgen(Vec<OsString>),
+    /// Call the compiler for guests.
+    Cc(Language, Vec<OsString>),
     /// Compile a program.
     Compile(Vec<OsString>),
     /// Show what is in a program.
@@ -102,6 +105,8 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command>
         Some("--version" | "-V") => Ok(Command::Print(format!("riverrun {}\n", env!("CARGO_PKG_VERSION")))),
         Some("inspect") => inspect_options(Parser::from_args(args.drain(1..))),
         Some("bindgen") => Ok(Command::Bindgen(args.split_off(1))),
+        Some("cc") => Ok(Command::Cc(Language::C, args.split_off(1))),
+        Some("c++") => Ok(Command::Cc(Language::Cxx, args.split_off(1))),
         Some("compile") => Ok(Command::Compile(args.split_off(1))),
         Some("run") => run_options(Parser::from_args(args.drain(1..))),
         // A bare file means `run`.
@@ -204,6 +209,7 @@ riverrun runs static RISC-V Linux programs (RV64GC) in a sandbox.
   riverrun compile [OPTIONS] PROGRAM               compile a program for this kind of machine
   riverrun inspect [OPTIONS] PROGRAM               show what is in a program
   riverrun bindgen [OPTIONS] API.json              make stubs and registrations for an API
+  riverrun cc|c++ [--bare] ARGUMENTS..             compile a guest by the compiler that is there
 
 The program sees no file, no variable and no socket of the host unless an option grants it.
 What follows PROGRAM is the guest's.
@@ -227,7 +233,7 @@ Options of run:
                       from `riverrun compile`
   --single-step       run by the slow reference engine
 
-riverrun compile --help and riverrun bindgen --help list their options.
+riverrun COMMAND --help lists the options of compile, bindgen, cc and c++.
 
 Options of inspect:
   --symbols           list the symbols

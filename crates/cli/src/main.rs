@@ -4,6 +4,7 @@
 
 mod args;
 mod bindgen;
+mod cc;
 mod compile;
 mod disassemble;
 mod inspect;
@@ -23,6 +24,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 fn main() -> ExitCode {
     let result = args::parse(std::env::args_os().skip(1)).and_then(|command| match command {
         Command::Bindgen(arguments) => bindgen::bindgen(&arguments),
+        Command::Cc(language, arguments) => cc::cc(language, &arguments),
         Command::Compile(arguments) => compile::compile(&arguments),
         Command::Run(options) => run::run(&options),
         Command::Inspect(options) => inspect::inspect(&options),

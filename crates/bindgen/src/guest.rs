@@ -1,0 +1,154 @@
+//! Builds guests from build scripts.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::description::Api;
+use crate::toolchain::{BuildError, Language, Library, Toolchain, run};
+
+/// A guest that a build script compiles for the program that will run it.
+///
+/// ```no_run
+/// // build.rs
+/// use riverrun_bindgen::{Guest, Library};
+///
+/// // Makes `game_host.rs` and the guest `game` in OUT_DIR, and tells Cargo what they depend on.
+/// Guest::new("game").library(Library::None).api("game.json").source("guest/game.cpp").build()?;
+/// # Ok::<(), riverrun_bindgen::BuildError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Guest {
+    name: String,
+    library: Library,
+    apis: Vec<PathBuf>,
+    sources: Vec<PathBuf>,
+    flags: Vec<OsString>,
+}
+
+impl Guest {
+    /// A guest with this name for its file.
+    pub fn new(name: impl Into<String>) -> Guest {
+        Guest { name: name.into(), library: Library::Libc, apis: Vec::new(), sources: Vec::new(), flags: Vec::new() }
+    }
+
+    /// What it may use; a libc, if this is not said.
+    pub fn library(mut self, library: Library) -> Guest {
+        self.library = library;
+        self
+    }
+
+    /// A description of an API: guests include its header, hosts its module.
+    pub fn api(mut self, file: impl Into<PathBuf>) -> Guest {
+        self.apis.push(file.into());
+        self
+    }
+
+    /// A source file in C, C++ (`.cpp`, `.cc`, `.cxx`) or assembler (`.S`).
+    pub fn source(mut self, file: impl Into<PathBuf>) -> Guest {
+        self.sources.push(file.into());
+        self
+    }
+
+    /// A flag for the compiler, such as `-DDEBUG`.
+    pub fn flag(mut self, flag: impl Into<OsString>) -> Guest {
+        self.flags.push(flag.into());
+        self
+    }
+
+    /// Builds it into Cargo's `OUT_DIR`, and tells Cargo when to do so again. Gives the path of the guest.
+    ///
+    /// # Errors
+    /// [`BuildError`]: what is wrong with a description, that there is no compiler, or that it failed.
+    ///
+    /// # Panics
+    /// Outside of a build script, which is where `OUT_DIR` is set.
+    pub fn build(&self) -> Result<PathBuf, BuildError> {
+        let folder = env::var_os("OUT_DIR").expect("build scripts have OUT_DIR");
+        println!("cargo::rerun-if-env-changed=RIVERRUN_CC");
+        for api in &self.apis {
+            println!("cargo::rerun-if-changed={}", api.display());
+        }
+        let (guest, dependencies) = self.build_in(folder)?;
+        for file in dependencies {
+            println!("cargo::rerun-if-changed={}", file.display());
+        }
+        Ok(guest)
+    }
+
+    /// Builds it into a folder. Gives the paths of the guest and of the files that it was made from.
+    ///
+    /// # Errors
+    /// As [`Guest::build`].
+    pub fn build_in(&self, folder: impl AsRef<Path>) -> Result<(PathBuf, Vec<PathBuf>), BuildError> {
+        let folder = folder.as_ref();
+        let io = |path: &Path| {
+            let path = path.to_owned();
+            move |source| BuildError::Io { path, source }
+        };
+        fs::create_dir_all(folder).map_err(io(folder))?;
+        let mut sources = self.sources.clone();
+        for api in &self.apis {
+            let api = Api::read(api)?;
+            api.write_host_rust(folder)?;
+            let [_, assembly] = api.write_guest_c(folder)?;
+            sources.push(assembly);
+        }
+        let toolchain = Toolchain::find(self.library)?;
+        let mut objects = Vec::new();
+        let mut dependencies = Vec::new();
+        for (number, source) in sources.iter().enumerate() {
+            let object = folder.join(format!("{}-{number}.o", self.name));
+            let rule = object.with_extension("d");
+            let mut arguments: Vec<OsString> = vec!["-I".into(), folder.into(), "-Wall".into(), "-Wextra".into()];
+            arguments.extend(self.flags.iter().cloned());
+            arguments.extend(["-c".into(), source.into(), "-o".into(), object.clone().into()]);
+            arguments.extend(["-MMD".into(), "-MF".into(), rule.clone().into()]);
+            run(&mut toolchain.command(language(source), self.library, &arguments, folder)?)?;
+            objects.push(object);
+            let rule = fs::read_to_string(&rule).map_err(io(&rule))?;
+            dependencies.extend(prerequisites(&rule));
+        }
+        let guest = folder.join(&self.name);
+        let mut arguments: Vec<OsString> = self.flags.clone();
+        arguments.extend(objects.into_iter().map(OsString::from));
+        arguments.extend(["-o".into(), guest.clone().into()]);
+        let linker = if self.sources.iter().any(|source| language(source) == Language::Cxx) {
+            Language::Cxx
+        } else {
+            Language::C
+        };
+        run(&mut toolchain.command(linker, self.library, &arguments, folder)?)?;
+        dependencies.sort();
+        dependencies.dedup();
+        // What was made here is no reason to make it again.
+        dependencies.retain(|file| !file.starts_with(folder));
+        Ok((guest, dependencies))
+    }
+}
+
+fn language(source: &Path) -> Language {
+    match source.extension().and_then(|extension| extension.to_str()) {
+        Some("cpp" | "cc" | "cxx" | "C") => Language::Cxx,
+        _ => Language::C,
+    }
+}
+
+/// The files in a rule of make, `object: source header \`, in whose names spaces are escaped.
+fn prerequisites(rule: &str) -> Vec<PathBuf> {
+    let joined = rule.replace("\\\n", " ").replace("\\ ", "\0");
+    let Some((_, files)) = joined.split_once(": ") else { return Vec::new() };
+    files.split_whitespace().map(|file| PathBuf::from(file.replace('\0', " "))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_of_make_are_read() {
+        let rule = "a.o: src/a.cpp \\\n  my\\ game/b.h /usr/c.h\n";
+        assert_eq!(prerequisites(rule), ["src/a.cpp", "my game/b.h", "/usr/c.h"].map(PathBuf::from));
+    }
+}

@@ -1,0 +1,60 @@
+//! The files that guests are built with, in the program: `riverrun cc` and build scripts need no others.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+macro_rules! files {
+    ($($path:literal)*) => {
+        &[$(($path, include_str!(concat!("../../../guest/", $path)))),*]
+    };
+}
+
+/// Paths and contents. The folder `guest/` of the repository has the same.
+const FILES: &[(&str, &str)] =
+    files!["include/riverrun.h" "riverrun.ld" "src/start.S" "src/memory.c" "src/cxx.c" "cmake/Riverrun.cmake"];
+
+/// The sources that a guest without a libc is linked with.
+pub(crate) const RUNTIME: &[&str] = &["src/start.S", "src/memory.c", "src/cxx.c"];
+
+/// A name that changes with the files.
+pub(crate) fn version() -> String {
+    let all: String = FILES.iter().flat_map(|(path, text)| [*path, *text]).collect();
+    format!("{}-{:08x}", env!("CARGO_PKG_VERSION"), crc32fast::hash(all.as_bytes()))
+}
+
+/// Writes the headers, start files and linker scripts for guests to a folder, and gives the folder of the
+/// headers. Files that are there already and the same are left as they are.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn write_sdk(folder: impl AsRef<Path>) -> io::Result<PathBuf> {
+    let folder = folder.as_ref();
+    for (path, text) in FILES {
+        replace(&folder.join(path), text.as_bytes())?;
+    }
+    Ok(folder.join("include"))
+}
+
+/// Writes a file so that others see it whole, if it is not the same already.
+pub(crate) fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
+    if fs::read(path).is_ok_and(|known| known == contents) {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let unfinished = unfinished(path);
+    fs::write(&unfinished, contents)?;
+    fs::rename(&unfinished, path)
+}
+
+/// A name beside `path` that nobody else uses.
+pub(crate) fn unfinished(path: &Path) -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}-{count}", std::process::id()));
+    name.into()
+}

@@ -30,6 +30,7 @@
 //! | [`Api::write_guest_c`] | `game.h`, and `game.S` to link with |
 //! | [`Api::write_guest_rust`] | `game_guest.rs` |
 //! | [`Api::write_host_rust`] | `game_host.rs` |
+//! | [`Api::write_host_cpp`] | `game_host.hpp` |
 //!
 //! ```no_run
 //! // build.rs
@@ -49,6 +50,7 @@ mod error;
 mod guest;
 mod guest_c;
 mod guest_rust;
+mod host_cpp;
 mod host_rust;
 mod names;
 mod output;

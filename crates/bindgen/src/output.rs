@@ -33,6 +33,14 @@ impl Api {
         self.write(folder.as_ref(), "_host.rs", &self.host_rust())
     }
 
+    /// Writes the header for hosts in C++, and gives its path.
+    ///
+    /// # Errors
+    /// If the file or the folder cannot be written.
+    pub fn write_host_cpp(&self, folder: impl AsRef<Path>) -> Result<PathBuf, Error> {
+        self.write(folder.as_ref(), "_host.hpp", &self.host_cpp())
+    }
+
     /// A file named after the description. One that is the same already is left as it is, so that nothing
     /// is built again for it.
     fn write(&self, folder: &Path, suffix: &str, text: &str) -> Result<PathBuf, Error> {

@@ -43,3 +43,8 @@ fn guest_rust() {
 fn host_rust() {
     golden("game_host.rs", &game().host_rust());
 }
+
+#[test]
+fn host_cpp() {
+    golden("game_host.hpp", &game().host_cpp());
+}

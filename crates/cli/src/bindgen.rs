@@ -18,18 +18,20 @@ Makes stubs and registrations from a description of an API, in folders that may 
   --guest-c FOLDER     for guests in C and C++: API.h, and API.S to link with
   --guest-rust FOLDER  for guests in Rust: API_guest.rs
   --host-rust FOLDER   for hosts in Rust: API_host.rs
+  --host-cpp FOLDER    for hosts in C++: API_host.hpp
 ";
 
 /// `riverrun bindgen ARGUMENTS`.
 pub(crate) fn bindgen(arguments: &[OsString]) -> Result<ExitCode> {
     let mut parser = Parser::from_args(arguments);
     let mut description = None;
-    let (mut guest_c, mut guest_rust, mut host_rust) = (None, None, None);
+    let (mut guest_c, mut guest_rust, mut host_rust, mut host_cpp) = (None, None, None, None);
     while let Some(argument) = parser.next()? {
         match argument {
             Long("guest-c") => guest_c = Some(PathBuf::from(parser.value()?)),
             Long("guest-rust") => guest_rust = Some(PathBuf::from(parser.value()?)),
             Long("host-rust") => host_rust = Some(PathBuf::from(parser.value()?)),
+            Long("host-cpp") => host_cpp = Some(PathBuf::from(parser.value()?)),
             Long("help") | Short('h') => return crate::print(HELP),
             Value(file) if description.is_none() => description = Some(PathBuf::from(file)),
             Value(file) => return Err(format!("{}: bindgen takes one description", file.display()).into()),
@@ -46,6 +48,9 @@ pub(crate) fn bindgen(arguments: &[OsString]) -> Result<ExitCode> {
     }
     if let Some(folder) = &host_rust {
         api.write_host_rust(folder)?;
+    }
+    if let Some(folder) = &host_cpp {
+        api.write_host_cpp(folder)?;
     }
     Ok(ExitCode::SUCCESS)
 }

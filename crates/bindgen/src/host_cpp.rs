@@ -1,0 +1,192 @@
+//! What a host in C++ gets: a header with a function that registers all calls as member functions of a
+//! class of the host's. One that is missing, or has other types than the description says, does not compile.
+//!
+//! The header asks little of `<riverrun.hpp>`: the types `riverrun::Caller`, `riverrun::Ptr<T>`,
+//! `riverrun::Slice<T>` and `riverrun::Str`; and of a linker the member function template
+//! `func<Result(Arguments...)>(name, signature, function)`, where `function` takes a `riverrun::Caller &` and
+//! the arguments. Structs by value are structs of C++ there.
+
+use crate::declaration::Parameter;
+use crate::description::{Api, Call, Side};
+use crate::names;
+use crate::text::{comment, head, put, quoted};
+use crate::types::{Record, Scalar, Type, prototype};
+
+impl Api {
+    /// The header for hosts in C++17. It uses the header `riverrun.hpp`.
+    pub fn host_cpp(&self) -> String {
+        let mut out = String::new();
+        put!(out, "// {}\n#pragma once\n", head(self));
+        put!(out, "#include <cstddef>\n#include <cstdint>\n\n#include <riverrun.hpp>\n");
+        let stem = self.file.file_stem().unwrap_or_default().to_string_lossy();
+        let namespace: String =
+            stem.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+        put!(out, "namespace {}_api {{\n", namespace.trim_start_matches(|c: char| c.is_ascii_digit()));
+        for name in &self.opaque {
+            put!(out, "/// The guest's `{name}`.\nstruct {};\n", bare_name(name));
+        }
+        for record in &self.records {
+            structure(record, &mut out);
+        }
+        let has_sides = self.calls.iter().any(|call| call.side != Side::Both);
+        if has_sides {
+            self.link_cpp("link_client", Side::Server, &mut out);
+            self.link_cpp("link_server", Side::Client, &mut out);
+        } else {
+            self.link_cpp("link", Side::Both, &mut out);
+        }
+        put!(out, "}}");
+        out
+    }
+
+    /// The function that registers all calls but those that only `others` have, which are errors when they
+    /// are made.
+    fn link_cpp(&self, name: &str, others: Side, out: &mut String) {
+        put!(out, "/// Registers the calls as member functions of `api`, which outlives the linker and its machines:");
+        for call in self.calls.iter().filter(|call| call.side == Side::Both || call.side != others) {
+            put!(out, "///     {} {}({});", cpp(&call.result, None), member(call), types(call, true).join(", "));
+        }
+        put!(out, "template <class Linker, class Class>\nvoid {name}(Linker &linker, Class &api)\n{{");
+        for call in &self.calls {
+            registration(call, call.side != Side::Both && call.side == others, out);
+        }
+        put!(out, "}}\n");
+    }
+}
+
+fn structure(record: &Record, out: &mut String) {
+    let name = bare_name(&record.name);
+    put!(out, "/// The guest's `{}`.\nstruct {name} {{", record.name);
+    for field in &record.fields {
+        put!(out, "    {};", in_memory(&field.ty, &names::for_c(&field.name)));
+    }
+    put!(out, "}};");
+    if let Some((size, _)) = record.layout() {
+        put!(out, "static_assert(sizeof({name}) == {size}, \"{name} lies in memory as the guest has it\");\n");
+    }
+}
+
+fn bare_name(name: &str) -> &str {
+    name.rsplit(' ').next().unwrap_or(name)
+}
+
+/// Declares `name` as it lies in guest memory: pointers are addresses, numbers have their sizes.
+fn in_memory(ty: &Type, name: &str) -> String {
+    let space = if name.is_empty() || name.starts_with('[') { "" } else { " " };
+    match ty.bare() {
+        Type::Scalar(scalar) => format!("{}{space}{name}", number(*scalar)),
+        Type::Record(record) => format!("{}{space}{name}", bare_name(&record.name)),
+        Type::Array(of, length) => in_memory(of, &format!("{name}[{}]", length.unwrap_or(0))),
+        _ => format!("std::uint64_t{space}{name}"),
+    }
+}
+
+fn number(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::Bool => "bool",
+        Scalar::I8 => "std::int8_t",
+        Scalar::U8 => "std::uint8_t",
+        Scalar::I16 => "std::int16_t",
+        Scalar::U16 => "std::uint16_t",
+        Scalar::I32 => "std::int32_t",
+        Scalar::U32 => "std::uint32_t",
+        Scalar::I64 => "std::int64_t",
+        Scalar::U64 => "std::uint64_t",
+        Scalar::F32 => "float",
+        Scalar::F64 => "double",
+    }
+}
+
+/// The type of a parameter or result.
+fn cpp(ty: &Type, length: Option<u64>) -> String {
+    match ty.bare() {
+        Type::Scalar(scalar) => number(*scalar).to_owned(),
+        Type::Record(record) => bare_name(&record.name).to_owned(),
+        Type::Pointer(..) if ty.is_text() && length.is_none() => "riverrun::Str".to_owned(),
+        Type::Pointer(to, constant) => {
+            let constant = if *constant { "const " } else { "" };
+            let length = length.map_or_else(String::new, |length| format!("[{length}]"));
+            format!("riverrun::Ptr<{constant}{}>", element(to, &length))
+        }
+        _ => "void".to_owned(),
+    }
+}
+
+/// What a pointer leads to; `void` for functions.
+fn element(to: &Type, length: &str) -> String {
+    match to.bare() {
+        Type::Void if length.is_empty() => "void".to_owned(),
+        Type::Opaque(name) => bare_name(name).to_owned(),
+        Type::Function(..) => "void".to_owned(),
+        to => in_memory(to, length),
+    }
+}
+
+fn member(call: &Call) -> String {
+    names::for_c(names::plain(&call.symbol))
+}
+
+/// The parameters of the host's function, the caller aside; with names if they are for the reader.
+fn types(call: &Call, named: bool) -> Vec<String> {
+    let mut types = Vec::new();
+    if named && !call.leaf {
+        types.push("riverrun::Caller &caller".to_owned());
+    }
+    if named && call.leaf {
+        types.push("riverrun::Memory &memory".to_owned());
+    }
+    let mut parameters = call.parameters.iter().peekable();
+    while let Some(parameter) = parameters.next() {
+        let counted = parameters.next_if(|count| is_count(parameter, count)).is_some();
+        let ty = match parameter.ty.bare() {
+            Type::Pointer(to, constant) if counted => {
+                format!("riverrun::Slice<{}{}>", if *constant { "const " } else { "" }, element(to, ""))
+            }
+            _ => cpp(&parameter.ty, parameter.length),
+        };
+        types.push(if named { format!("{ty} {}", names::for_c(&parameter.name)) } else { ty });
+    }
+    types
+}
+
+/// Whether `count` is the number of elements behind `parameter`.
+fn is_count(parameter: &Parameter, count: &Parameter) -> bool {
+    parameter.counted_by.as_ref() == Some(&count.name)
+        && matches!(parameter.ty.bare(), Type::Pointer(..))
+        && matches!(count.ty.bare(), Type::Scalar(Scalar::U64))
+}
+
+fn registration(call: &Call, refused: bool, out: &mut String) {
+    let result = cpp(&call.result, None);
+    let types = types(call, false);
+    let named: Vec<(String, Type)> = call.parameters.iter().map(|one| (one.name.clone(), one.ty.clone())).collect();
+    put!(out, "    // {}", comment(&prototype(&call.result, &call.symbol, &named)));
+    let list: String = types.iter().map(|ty| format!(", {ty}")).collect();
+    let function = member(call);
+    let context = if call.leaf { "riverrun::Memory &" } else { "riverrun::Caller &" };
+    if !refused {
+        put!(out, "    {result} (Class::*{function})({context}{list}) = &Class::{function};");
+    }
+    let parameters: String = types.iter().enumerate().map(|(index, ty)| format!(", {ty} a{index}")).collect();
+    let arguments: String = (0..types.len()).map(|index| format!(", a{index}")).collect();
+    let name = quoted(&call.name, "\\");
+    put!(
+        out,
+        "    linker.template func<{result}({})>(\"{name}\", \"{}\",",
+        types.join(", "),
+        quoted(&call.signature(), "\\")
+    );
+    if refused {
+        let has = if call.side == Side::Client { "clients" } else { "servers" };
+        let unnamed: String = types.iter().map(|ty| format!(", {ty}")).collect();
+        put!(out, "        [](riverrun::Caller &caller{unnamed}) -> {result} {{");
+        put!(out, "            caller.fail(\"{name} is a call that only {has} have\");\n        }});");
+        return;
+    }
+    put!(out, "        [&api, {function}](riverrun::Caller &caller{parameters}) -> {result} {{");
+    if call.initialization {
+        put!(out, "            caller.only_while_initializing(\"{name}\");");
+    }
+    let first = if call.leaf { "caller.memory()" } else { "caller" };
+    put!(out, "            return (api.*{function})({first}{arguments});\n        }});");
+}

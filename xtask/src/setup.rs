@@ -51,6 +51,13 @@ const LLVM_OBJDUMP: Need =
 /// Builds SoftFloat, which the engines' floats are compared with.
 const CMAKE: Need = Need { what: "cmake", met: || on_path("cmake"), packages: &["cmake", "make"] };
 
+/// Compiles guests beside GCC, which their headers have to suit alike.
+const CLANG: Need = Need {
+    what: "clang 22 and lld 22",
+    met: || on_path("clang-22") && on_path("clang++-22") && on_path("ld.lld-22"),
+    packages: &["clang-22", "lld-22"],
+};
+
 /// What the compiler is built with.
 const LLVM: Need = Need {
     what: "LLVM 22 to build with",
@@ -59,7 +66,7 @@ const LLVM: Need = Need {
 };
 
 /// What the tests need besides.
-pub(crate) const TESTS: [Need; 3] = [LLVM_OBJDUMP, CMAKE, LLVM];
+pub(crate) const TESTS: [Need; 4] = [LLVM_OBJDUMP, CMAKE, CLANG, LLVM];
 
 /// `cargo xtask setup [--tests]`.
 pub(crate) fn command(args: &[String]) -> Result<()> {

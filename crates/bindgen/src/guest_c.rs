@@ -79,12 +79,17 @@ fn opaque(call: &Call, out: &mut String) {
 fn direct(call: &Call, flags: &str, out: &mut String) {
     let symbol = &call.symbol;
     let instruction =
-        [format!(".reloc ., R_RISCV_NONE, .Limport_{symbol}"), format!(".insn u 0x0b, x0, {}", call.index)];
+        [format!(".reloc ., R_RISCV_NONE, riverrun_import_{symbol}"), format!(".insn u 0x0b, x0, {}", call.index)];
     let [inline, dynamic] = [names::inline(symbol), names::direct(symbol)];
     let symbols = if call.convention.uses_stack() { &[symbol, &*inline, &*dynamic][..] } else { &[&**symbol] };
     function(symbols, &instruction, out);
     put!(out, ".section .riverrun.imports, {flags}, @progbits, riverrun_import_{symbol}, comdat");
-    put!(out, "    .balign 8\n.Limport_{symbol}:\n    .word {}, {:#010x}", call.index, call.hash);
+    put!(
+        out,
+        "    .balign 8\n    .weak riverrun_import_{symbol}\n    .hidden riverrun_import_{symbol}\nriverrun_import_{symbol}:\n    .word {}, {:#010x}",
+        call.index,
+        call.hash
+    );
     put!(out, "    .dword .Limport_name_{symbol}, .Limport_signature_{symbol}");
     put!(out, ".section .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_{symbol}, comdat");
     put!(out, ".Limport_name_{symbol}:\n    .asciz \"{}\"", quoted(&call.name, "\\"));

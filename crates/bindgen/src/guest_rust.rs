@@ -137,10 +137,12 @@ fn record(call: &Call) -> Vec<String> {
     let Call { symbol, index, hash, .. } = call;
     let [name, signature] = [&call.name, &call.signature()].map(|text| quoted(text, "\\\\"));
     vec![
-        format!(".ifndef .Limport_{symbol}"),
+        format!(".ifndef riverrun_import_{symbol}"),
         format!(".pushsection .riverrun.imports, \\\"awG\\\", @progbits, riverrun_import_{symbol}, comdat"),
         ".balign 8".to_owned(),
-        format!(".Limport_{symbol}:"),
+        format!(".weak riverrun_import_{symbol}"),
+        format!(".hidden riverrun_import_{symbol}"),
+        format!("riverrun_import_{symbol}:"),
         format!(".word {index}, {hash:#010x}"),
         format!(".dword .Limport_name_{symbol}, .Limport_signature_{symbol}"),
         ".popsection".to_owned(),
@@ -149,7 +151,7 @@ fn record(call: &Call) -> Vec<String> {
         format!(".Limport_signature_{symbol}: .asciz \\\"{signature}\\\""),
         ".popsection".to_owned(),
         ".endif".to_owned(),
-        format!(".reloc ., R_RISCV_NONE, .Limport_{symbol}"),
+        format!(".reloc ., R_RISCV_NONE, riverrun_import_{symbol}"),
         format!(".insn u 0x0b, x0, {index}"),
     ]
 }

@@ -39,6 +39,9 @@ pub(crate) fn bindgen(arguments: &[OsString]) -> Result<ExitCode> {
         }
     }
     let description = description.ok_or("no description given; say riverrun bindgen [OPTIONS] API.json")?;
+    if [&guest_c, &guest_rust, &host_rust, &host_cpp].iter().all(|folder| folder.is_none()) {
+        return Err("say what to make, and where; riverrun bindgen --help lists the options".into());
+    }
     let api = Api::read(description)?;
     if let Some(folder) = &guest_c {
         api.write_guest_c(folder)?;

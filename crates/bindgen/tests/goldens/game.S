@@ -290,7 +290,7 @@ isys_stack:
     .globl dsys_stack
     .type dsys_stack, @function
 dsys_stack:
-    .reloc ., R_RISCV_NONE, .Limport_sys_stack
+    .reloc ., R_RISCV_NONE, riverrun_import_sys_stack
     .insn u 0x0b, x0, 17
     ret
     .size sys_stack, . - sys_stack
@@ -298,7 +298,9 @@ dsys_stack:
     .size dsys_stack, . - dsys_stack
 .section .riverrun.imports, RECORD_FLAGS, @progbits, riverrun_import_sys_stack, comdat
     .balign 8
-.Limport_sys_stack:
+    .weak riverrun_import_sys_stack
+    .hidden riverrun_import_sys_stack
+riverrun_import_sys_stack:
     .word 17, 0x41a87b6a
     .dword .Limport_name_sys_stack, .Limport_signature_sys_stack
 .section .rodata.riverrun_import, "aG", @progbits, riverrun_import_sys_stack, comdat
@@ -313,13 +315,15 @@ dsys_stack:
     .globl sys_eight
     .type sys_eight, @function
 sys_eight:
-    .reloc ., R_RISCV_NONE, .Limport_sys_eight
+    .reloc ., R_RISCV_NONE, riverrun_import_sys_eight
     .insn u 0x0b, x0, 18
     ret
     .size sys_eight, . - sys_eight
 .section .riverrun.imports, RECORD_FLAGS, @progbits, riverrun_import_sys_eight, comdat
     .balign 8
-.Limport_sys_eight:
+    .weak riverrun_import_sys_eight
+    .hidden riverrun_import_sys_eight
+riverrun_import_sys_eight:
     .word 18, 0x660a3e86
     .dword .Limport_name_sys_eight, .Limport_signature_sys_eight
 .section .rodata.riverrun_import, "aG", @progbits, riverrun_import_sys_eight, comdat

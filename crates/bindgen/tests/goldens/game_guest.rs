@@ -353,7 +353,7 @@ isys_stack:
     .globl dsys_stack
     .type dsys_stack, @function
 dsys_stack:
-    .reloc ., R_RISCV_NONE, .Limport_sys_stack
+    .reloc ., R_RISCV_NONE, riverrun_import_sys_stack
     .insn u 0x0b, x0, 17
     ret
     .size sys_stack, . - sys_stack
@@ -361,7 +361,9 @@ dsys_stack:
     .size dsys_stack, . - dsys_stack
 .section .riverrun.imports, "awG", @progbits, riverrun_import_sys_stack, comdat
     .balign 8
-.Limport_sys_stack:
+    .weak riverrun_import_sys_stack
+    .hidden riverrun_import_sys_stack
+riverrun_import_sys_stack:
     .word 17, 0x41a87b6a
     .dword .Limport_name_sys_stack, .Limport_signature_sys_stack
 .section .rodata.riverrun_import, "aG", @progbits, riverrun_import_sys_stack, comdat
@@ -376,13 +378,15 @@ dsys_stack:
     .globl sys_eight
     .type sys_eight, @function
 sys_eight:
-    .reloc ., R_RISCV_NONE, .Limport_sys_eight
+    .reloc ., R_RISCV_NONE, riverrun_import_sys_eight
     .insn u 0x0b, x0, 18
     ret
     .size sys_eight, . - sys_eight
 .section .riverrun.imports, "awG", @progbits, riverrun_import_sys_eight, comdat
     .balign 8
-.Limport_sys_eight:
+    .weak riverrun_import_sys_eight
+    .hidden riverrun_import_sys_eight
+riverrun_import_sys_eight:
     .word 18, 0x660a3e86
     .dword .Limport_name_sys_eight, .Limport_signature_sys_eight
 .section .rodata.riverrun_import, "aG", @progbits, riverrun_import_sys_eight, comdat
@@ -536,10 +540,12 @@ pub unsafe fn isys_set_title(title: *const u8) {
 pub unsafe fn dsys_set_title(title: *const u8) {
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_set_title",
+            ".ifndef riverrun_import_sys_set_title",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_set_title, comdat",
             ".balign 8",
-            ".Limport_sys_set_title:",
+            ".weak riverrun_import_sys_set_title",
+            ".hidden riverrun_import_sys_set_title",
+            "riverrun_import_sys_set_title:",
             ".word 0, 0x820f292d",
             ".dword .Limport_name_sys_set_title, .Limport_signature_sys_set_title",
             ".popsection",
@@ -548,7 +554,7 @@ pub unsafe fn dsys_set_title(title: *const u8) {
             ".Limport_signature_sys_set_title: .asciz \"void (ptr)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_set_title",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_set_title",
             ".insn u 0x0b, x0, 0",
             in("a0") title,
             options(nostack)
@@ -579,10 +585,12 @@ pub unsafe fn isys_game_exit() {
 pub unsafe fn dsys_game_exit() {
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_game_exit",
+            ".ifndef riverrun_import_sys_game_exit",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_game_exit, comdat",
             ".balign 8",
-            ".Limport_sys_game_exit:",
+            ".weak riverrun_import_sys_game_exit",
+            ".hidden riverrun_import_sys_game_exit",
+            "riverrun_import_sys_game_exit:",
             ".word 1, 0xbda9e89e",
             ".dword .Limport_name_sys_game_exit, .Limport_signature_sys_game_exit",
             ".popsection",
@@ -591,7 +599,7 @@ pub unsafe fn dsys_game_exit() {
             ".Limport_signature_sys_game_exit: .asciz \"void ()\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_game_exit",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_game_exit",
             ".insn u 0x0b, x0, 1",
             options(nostack)
         );
@@ -622,10 +630,12 @@ pub unsafe fn isys_timer_stop(arg0: i32) {
 pub unsafe fn dsys_timer_stop(arg0: i32) {
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_timer_stop",
+            ".ifndef riverrun_import_sys_timer_stop",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_timer_stop, comdat",
             ".balign 8",
-            ".Limport_sys_timer_stop:",
+            ".weak riverrun_import_sys_timer_stop",
+            ".hidden riverrun_import_sys_timer_stop",
+            "riverrun_import_sys_timer_stop:",
             ".word 2, 0x16a07498",
             ".dword .Limport_name_sys_timer_stop, .Limport_signature_sys_timer_stop",
             ".popsection",
@@ -634,7 +644,7 @@ pub unsafe fn dsys_timer_stop(arg0: i32) {
             ".Limport_signature_sys_timer_stop: .asciz \"void (i32)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_timer_stop",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_timer_stop",
             ".insn u 0x0b, x0, 2",
             in("a0") arg0 as i64,
             options(nostack)
@@ -673,10 +683,12 @@ pub unsafe fn dsys_timer_periodic(arg0: f32, arg1: f32, arg2: Option<unsafe exte
     let result_a0: u64;
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_timer_periodic",
+            ".ifndef riverrun_import_sys_timer_periodic",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_timer_periodic, comdat",
             ".balign 8",
-            ".Limport_sys_timer_periodic:",
+            ".weak riverrun_import_sys_timer_periodic",
+            ".hidden riverrun_import_sys_timer_periodic",
+            "riverrun_import_sys_timer_periodic:",
             ".word 3, 0x811acfe9",
             ".dword .Limport_name_sys_timer_periodic, .Limport_signature_sys_timer_periodic",
             ".popsection",
@@ -685,7 +697,7 @@ pub unsafe fn dsys_timer_periodic(arg0: f32, arg1: f32, arg2: Option<unsafe exte
             ".Limport_signature_sys_timer_periodic: .asciz \"i32 (f32, f32, ptr, ptr, u64)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_timer_periodic",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_timer_periodic",
             ".insn u 0x0b, x0, 3",
             in("fa0") arg0,
             in("fa1") arg1,
@@ -723,10 +735,12 @@ pub unsafe fn isys_breakpoint(arg0: u16, arg1: *const u8) {
 pub unsafe fn dsys_breakpoint(arg0: u16, arg1: *const u8) {
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_breakpoint",
+            ".ifndef riverrun_import_sys_breakpoint",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_breakpoint, comdat",
             ".balign 8",
-            ".Limport_sys_breakpoint:",
+            ".weak riverrun_import_sys_breakpoint",
+            ".hidden riverrun_import_sys_breakpoint",
+            "riverrun_import_sys_breakpoint:",
             ".word 4, 0xcaaff686",
             ".dword .Limport_name_sys_breakpoint, .Limport_signature_sys_breakpoint",
             ".popsection",
@@ -735,7 +749,7 @@ pub unsafe fn dsys_breakpoint(arg0: u16, arg1: *const u8) {
             ".Limport_signature_sys_breakpoint: .asciz \"void (u16, ptr)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_breakpoint",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_breakpoint",
             ".insn u 0x0b, x0, 4",
             in("a0") arg0 as i64,
             in("a1") arg1,
@@ -771,10 +785,12 @@ pub unsafe fn dsys_is_debug() -> i32 {
     let result_a0: u64;
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_is_debug",
+            ".ifndef riverrun_import_sys_is_debug",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_is_debug, comdat",
             ".balign 8",
-            ".Limport_sys_is_debug:",
+            ".weak riverrun_import_sys_is_debug",
+            ".hidden riverrun_import_sys_is_debug",
+            "riverrun_import_sys_is_debug:",
             ".word 5, 0xb536c5f4",
             ".dword .Limport_name_sys_is_debug, .Limport_signature_sys_is_debug",
             ".popsection",
@@ -783,7 +799,7 @@ pub unsafe fn dsys_is_debug() -> i32 {
             ".Limport_signature_sys_is_debug: .asciz \"i32 ()\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_is_debug",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_is_debug",
             ".insn u 0x0b, x0, 5",
             lateout("a0") result_a0,
             options(nostack)
@@ -820,10 +836,12 @@ pub unsafe fn dsys_gui_label(arg0: u32, arg1: *const u8) -> u32 {
     let result_a0: u64;
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_gui_label",
+            ".ifndef riverrun_import_sys_gui_label",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_gui_label, comdat",
             ".balign 8",
-            ".Limport_sys_gui_label:",
+            ".weak riverrun_import_sys_gui_label",
+            ".hidden riverrun_import_sys_gui_label",
+            "riverrun_import_sys_gui_label:",
             ".word 6, 0xf08cd072",
             ".dword .Limport_name_sys_gui_label, .Limport_signature_sys_gui_label",
             ".popsection",
@@ -832,7 +850,7 @@ pub unsafe fn dsys_gui_label(arg0: u32, arg1: *const u8) -> u32 {
             ".Limport_signature_sys_gui_label: .asciz \"u32 (u32, ptr)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_gui_label",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_gui_label",
             ".insn u 0x0b, x0, 6",
             inlateout("a0") arg0 as i32 as i64 => result_a0,
             in("a1") arg1,
@@ -870,10 +888,12 @@ pub unsafe fn dsys_world_save(class_: u32, arg1: *const TestData) -> bool {
     let result_a0: u64;
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_world_save",
+            ".ifndef riverrun_import_sys_world_save",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_world_save, comdat",
             ".balign 8",
-            ".Limport_sys_world_save:",
+            ".weak riverrun_import_sys_world_save",
+            ".hidden riverrun_import_sys_world_save",
+            "riverrun_import_sys_world_save:",
             ".word 7, 0x065471c9",
             ".dword .Limport_name_sys_world_save, .Limport_signature_sys_world_save",
             ".popsection",
@@ -882,7 +902,7 @@ pub unsafe fn dsys_world_save(class_: u32, arg1: *const TestData) -> bool {
             ".Limport_signature_sys_world_save: .asciz \"bool (u32, ptr)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_world_save",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_world_save",
             ".insn u 0x0b, x0, 7",
             inlateout("a0") class_ as i32 as i64 => result_a0,
             in("a1") arg1,
@@ -920,10 +940,12 @@ pub unsafe fn dsys_texture(arg0: *mut node, done: Option<unsafe extern "C" fn(*m
     let result_a0: u64;
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_texture",
+            ".ifndef riverrun_import_sys_texture",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_texture, comdat",
             ".balign 8",
-            ".Limport_sys_texture:",
+            ".weak riverrun_import_sys_texture",
+            ".hidden riverrun_import_sys_texture",
+            "riverrun_import_sys_texture:",
             ".word 8, 0x40557f9a",
             ".dword .Limport_name_sys_texture, .Limport_signature_sys_texture",
             ".popsection",
@@ -932,7 +954,7 @@ pub unsafe fn dsys_texture(arg0: *mut node, done: Option<unsafe extern "C" fn(*m
             ".Limport_signature_sys_texture: .asciz \"ptr (ptr, ptr)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_texture",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_texture",
             ".insn u 0x0b, x0, 8",
             inlateout("a0") arg0 => result_a0,
             in("a1") core::mem::transmute::<_, u64>(done),
@@ -970,10 +992,12 @@ pub unsafe fn dsys_point_length(arg0: Point) -> f32 {
     let result_fa0: f32;
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_point_length",
+            ".ifndef riverrun_import_sys_point_length",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_point_length, comdat",
             ".balign 8",
-            ".Limport_sys_point_length:",
+            ".weak riverrun_import_sys_point_length",
+            ".hidden riverrun_import_sys_point_length",
+            "riverrun_import_sys_point_length:",
             ".word 9, 0xbd610695",
             ".dword .Limport_name_sys_point_length, .Limport_signature_sys_point_length",
             ".popsection",
@@ -982,7 +1006,7 @@ pub unsafe fn dsys_point_length(arg0: Point) -> f32 {
             ".Limport_signature_sys_point_length: .asciz \"f32 (f32, f32)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_point_length",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_point_length",
             ".insn u 0x0b, x0, 9",
             inlateout("fa0") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut part).cast(), 4); part } => result_fa0,
             in("fa1") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(4), (&raw mut part).cast(), 4); part },
@@ -1029,10 +1053,12 @@ pub unsafe fn dsys_point_add(arg0: Point, arg1: Point) -> Point {
     let result_fa1: f32;
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_point_add",
+            ".ifndef riverrun_import_sys_point_add",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_point_add, comdat",
             ".balign 8",
-            ".Limport_sys_point_add:",
+            ".weak riverrun_import_sys_point_add",
+            ".hidden riverrun_import_sys_point_add",
+            "riverrun_import_sys_point_add:",
             ".word 10, 0x2b8671a3",
             ".dword .Limport_name_sys_point_add, .Limport_signature_sys_point_add",
             ".popsection",
@@ -1041,7 +1067,7 @@ pub unsafe fn dsys_point_add(arg0: Point, arg1: Point) -> Point {
             ".Limport_signature_sys_point_add: .asciz \"\\173f32, f32\\175 (f32, f32, f32, f32)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_point_add",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_point_add",
             ".insn u 0x0b, x0, 10",
             inlateout("fa0") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut part).cast(), 4); part } => result_fa0,
             inlateout("fa1") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(4), (&raw mut part).cast(), 4); part } => result_fa1,
@@ -1093,10 +1119,12 @@ pub unsafe fn dsys_handle_next(arg0: Handle) -> Handle {
     let result_a1: u64;
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_handle_next",
+            ".ifndef riverrun_import_sys_handle_next",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_handle_next, comdat",
             ".balign 8",
-            ".Limport_sys_handle_next:",
+            ".weak riverrun_import_sys_handle_next",
+            ".hidden riverrun_import_sys_handle_next",
+            "riverrun_import_sys_handle_next:",
             ".word 11, 0x27903788",
             ".dword .Limport_name_sys_handle_next, .Limport_signature_sys_handle_next",
             ".popsection",
@@ -1105,7 +1133,7 @@ pub unsafe fn dsys_handle_next(arg0: Handle) -> Handle {
             ".Limport_signature_sys_handle_next: .asciz \"\\173u64, u64\\175 (u64, u64)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_handle_next",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_handle_next",
             ".insn u 0x0b, x0, 11",
             inlateout("a0") { let mut part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut part).cast(), 8); part } as i64 => result_a0,
             inlateout("a1") { let mut part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(8), (&raw mut part).cast(), 8); part } as i64 => result_a1,
@@ -1156,10 +1184,12 @@ pub unsafe fn dsys_mixed_scale(m: Mixed, by: f64) -> Mixed {
     let result_a0: u64;
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_mixed_scale",
+            ".ifndef riverrun_import_sys_mixed_scale",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_mixed_scale, comdat",
             ".balign 8",
-            ".Limport_sys_mixed_scale:",
+            ".weak riverrun_import_sys_mixed_scale",
+            ".hidden riverrun_import_sys_mixed_scale",
+            "riverrun_import_sys_mixed_scale:",
             ".word 12, 0xdadd7b44",
             ".dword .Limport_name_sys_mixed_scale, .Limport_signature_sys_mixed_scale",
             ".popsection",
@@ -1168,7 +1198,7 @@ pub unsafe fn dsys_mixed_scale(m: Mixed, by: f64) -> Mixed {
             ".Limport_signature_sys_mixed_scale: .asciz \"\\173f64, i16\\175 (f64, i16, f64)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_mixed_scale",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_mixed_scale",
             ".insn u 0x0b, x0, 12",
             inlateout("fa0") { let mut part: f64 = 0.0; core::ptr::copy_nonoverlapping((&raw const m).cast::<u8>().add(0), (&raw mut part).cast(), 8); part } => result_fa0,
             inlateout("a0") { let mut part: i16 = 0; core::ptr::copy_nonoverlapping((&raw const m).cast::<u8>().add(8), (&raw mut part).cast(), 2); part } as i64 => result_a0,
@@ -1209,10 +1239,12 @@ pub unsafe fn isys_matrix_multiply(m: *mut [f32; 4], by: *const [f32; 4]) {
 pub unsafe fn dsys_matrix_multiply(m: *mut [f32; 4], by: *const [f32; 4]) {
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_matrix_multiply",
+            ".ifndef riverrun_import_sys_matrix_multiply",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_matrix_multiply, comdat",
             ".balign 8",
-            ".Limport_sys_matrix_multiply:",
+            ".weak riverrun_import_sys_matrix_multiply",
+            ".hidden riverrun_import_sys_matrix_multiply",
+            "riverrun_import_sys_matrix_multiply:",
             ".word 13, 0x5861d7dc",
             ".dword .Limport_name_sys_matrix_multiply, .Limport_signature_sys_matrix_multiply",
             ".popsection",
@@ -1221,7 +1253,7 @@ pub unsafe fn dsys_matrix_multiply(m: *mut [f32; 4], by: *const [f32; 4]) {
             ".Limport_signature_sys_matrix_multiply: .asciz \"void (ptr, ptr)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_matrix_multiply",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_matrix_multiply",
             ".insn u 0x0b, x0, 13",
             in("a0") m,
             in("a1") by,
@@ -1257,10 +1289,12 @@ pub unsafe fn dsys_matrix_is_identity(m: *const f32) -> bool {
     let result_a0: u64;
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_matrix_is_identity",
+            ".ifndef riverrun_import_sys_matrix_is_identity",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_matrix_is_identity, comdat",
             ".balign 8",
-            ".Limport_sys_matrix_is_identity:",
+            ".weak riverrun_import_sys_matrix_is_identity",
+            ".hidden riverrun_import_sys_matrix_is_identity",
+            "riverrun_import_sys_matrix_is_identity:",
             ".word 14, 0x5d3130b0",
             ".dword .Limport_name_sys_matrix_is_identity, .Limport_signature_sys_matrix_is_identity",
             ".popsection",
@@ -1269,7 +1303,7 @@ pub unsafe fn dsys_matrix_is_identity(m: *const f32) -> bool {
             ".Limport_signature_sys_matrix_is_identity: .asciz \"bool (ptr)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_matrix_is_identity",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_matrix_is_identity",
             ".insn u 0x0b, x0, 14",
             inlateout("a0") m => result_a0,
             options(nostack, readonly)
@@ -1307,10 +1341,12 @@ pub unsafe fn dsys_sum(values: *const f32, count: u64) -> f32 {
     let result_fa0: f32;
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_sum",
+            ".ifndef riverrun_import_sys_sum",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_sum, comdat",
             ".balign 8",
-            ".Limport_sys_sum:",
+            ".weak riverrun_import_sys_sum",
+            ".hidden riverrun_import_sys_sum",
+            "riverrun_import_sys_sum:",
             ".word 15, 0xc8bd9f4d",
             ".dword .Limport_name_sys_sum, .Limport_signature_sys_sum",
             ".popsection",
@@ -1319,7 +1355,7 @@ pub unsafe fn dsys_sum(values: *const f32, count: u64) -> f32 {
             ".Limport_signature_sys_sum: .asciz \"f32 (ptr, u64)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_sum",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_sum",
             ".insn u 0x0b, x0, 15",
             in("a0") values,
             in("a1") count as i64,
@@ -1361,10 +1397,12 @@ pub unsafe fn dsys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -
     let result_a0: u64;
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_many",
+            ".ifndef riverrun_import_sys_many",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_many, comdat",
             ".balign 8",
-            ".Limport_sys_many:",
+            ".weak riverrun_import_sys_many",
+            ".hidden riverrun_import_sys_many",
+            "riverrun_import_sys_many:",
             ".word 16, 0x73bade64",
             ".dword .Limport_name_sys_many, .Limport_signature_sys_many",
             ".popsection",
@@ -1373,7 +1411,7 @@ pub unsafe fn dsys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -
             ".Limport_signature_sys_many: .asciz \"i64 (i32, i32, i32, i32, i32)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_many",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_many",
             ".insn u 0x0b, x0, 16",
             inlateout("a0") arg0 as i64 => result_a0,
             in("a1") arg1 as i64,
@@ -1395,10 +1433,12 @@ pub unsafe fn isys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
     let result_a0: u64;
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_eight",
+            ".ifndef riverrun_import_sys_eight",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_eight, comdat",
             ".balign 8",
-            ".Limport_sys_eight:",
+            ".weak riverrun_import_sys_eight",
+            ".hidden riverrun_import_sys_eight",
+            "riverrun_import_sys_eight:",
             ".word 18, 0x660a3e86",
             ".dword .Limport_name_sys_eight, .Limport_signature_sys_eight",
             ".popsection",
@@ -1407,7 +1447,7 @@ pub unsafe fn isys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
             ".Limport_signature_sys_eight: .asciz \"i32 (i32, i32, i32, i32, i32, i32, i32, i32)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_eight",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_eight",
             ".insn u 0x0b, x0, 18",
             inlateout("a0") arg0 as i64 => result_a0,
             in("a1") arg1 as i64,
@@ -1432,10 +1472,12 @@ pub unsafe fn dsys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
     let result_a0: u64;
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_eight",
+            ".ifndef riverrun_import_sys_eight",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_eight, comdat",
             ".balign 8",
-            ".Limport_sys_eight:",
+            ".weak riverrun_import_sys_eight",
+            ".hidden riverrun_import_sys_eight",
+            "riverrun_import_sys_eight:",
             ".word 18, 0x660a3e86",
             ".dword .Limport_name_sys_eight, .Limport_signature_sys_eight",
             ".popsection",
@@ -1444,7 +1486,7 @@ pub unsafe fn dsys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
             ".Limport_signature_sys_eight: .asciz \"i32 (i32, i32, i32, i32, i32, i32, i32, i32)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_eight",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_eight",
             ".insn u 0x0b, x0, 18",
             inlateout("a0") arg0 as i64 => result_a0,
             in("a1") arg1 as i64,
@@ -1496,10 +1538,12 @@ pub unsafe fn dsys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32,
     let result_fa0: f64;
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_floats",
+            ".ifndef riverrun_import_sys_floats",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_floats, comdat",
             ".balign 8",
-            ".Limport_sys_floats:",
+            ".weak riverrun_import_sys_floats",
+            ".hidden riverrun_import_sys_floats",
+            "riverrun_import_sys_floats:",
             ".word 19, 0x9ba20d9e",
             ".dword .Limport_name_sys_floats, .Limport_signature_sys_floats",
             ".popsection",
@@ -1508,7 +1552,7 @@ pub unsafe fn dsys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32,
             ".Limport_signature_sys_floats: .asciz \"f64 (f32, f64, f32, f32, f32, f32, f32, f32, f32, u64)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_floats",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_floats",
             ".insn u 0x0b, x0, 19",
             inlateout("fa0") arg0 => result_fa0,
             in("fa1") arg1,
@@ -1557,10 +1601,12 @@ pub unsafe fn dsys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -
     let result_a0: u64;
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_narrow",
+            ".ifndef riverrun_import_sys_narrow",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_narrow, comdat",
             ".balign 8",
-            ".Limport_sys_narrow:",
+            ".weak riverrun_import_sys_narrow",
+            ".hidden riverrun_import_sys_narrow",
+            "riverrun_import_sys_narrow:",
             ".word 20, 0x9d29d6aa",
             ".dword .Limport_name_sys_narrow, .Limport_signature_sys_narrow",
             ".popsection",
@@ -1569,7 +1615,7 @@ pub unsafe fn dsys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -
             ".Limport_signature_sys_narrow: .asciz \"i8 (i8, u8, i16, bool, u8)\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_narrow",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_narrow",
             ".insn u 0x0b, x0, 20",
             inlateout("a0") arg0 as i64 => result_a0,
             in("a1") arg1 as i64,
@@ -1605,10 +1651,12 @@ pub unsafe fn isys_odd() {
 pub unsafe fn dsys_odd() {
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_odd",
+            ".ifndef riverrun_import_sys_odd",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_odd, comdat",
             ".balign 8",
-            ".Limport_sys_odd:",
+            ".weak riverrun_import_sys_odd",
+            ".hidden riverrun_import_sys_odd",
+            "riverrun_import_sys_odd:",
             ".word 21, 0x6b28c789",
             ".dword .Limport_name_sys_odd, .Limport_signature_sys_odd",
             ".popsection",
@@ -1617,7 +1665,7 @@ pub unsafe fn dsys_odd() {
             ".Limport_signature_sys_odd: .asciz \"void ()\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_odd",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_odd",
             ".insn u 0x0b, x0, 21",
             options(nostack)
         );
@@ -1647,10 +1695,12 @@ pub unsafe fn isys_empty() {
 pub unsafe fn dsys_empty() {
     unsafe {
         core::arch::asm!(
-            ".ifndef .Limport_sys_empty",
+            ".ifndef riverrun_import_sys_empty",
             ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_empty, comdat",
             ".balign 8",
-            ".Limport_sys_empty:",
+            ".weak riverrun_import_sys_empty",
+            ".hidden riverrun_import_sys_empty",
+            "riverrun_import_sys_empty:",
             ".word 22, 0x68c73dc4",
             ".dword .Limport_name_sys_empty, .Limport_signature_sys_empty",
             ".popsection",
@@ -1659,7 +1709,7 @@ pub unsafe fn dsys_empty() {
             ".Limport_signature_sys_empty: .asciz \"void ()\"",
             ".popsection",
             ".endif",
-            ".reloc ., R_RISCV_NONE, .Limport_sys_empty",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_empty",
             ".insn u 0x0b, x0, 22",
             options(nostack)
         );

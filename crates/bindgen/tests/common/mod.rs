@@ -1,0 +1,117 @@
+//! Compiles guests with each compiler.
+
+#![allow(dead_code, reason = "every test file uses a part of it")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use riverrun_bindgen::Api;
+
+/// The folder of the tests' files.
+pub(crate) fn tests() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+}
+
+/// The description in `tests/apis/`.
+pub(crate) fn api(name: &str) -> Api {
+    Api::read(tests().join("apis").join(name)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A folder that is gone when the test ends.
+pub(crate) fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// A compiler with its flags.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Compiler {
+    Gcc,
+    Clang,
+}
+
+pub(crate) const COMPILERS: [Compiler; 2] = [Compiler::Gcc, Compiler::Clang];
+
+impl Compiler {
+    /// The command for a source in C, or C++.
+    pub(crate) fn command(self, cxx: bool) -> Command {
+        let (program, flags) = match (self, cxx) {
+            (Compiler::Gcc, false) => ("riscv64-linux-gnu-gcc", &[][..]),
+            (Compiler::Gcc, true) => ("riscv64-linux-gnu-g++", &[][..]),
+            (Compiler::Clang, false) => ("clang-22", CLANG),
+            (Compiler::Clang, true) => ("clang++-22", CLANG),
+        };
+        let mut command = Command::new(program);
+        command.args(flags).args(["-march=rv64gc_zba_zbb_zbs", "-mabi=lp64d", "-Wall", "-Wextra", "-Werror"]);
+        command.arg(if cxx { "-std=gnu++17" } else { "-std=gnu11" });
+        command
+    }
+}
+
+const CLANG: &[&str] = &["--target=riscv64-linux-gnu"];
+
+/// How the sources are made into a guest.
+#[derive(Clone, Debug)]
+pub(crate) struct Build<'a> {
+    pub(crate) compiler: Compiler,
+    pub(crate) cxx: bool,
+    pub(crate) flags: &'a [&'a str],
+}
+
+/// All that a stub has to work with: both compilers, both languages, without and with the optimiser, and
+/// with optimisation across files.
+pub(crate) fn builds() -> Vec<Build<'static>> {
+    const FLAGS: [&[&str]; 4] = [&["-O0"], &["-O3"], &["-O3", "-flto"], &["-O2", "-fPIE"]];
+    let mut all = Vec::new();
+    for compiler in COMPILERS {
+        for cxx in [false, true] {
+            all.extend(FLAGS.iter().map(|flags| Build { compiler, cxx, flags }));
+        }
+    }
+    all
+}
+
+impl Build<'_> {
+    /// Compiles and links `sources`, in `folder`, without a libc. Sources in C are compiled as the
+    /// build's language.
+    pub(crate) fn guest(&self, folder: &Path, sources: &[PathBuf], more: &[&str]) -> PathBuf {
+        riverrun_bindgen::write_sdk(folder.join("sdk")).unwrap();
+        let mut objects = Vec::new();
+        let runtime = ["start.S", "memory.c", "cxx.c"].map(|name| folder.join("sdk/src").join(name));
+        for (number, source) in sources.iter().chain(&runtime).enumerate() {
+            let object = folder.join(format!("{number}.o"));
+            let own = number < sources.len();
+            let is_assembly = source.extension().is_some_and(|extension| extension == "S");
+            let cxx = self.cxx && own && !is_assembly;
+            let mut command = self.compiler.command(cxx);
+            command.args(["-fno-stack-protector", "-ffunction-sections", "-c"]);
+            match (is_assembly, cxx) {
+                (true, _) => {}
+                (_, true) => drop(command.args(["-fno-exceptions", "-fno-rtti", "-x", "c++"])),
+                (_, false) => drop(command.args(["-x", "c"])),
+            }
+            if own {
+                command.args(self.flags).args(more);
+            } else {
+                command.arg("-O2");
+            }
+            command.arg("-I").arg(folder).arg("-I").arg(folder.join("sdk/include"));
+            self.run(command.arg(source).arg("-o").arg(&object));
+            objects.push(object);
+        }
+        let guest = folder.join("guest.elf");
+        let mut command = self.compiler.command(self.cxx);
+        command.args(self.flags).args(["-nostdlib", "-static", "-Wl,--gc-sections"]);
+        if let Compiler::Clang = self.compiler {
+            command.arg("-fuse-ld=lld");
+        }
+        command.arg("-T").arg(folder.join("sdk/riverrun.ld")).args(objects).arg("-o").arg(&guest);
+        self.run(&mut command);
+        guest
+    }
+
+    fn run(&self, command: &mut Command) {
+        let output = command.output().unwrap_or_else(|error| panic!("{:?}: {error}", command.get_program()));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{self:?}: {command:?}\n{errors}");
+    }
+}

@@ -1,0 +1,82 @@
+//! What is generated for guests in C and C++ compiles without a warning, and says to the host what the
+//! description does.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use common::{api, builds, folder, tests};
+use riverrun_program::Image;
+
+/// The imports of the description, as records have them.
+fn expected() -> BTreeMap<String, String> {
+    let known = fs::read_to_string(tests().join("goldens/signatures.txt")).unwrap();
+    known.lines().map(|line| line.split_once(": ").unwrap()).map(|(a, b)| (a.to_owned(), b.to_owned())).collect()
+}
+
+#[test]
+fn every_stub_compiles_and_leaves_its_record() {
+    let folder = folder();
+    for build in builds() {
+        let [_, assembly] = api("game.json").write_guest_c(folder.path()).unwrap();
+        let guest = build.guest(folder.path(), &[tests().join("guests/all.c"), assembly], &[]);
+        let image = Image::parse(fs::read(guest).unwrap()).unwrap();
+        let imports = image.imports().unwrap();
+        let found: BTreeMap<String, String> =
+            imports.iter().map(|one| (one.name.clone(), one.signature.as_ref().unwrap().to_string())).collect();
+        assert_eq!(found, expected(), "{build:?}");
+        // Their numbers are their places in the description.
+        assert!(imports.iter().enumerate().all(|(at, import)| import.index as usize == at), "{build:?}");
+        let exports = image.exports().unwrap();
+        assert_eq!(exports.len(), 1, "{build:?}");
+        assert_eq!(exports[0].signature.as_ref().unwrap().to_string(), "i64 (i32, ptr)", "{build:?}");
+    }
+}
+
+/// A guest asks its host for what it uses, so that it runs on hosts that have less.
+#[test]
+fn a_call_that_is_not_used_leaves_no_record() {
+    let folder = folder();
+    let source = folder.path().join("one.c");
+    fs::write(
+        &source,
+        "#include \"game.h\"\n\
+         int main(void) { dsys_empty(); dsys_empty(); sys_odd(); isys_odd(); return dsys_is_debug(); }\n\
+         void unused(void);\n void unused(void) { dsys_odd(); }\n",
+    )
+    .unwrap();
+    for build in builds() {
+        let [_, assembly] = api("game.json").write_guest_c(folder.path()).unwrap();
+        let guest = build.guest(folder.path(), &[source.clone(), assembly], &[]);
+        let imports = Image::parse(fs::read(guest).unwrap()).unwrap().imports().unwrap();
+        let names: Vec<&str> = imports.iter().map(|import| import.name.as_str()).collect();
+        assert_eq!(names, ["Debug::is_debug", "empty"], "{build:?}");
+    }
+}
+
+/// The header for hosts in C++ takes what has the right types, and nothing else.
+#[test]
+fn hosts_in_cpp_are_checked() {
+    let folder = folder();
+    api("game.json").write_host_cpp(folder.path()).unwrap();
+    let compile = |flags: &[&str]| {
+        let mut command = Command::new("g++");
+        command.args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I"]).arg(tests().join("cpp"));
+        command.arg("-I").arg(folder.path()).args(flags).arg(tests().join("cpp/host.cpp"));
+        command.arg("-o").arg(folder.path().join("host")).output().unwrap()
+    };
+    let output = compile(&[]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let run = Command::new(folder.path().join("host")).output().unwrap();
+    let found = String::from_utf8(run.stdout).unwrap();
+    let found: BTreeMap<&str, &str> = found.lines().map(|line| line.split_once(": ").unwrap()).collect();
+    let expected = expected();
+    assert_eq!(found, expected.iter().map(|(name, signature)| (name.as_str(), signature.as_str())).collect());
+    for (flag, complaint) in [("-DWRONG_TYPE", "gui_label"), ("-DMISSING", "gui_label")] {
+        let output = compile(&[flag]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && errors.contains(complaint), "{flag}: {errors}");
+    }
+}

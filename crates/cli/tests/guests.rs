@@ -1,0 +1,154 @@
+//! `riverrun bindgen`, `cc` and `c++`.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use common::{Ended, Folder, command, riverrun};
+
+/// The command with a cache of its own, and this compiler.
+fn compile(folder: &Folder, compiler: Option<&str>, args: &[&str]) -> Ended {
+    let mut command = command();
+    command.env("XDG_CACHE_HOME", folder.path().join("cache")).env_remove("RIVERRUN_CC");
+    if let Some(compiler) = compiler {
+        command.env("RIVERRUN_CC", compiler);
+    }
+    command.args(args).current_dir(folder.path()).stdin(Stdio::null()).output().unwrap().into()
+}
+
+const API: &str = "{ \"Debug::is_debug\": \"int sys_is_debug ()\" }";
+
+#[test]
+fn bindings_are_made_where_they_are_asked_for() {
+    let folder = Folder::new();
+    folder.file("api.json", API);
+    let ended = compile(
+        &folder,
+        None,
+        &["bindgen", "api.json", "--guest-c", "a/b", "--guest-rust=a", "--host-rust", "c", "--host-cpp", "c"],
+    );
+    ended.expect(0, &[]);
+    for (file, text) in [
+        ("a/b/api.h", "int dsys_is_debug(void)"),
+        ("a/b/api.S", "sys_is_debug:"),
+        ("a/api_guest.rs", "fn dsys_is_debug() -> i32"),
+        ("c/api_host.rs", "linker.func(\"Debug::is_debug\""),
+        ("c/api_host.hpp", "\"Debug::is_debug\""),
+    ] {
+        assert!(fs::read_to_string(folder.path().join(file)).unwrap().contains(text), "{file}");
+    }
+    // What is the same is not written again.
+    let header = folder.path().join("a/b/api.h");
+    let written = fs::metadata(&header).unwrap().modified().unwrap();
+    compile(&folder, None, &["bindgen", "api.json", "--guest-c", "a/b"]).expect(0, &[]);
+    assert_eq!(fs::metadata(&header).unwrap().modified().unwrap(), written);
+}
+
+#[test]
+fn mistakes_are_said() {
+    let folder = Folder::new();
+    folder.file("api.json", "{ \"Debug::is_debug\": \"Bool sys_is_debug ()\" }");
+    folder.file("good.json", API);
+    for (args, messages) in [
+        (&["bindgen"][..], &["no description given; say riverrun bindgen [OPTIONS] API.json"][..]),
+        (&["bindgen", "a.json", "b.json"], &["b.json: bindgen takes one description"]),
+        (&["bindgen", "--guest", "a.json"], &["invalid option '--guest'; riverrun bindgen --help lists the options"]),
+        (&["bindgen", "--guest-c", ".", "none.json"], &["none.json: No such file or directory"]),
+        (&["bindgen", "good.json"], &["say what to make", "riverrun bindgen --help"]),
+        (&["bindgen", "--guest-c", "api.json", "good.json"], &["api.json/good.h: "]),
+        (
+            &["bindgen", "--guest-c", ".", "api.json"],
+            &["api.json:1:22: Debug::is_debug: unknown type `Bool`", "help: "],
+        ),
+    ] {
+        compile(&folder, None, args).expect(125, messages);
+    }
+    compile(&folder, Some("tcc"), &["cc", "a.c"]).expect(125, &["RIVERRUN_CC is `tcc`", "give its name or path"]);
+    let mut nothing = command();
+    nothing.env("PATH", folder.path()).env_remove("RIVERRUN_CC").args(["c++", "a.cpp"]);
+    Ended::from(nothing.output().unwrap()).expect(
+        125,
+        &[
+            "no compiler for RISC-V",
+            "apt-get install gcc-riscv64-linux-gnu g++-riscv64-linux-gnu",
+            "pip install ziglang",
+        ],
+    );
+    for help in [["bindgen", "--help"], ["cc", "--help"], ["c++", "-h"]] {
+        assert!(riverrun(help).expect(0, &[]).stdout.contains("riverrun"), "{help:?}");
+    }
+}
+
+/// Memory is filled and copied, constructors run, and what main returns is the exit status.
+#[test]
+fn bare_guests_run() {
+    let folder = Folder::new();
+    folder.file(
+        "a.cpp",
+        "struct Table { int sum; Table() { for (int i = 0; i < 10; i++) sum += i; } ~Table() {} };\n\
+         static Table table;\n\
+         struct Base { virtual int get() const = 0; };\n\
+         struct Derived : Base { char text[64]; int get() const override { return text[63]; } };\n\
+         static Derived from, to;\n\
+         int main(int count, char **) {\n\
+             __builtin_memset(from.text, 3 + count, sizeof(from.text));\n\
+             to = from;\n\
+             const Base *volatile base = &to;\n\
+             return table.sum * 2 + base->get();\n\
+         }\n",
+    );
+    for compiler in ["riscv64-linux-gnu-gcc", "clang-22"] {
+        for optimise in ["-O0", "-O3", "-flto"] {
+            compile(&folder, Some(compiler), &["c++", "--bare", optimise, "a.cpp", "-o", "a.elf"]).expect(0, &[]);
+            let ended = compile(&folder, None, &["run", "--fuel", "10000", "a.elf"]);
+            ended.expect(93, &[]);
+        }
+    }
+}
+
+#[test]
+fn guests_with_a_libc_run() {
+    let folder = Folder::new();
+    folder.file("a.c", "#include <stdio.h>\nint main(int count, char **) { printf(\"%d\\n\", count); }\n");
+    for compiler in ["riscv64-linux-gnu-gcc", "clang-22"] {
+        compile(&folder, Some(compiler), &["cc", "-std=gnu2x", "a.c", "-o", "a.elf"]).expect(0, &[]);
+        assert_eq!(compile(&folder, None, &["a.elf", "x", "y"]).expect(0, &[]).stdout, "3\n");
+    }
+    let shown = compile(&folder, Some("/opt/bin/riscv64-linux-gnu-gcc-12"), &["c++", "--show", "-c", "a.cpp"]);
+    assert!(shown.stdout.starts_with("/opt/bin/riscv64-linux-gnu-g++-12 -march="), "{}", shown.stdout);
+}
+
+#[test]
+fn cmake_makes_bindings() {
+    let folder = Folder::new();
+    folder.file("api.json", API);
+    let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest/cmake");
+    folder.file(
+        "CMakeLists.txt",
+        format!(
+            "cmake_minimum_required(VERSION 3.20)\nproject(test NONE)\n\
+             list(APPEND CMAKE_MODULE_PATH \"{}\")\ninclude(Riverrun)\n\
+             riverrun_bindgen(api.json TARGET api GUEST_C made HOST_CPP made)\n",
+            modules.display()
+        ),
+    );
+    let cmake = |args: &[&str]| {
+        let mut cmake = Command::new("cmake");
+        cmake.args(args).current_dir(folder.path()).arg(format!("-DRIVERRUN={}", env!("CARGO_BIN_EXE_riverrun")));
+        Ended::from(cmake.output().unwrap())
+    };
+    cmake(&["-B", "build"]).expect(0, &[]);
+    let build =
+        || Command::new("cmake").args(["--build", "build", "--target", "api"]).current_dir(folder.path()).output();
+    Ended::from(build().unwrap()).expect(0, &[]);
+    let header = folder.path().join("build/made/api.h");
+    assert!(fs::read_to_string(&header).unwrap().contains("dsys_is_debug"));
+    assert!(folder.path().join("build/made/api_host.hpp").exists());
+    // A change of the description is seen.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    folder.file("api.json", "{ \"Game::exit\": \"void sys_exit ()\" }");
+    Ended::from(build().unwrap()).expect(0, &[]);
+    assert!(fs::read_to_string(&header).unwrap().contains("dsys_exit"));
+}

@@ -2,6 +2,7 @@
 
 use std::ffi::c_char;
 use std::sync::Once;
+use std::time::Duration;
 
 use inkwell::OptimizationLevel;
 use inkwell::passes::PassBuilderOptions;
@@ -90,15 +91,46 @@ fn passes(level: u8) -> &'static str {
     }
 }
 
+/// What a thread has spent on which part of the work.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Phases {
+    pub(crate) lifting: Duration,
+    pub(crate) optimisation: Duration,
+    pub(crate) code_generation: Duration,
+}
+
+/// The processor's time that this thread has used.
+pub(crate) struct Clock(Duration);
+
+impl Clock {
+    fn now() -> Duration {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::try_from(time).unwrap_or_default()
+    }
+
+    pub(crate) fn start() -> Clock {
+        Clock(Clock::now())
+    }
+
+    /// What has been used since the last call, or the start.
+    pub(crate) fn lap(&mut self) -> Duration {
+        let now = Clock::now();
+        now.saturating_sub(std::mem::replace(&mut self.0, now))
+    }
+}
+
 /// Optimises a module and makes an object of it.
-pub(crate) fn object(ir: &Ir<'_>, machine: &TargetMachine) -> Result<Vec<u8>, CompileError> {
+pub(crate) fn object(ir: &Ir<'_>, machine: &TargetMachine, phases: &mut Phases) -> Result<Vec<u8>, CompileError> {
     let llvm = |error: inkwell::support::LLVMString| CompileError::Llvm(error.to_string());
+    let mut clock = Clock::start();
     ir.lines.finish();
     ir.module.set_triple(&machine.get_triple());
     ir.module.set_data_layout(&machine.get_target_data().get_data_layout());
     ir.module.verify().map_err(llvm)?;
     let options = PassBuilderOptions::create();
     ir.module.run_passes(passes(ir.options.level), machine, options).map_err(llvm)?;
+    phases.optimisation += clock.lap();
     let buffer = machine.write_to_memory_buffer(&ir.module, FileType::Object).map_err(llvm)?;
+    phases.code_generation += clock.lap();
     Ok(buffer.as_slice().to_vec())
 }

@@ -1,7 +1,7 @@
 //! A whole program: its functions in units that are compiled side by side, the table of functions,
 //! the artifact.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use riverrun_native::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, Header, Slot}
 use riverrun_program::Image;
 
 use crate::analysis::{Abilities, Function, Text, functions};
-use crate::emit;
+use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
 use crate::lift::{Ir, Surroundings, lift, symbol};
 use crate::link::link;
@@ -22,19 +22,37 @@ use crate::options::CompileOptions;
 /// Instructions in a unit: enough for LLVM to inline among neighbours, few enough to share the work.
 const UNIT: usize = 8 << 10;
 
-/// What a compilation came to.
+/// What a compilation came to. Times are of the processor, all threads taken together; only the linker,
+/// a process of its own, is timed by the clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Report {
     /// Functions compiled.
     pub functions: usize,
     /// Guest instructions in them.
     pub instructions: usize,
-    /// Time spent on finding functions.
+    /// Bytes of guest text that these are, each counted once.
+    pub text_bytes: u64,
+    /// Bytes of the artifact.
+    pub artifact_bytes: u64,
+    /// Finding functions.
     pub analysis: Duration,
-    /// Time spent on lifting, optimising and code generation, by all threads together.
-    pub compilation: Duration,
-    /// Time spent on linking.
+    /// Making LLVM's intermediate representation of them.
+    pub lifting: Duration,
+    /// LLVM's passes over it.
+    pub optimisation: Duration,
+    /// Making machine code of it.
+    pub code_generation: Duration,
+    /// Linking, and hashing the result.
     pub linking: Duration,
+}
+
+impl Report {
+    /// Adds what a thread has spent.
+    fn add(&mut self, phases: &Phases) {
+        self.lifting += phases.lifting;
+        self.optimisation += phases.optimisation;
+        self.code_generation += phases.code_generation;
+    }
 }
 
 struct Program {
@@ -62,7 +80,7 @@ pub fn compile(
     options: &CompileOptions,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<(Vec<u8>, Report), CompileError> {
-    let begin = Instant::now();
+    let mut clock = Clock::start();
     let features = options.cpu.features();
     let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
     let functions = functions(&Text::new(image, abilities));
@@ -73,26 +91,37 @@ pub fn compile(
     let mut report = Report {
         functions: functions.len(),
         instructions: functions.iter().map(Function::size).sum(),
-        analysis: begin.elapsed(),
+        text_bytes: text_bytes(&functions),
+        analysis: clock.lap(),
         ..Report::default()
     };
     let units = units(&functions);
-    let (mut objects, time) = compile_units(&units, &program, options, progress)?;
+    let mut objects = compile_units(&units, &program, options, progress, &mut report)?;
     let mut entrances: Vec<u64> = functions.iter().flat_map(Function::entrances).collect();
     entrances.sort_unstable();
     entrances.dedup();
-    objects.push(table(&program, &entrances, options)?);
-    report.compilation = time;
+    let mut phases = Phases::default();
+    objects.push(table(&program, &entrances, options, &mut phases)?);
+    report.add(&phases);
     let begin = Instant::now();
     let object = link(&objects)?;
-    report.linking = begin.elapsed();
     let header = Header {
         options: options.header(),
         features,
         dispatch_bits: program.dispatch_bits,
         program: Header::hash(image.bytes()),
     };
-    Ok((header.seal(object), report))
+    let artifact = header.seal(object);
+    report.linking = begin.elapsed();
+    report.artifact_bytes = artifact.len() as u64;
+    Ok((artifact, report))
+}
+
+/// Bytes of the instructions of all functions; several may share some.
+fn text_bytes(functions: &[Function]) -> u64 {
+    let blocks = functions.iter().flat_map(|function| function.blocks.values());
+    let insts: BTreeMap<u64, u8> = blocks.flat_map(|block| &block.insts).map(|(pc, inst)| (*pc, inst.len)).collect();
+    insts.values().map(|&len| u64::from(len)).sum()
 }
 
 /// Neighbouring functions, up to [`UNIT`] instructions together.
@@ -117,49 +146,56 @@ fn compile_units(
     program: &Program,
     options: &CompileOptions,
     progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<(Vec<Vec<u8>>, Duration), CompileError> {
+    report: &mut Report,
+) -> Result<Vec<Vec<u8>>, CompileError> {
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = if options.threads == 0 { cores() } else { options.threads }.min(units.len()).max(1);
     let next = AtomicUsize::new(0);
     let done = AtomicUsize::new(0);
     let all = units.iter().map(|unit| unit.len()).sum();
     let results: Mutex<Vec<(usize, Vec<u8>)>> = Mutex::new(Vec::new());
-    let work = || -> Result<Duration, CompileError> {
-        let begin = Instant::now();
+    let work = || -> Result<Phases, CompileError> {
+        let mut phases = Phases::default();
         let machine = emit::machine(options)?;
         let tune = emit::tune_cpu(options.cpu);
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(unit) = units.get(index) else { return Ok(begin.elapsed()) };
+            let Some(unit) = units.get(index) else { return Ok(phases) };
+            let mut clock = Clock::start();
             let context = Context::create();
             let ir = Ir::new(&context, &format!("unit{index}"), *options, &tune);
             for function in *unit {
                 lift(&ir, function, program);
             }
-            let object = emit::object(&ir, &machine)?;
+            phases.lifting += clock.lap();
+            let object = emit::object(&ir, &machine, &mut phases)?;
             results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, object));
             progress(done.fetch_add(unit.len(), Ordering::Relaxed) + unit.len(), all);
         }
     };
-    let outcomes: Vec<Result<Duration, CompileError>> = std::thread::scope(|scope| {
+    let outcomes: Vec<Result<Phases, CompileError>> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
         threads.into_iter().map(join).collect()
     });
-    let mut time = Duration::ZERO;
     for outcome in outcomes {
-        time += outcome?;
+        report.add(&outcome?);
     }
     let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     // The same program gives the same artifact, however the threads took turns.
     results.sort_by_key(|(index, _)| *index);
-    Ok((results.into_iter().map(|(_, object)| object).collect(), time))
+    Ok(results.into_iter().map(|(_, object)| object).collect())
 }
 
 /// The object that holds the tables of functions and of the other places where they can be entered.
-fn table(program: &Program, entrances: &[u64], options: &CompileOptions) -> Result<Vec<u8>, CompileError> {
+fn table(
+    program: &Program,
+    entrances: &[u64],
+    options: &CompileOptions,
+    phases: &mut Phases,
+) -> Result<Vec<u8>, CompileError> {
     let size = 1 << program.dispatch_bits;
     let mut slots: Vec<Option<u64>> = vec![None; size];
     for &start in &program.starts {
@@ -198,5 +234,5 @@ fn table(program: &Program, entrances: &[u64], options: &CompileOptions) -> Resu
     global.set_visibility(GlobalVisibility::Protected);
     global.set_constant(true);
     global.set_initializer(&i32.const_array(&all));
-    emit::object(&ir, &machine)
+    emit::object(&ir, &machine, phases)
 }

@@ -11,9 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
+mod stats;
+
 use lexopt::Arg::{Long, Short, Value};
 use riverrun_aot::{CompileOptions, Cpu};
 use riverrun_program::Image;
+use stats::{Format, Stats};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -29,6 +32,7 @@ riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x
   --precise           make every access that may trap, with all registers known: slower
   --cpu CPU           native, x86-64-v2, x86-64-v3 or x86-64-v4: native if not given
   --threads N         compile so many functions at once: as many as there are cores if not given
+  --stats[=json]      say on standard error what took how long
 
 The compiled code runs by riverrun run --artifact FILE.
 ";
@@ -38,6 +42,7 @@ struct Job {
     program: PathBuf,
     output: Option<PathBuf>,
     options: CompileOptions,
+    stats: Option<Format>,
 }
 
 fn main() -> ExitCode {
@@ -71,6 +76,7 @@ fn parse() -> Result<Option<Job>> {
             Long("precise") => job.options.precise = true,
             Long("cpu") => job.options.cpu = cpu(&parser.value()?)?,
             Long("threads") => job.options.threads = threads(&parser.value()?)?,
+            Long("stats") => job.stats = Some(format(parser.optional_value())?),
             Long("help") | Short('h') => return Ok(None),
             Value(program) => programs.push(program),
             other => return Err(format!("{}; riverrun compile --help lists the options", other.unexpected()).into()),
@@ -104,6 +110,14 @@ fn threads(value: &OsStr) -> Result<usize> {
     number.ok_or_else(|| format!("--threads {}: not a number", value.display()).into())
 }
 
+fn format(value: Option<OsString>) -> Result<Format> {
+    match value.as_ref().map(|value| value.to_str()) {
+        None => Ok(Format::Text),
+        Some(Some("json")) => Ok(Format::Json),
+        Some(_) => Err(format!("--stats={}: say --stats or --stats=json", value.unwrap_or_default().display()).into()),
+    }
+}
+
 fn compile(job: &Job) -> Result<()> {
     let name = job.program.display();
     let elf = std::fs::read(&job.program).map_err(|error| format!("cannot read {name}: {error}"))?;
@@ -111,7 +125,7 @@ fn compile(job: &Job) -> Result<()> {
     let output = job.output.clone().unwrap_or_else(|| job.program.with_extension("rro"));
     let begin = Instant::now();
     let shows = stderr().is_terminal();
-    let (bytes, _) = riverrun_aot::compile(&image, &job.options, &|done, all| {
+    let (bytes, report) = riverrun_aot::compile(&image, &job.options, &|done, all| {
         if shows {
             show(done, all);
         }
@@ -120,6 +134,9 @@ fn compile(job: &Job) -> Result<()> {
     if shows {
         let seconds = begin.elapsed().as_secs_f64();
         let _ = writeln!(stderr(), "\r\x1b[K{}: {} KiB in {seconds:.1} s", output.display(), bytes.len() >> 10);
+    }
+    if let Some(format) = job.stats {
+        Stats::new(&report, begin.elapsed()).print(format);
     }
     Ok(())
 }

@@ -65,8 +65,11 @@ const LLVM: Need = Need {
     packages: &["llvm-22-dev", "libpolly-22-dev", "libzstd-dev", "zlib1g-dev", "libxml2-dev", "libffi-dev"],
 };
 
+/// Reads the line tables of compiled code.
+const GDB: Need = Need { what: "gdb", met: || on_path("gdb"), packages: &["gdb"] };
+
 /// What the tests need besides.
-pub(crate) const TESTS: [Need; 4] = [LLVM_OBJDUMP, CMAKE, CLANG, LLVM];
+pub(crate) const TESTS: [Need; 5] = [LLVM_OBJDUMP, CMAKE, CLANG, LLVM, GDB];
 
 /// `cargo xtask setup [--tests]`.
 pub(crate) fn command(args: &[String]) -> Result<()> {

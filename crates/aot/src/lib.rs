@@ -8,6 +8,7 @@ mod emit;
 mod error;
 mod lift;
 mod link;
+mod names;
 mod options;
 mod unit;
 

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use inkwell::GlobalVisibility;
@@ -15,8 +15,9 @@ use riverrun_program::Image;
 use crate::analysis::{Abilities, Function, Text, functions};
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
-use crate::lift::{Ir, Surroundings, lift, symbol};
+use crate::lift::{Ir, Surroundings, lift};
 use crate::link::link;
+use crate::names::Names;
 use crate::options::CompileOptions;
 
 /// Instructions in a unit: enough for LLVM to inline among neighbours, few enough to share the work.
@@ -55,18 +56,25 @@ impl Report {
     }
 }
 
-struct Program {
+struct Program<'a> {
+    image: &'a Image,
+    names: Arc<Names>,
     starts: BTreeSet<u64>,
     dispatch_bits: u32,
 }
 
-impl Surroundings for Program {
+impl Surroundings for Program<'_> {
     fn is_function(&self, address: u64) -> bool {
         self.starts.contains(&address)
     }
 
     fn dispatch_bits(&self) -> u32 {
         self.dispatch_bits
+    }
+
+    fn source(&self, pc: u64) -> Option<(String, u32)> {
+        let place = self.image.locate(pc).into_iter().next()?;
+        Some((place.file?, place.line?))
     }
 }
 
@@ -85,6 +93,8 @@ pub fn compile(
     let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
     let functions = functions(&Text::new(image, abilities));
     let program = Program {
+        image,
+        names: Arc::new(Names::new(&functions)),
         starts: functions.iter().map(|function| function.start).collect(),
         dispatch_bits: Dispatch::index_bits(functions.len()),
     };
@@ -143,7 +153,7 @@ fn units(functions: &[Function]) -> Vec<&[Function]> {
 
 fn compile_units(
     units: &[&[Function]],
-    program: &Program,
+    program: &Program<'_>,
     options: &CompileOptions,
     progress: &(dyn Fn(usize, usize) + Sync),
     report: &mut Report,
@@ -163,7 +173,7 @@ fn compile_units(
             let Some(unit) = units.get(index) else { return Ok(phases) };
             let mut clock = Clock::start();
             let context = Context::create();
-            let ir = Ir::new(&context, &format!("unit{index}"), *options, &tune);
+            let ir = Ir::new(&context, &format!("unit{index}"), *options, &tune, &program.names);
             for function in *unit {
                 lift(&ir, function, program);
             }
@@ -191,7 +201,7 @@ fn compile_units(
 
 /// The object that holds the tables of functions and of the other places where they can be entered.
 fn table(
-    program: &Program,
+    program: &Program<'_>,
     entrances: &[u64],
     options: &CompileOptions,
     phases: &mut Phases,
@@ -207,7 +217,7 @@ fn table(
     }
     let machine = emit::machine(options)?;
     let context = Context::create();
-    let ir = Ir::new(&context, "dispatch", *options, "generic");
+    let ir = Ir::new(&context, "dispatch", *options, "generic", &program.names);
     let i32 = ir.bits(32);
     let slot = context.struct_type(&[i32.into(), i32.into()], false);
     let global = ir.module.add_global(slot.array_type(size as u32), None, DISPATCH_SYMBOL);
@@ -219,8 +229,7 @@ fn table(
         .map(|start| match start {
             None => slot.const_named_struct(&[i32.const_int(Slot::FREE.into(), false).into(), i32.const_zero().into()]),
             Some(start) => {
-                let function = ir.module.add_function(&symbol(*start), ir.prototype, None);
-                function.as_global_value().set_visibility(GlobalVisibility::Hidden);
+                let function = ir.function(*start);
                 let address = function.as_global_value().as_pointer_value().const_to_int(ir.i64);
                 let distance = address.const_sub(here).const_truncate(i32);
                 slot.const_named_struct(&[i32.const_int(*start, false).into(), distance.into()])

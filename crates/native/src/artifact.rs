@@ -11,6 +11,11 @@ use crate::dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, Slot};
 use crate::error::ArtifactError;
 use crate::header::{Header, Options};
 
+/// The file in the line tables of compiled code whose lines are guest addresses. Lines of other files
+/// are the guest's source; there the column is the address, as the distance in parcels of two bytes from
+/// the start of the guest function, counted from 1.
+pub const GUEST_FILE: &str = "guest-text";
+
 /// A program's compiled code, loaded.
 pub struct Artifact {
     header: Header,
@@ -105,15 +110,19 @@ impl Artifact {
         Some(u64::from(*starts.get(behind.checked_sub(1)?)?))
     }
 
-    /// The guest instruction that a host instruction belongs to, by the object's line table, in
-    /// which lines are guest addresses.
+    /// The guest instruction that a host instruction belongs to, by the object's line table.
     pub(crate) fn guest_pc(&self, host: usize) -> Option<u64> {
         let loader = addr2line::Loader::new(&self.path).ok()?;
         let address = host.wrapping_sub(self.bias) as u64;
-        // A merged instruction has no line of its own: its neighbours' is the closest there is.
+        // A merged instruction has no place of its own: its neighbours' is the closest there is.
         (0..64).find_map(|back| {
             let location = loader.find_location(address.checked_sub(back)?).ok()??;
-            location.line.filter(|&line| line != 0).map(u64::from)
+            if location.file.is_some_and(|file| file.ends_with(GUEST_FILE)) {
+                return location.line.filter(|&line| line != 0).map(u64::from);
+            }
+            let column = location.column.filter(|&column| column != 0)?;
+            let start = self.dispatch.start_before(host - back as usize)?;
+            Some(start + 2 * u64::from(column - 1))
         })
     }
 }

@@ -65,6 +65,14 @@ impl Dispatch {
         starts
     }
 
+    /// The guest address of the function whose host code begins at `host` or, of all, nearest before it.
+    pub(crate) fn start_before(&self, host: usize) -> Option<u64> {
+        let table = self.slots.as_ptr() as usize;
+        let code = |slot: &Slot| table.wrapping_add_signed(slot.offset as isize);
+        let functions = self.slots.iter().filter(|slot| slot.pc != Slot::FREE && code(slot) <= host);
+        functions.max_by_key(|slot| code(slot)).map(|slot| slot.pc.into())
+    }
+
     /// The host address of the function that begins at `pc`.
     pub(crate) fn find(&self, pc: u64) -> Option<usize> {
         let pc = u32::try_from(pc).ok().filter(|pc| pc % 2 == 0)?;

@@ -14,7 +14,7 @@ mod features;
 mod header;
 mod stack;
 
-pub use artifact::Artifact;
+pub use artifact::{Artifact, GUEST_FILE};
 pub use dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, Slot};
 pub use error::ArtifactError;
 pub use execution::{Execution, Exit};

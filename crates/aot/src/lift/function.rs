@@ -22,12 +22,14 @@ pub(crate) trait Surroundings {
     fn is_function(&self, address: u64) -> bool;
     /// Logarithm of the size of the dispatch table.
     fn dispatch_bits(&self) -> u32;
+    /// The source line of an instruction, with the path of its file, where that is known.
+    fn source(&self, pc: u64) -> Option<(String, u32)>;
 }
 
 /// Adds the host function of `function` to the module.
 pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Surroundings) {
     let host = ir.function(function.start);
-    ir.begin_lines(host, function);
+    ir.begin_lines(host, function, |pc| surroundings.source(pc));
     ir.builder.position_at_end(ir.block(host));
     ir.line(function.start);
     let registers = Registers::new(ir, dataflow::used(function));

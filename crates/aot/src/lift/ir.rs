@@ -1,5 +1,7 @@
 //! LLVM's builder, with the types and attributes that all code here shares.
 
+use std::sync::Arc;
+
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
 use inkwell::builder::{Builder, BuilderError};
@@ -14,15 +16,11 @@ use inkwell::values::{
 use inkwell::{AddressSpace, GlobalVisibility, IntPredicate};
 
 use crate::lift::lines::Lines;
+use crate::names::Names;
 use crate::options::CompileOptions;
 
 /// LLVM's number of `x86_regcallcc`.
 const REGCALL: u32 = 92;
-
-/// The name of the host function of the guest function at an address.
-pub(crate) fn symbol(start: u64) -> String {
-    format!("guest_{start:x}")
-}
 
 /// What memory an access is to. Neither can be the other: guards lie between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +37,7 @@ pub(crate) struct Ir<'c> {
     pub(crate) module: Module<'c>,
     pub(crate) builder: Builder<'c>,
     pub(crate) options: CompileOptions,
+    names: Arc<Names>,
     pub(crate) i64: IntType<'c>,
     pub(crate) pointer: PointerType<'c>,
     /// The type of all compiled functions.
@@ -61,7 +60,13 @@ pub(crate) fn built<T>(result: Result<T, BuilderError>) -> T {
 }
 
 impl<'c> Ir<'c> {
-    pub(crate) fn new(context: &'c Context, name: &str, options: CompileOptions, tune: &str) -> Ir<'c> {
+    pub(crate) fn new(
+        context: &'c Context,
+        name: &str,
+        options: CompileOptions,
+        tune: &str,
+        names: &Arc<Names>,
+    ) -> Ir<'c> {
         let i64 = context.i64_type();
         let pointer = context.ptr_type(AddressSpace::default());
         let fields: Vec<BasicTypeEnum> =
@@ -103,6 +108,7 @@ impl<'c> Ir<'c> {
             module,
             builder: context.create_builder(),
             options,
+            names: names.clone(),
             i64,
             pointer,
             prototype,
@@ -124,7 +130,7 @@ impl<'c> Ir<'c> {
 
     /// The host function of the guest function at `start`, declared if it is not there yet.
     pub(crate) fn function(&self, start: u64) -> FunctionValue<'c> {
-        let name = symbol(start);
+        let name = self.names.of(start);
         self.module.get_function(&name).unwrap_or_else(|| {
             let function = self.module.add_function(&name, self.prototype, Some(Linkage::External));
             function.set_call_conventions(REGCALL);

@@ -1,14 +1,23 @@
-//! Line tables in which the lines are guest addresses: traps, profilers and debuggers read them.
+//! Line tables: where in the guest a host instruction comes from. Traps, profilers and debuggers read
+//! them.
+//!
+//! A place is both an address and, where the guest has debug information, a source line. So a line of
+//! the file [`GUEST_FILE`] is an address; of every other file, the *column* is the address, as the
+//! distance from the function's start in parcels of two bytes, counted from 1.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 
 use inkwell::context::Context;
 use inkwell::debug_info::{
-    AsDIScope, DICompileUnit, DIFile, DIFlagsConstants, DISubprogram, DISubroutineType, DWARFEmissionKind,
+    AsDIScope, DICompileUnit, DIFile, DIFlagsConstants, DIScope, DISubroutineType, DWARFEmissionKind,
     DWARFSourceLanguage, DebugInfoBuilder,
 };
 use inkwell::module::{FlagBehavior, Module};
 use inkwell::values::FunctionValue;
+
+use riverrun_native::GUEST_FILE;
+use riverrun_program::demangle;
 
 use crate::analysis::Function;
 use crate::lift::ir::Ir;
@@ -19,7 +28,11 @@ pub(crate) struct Lines<'c> {
     file: DIFile<'c>,
     unit: DICompileUnit<'c>,
     kind: DISubroutineType<'c>,
-    function: Cell<Option<DISubprogram<'c>>>,
+    /// The scope of what has no source line, in the function that lines are now of.
+    unknown: Cell<Option<DIScope<'c>>>,
+    start: Cell<u64>,
+    /// The source lines of the function's instructions.
+    sources: RefCell<HashMap<u64, (DIScope<'c>, u32)>>,
 }
 
 impl<'c> Lines<'c> {
@@ -29,7 +42,7 @@ impl<'c> Lines<'c> {
         let (builder, unit) = module.create_debug_info_builder(
             false,
             DWARFSourceLanguage::Assembly,
-            "guest",
+            GUEST_FILE,
             "",
             "riverrun",
             true,
@@ -43,9 +56,9 @@ impl<'c> Lines<'c> {
             "",
             "",
         );
-        let file = builder.create_file("guest", "");
+        let file = builder.create_file(GUEST_FILE, "");
         let kind = builder.create_subroutine_type(file, None, &[], inkwell::debug_info::DIFlags::ZERO);
-        Lines { builder, file, unit, kind, function: Cell::new(None) }
+        Lines { builder, file, unit, kind, unknown: Cell::new(None), start: Cell::new(0), sources: RefCell::default() }
     }
 
     pub(crate) fn finish(&self) {
@@ -54,16 +67,25 @@ impl<'c> Lines<'c> {
 }
 
 impl<'c> Ir<'c> {
-    /// Lines are those of this function from now on.
-    pub(crate) fn begin_lines(&self, host: FunctionValue<'c>, function: &Function) {
+    /// Lines are those of this function from now on, with what `source` knows of its instructions.
+    pub(crate) fn begin_lines(
+        &self,
+        host: FunctionValue<'c>,
+        function: &Function,
+        source: impl Fn(u64) -> Option<(String, u32)>,
+    ) {
         let lines = &self.lines;
-        let line = function.start as u32;
-        let name = function.name.clone().unwrap_or_else(|| format!("guest_{line:x}"));
+        let address = function.start as u32;
+        let name = function.name.as_deref().map_or_else(|| format!("#{address:x}").into(), demangle);
+        let (file, line) = match source(function.start) {
+            Some((path, line)) => (lines.builder.create_file(&path, ""), line),
+            None => (lines.file, address),
+        };
         let subprogram = lines.builder.create_function(
             lines.unit.as_debug_info_scope(),
             &name,
             None,
-            lines.file,
+            file,
             line,
             lines.kind,
             false,
@@ -73,15 +95,31 @@ impl<'c> Ir<'c> {
             true,
         );
         host.set_subprogram(subprogram);
-        lines.function.set(Some(subprogram));
+        lines.start.set(function.start);
+        let mut scopes: HashMap<String, DIScope<'c>> = HashMap::new();
+        let mut scope = |path: String| {
+            *scopes.entry(path).or_insert_with_key(|path| {
+                let file = lines.builder.create_file(path, "");
+                let function = subprogram.as_debug_info_scope();
+                lines.builder.create_lexical_block(function, file, line, 0).as_debug_info_scope()
+            })
+        };
+        lines.unknown.set(Some(scope(GUEST_FILE.to_owned())));
+        let pcs = function.blocks.values().flat_map(|block| &block.insts).map(|(pc, _)| *pc);
+        let sources = pcs.filter_map(|pc| source(pc).map(|(path, line)| (pc, (scope(path), line))));
+        *lines.sources.borrow_mut() = sources.collect();
     }
 
     /// What is made from now on belongs to the guest instruction at `pc`.
     pub(crate) fn line(&self, pc: u64) {
-        if let Some(function) = self.lines.function.get() {
-            let scope = function.as_debug_info_scope();
-            let location = self.lines.builder.create_debug_location(self.context, pc as u32, 0, scope, None);
-            self.builder.set_current_debug_location(location);
-        }
+        let lines = &self.lines;
+        let Some(unknown) = lines.unknown.get() else { return };
+        let column = u16::try_from(pc.wrapping_sub(lines.start.get()) / 2 + 1);
+        let (scope, line, column) = match (lines.sources.borrow().get(&pc), column) {
+            (Some(&(scope, line)), Ok(column)) => (scope, line, column.into()),
+            _ => (unknown, pc as u32, 0),
+        };
+        let location = lines.builder.create_debug_location(self.context, line, column, scope, None);
+        self.builder.set_current_debug_location(location);
     }
 }

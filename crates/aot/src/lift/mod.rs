@@ -21,4 +21,4 @@ mod transfer;
 mod value;
 
 pub(crate) use function::{Surroundings, lift};
-pub(crate) use ir::{Ir, symbol};
+pub(crate) use ir::Ir;

@@ -11,16 +11,17 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
+use riverrun_isa::csr;
 use riverrun_program::Image;
-use riverrun_state::{CodeRange, Window, install_fault_handler};
+use riverrun_state::{CodeRange, RETURN_ADDRESS, Window, install_fault_handler};
 
 use crate::arena::{Arena, Zeroed};
 use crate::cell::{Cell, Handler};
 use crate::enter::landing;
 use crate::fast::has_hardware;
-use crate::handlers::{TABLE_BASE, TABLE_CELLS, TABLE_LEN, TABLE_MAP, jump, return_cell, unresolved};
+use crate::handlers::{TABLE_BASE, TABLE_CELLS, TABLE_LEN, TABLE_MAP, jump, return_cell, returned, unresolved};
 use crate::operation::{Decoded, Operation};
 use crate::{fusion, select, step};
 
@@ -67,6 +68,7 @@ pub struct Code {
     /// Cells from which on nothing more is decoded.
     limit: usize,
     hardware: bool,
+    looks_at_float_flags: OnceLock<bool>,
     /// Of no other code of this process, and not 0.
     id: u64,
 }
@@ -99,7 +101,7 @@ impl Code {
         if u32::try_from(cells * size_of::<Cell>()).is_err() {
             return Err(io::Error::new(io::ErrorKind::OutOfMemory, "the program has more than 170 MiB of text"));
         }
-        Ok(Code {
+        let code = Code {
             map: Arena::new((span.end - span.start).div_ceil(2) as usize + 1)?,
             cells: Arena::new(cells)?,
             origins: Arena::new(cells)?,
@@ -108,7 +110,35 @@ impl Code {
             used: Mutex::new(1),
             limit: usize::try_from(memory_limit).unwrap_or(usize::MAX) / MEMORY_PER_CELL,
             hardware: has_hardware(),
+            looks_at_float_flags: OnceLock::new(),
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+        };
+        // SAFETY: nobody else has the code yet. The first cell belongs to no instruction.
+        unsafe { code.cells.write(0, Cell::jump(returned, 0, 0, 0, 0)) };
+        code.origins[0].store(RETURN_ADDRESS.wrapping_sub(code.text.start) & 0xffff_ffff, Ordering::Relaxed);
+        Ok(code)
+    }
+
+    /// Of no other code of this process, and not 0.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Where functions that the host has called return to.
+    #[allow(dead_code)]
+    pub(crate) fn returned(&self) -> *const Cell {
+        &self.cells[0]
+    }
+
+    /// Whether an instruction of the program may look at what float exceptions have accrued.
+    pub fn looks_at_float_flags(&self) -> bool {
+        *self.looks_at_float_flags.get_or_init(|| {
+            let looks = |parcels: &[u8]| match parcels.first_chunk() {
+                Some(&word) => is_float_flags_access(u32::from_le_bytes(word)),
+                None => false,
+            };
+            let text = |range: &Range<u64>| self.image.text_bytes(range.clone()).unwrap_or_default();
+            self.image.text().iter().any(|range| (0..text(range).len()).step_by(2).any(|at| looks(&text(range)[at..])))
         })
     }
 
@@ -315,6 +345,13 @@ impl Code {
         let bits = (ordinal as u32 as u64) << 32 | (pc - self.text.start) & 0xffff_ffff;
         self.origins[index].store(bits, Ordering::Relaxed);
     }
+}
+
+/// Whether the word, if it is an instruction, accesses `fflags`, alone or in `fcsr`.
+fn is_float_flags_access(word: u32) -> bool {
+    const SYSTEM: u32 = 0x73;
+    let number = (word >> 20) as u16;
+    word & 0x7f == SYSTEM && word >> 12 & 3 != 0 && (number == csr::FFLAGS || number == csr::FCSR)
 }
 
 /// Distance of a cell from the first one in bytes.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use riverrun_isa::ops::{Mem, Ops, Rounding};
 use riverrun_isa::{Operands, Row};
-use riverrun_state::{LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, State};
+use riverrun_state::{Import, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, State};
 
 use crate::cell::{Cell, Extra, Handler, Next};
 use crate::fast::Fast;
@@ -22,6 +22,8 @@ pub(crate) const REASON_STEP: u64 = 1;
 pub(crate) const REASON_RESOLVE: u64 = 2;
 /// At an address that no cell stands for yet; the fuel is what remains.
 pub(crate) const REASON_TARGET: u64 = 3;
+/// A function that the host has called has returned; the fuel is what remains.
+pub(crate) const REASON_RETURNED: u64 = 4;
 
 /// Indices of [`riverrun_state::EngineExit::tables`].
 pub(crate) const TABLE_BASE: usize = 0;
@@ -376,6 +378,32 @@ handlers! {
         }
     }
 
+    /// A call of a host function: the next cell holds the [`Return`]. Where the host function must not
+    /// see the guest's float environment, and where it is none, the single-step engine does the rest.
+    fn host_call[](hart) {
+        let exit = &raw mut (*hart.state).exit;
+        let index = (*hart.op).imm() as u32 as u64;
+        if index >= (*exit).imports_len || (*exit).float_guard != 0 {
+            return leave(hart, REASON_STEP, 0);
+        }
+        let behind = (*hart.op.add(1)).operands();
+        let ordinal = behind as i32 as i64 >> 16;
+        (*hart.state).pc = (behind >> 32 & !1).wrapping_sub(4);
+        (*exit).fuel = hart.fuel.wrapping_sub(ordinal);
+        (*exit).returns = hart.returns;
+        let import = ((*exit).imports as *const Import).add(index as usize);
+        let results = ((*import).code)(import, hart.get(10), hart.get(11), hart.get(12), hart.get(13), hart.get(14));
+        hart.set(10, results.a0);
+        hart.set(11, results.a1);
+        // Guest functions that the host has called meanwhile have taken of the fuel.
+        go_checked::<true>(hart.op.add(2), Fast { fuel: (*exit).fuel.wrapping_add(ordinal), ..hart })
+    }
+
+    /// Where functions that the host has called return to.
+    fn returned[](hart) {
+        leave(hart, REASON_RETURNED, 0)
+    }
+
     /// An atomic access: misaligned ones are the single-step engine's to refuse.
     fn atomic[R: Row](hart) {
         let mem = const { if R::OP.info().bits >> 12 & 7 == 2 { Mem::U32 } else { Mem::U64 } };
@@ -424,6 +452,23 @@ const _: () = assert!(LANDINGS * size_of::<Return>() == LANDINGS_SIZE);
 #[inline(always)]
 unsafe fn landing_at(hart: Fast, n: usize) -> *mut Return {
     hart.state.wrapping_byte_add(LANDINGS_OFFSET + n * size_of::<Return>()).cast()
+}
+
+/// Notes that the next return is expected to lead to `cell`, which stands for the guest address
+/// `address` and the end of a run.
+///
+/// # Safety
+/// `state` is alive, and the cell published.
+#[allow(dead_code)]
+pub(crate) unsafe fn expect_return(state: *mut State, address: u64, cell: *const Cell) {
+    // SAFETY: as the caller promises; the offset is masked.
+    unsafe {
+        let exit = &raw mut (*state).exit;
+        let place = (*exit).returns & RETURNS_MASK;
+        let bits = (address | 1) << 32;
+        state.wrapping_byte_add(RETURNS_OFFSET + place as usize).cast::<Return>().write(Return { bits, cell });
+        (*exit).returns = place.wrapping_add(RETURN_SIZE) & RETURNS_MASK;
+    }
 }
 
 /// Goes on at a guest address that was computed.

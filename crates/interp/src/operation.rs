@@ -31,6 +31,8 @@ pub(crate) enum Operation {
     Return,
     /// An atomic access.
     Atomic(Op),
+    /// A call of a host function, whose number is the immediate.
+    HostCall,
     /// Left to the single-step engine.
     Step,
 }
@@ -64,10 +66,10 @@ impl Decoded {
         matches!(self.operation, Row(_) | Rounded(..) | Constant | Move | Nothing)
     }
 
-    /// How many cells it takes: calls have a second one for the address that they return to.
+    /// How many cells it takes: calls have a second one for the address behind them.
     pub(crate) fn cells(&self) -> usize {
         match self.operation {
-            Operation::Call | Operation::IndirectCall => 2,
+            Operation::Call | Operation::IndirectCall | Operation::HostCall => 2,
             _ => 1,
         }
     }
@@ -103,8 +105,9 @@ impl Decoded {
             Format::Jr => Operation::Indirect,
             Format::Csr if is_float_csr(inst) => Operation::Row(inst.op),
             Format::Amo | Format::Lr => Operation::Atomic(inst.op),
-            Format::Csr | Format::CsrI | Format::Sys | Format::Import => Operation::Step,
+            Format::Csr | Format::CsrI | Format::Sys => Operation::Step,
             Format::Fence => Operation::Nothing,
+            Format::Import => Operation::HostCall,
             _ => return decoded.simplify(inst, pc, hardware),
         };
         // Jumps keep their link register where they read nothing: `rd` has room for a difference

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use riverrun_isa::Format;
 use riverrun_native::{Execution, Exit};
-use riverrun_state::{FloatEnv, Interruption, Trap, TrapCause, Window};
+use riverrun_state::{
+    FloatEnv, Interruption, REASON_ABANDONED, REASON_UNBOUND, RETURN_ADDRESS, Trap, TrapCause, Window,
+};
 
 use crate::cell::Cell;
 use crate::code::{Code, Entry, RUN_LIMIT};
 use crate::enter::enter;
-use crate::handlers::{COUNTED, REASON_FUEL, REASON_RESOLVE, REASON_TARGET};
+use crate::handlers::{COUNTED, REASON_FUEL, REASON_RESOLVE, REASON_RETURNED, REASON_TARGET};
 use crate::step::{Step, fetch, step};
 
 /// Instructions between looks at interruptions: a few milliseconds' worth.
@@ -40,6 +42,10 @@ pub enum Stop {
     Ecall,
     /// At a call of this import: likewise.
     Import(u32),
+    /// The function that the host has called has returned.
+    Returned,
+    /// A host function has ended the run.
+    Abandoned,
     /// A trap; the state is as the trap found it.
     Trap(Trap),
     /// A trap in compiled code, which keeps no account of where its registers are: they are as of the
@@ -62,11 +68,13 @@ enum Visit {
 }
 
 /// Where the fast engine left off.
-enum Left {
+pub(crate) enum Left {
     /// In front of an instruction, which is for the single-step engine.
     AtStep,
     /// In front of an instruction, for want of fuel or because code has to be decoded.
     Elsewhere,
+    /// A host function has ended the run.
+    Abandoned,
 }
 
 impl Code {
@@ -146,10 +154,13 @@ impl Run<'_> {
             };
             let executed = self.window.state().instret - before;
             *remaining -= executed;
-            slice -= executed;
+            // Guest functions that a host function has called count here, too.
+            slice = slice.saturating_sub(executed);
             self.pursuit = self.pursuit.saturating_sub(executed.max(1));
-            if let Left::Elsewhere = left {
-                continue;
+            match left {
+                Left::Elsewhere => continue,
+                Left::Abandoned => return Stop::Abandoned,
+                Left::AtStep => {}
             }
             slice = slice.saturating_sub(1);
             if let Some(stop) = self.step(remaining) {
@@ -160,6 +171,9 @@ impl Run<'_> {
 
     /// Executes an instruction by the single-step engine.
     fn step(&mut self, remaining: &mut u64) -> Option<Stop> {
+        if self.window.state().pc == RETURN_ADDRESS {
+            return Some(Stop::Returned);
+        }
         if *remaining == 0 {
             return Some(self.trap(TrapCause::OutOfFuel));
         }
@@ -245,6 +259,7 @@ impl Run<'_> {
 
     /// Runs the fast engine from `entry` with `limit` instructions to execute at most.
     fn fast(&mut self, entry: Entry, limit: u64) -> Left {
+        self.code.prepare_host_calls(self.window, limit);
         let state = self.window.state_ptr();
         let fuel = limit as i64 + i64::from(entry.ordinal);
         // SAFETY: the window, and with it the state, is borrowed for as long as `self`; its
@@ -255,7 +270,25 @@ impl Run<'_> {
             enter(self.code.cell(entry.cell), state, fuel);
             env.leave(&mut *state);
         }
-        let state = self.window.state_mut();
+        self.code.fast_left(self.window, limit)
+    }
+}
+
+impl Code {
+    /// Notes in the state what host functions need to know while the fast engine runs with `limit`
+    /// instructions to execute at most.
+    pub(crate) fn prepare_host_calls(&self, window: &mut Window, limit: u64) {
+        let engine_window = &raw mut *window;
+        let state = window.state_mut();
+        state.exit.window = engine_window as u64;
+        state.exit.count_base = if COUNTED { state.instret + limit } else { 0 };
+        state.exit.float_guard = u64::from(state.frm != 0 || self.looks_at_float_flags());
+    }
+
+    /// Makes the state exact after the fast engine has run with `limit` instructions to execute at most.
+    pub(crate) fn fast_left(&self, window: &mut Window, limit: u64) -> Left {
+        let state = window.state_mut();
+        state.exit.count_base = 0;
         let cell = state.exit.op as *const Cell;
         let reason = state.exit.reason;
         let left = match reason {
@@ -263,18 +296,25 @@ impl Run<'_> {
                 state.pc = state.exit.target;
                 state.exit.fuel
             }
+            REASON_RETURNED => {
+                state.pc = RETURN_ADDRESS;
+                state.exit.fuel
+            }
+            REASON_ABANDONED => state.exit.fuel,
+            REASON_UNBOUND => state.exit.fuel + 1,
             _ => {
-                let (pc, ordinal) = self.code.origin(cell);
+                let (pc, ordinal) = self.origin(cell);
                 state.pc = pc;
                 state.exit.fuel - i64::from(ordinal)
             }
         };
         if COUNTED {
-            state.instret += limit - left as u64;
+            state.instret = state.instret.wrapping_add(limit.wrapping_sub(left as u64));
         }
         match reason {
             REASON_FUEL | REASON_TARGET => Left::Elsewhere,
-            REASON_RESOLVE if self.code.resolve(cell) => Left::Elsewhere,
+            REASON_ABANDONED => Left::Abandoned,
+            REASON_RESOLVE if self.resolve(cell) => Left::Elsewhere,
             _ => Left::AtStep,
         }
     }

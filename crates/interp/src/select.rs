@@ -121,6 +121,7 @@ pub(crate) fn alone(decoded: &Decoded, check: bool) -> Handler {
         Operation::Indirect => jump_indirect::<rows::jalr>,
         Operation::IndirectCall => call_indirect::<rows::jalr>,
         Operation::Return => ret::<rows::jalr>,
+        Operation::HostCall => host_call,
         Operation::Step => step,
     }
 }

@@ -2,7 +2,7 @@
 //! each in one row, and what comes of the rows: decoder, encoder, disassembler, evaluation.
 //!
 //! The instructions are those of RV64GC user programs with Zba, Zbb, Zbs, Zicond, Zfa and Zcb,
-//! and one of this project's own, by which guests call host functions by name.
+//! and of Xriverrun, this project's own, by which guests call host functions by name.
 //! A row is a line in the file of its extension, `src/ext/`; how it reads stands in
 //! `src/table.rs`, that of compressed instructions in `src/compressed.rs`.
 //!

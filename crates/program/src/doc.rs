@@ -41,3 +41,10 @@ const TINY_BYTES: [u8; 132] = {
     }
     bytes
 };
+
+/// A program that exports `int32_t add(int32_t, int32_t)`: `doc/adder.S`.
+pub const ADDER: &[u8] = include_bytes!("doc/adder.elf");
+
+/// A program that exports `int32_t play(int32_t)`, which calls the host functions `Game::add` and
+/// `Game::score`: `doc/scorer.S`.
+pub const SCORER: &[u8] = include_bytes!("doc/scorer.elf");

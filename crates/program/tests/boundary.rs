@@ -65,3 +65,15 @@ fn hashes_are_crc32() {
     assert_eq!(crc32("empty"), 0x68c7_3dc4);
     assert_eq!(crc32("Game::exit"), 0xbda9_e89e);
 }
+
+/// The documentation's programs are what their sources say.
+#[test]
+fn the_examples_are_built_from_their_sources() {
+    let flags = ["-nostdlib", "-static", "-s", "-Wl,--build-id=none,-z,max-page-size=4096"];
+    for (source, bytes) in [("adder.S", riverrun_program::doc::ADDER), ("scorer.S", riverrun_program::doc::SCORER)] {
+        assert!(
+            gcc(&format!("../../src/doc/{source}"), &flags) == bytes,
+            "{source} and its .elf differ: build it again"
+        );
+    }
+}

@@ -19,17 +19,24 @@ pub struct Config {
     pub(crate) stack_size: u64,
     pub(crate) code_limit: u64,
     pub(crate) single_step: bool,
+    pub(crate) call_depth: u32,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { memory_limit: u64::MAX, stack_size: 8 << 20, code_limit: 256 << 20, single_step: false }
+        Config {
+            memory_limit: u64::MAX,
+            stack_size: 8 << 20,
+            code_limit: 256 << 20,
+            single_step: false,
+            call_depth: 64,
+        }
     }
 }
 
 impl Config {
     /// The defaults: memory limited by the guest's 4 GiB of addresses alone, 8 MiB of stack,
-    /// 256 MiB of decoded code, the fast interpreter.
+    /// 256 MiB of decoded code, the fast interpreter, 64 calls of host and guest within each other.
     pub fn new() -> Config {
         Config::default()
     }
@@ -50,6 +57,13 @@ impl Config {
     /// before runs slowly. An instruction that has run takes about 32 bytes.
     pub fn code_limit(&mut self, bytes: u64) -> &mut Config {
         self.code_limit = bytes;
+        self
+    }
+
+    /// How many runs of the guest may wait for each other: a host function that calls back into the
+    /// guest begins another. Each takes some KiB of the host's stack, besides what host functions take.
+    pub fn call_depth(&mut self, runs: u32) -> &mut Config {
+        self.call_depth = runs;
         self
     }
 

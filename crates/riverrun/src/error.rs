@@ -60,8 +60,23 @@ pub enum Error {
         pc: u64,
     },
     /// A host function failed.
-    #[error("a host function failed: {0}")]
-    Host(#[source] HostError),
+    #[error(transparent)]
+    Host(Box<HostFailure>),
+    /// What guest and host say of a function does not fit.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// The guest has ended itself while one of its functions was called.
+    #[error("the guest has exited with status {status} instead of returning")]
+    Exited {
+        /// Its exit status.
+        status: i32,
+    },
+    /// Guest and host call each other without end.
+    #[error("host and guest have called each other {limit} times, which is the limit (`Config::call_depth`)")]
+    CallDepth {
+        /// The limit.
+        limit: u32,
+    },
 }
 
 impl Error {
@@ -72,6 +87,118 @@ impl Error {
             _ => None,
         }
     }
+}
+
+/// A host function's failure, which has ended its caller's run.
+#[derive(Debug)]
+pub struct HostFailure {
+    /// The function; `None` for the handler of system calls ([`crate::Linker::ecall`]).
+    pub function: Option<String>,
+    /// The address of the guest's call.
+    pub pc: u64,
+    /// The guest's calls that led there, innermost first.
+    pub backtrace: Vec<Frame>,
+    /// What the function said.
+    pub source: HostError,
+}
+
+/// In one line; the backtrace is the caller's to print.
+impl fmt::Display for HostFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.function {
+            Some(function) => write!(f, "the host function {function}, called at pc {:#x}", self.pc)?,
+            None => write!(f, "a system call at pc {:#x}", self.pc)?,
+        }
+        if let Some(Frame { function: Some(name), offset, .. }) = self.backtrace.first() {
+            write!(f, " in {name}+{offset:#x}")?;
+        }
+        write!(f, ", failed: {}", self.source)
+    }
+}
+
+impl std::error::Error for HostFailure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.source)
+    }
+}
+
+/// What guest and host say of a function does not fit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// The guest calls a function that the linker does not have.
+    #[error(
+        "the program calls the host function {name}{}, which the linker does not have: register it with `Linker::func`",
+        signature.as_ref().map_or(String::new(), |signature| format!(" ({signature})"))
+    )]
+    Missing {
+        /// Its name.
+        name: String,
+        /// How the guest calls it, where it says so.
+        signature: Option<String>,
+    },
+    /// The guest calls a function by other types than the linker has it.
+    #[error("the program calls the host function {name} as `{guest}`, but the linker has it as `{host}`")]
+    Import {
+        /// Its name.
+        name: String,
+        /// How the guest calls it.
+        guest: String,
+        /// How the linker has it.
+        host: String,
+    },
+    /// The guest's function has other types than the host calls it with.
+    #[error("the program exports {name} as `{guest}`, but the host calls it as `{host}`")]
+    Export {
+        /// Its name.
+        name: String,
+        /// Its signature.
+        guest: String,
+        /// How the host calls it.
+        host: String,
+    },
+    /// The guest has no such function.
+    #[error("the program has no function {name}: export it, or keep its symbol (do not strip the program)")]
+    NoFunction {
+        /// Its name.
+        name: String,
+    },
+    /// No function can be at the address.
+    #[error("no function can be at {address:#x}, which is not in the program's text")]
+    NoCode {
+        /// The address.
+        address: u64,
+    },
+    /// Two functions of one name.
+    #[error("the linker already has a function {name}")]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// Two names have one hash, by which guests may call them.
+    #[error("the names {first} and {second} have the same hash, {hash:#010x}: rename one of them")]
+    Collision {
+        /// One name.
+        first: String,
+        /// The other.
+        second: String,
+        /// Their CRC-32.
+        hash: u32,
+    },
+    /// A name's hash could be a system call's number.
+    #[error("the name {name} has the hash {hash}, which could be the number of a system call: rename it")]
+    Hash {
+        /// The name.
+        name: String,
+        /// Its CRC-32.
+        hash: u32,
+    },
+    /// A number that no system call can have.
+    #[error("system call {number}: numbers are below 100000, and 504 is that of dynamic calls")]
+    Number {
+        /// The number.
+        number: u32,
+    },
 }
 
 /// A guest's trap: why, where, and who had called.

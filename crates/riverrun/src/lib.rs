@@ -6,24 +6,36 @@
 //! - [`Engine`]: a configuration, shared by everything below.
 //! - [`Program`]: an executable, loaded once, shared by machines and threads.
 //! - [`Linker`]: the host functions that guests get.
+//! - [`Func`]: a function of a guest, to be called.
 //! - [`Machine`]: one guest with its memory, registers, limits and the host's own state.
 //!
 //! The smallest host is in [`Linker`]'s example.
 
 mod backtrace;
+mod call;
+mod caller;
 #[cfg(feature = "compile")]
 mod compile;
 mod engine;
 mod error;
+mod instance;
 mod linker;
 mod machine;
 mod memory;
 mod program;
 mod registers;
 
+pub use bytemuck;
+pub use call::convention::{Parameter, Returned};
+pub use call::func::{CallContext, CallLimits, Func, Parameters};
+pub use call::host::{HostResult, IntoHostFunction};
+pub use call::pointer::{PointerError, Ptr, STRING_MAX, Slice, Str};
+pub use call::registry::{DYNAMIC_CALL, HASH_MIN};
+pub use call::value::GuestValue;
+pub use caller::Caller;
 pub use engine::{Config, Engine};
-pub use error::{Error, HostError, Trap};
-pub use linker::{Caller, Flow, Linker};
+pub use error::{Error, HostError, HostFailure, LinkError, Trap};
+pub use linker::{Flow, Linker};
 pub use machine::{InterruptHandle, Machine};
 pub use memory::Memory;
 pub use program::Program;
@@ -33,5 +45,5 @@ pub use riverrun_native::ArtifactError;
 pub use riverrun_program as image;
 #[doc(hidden)]
 pub use riverrun_program::doc;
-pub use riverrun_program::{FrameDescription as Frame, LoadError};
+pub use riverrun_program::{FrameDescription as Frame, LoadError, Scalar, Signature, Type};
 pub use riverrun_state::{Fault, MapError, PAGE_SIZE, Perm, Region, TrapCause};

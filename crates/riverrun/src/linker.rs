@@ -2,15 +2,15 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use riverrun_state::TrapCause;
 
+use crate::call::host::IntoHostFunction;
+use crate::call::registry::Registry;
+use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::error::{Error, HostError};
 use crate::machine::Machine;
-use crate::memory::Memory;
 use crate::program::Program;
 
 /// How a guest's run goes on after a call to the host.
@@ -48,6 +48,7 @@ pub(crate) type EcallHandler<T> = dyn Fn(Caller<'_, T>) -> Result<Flow, HostErro
 pub struct Linker<T> {
     pub(crate) engine: Engine,
     pub(crate) ecall: Arc<EcallHandler<T>>,
+    pub(crate) registry: Arc<Registry>,
 }
 
 impl<T> fmt::Debug for Linker<T> {
@@ -62,7 +63,61 @@ impl<T> Linker<T> {
         let none = |caller: Caller<'_, T>| -> Result<Flow, HostError> {
             Err(format!("the guest makes system call {}, but the linker has none", caller.x(17)).into())
         };
-        Linker { engine: engine.clone(), ecall: Arc::new(none) }
+        Linker { engine: engine.clone(), ecall: Arc::new(none), registry: Arc::default() }
+    }
+
+    /// Adds a host function: a closure that takes [`Parameter`](crate::Parameter)s, with a [`Caller`] in
+    /// front of them or not, and returns a [`HostResult`](crate::HostResult). Guests know it by its name.
+    ///
+    /// Its arguments come from the guest's registers as the RISC-V calling convention has them, its results
+    /// go there. An error that it returns ends the guest's run, as [`Error::Host`], and so does a panic,
+    /// which goes on in whoever runs the guest; the machine stays usable.
+    ///
+    /// # Errors
+    /// [`Error::Link`] if there is a function of this name or of the same hash.
+    ///
+    /// ```
+    /// use riverrun::{Caller, Config, Engine, Linker, Program};
+    ///
+    /// let engine = Engine::new(&Config::new())?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.func("Game::add", |a: i32, b: i32| a.wrapping_add(b))?;
+    /// linker.func("Game::score", |mut caller: Caller<'_, i32>, points: i32| {
+    ///     let score = caller.data().checked_add(points).ok_or("the score is too high")?;
+    ///     *caller.data_mut() = score;
+    ///     Ok::<i32, &str>(score)
+    /// })?;
+    /// let program = Program::new(&engine, riverrun::doc::SCORER)?;
+    /// let mut machine = linker.instantiate(&program, 40)?;
+    /// let play = machine.func::<(i32,), i32>("play")?;
+    /// assert_eq!(play.call(&mut machine, (2,))?, 42);
+    /// assert_eq!(*machine.data(), 42);
+    /// assert!(play.call(&mut machine, (i32::MAX,)).unwrap_err().to_string().contains("the score is too high"));
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn func<M>(&mut self, name: &str, function: impl IntoHostFunction<T, M>) -> Result<&mut Linker<T>, Error> {
+        Arc::make_mut(&mut self.registry).add(name, function.into_closure())?;
+        Ok(self)
+    }
+
+    /// Adds a system call: a host function that guests call by `ecall` with this number in a7. It comes
+    /// before the handler that [`Linker::ecall`] sets, and is faster.
+    ///
+    /// # Errors
+    /// [`Error::Link`] if there is one of this number, or no system call can have it.
+    ///
+    /// ```
+    /// use riverrun::{Config, Engine, Linker};
+    ///
+    /// let engine = Engine::new(&Config::new())?;
+    /// let mut linker: Linker<()> = Linker::new(&engine);
+    /// linker.syscall(500, |x: f64| x.sqrt())?;
+    /// assert!(linker.syscall(500, || {}).is_err());
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn syscall<M>(&mut self, number: u32, function: impl IntoHostFunction<T, M>) -> Result<&mut Linker<T>, Error> {
+        Arc::make_mut(&mut self.registry).add_numbered(number, function.into_closure())?;
+        Ok(self)
     }
 
     /// Sets what handles `ecall`. Arguments and results are in registers, by convention the
@@ -76,73 +131,9 @@ impl<T> Linker<T> {
     ///
     /// # Errors
     /// If the host has no memory or address space left, or the program needs more than the
-    /// configured limit.
+    /// configured limit; [`Error::Link`] if it calls host functions that the linker does not have, or
+    /// has with other types.
     pub fn instantiate(&self, program: &Program, data: T) -> Result<Machine<T>, Error> {
         Machine::new(self, program, data)
-    }
-}
-
-/// A guest's call, as a host function sees it.
-#[derive(Debug)]
-pub struct Caller<'a, T> {
-    pub(crate) memory: &'a mut Memory,
-    pub(crate) data: &'a mut T,
-    pub(crate) program: &'a Program,
-    pub(crate) deadline: Option<Instant>,
-    pub(crate) interrupted: &'a AtomicBool,
-}
-
-impl<'a, T> Caller<'a, T> {
-    /// The host's own state.
-    pub fn data(&self) -> &T {
-        self.data
-    }
-
-    /// The host's own state.
-    pub fn data_mut(&mut self) -> &mut T {
-        self.data
-    }
-
-    /// The guest's memory.
-    pub fn memory(&self) -> &Memory {
-        self.memory
-    }
-
-    /// The guest's memory.
-    pub fn memory_mut(&mut self) -> &mut Memory {
-        self.memory
-    }
-
-    /// The host's own state and the guest's memory at once.
-    pub fn split(&mut self) -> (&mut T, &mut Memory) {
-        (self.data, self.memory)
-    }
-
-    /// The program that is running.
-    pub fn program(&self) -> &Program {
-        self.program
-    }
-
-    /// When the guest's time is up: functions that block must not block longer.
-    pub fn deadline(&self) -> Option<Instant> {
-        self.deadline
-    }
-
-    /// Becomes true when another thread interrupts the machine: functions that block must look at
-    /// it every few milliseconds, and end with [`TrapCause::Interrupted`].
-    pub fn interrupted(&self) -> &'a AtomicBool {
-        self.interrupted
-    }
-
-    crate::registers::accessors!();
-
-    /// The address of the `ecall`.
-    pub fn pc(&self) -> u64 {
-        self.memory.window.state().pc
-    }
-
-    /// Instructions that the machine has executed, the call included.
-    pub fn instructions(&self) -> u64 {
-        self.memory.window.state().instret
     }
 }

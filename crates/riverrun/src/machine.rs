@@ -1,42 +1,50 @@
 //! A machine: one guest with its memory, registers, limits, and the host's own state.
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Instant;
 
-use riverrun_interp::{Limits, Stop};
 use riverrun_native::Execution;
-use riverrun_program::{FrameDescription as Frame, Image};
-use riverrun_state::{Interruption, MAX_ADDRESS, PAGE_SIZE, Perm, TrapCause, Window};
+use riverrun_program::FrameDescription as Frame;
+use riverrun_state::{Interruption, MAX_ADDRESS, PAGE_SIZE, Perm, State, Window};
 
 use crate::backtrace;
-use crate::error::{Error, Trap};
-use crate::linker::{Caller, EcallHandler, Flow, Linker};
+use crate::call::convention::Returned;
+use crate::call::func::{Func, Parameters};
+use crate::error::Error;
+use crate::instance::{Instance, STACK_GUARD};
+use crate::linker::Linker;
 use crate::memory::Memory;
 use crate::program::Program;
 
+#[cfg(doc)]
+use riverrun_state::TrapCause;
+
 /// One past the last address of a guest's stack.
-const STACK_TOP: u64 = MAX_ADDRESS - GUARD;
-/// Bytes below and above the stack that are never mapped by the host.
-const GUARD: u64 = 1 << 20;
+const STACK_TOP: u64 = MAX_ADDRESS - STACK_GUARD;
 
 /// A guest, alone in its memory, with the host's own state `T`.
 pub struct Machine<T> {
-    memory: Memory,
-    data: T,
-    program: Program,
-    ecall: Arc<EcallHandler<T>>,
-    compiled: Option<Execution>,
-    fuel: Option<u64>,
-    deadline: Option<Instant>,
-    interruption: Arc<Interruption>,
-    /// Why the run cannot go on, if it cannot: the pc where registers were lost.
-    lost: Option<u64>,
-    stack: std::ops::Range<u64>,
+    /// A box, which host functions reach by its address while the guest runs.
+    pub(crate) instance: NonNull<Instance<T>>,
+}
+
+// SAFETY: a machine owns its instance, nothing of which is bound to a thread: host functions are Send and
+// Sync, what pointers it has lead to parts of its own.
+unsafe impl<T: Send> Send for Machine<T> {}
+// SAFETY: a shared machine only shows its data and memory.
+unsafe impl<T: Sync> Sync for Machine<T> {}
+
+impl<T> Drop for Machine<T> {
+    fn drop(&mut self) {
+        // SAFETY: this is the box of `new`, and nothing borrows from it any more.
+        drop(unsafe { Box::from_raw(self.instance.as_ptr()) });
+    }
 }
 
 impl<T: std::fmt::Debug> std::fmt::Debug for Machine<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Machine").field("program", &self.program).field("data", &self.data).finish_non_exhaustive()
+        f.debug_struct("Machine").field("program", self.program()).field("data", self.data()).finish_non_exhaustive()
     }
 }
 
@@ -63,20 +71,53 @@ impl<T> Machine<T> {
         let state = window.state_mut();
         state.pc = program.image().entry();
         state.set_x(2, stack.end);
-        let compiled = program.artifact().map(|artifact| Execution::new(artifact.clone())).transpose();
-        let compiled = compiled.map_err(|source| Error::Resource { what: "memory for a stack", source })?;
-        Ok(Machine {
-            compiled,
+        let state = window.state_ptr();
+        let artifact = program.artifact().cloned();
+        let execution = artifact.as_ref().map(|artifact| Execution::new(artifact.clone())).transpose();
+        let execution = execution.map_err(|source| Error::Resource { what: "memory for a stack", source })?;
+        let instance = Box::new(Instance {
             memory: Memory { window },
             data,
             program: program.clone(),
+            state,
             ecall: linker.ecall.clone(),
+            registry: linker.registry.clone(),
+            imports: Box::default(),
+            artifact,
+            executions: execution.into_iter().collect(),
             fuel: None,
+            fuel_end: None,
             deadline: None,
             interruption: Arc::default(),
             lost: None,
             stack,
-        })
+            pending: None,
+            depth: 0,
+            is_suspended: false,
+        });
+        let mut machine = Machine { instance: NonNull::from(Box::leak(instance)) };
+        let context = machine.instance.as_ptr().cast();
+        machine.instance_mut().imports = linker.registry.bind(program, state, context)?;
+        Ok(machine)
+    }
+
+    fn instance(&self) -> &Instance<T> {
+        // SAFETY: the instance lives as long as the machine, and no guest runs, as that takes a unique
+        // borrow.
+        unsafe { self.instance.as_ref() }
+    }
+
+    fn instance_mut(&mut self) -> &mut Instance<T> {
+        // SAFETY: as in `instance`; the borrow is unique.
+        unsafe { self.instance.as_mut() }
+    }
+
+    fn state(&self) -> &State {
+        self.memory().window.state()
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        self.memory_mut().window.state_mut()
     }
 
     /// Runs the guest from where it stands until it exits, and gives its exit status.
@@ -89,142 +130,155 @@ impl<T> Machine<T> {
     /// fuel has no exact registers where its time runs out, nor has code that is not precise where an
     /// access faults. Memory can be looked at, and [`Machine::set_pc`] begins anew.
     pub fn run(&mut self) -> Result<i32, Error> {
-        if let Some(pc) = self.lost {
-            return Err(Error::Lost { pc });
-        }
-        loop {
-            let limits = Limits { fuel: self.fuel.as_mut(), interruption: &self.interruption };
-            let single_step = self.program.engine().config.single_step;
-            match self.program.code().run(&mut self.memory.window, limits, single_step, self.compiled.as_mut()) {
-                Stop::Trap(trap) => return Err(self.trap(trap.cause, trap.pc)),
-                Stop::Lost(trap) => {
-                    self.lost = Some(trap.pc);
-                    return Err(self.trap(trap.cause, trap.pc));
-                }
-                Stop::Import(index) => return Err(self.trap(TrapCause::UnboundImport { index }, self.pc())),
-                Stop::Ecall => match self.ecall()? {
-                    Flow::Continue | Flow::Jump(_) => {}
-                    Flow::Exit(status) => return Ok(status),
-                    Flow::Trap(cause) => return Err(self.trap(cause, self.pc())),
-                },
-            }
-        }
+        // SAFETY: the machine is borrowed uniquely, so that no engine runs on it.
+        unsafe { Instance::run(self.instance) }
     }
 
-    /// Hands an `ecall` to the host; the pc goes on behind it, or where the host says, once the host
-    /// has answered.
-    fn ecall(&mut self) -> Result<Flow, Error> {
-        let caller = Caller {
-            memory: &mut self.memory,
-            data: &mut self.data,
-            program: &self.program,
-            deadline: self.deadline,
-            interrupted: self.interruption.requested(),
-        };
-        let flow = (self.ecall)(caller).map_err(Error::Host)?;
-        match flow {
-            Flow::Continue => self.memory.window.state_mut().pc += 4,
-            Flow::Jump(pc) => self.memory.window.state_mut().pc = pc,
-            Flow::Exit(_) | Flow::Trap(_) => {}
-        }
-        Ok(flow)
+    /// A function of the guest that the program exports by this name, or that has a symbol of this name.
+    ///
+    /// The types of parameters and result are checked once, here, against the signature that the guest has
+    /// exported; a plain symbol has none, so that it is for the host to know them. Wrong types then give
+    /// wrong values, and nothing worse.
+    ///
+    /// Programs with a C library have to be [run](Machine::run) first, until `main` has returned: their
+    /// start code makes the library ready. Memory stays as it is then.
+    ///
+    /// # Errors
+    /// [`Error::Link`] if there is no such function, or it has other types: both signatures are named.
+    ///
+    /// ```
+    /// use riverrun::{Config, Engine, Linker, Program};
+    ///
+    /// let engine = Engine::new(&Config::new())?;
+    /// let program = Program::new(&engine, riverrun::doc::ADDER)?;
+    /// let mut machine = Linker::new(&engine).instantiate(&program, ())?;
+    /// let add = machine.func::<(i32, i32), i32>("add")?;
+    /// assert_eq!(add.call(&mut machine, (40, 2))?, 42);
+    ///
+    /// let error = machine.func::<(i64,), i64>("add").unwrap_err();
+    /// assert!(error.to_string().contains("exports add as `i32 (i32, i32)`, but the host calls it as `i64 (i64)`"));
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn func<P: Parameters, R: Returned>(&mut self, name: &str) -> Result<Func<P, R>, Error> {
+        self.set_global_pointer();
+        Func::by_name(self.program(), name)
     }
 
-    fn trap(&self, cause: TrapCause, pc: u64) -> Error {
-        self.interruption.withdraw();
-        let below_stack = self.stack.start - GUARD..self.stack.start;
-        let cause = match cause {
-            TrapCause::LoadFault { address } | TrapCause::StoreFault { address } if below_stack.contains(&address) => {
-                TrapCause::StackOverflow { address }
-            }
-            cause => cause,
-        };
-        let backtrace = match cause {
-            TrapCause::OutOfFuel | TrapCause::Interrupted => Vec::new(),
-            _ => self.backtrace(),
-        };
-        Error::Trap(Box::new(Trap { cause, pc, backtrace }))
+    /// A function of the guest by its address: a function pointer that the guest has handed over, for
+    /// example. It is for the host to know its types.
+    ///
+    /// # Errors
+    /// [`Error::Link`] if no instruction can be there.
+    ///
+    /// ```
+    /// use riverrun::{Config, Engine, Linker, Program};
+    ///
+    /// let engine = Engine::new(&Config::new())?;
+    /// let program = Program::new(&engine, riverrun::doc::ADDER)?;
+    /// let mut machine = Linker::new(&engine).instantiate(&program, ())?;
+    /// let address = machine.func::<(i32, i32), i32>("add")?.address();
+    /// let add = machine.func_at::<(i32, i32), i32>(address)?;
+    /// assert_eq!(add.call(&mut machine, (-1, 2))?, 1);
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn func_at<P: Parameters, R: Returned>(&mut self, address: u64) -> Result<Func<P, R>, Error> {
+        self.set_global_pointer();
+        Func::at(self.program(), address)
+    }
+
+    /// Sets gp as the program's start code would, for programs that have none or have not run yet.
+    fn set_global_pointer(&mut self) {
+        const GP: u8 = 3;
+        if self.state().x(GP) == 0
+            && let Some(address) = self.program().image().symbol("__global_pointer$").map(|symbol| symbol.address)
+        {
+            self.set_x(GP, address);
+        }
     }
 
     /// The guest's calls, innermost first, as far as symbols and unwind tables tell.
     pub fn backtrace(&self) -> Vec<Frame> {
-        backtrace::frames(&self.memory, self.image())
-    }
-
-    fn image(&self) -> &Image {
-        self.program.image()
+        backtrace::frames(self.memory(), self.program().image())
     }
 
     /// The host's own state.
     pub fn data(&self) -> &T {
-        &self.data
+        &self.instance().data
     }
 
     /// The host's own state.
     pub fn data_mut(&mut self) -> &mut T {
-        &mut self.data
+        &mut self.instance_mut().data
     }
 
     /// The host's own state, the machine given up.
     pub fn into_data(self) -> T {
-        self.data
+        let machine = std::mem::ManuallyDrop::new(self);
+        // SAFETY: this is the box of `new`, which the machine does not free any more.
+        unsafe { Box::from_raw(machine.instance.as_ptr()) }.data
     }
 
     /// The guest's memory.
     pub fn memory(&self) -> &Memory {
-        &self.memory
+        &self.instance().memory
     }
 
     /// The guest's memory.
     pub fn memory_mut(&mut self) -> &mut Memory {
-        &mut self.memory
+        &mut self.instance_mut().memory
+    }
+
+    /// The host's own state and the guest's memory at once.
+    pub fn split(&mut self) -> (&mut T, &mut Memory) {
+        let instance = self.instance_mut();
+        (&mut instance.data, &mut instance.memory)
     }
 
     /// The program.
     pub fn program(&self) -> &Program {
-        &self.program
+        &self.instance().program
     }
 
     /// The guest's stack; sp starts at its end.
     pub fn stack(&self) -> std::ops::Range<u64> {
-        self.stack.clone()
+        self.instance().stack.clone()
     }
 
     /// Limits the instructions that the guest may still execute; `None` takes the limit away.
     pub fn set_fuel(&mut self, instructions: Option<u64>) {
-        self.fuel = instructions;
+        self.instance_mut().fuel = instructions;
     }
 
     /// The instructions that the guest may still execute.
     pub fn fuel(&self) -> Option<u64> {
-        self.fuel
+        self.instance().fuel
     }
 
     /// Ends every run with [`TrapCause::Interrupted`] once this time has come.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
-        self.deadline = deadline;
-        self.interruption.set_deadline(deadline);
+        // SAFETY: the machine is borrowed uniquely.
+        unsafe { Instance::set_deadline(self.instance, deadline) };
     }
 
     /// What stops this machine from another thread.
     pub fn interrupt_handle(&self) -> InterruptHandle {
-        InterruptHandle(self.interruption.clone())
+        InterruptHandle(self.instance().interruption.clone())
     }
 
     /// Instructions that the machine has executed.
     pub fn instructions(&self) -> u64 {
-        self.memory.window.state().instret
+        self.state().instret
     }
 
     /// The address of the next instruction.
     pub fn pc(&self) -> u64 {
-        self.memory.window.state().pc
+        self.state().pc
     }
 
     /// Goes on elsewhere.
     pub fn set_pc(&mut self, pc: u64) {
-        self.lost = None;
-        self.memory.window.state_mut().pc = pc;
+        self.instance_mut().lost = None;
+        self.state_mut().pc = pc;
     }
 
     crate::registers::accessors!();

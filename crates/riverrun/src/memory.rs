@@ -18,6 +18,7 @@ use riverrun_state::{Fault, MapError, PAGE_SIZE, Perm, Region, Window};
 /// # Ok::<(), riverrun::Error>(())
 /// ```
 #[derive(Debug)]
+#[repr(transparent)]
 pub struct Memory {
     pub(crate) window: Window,
 }

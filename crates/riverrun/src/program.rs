@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use riverrun_interp::Code;
 use riverrun_native::{ABI, Artifact, Header};
-use riverrun_program::Image;
+use riverrun_program::{Export, Image, Import};
 use riverrun_state::Perm;
 
 use crate::engine::Engine;
@@ -23,6 +23,8 @@ pub struct Program {
 struct Inner {
     engine: Engine,
     image: Arc<Image>,
+    imports: Vec<Import>,
+    exports: Vec<Export>,
     memory: riverrun_state::Image,
     code: Code,
     artifact: OnceLock<Arc<Artifact>>,
@@ -41,11 +43,20 @@ impl Program {
     /// [`Error::Load`], which says what is wrong with the file; [`Error::Resource`].
     pub fn new(engine: &Engine, elf: impl Into<Arc<[u8]>>) -> Result<Program, Error> {
         let image = Arc::new(Image::parse(elf)?);
+        let (imports, exports) = (image.imports()?, image.exports()?);
         let memory = memory_of(&image).map_err(|source| Error::Resource { what: "memory for a program", source })?;
         let code = Code::new(image.clone(), engine.config.code_limit)
             .map_err(|source| Error::Resource { what: "address space for a program's code", source })?;
         Ok(Program {
-            inner: Arc::new(Inner { engine: engine.clone(), image, memory, code, artifact: OnceLock::new() }),
+            inner: Arc::new(Inner {
+                engine: engine.clone(),
+                image,
+                imports,
+                exports,
+                memory,
+                code,
+                artifact: OnceLock::new(),
+            }),
         })
     }
 
@@ -62,6 +73,22 @@ impl Program {
     /// What the file says: segments, symbols, source lines.
     pub fn image(&self) -> &Image {
         &self.inner.image
+    }
+
+    /// The host functions that it calls by name.
+    pub fn imports(&self) -> &[Import] {
+        &self.inner.imports
+    }
+
+    /// The functions that it exports, by name.
+    pub fn exports(&self) -> &[Export] {
+        &self.inner.exports
+    }
+
+    /// The function that it exports by this name.
+    pub fn export(&self, name: &str) -> Option<&Export> {
+        let exports = self.exports();
+        exports.binary_search_by(|export| export.name.as_str().cmp(name)).ok().map(|index| &exports[index])
     }
 
     /// The engine that it was made for.

@@ -8,7 +8,7 @@ macro_rules! accessors {
         /// # Panics
         /// If `n` is above 31.
         pub fn x(&self, n: u8) -> u64 {
-            self.memory.window.state().x(n)
+            self.state().x(n)
         }
 
         /// Writes integer register `n`; writes to x0 have no effect.
@@ -16,7 +16,7 @@ macro_rules! accessors {
         /// # Panics
         /// If `n` is above 31.
         pub fn set_x(&mut self, n: u8, value: u64) {
-            self.memory.window.state_mut().set_x(n, value);
+            self.state_mut().set_x(n, value);
         }
 
         /// Float register `n`, all 64 bits.
@@ -24,7 +24,7 @@ macro_rules! accessors {
         /// # Panics
         /// If `n` is above 31.
         pub fn f(&self, n: u8) -> u64 {
-            self.memory.window.state().f(n)
+            self.state().f(n)
         }
 
         /// Writes float register `n`, all 64 bits.
@@ -32,18 +32,18 @@ macro_rules! accessors {
         /// # Panics
         /// If `n` is above 31.
         pub fn set_f(&mut self, n: u8, value: u64) {
-            self.memory.window.state_mut().set_f(n, value);
+            self.state_mut().set_f(n, value);
         }
 
         /// The float control and status register: rounding mode and accrued exceptions.
         pub fn fcsr(&self) -> u32 {
-            let state = self.memory.window.state();
+            let state = self.state();
             (state.frm << 5 | state.fflags) as u32
         }
 
         /// Writes the float control and status register; bits above the lowest eight have no effect.
         pub fn set_fcsr(&mut self, value: u32) {
-            let state = self.memory.window.state_mut();
+            let state = self.state_mut();
             state.frm = u64::from(value >> 5 & 7);
             state.fflags = u64::from(value & 31);
         }

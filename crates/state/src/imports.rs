@@ -1,10 +1,29 @@
 //! The host functions that guests call, as engines see them.
+//!
+//! An engine calls a host function with the state exact but for what it has in registers: the pc is that
+//! of the call, `instret` follows from [`EngineExit::count_base`]. Besides its results the function
+//! changes no register of the guest. It returns, or it calls [`abandon`].
 
+use std::ptr;
+
+use crate::leave::{enter_host, leave_engine};
 use crate::registers::State;
 
+#[cfg(doc)]
+use crate::registers::EngineExit;
+
 /// Integer arguments that engines hand to a host function in registers; it finds all others in the
-/// [`State`], which is exact at the call.
+/// [`State`].
 pub const REGISTER_ARGUMENTS: usize = 5;
+
+/// Where functions that the host has called return to: an address that no text can have.
+pub const RETURN_ADDRESS: u64 = 0xffff_fffe;
+const _: () = assert!(RETURN_ADDRESS >= crate::window::MAX_ADDRESS && RETURN_ADDRESS.is_multiple_of(2));
+
+/// [`EngineExit::reason`]: a host function has ended the run.
+pub const REASON_ABANDONED: u64 = 16;
+/// [`EngineExit::reason`]: the call at the pc, which has been counted, leads to no host function.
+pub const REASON_UNBOUND: u64 = 17;
 
 /// What a host function leaves in a0 and a1. Float results it writes to the [`State`].
 #[repr(C)]
@@ -16,34 +35,85 @@ pub struct Results {
     pub a1: u64,
 }
 
-/// A host function, called with its import and a0 to a4. Besides its results it changes no register of
-/// the guest.
+/// A host function, called with its import and a0 to a4.
 pub type HostFunction = unsafe extern "sysv64" fn(*const Import, u64, u64, u64, u64, u64) -> Results;
 
 /// An entry of the table that a guest's host calls index.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Import {
-    /// What to call; `None` where nothing is bound.
-    pub code: Option<HostFunction>,
-    /// The function's own data.
+    /// What to call.
+    pub code: HostFunction,
+    /// The function's own data; null where nothing is bound.
     pub environment: *const (),
-    /// The machine that it is bound for.
+    /// The machine that it is bound for; the state, where nothing is bound.
     pub context: *mut (),
+}
+
+impl Import {
+    /// No host function: calls of it are left to the single-step engine, which traps.
+    pub fn unbound(state: *mut State) -> Import {
+        Import { code: unbound, environment: ptr::null(), context: state.cast() }
+    }
+}
+
+unsafe extern "sysv64" fn unbound(import: *const Import, _: u64, _: u64, _: u64, _: u64, _: u64) -> Results {
+    // SAFETY: an engine has called this, with an entry of the machine's table, and this frame has
+    // nothing to clean up.
+    unsafe {
+        let state = (*import).context.cast::<State>();
+        (*state).exit.reason = REASON_UNBOUND;
+        leave_engine(state)
+    }
+}
+
+/// Ends the run of the engine that has called a host function, with [`REASON_ABANDONED`].
+///
+/// # Safety
+/// An engine runs on `state` and has called the host function from which this is called. No frame in
+/// between has anything to clean up: they are dropped.
+pub unsafe fn abandon(state: *mut State) -> ! {
+    // SAFETY: as the caller promises.
+    unsafe {
+        (*state).exit.reason = REASON_ABANDONED;
+        leave_engine(state)
+    }
+}
+
+/// Calls a host function where no engine runs; false if it has ended the run ([`abandon`]).
+///
+/// # Safety
+/// The import is bound, for the machine of `state`, whose engines are all left or wait.
+pub unsafe fn call_host(state: *mut State, import: *const Import) -> bool {
+    // SAFETY: as the caller promises.
+    unsafe {
+        (*state).exit.reason = 0;
+        enter_host(state, import);
+        (*state).exit.reason != REASON_ABANDONED
+    }
 }
 
 impl State {
     /// The import of this number, if a host function is bound to it.
     ///
     /// # Safety
-    /// [`crate::EngineExit::imports`] is the address of a live table of
-    /// [`crate::EngineExit::imports_len`] imports, or that number is 0.
-    pub unsafe fn import(&self, index: u32) -> Option<Import> {
+    /// [`EngineExit::imports`] is the address of a live table of [`EngineExit::imports_len`] imports, or
+    /// that number is 0.
+    pub unsafe fn import(&self, index: u32) -> Option<*const Import> {
         if u64::from(index) >= self.exit.imports_len {
             return None;
         }
-        // SAFETY: as the caller promises.
-        let import = unsafe { *(self.exit.imports as *const Import).add(index as usize) };
-        import.code.is_some().then_some(import)
+        let import = (self.exit.imports as *const Import).wrapping_add(index as usize);
+        // SAFETY: as the caller promises, `index` being in the table.
+        let is_bound = unsafe { !(*import).environment.is_null() };
+        is_bound.then_some(import)
+    }
+
+    /// Instructions executed, the present one included, while a host function runs.
+    pub fn instructions(&self) -> u64 {
+        match self.exit.count_base {
+            0 => self.instret,
+            base => base.wrapping_sub(self.exit.fuel as u64),
+        }
     }
 }

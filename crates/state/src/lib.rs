@@ -19,6 +19,7 @@
 mod float_env;
 mod imports;
 mod interruption;
+mod leave;
 mod perm;
 mod registers;
 mod running;
@@ -28,7 +29,10 @@ mod watch;
 mod window;
 
 pub use float_env::FloatEnv;
-pub use imports::{HostFunction, Import, REGISTER_ARGUMENTS, Results};
+pub use imports::{
+    HostFunction, Import, REASON_ABANDONED, REASON_UNBOUND, REGISTER_ARGUMENTS, RETURN_ADDRESS, Results, abandon,
+    call_host,
+};
 pub use interruption::Interruption;
 pub use perm::Perm;
 pub use registers::{

@@ -37,7 +37,7 @@ pub struct State {
 /// How an engine's inner loop ended; private to engines, kept here because compiled code and the
 /// fault handler write it.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct EngineExit {
     /// The host's stack pointer at the entry into guest code.
     pub host_sp: u64,
@@ -67,6 +67,14 @@ pub struct EngineExit {
     pub imports: u64,
     /// How many there are.
     pub imports_len: u64,
+    /// Not 0 where host functions must not be called from within the guest's float environment: where it
+    /// is not the default one, or the guest looks at what exceptions have accrued.
+    pub float_guard: u64,
+    /// What the instructions executed and [`EngineExit::fuel`] add up to, at a host function's call from
+    /// an engine that counts; 0 where `instret` is exact.
+    pub count_base: u64,
+    /// The [`crate::Window`] that the engine runs on, as the engine has it.
+    pub window: u64,
 }
 
 /// From a [`State`] to a ring in which an engine notes where calls return to.

@@ -1,0 +1,319 @@
+//! Where parameters and results are (RISC-V ELF psABI, "Procedure Calling Convention", lp64d).
+//!
+//! Everything here is resolved when host functions are compiled: registers are counted by constants.
+
+use riverrun_program::{Scalar, Type};
+use riverrun_state::{F_SLOT, REGISTER_ARGUMENTS, State};
+
+use crate::call::pointer::{Ptr, Slice};
+use crate::call::value::GuestValue;
+use crate::memory::Memory;
+
+/// Registers of each file that hold arguments.
+const ARGUMENT_REGISTERS: usize = 8;
+/// The slots of the first argument registers.
+const A0: usize = 10;
+const FA0: usize = F_SLOT as usize + 10;
+const SP: usize = 2;
+
+/// The arguments of a guest's call, taken one after another.
+#[derive(Debug)]
+pub struct Arguments<'a> {
+    first: [u64; REGISTER_ARGUMENTS],
+    state: &'a State,
+    memory: &'a Memory,
+    integers: usize,
+    floats: usize,
+    on_stack: u64,
+    number: u8,
+    is_lost: bool,
+}
+
+impl<'a> Arguments<'a> {
+    #[inline(always)]
+    pub(crate) fn new(first: [u64; REGISTER_ARGUMENTS], state: &'a State, memory: &'a Memory) -> Arguments<'a> {
+        Arguments { first, state, memory, integers: 0, floats: 0, on_stack: 0, number: 0, is_lost: false }
+    }
+
+    /// Whether one was to be on the stack, but the stack is not there.
+    #[inline(always)]
+    pub(crate) fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
+    #[inline(always)]
+    pub(crate) fn parameter<P: Parameter>(&mut self) -> P {
+        self.number += 1;
+        P::take(self)
+    }
+
+    #[inline(always)]
+    fn integer(&mut self) -> u64 {
+        let n = self.integers;
+        if n == ARGUMENT_REGISTERS {
+            return self.stacked();
+        }
+        self.integers += 1;
+        if n < REGISTER_ARGUMENTS { self.first[n] } else { self.state.slots[A0 + n] }
+    }
+
+    #[inline(always)]
+    fn float(&mut self) -> u64 {
+        let n = self.floats;
+        if n == ARGUMENT_REGISTERS {
+            return self.integer();
+        }
+        self.floats += 1;
+        self.state.slots[FA0 + n]
+    }
+
+    #[cold]
+    fn stacked(&mut self) -> u64 {
+        let address = self.state.slots[SP].wrapping_add(8 * self.on_stack);
+        self.on_stack += 1;
+        self.memory.read_u64(address).unwrap_or_else(|_| {
+            self.is_lost = true;
+            0
+        })
+    }
+
+    #[inline(always)]
+    fn scalar(&mut self, scalar: Scalar) -> u64 {
+        if scalar.is_float() { self.float() } else { self.integer() }
+    }
+}
+
+/// The arguments of a call of a guest function, put where it looks for them.
+#[derive(Debug)]
+pub struct Placement<'a> {
+    slots: &'a mut [u64; 65],
+    integers: usize,
+    floats: usize,
+    stack: Vec<u64>,
+}
+
+impl<'a> Placement<'a> {
+    #[inline(always)]
+    pub(crate) fn new(slots: &'a mut [u64; 65]) -> Placement<'a> {
+        Placement { slots, integers: 0, floats: 0, stack: Vec::new() }
+    }
+
+    /// What has to be on the stack, from its lowest address up.
+    #[inline(always)]
+    pub(crate) fn into_stack(self) -> Vec<u64> {
+        self.stack
+    }
+
+    #[inline(always)]
+    pub(crate) fn put(&mut self, scalar: Scalar, bits: u64) {
+        if scalar.is_float() && self.floats < ARGUMENT_REGISTERS {
+            self.slots[FA0 + self.floats] = bits;
+            self.floats += 1;
+        } else if self.integers < ARGUMENT_REGISTERS {
+            self.slots[A0 + self.integers] = bits;
+            self.integers += 1;
+        } else {
+            self.stack.push(bits);
+        }
+    }
+}
+
+/// A parameter: a [`GuestValue`], or a [`Slice`], which is two of them.
+pub trait Parameter: Sized {
+    /// The types in signatures.
+    const TYPES: &'static [Scalar];
+
+    /// Takes it from the next registers.
+    #[doc(hidden)]
+    fn take(arguments: &mut Arguments<'_>) -> Self;
+
+    /// Puts it into the next registers.
+    #[doc(hidden)]
+    fn put(self, placement: &mut Placement<'_>);
+}
+
+impl<V: GuestValue> Parameter for V {
+    const TYPES: &'static [Scalar] = &[V::TYPE];
+
+    #[inline(always)]
+    fn take(arguments: &mut Arguments<'_>) -> V {
+        V::from_bits(arguments.scalar(V::TYPE)).in_argument(arguments.number)
+    }
+
+    #[inline(always)]
+    fn put(self, placement: &mut Placement<'_>) {
+        placement.put(V::TYPE, self.to_bits());
+    }
+}
+
+impl<T: 'static> Parameter for Slice<T> {
+    const TYPES: &'static [Scalar] = &[Scalar::Ptr, Scalar::U64];
+
+    #[inline(always)]
+    fn take(arguments: &mut Arguments<'_>) -> Slice<T> {
+        let start = <Ptr<T> as Parameter>::take(arguments);
+        start.slice(arguments.integer())
+    }
+
+    #[inline(always)]
+    fn put(self, placement: &mut Placement<'_>) {
+        placement.put(Scalar::Ptr, self.start().address());
+        placement.put(Scalar::U64, self.len());
+    }
+}
+
+/// The registers that results are in.
+#[derive(Clone, Copy, Debug)]
+pub struct ResultRegisters {
+    pub(crate) a: [u64; 2],
+    pub(crate) fa: [u64; 2],
+}
+
+impl ResultRegisters {
+    #[inline(always)]
+    pub(crate) fn of(slots: &[u64; 65]) -> ResultRegisters {
+        ResultRegisters { a: [slots[A0], slots[A0 + 1]], fa: [slots[FA0], slots[FA0 + 1]] }
+    }
+
+    /// Writes the float registers; the others are the engine's to write.
+    #[inline(always)]
+    pub(crate) fn write_floats(&self, slots: &mut [u64; 65]) {
+        [slots[FA0], slots[FA0 + 1]] = self.fa;
+    }
+}
+
+/// What a function returns: nothing, a [`GuestValue`], or a pair of them, which stands for a C structure
+/// of two fields.
+pub trait Returned: Sized {
+    /// Whether it is returned in float registers, at least in part.
+    #[doc(hidden)]
+    const HAS_FLOATS: bool;
+
+    /// The type in signatures; `None` for nothing.
+    fn result_type() -> Option<Type>;
+
+    /// Puts it where the caller looks for it.
+    #[doc(hidden)]
+    fn put(self, registers: &mut ResultRegisters);
+
+    /// Takes it from where the function has left it.
+    #[doc(hidden)]
+    fn take(registers: &ResultRegisters) -> Self;
+
+    /// The same as registers.
+    #[doc(hidden)]
+    fn copy(registers: &ResultRegisters, slots: &mut [u64]);
+}
+
+impl Returned for () {
+    const HAS_FLOATS: bool = false;
+
+    fn result_type() -> Option<Type> {
+        None
+    }
+
+    #[inline(always)]
+    fn put(self, _: &mut ResultRegisters) {}
+
+    #[inline(always)]
+    fn take(_: &ResultRegisters) {}
+
+    #[inline(always)]
+    fn copy(_: &ResultRegisters, _: &mut [u64]) {}
+}
+
+impl<V: GuestValue> Returned for V {
+    const HAS_FLOATS: bool = V::TYPE.is_float();
+
+    fn result_type() -> Option<Type> {
+        Some(V::TYPE.into())
+    }
+
+    #[inline(always)]
+    fn put(self, registers: &mut ResultRegisters) {
+        let file = if V::TYPE.is_float() { &mut registers.fa } else { &mut registers.a };
+        file[0] = self.to_bits();
+    }
+
+    #[inline(always)]
+    fn take(registers: &ResultRegisters) -> V {
+        V::from_bits(if V::TYPE.is_float() { registers.fa[0] } else { registers.a[0] })
+    }
+
+    #[inline(always)]
+    fn copy(registers: &ResultRegisters, slots: &mut [u64]) {
+        slots[0] = <V as Returned>::take(registers).to_bits();
+    }
+}
+
+impl<A: GuestValue, B: GuestValue> Returned for (A, B) {
+    const HAS_FLOATS: bool = A::TYPE.is_float() || B::TYPE.is_float();
+
+    fn result_type() -> Option<Type> {
+        Some(Type::Struct(vec![A::TYPE, B::TYPE]))
+    }
+
+    #[inline(always)]
+    fn put(self, registers: &mut ResultRegisters) {
+        let (first, second) = (self.0.to_bits(), self.1.to_bits());
+        match (A::TYPE.is_float(), B::TYPE.is_float()) {
+            (true, true) => registers.fa = [first, second],
+            (true, false) => (registers.fa[0], registers.a[0]) = (first, second),
+            (false, true) => (registers.a[0], registers.fa[0]) = (first, second),
+            // As the structure lies in memory, eight bytes a register.
+            (false, false) => match pair_offset::<A, B>() {
+                8 => registers.a = [first, second],
+                offset => registers.a[0] = first & ((1 << (8 * A::TYPE.size())) - 1) | second << (8 * offset),
+            },
+        }
+    }
+
+    #[inline(always)]
+    fn take(registers: &ResultRegisters) -> (A, B) {
+        let (first, second) = match (A::TYPE.is_float(), B::TYPE.is_float()) {
+            (true, true) => (registers.fa[0], registers.fa[1]),
+            (true, false) => (registers.fa[0], registers.a[0]),
+            (false, true) => (registers.a[0], registers.fa[0]),
+            (false, false) => match pair_offset::<A, B>() {
+                8 => (registers.a[0], registers.a[1]),
+                offset => (registers.a[0], registers.a[0] >> (8 * offset)),
+            },
+        };
+        (A::from_bits(first), B::from_bits(second))
+    }
+
+    #[inline(always)]
+    fn copy(registers: &ResultRegisters, slots: &mut [u64]) {
+        let (first, second) = Self::take(registers);
+        [slots[0], slots[1]] = [first.to_bits(), second.to_bits()];
+    }
+}
+
+/// Where the second field of the structure begins.
+const fn pair_offset<A: GuestValue, B: GuestValue>() -> u64 {
+    A::TYPE.size().next_multiple_of(B::TYPE.size())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn there_and_back<R: Returned + PartialEq + std::fmt::Debug + Copy>(value: R, a: [u64; 2], fa: [u64; 2]) {
+        let mut registers = ResultRegisters { a: [0; 2], fa: [0; 2] };
+        value.put(&mut registers);
+        assert_eq!((registers.a, registers.fa), (a, fa), "{value:?}");
+        assert_eq!(R::take(&registers), value);
+    }
+
+    #[test]
+    fn pairs_are_packed_as_structures_are() {
+        let one = 1.0_f64.to_bits();
+        there_and_back((1_i32, -1_i32), [0xffff_ffff_0000_0001, 0], [0; 2]);
+        there_and_back((-1_i8, 2_u16), [0x0002_00ff, 0], [0; 2]);
+        there_and_back((-1_i32, 2_i64), [u64::MAX, 2], [0; 2]);
+        there_and_back((1.0_f64, 1.0_f64), [0; 2], [one, one]);
+        there_and_back((7_i64, 1.0_f64), [7, 0], [one, 0]);
+        there_and_back((1.0_f64, -7_i32), [-7_i64 as u64, 0], [one, 0]);
+        there_and_back((true, 255_u8), [0xff01, 0], [0; 2]);
+    }
+}

@@ -1,0 +1,270 @@
+//! Functions of the guest, called by the host.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::time::Instant;
+
+use riverrun_program::{Scalar, Signature, Type};
+
+use crate::call::convention::{Parameter, Placement, ResultRegisters, Returned};
+use crate::caller::Caller;
+use crate::error::{Error, LinkError};
+use crate::instance::Instance;
+use crate::machine::Machine;
+use crate::program::Program;
+
+/// The parameters of a guest function: a tuple of up to 16 [`Parameter`]s.
+pub trait Parameters {
+    /// Their types in signatures.
+    #[doc(hidden)]
+    fn types() -> Vec<Scalar>;
+
+    /// Puts them where the function looks for them.
+    #[doc(hidden)]
+    fn put(self, placement: &mut Placement<'_>);
+
+    /// The same of registers.
+    #[doc(hidden)]
+    fn put_raw(slots: &[u64], placement: &mut Placement<'_>);
+}
+
+macro_rules! parameters {
+    ($($parameter:ident)*) => {
+        #[allow(non_snake_case)]
+        impl<$($parameter: Parameter),*> Parameters for ($($parameter,)*) {
+            fn types() -> Vec<Scalar> {
+                let types: &[&[Scalar]] = &[$($parameter::TYPES),*];
+                types.concat()
+            }
+
+            #[inline(always)]
+            fn put(self, _placement: &mut Placement<'_>) {
+                let ($($parameter,)*) = self;
+                $($parameter.put(_placement);)*
+            }
+
+            #[inline(always)]
+            fn put_raw(_slots: &[u64], _placement: &mut Placement<'_>) {
+                let mut _next = 0;
+                $(for &scalar in $parameter::TYPES {
+                    _placement.put(scalar, _slots[_next]);
+                    _next += 1;
+                })*
+            }
+        }
+    };
+}
+
+parameters!();
+parameters!(A);
+parameters!(A B);
+parameters!(A B C);
+parameters!(A B C D);
+parameters!(A B C D E);
+parameters!(A B C D E F);
+parameters!(A B C D E F G);
+parameters!(A B C D E F G H);
+parameters!(A B C D E F G H I);
+parameters!(A B C D E F G H I J);
+parameters!(A B C D E F G H I J K);
+parameters!(A B C D E F G H I J K L);
+parameters!(A B C D E F G H I J K L M);
+parameters!(A B C D E F G H I J K L M N);
+parameters!(A B C D E F G H I J K L M N O);
+parameters!(A B C D E F G H I J K L M N O P);
+
+mod sealed {
+    use std::ptr::NonNull;
+
+    use crate::instance::Instance;
+
+    /// What has an instance.
+    pub trait HasInstance {
+        type Data: 'static;
+        #[allow(private_interfaces)]
+        fn instance(&mut self) -> NonNull<Instance<Self::Data>>;
+    }
+}
+pub(crate) use sealed::HasInstance;
+
+/// Where guest functions can be called: a [`Machine`], and, from a host function, its [`Caller`].
+pub trait CallContext: HasInstance {}
+
+impl<T: 'static> HasInstance for Machine<T> {
+    type Data = T;
+
+    #[allow(private_interfaces)]
+    fn instance(&mut self) -> std::ptr::NonNull<Instance<T>> {
+        self.instance
+    }
+}
+
+impl<T: 'static> HasInstance for Caller<'_, T> {
+    type Data = T;
+
+    #[allow(private_interfaces)]
+    fn instance(&mut self) -> std::ptr::NonNull<Instance<T>> {
+        self.instance
+    }
+}
+
+impl<C: HasInstance> CallContext for C {}
+
+/// A call's own limits, besides those of its machine; the tighter ones hold.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let limits = riverrun::CallLimits::new().fuel(10_000).timeout(Duration::from_millis(5));
+/// assert_eq!(limits.fuel, Some(10_000));
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CallLimits {
+    /// Instructions that the call may execute.
+    pub fuel: Option<u64>,
+    /// Until when it may run.
+    pub deadline: Option<Instant>,
+}
+
+impl CallLimits {
+    /// No limits.
+    pub fn new() -> CallLimits {
+        CallLimits::default()
+    }
+
+    /// Instructions that the call may execute.
+    pub fn fuel(self, instructions: u64) -> CallLimits {
+        CallLimits { fuel: Some(instructions), ..self }
+    }
+
+    /// Until when it may run.
+    pub fn deadline(self, deadline: Instant) -> CallLimits {
+        CallLimits { deadline: Some(deadline), ..self }
+    }
+
+    /// How long it may run from now on.
+    pub fn timeout(self, time: std::time::Duration) -> CallLimits {
+        CallLimits { deadline: Instant::now().checked_add(time), ..self }
+    }
+}
+
+/// A function of a guest, to be called as often as one likes: [`Machine::func`] makes it.
+///
+/// It is good for every machine of its program. Calls leave the guest's registers as they found them.
+pub struct Func<P, R> {
+    pub(crate) address: u64,
+    /// The code that it is a function of.
+    pub(crate) code: u64,
+    types: PhantomData<fn(P) -> R>,
+}
+
+impl<P, R> Clone for Func<P, R> {
+    fn clone(&self) -> Func<P, R> {
+        *self
+    }
+}
+
+impl<P, R> Copy for Func<P, R> {}
+
+impl<P, R> fmt::Debug for Func<P, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Func({:#x})", self.address)
+    }
+}
+
+impl<P: Parameters, R: Returned> Func<P, R> {
+    /// The signature that the types say.
+    pub fn signature() -> Signature {
+        let parameters = P::types().into_iter().map(Type::Scalar).collect();
+        Signature { result: R::result_type(), parameters }
+    }
+
+    /// The exported function of that name, or that of the symbol.
+    pub(crate) fn by_name(program: &Program, name: &str) -> Result<Func<P, R>, Error> {
+        if let Some(export) = program.export(name) {
+            let host = Self::signature();
+            if let Some(guest) = export.signature.as_ref().filter(|&guest| *guest != host) {
+                let [guest, host] = [guest, &host].map(Signature::to_string);
+                return Err(LinkError::Export { name: name.to_owned(), guest, host }.into());
+            }
+            return Self::at(program, export.address);
+        }
+        match program.image().symbol(name) {
+            Some(symbol) => Self::at(program, symbol.address),
+            None => Err(LinkError::NoFunction { name: name.to_owned() }.into()),
+        }
+    }
+
+    /// The function at an address.
+    pub(crate) fn at(program: &Program, address: u64) -> Result<Func<P, R>, Error> {
+        let image = program.image();
+        if !image.is_text(address) || !address.is_multiple_of(2) {
+            return Err(LinkError::NoCode { address }.into());
+        }
+        Ok(Func { address, code: program.code().id(), types: PhantomData })
+    }
+
+    /// The guest address.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Calls it, on a machine or from a host function.
+    ///
+    /// # Errors
+    /// [`Error::Trap`] where the guest traps, [`Error::Host`] where a host function that it calls fails,
+    /// [`Error::Exited`] where it ends its program, [`Error::CallDepth`] where calls are nested too deep.
+    /// The machine can be used as before.
+    ///
+    /// # Panics
+    /// If the function is not one of the machine's program, or a host function that it calls panics.
+    #[inline]
+    pub fn call(&self, context: &mut impl CallContext, parameters: P) -> Result<R, Error> {
+        let instance = context.instance();
+        // SAFETY: the context is borrowed, so that nothing else of the instance is, but for what engines
+        // hold that wait for a host function.
+        unsafe { Instance::call(instance, self.address, self.code, |placement| parameters.put(placement)) }
+            .map(|registers| R::take(&registers))
+    }
+
+    /// Calls it, within limits of its own.
+    ///
+    /// # Errors
+    /// As [`Func::call`].
+    ///
+    /// # Panics
+    /// As [`Func::call`].
+    pub fn call_within(&self, context: &mut impl CallContext, limits: CallLimits, parameters: P) -> Result<R, Error> {
+        let instance = context.instance();
+        // SAFETY: as in `call`.
+        unsafe {
+            Instance::within(instance, limits, || {
+                Instance::call(instance, self.address, self.code, |placement| parameters.put(placement))
+            })
+        }
+        .map(|registers| R::take(&registers))
+    }
+
+    /// Calls it with raw registers: `slots` are the parameters in the order of the signature, each as
+    /// [`crate::GuestValue::to_bits`] gives it; the result takes the place of the first ones.
+    ///
+    /// For callers that know types at run time only; [`Func::call`] is as fast and checked by the compiler.
+    ///
+    /// # Errors
+    /// As [`Func::call`].
+    ///
+    /// # Panics
+    /// As [`Func::call`], and if there are fewer slots than parameters or results.
+    #[inline]
+    pub fn call_unchecked(&self, context: &mut impl CallContext, slots: &mut [u64]) -> Result<(), Error> {
+        let instance = context.instance();
+        // SAFETY: as in `call`.
+        let registers =
+            unsafe { Instance::call(instance, self.address, self.code, |placement| P::put_raw(slots, placement))? };
+        R::copy(&registers, slots);
+        Ok(())
+    }
+}
+
+/// What a call has left in the result registers.
+pub(crate) type CallResult = Result<ResultRegisters, Error>;

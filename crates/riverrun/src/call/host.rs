@@ -1,0 +1,207 @@
+//! Host functions: closures, and the code that engines call for them.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use riverrun_program::{Signature, Type};
+use riverrun_state::{HostFunction, Import, Results, abandon};
+
+use crate::call::convention::{Arguments, Parameter, ResultRegisters, Returned};
+use crate::caller::Caller;
+use crate::error::HostError;
+use crate::instance::{Instance, Pending};
+use crate::memory::Memory;
+
+/// A host function as the linker keeps it.
+pub(crate) struct Closure {
+    pub(crate) signature: Signature,
+    pub(crate) code: HostFunction,
+    pub(crate) environment: Arc<dyn Any + Send + Sync>,
+}
+
+/// What a host function may return: what a guest takes, or a `Result` of it, whose error ends the
+/// guest's run.
+pub trait HostResult {
+    /// What the guest takes.
+    type Value: Returned;
+
+    /// The value, or why the run ends.
+    #[doc(hidden)]
+    fn into_result(self) -> Result<Self::Value, HostError>;
+}
+
+impl<R: Returned> HostResult for R {
+    type Value = R;
+
+    #[inline(always)]
+    fn into_result(self) -> Result<R, HostError> {
+        Ok(self)
+    }
+}
+
+impl<R: Returned, E: Into<HostError>> HostResult for Result<R, E> {
+    type Value = R;
+
+    #[inline(always)]
+    fn into_result(self) -> Result<R, HostError> {
+        self.map_err(Into::into)
+    }
+}
+
+/// Closures that guests can call: `Fn(A, B, ..) -> R` or `Fn(Caller<'_, T>, A, B, ..) -> R`, of up to 16
+/// [`Parameter`]s and any [`HostResult`]. `Marker` is for the compiler to find.
+pub trait IntoHostFunction<T, Marker>: Send + Sync + 'static {
+    /// What the linker keeps.
+    #[doc(hidden)]
+    #[allow(private_interfaces)]
+    fn into_closure(self) -> Closure;
+}
+
+/// What a host function needs of a guest's call.
+struct Call<T> {
+    instance: NonNull<Instance<T>>,
+    environment: *const (),
+    first: [u64; 5],
+}
+
+impl<T> Call<T> {
+    /// Runs `body`, hands its results over, or ends the run with what went wrong.
+    ///
+    /// # Safety
+    /// An engine has called the host function that this is the body of, of the instance's machine, and
+    /// the caller returns at once what this returns.
+    #[inline(always)]
+    unsafe fn answer<R: Returned>(
+        self,
+        body: impl FnOnce(NonNull<Instance<T>>, &mut Arguments<'_>) -> Result<R, HostError>,
+    ) -> Results {
+        let Call { instance, environment, first } = self;
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            // SAFETY: the instance is alive; while a host function runs, its engine uses neither the
+            // state nor the memory. `arguments` are read before the closure runs.
+            let mut arguments = unsafe {
+                let state = (*instance.as_ptr()).state;
+                Arguments::new(first, &*state, &*((*state).exit.window as *const Memory))
+            };
+            body(instance, &mut arguments)
+        }));
+        match outcome {
+            Ok(Ok(value)) => {
+                let mut registers = ResultRegisters { a: [first[0], first[1]], fa: [0; 2] };
+                // SAFETY: as above.
+                let slots = unsafe { &mut (*(*instance.as_ptr()).state).slots };
+                if R::HAS_FLOATS {
+                    registers.fa = ResultRegisters::of(slots).fa;
+                }
+                value.put(&mut registers);
+                if R::HAS_FLOATS {
+                    registers.write_floats(slots);
+                }
+                Results { a0: registers.a[0], a1: registers.a[1] }
+            }
+            // SAFETY: as the caller promises; nothing is left in this frame.
+            Ok(Err(error)) => unsafe { give_up(instance, environment, Pending::Error(error)) },
+            // SAFETY: likewise.
+            Err(panic) => unsafe { give_up(instance, environment, Pending::Panic(panic)) },
+        }
+    }
+}
+
+/// Ends the guest's run.
+///
+/// # Safety
+/// As [`Call::answer`]; no frame between the engine and this one has anything to clean up.
+#[cold]
+#[inline(never)]
+unsafe fn give_up<T>(instance: NonNull<Instance<T>>, environment: *const (), pending: Pending) -> ! {
+    // SAFETY: as the caller promises.
+    unsafe {
+        (*instance.as_ptr()).pending = Some((pending, environment));
+        abandon((*instance.as_ptr()).state)
+    }
+}
+
+/// Why the arguments of a call could not be read.
+#[cold]
+fn lost_arguments() -> HostError {
+    "its arguments were to be on the guest's stack, which cannot be read".into()
+}
+
+fn signature<R: Returned>(parameters: &[&[riverrun_program::Scalar]]) -> Signature {
+    let parameters = parameters.iter().copied().flatten().map(|&scalar| Type::Scalar(scalar)).collect();
+    Signature { result: R::result_type(), parameters }
+}
+
+macro_rules! host_functions {
+    ($($parameter:ident)*) => {
+        host_functions! { @one [] [] $($parameter)* }
+        host_functions! { @one [Caller<'_, T>,] [Caller<'static, T>,] $($parameter)* }
+    };
+    (@one [$($caller:ty,)?] [$($marker:ty,)?] $($parameter:ident)*) => {
+        #[allow(non_snake_case, unused_variables, unused_mut)]
+        impl<T: 'static, F, R, $($parameter),*> IntoHostFunction<T, (R, $($marker,)? $($parameter,)*)> for F
+        where
+            F: Fn($($caller,)? $($parameter),*) -> R + Send + Sync + 'static,
+            R: HostResult,
+            $($parameter: Parameter,)*
+        {
+            #[allow(private_interfaces)]
+            fn into_closure(self) -> Closure {
+                unsafe extern "sysv64" fn code<T: 'static, F, R, $($parameter),*>(
+                    import: *const Import,
+                    a0: u64,
+                    a1: u64,
+                    a2: u64,
+                    a3: u64,
+                    a4: u64,
+                ) -> Results
+                where
+                    F: Fn($($caller,)? $($parameter),*) -> R,
+                    R: HostResult,
+                    $($parameter: Parameter,)*
+                {
+                    // SAFETY: engines call this with an import of their machine's table, whose context is
+                    // the machine's instance, and whose environment this closure; both are alive.
+                    unsafe {
+                        let function = &*(*import).environment.cast::<F>();
+                        let instance = NonNull::new_unchecked((*import).context.cast::<Instance<T>>());
+                        let environment = (*import).environment;
+                        let call = Call { instance, environment, first: [a0, a1, a2, a3, a4] };
+                        call.answer(|instance, arguments| {
+                            $(let $parameter = arguments.parameter::<$parameter>();)*
+                            if arguments.is_lost() {
+                                return Err(lost_arguments());
+                            }
+                            function($(<$caller>::of_engine(instance),)? $($parameter),*).into_result()
+                        })
+                    }
+                }
+                Closure {
+                    signature: signature::<R::Value>(&[$($parameter::TYPES),*]),
+                    code: code::<T, F, R, $($parameter),*>,
+                    environment: Arc::new(self),
+                }
+            }
+        }
+    };
+}
+
+host_functions!();
+host_functions!(A);
+host_functions!(A B);
+host_functions!(A B C);
+host_functions!(A B C D);
+host_functions!(A B C D E);
+host_functions!(A B C D E G);
+host_functions!(A B C D E G H);
+host_functions!(A B C D E G H I);
+host_functions!(A B C D E G H I J);
+host_functions!(A B C D E G H I J K);
+host_functions!(A B C D E G H I J K L);
+host_functions!(A B C D E G H I J K L M);
+host_functions!(A B C D E G H I J K L M N);
+host_functions!(A B C D E G H I J K L M N O);
+host_functions!(A B C D E G H I J K L M N O P);
+host_functions!(A B C D E G H I J K L M N O P Q);

@@ -1,0 +1,8 @@
+//! Calls across the boundary: host functions, and functions of the guest.
+
+pub(crate) mod convention;
+pub(crate) mod func;
+pub(crate) mod host;
+pub(crate) mod pointer;
+pub(crate) mod registry;
+pub(crate) mod value;

@@ -1,0 +1,123 @@
+//! The host functions of a linker, by name, by number, by hash; and what a machine binds of them.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use riverrun_program::{Signature, crc32};
+use riverrun_state::{HostFunction, Import, State};
+
+use crate::call::host::Closure;
+use crate::error::{Error, LinkError};
+use crate::program::Program;
+
+/// Numbers of system calls are below this, hashes of names are not.
+pub const HASH_MIN: u32 = 100_000;
+/// The system call by which a guest calls a host function whose name's hash is in t0.
+pub const DYNAMIC_CALL: u64 = 504;
+
+/// A registered host function.
+#[derive(Clone)]
+pub(crate) struct Function {
+    pub(crate) name: Arc<str>,
+    pub(crate) signature: Signature,
+    code: HostFunction,
+    environment: Arc<dyn Any + Send + Sync>,
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.signature)
+    }
+}
+
+impl Function {
+    /// The import that leads to this function, for the machine `context`.
+    pub(crate) fn import(&self, context: *mut ()) -> Import {
+        Import { code: self.code, environment: Arc::as_ptr(&self.environment).cast(), context }
+    }
+}
+
+/// All functions of a linker; machines keep the ones they were made with.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Registry {
+    functions: Vec<Function>,
+    by_name: HashMap<Arc<str>, usize>,
+    /// By a7 of a system call: its number, or the hash of a name.
+    by_number: HashMap<u32, usize>,
+}
+
+impl Registry {
+    pub(crate) fn add(&mut self, name: &str, closure: Closure) -> Result<(), LinkError> {
+        let hash = crc32(name);
+        if hash < HASH_MIN {
+            return Err(LinkError::Hash { name: name.to_owned(), hash });
+        }
+        self.put(hash, name, closure)
+    }
+
+    pub(crate) fn add_numbered(&mut self, number: u32, closure: Closure) -> Result<(), LinkError> {
+        if number >= HASH_MIN || u64::from(number) == DYNAMIC_CALL {
+            return Err(LinkError::Number { number });
+        }
+        self.put(number, &format!("system call {number}"), closure)
+    }
+
+    fn put(&mut self, number: u32, name: &str, closure: Closure) -> Result<(), LinkError> {
+        if let Some(&other) = self.by_number.get(&number) {
+            let other = self.functions[other].name.to_string();
+            return Err(match &*other == name {
+                true => LinkError::Duplicate { name: other },
+                false => LinkError::Collision { first: other, second: name.to_owned(), hash: number },
+            });
+        }
+        let name: Arc<str> = name.into();
+        let Closure { signature, code, environment } = closure;
+        self.by_name.insert(name.clone(), self.functions.len());
+        self.by_number.insert(number, self.functions.len());
+        self.functions.push(Function { name, signature, code, environment });
+        Ok(())
+    }
+
+    pub(crate) fn by_name(&self, name: &str) -> Option<&Function> {
+        Some(&self.functions[*self.by_name.get(name)?])
+    }
+
+    /// The function that a system call with this in a7 means, if that is one of them. Hashes may stand in
+    /// a register with their sign extended.
+    pub(crate) fn by_number(&self, a7: u64) -> Option<&Function> {
+        let low = a7 as u32;
+        let is_extended = a7 == u64::from(low) || a7 == low as i32 as u64;
+        let index = self.by_number.get(&low).filter(|_| is_extended)?;
+        Some(&self.functions[*index])
+    }
+
+    /// The function that an import leads to.
+    pub(crate) fn by_environment(&self, environment: *const ()) -> Option<&Function> {
+        self.functions.iter().find(|function| Arc::as_ptr(&function.environment).cast::<()>() == environment)
+    }
+
+    /// The imports of a program, each at its number, for the machine `context`.
+    pub(crate) fn bind(&self, program: &Program, state: *mut State, context: *mut ()) -> Result<Box<[Import]>, Error> {
+        let wanted = program.imports();
+        let len = wanted.last().map_or(0, |last| last.index as usize + 1);
+        let mut imports = vec![Import::unbound(state); len].into_boxed_slice();
+        for import in wanted {
+            let Some(function) = self.by_name(&import.name) else {
+                let signature = import.signature.as_ref().map(Signature::to_string);
+                return Err(LinkError::Missing { name: import.name.clone(), signature }.into());
+            };
+            if let Some(guest) = import.signature.as_ref().filter(|&guest| *guest != function.signature) {
+                return Err(LinkError::Import {
+                    name: import.name.clone(),
+                    guest: guest.to_string(),
+                    host: function.signature.to_string(),
+                }
+                .into());
+            }
+            imports[import.index as usize] = function.import(context);
+        }
+        Ok(imports)
+    }
+}

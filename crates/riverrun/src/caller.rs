@@ -1,0 +1,131 @@
+//! A guest's call, as a host function sees it.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use riverrun_state::State;
+
+use crate::call::convention::Returned;
+use crate::call::func::{Func, Parameters};
+use crate::error::Error;
+use crate::instance::Instance;
+use crate::memory::Memory;
+use crate::program::Program;
+
+/// A guest's call, as a host function sees it.
+pub struct Caller<'a, T> {
+    pub(crate) instance: NonNull<Instance<T>>,
+    memory: NonNull<Memory>,
+    borrowed: PhantomData<&'a mut Instance<T>>,
+}
+
+impl<T> fmt::Debug for Caller<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Caller").field("pc", &self.pc()).finish_non_exhaustive()
+    }
+}
+
+impl<'a, T> Caller<'a, T> {
+    /// The caller of a host function that an engine has called.
+    ///
+    /// # Safety
+    /// An engine, or the loop around it, waits for a host function of the instance's machine, has noted
+    /// its window, and goes on after the result has ended.
+    #[inline(always)]
+    pub(crate) unsafe fn of_engine(instance: NonNull<Instance<T>>) -> Caller<'a, T> {
+        // SAFETY: as the caller promises.
+        let memory = unsafe { NonNull::new_unchecked((*(*instance.as_ptr()).state).exit.window as *mut Memory) };
+        Caller { instance, memory, borrowed: PhantomData }
+    }
+
+    fn state(&self) -> &State {
+        self.memory().window.state()
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        self.memory_mut().window.state_mut()
+    }
+
+    /// The host's own state.
+    pub fn data(&self) -> &T {
+        // SAFETY: a caller stands for a unique borrow of the instance's data and memory.
+        unsafe { &(*self.instance.as_ptr()).data }
+    }
+
+    /// The host's own state.
+    pub fn data_mut(&mut self) -> &mut T {
+        // SAFETY: as in `data`.
+        unsafe { &mut (*self.instance.as_ptr()).data }
+    }
+
+    /// The guest's memory.
+    pub fn memory(&self) -> &Memory {
+        // SAFETY: as in `data`.
+        unsafe { self.memory.as_ref() }
+    }
+
+    /// The guest's memory.
+    pub fn memory_mut(&mut self) -> &mut Memory {
+        // SAFETY: as in `data`.
+        unsafe { self.memory.as_mut() }
+    }
+
+    /// The host's own state and the guest's memory at once.
+    pub fn split(&mut self) -> (&mut T, &mut Memory) {
+        // SAFETY: as in `data`; neither is part of the other.
+        unsafe { (&mut (*self.instance.as_ptr()).data, self.memory.as_mut()) }
+    }
+
+    /// The program that is running.
+    pub fn program(&self) -> &Program {
+        // SAFETY: programs are only shared while machines run.
+        unsafe { &(*self.instance.as_ptr()).program }
+    }
+
+    /// When the guest's time is up: functions that block must not block longer.
+    pub fn deadline(&self) -> Option<Instant> {
+        // SAFETY: a copy; it changes while no host function runs.
+        unsafe { (*self.instance.as_ptr()).deadline }
+    }
+
+    /// Becomes true when another thread interrupts the machine: functions that block must look at
+    /// it every few milliseconds, and end with [`crate::TrapCause::Interrupted`].
+    pub fn interrupted(&self) -> &'a AtomicBool {
+        // SAFETY: the flag lives as long as the instance, which outlives the call.
+        unsafe { (*self.instance.as_ptr()).interrupted() }
+    }
+
+    /// A function of the guest, to be called back: see [`crate::Machine::func`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn func<P: Parameters, R: Returned>(&self, name: &str) -> Result<Func<P, R>, Error> {
+        // SAFETY: what is looked at does not change while machines run.
+        unsafe { Func::by_name(&(*self.instance.as_ptr()).program, name) }
+    }
+
+    /// A function of the guest by its address, such as one that the guest has handed over to be called
+    /// back: see [`crate::Machine::func_at`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn func_at<P: Parameters, R: Returned>(&self, address: u64) -> Result<Func<P, R>, Error> {
+        // SAFETY: as in `func`.
+        unsafe { Func::at(&(*self.instance.as_ptr()).program, address) }
+    }
+
+    crate::registers::accessors!();
+
+    /// The address of the call.
+    pub fn pc(&self) -> u64 {
+        self.state().pc
+    }
+
+    /// Instructions that the machine has executed, the call included.
+    pub fn instructions(&self) -> u64 {
+        self.state().instructions()
+    }
+}

@@ -1,0 +1,496 @@
+//! What a machine is made of, and how its guest is run.
+//!
+//! While a guest runs, host functions work on the same instance that waits for them, and may call into the
+//! guest again. So the instance is reached by its address, and everything here borrows single fields of it,
+//! for as long as needed: an engine holds the window, the fuel and its place in compiled code; a host
+//! function gets the window from the engine that waits for it ([`riverrun_state::EngineExit::window`]),
+//! and the data.
+
+use std::any::Any;
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use riverrun_interp::{Limits, Stop};
+use riverrun_native::{Artifact, Execution};
+use riverrun_state::{EngineExit, Import, Interruption, RETURN_ADDRESS, State, TrapCause, call_host};
+
+use crate::backtrace;
+use crate::call::convention::{Placement, ResultRegisters};
+use crate::call::func::{CallLimits, CallResult};
+use crate::call::registry::{DYNAMIC_CALL, Function, Registry};
+use crate::caller::Caller;
+use crate::error::{Error, HostError, HostFailure, Trap};
+use crate::linker::{EcallHandler, Flow};
+use crate::memory::Memory;
+use crate::program::Program;
+
+/// Bytes below the stack whose faults are the stack's.
+pub(crate) const STACK_GUARD: u64 = 1 << 20;
+
+const RA: u8 = 1;
+const SP: u8 = 2;
+const T0: u8 = 5;
+const A7: u8 = 17;
+
+/// What a host function has ended its caller's run with.
+pub(crate) enum Pending {
+    Error(HostError),
+    Panic(Box<dyn Any + Send>),
+}
+
+/// How a run ended.
+enum Ended {
+    /// The function that was called has returned.
+    Returned,
+    /// The guest has ended itself.
+    Exited(i32),
+}
+
+pub(crate) struct Instance<T> {
+    pub(crate) memory: Memory,
+    pub(crate) data: T,
+    pub(crate) program: Program,
+    /// The state of the memory's window.
+    pub(crate) state: *mut State,
+    pub(crate) ecall: Arc<EcallHandler<T>>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) imports: Box<[Import]>,
+    /// Compiled code, if there was some when the machine was made.
+    pub(crate) artifact: Option<Arc<Artifact>>,
+    /// Places to run compiled code that no run uses now.
+    pub(crate) executions: Vec<Execution>,
+    pub(crate) fuel: Option<u64>,
+    /// The number of instructions executed at which the fuel is used up, while the guest runs.
+    pub(crate) fuel_end: Option<u64>,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) interruption: Arc<Interruption>,
+    /// Why the guest's own run cannot go on, if it cannot: the pc where registers were lost.
+    pub(crate) lost: Option<u64>,
+    pub(crate) stack: Range<u64>,
+    /// With the environment of the function.
+    pub(crate) pending: Option<(Pending, *const ())>,
+    /// Runs that have not ended.
+    pub(crate) depth: u32,
+    /// Whether the guest's own run has stopped before its end, to go on later.
+    pub(crate) is_suspended: bool,
+}
+
+/// Everything of the state that a nested call has to bring back.
+struct Saved {
+    slots: [u64; 65],
+    pc: u64,
+    frm: u64,
+    fflags: u64,
+    reservation: u64,
+    reserved_value: u64,
+    instret: u64,
+    /// Instructions that had been executed.
+    instructions: u64,
+    exit: EngineExit,
+}
+
+impl Saved {
+    fn of(state: &mut State) -> Saved {
+        let instructions = state.instructions();
+        let instret = std::mem::replace(&mut state.instret, instructions);
+        Saved {
+            slots: state.slots,
+            pc: state.pc,
+            frm: state.frm,
+            fflags: state.fflags,
+            reservation: state.reservation,
+            reserved_value: state.reserved_value,
+            instret,
+            instructions,
+            exit: state.exit.clone(),
+        }
+    }
+
+    /// Brings all back but the count of instructions, which goes on: where an engine counts by its fuel,
+    /// that has what the nested call has executed taken off.
+    fn restore(self, state: &mut State) {
+        let executed = state.instret.wrapping_sub(self.instructions);
+        state.slots = self.slots;
+        state.pc = self.pc;
+        (state.frm, state.fflags) = (self.frm, self.fflags);
+        (state.reservation, state.reserved_value) = (self.reservation, self.reserved_value);
+        state.exit = self.exit;
+        if state.exit.count_base != 0 {
+            state.instret = self.instret;
+            state.exit.fuel = state.exit.fuel.wrapping_sub_unsigned(executed);
+        }
+    }
+}
+
+/// Counts a run as long as it lives, however it ends.
+struct Depth(*mut u32);
+
+impl Depth {
+    /// # Safety
+    /// The counter outlives the result.
+    unsafe fn enter(counter: *mut u32) -> Depth {
+        // SAFETY: as the caller promises.
+        unsafe { *counter += 1 };
+        Depth(counter)
+    }
+}
+
+impl Drop for Depth {
+    fn drop(&mut self) {
+        // SAFETY: as `enter`'s caller promises.
+        unsafe { *self.0 -= 1 };
+    }
+}
+
+impl<T> Instance<T> {
+    pub(crate) fn interrupted(&self) -> &AtomicBool {
+        self.interruption.requested()
+    }
+
+    /// Runs the guest from its pc on until it exits.
+    ///
+    /// # Safety
+    /// The instance is alive, nothing of it is borrowed, and no engine runs on it.
+    pub(crate) unsafe fn run(this: NonNull<Self>) -> Result<i32, Error> {
+        let at = this.as_ptr();
+        // SAFETY: as the caller promises.
+        unsafe {
+            if let Some(pc) = (*at).lost {
+                return Err(Error::Lost { pc });
+            }
+            (*at).is_suspended = true;
+            let ended = Self::run_guest(this, (*at).fuel);
+            (*at).fuel = Self::fuel_left(this);
+            match ended? {
+                Ended::Exited(status) => {
+                    (*at).is_suspended = false;
+                    Ok(status)
+                }
+                Ended::Returned => {
+                    let cause = TrapCause::FetchFault { address: RETURN_ADDRESS };
+                    Err(Self::trap(this, cause, RETURN_ADDRESS))
+                }
+            }
+        }
+    }
+
+    /// Calls the function at `address` with the parameters that `place` puts where it looks for them.
+    ///
+    /// # Safety
+    /// The instance is alive, and nothing of it is borrowed but what engines hold that wait for a host
+    /// function.
+    ///
+    /// # Panics
+    /// If `code` is not that of the instance's program, or a host function panics.
+    #[inline]
+    pub(crate) unsafe fn call(
+        this: NonNull<Self>,
+        address: u64,
+        code: u64,
+        place: impl FnOnce(&mut Placement<'_>),
+    ) -> CallResult {
+        let at = this.as_ptr();
+        // SAFETY: as the caller promises; the state is used by nobody else while host code runs.
+        unsafe {
+            assert_eq!(code, (*at).program.code().id(), "the function is one of another program");
+            let state = (*at).state;
+            let is_nested = (*at).depth != 0;
+            let limit = (*at).program.engine().config.call_depth;
+            if (*at).depth >= limit {
+                return Err(Error::CallDepth { limit });
+            }
+            let saved = Saved::of(&mut *state);
+            let fuel = match is_nested {
+                true => (*at).fuel_end.map(|end| end.saturating_sub(saved.instructions)),
+                false => (*at).fuel,
+            };
+            let (outer_fuel_end, lost) = ((*at).fuel_end, (*at).lost);
+            let mut placement = Placement::new(&mut (*state).slots);
+            place(&mut placement);
+            let result = match Self::push(this, placement.into_stack()) {
+                Ok(()) => {
+                    (*state).set_x(RA, RETURN_ADDRESS);
+                    (*state).pc = address;
+                    let ended = Self::run_guest(this, fuel);
+                    // The frames that wait in compiled code are the call's.
+                    if let Some(execution) = (*at).executions.last_mut() {
+                        execution.forget();
+                    }
+                    ended
+                }
+                Err(error) => Err(error),
+            };
+            let registers = ResultRegisters::of(&(*state).slots);
+            if !is_nested {
+                (*at).fuel = Self::fuel_left(this);
+            }
+            ((*at).fuel_end, (*at).lost) = (outer_fuel_end, lost);
+            saved.restore(&mut *state);
+            match result? {
+                Ended::Returned => Ok(registers),
+                Ended::Exited(status) => Err(Error::Exited { status }),
+            }
+        }
+    }
+
+    /// Puts words on the guest's stack, which is aligned then.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    unsafe fn push(this: NonNull<Self>, words: Vec<u64>) -> Result<(), Error> {
+        // SAFETY: as the caller promises. The window is the engine's if one waits.
+        unsafe {
+            let state = (*this.as_ptr()).state;
+            let sp = ((*state).x(SP).wrapping_sub(8 * words.len() as u64)) & !15;
+            (*state).set_x(SP, sp);
+            if words.is_empty() {
+                return Ok(());
+            }
+            let memory = Self::memory(this);
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            (*memory).write(sp, &bytes)?;
+        }
+        Ok(())
+    }
+
+    /// The memory, as the engine has it that waits, or as it is.
+    ///
+    /// # Safety
+    /// The instance is alive.
+    unsafe fn memory(this: NonNull<Self>) -> *mut Memory {
+        // SAFETY: as the caller promises; an engine's window lives while it waits.
+        unsafe {
+            match (*(*this.as_ptr()).state).exit.window {
+                0 => &raw mut (*this.as_ptr()).memory,
+                window => window as *mut Memory,
+            }
+        }
+    }
+
+    /// Runs `body` within limits that end with it.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    pub(crate) unsafe fn within(
+        this: NonNull<Self>,
+        limits: CallLimits,
+        body: impl FnOnce() -> CallResult,
+    ) -> CallResult {
+        let at = this.as_ptr();
+        let tighter = |own: Option<Instant>, other: Option<Instant>| own.into_iter().chain(other).min();
+        // SAFETY: as the caller promises.
+        unsafe {
+            let (fuel, fuel_end, deadline) = ((*at).fuel, (*at).fuel_end, (*at).deadline);
+            let before = (*(*at).state).instructions();
+            if let Some(own) = limits.fuel {
+                match (*at).depth {
+                    0 => (*at).fuel = Some(fuel.map_or(own, |fuel| fuel.min(own))),
+                    _ => {
+                        let end = before.saturating_add(own);
+                        (*at).fuel_end = Some(fuel_end.map_or(end, |outer| outer.min(end)));
+                    }
+                }
+            }
+            Self::set_deadline(this, tighter(limits.deadline, deadline));
+            let result = body();
+            let executed = (*(*at).state).instructions().wrapping_sub(before);
+            (*at).fuel = fuel.map(|fuel| if (*at).depth == 0 { fuel.saturating_sub(executed) } else { fuel });
+            (*at).fuel_end = fuel_end;
+            Self::set_deadline(this, deadline);
+            result
+        }
+    }
+
+    /// # Safety
+    /// The instance is alive.
+    pub(crate) unsafe fn set_deadline(this: NonNull<Self>, deadline: Option<Instant>) {
+        // SAFETY: as the caller promises; engines only share the interruption.
+        unsafe {
+            if (*this.as_ptr()).deadline != deadline {
+                (*this.as_ptr()).deadline = deadline;
+                (*this.as_ptr()).interruption.set_deadline(deadline);
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`Instance::run`], after a run with this fuel.
+    unsafe fn fuel_left(this: NonNull<Self>) -> Option<u64> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let instret = (*(*this.as_ptr()).state).instret;
+            (*this.as_ptr()).fuel_end.map(|end| end.saturating_sub(instret))
+        }
+    }
+
+    /// Runs the guest from its pc on, with this much fuel.
+    ///
+    /// # Safety
+    /// As [`Instance::call`]; the state has all registers.
+    unsafe fn run_guest(this: NonNull<Self>, fuel: Option<u64>) -> Result<Ended, Error> {
+        let at = this.as_ptr();
+        // SAFETY: as the caller promises. What is borrowed for a run is the window (the engine's own if
+        // one waits, else the instance's), and a place in compiled code that nobody else has.
+        unsafe {
+            let _depth = Depth::enter(&raw mut (*at).depth);
+            let state = (*at).state;
+            let memory = Self::memory(this);
+            (*at).fuel_end = fuel.map(|fuel| (*state).instret.saturating_add(fuel));
+            let single_step = (*at).program.engine().config.single_step;
+            let mut execution = Self::take_execution(this);
+            let result = loop {
+                let mut fuel = Self::fuel_left(this);
+                let limits = Limits { fuel: fuel.as_mut(), interruption: &(*at).interruption };
+                let imports = &(*at).imports;
+                (*state).exit.imports = imports.as_ptr() as u64;
+                (*state).exit.imports_len = imports.len() as u64;
+                let code = (*at).program.code();
+                let stop = code.run(&mut (*memory).window, limits, single_step, execution.as_mut());
+                // Host functions are called by the loop itself here: the memory is its own.
+                (*state).exit.window = memory as u64;
+                let flow = match stop {
+                    Stop::Returned => break Ok(Ended::Returned),
+                    Stop::Trap(trap) => break Err(Self::trap(this, trap.cause, trap.pc)),
+                    Stop::Lost(trap) => {
+                        (*at).lost = Some(trap.pc);
+                        break Err(Self::trap(this, trap.cause, trap.pc));
+                    }
+                    Stop::Abandoned => Self::given_up(this),
+                    Stop::Import(index) => match (*state).import(index) {
+                        Some(import) => Self::call_host(this, import),
+                        None => Ok(Flow::Trap(TrapCause::UnboundImport { index })),
+                    },
+                    Stop::Ecall => match Self::dynamic_function(this) {
+                        Some(function) => Self::call_host(this, &function.import(at.cast())),
+                        None => {
+                            let ecall = (*at).ecall.clone();
+                            ecall(Caller::of_engine(this)).map_err(|error| Self::failure(this, None, error))
+                        }
+                    },
+                };
+                match flow {
+                    Ok(Flow::Continue) => (*state).pc = (*state).pc.wrapping_add(4),
+                    Ok(Flow::Jump(pc)) => (*state).pc = pc,
+                    Ok(Flow::Exit(status)) => break Ok(Ended::Exited(status)),
+                    Ok(Flow::Trap(cause)) => break Err(Self::trap(this, cause, (*state).pc)),
+                    Err(error) => break Err(error),
+                }
+            };
+            (*state).exit.window = 0;
+            (*at).executions.extend(execution);
+            result
+        }
+    }
+
+    /// A place to run compiled code, if there is such code.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    unsafe fn take_execution(this: NonNull<Self>) -> Option<Execution> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let at = this.as_ptr();
+            (*at).executions.pop().or_else(|| {
+                let artifact = (*at).artifact.as_ref()?;
+                Execution::new(artifact.clone()).ok()
+            })
+        }
+    }
+
+    /// The host function that a system call means, if it means one.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    unsafe fn dynamic_function<'a>(this: NonNull<Self>) -> Option<&'a Function>
+    where
+        T: 'a,
+    {
+        // SAFETY: as the caller promises; the registry lives as long as the instance, and does not change.
+        unsafe {
+            let state = (*this.as_ptr()).state;
+            let a7 = (*state).x(A7);
+            let key = if a7 == DYNAMIC_CALL { (*state).x(T0) } else { a7 };
+            (*this.as_ptr()).registry.by_number(key)
+        }
+    }
+
+    /// Calls a host function as an engine does.
+    ///
+    /// # Safety
+    /// As [`Instance::call`]; the import is this instance's.
+    unsafe fn call_host(this: NonNull<Self>, import: *const Import) -> Result<Flow, Error> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match call_host((*this.as_ptr()).state, import) {
+                true => Ok(Flow::Continue),
+                false => Self::given_up(this),
+            }
+        }
+    }
+
+    /// What becomes of a run that a host function has ended.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    unsafe fn given_up(this: NonNull<Self>) -> Result<Flow, Error> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let at = this.as_ptr();
+            match (*at).pending.take() {
+                Some((Pending::Error(error), environment)) => Err(Self::failure(this, Some(environment), error)),
+                Some((Pending::Panic(panic), _)) => resume_unwind(panic),
+                None => unreachable!("host functions say why they end a run"),
+            }
+        }
+    }
+
+    /// The error of a host function that was called at the pc.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    unsafe fn failure(this: NonNull<Self>, environment: Option<*const ()>, error: HostError) -> Error {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let at = this.as_ptr();
+            let pc = (*(*at).state).pc;
+            let name = environment.and_then(|environment| (*at).registry.by_environment(environment));
+            let backtrace = backtrace::frames(&*Self::memory(this), (*at).program.image());
+            let function = name.map(|function| function.name.to_string());
+            Error::Host(Box::new(HostFailure { function, pc, backtrace, source: error }))
+        }
+    }
+
+    /// The error of a trap.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    unsafe fn trap(this: NonNull<Self>, cause: TrapCause, pc: u64) -> Error {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let at = this.as_ptr();
+            // A request to stop is meant for all runs that wait.
+            if (*at).depth <= 1 {
+                (*at).interruption.withdraw();
+            }
+            let stack = &(*at).stack;
+            let below_stack = stack.start - STACK_GUARD..stack.start;
+            let cause = match cause {
+                TrapCause::LoadFault { address } | TrapCause::StoreFault { address }
+                    if below_stack.contains(&address) =>
+                {
+                    TrapCause::StackOverflow { address }
+                }
+                cause => cause,
+            };
+            let backtrace = match cause {
+                TrapCause::OutOfFuel | TrapCause::Interrupted => Vec::new(),
+                _ => backtrace::frames(&*Self::memory(this), (*at).program.image()),
+            };
+            Error::Trap(Box::new(Trap { cause, pc, backtrace }))
+        }
+    }
+}

@@ -1,0 +1,532 @@
+//! Calls across the boundary, in every engine.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use riverrun::bytemuck::{Pod, Zeroable};
+use riverrun::{
+    CallContext, CallLimits, Caller, Config, Engine, Error, Flow, Func, GuestValue, HostError, LinkError, Linker,
+    Machine, Parameters, PointerError, Program, Ptr, Returned, Slice, Str, TrapCause,
+};
+use riverrun_testkit::tools;
+
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Point {
+    x: f32,
+    y: f32,
+}
+
+/// What the host functions note.
+#[derive(Debug, Default)]
+struct Host {
+    log: Vec<String>,
+    nops: u64,
+}
+
+struct Guest {
+    name: &'static str,
+    linker: Linker<Host>,
+    program: Program,
+}
+
+fn elf() -> &'static [u8] {
+    static ELF: OnceLock<Vec<u8>> = OnceLock::new();
+    ELF.get_or_init(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/calls.c");
+        tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-O2"])
+    })
+}
+
+fn register(linker: &mut Linker<Host>) -> Result<(), Error> {
+    linker.func("nop", |mut caller: Caller<'_, Host>| caller.data_mut().nops += 1)?;
+    linker.func("ints", |a: i8, b: u8, c: i16, d: u16, e: i32, f: u32, g: i64, h: u64, i: bool, j: i32| {
+        assert_eq!((a, b, c, d, e, f, g, h, i, j), (-1, 255, -2, 65535, -3, 0xffff_fffd, -4, u64::MAX, true, 10));
+        -5_i64
+    })?;
+    linker.func(
+        "floats",
+        |a: f32, b: f64, c: f32, d: f64, e: f32, f: f64, g: f32, h: f64, i: f32, j: f64, k: f64| {
+            let all = [a.into(), b, c.into(), d, e.into(), f, g.into(), h, i.into(), j, k];
+            assert_eq!(all, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0]);
+            all.iter().sum::<f64>()
+        },
+    )?;
+    linker.func("mixed", |a: i32, b: f32, c: i64, d: f64| a as f32 + b + c as f32 + d as f32)?;
+    linker.func("pair_ii", |x: i32| (x, -x))?;
+    linker.func("pair_ll", |x: i32| (i64::from(x) << 40, -1_i64))?;
+    linker.func("pair_df", |x: i32| (f64::from(x), 0.5_f32))?;
+    linker.func("pair_ld", |x: i32| (i64::from(x), 0.25_f64))?;
+    linker.func("fail", |code: i32| -> Result<(), HostError> { Err(format!("code {code}").into()) })?;
+    linker.func("panic", || -> () { panic!("the host panics") })?;
+    linker.func("log", |mut caller: Caller<'_, Host>, text: Str| {
+        let line = text.get(caller.memory())?.to_owned();
+        caller.data_mut().log.push(line);
+        Ok::<(), PointerError>(())
+    })?;
+    linker.func("sum", |caller: Caller<'_, Host>, values: Slice<f32>| {
+        Ok::<f32, PointerError>(values.get(caller.memory())?.iter().sum())
+    })?;
+    linker.func("fill", |mut caller: Caller<'_, Host>, to: Slice<u8>| {
+        to.get_mut(caller.memory_mut())?.fill(7);
+        Ok::<(), PointerError>(())
+    })?;
+    linker.func("point", |mut caller: Caller<'_, Host>, point: Ptr<Point>| {
+        let point = point.get_mut(caller.memory_mut())?;
+        point.x += 1.0;
+        Ok::<f32, PointerError>(point.x + point.y)
+    })?;
+    linker.func("call_back", |mut caller: Caller<'_, Host>, function: Ptr<u8>, argument: i32| {
+        let function: Func<(i32,), i32> = caller.func_at(function.address())?;
+        function.call(&mut caller, (argument,))
+    })?;
+    linker.func("where", |caller: Caller<'_, Host>, what: i32| match what {
+        0 => caller.pc(),
+        1 => caller.instructions(),
+        _ => caller.x(1),
+    })?;
+    linker.func("exit", |_: i32| {})?;
+    linker.func("twice", |x: i32| 2 * x)?;
+    linker.syscall(500, |x: i64| 3 * x)?;
+    linker.ecall(|mut caller: Caller<'_, Host>| match caller.x(17) {
+        93 => Ok(Flow::Exit(caller.x(10) as i32)),
+        1 => {
+            let address = caller.func::<(i32, i32), i32>("add")?;
+            let sum = address.call(&mut caller, (1, 2))?;
+            caller.set_x(10, sum as u64);
+            Ok(Flow::Continue)
+        }
+        number => Err(format!("no call {number}").into()),
+    });
+    Ok(())
+}
+
+impl Guest {
+    fn new(name: &'static str, config: &Config) -> Guest {
+        let engine = Engine::new(config).unwrap();
+        let mut linker = Linker::new(&engine);
+        register(&mut linker).unwrap();
+        let program = Program::new(&engine, elf()).unwrap();
+        Guest { name, linker, program }
+    }
+
+    fn machine(&self) -> Machine<Host> {
+        self.linker.instantiate(&self.program, Host::default()).unwrap()
+    }
+}
+
+#[cfg(feature = "compile")]
+fn compiled(name: &'static str, fuel: bool, precise: bool) -> Guest {
+    let guest = Guest::new(name, &Config::new());
+    let folder = tempfile::tempdir().unwrap();
+    let options = riverrun::CompileOptions { fuel, precise, ..Default::default() };
+    guest.program.compile_to(&options, folder.path().join("calls.rro")).unwrap();
+    guest
+}
+
+/// The program in every engine.
+fn guests() -> &'static [Guest] {
+    static GUESTS: OnceLock<Vec<Guest>> = OnceLock::new();
+    GUESTS.get_or_init(|| {
+        vec![
+            Guest::new("fast", &Config::new()),
+            Guest::new("single-step", Config::new().single_step(true)),
+            #[cfg(feature = "compile")]
+            compiled("compiled", false, false),
+            #[cfg(feature = "compile")]
+            compiled("compiled, counting", true, false),
+            #[cfg(feature = "compile")]
+            compiled("compiled, counting, precise", true, true),
+        ]
+    })
+}
+
+fn each(test: impl Fn(&mut Machine<Host>)) {
+    for guest in guests() {
+        eprintln!("engine: {}", guest.name);
+        test(&mut guest.machine());
+    }
+}
+
+fn call<P: Parameters, R: Returned>(machine: &mut Machine<Host>, name: &str, parameters: P) -> R {
+    let function = machine.func::<P, R>(name).unwrap();
+    function.call(machine, parameters).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn fails<P: Parameters, R: Returned + std::fmt::Debug>(
+    machine: &mut Machine<Host>,
+    name: &str,
+    parameters: P,
+) -> Error {
+    machine.func::<P, R>(name).unwrap().call(machine, parameters).expect_err(name)
+}
+
+fn cause(error: &Error) -> Option<TrapCause> {
+    error.trap().map(|trap| trap.cause)
+}
+
+#[test]
+fn guest_functions_take_and_give_all_types() {
+    each(|machine| {
+        assert_eq!(call::<_, i32>(machine, "add", (40, 2)), 42);
+        assert_eq!(call::<_, i32>(machine, "add", (i32::MAX, 1)), i32::MIN);
+        assert_eq!(call::<_, f64>(machine, "scale", (1.5_f32, 4.0)), 6.0);
+        assert_eq!(call::<_, (i32, i32)>(machine, "swap", (0x7_ffff_fffe_i64,)), (7, -2));
+        call::<_, ()>(machine, "empty", ());
+        let parameters = (1, 2.0_f32, 3, 4.0_f64, 5, 6, 7, 8, 9, 10, 11, 12.0_f64);
+        assert_eq!(call::<_, i64>(machine, "many", parameters), (1..=12).map(|n| n * n).sum::<i64>());
+    });
+}
+
+#[test]
+fn host_functions_take_and_give_all_types() {
+    each(|machine| {
+        assert_eq!(call::<_, i64>(machine, "call_ints", ()), -5);
+        assert_eq!(call::<_, f64>(machine, "call_floats", ()), 66.0);
+        assert_eq!(call::<_, f32>(machine, "call_mixed", ()), 10.75);
+        let pairs = 3.0 - 6.0 + 3.0 * f64::from(3_u32 << 20) * f64::from(1 << 20) - 4.0 + 15.0 + 3.0 + 21.0 + 2.0;
+        assert_eq!(call::<_, f64>(machine, "call_pairs", (3,)), pairs);
+    });
+}
+
+#[test]
+fn memory_is_seen_where_it_is() {
+    each(|machine| {
+        call::<_, ()>(machine, "call_log", (Str::new(0),));
+        assert_eq!(machine.data().log, ["hello"]);
+        assert_eq!(call::<_, f32>(machine, "call_sum", (Ptr::<f32>::new(0), 0_u64)), 6.5);
+        assert_eq!(call::<_, i32>(machine, "call_fill", (Ptr::<u8>::new(0), 0_u64)), 0x0707_0701);
+        assert_eq!(call::<_, f32>(machine, "call_point", (Ptr::<Point>::new(0),)), 2.5 + 2.0 + 25.0);
+    });
+}
+
+/// What a guest can get wrong about pointers ends its run with an error that names function and argument.
+#[test]
+fn hostile_pointers_are_named() {
+    each(|machine| {
+        let stack = machine.stack();
+        let edge = stack.end - 4;
+        let refused = |error: Error, words: &[&str]| {
+            let text = error.to_string();
+            assert!(matches!(error, Error::Host(_)), "{text}");
+            assert!(words.iter().all(|word| text.contains(word)), "{text}");
+        };
+        for address in [16, 0xffff_ffff, u64::MAX, 1 << 32, edge + 4] {
+            let pointer = format!("argument 1, the pointer {address:#x}: ");
+            let error = fails::<_, ()>(machine, "call_log", (Str::new(address),));
+            refused(error, &["host function log, called at pc", "in log_", &pointer, "is not mapped"]);
+            let error = fails::<_, f32>(machine, "call_sum", (Ptr::<f32>::new(address).slice(1),));
+            refused(error, &["host function sum", &pointer]);
+        }
+        let error = fails::<_, f32>(machine, "call_sum", (Ptr::<f32>::new(stack.start).slice(u64::MAX / 2),));
+        refused(error, &["sum", "argument 1", "9223372036854775807 elements of 4 bytes exceed all memory"]);
+        let error = fails::<_, f32>(machine, "call_sum", (Ptr::<f32>::new(stack.start + 2).slice(1),));
+        refused(error, &["sum", "it is not a multiple of 4"]);
+        let error = fails::<_, f32>(machine, "call_point", (Ptr::<Point>::new(edge),));
+        refused(error, &["point", "argument 1", &format!("{:#x} is not mapped", stack.end)]);
+        // Text is read-only, and text to be read.
+        let text = machine.func::<(), ()>("empty").unwrap().address();
+        let error = fails::<_, i32>(machine, "call_fill", (Ptr::<u8>::new(text).slice(4),));
+        refused(error, &["fill", "argument 1"]);
+        // A string without an end, and one that is no text.
+        machine.memory_mut().slice_mut(stack.start, 2 << 20).unwrap().fill(b'x');
+        refused(
+            fails::<_, ()>(machine, "call_log", (Str::new(stack.start),)),
+            &["no string ends within 1048576 bytes"],
+        );
+        machine.memory_mut().write(stack.start, &[0xff, 0]).unwrap();
+        refused(fails::<_, ()>(machine, "call_log", (Str::new(stack.start),)), &["not UTF-8"]);
+        assert_eq!(call::<_, i32>(machine, "add", (1, 2)), 3, "the machine stays usable");
+    });
+}
+
+#[test]
+fn errors_of_host_functions_are_traps_that_carry_them() {
+    each(|machine| {
+        for code in 1..4 {
+            let error = fails::<_, ()>(machine, "call_fail", (code,));
+            let Error::Host(failure) = &error else { panic!("{error}") };
+            assert_eq!(failure.source.to_string(), format!("code {code}"));
+            assert_eq!(failure.function.as_deref(), Some("fail"));
+            let frames: Vec<_> = failure.backtrace.iter().map(|frame| frame.function.as_deref()).collect();
+            assert_eq!(frames[0], Some("fail"), "{frames:?}");
+            let image = machine.program().image();
+            assert_eq!(image.symbol_at(failure.pc).unwrap().0.name, "fail");
+        }
+        assert_eq!(call::<_, i32>(machine, "count", ()), 3);
+    });
+}
+
+#[test]
+fn panics_of_host_functions_go_on_in_the_host() {
+    each(|machine| {
+        for _ in 0..3 {
+            let function = machine.func::<(), ()>("call_panic").unwrap();
+            let panic = catch_unwind(AssertUnwindSafe(|| function.call(machine, ()))).unwrap_err();
+            assert_eq!(panic.downcast_ref::<&str>(), Some(&"the host panics"));
+        }
+        assert_eq!(call::<_, i32>(machine, "count", ()), 3);
+        let value = call::<_, i32>(machine, "recurse", (3,));
+        assert_eq!(value, 3);
+    });
+}
+
+#[test]
+fn a_host_call_changes_nothing_but_its_results() {
+    each(|machine| {
+        assert_eq!(call::<_, u64>(machine, "kept", ()), 0);
+        assert_eq!(call::<_, u64>(machine, "kept_by_callback", ()), 0);
+    });
+}
+
+#[test]
+fn calls_nest_as_deep_as_the_limit() {
+    each(|machine| {
+        assert_eq!(call::<_, i32>(machine, "recurse", (63,)), 63);
+        let error = fails::<_, i32>(machine, "recurse", (64,));
+        let mut source: &dyn std::error::Error = &error;
+        while let Some(next) = source.source() {
+            source = next;
+        }
+        assert_eq!(
+            source.to_string(),
+            "host and guest have called each other 64 times, which is the limit (`Config::call_depth`)"
+        );
+        assert_eq!(call::<_, i32>(machine, "recurse", (10,)), 10);
+    });
+    let engine = Engine::new(Config::new().call_depth(3)).unwrap();
+    let mut linker = Linker::new(&engine);
+    register(&mut linker).unwrap();
+    let mut machine = linker.instantiate(&Program::new(&engine, elf()).unwrap(), Host::default()).unwrap();
+    assert_eq!(call::<_, i32>(&mut machine, "recurse", (2,)), 2);
+    fails::<_, i32>(&mut machine, "recurse", (3,));
+}
+
+#[test]
+fn function_pointers_of_the_guest_can_be_kept() {
+    each(|machine| {
+        let pointer = call::<_, Ptr<u8>>(machine, "pointer", ());
+        let function = machine.func_at::<(i32,), i32>(pointer.address()).unwrap();
+        assert_eq!(function.call(machine, (6,)).unwrap(), 7);
+        let nowhere = machine.func_at::<(i32,), i32>(16).unwrap_err();
+        assert_eq!(nowhere.to_string(), "no function can be at 0x10, which is not in the program's text");
+    });
+}
+
+#[test]
+fn traps_leave_the_machine_usable() {
+    each(|machine| {
+        let error = fails::<_, ()>(machine, "trap", ());
+        // Compiled code that is not precise may take it for the load just before it.
+        let (store, load) = (TrapCause::StoreFault { address: 16 }, TrapCause::LoadFault { address: 16 });
+        assert!(cause(&error) == Some(store) || cause(&error) == Some(load), "{error}");
+        let error = fails::<_, ()>(machine, "unbound", ());
+        assert_eq!(cause(&error), Some(TrapCause::UnboundImport { index: 1000 }));
+        assert_eq!(call::<_, i32>(machine, "add", (1, 2)), 3);
+        assert_eq!(machine.run().unwrap(), 7, "the guest's own run begins where it would have");
+        assert_eq!(call::<_, i32>(machine, "add", (2, 2)), 4);
+    });
+}
+
+#[test]
+fn a_guest_may_exit_while_it_is_called() {
+    each(|machine| {
+        let error = fails::<_, ()>(machine, "call_exit", (3,));
+        assert!(matches!(error, Error::Exited { status: 3 }), "{error}");
+        assert_eq!(call::<_, i32>(machine, "add", (1, 2)), 3);
+    });
+}
+
+#[test]
+fn calls_have_limits_of_their_own() {
+    each(|machine| {
+        let spin = machine.func::<(), ()>("spin").unwrap();
+        let before = machine.instructions();
+        let error = spin.call_within(machine, CallLimits::new().fuel(1000), ()).unwrap_err();
+        assert_eq!(cause(&error), Some(TrapCause::OutOfFuel));
+        assert_eq!(machine.instructions() - before, 1000, "fuel is exact");
+        assert_eq!(machine.fuel(), None);
+        let limits = CallLimits::new().timeout(Duration::from_millis(20));
+        assert_eq!(cause(&spin.call_within(machine, limits, ()).unwrap_err()), Some(TrapCause::Interrupted));
+        assert_eq!(call::<_, i32>(machine, "add", (1, 2)), 3);
+
+        machine.set_fuel(Some(500));
+        let error = spin.call_within(machine, CallLimits::new().fuel(100), ()).unwrap_err();
+        assert_eq!((cause(&error), machine.fuel()), (Some(TrapCause::OutOfFuel), Some(400)));
+        assert_eq!(call::<_, i32>(machine, "add", (1, 2)), 3);
+        assert_eq!(machine.fuel(), Some(398));
+    });
+}
+
+/// What a nested call executes is taken from the outer one's fuel.
+#[test]
+fn nested_calls_share_fuel() {
+    let mut ends = Vec::new();
+    each(|machine| {
+        machine.set_fuel(Some(2000));
+        let call_spin = machine.func::<(), i32>("call_spin").unwrap();
+        call_spin.call(machine, ()).unwrap_err();
+        assert_eq!(machine.fuel(), Some(0));
+        assert_eq!(machine.instructions(), 2000);
+    });
+    for guest in guests() {
+        let mut machine = guest.machine();
+        machine.set_fuel(Some(1_000_000));
+        let sum = call::<_, i32>(&mut machine, "recurse", (20,));
+        ends.push((sum, machine.fuel(), machine.instructions()));
+    }
+    ends.dedup();
+    assert_eq!(ends.len(), 1, "engines agree: {ends:?}");
+    let exact = 1_000_000 - ends[0].1.unwrap();
+    for guest in guests() {
+        for fuel in [exact - 1, exact] {
+            let mut machine = guest.machine();
+            machine.set_fuel(Some(fuel));
+            let recurse = machine.func::<(i32,), i32>("recurse").unwrap();
+            let result = recurse.call(&mut machine, (20,));
+            assert_eq!(result.is_ok(), fuel == exact, "{}: {result:?}", guest.name);
+        }
+    }
+}
+
+#[test]
+fn host_functions_know_where_they_are_called() {
+    let mut counts = Vec::new();
+    for guest in guests() {
+        let mut machine = guest.machine();
+        // Code that does not count is not run with fuel.
+        machine.set_fuel(Some(1_000_000));
+        let here = machine.program().image().symbol("here").unwrap().address;
+        assert_eq!(call::<_, u64>(&mut machine, "call_where", (0,)), here, "{}", guest.name);
+        counts.push(call::<_, u64>(&mut machine, "call_where", (1,)));
+    }
+    counts.dedup();
+    assert_eq!(counts.len(), 1, "{counts:?}");
+}
+
+#[test]
+fn all_forms_of_calls_lead_to_the_same_functions() {
+    each(|machine| {
+        assert_eq!(call::<_, i32>(machine, "call_inline", (21,)), 42);
+        assert_eq!(call::<_, i32>(machine, "call_opaque", (22,)), 44);
+        assert_eq!(call::<_, i64>(machine, "system_call", (500_i64, 5_i64)), 15);
+        assert_eq!(call::<_, i64>(machine, "system_call", (1_i64, 0_i64)), 3, "the handler calls back");
+        let error = fails::<_, i64>(machine, "system_call", (2_i64, 0_i64));
+        let text = error.to_string();
+        assert!(text.starts_with("a system call at pc 0x") && text.ends_with("failed: no call 2"), "{text}");
+    });
+}
+
+#[test]
+fn loops_of_host_calls_run() {
+    each(|machine| {
+        assert_eq!(call::<_, i64>(machine, "loop", (1000_i64,)), 1000);
+        assert_eq!(machine.data().nops, 1000);
+        machine.set_fuel(Some(5_000));
+        let error = fails::<_, i64>(machine, "loop", (1000_i64,));
+        assert_eq!((cause(&error), machine.fuel()), (Some(TrapCause::OutOfFuel), Some(0)));
+    });
+}
+
+/// Host code never runs in the guest's rounding mode, and the guest's is there again afterwards.
+#[test]
+fn rounding_modes_are_the_guests_own() {
+    each(|machine| {
+        const NONE_ACCRUED: u64 = 0;
+        assert_eq!(call::<_, u64>(machine, "rounds_down", ()), NONE_ACCRUED << 8 | 2);
+    });
+}
+
+#[test]
+fn raw_slots_are_as_good() {
+    each(|machine| {
+        let many = machine.func::<(i32, f32, i32, f64, i32, i32, i32, i32, i32, i32, i32, f64), i64>("many").unwrap();
+        let (two, four, twelve) = (GuestValue::to_bits(2.0_f32), 4.0_f64.to_bits(), 12.0_f64.to_bits());
+        let mut slots = [1, two, 3, four, 5, 6, 7, 8, 9, 10, 11, twelve];
+        many.call_unchecked(machine, &mut slots).unwrap();
+        assert_eq!(slots[0], (1..=12).map(|n| n * n).sum::<u64>());
+        let swap = machine.func::<(i64,), (i32, i32)>("swap").unwrap();
+        let mut slots = [0x7_ffff_fffe, 0];
+        swap.call_unchecked(machine, &mut slots).unwrap();
+        assert_eq!(slots, [7, -2_i64 as u64]);
+    });
+}
+
+#[test]
+fn a_suspended_run_goes_on_after_calls() {
+    each(|machine| {
+        machine.set_fuel(Some(2));
+        assert_eq!(cause(&machine.run().unwrap_err()), Some(TrapCause::OutOfFuel));
+        let registers: Vec<u64> = (0..32).map(|n| machine.x(n)).collect();
+        let pc = machine.pc();
+        machine.set_fuel(None);
+        assert_eq!(call::<_, i32>(machine, "add", (1, 2)), 3);
+        assert_eq!((0..32).map(|n| machine.x(n)).collect::<Vec<u64>>(), registers);
+        assert_eq!(machine.pc(), pc);
+        assert_eq!(machine.run().unwrap(), 7);
+    });
+}
+
+#[test]
+fn what_does_not_fit_is_said_at_load() {
+    let engine = Engine::new(&Config::new()).unwrap();
+    let program = Program::new(&engine, elf()).unwrap();
+    let empty: Linker<Host> = Linker::new(&engine);
+    let error = empty.instantiate(&program, Host::default()).unwrap_err();
+    let missing = "the program calls the host function nop (void ()), which the linker does not have: \
+                   register it with `Linker::func`";
+    assert_eq!(error.to_string(), missing);
+
+    let mut other: Linker<Host> = Linker::new(&engine);
+    other.func("nop", |_: i32| 1_i64).unwrap();
+    let error = other.instantiate(&program, Host::default()).unwrap_err();
+    let text = "the program calls the host function nop as `void ()`, but the linker has it as `i64 (i32)`";
+    assert_eq!(error.to_string(), text);
+
+    let machine = &mut guests()[0].machine();
+    let error = machine.func::<(i32,), i32>("add").unwrap_err();
+    let text = "the program exports add as `i32 (i32, i32)`, but the host calls it as `i32 (i32)`";
+    assert_eq!(error.to_string(), text);
+    let error = machine.func::<(), ()>("nothing").unwrap_err();
+    assert!(error.to_string().starts_with("the program has no function nothing: "), "{error}");
+    assert!(machine.func::<(i32,), i32>("clobber").is_ok(), "symbols will do");
+}
+
+#[test]
+fn names_have_one_function_and_one_hash() {
+    let engine = Engine::new(&Config::new()).unwrap();
+    let mut linker: Linker<()> = Linker::new(&engine);
+    let refused = |error: Option<Error>, expected: LinkError| match error {
+        Some(Error::Link(error)) => assert_eq!(error, expected),
+        other => panic!("{other:?}"),
+    };
+    linker.func("plumless", || {}).unwrap();
+    refused(linker.func("plumless", || {}).err(), LinkError::Duplicate { name: "plumless".into() });
+    let (first, second) = ("plumless".into(), "buckeroo".into());
+    refused(linker.func("buckeroo", || {}).err(), LinkError::Collision { first, second, hash: 0x4ddb_0c25 });
+    refused(linker.syscall(100_000, || {}).err(), LinkError::Number { number: 100_000 });
+    refused(linker.syscall(504, || {}).err(), LinkError::Number { number: 504 });
+}
+
+#[test]
+#[should_panic = "the function is one of another program"]
+fn functions_belong_to_their_program() {
+    let engine = Engine::new(&Config::new()).unwrap();
+    let program = Program::new(&engine, riverrun::doc::ADDER).unwrap();
+    let mut adder = Linker::new(&engine).instantiate(&program, Host::default()).unwrap();
+    let add = adder.func::<(i32, i32), i32>("add").unwrap();
+    let _ = add.call(&mut guests()[0].machine(), (1, 2));
+}
+
+/// Both kinds of places to call from.
+#[test]
+fn contexts_are_generic() {
+    fn through(context: &mut impl CallContext, add: Func<(i32, i32), i32>) -> i32 {
+        add.call(context, (20, 1)).unwrap()
+    }
+    let machine = &mut guests()[0].machine();
+    let add = machine.func("add").unwrap();
+    assert_eq!(through(machine, add), 21);
+}

@@ -1,0 +1,66 @@
+//! Leaving an engine on x86-64 Unix.
+//!
+//! Every engine is entered by code that pushes rbp, rbx, r12 to r15 in this order, keeps the stack aligned
+//! for calls by one more word, and notes the stack pointer in [`crate::EngineExit::host_sp`].
+
+use std::arch::naked_asm;
+use std::mem::offset_of;
+
+use crate::imports::Import;
+use crate::registers::{EngineExit, State};
+
+/// Returns to whoever has entered the engine.
+///
+/// # Safety
+/// An engine runs on the state, and no frame above its entry has anything to clean up.
+#[unsafe(naked)]
+pub(crate) unsafe extern "sysv64" fn leave_engine(_: *mut State) -> ! {
+    naked_asm!(
+        "mov rsp, [rdi + {host_sp}]",
+        "add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+        host_sp = const offset_of!(State, exit) + offset_of!(EngineExit, host_sp),
+    )
+}
+
+/// Calls a host function as an engine does, with the arguments and results of the state.
+///
+/// # Safety
+/// As [`crate::call_host`].
+#[unsafe(naked)]
+pub(crate) unsafe extern "sysv64" fn enter_host(_: *mut State, _: *const Import) {
+    naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "sub rsp, 8",
+        "mov [rdi + {host_sp}], rsp",
+        "mov rbx, rdi",
+        "mov rdi, rsi",
+        "mov rsi, [rbx + 80]",
+        "mov rdx, [rbx + 88]",
+        "mov rcx, [rbx + 96]",
+        "mov r8, [rbx + 104]",
+        "mov r9, [rbx + 112]",
+        "call [rdi + {code}]",
+        "mov [rbx + 80], rax",
+        "mov [rbx + 88], rdx",
+        "mov rdi, rbx",
+        "jmp {leave}",
+        host_sp = const offset_of!(State, exit) + offset_of!(EngineExit, host_sp),
+        code = const offset_of!(Import, code),
+        leave = sym leave_engine,
+    )
+}
+
+// The integer registers are addressed by constants.
+const _: () = assert!(offset_of!(State, slots) == 0);

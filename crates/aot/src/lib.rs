@@ -13,5 +13,6 @@ mod options;
 mod unit;
 
 pub use error::CompileError;
+pub use link::write;
 pub use options::{CompileOptions, Cpu};
 pub use unit::{Report, compile};

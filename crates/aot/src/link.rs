@@ -41,3 +41,17 @@ pub(crate) fn link(objects: &[Vec<u8>]) -> Result<Vec<u8>, CompileError> {
     }
     Err(CompileError::Link(format!("none of {} is there; install binutils or lld", LINKERS.join(", "))))
 }
+
+/// Writes an artifact to a file, and makes the folder that it is in. Nobody ever finds half of it there.
+///
+/// # Errors
+/// [`CompileError::File`].
+pub fn write(path: &Path, artifact: &[u8]) -> Result<(), CompileError> {
+    let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder
+        .map_or(Ok(()), std::fs::create_dir_all)
+        .and_then(|()| std::fs::write(&unfinished, artifact))
+        .and_then(|()| std::fs::rename(&unfinished, path))
+        .map_err(|source| CompileError::File { what: path.display().to_string(), source })
+}

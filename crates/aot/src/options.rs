@@ -43,7 +43,8 @@ impl Default for CompileOptions {
 }
 
 impl CompileOptions {
-    pub(crate) fn header(&self) -> Options {
+    /// What artifacts made so say of it.
+    pub fn header(&self) -> Options {
         Options { fuel: self.fuel, precise: self.precise, level: self.level }
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use inkwell::GlobalVisibility;
 use inkwell::context::Context;
-use riverrun_native::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, Header, Slot};
+use riverrun_native::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, Header, IDENTITY_SYMBOL, Slot};
 use riverrun_program::Image;
 
 use crate::analysis::{Abilities, Function, Text, functions};
@@ -110,17 +110,17 @@ pub fn compile(
     let mut entrances: Vec<u64> = functions.iter().flat_map(Function::entrances).collect();
     entrances.sort_unstable();
     entrances.dedup();
-    let mut phases = Phases::default();
-    objects.push(table(&program, &entrances, options, &mut phases)?);
-    report.add(&phases);
-    let begin = Instant::now();
-    let object = link(&objects)?;
     let header = Header {
         options: options.header(),
         features,
         dispatch_bits: program.dispatch_bits,
         program: Header::hash(image.bytes()),
     };
+    let mut phases = Phases::default();
+    objects.push(table(&program, &entrances, &header, options, &mut phases)?);
+    report.add(&phases);
+    let begin = Instant::now();
+    let object = link(&objects)?;
     let artifact = header.seal(object);
     report.linking = begin.elapsed();
     report.artifact_bytes = artifact.len() as u64;
@@ -203,6 +203,7 @@ fn compile_units(
 fn table(
     program: &Program<'_>,
     entrances: &[u64],
+    header: &Header,
     options: &CompileOptions,
     phases: &mut Phases,
 ) -> Result<Vec<u8>, CompileError> {
@@ -243,5 +244,10 @@ fn table(
     global.set_visibility(GlobalVisibility::Protected);
     global.set_constant(true);
     global.set_initializer(&i32.const_array(&all));
+    let identity = context.const_string(&header.identity(), false);
+    let global = ir.module.add_global(identity.get_type(), None, IDENTITY_SYMBOL);
+    global.set_visibility(GlobalVisibility::Protected);
+    global.set_constant(true);
+    global.set_initializer(&identity);
     emit::object(&ir, &machine, phases)
 }

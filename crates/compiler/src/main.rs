@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write, stderr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -130,7 +130,7 @@ fn compile(job: &Job) -> Result<()> {
             show(done, all);
         }
     })?;
-    write(&output, &bytes)?;
+    riverrun_aot::write(&output, &bytes)?;
     if shows {
         let seconds = begin.elapsed().as_secs_f64();
         let _ = writeln!(stderr(), "\r\x1b[K{}: {} KiB in {seconds:.1} s", output.display(), bytes.len() >> 10);
@@ -147,15 +147,4 @@ fn show(done: usize, all: usize) {
     let filled = WIDTH * done / all.max(1);
     let bar = ["#".repeat(filled), " ".repeat(WIDTH - filled)].concat();
     let _ = write!(stderr(), "\r[{bar}] {done} of {all} functions");
-}
-
-/// Writes a file so that nobody ever finds half of it there.
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let written = folder
-        .map_or(Ok(()), std::fs::create_dir_all)
-        .and_then(|()| std::fs::write(&unfinished, bytes))
-        .and_then(|()| std::fs::rename(&unfinished, path));
-    written.map_err(|error| format!("cannot write {}: {error}", path.display()).into())
 }

@@ -1,13 +1,16 @@
 //! Loading an artifact.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Write;
 use std::ops::Range;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use object::{Object, ObjectSegment, ObjectSymbol};
 
-use crate::dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, Slot};
+use crate::dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, IDENTITY_SYMBOL, Slot};
 use crate::error::ArtifactError;
 use crate::header::{Header, Options};
 
@@ -29,6 +32,8 @@ pub struct Artifact {
     bias: usize,
     /// Keeps the code in memory. Field order: dropped last.
     _library: libloading::Library,
+    /// The file, where `path` is a name of this alone.
+    _file: Option<File>,
 }
 
 impl fmt::Debug for Artifact {
@@ -50,19 +55,48 @@ impl Artifact {
     pub unsafe fn load(path: &Path, program: &[u8]) -> Result<Artifact, ArtifactError> {
         let file = |source| ArtifactError::File { path: path.to_owned(), source };
         let bytes = std::fs::read(path).map_err(file)?;
-        let header = Header::open(&bytes)?;
+        // A name without a slash would be looked for elsewhere.
+        let path = std::path::absolute(path).map_err(file)?;
+        // SAFETY: as the caller promises.
+        unsafe { Artifact::open(&bytes, path, None, program) }
+    }
+
+    /// Loads an artifact that is in no file.
+    ///
+    /// # Errors
+    /// As [`Artifact::load`].
+    ///
+    /// # Safety
+    /// As [`Artifact::load`].
+    pub unsafe fn from_bytes(artifact: &[u8], program: &[u8]) -> Result<Artifact, ArtifactError> {
+        let unnamed = |source| ArtifactError::File { path: "a file in memory".into(), source };
+        let mut file = memory_file().map_err(unnamed)?;
+        file.write_all(artifact).map_err(unnamed)?;
+        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        // SAFETY: as the caller promises.
+        unsafe { Artifact::open(artifact, path, Some(file), program) }
+    }
+
+    /// # Safety
+    /// As [`Artifact::load`]; the file at `path` has these bytes.
+    unsafe fn open(bytes: &[u8], path: PathBuf, file: Option<File>, program: &[u8]) -> Result<Artifact, ArtifactError> {
+        let header = Header::open(bytes)?;
         if header.program != Header::hash(program) {
             return Err(ArtifactError::Program);
         }
-        let object = object::File::parse(&*bytes).map_err(|_| ArtifactError::Damaged)?;
+        let object = object::File::parse(bytes).map_err(|_| ArtifactError::Damaged)?;
         let own = object.dynamic_symbols().find(|symbol| symbol.name() == Ok(DISPATCH_SYMBOL));
         let own = own.ok_or(ArtifactError::Lacks("table of functions"))?.address() as usize;
         let executable = object.segments().find(|segment| is_executable(segment.flags()));
         let text = executable.ok_or(ArtifactError::Lacks("code"))?;
-        // A name without a slash would be looked for elsewhere.
-        let path = std::path::absolute(path).map_err(file)?;
         // SAFETY: the caller vouches for the code; the object has no initialisers.
         let library = unsafe { libloading::Library::new(&path)? };
+        // The loader knows libraries by their names, and would give an older one that is still in use.
+        // SAFETY: the symbol is as many bytes.
+        let identity = unsafe { **library.get::<*const [u8; 32]>(IDENTITY_SYMBOL.as_bytes())? };
+        if identity != header.identity() {
+            return Err(ArtifactError::Replaced);
+        }
         // SAFETY: the symbol is data, whose address alone is taken.
         let first = unsafe { *library.get::<*const Slot>(DISPATCH_SYMBOL.as_bytes())? };
         let bias = (first as usize).wrapping_sub(own);
@@ -84,6 +118,7 @@ impl Artifact {
             dispatch,
             bias,
             _library: library,
+            _file: file,
         })
     }
 
@@ -125,6 +160,17 @@ impl Artifact {
             Some(start + 2 * u64::from(column - 1))
         })
     }
+}
+
+/// A file that only this process can see.
+fn memory_file() -> std::io::Result<File> {
+    // SAFETY: the name is a C string.
+    let descriptor = unsafe { libc::memfd_create(c"riverrun-artifact".as_ptr(), libc::MFD_CLOEXEC) };
+    if descriptor < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new, and nobody else's.
+    Ok(unsafe { File::from_raw_fd(descriptor) })
 }
 
 fn is_executable(flags: object::SegmentFlags) -> bool {

@@ -8,6 +8,9 @@ pub const DISPATCH_SYMBOL: &str = "riverrun_dispatch";
 /// and their guest addresses, sorted, in 32 bits each.
 pub const ENTRANCES_SYMBOL: &str = "riverrun_entrances";
 
+/// The artifact's symbol for [`crate::Header::identity`].
+pub const IDENTITY_SYMBOL: &str = "riverrun_identity";
+
 /// A place of the table.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

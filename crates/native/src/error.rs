@@ -41,6 +41,9 @@ pub enum ArtifactError {
         /// The features that are missing.
         missing: String,
     },
+    /// The dynamic loader gives what was in the file before.
+    #[error("what was in this file before is still in use: load it from another file")]
+    Replaced,
     /// The dynamic loader refuses it.
     #[error("the artifact cannot be loaded: {0}")]
     Load(#[from] libloading::Error),

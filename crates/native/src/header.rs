@@ -5,7 +5,7 @@ use crate::features::Features;
 
 /// The number of the contract between compiled code and this crate; it changes with every change of
 /// [`crate::convention`], of the state's layout or of the header.
-pub const ABI: u32 = 1;
+pub const ABI: u32 = 2;
 /// The target that this build can run.
 pub const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
@@ -56,6 +56,15 @@ impl Header {
     /// The hash by which programs are told apart.
     pub fn hash(program: &[u8]) -> [u8; HASH_SIZE] {
         *blake3::hash(program).as_bytes()
+    }
+
+    /// What tells this code from other code in memory: a hash of everything here. The artifact has it as
+    /// [`crate::IDENTITY_SYMBOL`].
+    pub fn identity(&self) -> [u8; HASH_SIZE] {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.options.bits().to_le_bytes()).update(&self.features.0.to_le_bytes());
+        hasher.update(&self.dispatch_bits.to_le_bytes()).update(&self.program);
+        *hasher.finalize().as_bytes()
     }
 
     /// The artifact: the shared object with its header behind it.

@@ -15,7 +15,7 @@ mod header;
 mod stack;
 
 pub use artifact::{Artifact, GUEST_FILE};
-pub use dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, Slot};
+pub use dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, IDENTITY_SYMBOL, Slot};
 pub use error::ArtifactError;
 pub use execution::{Execution, Exit};
 pub use features::Features;

@@ -1,8 +1,9 @@
 //! Compiling programs ahead of time.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use riverrun_aot::{CompileOptions, Report};
+use riverrun_native::Artifact;
 
 use crate::error::Error;
 use crate::program::Program;
@@ -10,6 +11,15 @@ use crate::program::Program;
 impl Program {
     /// Compiles the program into an artifact, for [`Program::load_artifact`]. `progress` is told from
     /// time to time how many functions are done, and how many there are.
+    ///
+    /// ```
+    /// use riverrun::{CompileOptions, Config, Engine, Program};
+    ///
+    /// let program = Program::new(&Engine::new(&Config::new())?, riverrun::doc::TINY)?;
+    /// let (artifact, report) = program.compile(&CompileOptions::default(), |_, _| {})?;
+    /// assert_eq!(report.artifact_bytes, artifact.len() as u64);
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Compile`]: LLVM or the linker refuse.
@@ -24,13 +34,40 @@ impl Program {
     /// Compiles the program, keeps the artifact in a file, and loads it.
     ///
     /// # Errors
-    /// As [`Program::compile`], and [`Error::File`] and [`Error::Artifact`].
+    /// As [`Program::compile`], and [`Error::Artifact`].
     pub fn compile_to(&self, options: &CompileOptions, path: impl AsRef<Path>) -> Result<Report, Error> {
         let path = path.as_ref();
         let (artifact, report) = self.compile(options, |_, _| {})?;
-        std::fs::write(path, artifact).map_err(|source| Error::File { path: path.to_owned(), source })?;
+        riverrun_aot::write(path, &artifact)?;
         // SAFETY: the file was made here and now.
         unsafe { self.load_artifact(path)? };
         Ok(report)
+    }
+
+    /// Takes code that was compiled so from the cache or, if it is not there, compiles it and keeps it
+    /// there.
+    pub(crate) fn compile_cached(&self, options: &CompileOptions, cached: Option<PathBuf>) -> Result<(), Error> {
+        let Some(path) = cached else {
+            let (artifact, _) = self.compile(options, |_, _| {})?;
+            // SAFETY: it was made here and now.
+            self.set_artifact(unsafe { Artifact::from_bytes(&artifact, self.image().bytes())? });
+            return Ok(());
+        };
+        if path.exists() {
+            // SAFETY: `Config::cache` demands that what is there can be trusted.
+            let artifact = unsafe { Artifact::load(&path, self.image().bytes()) };
+            if let Ok(artifact) = artifact
+                && artifact.options() == options.header()
+            {
+                self.set_artifact(artifact);
+                return Ok(());
+            }
+        }
+        let (artifact, _) = self.compile(options, |_, _| {})?;
+        riverrun_aot::write(&path, &artifact)?;
+        // Not from the file: the dynamic loader may still have what was there before.
+        // SAFETY: it was made here and now.
+        self.set_artifact(unsafe { Artifact::from_bytes(&artifact, self.image().bytes())? });
+        Ok(())
     }
 }

@@ -1,6 +1,10 @@
 //! Configuration, shared by all programs and machines of an engine.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+#[cfg(feature = "compile")]
+use riverrun_aot::CompileOptions;
 
 /// Bytes that a guest's stack can have.
 const STACK_LIMIT: u64 = 1 << 30;
@@ -20,6 +24,9 @@ pub struct Config {
     pub(crate) code_limit: u64,
     pub(crate) single_step: bool,
     pub(crate) call_depth: u32,
+    pub(crate) cache: Option<PathBuf>,
+    #[cfg(feature = "compile")]
+    pub(crate) compile: Option<CompileOptions>,
 }
 
 impl Default for Config {
@@ -30,6 +37,9 @@ impl Default for Config {
             code_limit: 256 << 20,
             single_step: false,
             call_depth: 64,
+            cache: None,
+            #[cfg(feature = "compile")]
+            compile: None,
         }
     }
 }
@@ -70,6 +80,52 @@ impl Config {
     /// Runs every instruction by the reference engine: slow, for comparison with the others.
     pub fn single_step(&mut self, on: bool) -> &mut Config {
         self.single_step = on;
+        self
+    }
+}
+
+impl Config {
+    /// Keeps compiled code in a folder: a program whose code is there, and fits, uses it, and what
+    /// [`Config::compile`] makes is put there. All other programs run in the interpreter. The command
+    /// has its own in `$XDG_CACHE_HOME/riverrun`, and the two may share one.
+    ///
+    /// ```
+    /// # let folder = std::env::temp_dir().join("riverrun-example-cache");
+    /// let mut config = riverrun::Config::new();
+    /// // SAFETY: nobody else can write there.
+    /// unsafe { config.cache(folder) };
+    /// let engine = riverrun::Engine::new(&config)?;
+    /// let program = riverrun::Program::new(&engine, riverrun::doc::TINY)?;
+    /// assert!(!program.is_compiled(), "the folder is empty");
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    ///
+    /// # Safety
+    /// Compiled code runs with all rights of the host: whoever can write to the folder, or make it,
+    /// must have these already.
+    pub unsafe fn cache(&mut self, folder: impl AsRef<Path>) -> &mut Config {
+        self.cache = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Compiles every program as it is loaded, unless the [cache](Config::cache) has its code; for most
+    /// of them that takes seconds. Without a cache the code is lost with the program.
+    ///
+    /// Code that does not count instructions ([`CompileOptions::fuel`]) is not used by machines that have
+    /// a limit of fuel.
+    ///
+    /// ```
+    /// use riverrun::{CompileOptions, Config, Engine, Program};
+    ///
+    /// let mut config = Config::new();
+    /// config.compile(CompileOptions::default());
+    /// let program = Program::new(&Engine::new(&config)?, riverrun::doc::TINY)?;
+    /// assert!(program.is_compiled());
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    #[cfg(feature = "compile")]
+    pub fn compile(&mut self, options: CompileOptions) -> &mut Config {
+        self.compile = Some(options);
         self
     }
 }

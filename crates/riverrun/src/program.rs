@@ -47,17 +47,11 @@ impl Program {
         let memory = memory_of(&image).map_err(|source| Error::Resource { what: "memory for a program", source })?;
         let code = Code::new(image.clone(), engine.config.code_limit)
             .map_err(|source| Error::Resource { what: "address space for a program's code", source })?;
-        Ok(Program {
-            inner: Arc::new(Inner {
-                engine: engine.clone(),
-                image,
-                imports,
-                exports,
-                memory,
-                code,
-                artifact: OnceLock::new(),
-            }),
-        })
+        let engine = engine.clone();
+        let inner = Inner { engine, image, imports, exports, memory, code, artifact: OnceLock::new() };
+        let program = Program { inner: Arc::new(inner) };
+        program.take_compiled()?;
+        Ok(program)
     }
 
     /// Reads a static RISC-V executable from a file.
@@ -110,8 +104,33 @@ impl Program {
     pub unsafe fn load_artifact(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         // SAFETY: as the caller promises.
         let artifact = unsafe { Artifact::load(path.as_ref(), self.image().bytes())? };
-        self.inner.artifact.get_or_init(|| Arc::new(artifact));
+        self.set_artifact(artifact);
         Ok(())
+    }
+
+    /// Loads or makes compiled code, as the configuration says.
+    fn take_compiled(&self) -> Result<(), Error> {
+        let config = &self.engine().config;
+        let cached = |fuel| config.cache.as_ref().map(|folder| folder.join(self.artifact_name(fuel)));
+        #[cfg(feature = "compile")]
+        if let Some(options) = &config.compile {
+            return self.compile_cached(options, cached(options.fuel));
+        }
+        for path in [false, true].into_iter().filter_map(cached) {
+            // SAFETY: `Config::cache` demands that what is there can be trusted.
+            let artifact = path.exists().then(|| unsafe { Artifact::load(&path, self.image().bytes()) });
+            // Code that does not fit is no reason not to run: there is the interpreter.
+            if let Some(Ok(artifact)) = artifact {
+                self.set_artifact(artifact);
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Uses this code for all machines that are made from now on, unless there is some already.
+    pub(crate) fn set_artifact(&self, artifact: Artifact) {
+        self.inner.artifact.get_or_init(|| Arc::new(artifact));
     }
 
     /// A file name for this program's compiled code that differs for every program, for code with

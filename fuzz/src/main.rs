@@ -15,14 +15,29 @@ Targets:
   elf       any bytes as a program: headers, symbols, source lines, unwind tables
   decode    any words: decode, encode, disassemble, print semantics
   run       random code on every engine, the final states compared
+  compiled  random functions, compiled and interpreted, the final states compared; takes LLVM
 
   --seconds N     fuzz each target for N seconds (20)
   --input FILE    run the target on this file only, to see a failure again
 ";
 
-/// The targets, and the longest input that each is tried on, in bytes: what a small ELF file with
-/// debug information takes, a few instructions, the choices that make a program.
-const TARGETS: &[(&str, usize)] = &[("elf", 16 << 10), ("decode", 64), ("run", 2 << 10)];
+/// The targets, and how long inputs are: what a small ELF file with debug information takes, a few
+/// instructions, the choices that make a program.
+const TARGETS: &[Target] = &[
+    Target { name: "elf", package: TARGETS_PACKAGE, max_len: 16 << 10 },
+    Target { name: "decode", package: TARGETS_PACKAGE, max_len: 64 },
+    Target { name: "run", package: TARGETS_PACKAGE, max_len: 2 << 10 },
+    Target { name: "compiled", package: "riverrun-fuzz-compiled", max_len: 4 << 10 },
+];
+const TARGETS_PACKAGE: &str = "riverrun-fuzz-targets";
+
+#[derive(Clone, Copy)]
+struct Target {
+    name: &'static str,
+    package: &'static str,
+    /// Bytes of the longest input.
+    max_len: usize,
+}
 
 /// What instruments all code but build scripts. Comparisons are traced so that magic numbers are
 /// found; the threshold keeps branches that the optimiser would merge.
@@ -38,7 +53,7 @@ const FLAGS: &[&str] = &[
 ];
 
 struct Options {
-    targets: Vec<(&'static str, usize)>,
+    targets: Vec<Target>,
     seconds: u64,
     input: Option<PathBuf>,
 }
@@ -53,7 +68,7 @@ fn parse() -> Result<Option<Options>, lexopt::Error> {
             Long("input") => options.input = Some(parser.value()?.into()),
             Short('h') | Long("help") => return Ok(None),
             Value(name) if name == "all" => options.targets.extend(TARGETS),
-            Value(name) => match TARGETS.iter().find(|(target, _)| name == *target) {
+            Value(name) => match TARGETS.iter().find(|target| name == target.name) {
                 Some(target) => options.targets.push(*target),
                 None => return Err(format!("no such target: {}", name.to_string_lossy()).into()),
             },
@@ -88,15 +103,15 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> Result<(), String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let built = build(folder)?;
-    for (target, max_len) in &options.targets {
+    for Target { name: target, package, max_len } in &options.targets {
+        let built = build(folder, package)?;
         let corpus = folder.join("corpus").join(target);
         let artifacts = folder.join("artifacts").join(target);
         for folder in [&corpus, &artifacts] {
             std::fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
         }
         let mut fuzzer = Command::new(built.join(target));
-        fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display())).arg("-timeout=20");
+        fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display())).args(["-timeout=30", "-rss_limit_mb=4096"]);
         match &options.input {
             Some(input) => fuzzer.arg(input),
             None => fuzzer
@@ -118,8 +133,8 @@ fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Builds the targets; gives the folder that they are in.
-fn build(folder: &Path) -> Result<PathBuf, String> {
+/// Builds the package's targets; gives the folder that they are in.
+fn build(folder: &Path, package: &str) -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let triple = host_triple()?;
     let target_folder = match std::env::var_os("CARGO_TARGET_DIR") {
@@ -128,7 +143,7 @@ fn build(folder: &Path) -> Result<PathBuf, String> {
     };
     // Named by `--target`, so that the flags spare build scripts.
     let status = Command::new(cargo)
-        .args(["build", "--release", "--package", "riverrun-fuzz-targets", "--bins", "--target", &triple])
+        .args(["build", "--release", "--package", package, "--bins", "--target", &triple])
         .arg("--manifest-path")
         .arg(folder.join("Cargo.toml"))
         .env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\x1f"))

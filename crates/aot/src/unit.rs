@@ -15,7 +15,7 @@ use riverrun_program::Image;
 use crate::analysis::{Abilities, Function, Text, functions};
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
-use crate::lift::{Ir, Surroundings, lift};
+use crate::lift::{Ir, Surroundings, define_helpers, lift};
 use crate::link::link;
 use crate::names::Names;
 use crate::options::CompileOptions;
@@ -219,6 +219,7 @@ fn table(
     let machine = emit::machine(options)?;
     let context = Context::create();
     let ir = Ir::new(&context, "dispatch", *options, "generic", &program.names);
+    define_helpers(&ir);
     let i32 = ir.bits(32);
     let slot = context.struct_type(&[i32.into(), i32.into()], false);
     let global = ir.module.add_global(slot.array_type(size as u32), None, DISPATCH_SYMBOL);

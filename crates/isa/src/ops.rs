@@ -47,6 +47,16 @@ pub enum Float {
     D,
 }
 
+impl Float {
+    /// The sign bit.
+    pub const fn sign(self) -> u64 {
+        match self {
+            Float::S => 1 << 31,
+            Float::D => 1 << 63,
+        }
+    }
+}
+
 /// An integer type that floats convert to and from. Results of 32-bit types are sign-extended
 /// to 64 bits, as the specification has it for both signednesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -321,6 +331,24 @@ pub trait Ops {
     fn unbox_s(&self, register: Self::V) -> Self::V {
         let boxed = self.ge_u(register, self.imm(0xffff_ffff_0000_0000));
         self.select(boxed, self.zext32(register), self.imm(CANONICAL_NAN_S))
+    }
+
+    /// The opposite sign, of NaNs too.
+    #[inline(always)]
+    fn negate(&self, f: Float, a: Self::V) -> Self::V {
+        self.xor(a, self.imm(f.sign()))
+    }
+
+    /// The magnitude of `a` with the sign of `b`, of NaNs too.
+    #[inline(always)]
+    fn copy_sign(&self, f: Float, a: Self::V, b: Self::V) -> Self::V {
+        self.or(self.and(a, self.imm(f.sign() - 1)), self.and(b, self.imm(f.sign())))
+    }
+
+    /// `a`, its sign turned where `b` is negative, of NaNs too.
+    #[inline(always)]
+    fn multiply_sign(&self, f: Float, a: Self::V, b: Self::V) -> Self::V {
+        self.xor(a, self.and(b, self.imm(f.sign())))
     }
 
     /// A register's NaN-boxed form of a binary32 value.

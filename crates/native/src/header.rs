@@ -22,17 +22,22 @@ pub struct Options {
     pub fuel: bool,
     /// Every access that may fault is made, in order, with all registers in the state.
     pub precise: bool,
+    /// NaNs that arithmetic makes have the bits that RISC-V gives them.
+    pub canonical_nans: bool,
     /// The level of optimisation, 0 to 3.
     pub level: u8,
 }
 
 impl Options {
     fn bits(self) -> u32 {
-        u32::from(self.fuel) | u32::from(self.precise) << 1 | u32::from(self.level) << 8
+        u32::from(self.fuel)
+            | u32::from(self.precise) << 1
+            | u32::from(self.canonical_nans) << 2
+            | u32::from(self.level) << 8
     }
 
     fn of(bits: u32) -> Options {
-        Options { fuel: bits & 1 != 0, precise: bits & 2 != 0, level: (bits >> 8) as u8 }
+        Options { fuel: bits & 1 != 0, precise: bits & 2 != 0, canonical_nans: bits & 4 != 0, level: (bits >> 8) as u8 }
     }
 }
 
@@ -146,7 +151,7 @@ mod tests {
     use super::*;
 
     fn header() -> Header {
-        let options = Options { fuel: true, precise: false, level: 2 };
+        let options = Options { fuel: true, precise: false, canonical_nans: true, level: 2 };
         Header { options, features: Features::default(), dispatch_bits: 3, program: Header::hash(b"program") }
     }
 

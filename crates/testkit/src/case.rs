@@ -19,10 +19,13 @@ pub enum Engine {
     /// Compiled code, precise and with fuel.
     #[cfg(feature = "compile")]
     Compiled,
+    /// Compiled code, precise, that counts nothing.
+    #[cfg(feature = "compile")]
+    Uncounted,
 }
 
 impl Engine {
-    /// Every engine, the reference first.
+    /// Every engine that counts, the reference first.
     pub const ALL: &[Engine] = &[
         Engine::SingleStep,
         Engine::Fast,
@@ -69,13 +72,25 @@ impl Loaded {
     /// # Panics
     /// If it is none.
     pub fn new(engine: Engine, elf: &[u8]) -> Loaded {
+        Loaded::with_calls(engine, elf, system_call)
+    }
+
+    /// Loads an executable that is not to see how many instructions it has executed.
+    ///
+    /// # Panics
+    /// If it is none.
+    pub fn uncounted(engine: Engine, elf: &[u8]) -> Loaded {
+        Loaded::with_calls(engine, elf, uncounted_call)
+    }
+
+    fn with_calls(engine: Engine, elf: &[u8], calls: SystemCall) -> Loaded {
         let host = riverrun::Engine::new(&engine.config()).expect("an engine");
         let mut linker = Linker::new(&host);
-        linker.ecall(system_call);
+        linker.ecall(calls);
         let program = Program::new(&host, elf).unwrap_or_else(|error| panic!("the case is no program: {error}"));
         #[cfg(feature = "compile")]
-        if engine == Engine::Compiled {
-            compile(&program);
+        if matches!(engine, Engine::Compiled | Engine::Uncounted) {
+            compile(&program, engine == Engine::Compiled);
         }
         Loaded { linker, program }
     }
@@ -100,15 +115,33 @@ impl Loaded {
 
 /// Gives a program its compiled code.
 #[cfg(feature = "compile")]
-fn compile(program: &Program) {
+fn compile(program: &Program, fuel: bool) {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = riverrun::CompileOptions { level: 1, fuel: true, precise: true, threads: 1, ..Default::default() };
+    let options = riverrun::CompileOptions {
+        level: 1,
+        fuel,
+        precise: true,
+        canonical_nans: true,
+        threads: 1,
+        ..Default::default()
+    };
     // What is loaded stays in memory without its file.
     program.compile_to(&options, folder.path().join("case.rro")).expect("the case compiles");
 }
 
 /// Exit and write as Linux numbers them; any other call tells the guest how much it has executed.
-fn system_call(mut caller: Caller<'_, Output>) -> Result<Flow, HostError> {
+fn system_call(caller: Caller<'_, Output>) -> Result<Flow, HostError> {
+    let instructions = caller.instructions();
+    answer(caller, instructions)
+}
+
+fn uncounted_call(caller: Caller<'_, Output>) -> Result<Flow, HostError> {
+    answer(caller, 0)
+}
+
+type SystemCall = fn(Caller<'_, Output>) -> Result<Flow, HostError>;
+
+fn answer(mut caller: Caller<'_, Output>, instructions: u64) -> Result<Flow, HostError> {
     match caller.x(17) {
         93 => return Ok(Flow::Exit(caller.x(10) as i32)),
         64 => {
@@ -118,7 +151,7 @@ fn system_call(mut caller: Caller<'_, Output>) -> Result<Flow, HostError> {
             caller.set_x(10, result);
         }
         _ => {
-            let told = caller.instructions() ^ caller.pc() << 32 ^ u64::from(caller.fcsr()) << 56;
+            let told = instructions ^ caller.pc() << 32 ^ u64::from(caller.fcsr()) << 56;
             caller.set_x(10, told);
         }
     }
@@ -178,6 +211,43 @@ pub fn check(case: &Case) -> Outcome {
         }
     }
     expected
+}
+
+/// Runs cases of one program on every engine, and with several amounts of fuel; where they end by
+/// themselves and see no `counts`, also on compiled code that counts nothing.
+///
+/// # Panics
+/// As [`check`].
+pub fn check_program(cases: &[Case], counts: bool) {
+    let Some(Case { elf, .. }) = cases.first() else { return };
+    let load = |engine| if counts { Loaded::new(engine, elf) } else { Loaded::uncounted(engine, elf) };
+    let [reference, others @ ..] = Engine::ALL else { unreachable!("there is a reference") };
+    let reference = load(*reference);
+    let others: Vec<_> = others.iter().map(|&engine| (engine, load(engine))).collect();
+    #[cfg(feature = "compile")]
+    let uncounted = (!counts).then(|| load(Engine::Uncounted));
+    for case in cases {
+        let end = run(&mut reference.machine(case));
+        for fuel in [case.fuel, end.instructions * 7 / 8, end.instructions / 3] {
+            let case = Case { fuel, ..case.clone() };
+            let expected = run(&mut reference.machine(&case));
+            for (engine, loaded) in &others {
+                let outcome = run(&mut loaded.machine(&case));
+                if expected != outcome {
+                    report(&case, &reference, *engine, loaded);
+                    assert_same(&case, &expected, &outcome, &format!("{engine:?}"));
+                }
+            }
+        }
+        #[cfg(feature = "compile")]
+        if let Some(uncounted) = uncounted.as_ref().filter(|_| end.stop.is_by_itself()) {
+            let mut machine = uncounted.machine(case);
+            machine.set_fuel(None);
+            let mut outcome = run(&mut machine);
+            (outcome.instructions, outcome.fuel) = (end.instructions, end.fuel);
+            assert_same(case, &end, &outcome, "Uncounted");
+        }
+    }
 }
 
 /// Panics with what is different after the first instruction that makes a difference, if fuel

@@ -18,7 +18,7 @@ mod random;
 pub mod tools;
 pub mod values;
 
-pub use case::{Case, Engine, Loaded, Output, assert_same, check, run};
+pub use case::{Case, Engine, Loaded, Output, assert_same, check, check_program, run};
 pub use outcome::{Outcome, Stop};
 pub use random::Random;
 

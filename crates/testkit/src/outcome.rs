@@ -17,6 +17,13 @@ pub enum Stop {
     Error(String),
 }
 
+impl Stop {
+    /// Whether it was not for want of fuel.
+    pub fn is_by_itself(&self) -> bool {
+        !matches!(self, Stop::Trap(TrapCause::OutOfFuel, _))
+    }
+}
+
 /// All that a guest or host can see of a machine that has stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {

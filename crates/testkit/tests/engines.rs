@@ -7,7 +7,9 @@ use std::sync::Barrier;
 use riverrun::TrapCause;
 use riverrun_isa::{Inst, Op, csr};
 use riverrun_testkit::generate::blank;
-use riverrun_testkit::{Case, Engine, Loaded, Random, Stop, amount, assert_same, check, elf, generate, run, tools};
+use riverrun_testkit::{
+    Case, Engine, Loaded, Random, Stop, amount, assert_same, check, check_program, elf, generate, run, tools,
+};
 
 /// Runs `test` for every seed, and names the seed at which it fails.
 fn for_seeds(count: u64, test: impl Fn(u64)) {
@@ -23,6 +25,14 @@ fn for_seeds(count: u64, test: impl Fn(u64)) {
 fn engines_agree() {
     for_seeds(amount(4_000, 200_000), |seed| {
         check(&generate::case(&mut Random::seeded(seed)));
+    });
+}
+
+#[test]
+fn engines_agree_on_programs_of_functions() {
+    for_seeds(amount(300, 20_000), |seed| {
+        let counts = seed % 2 == 0;
+        check_program(&generate::functions(&mut Random::seeded(seed ^ 0xf0c5), counts), counts);
     });
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use riverrun_isa::ops::Rounding;
-use riverrun_isa::{Extension, Format, Inst, Op, decode};
+use riverrun_isa::{Extension, Format, Inst, Op, csr, decode};
 use riverrun_program::Image;
 
 /// What the host's instructions can do beyond the base.
@@ -74,13 +74,14 @@ impl<'a> Text<'a> {
     pub(crate) fn treatment(&self, inst: &Inst) -> Treatment {
         let format = inst.op.info().format;
         let compiled = match format {
-            Format::Csr | Format::CsrI | Format::Sys | Format::Import => false,
+            Format::Sys | Format::Import => false,
+            // The counters are the single-step engine's.
+            Format::Csr | Format::CsrI => matches!(inst.imm as u16, csr::FFLAGS | csr::FRM | csr::FCSR),
             Format::FR4 if !self.abilities.fuses => false,
             _ if !format.rounds() || is_exact(inst.op) => true,
             // To integers: the mode is an operand of the host's instruction.
             _ if format == Format::FToX || inst.op.info().extension == Extension::Zfa => match inst.rm {
                 Rounding::Rtz => true,
-                Rounding::Rmm => false,
                 _ => self.abilities.rounds,
             },
             _ => matches!(inst.rm, Rounding::Dyn | Rounding::Rne),

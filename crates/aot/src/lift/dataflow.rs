@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use riverrun_isa::ops::Float;
 use riverrun_isa::{Format, Inst};
 
 use crate::analysis::{Block, Function};
-use crate::lift::registers::{self, FUEL, Set};
+use crate::lift::registers::{self, COUNT, FUEL, Set};
 
 /// What is known of a block.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,6 +31,21 @@ pub(crate) fn used(function: &Function) -> Set {
         let named = registers::sources(inst).into_iter().flatten().chain(registers::written(inst));
         named.fold(set, |set, register| set | 1 << register)
     })
+}
+
+/// The format of which the function reads each register as a float, where it does.
+pub(crate) fn float_views(function: &Function) -> [Option<Float>; COUNT] {
+    let mut views = [None; COUNT];
+    for (_, inst) in function.blocks.values().flat_map(|block| &block.insts) {
+        let Some(format) = registers::float_sources(inst) else { continue };
+        for register in registers::sources(inst).into_iter().flatten() {
+            // Where it is read in both formats, binary32 goes by its bits.
+            if views[register] != Some(Float::D) {
+                views[register] = Some(format);
+            }
+        }
+    }
+    views
 }
 
 /// What is known of each block.

@@ -2,9 +2,9 @@
 //! host's environment.
 
 use inkwell::FloatPredicate;
-use inkwell::types::{BasicTypeEnum, FloatType};
+use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FloatValue, IntValue};
-use riverrun_isa::ops::{Float, FloatCompare, Int, Rounding, fflags};
+use riverrun_isa::ops::{Float, FloatCompare, Int, Ops, Rounding, fflags};
 use riverrun_native::convention;
 
 use crate::lift::ir::{Space, built};
@@ -21,19 +21,12 @@ impl<'c> Site<'_, 'c> {
         (self.ir.float(f, a), self.ir.float(f, b))
     }
 
-    fn float_type(&self, f: Float) -> FloatType<'c> {
-        match f {
-            Float::S => self.ir.context.f32_type(),
-            Float::D => self.ir.context.f64_type(),
-        }
-    }
-
     /// A sum, difference, product or quotient.
     pub(super) fn arithmetic(&self, name: &str, f: Float, a: Value<'c>, b: Value<'c>) -> Value<'c> {
         let builder = &self.ir.builder;
         let (a, b) = self.floats(f, a, b);
         let result = match name {
-            _ if self.ir.options.precise => self.strict_float(name, f, &[a.into(), b.into()], true),
+            _ if self.ir.strict_floats() => self.strict_float(name, f, &[a.into(), b.into()], true),
             "fadd" => built(builder.build_float_add(a, b, "")),
             "fsub" => built(builder.build_float_sub(a, b, "")),
             "fmul" => built(builder.build_float_mul(a, b, "")),
@@ -45,10 +38,10 @@ impl<'c> Site<'_, 'c> {
     /// An operation that LLVM has as an intrinsic function.
     pub(super) fn unary_float(&self, name: &str, f: Float, a: Value<'c>, rounds: bool) -> Value<'c> {
         let a = self.ir.float(f, a);
-        let result = match self.ir.options.precise {
+        let result = match self.ir.strict_floats() {
             true => self.strict_float(name, f, &[a.into()], rounds),
             false => {
-                let kind = self.float_type(f).into();
+                let kind = self.ir.float_type(f).into();
                 self.ir.intrinsic(&format!("llvm.{name}"), &[kind], &[a.into()]).into_float_value()
             }
         };
@@ -59,7 +52,7 @@ impl<'c> Site<'_, 'c> {
         let (a, b) = self.floats(f, a, b);
         let c = self.ir.float(f, c);
         let arguments = [a.into(), b.into(), c.into()];
-        if self.ir.options.precise {
+        if self.ir.strict_floats() {
             // Infinity times zero is invalid even where a quiet NaN is added (Unprivileged ISA,
             // section 20.6); the host stays silent then.
             let class = |float, class| self.is_class(float, class);
@@ -72,12 +65,12 @@ impl<'c> Site<'_, 'c> {
             self.raise_flags(fflags::NV, Value::Flag(and(or, class(c, NAN))));
             return Value::Float(f, self.strict_float("fma", f, &arguments, true));
         }
-        Value::Float(f, self.ir.intrinsic("llvm.fma", &[self.float_type(f).into()], &arguments).into_float_value())
+        Value::Float(f, self.ir.intrinsic("llvm.fma", &[self.ir.float_type(f).into()], &arguments).into_float_value())
     }
 
     pub(super) fn widen_float(&self, a: Value<'c>) -> Value<'c> {
-        let (float, wide) = (self.ir.float(Float::S, a), self.float_type(Float::D));
-        let result = match self.ir.options.precise {
+        let (float, wide) = (self.ir.float(Float::S, a), self.ir.float_type(Float::D));
+        let result = match self.ir.strict_floats() {
             true => {
                 self.strict("fpext", &[wide.into(), float.get_type().into()], &[float.into()], false).into_float_value()
             }
@@ -87,8 +80,8 @@ impl<'c> Site<'_, 'c> {
     }
 
     pub(super) fn narrow_float(&self, a: Value<'c>) -> Value<'c> {
-        let (float, narrow) = (self.ir.float(Float::D, a), self.float_type(Float::S));
-        let result = match self.ir.options.precise {
+        let (float, narrow) = (self.ir.float(Float::D, a), self.ir.float_type(Float::S));
+        let result = match self.ir.strict_floats() {
             true => self
                 .strict("fptrunc", &[narrow.into(), float.get_type().into()], &[float.into()], true)
                 .into_float_value(),
@@ -116,13 +109,14 @@ impl<'c> Site<'_, 'c> {
         signalling: bool,
     ) -> IntValue<'c> {
         let ir = self.ir;
-        if !ir.options.precise {
+        if !ir.strict_floats() {
             return built(ir.builder.build_float_compare(predicate, a, b, ""));
         }
         let predicate = ir.context.metadata_string(match predicate {
             FloatPredicate::OEQ => "oeq",
             FloatPredicate::OLT => "olt",
             FloatPredicate::OLE => "ole",
+            FloatPredicate::OGE => "oge",
             FloatPredicate::UGE => "uge",
             FloatPredicate::ONE => "one",
             _ => unreachable!("no other comparison is made"),
@@ -144,7 +138,7 @@ impl<'c> Site<'_, 'c> {
         arguments: &[BasicMetadataValueEnum<'c>],
         rounds: bool,
     ) -> FloatValue<'c> {
-        self.strict(name, &[self.float_type(f).into()], arguments, rounds).into_float_value()
+        self.strict(name, &[self.ir.float_type(f).into()], arguments, rounds).into_float_value()
     }
 
     /// An operation that raises just what it should: LLVM neither omits nor moves it.
@@ -171,9 +165,37 @@ impl<'c> Site<'_, 'c> {
             Rounding::Rtz => "trunc",
             Rounding::Rdn => "floor",
             Rounding::Rup => "ceil",
-            Rounding::Rmm => "round",
+            Rounding::Rmm => return self.round_away(f, a),
         };
         self.unary_float(name, f, a, false)
+    }
+
+    /// Rounds to the nearest integral value, ties away from zero, which the host has no instruction
+    /// for.
+    fn round_away(&self, f: Float, a: Value<'c>) -> Value<'c> {
+        let ir = self.ir;
+        let float = ir.float(f, a);
+        let kind = self.ir.float_type(f);
+        let magnitude = ir.intrinsic("llvm.fabs", &[kind.into()], &[float.into()]).into_float_value();
+        // From here on all numbers are integral; those with a fraction have exact differences.
+        let integral = match f {
+            Float::S => kind.const_float(8388608.0),
+            Float::D => kind.const_float(4503599627370496.0),
+        };
+        let has_fraction = self.compare_native(FloatPredicate::OLT, magnitude, integral, false);
+        let magnitude = ir.select(has_fraction, magnitude.into(), kind.const_zero().into()).into_float_value();
+        let whole = self.unary_float("trunc", f, Value::Float(f, magnitude), false);
+        let fraction = self.arithmetic("fsub", f, Value::Float(f, magnitude), whole);
+        let half = kind.const_float(0.5);
+        let up = self.compare_native(FloatPredicate::OGE, ir.float(f, fraction), half, false);
+        let step = ir.select(up, kind.const_float(1.0).into(), kind.const_zero().into()).into_float_value();
+        let rounded = self.arithmetic("fadd", f, whole, Value::Float(f, step));
+        let rounded = ir.float(f, rounded);
+        let signed = ir.intrinsic("llvm.copysign", &[kind.into()], &[rounded.into(), float.into()]);
+        // Infinities stay, and NaNs become quiet, as by any arithmetic.
+        let other = self.unary_float("trunc", f, a, false);
+        let result = ir.select(has_fraction, signed, ir.float(f, other).into()).into_float_value();
+        Value::Float(f, result)
     }
 
     pub(super) fn round_float(&self, f: Float, a: Value<'c>, rm: Rounding, inexact: bool) -> Value<'c> {
@@ -211,7 +233,7 @@ impl<'c> Site<'_, 'c> {
         // LLVM's conversions are undefined outside the range.
         let inside = ir.select(outside, constant(0.0).into(), wide.into()).into_float_value();
         let converted = match int {
-            _ if ir.options.precise => {
+            _ if ir.strict_floats() => {
                 let name = if int == Int::U64 { "fptoui" } else { "fptosi" };
                 let types = [ir.i64.into(), inside.get_type().into()];
                 self.strict(name, &types, &[inside.into()], false).into_int_value()
@@ -224,7 +246,7 @@ impl<'c> Site<'_, 'c> {
             _ => converted,
         };
         self.raise_flags(fflags::NV, Value::Flag(outside));
-        if rm != Rounding::Rtz && ir.options.precise {
+        if rm != Rounding::Rtz && ir.strict_floats() {
             let changed = self.compare_native(FloatPredicate::ONE, ir.float(f, a), whole, false);
             let inexact = built(ir.builder.build_and(changed, built(ir.builder.build_not(outside, "")), ""));
             self.raise_flags(fflags::NX, Value::Flag(inexact));
@@ -236,14 +258,14 @@ impl<'c> Site<'_, 'c> {
     pub(super) fn integer_to_float(&self, f: Float, int: Int, a: Value<'c>) -> Value<'c> {
         let ir = self.ir;
         let word = ir.word(a);
-        let kind = self.float_type(f);
+        let kind = self.ir.float_type(f);
         let signed = matches!(int, Int::I32 | Int::I64);
         let source = match int {
             Int::I32 | Int::U32 => ir.truncate(word, 32),
             Int::I64 | Int::U64 => word,
         };
         let result = match signed {
-            _ if ir.options.precise => {
+            _ if ir.strict_floats() => {
                 let name = if signed { "sitofp" } else { "uitofp" };
                 let types = [kind.into(), source.get_type().into()];
                 self.strict(name, &types, &[source.into()], true).into_float_value()
@@ -254,10 +276,10 @@ impl<'c> Site<'_, 'c> {
         Value::Float(f, result)
     }
 
-    /// Raises exceptions that the host's arithmetic does not raise by itself; precise code only.
+    /// Raises exceptions that the host's arithmetic does not raise by itself; strict code only.
     pub(super) fn raise_flags(&self, flags: u8, condition: Value<'c>) {
         let ir = self.ir;
-        if !ir.options.precise {
+        if !ir.strict_floats() {
             return;
         }
         let raised = ir.select(ir.flag(condition), ir.int(flags.into()).into(), ir.int(0).into()).into_int_value();
@@ -265,5 +287,52 @@ impl<'c> Site<'_, 'c> {
         let before = ir.load(ir.i64.into(), place, Space::State).into_int_value();
         let after = built(ir.builder.build_or(before, raised, ""));
         ir.store(place, after.into(), Space::State);
+    }
+
+    /// Bits, and the same float.
+    fn both(&self, f: Float, bits: Value<'c>, float: BasicValueEnum<'c>) -> Value<'c> {
+        Value::Both(f, self.ir.word(bits), float.into_float_value())
+    }
+
+    pub(super) fn negate_float(&self, f: Float, a: Value<'c>) -> Value<'c> {
+        let bits = self.xor(a, self.imm(f.sign()));
+        match as_float(f, a) {
+            Some(float) => self.both(f, bits, built(self.ir.builder.build_float_neg(float, "")).into()),
+            None => bits,
+        }
+    }
+
+    pub(super) fn copy_float_sign(&self, f: Float, a: Value<'c>, b: Value<'c>) -> Value<'c> {
+        if a == b {
+            return a;
+        }
+        let sign = self.imm(f.sign());
+        let bits = self.or(self.and(a, self.imm(f.sign() - 1)), self.and(b, sign));
+        match (as_float(f, a), as_float(f, b)) {
+            (Some(a), Some(b)) => {
+                let copied = self.ir.intrinsic("llvm.copysign", &[a.get_type().into()], &[a.into(), b.into()]);
+                self.both(f, bits, copied)
+            }
+            _ => bits,
+        }
+    }
+
+    pub(super) fn multiply_float_sign(&self, f: Float, a: Value<'c>, b: Value<'c>) -> Value<'c> {
+        let bits = self.xor(a, self.and(b, self.imm(f.sign())));
+        match as_float(f, a) {
+            // The magnitude.
+            Some(float) if a == b => {
+                self.both(f, bits, self.ir.intrinsic("llvm.fabs", &[float.get_type().into()], &[float.into()]))
+            }
+            _ => bits,
+        }
+    }
+}
+
+/// The value, if it is a float of the format already.
+fn as_float<'c>(f: Float, value: Value<'c>) -> Option<FloatValue<'c>> {
+    match value {
+        Value::Float(same, float) | Value::Both(same, _, float) if same == f => Some(float),
+        _ => None,
     }
 }

@@ -11,6 +11,7 @@ use riverrun_native::convention::{self, Reason};
 use crate::analysis::{Block, Function, Terminator};
 use crate::lift::continuations::Continuations;
 use crate::lift::dataflow::{self, Facts};
+use crate::lift::float_flags;
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;
 use crate::lift::registers::{self, FUEL, Label, Registers};
@@ -29,10 +30,11 @@ pub(crate) trait Surroundings {
 /// Adds the host function of `function` to the module.
 pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Surroundings) {
     let host = ir.function(function.start);
+    ir.begin_function(host, ir.options.precise || float_flags::matter(function));
     ir.begin_lines(host, function, |pc| surroundings.source(pc));
     ir.builder.position_at_end(ir.block(host));
     ir.line(function.start);
-    let registers = Registers::new(ir, dataflow::used(function));
+    let registers = Registers::new(ir, dataflow::used(function), dataflow::float_views(function));
     registers.take_parameters(ir, host);
     let target = built(ir.builder.build_alloca(ir.i64, ""));
     let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();

@@ -1,5 +1,6 @@
 //! LLVM's builder, with the types and attributes that all code here shares.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -8,12 +9,14 @@ use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::Context;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::module::{Linkage, Module};
-use inkwell::types::{BasicTypeEnum, FunctionType, IntType, PointerType};
+use inkwell::types::{BasicTypeEnum, FloatType, FunctionType, IntType, PointerType};
 use inkwell::values::{
     BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, FloatValue, FunctionValue, InstructionValue, IntValue,
     MetadataValue, PointerValue,
 };
 use inkwell::{AddressSpace, GlobalVisibility, IntPredicate};
+
+use riverrun_isa::ops::Float;
 
 use crate::lift::lines::Lines;
 use crate::names::Names;
@@ -45,12 +48,14 @@ pub(crate) struct Ir<'c> {
     pub(crate) lines: Lines<'c>,
     attributes: Vec<Attribute>,
     no_callee_saved: Attribute,
-    strict_floats: Attribute,
+    strict_attribute: Attribute,
+    strict_floats: Cell<bool>,
     aliasing: u32,
     weights: u32,
     state_access: MetadataValue<'c>,
     guest_access: MetadataValue<'c>,
     likely: MetadataValue<'c>,
+    unlikely: MetadataValue<'c>,
     stack_pointer: MetadataValue<'c>,
 }
 
@@ -78,7 +83,7 @@ impl<'c> Ir<'c> {
         let text = |key: &str, value: &str| context.create_string_attribute(key, value);
         let flag = |name: &str| context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), 0);
         let no_callee_saved = text("no_callee_saved_registers", "");
-        let mut attributes = vec![
+        let attributes = vec![
             flag("nounwind"),
             flag("null_pointer_is_valid"),
             no_callee_saved,
@@ -87,10 +92,6 @@ impl<'c> Ir<'c> {
             text("target-features", &features.join(",")),
             text("tune-cpu", tune),
         ];
-
-        if options.precise {
-            attributes.push(flag("strictfp"));
-        }
 
         let word = |text: &str| context.metadata_string(text);
         let root = context.metadata_node(&[word("riverrun").into()]);
@@ -101,6 +102,7 @@ impl<'c> Ir<'c> {
         };
         let weight = |weight| context.i32_type().const_int(weight, false);
         let likely = context.metadata_node(&[word("branch_weights").into(), weight(2000).into(), weight(1).into()]);
+        let unlikely = context.metadata_node(&[word("branch_weights").into(), weight(1).into(), weight(2000).into()]);
         let module = context.create_module(name);
         Ir {
             context,
@@ -114,12 +116,14 @@ impl<'c> Ir<'c> {
             prototype,
             attributes,
             no_callee_saved,
-            strict_floats: flag("strictfp"),
+            strict_attribute: flag("strictfp"),
+            strict_floats: Cell::new(options.precise),
             aliasing: context.get_kind_id("tbaa"),
             weights: context.get_kind_id("prof"),
             state_access: access("state"),
             guest_access: access("guest"),
             likely,
+            unlikely,
             stack_pointer: context.metadata_node(&[word("rsp").into()]),
         }
     }
@@ -147,7 +151,27 @@ impl<'c> Ir<'c> {
         let call = built(self.builder.build_indirect_call(self.prototype, target, arguments, ""));
         call.set_call_convention(REGCALL);
         call.add_attribute(AttributeLoc::Function, self.no_callee_saved);
+        self.mark_strict(call);
         call
+    }
+
+    /// Begins a function, in which LLVM omits and moves no float operation if it is to be `strict`.
+    pub(crate) fn begin_function(&self, function: FunctionValue<'c>, strict: bool) {
+        self.strict_floats.set(strict);
+        if strict {
+            function.add_attribute(AttributeLoc::Function, self.strict_attribute);
+        }
+    }
+
+    /// Whether float operations raise just what they should, and when.
+    pub(crate) fn strict_floats(&self) -> bool {
+        self.strict_floats.get()
+    }
+
+    pub(crate) fn mark_strict(&self, call: CallSiteValue<'c>) {
+        if self.strict_floats() {
+            call.add_attribute(AttributeLoc::Function, self.strict_attribute);
+        }
     }
 
     /// A call to an intrinsic function, overloaded by `types`.
@@ -160,10 +184,15 @@ impl<'c> Ir<'c> {
         let intrinsic = Intrinsic::find(name).unwrap_or_else(|| panic!("LLVM has no {name}"));
         let function = intrinsic.get_declaration(&self.module, types).expect("an intrinsic has its types");
         let call = built(self.builder.build_call(function, arguments, ""));
-        if self.options.precise {
-            call.add_attribute(AttributeLoc::Function, self.strict_floats);
-        }
+        self.mark_strict(call);
         call.try_as_basic_value().basic().expect("these intrinsics have results")
+    }
+
+    /// A call to an intrinsic function that has no result.
+    pub(crate) fn effect(&self, name: &str, arguments: &[BasicMetadataValueEnum<'c>]) {
+        let intrinsic = Intrinsic::find(name).unwrap_or_else(|| panic!("LLVM has no {name}"));
+        let function = intrinsic.get_declaration(&self.module, &[]).expect("an intrinsic has its types");
+        built(self.builder.build_call(function, arguments, ""));
     }
 
     /// The host's stack pointer.
@@ -227,6 +256,20 @@ impl<'c> Ir<'c> {
         built(self.builder.build_select(condition, a, b, ""))
     }
 
+    /// `a` where a condition holds that hardly ever does, else `b`: a branch, which delays no result.
+    pub(crate) fn select_unlikely(
+        &self,
+        condition: IntValue<'c>,
+        a: BasicValueEnum<'c>,
+        b: BasicValueEnum<'c>,
+    ) -> BasicValueEnum<'c> {
+        let selected = self.select(condition, a, b);
+        if let Some(select) = selected.as_instruction_value_of() {
+            select.set_metadata(self.unlikely, self.weights).expect("nodes are metadata");
+        }
+        selected
+    }
+
     pub(crate) fn truncate(&self, value: IntValue<'c>, bits: u32) -> IntValue<'c> {
         let kind = self.bits(bits);
         built(self.builder.build_int_truncate(value, kind, ""))
@@ -253,6 +296,13 @@ impl<'c> Ir<'c> {
 
     pub(crate) fn bit_cast(&self, value: BasicValueEnum<'c>, kind: BasicTypeEnum<'c>) -> BasicValueEnum<'c> {
         built(self.builder.build_bit_cast(value, kind, ""))
+    }
+
+    pub(crate) fn float_type(&self, f: Float) -> FloatType<'c> {
+        match f {
+            Float::S => self.context.f32_type(),
+            Float::D => self.context.f64_type(),
+        }
     }
 
     /// The same float bits as an integer, or the reverse; both are of one size.

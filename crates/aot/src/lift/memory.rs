@@ -1,8 +1,8 @@
 //! Accesses to the guest's memory: the window's address plus the low 32 bits of a guest address.
 
 use inkwell::IntPredicate;
-use inkwell::values::PointerValue;
-use riverrun_isa::ops::Mem;
+use inkwell::values::{IntValue, PointerValue};
+use riverrun_isa::ops::{Float, Mem};
 use riverrun_native::convention::{self, Reason};
 
 use crate::lift::ir::{Space, built};
@@ -69,6 +69,11 @@ impl<'c> Site<'_, 'c> {
     pub(super) fn store_guest(&self, mem: Mem, address: Value<'c>, value: Value<'c>) {
         self.prepare();
         let ir = self.ir;
+        if let (Value::Float(Float::D, float), Mem::U64) | (Value::Boxed(float), Mem::U32) = (value, mem) {
+            // As a float, which need not pass through a register for integers.
+            let f = if mem == Mem::U64 { Float::D } else { Float::S };
+            return ir.store(self.place(address), ir.exact(f, float).into(), Space::Guest);
+        }
         let word = ir.word(value);
         let low = if mem == Mem::U64 { word } else { ir.truncate(word, 8 * mem.bytes()) };
         ir.store(self.place(address), low.into(), Space::Guest);
@@ -78,12 +83,17 @@ impl<'c> Site<'_, 'c> {
     pub(super) fn check_aligned(&self, mem: Mem, address: Value<'c>) {
         let ir = self.ir;
         let low = built(ir.builder.build_and(ir.word(address), ir.int(u64::from(mem.bytes()) - 1), ""));
-        let aligned = ir.compare(IntPredicate::EQ, low, ir.int(0));
-        let (go_on, misaligned) = (ir.block(self.function), ir.block(self.function));
+        self.go_on_if(ir.compare(IntPredicate::EQ, low, ir.int(0)));
+    }
+
+    /// Leaves compiled code in front of this instruction unless the condition, which is likely, holds.
+    pub(super) fn go_on_if(&self, condition: IntValue<'c>) {
+        let ir = self.ir;
+        let (go_on, leave) = (ir.block(self.function), ir.block(self.function));
         // What is loaded here serves both ways.
         self.registers.base(ir);
-        ir.branch_likely(aligned, go_on, misaligned);
-        ir.builder.position_at_end(misaligned);
+        ir.branch_likely(condition, go_on, leave);
+        ir.builder.position_at_end(leave);
         let fork = self.registers.fork();
         self.leave_for_good(self.pc);
         self.registers.rejoin(fork);

@@ -3,6 +3,7 @@
 //! - [`ir`]: LLVM's builder with the types and attributes that all code here shares.
 //! - [`value`]: values, kept in the form in which they were made.
 //! - [`ops`], [`floats`]: the instruction table's operations on these values.
+//! - [`float_flags`]: the exceptions that accrue, and the rounding mode.
 //! - [`lines`]: which host instruction belongs to which guest instruction.
 //! - [`function`]: one guest function; [`registers`]: where its registers are.
 //! - [`continuations`]: where a function is come back to.
@@ -10,6 +11,7 @@
 
 mod continuations;
 mod dataflow;
+mod float_flags;
 mod floats;
 mod function;
 mod ir;
@@ -20,5 +22,6 @@ mod registers;
 mod transfer;
 mod value;
 
+pub(crate) use float_flags::define_helpers;
 pub(crate) use function::{Surroundings, lift};
 pub(crate) use ir::Ir;

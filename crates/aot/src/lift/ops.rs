@@ -155,6 +155,16 @@ impl<'c> Ops for Site<'_, 'c> {
         Value::Word(built(self.ir.builder.build_int_add(a, b, "")))
     }
 
+    fn and(&self, a: Value<'c>, b: Value<'c>) -> Value<'c> {
+        let (a, b) = self.words(a, b);
+        Value::Word(if b == self.ir.int(!0) { a } else { built(self.ir.builder.build_and(a, b, "")) })
+    }
+
+    fn or(&self, a: Value<'c>, b: Value<'c>) -> Value<'c> {
+        let (a, b) = self.words(a, b);
+        Value::Word(if b == self.ir.int(0) { a } else { built(self.ir.builder.build_or(a, b, "")) })
+    }
+
     /// By the whole product: where the high half is wanted too, both are one multiplication, and
     /// LLVM narrows it where not.
     fn mul(&self, a: Value<'c>, b: Value<'c>) -> Value<'c> {
@@ -245,8 +255,6 @@ impl<'c> Ops for Site<'_, 'c> {
 
     binary! {
         sub = build_int_sub;
-        and = build_and;
-        or = build_or;
         xor = build_xor;
     }
 
@@ -343,8 +351,8 @@ impl<'c> Ops for Site<'_, 'c> {
         self.raise_flags(flags, condition);
     }
 
-    fn csr(&self, _: u16, _: impl Fn(Value<'c>) -> Value<'c>) -> Value<'c> {
-        unreachable!("the analysis leaves control and status registers to the single-step engine")
+    fn csr(&self, number: u16, change: impl Fn(Value<'c>) -> Value<'c>) -> Value<'c> {
+        self.float_csr(number, change)
     }
 
     fn system(&self, event: System) {
@@ -357,18 +365,22 @@ impl<'c> Ops for Site<'_, 'c> {
     }
 
     fn box_s(&self, value: Value<'c>) -> Value<'c> {
-        match value {
-            Value::Float(Float::S, float) => Value::Boxed(float),
-            other => self.or(other, self.imm(0xffff_ffff_0000_0000)),
-        }
+        self.ir.boxed(value)
     }
 
     fn unbox_s(&self, register: Value<'c>) -> Value<'c> {
-        if let Value::Boxed(float) = register {
-            return Value::Float(Float::S, float);
-        }
-        let boxed = self.ge_u(register, self.imm(0xffff_ffff_0000_0000));
-        let nan = self.imm(riverrun_isa::ops::CANONICAL_NAN_S);
-        self.select(boxed, self.zext32(register), nan)
+        self.ir.unbox(register)
+    }
+
+    fn negate(&self, f: Float, a: Value<'c>) -> Value<'c> {
+        self.negate_float(f, a)
+    }
+
+    fn copy_sign(&self, f: Float, a: Value<'c>, b: Value<'c>) -> Value<'c> {
+        self.copy_float_sign(f, a, b)
+    }
+
+    fn multiply_sign(&self, f: Float, a: Value<'c>, b: Value<'c>) -> Value<'c> {
+        self.multiply_float_sign(f, a, b)
     }
 }

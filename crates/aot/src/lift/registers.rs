@@ -5,7 +5,8 @@ use std::cell::{Cell, RefCell};
 
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, PointerValue, StructValue};
-use riverrun_isa::{File, Inst, Result as Destination};
+use riverrun_isa::ops::Float;
+use riverrun_isa::{File, Format, Inst, Op, Result as Destination};
 use riverrun_native::convention::{self, Hot};
 use riverrun_state::F_SLOT;
 
@@ -48,6 +49,20 @@ pub(crate) fn sources(inst: &Inst) -> [Option<usize>; 3] {
     std::array::from_fn(|i| files[i].map(|file| number(file, registers[i])).filter(|&register| register != 0))
 }
 
+/// The format of the instruction's float sources, if it reads them as floats.
+pub(crate) fn float_sources(inst: &Inst) -> Option<Float> {
+    use Format::{FCmp, FR, FR1, FR4, FRx, FToX};
+    if !matches!(inst.op.info().format, FR | FR1 | FR4 | FRx | FCmp | FToX) {
+        return None;
+    }
+    match (inst.op, inst.op.info().bits >> 25 & 3) {
+        (Op::fcvt_d_s, _) => Some(Float::S),
+        (Op::fcvt_s_d, _) => Some(Float::D),
+        (_, 0) => Some(Float::S),
+        _ => Some(Float::D),
+    }
+}
+
 /// The ten registers of the convention, by their numbers here.
 pub(crate) fn hot(fuel: bool) -> [usize; 10] {
     convention::hot(fuel).map(|hot| match hot {
@@ -70,6 +85,8 @@ pub(crate) fn home(register: usize) -> i64 {
 pub(crate) struct Registers<'c> {
     /// Stack slots of those that it uses.
     slots: [Option<PointerValue<'c>>; COUNT],
+    /// Stack slots of float registers as floats, see [`Value::Both`].
+    views: [Option<(Float, PointerValue<'c>)>; COUNT],
     base_slot: PointerValue<'c>,
     hot: [usize; 10],
     /// What is in them here in the block, where that is known.
@@ -83,12 +100,13 @@ pub(crate) struct Registers<'c> {
 
 impl<'c> Registers<'c> {
     /// Slots for the registers of `used`, and those of the convention, in the current block.
-    pub(crate) fn new(ir: &Ir<'c>, used: Set) -> Registers<'c> {
+    pub(crate) fn new(ir: &Ir<'c>, used: Set, views: [Option<Float>; COUNT]) -> Registers<'c> {
         let hot = hot(ir.options.fuel);
         let all = used | hot_set(ir.options.fuel);
         let slot = |register| (all >> register & 1 != 0).then(|| built(ir.builder.build_alloca(ir.i64, "")));
         Registers {
             slots: std::array::from_fn(slot),
+            views: views.map(|view| view.map(|f| (f, built(ir.builder.build_alloca(ir.float_type(f), ""))))),
             base_slot: built(ir.builder.build_alloca(ir.pointer, "")),
             hot,
             values: RefCell::new([None; COUNT]),
@@ -124,8 +142,23 @@ impl<'c> Registers<'c> {
             return value;
         }
         let word = built(ir.builder.build_load(ir.i64, self.slot(register), "")).into_int_value();
-        self.values.borrow_mut()[register] = Some(Value::Word(word));
-        Value::Word(word)
+        let value = match self.views[register] {
+            None => Value::Word(word),
+            Some((f, view)) => {
+                let float = built(ir.builder.build_load(ir.float_type(f), view, "")).into_float_value();
+                if f == Float::D { Value::Both(f, word, float) } else { Value::BothBoxed(word, float) }
+            }
+        };
+        self.values.borrow_mut()[register] = Some(value);
+        value
+    }
+
+    /// Writes a register's slots.
+    fn put(&self, ir: &Ir<'c>, register: usize, value: Value<'c>) {
+        built(ir.builder.build_store(self.slot(register), ir.word(value)));
+        if let Some((f, view)) = self.views[register] {
+            built(ir.builder.build_store(view, ir.register_float(f, value)));
+        }
     }
 
     pub(crate) fn set(&self, register: usize, value: Value<'c>) {
@@ -137,8 +170,7 @@ impl<'c> Registers<'c> {
     /// Brings the slots up to date, as a block ends.
     pub(crate) fn save(&self, ir: &Ir<'c>) {
         for register in members(self.unsaved.take()) {
-            let word = ir.word(self.get(ir, register));
-            built(ir.builder.build_store(self.slot(register), word));
+            self.put(ir, register, self.get(ir, register));
         }
     }
 
@@ -206,9 +238,9 @@ impl<'c> Registers<'c> {
     pub(crate) fn reload(&self, ir: &Ir<'c>) {
         let base = self.base(ir);
         for register in (0..COUNT).filter(|register| !self.hot.contains(register)) {
-            if let Some(slot) = self.slots[register] {
+            if self.slots[register].is_some() {
                 let home = ir.field(base, home(register));
-                built(ir.builder.build_store(slot, ir.load(ir.i64.into(), home, Space::State)));
+                self.put(ir, register, Value::Word(ir.load(ir.i64.into(), home, Space::State).into_int_value()));
             }
         }
     }

@@ -7,7 +7,7 @@ use riverrun_isa::ops::{CANONICAL_NAN_D, CANONICAL_NAN_S, Float};
 use crate::lift::ir::{Ir, built};
 
 /// A value of the instruction table's operations.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Value<'c> {
     /// 64 bits.
     Word(IntValue<'c>),
@@ -19,6 +19,12 @@ pub(crate) enum Value<'c> {
     Float(Float, FloatValue<'c>),
     /// A binary32 result of float arithmetic, NaN-boxed.
     Boxed(FloatValue<'c>),
+    /// A float's bits and, for arithmetic, the same as a float: equal, or another NaN that does not
+    /// signal. LLVM omits the one that is not used, and so does not make NaNs canonical where nobody
+    /// sees them.
+    Both(Float, IntValue<'c>, FloatValue<'c>),
+    /// A register's bits and, likewise, the binary32 value that is boxed there.
+    BothBoxed(IntValue<'c>, FloatValue<'c>),
 }
 
 /// The high half of NaN-boxed values.
@@ -28,12 +34,12 @@ impl<'c> Ir<'c> {
     /// The value as 64 bits.
     pub(crate) fn word(&self, value: Value<'c>) -> IntValue<'c> {
         match value {
-            Value::Word(word) => word,
+            Value::Word(word) | Value::Both(_, word, _) | Value::BothBoxed(word, _) => word,
             Value::Flag(flag) => self.zero_extend(flag),
             Value::Sum(word, 0) => word,
             Value::Sum(word, constant) => built(self.builder.build_int_add(word, self.int(constant as u64), "")),
-            Value::Float(Float::D, float) => self.canonical_bits(float, 64, CANONICAL_NAN_D),
-            Value::Float(Float::S, float) => self.zero_extend(self.canonical_bits(float, 32, CANONICAL_NAN_S)),
+            Value::Float(Float::D, float) => self.float_bits(self.exact(Float::D, float), 64),
+            Value::Float(Float::S, float) => self.zero_extend(self.float_bits(self.exact(Float::S, float), 32)),
             Value::Boxed(float) => {
                 let low = self.word(Value::Float(Float::S, float));
                 built(self.builder.build_or(low, self.int(BOX), ""))
@@ -41,15 +47,22 @@ impl<'c> Ir<'c> {
         }
     }
 
-    fn canonical_bits(&self, float: FloatValue<'c>, bits: u32, nan: u64) -> IntValue<'c> {
-        let raw = self.float_bits(float, bits);
-        let nan = self.bits(bits).const_int(nan, false);
-        self.select(self.is_nan(float), nan.into(), raw.into()).into_int_value()
+    /// A result of arithmetic as it is to be seen: its NaNs are canonical, if that is asked for.
+    pub(crate) fn exact(&self, f: Float, float: FloatValue<'c>) -> FloatValue<'c> {
+        if !self.options.canonical_nans {
+            return float;
+        }
+        let nan = match f {
+            Float::S => self.bits(32).const_int(CANONICAL_NAN_S, false),
+            Float::D => self.int(CANONICAL_NAN_D),
+        };
+        let nan = self.bit_cast(nan.into(), float.get_type().into());
+        self.select_unlikely(self.is_nan(float), nan, float.into()).into_float_value()
     }
 
     /// Raises no exception: results of arithmetic are never signalling.
     fn is_nan(&self, float: FloatValue<'c>) -> IntValue<'c> {
-        if self.options.precise {
+        if self.strict_floats() {
             let nan = self.bits(32).const_int(3, false);
             let kind = float.get_type().into();
             return self.intrinsic("llvm.is.fpclass", &[kind], &[float.into(), nan.into()]).into_int_value();
@@ -68,7 +81,7 @@ impl<'c> Ir<'c> {
     /// The value as a float, which stands in its low bits.
     pub(crate) fn float(&self, format: Float, value: Value<'c>) -> FloatValue<'c> {
         match (format, value) {
-            (Float::D, Value::Float(Float::D, float)) | (Float::S, Value::Float(Float::S, float)) => float,
+            (format, Value::Float(same, float) | Value::Both(same, _, float)) if format == same => float,
             (Float::D, other) => {
                 self.bit_cast(self.word(other).into(), self.context.f64_type().into()).into_float_value()
             }
@@ -76,6 +89,35 @@ impl<'c> Ir<'c> {
                 let low = self.truncate(self.word(other), 32);
                 self.bit_cast(low.into(), self.context.f32_type().into()).into_float_value()
             }
+        }
+    }
+
+    /// What a register holds, as a float of a format.
+    pub(crate) fn register_float(&self, format: Float, register: Value<'c>) -> FloatValue<'c> {
+        self.float(format, if format == Float::S { self.unbox(register) } else { register })
+    }
+
+    /// The binary32 value of a register.
+    pub(crate) fn unbox(&self, register: Value<'c>) -> Value<'c> {
+        let unboxed = |register| {
+            let boxed = self.compare(IntPredicate::UGE, register, self.int(BOX));
+            let low = built(self.builder.build_and(register, self.int(!BOX), ""));
+            self.select(boxed, low.into(), self.int(CANONICAL_NAN_S).into()).into_int_value()
+        };
+        match register {
+            Value::Boxed(float) => Value::Float(Float::S, float),
+            Value::BothBoxed(word, float) => Value::Both(Float::S, unboxed(word), float),
+            other => Value::Word(unboxed(self.word(other))),
+        }
+    }
+
+    /// A register's form of a binary32 value.
+    pub(crate) fn boxed(&self, value: Value<'c>) -> Value<'c> {
+        let boxed = |word| built(self.builder.build_or(word, self.int(BOX), ""));
+        match value {
+            Value::Float(Float::S, float) => Value::Boxed(float),
+            Value::Both(Float::S, word, float) => Value::BothBoxed(boxed(word), float),
+            other => Value::Word(boxed(self.word(other))),
         }
     }
 

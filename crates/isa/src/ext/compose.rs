@@ -58,7 +58,6 @@ pub(crate) fn or_combine_bytes<O: Ops>(o: &O, a: O::V) -> O::V {
 
 /// Where a float format keeps what.
 struct Layout {
-    sign: u64,
     infinity: u64,
     quiet: u64,
     least_normal: u64,
@@ -67,60 +66,28 @@ struct Layout {
 
 const fn layout(f: Float) -> Layout {
     match f {
-        Float::S => Layout {
-            sign: 1 << 31,
-            infinity: 0xff << 23,
-            quiet: 1 << 22,
-            least_normal: 1 << 23,
-            canonical_nan: CANONICAL_NAN_S,
-        },
-        Float::D => Layout {
-            sign: 1 << 63,
-            infinity: 0x7ff << 52,
-            quiet: 1 << 51,
-            least_normal: 1 << 52,
-            canonical_nan: CANONICAL_NAN_D,
-        },
+        Float::S => {
+            Layout { infinity: 0xff << 23, quiet: 1 << 22, least_normal: 1 << 23, canonical_nan: CANONICAL_NAN_S }
+        }
+        Float::D => {
+            Layout { infinity: 0x7ff << 52, quiet: 1 << 51, least_normal: 1 << 52, canonical_nan: CANONICAL_NAN_D }
+        }
     }
 }
 
 #[inline(always)]
 fn sign<O: Ops>(o: &O, f: Float, a: O::V) -> O::V {
-    o.and(a, o.imm(layout(f).sign))
+    o.and(a, o.imm(f.sign()))
 }
 
 #[inline(always)]
 fn magnitude<O: Ops>(o: &O, f: Float, a: O::V) -> O::V {
-    o.and(a, o.imm(layout(f).sign - 1))
+    o.and(a, o.imm(f.sign() - 1))
 }
 
 #[inline(always)]
 fn is_nan<O: Ops>(o: &O, f: Float, a: O::V) -> O::V {
     o.lt_u(o.imm(layout(f).infinity), magnitude(o, f, a))
-}
-
-/// The opposite sign, of NaNs too.
-#[inline(always)]
-pub(crate) fn negate<O: Ops>(o: &O, f: Float, a: O::V) -> O::V {
-    o.xor(a, o.imm(layout(f).sign))
-}
-
-/// The magnitude of `a` with the sign of `b`.
-#[inline(always)]
-pub(crate) fn copy_sign<O: Ops>(o: &O, f: Float, a: O::V, b: O::V) -> O::V {
-    o.or(magnitude(o, f, a), sign(o, f, b))
-}
-
-/// The magnitude of `a` with the opposite sign of `b`.
-#[inline(always)]
-pub(crate) fn copy_sign_negated<O: Ops>(o: &O, f: Float, a: O::V, b: O::V) -> O::V {
-    copy_sign(o, f, a, negate(o, f, b))
-}
-
-/// `a`, its sign turned where `b` is negative.
-#[inline(always)]
-pub(crate) fn multiply_sign<O: Ops>(o: &O, f: Float, a: O::V, b: O::V) -> O::V {
-    o.xor(a, sign(o, f, b))
 }
 
 /// Whether `a` is below `b` where -0.0 is below +0.0: compared as floats, equals by their sign.

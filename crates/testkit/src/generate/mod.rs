@@ -3,6 +3,9 @@
 //! A *tame* program keeps the registers that its memory accesses and returns go by, so that it
 //! runs for a while before something ends it; a wild one uses every register for everything.
 
+mod functions;
+
+pub use functions::cases as functions;
 use riverrun_isa::{COp, File, Format, Inst, Op, Result as Destination, Rounding, csr, decode_compressed};
 
 use crate::case::Case;
@@ -25,7 +28,7 @@ const COUNTER: u8 = 5;
 pub fn case(random: &mut Random) -> Case {
     let tame = !random.one_in(4);
     let length = if random.one_in(8) { 1 + random.below(1200) } else { 1 + random.below(120) };
-    let mut generator = Generator { random, tame, text: Vec::new(), starts: Vec::new(), fixups: Vec::new() };
+    let mut generator = Generator::new(random, tame);
     while generator.starts.len() < length {
         generator.item();
     }
@@ -93,6 +96,8 @@ enum Target {
 struct Generator<'a> {
     random: &'a mut Random,
     tame: bool,
+    /// Whether the program sees how many instructions it has executed.
+    counts: bool,
     text: Vec<u8>,
     /// Where instructions begin.
     starts: Vec<usize>,
@@ -104,7 +109,11 @@ pub const fn blank(op: Op) -> Inst {
     Inst { op, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: Rounding::Rne, len: 4, imm: 0 }
 }
 
-impl Generator<'_> {
+impl<'a> Generator<'a> {
+    fn new(random: &'a mut Random, tame: bool) -> Generator<'a> {
+        Generator { random, tame, counts: true, text: Vec::new(), starts: Vec::new(), fixups: Vec::new() }
+    }
+
     fn put(&mut self, inst: Inst) {
         self.put_word(inst.encode());
     }
@@ -364,10 +373,17 @@ impl Generator<'_> {
             0..=5 => csr::FFLAGS,
             6..=8 => csr::FRM,
             9..=11 => csr::FCSR,
+            12..=14 if !self.counts => csr::FFLAGS,
             12 => csr::CYCLE,
             13 => csr::TIME,
             14 => csr::INSTRET,
-            _ if self.tame => csr::INSTRET,
+            _ if self.tame => {
+                if self.counts {
+                    csr::INSTRET
+                } else {
+                    csr::FRM
+                }
+            }
             _ => self.random.below(4096) as u16,
         };
         let mut inst = Inst { rd: self.destination(), imm: number.into(), ..blank(op) };

@@ -1,0 +1,165 @@
+//! The exceptions of floating point, which accrue in the host's MXCSR and in the state's `fflags`, and
+//! the rounding mode, which is the default one wherever compiled code runs.
+//!
+//! Functions that access the exceptions are *strict*: LLVM moves and omits none of their float
+//! operations, and all of them raise just what they should.
+
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::module::Linkage;
+use inkwell::values::{CallSiteValue, FunctionValue, IntValue};
+use inkwell::{GlobalVisibility, IntPredicate};
+use riverrun_isa::ops::Ops;
+use riverrun_isa::{Format, Op, csr};
+use riverrun_native::convention;
+
+use crate::analysis::{Block, Function};
+use crate::lift::ir::{Ir, Space, built};
+use crate::lift::ops::Site;
+use crate::lift::registers;
+use crate::lift::value::Value;
+
+/// Gives the exceptions that have accrued in MXCSR, as `fflags` has them.
+const ACCRUED: &str = "accrued_exceptions";
+/// Clears them.
+const CLEAR: &str = "clear_exceptions";
+/// LLVM's number of `preserve_allcc`: callers need to save nothing.
+const PRESERVE_ALL: u32 = 15;
+/// LLVM's encoding of `memory(inaccessiblemem: read)`.
+const READS_INACCESSIBLE: u64 = 1 << 2;
+/// MXCSR as it is at first: all exceptions masked, none accrued, rounding to nearest.
+const DEFAULT_MXCSR: u64 = 0x1f80;
+
+/// Whether it matters to the function when exceptions are raised. It does not if it only restores
+/// them behind comparisons, as compilers do for those of C that are quiet.
+pub(crate) fn matter(function: &Function) -> bool {
+    function.blocks.values().any(|block| !only_quiet_comparisons(block))
+}
+
+fn only_quiet_comparisons(block: &Block) -> bool {
+    // The register that holds the exceptions from before a comparison.
+    let mut saved: Option<usize> = None;
+    for (_, inst) in &block.insts {
+        let format = inst.op.info().format;
+        let number = inst.imm as u16;
+        if !format.is_csr() || number == csr::FRM {
+            let raises = format.rounds() || format == Format::FRx;
+            if saved.is_some() && (raises || registers::written(inst) == saved) {
+                return false;
+            }
+            continue;
+        }
+        let saves = saved.is_none() && !inst.writes_csr();
+        let restores = saved == Some(inst.rs1 as usize) && (inst.op, inst.rd) == (Op::csrrw, 0);
+        if number != csr::FFLAGS || !saves && !restores {
+            return false;
+        }
+        saved = if saves { registers::written(inst) } else { None };
+    }
+    saved.is_none()
+}
+
+/// Adds the helpers, which are a program's own: in a module of which no other one sees more than their
+/// declarations.
+pub(crate) fn define_helpers(ir: &Ir<'_>) {
+    let accrued = helper(ir, ACCRUED);
+    ir.builder.position_at_end(ir.block(accrued));
+    let place = built(ir.builder.build_alloca(ir.bits(32), ""));
+    ir.effect("llvm.x86.sse.stmxcsr", &[place.into()]);
+    let mxcsr = built(ir.builder.build_load(ir.bits(32), place, "")).into_int_value();
+    let mxcsr = ir.zero_extend(mxcsr);
+    // Invalid, denormal, zero-divide, overflow, underflow, precision from bit 0 up; RISC-V has no
+    // denormal, and the others the other way round.
+    let bits = [(5, 0), (4, 1), (3, 2), (2, 3), (0, 4)].map(|(from, to)| {
+        let bit = built(ir.builder.build_right_shift(mxcsr, ir.int(from), false, ""));
+        let bit = built(ir.builder.build_and(bit, ir.int(1), ""));
+        built(ir.builder.build_left_shift(bit, ir.int(to), ""))
+    });
+    let all = bits.into_iter().reduce(|all, bit| built(ir.builder.build_or(all, bit, ""))).expect("five bits");
+    built(ir.builder.build_return(Some(&all)));
+
+    let clear = helper(ir, CLEAR);
+    ir.builder.position_at_end(ir.block(clear));
+    let place = built(ir.builder.build_alloca(ir.bits(32), ""));
+    built(ir.builder.build_store(place, ir.bits(32).const_int(DEFAULT_MXCSR, false)));
+    ir.effect("llvm.x86.sse.ldmxcsr", &[place.into()]);
+    built(ir.builder.build_return(Some(&ir.int(0))));
+}
+
+fn helper<'c>(ir: &Ir<'c>, name: &str) -> FunctionValue<'c> {
+    ir.module.get_function(name).unwrap_or_else(|| {
+        let function = ir.module.add_function(name, ir.i64.fn_type(&[], false), Some(Linkage::External));
+        function.set_call_conventions(PRESERVE_ALL);
+        function.as_global_value().set_visibility(GlobalVisibility::Hidden);
+        function.add_attribute(AttributeLoc::Function, attribute(ir, "nounwind", 0));
+        function
+    })
+}
+
+fn attribute(ir: &Ir<'_>, name: &str, value: u64) -> Attribute {
+    ir.context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), value)
+}
+
+impl<'c> Site<'_, 'c> {
+    fn call_helper(&self, name: &str) -> CallSiteValue<'c> {
+        let call = built(self.ir.builder.build_call(helper(self.ir, name), &[], ""));
+        call.set_call_convention(PRESERVE_ALL);
+        self.ir.mark_strict(call);
+        call
+    }
+
+    /// The exceptions that have accrued.
+    fn flags(&self) -> IntValue<'c> {
+        let ir = self.ir;
+        let call = self.call_helper(ACCRUED);
+        if !ir.strict_floats() {
+            // What is read is mostly not used, as nothing but comparisons are to be undone.
+            for (name, value) in [("memory", READS_INACCESSIBLE), ("willreturn", 0)] {
+                call.add_attribute(AttributeLoc::Function, attribute(ir, name, value));
+            }
+        }
+        let accrued = call.try_as_basic_value().basic().expect("the helper has a result").into_int_value();
+        let place = ir.field(self.registers.base(ir), convention::FFLAGS);
+        let before = ir.load(ir.i64.into(), place, Space::State).into_int_value();
+        built(ir.builder.build_or(before, accrued, ""))
+    }
+
+    /// Replaces the exceptions by `flags`, of which there may be 64 bits.
+    fn set_flags(&self, flags: IntValue<'c>) {
+        let ir = self.ir;
+        let flags = built(ir.builder.build_and(flags, ir.int(0x1f), ""));
+        ir.store(ir.field(self.registers.base(ir), convention::FFLAGS), flags.into(), Space::State);
+        self.call_helper(CLEAR);
+    }
+
+    /// Has the single-step engine execute this instruction if it sets another rounding mode than the
+    /// default one.
+    fn keep_default_rounding(&self, mode: IntValue<'c>) {
+        let ir = self.ir;
+        let mode = built(ir.builder.build_and(mode, ir.int(7), ""));
+        let default = ir.compare(IntPredicate::EQ, mode, ir.int(0));
+        if !default.is_constant_int() || default.is_null() {
+            self.go_on_if(default);
+        }
+    }
+
+    pub(super) fn float_csr(&self, number: u16, change: impl Fn(Value<'c>) -> Value<'c>) -> Value<'c> {
+        let ir = self.ir;
+        if number == csr::FRM {
+            let old = self.imm(0);
+            self.keep_default_rounding(ir.word(change(old)));
+            return old;
+        }
+        let old = self.flags();
+        if !ir.strict_floats() {
+            return Value::Word(old);
+        }
+        let new = ir.word(change(Value::Word(old)));
+        if new != old {
+            if number == csr::FCSR {
+                self.keep_default_rounding(built(ir.builder.build_right_shift(new, ir.int(5), false, "")));
+            }
+            self.set_flags(new);
+        }
+        Value::Word(old)
+    }
+}

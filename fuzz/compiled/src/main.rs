@@ -1,0 +1,25 @@
+//! Compiled code makes of any program what the other engines make of it: counting and limited by fuel,
+//! or not.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use riverrun_fuzz_targets::seed;
+use riverrun_testkit::{Random, check_program, generate};
+
+/// Choices for the generator.
+fn seeds() -> Vec<Vec<u8>> {
+    let mut random = Random::seeded(1);
+    (1..=60).map(|n| (0..n * 30).map(|_| random.u32() as u8).collect()).collect()
+}
+
+fuzz_target!(init: seed(seeds()), |data: &[u8]| {
+    let Some((&first, bytes)) = data.split_first().filter(|(_, bytes)| !bytes.is_empty()) else { return };
+    let mut random = Random::from_bytes(bytes.to_vec());
+    match first % 4 {
+        0 => check_program(&[generate::case(&mut random)], true),
+        _ => {
+            let counts = first % 4 == 1;
+            check_program(&generate::functions(&mut random, counts), counts);
+        }
+    }
+});

@@ -1,6 +1,6 @@
 //! Programs on which engines once differed, each named for its bug.
 
-use riverrun_isa::{Inst, Op};
+use riverrun_isa::{Inst, Op, Rounding};
 use riverrun_testkit::generate::blank;
 use riverrun_testkit::{Case, Outcome, Stop, check, elf};
 
@@ -52,4 +52,19 @@ fn both_ways_of_a_branch_lead_into_other_functions() {
         assert_eq!(outcome.stop, Stop::Exit(0));
         assert_eq!((outcome.x[29], outcome.x[30]), if which == 0 { (6, 0) } else { (0, 6) });
     }
+}
+
+/// The sign of the host's NaN, which is negative, came to a number in the place of the canonical one's.
+#[test]
+fn a_number_takes_the_sign_of_a_nan() {
+    let program = [
+        Inst { rs1: 5, rd: 1, ..blank(Op::fcvt_d_w) },
+        Inst { rs1: 0, rs2: 0, rd: 2, ..blank(Op::fdiv_d) },
+        Inst { rs1: 1, rs2: 2, rd: 3, ..blank(Op::fsgnj_d) },
+        Inst { rs1: 3, rs2: 1, rd: 4, ..blank(Op::fadd_d) },
+        Inst { rs1: 4, rd: 10, rm: Rounding::Rtz, ..blank(Op::fcvt_w_d) },
+        EXIT[0],
+        EXIT[1],
+    ];
+    assert_eq!(agree(&program, &[(5, 1)]).stop, Stop::Exit(2));
 }

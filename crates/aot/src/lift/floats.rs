@@ -308,12 +308,14 @@ impl<'c> Site<'_, 'c> {
         }
         let sign = self.imm(f.sign());
         let bits = self.or(self.and(a, self.imm(f.sign() - 1)), self.and(b, sign));
-        match (as_float(f, a), as_float(f, b)) {
-            (Some(a), Some(b)) => {
+        match as_float(f, a) {
+            Some(a) => {
+                // The sign of a NaN is seen here, where it becomes that of a number.
+                let b = self.ir.float(f, Value::Word(self.ir.word(b)));
                 let copied = self.ir.intrinsic("llvm.copysign", &[a.get_type().into()], &[a.into(), b.into()]);
                 self.both(f, bits, copied)
             }
-            _ => bits,
+            None => bits,
         }
     }
 

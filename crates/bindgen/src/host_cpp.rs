@@ -185,7 +185,7 @@ fn registration(call: &Call, refused: bool, out: &mut String) {
     }
     put!(out, "        [&api, {function}](riverrun::Caller &caller{parameters}) -> {result} {{");
     if call.initialization {
-        put!(out, "            caller.only_while_initializing(\"{name}\");");
+        put!(out, "            caller.only_while_initializing();");
     }
     let first = if call.leaf { "caller.memory()" } else { "caller" };
     put!(out, "            return (api.*{function})({first}{arguments});\n        }});");

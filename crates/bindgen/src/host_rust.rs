@@ -241,7 +241,7 @@ fn registration(call: &Call, out: &mut String) {
     let mutable = if call.leaf { "mut " } else { "" };
     put!(out, "    linker.func(\"{}\", |{mutable}caller: riverrun::Caller<'_, T>{raw}| {{", call.name);
     if call.initialization {
-        put!(out, "        caller.only_while_initializing(\"{}\")?;", call.name);
+        put!(out, "        caller.only_while_initializing()?;");
     }
     let values: String = arguments.iter().map(|one| format!(", {}", one.value)).collect();
     let name = names::for_rust(names::plain(&call.symbol));

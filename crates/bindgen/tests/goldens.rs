@@ -44,6 +44,13 @@ fn host_rust() {
     golden("game_host.rs", &game().host_rust());
 }
 
+/// Other tests compile it.
+#[test]
+fn host_rust_of_memory() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/apis/memory.json");
+    golden("memory_host.rs", &Api::read(file).unwrap_or_else(|e| panic!("{e}")).host_rust());
+}
+
 #[test]
 fn host_cpp() {
     golden("game_host.hpp", &game().host_cpp());

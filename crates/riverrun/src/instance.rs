@@ -77,6 +77,8 @@ pub(crate) struct Instance<T> {
     pub(crate) depth: u32,
     /// Whether the guest's own run has stopped before its end, to go on later.
     pub(crate) is_suspended: bool,
+    /// Whether the guest may call what is for initialization.
+    pub(crate) is_initializing: bool,
 }
 
 /// Everything of the state that a nested call has to bring back.
@@ -168,6 +170,7 @@ impl<T> Instance<T> {
             match ended? {
                 Ended::Exited(status) => {
                     (*at).is_suspended = false;
+                    (*at).is_initializing = false;
                     Ok(status)
                 }
                 Ended::Returned => {

@@ -94,6 +94,7 @@ impl<T> Machine<T> {
             pending: None,
             depth: 0,
             is_suspended: false,
+            is_initializing: true,
         });
         let mut machine = Machine { instance: NonNull::from(Box::leak(instance)) };
         let context = machine.instance.as_ptr().cast();
@@ -101,13 +102,13 @@ impl<T> Machine<T> {
         Ok(machine)
     }
 
-    fn instance(&self) -> &Instance<T> {
+    pub(crate) fn instance(&self) -> &Instance<T> {
         // SAFETY: the instance lives as long as the machine, and no guest runs, as that takes a unique
         // borrow.
         unsafe { self.instance.as_ref() }
     }
 
-    fn instance_mut(&mut self) -> &mut Instance<T> {
+    pub(crate) fn instance_mut(&mut self) -> &mut Instance<T> {
         // SAFETY: as in `instance`; the borrow is unique.
         unsafe { self.instance.as_mut() }
     }

@@ -17,10 +17,11 @@ struct Caller {
     Memory &memory() { return memory_; }
     // Ends the guest's run with this message.
     [[noreturn]] void fail(const char *message) { throw std::runtime_error(message); }
-    void only_while_initializing(const char *name)
+    // Ends the guest's run if it does not initialize itself any more.
+    void only_while_initializing()
     {
         if (initialized)
-            fail((std::string(name) + " can be called while initializing only").c_str());
+            fail("it can be called during initialization only");
     }
     bool initialized = false;
     Memory memory_;

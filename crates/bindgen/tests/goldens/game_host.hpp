@@ -80,7 +80,7 @@ void link_client(Linker &linker, Class &api)
     void (Class::*set_title)(riverrun::Caller &, riverrun::Str) = &Class::set_title;
     linker.template func<void(riverrun::Str)>("Game::set_title", "void (ptr)",
         [&api, set_title](riverrun::Caller &caller, riverrun::Str a0) -> void {
-            caller.only_while_initializing("Game::set_title");
+            caller.only_while_initializing();
             return (api.*set_title)(caller, a0);
         });
     // void sys_game_exit(void)
@@ -246,7 +246,7 @@ void link_server(Linker &linker, Class &api)
     void (Class::*set_title)(riverrun::Caller &, riverrun::Str) = &Class::set_title;
     linker.template func<void(riverrun::Str)>("Game::set_title", "void (ptr)",
         [&api, set_title](riverrun::Caller &caller, riverrun::Str a0) -> void {
-            caller.only_while_initializing("Game::set_title");
+            caller.only_while_initializing();
             return (api.*set_title)(caller, a0);
         });
     // void sys_game_exit(void)

@@ -206,7 +206,7 @@ pub trait ServerApi: Sized + 'static {
 /// If the linker has a function of one of the names already.
 pub fn link_client<T: Api + ClientApi>(linker: &mut riverrun::Linker<T>) -> Result<(), riverrun::Error> {
     linker.func("Game::set_title", |caller: riverrun::Caller<'_, T>, title: riverrun::Str| {
-        caller.only_while_initializing("Game::set_title")?;
+        caller.only_while_initializing()?;
         T::set_title(caller, title)
     })?;
     linker.func("Game::exit", |caller: riverrun::Caller<'_, T>| {
@@ -290,7 +290,7 @@ pub fn link_client<T: Api + ClientApi>(linker: &mut riverrun::Linker<T>) -> Resu
 /// If the linker has a function of one of the names already.
 pub fn link_server<T: Api + ServerApi>(linker: &mut riverrun::Linker<T>) -> Result<(), riverrun::Error> {
     linker.func("Game::set_title", |caller: riverrun::Caller<'_, T>, title: riverrun::Str| {
-        caller.only_while_initializing("Game::set_title")?;
+        caller.only_while_initializing()?;
         T::set_title(caller, title)
     })?;
     linker.func("Game::exit", |caller: riverrun::Caller<'_, T>| {

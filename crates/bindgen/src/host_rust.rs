@@ -8,6 +8,9 @@ use crate::names;
 use crate::text::{head, put};
 use crate::types::{Record, Scalar, Type, prototype};
 
+/// Arguments of a function that Clippy has no objection to.
+const MANY_ARGUMENTS: usize = 7;
+
 impl Api {
     /// The module for hosts in Rust. It uses the crate `riverrun`.
     pub fn host_rust(&self) -> String {
@@ -29,8 +32,12 @@ impl Api {
         .collect();
         for (side, name, about) in &sides {
             put!(out, "/// {about} The type that it is implemented for is the data of the machines.");
+            let calls = || self.calls.iter().filter(|call| call.side == *side);
+            if calls().any(|call| arguments(call).len() + 2 > MANY_ARGUMENTS) {
+                put!(out, "#[allow(clippy::too_many_arguments)]");
+            }
             put!(out, "pub trait {name}: Sized + 'static {{");
-            for call in self.calls.iter().filter(|call| call.side == *side) {
+            for call in calls() {
                 declaration(call, &mut out);
             }
             put!(out, "}}\n");

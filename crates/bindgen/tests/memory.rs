@@ -94,6 +94,11 @@ impl Api for Host {
         Ok(())
     }
 
+    fn leaf_negate(&mut self, memory: &mut Memory, values: Ptr<[i32; 8]>) -> Result<(), HostError> {
+        values.get_mut(memory)?.iter_mut().for_each(|value| *value = -*value);
+        Ok(())
+    }
+
     fn leaf_items(
         &mut self,
         memory: &mut Memory,

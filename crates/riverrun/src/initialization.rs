@@ -39,6 +39,7 @@ impl<T> Caller<'_, T> {
     ///
     /// let engine = Engine::new(&Config::new())?;
     /// let mut linker = Linker::new(&engine);
+    /// linker.func("Game::add", |a: i32, b: i32| a + b)?;
     /// linker.func("Game::score", |caller: Caller<'_, ()>, points: i32| {
     ///     caller.only_while_initializing()?;
     ///     Ok::<i32, riverrun::InitializationOver>(points)

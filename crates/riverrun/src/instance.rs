@@ -370,8 +370,14 @@ impl<T> Instance<T> {
                     Stop::Ecall => match Self::dynamic_function(this) {
                         Some(function) => Self::call_host(this, &function.import(at.cast())),
                         None => {
-                            let ecall = (*at).ecall.clone();
-                            ecall(Caller::of_engine(this)).map_err(|error| Self::failure(this, None, error))
+                            let caller = Caller::of_engine(this);
+                            match caller.missing_function().filter(|_| !(*at).registry.is_empty()) {
+                                Some(missing) => Err(Self::failure(this, None, missing.into())),
+                                None => {
+                                    let ecall = (*at).ecall.clone();
+                                    ecall(caller).map_err(|error| Self::failure(this, None, error))
+                                }
+                            }
                         }
                     },
                 };

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use riverrun_bindgen::Api;
 
@@ -74,14 +75,12 @@ impl Build<'_> {
     /// Compiles and links `sources`, in `folder`, without a libc. Sources in C are compiled as the
     /// build's language.
     pub(crate) fn guest(&self, folder: &Path, sources: &[PathBuf], more: &[&str]) -> PathBuf {
-        riverrun_bindgen::write_sdk(folder.join("sdk")).unwrap();
+        let sdk = self.compiler.sdk();
         let mut objects = Vec::new();
-        let runtime = ["start.S", "memory.c", "cxx.c"].map(|name| folder.join("sdk/src").join(name));
-        for (number, source) in sources.iter().chain(&runtime).enumerate() {
+        for (number, source) in sources.iter().enumerate() {
             let object = folder.join(format!("{number}.o"));
-            let own = number < sources.len();
             let is_assembly = source.extension().is_some_and(|extension| extension == "S");
-            let cxx = self.cxx && own && !is_assembly;
+            let cxx = self.cxx && !is_assembly;
             let mut command = self.compiler.command(cxx);
             command.args(["-fno-stack-protector", "-ffunction-sections", "-c"]);
             match (is_assembly, cxx) {
@@ -89,13 +88,8 @@ impl Build<'_> {
                 (_, true) => drop(command.args(["-fno-exceptions", "-fno-rtti", "-x", "c++"])),
                 (_, false) => drop(command.args(["-x", "c"])),
             }
-            if own {
-                command.args(self.flags).args(more);
-            } else {
-                command.arg("-O2");
-            }
-            command.arg("-I").arg(folder).arg("-I").arg(folder.join("sdk/include"));
-            self.run(command.arg(source).arg("-o").arg(&object));
+            command.args(self.flags).args(more).arg("-I").arg(folder).arg("-I").arg(sdk.join("include"));
+            run(command.arg(source).arg("-o").arg(&object));
             objects.push(object);
         }
         let guest = folder.join("guest.elf");
@@ -104,14 +98,35 @@ impl Build<'_> {
         if let Compiler::Clang = self.compiler {
             command.arg("-fuse-ld=lld");
         }
-        command.arg("-T").arg(folder.join("sdk/riverrun.ld")).args(objects).arg("-o").arg(&guest);
-        self.run(&mut command);
+        command.arg("-T").arg(sdk.join("riverrun.ld")).args(objects);
+        run(command.args(RUNTIME.map(|name| sdk.join(name).with_extension("o"))).arg("-o").arg(&guest));
         guest
     }
+}
 
-    fn run(&self, command: &mut Command) {
-        let output = command.output().unwrap_or_else(|error| panic!("{:?}: {error}", command.get_program()));
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{self:?}: {command:?}\n{errors}");
+fn run(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|error| panic!("{:?}: {error}", command.get_program()));
+    assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// What guests without a libc are linked with.
+const RUNTIME: [&str; 3] = ["src/start.S", "src/memory.c", "src/cxx.c"];
+
+impl Compiler {
+    /// The SDK, its sources compiled beside them.
+    fn sdk(self) -> PathBuf {
+        static SDKS: [OnceLock<PathBuf>; 2] = [const { OnceLock::new() }; 2];
+        let make = || {
+            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sdk-{self:?}-{}", std::process::id()));
+            riverrun_bindgen::write_sdk(&folder).unwrap();
+            for name in RUNTIME {
+                let source = folder.join(name);
+                let mut command = self.command(false);
+                command.args(["-O2", "-fno-stack-protector", "-c"]).arg(&source).arg("-o");
+                run(command.arg(source.with_extension("o")));
+            }
+            folder
+        };
+        SDKS[self as usize].get_or_init(make).clone()
     }
 }

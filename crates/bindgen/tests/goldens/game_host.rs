@@ -74,6 +74,7 @@ pub struct node {
 pub enum Texture {}
 
 /// Calls that guests can make. The type that it is implemented for is the data of the machines.
+#[allow(clippy::too_many_arguments)]
 pub trait Api: Sized + 'static {
     /// `Game::set_title`: `void sys_set_title(const char *title)`.
     ///

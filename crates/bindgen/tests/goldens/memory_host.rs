@@ -77,6 +77,11 @@ pub trait Api: Sized + 'static {
     /// # Errors
     /// What it returns ends the guest's run.
     fn leaf_scale(&mut self, memory: &mut riverrun::Memory, to: riverrun::Ptr<[i32; 8]>, from: riverrun::Ptr<[i32; 8]>, by: i32) -> Result<(), riverrun::HostError>;
+    /// `Leaf::negate`: `void sys_leaf_negate(int *values)`.
+    ///
+    /// # Errors
+    /// What it returns ends the guest's run.
+    fn leaf_negate(&mut self, memory: &mut riverrun::Memory, values: riverrun::Ptr<[i32; 8]>) -> Result<(), riverrun::HostError>;
     /// `Leaf::items`: `double sys_leaf_items(const Item *items, Item *last)`.
     ///
     /// # Errors
@@ -127,6 +132,10 @@ pub fn link<T: Api>(linker: &mut riverrun::Linker<T>) -> Result<(), riverrun::Er
     linker.func("Leaf::scale", |mut caller: riverrun::Caller<'_, T>, to: riverrun::Ptr<[i32; 8]>, from: riverrun::Ptr<[i32; 8]>, by: i32| {
         let (data, memory) = caller.split();
         T::leaf_scale(data, memory, to, from, by)
+    })?;
+    linker.func("Leaf::negate", |mut caller: riverrun::Caller<'_, T>, values: riverrun::Ptr<[i32; 8]>| {
+        let (data, memory) = caller.split();
+        T::leaf_negate(data, memory, values)
     })?;
     linker.func("Leaf::items", |mut caller: riverrun::Caller<'_, T>, items: riverrun::Ptr<[Item; 2]>, last: riverrun::Ptr<[Item; 1]>| {
         let (data, memory) = caller.split();

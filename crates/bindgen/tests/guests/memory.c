@@ -140,6 +140,13 @@ static int leaves(int n)
         values[i] = 0;
     }
     CHECK(total == 28 + 8 + (27 + 25 + 22 + 18 + 13 + 7) * n);
+    for (int i = 0; i < 8; i++)
+        values[i] = n + i;
+    FORM(leaf_negate)(values);
+    CHECK(values[0] == -n && values[7] == -n - 7);
+    values[7] = 3;
+    FORM(leaf_negate)(values);
+    CHECK(values[6] == n + 6 && values[7] == -3);
     Item items[3] = {{1, 2, 3}, {4, 5, 6}, {0, 0, 0}};
     items[1].b = (short)n;
     CHECK(FORM(leaf_items)(items, items + 2) == 1 + 2 + 3 + 4 + n + 6);

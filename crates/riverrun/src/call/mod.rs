@@ -3,6 +3,7 @@
 pub(crate) mod convention;
 pub(crate) mod func;
 pub(crate) mod host;
+pub(crate) mod missing;
 pub(crate) mod pointer;
 pub(crate) mod registry;
 pub(crate) mod value;

@@ -80,6 +80,11 @@ impl Registry {
         Ok(())
     }
 
+    /// Whether there are no functions: then the guest knows nothing of such.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.functions.is_empty()
+    }
+
     pub(crate) fn by_name(&self, name: &str) -> Option<&Function> {
         Some(&self.functions[*self.by_name.get(name)?])
     }

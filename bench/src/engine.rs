@@ -1,17 +1,16 @@
-//! What all engines have in common: a command that runs a program, and a clock.
+//! What all engines have in common: commands that translate and run a program, and a clock.
 
 use std::ffi::OsString;
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeVal;
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::program::Crates;
+use crate::process::{self, Usage};
+use crate::program::{Crates, Work};
 use crate::toolchain::Target;
 
 /// A way to run programs. One small file each in `engines/`.
@@ -22,11 +21,24 @@ pub(crate) trait Engine {
     /// What it runs.
     fn target(&self) -> Target;
 
+    /// How it works, which says what it is compared with.
+    fn kind(&self) -> Kind;
+
     /// Builds it.
     ///
     /// # Errors
     /// Says why it cannot be had; the report then lists it with that reason.
     fn prepare(&self, setup: &Setup) -> Result<Ready>;
+}
+
+/// How an engine works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// It makes machine code of a program, beforehand or as it runs.
+    Compiler,
+    /// It makes none. Such engines take long, and so take part in fewer rounds.
+    Interpreter,
 }
 
 /// What engines are built with.
@@ -41,9 +53,16 @@ pub(crate) struct Setup {
 /// An engine that can run.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Ready {
-    /// The command; the program and its arguments follow.
+    /// The command, in which `{program}` and `{artifact}` stand for files; the program's arguments follow.
     #[serde(skip)]
     pub(crate) command: Vec<OsString>,
+    /// Variables for it and for its translator.
+    #[serde(skip)]
+    pub(crate) environment: Vec<(&'static str, PathBuf)>,
+    /// The command that makes the file `{artifact}` from `{program}`, for engines that need one. It is run
+    /// afresh in each measurement.
+    #[serde(skip)]
+    pub(crate) translator: Option<Vec<OsString>>,
     pub(crate) version: String,
     /// How it was built and what it was told.
     pub(crate) configuration: String,
@@ -60,6 +79,13 @@ pub(crate) enum Clock {
     /// The whole process: its start, translation and run.
     #[serde(rename = "the whole process")]
     Process,
+}
+
+/// A program in the forms that an engine needs.
+#[derive(Clone, Debug)]
+pub(crate) struct Loadable {
+    pub(crate) program: PathBuf,
+    pub(crate) artifact: PathBuf,
 }
 
 /// One run, with the expected output.
@@ -79,67 +105,67 @@ struct Stats {
 }
 
 /// No run takes longer, in wall time.
-const TIME_LIMIT: Duration = Duration::from_secs(120);
+const RUN_LIMIT: Duration = Duration::from_secs(120);
+
+/// No translation takes longer, in wall time.
+const TRANSLATION_LIMIT: Duration = Duration::from_secs(900);
 
 impl Ready {
-    /// Runs `program` once.
+    /// Makes what the engine needs of `program`, in `folder`, and says what that took; nothing where the
+    /// engine takes programs as they are.
     ///
     /// # Errors
-    /// If it fails, takes too long, or prints anything but the `expected` line.
-    pub(crate) fn run(&self, program: &Path, size: &str, expected: &str) -> Result<Sample> {
-        let (command, arguments) = self.command.split_first().map_or((program.as_os_str(), &[][..]), |(c, a)| (c, a));
-        let mut process = Command::new(command);
-        process.args(arguments);
-        if !self.command.is_empty() {
-            process.arg(program);
+    /// If the translator fails.
+    pub(crate) fn translate(&self, program: &Path, folder: &Path) -> Result<(Loadable, Option<Usage>)> {
+        let artifact = folder.join(program.file_name().unwrap_or_default()).with_extension("artifact");
+        let loadable = Loadable { program: program.to_owned(), artifact };
+        let Some(translator) = &self.translator else { return Ok((loadable, None)) };
+        fs::create_dir_all(folder)?;
+        if loadable.artifact.exists() {
+            fs::remove_file(&loadable.artifact)?;
         }
-        process.arg(size).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut command = process::command_line(translator, &loadable.program, &loadable.artifact)?;
+        command.envs(self.environment.iter().cloned());
+        let (usage, _) = process::run(&mut command, TRANSLATION_LIMIT).context("translating it")?;
+        Ok((loadable, Some(usage)))
+    }
 
-        let before = children_cpu_seconds()?;
-        let start = Instant::now();
-        let mut child = process.spawn().with_context(|| command.to_string_lossy().into_owned())?;
-        let status = loop {
-            if let Some(status) = child.try_wait()? {
-                break status;
-            }
-            if start.elapsed() > TIME_LIMIT {
-                child.kill()?;
-                child.wait()?;
-                bail!("took longer than {} s", TIME_LIMIT.as_secs());
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        };
-        let process_seconds = children_cpu_seconds()? - before;
+    /// Runs a program once and gives what the process took, and the statistics that it printed.
+    ///
+    /// # Errors
+    /// If it fails, takes too long, or prints anything but the expected line.
+    pub(crate) fn run_process(&self, loadable: &Loadable, work: &Work) -> Result<(Usage, String)> {
+        let mut command = process::command_line(&self.command, &loadable.program, &loadable.artifact)?;
+        command.envs(self.environment.iter().cloned());
+        let (usage, said) = process::run(command.arg(&work.size), RUN_LIMIT)?;
+        let output = said.output.trim_end();
+        ensure!(output == work.expected, "wrong checksum: {output:?} instead of {:?}", work.expected);
+        Ok((usage, said.last_message))
+    }
 
-        // A program prints one line, so that pipes never fill up before it ends.
-        let (mut output, mut messages) = (String::new(), String::new());
-        child.stdout.take().context("no standard output")?.read_to_string(&mut output)?;
-        child.stderr.take().context("no standard error")?.read_to_string(&mut messages)?;
-        let last = messages.lines().last().unwrap_or_default();
-        ensure!(status.success(), "{status}: {last}");
-        ensure!(output.trim_end() == expected, "wrong checksum: {:?} instead of {expected:?}", output.trim_end());
-
+    /// Runs a program once, by this engine's clock.
+    ///
+    /// # Errors
+    /// As [`Ready::run_process`]; or if the engine's statistics are missing.
+    pub(crate) fn run(&self, loadable: &Loadable, work: &Work) -> Result<Sample> {
+        let (usage, last_message) = self.run_process(loadable, work)?;
         let stats: Option<Stats> = match self.clock {
             Clock::Guest => {
-                Some(serde_json::from_str(last).context("no statistics on the last line of standard error")?)
+                Some(serde_json::from_str(&last_message).context("no statistics on the last line of standard error")?)
             }
             Clock::Process => None,
         };
         Ok(Sample {
-            seconds: stats.as_ref().and_then(|stats| stats.cpu_seconds).unwrap_or(process_seconds),
+            seconds: stats.as_ref().and_then(|stats| stats.cpu_seconds).unwrap_or(usage.cpu_seconds),
             instructions: stats.and_then(|stats| stats.instructions),
         })
     }
 }
 
-/// Processor time of all processes that were started and waited for.
-fn children_cpu_seconds() -> Result<f64> {
-    let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6;
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
-}
-
 /// Builds the package `package` of the workspace at `manifest` with cargo and returns its executable.
+///
+/// # Errors
+/// Has cargo's first line of one.
 pub(crate) fn cargo_build(
     manifest: &Path,
     package: &str,
@@ -176,4 +202,9 @@ pub(crate) fn cargo_build(
         _ => None,
     });
     Ok(executable.with_context(|| format!("{package} has no executable"))?.into_std_path_buf())
+}
+
+/// A command's words.
+pub(crate) fn words(words: &[&str]) -> Vec<OsString> {
+    words.iter().map(OsString::from).collect()
 }

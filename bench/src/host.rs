@@ -17,6 +17,8 @@ pub(crate) struct Host {
     pub(crate) rustc: String,
     /// Processes that wanted to run, on average over the last minute, when the measurement began.
     pub(crate) load_before: String,
+    /// When that was.
+    pub(crate) date: String,
 }
 
 impl Host {
@@ -36,6 +38,7 @@ impl Host {
                 .ok()
                 .and_then(|text| Some(text.split(' ').next()?.to_owned()))
                 .unwrap_or_else(unknown),
+            date: first_line("date", &["-u", "+%F %H:%M UTC"]).unwrap_or_else(|_| unknown()),
         }
     }
 }

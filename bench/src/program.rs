@@ -41,12 +41,15 @@ pub(crate) struct Program {
     full: Work,
     /// A smaller one, to see that all works.
     quick: Work,
+    /// Why it cannot be built where there are no floats, no whole C library, and little memory.
     #[serde(default)]
-    riscv64: Extra,
+    not_bare: Option<String>,
+    /// It measures starting up, and computes nothing.
+    #[serde(default)]
+    pub(crate) start_up: bool,
+    /// What it needs on WebAssembly.
     #[serde(default)]
     wasm32: Extra,
-    #[serde(default)]
-    native: Extra,
 }
 
 /// All `.c` files of a folder, except some.
@@ -109,6 +112,9 @@ impl Program {
 
     /// The compiler's flags for this program on `target`, beside those of every program.
     pub(crate) fn flags(&self, target: Target, crates: &Crates) -> Result<Vec<String>> {
+        if let Some(reason) = self.not_bare.as_ref().filter(|_| target.is_bare()) {
+            bail!("{reason}");
+        }
         let mut flags = Vec::new();
         for include in &self.includes {
             flags.push(format!("-I{}", crates.resolve(&self.folder, include)?.display()));
@@ -117,22 +123,13 @@ impl Program {
             flags.push(format!("-I{}", crates.resolve(&self.folder, &library.folder)?.display()));
         }
         flags.extend(self.defines.iter().map(|define| format!("-D{define}")));
-        flags.extend(self.extra(target).flags.iter().cloned());
+        flags.extend(self.extra_flags(target).iter().cloned());
         Ok(flags)
     }
 
-    fn extra(&self, target: Target) -> &Extra {
-        match target {
-            Target::Riscv64 => &self.riscv64,
-            Target::Wasm32 => &self.wasm32,
-            Target::Native => &self.native,
-        }
-    }
-
     /// The flags that only some targets have.
-    pub(crate) fn extra_flags(&self) -> Vec<(Target, Vec<String>)> {
-        let all = Target::ALL.into_iter().map(|target| (target, self.extra(target).flags.clone()));
-        all.filter(|(_, flags)| !flags.is_empty()).collect()
+    pub(crate) fn extra_flags(&self, target: Target) -> &[String] {
+        if target.is_wasm() { &self.wasm32.flags } else { &[] }
     }
 
     /// The C files to compile.

@@ -1,14 +1,20 @@
-//! What was measured, as JSON and as Markdown.
+//! How fast programs ran: ratios, as JSON, Markdown and charts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use anyhow::Result;
 use serde::Serialize;
 
-use crate::compute::Options;
-use crate::engine::{Clock, Ready, Sample};
-use crate::engines::SUBJECT;
+use crate::Published;
+use crate::chart::Chart;
+use crate::compute::Cell;
+use crate::engine::{Kind, Ready};
+use crate::engines::{REFERENCE, SUBJECTS};
 use crate::host::Host;
+use crate::lab::Built;
+use crate::options::Options;
+use crate::page;
 use crate::statistics::{Estimate, geometric_mean};
 use crate::toolchain::{Target, Toolchain};
 
@@ -21,8 +27,7 @@ pub(crate) struct Report {
     toolchains: Vec<Toolchain>,
     engines: Vec<EngineReport>,
     programs: Vec<ProgramReport>,
-    /// By peer.
-    comparisons: BTreeMap<&'static str, Comparison>,
+    comparisons: Vec<Comparison>,
 }
 
 /// An engine, or why it is missing.
@@ -30,7 +35,16 @@ pub(crate) struct Report {
 pub(crate) struct EngineReport {
     pub(crate) name: &'static str,
     pub(crate) target: Target,
+    pub(crate) kind: Kind,
     pub(crate) ready: Result<Ready, String>,
+}
+
+impl EngineReport {
+    pub(crate) fn of(built: Built) -> EngineReport {
+        let Built { engine, ready } = built;
+        let ready = ready.map_err(|error| format!("{error:#}"));
+        EngineReport { name: engine.name(), target: engine.target(), kind: engine.kind(), ready }
+    }
 }
 
 /// A program and what each engine made of it.
@@ -39,32 +53,32 @@ pub(crate) struct ProgramReport {
     pub(crate) name: String,
     pub(crate) about: String,
     pub(crate) size: String,
-    /// Compiler flags that it has beside those of its target.
-    pub(crate) flags: Vec<(Target, Vec<String>)>,
     /// By engine.
     pub(crate) cells: BTreeMap<&'static str, Cell>,
 }
 
-/// What an engine made of a program.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "snake_case", tag = "outcome")]
-pub(crate) enum Cell {
-    /// All runs printed the expected checksum.
-    Measured { samples: Vec<Sample> },
-    /// A run failed or printed something else.
-    Failed { reason: String },
-    /// The engine, or the program for it, could not be built.
-    NotBuilt { reason: String },
-}
-
-/// How many times a peer's time riverrun's fits: above 1, riverrun is faster.
+/// Ratios of the times of some engines and of one.
 #[derive(Debug, Serialize)]
 struct Comparison {
-    /// By program: of the two runs of each round, the ratio.
-    ratios: BTreeMap<String, Estimate>,
-    /// Over these programs: of each round, the geometric mean.
-    geometric_mean: Option<Estimate>,
+    title: String,
+    /// What the ratio means.
+    unit: String,
+    /// The one engine; which of the two is divided by the other, the unit says.
+    reference: &'static str,
+    engines: Vec<&'static str>,
+    /// For each program and engine, of the runs of each round.
+    ratios: BTreeMap<String, Vec<Option<Estimate>>>,
+    /// For each engine, of the geometric means over its programs of each round.
+    geometric_means: Vec<Option<Estimate>>,
+    /// For each engine, how many programs these are.
+    counts: Vec<usize>,
+    /// Whether a ratio around 1 says that a claim fails.
+    marks_noise: bool,
+    chart: Option<&'static str>,
 }
+
+/// The programs of an engine, and of the rounds' runs the ratios.
+type Ratios = Vec<(String, Vec<f64>)>;
 
 impl Report {
     pub(crate) fn new(
@@ -74,17 +88,97 @@ impl Report {
         engines: Vec<EngineReport>,
         programs: Vec<ProgramReport>,
     ) -> Report {
-        let peers = engines.iter().map(|engine| engine.name).filter(|name| *name != SUBJECT);
-        let comparisons =
-            peers.map(|peer| (peer, Comparison::of(peer, &programs))).filter(|(_, c)| !c.ratios.is_empty()).collect();
-        Report { host, runs: options.runs, quick: options.quick, toolchains, engines, programs, comparisons }
+        let (runs, quick) = (options.runs, options.quick);
+        let mut report = Report { host, runs, quick, toolchains, engines, programs, comparisons: Vec::new() };
+        report.comparisons = report.compare();
+        report
+    }
+
+    fn compare(&self) -> Vec<Comparison> {
+        let names = |keep: &dyn Fn(&EngineReport) -> bool| -> Vec<&'static str> {
+            self.engines.iter().filter(|engine| keep(engine)).map(|engine| engine.name).collect()
+        };
+        let ours = |name: &str| name.starts_with("riverrun");
+        let natives = |name: &str| name.starts_with(REFERENCE);
+        let [(_, compiled), (_, interpreter)] = SUBJECTS;
+        let compilers = names(&|engine| engine.kind == Kind::Compiler && engine.name != REFERENCE);
+        let interpreters = names(&|engine| engine.kind == Kind::Interpreter);
+        let not_native = names(&|engine| engine.kind == Kind::Compiler && !natives(engine.name));
+        let peers = |kind| names(&|engine| engine.kind == kind && !ours(engine.name) && !natives(engine.name));
+        let options = names(&|engine| engine.kind == Kind::Compiler && ours(engine.name) && engine.name != compiled);
+
+        let slower = |title: &str, reference, engines: Vec<_>, chart| {
+            let unit = format!("times as long as {reference} takes");
+            self.comparison(title, unit, reference, engines, false, chart)
+        };
+        let faster = |title: &str, subject, engines: Vec<_>| {
+            let unit = format!("times as fast as these is {subject}");
+            self.comparison(title, unit, subject, engines, true, None)
+        };
+        let all = [
+            slower("Compiled code beside native code for every x86-64", REFERENCE, compilers, Some("compilers.svg")),
+            slower("Compiled code beside native code for this machine", "native-tuned", not_native, None),
+            faster("Compiled code beside its peers", compiled, peers(Kind::Compiler)),
+            slower("What options of compiled code cost", compiled, options, None),
+            slower("Interpreters beside native code", REFERENCE, interpreters, Some("interpreters.svg")),
+            faster("The interpreter beside its peers", interpreter, peers(Kind::Interpreter)),
+        ];
+        all.into_iter().filter(|comparison| !comparison.engines.is_empty()).collect()
+    }
+
+    /// Leaves out engines that ran no program which the reference ran.
+    fn comparison(
+        &self,
+        title: &str,
+        unit: String,
+        reference: &'static str,
+        engines: Vec<&'static str>,
+        marks_noise: bool,
+        chart: Option<&'static str>,
+    ) -> Comparison {
+        let columns: Vec<(&'static str, Ratios)> = engines
+            .into_iter()
+            .map(|engine| {
+                // Either says how slow the other engines are: as a time, or as riverrun's speed.
+                (engine, self.ratios(engine, reference))
+            })
+            .filter(|(_, ratios)| !ratios.is_empty())
+            .collect();
+        let of = |program: &str, ratios: &Ratios| {
+            let (_, rounds) = ratios.iter().find(|(name, _)| name == program)?;
+            Estimate::of(rounds)
+        };
+        Comparison {
+            title: title.into(),
+            unit,
+            reference,
+            engines: columns.iter().map(|(engine, _)| *engine).collect(),
+            ratios: self
+                .programs
+                .iter()
+                .map(|p| (p.name.clone(), columns.iter().map(|(_, ratios)| of(&p.name, ratios)).collect()))
+                .collect(),
+            geometric_means: columns.iter().map(|(_, ratios)| mean(ratios)).collect(),
+            counts: columns.iter().map(|(_, ratios)| ratios.len()).collect(),
+            marks_noise,
+            chart,
+        }
+    }
+
+    /// Of the programs that both engines ran, round by round.
+    fn ratios(&self, over: &str, under: &str) -> Ratios {
+        let of = |program: &ProgramReport| {
+            let (over, under) = (program.seconds(over)?, program.seconds(under)?);
+            Some((program.name.clone(), over.iter().zip(&under).map(|(over, under)| over / under).collect()))
+        };
+        self.programs.iter().filter_map(of).collect()
     }
 
     /// Each failed run, in words. A peer that could not be built has not failed; riverrun has.
-    pub(crate) fn failures(&self) -> Vec<String> {
+    fn failures(&self) -> Vec<String> {
         self.each_cell(|program, engine, cell| match cell {
             Cell::Failed { reason } => Some(format!("{program} on {engine}: {reason}")),
-            Cell::NotBuilt { reason } if engine == SUBJECT => {
+            Cell::NotBuilt { reason } if SUBJECTS.iter().any(|(_, subject)| *subject == engine) => {
                 Some(format!("{program} on {engine}: not built: {reason}"))
             }
             Cell::Measured { .. } | Cell::NotBuilt { .. } => None,
@@ -93,121 +187,109 @@ impl Report {
 
     fn each_cell(&self, say: impl Fn(&str, &str, &Cell) -> Option<String>) -> Vec<String> {
         let mut lines = Vec::new();
-        for program in &self.programs {
-            for engine in &self.engines {
+        for engine in &self.engines {
+            for program in &self.programs {
                 lines.extend(program.cells.get(engine.name).and_then(|cell| say(&program.name, engine.name, cell)));
             }
         }
         lines
     }
 
-    /// A page for people.
-    pub(crate) fn markdown(&self) -> String {
-        let mut page = String::from("# Interpreter speed\n\n");
-        let names: Vec<&str> = self.engines.iter().map(|engine| engine.name).collect();
+    pub(crate) fn publish(&self) -> Result<Published> {
+        let chart = |comparison: &Comparison| Some((comparison.chart?, comparison.chart().svg()?));
+        Ok(Published {
+            page: self.markdown(),
+            json: serde_json::to_string_pretty(self)? + "\n",
+            charts: self.comparisons.iter().filter_map(chart).collect(),
+            failures: self.failures(),
+        })
+    }
+
+    fn markdown(&self) -> String {
+        let mut page = String::from("# Speed\n\n");
         let unsure = if self.quick { " of a small amount of work: to see that all works, not to compare" } else { "" };
-        let _ = writeln!(page, "{} runs{unsure}, every checksum verified.\n", self.runs);
-
-        page += "## Processor time in seconds: median (least to most)\n\n";
-        table(
-            &mut page,
-            "program",
-            &names,
-            self.programs.iter().map(|program| {
-                let cells = names.iter().map(|name| program.cells.get(name).map_or_else(String::new, time));
-                (program.name.clone(), cells.collect())
-            }),
+        let _ = writeln!(
+            page,
+            "{} rounds{unsure}; every checksum verified. A figure is the median of the rounds' ratios, with the \
+             reach of its 95 % interval (below six rounds, of all values).",
+            self.runs
         );
-        self.explain(&mut page);
-
-        if !self.comparisons.is_empty() {
-            page += "\n## How many times faster riverrun is\n\nMedian of the rounds' ratios (its 95 % interval); ~ where that holds 1: noise.\n\n";
-            let peers: Vec<&str> = names.iter().copied().filter(|name| self.comparisons.contains_key(name)).collect();
-            let by_program = self
-                .programs
-                .iter()
-                .map(|program| (program.name.clone(), self.row(&peers, |c| c.ratios.get(&program.name))));
-            let mean = ("**geometric mean**".to_owned(), self.row(&peers, |c| c.geometric_mean.as_ref()));
-            table(&mut page, "program", &peers, by_program.chain([mean]));
+        for comparison in &self.comparisons {
+            comparison.markdown(&mut page);
         }
-
+        self.explain(&mut page);
+        self.times(&mut page, Kind::Compiler);
+        self.times(&mut page, Kind::Interpreter);
         self.counts(&mut page);
-        self.describe(&mut page);
+        page += "\n## What was measured\n\n";
+        for program in &self.programs {
+            let _ = writeln!(page, "- {} {}: {}", program.name, program.size, program.about);
+        }
+        page::environment(&mut page, &self.engines, &self.toolchains, &self.host);
         page
     }
 
-    fn row<'a>(&'a self, peers: &[&'a str], pick: impl Fn(&'a Comparison) -> Option<&'a Estimate>) -> Vec<String> {
-        peers.iter().map(|peer| self.comparisons.get(peer).and_then(&pick).map_or("-".into(), ratio)).collect()
+    /// Says what is behind each cell without figures: once, where it is the same for all programs.
+    fn explain(&self, page: &mut String) {
+        let mut reasons: BTreeMap<(&str, String), Vec<&str>> = BTreeMap::new();
+        for engine in &self.engines {
+            for program in &self.programs {
+                let reason = match program.cells.get(engine.name) {
+                    Some(Cell::Failed { reason }) => format!("failed: {reason}"),
+                    Some(Cell::NotBuilt { reason }) => format!("not built: {reason}"),
+                    Some(Cell::Measured { .. }) | None => continue,
+                };
+                reasons.entry((engine.name, reason)).or_default().push(&program.name);
+            }
+        }
+        if !reasons.is_empty() {
+            *page += "\n## What is missing\n\n";
+        }
+        for ((engine, reason), programs) in reasons {
+            let all = programs.len() == self.programs.len();
+            let programs = if all { "everything".to_owned() } else { programs.join(", ") };
+            let _ = writeln!(page, "- {programs} on {engine}: {reason}");
+        }
     }
 
-    /// Says what is behind each cell without figures.
-    fn explain(&self, page: &mut String) {
-        let reasons = self.each_cell(|program, engine, cell| match cell {
-            Cell::Measured { .. } => None,
-            Cell::Failed { reason } => Some(format!("- {program} on {engine} failed: {reason}")),
-            Cell::NotBuilt { reason } => Some(format!("- {program} on {engine} is not built: {reason}")),
+    fn engines_with(&self, keep: impl Fn(&EngineReport) -> bool) -> Vec<&'static str> {
+        self.engines.iter().filter(|engine| keep(engine)).map(|engine| engine.name).collect()
+    }
+
+    fn times(&self, page: &mut String, kind: Kind) {
+        let engines = self.engines_with(|engine| {
+            engine.kind == kind && self.programs.iter().any(|program| program.seconds(engine.name).is_some())
         });
-        if !reasons.is_empty() {
-            let _ = writeln!(page, "\n{}", reasons.join("\n"));
+        if engines.is_empty() {
+            return;
         }
+        let what = if kind == Kind::Compiler { "compiled code" } else { "interpreters" };
+        let _ = writeln!(page, "\n## Processor time in milliseconds: {what}\n");
+        let cell = |program: &ProgramReport, engine: &str| {
+            let seconds = program.seconds(engine)?;
+            let milliseconds: Vec<f64> = seconds.iter().map(|seconds| seconds * 1e3).collect();
+            Some(page::estimate(&Estimate::of(&milliseconds)?))
+        };
+        self.grid(page, &engines, cell);
     }
 
     /// Millions of instructions a second, where they are counted.
     fn counts(&self, page: &mut String) {
-        let counting: Vec<&str> = self
-            .engines
-            .iter()
-            .map(|engine| engine.name)
-            .filter(|name| self.programs.iter().any(|p| p.mips(name).is_some()))
-            .collect();
+        let counting = self.engines_with(|engine| self.programs.iter().any(|p| p.mips(engine.name).is_some()));
         if counting.is_empty() {
             return;
         }
         *page += "\n## Millions of guest instructions a second\n\n";
-        table(
-            page,
-            "program",
-            &counting,
-            self.programs.iter().map(|program| {
-                let cells =
-                    counting.iter().map(|name| program.mips(name).map_or("-".into(), |mips| format!("{mips:.0}")));
-                (program.name.clone(), cells.collect())
-            }),
-        );
+        self.grid(page, &counting, |program, engine| program.mips(engine).map(|mips| format!("{mips:.0}")));
     }
 
-    /// Programs, engines, compilers, machine.
-    fn describe(&self, page: &mut String) {
-        *page += "\n## What was measured\n\n";
-        for program in &self.programs {
-            let flags = program.flags.iter().map(|(target, flags)| format!(" ({target:?}: `{}`)", flags.join(" ")));
-            let flags: String = flags.collect();
-            let _ = writeln!(page, "- {} {}: {}{flags}", program.name, program.size, program.about);
-        }
-        *page += "\nEngines:\n\n";
-        for engine in &self.engines {
-            let _ = match &engine.ready {
-                Ok(ready) => {
-                    let clock = match ready.clock {
-                        Clock::Guest => "timed: the guest's run",
-                        Clock::Process => "timed: the whole process",
-                    };
-                    writeln!(page, "- {} {}: {}; {clock}", engine.name, ready.version, ready.configuration)
-                }
-                Err(reason) => writeln!(page, "- {}: not built: {reason}", engine.name),
-            };
-        }
-        *page += "\nCompilers of the programs:\n\n";
-        for toolchain in &self.toolchains {
-            let flags = [&toolchain.flags[..], &toolchain.link_flags[..]].concat().join(" ");
-            let _ = writeln!(page, "- {:?}: {}: `{} {flags}`", toolchain.target, toolchain.version, toolchain.compiler);
-        }
-        let host = &self.host;
-        let _ = writeln!(
-            page,
-            "\nMachine: {}, {} CPUs, {} GiB, {}, {}, {}, load {} before.",
-            host.cpu, host.cpus, host.memory_gib, host.system, host.kernel, host.rustc, host.load_before
-        );
+    fn grid(&self, page: &mut String, engines: &[&str], cell: impl Fn(&ProgramReport, &str) -> Option<String>) {
+        let header: Vec<String> = ["program"].iter().chain(engines).map(ToString::to_string).collect();
+        let row = |program: &ProgramReport| {
+            let cells = engines.iter().map(|engine| cell(program, engine).unwrap_or("-".into()));
+            std::iter::once(program.name.clone()).chain(cells).collect()
+        };
+        page::table(page, &header, &self.programs.iter().map(row).collect::<Vec<_>>());
     }
 }
 
@@ -220,51 +302,51 @@ impl ProgramReport {
     /// Of the median run, in millions of instructions a second.
     fn mips(&self, engine: &str) -> Option<f64> {
         let samples = self.cells.get(engine)?.samples()?;
-        let instructions = samples.first()?.instructions?;
+        let instructions = samples.first()?.instructions.filter(|&count| count > 0)?;
         Some(instructions as f64 / Estimate::of(&self.seconds(engine)?)?.median / 1e6)
-    }
-
-    /// The peer's time over riverrun's, round by round.
-    fn ratios(&self, peer: &str) -> Option<Vec<f64>> {
-        let (ours, theirs) = (self.seconds(SUBJECT)?, self.seconds(peer)?);
-        Some(theirs.iter().zip(&ours).map(|(theirs, ours)| theirs / ours).collect())
     }
 }
 
 impl Comparison {
-    fn of(peer: &str, programs: &[ProgramReport]) -> Comparison {
-        let rounds: Vec<(String, Vec<f64>)> =
-            programs.iter().filter_map(|program| Some((program.name.clone(), program.ratios(peer)?))).collect();
-        let count = rounds.iter().map(|(_, ratios)| ratios.len()).min().unwrap_or(0);
-        let means: Vec<f64> = (0..count)
-            .filter_map(|round| geometric_mean(&rounds.iter().map(|(_, ratios)| ratios[round]).collect::<Vec<_>>()))
-            .collect();
-        let ratios = rounds.into_iter().filter_map(|(name, ratios)| Some((name, Estimate::of(&ratios)?))).collect();
-        Comparison { ratios, geometric_mean: Estimate::of(&means) }
+    fn markdown(&self, page: &mut String) {
+        let noise = if self.marks_noise { "; ~ where its interval holds 1: noise" } else { "" };
+        let _ = writeln!(page, "\n## {}\n\nHow many {}{noise}.\n", self.title, self.unit);
+        if let Some(file) = self.chart {
+            let _ = writeln!(page, "![{}]({file})\n", self.title);
+        }
+        let header: Vec<String> = ["program"].iter().chain(&self.engines).map(ToString::to_string).collect();
+        let cell = |value: &Option<Estimate>| match value {
+            None => "-".to_owned(),
+            Some(value) if self.marks_noise && value.is_noise() => format!("{} ~", page::estimate(value)),
+            Some(value) => page::estimate(value),
+        };
+        let row = |name: &str, values: &[Option<Estimate>]| -> Vec<String> {
+            std::iter::once(name.to_owned()).chain(values.iter().map(cell)).collect()
+        };
+        let mut rows: Vec<Vec<String>> = self.ratios.iter().map(|(name, values)| row(name, values)).collect();
+        rows.push(row("**geometric mean**", &self.geometric_means));
+        let most = self.counts.iter().copied().max().unwrap_or(0);
+        if self.counts.iter().any(|&count| count < most) {
+            rows.push(std::iter::once("of programs".to_owned()).chain(self.counts.iter().map(usize::to_string)).collect());
+        }
+        page::table(page, &header, &rows);
+    }
+
+    fn chart(&self) -> Chart {
+        let mut groups: Vec<_> = self.ratios.iter().map(|(name, values)| (name.clone(), values.clone())).collect();
+        groups.push(("geometric mean".into(), self.geometric_means.clone()));
+        Chart {
+            title: self.title.clone(),
+            unit: self.unit.clone(),
+            series: self.engines.iter().map(ToString::to_string).collect(),
+            groups,
+        }
     }
 }
 
-fn time(cell: &Cell) -> String {
-    let samples = match cell {
-        Cell::Measured { samples } => samples,
-        Cell::Failed { .. } => return "failed".into(),
-        Cell::NotBuilt { .. } => return "not built".into(),
-    };
-    let seconds: Vec<f64> = samples.iter().map(|sample| sample.seconds).collect();
-    let least = seconds.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = seconds.iter().copied().fold(0.0, f64::max);
-    Estimate::of(&seconds)
-        .map_or_else(String::new, |estimate| format!("{:.3} ({least:.3} to {most:.3})", estimate.median))
-}
-
-fn ratio(estimate: &Estimate) -> String {
-    let noise = if estimate.is_noise() { " ~" } else { "" };
-    format!("{:.2} ({:.2} to {:.2}){noise}", estimate.median, estimate.low, estimate.high)
-}
-
-fn table(page: &mut String, corner: &str, columns: &[&str], rows: impl Iterator<Item = (String, Vec<String>)>) {
-    let _ = writeln!(page, "| {corner} | {} |\n|{}", columns.join(" | "), " --- |".repeat(columns.len() + 1));
-    for (name, cells) in rows {
-        let _ = writeln!(page, "| {name} | {} |", cells.join(" | "));
-    }
+/// Over an engine's programs: of each round, the geometric mean.
+fn mean(ratios: &Ratios) -> Option<Estimate> {
+    let rounds = ratios.iter().map(|(_, rounds)| rounds.len()).min()?;
+    let of = |round: usize| geometric_mean(&ratios.iter().map(|(_, rounds)| rounds[round]).collect::<Vec<_>>());
+    Estimate::of(&(0..rounds).filter_map(of).collect::<Vec<_>>())
 }

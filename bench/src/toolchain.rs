@@ -13,68 +13,131 @@ use serde::Serialize;
 use crate::program::{Crates, Program};
 
 /// What a program is compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Target {
-    /// Static Linux executables, RV64GC.
+    /// Static Linux executables with Debian's C library: RV64GC, Zba, Zbb, Zbs.
     Riscv64,
+    /// The same in the instructions that every 64-bit Linux has: RV64GC.
+    Riscv64Gc,
+    /// Static executables for CKB-VM: RV64IMC, Zba, Zbb, Zbc, Zbs; no floats, a small C library of our own.
+    CkbVm,
+    /// Relocatable executables for PolkaVM's linker: RV64EMAC, Zbb; no floats, the same library.
+    PolkaVm,
     /// WASI commands.
     Wasm32,
-    /// This machine.
+    /// The same with 128-bit addition and multiplication.
+    Wasm32Wide,
+    /// This machine, in the instructions that every x86-64 has.
     Native,
+    /// This machine, in all of its instructions.
+    NativeTuned,
 }
 
 impl Target {
-    pub(crate) const ALL: [Target; 3] = [Target::Riscv64, Target::Wasm32, Target::Native];
+    /// Whether programs have floats, a whole C library, and memory to spare.
+    pub(crate) fn is_bare(self) -> bool {
+        matches!(self, Target::CkbVm | Target::PolkaVm)
+    }
+
+    pub(crate) fn is_wasm(self) -> bool {
+        matches!(self, Target::Wasm32 | Target::Wasm32Wide)
+    }
+
+    fn is_riscv_linux(self) -> bool {
+        matches!(self, Target::Riscv64 | Target::Riscv64Gc)
+    }
+
+    /// Its name in files and pages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Target::Riscv64 => "riscv64",
+            Target::Riscv64Gc => "riscv64gc",
+            Target::CkbVm => "ckb-vm",
+            Target::PolkaVm => "polkavm",
+            Target::Wasm32 => "wasm32",
+            Target::Wasm32Wide => "wasm32-wide",
+            Target::Native => "native",
+            Target::NativeTuned => "native-tuned",
+        }
+    }
+
+    /// The flags that make the compiler compile for it.
+    fn flags(self) -> &'static [&'static str] {
+        match self {
+            Target::Riscv64 => &["--target=riscv64-linux-gnu", "-march=rv64gc_zba_zbb_zbs", "-mabi=lp64d"],
+            Target::Riscv64Gc => &["--target=riscv64-linux-gnu", "-march=rv64gc", "-mabi=lp64d"],
+            Target::CkbVm => &["--target=riscv64-unknown-elf", "-march=rv64imc_zba_zbb_zbc_zbs", "-mabi=lp64"],
+            Target::PolkaVm => &["--target=riscv64-unknown-elf", "-march=rv64emac_zbb_xtheadcondmov", "-mabi=lp64e"],
+            Target::Wasm32 => &["--target=wasm32-wasi"],
+            Target::Wasm32Wide => &["--target=wasm32-wasi", "-mwide-arithmetic"],
+            Target::Native => &["-march=x86-64"],
+            Target::NativeTuned => &["-march=native"],
+        }
+    }
+
+    fn link_flags(self) -> &'static [&'static str] {
+        match self {
+            Target::Riscv64 | Target::Riscv64Gc => &["-static", "-fuse-ld=lld", "-lm"],
+            Target::CkbVm => &["-nostdlib", "-fuse-ld=lld", "-Wl,--no-relax"],
+            Target::PolkaVm => &["-nostdlib", "-fuse-ld=lld", "-Wl,--emit-relocs,--no-relax,--unique"],
+            Target::Wasm32 | Target::Wasm32Wide => &["-L/usr/lib/wasm32-wasi", "-Wl,-z,stack-size=1048576", "-lm"],
+            Target::Native | Target::NativeTuned => &["-lm"],
+        }
+    }
 }
 
 /// A compiler and the flags that every program gets.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Toolchain {
     pub(crate) target: Target,
-    pub(crate) compiler: String,
+    pub(crate) compiler: &'static str,
     pub(crate) version: String,
     pub(crate) flags: Vec<String>,
     pub(crate) link_flags: Vec<String>,
 }
 
+/// One compiler for all targets, so that engines are compared and not compilers.
+const COMPILER: &str = "clang-22";
+
 /// For every target alike. Contraction to fused multiply-add is a target's choice and changes results.
-const FLAGS: [&str; 2] = ["-O2", "-ffp-contract=off"];
+const FLAGS: [&str; 2] = ["-O3", "-ffp-contract=off"];
 
-/// LLVM's versions that are tried, best first: Debian's own come last.
-const LLVM_VERSIONS: [u32; 4] = [22, 19, 16, 14];
-
-/// The first LLVM whose WebAssembly has 128-bit multiplication.
-const LLVM_WITH_WIDE_ARITHMETIC: u32 = 20;
+/// Where targets without a C library of their own find ours.
+const BARE: &str = "bare";
 
 impl Toolchain {
     /// Finds `target`'s compiler, or installs it.
     ///
     /// # Errors
     /// Names the Debian packages that could not be had.
-    pub(crate) fn find(target: Target) -> Result<Toolchain> {
-        let (compiler, own, link_flags): (String, Vec<String>, &[&str]) = match target {
-            Target::Riscv64 => {
-                let compiler = "riscv64-linux-gnu-gcc";
-                require(&[compiler], &["gcc-riscv64-linux-gnu", "libc6-dev-riscv64-cross"])?;
-                (compiler.into(), strings(&["-march=rv64gc", "-mabi=lp64d"]), &["-static", "-lm"])
-            }
-            Target::Native => {
-                require(&["gcc"], &["gcc", "libc6-dev"])?;
-                ("gcc".into(), Vec::new(), &["-lm"])
-            }
-            Target::Wasm32 => {
-                let version = find_llvm()?;
-                let mut flags = strings(&["--target=wasm32-wasi", "-isystem/usr/include/wasm32-wasi"]);
-                if version >= LLVM_WITH_WIDE_ARITHMETIC {
-                    flags.push("-mwide-arithmetic".into());
-                }
-                (format!("clang-{version}"), flags, &["-L/usr/lib/wasm32-wasi", "-Wl,-z,stack-size=1048576", "-lm"])
-            }
-        };
-        let version = first_line(&compiler, &["--version"])?;
-        let flags = FLAGS.iter().map(ToString::to_string).chain(own).collect();
-        Ok(Toolchain { target, compiler, version, flags, link_flags: strings(link_flags) })
+    pub(crate) fn find(target: Target, programs: &Path) -> Result<Toolchain> {
+        let mut packages = vec!["clang-22", "lld-22"];
+        let mut files: Vec<&str> = Vec::new();
+        if target.is_riscv_linux() {
+            packages.extend(["gcc-riscv64-linux-gnu", "libc6-dev-riscv64-cross"]);
+            files.push("/usr/riscv64-linux-gnu/lib/libc.a");
+        } else if target.is_wasm() {
+            packages.extend(["libclang-rt-22-dev-wasm32", "wasi-libc"]);
+            files.push("/usr/lib/wasm32-wasi/libc.a");
+            files.push("/usr/lib/llvm-22/lib/clang/22/lib/wasi/libclang_rt.builtins-wasm32.a");
+        } else if !target.is_bare() {
+            packages.extend(["gcc", "libc6-dev"]);
+            files.push("/usr/include/stdio.h");
+        }
+        if let Some(missing) = files.iter().find(|file| !Path::new(file).exists()) {
+            install(&packages).with_context(|| format!("{missing} is missing"))?;
+        }
+        require(&[COMPILER, "ld.lld-22"], &packages)?;
+        let mut flags: Vec<String> = FLAGS.iter().chain(target.flags()).map(ToString::to_string).collect();
+        if target.is_wasm() {
+            flags.push("-isystem/usr/include/wasm32-wasi".into());
+        } else if target.is_bare() {
+            flags.push(format!("-isystem{}", programs.join(BARE).display()));
+            flags.push("-mcmodel=medany".into());
+        }
+        let link_flags = target.link_flags().iter().map(ToString::to_string).collect();
+        Ok(Toolchain { target, compiler: COMPILER, version: first_line(COMPILER, &["--version"])?, flags, link_flags })
     }
 
     /// Compiles `program` into a file in `folder`, unless the same was compiled before.
@@ -88,12 +151,18 @@ impl Toolchain {
         let mut arguments = self.flags.clone();
         arguments.push(format!("-I{}", programs.join("common").display()));
         arguments.extend(program.flags(self.target, crates)?);
-        let sources = program.c_files(crates)?;
+        let mut sources = program.c_files(crates)?;
+        if self.target.is_bare() {
+            let start = format!("start-{}.c", self.target.name());
+            sources.extend(["library.c", &start].map(|file| programs.join(BARE).join(file)));
+        }
 
         let mut fingerprint = DefaultHasher::new();
         (&self.version, &arguments, &self.link_flags, &sources).hash(&mut fingerprint);
         hash_files(&program.folder, &mut fingerprint)?;
-        hash_files(&programs.join("common"), &mut fingerprint)?;
+        for shared in ["common", BARE] {
+            hash_files(&programs.join(shared), &mut fingerprint)?;
+        }
         let output = folder.join(format!("{}-{:016x}", program.name, fingerprint.finish()));
         if output.is_file() {
             return Ok(output);
@@ -105,7 +174,7 @@ impl Toolchain {
             embed(&program.folder.join(file), &generated)?;
         }
         let unfinished = output.with_extension("unfinished");
-        let compiled = Command::new(&self.compiler)
+        let compiled = Command::new(self.compiler)
             .current_dir(&program.folder)
             .args(&arguments)
             .arg(format!("-I{}", generated.display()))
@@ -138,42 +207,6 @@ pub(crate) fn require(commands: &[&str], packages: &[&str]) -> Result<()> {
         Some(missing) => bail!("{} do not bring {missing}", packages.join(" ")),
         None => Ok(()),
     }
-}
-
-fn find_llvm() -> Result<u32> {
-    let packages = |version: u32| {
-        [
-            format!("clang-{version}"),
-            format!("lld-{version}"),
-            format!("libclang-rt-{version}-dev-wasm32"),
-            "wasi-libc".into(),
-        ]
-    };
-    let complete = |version: &u32| {
-        on_path(&format!("clang-{version}"))
-            && Path::new(&format!("/usr/lib/llvm-{version}/bin/wasm-ld")).exists()
-            && Path::new("/usr/lib/wasm32-wasi/libc.a").exists()
-            && has_wasm_builtins(*version)
-    };
-    if let Some(version) = LLVM_VERSIONS.into_iter().find(complete) {
-        return Ok(version);
-    }
-    for version in LLVM_VERSIONS {
-        let packages = packages(version);
-        if install(&packages.each_ref().map(String::as_str)).is_ok() && complete(&version) {
-            return Ok(version);
-        }
-    }
-    bail!(
-        "needs one of clang {LLVM_VERSIONS:?} for WebAssembly: for instance apt-get install {}",
-        packages(14).join(" ")
-    )
-}
-
-fn has_wasm_builtins(version: u32) -> bool {
-    let folder = format!("/usr/lib/llvm-{version}/lib/clang");
-    let Ok(releases) = fs::read_dir(folder) else { return false };
-    releases.flatten().any(|release| release.path().join("lib/wasi/libclang_rt.builtins-wasm32.a").exists())
 }
 
 fn on_path(command: &str) -> bool {
@@ -228,8 +261,4 @@ fn hash_files(folder: &Path, hasher: &mut impl Hasher) -> Result<()> {
 
 fn first_error(text: &str) -> &str {
     text.lines().find(|line| line.contains("error")).or(text.lines().next()).unwrap_or("the compiler failed in silence")
-}
-
-fn strings(list: &[&str]) -> Vec<String> {
-    list.iter().map(ToString::to_string).collect()
 }

@@ -27,7 +27,11 @@ static inline uint64_t bench_checksum(uint64_t checksum, const void *data, size_
 }
 
 static inline int bench_report(uint64_t checksum) {
-    printf("%016llx\n", (unsigned long long)checksum);
+    char digits[17];
+    for (int i = 0; i < 16; i++)
+        digits[i] = "0123456789abcdef"[checksum >> (60 - 4 * i) & 15];
+    digits[16] = 0;
+    puts(digits);
     return 0;
 }
 

@@ -1,12 +1,14 @@
-//! libriscv's interpreter, by the crate of that name, with instruction counting on.
+//! libriscv, by the crate of that name, with instruction counting on.
 
 use anyhow::Result;
 
-use crate::engine::{Clock, Engine, Ready, Setup, cargo_build};
+use crate::engine::{Clock, Engine, Kind, Ready, Setup, cargo_build};
 use crate::toolchain::{Target, require};
 
 pub(crate) struct Libriscv {
     name: &'static str,
+    kind: Kind,
+    features: &'static [&'static str],
     cxx_flags: &'static str,
     about: &'static str,
 }
@@ -15,6 +17,8 @@ impl Libriscv {
     /// As the crate builds it: threaded dispatch, flat read-write arena, compressed instructions.
     pub(crate) const AS_IT_COMES: Libriscv = Libriscv {
         name: "libriscv",
+        kind: Kind::Interpreter,
+        features: &[],
         cxx_flags: "",
         about: "interpreter with the crate's own settings: threaded dispatch, flat read-write arena",
     };
@@ -22,8 +26,19 @@ impl Libriscv {
     /// All addresses masked into one arena: no bounds checks, and no page protection within the guest.
     pub(crate) const ARENA: Libriscv = Libriscv {
         name: "libriscv-arena",
+        kind: Kind::Interpreter,
+        features: &[],
         cxx_flags: "-DRISCV_ENCOMPASSING_ARENA_BITS=32",
         about: "the same with -DRISCV_ENCOMPASSING_ARENA_BITS=32: one arena for all addresses, without page protection",
+    };
+
+    /// Translated to C, and that compiled, when a program is loaded.
+    pub(crate) const TRANSLATED: Libriscv = Libriscv {
+        name: "libriscv-translated",
+        kind: Kind::Compiler,
+        features: &["translation"],
+        cxx_flags: "",
+        about: "the feature binary-translation with the crate's own settings: to C, which the system's cc compiles",
     };
 }
 
@@ -36,14 +51,20 @@ impl Engine for Libriscv {
         Target::Riscv64
     }
 
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+
     fn prepare(&self, setup: &Setup) -> Result<Ready> {
         require(&["g++"], &["g++"])?;
         let folder = setup.target_folder.join(self.name);
         let environment = [("CXX", "g++"), ("CXXFLAGS", self.cxx_flags)];
-        let command =
-            cargo_build(&setup.bench.join("Cargo.toml"), "peer-libriscv", "peer", &folder, &[], &environment)?;
+        let manifest = setup.bench.join("Cargo.toml");
+        let command = cargo_build(&manifest, "peer-libriscv", "peer", &folder, self.features, &environment)?;
         Ok(Ready {
-            command: vec![command.into()],
+            command: vec![command.into(), "{program}".into()],
+            environment: Vec::new(),
+            translator: None,
             version: setup.crates.version("libriscv").to_owned(),
             configuration: format!("{}; g++ -O3; instructions counted and limited", self.about),
             clock: Clock::Guest,

@@ -2,25 +2,41 @@
 
 use anyhow::Result;
 
-use crate::engine::{Clock, Engine, Ready, Setup};
-use crate::toolchain::{Target, first_line, require};
+use crate::engine::{Clock, Engine, Kind, Ready, Setup, words};
+use crate::engines::REFERENCE;
+use crate::toolchain::Target;
 
-pub(crate) struct Native;
+pub(crate) struct Native {
+    name: &'static str,
+    target: Target,
+}
+
+impl Native {
+    /// In the instructions of every x86-64.
+    pub(crate) const PLAIN: Native = Native { name: REFERENCE, target: Target::Native };
+    /// In all of this machine's instructions.
+    pub(crate) const TUNED: Native = Native { name: "native-tuned", target: Target::NativeTuned };
+}
 
 impl Engine for Native {
     fn name(&self) -> &'static str {
-        "native"
+        self.name
     }
 
     fn target(&self) -> Target {
-        Target::Native
+        self.target
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Compiler
     }
 
     fn prepare(&self, _setup: &Setup) -> Result<Ready> {
-        require(&["gcc"], &["gcc", "libc6-dev"])?;
         Ok(Ready {
-            command: Vec::new(),
-            version: first_line("gcc", &["--version"])?,
+            command: words(&["{program}"]),
+            environment: Vec::new(),
+            translator: None,
+            version: String::new(),
             configuration: "the same C sources, compiled for this machine".into(),
             clock: Clock::Process,
         })

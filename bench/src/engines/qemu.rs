@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::engine::{Clock, Engine, Ready, Setup};
+use crate::engine::{Clock, Engine, Kind, Ready, Setup, words};
 use crate::toolchain::{Target, first_line, require};
 
 pub(crate) struct Qemu;
@@ -16,13 +16,18 @@ impl Engine for Qemu {
         Target::Riscv64
     }
 
+    fn kind(&self) -> Kind {
+        Kind::Compiler
+    }
+
     fn prepare(&self, _setup: &Setup) -> Result<Ready> {
         require(&["qemu-riscv64"], &["qemu-user"])?;
         Ok(Ready {
-            command: vec!["qemu-riscv64".into()],
+            command: words(&["qemu-riscv64", "-cpu", "rv64,zba=true,zbb=true,zbs=true", "{program}"]),
+            environment: Vec::new(),
+            translator: None,
             version: first_line("qemu-riscv64", &["--version"])?,
-            configuration: "qemu-riscv64 as it comes (a translator, not an interpreter); instructions not counted"
-                .into(),
+            configuration: "qemu-riscv64 (translates as it runs); instructions not counted".into(),
             clock: Clock::Process,
         })
     }

@@ -1,30 +1,43 @@
-//! riverrun's interpreter, by its command.
+//! riverrun, by its command: compiled code in its variants, and the interpreter.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::engine::{Clock, Engine, Ready, Setup, cargo_build};
-use crate::engines::SUBJECT;
+use crate::engine::{Clock, Engine, Kind, Ready, Setup, cargo_build, words};
 use crate::toolchain::{Target, first_line};
 
-pub(crate) struct Riverrun {
+/// More than any program uses: instructions are counted and the limit is checked.
+const FUEL: &str = "--fuel=1000000000000";
+
+/// Compiled code.
+#[derive(Clone, Copy)]
+pub(crate) struct Compiled {
     name: &'static str,
-    configuration: &'static str,
-    features: &'static [&'static str],
+    /// Options of `riverrun compile`.
+    options: &'static [&'static str],
+    fuel: bool,
 }
 
-impl Riverrun {
-    /// As users run it.
-    pub(crate) const AS_IT_COMES: Riverrun =
-        Riverrun { name: SUBJECT, configuration: "release build, fuel counted and limited", features: &[] };
-    /// To see what counting costs.
-    pub(crate) const UNCOUNTED: Riverrun = Riverrun {
-        name: "riverrun-uncounted",
-        configuration: "release build that does not count instructions",
-        features: &["uncounted"],
-    };
-}
+/// As users have it, and what each option costs.
+pub(crate) const COMPILED: [Compiled; 4] = [
+    Compiled { name: "riverrun", options: &[], fuel: false },
+    Compiled { name: "riverrun-fuel", options: &["--fuel"], fuel: true },
+    Compiled { name: "riverrun-precise", options: &["--precise"], fuel: false },
+    Compiled { name: "riverrun-canonical-nans", options: &["--canonical-nans"], fuel: false },
+];
 
-impl Engine for Riverrun {
+/// Compiled at each level of optimisation: for the table of compile times.
+pub(crate) const LEVELS: [Compiled; 4] = [
+    Compiled { name: "riverrun -O0", options: &["-O0"], fuel: false },
+    Compiled { name: "riverrun -O1", options: &["-O1"], fuel: false },
+    Compiled { name: "riverrun -O2", options: &["-O2"], fuel: false },
+    Compiled { name: "riverrun -O3", options: &["-O3"], fuel: false },
+];
+
+impl Engine for Compiled {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -33,24 +46,122 @@ impl Engine for Riverrun {
         Target::Riscv64
     }
 
+    fn kind(&self) -> Kind {
+        Kind::Compiler
+    }
+
     fn prepare(&self, setup: &Setup) -> Result<Ready> {
-        let root = setup.bench.parent().context("bench has no parent folder")?;
-        let folder = setup.target_folder.join(self.name);
-        let command = cargo_build(&root.join("Cargo.toml"), "riverrun-cli", "release", &folder, self.features, &[])?;
-        let commit = first_line("git", &["-C", &root.to_string_lossy(), "describe", "--always", "--dirty"])?;
+        let (root, folder) = (root(setup)?, setup.target_folder.join("riverrun"));
+        let riverrun = cargo_build(&root.join("Cargo.toml"), "riverrun-cli", "release", &folder, &[], &[])?;
+        let compiler = cargo_build(&root.join("Cargo.toml"), "riverrun-compile", "release", &folder, &[], &[])?;
+        let mut command: Vec<OsString> = vec![riverrun.into()];
+        command.extend(words(&["run", "--stats=json", "--engine=compiled", "--artifact", "{artifact}"]));
+        command.extend(self.fuel.then(|| FUEL.into()));
+        command.extend(words(&["--", "{program}"]));
+        let mut translator: Vec<OsString> = vec![compiler.into()];
+        translator.extend(words(self.options));
+        translator.extend(words(&["--output", "{artifact}", "--", "{program}"]));
+        let options = match self.options {
+            [] => "no options".into(),
+            options => options.join(" "),
+        };
         Ok(Ready {
-            // More fuel than any program uses: instructions are counted and the limit is checked.
-            command: vec![
-                command.into(),
-                "run".into(),
-                "--stats=json".into(),
-                "--engine=interp".into(),
-                "--fuel=1000000000000".into(),
-                "--".into(),
-            ],
-            version: commit,
+            command,
+            environment: Vec::new(),
+            translator: Some(translator),
+            version: version(root)?,
+            configuration: format!("compiled ahead of time for this machine, {options}"),
+            clock: Clock::Guest,
+        })
+    }
+}
+
+/// Compiled code that the command finds in its cache: to see what finding it takes.
+pub(crate) struct Cached;
+
+impl Engine for Cached {
+    fn name(&self) -> &'static str {
+        "riverrun-cached"
+    }
+
+    fn target(&self) -> Target {
+        Target::Riscv64
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Compiler
+    }
+
+    fn prepare(&self, setup: &Setup) -> Result<Ready> {
+        let compiled = COMPILED[0].prepare(setup)?;
+        let cache = setup.target_folder.join("cache");
+        if cache.exists() {
+            fs::remove_dir_all(&cache)?;
+        }
+        let riverrun = || compiled.command.iter().take(1).cloned();
+        let run = |options: &[&str]| riverrun().chain(words(options)).collect();
+        Ok(Ready {
+            command: run(&["run", "--stats=json", "--engine=compiled", "--", "{program}"]),
+            environment: vec![("XDG_CACHE_HOME", cache)],
+            translator: Some(run(&["run", "--compile", "--", "{program}"])),
+            configuration: "compiled code of the same, found in the cache".into(),
+            ..compiled
+        })
+    }
+}
+
+/// The interpreter.
+#[derive(Clone, Copy)]
+pub(crate) struct Interpreter {
+    name: &'static str,
+    configuration: &'static str,
+    features: &'static [&'static str],
+}
+
+/// As users run it, and to see what counting costs.
+pub(crate) const INTERPRETERS: [Interpreter; 2] = [
+    Interpreter { name: "riverrun-interp", configuration: "interpreter, fuel counted and limited", features: &[] },
+    Interpreter {
+        name: "riverrun-interp-uncounted",
+        configuration: "interpreter built so that it does not count instructions",
+        features: &["uncounted"],
+    },
+];
+
+impl Engine for Interpreter {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn target(&self) -> Target {
+        Target::Riscv64
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Interpreter
+    }
+
+    fn prepare(&self, setup: &Setup) -> Result<Ready> {
+        let root = root(setup)?;
+        let folder = setup.target_folder.join(if self.features.is_empty() { "riverrun" } else { self.name });
+        let riverrun = cargo_build(&root.join("Cargo.toml"), "riverrun-cli", "release", &folder, self.features, &[])?;
+        let mut command: Vec<OsString> = vec![riverrun.into()];
+        command.extend(words(&["run", "--stats=json", "--engine=interp", FUEL, "--", "{program}"]));
+        Ok(Ready {
+            command,
+            environment: Vec::new(),
+            translator: None,
+            version: version(root)?,
             configuration: self.configuration.into(),
             clock: Clock::Guest,
         })
     }
+}
+
+fn root(setup: &Setup) -> Result<&Path> {
+    setup.bench.parent().context("bench has no parent folder")
+}
+
+fn version(root: &Path) -> Result<String> {
+    first_line("git", &["-C", &root.to_string_lossy(), "describe", "--always", "--dirty"])
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::engine::{Clock, Engine, Ready, Setup, cargo_build};
+use crate::engine::{Clock, Engine, Kind, Ready, Setup, cargo_build};
 use crate::toolchain::Target;
 
 pub(crate) struct Wasmi;
@@ -13,14 +13,20 @@ impl Engine for Wasmi {
     }
 
     fn target(&self) -> Target {
-        Target::Wasm32
+        Target::Wasm32Wide
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Interpreter
     }
 
     fn prepare(&self, setup: &Setup) -> Result<Ready> {
         let folder = setup.target_folder.join("wasmi");
         let command = cargo_build(&setup.bench.join("Cargo.toml"), "peer-wasmi", "peer", &folder, &[], &[])?;
         Ok(Ready {
-            command: vec![command.into()],
+            command: vec![command.into(), "{program}".into()],
+            environment: Vec::new(),
+            translator: None,
             version: setup.crates.version("wasmi").to_owned(),
             configuration: "default features, wide arithmetic, fat LTO, one codegen unit; fuel not counted".into(),
             clock: Clock::Guest,

@@ -7,38 +7,29 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use anyhow::{Context, Result, bail, ensure};
 use libriscv::{Machine, Options, SyscallContext, SyscallHandler, SyscallId, SyscallRegistry, SyscallRegistryBuilder};
-use nix::time::{ClockId, clock_gettime};
 
 const MEMORY_BYTES: u64 = 256 << 20;
 const STACK_BYTES: u32 = 8 << 20;
 
 fn main() -> Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let path = arguments.first().context("usage: peer-libriscv PROGRAM [ARGUMENT]...")?;
-    let elf = std::fs::read(path).with_context(|| path.clone())?;
+    let (path, arguments) = peer_common::arguments()?;
+    let elf = std::fs::read(&path).with_context(|| path.clone())?;
     let heap = heap_start(&elf).with_context(|| format!("{path} is not a 64-bit ELF file"))?;
 
     let options = Options::builder().max_memory(MEMORY_BYTES).stack_size(STACK_BYTES).args(&arguments).build()?;
     let mut machine = Machine::new(elf, options, &SyscallRegistry::empty())?;
     replace_brk(heap)?;
 
-    let start = cpu_seconds()?;
+    let start = peer_common::cpu_seconds()?;
     // A limit that is never reached: only 0 would turn counting off.
     let ended = machine.run(u64::MAX);
-    let seconds = cpu_seconds()? - start;
+    let seconds = peer_common::cpu_seconds()? - start;
     ended.with_context(|| format!("{path} after {} instructions", machine.instruction_counter()))?;
-    let stats = serde_json::json!({ "instructions": machine.instruction_counter(), "cpu_seconds": seconds });
-    eprintln!("{stats}");
+    peer_common::report(seconds, Some(machine.instruction_counter()));
     match machine.return_value() {
         0 => Ok(()),
         status => bail!("{path} exited with status {status}"),
     }
-}
-
-/// CPU time that this process has used, in seconds.
-fn cpu_seconds() -> Result<f64> {
-    let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?;
-    Ok(time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9)
 }
 
 static HEAP_START: AtomicU64 = AtomicU64::new(0);

@@ -1,0 +1,72 @@
+//! Wasmtime, which compiles WebAssembly with Cranelift.
+
+use anyhow::Result;
+
+use crate::engine::{Clock, Engine, Kind, Ready, Setup, cargo_build};
+use crate::toolchain::Target;
+
+pub(crate) struct Wasmtime {
+    name: &'static str,
+    target: Target,
+    about: &'static str,
+}
+
+impl Wasmtime {
+    /// With 128-bit addition and multiplication.
+    pub(crate) const WIDE: Wasmtime =
+        Wasmtime { name: "wasmtime-wide", target: Target::Wasm32Wide, about: "modules with wide arithmetic" };
+    /// In the instructions of WebAssembly's standard.
+    pub(crate) const PLAIN: Wasmtime =
+        Wasmtime { name: "wasmtime", target: Target::Wasm32, about: "modules without wide arithmetic" };
+}
+
+/// Compiled as it is started: to see what that takes.
+pub(crate) struct AtOnce;
+
+impl Engine for AtOnce {
+    fn name(&self) -> &'static str {
+        "wasmtime-at-once"
+    }
+
+    fn target(&self) -> Target {
+        Wasmtime::WIDE.target
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Compiler
+    }
+
+    fn prepare(&self, setup: &Setup) -> Result<Ready> {
+        let ready = Wasmtime::WIDE.prepare(setup)?;
+        let command = ready.command.iter().take(1).cloned().chain(["{program}".into()]).collect();
+        let configuration = "modules compiled as they are started".into();
+        Ok(Ready { command, translator: None, configuration, ..ready })
+    }
+}
+
+impl Engine for Wasmtime {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn target(&self) -> Target {
+        self.target
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Compiler
+    }
+
+    fn prepare(&self, setup: &Setup) -> Result<Ready> {
+        let folder = setup.target_folder.join("wasmtime");
+        let command = cargo_build(&setup.bench.join("Cargo.toml"), "peer-wasmtime", "release", &folder, &[], &[])?;
+        Ok(Ready {
+            command: vec![command.clone().into(), "{artifact}".into()],
+            environment: Vec::new(),
+            translator: Some(vec![command.into(), "--compile".into(), "{program}".into(), "{artifact}".into()]),
+            version: setup.crates.version("wasmtime").to_owned(),
+            configuration: format!("{}; Cranelift at its default level; neither fuel nor epochs", self.about),
+            clock: Clock::Guest,
+        })
+    }
+}

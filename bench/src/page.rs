@@ -1,0 +1,71 @@
+//! Markdown that reads well on a terminal too.
+
+use std::fmt::Write as _;
+
+use crate::engine::Clock;
+use crate::host::Host;
+use crate::report::EngineReport;
+use crate::statistics::Estimate;
+use crate::toolchain::Toolchain;
+
+/// A table whose columns are aligned: the first one left, the others right.
+pub(crate) fn table(page: &mut String, header: &[String], rows: &[Vec<String>]) {
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).chain(header.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0).max(3)
+    };
+    let widths: Vec<usize> = (0..header.len()).map(width).collect();
+    let mut line = |cells: &[String]| {
+        for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
+            let _ = if column == 0 { write!(page, "| {cell:<width$} ") } else { write!(page, "| {cell:>width$} ") };
+        }
+        page.push_str("|\n");
+    };
+    line(header);
+    let rule = |(column, width): (usize, &usize)| "-".repeat(*width - 1) + if column == 0 { "-" } else { ":" };
+    line(&widths.iter().enumerate().map(rule).collect::<Vec<_>>());
+    for row in rows {
+        line(row);
+    }
+}
+
+/// `1.08 ±0.03`: a median, and how far its interval reaches from it.
+pub(crate) fn estimate(estimate: &Estimate) -> String {
+    let reach = (estimate.high - estimate.median).max(estimate.median - estimate.low);
+    let digits = match estimate.median {
+        ..10.0 => 2,
+        ..100.0 => 1,
+        _ => 0,
+    };
+    format!("{:.digits$} ±{reach:.digits$}", estimate.median)
+}
+
+/// With which engines, compilers and machine.
+pub(crate) fn environment(page: &mut String, engines: &[EngineReport], toolchains: &[Toolchain], host: &Host) {
+    *page += "\nEngines:\n\n";
+    for engine in engines {
+        let (name, target) = (engine.name, engine.target.name());
+        let _ = match &engine.ready {
+            Ok(ready) => {
+                let clock = match ready.clock {
+                    Clock::Guest => "timed: the guest's run",
+                    Clock::Process => "timed: the whole process",
+                };
+                let version = if ready.version.is_empty() { String::new() } else { format!(" {}", ready.version) };
+                writeln!(page, "- {name}{version} (programs for {target}): {}; {clock}", ready.configuration)
+            }
+            Err(reason) => writeln!(page, "- {name}: not built: {reason}"),
+        };
+    }
+    *page += "\nCompilers of the programs:\n\n";
+    for toolchain in toolchains {
+        let flags = [&toolchain.flags[..], &toolchain.link_flags[..]].concat().join(" ");
+        let name = toolchain.target.name();
+        let _ = writeln!(page, "- {name}: {}: `{} {flags}`", toolchain.version, toolchain.compiler);
+    }
+    let _ = writeln!(
+        page,
+        "\nMachine: {}, {} CPUs, {} GiB, {}, {}, {}. {}, load {} before.",
+        host.cpu, host.cpus, host.memory_gib, host.system, host.kernel, host.rustc, host.date, host.load_before
+    );
+}

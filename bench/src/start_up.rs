@@ -1,0 +1,110 @@
+//! What starting takes: a program that prints a line, from its start to its end.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::Published;
+use crate::chart::Chart;
+use crate::engines;
+use crate::host::Host;
+use crate::lab::Lab;
+use crate::options::Options;
+use crate::page;
+use crate::process::Usage;
+use crate::program::Program;
+use crate::report::EngineReport;
+use crate::statistics::Estimate;
+use crate::toolchain::Toolchain;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct StartUpReport {
+    host: Host,
+    runs: usize,
+    toolchains: Vec<Toolchain>,
+    engines: Vec<EngineReport>,
+    /// For each engine, the rounds.
+    rounds: Vec<Result<Vec<Usage>, String>>,
+}
+
+pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<StartUpReport> {
+    let mut programs = Program::load(&lab.programs_folder(), None)?;
+    programs.retain(|program| program.start_up);
+    let built = lab.build(engines::choose(engines::starters(), options.engines.as_deref())?);
+    let host = Host::describe();
+    let mut rounds: Vec<Result<Vec<Usage>, String>> = built.iter().map(|_| Ok(Vec::new())).collect();
+    for program in &programs {
+        let loaded: Vec<_> = built.iter().map(|built| lab.load(program, built)).collect();
+        for round in 0..options.runs {
+            lab.progress.show(&format!("round {} of {}", round + 1, options.runs));
+            for ((built, loaded), rounds) in built.iter().zip(&loaded).zip(&mut rounds) {
+                let Ok(samples) = rounds else { continue };
+                let sample = match (loaded, &built.ready) {
+                    (Ok((loadable, _)), Ok(ready)) => ready.run_process(loadable, program.work(options.quick)),
+                    (Err(error), _) | (_, Err(error)) => Err(anyhow::anyhow!("{error:#}")),
+                };
+                match sample {
+                    Ok((usage, _)) => samples.push(usage),
+                    Err(error) => *rounds = Err(format!("{error:#}")),
+                }
+            }
+        }
+    }
+    lab.progress.clear();
+    let engines = built.into_iter().map(EngineReport::of).collect();
+    Ok(StartUpReport { host, runs: options.runs, toolchains: lab.toolchains(), engines, rounds })
+}
+
+impl StartUpReport {
+    pub(crate) fn publish(&self) -> Result<Published> {
+        let mut page = String::from("# Starting up\n");
+        let _ = writeln!(
+            page,
+            "\n{} rounds of a program that prints one line; the whole process, from its start to its end.\n\n\
+             ![Milliseconds](start-up.svg)\n",
+            self.runs
+        );
+        let header = ["engine", "milliseconds", "of processor time", "most memory, MiB"].map(String::from);
+        let of = |usages: &[Usage], value: fn(&Usage) -> f64| {
+            Estimate::of(&usages.iter().map(value).collect::<Vec<_>>()).map_or("-".into(), |e| page::estimate(&e))
+        };
+        let row = |(engine, rounds): (&EngineReport, &Result<Vec<Usage>, String>)| {
+            let usages = rounds.as_deref().unwrap_or_default();
+            vec![
+                engine.name.to_owned(),
+                of(usages, milliseconds),
+                of(usages, |usage| usage.cpu_seconds * 1e3),
+                of(usages, |usage| usage.peak_bytes as f64 / f64::from(1 << 20)),
+            ]
+        };
+        page::table(&mut page, &header, &self.engines.iter().zip(&self.rounds).map(row).collect::<Vec<_>>());
+        let failed = self.engines.iter().zip(&self.rounds);
+        let failures: Vec<String> =
+            failed.filter_map(|(e, rounds)| Some(format!("{}: {}", e.name, rounds.as_ref().err()?))).collect();
+        if !failures.is_empty() {
+            let _ = writeln!(page, "\n## What is missing\n\n- {}", failures.join("\n- "));
+        }
+        page::environment(&mut page, &self.engines, &self.toolchains, &self.host);
+        let chart = self.chart().svg().map(|svg| ("start-up.svg", svg));
+        let json = serde_json::to_string_pretty(self)? + "\n";
+        Ok(Published { page, json, charts: chart.into_iter().collect(), failures })
+    }
+
+    fn chart(&self) -> Chart {
+        let group = |(engine, rounds): (&EngineReport, &Result<Vec<Usage>, String>)| {
+            let values: Vec<f64> = rounds.as_deref().unwrap_or_default().iter().map(milliseconds).collect();
+            (engine.name.to_owned(), vec![Estimate::of(&values)])
+        };
+        Chart {
+            title: "Starting up, printing a line, and ending".into(),
+            unit: "milliseconds".into(),
+            series: vec!["wall time".into()],
+            groups: self.engines.iter().zip(&self.rounds).map(group).collect(),
+        }
+    }
+}
+
+fn milliseconds(usage: &Usage) -> f64 {
+    usage.wall_seconds * 1e3
+}

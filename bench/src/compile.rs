@@ -48,6 +48,9 @@ struct Cost {
     rounds: Vec<Usage>,
 }
 
+/// What a table shows of a compilation.
+type Column<'a> = &'a dyn Fn(&Cost) -> String;
+
 pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<CompileReport> {
     let default: Vec<String> = PROGRAMS.iter().map(ToString::to_string).collect();
     let wanted = options.programs.as_deref().unwrap_or(if options.quick { &default[..1] } else { &default });
@@ -107,7 +110,7 @@ impl CompileReport {
         let kib = |bytes: u64| bytes as f64 / 1024.0;
         let mut page = String::from("# What compiling takes\n");
         let _ = writeln!(page, "\n{} rounds; all processor time, of all threads.", self.runs);
-        let tables: [(&str, &dyn Fn(&Cost) -> String); 5] = [
+        let tables: [(&str, Column<'_>); 5] = [
             ("Milliseconds of processor time per KiB of code", &|cost| {
                 cost.estimate(|usage| usage.cpu_seconds * 1e3 / kib(cost.text_bytes))
             }),
@@ -130,7 +133,7 @@ impl CompileReport {
         Ok(Published { page, json: serde_json::to_string_pretty(self)? + "\n", charts: Vec::new(), failures })
     }
 
-    fn grid(&self, page: &mut String, cell: &dyn Fn(&Cost) -> String) {
+    fn grid(&self, page: &mut String, cell: Column<'_>) {
         let header: Vec<String> =
             std::iter::once("program").chain(self.engines.iter().map(|engine| engine.name)).map(Into::into).collect();
         let row = |program: &Compiled| {

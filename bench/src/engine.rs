@@ -162,6 +162,15 @@ impl Ready {
     }
 }
 
+/// Builds a peer that needs nothing special, and returns its executable.
+///
+/// # Errors
+/// Has cargo's first line of one.
+pub(crate) fn build_peer(setup: &Setup, package: &str, profile: &str) -> Result<PathBuf> {
+    let (manifest, folder) = (setup.bench.join("Cargo.toml"), setup.target_folder.join("peers"));
+    cargo_build(&manifest, package, profile, &folder, &[], &[])
+}
+
 /// Builds the package `package` of the workspace at `manifest` with cargo and returns its executable.
 ///
 /// # Errors

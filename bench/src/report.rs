@@ -302,8 +302,10 @@ impl ProgramReport {
     /// Of the median run, in millions of instructions a second.
     fn mips(&self, engine: &str) -> Option<f64> {
         let samples = self.cells.get(engine)?.samples()?;
-        let instructions = samples.first()?.instructions.filter(|&count| count > 0)?;
-        Some(instructions as f64 / Estimate::of(&self.seconds(engine)?)?.median / 1e6)
+        let instructions = samples.first()?.instructions?;
+        let mips = instructions as f64 / Estimate::of(&self.seconds(engine)?)?.median / 1e6;
+        // Code compiled without fuel counts only what it leaves to the interpreter.
+        (mips >= 1.0).then_some(mips)
     }
 }
 
@@ -327,7 +329,9 @@ impl Comparison {
         rows.push(row("**geometric mean**", &self.geometric_means));
         let most = self.counts.iter().copied().max().unwrap_or(0);
         if self.counts.iter().any(|&count| count < most) {
-            rows.push(std::iter::once("of programs".to_owned()).chain(self.counts.iter().map(usize::to_string)).collect());
+            rows.push(
+                std::iter::once("of programs".to_owned()).chain(self.counts.iter().map(usize::to_string)).collect(),
+            );
         }
         page::table(page, &header, &rows);
     }

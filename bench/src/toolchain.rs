@@ -18,8 +18,6 @@ use crate::program::{Crates, Program};
 pub(crate) enum Target {
     /// Static Linux executables with Debian's C library: RV64GC, Zba, Zbb, Zbs.
     Riscv64,
-    /// The same in the instructions that every 64-bit Linux has: RV64GC.
-    Riscv64Gc,
     /// Static executables for CKB-VM: RV64IMC, Zba, Zbb, Zbc, Zbs; no floats, a small C library of our own.
     CkbVm,
     /// Relocatable executables for PolkaVM's linker: RV64EMAC, Zbb; no floats, the same library.
@@ -44,15 +42,10 @@ impl Target {
         matches!(self, Target::Wasm32 | Target::Wasm32Wide)
     }
 
-    fn is_riscv_linux(self) -> bool {
-        matches!(self, Target::Riscv64 | Target::Riscv64Gc)
-    }
-
     /// Its name in files and pages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Target::Riscv64 => "riscv64",
-            Target::Riscv64Gc => "riscv64gc",
             Target::CkbVm => "ckb-vm",
             Target::PolkaVm => "polkavm",
             Target::Wasm32 => "wasm32",
@@ -66,7 +59,6 @@ impl Target {
     fn flags(self) -> &'static [&'static str] {
         match self {
             Target::Riscv64 => &["--target=riscv64-linux-gnu", "-march=rv64gc_zba_zbb_zbs", "-mabi=lp64d"],
-            Target::Riscv64Gc => &["--target=riscv64-linux-gnu", "-march=rv64gc", "-mabi=lp64d"],
             Target::CkbVm => &["--target=riscv64-unknown-elf", "-march=rv64imc_zba_zbb_zbc_zbs", "-mabi=lp64"],
             Target::PolkaVm => &["--target=riscv64-unknown-elf", "-march=rv64emac_zbb_xtheadcondmov", "-mabi=lp64e"],
             Target::Wasm32 => &["--target=wasm32-wasi"],
@@ -78,7 +70,7 @@ impl Target {
 
     fn link_flags(self) -> &'static [&'static str] {
         match self {
-            Target::Riscv64 | Target::Riscv64Gc => &["-static", "-fuse-ld=lld", "-lm"],
+            Target::Riscv64 => &["-static", "-fuse-ld=lld", "-lm"],
             Target::CkbVm => &["-nostdlib", "-fuse-ld=lld", "-Wl,--no-relax"],
             Target::PolkaVm => &["-nostdlib", "-fuse-ld=lld", "-Wl,--emit-relocs,--no-relax,--unique"],
             Target::Wasm32 | Target::Wasm32Wide => &["-L/usr/lib/wasm32-wasi", "-Wl,-z,stack-size=1048576", "-lm"],
@@ -114,7 +106,7 @@ impl Toolchain {
     pub(crate) fn find(target: Target, programs: &Path) -> Result<Toolchain> {
         let mut packages = vec!["clang-22", "lld-22"];
         let mut files: Vec<&str> = Vec::new();
-        if target.is_riscv_linux() {
+        if target == Target::Riscv64 {
             packages.extend(["gcc-riscv64-linux-gnu", "libc6-dev-riscv64-cross"]);
             files.push("/usr/riscv64-linux-gnu/lib/libc.a");
         } else if target.is_wasm() {

@@ -59,7 +59,7 @@ const CLANG: Need = Need {
 };
 
 /// What the compiler is built with.
-const LLVM: Need = Need {
+pub(crate) const LLVM: Need = Need {
     what: "LLVM 22 to build with",
     met: || on_path("llvm-config-22") && compiles("gcc", "libLLVM-22.so") && compiles("gcc", "libffi.so"),
     packages: &["llvm-22-dev", "libpolly-22-dev", "libzstd-dev", "zlib1g-dev", "libxml2-dev", "libffi-dev"],

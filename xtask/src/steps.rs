@@ -65,7 +65,7 @@ const COMPILED: &[&str] = &[
     "compiled_*",
 ];
 
-/// Two programs on three engines: that the benchmark runs, not how fast.
+/// Two programs on a few engines: that the benchmark runs, not how fast.
 const BENCH_SMOKE: &[&str] = &[
     "xtask",
     "bench",
@@ -76,7 +76,7 @@ const BENCH_SMOKE: &[&str] = &[
     "--programs",
     "fib,nbody",
     "--engines",
-    "riverrun,qemu,native",
+    "native,riverrun,riverrun-interp,qemu",
 ];
 
 /// `cargo xtask verify`: the checks in full. A test that has a long form takes it if
@@ -144,6 +144,9 @@ pub(crate) fn own_workspace(folder: &str, args: &[String]) -> Result<()> {
         bail!("{} is missing", manifest.display());
     }
     setup::ensure(&setup::ALL)?;
+    if folder == "bench" {
+        setup::ensure(&[setup::LLVM])?;
+    }
     let programs = guests::select(&[])?;
     guests::build(&programs, &[guests::Target::Guest, guests::Target::Native])?;
     let mut command = workspace::cargo();

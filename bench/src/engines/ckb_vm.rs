@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::engine::{Clock, Engine, Kind, Ready, Setup, cargo_build};
+use crate::engine::{Clock, Engine, Kind, Ready, Setup, build_peer};
 use crate::toolchain::Target;
 
 pub(crate) struct CkbVm;
@@ -21,8 +21,7 @@ impl Engine for CkbVm {
     }
 
     fn prepare(&self, setup: &Setup) -> Result<Ready> {
-        let folder = setup.target_folder.join("ckb-vm");
-        let command = cargo_build(&setup.bench.join("Cargo.toml"), "peer-ckb-vm", "release", &folder, &[], &[])?;
+        let command = build_peer(setup, "peer-ckb-vm", "release")?;
         Ok(Ready {
             command: vec![command.into(), "{program}".into()],
             environment: Vec::new(),

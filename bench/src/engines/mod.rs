@@ -68,8 +68,7 @@ pub(crate) fn starters() -> Vec<Box<dyn Engine>> {
 pub(crate) const REFERENCE: &str = "native";
 
 /// The engine of each kind that its peers are compared with.
-pub(crate) const SUBJECTS: [(Kind, &str); 2] =
-    [(Kind::Compiler, "riverrun"), (Kind::Interpreter, "riverrun-interp")];
+pub(crate) const SUBJECTS: [(Kind, &str); 2] = [(Kind::Compiler, "riverrun"), (Kind::Interpreter, "riverrun-interp")];
 
 /// Those of `engines` that are `wanted`, by name or by kind (`compilers`, `interpreters`), or all.
 pub(crate) fn choose(mut engines: Vec<Box<dyn Engine>>, wanted: Option<&[String]>) -> Result<Vec<Box<dyn Engine>>> {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::engine::{Clock, Engine, Kind, Ready, Setup, cargo_build};
+use crate::engine::{Clock, Engine, Kind, Ready, Setup, build_peer};
 use crate::toolchain::Target;
 
 pub(crate) struct PolkaVm {
@@ -39,8 +39,7 @@ impl Engine for PolkaVm {
     }
 
     fn prepare(&self, setup: &Setup) -> Result<Ready> {
-        let folder = setup.target_folder.join("polkavm");
-        let peer = cargo_build(&setup.bench.join("Cargo.toml"), "peer-polkavm", "release", &folder, &[], &[])?;
+        let peer = build_peer(setup, "peer-polkavm", "release")?;
         let mut command = vec![peer.clone().into()];
         command.extend(self.option.map(Into::into));
         command.push("{artifact}".into());

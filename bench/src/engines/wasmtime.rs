@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::engine::{Clock, Engine, Kind, Ready, Setup, cargo_build};
+use crate::engine::{Clock, Engine, Kind, Ready, Setup, build_peer};
 use crate::toolchain::Target;
 
 pub(crate) struct Wasmtime {
@@ -58,8 +58,7 @@ impl Engine for Wasmtime {
     }
 
     fn prepare(&self, setup: &Setup) -> Result<Ready> {
-        let folder = setup.target_folder.join("wasmtime");
-        let command = cargo_build(&setup.bench.join("Cargo.toml"), "peer-wasmtime", "release", &folder, &[], &[])?;
+        let command = build_peer(setup, "peer-wasmtime", "release")?;
         Ok(Ready {
             command: vec![command.clone().into(), "{artifact}".into()],
             environment: Vec::new(),

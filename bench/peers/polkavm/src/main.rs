@@ -18,12 +18,9 @@ fn main() -> Result<()> {
     if first == "--link" {
         let [_, program, output] = &arguments[..] else { bail!("usage: peer-polkavm --link ELF FILE") };
         let elf = std::fs::read(program).with_context(|| program.clone())?;
-        let linked = polkavm_linker::program_from_elf(
-            polkavm_linker::Config::default(),
-            TargetInstructionSet::Latest,
-            &elf,
-        )
-        .map_err(|error| anyhow!("{program}: {error}"))?;
+        let linked =
+            polkavm_linker::program_from_elf(polkavm_linker::Config::default(), TargetInstructionSet::Latest, &elf)
+                .map_err(|error| anyhow!("{program}: {error}"))?;
         return std::fs::write(output, linked).with_context(|| output.clone());
     }
     let interpret = first == "--interpret";

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use inkwell::OptimizationLevel;
 use inkwell::passes::PassBuilderOptions;
+use inkwell::support::LLVMString;
 use inkwell::targets::{
     CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetMachineOptions, TargetTriple,
 };
@@ -121,16 +122,28 @@ impl Clock {
 
 /// Optimises a module and makes an object of it.
 pub(crate) fn object(ir: &Ir<'_>, machine: &TargetMachine, phases: &mut Phases) -> Result<Vec<u8>, CompileError> {
-    let llvm = |error: inkwell::support::LLVMString| CompileError::Llvm(error.to_string());
     let mut clock = Clock::start();
+    optimise(ir, machine)?;
+    phases.optimisation += clock.lap();
+    let object = generate(ir, machine, FileType::Object)?;
+    phases.code_generation += clock.lap();
+    Ok(object)
+}
+
+/// Optimises a module that is complete.
+pub(crate) fn optimise(ir: &Ir<'_>, machine: &TargetMachine) -> Result<(), CompileError> {
     ir.lines.finish();
     ir.module.set_triple(&machine.get_triple());
     ir.module.set_data_layout(&machine.get_target_data().get_data_layout());
     ir.module.verify().map_err(llvm)?;
-    let options = PassBuilderOptions::create();
-    ir.module.run_passes(passes(ir.options.level), machine, options).map_err(llvm)?;
-    phases.optimisation += clock.lap();
-    let buffer = machine.write_to_memory_buffer(&ir.module, FileType::Object).map_err(llvm)?;
-    phases.code_generation += clock.lap();
-    Ok(buffer.as_slice().to_vec())
+    ir.module.run_passes(passes(ir.options.level), machine, PassBuilderOptions::create()).map_err(llvm)
+}
+
+/// Makes host code of a module, as an object or as text.
+pub(crate) fn generate(ir: &Ir<'_>, machine: &TargetMachine, kind: FileType) -> Result<Vec<u8>, CompileError> {
+    Ok(machine.write_to_memory_buffer(&ir.module, kind).map_err(llvm)?.as_slice().to_vec())
+}
+
+fn llvm(error: LLVMString) -> CompileError {
+    CompileError::Llvm(error.to_string())
 }

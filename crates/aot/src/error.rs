@@ -10,6 +10,12 @@ pub enum CompileError {
     /// There is no linker, or it refuses.
     #[error("cannot link: {0}")]
     Link(String),
+    /// No function that can be compiled has the address.
+    #[error("{address:#x}: not in a function that is compiled")]
+    NoFunction {
+        /// The address.
+        address: u64,
+    },
     /// A file could not be written or read.
     #[error("cannot use {what}: {source}")]
     File {

@@ -8,11 +8,13 @@ mod emit;
 mod error;
 mod lift;
 mod link;
+mod listing;
 mod names;
 mod options;
 mod unit;
 
 pub use error::CompileError;
 pub use link::write;
+pub use listing::{Line, Listing, listing};
 pub use options::{CompileOptions, Cpu};
 pub use unit::{Report, compile};

@@ -56,11 +56,28 @@ impl Report {
     }
 }
 
-struct Program<'a> {
+/// What all functions of a program have in common.
+pub(crate) struct Program<'a> {
     image: &'a Image,
-    names: Arc<Names>,
+    pub(crate) names: Arc<Names>,
     starts: BTreeSet<u64>,
     dispatch_bits: u32,
+}
+
+impl<'a> Program<'a> {
+    /// The program with its functions.
+    pub(crate) fn analyse(image: &'a Image, options: &CompileOptions) -> (Program<'a>, Vec<Function>) {
+        let features = options.cpu.features();
+        let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
+        let functions = functions(&Text::new(image, abilities));
+        let program = Program {
+            image,
+            names: Arc::new(Names::new(&functions)),
+            starts: functions.iter().map(|function| function.start).collect(),
+            dispatch_bits: Dispatch::index_bits(functions.len()),
+        };
+        (program, functions)
+    }
 }
 
 impl Surroundings for Program<'_> {
@@ -89,15 +106,7 @@ pub fn compile(
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<(Vec<u8>, Report), CompileError> {
     let mut clock = Clock::start();
-    let features = options.cpu.features();
-    let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
-    let functions = functions(&Text::new(image, abilities));
-    let program = Program {
-        image,
-        names: Arc::new(Names::new(&functions)),
-        starts: functions.iter().map(|function| function.start).collect(),
-        dispatch_bits: Dispatch::index_bits(functions.len()),
-    };
+    let (program, functions) = Program::analyse(image, options);
     let mut report = Report {
         functions: functions.len(),
         instructions: functions.iter().map(Function::size).sum(),
@@ -112,7 +121,7 @@ pub fn compile(
     entrances.dedup();
     let header = Header {
         options: options.header(),
-        features,
+        features: options.cpu.features(),
         dispatch_bits: program.dispatch_bits,
         program: Header::hash(image.bytes()),
     };

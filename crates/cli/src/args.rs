@@ -83,6 +83,22 @@ pub(crate) struct InspectOptions {
     pub(crate) symbols: bool,
     pub(crate) listing: Option<Listing>,
     pub(crate) json: bool,
+    pub(crate) steps: Option<Steps>,
+}
+
+/// `--function` and `--show`.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Steps {
+    /// A symbol or an address.
+    pub(crate) function: String,
+    /// The guest's instructions.
+    pub(crate) guest: bool,
+    /// The compiler's representation, before and after its passes.
+    pub(crate) ir: bool,
+    /// The host's instructions.
+    pub(crate) host: bool,
+    /// Options of the compiler.
+    pub(crate) compiler: Vec<OsString>,
 }
 
 /// `--disassemble` and `--semantics`.
@@ -159,6 +175,8 @@ fn inspect_options(mut parser: Parser) -> Result<Command> {
     // how many there are.
     let mut files = Vec::new();
     let mut after_listing = None;
+    let mut steps = Steps::default();
+    let mut show = None;
     while let Some(arg) = parser.next()? {
         match arg {
             Long("symbols") => options.symbols = true,
@@ -172,6 +190,11 @@ fn inspect_options(mut parser: Parser) -> Result<Command> {
                     None => after_listing = Some(files.len()),
                 }
             }
+            Long("function") => steps.function = utf8(parser.value()?)?,
+            Long("show") => show = Some(utf8(parser.value()?)?),
+            Short('O') => steps.compiler.push(["-O".into(), parser.value()?].into_iter().collect()),
+            Long(option @ ("fuel" | "precise")) => steps.compiler.push(format!("--{option}").into()),
+            Long("cpu") => steps.compiler.extend(["--cpu".into(), parser.value()?]),
             Long("help") | Short('h') => return Ok(Command::Print(help())),
             Value(file) => files.push(file),
             other => return Err(unexpected(other, "inspect")),
@@ -188,6 +211,20 @@ fn inspect_options(mut parser: Parser) -> Result<Command> {
         Err(files) => return Err(format!("{}: inspect takes one program", files[1].display()).into()),
     };
     options.program = program.into();
+    if steps.function.is_empty() && (show.is_some() || !steps.compiler.is_empty()) {
+        return Err("--show and options of the compiler go with --function NAME".into());
+    }
+    for step in show.as_deref().unwrap_or("guest,ir,host").split(',') {
+        match step {
+            "guest" => steps.guest = true,
+            "ir" => steps.ir = true,
+            "host" => steps.host = true,
+            other => {
+                return Err(format!("--show {other}: say guest, ir or host, or several of them: guest,host").into());
+            }
+        }
+    }
+    options.steps = (!steps.function.is_empty()).then_some(steps);
     options.listing = list.then_some(listing);
     Ok(Command::Inspect(options))
 }
@@ -241,6 +278,11 @@ Options of inspect:
                       list the instructions; WHERE is a function, or a range of addresses such
                       as 0x10400..0x10480
   --semantics [WHERE] the same, with what each instruction does
+  --function NAME     show a function, or the one at an address, on its way through the compiler
+  --show LIST         of these: guest, its instructions; ir, LLVM's representation of them, as lifted
+                      and as optimised; host, the instructions that come of it: all if not given
+  -O0 .. -O3, --fuel, --precise, --cpu CPU
+                      with --function: as of compile
   --raw               no pseudo-instructions
   --json              print JSON
 

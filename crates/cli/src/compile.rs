@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 use crate::Result;
 use crate::report::FAILURE;
@@ -17,14 +17,32 @@ pub(crate) fn cache() -> Option<PathBuf> {
     folder.is_absolute().then(|| folder.join("riverrun"))
 }
 
+/// The compiler, as a command.
+fn compiler() -> Command {
+    let beside = std::env::current_exe().ok().map(|this| this.with_file_name(COMPILER));
+    Command::new(beside.filter(|path| path.exists()).unwrap_or_else(|| COMPILER.into()))
+}
+
+fn missing(compiler: &Command, error: &std::io::Error) -> String {
+    let name = compiler.get_program().display();
+    format!("cannot start {name}: {error}; build it by cargo build --release -p {COMPILER} (it takes LLVM 22)")
+}
+
+/// What the compiler prints when it is called with these arguments.
+pub(crate) fn output(arguments: &[OsString]) -> Result<Vec<u8>> {
+    let mut compiler = compiler();
+    compiler.args(arguments).stderr(Stdio::inherit());
+    let output = compiler.output().map_err(|error| missing(&compiler, &error))?;
+    match output.status.success() {
+        true => Ok(output.stdout),
+        false => Err("the compiler gave up".into()),
+    }
+}
+
 /// Calls the compiler with these arguments, and gives its exit status.
 pub(crate) fn compile(arguments: &[OsString]) -> Result<ExitCode> {
-    let beside = std::env::current_exe().ok().map(|this| this.with_file_name(COMPILER));
-    let compiler = beside.filter(|path| path.exists()).unwrap_or_else(|| COMPILER.into());
-    let status = Command::new(&compiler).args(arguments).status().map_err(|error| {
-        let name = compiler.display();
-        format!("cannot start {name}: {error}; build it by cargo build --release -p {COMPILER} (it takes LLVM 22)")
-    })?;
+    let mut compiler = compiler();
+    let status = compiler.args(arguments).status().map_err(|error| missing(&compiler, &error))?;
     Ok(ExitCode::from(status.code().map_or(FAILURE, |code| code as u8)))
 }
 

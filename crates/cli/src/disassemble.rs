@@ -22,6 +22,18 @@ pub(crate) struct Instruction {
     semantics: Option<String>,
 }
 
+impl Instruction {
+    /// Where it is.
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Its assembly text, on one line.
+    pub(crate) fn line(&self) -> String {
+        self.text.replace('\t', " ")
+    }
+}
+
 /// Prints the listing as objdump does.
 pub(crate) fn print(image: &Image, listing: &Listing, out: &mut impl Write) -> Result<()> {
     let mut labels = image.symbols().filter(|symbol| symbol.kind != SymbolKind::Object).peekable();
@@ -103,7 +115,7 @@ fn symbol_name(image: &Image, address: u64) -> Option<String> {
 }
 
 /// The addresses of a place: a symbol, `0x10400` (the function there) or `0x10400..0x10480`.
-fn find(image: &Image, place: &str) -> Result<Range<u64>> {
+pub(crate) fn find(image: &Image, place: &str) -> Result<Range<u64>> {
     let address = |text: &str| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok();
     let range = if let Some((start, end)) = place.split_once("..")
         && let (Some(start), Some(end)) = (address(start), address(end))

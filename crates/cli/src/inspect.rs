@@ -9,11 +9,14 @@ use serde::Serialize;
 
 use crate::args::InspectOptions;
 use crate::disassemble::{self, Instruction};
-use crate::{Result, run};
+use crate::{Result, run, steps};
 
 /// Prints what the options ask for on standard output.
 pub(crate) fn inspect(options: &InspectOptions) -> Result<ExitCode> {
     let program = run::load(&Engine::new(&Config::new())?, &options.program)?;
+    if let Some(steps) = &options.steps {
+        return steps::show(&program, steps, options);
+    }
     let mut out = BufWriter::new(io::stdout().lock());
     if options.json {
         let inspection = Inspection::new(&program, options)?;

@@ -10,6 +10,7 @@ mod disassemble;
 mod inspect;
 mod report;
 mod run;
+mod steps;
 mod values;
 
 use std::error::Error;

@@ -96,3 +96,19 @@ fn places_that_have_no_instructions() {
         listing(place).expect(125, &[&format!("{place}: no instructions there; the program's are in 0x")]);
     }
 }
+
+#[test]
+fn a_function_beside_its_source() {
+    let folder = Folder::new();
+    let guest = folder.guest("tiny.S", &["-nostdlib", "-g", "-Wl,--build-id=none"]);
+    let ended = riverrun(args!["inspect", &guest, "--function", "_start", "--show", "guest"]);
+    ended.expect(0, &[]);
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    assert_eq!(lines[0], "guest");
+    assert!(lines[1].starts_with("; ") && lines[1].contains("tiny.S:"), "{lines:?}");
+    assert!(lines[2].contains(": li a"), "{lines:?}");
+    let wrong = riverrun(args!["inspect", &guest, "--function", "_start", "--show", "guest,all"]);
+    assert!(wrong.stderr.contains("--show all: say guest, ir or host"), "{}", wrong.stderr);
+    let missing = riverrun(args!["inspect", &guest, "--show", "guest"]);
+    assert!(missing.stderr.contains("--function NAME"), "{}", missing.stderr);
+}

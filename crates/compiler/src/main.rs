@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+mod listing;
 mod stats;
 
 use lexopt::Arg::{Long, Short, Value};
@@ -34,6 +35,8 @@ riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x
   --cpu CPU           native, x86-64-v2, x86-64-v3 or x86-64-v4: native if not given
   --threads N         compile so many functions at once: as many as there are cores if not given
   --stats[=json]      say on standard error what took how long
+  --listing ADDRESS   compile nothing but the function there, and print its way through the compiler as
+                      JSON; riverrun inspect --function shows it
 
 The compiled code runs by riverrun run --artifact FILE.
 ";
@@ -44,6 +47,8 @@ struct Job {
     output: Option<PathBuf>,
     options: CompileOptions,
     stats: Option<Format>,
+    /// The address of the function to list.
+    listing: Option<u64>,
 }
 
 fn main() -> ExitCode {
@@ -79,6 +84,7 @@ fn parse() -> Result<Option<Job>> {
             Long("cpu") => job.options.cpu = cpu(&parser.value()?)?,
             Long("threads") => job.options.threads = threads(&parser.value()?)?,
             Long("stats") => job.stats = Some(format(parser.optional_value())?),
+            Long("listing") => job.listing = Some(address(&parser.value()?)?),
             Long("help") | Short('h') => return Ok(None),
             Value(program) => programs.push(program),
             other => return Err(format!("{}; riverrun compile --help lists the options", other.unexpected()).into()),
@@ -112,6 +118,12 @@ fn threads(value: &OsStr) -> Result<usize> {
     number.ok_or_else(|| format!("--threads {}: not a number", value.display()).into())
 }
 
+fn address(value: &OsStr) -> Result<u64> {
+    let digits = value.to_str().and_then(|value| value.strip_prefix("0x"));
+    let address = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    address.ok_or_else(|| format!("--listing {}: not an address; say 0x10400", value.display()).into())
+}
+
 fn format(value: Option<OsString>) -> Result<Format> {
     match value.as_ref().map(|value| value.to_str()) {
         None => Ok(Format::Text),
@@ -124,6 +136,9 @@ fn compile(job: &Job) -> Result<()> {
     let name = job.program.display();
     let elf = std::fs::read(&job.program).map_err(|error| format!("cannot read {name}: {error}"))?;
     let image = Image::parse(elf).map_err(|error| format!("{name}: {error}"))?;
+    if let Some(address) = job.listing {
+        return listing::print(&image, &job.options, address);
+    }
     let output = job.output.clone().unwrap_or_else(|| job.program.with_extension("rro"));
     let begin = Instant::now();
     let shows = stderr().is_terminal();

@@ -81,3 +81,23 @@ fn traps_have_the_address_of_their_instruction() {
     assert_eq!(cause, TrapCause::StoreFault { address: 8 });
     assert_eq!(line, Some(LINE));
 }
+
+#[test]
+fn a_listing_shows_what_each_instruction_becomes() {
+    let compiled = Compiled::new(&[]);
+    let engine = Engine::new(&Config::new()).unwrap();
+    let program = Program::from_file(&engine, compiled.guest()).unwrap();
+    let store = program.image().symbol("poke").unwrap().address;
+    let mut compiler = Command::new(env!("CARGO_BIN_EXE_riverrun-compile"));
+    let output = output_of(compiler.arg(format!("--listing={store:#x}")).arg(compiled.guest()), "llvm-22-dev");
+    let listing: serde_json::Value = serde_json::from_slice(&output).unwrap();
+    assert_eq!(listing["start"], store);
+    let of_store = |step: &str, text: &str| {
+        let rows = listing[step].as_array().unwrap().iter().filter(|row| row["pc"] == store);
+        let texts: Vec<&str> = rows.map(|row| row["text"].as_str().unwrap()).collect();
+        assert!(texts.iter().any(|row| row.contains(text)), "{step}: no {text:?} in {texts:?}");
+    };
+    of_store("lifted", "store i32");
+    of_store("optimised", "store i32");
+    of_store("host", "movl %");
+}

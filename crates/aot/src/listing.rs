@@ -1,0 +1,134 @@
+//! One function on its way through the compiler, for people to read.
+
+use std::collections::HashMap;
+
+use inkwell::context::Context;
+use inkwell::targets::FileType;
+use riverrun_program::Image;
+
+use crate::emit;
+use crate::error::CompileError;
+use crate::lift::{Ir, Surroundings, lift};
+use crate::options::CompileOptions;
+use crate::unit::Program;
+
+/// A line of intermediate representation or of host code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The guest instruction that it comes from; labels have that of the instruction behind. `None` where
+    /// that is not known.
+    pub pc: Option<u64>,
+    /// The line.
+    pub text: String,
+}
+
+/// A function as the compiler sees it, step by step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// The guest address of its first instruction.
+    pub start: u64,
+    /// The addresses of its guest instructions, sorted.
+    pub pcs: Vec<u64>,
+    /// LLVM's intermediate representation, as lifted.
+    pub lifted: Vec<Line>,
+    /// The same after LLVM's passes.
+    pub optimised: Vec<Line>,
+    /// The host's instructions.
+    pub host: Vec<Line>,
+}
+
+/// Compiles the function that has the instruction at `address`, and shows the steps. It is compiled alone,
+/// as it is beside others.
+///
+/// # Errors
+/// [`CompileError::NoFunction`], [`CompileError::Llvm`].
+pub fn listing(image: &Image, options: &CompileOptions, address: u64) -> Result<Listing, CompileError> {
+    let (program, functions) = Program::analyse(image, options);
+    let has = |pcs: &[u64]| pcs.binary_search(&address).is_ok();
+    let pcs = |function: &crate::analysis::Function| -> Vec<u64> {
+        function.blocks.values().flat_map(|block| &block.insts).map(|(pc, _)| *pc).collect()
+    };
+    // Functions may share instructions: the one that begins nearest before it is the one that is meant.
+    let before = functions.iter().rev().filter(|function| function.start <= address);
+    let found = before.map(|function| (function, pcs(function))).find(|(_, pcs)| has(pcs));
+    let (function, pcs) = found.ok_or(CompileError::NoFunction { address })?;
+
+    let machine = emit::machine(options)?;
+    let context = Context::create();
+    let ir = Ir::new(&context, "listing", *options, &emit::tune_cpu(options.cpu), &program.names);
+    lift(&ir, function, &AddressesOnly(&program));
+    let lifted = representation(&ir.module.print_to_string().to_string());
+    emit::optimise(&ir, &machine)?;
+    let optimised = representation(&ir.module.print_to_string().to_string());
+    let host = assembly(&String::from_utf8_lossy(&emit::generate(&ir, &machine, FileType::Assembly)?));
+    Ok(Listing { start: function.start, pcs, lifted, optimised, host })
+}
+
+/// A program whose line tables have nothing but addresses.
+struct AddressesOnly<'a>(&'a Program<'a>);
+
+impl Surroundings for AddressesOnly<'_> {
+    fn is_function(&self, address: u64) -> bool {
+        self.0.is_function(address)
+    }
+
+    fn dispatch_bits(&self) -> u32 {
+        self.0.dispatch_bits()
+    }
+
+    fn source(&self, _: u64) -> Option<(String, u32)> {
+        None
+    }
+}
+
+/// The body of the function that a module's text defines.
+fn representation(module: &str) -> Vec<Line> {
+    // `!7 = !DILocation(line: 66560, scope: !3)`
+    let location = |line: &str| {
+        let (node, rest) = line.split_once(" = !DILocation(line: ")?;
+        let (pc, _) = rest.split_once(',')?;
+        Some((node.to_owned(), pc.parse::<u64>().ok().filter(|&pc| pc != 0)?))
+    };
+    let locations: HashMap<String, u64> = module.lines().filter_map(location).collect();
+    let body = module.lines().skip_while(|line| !line.starts_with("define ")).skip(1);
+    let body = body.take_while(|line| *line != "}").filter(|line| !line.is_empty());
+    let line = |line: &str| {
+        // Whatever is attached to an instruction comes last.
+        let (text, attached) = line.split_once(", !").unwrap_or((line, ""));
+        let node = attached.split(", !").find_map(|part| part.strip_prefix("dbg "));
+        // All functions return the same: ten registers and the window.
+        let text = text.trim_end().replace("{ ptr, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64 }", "%registers");
+        Line { pc: node.and_then(|node| locations.get(node)).copied(), text }
+    };
+    with_labels(body.map(line).collect())
+}
+
+/// The instructions and labels of an assembly text with one function.
+fn assembly(text: &str) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut pc = None;
+    // The first function's is the only code; what follows are tables.
+    for line in text.lines().take_while(|line| !line.contains(".Lfunc_end")) {
+        let line = line.split("# ").next().unwrap_or(line).trim_end();
+        if let Some(location) = line.strip_prefix("\t.loc\t") {
+            // `.loc 1 66560 0`: the line is the address.
+            let number = location.split_whitespace().nth(1).and_then(|line| line.parse().ok());
+            pc = number.filter(|&pc: &u64| pc != 0);
+        } else if let Some(label) = line.strip_prefix(".LBB") {
+            lines.push(Line { pc: None, text: format!(".LBB{label}") });
+        } else if line.starts_with('\t') && !line.starts_with("\t.") && !line.starts_with("\t#") {
+            lines.push(Line { pc, text: line.trim().replace('\t', " ") });
+        }
+    }
+    with_labels(lines)
+}
+
+/// Gives labels, and all else that has no place, to the instruction behind.
+fn with_labels(mut lines: Vec<Line>) -> Vec<Line> {
+    let mut next = None;
+    for line in lines.iter_mut().rev() {
+        line.pc = line.pc.or(next);
+        next = line.pc;
+    }
+    lines
+}

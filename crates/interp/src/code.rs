@@ -69,6 +69,8 @@ pub struct Code {
     limit: usize,
     hardware: bool,
     looks_at_float_flags: OnceLock<bool>,
+    /// A bit for each parcel of two bytes: where compiled code is entered. Empty where there is none.
+    entrances: Vec<u64>,
     /// Of no other code of this process, and not 0.
     id: u64,
 }
@@ -111,6 +113,7 @@ impl Code {
             limit: usize::try_from(memory_limit).unwrap_or(usize::MAX) / MEMORY_PER_CELL,
             hardware: has_hardware(),
             looks_at_float_flags: OnceLock::new(),
+            entrances: Vec::new(),
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         };
         // SAFETY: nobody else has the code yet. The first cell belongs to no instruction.
@@ -140,6 +143,27 @@ impl Code {
             let text = |range: &Range<u64>| self.image.text_bytes(range.clone()).unwrap_or_default();
             self.image.text().iter().any(|range| (0..text(range).len()).step_by(2).any(|at| looks(&text(range)[at..])))
         })
+    }
+
+    /// The same, but the fast engine is left wherever control comes to one of these addresses: the
+    /// code around compiled code.
+    pub fn around(mut self, entrances: impl Iterator<Item = u64>) -> Code {
+        self.entrances = vec![0; self.map.len().div_ceil(64)];
+        for entrance in entrances {
+            if let Some((word, bit)) = self.entrance_bit(entrance) {
+                self.entrances[word] |= bit;
+            }
+        }
+        self
+    }
+
+    fn entrance_bit(&self, pc: u64) -> Option<(usize, u64)> {
+        let parcel = (pc.checked_sub(self.text.start)? / 2) as usize;
+        (parcel / 64 < self.entrances.len()).then_some((parcel / 64, 1 << (parcel % 64)))
+    }
+
+    fn is_entrance(&self, pc: u64) -> bool {
+        self.entrance_bit(pc).is_some_and(|(word, bit)| self.entrances[word] & bit != 0)
     }
 
     /// Tells the handlers of a machine where this code's tables are.
@@ -243,6 +267,9 @@ impl Code {
     }
 
     fn instruction(&self, pc: u64) -> Decoded {
+        if self.is_entrance(pc) {
+            return Decoded::ENTRANCE;
+        }
         match step::fetch(&self.image, pc) {
             Ok(inst) => Decoded::new(&inst, pc, self.hardware),
             Err(_) => Decoded::STEP,

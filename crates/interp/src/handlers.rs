@@ -24,6 +24,8 @@ pub(crate) const REASON_RESOLVE: u64 = 2;
 pub(crate) const REASON_TARGET: u64 = 3;
 /// A function that the host has called has returned; the fuel is what remains.
 pub(crate) const REASON_RETURNED: u64 = 4;
+/// At a cell where compiled code is entered.
+pub(crate) const REASON_ENTRANCE: u64 = 5;
 
 /// Indices of [`riverrun_state::EngineExit::tables`].
 pub(crate) const TABLE_BASE: usize = 0;
@@ -333,6 +335,11 @@ handlers! {
     /// What the single-step engine has to do.
     fn step[](hart) {
         leave(hart, REASON_STEP, 0)
+    }
+
+    /// Where compiled code is entered.
+    fn entrance[](hart) {
+        leave(hart, REASON_ENTRANCE, 0)
     }
 
     /// An indirect jump.

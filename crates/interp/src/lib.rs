@@ -22,4 +22,4 @@ mod step;
 mod words;
 
 pub use code::Code;
-pub use run::{Limits, Stop};
+pub use run::{Compiled, Limits, Stop};

@@ -35,6 +35,8 @@ pub(crate) enum Operation {
     HostCall,
     /// Left to the single-step engine.
     Step,
+    /// Where compiled code is entered.
+    Entrance,
 }
 
 /// An operation with its operands.
@@ -54,6 +56,9 @@ impl Decoded {
     /// What is left to the single-step engine.
     pub(crate) const STEP: Decoded =
         Decoded { operation: Operation::Step, rs1: 0, rs2: 0, rs3: 0, rd: SINK_SLOT, imm: 0, len: 0 };
+
+    /// What is left to compiled code.
+    pub(crate) const ENTRANCE: Decoded = Decoded { operation: Operation::Entrance, ..Decoded::STEP };
 
     /// Whether control may go on behind it.
     pub(crate) fn falls_through(&self) -> bool {

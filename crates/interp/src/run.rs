@@ -10,21 +10,13 @@ use riverrun_state::{
 };
 
 use crate::cell::Cell;
-use crate::code::{Code, Entry, RUN_LIMIT};
+use crate::code::{Code, Entry};
 use crate::enter::enter;
-use crate::handlers::{COUNTED, REASON_FUEL, REASON_RESOLVE, REASON_RETURNED, REASON_TARGET};
+use crate::handlers::{COUNTED, REASON_ENTRANCE, REASON_FUEL, REASON_RESOLVE, REASON_RETURNED, REASON_TARGET};
 use crate::step::{Step, fetch, step};
 
 /// Instructions between looks at interruptions: a few milliseconds' worth.
 const SLICE: u64 = 4 << 20;
-/// The same for single steps, which are slower.
-const STEP_SLICE: u64 = 64 << 10;
-/// A visit to compiled code counts as so many instructions when it does not count itself.
-const VISIT: u64 = 1 << 10;
-/// Instructions stepped in search of the next compiled function, before the fast engine goes on ...
-const SEARCH: u32 = 1 << 10;
-/// ... for so many.
-const PURSUIT: u64 = 128 << 10;
 
 /// When to stop a run, besides traps and calls.
 #[derive(Debug)]
@@ -53,14 +45,23 @@ pub enum Stop {
     Lost(Trap),
 }
 
+/// A machine's place in compiled code, and the code around it.
+#[derive(Debug)]
+pub struct Compiled<'a> {
+    /// What runs compiled code.
+    pub execution: &'a mut Execution,
+    /// What the interpreter runs between, made by [`Code::around`] of the compiled code's entrances.
+    pub around: &'a Code,
+}
+
 /// What a visit to compiled code came to.
 enum Visit {
-    /// There is none at the pc, or none that can be run with the fuel that is left.
+    /// There is no code at the pc.
     None,
+    /// There is code, but it cannot be run with what fuel is left, or in the present rounding mode.
+    Refused,
     /// The guest goes on at the pc.
     Elsewhere,
-    /// The guest goes on at the pc unless its time is up.
-    Limit,
     /// In front of an instruction, which is for the single-step engine.
     AtStep,
     /// The access at the pc traps, and registers are as of the last call.
@@ -88,13 +89,16 @@ impl Code {
         window: &mut Window,
         limits: Limits<'_>,
         single_step: bool,
-        compiled: Option<&mut Execution>,
+        compiled: Option<Compiled<'_>>,
     ) -> Stop {
         let Limits { fuel, interruption } = limits;
         let mut remaining = fuel.as_deref().copied().unwrap_or(u64::MAX);
-        let compiled = compiled.filter(|compiled| !single_step && (fuel.is_none() || compiled.counts_fuel()));
-        let compiled = compiled.filter(|compiled| compiled.counts_fuel() || interruption.is_watched());
-        let mut run = Run { code: self, window, interruption, single_step, compiled, searched: 0, pursuit: 0 };
+        let can_stop = |execution: &Execution| match execution.counts_fuel() {
+            true => true,
+            false => fuel.is_none() && interruption.is_watched(),
+        };
+        let compiled = compiled.filter(|compiled| !single_step && can_stop(compiled.execution));
+        let mut run = Run { code: self, window, interruption, single_step, compiled };
         let stop = run.run(&mut remaining);
         if let Some(fuel) = fuel {
             *fuel = remaining;
@@ -108,61 +112,38 @@ struct Run<'a> {
     window: &'a mut Window,
     interruption: &'a Arc<Interruption>,
     single_step: bool,
-    compiled: Option<&'a mut Execution>,
-    /// Instructions stepped since compiled code was last run.
-    searched: u32,
-    /// Instructions that the fast engine may execute before the next search.
-    pursuit: u64,
+    compiled: Option<Compiled<'a>>,
 }
 
 impl Run<'_> {
     fn run(&mut self, remaining: &mut u64) -> Stop {
-        let mut slice = 0;
-        self.code.bind(self.window);
         loop {
-            // A slice that is too short for a run would be spent in single steps.
-            if slice < RUN_LIMIT as u64 {
-                if self.interruption.is_reached() {
-                    return self.trap(TrapCause::Interrupted);
-                }
-                slice = if self.single_step { STEP_SLICE } else { SLICE };
+            if self.interruption.is_reached() {
+                return self.trap(TrapCause::Interrupted);
             }
-            match self.compiled(remaining) {
-                Visit::None => {}
-                Visit::Elsewhere => {
-                    slice = slice.saturating_sub(VISIT);
-                    continue;
-                }
-                Visit::Limit => {
-                    slice = 0;
-                    continue;
-                }
+            let code = match self.visit(remaining) {
+                Visit::None => self.compiled.as_ref().map_or(self.code, |compiled| compiled.around),
+                // Its entrances would lead back to it at once.
+                Visit::Refused => self.code,
+                Visit::Elsewhere => continue,
                 Visit::Lost(cause) => return Stop::Lost(Trap { cause, pc: self.window.state().pc }),
                 Visit::AtStep => {
-                    slice = slice.saturating_sub(VISIT);
                     if let Some(stop) = self.step(remaining) {
                         return stop;
                     }
                     continue;
                 }
-            }
-            let limit = slice.min(*remaining).min(self.pursuit());
-            let before = self.window.state().instret;
-            let left = match self.fast_entry(limit) {
-                Some(entry) => self.fast(entry, limit),
+            };
+            let limit = SLICE.min(*remaining);
+            let left = match self.fast_entry(code, limit) {
+                Some(entry) => self.fast(code, entry, limit, remaining),
                 None => Left::AtStep,
             };
-            let executed = self.window.state().instret - before;
-            *remaining -= executed;
-            // Guest functions that a host function has called count here, too.
-            slice = slice.saturating_sub(executed);
-            self.pursuit = self.pursuit.saturating_sub(executed.max(1));
             match left {
                 Left::Elsewhere => continue,
                 Left::Abandoned => return Stop::Abandoned,
                 Left::AtStep => {}
             }
-            slice = slice.saturating_sub(1);
             if let Some(stop) = self.step(remaining) {
                 return stop;
             }
@@ -195,27 +176,28 @@ impl Run<'_> {
     }
 
     /// Runs compiled code, if there is some at the pc.
-    fn compiled(&mut self, remaining: &mut u64) -> Visit {
+    fn visit(&mut self, remaining: &mut u64) -> Visit {
         let state = self.window.state();
-        let pc = state.pc;
-        // Compiled code knows the default rounding mode only.
-        let Some(compiled) = self.compiled.as_deref_mut().filter(|compiled| state.frm == 0 && compiled.covers(pc))
-        else {
+        let Some(Compiled { execution, .. }) = &mut self.compiled else { return Visit::None };
+        if !execution.covers(state.pc) {
             return Visit::None;
-        };
+        }
+        // Compiled code knows the default rounding mode only.
+        if state.frm != 0 {
+            return Visit::Refused;
+        }
         let limit = (*remaining).min(SLICE);
-        let (exit, left) = compiled.run(self.window, limit as i64, self.interruption);
-        let executed = if compiled.counts_fuel() { limit - left as u64 } else { 0 };
-        let precise = compiled.is_precise();
+        let (exit, left) = execution.run(self.window, limit as i64, self.interruption);
+        let executed = if execution.counts_fuel() { limit - left as u64 } else { 0 };
+        let precise = execution.is_precise();
         self.window.state_mut().instret += executed;
         *remaining -= executed;
-        (self.searched, self.pursuit) = (0, 0);
         match exit {
             Exit::Elsewhere => Visit::Elsewhere,
             Exit::Step => Visit::AtStep,
             // Less fuel than the code tests for: the interpreter uses it up.
-            Exit::Limit if executed == 0 && *remaining < SLICE => Visit::None,
-            Exit::Limit => Visit::Limit,
+            Exit::Limit if executed == 0 && *remaining < SLICE => Visit::Refused,
+            Exit::Limit => Visit::Elsewhere,
             Exit::Fault { .. } if precise => Visit::AtStep,
             Exit::Fault { address } => Visit::Lost(self.fault(address)),
             Exit::Interrupted => Visit::Lost(TrapCause::Interrupted),
@@ -232,34 +214,22 @@ impl Run<'_> {
         }
     }
 
-    /// Instructions for the fast engine, which does not see where compiled code begins: none at
-    /// first where there is compiled code, as the next function is likely to be compiled.
-    fn pursuit(&mut self) -> u64 {
-        if self.compiled.is_none() || self.window.state().frm != 0 {
-            return u64::MAX;
-        }
-        if self.pursuit == 0 {
-            self.searched += 1;
-            if self.searched == SEARCH {
-                (self.searched, self.pursuit) = (0, PURSUIT);
-            }
-        }
-        self.pursuit
-    }
-
-    /// Where the fast engine can go on with this much fuel, if it can.
-    fn fast_entry(&self, limit: u64) -> Option<Entry> {
+    /// Where the fast engine can go on in `code` with this much fuel, if it can.
+    fn fast_entry(&self, code: &Code, limit: u64) -> Option<Entry> {
         let state = self.window.state();
         if self.single_step || !FloatEnv::supports(state.frm) {
             return None;
         }
-        let entry = self.code.entry(state.pc)?;
+        let entry = code.entry(state.pc)?;
         (limit as i64 + i64::from(entry.ordinal) >= 0).then_some(entry)
     }
 
-    /// Runs the fast engine from `entry` with `limit` instructions to execute at most.
-    fn fast(&mut self, entry: Entry, limit: u64) -> Left {
-        self.code.prepare_host_calls(self.window, limit);
+    /// Runs the fast engine from `entry` with `limit` instructions to execute at most, and takes those
+    /// executed off what remains.
+    fn fast(&mut self, code: &Code, entry: Entry, limit: u64, remaining: &mut u64) -> Left {
+        code.bind(self.window);
+        code.prepare_host_calls(self.window, limit);
+        let before = self.window.state().instret;
         let state = self.window.state_ptr();
         let fuel = limit as i64 + i64::from(entry.ordinal);
         // SAFETY: the window, and with it the state, is borrowed for as long as `self`; its
@@ -267,10 +237,13 @@ impl Run<'_> {
         // float environment can be had, and nothing runs within it but handlers.
         unsafe {
             let env = FloatEnv::enter(&*state);
-            enter(self.code.cell(entry.cell), state, fuel);
+            enter(code.cell(entry.cell), state, fuel);
             env.leave(&mut *state);
         }
-        self.code.fast_left(self.window, limit)
+        let left = code.fast_left(self.window, limit);
+        // Guest functions that a host function has called count here, too.
+        *remaining -= self.window.state().instret - before;
+        left
     }
 }
 
@@ -312,7 +285,7 @@ impl Code {
             state.instret = state.instret.wrapping_add(limit.wrapping_sub(left as u64));
         }
         match reason {
-            REASON_FUEL | REASON_TARGET => Left::Elsewhere,
+            REASON_FUEL | REASON_TARGET | REASON_ENTRANCE => Left::Elsewhere,
             REASON_ABANDONED => Left::Abandoned,
             REASON_RESOLVE if self.resolve(cell) => Left::Elsewhere,
             _ => Left::AtStep,

@@ -123,6 +123,7 @@ pub(crate) fn alone(decoded: &Decoded, check: bool) -> Handler {
         Operation::Return => ret::<rows::jalr>,
         Operation::HostCall => host_call,
         Operation::Step => step,
+        Operation::Entrance => entrance,
     }
 }
 

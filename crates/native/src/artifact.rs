@@ -131,6 +131,16 @@ impl Artifact {
         self.code.clone()
     }
 
+    /// The guest addresses at which code can be entered.
+    pub fn entrances(&self) -> impl Iterator<Item = u64> {
+        self.starts().iter().chain(self.entrances).map(|&pc| u64::from(pc))
+    }
+
+    /// Where functions begin, sorted.
+    fn starts(&self) -> &[u32] {
+        self.starts.get_or_init(|| self.dispatch.starts())
+    }
+
     /// The host address of the function that begins at `pc`.
     pub(crate) fn function(&self, pc: u64) -> Option<usize> {
         self.dispatch.find(pc)
@@ -140,7 +150,7 @@ impl Artifact {
     pub(crate) fn entered_at(&self, pc: u64) -> Option<u64> {
         let pc = u32::try_from(pc).ok()?;
         self.entrances.binary_search(&pc).ok()?;
-        let starts = self.starts.get_or_init(|| self.dispatch.starts());
+        let starts = self.starts();
         let behind = starts.partition_point(|&start| start <= pc);
         Some(u64::from(*starts.get(behind.checked_sub(1)?)?))
     }

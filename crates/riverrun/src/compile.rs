@@ -50,7 +50,7 @@ impl Program {
         let Some(path) = cached else {
             let (artifact, _) = self.compile(options, |_, _| {})?;
             // SAFETY: it was made here and now.
-            self.set_artifact(unsafe { Artifact::from_bytes(&artifact, self.image().bytes())? });
+            self.set_artifact(unsafe { Artifact::from_bytes(&artifact, self.image().bytes())? })?;
             return Ok(());
         };
         if path.exists() {
@@ -59,7 +59,7 @@ impl Program {
             if let Ok(artifact) = artifact
                 && artifact.options() == options.header()
             {
-                self.set_artifact(artifact);
+                self.set_artifact(artifact)?;
                 return Ok(());
             }
         }
@@ -67,7 +67,7 @@ impl Program {
         riverrun_aot::write(&path, &artifact)?;
         // Not from the file: the dynamic loader may still have what was there before.
         // SAFETY: it was made here and now.
-        self.set_artifact(unsafe { Artifact::from_bytes(&artifact, self.image().bytes())? });
+        self.set_artifact(unsafe { Artifact::from_bytes(&artifact, self.image().bytes())? })?;
         Ok(())
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use riverrun_interp::{Limits, Stop};
+use riverrun_interp::{Compiled, Limits, Stop};
 use riverrun_native::{Artifact, Execution};
 use riverrun_state::{EngineExit, Import, Interruption, RETURN_ADDRESS, State, TrapCause, call_host};
 
@@ -352,7 +352,10 @@ impl<T> Instance<T> {
                 (*state).exit.imports = imports.as_ptr() as u64;
                 (*state).exit.imports_len = imports.len() as u64;
                 let code = (*at).program.code();
-                let stop = code.run(&mut (*memory).window, limits, single_step, execution.as_mut());
+                let around = (*at).program.compiled().map(|(_, around)| around);
+                let compiled = execution.as_mut().zip(around);
+                let compiled = compiled.map(|(execution, around)| Compiled { execution, around });
+                let stop = code.run(&mut (*memory).window, limits, single_step, compiled);
                 // Host functions are called by the loop itself here: the memory is its own.
                 (*state).exit.window = memory as u64;
                 let flow = match stop {

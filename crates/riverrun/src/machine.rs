@@ -72,7 +72,7 @@ impl<T> Machine<T> {
         state.pc = program.image().entry();
         state.set_x(2, stack.end);
         let state = window.state_ptr();
-        let artifact = program.artifact().cloned();
+        let artifact = program.compiled().map(|(artifact, _)| artifact.clone());
         let execution = artifact.as_ref().map(|artifact| Execution::new(artifact.clone())).transpose();
         let execution = execution.map_err(|source| Error::Resource { what: "memory for a stack", source })?;
         let instance = Box::new(Instance {

@@ -27,7 +27,13 @@ struct Inner {
     exports: Vec<Export>,
     memory: riverrun_state::Image,
     code: Code,
-    artifact: OnceLock<Arc<Artifact>>,
+    compiled: OnceLock<CompiledCode>,
+}
+
+/// Compiled code, and what the interpreter runs between.
+struct CompiledCode {
+    artifact: Arc<Artifact>,
+    around: Code,
 }
 
 impl fmt::Debug for Program {
@@ -45,10 +51,9 @@ impl Program {
         let image = Arc::new(Image::parse(elf)?);
         let (imports, exports) = (image.imports()?, image.exports()?);
         let memory = memory_of(&image).map_err(|source| Error::Resource { what: "memory for a program", source })?;
-        let code = Code::new(image.clone(), engine.config.code_limit)
-            .map_err(|source| Error::Resource { what: "address space for a program's code", source })?;
+        let code = Code::new(image.clone(), engine.config.code_limit).map_err(no_room_for_code)?;
         let engine = engine.clone();
-        let inner = Inner { engine, image, imports, exports, memory, code, artifact: OnceLock::new() };
+        let inner = Inner { engine, image, imports, exports, memory, code, compiled: OnceLock::new() };
         let program = Program { inner: Arc::new(inner) };
         program.take_compiled()?;
         Ok(program)
@@ -95,7 +100,8 @@ impl Program {
     /// still runs in the interpreter.
     ///
     /// # Errors
-    /// [`Error::Artifact`], which says what does not match; the program runs without it.
+    /// [`Error::Artifact`], which says what does not match, and [`Error::Resource`]; the program runs
+    /// without it.
     ///
     /// # Safety
     /// Compiled code runs with all rights of the host. The file must come from riverrun's compiler,
@@ -104,8 +110,7 @@ impl Program {
     pub unsafe fn load_artifact(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         // SAFETY: as the caller promises.
         let artifact = unsafe { Artifact::load(path.as_ref(), self.image().bytes())? };
-        self.set_artifact(artifact);
-        Ok(())
+        self.set_artifact(artifact)
     }
 
     /// Loads or makes compiled code, as the configuration says.
@@ -121,16 +126,19 @@ impl Program {
             let artifact = path.exists().then(|| unsafe { Artifact::load(&path, self.image().bytes()) });
             // Code that does not fit is no reason not to run: there is the interpreter.
             if let Some(Ok(artifact)) = artifact {
-                self.set_artifact(artifact);
-                return Ok(());
+                return self.set_artifact(artifact);
             }
         }
         Ok(())
     }
 
     /// Uses this code for all machines that are made from now on, unless there is some already.
-    pub(crate) fn set_artifact(&self, artifact: Artifact) {
-        self.inner.artifact.get_or_init(|| Arc::new(artifact));
+    pub(crate) fn set_artifact(&self, artifact: Artifact) -> Result<(), Error> {
+        let limit = self.engine().config.code_limit;
+        let code = Code::new(self.inner.image.clone(), limit).map_err(no_room_for_code)?;
+        let around = code.around(artifact.entrances());
+        self.inner.compiled.get_or_init(|| CompiledCode { artifact: Arc::new(artifact), around });
+        Ok(())
     }
 
     /// A file name for this program's compiled code that differs for every program, for code with
@@ -142,11 +150,12 @@ impl Program {
 
     /// Whether there is compiled code.
     pub fn is_compiled(&self) -> bool {
-        self.inner.artifact.get().is_some()
+        self.inner.compiled.get().is_some()
     }
 
-    pub(crate) fn artifact(&self) -> Option<&Arc<Artifact>> {
-        self.inner.artifact.get()
+    /// Compiled code, and the code around it.
+    pub(crate) fn compiled(&self) -> Option<(&Arc<Artifact>, &Code)> {
+        self.inner.compiled.get().map(|compiled| (&compiled.artifact, &compiled.around))
     }
 
     pub(crate) fn memory(&self) -> &riverrun_state::Image {
@@ -156,6 +165,10 @@ impl Program {
     pub(crate) fn code(&self) -> &Code {
         &self.inner.code
     }
+}
+
+fn no_room_for_code(source: std::io::Error) -> Error {
+    Error::Resource { what: "address space for a program's code", source }
 }
 
 /// Bytes of a program's file at most: what guests can address.

@@ -179,15 +179,13 @@ impl Run<'_> {
     fn visit(&mut self, remaining: &mut u64) -> Visit {
         let state = self.window.state();
         let Some(Compiled { execution, .. }) = &mut self.compiled else { return Visit::None };
-        if !execution.covers(state.pc) {
-            return Visit::None;
-        }
+        let Some(way) = execution.way(state.pc) else { return Visit::None };
         // Compiled code knows the default rounding mode only.
         if state.frm != 0 {
             return Visit::Refused;
         }
         let limit = (*remaining).min(SLICE);
-        let (exit, left) = execution.run(self.window, limit as i64, self.interruption);
+        let (exit, left) = execution.run(way, self.window, limit as i64, self.interruption);
         let executed = if execution.counts_fuel() { limit - left as u64 } else { 0 };
         let precise = execution.is_precise();
         self.window.state_mut().instret += executed;

@@ -34,15 +34,30 @@ pub enum Exit {
     HostStack,
 }
 
-/// How compiled code is gone into, with the host address of the function.
-enum Way {
+/// How compiled code is gone into at a pc.
+#[derive(Clone, Copy, Debug)]
+pub struct Way(Entrance);
+
+/// With the host address of the function.
+#[derive(Clone, Copy, Debug)]
+enum Entrance {
     /// Where it was left.
     Resume,
     /// At a function's start.
-    Enter(usize),
+    Start(usize),
     /// Elsewhere in a function.
-    EnterInside(usize),
+    Inside(usize),
 }
+
+/// What was found at a pc; looking for it takes a while.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    pc: u64,
+    entrance: Option<Entrance>,
+}
+
+/// Places for what was found.
+const FOUND: usize = 256;
 
 /// A machine's place in compiled code: its host stack, and the frames that wait there.
 #[derive(Debug)]
@@ -52,6 +67,8 @@ pub struct Execution {
     /// Where the frames on the stack go on, if there are any.
     resume: Option<u64>,
     stubs: Stubs,
+    /// By the pc's lower bits. An odd pc stands for nothing yet.
+    found: Box<[Found; FOUND]>,
 }
 
 impl Execution {
@@ -62,7 +79,8 @@ impl Execution {
     pub fn new(artifact: Arc<Artifact>) -> io::Result<Execution> {
         Running::install_handlers();
         let stubs = stubs(artifact.options().fuel);
-        Ok(Execution { artifact, stack: Stack::new()?, resume: None, stubs })
+        let found = Box::new([Found { pc: 1, entrance: None }; FOUND]);
+        Ok(Execution { artifact, stack: Stack::new()?, resume: None, stubs, found })
     }
 
     /// Whether the code counts fuel; if not, it must only be run without a limit.
@@ -75,18 +93,27 @@ impl Execution {
         self.artifact.options().precise
     }
 
-    /// Whether there is code to run at `pc`.
-    pub fn covers(&self, pc: u64) -> bool {
-        self.resume == Some(pc) || self.artifact.function(pc).is_some() || self.artifact.entered_at(pc).is_some()
+    /// How code is gone into at `pc`, if there is any.
+    pub fn way(&mut self, pc: u64) -> Option<Way> {
+        if self.resume == Some(pc) {
+            return Some(Way(Entrance::Resume));
+        }
+        let found = &mut self.found[(pc >> 1) as usize % FOUND];
+        if found.pc != pc {
+            let inside = || Some(Entrance::Inside(self.artifact.function(self.artifact.entered_at(pc)?)?));
+            let entrance = self.artifact.function(pc).map(Entrance::Start).or_else(inside);
+            *found = Found { pc, entrance };
+        }
+        found.entrance.map(Way)
     }
 
-    /// Runs the guest from its pc, which is [covered](Execution::covers), with `fuel` instructions
-    /// to execute at most, and says how many of them are left, if code counts them. Code that does
-    /// not is left by force when `interruption` asks for that.
-    pub fn run(&mut self, window: &mut Window, fuel: i64, interruption: &Arc<Interruption>) -> (Exit, i64) {
+    /// Runs the guest from its pc, for which `way` was just found, with `fuel` instructions to execute at
+    /// most, and says how many of them are left, if code counts them. Code that does not is left by
+    /// force when `interruption` asks for that.
+    pub fn run(&mut self, way: Way, window: &mut Window, fuel: i64, interruption: &Interruption) -> (Exit, i64) {
+        let resume = self.resume.take();
         let state = window.state_mut();
         let pc = state.pc;
-        let Some(way) = self.way(pc) else { return (Exit::Step, fuel) };
         ensure_signal_stack();
         state.exit.fuel = fuel;
         state.exit.leave = self.stubs.leave as usize as u64;
@@ -98,7 +125,7 @@ impl Execution {
             state,
             fault: Cell::new(0),
             stack_guard: self.stack.guard(),
-            interruption: (!self.counts_fuel()).then(|| interruption.clone()),
+            interruption: if self.counts_fuel() { ptr::null() } else { interruption },
             interrupt_landing: interrupt_landing as *const () as usize,
             outer: Cell::new(ptr::null()),
         };
@@ -110,14 +137,14 @@ impl Execution {
         unsafe {
             if !running.begin() {
                 running.end();
-                self.resume = matches!(way, Way::Resume).then_some(pc);
+                self.resume = resume;
                 return (Exit::Limit, fuel);
             }
             let environment = FloatEnv::enter(&*state);
-            match way {
-                Way::Resume => (self.stubs.resume)(state),
-                Way::Enter(target) => (self.stubs.enter)(state, target, self.stack.top()),
-                Way::EnterInside(target) => {
+            match way.0 {
+                Entrance::Resume => (self.stubs.resume)(state),
+                Entrance::Start(target) => (self.stubs.enter)(state, target, self.stack.top()),
+                Entrance::Inside(target) => {
                     // Without stack, the function asks to be left at once, and goes on at the pc.
                     let stack_limit = std::mem::replace(&mut (*state).exit.stack_limit, u64::MAX);
                     (self.stubs.enter)(state, target, self.stack.top());
@@ -133,14 +160,6 @@ impl Execution {
         }
         let exit = self.exit(window, &running);
         (exit, window.state().exit.fuel)
-    }
-
-    fn way(&mut self, pc: u64) -> Option<Way> {
-        if self.resume.take() == Some(pc) {
-            return Some(Way::Resume);
-        }
-        let inside = || Some(Way::EnterInside(self.artifact.function(self.artifact.entered_at(pc)?)?));
-        self.artifact.function(pc).map(Way::Enter).or_else(inside)
     }
 
     fn exit(&mut self, window: &mut Window, running: &Running) -> Exit {

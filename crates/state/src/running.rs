@@ -6,7 +6,6 @@
 use std::cell::Cell;
 use std::ops::Range;
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::interruption::Interruption;
@@ -32,9 +31,9 @@ pub struct Running {
     pub fault: Cell<usize>,
     /// The host addresses that no frame of compiled code may reach.
     pub stack_guard: Range<usize>,
-    /// What takes the code to [`Running::interrupt_landing`] wherever it is; `None` for code that asks
-    /// itself often enough.
-    pub interruption: Option<Arc<Interruption>>,
+    /// What takes the code to [`Running::interrupt_landing`] wherever it is; null for code that
+    /// asks itself often enough.
+    pub interruption: *const Interruption,
     /// Where to go on then, with rax the address of the state and [`crate::EngineExit::op`] that of the
     /// next host instruction.
     pub interrupt_landing: usize,
@@ -47,12 +46,13 @@ impl Running {
     /// [`Running::end`]. Says whether the code may run: whether nothing has interrupted it already.
     ///
     /// # Safety
-    /// `self` stays where it is until then, the state is alive, and the code at the landings can go
+    /// `self` stays where it is until then, state and interruption are alive, and the code at the landings can go
     /// on from any fault in the code, or from anywhere in it.
     #[inline]
     pub unsafe fn begin(&self) -> bool {
         self.outer.set(RUNNING.replace(self));
-        let Some(interruption) = &self.interruption else { return true };
+        // SAFETY: as the caller promises.
+        let Some(interruption) = (unsafe { self.interruption.as_ref() }) else { return true };
         // Whoever interrupts from here on sees the thread, or is seen.
         interruption.thread.store(signal::current_thread(), Ordering::Relaxed);
         !interruption.is_reached()
@@ -61,7 +61,8 @@ impl Running {
     /// The thread runs what it ran before.
     #[inline]
     pub fn end(&self) {
-        if let Some(interruption) = &self.interruption {
+        // SAFETY: as the caller of `begin` has promised.
+        if let Some(interruption) = unsafe { self.interruption.as_ref() } {
             interruption.thread.store(0, Ordering::Relaxed);
         }
         RUNNING.set(self.outer.get());
@@ -78,7 +79,9 @@ impl Running {
     pub(crate) fn interrupt(rip: usize) -> Option<(usize, usize)> {
         // SAFETY: as in `redirect`.
         let running = unsafe { RUNNING.get().as_ref()? };
-        if !running.code.contains(&rip) || !running.interruption.as_ref()?.is_reached() {
+        // SAFETY: as in `redirect`; the interruption is as alive as the state.
+        let interruption = unsafe { running.interruption.as_ref()? };
+        if !running.code.contains(&rip) || !interruption.is_reached() {
             return None;
         }
         // SAFETY: as in `redirect`.

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use riverrun_isa::{Format, Inst, Op, Result as Destination};
+use riverrun_isa::{Inst, Op, Result as Destination};
 
-use crate::analysis::jump_tables;
 use crate::analysis::text::{Text, Treatment};
+use crate::analysis::{jump_tables, millicode};
 
 const RA: u8 = 1;
+pub(super) const T0: u8 = 5;
 
 /// Instructions that are executed one after another.
 #[derive(Clone, Debug)]
@@ -18,6 +19,23 @@ pub(crate) struct Block {
     pub(crate) insts: Vec<(u64, Inst)>,
     /// How it ends.
     pub(crate) end: Terminator,
+}
+
+impl Block {
+    /// Whether the jump at its end leaves in t0 where to return to.
+    pub(super) fn calls_millicode(&self) -> bool {
+        let links = |inst: &Inst| inst.op.info().format.result() == Destination::Jump && inst.rd == T0;
+        self.insts.last().is_some_and(|(_, inst)| links(inst))
+    }
+
+    /// The address behind its last instruction.
+    ///
+    /// # Panics
+    /// If it has no instruction.
+    pub(super) fn end_address(&self) -> u64 {
+        let (pc, inst) = self.insts.last().expect("a block with instructions");
+        pc + u64::from(inst.len)
+    }
 }
 
 /// How a block ends.
@@ -81,6 +99,19 @@ impl Terminator {
     }
 }
 
+/// The addresses of a function's instructions: its own, and those of the [`millicode`] that it calls,
+/// which becomes part of it.
+struct Extent {
+    own: Range<u64>,
+    millicode: BTreeSet<u64>,
+}
+
+impl Extent {
+    fn contains(&self, pc: u64) -> bool {
+        self.own.contains(&pc) || self.millicode.contains(&pc)
+    }
+}
+
 /// The blocks that control can reach from the first of `addresses` without leaving them. Up to
 /// `orphans_until`, also those that nothing seems to lead to, whose addresses are given by themselves:
 /// unwinding does.
@@ -88,6 +119,7 @@ pub(crate) fn blocks(text: &Text<'_>, addresses: Range<u64>, orphans_until: u64)
     let mut leaders = BTreeSet::from([addresses.start]);
     let mut roots = vec![addresses.start];
     let mut tables: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    let mut extent = Extent { own: addresses.clone(), millicode: BTreeSet::new() };
     // A leader inside a block that has been walked splits it in the next round.
     loop {
         let mut blocks = BTreeMap::new();
@@ -97,8 +129,11 @@ pub(crate) fn blocks(text: &Text<'_>, addresses: Range<u64>, orphans_until: u64)
             if blocks.contains_key(&start) {
                 continue;
             }
-            let block = walk(text, start, &addresses, &known, &tables);
-            for to in block.end.successors().into_iter().filter(|to| addresses.contains(to)) {
+            let block = walk(text, start, &extent, &known, &tables);
+            if let (Terminator::Jump(to), true) = (&block.end, block.calls_millicode()) {
+                extent.millicode.extend(millicode::reached_from(text, *to).unwrap_or_default());
+            }
+            for to in block.end.successors().into_iter().filter(|&to| extent.contains(to)) {
                 leaders.insert(to);
                 pending.push(to);
             }
@@ -114,7 +149,7 @@ pub(crate) fn blocks(text: &Text<'_>, addresses: Range<u64>, orphans_until: u64)
             all.dedup();
         }
         if leaders == known && found == tables {
-            let gaps = gaps(text, orphans_until, &blocks);
+            let gaps = gaps(text, addresses.start..orphans_until, &blocks);
             if gaps.is_empty() {
                 roots.remove(0);
                 return (blocks, roots);
@@ -127,29 +162,30 @@ pub(crate) fn blocks(text: &Text<'_>, addresses: Range<u64>, orphans_until: u64)
 }
 
 /// Addresses of instructions behind blocks that belong to none.
-fn gaps(text: &Text<'_>, until: u64, blocks: &BTreeMap<u64, Block>) -> Vec<u64> {
+fn gaps(text: &Text<'_>, addresses: Range<u64>, blocks: &BTreeMap<u64, Block>) -> Vec<u64> {
     let end_of = |(&start, block): (&u64, &Block)| match (&block.end, block.insts.last()) {
         (Terminator::Step { next, .. }, _) => *next,
         (_, Some((pc, inst))) => pc + u64::from(inst.len),
         (_, None) => start,
     };
-    let starts = blocks.keys().skip(1).copied().chain([until]);
+    let until = addresses.end;
+    let starts = blocks.range(addresses.clone()).skip(1).map(|(&start, _)| start).chain([until]);
     let open = |&(end, next): &(u64, u64)| end < next.min(until) && text.fetch(end).is_some();
-    let gaps = blocks.iter().map(end_of).zip(starts).filter(open).map(|(end, _)| end);
+    let gaps = blocks.range(addresses).map(end_of).zip(starts).filter(open).map(|(end, _)| end);
     gaps.filter(|gap| !blocks.contains_key(gap)).collect()
 }
 
 fn walk(
     text: &Text<'_>,
     start: u64,
-    addresses: &Range<u64>,
+    extent: &Extent,
     leaders: &BTreeSet<u64>,
     tables: &BTreeMap<u64, Vec<u64>>,
 ) -> Block {
     let mut insts = Vec::new();
     let mut pc = start;
     loop {
-        if pc != start && (leaders.contains(&pc) || !addresses.contains(&pc)) {
+        if pc != start && (leaders.contains(&pc) || !extent.contains(pc)) {
             return Block { insts, end: Terminator::Next(pc) };
         }
         let Some(inst) = text.fetch(pc) else {
@@ -163,21 +199,22 @@ fn walk(
             };
             return Block { insts, end };
         }
-        let target = pc.wrapping_add(inst.imm as u64);
         let format = inst.op.info().format;
-        let end = match (format.result(), format) {
-            (Destination::Branch, _) => Some(Terminator::Branch { taken: target, next }),
-            (Destination::Jump, Format::J) if inst.rd == 0 => Some(Terminator::Jump(target)),
-            (Destination::Jump, Format::J) if inst.rd == RA => Some(Terminator::Call { target, next }),
-            (Destination::Jump, Format::Jr) if inst.rd == RA => Some(Terminator::CallIndirect { next }),
-            (Destination::Jump, Format::Jr) if inst.rd == 0 && inst.rs1 == RA && inst.imm == 0 => {
-                Some(Terminator::Return)
+        let to = target(&insts, pc, &inst);
+        let end = match (format.result(), inst.rd, to) {
+            (Destination::Branch, ..) => Some(Terminator::Branch { taken: pc.wrapping_add(inst.imm as u64), next }),
+            (Destination::Jump, 0, Some(to)) => Some(Terminator::Jump(to)),
+            (Destination::Jump, RA, Some(target)) => Some(Terminator::Call { target, next }),
+            (Destination::Jump, RA, None) => Some(Terminator::CallIndirect { next }),
+            (Destination::Jump, T0, Some(to)) if millicode::reached_from(text, to).is_some() => {
+                Some(Terminator::Jump(to))
             }
-            (Destination::Jump, Format::Jr) if inst.rd == 0 => {
+            (Destination::Jump, 0, None) if inst.rs1 == RA && inst.imm == 0 => Some(Terminator::Return),
+            (Destination::Jump, 0, None) => {
                 Some(Terminator::JumpIndirect(tables.get(&pc).cloned().unwrap_or_default()))
             }
             // Links in other registers: calls of another convention.
-            (Destination::Jump, _) => return Block { insts, end: Terminator::Leave(pc) },
+            (Destination::Jump, ..) => return Block { insts, end: Terminator::Leave(pc) },
             _ => None,
         };
         insts.push((pc, inst));
@@ -185,5 +222,17 @@ fn walk(
             return Block { insts, end };
         }
         pc = next;
+    }
+}
+
+/// Where a jump leads if its instructions tell: `jal`, and `auipc` with `jalr`, for what is far away.
+fn target(before: &[(u64, Inst)], pc: u64, inst: &Inst) -> Option<u64> {
+    match inst.op {
+        Op::jal => Some(pc.wrapping_add(inst.imm as u64)),
+        Op::jalr => {
+            let (base, upper) = before.last().filter(|(_, upper)| upper.op == Op::auipc && upper.rd == inst.rs1)?;
+            (inst.rs1 != 0).then(|| base.wrapping_add(upper.imm as u64).wrapping_add(inst.imm as u64) & !1)
+        }
+        _ => None,
     }
 }

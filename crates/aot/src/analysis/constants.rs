@@ -6,8 +6,6 @@ use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
 /// What is known of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
-    /// Nothing, as a call has changed it.
-    Clobbered,
     /// Nothing.
     Unknown,
     /// All.
@@ -25,19 +23,7 @@ pub(super) enum Known {
     },
 }
 
-use Known::{Above, Clobbered, Constant, Entry, Unknown};
-
-impl Known {
-    /// What is known of a value that comes by two ways. What a call has changed is of no use behind it,
-    /// so that where it meets something known, the call's way is never gone: it does not return.
-    pub(super) fn join(self, other: Known) -> Known {
-        match (self, other) {
-            (Clobbered, known) | (known, Clobbered) => known,
-            (one, same) if one == same => one,
-            _ => Unknown,
-        }
-    }
-}
+use Known::{Above, Constant, Entry, Unknown};
 
 /// [`Ops`] on [`Known`].
 pub(super) struct Constants;

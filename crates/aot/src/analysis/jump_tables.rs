@@ -3,13 +3,14 @@
 //! What is found here are hints: compiled code compares a jump's target with the addresses found,
 //! and leaves by the dispatcher for any other.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use riverrun_isa::ops::Mem;
 use riverrun_isa::{File, Operands, Result as Destination, eval};
 
-use crate::analysis::blocks::{Block, Terminator};
+use crate::analysis::blocks::{Block, T0, Terminator};
 use crate::analysis::constants::{Constants, Known};
 use crate::analysis::text::Text;
 
@@ -28,14 +29,28 @@ pub(crate) fn find(text: &Text<'_>, addresses: &Range<u64>, blocks: &BTreeMap<u6
     if !blocks.values().any(jumps) {
         return BTreeMap::new();
     }
-    let known = propagate(addresses.start, blocks);
+    // Behind calls that do not return, control seems to go on, with registers changed. So where what
+    // all ways agree upon does not tell a table, what any of them says is tried.
+    let known = propagate(addresses.start, blocks, |a, b| if a == b { a } else { Known::Unknown });
+    let guessed = LazyCell::new(|| propagate(addresses.start, blocks, |a, b| if a == Known::Unknown { b } else { a }));
     let mut tables = BTreeMap::new();
     for (start, block) in blocks.iter().filter(|(_, block)| jumps(block)) {
-        let mut registers = known.get(start).copied().unwrap_or(NOTHING);
-        let mut targets = match evaluate(block, &mut registers) {
-            Known::Entry { table, mem, plus } => read(text, addresses, table, mem, plus),
-            _ => Vec::new(),
+        let targets_by = |known: &BTreeMap<u64, Registers>| {
+            let mut registers = known.get(start).copied().unwrap_or(NOTHING);
+            match evaluate(block, &mut registers) {
+                Known::Entry { table, mem, plus } => read(text, addresses, table, mem, plus),
+                Known::Constant(target) if addresses.contains(&target) => vec![target],
+                _ => Vec::new(),
+            }
         };
+        let mut targets = targets_by(&known);
+        if targets.is_empty() && block.insts.last().is_some_and(|(_, inst)| inst.rs1 == T0) {
+            let calls = blocks.values().filter(|block| block.calls_millicode());
+            targets.extend(calls.map(Block::end_address).filter(|next| addresses.contains(next)));
+        }
+        if targets.is_empty() {
+            targets = targets_by(&guessed);
+        }
         if targets.is_empty() {
             targets.extend(text.pointers_into(addresses));
         }
@@ -54,8 +69,13 @@ const NOTHING: Registers = {
     registers
 };
 
-/// What is known of the integer registers at the beginning of each block.
-fn propagate(start: u64, blocks: &BTreeMap<u64, Block>) -> BTreeMap<u64, Registers> {
+/// What is known of the integer registers at the beginning of each block, values that come by two ways
+/// joined.
+fn propagate(
+    start: u64,
+    blocks: &BTreeMap<u64, Block>,
+    join: impl Fn(Known, Known) -> Known,
+) -> BTreeMap<u64, Registers> {
     let mut known = BTreeMap::from([(start, NOTHING)]);
     let mut pending = vec![start];
     while let Some(at) = pending.pop() {
@@ -65,12 +85,13 @@ fn propagate(start: u64, blocks: &BTreeMap<u64, Block>) -> BTreeMap<u64, Registe
         if block.end.is_call() {
             for (n, register) in registers.iter_mut().enumerate().skip(1) {
                 if PRESERVED >> n & 1 == 0 {
-                    *register = Known::Clobbered;
+                    *register = Known::Unknown;
                 }
             }
         }
         for to in block.end.successors().into_iter().filter(|to| blocks.contains_key(to)) {
-            let joined = known.get(&to).map_or(registers, |before| join(before, &registers));
+            let joined =
+                known.get(&to).map_or(registers, |before| std::array::from_fn(|n| join(before[n], registers[n])));
             if known.insert(to, joined) != Some(joined) {
                 pending.push(to);
             }
@@ -79,18 +100,13 @@ fn propagate(start: u64, blocks: &BTreeMap<u64, Block>) -> BTreeMap<u64, Registe
     known
 }
 
-/// What is known of registers that come by two ways.
-fn join(a: &Registers, b: &Registers) -> Registers {
-    std::array::from_fn(|n| a[n].join(b[n]))
-}
-
 /// Runs the block on what is known, and gives what is known of the last instruction's value.
 fn evaluate(block: &Block, registers: &mut Registers) -> Known {
     let mut last = Known::Unknown;
     for &(pc, ref inst) in &block.insts {
         let format = inst.op.info().format;
         let read = |file: Option<File>, n: u8| match file {
-            Some(File::X) if registers[n as usize] != Known::Clobbered => registers[n as usize],
+            Some(File::X) => registers[n as usize],
             _ => Known::Unknown,
         };
         let [rs1, rs2, rs3] = format.sources();

@@ -4,6 +4,7 @@ mod blocks;
 mod constants;
 mod functions;
 mod jump_tables;
+mod millicode;
 mod text;
 
 pub(crate) use blocks::{Block, Terminator};

@@ -254,7 +254,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let target = built(ir.builder.build_load(ir.i64, self.target, "")).into_int_value();
         let parcel = |target| built(ir.builder.build_int_sub(target, ir.int(start), ""));
         let parcel = built(ir.builder.build_right_shift(parcel(target), ir.int(1), false, ""));
-        let cases: Vec<_> = targets.iter().map(|to| (ir.int((to - start) / 2), self.labels[to])).collect();
+        let cases: Vec<_> = targets.iter().map(|to| (ir.int(to.wrapping_sub(start) / 2), self.labels[to])).collect();
         built(ir.builder.build_switch(parcel, elsewhere, &cases));
         ir.builder.position_at_end(elsewhere);
         registers.begin_block(dataflow::used(self.function) | registers::hot_set(ir.options.fuel));

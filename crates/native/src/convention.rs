@@ -48,9 +48,10 @@ pub const RESERVATION: i64 = below_window(offset_of!(State, reservation));
 pub const RESERVED_VALUE: i64 = below_window(offset_of!(State, reserved_value));
 /// From the window to where code says why it wants to be left, a [`Reason`].
 pub const REASON: i64 = exit(offset_of!(EngineExit, reason));
-/// From the window to where code says at which pc it can go on once it has been left, all ones for
-/// nowhere.
+/// From the window to where code says at which pc it can go on once it has been left, or [`NOWHERE`].
 pub const RESUME: i64 = exit(offset_of!(EngineExit, target));
+/// No guest's pc.
+pub const NOWHERE: u64 = u64::MAX;
 /// From the window to the function that leaves compiled code; it returns where code goes on.
 pub const LEAVE: i64 = exit(offset_of!(EngineExit, leave));
 /// From the window to the least stack pointer with which code may go on.
@@ -64,9 +65,9 @@ pub const FUEL: i64 = exit(offset_of!(EngineExit, fuel));
 pub enum Reason {
     /// The outermost function has returned, to ra.
     Returned = 0,
-    /// The instruction at the pc is for the interpreter, and execution can go on behind it.
+    /// The instruction at the pc is for the single-step engine.
     Step = 1,
-    /// The guest goes on elsewhere.
+    /// The guest goes on at the pc, wherever that is.
     Jump = 2,
     /// Stack or fuel may be short.
     Limit = 3,

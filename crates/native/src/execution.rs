@@ -8,7 +8,7 @@ use std::sync::Arc;
 use riverrun_state::{FloatEnv, Interruption, Running, Window};
 
 use crate::artifact::Artifact;
-use crate::convention::Reason;
+use crate::convention::{NOWHERE, Reason};
 use crate::enter::{Stubs, interrupt_landing, landing, stubs};
 use crate::stack::{Stack, ensure_signal_stack};
 
@@ -165,6 +165,7 @@ impl Execution {
     fn exit(&mut self, window: &mut Window, running: &Running) -> Exit {
         const RETURNED: u64 = Reason::Returned as u64;
         const STEP: u64 = Reason::Step as u64;
+        const JUMP: u64 = Reason::Jump as u64;
         const LIMIT: u64 = Reason::Limit as u64;
         const FAULT: u64 = Reason::Fault as u64;
         const CALL: u64 = Reason::Call as u64;
@@ -177,16 +178,17 @@ impl Execution {
                 Exit::Elsewhere
             }
             STEP => {
-                self.resume = Some(state.exit.target);
+                self.resume = Some(state.exit.target).filter(|&resume| resume != NOWHERE);
                 Exit::Step
             }
             CALL => {
                 self.resume = Some(state.exit.target);
                 Exit::Elsewhere
             }
+            JUMP => Exit::Elsewhere,
             LIMIT => {
-                // Where it is the stack that is short, all frames are dropped: their functions'
-                // callers go on in the interpreter once they are returned to.
+                // Where it is the stack that is short, all frames are dropped: their functions are
+                // entered in the middle once they are returned to.
                 let short = state.exit.compiled_sp < self.stack.limit() as u64;
                 self.resume = (!short).then_some(state.pc);
                 if short { Exit::Elsewhere } else { Exit::Limit }
@@ -205,13 +207,7 @@ impl Execution {
                 state.pc = self.artifact.guest_pc(state.exit.op as usize).unwrap_or(state.pc);
                 Exit::Interrupted
             }
-            // What compiled code jumps out for may be what it has no code for.
-            _ => Exit::Step,
+            reason => unreachable!("compiled code was left for the reason {reason}"),
         }
-    }
-
-    /// Drops the frames that wait.
-    pub fn forget(&mut self) {
-        self.resume = None;
     }
 }

@@ -49,8 +49,12 @@ impl FloatEnv {
         let rounding = [0, 3, 1, 2][state.frm as usize & 3];
         let mut host = 0;
         read(&mut host);
-        // SAFETY: the caller runs nothing but guest code before `leave`.
-        unsafe { write(&(ALL_MASKED | rounding << 13)) };
+        let guest = ALL_MASKED | rounding << 13;
+        // Writing takes the processor a while, and mostly changes nothing.
+        if guest != host {
+            // SAFETY: the caller runs nothing but guest code before `leave`.
+            unsafe { write(&guest) };
+        }
         FloatEnv { host, on_this_thread: PhantomData }
     }
 
@@ -60,8 +64,10 @@ impl FloatEnv {
         let mut guest = 0;
         read(&mut guest);
         state.fflags |= flags(guest);
-        // SAFETY: this is the value that the host had.
-        unsafe { write(&self.host) };
+        if guest != self.host {
+            // SAFETY: this is the value that the host had.
+            unsafe { write(&self.host) };
+        }
     }
 
     /// Moves the exceptions that have accrued to the guest's, while its environment is in force.

@@ -96,7 +96,8 @@ impl<'c> Continuations<'c> {
 
         ir.builder.position_at_end(outside);
         registers.begin_block(0);
-        site.jump_out(target);
+        // Not a jump: there would be no end of coming here.
+        site.step_out(target);
     }
 }
 

@@ -3,7 +3,7 @@
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, PointerValue};
 use riverrun_isa::ops::{Float, Mem};
-use riverrun_native::convention::{self, Reason};
+use riverrun_native::convention;
 
 use crate::lift::ir::{Space, built};
 use crate::lift::ops::Site;
@@ -100,16 +100,14 @@ impl<'c> Site<'_, 'c> {
         ir.builder.position_at_end(go_on);
     }
 
-    /// Leaves compiled code, never to come back to this frame: the guest goes on at `pc`.
+    /// Leaves compiled code, never to come back to this frame: the single-step engine goes on at `pc`.
     pub(super) fn leave_for_good(&self, pc: u64) {
         let (ir, registers) = (self.ir, self.registers);
         if ir.options.fuel && self.ahead != 0 {
             let fuel = built(ir.builder.build_int_add(ir.word(registers.get(ir, FUEL)), ir.int(self.ahead), ""));
             registers.set(FUEL, Value::Word(fuel));
         }
-        self.store_field(convention::PC, pc);
-        self.leave(Reason::Jump, !0);
-        ir.unreachable();
+        self.step_out(ir.int(pc));
     }
 
     pub(super) fn load_reserved_guest(&self, mem: Mem, address: Value<'c>) -> Value<'c> {

@@ -3,7 +3,7 @@
 use inkwell::IntPredicate;
 use inkwell::llvm_sys::LLVMTailCallKind;
 use inkwell::values::{IntValue, PointerValue};
-use riverrun_native::convention::{self, Reason};
+use riverrun_native::convention::{self, NOWHERE, Reason};
 use riverrun_native::{DISPATCH_SYMBOL, Dispatch, Slot};
 
 #[cfg(doc)]
@@ -63,11 +63,21 @@ impl<'c> Site<'_, 'c> {
         ir.branch_likely(expected, continuation, self.continuations.astray);
     }
 
-    /// Leaves compiled code for good: the guest goes on at `pc`.
+    /// Leaves compiled code for good: the guest goes on at `pc`, in compiled code if it can be entered
+    /// there.
     pub(super) fn jump_out(&self, pc: IntValue<'c>) {
+        self.leave_at(pc, Reason::Jump);
+    }
+
+    /// Leaves compiled code for good: the single-step engine goes on at `pc`.
+    pub(super) fn step_out(&self, pc: IntValue<'c>) {
+        self.leave_at(pc, Reason::Step);
+    }
+
+    fn leave_at(&self, pc: IntValue<'c>, reason: Reason) {
         let ir = self.ir;
         ir.store(ir.field(self.registers.base(ir), convention::PC), pc.into(), Space::State);
-        self.leave(Reason::Jump, !0);
+        self.leave(reason, NOWHERE);
         ir.unreachable();
     }
 

@@ -210,4 +210,9 @@ impl Execution {
             reason => unreachable!("compiled code was left for the reason {reason}"),
         }
     }
+
+    /// Drops the frames that wait.
+    pub fn forget(&mut self) {
+        self.resume = None;
+    }
 }

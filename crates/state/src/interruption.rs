@@ -66,10 +66,16 @@ impl Interruption {
         &self.requested
     }
 
-    /// Stops runs from this moment on; `None` for never.
+    /// Stops runs from this moment on; `None` for never. Where it has passed already, the next run does
+    /// not begin.
     pub fn set_deadline(self: &Arc<Self>, deadline: Option<Instant>) {
-        let at = deadline.map_or(NEVER, nanoseconds);
+        let at = match deadline.map(nanoseconds) {
+            None => NEVER,
+            Some(at) if at <= nanoseconds(Instant::now()) => PASSED,
+            Some(at) => at,
+        };
         self.deadline.store(at, Ordering::SeqCst);
+        // One that has passed is for the watch if it ends a run that goes on.
         if at < watch::next_look() || !self.listed.load(Ordering::SeqCst) && at != NEVER {
             watch::look_at(self);
         }

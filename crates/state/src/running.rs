@@ -61,11 +61,14 @@ impl Running {
     /// The thread runs what it ran before.
     #[inline]
     pub fn end(&self) {
-        // SAFETY: as the caller of `begin` has promised.
-        if let Some(interruption) = unsafe { self.interruption.as_ref() } {
-            interruption.thread.store(0, Ordering::Relaxed);
-        }
         RUNNING.set(self.outer.get());
+        // SAFETY: as the callers of `begin` have promised, of this run and of the one that waits for it.
+        let (interruption, outer) = unsafe { (self.interruption.as_ref(), self.outer.get().as_ref()) };
+        if let Some(interruption) = interruption {
+            let is_outer = outer.is_some_and(|outer| ptr::eq(outer.interruption, interruption));
+            let thread = if is_outer { signal::current_thread() } else { 0 };
+            interruption.thread.store(thread, Ordering::Relaxed);
+        }
     }
 
     /// Installs the process's handlers, if they are not there yet.

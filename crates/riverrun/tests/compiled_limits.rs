@@ -17,8 +17,8 @@ const ENDLESS: std::ops::Range<u64> = 0..6;
 const RECURSION: u64 = 6;
 /// It exits with this status.
 const EXIT: u64 = 7;
-/// The host is shared: its threads may have to wait for their turn.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// The host may be shared, and its threads may have to wait for their turn.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 struct Guest {
     linker: Linker<()>,
@@ -157,8 +157,12 @@ fn code_with_fuel_is_gone_on_with() {
         let mut machine = guest.machine(which);
         let mut executed = 0;
         for _ in 0..3 {
-            assert_ends_in_time(&mut machine, Duration::from_millis(20));
-            assert!(machine.instructions() > executed, "it goes on");
+            // On a busy host, all of its time may pass before it has its turn.
+            let begin = Instant::now();
+            while machine.instructions() == executed {
+                assert_ends_in_time(&mut machine, Duration::from_millis(20));
+                assert!(begin.elapsed() < PATIENCE, "it does not go on");
+            }
             executed = machine.instructions();
         }
     }

@@ -164,8 +164,8 @@ mod walk {
 
     use super::*;
 
-    /// Text files by their paths from the root.
-    type Tree = BTreeMap<PathBuf, String>;
+    /// Files by their paths from the root; not all of them are text.
+    type Tree = BTreeMap<PathBuf, Vec<u8>>;
 
     fn add(tree: &mut Tree, path: &Path) {
         let whole = root().join(path);
@@ -173,8 +173,8 @@ mod walk {
             for entry in fs::read_dir(whole).unwrap() {
                 add(tree, &path.join(entry.unwrap().file_name()));
             }
-        } else if let Ok(text) = fs::read_to_string(whole) {
-            tree.insert(path.to_owned(), text);
+        } else {
+            tree.insert(path.to_owned(), fs::read(whole).unwrap());
         }
     }
 
@@ -190,26 +190,27 @@ mod walk {
             };
             let (old, new) = (side('+'), side('-'));
             if old.is_empty() {
-                let before = tree.insert(path.to_owned(), new);
+                let before = tree.insert(path.to_owned(), new.into_bytes());
                 assert!(before.is_none(), "{} is there already", path.display());
                 continue;
             }
-            let text = tree.get_mut(path).unwrap_or_else(|| panic!("there is no {}", path.display()));
+            let bytes = tree.get_mut(path).unwrap_or_else(|| panic!("there is no {}", path.display()));
+            let text = str::from_utf8(bytes).unwrap();
             assert_eq!(text.matches(&old).count(), 1, "places in {} that are\n{old}", path.display());
-            *text = text.replacen(&old, &new, 1);
+            *bytes = text.replacen(&old, &new, 1).into_bytes();
         }
     }
 
     /// Makes `folder` hold the tree. Files that are right stay, so that Cargo builds no more than
     /// it has to.
     fn write(tree: &Tree, folder: &Path) {
-        for (path, text) in tree {
+        for (path, bytes) in tree {
             let path = folder.join(path);
-            if fs::read_to_string(&path).is_ok_and(|present| present == *text) {
+            if fs::read(&path).is_ok_and(|present| present == *bytes) {
                 continue;
             }
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
+            fs::write(path, bytes).unwrap();
         }
         for path in sources(&folder.join("crates")) {
             if !tree.contains_key(path.strip_prefix(folder).unwrap()) {

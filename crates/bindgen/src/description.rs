@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
                 name: name.clone(),
                 symbol,
                 hash,
-                index: calls.len() as u32,
+                index: names::FIRST_IMPORT + calls.len() as u32,
                 result,
                 parameters,
                 convention,

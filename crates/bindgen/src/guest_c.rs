@@ -17,7 +17,7 @@ use crate::text::{comment, head, put, quoted, signed};
 use crate::types::{Scalar, Type, prototype};
 
 /// What all inline stubs of a header are made with.
-const PRELUDE: &str = include_str!("prelude.h");
+const PRELUDE: &str = include_str!("../../../guest/include/riverrun/import.h");
 
 impl Api {
     /// The header for guests in C (C11 or newer, with GNU's `asm`) and C++.

@@ -7,7 +7,10 @@ pub(crate) const FIRST_HASH: u32 = 100_000;
 pub const DYNAMIC_CALL: u32 = 504;
 
 /// Imports that a program can number.
-pub(crate) const MAX_CALLS: usize = 1 << 16;
+pub(crate) const MAX_CALLS: usize = (1 << 16) - FIRST_IMPORT as usize;
+
+/// The number of the first import: those before it are for what comes with riverrun.
+pub(crate) const FIRST_IMPORT: u32 = 32;
 
 /// What a name is called by at run time: its CRC-32 (ISO-HDLC, as in zlib).
 ///

@@ -12,8 +12,18 @@ macro_rules! files {
 }
 
 /// Paths and contents. The folder `guest/` of the repository has the same.
-const FILES: &[(&str, &str)] =
-    files!["include/riverrun.h" "riverrun.ld" "src/start.S" "src/memory.c" "src/cxx.c" "cmake/Riverrun.cmake"];
+const FILES: &[(&str, &str)] = files![
+    "include/riverrun.h"
+    "include/riverrun/heap.h"
+    "include/riverrun/import.h"
+    "include/riverrun/malloc.h"
+    "include/riverrun/new.h"
+    "riverrun.ld"
+    "src/start.S"
+    "src/memory.c"
+    "src/cxx.c"
+    "cmake/Riverrun.cmake"
+];
 
 /// The sources that a guest without a libc is linked with.
 pub(crate) const RUNTIME: &[&str] = &["src/start.S", "src/memory.c", "src/cxx.c"];

@@ -30,6 +30,8 @@ pub const IMPORTS_SECTION: &str = ".riverrun.imports";
 pub const EXPORTS_SECTION: &str = ".riverrun.exports";
 /// Numbers of imports are below this.
 pub const IMPORTS_MAX: u32 = 1 << 16;
+/// Numbers below this are for what comes with riverrun; the guest's own imports have the others.
+pub const OWN_IMPORTS: u32 = 32;
 /// Bytes of a name or signature at most.
 pub const TEXT_MAX: usize = 4096;
 

@@ -24,7 +24,7 @@ mod symbols;
 mod unwind;
 
 pub use attributes::{Attributes, FileFlags, FloatAbi};
-pub use boundary::{EXPORTS_SECTION, Export, IMPORTS_MAX, IMPORTS_SECTION, Import, TEXT_MAX, crc32};
+pub use boundary::{EXPORTS_SECTION, Export, IMPORTS_MAX, IMPORTS_SECTION, Import, OWN_IMPORTS, TEXT_MAX, crc32};
 pub use describe::FrameDescription;
 pub use error::LoadError;
 pub use image::{Image, ProgramHeaders, STATIC_PIE_BIAS, Tls};

@@ -11,6 +11,7 @@ use riverrun_state::State;
 use crate::call::convention::Returned;
 use crate::call::func::{Func, Parameters};
 use crate::error::Error;
+use crate::heap::Heap;
 use crate::instance::Instance;
 use crate::memory::Memory;
 use crate::program::Program;
@@ -77,6 +78,13 @@ impl<'a, T> Caller<'a, T> {
     pub fn split(&mut self) -> (&mut T, &mut Memory) {
         // SAFETY: as in `data`; neither is part of the other.
         unsafe { (&mut (*self.instance.as_ptr()).data, self.memory.as_mut()) }
+    }
+
+    /// The guest's heap.
+    #[inline(always)]
+    pub fn heap(&mut self) -> Heap<'_> {
+        // SAFETY: as in `data`; neither is part of the other.
+        unsafe { Heap::new(self.memory.as_mut(), &mut (*self.instance.as_ptr()).heap) }
     }
 
     /// The program that is running.

@@ -47,6 +47,9 @@ pub enum Error {
     /// A guest address that the host was to access is not mapped so.
     #[error(transparent)]
     Fault(#[from] Fault),
+    /// The heap was not used as it can be.
+    #[error(transparent)]
+    Heap(#[from] crate::heap::HeapError),
     /// The guest trapped.
     #[error(transparent)]
     Trap(Box<Trap>),

@@ -24,6 +24,7 @@ use crate::call::func::{CallLimits, CallResult};
 use crate::call::registry::{DYNAMIC_CALL, Function, Registry};
 use crate::caller::Caller;
 use crate::error::{Error, HostError, HostFailure, Trap};
+use crate::heap::HeapState;
 use crate::linker::{EcallHandler, Flow};
 use crate::memory::Memory;
 use crate::program::Program;
@@ -79,6 +80,7 @@ pub(crate) struct Instance<T> {
     pub(crate) is_suspended: bool,
     /// Whether the guest may call what is for initialization.
     pub(crate) is_initializing: bool,
+    pub(crate) heap: HeapState,
 }
 
 /// Everything of the state that a nested call has to bring back.

@@ -7,6 +7,7 @@
 //! - [`Program`]: an executable, loaded once, shared by machines and threads.
 //! - [`Linker`]: the host functions that guests get.
 //! - [`Func`]: a function of a guest, to be called.
+//! - [`Heap`]: the guest's heap, whose records its host keeps.
 //! - [`Machine`]: one guest with its memory, registers, limits and the host's own state.
 //!
 //! The smallest host is in [`Linker`]'s example.
@@ -18,6 +19,7 @@ mod caller;
 mod compile;
 mod engine;
 mod error;
+mod heap;
 mod initialization;
 mod instance;
 mod linker;
@@ -36,6 +38,10 @@ pub use call::value::GuestValue;
 pub use caller::Caller;
 pub use engine::{Config, Engine};
 pub use error::{Error, HostError, HostFailure, LinkError, Trap};
+pub use heap::{
+    CxxLibrary, CxxString, CxxVector, GuestBox, GuestCxxString, GuestCxxVector, GuestString, GuestVec, Heap, HeapError,
+    HeapEvent, HeapOptions, HeapProblem, HeapStatistics,
+};
 pub use initialization::InitializationOver;
 pub use linker::{Flow, Linker};
 pub use machine::{InterruptHandle, Machine};

@@ -10,6 +10,7 @@ use crate::call::registry::Registry;
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::error::{Error, HostError};
+use crate::heap::{self, HeapOptions};
 use crate::machine::Machine;
 use crate::program::Program;
 
@@ -49,6 +50,7 @@ pub struct Linker<T> {
     pub(crate) engine: Engine,
     pub(crate) ecall: Arc<EcallHandler<T>>,
     pub(crate) registry: Arc<Registry>,
+    pub(crate) heap: HeapOptions,
 }
 
 impl<T> fmt::Debug for Linker<T> {
@@ -71,7 +73,7 @@ impl<T> Linker<T> {
                 number => Err(format!("the guest makes system call {number}, but the linker has none").into()),
             }
         };
-        Linker { engine: engine.clone(), ecall: Arc::new(none), registry: Arc::default() }
+        Linker { engine: engine.clone(), ecall: Arc::new(none), registry: Arc::default(), heap: HeapOptions::new() }
     }
 
     /// Adds a host function: a closure that takes [`Parameter`](crate::Parameter)s, with a [`Caller`] in
@@ -125,6 +127,32 @@ impl<T> Linker<T> {
     /// ```
     pub fn syscall<M>(&mut self, number: u32, function: impl IntoHostFunction<T, M>) -> Result<&mut Linker<T>, Error> {
         Arc::make_mut(&mut self.registry).add_numbered(number, function.into_closure())?;
+        Ok(self)
+    }
+
+    /// Lets guests use the heap that their host keeps ([`crate::Heap`]): adds the functions of the guest's
+    /// header `riverrun/heap.h`, by which it allocates, frees, copies and fills memory.
+    ///
+    /// A guest that frees what it has not allocated, or frees a block twice, fails with a
+    /// [`HeapError`](crate::HeapError); where there is no room it gets a null pointer.
+    ///
+    /// # Errors
+    /// [`Error::Link`] if the linker has a heap already.
+    ///
+    /// ```
+    /// use riverrun::{Config, Engine, HeapOptions, Linker};
+    ///
+    /// let engine = Engine::new(&Config::new())?;
+    /// let mut linker: Linker<()> = Linker::new(&engine);
+    /// linker.heap(HeapOptions::new().limit(16 << 20))?;
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn heap(&mut self, options: &HeapOptions) -> Result<&mut Linker<T>, Error>
+    where
+        T: 'static,
+    {
+        heap::add_to_linker(self)?;
+        self.heap = options.clone();
         Ok(self)
     }
 

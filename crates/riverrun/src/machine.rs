@@ -12,6 +12,7 @@ use crate::backtrace;
 use crate::call::convention::Returned;
 use crate::call::func::{Func, Parameters};
 use crate::error::Error;
+use crate::heap::{Heap, HeapState};
 use crate::instance::{Instance, STACK_GUARD};
 use crate::linker::Linker;
 use crate::memory::Memory;
@@ -95,6 +96,7 @@ impl<T> Machine<T> {
             depth: 0,
             is_suspended: false,
             is_initializing: true,
+            heap: HeapState::new(&linker.heap, program),
         });
         let mut machine = Machine { instance: NonNull::from(Box::leak(instance)) };
         let context = machine.instance.as_ptr().cast();
@@ -233,6 +235,12 @@ impl<T> Machine<T> {
     pub fn split(&mut self) -> (&mut T, &mut Memory) {
         let instance = self.instance_mut();
         (&mut instance.data, &mut instance.memory)
+    }
+
+    /// The guest's heap.
+    pub fn heap(&mut self) -> Heap<'_> {
+        let instance = self.instance_mut();
+        Heap::new(&mut instance.memory, &mut instance.heap)
     }
 
     /// The program.

@@ -58,6 +58,15 @@ impl Memory {
         Ok(())
     }
 
+    /// Copies `len` bytes from one place of guest memory to another; the two may overlap.
+    ///
+    /// # Errors
+    /// The first address that is not readable or, of the destination, not readable and writable;
+    /// nothing is copied then.
+    pub fn copy_within(&mut self, from: u64, to: u64, len: u64) -> Result<(), Fault> {
+        self.window.copy_within(from, to, len)
+    }
+
     /// Reads a little-endian 32-bit word.
     ///
     /// # Errors

@@ -385,6 +385,20 @@ impl Window {
         // SAFETY: as in `slice`; the borrow is unique.
         Ok(unsafe { slice::from_raw_parts_mut(self.host(address), len as usize) })
     }
+
+    /// Copies guest memory; the two places may overlap.
+    ///
+    /// # Errors
+    /// The first address that is not readable or, of the destination, not readable and writable.
+    pub fn copy_within(&mut self, from: u64, to: u64, len: u64) -> Result<(), Fault> {
+        if len != 0 {
+            self.check(from, len, Perm::READ)?;
+            self.check(to, len, Perm::READ | Perm::WRITE)?;
+            // SAFETY: both ranges are mapped so, and nobody has a view of them, as `self` is borrowed uniquely.
+            unsafe { std::ptr::copy(self.host(from), self.host(to), len as usize) };
+        }
+        Ok(())
+    }
 }
 
 impl Drop for Window {

@@ -1,0 +1,154 @@
+//! What is wrong with a use of the heap.
+
+use std::fmt;
+
+use riverrun_program::FrameDescription as Frame;
+use riverrun_state::Fault;
+
+/// What is wrong with a use of the heap. Addresses are guest addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HeapProblem {
+    /// The arena, or the machine's memory, has no place for so many bytes. Guests get a null pointer.
+    Exhausted {
+        /// Bytes that were asked for.
+        size: u64,
+    },
+    /// So many elements of such a size are more than 2^64 bytes.
+    TooLarge {
+        /// Elements.
+        count: u64,
+        /// Bytes of each.
+        size: u64,
+    },
+    /// An alignment that is no power of two.
+    Alignment {
+        /// The alignment.
+        alignment: u64,
+    },
+    /// A block that has been freed, or moved by `realloc`, is used again.
+    Freed {
+        /// Its address.
+        address: u64,
+    },
+    /// An address that the heap has never given out.
+    Foreign {
+        /// The address.
+        address: u64,
+    },
+    /// An address within a block, or behind its end.
+    Inside {
+        /// The address.
+        address: u64,
+        /// Where the block starts.
+        block: u64,
+    },
+    /// The guest frees what its host owns.
+    HostOwned {
+        /// The block's address.
+        address: u64,
+    },
+    /// A block is freed as one of another size than it was allocated with.
+    WrongSize {
+        /// The block's address.
+        address: u64,
+        /// The size that it is said to have.
+        size: u64,
+        /// The size that it has.
+        allocated: u64,
+    },
+    /// A text is not UTF-8.
+    NotUtf8 {
+        /// Where it starts.
+        address: u64,
+    },
+    /// A C++ object in the guest's memory is none that its library could have made.
+    Malformed {
+        /// Its address.
+        address: u64,
+    },
+    /// An owned object was used with another machine than its own.
+    OtherMachine,
+    /// What was to be read or written is not mapped so; memory of the heap, if the guest has unmapped it.
+    Fault(Fault),
+}
+
+impl HeapProblem {
+    /// The block that it is about.
+    pub(super) fn block(&self) -> Option<u64> {
+        match *self {
+            HeapProblem::Inside { block, .. } => Some(block),
+            HeapProblem::Freed { address }
+            | HeapProblem::HostOwned { address }
+            | HeapProblem::WrongSize { address, .. } => Some(address),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for HeapProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            HeapProblem::Exhausted { size } => write!(f, "the heap has no room for {size} bytes"),
+            HeapProblem::TooLarge { count, size } => {
+                write!(f, "{count} elements of {size} bytes are more than an address space has")
+            }
+            HeapProblem::Alignment { alignment } => write!(f, "the alignment {alignment} is no power of two"),
+            HeapProblem::Freed { address } => write!(f, "the block at {address:#x} has been freed before"),
+            HeapProblem::Foreign { address } => write!(f, "the heap has never given out a block at {address:#x}"),
+            HeapProblem::Inside { address, block } => {
+                write!(f, "{address:#x} is {} bytes behind the start of the block at {block:#x}", address - block)
+            }
+            HeapProblem::HostOwned { address } => {
+                write!(f, "the guest frees the block at {address:#x}, which its host owns")
+            }
+            HeapProblem::WrongSize { address, size, allocated } => {
+                write!(f, "the block at {address:#x} is freed with a size of {size} bytes, but has {allocated}")
+            }
+            HeapProblem::NotUtf8 { address } => write!(f, "the text at {address:#x} is not UTF-8"),
+            HeapProblem::Malformed { address } => write!(f, "the C++ object at {address:#x} is in disorder"),
+            HeapProblem::OtherMachine => write!(f, "the object belongs to another machine"),
+            HeapProblem::Fault(fault) => write!(f, "{fault}"),
+        }
+    }
+}
+
+/// A use of the heap that is wrong, and, where call sites are recorded
+/// ([`crate::HeapOptions::record_sites`]), what had happened to the block.
+#[derive(Clone, Debug)]
+pub struct HeapError {
+    /// What is wrong.
+    pub problem: HeapProblem,
+    /// The calls that led to the block's allocation, innermost first.
+    pub allocated: Vec<Frame>,
+    /// The calls that led to its being freed, innermost first.
+    pub freed: Vec<Frame>,
+}
+
+impl From<HeapProblem> for HeapError {
+    fn from(problem: HeapProblem) -> HeapError {
+        HeapError { problem, allocated: Vec::new(), freed: Vec::new() }
+    }
+}
+
+impl From<Fault> for HeapError {
+    fn from(fault: Fault) -> HeapError {
+        HeapProblem::Fault(fault).into()
+    }
+}
+
+impl fmt::Display for HeapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)?;
+        for (what, frames) in [("allocated", &self.allocated), ("freed", &self.freed)] {
+            let mut frames = frames.iter();
+            if let Some(first) = frames.next() {
+                write!(f, "\n  {what} in {first}")?;
+                frames.try_for_each(|frame| write!(f, "\n    called from {frame}"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for HeapError {}

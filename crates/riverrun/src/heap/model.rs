@@ -1,0 +1,219 @@
+//! The allocator against a model: a map of what is in use.
+
+use std::collections::BTreeMap;
+
+use riverrun_testkit::Random;
+
+use super::allocator::{Allocator, Full, Taken};
+use super::error::HeapProblem;
+use super::slab::Owner;
+
+const START: u64 = 0x5000_0000;
+
+#[derive(Clone, Copy)]
+struct Known {
+    size: u64,
+    capacity: u64,
+    owner: Owner,
+}
+
+/// An allocator, what must be true of it, and the bytes that its arena may have.
+struct Checked {
+    allocator: Allocator,
+    in_use: BTreeMap<u64, Known>,
+    limit: u64,
+}
+
+impl Checked {
+    fn new(limit: u64) -> Checked {
+        Checked { allocator: Allocator::new(START), in_use: BTreeMap::new(), limit }
+    }
+
+    fn take(&mut self, size: u64, alignment: u64, owner: Owner) -> Option<Taken> {
+        let taken = loop {
+            match self.allocator.take(size, alignment, owner) {
+                Ok(taken) => break taken,
+                Err(Full { pages }) => {
+                    let room = (START + self.limit - self.allocator.end()) / 4096;
+                    if pages > room {
+                        return None;
+                    }
+                    self.allocator.extend(pages.max(64).min(room));
+                }
+            }
+        };
+        let block = self.allocator.find(taken.address).expect("a block that was taken is in use");
+        assert_eq!((block.size, block.owner), (size, owner));
+        assert!(block.capacity >= size.max(1));
+        assert_eq!(taken.address % alignment.max(16), 0, "{size} bytes aligned to {alignment}");
+        self.insert(taken.address, Known { size, capacity: block.capacity, owner });
+        Some(taken)
+    }
+
+    fn insert(&mut self, address: u64, known: Known) {
+        let end = address + known.capacity;
+        assert!(address >= START && end <= self.allocator.end(), "blocks lie within the arena");
+        if let Some((before, known)) = self.in_use.range(..address).next_back() {
+            assert!(before + known.capacity <= address, "{address:#x} overlaps the block at {before:#x}");
+        }
+        if let Some((behind, _)) = self.in_use.range(address..).next() {
+            assert!(end <= *behind, "{address:#x} overlaps the block at {behind:#x}");
+        }
+        self.in_use.insert(address, known);
+    }
+
+    fn give(&mut self, address: u64) {
+        let known = self.in_use.remove(&address).unwrap();
+        let block = self.allocator.find(address).unwrap();
+        assert_eq!((block.size, block.capacity, block.owner), (known.size, known.capacity, known.owner));
+        self.allocator.give(&block);
+        assert_eq!(self.allocator.find(address), None);
+        let problem = self.allocator.explain(address);
+        assert!(
+            matches!(problem, HeapProblem::Freed { .. } | HeapProblem::Foreign { .. } | HeapProblem::Inside { .. }),
+            "{problem}"
+        );
+    }
+
+    fn resize(&mut self, address: u64, size: u64) {
+        let block = self.allocator.find(address).unwrap();
+        if self.allocator.resize(&block, size) {
+            let known = self.in_use.remove(&address).unwrap();
+            let block = self.allocator.find(address).unwrap();
+            assert!(block.capacity >= size && block.size == size);
+            self.insert(address, Known { size, capacity: block.capacity, ..known });
+        }
+    }
+
+    fn any(&self, random: &mut Random) -> Option<u64> {
+        let (&first, _) = self.in_use.first_key_value()?;
+        let (&last, _) = self.in_use.last_key_value()?;
+        let at = first + random.u64() % (last - first + 1);
+        self.in_use.range(at..).next().map(|(&address, _)| address)
+    }
+
+    fn check(&self) {
+        self.allocator.check();
+        let census = self.allocator.census();
+        let requested = self.allocator.counts().requested;
+        assert_eq!(census.blocks, self.in_use.len() as u64);
+        assert_eq!(requested, self.in_use.values().map(|known| known.size).sum::<u64>());
+        assert_eq!(census.taken, self.in_use.values().map(|known| known.capacity).sum::<u64>());
+    }
+}
+
+fn size(random: &mut Random) -> u64 {
+    let bits = random.below(18) as u32;
+    random.u64() % (1 << bits) + if random.below(50) == 0 { 1 << 20 } else { 0 }
+}
+
+#[test]
+fn no_two_blocks_overlap_and_all_are_aligned() {
+    for seed in 0..20 {
+        let mut random = Random::seeded(seed);
+        let mut heap = Checked::new([1 << 20, 8 << 20, 256 << 20][random.below(3)]);
+        let mut refused = 0;
+        for step in 0..20_000 {
+            match random.below(8) {
+                0..=3 => {
+                    let alignment = if random.below(4) == 0 { 1 << random.below(17) } else { 1 };
+                    let owner = [Owner::Guest, Owner::Host][random.below(2)];
+                    refused += u32::from(heap.take(size(&mut random), alignment, owner).is_none());
+                }
+                4..=6 => {
+                    if let Some(address) = heap.any(&mut random) {
+                        heap.give(address);
+                    }
+                }
+                _ => {
+                    if let Some(address) = heap.any(&mut random) {
+                        heap.resize(address, size(&mut random));
+                    }
+                }
+            }
+            if step % 1000 == 0 {
+                heap.check();
+            }
+        }
+        assert!(heap.limit > 1 << 20 || refused > 0, "small arenas fill up");
+        for address in heap.in_use.keys().copied().collect::<Vec<_>>() {
+            heap.give(address);
+        }
+        heap.check();
+        // What slabs are kept is given up when it is needed: the whole arena is one block again.
+        let all = heap.allocator.end() - START;
+        assert_eq!(heap.take(all, 1, Owner::Guest).unwrap().address, START);
+    }
+}
+
+#[test]
+fn only_blocks_that_were_never_used_are_called_zero() {
+    let mut random = Random::seeded(7);
+    let mut heap = Checked::new(64 << 20);
+    let mut touched = vec![false; 64 << 16];
+    for _ in 0..50_000 {
+        if random.below(2) == 0 {
+            let Some(taken) = heap.take(size(&mut random), 1, Owner::Guest) else { continue };
+            let known = heap.in_use[&taken.address];
+            let granules =
+                ((taken.address - START) / 16) as usize..((taken.address - START + known.capacity) / 16) as usize;
+            assert!(!taken.zero || !touched[granules.clone()].contains(&true), "{:#x} is not zero", taken.address);
+            touched[granules].fill(true);
+        } else if let Some(address) = heap.any(&mut random) {
+            heap.give(address);
+        }
+    }
+}
+
+#[test]
+fn sizes_and_alignments_of_any_kind_are_refused_without_harm() {
+    let mut heap = Checked::new(1 << 32);
+    for size in [u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 1 << 32, (1 << 32) + 1, u64::MAX / 4096 * 4096] {
+        for alignment in [1, 16, 4096, 1 << 31, 1 << 32, 1 << 63] {
+            assert!(heap.allocator.take(size, alignment, Owner::Guest).is_err(), "{size:#x} {alignment:#x}");
+        }
+    }
+    assert!(heap.allocator.take(1, 1 << 63, Owner::Guest).is_err());
+    assert!(heap.allocator.take(0, 1 << 32, Owner::Guest).is_err());
+    heap.allocator.extend(u64::MAX);
+    assert_eq!(heap.allocator.end() - START, 1 << 32);
+    heap.allocator.extend(1);
+    assert_eq!(heap.allocator.end() - START, 1 << 32);
+    let block = heap.take(1 << 32, 16, Owner::Guest).unwrap();
+    assert!(heap.take(1, 1, Owner::Guest).is_none());
+    heap.resize(block.address, 1 << 20);
+    assert!(heap.take(1, 1, Owner::Guest).is_some());
+}
+
+#[test]
+fn every_address_that_is_no_block_is_told_apart() {
+    let mut heap = Checked::new(1 << 30);
+    let small = heap.take(100, 1, Owner::Guest).unwrap().address;
+    let large = heap.take(100_000, 1, Owner::Guest).unwrap().address;
+    let last = heap.take(100_000, 1, Owner::Guest).unwrap().address;
+    let problem = |heap: &Checked, address| {
+        assert_eq!(heap.allocator.find(address), None);
+        heap.allocator.explain(address)
+    };
+    for (address, block) in [(small + 1, small), (small + 16, small), (large + 16, large), (large + 99_999, large)] {
+        assert_eq!(problem(&heap, address), HeapProblem::Inside { address, block });
+    }
+    let never = small + 112;
+    for address in [0, 1, START - 16, never, heap.allocator.end(), 1 << 32, u64::MAX, u64::MAX - 15] {
+        assert_eq!(problem(&heap, address), HeapProblem::Foreign { address });
+    }
+    heap.give(small);
+    heap.give(large);
+    heap.give(last);
+    assert_eq!(problem(&heap, small), HeapProblem::Freed { address: small });
+    assert_eq!(problem(&heap, large), HeapProblem::Freed { address: large });
+}
+
+#[test]
+fn records_take_a_bounded_part_of_the_hosts_memory() {
+    let mut heap = Checked::new(4 << 20);
+    while heap.take(1, 1, Owner::Guest).is_some() {}
+    let blocks = heap.allocator.census().blocks;
+    assert_eq!(blocks, (4 << 20) / 16, "small blocks fill the arena");
+    assert!(heap.allocator.host_bytes() < (4 << 20) * 3 / 10, "{}", heap.allocator.host_bytes());
+}

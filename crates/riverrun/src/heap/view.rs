@@ -1,0 +1,431 @@
+//! The heap of a machine, as its host uses it, and as the functions that guests call do.
+
+use std::ops::Range;
+
+use riverrun_program::Image;
+use riverrun_state::{MAX_ADDRESS, MIN_ADDRESS, Perm, Region};
+
+use super::allocator::{Allocator, Full, InUse, Taken};
+use super::classes::PAGE;
+use super::deferred::{Deferred, GivenUp};
+use super::error::{HeapError, HeapProblem as Problem};
+use super::options::{HeapEvent, HeapOptions, HeapStatistics};
+use super::sites::{DEPTH, Site, Sites};
+use super::slab::Owner;
+use crate::memory::Memory;
+use crate::program::Program;
+
+/// Where the arena begins if there is room: above most programs, below what Linux's guests map.
+const PREFERRED_START: u64 = 1 << 30;
+/// Pages that the arena grows by at least, where there is room.
+const GROWTH: u64 = 64;
+/// Of what the arena has, it grows by this part at least.
+const GROWTH_PART: u64 = 8;
+
+/// A heap's records, which belong to its machine.
+#[derive(Debug)]
+pub(crate) struct HeapState {
+    allocator: Allocator,
+    /// Addresses set aside for the arena; none before it is used.
+    reserved: Range<u64>,
+    deferred: Deferred,
+    options: HeapOptions,
+    sites: Option<Box<Sites>>,
+    /// Whether uses are recorded or logged.
+    watched: bool,
+    program: Program,
+}
+
+impl HeapState {
+    pub(crate) fn new(options: &HeapOptions, program: &Program) -> HeapState {
+        HeapState {
+            allocator: Allocator::new(0),
+            reserved: 0..0,
+            deferred: Deferred::default(),
+            sites: options.record_sites.then(Box::default),
+            watched: options.record_sites || options.log.is_some(),
+            options: options.clone(),
+            program: program.clone(),
+        }
+    }
+
+    /// Frees what owned objects have given up.
+    #[cold]
+    fn drain(&mut self, memory: &Memory) {
+        for given_up in self.deferred.take() {
+            let (address, owned) = match given_up {
+                GivenUp::Nothing => continue,
+                GivenUp::Block(address) => (address, None),
+                GivenUp::Object { address, owns } => (address, owns(memory, address)),
+            };
+            // What an object points to is what the guest says: it loses no other blocks than its own.
+            for (address, owner) in [(Some(address), Owner::Host), (owned, Owner::Guest)] {
+                let Some(address) = address else { continue };
+                if let Some(block) = self.allocator.find(address)
+                    && block.owner == owner
+                {
+                    self.allocator.give(&block);
+                    self.watch(None, HeapEvent::Free { address });
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn watch(&mut self, site: Option<Site>, event: HeapEvent) {
+        if let (Some(sites), Some(site)) = (&mut self.sites, site) {
+            match event {
+                HeapEvent::Allocate { address, .. } => sites.allocated(address, site),
+                HeapEvent::Free { address } => sites.freed(address, site),
+                HeapEvent::Resize { old, address, .. } => {
+                    sites.freed(old, site.clone());
+                    sites.allocated(address, site);
+                }
+            }
+        }
+        if let Some(log) = &self.options.log {
+            log(&event);
+        }
+    }
+}
+
+/// The heap of a machine. Its records are the host's, out of the guest's reach; the blocks are in the
+/// guest's memory. [`crate::Machine::heap`] and [`crate::Caller::heap`] give it.
+///
+/// Guests use it by the functions of [`crate::Linker::heap`]; the host as here. What the host allocates it
+/// owns, and the guest cannot free it, until it is handed over.
+///
+/// ```
+/// # use riverrun::{Config, Engine, Linker, Program};
+/// # let engine = Engine::new(&Config::new())?;
+/// # let program = Program::new(&engine, riverrun::doc::TINY)?;
+/// # let mut machine = Linker::new(&engine).instantiate(&program, ())?;
+/// let address = machine.heap().allocate(1000)?;
+/// machine.memory_mut().write(address, b"hello")?;
+/// assert_eq!(machine.heap().statistics().requested, 1000);
+/// machine.heap().free(address)?;
+/// let error = machine.heap().free(address).unwrap_err();
+/// assert_eq!(error.to_string(), format!("the block at {address:#x} has been freed before"));
+/// # Ok::<(), riverrun::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Heap<'a> {
+    pub(super) memory: &'a mut Memory,
+    state: &'a mut HeapState,
+}
+
+impl<'a> Heap<'a> {
+    #[inline(always)]
+    pub(crate) fn new(memory: &'a mut Memory, state: &'a mut HeapState) -> Heap<'a> {
+        if state.deferred.is_filled() {
+            state.drain(memory);
+        }
+        Heap { memory, state }
+    }
+
+    /// A block of the host's own, of `size` bytes at least, at an address that is a multiple of 16. What is
+    /// in it is not defined.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn allocate(&mut self, size: u64) -> Result<u64, HeapError> {
+        self.allocate_aligned(size, 1)
+    }
+
+    /// As [`Heap::allocate`], at an address that is a multiple of `alignment` too.
+    ///
+    /// # Errors
+    /// If there is no room, or the alignment is no power of two.
+    pub fn allocate_aligned(&mut self, size: u64, alignment: u64) -> Result<u64, HeapError> {
+        Ok(self.take(size, alignment, false, Owner::Host)?)
+    }
+
+    /// As [`Heap::allocate`], with all bytes zero.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub fn allocate_zeroed(&mut self, size: u64) -> Result<u64, HeapError> {
+        Ok(self.take(size, 1, true, Owner::Host)?)
+    }
+
+    /// Gives a block another size, and what it has as far as both sizes reach; tells where it is now.
+    ///
+    /// # Errors
+    /// If there is no room, or no block in use at `address`: then nothing has changed.
+    pub fn reallocate(&mut self, address: u64, size: u64) -> Result<u64, HeapError> {
+        self.resize(address, size, Owner::Host).map_err(|problem| self.error(problem))
+    }
+
+    /// Frees a block, the host's or the guest's.
+    ///
+    /// # Errors
+    /// If there is no block in use at `address`.
+    pub fn free(&mut self, address: u64) -> Result<(), HeapError> {
+        self.give(address, Owner::Host).map_err(|problem| self.error(problem))
+    }
+
+    /// Makes a block the guest's, which may now free it.
+    ///
+    /// # Errors
+    /// If there is no block in use at `address`.
+    pub fn give_to_guest(&mut self, address: u64) -> Result<(), HeapError> {
+        self.set_owner(address, Owner::Guest)
+    }
+
+    /// Makes a block the host's, so that the guest cannot free it any more.
+    ///
+    /// # Errors
+    /// If there is no block in use at `address`.
+    pub fn take_from_guest(&mut self, address: u64) -> Result<(), HeapError> {
+        self.set_owner(address, Owner::Host)
+    }
+
+    /// The bytes that were asked for of the block at `address`; `None` if no block in use starts there.
+    ///
+    /// ```
+    /// # use riverrun::{Config, Engine, Linker, Program};
+    /// # let engine = Engine::new(&Config::new())?;
+    /// # let program = Program::new(&engine, riverrun::doc::TINY)?;
+    /// # let mut machine = Linker::new(&engine).instantiate(&program, ())?;
+    /// let address = machine.heap().allocate(1000)?;
+    /// assert_eq!(machine.heap().size(address), Some(1000));
+    /// assert_eq!(machine.heap().size(address + 16), None);
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn size(&self, address: u64) -> Option<u64> {
+        self.state.allocator.find(address).map(|block| block.size)
+    }
+
+    /// How the heap is used; this looks at all of its pages' records.
+    pub fn statistics(&self) -> HeapStatistics {
+        let counts = self.state.allocator.counts();
+        let census = self.state.allocator.census();
+        HeapStatistics {
+            blocks: census.blocks,
+            requested: counts.requested,
+            taken: census.taken,
+            peak_requested: counts.peak_requested,
+            mapped: self.arena().end - self.arena().start,
+            free_pages: census.free,
+            longest_free: census.longest_free,
+            allocations: counts.allocations,
+        }
+    }
+
+    /// The guest addresses that the heap has mapped: every block lies within.
+    pub fn arena(&self) -> Range<u64> {
+        self.state.allocator.start()..self.state.allocator.end()
+    }
+
+    pub(super) fn deferred(&self) -> &Deferred {
+        &self.state.deferred
+    }
+
+    pub(super) fn is_owned_by_host(&self, address: u64) -> bool {
+        self.state.allocator.find(address).is_some_and(|block| block.owner == Owner::Host)
+    }
+
+    fn set_owner(&mut self, address: u64, owner: Owner) -> Result<(), HeapError> {
+        match self.find(address, Owner::Host) {
+            Ok(block) => {
+                self.state.allocator.set_owner(&block, owner);
+                Ok(())
+            }
+            Err(problem) => Err(self.error(problem)),
+        }
+    }
+
+    /// The problem, with what is known of the block.
+    #[cold]
+    pub(super) fn error(&self, problem: Problem) -> HeapError {
+        let history = problem.block().and_then(|block| self.state.sites.as_ref()?.history(block));
+        let describe = |site: Option<&Site>| {
+            let image = self.state.program.image();
+            site.map(|site| site.iter().map(|&frame| image.describe(frame)).collect()).unwrap_or_default()
+        };
+        HeapError {
+            problem,
+            allocated: describe(history.and_then(|history| history.allocated.as_ref())),
+            freed: describe(history.and_then(|history| history.freed.as_ref())),
+        }
+    }
+
+    #[inline(always)]
+    fn watch(&mut self, event: HeapEvent) {
+        if self.state.watched {
+            let site = self.state.sites.is_some().then(|| site(self.memory, self.state.program.image()));
+            self.state.watch(site, event);
+        }
+    }
+
+    /// A new block, zeroed on request.
+    #[inline(always)]
+    pub(super) fn take(&mut self, size: u64, alignment: u64, zeroed: bool, owner: Owner) -> Result<u64, Problem> {
+        if !alignment.is_power_of_two() {
+            return Err(Problem::Alignment { alignment });
+        }
+        let taken = match self.state.allocator.take(size, alignment, owner) {
+            Ok(taken) => taken,
+            Err(full) => self.take_growing(full, size, alignment, zeroed, owner)?,
+        };
+        if zeroed && !taken.zero {
+            self.memory.slice_mut(taken.address, size).map_err(Problem::Fault)?.fill(0);
+        }
+        self.watch(HeapEvent::Allocate { size, alignment, zeroed, address: taken.address });
+        Ok(taken.address)
+    }
+
+    #[cold]
+    fn take_growing(
+        &mut self,
+        mut full: Full,
+        size: u64,
+        alignment: u64,
+        zeroed: bool,
+        owner: Owner,
+    ) -> Result<Taken, Problem> {
+        while self.grow(full.pages) {
+            match self.state.allocator.take(size, alignment, owner) {
+                Ok(taken) => return Ok(taken),
+                Err(still) => full = still,
+            }
+        }
+        self.watch(HeapEvent::Allocate { size, alignment, zeroed, address: 0 });
+        Err(Problem::Exhausted { size })
+    }
+
+    /// Makes the arena larger: by that many pages and some more, or by what there is.
+    fn grow(&mut self, pages: u64) -> bool {
+        if self.state.reserved.is_empty() && !self.reserve() {
+            return false;
+        }
+        let end = self.state.allocator.end();
+        let limit = (self.memory.limit() - self.memory.used()) / PAGE;
+        let room = limit.min((self.state.reserved.end - end) / PAGE);
+        let wanted = pages.max(GROWTH).max((end - self.state.allocator.start()) / PAGE / GROWTH_PART).min(room);
+        let mapped = wanted != 0 && self.memory.map(end, wanted * PAGE, Perm::READ | Perm::WRITE).is_ok();
+        if mapped {
+            self.state.allocator.extend(wanted);
+        }
+        mapped
+    }
+
+    /// Sets addresses aside for the arena.
+    #[cold]
+    fn reserve(&mut self) -> bool {
+        let Some(range) = place(self.memory.regions(), self.state.options.limit / PAGE * PAGE) else { return false };
+        if self.memory.map(range.start, range.end - range.start, Perm::NONE).is_err() {
+            return false;
+        }
+        self.state.allocator = Allocator::new(range.start);
+        self.state.reserved = range;
+        true
+    }
+
+    /// The block in use at this address, if it is `by`'s to free or to change: all are the host's.
+    #[inline(always)]
+    fn find(&self, address: u64, by: Owner) -> Result<InUse, Problem> {
+        let Some(block) = self.state.allocator.find(address) else { return Err(self.state.allocator.explain(address)) };
+        if by == Owner::Guest && block.owner == Owner::Host {
+            return Err(Problem::HostOwned { address });
+        }
+        Ok(block)
+    }
+
+    /// Frees a block; null is none.
+    #[inline(always)]
+    pub(super) fn give(&mut self, address: u64, owner: Owner) -> Result<(), Problem> {
+        if address != 0 {
+            let block = self.find(address, owner)?;
+            self.state.allocator.give(&block);
+            self.watch(HeapEvent::Free { address });
+        }
+        Ok(())
+    }
+
+    /// Frees a block that has this size.
+    #[inline(always)]
+    pub(super) fn give_sized(&mut self, address: u64, size: u64, owner: Owner) -> Result<(), Problem> {
+        if address != 0 {
+            let block = self.find(address, owner)?;
+            if block.size != size {
+                return Err(Problem::WrongSize { address, size, allocated: block.size });
+            }
+            self.state.allocator.give(&block);
+            self.watch(HeapEvent::Free { address });
+        }
+        Ok(())
+    }
+
+    /// Gives a block another size, where it stands or elsewhere.
+    #[inline]
+    pub(super) fn resize(&mut self, old: u64, size: u64, owner: Owner) -> Result<u64, Problem> {
+        let block = self.find(old, owner)?;
+        let address = match self.state.allocator.resize(&block, size) {
+            true => old,
+            false => self.move_block(old, &block, size)?,
+        };
+        self.watch(HeapEvent::Resize { old, size, address });
+        Ok(address)
+    }
+
+    fn move_block(&mut self, old: u64, block: &InUse, size: u64) -> Result<u64, Problem> {
+        let taken = match self.state.allocator.take(size, 1, block.owner) {
+            Ok(taken) => taken,
+            Err(full) => self.take_growing(full, size, 1, false, block.owner)?,
+        };
+        // The guest may use all that a block has, and so all of it moves.
+        let copied = self.memory.copy_within(old, taken.address, size.min(block.capacity));
+        // The allocation may have moved records, but not blocks.
+        let gone = if copied.is_ok() { old } else { taken.address };
+        let block = self.find(gone, Owner::Host)?;
+        self.state.allocator.give(&block);
+        copied.map_err(Problem::Fault)?;
+        Ok(taken.address)
+    }
+
+    /// All bytes that the guest may use of a block; 0 for null.
+    pub(super) fn capacity(&self, address: u64) -> Result<u64, Problem> {
+        if address == 0 { Ok(0) } else { Ok(self.find(address, Owner::Host)?.capacity) }
+    }
+}
+
+/// The calls that have led to where the guest stands.
+#[cold]
+fn site(memory: &Memory, image: &Image) -> Site {
+    let state = memory.window.state();
+    image.unwind(state.pc, |x| state.slots[x & 31], |address| memory.read_u64(address).ok(), DEPTH).into()
+}
+
+/// Where `limit` bytes are free: at the preferred address, or in the largest gap, as much of it as is wanted.
+/// A page stays free on either side.
+fn place(regions: &[Region], limit: u64) -> Option<Range<u64>> {
+    let starts = std::iter::once(MIN_ADDRESS).chain(regions.iter().map(|region| region.end));
+    let ends = regions.iter().map(|region| region.start).chain([MAX_ADDRESS]);
+    let gaps = starts.zip(ends).map(|(start, end)| start + PAGE..end.saturating_sub(PAGE));
+    let preferred = PREFERRED_START..PREFERRED_START + limit;
+    if gaps.clone().any(|gap| gap.start <= preferred.start && preferred.end <= gap.end) && limit != 0 {
+        return Some(preferred);
+    }
+    let largest = gaps.max_by_key(|gap| gap.end.saturating_sub(gap.start))?;
+    let range = largest.start..largest.end.min(largest.start + limit);
+    (range.start < range.end).then_some(range)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arena_is_placed_where_it_fits() {
+        let region = |start, end| Region { start, end, perm: Perm::READ };
+        let program = region(0x1_0000, 0x20_0000);
+        let stack = region(0xff00_0000, 0xfff0_0000);
+        assert_eq!(place(&[program, stack], 2 << 30), Some(1 << 30..3 << 30));
+        let inside = region(0x5000_0000, 0x5000_1000);
+        assert_eq!(place(&[program, inside, stack], 1 << 30), Some(0x5000_2000..0x9000_2000));
+        assert_eq!(place(&[program, inside, stack], u64::MAX / 2), Some(0x5000_2000..0xfeff_f000));
+        assert_eq!(place(&[program, stack], 0), None);
+        assert_eq!(place(&[region(MIN_ADDRESS, MAX_ADDRESS)], 1 << 20), None);
+    }
+}

@@ -291,7 +291,7 @@ isys_stack:
     .type dsys_stack, @function
 dsys_stack:
     .reloc ., R_RISCV_NONE, riverrun_import_sys_stack
-    .insn u 0x0b, x0, 17
+    .insn u 0x0b, x0, 49
     ret
     .size sys_stack, . - sys_stack
     .size isys_stack, . - isys_stack
@@ -301,7 +301,7 @@ dsys_stack:
     .weak riverrun_import_sys_stack
     .hidden riverrun_import_sys_stack
 riverrun_import_sys_stack:
-    .word 17, 0x41a87b6a
+    .word 49, 0x41a87b6a
     .dword .Limport_name_sys_stack, .Limport_signature_sys_stack
 .section .rodata.riverrun_import, "aG", @progbits, riverrun_import_sys_stack, comdat
 .Limport_name_sys_stack:
@@ -316,7 +316,7 @@ riverrun_import_sys_stack:
     .type sys_eight, @function
 sys_eight:
     .reloc ., R_RISCV_NONE, riverrun_import_sys_eight
-    .insn u 0x0b, x0, 18
+    .insn u 0x0b, x0, 50
     ret
     .size sys_eight, . - sys_eight
 .section .riverrun.imports, RECORD_FLAGS, @progbits, riverrun_import_sys_eight, comdat
@@ -324,7 +324,7 @@ sys_eight:
     .weak riverrun_import_sys_eight
     .hidden riverrun_import_sys_eight
 riverrun_import_sys_eight:
-    .word 18, 0x660a3e86
+    .word 50, 0x660a3e86
     .dword .Limport_name_sys_eight, .Limport_signature_sys_eight
 .section .rodata.riverrun_import, "aG", @progbits, riverrun_import_sys_eight, comdat
 .Limport_name_sys_eight:

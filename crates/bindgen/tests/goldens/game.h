@@ -70,7 +70,7 @@ RIVERRUN_INLINE void isys_set_title(const char *title)
 RIVERRUN_INLINE void dsys_set_title(const char *title)
 {
     register const void *riverrun_a0 __asm__("a0") = title;
-    RIVERRUN_ASM(RIVERRUN_IMPORT("0", "0x820f292d", "sys_set_title",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("32", "0x820f292d", "sys_set_title",
         "Game::set_title", "void (ptr)")
         : : "r"(riverrun_a0) : "memory");
 }
@@ -85,7 +85,7 @@ RIVERRUN_INLINE void isys_game_exit(void)
 }
 RIVERRUN_INLINE void dsys_game_exit(void)
 {
-    RIVERRUN_ASM(RIVERRUN_IMPORT("1", "0xbda9e89e", "sys_game_exit",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("33", "0xbda9e89e", "sys_game_exit",
         "Game::exit", "void ()")
         : : : "memory");
 }
@@ -102,7 +102,7 @@ RIVERRUN_INLINE void isys_timer_stop(int arg0)
 RIVERRUN_INLINE void dsys_timer_stop(int arg0)
 {
     register long riverrun_a0 __asm__("a0") = (long)arg0;
-    RIVERRUN_ASM(RIVERRUN_IMPORT("2", "0x16a07498", "sys_timer_stop",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("34", "0x16a07498", "sys_timer_stop",
         "Timer::stop", "void (i32)")
         : : "r"(riverrun_a0) : "memory");
 }
@@ -130,7 +130,7 @@ RIVERRUN_INLINE int dsys_timer_periodic(float arg0, float arg1, timer_callback a
     register const void *riverrun_a1 __asm__("a1") = arg3;
     register long riverrun_a2 __asm__("a2") = (long)arg4;
     register long riverrun_result_a0 __asm__("a0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("3", "0x811acfe9", "sys_timer_periodic",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("35", "0x811acfe9", "sys_timer_periodic",
         "Timer::periodic", "i32 (f32, f32, ptr, ptr, u64)")
         : "=r"(riverrun_result_a0) : "f"(riverrun_fa0), "f"(riverrun_fa1), "r"(riverrun_a0), "r"(riverrun_a1), "r"(riverrun_a2) : "memory");
     return (int)riverrun_result_a0;
@@ -150,7 +150,7 @@ RIVERRUN_INLINE void dsys_breakpoint(uint16_t arg0, const char *arg1)
 {
     register long riverrun_a0 __asm__("a0") = (long)arg0;
     register const void *riverrun_a1 __asm__("a1") = arg1;
-    RIVERRUN_ASM(RIVERRUN_IMPORT("4", "0xcaaff686", "sys_breakpoint",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("36", "0xcaaff686", "sys_breakpoint",
         "Debug::breakpoint", "void (u16, ptr)")
         : : "r"(riverrun_a0), "r"(riverrun_a1) : "memory");
 }
@@ -168,7 +168,7 @@ RIVERRUN_INLINE int isys_is_debug(void)
 RIVERRUN_INLINE int dsys_is_debug(void)
 {
     register long riverrun_result_a0 __asm__("a0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("5", "0xb536c5f4", "sys_is_debug",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("37", "0xb536c5f4", "sys_is_debug",
         "Debug::is_debug", "i32 ()")
         : "=r"(riverrun_result_a0) : : "memory");
     return (int)riverrun_result_a0;
@@ -191,7 +191,7 @@ RIVERRUN_INLINE unsigned dsys_gui_label(unsigned arg0, const char *arg1)
     register long riverrun_a0 __asm__("a0") = (int)arg0;
     register const void *riverrun_a1 __asm__("a1") = arg1;
     register long riverrun_result_a0 __asm__("a0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("6", "0xf08cd072", "sys_gui_label",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("38", "0xf08cd072", "sys_gui_label",
         "GUI::label", "u32 (u32, ptr)")
         : "=r"(riverrun_result_a0) : "r"(riverrun_a0), "r"(riverrun_a1) : "memory");
     return (unsigned)riverrun_result_a0;
@@ -214,7 +214,7 @@ RIVERRUN_INLINE bool dsys_world_save(Size class_, const TestData *arg1)
     register long riverrun_a0 __asm__("a0") = (int)class_;
     register const void *riverrun_a1 __asm__("a1") = arg1;
     register long riverrun_result_a0 __asm__("a0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("7", "0x065471c9", "sys_world_save",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("39", "0x065471c9", "sys_world_save",
         "World::save", "bool (u32, ptr)")
         : "=r"(riverrun_result_a0) : "r"(riverrun_a0), "r"(riverrun_a1) : "memory");
     return (bool)riverrun_result_a0;
@@ -237,7 +237,7 @@ RIVERRUN_INLINE Texture *dsys_texture(struct node *arg0, void (*done)(Texture *,
     register const void *riverrun_a0 __asm__("a0") = arg0;
     register long riverrun_a1 __asm__("a1") = (long)done;
     register const void *riverrun_result_a0 __asm__("a0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("8", "0x40557f9a", "sys_texture",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("40", "0x40557f9a", "sys_texture",
         "World::texture", "ptr (ptr, ptr)")
         : "=r"(riverrun_result_a0) : "r"(riverrun_a0), "r"(riverrun_a1) : "memory");
     return (Texture *)riverrun_result_a0;
@@ -268,7 +268,7 @@ RIVERRUN_INLINE float dsys_point_length(Point arg0)
     register float riverrun_fa0 __asm__("fa0") = riverrun_part_fa0;
     register float riverrun_fa1 __asm__("fa1") = riverrun_part_fa1;
     register float riverrun_result_fa0 __asm__("fa0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("9", "0xbd610695", "sys_point_length",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("41", "0xbd610695", "sys_point_length",
         "Point::length", "f32 (f32, f32)")
         : "=f"(riverrun_result_fa0) : "f"(riverrun_fa0), "f"(riverrun_fa1));
     return (float)riverrun_result_fa0;
@@ -318,7 +318,7 @@ RIVERRUN_INLINE Point dsys_point_add(Point arg0, Point arg1)
     register float riverrun_fa3 __asm__("fa3") = riverrun_part_fa3;
     register float riverrun_result_fa0 __asm__("fa0");
     register float riverrun_result_fa1 __asm__("fa1");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("10", "0x2b8671a3", "sys_point_add",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("42", "0x2b8671a3", "sys_point_add",
         "Point::add", "\\173f32, f32\\175 (f32, f32, f32, f32)")
         : "=f"(riverrun_result_fa0), "=f"(riverrun_result_fa1) : "f"(riverrun_fa0), "f"(riverrun_fa1), "f"(riverrun_fa2), "f"(riverrun_fa3) : "memory");
     Point riverrun_result;
@@ -361,7 +361,7 @@ RIVERRUN_INLINE Handle dsys_handle_next(Handle arg0)
     register long riverrun_a1 __asm__("a1") = (long)riverrun_part_a1;
     register long riverrun_result_a0 __asm__("a0");
     register long riverrun_result_a1 __asm__("a1");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("11", "0x27903788", "sys_handle_next",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("43", "0x27903788", "sys_handle_next",
         "Handle::next", "\\173u64, u64\\175 (u64, u64)")
         : "=r"(riverrun_result_a0), "=r"(riverrun_result_a1) : "r"(riverrun_a0), "r"(riverrun_a1) : "memory");
     Handle riverrun_result;
@@ -406,7 +406,7 @@ RIVERRUN_INLINE Mixed dsys_mixed_scale(Mixed m, double by)
     register double riverrun_fa1 __asm__("fa1") = by;
     register double riverrun_result_fa0 __asm__("fa0");
     register long riverrun_result_a0 __asm__("a0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("12", "0xdadd7b44", "sys_mixed_scale",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("44", "0xdadd7b44", "sys_mixed_scale",
         "Mixed::scale", "\\173f64, i16\\175 (f64, i16, f64)")
         : "=f"(riverrun_result_fa0), "=r"(riverrun_result_a0) : "f"(riverrun_fa0), "r"(riverrun_a0), "f"(riverrun_fa1) : "memory");
     Mixed riverrun_result;
@@ -431,7 +431,7 @@ RIVERRUN_INLINE void dsys_matrix_multiply(float (*m)[4], const float (*by)[4])
 {
     register const void *riverrun_a0 __asm__("a0") = m;
     register const void *riverrun_a1 __asm__("a1") = by;
-    RIVERRUN_ASM(RIVERRUN_IMPORT("13", "0x5861d7dc", "sys_matrix_multiply",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("45", "0x5861d7dc", "sys_matrix_multiply",
         "Matrix::multiply", "void (ptr, ptr)")
         : "+m"(*(float (*)[4][4])m) : "r"(riverrun_a0), "r"(riverrun_a1), "m"(*(const float (*)[4][4])by));
 }
@@ -451,7 +451,7 @@ RIVERRUN_INLINE bool dsys_matrix_is_identity(const float *m)
 {
     register const void *riverrun_a0 __asm__("a0") = m;
     register long riverrun_result_a0 __asm__("a0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("14", "0x5d3130b0", "sys_matrix_is_identity",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("46", "0x5d3130b0", "sys_matrix_is_identity",
         "Matrix::is_identity", "bool (ptr)")
         : "=r"(riverrun_result_a0) : "r"(riverrun_a0), "m"(*(const float (*)[16])m));
     return (bool)riverrun_result_a0;
@@ -474,7 +474,7 @@ RIVERRUN_INLINE float dsys_sum(const float *values, size_t count)
     register const void *riverrun_a0 __asm__("a0") = values;
     register long riverrun_a1 __asm__("a1") = (long)count;
     register float riverrun_result_fa0 __asm__("fa0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("15", "0xc8bd9f4d", "sys_sum",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("47", "0xc8bd9f4d", "sys_sum",
         "sum", "f32 (ptr, u64)")
         : "=f"(riverrun_result_fa0) : "r"(riverrun_a0), "r"(riverrun_a1) : "memory");
     return (float)riverrun_result_fa0;
@@ -503,7 +503,7 @@ RIVERRUN_INLINE int64_t dsys_many(int arg0, int arg1, int arg2, int arg3, int ar
     register long riverrun_a3 __asm__("a3") = (long)arg3;
     register long riverrun_a4 __asm__("a4") = (long)arg4;
     register long riverrun_result_a0 __asm__("a0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("16", "0x73bade64", "sys_many",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("48", "0x73bade64", "sys_many",
         "many", "i64 (i32, i32, i32, i32, i32)")
         : "=r"(riverrun_result_a0) : "r"(riverrun_a0), "r"(riverrun_a1), "r"(riverrun_a2), "r"(riverrun_a3), "r"(riverrun_a4) : "memory");
     return (int64_t)riverrun_result_a0;
@@ -527,7 +527,7 @@ RIVERRUN_INLINE int isys_eight(int arg0, int arg1, int arg2, int arg3, int arg4,
     register long riverrun_a6 __asm__("a6") = (long)arg6;
     register long riverrun_a7 __asm__("a7") = (long)arg7;
     register long riverrun_result_a0 __asm__("a0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("18", "0x660a3e86", "sys_eight",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("50", "0x660a3e86", "sys_eight",
         "eight", "i32 (i32, i32, i32, i32, i32, i32, i32, i32)")
         : "=r"(riverrun_result_a0) : "r"(riverrun_a0), "r"(riverrun_a1), "r"(riverrun_a2), "r"(riverrun_a3), "r"(riverrun_a4), "r"(riverrun_a5), "r"(riverrun_a6), "r"(riverrun_a7) : "memory");
     return (int)riverrun_result_a0;
@@ -543,7 +543,7 @@ RIVERRUN_INLINE int dsys_eight(int arg0, int arg1, int arg2, int arg3, int arg4,
     register long riverrun_a6 __asm__("a6") = (long)arg6;
     register long riverrun_a7 __asm__("a7") = (long)arg7;
     register long riverrun_result_a0 __asm__("a0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("18", "0x660a3e86", "sys_eight",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("50", "0x660a3e86", "sys_eight",
         "eight", "i32 (i32, i32, i32, i32, i32, i32, i32, i32)")
         : "=r"(riverrun_result_a0) : "r"(riverrun_a0), "r"(riverrun_a1), "r"(riverrun_a2), "r"(riverrun_a3), "r"(riverrun_a4), "r"(riverrun_a5), "r"(riverrun_a6), "r"(riverrun_a7) : "memory");
     return (int)riverrun_result_a0;
@@ -586,7 +586,7 @@ RIVERRUN_INLINE double dsys_floats(float arg0, double arg1, float arg2, float ar
     register float riverrun_a0 __asm__("a0") = arg8;
     register long riverrun_a1 __asm__("a1") = (long)riverrun_part_a1;
     register double riverrun_result_fa0 __asm__("fa0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("19", "0x9ba20d9e", "sys_floats",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("51", "0x9ba20d9e", "sys_floats",
         "floats", "f64 (f32, f64, f32, f32, f32, f32, f32, f32, f32, u64)")
         : "=f"(riverrun_result_fa0) : "f"(riverrun_fa0), "f"(riverrun_fa1), "f"(riverrun_fa2), "f"(riverrun_fa3), "f"(riverrun_fa4), "f"(riverrun_fa5), "f"(riverrun_fa6), "f"(riverrun_fa7), "r"(riverrun_a0), "r"(riverrun_a1) : "memory");
     return (double)riverrun_result_fa0;
@@ -615,7 +615,7 @@ RIVERRUN_INLINE int8_t dsys_narrow(int8_t arg0, uint8_t arg1, int16_t arg2, bool
     register long riverrun_a3 __asm__("a3") = (long)arg3;
     register long riverrun_a4 __asm__("a4") = (long)arg4;
     register long riverrun_result_a0 __asm__("a0");
-    RIVERRUN_ASM(RIVERRUN_IMPORT("20", "0x9d29d6aa", "sys_narrow",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("52", "0x9d29d6aa", "sys_narrow",
         "narrow", "i8 (i8, u8, i16, bool, u8)")
         : "=r"(riverrun_result_a0) : "r"(riverrun_a0), "r"(riverrun_a1), "r"(riverrun_a2), "r"(riverrun_a3), "r"(riverrun_a4) : "memory");
     return (int8_t)riverrun_result_a0;
@@ -631,7 +631,7 @@ RIVERRUN_INLINE void isys_odd(void)
 }
 RIVERRUN_INLINE void dsys_odd(void)
 {
-    RIVERRUN_ASM(RIVERRUN_IMPORT("21", "0x6b28c789", "sys_odd",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("53", "0x6b28c789", "sys_odd",
         "odd \\173name\\175 100\\045\\174\\044x", "void ()")
         : : : "memory");
 }
@@ -646,7 +646,7 @@ RIVERRUN_INLINE void isys_empty(void)
 }
 RIVERRUN_INLINE void dsys_empty(void)
 {
-    RIVERRUN_ASM(RIVERRUN_IMPORT("22", "0x68c73dc4", "sys_empty",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("54", "0x68c73dc4", "sys_empty",
         "empty", "void ()")
         : : : "memory");
 }

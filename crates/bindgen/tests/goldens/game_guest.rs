@@ -354,7 +354,7 @@ isys_stack:
     .type dsys_stack, @function
 dsys_stack:
     .reloc ., R_RISCV_NONE, riverrun_import_sys_stack
-    .insn u 0x0b, x0, 17
+    .insn u 0x0b, x0, 49
     ret
     .size sys_stack, . - sys_stack
     .size isys_stack, . - isys_stack
@@ -364,7 +364,7 @@ dsys_stack:
     .weak riverrun_import_sys_stack
     .hidden riverrun_import_sys_stack
 riverrun_import_sys_stack:
-    .word 17, 0x41a87b6a
+    .word 49, 0x41a87b6a
     .dword .Limport_name_sys_stack, .Limport_signature_sys_stack
 .section .rodata.riverrun_import, "aG", @progbits, riverrun_import_sys_stack, comdat
 .Limport_name_sys_stack:
@@ -379,7 +379,7 @@ riverrun_import_sys_stack:
     .type sys_eight, @function
 sys_eight:
     .reloc ., R_RISCV_NONE, riverrun_import_sys_eight
-    .insn u 0x0b, x0, 18
+    .insn u 0x0b, x0, 50
     ret
     .size sys_eight, . - sys_eight
 .section .riverrun.imports, "awG", @progbits, riverrun_import_sys_eight, comdat
@@ -387,7 +387,7 @@ sys_eight:
     .weak riverrun_import_sys_eight
     .hidden riverrun_import_sys_eight
 riverrun_import_sys_eight:
-    .word 18, 0x660a3e86
+    .word 50, 0x660a3e86
     .dword .Limport_name_sys_eight, .Limport_signature_sys_eight
 .section .rodata.riverrun_import, "aG", @progbits, riverrun_import_sys_eight, comdat
 .Limport_name_sys_eight:
@@ -546,7 +546,7 @@ pub unsafe fn dsys_set_title(title: *const u8) {
             ".weak riverrun_import_sys_set_title",
             ".hidden riverrun_import_sys_set_title",
             "riverrun_import_sys_set_title:",
-            ".word 0, 0x820f292d",
+            ".word 32, 0x820f292d",
             ".dword .Limport_name_sys_set_title, .Limport_signature_sys_set_title",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_set_title, comdat",
@@ -555,7 +555,7 @@ pub unsafe fn dsys_set_title(title: *const u8) {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_set_title",
-            ".insn u 0x0b, x0, 0",
+            ".insn u 0x0b, x0, 32",
             in("a0") title,
             options(nostack)
         );
@@ -591,7 +591,7 @@ pub unsafe fn dsys_game_exit() {
             ".weak riverrun_import_sys_game_exit",
             ".hidden riverrun_import_sys_game_exit",
             "riverrun_import_sys_game_exit:",
-            ".word 1, 0xbda9e89e",
+            ".word 33, 0xbda9e89e",
             ".dword .Limport_name_sys_game_exit, .Limport_signature_sys_game_exit",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_game_exit, comdat",
@@ -600,7 +600,7 @@ pub unsafe fn dsys_game_exit() {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_game_exit",
-            ".insn u 0x0b, x0, 1",
+            ".insn u 0x0b, x0, 33",
             options(nostack)
         );
     }
@@ -636,7 +636,7 @@ pub unsafe fn dsys_timer_stop(arg0: i32) {
             ".weak riverrun_import_sys_timer_stop",
             ".hidden riverrun_import_sys_timer_stop",
             "riverrun_import_sys_timer_stop:",
-            ".word 2, 0x16a07498",
+            ".word 34, 0x16a07498",
             ".dword .Limport_name_sys_timer_stop, .Limport_signature_sys_timer_stop",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_timer_stop, comdat",
@@ -645,7 +645,7 @@ pub unsafe fn dsys_timer_stop(arg0: i32) {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_timer_stop",
-            ".insn u 0x0b, x0, 2",
+            ".insn u 0x0b, x0, 34",
             in("a0") arg0 as i64,
             options(nostack)
         );
@@ -689,7 +689,7 @@ pub unsafe fn dsys_timer_periodic(arg0: f32, arg1: f32, arg2: Option<unsafe exte
             ".weak riverrun_import_sys_timer_periodic",
             ".hidden riverrun_import_sys_timer_periodic",
             "riverrun_import_sys_timer_periodic:",
-            ".word 3, 0x811acfe9",
+            ".word 35, 0x811acfe9",
             ".dword .Limport_name_sys_timer_periodic, .Limport_signature_sys_timer_periodic",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_timer_periodic, comdat",
@@ -698,7 +698,7 @@ pub unsafe fn dsys_timer_periodic(arg0: f32, arg1: f32, arg2: Option<unsafe exte
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_timer_periodic",
-            ".insn u 0x0b, x0, 3",
+            ".insn u 0x0b, x0, 35",
             in("fa0") arg0,
             in("fa1") arg1,
             inlateout("a0") core::mem::transmute::<_, u64>(arg2) => result_a0,
@@ -741,7 +741,7 @@ pub unsafe fn dsys_breakpoint(arg0: u16, arg1: *const u8) {
             ".weak riverrun_import_sys_breakpoint",
             ".hidden riverrun_import_sys_breakpoint",
             "riverrun_import_sys_breakpoint:",
-            ".word 4, 0xcaaff686",
+            ".word 36, 0xcaaff686",
             ".dword .Limport_name_sys_breakpoint, .Limport_signature_sys_breakpoint",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_breakpoint, comdat",
@@ -750,7 +750,7 @@ pub unsafe fn dsys_breakpoint(arg0: u16, arg1: *const u8) {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_breakpoint",
-            ".insn u 0x0b, x0, 4",
+            ".insn u 0x0b, x0, 36",
             in("a0") arg0 as i64,
             in("a1") arg1,
             options(nostack)
@@ -791,7 +791,7 @@ pub unsafe fn dsys_is_debug() -> i32 {
             ".weak riverrun_import_sys_is_debug",
             ".hidden riverrun_import_sys_is_debug",
             "riverrun_import_sys_is_debug:",
-            ".word 5, 0xb536c5f4",
+            ".word 37, 0xb536c5f4",
             ".dword .Limport_name_sys_is_debug, .Limport_signature_sys_is_debug",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_is_debug, comdat",
@@ -800,7 +800,7 @@ pub unsafe fn dsys_is_debug() -> i32 {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_is_debug",
-            ".insn u 0x0b, x0, 5",
+            ".insn u 0x0b, x0, 37",
             lateout("a0") result_a0,
             options(nostack)
         );
@@ -842,7 +842,7 @@ pub unsafe fn dsys_gui_label(arg0: u32, arg1: *const u8) -> u32 {
             ".weak riverrun_import_sys_gui_label",
             ".hidden riverrun_import_sys_gui_label",
             "riverrun_import_sys_gui_label:",
-            ".word 6, 0xf08cd072",
+            ".word 38, 0xf08cd072",
             ".dword .Limport_name_sys_gui_label, .Limport_signature_sys_gui_label",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_gui_label, comdat",
@@ -851,7 +851,7 @@ pub unsafe fn dsys_gui_label(arg0: u32, arg1: *const u8) -> u32 {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_gui_label",
-            ".insn u 0x0b, x0, 6",
+            ".insn u 0x0b, x0, 38",
             inlateout("a0") arg0 as i32 as i64 => result_a0,
             in("a1") arg1,
             options(nostack)
@@ -894,7 +894,7 @@ pub unsafe fn dsys_world_save(class_: u32, arg1: *const TestData) -> bool {
             ".weak riverrun_import_sys_world_save",
             ".hidden riverrun_import_sys_world_save",
             "riverrun_import_sys_world_save:",
-            ".word 7, 0x065471c9",
+            ".word 39, 0x065471c9",
             ".dword .Limport_name_sys_world_save, .Limport_signature_sys_world_save",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_world_save, comdat",
@@ -903,7 +903,7 @@ pub unsafe fn dsys_world_save(class_: u32, arg1: *const TestData) -> bool {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_world_save",
-            ".insn u 0x0b, x0, 7",
+            ".insn u 0x0b, x0, 39",
             inlateout("a0") class_ as i32 as i64 => result_a0,
             in("a1") arg1,
             options(nostack)
@@ -946,7 +946,7 @@ pub unsafe fn dsys_texture(arg0: *mut node, done: Option<unsafe extern "C" fn(*m
             ".weak riverrun_import_sys_texture",
             ".hidden riverrun_import_sys_texture",
             "riverrun_import_sys_texture:",
-            ".word 8, 0x40557f9a",
+            ".word 40, 0x40557f9a",
             ".dword .Limport_name_sys_texture, .Limport_signature_sys_texture",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_texture, comdat",
@@ -955,7 +955,7 @@ pub unsafe fn dsys_texture(arg0: *mut node, done: Option<unsafe extern "C" fn(*m
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_texture",
-            ".insn u 0x0b, x0, 8",
+            ".insn u 0x0b, x0, 40",
             inlateout("a0") arg0 => result_a0,
             in("a1") core::mem::transmute::<_, u64>(done),
             options(nostack)
@@ -998,7 +998,7 @@ pub unsafe fn dsys_point_length(arg0: Point) -> f32 {
             ".weak riverrun_import_sys_point_length",
             ".hidden riverrun_import_sys_point_length",
             "riverrun_import_sys_point_length:",
-            ".word 9, 0xbd610695",
+            ".word 41, 0xbd610695",
             ".dword .Limport_name_sys_point_length, .Limport_signature_sys_point_length",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_point_length, comdat",
@@ -1007,7 +1007,7 @@ pub unsafe fn dsys_point_length(arg0: Point) -> f32 {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_point_length",
-            ".insn u 0x0b, x0, 9",
+            ".insn u 0x0b, x0, 41",
             inlateout("fa0") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut part).cast(), 4); part } => result_fa0,
             in("fa1") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(4), (&raw mut part).cast(), 4); part },
             options(nostack, nomem)
@@ -1059,7 +1059,7 @@ pub unsafe fn dsys_point_add(arg0: Point, arg1: Point) -> Point {
             ".weak riverrun_import_sys_point_add",
             ".hidden riverrun_import_sys_point_add",
             "riverrun_import_sys_point_add:",
-            ".word 10, 0x2b8671a3",
+            ".word 42, 0x2b8671a3",
             ".dword .Limport_name_sys_point_add, .Limport_signature_sys_point_add",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_point_add, comdat",
@@ -1068,7 +1068,7 @@ pub unsafe fn dsys_point_add(arg0: Point, arg1: Point) -> Point {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_point_add",
-            ".insn u 0x0b, x0, 10",
+            ".insn u 0x0b, x0, 42",
             inlateout("fa0") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut part).cast(), 4); part } => result_fa0,
             inlateout("fa1") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(4), (&raw mut part).cast(), 4); part } => result_fa1,
             in("fa2") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg1).cast::<u8>().add(0), (&raw mut part).cast(), 4); part },
@@ -1125,7 +1125,7 @@ pub unsafe fn dsys_handle_next(arg0: Handle) -> Handle {
             ".weak riverrun_import_sys_handle_next",
             ".hidden riverrun_import_sys_handle_next",
             "riverrun_import_sys_handle_next:",
-            ".word 11, 0x27903788",
+            ".word 43, 0x27903788",
             ".dword .Limport_name_sys_handle_next, .Limport_signature_sys_handle_next",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_handle_next, comdat",
@@ -1134,7 +1134,7 @@ pub unsafe fn dsys_handle_next(arg0: Handle) -> Handle {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_handle_next",
-            ".insn u 0x0b, x0, 11",
+            ".insn u 0x0b, x0, 43",
             inlateout("a0") { let mut part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut part).cast(), 8); part } as i64 => result_a0,
             inlateout("a1") { let mut part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(8), (&raw mut part).cast(), 8); part } as i64 => result_a1,
             options(nostack)
@@ -1190,7 +1190,7 @@ pub unsafe fn dsys_mixed_scale(m: Mixed, by: f64) -> Mixed {
             ".weak riverrun_import_sys_mixed_scale",
             ".hidden riverrun_import_sys_mixed_scale",
             "riverrun_import_sys_mixed_scale:",
-            ".word 12, 0xdadd7b44",
+            ".word 44, 0xdadd7b44",
             ".dword .Limport_name_sys_mixed_scale, .Limport_signature_sys_mixed_scale",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_mixed_scale, comdat",
@@ -1199,7 +1199,7 @@ pub unsafe fn dsys_mixed_scale(m: Mixed, by: f64) -> Mixed {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_mixed_scale",
-            ".insn u 0x0b, x0, 12",
+            ".insn u 0x0b, x0, 44",
             inlateout("fa0") { let mut part: f64 = 0.0; core::ptr::copy_nonoverlapping((&raw const m).cast::<u8>().add(0), (&raw mut part).cast(), 8); part } => result_fa0,
             inlateout("a0") { let mut part: i16 = 0; core::ptr::copy_nonoverlapping((&raw const m).cast::<u8>().add(8), (&raw mut part).cast(), 2); part } as i64 => result_a0,
             in("fa1") by,
@@ -1245,7 +1245,7 @@ pub unsafe fn dsys_matrix_multiply(m: *mut [f32; 4], by: *const [f32; 4]) {
             ".weak riverrun_import_sys_matrix_multiply",
             ".hidden riverrun_import_sys_matrix_multiply",
             "riverrun_import_sys_matrix_multiply:",
-            ".word 13, 0x5861d7dc",
+            ".word 45, 0x5861d7dc",
             ".dword .Limport_name_sys_matrix_multiply, .Limport_signature_sys_matrix_multiply",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_matrix_multiply, comdat",
@@ -1254,7 +1254,7 @@ pub unsafe fn dsys_matrix_multiply(m: *mut [f32; 4], by: *const [f32; 4]) {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_matrix_multiply",
-            ".insn u 0x0b, x0, 13",
+            ".insn u 0x0b, x0, 45",
             in("a0") m,
             in("a1") by,
             options(nostack)
@@ -1295,7 +1295,7 @@ pub unsafe fn dsys_matrix_is_identity(m: *const f32) -> bool {
             ".weak riverrun_import_sys_matrix_is_identity",
             ".hidden riverrun_import_sys_matrix_is_identity",
             "riverrun_import_sys_matrix_is_identity:",
-            ".word 14, 0x5d3130b0",
+            ".word 46, 0x5d3130b0",
             ".dword .Limport_name_sys_matrix_is_identity, .Limport_signature_sys_matrix_is_identity",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_matrix_is_identity, comdat",
@@ -1304,7 +1304,7 @@ pub unsafe fn dsys_matrix_is_identity(m: *const f32) -> bool {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_matrix_is_identity",
-            ".insn u 0x0b, x0, 14",
+            ".insn u 0x0b, x0, 46",
             inlateout("a0") m => result_a0,
             options(nostack, readonly)
         );
@@ -1347,7 +1347,7 @@ pub unsafe fn dsys_sum(values: *const f32, count: u64) -> f32 {
             ".weak riverrun_import_sys_sum",
             ".hidden riverrun_import_sys_sum",
             "riverrun_import_sys_sum:",
-            ".word 15, 0xc8bd9f4d",
+            ".word 47, 0xc8bd9f4d",
             ".dword .Limport_name_sys_sum, .Limport_signature_sys_sum",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_sum, comdat",
@@ -1356,7 +1356,7 @@ pub unsafe fn dsys_sum(values: *const f32, count: u64) -> f32 {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_sum",
-            ".insn u 0x0b, x0, 15",
+            ".insn u 0x0b, x0, 47",
             in("a0") values,
             in("a1") count as i64,
             lateout("fa0") result_fa0,
@@ -1403,7 +1403,7 @@ pub unsafe fn dsys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -
             ".weak riverrun_import_sys_many",
             ".hidden riverrun_import_sys_many",
             "riverrun_import_sys_many:",
-            ".word 16, 0x73bade64",
+            ".word 48, 0x73bade64",
             ".dword .Limport_name_sys_many, .Limport_signature_sys_many",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_many, comdat",
@@ -1412,7 +1412,7 @@ pub unsafe fn dsys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_many",
-            ".insn u 0x0b, x0, 16",
+            ".insn u 0x0b, x0, 48",
             inlateout("a0") arg0 as i64 => result_a0,
             in("a1") arg1 as i64,
             in("a2") arg2 as i64,
@@ -1439,7 +1439,7 @@ pub unsafe fn isys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
             ".weak riverrun_import_sys_eight",
             ".hidden riverrun_import_sys_eight",
             "riverrun_import_sys_eight:",
-            ".word 18, 0x660a3e86",
+            ".word 50, 0x660a3e86",
             ".dword .Limport_name_sys_eight, .Limport_signature_sys_eight",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_eight, comdat",
@@ -1448,7 +1448,7 @@ pub unsafe fn isys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_eight",
-            ".insn u 0x0b, x0, 18",
+            ".insn u 0x0b, x0, 50",
             inlateout("a0") arg0 as i64 => result_a0,
             in("a1") arg1 as i64,
             in("a2") arg2 as i64,
@@ -1478,7 +1478,7 @@ pub unsafe fn dsys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
             ".weak riverrun_import_sys_eight",
             ".hidden riverrun_import_sys_eight",
             "riverrun_import_sys_eight:",
-            ".word 18, 0x660a3e86",
+            ".word 50, 0x660a3e86",
             ".dword .Limport_name_sys_eight, .Limport_signature_sys_eight",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_eight, comdat",
@@ -1487,7 +1487,7 @@ pub unsafe fn dsys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_eight",
-            ".insn u 0x0b, x0, 18",
+            ".insn u 0x0b, x0, 50",
             inlateout("a0") arg0 as i64 => result_a0,
             in("a1") arg1 as i64,
             in("a2") arg2 as i64,
@@ -1544,7 +1544,7 @@ pub unsafe fn dsys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32,
             ".weak riverrun_import_sys_floats",
             ".hidden riverrun_import_sys_floats",
             "riverrun_import_sys_floats:",
-            ".word 19, 0x9ba20d9e",
+            ".word 51, 0x9ba20d9e",
             ".dword .Limport_name_sys_floats, .Limport_signature_sys_floats",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_floats, comdat",
@@ -1553,7 +1553,7 @@ pub unsafe fn dsys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32,
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_floats",
-            ".insn u 0x0b, x0, 19",
+            ".insn u 0x0b, x0, 51",
             inlateout("fa0") arg0 => result_fa0,
             in("fa1") arg1,
             in("fa2") arg2,
@@ -1607,7 +1607,7 @@ pub unsafe fn dsys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -
             ".weak riverrun_import_sys_narrow",
             ".hidden riverrun_import_sys_narrow",
             "riverrun_import_sys_narrow:",
-            ".word 20, 0x9d29d6aa",
+            ".word 52, 0x9d29d6aa",
             ".dword .Limport_name_sys_narrow, .Limport_signature_sys_narrow",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_narrow, comdat",
@@ -1616,7 +1616,7 @@ pub unsafe fn dsys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_narrow",
-            ".insn u 0x0b, x0, 20",
+            ".insn u 0x0b, x0, 52",
             inlateout("a0") arg0 as i64 => result_a0,
             in("a1") arg1 as i64,
             in("a2") arg2 as i64,
@@ -1657,7 +1657,7 @@ pub unsafe fn dsys_odd() {
             ".weak riverrun_import_sys_odd",
             ".hidden riverrun_import_sys_odd",
             "riverrun_import_sys_odd:",
-            ".word 21, 0x6b28c789",
+            ".word 53, 0x6b28c789",
             ".dword .Limport_name_sys_odd, .Limport_signature_sys_odd",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_odd, comdat",
@@ -1666,7 +1666,7 @@ pub unsafe fn dsys_odd() {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_odd",
-            ".insn u 0x0b, x0, 21",
+            ".insn u 0x0b, x0, 53",
             options(nostack)
         );
     }
@@ -1701,7 +1701,7 @@ pub unsafe fn dsys_empty() {
             ".weak riverrun_import_sys_empty",
             ".hidden riverrun_import_sys_empty",
             "riverrun_import_sys_empty:",
-            ".word 22, 0x68c73dc4",
+            ".word 54, 0x68c73dc4",
             ".dword .Limport_name_sys_empty, .Limport_signature_sys_empty",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_empty, comdat",
@@ -1710,7 +1710,7 @@ pub unsafe fn dsys_empty() {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_empty",
-            ".insn u 0x0b, x0, 22",
+            ".insn u 0x0b, x0, 54",
             options(nostack)
         );
     }

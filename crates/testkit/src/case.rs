@@ -2,6 +2,8 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+#[cfg(feature = "compile")]
+use riverrun::CompileOptions;
 use riverrun::{Caller, Config, Error, Flow, HostError, Linker, Machine, PAGE_SIZE, Perm, Program};
 
 use crate::outcome::{Outcome, Stop};
@@ -22,6 +24,9 @@ pub enum Engine {
     /// Compiled code, precise, that counts nothing.
     #[cfg(feature = "compile")]
     Uncounted,
+    /// Compiled code as it is by default: of programs that trap, or show NaNs, less is known.
+    #[cfg(feature = "compile")]
+    Default,
 }
 
 impl Engine {
@@ -32,6 +37,19 @@ impl Engine {
         #[cfg(feature = "compile")]
         Engine::Compiled,
     ];
+
+    /// How it compiles programs, if it does.
+    #[cfg(feature = "compile")]
+    fn options(self) -> Option<CompileOptions> {
+        let default = CompileOptions { threads: 1, ..CompileOptions::default() };
+        let precise = CompileOptions { level: 1, precise: true, canonical_nans: true, ..default };
+        match self {
+            Engine::SingleStep | Engine::Fast => None,
+            Engine::Compiled => Some(CompileOptions { fuel: true, ..precise }),
+            Engine::Uncounted => Some(precise),
+            Engine::Default => Some(default),
+        }
+    }
 
     /// The configuration that selects it.
     pub fn config(self) -> Config {
@@ -89,8 +107,8 @@ impl Loaded {
         linker.ecall(calls);
         let program = Program::new(&host, elf).unwrap_or_else(|error| panic!("the case is no program: {error}"));
         #[cfg(feature = "compile")]
-        if matches!(engine, Engine::Compiled | Engine::Uncounted) {
-            compile(&program, engine == Engine::Compiled);
+        if let Some(options) = engine.options() {
+            compile(&program, &options);
         }
         Loaded { linker, program }
     }
@@ -115,18 +133,10 @@ impl Loaded {
 
 /// Gives a program its compiled code.
 #[cfg(feature = "compile")]
-fn compile(program: &Program, fuel: bool) {
+fn compile(program: &Program, options: &CompileOptions) {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = riverrun::CompileOptions {
-        level: 1,
-        fuel,
-        precise: true,
-        canonical_nans: true,
-        threads: 1,
-        ..Default::default()
-    };
     // What is loaded stays in memory without its file.
-    program.compile_to(&options, folder.path().join("case.rro")).expect("the case compiles");
+    program.compile_to(options, folder.path().join("case.rro")).expect("the case compiles");
 }
 
 /// Exit and write as Linux numbers them; any other call tells the guest how much it has executed.

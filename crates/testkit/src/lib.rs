@@ -27,9 +27,13 @@ pub fn thorough() -> bool {
     std::env::var_os("RIVERRUN_VERIFY").is_some_and(|value| value == "full")
 }
 
-/// How much a test does: the number in `RIVERRUN_VERIFY`, or `full` of it if that says so, or
-/// else `normal`.
+/// How much a test does: the percentage of `normal` that `RIVERRUN_VERIFY` gives, or `full` if it says
+/// so, or else `normal`.
 pub fn amount(normal: u64, full: u64) -> u64 {
-    let given = std::env::var("RIVERRUN_VERIFY").ok();
-    given.and_then(|value| value.parse().ok()).unwrap_or(if thorough() { full } else { normal })
+    let percentage = std::env::var("RIVERRUN_VERIFY").ok().and_then(|value| value.parse::<u64>().ok());
+    match percentage {
+        Some(percentage) => (normal * percentage / 100).max(1),
+        None if thorough() => full,
+        None => normal,
+    }
 }

@@ -95,6 +95,27 @@ fn fuel_is_exact_on_a_compiled_program() {
     }
 }
 
+/// Exceptions and rounding modes, also on compiled code that is not precise.
+#[test]
+fn float_flags_are_what_programs_expect() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/float_flags.c");
+    for level in ["-O0", "-O2"] {
+        let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &[level, "-frounding-math"]);
+        let end = |engine| {
+            let mut machine = Loaded::new(engine, &elf).start();
+            let outcome = run(&mut machine);
+            assert_eq!(outcome.stop, Stop::Exit(0), "{engine:?}");
+            outcome.output
+        };
+        let expected = end(Engine::SingleStep);
+        assert_eq!(end(Engine::Fast), expected);
+        #[cfg(feature = "compile")]
+        for engine in [Engine::Compiled, Engine::Uncounted, Engine::Default] {
+            assert_eq!(end(engine), expected, "{engine:?}");
+        }
+    }
+}
+
 /// `rounds` rounds of a loop of three instructions that counts them in x6.
 fn counting_loop(rounds: u64) -> Case {
     let program = [

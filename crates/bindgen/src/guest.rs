@@ -15,8 +15,7 @@ use crate::toolchain::{BuildError, Language, Library, Toolchain, run};
 /// use riverrun_bindgen::{Guest, Library};
 ///
 /// // Makes `game_host.rs` and the guest `game` in OUT_DIR, and tells Cargo what they depend on.
-/// Guest::new("game").library(Library::None).api("game.json").source("guest/game.cpp").build()?;
-/// # Ok::<(), riverrun_bindgen::BuildError>(())
+/// Guest::new("game").library(Library::None).api("game.json").source("guest/game.cpp").build_or_exit();
 /// ```
 #[derive(Clone, Debug)]
 pub struct Guest {
@@ -75,6 +74,14 @@ impl Guest {
             println!("cargo::rerun-if-changed={}", file.display());
         }
         Ok(guest)
+    }
+
+    /// Builds it as [`Guest::build`] does, or ends the build script with what went wrong, in words.
+    pub fn build_or_exit(&self) -> PathBuf {
+        self.build().unwrap_or_else(|error| {
+            eprintln!("{error}");
+            std::process::exit(1)
+        })
     }
 
     /// Builds it into a folder. Gives the paths of the guest and of the files that it was made from.

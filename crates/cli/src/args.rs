@@ -19,6 +19,8 @@ pub(crate) enum Command {
     Run(RunOptions),
     /// Make the two sides of an API.
     Bindgen(Vec<OsString>),
+    /// Make a project.
+    New(Vec<OsString>),
     /// Call the compiler for guests.
     Cc(Language, Vec<OsString>),
     /// Compile a program.
@@ -121,6 +123,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command>
         Some("--version" | "-V") => Ok(Command::Print(format!("riverrun {}\n", env!("CARGO_PKG_VERSION")))),
         Some("inspect") => inspect_options(Parser::from_args(args.drain(1..))),
         Some("bindgen") => Ok(Command::Bindgen(args.split_off(1))),
+        Some("new") => Ok(Command::New(args.split_off(1))),
         Some("cc") => Ok(Command::Cc(Language::C, args.split_off(1))),
         Some("c++") => Ok(Command::Cc(Language::Cxx, args.split_off(1))),
         Some("compile") => Ok(Command::Compile(args.split_off(1))),
@@ -245,6 +248,7 @@ riverrun runs static RISC-V Linux programs (RV64GC) in a sandbox.
   riverrun [run] [OPTIONS] PROGRAM [ARGUMENTS..]   run a program
   riverrun compile [OPTIONS] PROGRAM               compile a program for this kind of machine
   riverrun inspect [OPTIONS] PROGRAM               show what is in a program
+  riverrun new NAME                                make a project: a host in Rust, a guest in C++
   riverrun bindgen [OPTIONS] API.json              make stubs and registrations for an API
   riverrun cc|c++ [--bare] ARGUMENTS..             compile a guest by the compiler that is there
 
@@ -270,7 +274,7 @@ Options of run:
                       from `riverrun compile`
   --single-step       run by the slow reference engine
 
-riverrun COMMAND --help lists the options of compile, bindgen, cc and c++.
+riverrun COMMAND --help lists the options of compile, new, bindgen, cc and c++.
 
 Options of inspect:
   --symbols           list the symbols

@@ -8,6 +8,7 @@ mod cc;
 mod compile;
 mod disassemble;
 mod inspect;
+mod new;
 mod report;
 mod run;
 mod steps;
@@ -25,6 +26,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 fn main() -> ExitCode {
     let result = args::parse(std::env::args_os().skip(1)).and_then(|command| match command {
         Command::Bindgen(arguments) => bindgen::bindgen(&arguments),
+        Command::New(arguments) => new::new(&arguments),
         Command::Cc(language, arguments) => cc::cc(language, &arguments),
         Command::Compile(arguments) => compile::compile(&arguments),
         Command::Run(options) => run::run(&options),

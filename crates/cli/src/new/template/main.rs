@@ -1,0 +1,52 @@
+//! The host: it calls the guest, is called by it, and calls it back.
+
+use riverrun::{Caller, Config, Engine, Func, HostError, Linker, Program, Ptr, Str};
+
+#[allow(missing_docs, dead_code)]
+mod api {
+    include!(concat!(env!("OUT_DIR"), "/api_host.rs"));
+}
+
+/// What the guest's calls work on.
+#[derive(Default)]
+struct Game {
+    score: i32,
+    on_score: Option<Func<(i32,), ()>>,
+}
+
+impl api::Api for Game {
+    fn on_score(mut caller: Caller<'_, Self>, function: Ptr<()>) -> Result<(), HostError> {
+        caller.data_mut().on_score = Some(caller.func_at(function.address())?);
+        Ok(())
+    }
+
+    fn add_score(mut caller: Caller<'_, Self>, points: i32) -> Result<(), HostError> {
+        let game = caller.data_mut();
+        game.score = game.score.saturating_add(points);
+        let (score, on_score) = (game.score, game.on_score);
+        match on_score {
+            Some(function) => Ok(function.call(&mut caller, (score,))?),
+            None => Ok(()),
+        }
+    }
+
+    fn print(caller: Caller<'_, Self>, text: Str) -> Result<(), HostError> {
+        println!("guest: {}", text.get(caller.memory())?);
+        Ok(())
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let engine = Engine::new(&Config::new())?;
+    let mut linker = Linker::new(&engine);
+    api::link(&mut linker)?;
+    let program = Program::new(&engine, &include_bytes!(concat!(env!("OUT_DIR"), "/guest"))[..])?;
+    let mut machine = linker.instantiate(&program, Game::default())?;
+    machine.run()?;
+    let update = machine.func::<(f32,), i32>("update")?;
+    for _ in 0..3 {
+        let frame = update.call(&mut machine, (0.5,))?;
+        println!("host: frame {frame}, score {}", machine.data().score);
+    }
+    Ok(())
+}

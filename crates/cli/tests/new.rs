@@ -1,0 +1,76 @@
+//! `riverrun new`: the project that it makes builds and runs, and its host is checked by the compiler.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Ended, Folder, riverrun};
+
+fn checkout() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
+}
+
+/// Cargo in a project that was made here. What it builds of riverrun is kept, and the same for every run of
+/// the tests, however they are optimised.
+fn cargo(project: &Path, command: &str) -> Ended {
+    let target: PathBuf = checkout().join("target/new");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.arg(command).current_dir(project).env("CARGO_TARGET_DIR", target).env_remove("RIVERRUN_CC");
+    cargo.output().unwrap().into()
+}
+
+#[test]
+fn a_new_project_runs() {
+    let folder = Folder::new();
+    let project = folder.path().join("hello");
+    riverrun(args!["new", project]).expect(0, &[]);
+    // The versions that everything here is tested with.
+    fs::copy(checkout().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
+    let ended = cargo(&project, "run");
+    ended.expect(0, &[]);
+    let expected = "guest: hello from C++\n\
+                    guest: scored\nhost: frame 1, score 10\n\
+                    guest: scored\nhost: frame 2, score 20\n\
+                    guest: a new record\nhost: frame 3, score 30\n";
+    assert_eq!(ended.stdout, expected);
+
+    // A guest that is wrong is an error of its compiler's.
+    let guest = project.join("guest/main.cpp");
+    let source = fs::read_to_string(&guest).unwrap();
+    fs::write(&guest, source.replace("dsys_print(\"hello", "dsys_print(7, \"hello")).unwrap();
+    let ended = cargo(&project, "run");
+    ended.expect(101, &["main.cpp:", "dsys_print", "the compiler failed"]);
+    fs::write(&guest, source).unwrap();
+
+    // So is a host whose function has another type than the description says.
+    let host = project.join("src/main.rs");
+    let source = fs::read_to_string(&host).unwrap();
+    fs::write(&host, source.replace("points: i32", "points: u32")).unwrap();
+    cargo(&project, "check").expect(101, &["method `add_score` has an incompatible type for trait"]);
+    fs::write(&host, source.replace("fn print(", "fn write(")).unwrap();
+    cargo(&project, "check").expect(101, &["missing: `print`"]);
+    fs::write(&host, source).unwrap();
+
+    // And a description that is wrong says where.
+    let api = project.join("api.json");
+    let text = fs::read_to_string(&api).unwrap();
+    fs::write(&api, text.replace("int points", "points")).unwrap();
+    cargo(&project, "check").expect(101, &["api.json:6:", "Game::add_score: unknown type `points`"]);
+}
+
+#[test]
+fn mistakes_are_said() {
+    let folder = Folder::new();
+    let project = folder.path().join("hello");
+    riverrun(args!["new", "--riverrun", checkout(), project]).expect(0, &[]);
+    let manifest = fs::read_to_string(project.join("Cargo.toml")).unwrap();
+    assert!(manifest.contains("crates/riverrun\" }"), "{manifest}");
+    riverrun(args!["new", project]).expect(125, &["hello is there already; give another name"]);
+    riverrun(["new"]).expect(125, &["no name given; say riverrun new NAME"]);
+    riverrun(["new", "1a"]).expect(125, &["1a: no name for a package"]);
+    riverrun(["new", "a", "b"]).expect(125, &["b: new makes one project"]);
+    riverrun(args!["new", "--riverrun", folder.path(), "x"]).expect(125, &["no sources of riverrun are there"]);
+    riverrun(["new", "--rivverrun", "x"]).expect(125, &["riverrun new --help lists the options"]);
+}

@@ -9,6 +9,9 @@ use common::Folder;
 
 const README: &str = include_str!("../../../README.md");
 
+/// From nothing to a guest in C++ that is called and calls.
+const PROJECT: [&str; 3] = ["cargo install --path crates/cli", "riverrun new hello", "cd hello && cargo run"];
+
 /// The contents of the code blocks in this language.
 fn blocks(language: &str) -> impl Iterator<Item = &'static str> {
     let opening = format!("\n```{language}\n");
@@ -28,6 +31,10 @@ fn the_commands_work() {
     let (chores, commands): (Vec<&str>, Vec<&str>) =
         commands.into_iter().partition(|command| command.starts_with("cargo xtask "));
     assert_eq!(chores.len(), 2);
+    // A new project is built and run by a test of its own (`new.rs`); the command itself is what is tested.
+    let (project, commands): (Vec<&str>, Vec<&str>) =
+        commands.into_iter().partition(|command| PROJECT.contains(command));
+    assert_eq!(project, PROJECT);
     assert!(commands.len() > 5, "{commands:?}");
     for command in commands {
         let run = Command::new("sh").args(["-c", command]).current_dir(folder.path()).env("PATH", &path).output();

@@ -49,6 +49,8 @@ pub(crate) struct RunOptions {
     pub(crate) stats: Option<StatsFormat>,
     /// 0: nothing is said of system calls; 1: of those that are not provided; 2: of all.
     pub(crate) verbose: u8,
+    /// Every use of the heap is told.
+    pub(crate) verbose_heap: bool,
     pub(crate) single_step: bool,
     pub(crate) engine: EngineChoice,
     /// Compiled code.
@@ -153,7 +155,17 @@ fn run_options(mut parser: Parser) -> Result<Command> {
                     }
                 });
             }
-            Long("verbose") | Short('v') => options.verbose = options.verbose.saturating_add(1),
+            Long("verbose") | Short('v') => match parser.optional_value() {
+                None => options.verbose = options.verbose.saturating_add(1),
+                Some(what) if what == "heap" => options.verbose_heap = true,
+                // -vv: lexopt takes the second letter for the first one's value.
+                Some(letters) if letters.as_encoded_bytes().iter().all(|&letter| letter == b'v') => {
+                    options.verbose = options.verbose.saturating_add(1 + letters.len() as u8);
+                }
+                Some(what) => {
+                    return Err(format!("--verbose={}: say --verbose, or --verbose=heap", what.display()).into());
+                }
+            },
             Long("single-step") => options.single_step = true,
             Long("engine") => options.engine = values::engine(&parser.value()?)?,
             Long("artifact") => options.artifact = Some(parser.value()?.into()),
@@ -267,6 +279,8 @@ Options of run:
   --stats[=json]      say on standard error how many instructions were run, and how fast
   -v, --verbose       say on standard error which system calls the guest lacks; with -vv, all
                       that it makes
+  --verbose=heap      say on standard error what the guest allocates and frees by riverrun/heap.h; where
+                      it does wrong, say where the block came from
   --compile           compile the program first, unless that has been done; the result is kept in
                       the cache, $XDG_CACHE_HOME/riverrun
   --engine ENGINE     auto: compiled code if the cache has it; interp: never; compiled: or an error

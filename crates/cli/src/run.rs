@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use riverrun::{Config, Engine, Error, Linker, MapError, Program};
+use riverrun::{Config, Engine, Error, HeapError, HeapOptions, Linker, MapError, Program};
 use riverrun_linux::{Detail, DirAccess, Linux};
 
 use crate::Result;
@@ -28,6 +28,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
 
     let mut linker = Linker::new(&engine);
     riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
+    linker.heap(&heap(options))?;
     let mut machine = linker.instantiate(&program, linux(options)?).map_err(|error| match error {
         Error::Map(MapError::Limit) => {
             let name = options.program.display();
@@ -54,6 +55,11 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
             report::trap(&options.program, trap, &machine.backtrace());
             Ending::of(trap)
         }
+        // The guest's mistake, not the command's.
+        Err(Error::Host(failure)) if failure.source.is::<HeapError>() => {
+            report::complain(format_args!("{}: {failure}", options.program.display()));
+            (Ending::Trap, report::TRAPPED)
+        }
         Err(error) => return Err(format!("{}: {error}", options.program.display()).into()),
     };
     if let Some(format) = options.stats {
@@ -61,6 +67,15 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
         stats.print(format);
     }
     Ok(ExitCode::from(status))
+}
+
+/// The heap of guests that use the host's; `--verbose=heap` shows the calls of what goes wrong, too.
+fn heap(options: &RunOptions) -> HeapOptions {
+    let mut heap = HeapOptions::new();
+    if options.verbose_heap {
+        heap.record_sites(true).log(|event| report::complain(event));
+    }
+    heap
 }
 
 /// CPU time that this process has used.

@@ -28,7 +28,7 @@ impl Folder {
     /// Compiles `tests/guests/<source>`, statically unless `flags` say otherwise, with debug
     /// information.
     pub(crate) fn guest(&self, source: &str, flags: &[&str]) -> PathBuf {
-        let compiler = "riscv64-linux-gnu-gcc";
+        let compiler = if source.ends_with(".cpp") { "riscv64-linux-gnu-g++" } else { "riscv64-linux-gnu-gcc" };
         let output = self.path().join(source).with_extension("elf");
         let dynamic = flags.contains(&"-dynamic") || flags.contains(&"-static-pie");
         let run = Command::new(compiler)

@@ -29,8 +29,16 @@ fn initialize() {
     ONCE.call_once(|| {
         Target::initialize_x86(&InitializationConfig::default());
         // These exist as options of the process only. The scheduler is worth 10 to 15 % on long
-        // multiplications; cases of switches are addresses, which are sparse.
-        let options = [c"riverrun", c"-pre-RA-sched=list-burr", c"-jump-table-density=1"];
+        // multiplications; cases of switches are addresses, which are sparse. The others take time, a
+        // third of it for large functions, and gain nothing: looking far where a register's range is
+        // split, and scheduling once more at the end.
+        let options = [
+            c"riverrun",
+            c"-pre-RA-sched=list-burr",
+            c"-jump-table-density=1",
+            c"-grow-region-complexity-budget=500",
+            c"-post-RA-scheduler=false",
+        ];
         let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         // SAFETY: the strings outlive the call, which copies them; `Once` sees to it that no other
         // thread is in LLVM through this crate.

@@ -4,7 +4,7 @@ use crate::abi::{Piece, Place};
 use crate::declaration::Parameter;
 use crate::description::{Api, Call};
 use crate::names;
-use crate::text::{head, put, quoted, signed};
+use crate::text::{head, put, quoted};
 use crate::types::{Record, Scalar, Type};
 
 impl Api {
@@ -94,12 +94,21 @@ fn returns(call: &Call) -> String {
 fn inline(call: &Call, name: &str, by_number: bool, out: &mut String) {
     let how = if by_number { "by its hash" } else { "directly" };
     put!(out, "/// `{}`, called {how}.\n///\n/// # Safety\n/// Pointers lead to what the host expects.", call.name);
+    if !by_number {
+        // `.ifndef` guards them.
+        put!(out, "#[allow(named_asm_labels)]");
+    }
     put!(out, "#[inline(always)]\npub unsafe fn {name}({}){} {{", parameters(call), returns(call));
     let mut operands = Vec::new();
     let mut results: Vec<&Piece> = call.convention.result.iter().collect();
     for (parameter, pieces) in call.parameters.iter().zip(&call.convention.parameters) {
         for piece in pieces {
             let value = value(parameter, piece);
+            // A register that is argument and result has one type.
+            let value = match is_widened(call, piece.place) && piece.scalar == Some(Scalar::F32) {
+                true => format!("f64::from_bits(0xffff_ffff_0000_0000 | {value}.to_bits() as u64)"),
+                false => value,
+            };
             let register = register(piece.place);
             match results.iter().position(|result| result.place == piece.place) {
                 Some(index) => {
@@ -115,10 +124,11 @@ fn inline(call: &Call, name: &str, by_number: bool, out: &mut String) {
         format!("lateout(\"{register}\") result_{register}")
     }));
     for piece in &call.convention.result {
-        put!(out, "    let result_{}: {};", register(piece.place), register_type(piece));
+        let ty = if is_widened(call, piece.place) { "f64" } else { register_type(piece) };
+        put!(out, "    let result_{}: {ty};", register(piece.place));
     }
     if by_number {
-        operands.push(format!("in(\"a7\") {}_i64", signed(call.hash)));
+        operands.push(format!("in(\"a7\") {:#010x}_u32 as i32 as i64", call.hash));
     }
     put!(out, "    unsafe {{\n        core::arch::asm!(");
     for line in if by_number { vec!["ecall".to_owned()] } else { record(call) } {
@@ -128,6 +138,12 @@ fn inline(call: &Call, name: &str, by_number: bool, out: &mut String) {
         put!(out, "            {operand},");
     }
     put!(out, "            options({})\n        );\n    }}", options(call));
+    for piece in &call.convention.result {
+        if is_widened(call, piece.place) && piece.scalar == Some(Scalar::F32) {
+            let register = register(piece.place);
+            put!(out, "    let result_{register} = f32::from_bits(result_{register}.to_bits() as u32);");
+        }
+    }
     result(call, out);
     put!(out, "}}\n");
 }
@@ -167,6 +183,14 @@ fn options(call: &Call) -> &'static str {
         (true, _, true) => "nostack, readonly",
         _ => "nostack",
     }
+}
+
+/// Whether a float register is an argument of one width and a result of the other.
+fn is_widened(call: &Call, place: Place) -> bool {
+    let float = |piece: &&Piece| piece.place == place && piece.scalar.is_some_and(Scalar::is_float);
+    let argument = call.convention.parameters.iter().flatten().find(float).map(|piece| piece.scalar);
+    let result = call.convention.result.iter().find(float).map(|piece| piece.scalar);
+    argument.is_some() && result.is_some() && argument != result
 }
 
 fn register(place: Place) -> String {

@@ -4,8 +4,10 @@
 mod common;
 
 use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
 
-use common::{Build, COMPILERS, Compiler, api, builds, folder, tests};
+use common::{Build, COMPILERS, Compiler, api, builds, folder, run, tests};
 use riverrun::{Caller, Config, Engine, HostError, Linker, Machine, Memory, Program, Ptr, Slice, Str};
 
 #[allow(unreachable_pub, dead_code, reason = "it is what was generated")]
@@ -162,6 +164,10 @@ impl Api for Host {
         Ok(b + f64::from(a + c + d + e + f + g + h + point.x))
     }
 
+    fn narrowed(_: Caller<'_, Self>, value: f64) -> Result<f32, HostError> {
+        Ok(value as f32 / 2.0)
+    }
+
     fn narrow(_: Caller<'_, Self>, a: i8, b: u8, c: i16, d: bool, e: u8) -> Result<i8, HostError> {
         assert_eq!((a, b, c, d, e), (-100, 200, -30_000, true, b'x'));
         Ok(-128)
@@ -227,6 +233,40 @@ fn all_types_cross_in_all_forms() {
                 assert_eq!(line, 0, "line of tests/guests/values.c, {build:?}, {form}");
                 assert_eq!(machine.data().calls, 11);
             }
+        }
+    }
+}
+
+/// Guests in Rust. What Rust has for RISC-V is not installed everywhere, so that they bring as much of `core` as
+/// they need, which takes features of the compiler that are not stable.
+#[test]
+fn all_types_cross_from_rust() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    fs::rename(api("game.json").write_guest_rust(folder.path()).unwrap(), path("api.rs")).unwrap();
+    fs::copy(tests().join("guests/values.rs"), path("values.rs")).unwrap();
+    let rustc = |source: PathBuf, flags: &[&str]| {
+        let mut command = Command::new("rustc");
+        command.args(["--edition=2024", "--target=riscv64gc-unknown-none-elf", "-Cdebug-assertions=off"]);
+        command.arg("--out-dir").arg(folder.path());
+        run(command.args(flags).arg(source).env("RUSTC_BOOTSTRAP", "1"));
+    };
+    for optimise in ["-Copt-level=0", "-Copt-level=3"] {
+        rustc(tests().join("guests/core.rs"), &["--crate-name=core", "--crate-type=rlib", optimise]);
+        let core = format!("core={}", path("libcore.rlib").display());
+        rustc(path("values.rs"), &["--crate-type=lib", "--emit=obj", optimise, "--extern", &core]);
+        let keep = ["-Wl,-u,opaque", "-Wl,-u,inline", "-Wl,-u,direct"];
+        let bytes =
+            fs::read(quick(Compiler::Clang).link(folder.path(), &[path("values.o"), path("libcore.rlib")], &keep))
+                .unwrap();
+        for single_step in [false, true] {
+            let mut machine = started(&bytes, single_step, true);
+            for form in ["opaque", "inline", "direct"] {
+                let values = machine.func::<(i32,), i32>(form).unwrap();
+                let failed = values.call(&mut machine, (-1,)).unwrap_or_else(|e| panic!("{form}: {e}"));
+                assert_eq!(failed, 0, "check in tests/guests/values.rs, {form}, {optimise}");
+            }
+            assert_eq!(machine.data().calls, 33);
         }
     }
 }

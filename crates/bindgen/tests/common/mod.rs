@@ -92,9 +92,15 @@ impl Build<'_> {
             run(command.arg(source).arg("-o").arg(&object));
             objects.push(object);
         }
+        self.link(folder, &objects, self.flags)
+    }
+
+    /// Links objects with what guests without a libc have.
+    pub(crate) fn link(&self, folder: &Path, objects: &[PathBuf], flags: &[&str]) -> PathBuf {
+        let sdk = self.compiler.sdk();
         let guest = folder.join("guest.elf");
         let mut command = self.compiler.command(self.cxx);
-        command.args(self.flags).args(["-nostdlib", "-static", "-Wl,--gc-sections"]);
+        command.args(flags).args(["-nostdlib", "-static", "-Wl,--gc-sections"]);
         if let Compiler::Clang = self.compiler {
             command.arg("-fuse-ld=lld");
         }
@@ -104,7 +110,7 @@ impl Build<'_> {
     }
 }
 
-fn run(command: &mut Command) {
+pub(crate) fn run(command: &mut Command) {
     let output = command.output().unwrap_or_else(|error| panic!("{:?}: {error}", command.get_program()));
     assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -27,6 +27,7 @@ struct Common {
     std::int32_t eight(Caller &, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t,
                        std::int32_t, std::int32_t) { return 0; }
     double floats(Caller &, float, double, float, float, float, float, float, float, float, Point) { return 0; }
+    float narrowed(Caller &, double) { return 0; }
     std::int8_t narrow(Caller &, std::int8_t, std::uint8_t, std::int16_t, bool, std::uint8_t) { return 0; }
     void odd(Caller &) {}
     void empty(Caller &) {}

@@ -364,6 +364,22 @@ sys_narrow:
 .Lname_sys_narrow:
     .asciz "narrow"
 
+/* narrowed */
+.section .text.sys_narrowed, "ax", @progbits
+    .balign 2
+    .globl sys_narrowed
+    .type sys_narrowed, @function
+sys_narrowed:
+    li t0, 685020919
+    lla t1, .Lname_sys_narrowed
+    li a7, 504
+    ecall
+    ret
+    .size sys_narrowed, . - sys_narrowed
+.section .rodata.sys_narrowed, "a", @progbits
+.Lname_sys_narrowed:
+    .asciz "narrowed"
+
 /* odd {name} 100%|$x */
 .section .text.sys_odd, "ax", @progbits
     .balign 2

@@ -621,6 +621,27 @@ RIVERRUN_INLINE int8_t dsys_narrow(int8_t arg0, uint8_t arg1, int16_t arg2, bool
     return (int8_t)riverrun_result_a0;
 }
 
+/* narrowed, hash 0x28d496f7 */
+float sys_narrowed(double arg0);
+RIVERRUN_INLINE float isys_narrowed(double arg0)
+{
+    register double riverrun_fa0 __asm__("fa0") = arg0;
+    register long riverrun_a7 __asm__("a7") = 685020919;
+    register float riverrun_result_fa0 __asm__("fa0");
+    RIVERRUN_ASM("ecall"
+        : "=f"(riverrun_result_fa0) : "f"(riverrun_fa0), "r"(riverrun_a7) : "memory");
+    return (float)riverrun_result_fa0;
+}
+RIVERRUN_INLINE float dsys_narrowed(double arg0)
+{
+    register double riverrun_fa0 __asm__("fa0") = arg0;
+    register float riverrun_result_fa0 __asm__("fa0");
+    RIVERRUN_ASM(RIVERRUN_IMPORT("53", "0x28d496f7", "sys_narrowed",
+        "narrowed", "f32 (f64)")
+        : "=f"(riverrun_result_fa0) : "f"(riverrun_fa0) : "memory");
+    return (float)riverrun_result_fa0;
+}
+
 /* odd {name} 100%|$x, hash 0x6b28c789 */
 void sys_odd(void);
 RIVERRUN_INLINE void isys_odd(void)
@@ -631,7 +652,7 @@ RIVERRUN_INLINE void isys_odd(void)
 }
 RIVERRUN_INLINE void dsys_odd(void)
 {
-    RIVERRUN_ASM(RIVERRUN_IMPORT("53", "0x6b28c789", "sys_odd",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("54", "0x6b28c789", "sys_odd",
         "odd \\173name\\175 100\\045\\174\\044x", "void ()")
         : : : "memory");
 }
@@ -646,7 +667,7 @@ RIVERRUN_INLINE void isys_empty(void)
 }
 RIVERRUN_INLINE void dsys_empty(void)
 {
-    RIVERRUN_ASM(RIVERRUN_IMPORT("54", "0x68c73dc4", "sys_empty",
+    RIVERRUN_ASM(RIVERRUN_IMPORT("55", "0x68c73dc4", "sys_empty",
         "empty", "void ()")
         : : : "memory");
 }

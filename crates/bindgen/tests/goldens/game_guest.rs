@@ -427,6 +427,22 @@ sys_narrow:
 .Lname_sys_narrow:
     .asciz "narrow"
 
+/* narrowed */
+.section .text.sys_narrowed, "ax", @progbits
+    .balign 2
+    .globl sys_narrowed
+    .type sys_narrowed, @function
+sys_narrowed:
+    li t0, 685020919
+    lla t1, .Lname_sys_narrowed
+    li a7, 504
+    ecall
+    ret
+    .size sys_narrowed, . - sys_narrowed
+.section .rodata.sys_narrowed, "a", @progbits
+.Lname_sys_narrowed:
+    .asciz "narrowed"
+
 /* odd {name} 100%|$x */
 .section .text.sys_odd, "ax", @progbits
     .balign 2
@@ -510,6 +526,8 @@ unsafe extern "C" {
     pub fn sys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32, arg5: f32, arg6: f32, arg7: f32, arg8: f32, arg9: Point) -> f64;
     /// `narrow`.
     pub fn sys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -> i8;
+    /// `narrowed`.
+    pub fn sys_narrowed(arg0: f64) -> f32;
     /// `odd {name} 100%|$x`.
     pub fn sys_odd();
     /// `empty`.
@@ -526,7 +544,7 @@ pub unsafe fn isys_set_title(title: *const u8) {
         core::arch::asm!(
             "ecall",
             in("a0") title,
-            in("a7") -2112935635_i64,
+            in("a7") 0x820f292d_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -536,6 +554,7 @@ pub unsafe fn isys_set_title(title: *const u8) {
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_set_title(title: *const u8) {
     unsafe {
@@ -571,7 +590,7 @@ pub unsafe fn isys_game_exit() {
     unsafe {
         core::arch::asm!(
             "ecall",
-            in("a7") -1112938338_i64,
+            in("a7") 0xbda9e89e_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -581,6 +600,7 @@ pub unsafe fn isys_game_exit() {
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_game_exit() {
     unsafe {
@@ -616,7 +636,7 @@ pub unsafe fn isys_timer_stop(arg0: i32) {
         core::arch::asm!(
             "ecall",
             in("a0") arg0 as i64,
-            in("a7") 379614360_i64,
+            in("a7") 0x16a07498_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -626,6 +646,7 @@ pub unsafe fn isys_timer_stop(arg0: i32) {
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_timer_stop(arg0: i32) {
     unsafe {
@@ -667,7 +688,7 @@ pub unsafe fn isys_timer_periodic(arg0: f32, arg1: f32, arg2: Option<unsafe exte
             inlateout("a0") core::mem::transmute::<_, u64>(arg2) => result_a0,
             in("a1") arg3,
             in("a2") arg4 as i64,
-            in("a7") -2128949271_i64,
+            in("a7") 0x811acfe9_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -678,6 +699,7 @@ pub unsafe fn isys_timer_periodic(arg0: f32, arg1: f32, arg2: Option<unsafe exte
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_timer_periodic(arg0: f32, arg1: f32, arg2: Option<unsafe extern "C" fn(i32, *mut core::ffi::c_void)>, arg3: *mut core::ffi::c_void, arg4: u64) -> i32 {
     let result_a0: u64;
@@ -721,7 +743,7 @@ pub unsafe fn isys_breakpoint(arg0: u16, arg1: *const u8) {
             "ecall",
             in("a0") arg0 as i64,
             in("a1") arg1,
-            in("a7") -894437754_i64,
+            in("a7") 0xcaaff686_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -731,6 +753,7 @@ pub unsafe fn isys_breakpoint(arg0: u16, arg1: *const u8) {
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_breakpoint(arg0: u16, arg1: *const u8) {
     unsafe {
@@ -769,7 +792,7 @@ pub unsafe fn isys_is_debug() -> i32 {
         core::arch::asm!(
             "ecall",
             lateout("a0") result_a0,
-            in("a7") -1254701580_i64,
+            in("a7") 0xb536c5f4_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -780,6 +803,7 @@ pub unsafe fn isys_is_debug() -> i32 {
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_is_debug() -> i32 {
     let result_a0: u64;
@@ -820,7 +844,7 @@ pub unsafe fn isys_gui_label(arg0: u32, arg1: *const u8) -> u32 {
             "ecall",
             inlateout("a0") arg0 as i32 as i64 => result_a0,
             in("a1") arg1,
-            in("a7") -259207054_i64,
+            in("a7") 0xf08cd072_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -831,6 +855,7 @@ pub unsafe fn isys_gui_label(arg0: u32, arg1: *const u8) -> u32 {
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_gui_label(arg0: u32, arg1: *const u8) -> u32 {
     let result_a0: u64;
@@ -872,7 +897,7 @@ pub unsafe fn isys_world_save(class_: u32, arg1: *const TestData) -> bool {
             "ecall",
             inlateout("a0") class_ as i32 as i64 => result_a0,
             in("a1") arg1,
-            in("a7") 106197449_i64,
+            in("a7") 0x065471c9_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -883,6 +908,7 @@ pub unsafe fn isys_world_save(class_: u32, arg1: *const TestData) -> bool {
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_world_save(class_: u32, arg1: *const TestData) -> bool {
     let result_a0: u64;
@@ -924,7 +950,7 @@ pub unsafe fn isys_texture(arg0: *mut node, done: Option<unsafe extern "C" fn(*m
             "ecall",
             inlateout("a0") arg0 => result_a0,
             in("a1") core::mem::transmute::<_, u64>(done),
-            in("a7") 1079345050_i64,
+            in("a7") 0x40557f9a_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -935,6 +961,7 @@ pub unsafe fn isys_texture(arg0: *mut node, done: Option<unsafe extern "C" fn(*m
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_texture(arg0: *mut node, done: Option<unsafe extern "C" fn(*mut Texture, i32)>) -> *mut Texture {
     let result_a0: u64;
@@ -976,7 +1003,7 @@ pub unsafe fn isys_point_length(arg0: Point) -> f32 {
             "ecall",
             inlateout("fa0") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut part).cast(), 4); part } => result_fa0,
             in("fa1") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(4), (&raw mut part).cast(), 4); part },
-            in("a7") -1117714795_i64,
+            in("a7") 0xbd610695_u32 as i32 as i64,
             options(nostack, nomem)
         );
     }
@@ -987,6 +1014,7 @@ pub unsafe fn isys_point_length(arg0: Point) -> f32 {
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_point_length(arg0: Point) -> f32 {
     let result_fa0: f32;
@@ -1031,7 +1059,7 @@ pub unsafe fn isys_point_add(arg0: Point, arg1: Point) -> Point {
             inlateout("fa1") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(4), (&raw mut part).cast(), 4); part } => result_fa1,
             in("fa2") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg1).cast::<u8>().add(0), (&raw mut part).cast(), 4); part },
             in("fa3") { let mut part: f32 = 0.0; core::ptr::copy_nonoverlapping((&raw const arg1).cast::<u8>().add(4), (&raw mut part).cast(), 4); part },
-            in("a7") 730231203_i64,
+            in("a7") 0x2b8671a3_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -1047,6 +1075,7 @@ pub unsafe fn isys_point_add(arg0: Point, arg1: Point) -> Point {
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_point_add(arg0: Point, arg1: Point) -> Point {
     let result_fa0: f32;
@@ -1097,7 +1126,7 @@ pub unsafe fn isys_handle_next(arg0: Handle) -> Handle {
             "ecall",
             inlateout("a0") { let mut part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(0), (&raw mut part).cast(), 8); part } as i64 => result_a0,
             inlateout("a1") { let mut part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg0).cast::<u8>().add(8), (&raw mut part).cast(), 8); part } as i64 => result_a1,
-            in("a7") 663762824_i64,
+            in("a7") 0x27903788_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -1113,6 +1142,7 @@ pub unsafe fn isys_handle_next(arg0: Handle) -> Handle {
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_handle_next(arg0: Handle) -> Handle {
     let result_a0: u64;
@@ -1162,7 +1192,7 @@ pub unsafe fn isys_mixed_scale(m: Mixed, by: f64) -> Mixed {
             inlateout("fa0") { let mut part: f64 = 0.0; core::ptr::copy_nonoverlapping((&raw const m).cast::<u8>().add(0), (&raw mut part).cast(), 8); part } => result_fa0,
             inlateout("a0") { let mut part: i16 = 0; core::ptr::copy_nonoverlapping((&raw const m).cast::<u8>().add(8), (&raw mut part).cast(), 2); part } as i64 => result_a0,
             in("fa1") by,
-            in("a7") -623019196_i64,
+            in("a7") 0xdadd7b44_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -1178,6 +1208,7 @@ pub unsafe fn isys_mixed_scale(m: Mixed, by: f64) -> Mixed {
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_mixed_scale(m: Mixed, by: f64) -> Mixed {
     let result_fa0: f64;
@@ -1225,7 +1256,7 @@ pub unsafe fn isys_matrix_multiply(m: *mut [f32; 4], by: *const [f32; 4]) {
             "ecall",
             in("a0") m,
             in("a1") by,
-            in("a7") 1482807260_i64,
+            in("a7") 0x5861d7dc_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -1235,6 +1266,7 @@ pub unsafe fn isys_matrix_multiply(m: *mut [f32; 4], by: *const [f32; 4]) {
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_matrix_multiply(m: *mut [f32; 4], by: *const [f32; 4]) {
     unsafe {
@@ -1273,7 +1305,7 @@ pub unsafe fn isys_matrix_is_identity(m: *const f32) -> bool {
         core::arch::asm!(
             "ecall",
             inlateout("a0") m => result_a0,
-            in("a7") 1563504816_i64,
+            in("a7") 0x5d3130b0_u32 as i32 as i64,
             options(nostack, readonly)
         );
     }
@@ -1284,6 +1316,7 @@ pub unsafe fn isys_matrix_is_identity(m: *const f32) -> bool {
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_matrix_is_identity(m: *const f32) -> bool {
     let result_a0: u64;
@@ -1325,7 +1358,7 @@ pub unsafe fn isys_sum(values: *const f32, count: u64) -> f32 {
             in("a0") values,
             in("a1") count as i64,
             lateout("fa0") result_fa0,
-            in("a7") -927097011_i64,
+            in("a7") 0xc8bd9f4d_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -1336,6 +1369,7 @@ pub unsafe fn isys_sum(values: *const f32, count: u64) -> f32 {
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_sum(values: *const f32, count: u64) -> f32 {
     let result_fa0: f32;
@@ -1381,7 +1415,7 @@ pub unsafe fn isys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -
             in("a2") arg2 as i64,
             in("a3") arg3 as i64,
             in("a4") arg4 as i64,
-            in("a7") 1941626468_i64,
+            in("a7") 0x73bade64_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -1392,6 +1426,7 @@ pub unsafe fn isys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -> i64 {
     let result_a0: u64;
@@ -1428,6 +1463,7 @@ pub unsafe fn dsys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn isys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, arg5: i32, arg6: i32, arg7: i32) -> i32 {
     let result_a0: u64;
@@ -1467,6 +1503,7 @@ pub unsafe fn isys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, arg5: i32, arg6: i32, arg7: i32) -> i32 {
     let result_a0: u64;
@@ -1512,7 +1549,7 @@ pub unsafe fn isys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32,
     unsafe {
         core::arch::asm!(
             "ecall",
-            inlateout("fa0") arg0 => result_fa0,
+            inlateout("fa0") f64::from_bits(0xffff_ffff_0000_0000 | arg0.to_bits() as u64) => result_fa0,
             in("fa1") arg1,
             in("fa2") arg2,
             in("fa3") arg3,
@@ -1522,7 +1559,7 @@ pub unsafe fn isys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32,
             in("fa7") arg7,
             in("a0") arg8,
             in("a1") { let mut part: u64 = 0; core::ptr::copy_nonoverlapping((&raw const arg9).cast::<u8>().add(0), (&raw mut part).cast(), 8); part } as i64,
-            in("a7") -1683878498_i64,
+            in("a7") 0x9ba20d9e_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -1533,6 +1570,7 @@ pub unsafe fn isys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32,
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32, arg5: f32, arg6: f32, arg7: f32, arg8: f32, arg9: Point) -> f64 {
     let result_fa0: f64;
@@ -1554,7 +1592,7 @@ pub unsafe fn dsys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32,
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_floats",
             ".insn u 0x0b, x0, 51",
-            inlateout("fa0") arg0 => result_fa0,
+            inlateout("fa0") f64::from_bits(0xffff_ffff_0000_0000 | arg0.to_bits() as u64) => result_fa0,
             in("fa1") arg1,
             in("fa2") arg2,
             in("fa3") arg3,
@@ -1585,7 +1623,7 @@ pub unsafe fn isys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -
             in("a2") arg2 as i64,
             in("a3") arg3 as i64,
             in("a4") arg4 as i64,
-            in("a7") -1658202454_i64,
+            in("a7") 0x9d29d6aa_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -1596,6 +1634,7 @@ pub unsafe fn isys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -> i8 {
     let result_a0: u64;
@@ -1628,6 +1667,59 @@ pub unsafe fn dsys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -
     result_a0 as i8
 }
 
+/// `narrowed`, called by its hash.
+///
+/// # Safety
+/// Pointers lead to what the host expects.
+#[inline(always)]
+pub unsafe fn isys_narrowed(arg0: f64) -> f32 {
+    let result_fa0: f64;
+    unsafe {
+        core::arch::asm!(
+            "ecall",
+            inlateout("fa0") arg0 => result_fa0,
+            in("a7") 0x28d496f7_u32 as i32 as i64,
+            options(nostack)
+        );
+    }
+    let result_fa0 = f32::from_bits(result_fa0.to_bits() as u32);
+    result_fa0
+}
+
+/// `narrowed`, called directly.
+///
+/// # Safety
+/// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
+#[inline(always)]
+pub unsafe fn dsys_narrowed(arg0: f64) -> f32 {
+    let result_fa0: f64;
+    unsafe {
+        core::arch::asm!(
+            ".ifndef riverrun_import_sys_narrowed",
+            ".pushsection .riverrun.imports, \"awG\", @progbits, riverrun_import_sys_narrowed, comdat",
+            ".balign 8",
+            ".weak riverrun_import_sys_narrowed",
+            ".hidden riverrun_import_sys_narrowed",
+            "riverrun_import_sys_narrowed:",
+            ".word 53, 0x28d496f7",
+            ".dword .Limport_name_sys_narrowed, .Limport_signature_sys_narrowed",
+            ".popsection",
+            ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_narrowed, comdat",
+            ".Limport_name_sys_narrowed: .asciz \"narrowed\"",
+            ".Limport_signature_sys_narrowed: .asciz \"f32 (f64)\"",
+            ".popsection",
+            ".endif",
+            ".reloc ., R_RISCV_NONE, riverrun_import_sys_narrowed",
+            ".insn u 0x0b, x0, 53",
+            inlateout("fa0") arg0 => result_fa0,
+            options(nostack)
+        );
+    }
+    let result_fa0 = f32::from_bits(result_fa0.to_bits() as u32);
+    result_fa0
+}
+
 /// `odd {name} 100%|$x`, called by its hash.
 ///
 /// # Safety
@@ -1637,7 +1729,7 @@ pub unsafe fn isys_odd() {
     unsafe {
         core::arch::asm!(
             "ecall",
-            in("a7") 1797834633_i64,
+            in("a7") 0x6b28c789_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -1647,6 +1739,7 @@ pub unsafe fn isys_odd() {
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_odd() {
     unsafe {
@@ -1657,7 +1750,7 @@ pub unsafe fn dsys_odd() {
             ".weak riverrun_import_sys_odd",
             ".hidden riverrun_import_sys_odd",
             "riverrun_import_sys_odd:",
-            ".word 53, 0x6b28c789",
+            ".word 54, 0x6b28c789",
             ".dword .Limport_name_sys_odd, .Limport_signature_sys_odd",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_odd, comdat",
@@ -1666,7 +1759,7 @@ pub unsafe fn dsys_odd() {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_odd",
-            ".insn u 0x0b, x0, 53",
+            ".insn u 0x0b, x0, 54",
             options(nostack)
         );
     }
@@ -1681,7 +1774,7 @@ pub unsafe fn isys_empty() {
     unsafe {
         core::arch::asm!(
             "ecall",
-            in("a7") 1757887940_i64,
+            in("a7") 0x68c73dc4_u32 as i32 as i64,
             options(nostack)
         );
     }
@@ -1691,6 +1784,7 @@ pub unsafe fn isys_empty() {
 ///
 /// # Safety
 /// Pointers lead to what the host expects.
+#[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_empty() {
     unsafe {
@@ -1701,7 +1795,7 @@ pub unsafe fn dsys_empty() {
             ".weak riverrun_import_sys_empty",
             ".hidden riverrun_import_sys_empty",
             "riverrun_import_sys_empty:",
-            ".word 54, 0x68c73dc4",
+            ".word 55, 0x68c73dc4",
             ".dword .Limport_name_sys_empty, .Limport_signature_sys_empty",
             ".popsection",
             ".pushsection .rodata.riverrun_import, \"aG\", @progbits, riverrun_import_sys_empty, comdat",
@@ -1710,7 +1804,7 @@ pub unsafe fn dsys_empty() {
             ".popsection",
             ".endif",
             ".reloc ., R_RISCV_NONE, riverrun_import_sys_empty",
-            ".insn u 0x0b, x0, 54",
+            ".insn u 0x0b, x0, 55",
             options(nostack)
         );
     }

@@ -71,6 +71,7 @@ static_assert(sizeof(node) == 24, "node lies in memory as the guest has it");
 ///     std::int32_t eight(riverrun::Caller &caller, std::int32_t arg0, std::int32_t arg1, std::int32_t arg2, std::int32_t arg3, std::int32_t arg4, std::int32_t arg5, std::int32_t arg6, std::int32_t arg7);
 ///     double floats(riverrun::Caller &caller, float arg0, double arg1, float arg2, float arg3, float arg4, float arg5, float arg6, float arg7, float arg8, Point arg9);
 ///     std::int8_t narrow(riverrun::Caller &caller, std::int8_t arg0, std::uint8_t arg1, std::int16_t arg2, bool arg3, std::uint8_t arg4);
+///     float narrowed(riverrun::Caller &caller, double arg0);
 ///     void odd(riverrun::Caller &caller);
 ///     void empty(riverrun::Caller &caller);
 template <class Linker, class Class>
@@ -202,6 +203,12 @@ void link_client(Linker &linker, Class &api)
         [&api, narrow](riverrun::Caller &caller, std::int8_t a0, std::uint8_t a1, std::int16_t a2, bool a3, std::uint8_t a4) -> std::int8_t {
             return (api.*narrow)(caller, a0, a1, a2, a3, a4);
         });
+    // float sys_narrowed(double arg0)
+    float (Class::*narrowed)(riverrun::Caller &, double) = &Class::narrowed;
+    linker.template func<float(double)>("narrowed", "f32 (f64)",
+        [&api, narrowed](riverrun::Caller &caller, double a0) -> float {
+            return (api.*narrowed)(caller, a0);
+        });
     // void sys_odd(void)
     void (Class::*odd)(riverrun::Caller &) = &Class::odd;
     linker.template func<void()>("odd \173name\175 100\045\174\044x", "void ()",
@@ -237,6 +244,7 @@ void link_client(Linker &linker, Class &api)
 ///     std::int32_t eight(riverrun::Caller &caller, std::int32_t arg0, std::int32_t arg1, std::int32_t arg2, std::int32_t arg3, std::int32_t arg4, std::int32_t arg5, std::int32_t arg6, std::int32_t arg7);
 ///     double floats(riverrun::Caller &caller, float arg0, double arg1, float arg2, float arg3, float arg4, float arg5, float arg6, float arg7, float arg8, Point arg9);
 ///     std::int8_t narrow(riverrun::Caller &caller, std::int8_t arg0, std::uint8_t arg1, std::int16_t arg2, bool arg3, std::uint8_t arg4);
+///     float narrowed(riverrun::Caller &caller, double arg0);
 ///     void odd(riverrun::Caller &caller);
 ///     void empty(riverrun::Caller &caller);
 template <class Linker, class Class>
@@ -367,6 +375,12 @@ void link_server(Linker &linker, Class &api)
     linker.template func<std::int8_t(std::int8_t, std::uint8_t, std::int16_t, bool, std::uint8_t)>("narrow", "i8 (i8, u8, i16, bool, u8)",
         [&api, narrow](riverrun::Caller &caller, std::int8_t a0, std::uint8_t a1, std::int16_t a2, bool a3, std::uint8_t a4) -> std::int8_t {
             return (api.*narrow)(caller, a0, a1, a2, a3, a4);
+        });
+    // float sys_narrowed(double arg0)
+    float (Class::*narrowed)(riverrun::Caller &, double) = &Class::narrowed;
+    linker.template func<float(double)>("narrowed", "f32 (f64)",
+        [&api, narrowed](riverrun::Caller &caller, double a0) -> float {
+            return (api.*narrowed)(caller, a0);
         });
     // void sys_odd(void)
     void (Class::*odd)(riverrun::Caller &) = &Class::odd;

@@ -171,6 +171,11 @@ pub trait Api: Sized + 'static {
     /// # Errors
     /// What it returns ends the guest's run.
     fn narrow(caller: riverrun::Caller<'_, Self>, arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -> Result<i8, riverrun::HostError>;
+    /// `narrowed`: `float sys_narrowed(double arg0)`.
+    ///
+    /// # Errors
+    /// What it returns ends the guest's run.
+    fn narrowed(caller: riverrun::Caller<'_, Self>, arg0: f64) -> Result<f32, riverrun::HostError>;
     /// `odd {name} 100%|$x`: `void sys_odd(void)`.
     ///
     /// # Errors
@@ -276,6 +281,9 @@ pub fn link_client<T: Api + ClientApi>(linker: &mut riverrun::Linker<T>) -> Resu
     linker.func("narrow", |caller: riverrun::Caller<'_, T>, arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8| {
         T::narrow(caller, arg0, arg1, arg2, arg3, arg4)
     })?;
+    linker.func("narrowed", |caller: riverrun::Caller<'_, T>, arg0: f64| {
+        T::narrowed(caller, arg0)
+    })?;
     linker.func("odd {name} 100%|$x", |caller: riverrun::Caller<'_, T>| {
         T::odd(caller)
     })?;
@@ -359,6 +367,9 @@ pub fn link_server<T: Api + ServerApi>(linker: &mut riverrun::Linker<T>) -> Resu
     })?;
     linker.func("narrow", |caller: riverrun::Caller<'_, T>, arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8| {
         T::narrow(caller, arg0, arg1, arg2, arg3, arg4)
+    })?;
+    linker.func("narrowed", |caller: riverrun::Caller<'_, T>, arg0: f64| {
+        T::narrowed(caller, arg0)
     })?;
     linker.func("odd {name} 100%|$x", |caller: riverrun::Caller<'_, T>| {
         T::odd(caller)

@@ -25,6 +25,7 @@ RIVERRUN_EXPORT(long, all, (int, void *));
     sum += form##sys_stack('a', 2, 3, 4, 5, 6, 7, 8, 9, 10);                                               \
     sum += form##sys_eight(1, 2, 3, 4, 5, 6, 7, n);                                                        \
     sum += (long)form##sys_floats(1, 2, 3, 4, 5, 6, 7, 8, 9, point);                                       \
+    sum += (long)form##sys_narrowed(1);                                                                    \
     sum += form##sys_narrow(-1, 2, -3, true, 'x');                                                         \
     form##sys_odd();                                                                                       \
     form##sys_empty();

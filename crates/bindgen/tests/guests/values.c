@@ -39,6 +39,7 @@ static int floats(int minus)
 {
     Point a = {1.5f, (float)minus}, b = {0.25f, 3};
     CHECK(FORM(floats)(1, 2, 3, 4, 5, 6, 7, 8, (float)minus, a) == 37.5);
+    CHECK(FORM(narrowed)(minus * 2.5) == -1.25f);
     CHECK(FORM(point_length)(a) == 0.5f);
     Point sum = FORM(point_add)(a, b);
     CHECK(sum.x == 1.75f && sum.y == 2);

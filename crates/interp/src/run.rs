@@ -64,6 +64,8 @@ enum Visit {
     Elsewhere,
     /// In front of an instruction, which is for the single-step engine.
     AtStep,
+    /// In front of an `ecall`.
+    AtEcall,
     /// The access at the pc traps, and registers are as of the last call.
     Lost(TrapCause),
 }
@@ -127,7 +129,13 @@ impl Run<'_> {
                 Visit::Refused => self.code,
                 Visit::Elsewhere => continue,
                 Visit::Lost(cause) => return Stop::Lost(Trap { cause, pc: self.window.state().pc }),
-                Visit::AtStep => {
+                Visit::AtEcall if *remaining != 0 => {
+                    // As a step would, without decoding what is known.
+                    self.window.state_mut().instret += 1;
+                    *remaining -= 1;
+                    return Stop::Ecall;
+                }
+                Visit::AtStep | Visit::AtEcall => {
                     if let Some(stop) = self.step(remaining) {
                         return stop;
                     }
@@ -193,6 +201,7 @@ impl Run<'_> {
         match exit {
             Exit::Elsewhere => Visit::Elsewhere,
             Exit::Step => Visit::AtStep,
+            Exit::Ecall => Visit::AtEcall,
             // Less fuel than the code tests for: the interpreter uses it up.
             Exit::Limit if executed == 0 && *remaining < SLICE => Visit::Refused,
             Exit::Limit => Visit::Elsewhere,

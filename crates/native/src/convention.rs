@@ -77,4 +77,6 @@ pub enum Reason {
     Call = 5,
     /// The run is to end; written by the landing. Registers are as of the last call.
     Interrupted = 6,
+    /// At the pc is an `ecall`, and execution can go on behind it.
+    Ecall = 7,
 }

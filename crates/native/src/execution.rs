@@ -19,6 +19,8 @@ pub enum Exit {
     Elsewhere,
     /// The instruction at the pc is the single-step engine's.
     Step,
+    /// At the pc is an `ecall`.
+    Ecall,
     /// Fuel may be short, or the run is to end before it has begun.
     Limit,
     /// The run was to end, and has, in code that counts no fuel: the pc is as near as is known, and
@@ -165,6 +167,7 @@ impl Execution {
     fn exit(&mut self, window: &mut Window, running: &Running) -> Exit {
         const RETURNED: u64 = Reason::Returned as u64;
         const STEP: u64 = Reason::Step as u64;
+        const ECALL: u64 = Reason::Ecall as u64;
         const JUMP: u64 = Reason::Jump as u64;
         const LIMIT: u64 = Reason::Limit as u64;
         const FAULT: u64 = Reason::Fault as u64;
@@ -177,9 +180,9 @@ impl Execution {
                 state.pc = state.x(1) & !1;
                 Exit::Elsewhere
             }
-            STEP => {
+            reason @ (STEP | ECALL) => {
                 self.resume = Some(state.exit.target).filter(|&resume| resume != NOWHERE);
-                Exit::Step
+                if reason == ECALL { Exit::Ecall } else { Exit::Step }
             }
             CALL => {
                 self.resume = Some(state.exit.target);

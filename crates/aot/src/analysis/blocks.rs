@@ -74,6 +74,8 @@ pub(crate) enum Terminator {
         at: u64,
         /// The address behind it.
         next: u64,
+        /// Whether it calls the host.
+        is_ecall: bool,
     },
     /// In front of what cannot be compiled and is not returned from.
     Leave(u64),
@@ -195,7 +197,7 @@ fn walk(
         if text.treatment(&inst) == Treatment::Stepped {
             let end = match inst.op {
                 Op::ebreak => Terminator::Leave(pc),
-                _ => Terminator::Step { at: pc, next },
+                op => Terminator::Step { at: pc, next, is_ecall: op == Op::ecall },
             };
             return Block { insts, end };
         }

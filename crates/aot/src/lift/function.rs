@@ -228,9 +228,9 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 ir.builder.position_at_end(here);
                 ir.jump(switch);
             }
-            &Terminator::Step { at, next } => {
+            &Terminator::Step { at, next, is_ecall } => {
                 ir.line(at);
-                site.step(at, next);
+                site.step(at, next, if is_ecall { Reason::Ecall } else { Reason::Step });
             }
             &Terminator::Leave(at) => {
                 ir.line(at);

@@ -97,10 +97,11 @@ impl<'c> Site<'_, 'c> {
         self.call_and_check(function, next);
     }
 
-    /// Has the interpreter execute the instruction at `pc`, and goes on at `next`.
-    pub(super) fn step(&self, pc: u64, next: u64) {
+    /// Has the interpreter execute the instruction at `pc`, for the reason that it is, and goes on at
+    /// `next`.
+    pub(super) fn step(&self, pc: u64, next: u64, reason: Reason) {
         self.store_field(convention::PC, pc);
-        self.leave(Reason::Step, next);
+        self.leave(reason, next);
         self.ir.jump(self.continuations.at(self.ir, self.function, next));
     }
 

@@ -1,0 +1,118 @@
+//! Compiled code that does not fit is refused in words that say why, and its program runs all the same.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use riverrun::{ArtifactError, Caller, CompileOptions, Config, Engine, Error, Flow, Linker, Program};
+use riverrun_native::{ABI, Header};
+use riverrun_testkit::tools;
+
+fn program(flags: &[&str]) -> Program {
+    let engine = Engine::new(&Config::new()).unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/endless.c");
+    Program::new(&engine, tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, flags)).unwrap()
+}
+
+fn ours() -> Program {
+    program(&["-O2"])
+}
+
+/// The artifact of [`ours`].
+fn artifact() -> &'static [u8] {
+    static ARTIFACT: OnceLock<Vec<u8>> = OnceLock::new();
+    ARTIFACT.get_or_init(|| ours().compile(&CompileOptions::default(), |_, _| {}).unwrap().0)
+}
+
+/// Gives the program this artifact, and runs it.
+fn load(program: &Program, artifact: &[u8]) -> Result<(), ArtifactError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.rro");
+    std::fs::write(&path, artifact).unwrap();
+    // SAFETY: this test made the code, and what has been changed about it is to be found.
+    let loaded = unsafe { program.load_artifact(&path) };
+    assert_eq!(program.is_compiled(), loaded.is_ok());
+    let mut linker = Linker::new(program.engine());
+    linker.ecall(|caller: Caller<'_, ()>| Ok(Flow::Exit(caller.x(10) as i32)));
+    let mut machine = linker.instantiate(program, ()).unwrap();
+    machine.set_x(10, 7);
+    assert_eq!(machine.run().unwrap(), 7, "it runs without, too");
+    loaded.map_err(|error| match error {
+        Error::Artifact(error) => error,
+        error => panic!("{error}"),
+    })
+}
+
+/// The artifact with its header changed, and the header's hash made right.
+fn with_header(change: impl FnOnce(&mut [u8])) -> Vec<u8> {
+    let mut artifact = artifact().to_vec();
+    let header = artifact.len() - Header::SIZE;
+    let (body, hash) = artifact[header..].split_at_mut(Header::SIZE - 32);
+    change(body);
+    hash.copy_from_slice(&Header::hash(body));
+    artifact
+}
+
+#[test]
+fn what_fits_is_loaded() {
+    load(&ours(), artifact()).unwrap();
+    load(&ours(), &with_header(|_| ())).unwrap();
+}
+
+#[test]
+fn what_is_cut_is_refused() {
+    let program = ours();
+    let whole = artifact();
+    let near_ends = (0..64).chain(whole.len() - Header::SIZE - 64..whole.len());
+    for len in near_ends.chain((0..whole.len()).step_by(whole.len() / 50)) {
+        let error = load(&program, &whole[..len]).unwrap_err();
+        assert!(matches!(error, ArtifactError::NotAnArtifact | ArtifactError::Damaged), "cut to {len}: {error}");
+    }
+}
+
+#[test]
+fn what_is_damaged_is_refused() {
+    let program = ours();
+    let whole = artifact();
+    let header = whole.len() - Header::SIZE..whole.len();
+    for at in header.chain((0..whole.len()).step_by(whole.len() / 100)) {
+        let mut damaged = whole.to_vec();
+        damaged[at] ^= 1 << (at % 8);
+        let error = load(&program, &damaged).unwrap_err();
+        assert!(matches!(error, ArtifactError::NotAnArtifact | ArtifactError::Damaged), "byte {at}: {error}");
+    }
+}
+
+#[test]
+fn code_of_another_program_is_refused() {
+    let error = load(&program(&["-O1"]), artifact()).unwrap_err();
+    assert_eq!(error.to_string(), "the artifact was compiled from another program");
+}
+
+#[test]
+fn code_of_another_compiler_is_refused() {
+    let error = load(&ours(), &with_header(|header| header[8] ^= 0x40)).unwrap_err();
+    let words = format!("the artifact has ABI {}, this riverrun needs {ABI}: compile it again", ABI ^ 0x40);
+    assert_eq!(error.to_string(), words);
+}
+
+#[test]
+fn code_for_another_processor_is_refused() {
+    let error = load(&ours(), &with_header(|header| header[23] |= 0x80)).unwrap_err();
+    assert!(matches!(error, ArtifactError::Features { .. }), "{error}");
+    assert!(error.to_string().contains("which this processor lacks"), "{error}");
+}
+
+#[test]
+fn code_for_another_system_is_refused() {
+    let target = Header::SIZE - 32 - 48;
+    let error =
+        load(&ours(), &with_header(|header| header[target..target + 7].copy_from_slice(b"aarch64"))).unwrap_err();
+    assert!(error.to_string().starts_with("the artifact is for aarch64"), "{error}");
+}
+
+#[test]
+fn what_is_no_artifact_is_refused() {
+    let elf = ours();
+    let error = load(&elf, elf.image().bytes()).unwrap_err();
+    assert!(matches!(error, ArtifactError::NotAnArtifact), "{error}");
+}

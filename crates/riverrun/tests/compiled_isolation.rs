@@ -1,0 +1,129 @@
+//! Whatever addresses compiled code makes up, nothing outside its window changes, and every run ends.
+
+use std::ptr;
+use std::time::{Duration, Instant};
+
+use riverrun::{CompileOptions, Config, Engine, Linker, Program};
+use riverrun_isa::{Inst, Op, Rounding};
+use riverrun_testkit::{Random, amount, elf};
+
+/// Host memory beside guests' windows, filled with a pattern.
+struct Canary(*mut u8);
+
+impl Canary {
+    const LEN: usize = 1 << 20;
+    const BYTE: u8 = 0xa5;
+
+    fn new() -> Canary {
+        // SAFETY: a fresh mapping of this test's own.
+        unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let start = libc::mmap(ptr::null_mut(), Canary::LEN, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+            assert_ne!(start, libc::MAP_FAILED);
+            ptr::write_bytes(start.cast::<u8>(), Canary::BYTE, Canary::LEN);
+            Canary(start.cast())
+        }
+    }
+
+    fn is_intact(&self) -> bool {
+        // SAFETY: the mapping lives as long as the canary.
+        unsafe { std::slice::from_raw_parts(self.0, Canary::LEN) }.iter().all(|&byte| byte == Canary::BYTE)
+    }
+}
+
+impl Drop for Canary {
+    fn drop(&mut self) {
+        // SAFETY: nothing else refers to the mapping.
+        unsafe { libc::munmap(self.0.cast(), Canary::LEN) };
+    }
+}
+
+/// How many accesses a guest has to choose from.
+const ACCESSES: usize = 48;
+
+fn inst(op: Op, rd: u8, rs1: u8, rs2: u8, imm: i32) -> Inst {
+    Inst { op, rd, rs1, rs2, rs3: 0, rm: Rounding::Rne, len: 4, imm }
+}
+
+/// A guest that makes access number x28, at `x5 + imm`, and keeps what it loads in use.
+fn guest(random: &mut Random) -> Vec<u8> {
+    let mut text = Vec::new();
+    for number in 0..ACCESSES as i32 {
+        let access = [
+            Op::sb,
+            Op::sh,
+            Op::sw,
+            Op::sd,
+            Op::fsd,
+            Op::lb,
+            Op::lhu,
+            Op::lw,
+            Op::ld,
+            Op::fld,
+            Op::amoadd_d,
+            Op::lr_w,
+            Op::sc_d,
+            Op::jalr,
+        ];
+        let op = random.pick(&access);
+        let imm = random.between(-2048..=2047) as i32;
+        let access = match op {
+            Op::amoadd_d | Op::lr_w | Op::sc_d => inst(op, 6, 5, if op == Op::lr_w { 0 } else { 7 }, 0),
+            _ => inst(op, 6, 5, 7, imm),
+        };
+        text.extend([
+            inst(Op::addi, 29, 0, 0, number),
+            inst(Op::bne, 0, 28, 29, 4 * 4),
+            access,
+            inst(Op::sd, 0, 2, 6, -8),
+            inst(Op::ebreak, 0, 0, 0, 0),
+        ]);
+    }
+    text.push(inst(Op::ebreak, 0, 0, 0, 0));
+    text.iter().flat_map(|inst| inst.encode().to_le_bytes()).collect()
+}
+
+/// Addresses near every edge there is, and anywhere.
+fn address(random: &mut Random) -> u64 {
+    let edges = [0u64, 1 << 16, 1 << 17, 1 << 31, 1 << 32, u64::MAX, 1 << 63, 0xffff_0000, 0xfffe_0000, 1 << 47];
+    match random.below(4) {
+        0 => random.u64(),
+        1 => u64::from(random.u32()),
+        2 => elf::TEXT + random.below(64) as u64,
+        _ => random.pick(&edges).wrapping_add(random.between(-4096..=4096) as u64),
+    }
+}
+
+#[test]
+fn wild_accesses_of_compiled_code_stay_in_the_window() {
+    let engine = Engine::new(&Config::new()).unwrap();
+    let linker = Linker::new(&engine);
+    let mut random = Random::seeded(2);
+    for round in 0..amount(9, 300) {
+        let program = Program::new(&engine, elf::executable(&guest(&mut random), &[], 0)).unwrap();
+        let (fuel, precise) = [(false, false), (true, false), (true, true)][round as usize % 3];
+        let options = CompileOptions { fuel, precise, threads: 1, ..CompileOptions::default() };
+        program.compile_to(&options, tempfile::tempdir().unwrap().path().join("wild.rro")).unwrap();
+        // The kernel places mappings side by side, downward: canaries lie on both sides.
+        let before = Canary::new();
+        let mut machine = linker.instantiate(&program, ()).unwrap();
+        let after = Canary::new();
+        let stack = machine.stack();
+        for _ in 0..400 {
+            machine.set_pc(program.image().entry());
+            machine.set_x(2, stack.end);
+            machine.set_x(5, address(&mut random));
+            machine.set_x(7, random.u64());
+            machine.set_x(28, random.below(ACCESSES) as u64);
+            if fuel {
+                machine.set_fuel(Some(1000));
+            } else {
+                // A jump may lead back to itself.
+                machine.set_deadline(Some(Instant::now() + Duration::from_millis(20)));
+            }
+            let error = machine.run().expect_err("the guest has no way to exit");
+            assert!(error.trap().is_some(), "{error}");
+        }
+        assert!(before.is_intact() && after.is_intact());
+    }
+}

@@ -10,6 +10,9 @@ pub enum CompileError {
     /// There is no linker, or it refuses.
     #[error("cannot link: {0}")]
     Link(String),
+    /// What is to be linked cannot be called so.
+    #[error("{0:?} is no name for an object: use letters, digits and underscores")]
+    Name(String),
     /// No function that can be compiled has the address.
     #[error("{address:#x}: not in a function that is compiled")]
     NoFunction {

@@ -11,10 +11,11 @@ mod link;
 mod listing;
 mod names;
 mod options;
+mod tables;
 mod unit;
 
 pub use error::CompileError;
 pub use link::write;
 pub use listing::{Line, Listing, listing};
 pub use options::{CompileOptions, Cpu};
-pub use unit::{Report, compile};
+pub use unit::{Report, compile, compile_object};

@@ -8,8 +8,11 @@ use crate::error::CompileError;
 /// Linkers, best first: any that writes ELF for x86-64 will do.
 const LINKERS: [&str; 4] = ["ld.lld-22", "ld.lld", "ld", "x86_64-linux-gnu-ld"];
 
-/// The shared object that the objects make.
-pub(crate) fn link(objects: &[Vec<u8>]) -> Result<Vec<u8>, CompileError> {
+const SHARED: &[&str] =
+    &["-shared", "-nostdlib", "--hash-style=gnu", "-z", "noexecstack", "--no-undefined", "--build-id=none"];
+
+/// The shared object that the objects make, or one object, to be linked further.
+pub(crate) fn link(objects: &[Vec<u8>], relocatable: bool) -> Result<Vec<u8>, CompileError> {
     let file = |what: &Path| {
         let what = what.display().to_string();
         move |source| CompileError::File { what, source }
@@ -24,8 +27,8 @@ pub(crate) fn link(objects: &[Vec<u8>]) -> Result<Vec<u8>, CompileError> {
     }
     for linker in LINKERS {
         let result = Command::new(linker)
-            .args(["-shared", "-nostdlib", "--hash-style=gnu", "-z", "noexecstack", "--no-undefined"])
-            .args(["--build-id=none", "-o"])
+            .args(if relocatable { &["-r"] } else { SHARED })
+            .arg("-o")
             .arg(&output)
             .args(&inputs)
             .output();

@@ -43,7 +43,7 @@ pub struct Listing {
 /// # Errors
 /// [`CompileError::NoFunction`], [`CompileError::Llvm`].
 pub fn listing(image: &Image, options: &CompileOptions, address: u64) -> Result<Listing, CompileError> {
-    let (program, functions) = Program::analyse(image, options);
+    let (program, functions) = Program::analyse(image, options, None);
     let has = |pcs: &[u64]| pcs.binary_search(&address).is_ok();
     let pcs = |function: &crate::analysis::Function| -> Vec<u64> {
         function.blocks.values().flat_map(|block| &block.insts).map(|(pc, _)| *pc).collect()

@@ -4,18 +4,26 @@ use std::collections::{BTreeMap, HashMap};
 
 use riverrun_program::demangle;
 
+use riverrun_native::{DISPATCH_SYMBOL, LinkedArtifact};
+
 use crate::analysis::Function;
 
 /// The host symbols of a program's functions.
 #[derive(Debug)]
 pub(crate) struct Names {
+    /// What the symbols begin with.
+    prefix: String,
+    /// Whether the code is to be linked into a host, beside other programs' code.
+    pub(crate) is_linked: bool,
     by_start: BTreeMap<u64, String>,
 }
 
 impl Names {
-    /// `guest::` and the function's name, demangled; where several have the same, or one has none, with
-    /// its address. The prefix keeps a guest's `memcpy` from being taken for the host's.
-    pub(crate) fn new(functions: &[Function]) -> Names {
+    /// `guest::`, or the program's name where it is `linked` into a host, and the function's name,
+    /// demangled; where several have the same, or one has none, with its address. The prefix keeps a
+    /// guest's `memcpy` from being taken for the host's.
+    pub(crate) fn new(functions: &[Function], linked: Option<&str>) -> Names {
+        let prefix = linked.unwrap_or("guest");
         let plain: Vec<_> = functions.iter().map(|function| function.name.as_deref().map(demangle)).collect();
         let mut uses: HashMap<&str, usize> = HashMap::new();
         for name in plain.iter().flatten() {
@@ -24,17 +32,39 @@ impl Names {
         let name = |(function, plain): (&Function, &Option<_>)| {
             let start = function.start;
             let name = match plain.as_deref() {
-                Some(plain) if uses[plain] == 1 => format!("guest::{plain}"),
-                Some(plain) => format!("guest::{plain}#{start:x}"),
-                None => format!("guest::#{start:x}"),
+                Some(plain) if uses[plain] == 1 => format!("{prefix}::{plain}"),
+                Some(plain) => format!("{prefix}::{plain}#{start:x}"),
+                None => format!("{prefix}::#{start:x}"),
             };
             (start, name)
         };
-        Names { by_start: functions.iter().zip(&plain).map(name).collect() }
+        let by_start = functions.iter().zip(&plain).map(name).collect();
+        Names { prefix: prefix.to_owned(), is_linked: linked.is_some(), by_start }
     }
 
     /// The symbol of the function that begins at an address.
     pub(crate) fn of(&self, start: u64) -> String {
-        self.by_start.get(&start).cloned().unwrap_or_else(|| format!("guest::#{start:x}"))
+        self.by_start.get(&start).cloned().unwrap_or_else(|| format!("{}::#{start:x}", self.prefix))
+    }
+
+    /// The symbol of a table: `plain` in a shared object, where nothing else can be in its way.
+    pub(crate) fn table(&self, plain: &str) -> String {
+        if self.is_linked { format!("{}::{plain}", self.prefix) } else { plain.to_owned() }
+    }
+
+    /// The symbol of the table of functions.
+    pub(crate) fn dispatch(&self) -> String {
+        self.table(DISPATCH_SYMBOL)
+    }
+
+    /// The section of the code, where it is to be found among the host's: a C identifier, so that linkers
+    /// say where it begins and ends.
+    pub(crate) fn section(&self) -> Option<String> {
+        self.is_linked.then(|| format!("riverrun_text_{}", self.prefix))
+    }
+
+    /// The symbol by which a host finds linked code.
+    pub(crate) fn artifact(&self) -> String {
+        format!("{}{}", LinkedArtifact::SYMBOL, self.prefix)
     }
 }

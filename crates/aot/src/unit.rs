@@ -7,18 +7,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use inkwell::GlobalVisibility;
 use inkwell::context::Context;
-use riverrun_native::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, Header, IDENTITY_SYMBOL, Slot};
+use riverrun_native::{Dispatch, Header};
 use riverrun_program::Image;
 
 use crate::analysis::{Abilities, Function, Text, functions};
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
-use crate::lift::{Ir, Surroundings, define_helpers, lift};
+use crate::lift::{Ir, Surroundings, lift};
 use crate::link::link;
 use crate::names::Names;
 use crate::options::CompileOptions;
+use crate::tables;
 
 /// Instructions in a unit: enough for LLVM to inline among neighbours, few enough to share the work.
 const UNIT: usize = 8 << 10;
@@ -60,19 +60,23 @@ impl Report {
 pub(crate) struct Program<'a> {
     image: &'a Image,
     pub(crate) names: Arc<Names>,
-    starts: BTreeSet<u64>,
-    dispatch_bits: u32,
+    pub(crate) starts: BTreeSet<u64>,
+    pub(crate) dispatch_bits: u32,
 }
 
 impl<'a> Program<'a> {
     /// The program with its functions.
-    pub(crate) fn analyse(image: &'a Image, options: &CompileOptions) -> (Program<'a>, Vec<Function>) {
+    pub(crate) fn analyse(
+        image: &'a Image,
+        options: &CompileOptions,
+        linked: Option<&str>,
+    ) -> (Program<'a>, Vec<Function>) {
         let features = options.cpu.features();
         let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
         let functions = functions(&Text::new(image, abilities));
         let program = Program {
             image,
-            names: Arc::new(Names::new(&functions)),
+            names: Arc::new(Names::new(&functions, linked)),
             starts: functions.iter().map(|function| function.start).collect(),
             dispatch_bits: Dispatch::index_bits(functions.len()),
         };
@@ -105,8 +109,36 @@ pub fn compile(
     options: &CompileOptions,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<(Vec<u8>, Report), CompileError> {
+    compile_as(image, options, None, progress)
+}
+
+/// Compiles a program to an object that a linker makes part of a host; `name` tells the program from
+/// others there. The object has one symbol that others see: `riverrun_artifact_` and the name, a
+/// [`riverrun_native::LinkedArtifact`].
+///
+/// # Errors
+/// [`CompileError`]; [`CompileError::Name`] if the name is no identifier of C.
+pub fn compile_object(
+    image: &Image,
+    options: &CompileOptions,
+    name: &str,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<(Vec<u8>, Report), CompileError> {
+    let is_identifier = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if name.is_empty() || !is_identifier {
+        return Err(CompileError::Name(name.to_owned()));
+    }
+    compile_as(image, options, Some(name), progress)
+}
+
+fn compile_as(
+    image: &Image,
+    options: &CompileOptions,
+    linked: Option<&str>,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<(Vec<u8>, Report), CompileError> {
     let mut clock = Clock::start();
-    let (program, functions) = Program::analyse(image, options);
+    let (program, functions) = Program::analyse(image, options, linked);
     let mut report = Report {
         functions: functions.len(),
         instructions: functions.iter().map(Function::size).sum(),
@@ -126,11 +158,11 @@ pub fn compile(
         program: Header::hash(image.bytes()),
     };
     let mut phases = Phases::default();
-    objects.push(table(&program, &entrances, &header, options, &mut phases)?);
+    objects.push(tables::object(&program, &entrances, &header, options, &mut phases)?);
     report.add(&phases);
     let begin = Instant::now();
-    let object = link(&objects)?;
-    let artifact = header.seal(object);
+    let object = link(&objects, linked.is_some())?;
+    let artifact = if linked.is_some() { object } else { header.seal(object) };
     report.linking = begin.elapsed();
     report.artifact_bytes = artifact.len() as u64;
     Ok((artifact, report))
@@ -206,58 +238,4 @@ fn compile_units(
     // The same program gives the same artifact, however the threads took turns.
     results.sort_by_key(|(index, _)| *index);
     Ok(results.into_iter().map(|(_, object)| object).collect())
-}
-
-/// The object that holds the tables of functions and of the other places where they can be entered.
-fn table(
-    program: &Program<'_>,
-    entrances: &[u64],
-    header: &Header,
-    options: &CompileOptions,
-    phases: &mut Phases,
-) -> Result<Vec<u8>, CompileError> {
-    let size = 1 << program.dispatch_bits;
-    let mut slots: Vec<Option<u64>> = vec![None; size];
-    for &start in &program.starts {
-        let mut index = Dispatch::index(start as u32, program.dispatch_bits);
-        while slots[index].is_some() {
-            index = (index + 1) % size;
-        }
-        slots[index] = Some(start);
-    }
-    let machine = emit::machine(options)?;
-    let context = Context::create();
-    let ir = Ir::new(&context, "dispatch", *options, "generic", &program.names);
-    define_helpers(&ir);
-    let i32 = ir.bits(32);
-    let slot = context.struct_type(&[i32.into(), i32.into()], false);
-    let global = ir.module.add_global(slot.array_type(size as u32), None, DISPATCH_SYMBOL);
-    global.set_visibility(GlobalVisibility::Protected);
-    global.set_constant(true);
-    let here = global.as_pointer_value().const_to_int(ir.i64);
-    let values: Vec<_> = slots
-        .iter()
-        .map(|start| match start {
-            None => slot.const_named_struct(&[i32.const_int(Slot::FREE.into(), false).into(), i32.const_zero().into()]),
-            Some(start) => {
-                let function = ir.function(*start);
-                let address = function.as_global_value().as_pointer_value().const_to_int(ir.i64);
-                let distance = address.const_sub(here).const_truncate(i32);
-                slot.const_named_struct(&[i32.const_int(*start, false).into(), distance.into()])
-            }
-        })
-        .collect();
-    global.set_initializer(&slot.const_array(&values));
-    let all: Vec<_> = std::iter::once(entrances.len() as u64).chain(entrances.iter().copied()).collect();
-    let all: Vec<_> = all.into_iter().map(|word| i32.const_int(word, false)).collect();
-    let global = ir.module.add_global(i32.array_type(all.len() as u32), None, ENTRANCES_SYMBOL);
-    global.set_visibility(GlobalVisibility::Protected);
-    global.set_constant(true);
-    global.set_initializer(&i32.const_array(&all));
-    let identity = context.const_string(&header.identity(), false);
-    let global = ir.module.add_global(identity.get_type(), None, IDENTITY_SYMBOL);
-    global.set_visibility(GlobalVisibility::Protected);
-    global.set_constant(true);
-    global.set_initializer(&identity);
-    emit::object(&ir, &machine, phases)
 }

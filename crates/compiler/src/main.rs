@@ -34,6 +34,9 @@ riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x
   --canonical-nans    give NaNs the bits that RISC-V gives them, where the host has others
   --cpu CPU           native, x86-64-v2, x86-64-v3 or x86-64-v4: native if not given
   --threads N         compile so many functions at once: as many as there are cores if not given
+  --emit KIND         artifact, or object: to be linked into a host where there is no dynamic loader; its
+                      symbol is riverrun_artifact_NAME, for Program::link_artifact
+  --name NAME         with --emit object: the program's name there, its file's if not given
   --stats[=json]      say on standard error what took how long
   --listing ADDRESS   compile nothing but the function there, and print its way through the compiler as
                       JSON; riverrun inspect --function shows it
@@ -47,6 +50,8 @@ struct Job {
     output: Option<PathBuf>,
     options: CompileOptions,
     stats: Option<Format>,
+    is_object: bool,
+    name: Option<String>,
     /// The address of the function to list.
     listing: Option<u64>,
 }
@@ -84,6 +89,8 @@ fn parse() -> Result<Option<Job>> {
             Long("cpu") => job.options.cpu = cpu(&parser.value()?)?,
             Long("threads") => job.options.threads = threads(&parser.value()?)?,
             Long("stats") => job.stats = Some(format(parser.optional_value())?),
+            Long("emit") => job.is_object = emits_object(&parser.value()?)?,
+            Long("name") => job.name = Some(parser.value()?.to_string_lossy().into_owned()),
             Long("listing") => job.listing = Some(address(&parser.value()?)?),
             Long("help") | Short('h') => return Ok(None),
             Value(program) => programs.push(program),
@@ -118,6 +125,14 @@ fn threads(value: &OsStr) -> Result<usize> {
     number.ok_or_else(|| format!("--threads {}: not a number", value.display()).into())
 }
 
+fn emits_object(value: &OsStr) -> Result<bool> {
+    match value.to_str() {
+        Some("artifact") => Ok(false),
+        Some("object") => Ok(true),
+        _ => Err(format!("--emit {}: say artifact or object", value.display()).into()),
+    }
+}
+
 fn address(value: &OsStr) -> Result<u64> {
     let digits = value.to_str().and_then(|value| value.strip_prefix("0x"));
     let address = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
@@ -139,14 +154,21 @@ fn compile(job: &Job) -> Result<()> {
     if let Some(address) = job.listing {
         return listing::print(&image, &job.options, address);
     }
-    let output = job.output.clone().unwrap_or_else(|| job.program.with_extension("rro"));
+    let output =
+        job.output.clone().unwrap_or_else(|| job.program.with_extension(if job.is_object { "o" } else { "rro" }));
     let begin = Instant::now();
     let shows = stderr().is_terminal();
-    let (bytes, report) = riverrun_aot::compile(&image, &job.options, &|done, all| {
+    let progress = |done, all| {
         if shows {
             show(done, all);
         }
-    })?;
+    };
+    let (bytes, report) = if job.is_object {
+        let file = job.program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        riverrun_aot::compile_object(&image, &job.options, job.name.as_ref().unwrap_or(&file), &progress)?
+    } else {
+        riverrun_aot::compile(&image, &job.options, &progress)?
+    };
     riverrun_aot::write(&output, &bytes)?;
     if shows {
         let seconds = begin.elapsed().as_secs_f64();

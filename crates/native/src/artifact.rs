@@ -13,6 +13,7 @@ use object::{Object, ObjectSegment, ObjectSymbol};
 use crate::dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, IDENTITY_SYMBOL, Slot};
 use crate::error::ArtifactError;
 use crate::header::{Header, Options};
+use crate::linked::LinkedArtifact;
 
 /// The file in the line tables of compiled code whose lines are guest addresses. Lines of other files
 /// are the guest's source; there the column is the address, as the distance in parcels of two bytes from
@@ -22,23 +23,30 @@ pub const GUEST_FILE: &str = "guest-text";
 /// A program's compiled code, loaded.
 pub struct Artifact {
     header: Header,
-    path: PathBuf,
     dispatch: Dispatch,
     /// Where functions can be entered besides their starts, sorted; in the object.
     entrances: &'static [u32],
     starts: OnceLock<Vec<u32>>,
     code: Range<usize>,
+    /// `None` where the code is linked into the host.
+    library: Option<Library>,
+}
+
+/// A shared object that the dynamic loader has loaded.
+struct Library {
+    path: PathBuf,
     /// From the object's own addresses to the host's.
     bias: usize,
-    /// Keeps the code in memory. Field order: dropped last.
-    _library: libloading::Library,
-    /// The file, where `path` is a name of this alone.
+    /// Keeps the code in memory.
+    _loaded: libloading::Library,
+    /// The file, where `path` is a name of this alone. Field order: dropped last.
     _file: Option<File>,
 }
 
 impl fmt::Debug for Artifact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Artifact").field("path", &self.path).field("header", &self.header).finish_non_exhaustive()
+        let path = self.library.as_ref().map(|library| &library.path);
+        f.debug_struct("Artifact").field("path", &path).field("header", &self.header).finish_non_exhaustive()
     }
 }
 
@@ -114,12 +122,32 @@ impl Artifact {
             starts,
             code: start..start + text.size() as usize,
             header,
-            path,
             dispatch,
-            bias,
-            _library: library,
-            _file: file,
+            library: Some(Library { path, bias, _loaded: library, _file: file }),
         })
+    }
+
+    /// Takes compiled code that is linked into the host, if it was compiled from this program and fits
+    /// this host.
+    ///
+    /// # Errors
+    /// [`ArtifactError`], which says what does not match.
+    ///
+    /// # Safety
+    /// It comes from this compiler.
+    pub unsafe fn linked(linked: &'static LinkedArtifact, program: &[u8]) -> Result<Artifact, ArtifactError> {
+        // SAFETY: as the caller promises.
+        let header = Header::open(unsafe { linked.header() })?;
+        if header.program != Header::hash(program) {
+            return Err(ArtifactError::Program);
+        }
+        // SAFETY: the compiler has made the tables, and what is linked stays.
+        let (dispatch, entrances) = unsafe {
+            let entrances = std::slice::from_raw_parts(linked.entrances.add(1), *linked.entrances as usize);
+            (Dispatch::new(linked.dispatch, header.dispatch_bits), entrances)
+        };
+        let code = linked.text_start as usize..linked.text_end as usize;
+        Ok(Artifact { header, dispatch, entrances, starts: OnceLock::new(), code, library: None })
     }
 
     /// How the code was compiled.
@@ -155,10 +183,12 @@ impl Artifact {
         Some(u64::from(*starts.get(behind.checked_sub(1)?)?))
     }
 
-    /// The guest instruction that a host instruction belongs to, by the object's line table.
+    /// The guest instruction that a host instruction belongs to, by the object's line table; where the
+    /// code is linked into the host, whose line table may be anywhere, its function's first.
     pub(crate) fn guest_pc(&self, host: usize) -> Option<u64> {
-        let loader = addr2line::Loader::new(&self.path).ok()?;
-        let address = host.wrapping_sub(self.bias) as u64;
+        let Some(Library { path, bias, .. }) = &self.library else { return self.dispatch.start_before(host) };
+        let loader = addr2line::Loader::new(path).ok()?;
+        let address = host.wrapping_sub(*bias) as u64;
         // A merged instruction has no place of its own: its neighbours' is the closest there is.
         (0..64).find_map(|back| {
             let location = loader.find_location(address.checked_sub(back)?).ok()??;

@@ -12,6 +12,7 @@ mod error;
 mod execution;
 mod features;
 mod header;
+mod linked;
 mod stack;
 
 pub use artifact::{Artifact, GUEST_FILE};
@@ -20,3 +21,4 @@ pub use error::ArtifactError;
 pub use execution::{Execution, Exit, Way};
 pub use features::Features;
 pub use header::{ABI, Header, Options, TRIPLE};
+pub use linked::LinkedArtifact;

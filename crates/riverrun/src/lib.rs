@@ -49,7 +49,7 @@ pub use memory::Memory;
 pub use program::Program;
 #[cfg(feature = "compile")]
 pub use riverrun_aot::{CompileError, CompileOptions, Cpu, Report as CompileReport};
-pub use riverrun_native::ArtifactError;
+pub use riverrun_native::{ArtifactError, LinkedArtifact};
 pub use riverrun_program as image;
 #[doc(hidden)]
 pub use riverrun_program::doc;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use riverrun_interp::Code;
-use riverrun_native::{ABI, Artifact, Header};
+use riverrun_native::{ABI, Artifact, Header, LinkedArtifact};
 use riverrun_program::{Export, Image, Import};
 use riverrun_state::Perm;
 
@@ -111,6 +111,32 @@ impl Program {
         // SAFETY: as the caller promises.
         let artifact = unsafe { Artifact::load(path.as_ref(), self.image().bytes())? };
         self.set_artifact(artifact)
+    }
+
+    /// Takes compiled code that is linked into the host, as [`Program::load_artifact`] takes it from a
+    /// file: for platforms without dynamic loading. `riverrun compile --emit object --name game` makes an
+    /// object, which the host's build hands to its linker (`println!("cargo::rustc-link-arg=game.o")` in a
+    /// build script), and which has one symbol:
+    ///
+    /// ```ignore
+    /// unsafe extern "C" {
+    ///     static riverrun_artifact_game: riverrun::LinkedArtifact;
+    /// }
+    /// // SAFETY: the object comes from riverrun's compiler.
+    /// unsafe { program.link_artifact(&riverrun_artifact_game)? };
+    /// ```
+    ///
+    /// Where the code is not precise, traps of memory accesses in it have the address of their function, as
+    /// the host's line tables may be anywhere.
+    ///
+    /// # Errors
+    /// [`Error::Artifact`], which says what does not match; the program runs without it.
+    ///
+    /// # Safety
+    /// The code must come from riverrun's compiler.
+    pub unsafe fn link_artifact(&self, artifact: &'static LinkedArtifact) -> Result<(), Error> {
+        // SAFETY: as the caller promises.
+        self.set_artifact(unsafe { Artifact::linked(artifact, self.image().bytes())? })
     }
 
     /// Loads or makes compiled code, as the configuration says.

@@ -86,8 +86,9 @@ pub(crate) fn define_helpers(ir: &Ir<'_>) {
 }
 
 fn helper<'c>(ir: &Ir<'c>, name: &str) -> FunctionValue<'c> {
-    ir.module.get_function(name).unwrap_or_else(|| {
-        let function = ir.module.add_function(name, ir.i64.fn_type(&[], false), Some(Linkage::External));
+    let name = ir.names.table(name);
+    ir.module.get_function(&name).unwrap_or_else(|| {
+        let function = ir.module.add_function(&name, ir.i64.fn_type(&[], false), Some(Linkage::External));
         function.set_call_conventions(PRESERVE_ALL);
         function.as_global_value().set_visibility(GlobalVisibility::Hidden);
         function.add_attribute(AttributeLoc::Function, attribute(ir, "nounwind", 0));

@@ -40,7 +40,7 @@ pub(crate) struct Ir<'c> {
     pub(crate) module: Module<'c>,
     pub(crate) builder: Builder<'c>,
     pub(crate) options: CompileOptions,
-    names: Arc<Names>,
+    pub(crate) names: Arc<Names>,
     pub(crate) i64: IntType<'c>,
     pub(crate) pointer: PointerType<'c>,
     /// The type of all compiled functions.
@@ -139,6 +139,9 @@ impl<'c> Ir<'c> {
             let function = self.module.add_function(&name, self.prototype, Some(Linkage::External));
             function.set_call_conventions(REGCALL);
             function.as_global_value().set_visibility(GlobalVisibility::Hidden);
+            if let Some(section) = self.names.section() {
+                function.set_section(Some(&section));
+            }
             for &attribute in &self.attributes {
                 function.add_attribute(AttributeLoc::Function, attribute);
             }

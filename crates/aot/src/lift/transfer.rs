@@ -4,7 +4,7 @@ use inkwell::IntPredicate;
 use inkwell::llvm_sys::LLVMTailCallKind;
 use inkwell::values::{IntValue, PointerValue};
 use riverrun_native::convention::{self, NOWHERE, Reason};
-use riverrun_native::{DISPATCH_SYMBOL, Dispatch, Slot};
+use riverrun_native::{Dispatch, Slot};
 
 #[cfg(doc)]
 use crate::lift::continuations::Continuations;
@@ -14,8 +14,9 @@ use crate::lift::ops::Site;
 impl<'c> Ir<'c> {
     /// The table from guest addresses to functions.
     fn dispatch_table(&self) -> PointerValue<'c> {
-        let table = self.module.get_global(DISPATCH_SYMBOL).unwrap_or_else(|| {
-            let table = self.module.add_global(self.i64, None, DISPATCH_SYMBOL);
+        let name = self.names.dispatch();
+        let table = self.module.get_global(&name).unwrap_or_else(|| {
+            let table = self.module.add_global(self.i64, None, &name);
             // Exported by the object, but never replaced by another one.
             table.set_visibility(inkwell::GlobalVisibility::Protected);
             table

@@ -1,0 +1,104 @@
+//! The data of compiled code: where functions begin, where else they can be entered, what it all is.
+
+use inkwell::GlobalVisibility;
+use inkwell::context::Context;
+use inkwell::types::BasicType;
+use inkwell::values::{BasicValue, GlobalValue};
+use riverrun_native::{Dispatch, ENTRANCES_SYMBOL, Header, IDENTITY_SYMBOL, Slot};
+
+use crate::emit::{self, Phases};
+use crate::error::CompileError;
+use crate::lift::{Ir, define_helpers};
+use crate::options::CompileOptions;
+use crate::unit::Program;
+
+/// The object that holds the tables of functions and of the other places where they can be entered.
+pub(crate) fn object(
+    program: &Program<'_>,
+    entrances: &[u64],
+    header: &Header,
+    options: &CompileOptions,
+    phases: &mut Phases,
+) -> Result<Vec<u8>, CompileError> {
+    let machine = emit::machine(options)?;
+    let context = Context::create();
+    let ir = Ir::new(&context, "tables", *options, "generic", &program.names);
+    define_helpers(&ir);
+    let dispatch = dispatch(&ir, program);
+    let i32 = ir.bits(32);
+    let all: Vec<_> = std::iter::once(entrances.len() as u64).chain(entrances.iter().copied()).collect();
+    let all: Vec<_> = all.into_iter().map(|word| i32.const_int(word, false)).collect();
+    let entrances = constant(&ir, &program.names.table(ENTRANCES_SYMBOL), &i32.const_array(&all));
+    if program.names.is_linked {
+        descriptor(&ir, program, dispatch, entrances, header);
+    } else {
+        constant(&ir, IDENTITY_SYMBOL, &context.const_string(&header.identity(), false));
+    }
+    emit::object(&ir, &machine, phases)
+}
+
+/// A table that shared objects export, but never replace by another one's.
+fn constant<'c>(ir: &Ir<'c>, name: &str, value: &impl BasicValue<'c>) -> GlobalValue<'c> {
+    let value = value.as_basic_value_enum();
+    let global = ir.module.get_global(name).unwrap_or_else(|| ir.module.add_global(value.get_type(), None, name));
+    let visibility = if ir.names.is_linked { GlobalVisibility::Hidden } else { GlobalVisibility::Protected };
+    global.set_visibility(visibility);
+    global.set_constant(true);
+    global.set_initializer(&value);
+    global
+}
+
+/// The table of functions; see [`Dispatch`].
+fn dispatch<'c>(ir: &Ir<'c>, program: &Program<'_>) -> GlobalValue<'c> {
+    let size = 1 << program.dispatch_bits;
+    let mut slots: Vec<Option<u64>> = vec![None; size];
+    for &start in &program.starts {
+        let mut index = Dispatch::index(start as u32, program.dispatch_bits);
+        while slots[index].is_some() {
+            index = (index + 1) % size;
+        }
+        slots[index] = Some(start);
+    }
+    let i32 = ir.bits(32);
+    let slot = ir.context.struct_type(&[i32.into(), i32.into()], false);
+    let name = program.names.dispatch();
+    // Its own address is part of it.
+    let global = ir.module.add_global(slot.array_type(size as u32).as_basic_type_enum(), None, &name);
+    let here = global.as_pointer_value().const_to_int(ir.i64);
+    let values: Vec<_> = slots
+        .iter()
+        .map(|start| match start {
+            None => slot.const_named_struct(&[i32.const_int(Slot::FREE.into(), false).into(), i32.const_zero().into()]),
+            Some(start) => {
+                let function = ir.function(*start);
+                let address = function.as_global_value().as_pointer_value().const_to_int(ir.i64);
+                let distance = address.const_sub(here).const_truncate(i32);
+                slot.const_named_struct(&[i32.const_int(*start, false).into(), distance.into()])
+            }
+        })
+        .collect();
+    constant(ir, &name, &slot.const_array(&values))
+}
+
+/// The [`riverrun_native::LinkedArtifact`].
+fn descriptor<'c>(
+    ir: &Ir<'c>,
+    program: &Program<'_>,
+    dispatch: GlobalValue<'c>,
+    entrances: GlobalValue<'c>,
+    header: &Header,
+) {
+    let names = &program.names;
+    let sealed = constant(ir, &names.table("header"), &ir.context.const_string(&header.seal(Vec::new()), false));
+    let section = names.section().unwrap_or_default();
+    // Linkers define these.
+    let bound = |which: &str| {
+        let global = ir.module.add_global(ir.bits(8), None, &format!("__{which}_{section}"));
+        global.set_visibility(GlobalVisibility::Hidden);
+        global
+    };
+    let fields = [sealed, dispatch, entrances, bound("start"), bound("stop")];
+    let fields = fields.map(|global| global.as_pointer_value().into());
+    let descriptor = ir.context.const_struct(&fields, false);
+    constant(ir, &names.artifact(), &descriptor).set_visibility(GlobalVisibility::Default);
+}

@@ -1,0 +1,33 @@
+//! Compiled code that is linked into the host, for where there is no dynamic loader.
+
+use crate::dispatch::Slot;
+use crate::header::Header;
+
+/// A program's compiled code as part of the host: what an object of `riverrun compile --emit object` has
+/// under its name, `riverrun_artifact_NAME`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct LinkedArtifact {
+    /// Of [`Header::SIZE`] bytes, for an artifact without a shared object.
+    pub(crate) header: *const u8,
+    pub(crate) dispatch: *const Slot,
+    /// As [`crate::ENTRANCES_SYMBOL`].
+    pub(crate) entrances: *const u32,
+    pub(crate) text_start: *const u8,
+    pub(crate) text_end: *const u8,
+}
+
+// SAFETY: what it points to never changes.
+unsafe impl Sync for LinkedArtifact {}
+
+impl LinkedArtifact {
+    /// What the symbols of such objects begin with; the name follows.
+    pub const SYMBOL: &str = "riverrun_artifact_";
+
+    /// # Safety
+    /// It comes from the compiler.
+    pub(crate) unsafe fn header(&self) -> &'static [u8] {
+        // SAFETY: the compiler puts so many bytes there.
+        unsafe { std::slice::from_raw_parts(self.header, Header::SIZE) }
+    }
+}

@@ -8,7 +8,7 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::Context;
 use inkwell::intrinsics::Intrinsic;
-use inkwell::module::{Linkage, Module};
+use inkwell::module::{FlagBehavior, Linkage, Module};
 use inkwell::types::{BasicTypeEnum, FloatType, FunctionType, IntType, PointerType};
 use inkwell::values::{
     BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, FloatValue, FunctionValue, InstructionValue, IntValue,
@@ -88,6 +88,8 @@ impl<'c> Ir<'c> {
             flag("null_pointer_is_valid"),
             no_callee_saved,
             text("frame-pointer", "none"),
+            // Frames need no alignment beyond a word's; what spills vectors does it unaligned.
+            text("no-realign-stack", ""),
             text("target-cpu", "x86-64"),
             text("target-features", &features.join(",")),
             text("tune-cpu", tune),
@@ -104,6 +106,11 @@ impl<'c> Ir<'c> {
         let likely = context.metadata_node(&[word("branch_weights").into(), weight(2000).into(), weight(1).into()]);
         let unlikely = context.metadata_node(&[word("branch_weights").into(), weight(1).into(), weight(2000).into()]);
         let module = context.create_module(name);
+        module.add_basic_value_flag(
+            "override-stack-alignment",
+            FlagBehavior::Error,
+            context.i32_type().const_int(8, false),
+        );
         Ir {
             context,
             lines: Lines::new(context, &module),

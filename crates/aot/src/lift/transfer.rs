@@ -2,7 +2,7 @@
 
 use inkwell::IntPredicate;
 use inkwell::llvm_sys::LLVMTailCallKind;
-use inkwell::values::{IntValue, PointerValue};
+use inkwell::values::{IntValue, PhiValue, PointerValue};
 use riverrun_native::convention::{self, NOWHERE, Reason};
 use riverrun_native::{Dispatch, Slot};
 
@@ -10,6 +10,7 @@ use riverrun_native::{Dispatch, Slot};
 use crate::lift::continuations::Continuations;
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;
+use crate::lift::registers::Label;
 
 impl<'c> Ir<'c> {
     /// The table from guest addresses to functions.
@@ -138,44 +139,50 @@ impl<'c> Site<'_, 'c> {
     }
 
     /// Looks an address up among the functions: goes on in `found`, with the function, or in
-    /// `missing`.
-    fn look_up(
-        &self,
-        target: IntValue<'c>,
-        found: inkwell::basic_block::BasicBlock<'c>,
-        missing: inkwell::basic_block::BasicBlock<'c>,
-    ) -> PointerValue<'c> {
+    /// `missing`. Nearly always the first place is the right one; the others are looked at apart.
+    fn look_up(&self, target: IntValue<'c>, found: Label<'c>, missing: Label<'c>) -> PointerValue<'c> {
         let ir = self.ir;
         let bits = self.dispatch_bits;
         let i32 = ir.bits(32);
-        let before = ir.builder.get_insert_block().expect("the builder stands in a block");
-        let (probe, other) = (ir.block(self.function), ir.block(self.function));
+        let table = ir.dispatch_table();
+        let load = |position| {
+            let distance = built(ir.builder.build_left_shift(position, ir.int(3), ""));
+            let slot = ir.load(ir.i64.into(), ir.at(table, distance), Space::State).into_int_value();
+            (slot, built(ir.builder.build_and(slot, ir.int(u32::MAX.into()), "")))
+        };
         let low = ir.truncate(target, 32);
         let multiplier = i32.const_int(Dispatch::MULTIPLIER.into(), false);
         let mixed = built(ir.builder.build_int_mul(low, multiplier, ""));
         let shift = i32.const_int(u64::from(32 - bits), false);
         let first = ir.zero_extend(built(ir.builder.build_right_shift(mixed, shift, false, "")));
-        let table = ir.dispatch_table();
-        ir.jump(probe);
-
-        ir.builder.position_at_end(probe);
-        let index = built(ir.builder.build_phi(ir.i64, ""));
-        let position = index.as_basic_value().into_int_value();
-        let distance = built(ir.builder.build_left_shift(position, ir.int(3), ""));
-        let slot = ir.load(ir.i64.into(), ir.at(table, distance), Space::State).into_int_value();
-        let key = built(ir.builder.build_and(slot, ir.int(u32::MAX.into()), ""));
-        let hit = ir.compare(IntPredicate::EQ, key, target);
-        ir.branch_likely(hit, found, other);
+        let (first_slot, first_key) = load(first);
+        let before = ir.builder.get_insert_block().expect("the builder stands in a block");
+        let (other, probe) = (ir.block(self.function), ir.block(self.function));
+        ir.branch_likely(ir.compare(IntPredicate::EQ, first_key, target), found, other);
 
         ir.builder.position_at_end(other);
-        let next = built(ir.builder.build_int_add(position, ir.int(1), ""));
+        let position = built(ir.builder.build_phi(ir.i64, ""));
+        let key = built(ir.builder.build_phi(ir.i64, ""));
+        let is_free = ir.compare(IntPredicate::EQ, word_of(key), ir.int(Slot::FREE.into()));
+        built(ir.builder.build_conditional_branch(is_free, missing, probe));
+
+        ir.builder.position_at_end(probe);
+        let next = built(ir.builder.build_int_add(word_of(position), ir.int(1), ""));
         let next = built(ir.builder.build_and(next, ir.int((1 << bits) - 1), ""));
-        let free = ir.compare(IntPredicate::EQ, key, ir.int(Slot::FREE.into()));
-        built(ir.builder.build_conditional_branch(free, missing, probe));
-        index.add_incoming(&[(&first, before), (&next, other)]);
+        let (next_slot, next_key) = load(next);
+        let hit = ir.compare(IntPredicate::EQ, next_key, target);
+        built(ir.builder.build_conditional_branch(hit, found, other));
+        position.add_incoming(&[(&first, before), (&next, probe)]);
+        key.add_incoming(&[(&first_key, before), (&next_key, probe)]);
 
         ir.builder.position_at_end(found);
-        let offset = built(ir.builder.build_right_shift(slot, ir.int(32), true, ""));
+        let slot = built(ir.builder.build_phi(ir.i64, ""));
+        slot.add_incoming(&[(&first_slot, before), (&next_slot, probe)]);
+        let offset = built(ir.builder.build_right_shift(word_of(slot), ir.int(32), true, ""));
         ir.at(table, offset)
     }
+}
+
+fn word_of<'c>(phi: PhiValue<'c>) -> IntValue<'c> {
+    phi.as_basic_value().into_int_value()
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use riverrun_isa::ops::Float;
 use riverrun_isa::{Format, Inst};
 
-use crate::analysis::{Block, Function};
+use crate::analysis::{Block, Function, Terminator};
 use crate::lift::registers::{self, COUNT, FUEL, Set};
 
 /// What is known of a block.
@@ -17,6 +17,8 @@ pub(crate) struct Facts {
     pub(crate) is_test: bool,
     /// Instructions up to the next test, at most.
     pub(crate) bound: u64,
+    /// Registers for the state to have at its end, as the function does not read them behind it.
+    pub(crate) settled: Set,
 }
 
 fn accesses_memory(inst: &Inst) -> bool {
@@ -60,10 +62,81 @@ pub(crate) fn facts(function: &Function, fuel: bool, precise: bool) -> BTreeMap<
         let ahead = block.end.successors().into_iter().filter_map(|to| facts.get(&to).filter(|facts| !facts.is_test));
         let further = if block.end.is_call() { 0 } else { ahead.map(|facts: &Facts| facts.bound).max().unwrap_or(0) };
         let bound = block.insts.len() as u64 + further;
-        facts.insert(start, Facts { dirty: 0, is_test, bound });
+        facts.insert(start, Facts { is_test, bound, ..Facts::default() });
     }
+    settle(function, &postorder, fuel, &mut facts);
     propagate_dirty(function, &postorder, fuel, precise, &mut facts);
     facts
+}
+
+/// What happens to registers behind a place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Future {
+    /// May be read before they are written.
+    read: Set,
+    /// May be looked for in the state before they are written.
+    sought: Set,
+}
+
+/// Finds the registers that blocks should leave in the state: those that nothing but the state needs.
+/// Carried on to the next call or return, they would take the host's registers from others, the more so
+/// the larger the function. Small loops without calls carry them on, to store them once.
+fn settle(function: &Function, postorder: &[u64], fuel: bool, facts: &mut BTreeMap<u64, Facts>) {
+    let hot = registers::hot_set(fuel);
+    let mut futures: HashMap<u64, Future> = HashMap::new();
+    let behind = |block: &Block, futures: &HashMap<u64, Future>| match &block.end {
+        Terminator::Next(_) | Terminator::Jump(_) | Terminator::Branch { .. } | Terminator::JumpIndirect(_) => {
+            let known = |to| if function.blocks.contains_key(&to) { futures.get(&to).copied() } else { Some(SOUGHT) };
+            let ends = if block.end.successors().is_empty() { SOUGHT } else { Future::default() };
+            let join = |a: Future, b: Future| Future { read: a.read | b.read, sought: a.sought | b.sought };
+            block.end.successors().into_iter().filter_map(known).fold(ends, join)
+        }
+        _ => SOUGHT,
+    };
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &start in postorder {
+            let block = &function.blocks[&start];
+            let mut future = behind(block, &futures);
+            for (_, inst) in block.insts.iter().rev() {
+                if let Some(register) = registers::written(inst) {
+                    future.read &= !(1 << register);
+                    future.sought &= !(1 << register);
+                }
+                future.read |= registers::sources(inst).into_iter().flatten().fold(0, |set, n| set | 1 << n);
+            }
+            changed |= futures.insert(start, future) != Some(future);
+        }
+    }
+    let loops = small_loops(function);
+    for (start, facts) in facts {
+        if !loops.contains(start) {
+            let future = behind(&function.blocks[start], &futures);
+            facts.settled = future.sought & !future.read & !hot;
+        }
+    }
+}
+
+const SOUGHT: Future = Future { read: 0, sought: !0 };
+
+/// The blocks of loops without calls, as compilers lay them out: one after another.
+fn small_loops(function: &Function) -> BTreeSet<u64> {
+    /// Instructions of a loop at most.
+    const SMALL: usize = 128;
+    let mut found = BTreeSet::new();
+    for (&last, block) in &function.blocks {
+        let (Terminator::Jump(first) | Terminator::Branch { taken: first, .. }) = block.end else { continue };
+        if first > last || !function.blocks.contains_key(&first) {
+            continue;
+        }
+        let body = || function.blocks.range(first..=last);
+        let size: usize = body().map(|(_, block)| block.insts.len()).sum();
+        if size <= SMALL && !body().any(|(_, block)| block.end.is_call()) {
+            found.extend(body().map(|(&start, _)| start));
+        }
+    }
+    found
 }
 
 /// The blocks in postorder, and those that a block behind them leads back to.
@@ -122,7 +195,8 @@ fn propagate_dirty(
         changed = false;
         for &start in postorder.iter().rev() {
             let block = &function.blocks[&start];
-            let out = dirty_behind(block, facts[&start].dirty, hot, precise);
+            let known = &facts[&start];
+            let out = dirty_behind(block, known.dirty, hot, precise) & !known.settled;
             for to in block.end.successors() {
                 if let Some(to) = facts.get_mut(&to) {
                     changed |= out & !to.dirty != 0;

@@ -97,6 +97,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             ir.line(pc);
             result = self.instruction(&self.site(pc, count - index as u64), inst);
         }
+        registers.settle(ir, facts.settled);
         self.end(&block.end, result);
     }
 

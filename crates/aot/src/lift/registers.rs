@@ -188,6 +188,13 @@ impl<'c> Registers<'c> {
         }
     }
 
+    /// Brings the state up to date in those of `which` that it lacks.
+    pub(crate) fn settle(&self, ir: &Ir<'c>, which: Set) {
+        let lacking = which & self.dirty.get();
+        self.flush(ir, lacking);
+        self.flushed(lacking);
+    }
+
     /// Notes that the state has all registers of `which`.
     pub(crate) fn flushed(&self, which: Set) {
         self.dirty.set(self.dirty.get() & !which);

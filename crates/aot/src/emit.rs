@@ -76,9 +76,10 @@ pub(crate) fn machine(options: &CompileOptions) -> Result<TargetMachine, Compile
 /// The passes of a level.
 ///
 /// They are what was left of LLVM's own lists after trying each pass on guests. In code that a compiler
-/// has optimised before, those for loops and modules gain next to nothing; and pairing values in vectors
-/// (SLP) pairs registers on their way to the state and back, which takes longer than all the rest, for
-/// code that then waits for its own stores.
+/// has optimised before, those for modules gain next to nothing, and those for loops only by making
+/// vectors: a tenth of the time to compile, for a third less to run where a guest has such loops. Pairing
+/// values in vectors (SLP) pairs registers on their way to the state and back, which takes longer than all
+/// the rest, for code that then waits for its own stores.
 fn passes(level: u8) -> &'static str {
     match level {
         0 => "function(sroa)",
@@ -88,8 +89,9 @@ fn passes(level: u8) -> &'static str {
         }
         2 => {
             "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,aggressive-instcombine,simplifycfg,\
-             correlated-propagation,loop-mssa(licm),gvn,sccp,bdce,instcombine<no-verify-fixpoint>,dse,simplifycfg,\
-             instcombine<no-verify-fixpoint>)"
+             correlated-propagation,loop-mssa(loop-rotate,licm),loop(indvars),gvn,sccp,bdce,\
+             instcombine<no-verify-fixpoint>,dse,simplifycfg,instcombine<no-verify-fixpoint>,\
+             loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg)"
         }
         _ => {
             "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,aggressive-instcombine,simplifycfg,\

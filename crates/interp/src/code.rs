@@ -13,7 +13,6 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
-use riverrun_isa::csr;
 use riverrun_program::Image;
 use riverrun_state::{CodeRange, RETURN_ADDRESS, Window, install_fault_handler};
 
@@ -68,7 +67,7 @@ pub struct Code {
     /// Cells from which on nothing more is decoded.
     limit: usize,
     hardware: bool,
-    looks_at_float_flags: OnceLock<bool>,
+    touches_float_environment: OnceLock<bool>,
     /// A bit for each parcel of two bytes: where compiled code is entered. Empty where there is none.
     entrances: Vec<u64>,
     /// Of no other code of this process, and not 0.
@@ -112,7 +111,7 @@ impl Code {
             used: Mutex::new(1),
             limit: usize::try_from(memory_limit).unwrap_or(usize::MAX) / MEMORY_PER_CELL,
             hardware: has_hardware(),
-            looks_at_float_flags: OnceLock::new(),
+            touches_float_environment: OnceLock::new(),
             entrances: Vec::new(),
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         };
@@ -128,21 +127,14 @@ impl Code {
     }
 
     /// Where functions that the host has called return to.
-    #[allow(dead_code)]
     pub(crate) fn returned(&self) -> *const Cell {
         &self.cells[0]
     }
 
     /// Whether an instruction of the program may look at what float exceptions have accrued.
-    pub fn looks_at_float_flags(&self) -> bool {
-        *self.looks_at_float_flags.get_or_init(|| {
-            let looks = |parcels: &[u8]| match parcels.first_chunk() {
-                Some(&word) => is_float_flags_access(u32::from_le_bytes(word)),
-                None => false,
-            };
-            let text = |range: &Range<u64>| self.image.text_bytes(range.clone()).unwrap_or_default();
-            self.image.text().iter().any(|range| (0..text(range).len()).step_by(2).any(|at| looks(&text(range)[at..])))
-        })
+    #[inline]
+    pub(crate) fn touches_float_environment(&self) -> bool {
+        *self.touches_float_environment.get_or_init(|| self.image.touches_float_environment())
     }
 
     /// The same, but the fast engine is left wherever control comes to one of these addresses: the
@@ -167,8 +159,11 @@ impl Code {
     }
 
     /// Tells the handlers of a machine where this code's tables are.
+    #[inline]
     pub(crate) fn bind(&self, window: &mut Window) {
-        window.own_predictions(self.id);
+        if window.own_predictions(self.id) {
+            return;
+        }
         let state = window.state_mut();
         state.exit.tables[TABLE_BASE] = self.text.start;
         state.exit.tables[TABLE_LEN] = self.text.end - self.text.start;
@@ -372,13 +367,6 @@ impl Code {
         let bits = (ordinal as u32 as u64) << 32 | (pc - self.text.start) & 0xffff_ffff;
         self.origins[index].store(bits, Ordering::Relaxed);
     }
-}
-
-/// Whether the word, if it is an instruction, accesses `fflags`, alone or in `fcsr`.
-fn is_float_flags_access(word: u32) -> bool {
-    const SYSTEM: u32 = 0x73;
-    let number = (word >> 20) as u16;
-    word & 0x7f == SYSTEM && word >> 12 & 3 != 0 && (number == csr::FFLAGS || number == csr::FCSR)
 }
 
 /// Distance of a cell from the first one in bytes.

@@ -466,7 +466,7 @@ unsafe fn landing_at(hart: Fast, n: usize) -> *mut Return {
 ///
 /// # Safety
 /// `state` is alive, and the cell published.
-#[allow(dead_code)]
+#[inline]
 pub(crate) unsafe fn expect_return(state: *mut State, address: u64, cell: *const Cell) {
     // SAFETY: as the caller promises; the offset is masked.
     unsafe {

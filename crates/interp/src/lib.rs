@@ -5,6 +5,7 @@
 //! is left to the single-step engine ([`step`]), which works straight from the instruction table.
 
 mod arena;
+mod call;
 mod cell;
 mod code;
 mod enter;
@@ -21,5 +22,6 @@ mod soft_float;
 mod step;
 mod words;
 
+pub use call::{Called, Place};
 pub use code::Code;
 pub use run::{Compiled, Limits, Stop};

@@ -16,7 +16,7 @@ use crate::handlers::{COUNTED, REASON_ENTRANCE, REASON_FUEL, REASON_RESOLVE, REA
 use crate::step::{Step, fetch, step};
 
 /// Instructions between looks at interruptions: a few milliseconds' worth.
-const SLICE: u64 = 4 << 20;
+pub(crate) const SLICE: u64 = 4 << 20;
 
 /// When to stop a run, besides traps and calls.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub struct Compiled<'a> {
 }
 
 /// What a visit to compiled code came to.
-enum Visit {
+pub(crate) enum Visit {
     /// There is no code at the pc.
     None,
     /// There is code, but it cannot be run with what fuel is left, or in the present rounding mode.
@@ -68,6 +68,8 @@ enum Visit {
     AtEcall,
     /// The access at the pc traps, and registers are as of the last call.
     Lost(TrapCause),
+    /// A host function has ended the run.
+    Abandoned,
 }
 
 /// Where the fast engine left off.
@@ -128,6 +130,7 @@ impl Run<'_> {
                 // Its entrances would lead back to it at once.
                 Visit::Refused => self.code,
                 Visit::Elsewhere => continue,
+                Visit::Abandoned => return Stop::Abandoned,
                 Visit::Lost(cause) => return Stop::Lost(Trap { cause, pc: self.window.state().pc }),
                 Visit::AtEcall if *remaining != 0 => {
                     // As a step would, without decoding what is known.
@@ -194,30 +197,14 @@ impl Run<'_> {
         }
         let limit = (*remaining).min(SLICE);
         let (exit, left) = execution.run(way, self.window, limit as i64, self.interruption);
-        let executed = if execution.counts_fuel() { limit - left as u64 } else { 0 };
+        let executed = if execution.counts_fuel() { limit.wrapping_sub(left as u64) } else { 0 };
         let precise = execution.is_precise();
         self.window.state_mut().instret += executed;
         *remaining -= executed;
         match exit {
-            Exit::Elsewhere => Visit::Elsewhere,
-            Exit::Step => Visit::AtStep,
-            Exit::Ecall => Visit::AtEcall,
             // Less fuel than the code tests for: the interpreter uses it up.
             Exit::Limit if executed == 0 && *remaining < SLICE => Visit::Refused,
-            Exit::Limit => Visit::Elsewhere,
-            Exit::Fault { .. } if precise => Visit::AtStep,
-            Exit::Fault { address } => Visit::Lost(self.fault(address)),
-            Exit::Interrupted => Visit::Lost(TrapCause::Interrupted),
-            Exit::HostStack => Visit::Lost(TrapCause::StackOverflow { address: self.window.state().x(2) }),
-        }
-    }
-
-    /// The cause of a fault of the access at the pc.
-    fn fault(&self, address: u64) -> TrapCause {
-        let inst = fetch(&self.code.image, self.window.state().pc);
-        match inst.map(|inst| inst.op.info().format) {
-            Ok(Format::Store | Format::FStore | Format::Amo) => TrapCause::StoreFault { address },
-            _ => TrapCause::LoadFault { address },
+            exit => self.code.visited(self.window, exit, precise),
         }
     }
 
@@ -255,6 +242,29 @@ impl Run<'_> {
 }
 
 impl Code {
+    /// What a visit to compiled code came to that ended so.
+    pub(crate) fn visited(&self, window: &Window, exit: Exit, precise: bool) -> Visit {
+        match exit {
+            Exit::Elsewhere | Exit::Limit => Visit::Elsewhere,
+            Exit::Step => Visit::AtStep,
+            Exit::Ecall => Visit::AtEcall,
+            Exit::Fault { .. } if precise => Visit::AtStep,
+            Exit::Fault { address } => Visit::Lost(self.fault(window.state().pc, address)),
+            Exit::Interrupted => Visit::Lost(TrapCause::Interrupted),
+            Exit::Abandoned => Visit::Abandoned,
+            Exit::HostStack => Visit::Lost(TrapCause::StackOverflow { address: window.state().x(2) }),
+        }
+    }
+
+    /// The cause of a fault of the access at `pc`.
+    fn fault(&self, pc: u64, address: u64) -> TrapCause {
+        let inst = fetch(&self.image, pc);
+        match inst.map(|inst| inst.op.info().format) {
+            Ok(Format::Store | Format::FStore | Format::Amo) => TrapCause::StoreFault { address },
+            _ => TrapCause::LoadFault { address },
+        }
+    }
+
     /// Notes in the state what host functions need to know while the fast engine runs with `limit`
     /// instructions to execute at most.
     pub(crate) fn prepare_host_calls(&self, window: &mut Window, limit: u64) {
@@ -262,7 +272,7 @@ impl Code {
         let state = window.state_mut();
         state.exit.window = engine_window as u64;
         state.exit.count_base = if COUNTED { state.instret + limit } else { 0 };
-        state.exit.float_guard = u64::from(state.frm != 0 || self.looks_at_float_flags());
+        state.exit.float_guard = u64::from(state.frm != 0 || self.touches_float_environment());
     }
 
     /// Makes the state exact after the fast engine has run with `limit` instructions to execute at most.

@@ -170,7 +170,7 @@ impl Artifact {
     }
 
     /// The host address of the function that begins at `pc`.
-    pub(crate) fn function(&self, pc: u64) -> Option<usize> {
+    pub fn function(&self, pc: u64) -> Option<usize> {
         self.dispatch.find(pc)
     }
 

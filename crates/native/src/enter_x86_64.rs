@@ -6,7 +6,7 @@
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
-use riverrun_state::{EngineExit, State, WINDOW_OFFSET};
+use riverrun_state::{EngineExit, RETURN_ADDRESS, State, WINDOW_OFFSET};
 
 use crate::convention::Reason;
 
@@ -17,6 +17,9 @@ const REASON: usize = EXIT + offset_of!(EngineExit, reason);
 const FUEL: usize = EXIT + offset_of!(EngineExit, fuel);
 const A5: usize = offset_of!(State, slots) + 8 * 15;
 
+/// Why code was left: the function that the host has called has returned.
+pub(crate) const CALL_RETURNED: u64 = 32;
+
 /// The ways in and out of code of one convention.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stubs {
@@ -26,6 +29,12 @@ pub(crate) struct Stubs {
     /// The target is a compiled function, the state that of a live window, its `leave` set, the
     /// stack fit for use, and the guest's float environment in force.
     pub(crate) enter: unsafe extern "sysv64" fn(state: *mut State, target: usize, stack: usize),
+    /// The same for a function that the host calls. Where it has returned, the state has no registers but
+    /// a0 and a1, and [`CALL_RETURNED`] is the reason.
+    ///
+    /// # Safety
+    /// As [`Stubs::enter`].
+    pub(crate) call: unsafe extern "sysv64" fn(state: *mut State, target: usize, stack: usize),
     /// Goes on where code was left.
     ///
     /// # Safety
@@ -38,8 +47,10 @@ pub(crate) struct Stubs {
 /// The stubs of code that counts fuel, or does not.
 pub(crate) fn stubs(fuel: bool) -> Stubs {
     match fuel {
-        true => Stubs { enter: counting::enter, resume: counting::resume, leave: counting::leave },
-        false => Stubs { enter: free::enter, resume: free::resume, leave: free::leave },
+        true => {
+            Stubs { enter: counting::enter, call: counting::call, resume: counting::resume, leave: counting::leave }
+        }
+        false => Stubs { enter: free::enter, call: free::call, resume: free::resume, leave: free::leave },
     }
 }
 
@@ -51,6 +62,7 @@ macro_rules! save_host {
         push r13
         push r14
         push r15
+        sub rsp, 8
         mov [rdi + {host_sp}], rsp"
     };
 }
@@ -91,6 +103,7 @@ macro_rules! store_hot {
 macro_rules! return_to_host {
     () => {
         "mov rsp, [rax + {host_sp}]
+        add rsp, 8
         pop r15
         pop r14
         pop r13
@@ -121,6 +134,36 @@ macro_rules! convention {
                     window = const WINDOW_OFFSET,
                     eighth = const $eighth,
                     reason = const REASON,
+                    returned = const Reason::Returned as u64,
+                )
+            }
+
+            #[unsafe(naked)]
+            pub(super) unsafe extern "sysv64" fn call(_: *mut State, _: usize, _: usize) {
+                naked_asm!(
+                    save_host!(),
+                    "mov r11, rsi",
+                    "mov rsp, rdx",
+                    load_hot!(),
+                    "call r11",
+                    "mov r11d, {return_address}",
+                    "cmp rcx, r11",
+                    "jne 2f",
+                    "sub rax, {window}",
+                    "mov [rax + 80], rdi",
+                    "mov [rax + 88], rsi",
+                    "mov qword ptr [rax + {reason}], {call_returned}",
+                    return_to_host!(),
+                    "2:",
+                    store_hot!(),
+                    "mov qword ptr [rax + {reason}], {returned}",
+                    return_to_host!(),
+                    host_sp = const HOST_SP,
+                    window = const WINDOW_OFFSET,
+                    eighth = const $eighth,
+                    reason = const REASON,
+                    return_address = const RETURN_ADDRESS,
+                    call_returned = const CALL_RETURNED,
                     returned = const Reason::Returned as u64,
                 )
             }

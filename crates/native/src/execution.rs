@@ -5,11 +5,11 @@ use std::io;
 use std::ptr;
 use std::sync::Arc;
 
-use riverrun_state::{FloatEnv, Interruption, Running, Window};
+use riverrun_state::{FloatEnv, Interruption, REASON_ABANDONED, RETURN_ADDRESS, Running, State, Window};
 
 use crate::artifact::Artifact;
 use crate::convention::{NOWHERE, Reason};
-use crate::enter::{Stubs, interrupt_landing, landing, stubs};
+use crate::enter::{CALL_RETURNED, Stubs, interrupt_landing, landing, stubs};
 use crate::stack::{Stack, ensure_signal_stack};
 
 /// Why compiled code stopped; the state's pc says where.
@@ -32,6 +32,8 @@ pub enum Exit {
         /// The guest address that could not be accessed, modulo 2^32.
         address: u64,
     },
+    /// A host function has ended the run.
+    Abandoned,
     /// The host stack of compiled code has overflowed in a place that did not ask before.
     HostStack,
 }
@@ -114,23 +116,17 @@ impl Execution {
     /// force when `interruption` asks for that.
     pub fn run(&mut self, way: Way, window: &mut Window, fuel: i64, interruption: &Interruption) -> (Exit, i64) {
         let resume = self.resume.take();
+        let engine_window = &raw mut *window;
         let state = window.state_mut();
+        state.exit.window = engine_window as u64;
+        state.exit.count_base = if self.counts_fuel() { state.instret.wrapping_add_signed(fuel) } else { 0 };
         let pc = state.pc;
         ensure_signal_stack();
         state.exit.fuel = fuel;
         state.exit.leave = self.stubs.leave as usize as u64;
         state.exit.stack_limit = self.stack.limit() as u64;
         let state = window.state_ptr();
-        let running = Running {
-            code: self.artifact.code(),
-            landing: landing as *const () as usize,
-            state,
-            fault: Cell::new(0),
-            stack_guard: self.stack.guard(),
-            interruption: if self.counts_fuel() { ptr::null() } else { interruption },
-            interrupt_landing: interrupt_landing as *const () as usize,
-            outer: Cell::new(ptr::null()),
-        };
+        let running = self.running(state, interruption);
         // SAFETY: the window is borrowed for as long as the code runs; the stack is this
         // execution's own, with whole frames on it where it is resumed; the target is a function
         // of the artifact, whose convention the stubs are for; the float environment is the
@@ -160,8 +156,62 @@ impl Execution {
             environment.leave(&mut *state);
             running.end();
         }
+        window.state_mut().exit.count_base = 0;
         let exit = self.exit(window, &running);
         (exit, window.state().exit.fuel)
+    }
+
+    /// Runs a function, which the host calls: with ra the address that no text can have, and all other
+    /// registers free to be changed but for those of results. `None` if it has returned.
+    ///
+    /// # Safety
+    /// `function` is what [`Artifact::function`] gives for the pc, of this execution's artifact, which does
+    /// not count fuel. The rounding mode is the default one.
+    #[inline]
+    pub unsafe fn call(&mut self, window: &mut Window, function: usize, interruption: &Interruption) -> Option<Exit> {
+        let engine_window = &raw mut *window;
+        let state = window.state_ptr();
+        ensure_signal_stack();
+        self.resume = None;
+        let running = self.running(state, interruption);
+        // SAFETY: as in `run`; the caller vouches for the function. Where the host's float environment is
+        // the guest's, it is as well in force, and nobody looks at what accrues.
+        unsafe {
+            (*state).exit.window = engine_window as u64;
+            (*state).exit.leave = self.stubs.leave as usize as u64;
+            (*state).exit.stack_limit = self.stack.limit() as u64;
+            if !running.begin() {
+                running.end();
+                return Some(Exit::Limit);
+            }
+            if FloatEnv::is_default() {
+                (self.stubs.call)(state, function, self.stack.top());
+            } else {
+                let environment = FloatEnv::enter(&*state);
+                (self.stubs.call)(state, function, self.stack.top());
+                environment.leave(&mut *state);
+            }
+            running.end();
+            match (*state).exit.reason {
+                CALL_RETURNED => None,
+                _ => Some(self.exit(window, &running)),
+            }
+        }
+    }
+
+    /// What a thread runs that runs this.
+    #[inline]
+    fn running(&self, state: *mut State, interruption: &Interruption) -> Running {
+        Running {
+            code: self.artifact.code(),
+            landing: landing as *const () as usize,
+            state,
+            fault: Cell::new(0),
+            stack_guard: self.stack.guard(),
+            interruption: if self.counts_fuel() { ptr::null() } else { interruption },
+            interrupt_landing: interrupt_landing as *const () as usize,
+            outer: Cell::new(ptr::null()),
+        }
     }
 
     fn exit(&mut self, window: &mut Window, running: &Running) -> Exit {
@@ -178,6 +228,11 @@ impl Execution {
         match state.exit.reason {
             RETURNED => {
                 state.pc = state.x(1) & !1;
+                Exit::Elsewhere
+            }
+            // A function that has been left in between returns to the stub that has entered it.
+            CALL_RETURNED => {
+                state.pc = RETURN_ADDRESS;
                 Exit::Elsewhere
             }
             reason @ (STEP | ECALL) => {
@@ -210,6 +265,7 @@ impl Execution {
                 state.pc = self.artifact.guest_pc(state.exit.op as usize).unwrap_or(state.pc);
                 Exit::Interrupted
             }
+            REASON_ABANDONED => Exit::Abandoned,
             reason => unreachable!("compiled code was left for the reason {reason}"),
         }
     }

@@ -11,6 +11,7 @@ mod describe;
 #[doc(hidden)]
 pub mod doc;
 mod error;
+mod float_environment;
 mod header;
 mod image;
 mod lazy;

@@ -14,13 +14,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use riverrun_interp::{Compiled, Limits, Stop};
+use riverrun_interp::{Called, Compiled, Limits, Stop};
 use riverrun_native::{Artifact, Execution};
 use riverrun_state::{EngineExit, Import, Interruption, RETURN_ADDRESS, State, TrapCause, call_host};
 
 use crate::backtrace;
 use crate::call::convention::{Placement, ResultRegisters};
-use crate::call::func::{CallLimits, CallResult};
+use crate::call::func::{CallLimits, CallResult, Target};
 use crate::call::registry::{DYNAMIC_CALL, Function, Registry};
 use crate::caller::Caller;
 use crate::error::{Error, HostError, HostFailure, Trap};
@@ -41,6 +41,25 @@ const A7: u8 = 17;
 pub(crate) enum Pending {
     Error(HostError),
     Panic(Box<dyn Any + Send>),
+}
+
+/// An engine that functions can be called in without more ado.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PlainEngine {
+    /// The fast engine, which has no compiled code beside it.
+    Fast,
+    /// Compiled code that does not count.
+    Compiled,
+}
+
+impl PlainEngine {
+    #[inline(always)]
+    fn can_call(self, target: &Target, fuel: Option<u64>) -> bool {
+        match self {
+            PlainEngine::Fast => target.place.is_some(),
+            PlainEngine::Compiled => target.compiled.is_some() && fuel.is_none(),
+        }
+    }
 }
 
 /// How a run ended.
@@ -76,6 +95,10 @@ pub(crate) struct Instance<T> {
     pub(crate) pending: Option<(Pending, *const ())>,
     /// Runs that have not ended.
     pub(crate) depth: u32,
+    /// The code of the program.
+    pub(crate) code_id: u64,
+    /// The engine that functions can be called on the short way, if they can.
+    pub(crate) engine: Option<PlainEngine>,
     /// Whether the guest's own run has stopped before its end, to go on later.
     pub(crate) is_suspended: bool,
     /// Whether the guest may call what is for initialization.
@@ -83,8 +106,12 @@ pub(crate) struct Instance<T> {
     pub(crate) heap: HeapState,
 }
 
-/// Everything of the state that a nested call has to bring back.
+/// Everything of the state that a nested call has to bring back, which it does when dropped: engines that
+/// wait rely on it, also where a panic ends the call.
 struct Saved {
+    memory: *mut Memory,
+    /// Whose tables and predictions the engine uses that waits.
+    owner: u64,
     slots: [u64; 65],
     pc: u64,
     frm: u64,
@@ -98,10 +125,18 @@ struct Saved {
 }
 
 impl Saved {
-    fn of(state: &mut State) -> Saved {
+    /// # Safety
+    /// The memory is alive as long as the result, and borrowed by nobody when that is made and dropped.
+    unsafe fn of(memory: *mut Memory) -> Saved {
+        // SAFETY: as the caller promises.
+        let window = unsafe { &mut (*memory).window };
+        let owner = window.predictions_owner();
+        let state = window.state_mut();
         let instructions = state.instructions();
         let instret = std::mem::replace(&mut state.instret, instructions);
         Saved {
+            memory,
+            owner,
             slots: state.slots,
             pc: state.pc,
             frm: state.frm,
@@ -113,21 +148,61 @@ impl Saved {
             exit: state.exit.clone(),
         }
     }
+}
 
+impl Drop for Saved {
     /// Brings all back but the count of instructions, which goes on: where an engine counts by its fuel,
     /// that has what the nested call has executed taken off.
-    fn restore(self, state: &mut State) {
+    fn drop(&mut self) {
+        // SAFETY: as `of`'s caller promises.
+        let window = unsafe { &mut (*self.memory).window };
+        window.own_predictions(self.owner);
+        let state = window.state_mut();
         let executed = state.instret.wrapping_sub(self.instructions);
         state.slots = self.slots;
         state.pc = self.pc;
         (state.frm, state.fflags) = (self.frm, self.fflags);
         (state.reservation, state.reserved_value) = (self.reservation, self.reserved_value);
-        state.exit = self.exit;
+        state.exit = self.exit.clone();
         if state.exit.count_base != 0 {
             state.instret = self.instret;
             state.exit.fuel = state.exit.fuel.wrapping_sub_unsigned(executed);
         }
     }
+}
+
+/// Brings back pc and sp when dropped.
+struct Position {
+    state: *mut State,
+    pc: u64,
+    sp: u64,
+}
+
+impl Position {
+    /// # Safety
+    /// As [`Saved::of`].
+    #[inline(always)]
+    unsafe fn of(state: *mut State) -> Position {
+        // SAFETY: as the caller promises.
+        unsafe { Position { state, pc: (*state).pc, sp: (*state).slots[SP as usize] } }
+    }
+}
+
+impl Drop for Position {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: as `of`'s caller promises.
+        unsafe {
+            (*self.state).pc = self.pc;
+            (*self.state).slots[SP as usize] = self.sp;
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn wrong_program() -> ! {
+    panic!("the function is one of another program")
 }
 
 /// Counts a run as long as it lives, however it ends.
@@ -183,32 +258,124 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Calls the function at `address` with the parameters that `place` puts where it looks for them.
+    /// Calls a function with the parameters that `place` puts where it looks for them. Gives the
+    /// registers of results.
     ///
     /// # Safety
     /// The instance is alive, and nothing of it is borrowed but what engines hold that wait for a host
     /// function.
     ///
     /// # Panics
-    /// If `code` is not that of the instance's program, or a host function panics.
+    /// If the function is not one of the instance's program, or a host function panics.
     #[inline]
     pub(crate) unsafe fn call(
         this: NonNull<Self>,
-        address: u64,
-        code: u64,
+        target: Target,
+        place: impl FnOnce(&mut Placement<'_>),
+    ) -> CallResult {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let at = this.as_ptr();
+            if (*at).code_id != target.code {
+                wrong_program();
+            }
+            let waits = (*at).depth != 0 || (*at).is_suspended || (*at).interruption.is_reached();
+            match (*at).engine {
+                Some(engine) if !waits && engine.can_call(&target, (*at).fuel) => {
+                    Self::call_plainly(this, engine, target, place)
+                }
+                _ => Self::call_in_full(this, target.address, place),
+            }
+        }
+    }
+
+    /// The short way, where nothing waits for the call's end: registers but pc and sp are free to be
+    /// changed.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    #[inline(always)]
+    unsafe fn call_plainly(
+        this: NonNull<Self>,
+        engine: PlainEngine,
+        target: Target,
         place: impl FnOnce(&mut Placement<'_>),
     ) -> CallResult {
         let at = this.as_ptr();
+        // SAFETY: as the caller promises.
+        unsafe {
+            let state = (*at).state;
+            let position = Position::of(state);
+            let mut placement = Placement::new(&mut (*state).slots);
+            place(&mut placement);
+            let stack = placement.into_stack();
+            (*state).slots[SP as usize] = position.sp & !15;
+            if !stack.is_empty() {
+                Self::push(this, stack)?;
+            }
+            (*state).slots[RA as usize] = RETURN_ADDRESS;
+            (*state).pc = target.address;
+            let fuel = (*at).fuel;
+            (*at).fuel_end = fuel.map(|fuel| (*state).instret.saturating_add(fuel));
+            (*at).depth = 1;
+            let program = &(*at).program;
+            let window = &mut (*at).memory.window;
+            let called = match (engine, target.place, target.compiled, (*at).executions.last_mut()) {
+                (PlainEngine::Fast, Some(start), ..) => program.code().call(window, start, fuel.unwrap_or(u64::MAX)),
+                (PlainEngine::Compiled, _, Some(function), Some(execution)) => {
+                    program.code().call_compiled(window, execution, function.get(), &(*at).interruption)
+                }
+                _ => Called::Unfinished,
+            };
+            (*at).depth = 0;
+            let ended = if called == Called::Returned { Ok(()) } else { Self::finish(this, called) };
+            if fuel.is_some() {
+                (*at).fuel = Self::fuel_left(this);
+            }
+            ended.map(|()| ResultRegisters::of(&(*state).slots))
+        }
+    }
+
+    /// Goes on with a call that the fast engine has left off.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    #[cold]
+    unsafe fn finish(this: NonNull<Self>, called: Called) -> Result<(), Error> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match called {
+                Called::Returned => return Ok(()),
+                Called::Unfinished => {}
+                Called::Abandoned => {
+                    Self::given_up(this)?;
+                }
+                Called::Lost(trap) => return Err(Self::trap(this, trap.cause, trap.pc)),
+            }
+            match Self::run_guest(this, Self::fuel_left(this))? {
+                Ended::Returned => Ok(()),
+                Ended::Exited(status) => Err(Error::Exited { status }),
+            }
+        }
+    }
+
+    /// The long way: all registers come back to what they were.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn call_in_full(this: NonNull<Self>, address: u64, place: impl FnOnce(&mut Placement<'_>)) -> CallResult {
+        let at = this.as_ptr();
         // SAFETY: as the caller promises; the state is used by nobody else while host code runs.
         unsafe {
-            assert_eq!(code, (*at).program.code().id(), "the function is one of another program");
             let state = (*at).state;
             let is_nested = (*at).depth != 0;
             let limit = (*at).program.engine().config.call_depth;
             if (*at).depth >= limit {
                 return Err(Error::CallDepth { limit });
             }
-            let saved = Saved::of(&mut *state);
+            let saved = Saved::of(Self::memory(this));
             let fuel = match is_nested {
                 true => (*at).fuel_end.map(|end| end.saturating_sub(saved.instructions)),
                 false => (*at).fuel,
@@ -234,7 +401,7 @@ impl<T> Instance<T> {
                 (*at).fuel = Self::fuel_left(this);
             }
             ((*at).fuel_end, (*at).lost) = (outer_fuel_end, lost);
-            saved.restore(&mut *state);
+            drop(saved);
             match result? {
                 Ended::Returned => Ok(registers),
                 Ended::Exited(status) => Err(Error::Exited { status }),
@@ -350,9 +517,6 @@ impl<T> Instance<T> {
             let result = loop {
                 let mut fuel = Self::fuel_left(this);
                 let limits = Limits { fuel: fuel.as_mut(), interruption: &(*at).interruption };
-                let imports = &(*at).imports;
-                (*state).exit.imports = imports.as_ptr() as u64;
-                (*state).exit.imports_len = imports.len() as u64;
                 let code = (*at).program.code();
                 let around = (*at).program.compiled().map(|(_, around)| around);
                 let compiled = execution.as_mut().zip(around);

@@ -13,7 +13,7 @@ use crate::call::convention::Returned;
 use crate::call::func::{Func, Parameters};
 use crate::error::Error;
 use crate::heap::{Heap, HeapState};
-use crate::instance::{Instance, STACK_GUARD};
+use crate::instance::{Instance, PlainEngine, STACK_GUARD};
 use crate::linker::Linker;
 use crate::memory::Memory;
 use crate::program::Program;
@@ -76,6 +76,11 @@ impl<T> Machine<T> {
         let artifact = program.compiled().map(|(artifact, _)| artifact.clone());
         let execution = artifact.as_ref().map(|artifact| Execution::new(artifact.clone())).transpose();
         let execution = execution.map_err(|source| Error::Resource { what: "memory for a stack", source })?;
+        let engine = match &execution {
+            _ if config.single_step => None,
+            None => Some(PlainEngine::Fast),
+            Some(execution) => (!execution.counts_fuel()).then_some(PlainEngine::Compiled),
+        };
         let instance = Box::new(Instance {
             memory: Memory { window },
             data,
@@ -94,13 +99,18 @@ impl<T> Machine<T> {
             stack,
             pending: None,
             depth: 0,
+            code_id: program.code().id(),
+            engine,
             is_suspended: false,
             is_initializing: true,
             heap: HeapState::new(&linker.heap, program),
         });
         let mut machine = Machine { instance: NonNull::from(Box::leak(instance)) };
         let context = machine.instance.as_ptr().cast();
-        machine.instance_mut().imports = linker.registry.bind(program, state, context)?;
+        let imports = linker.registry.bind(program, state, context)?;
+        let state = machine.state_mut();
+        (state.exit.imports, state.exit.imports_len) = (imports.as_ptr() as u64, imports.len() as u64);
+        machine.instance_mut().imports = imports;
         Ok(machine)
     }
 

@@ -160,16 +160,26 @@ impl Window {
     }
 
     /// Makes `owner` the one whose notes stand in the tables at [`RETURNS_OFFSET`] and behind: if
-    /// they were another's, they are cleared. An owner is any number but 0.
-    pub fn own_predictions(&mut self, owner: u64) {
-        if self.predictions_owner == owner {
-            return;
-        }
+    /// they were another's, they are cleared. Nobody is 0. Tells whether it was the
+    /// owner before.
+    #[inline]
+    pub fn own_predictions(&mut self, owner: u64) -> bool {
+        self.predictions_owner == owner || self.clear_predictions(owner)
+    }
+
+    /// Whose notes stand in those tables; 0 for nobody's.
+    pub fn predictions_owner(&self) -> u64 {
+        self.predictions_owner
+    }
+
+    #[cold]
+    fn clear_predictions(&mut self, owner: u64) -> bool {
         self.predictions_owner = owner;
         let start = self.state.as_ptr().cast::<u8>().wrapping_add(RETURNS_OFFSET);
         // SAFETY: both tables, one behind the other, lie in the state's pages, which the window
         // owns.
         unsafe { start.write_bytes(0, RETURNS_SIZE + LANDINGS_SIZE) };
+        false
     }
 
     /// What is mapped, in order.

@@ -29,13 +29,18 @@ pub(crate) enum Treatment {
 pub(crate) struct Text<'a> {
     pub(crate) image: &'a Image,
     abilities: Abilities,
+    /// Numbers of the imports that compiled code calls, sorted.
+    imports: Vec<u32>,
     /// Words of data that are addresses of instructions, sorted: labels whose address is taken.
     pointers: Vec<u64>,
 }
 
 impl<'a> Text<'a> {
     pub(crate) fn new(image: &'a Image, abilities: Abilities) -> Text<'a> {
-        let mut text = Text { image, abilities, pointers: Vec::new() };
+        // Host functions run in the guest's float environment, where nobody can tell.
+        let imports = if image.touches_float_environment() { Vec::new() } else { image.imports().unwrap_or_default() };
+        let imports = imports.iter().map(|import| import.index).collect();
+        let mut text = Text { image, abilities, imports, pointers: Vec::new() };
         let data = image.segments().iter().filter(|segment| !segment.permissions.execute);
         let words = data.flat_map(|segment| image.data(segment).chunks_exact(8));
         let words = words.map(|word| u64::from_le_bytes(word.try_into().expect("chunks have 8 bytes")));
@@ -74,7 +79,8 @@ impl<'a> Text<'a> {
     pub(crate) fn treatment(&self, inst: &Inst) -> Treatment {
         let format = inst.op.info().format;
         let compiled = match format {
-            Format::Sys | Format::Import => false,
+            Format::Sys => false,
+            Format::Import => self.imports.binary_search(&(inst.imm as u32)).is_ok(),
             // The counters are the single-step engine's.
             Format::Csr | Format::CsrI => matches!(inst.imm as u16, csr::FFLAGS | csr::FRM | csr::FCSR),
             Format::FR4 if !self.abilities.fuses => false,

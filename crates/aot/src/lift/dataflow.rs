@@ -6,6 +6,7 @@ use riverrun_isa::ops::Float;
 use riverrun_isa::{Format, Inst};
 
 use crate::analysis::{Block, Function, Terminator};
+use crate::lift::host_calls;
 use crate::lift::registers::{self, COUNT, FUEL, Set};
 
 /// What is known of a block.
@@ -26,12 +27,22 @@ fn accesses_memory(inst: &Inst) -> bool {
     matches!(inst.op.info().format, Load | Store | FLoad | FStore | Amo | Lr)
 }
 
+fn calls_host(inst: &Inst) -> bool {
+    inst.op.info().format == Format::Import
+}
+
+/// Whether the function calls host functions, which look at the state.
+pub(crate) fn is_host_caller(function: &Function) -> bool {
+    function.blocks.values().flat_map(|block| &block.insts).any(|(_, inst)| calls_host(inst))
+}
+
 /// All registers that the function names.
 pub(crate) fn used(function: &Function) -> Set {
     let insts = function.blocks.values().flat_map(|block| &block.insts);
     insts.fold(0, |set, (_, inst)| {
         let named = registers::sources(inst).into_iter().flatten().chain(registers::written(inst));
-        named.fold(set, |set, register| set | 1 << register)
+        let host = if calls_host(inst) { host_calls::used() } else { 0 };
+        named.fold(set | host, |set, register| set | 1 << register)
     })
 }
 
@@ -185,9 +196,11 @@ fn propagate_dirty(
     facts: &mut BTreeMap<u64, Facts>,
 ) {
     let hot = registers::hot_set(fuel);
-    for entrance in function.entrances().chain([function.start]) {
+    // Host callers bring the state up to date as they begin, lest a loop does it again and again.
+    let start = if is_host_caller(function) { 1 << FUEL & hot } else { hot };
+    for (entrance, dirty) in [(function.start, start)].into_iter().chain(function.entrances().map(|at| (at, hot))) {
         if let Some(facts) = facts.get_mut(&entrance) {
-            facts.dirty = hot;
+            facts.dirty = dirty;
         }
     }
     let mut changed = true;
@@ -209,8 +222,11 @@ fn propagate_dirty(
 
 fn dirty_behind(block: &Block, mut dirty: Set, hot: Set, precise: bool) -> Set {
     for (_, inst) in &block.insts {
-        if precise && accesses_memory(inst) {
+        if precise && accesses_memory(inst) || calls_host(inst) {
             dirty &= 1 << FUEL;
+        }
+        if calls_host(inst) {
+            dirty |= host_calls::written();
         }
         if let Some(register) = registers::written(inst) {
             dirty |= 1 << register;

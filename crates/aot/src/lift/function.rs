@@ -36,6 +36,10 @@ pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Sur
     ir.line(function.start);
     let registers = Registers::new(ir, dataflow::used(function), dataflow::float_views(function));
     registers.take_parameters(ir, host);
+    if dataflow::is_host_caller(function) {
+        let hot = registers::hot_set(ir.options.fuel) & !(1 << FUEL);
+        registers.flush(ir, hot);
+    }
     let target = built(ir.builder.build_alloca(ir.i64, ""));
     let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();
     ir.jump(labels[&function.start]);

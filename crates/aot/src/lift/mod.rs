@@ -7,6 +7,7 @@
 //! - [`lines`]: which host instruction belongs to which guest instruction.
 //! - [`function`]: one guest function; [`registers`]: where its registers are.
 //! - [`continuations`]: where a function is come back to.
+//! - [`host_calls`]: calls of host functions.
 //! - [`transfer`]: calls, returns, and the ways out of compiled code.
 
 mod continuations;
@@ -14,6 +15,7 @@ mod dataflow;
 mod float_flags;
 mod floats;
 mod function;
+mod host_calls;
 mod ir;
 mod lines;
 mod memory;

@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::num::NonZero;
 use std::time::Instant;
 
+use riverrun_interp::Place;
 use riverrun_program::{Scalar, Signature, Type};
 
 use crate::call::convention::{Parameter, Placement, ResultRegisters, Returned};
@@ -148,13 +150,24 @@ impl CallLimits {
     }
 }
 
-/// A function of a guest, to be called as often as one likes: [`Machine::func`] makes it.
-///
-/// It is good for every machine of its program. Calls leave the guest's registers as they found them.
-pub struct Func<P, R> {
+/// Where a function is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
     pub(crate) address: u64,
     /// The code that it is a function of.
     pub(crate) code: u64,
+    /// Where it begins there, if it is decoded.
+    pub(crate) place: Option<Place>,
+    /// Where it begins in compiled code, if that does not count fuel.
+    pub(crate) compiled: Option<NonZero<usize>>,
+}
+
+/// A function of a guest, to be called as often as one likes: [`Machine::func`] makes it.
+///
+/// It is good for every machine of its program. Calls from host functions, and calls while the guest's own
+/// run is suspended, leave all registers as they found them; others leave pc and sp.
+pub struct Func<P, R> {
+    target: Target,
     types: PhantomData<fn(P) -> R>,
 }
 
@@ -168,7 +181,7 @@ impl<P, R> Copy for Func<P, R> {}
 
 impl<P, R> fmt::Debug for Func<P, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Func({:#x})", self.address)
+        write!(f, "Func({:#x})", self.target.address)
     }
 }
 
@@ -201,12 +214,16 @@ impl<P: Parameters, R: Returned> Func<P, R> {
         if !image.is_text(address) || !address.is_multiple_of(2) {
             return Err(LinkError::NoCode { address }.into());
         }
-        Ok(Func { address, code: program.code().id(), types: PhantomData })
+        let code = program.code();
+        let artifact = program.compiled().map(|(artifact, _)| artifact).filter(|artifact| !artifact.options().fuel);
+        let compiled = artifact.and_then(|artifact| artifact.function(address)).and_then(NonZero::new);
+        let target = Target { address, code: code.id(), place: code.place(address), compiled };
+        Ok(Func { target, types: PhantomData })
     }
 
     /// The guest address.
     pub fn address(&self) -> u64 {
-        self.address
+        self.target.address
     }
 
     /// Calls it, on a machine or from a host function.
@@ -223,7 +240,7 @@ impl<P: Parameters, R: Returned> Func<P, R> {
         let instance = context.instance();
         // SAFETY: the context is borrowed, so that nothing else of the instance is, but for what engines
         // hold that wait for a host function.
-        unsafe { Instance::call(instance, self.address, self.code, |placement| parameters.put(placement)) }
+        unsafe { Instance::call(instance, self.target, |placement| parameters.put(placement)) }
             .map(|registers| R::take(&registers))
     }
 
@@ -239,7 +256,7 @@ impl<P: Parameters, R: Returned> Func<P, R> {
         // SAFETY: as in `call`.
         unsafe {
             Instance::within(instance, limits, || {
-                Instance::call(instance, self.address, self.code, |placement| parameters.put(placement))
+                Instance::call(instance, self.target, |placement| parameters.put(placement))
             })
         }
         .map(|registers| R::take(&registers))
@@ -259,8 +276,7 @@ impl<P: Parameters, R: Returned> Func<P, R> {
     pub fn call_unchecked(&self, context: &mut impl CallContext, slots: &mut [u64]) -> Result<(), Error> {
         let instance = context.instance();
         // SAFETY: as in `call`.
-        let registers =
-            unsafe { Instance::call(instance, self.address, self.code, |placement| P::put_raw(slots, placement))? };
+        let registers = unsafe { Instance::call(instance, self.target, |placement| P::put_raw(slots, placement))? };
         R::copy(&registers, slots);
         Ok(())
     }

@@ -173,6 +173,11 @@ int recurse(int depth) {
     return depth == 0 ? 0 : 1 + call_back(recurse, depth - 1);
 }
 
+EXPORT(call_call_back, "i32 (ptr, i32)");
+int call_call_back(int (*function)(int), int x) {
+    return call_back(function, x);
+}
+
 EXPORT(pointer, "ptr ()");
 int (*pointer(void))(int) {
     return clobber;
@@ -249,6 +254,7 @@ void call_exit(int status) {
     system_call(93, status);
 }
 
+#ifdef FLOAT_FLAGS
 EXPORT(rounds_down, "u64 ()");
 uint64_t rounds_down(void) {
     uint64_t flags;
@@ -259,6 +265,7 @@ uint64_t rounds_down(void) {
                      : "t0", "memory");
     return flags;
 }
+#endif
 
 void _start(void) {
     call_exit(add(3, 4));

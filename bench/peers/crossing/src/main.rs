@@ -1,0 +1,66 @@
+//! Measures calls across the boundary of a sandbox, in both directions, as Wasmtime's pull request 3350
+//! defines the rows: `nop`, `i64` and `many` are calls from the host, the latter two with a call back to
+//! the host; `i64 host` and `many host` are calls from guest to host alone. The unit is an empty C function
+//! that is called through a pointer, in the same process.
+
+mod measure;
+mod riverrun_rows;
+
+use anyhow::Result;
+
+use measure::{Row, bare_call, measure};
+
+const CALLS: [&str; 5] = ["nop", "i64", "many", "i64 host", "many host"];
+const DYNAMIC: [&str; 8] = [
+    "opaque x4",
+    "inline x4",
+    "direct x4",
+    "numbered x4",
+    "opaque x8",
+    "inline x8",
+    "direct x8",
+    "numbered x8",
+];
+
+fn main() -> Result<()> {
+    let elf = riverrun_rows::guest()?;
+    let mut rows = vec![bare_call()];
+    for (engine, compiled) in [("riverrun compiled", true), ("riverrun interpreter", false)] {
+        rows.extend(riverrun_rows::rows(&format!("{engine}, typed"), &elf, compiled, true)?);
+        rows.extend(riverrun_rows::rows(&format!("{engine}, unchecked"), &elf, compiled, false)?);
+    }
+    measure(&mut rows);
+    let unit = rows[0].least;
+    println!("An empty C function, called through a pointer, takes {unit:.2} ns: the unit of the numbers.\n");
+    table(&rows[1..], &CALLS, unit);
+
+    let mut rows = Vec::new();
+    for (engine, compiled) in [("riverrun compiled", true), ("riverrun interpreter", false)] {
+        for others in [10, 10_000] {
+            let name = format!("{engine}, {others} functions");
+            rows.extend(riverrun_rows::dynamic_rows(&name, &elf, compiled, others)?);
+        }
+    }
+    measure(&mut rows);
+    println!();
+    table(&rows, &DYNAMIC, unit);
+    Ok(())
+}
+
+/// Prints what each engine takes for each thing, in units and nanoseconds.
+fn table(rows: &[Row], things: &[&str], unit: f64) {
+    println!("| engine | {} |", things.join(" | "));
+    println!("| --- |{}", " ---: |".repeat(things.len()));
+    let mut engines: Vec<&str> = rows.iter().map(|row| row.engine.as_str()).collect();
+    engines.dedup();
+    for engine in engines {
+        print!("| {engine} |");
+        for thing in things {
+            match rows.iter().find(|row| row.engine == engine && row.name == *thing) {
+                Some(row) => print!(" {:.2} ({:.1} ns) |", row.least / unit, row.least),
+                None => print!(" |"),
+            }
+        }
+        println!();
+    }
+}

@@ -1,0 +1,47 @@
+//! Times of things that take nanoseconds.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+/// Calls in a sample.
+pub(crate) const CALLS: u64 = 2000;
+/// Samples of each row; the rows take turns.
+const SAMPLES: usize = 400;
+
+/// Something to be measured: does the thing so many times.
+pub(crate) struct Row {
+    pub(crate) engine: String,
+    pub(crate) name: &'static str,
+    run: Box<dyn FnMut(u64)>,
+    /// Nanoseconds of the thing done once, the least seen.
+    pub(crate) least: f64,
+}
+
+impl Row {
+    pub(crate) fn new(engine: &str, name: &'static str, run: impl FnMut(u64) + 'static) -> Row {
+        Row { engine: engine.to_owned(), name, run: Box::new(run), least: f64::INFINITY }
+    }
+}
+
+/// An empty C function, called through a pointer.
+pub(crate) fn bare_call() -> Row {
+    extern "C" fn empty() {}
+    Row::new("C", "bare call", |times| {
+        let function: extern "C" fn() = black_box(empty);
+        for _ in 0..times {
+            black_box(function)();
+        }
+    })
+}
+
+/// Measures all rows, in turns, so that what disturbs the machine disturbs all alike.
+pub(crate) fn measure(rows: &mut [Row]) {
+    for _ in 0..SAMPLES {
+        for row in rows.iter_mut() {
+            let begin = Instant::now();
+            (row.run)(CALLS);
+            let once = begin.elapsed().as_nanos() as f64 / CALLS as f64;
+            row.least = row.least.min(once);
+        }
+    }
+}

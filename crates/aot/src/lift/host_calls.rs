@@ -1,0 +1,120 @@
+//! Calls of host functions: the host's own calling convention, on the host's own stack.
+
+use inkwell::InlineAsmDialect;
+use inkwell::values::IntValue;
+use riverrun_native::convention;
+use riverrun_state::{F_SLOT, Import};
+
+use crate::lift::ir::{Ir, Space, built};
+use crate::lift::ops::Site;
+use crate::lift::registers::{self, FUEL, Set};
+use crate::lift::value::Value;
+
+const A0: usize = 10;
+const FA0: usize = F_SLOT as usize + 10;
+
+/// Integer registers that are handed over.
+const ARGUMENTS: [usize; 5] = [A0, A0 + 1, A0 + 2, A0 + 3, A0 + 4];
+/// Registers that a host function may change.
+const INTEGER_RESULTS: [usize; 2] = [A0, A0 + 1];
+const FLOAT_RESULTS: [usize; 2] = [FA0, FA0 + 1];
+
+fn set(registers: &[usize]) -> Set {
+    registers.iter().fold(0, |set, register| set | 1 << register)
+}
+
+/// Registers that a host call names.
+pub(crate) fn used() -> Set {
+    set(&ARGUMENTS) | set(&FLOAT_RESULTS)
+}
+
+/// Registers that the state lacks behind a host call.
+pub(crate) fn written() -> Set {
+    set(&INTEGER_RESULTS)
+}
+
+/// What calls the host function of the import in rdi, the window's address being in rbx. The stack is the
+/// host's while it runs. What SysV functions may change is an output or a clobber.
+fn call_text() -> String {
+    let (own, host) = (convention::COMPILED_SP, convention::HOST_SP);
+    let code = std::mem::offset_of!(Import, code);
+    format!("movq %rsp, {own}(%rbx)\n\tmovq {host}(%rbx), %rsp\n\tcallq *{code}(%rdi)\n\tmovq {own}(%rbx), %rsp")
+}
+
+/// The outputs are rax and rdx, the results, and registers whose contents are lost; inputs are the window, the
+/// import, and the arguments.
+fn constraints(ir: &Ir<'_>) -> String {
+    let mut text = "={rax},={rdx},={rdi},={rsi},={rcx},={r8},={r9},{rbx},2,3,1,4,5,6".to_owned();
+    let wide = ir.options.cpu.features().has("avx512f");
+    let vectors = (0..if wide { 32 } else { 16 }).map(|n| format!("xmm{n}"));
+    let masks = (0..if wide { 8 } else { 0 }).map(|n| format!("k{n}"));
+    let others = ["r10", "r11", "memory", "dirflag", "fpsr", "flags"].map(str::to_owned);
+    for clobber in vectors.chain(masks).chain(others) {
+        text += &format!(",~{{{clobber}}}");
+    }
+    text
+}
+
+impl<'c> Site<'_, 'c> {
+    /// Calls the host function of an import; all other registers stay where they are.
+    pub(super) fn call_host(&self, index: IntValue<'c>) {
+        let (ir, registers) = (self.ir, self.registers);
+        let dirty = registers.dirty(true) & !(1 << FUEL);
+        registers.flush(ir, dirty);
+        registers.flushed(dirty);
+        self.store_field(convention::PC, self.pc);
+        // What will be left behind the call, whose block has been counted at its beginning.
+        let behind = ir.int(self.ahead.wrapping_sub(1));
+        let left = ir.options.fuel.then(|| {
+            let left = built(ir.builder.build_int_add(ir.word(registers.get(ir, FUEL)), behind, ""));
+            ir.store(ir.field(registers.base(ir), convention::FUEL), left.into(), Space::State);
+            left
+        });
+
+        let imports = ir.field(registers.base(ir), convention::IMPORTS);
+        let imports = ir.load(ir.pointer.into(), imports, Space::State).into_pointer_value();
+        let size = ir.int(size_of::<Import>() as u64);
+        let import = ir.at(imports, built(ir.builder.build_int_mul(index, size, "")));
+        let arguments = ARGUMENTS.map(|register| ir.word(registers.get(ir, register)).into());
+        let arguments: Vec<_> = [registers.base(ir).into(), import.into()].into_iter().chain(arguments).collect();
+        let word = ir.i64.into();
+        let results = ir.context.struct_type(&[word; 7], false);
+        let kinds: Vec<_> = [ir.pointer.into(), ir.pointer.into()].into_iter().chain([word.into(); 5]).collect();
+        let prototype = results.fn_type(&kinds, false);
+        let dialect = Some(InlineAsmDialect::ATT);
+        let call = ir.context.create_inline_asm(prototype, call_text(), constraints(ir), true, false, dialect, false);
+        let results = built(ir.builder.build_indirect_call(prototype, call, &arguments, ""));
+        let results = results.try_as_basic_value().basic().expect("the results are a structure").into_struct_value();
+        for (index, register) in (0..).zip(INTEGER_RESULTS) {
+            let result = built(ir.builder.build_extract_value(results, index, "")).into_int_value();
+            registers.set(register, Value::Word(result));
+        }
+        for register in FLOAT_RESULTS {
+            let home = ir.field(registers.base(ir), registers::home(register));
+            let result = ir.load(ir.i64.into(), home, Space::State).into_int_value();
+            registers.set(register, Value::Word(result));
+        }
+        registers.flushed(set(&FLOAT_RESULTS));
+        if let Some(left) = left {
+            self.check_fuel(left, behind);
+        }
+    }
+
+    /// Leaves compiled code if guest functions that the host has called meanwhile have taken of the fuel,
+    /// which may not reach the next test now.
+    fn check_fuel(&self, before: IntValue<'c>, behind: IntValue<'c>) {
+        let (ir, registers) = (self.ir, self.registers);
+        let left = ir.field(registers.base(ir), convention::FUEL);
+        let left = ir.load(ir.i64.into(), left, Space::State).into_int_value();
+        let same = ir.compare(inkwell::IntPredicate::EQ, left, before);
+        let (go_on, taken) = (ir.block(self.function), ir.block(self.function));
+        ir.branch_likely(same, go_on, taken);
+        ir.builder.position_at_end(taken);
+        let fork = registers.fork();
+        registers.set(FUEL, Value::Word(built(ir.builder.build_int_sub(left, behind, ""))));
+        let next = Site { pc: self.pc + 4, ahead: self.ahead - 1, ..*self };
+        next.leave_for_good(next.pc);
+        registers.rejoin(fork);
+        ir.builder.position_at_end(go_on);
+    }
+}

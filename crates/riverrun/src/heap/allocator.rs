@@ -32,6 +32,8 @@ struct Place {
     index: u32,
 }
 
+const NO_PLACE: (u64, Place) = (0, Place { run: NONE, index: 0 });
+
 /// What cannot be told from the runs; sizes in bytes. (Each counter costs every allocation its time.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
@@ -60,6 +62,9 @@ pub(crate) struct Allocator {
     runs: Runs,
     /// For each class the first of its slabs that have free blocks.
     partial: [u32; CLASSES],
+    /// The small block that was taken last, likely to be the next one freed: what is compared need not be
+    /// waited for. Address 0 is none.
+    last: (u64, Place),
     counts: Counts,
 }
 
@@ -72,7 +77,7 @@ pub(crate) struct Full {
 impl Allocator {
     /// An empty arena that starts at this address, a multiple of the page size.
     pub(crate) fn new(start: u64) -> Allocator {
-        Allocator { start, runs: Runs::default(), partial: [NONE; CLASSES], counts: Counts::default() }
+        Allocator { start, runs: Runs::default(), partial: [NONE; CLASSES], last: NO_PLACE, counts: Counts::default() }
     }
 
     pub(crate) fn start(&self) -> u64 {
@@ -152,6 +157,7 @@ impl Allocator {
         if full {
             self.unlink(class, id);
         }
+        self.last = (address, Place { run: id, index });
         self.counts.took(size);
         Ok(Taken { address, zero })
     }
@@ -204,6 +210,14 @@ impl Allocator {
     /// no `Result`: a problem's size would send every block through memory.)
     #[inline(always)]
     pub(crate) fn find(&self, address: u64) -> Option<InUse> {
+        let (last, place) = self.last;
+        if address == last
+            && let Use::Slab(slab) = &self.runs[place.run].used_for
+            && let Block::InUse(tag) = slab.block(place.index)
+        {
+            let capacity = u64::from(CLASS[usize::from(slab.class)].size);
+            return Some(InUse { size: capacity - u64::from(tag.slack()), capacity, owner: tag.owner(), place });
+        }
         let offset = address.wrapping_sub(self.start);
         let id = self.runs.owner(offset / PAGE);
         let run = &self.runs[id];
@@ -253,7 +267,7 @@ impl Allocator {
     pub(crate) fn give(&mut self, block: &InUse) {
         self.counts.requested -= block.size;
         let Place { run: id, index } = block.place;
-        let Use::Slab(slab) = &mut self.runs[id].used_for else { return self.runs.give(id) };
+        let Use::Slab(slab) = &mut self.runs[id].used_for else { return self.release(id) };
         let was_full = slab.is_full();
         slab.give(index);
         let empty = slab.used == 0;
@@ -274,7 +288,7 @@ impl Allocator {
         let run = &self.runs[id];
         if matches!(&run.used_for, Use::Slab(slab) if slab.used == 0) && run.previous != run.next {
             self.unlink(class, id);
-            self.runs.give(id);
+            self.release(id);
         }
     }
 
@@ -314,6 +328,12 @@ impl Allocator {
         }
     }
 
+    /// Makes a run free: what was known of its blocks does not hold any more.
+    fn release(&mut self, id: u32) {
+        self.last = NO_PLACE;
+        self.runs.give(id);
+    }
+
     fn link(&mut self, class: usize, id: u32) {
         let next = std::mem::replace(&mut self.partial[class], id);
         let run = &mut self.runs[id];
@@ -344,7 +364,7 @@ impl Allocator {
             }
             if matches!(&self.runs[id].used_for, Use::Slab(slab) if slab.used == 0) {
                 self.unlink(class, id);
-                self.runs.give(id);
+                self.release(id);
             }
         }
     }

@@ -301,6 +301,17 @@ where
     }
 }
 
+impl Image {
+    /// The addresses of what unwind tables describe: mostly a function each, with a name or without. In no
+    /// order; they may overlap.
+    pub fn unwind_ranges(&self) -> impl Iterator<Item = Range<u64>> {
+        let tables = self.lazy.unwind.get_or_init(|| UnwindTables::read(self));
+        let entries = tables.eh_frame.entries.iter().chain(&tables.debug_frame.entries);
+        let loaded = |address: u64| address.wrapping_add(self.bias());
+        entries.map(move |(addresses, _)| loaded(addresses.start)..loaded(addresses.end))
+    }
+}
+
 /// The program's unwind tables, with an index: they themselves have no order.
 pub(crate) struct UnwindTables {
     eh_frame: FrameIndex,

@@ -1,4 +1,4 @@
-//! Functions: from symbols, and from what is called or jumped to.
+//! Functions: from symbols, unwind tables, addresses that are taken, and from what is called or jumped to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,20 +46,30 @@ impl Function {
 pub(crate) fn functions(text: &Text<'_>) -> Vec<Function> {
     let image = text.image;
     let is_start = |address: u64| text.fetch(address).is_some();
-    let named = image.symbols().filter(|symbol| symbol.kind == SymbolKind::Function).map(|symbol| symbol.address);
-    let mut starts: BTreeSet<u64> = named.filter(|&address| is_start(address)).collect();
+    let named = image.symbols().filter(|symbol| symbol.kind == SymbolKind::Function);
+    let named = named.map(|symbol| symbol.address..symbol.address.saturating_add(symbol.size));
+    // Where they begin and how long they are: nothing else tells where exceptions land.
+    let mut ends: BTreeMap<u64, u64> = BTreeMap::new();
+    for range in named.chain(image.unwind_ranges()).filter(|range| is_start(range.start)) {
+        let end = ends.entry(range.start).or_default();
+        *end = range.end.max(*end);
+    }
+    let mut starts: BTreeSet<u64> = ends.keys().copied().collect();
     starts.insert(image.entry());
+    // Addresses that are taken inside a function are labels.
+    let is_inside = |address: u64| ends.range(..=address).next_back().is_some_and(|(_, &end)| address < end);
+    starts.extend(text.pointers().iter().copied().filter(|&pointer| !is_inside(pointer)));
     let has_exceptions = image.section(".gcc_except_table").is_some();
     let mut found: BTreeMap<u64, (u64, Function)> = BTreeMap::new();
     loop {
         let mut further = BTreeSet::new();
-        let ends = starts.iter().skip(1).copied().chain([u64::MAX]);
-        for (&start, end) in starts.iter().zip(ends) {
+        let next = starts.iter().skip(1).copied().chain([u64::MAX]);
+        for (&start, end) in starts.iter().zip(next) {
             // A function changes only where another one begins inside it.
             if found.get(&start).is_none_or(|(known_end, _)| *known_end != end) {
                 let symbol = image.symbol_at(start).filter(|(_, offset)| *offset == 0).map(|(symbol, _)| symbol);
-                let size = symbol.map_or(0, |symbol| symbol.size);
-                let orphans_until = if has_exceptions { end.min(start + size) } else { start };
+                let known_end = ends.get(&start).copied().unwrap_or(start);
+                let orphans_until = if has_exceptions { end.min(known_end) } else { start };
                 let (blocks, orphans) = blocks(text, start..end, orphans_until);
                 let name = symbol.map(|symbol| symbol.name.to_owned());
                 let function = Function { start, name, blocks, orphans };

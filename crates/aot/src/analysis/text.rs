@@ -31,7 +31,7 @@ pub(crate) struct Text<'a> {
     abilities: Abilities,
     /// Numbers of the imports that compiled code calls, sorted.
     imports: Vec<u32>,
-    /// Words of data that are addresses of instructions, sorted: labels whose address is taken.
+    /// Addresses of instructions that are taken, sorted: words of data, and what `auipc` and `addi` make.
     pointers: Vec<u64>,
 }
 
@@ -44,14 +44,20 @@ impl<'a> Text<'a> {
         let data = image.segments().iter().filter(|segment| !segment.permissions.execute);
         let words = data.flat_map(|segment| image.data(segment).chunks_exact(8));
         let words = words.map(|word| u64::from_le_bytes(word.try_into().expect("chunks have 8 bytes")));
-        let mut pointers: Vec<u64> = words.filter(|&word| text.fetch(word).is_some()).collect();
+        let taken = image.text().iter().flat_map(|range| taken_in(image, range));
+        let mut pointers: Vec<u64> = words.chain(taken).filter(|&word| text.fetch(word).is_some()).collect();
         pointers.sort_unstable();
         pointers.dedup();
         text.pointers = pointers;
         text
     }
 
-    /// Addresses inside a function that stand in the program's data.
+    /// Addresses of instructions that are taken.
+    pub(crate) fn pointers(&self) -> &[u64] {
+        &self.pointers
+    }
+
+    /// Those inside a function.
     pub(crate) fn pointers_into(&self, addresses: &Range<u64>) -> impl Iterator<Item = u64> {
         let first = self.pointers.partition_point(|&pointer| pointer <= addresses.start);
         self.pointers[first..].iter().copied().take_while(|pointer| addresses.contains(pointer))
@@ -99,4 +105,21 @@ impl<'a> Text<'a> {
 /// Conversions that never round, whatever their mode.
 fn is_exact(op: Op) -> bool {
     matches!(op, Op::fcvt_d_w | Op::fcvt_d_wu | Op::fcvt_d_s)
+}
+
+/// What pairs of `auipc` and `addi` in a range of text give.
+fn taken_in(image: &Image, range: &Range<u64>) -> impl Iterator<Item = u64> {
+    const AUIPC: u32 = 0x17;
+    const ADDI: u32 = 0x13;
+    let bytes = image.text_bytes(range.clone()).unwrap_or_default();
+    let start = range.start;
+    bytes.windows(8).enumerate().step_by(2).filter_map(move |(offset, pair)| {
+        let word = |at: usize| u32::from_le_bytes([pair[at], pair[at + 1], pair[at + 2], pair[at + 3]]);
+        let (upper, lower) = (word(0), word(4));
+        let rd = upper >> 7 & 31;
+        let is_pair =
+            upper & 0x7f == AUIPC && lower & 0x707f == ADDI && lower >> 7 & 31 == rd && lower >> 15 & 31 == rd;
+        let (upper, lower) = ((upper & !0xfff) as i32 as u64, (lower as i32 >> 20) as u64);
+        is_pair.then(|| (start + offset as u64).wrapping_add(upper).wrapping_add(lower))
+    })
 }

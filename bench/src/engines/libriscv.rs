@@ -62,9 +62,12 @@ impl Engine for Libriscv {
         let manifest = setup.bench.join("Cargo.toml");
         let command = cargo_build(&manifest, "peer-libriscv", "peer", &folder, self.features, &environment)?;
         Ok(Ready {
+            translator: match self.kind {
+                Kind::Compiler => Some(vec![command.clone().into(), "--translate".into(), "{program}".into()]),
+                Kind::Interpreter => None,
+            },
             command: vec![command.into(), "{program}".into()],
             environment: Vec::new(),
-            translator: None,
             version: setup.crates.version("libriscv").to_owned(),
             configuration: format!("{}; g++ -O3; instructions counted and limited", self.about),
             clock: Clock::Guest,

@@ -51,6 +51,8 @@ pub(crate) struct Said {
 /// # Errors
 /// If it cannot be started, fails, or is not done after `limit`.
 pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<(Usage, Said)> {
+    // Of a failure, what it is; not from where in the program it comes.
+    command.env("RUST_BACKTRACE", "0");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let start = Instant::now();
     let mut child = command.spawn().with_context(|| command.get_program().to_string_lossy().into_owned())?;
@@ -73,11 +75,17 @@ pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<(Usage, Said
     stdout.as_mut().context("no standard output")?.read_to_string(&mut output)?;
     stderr.as_mut().context("no standard error")?.read_to_string(&mut messages)?;
     let last_message = messages.lines().last().unwrap_or_default().to_owned();
-    ensure!(ended.status.success(), "{}: {last_message}", ended.status);
+    ensure!(ended.status.success(), "{}: {}", ended.status, in_one_line(&messages));
     let usage = Usage {
         wall_seconds: wall.as_secs_f64(),
         cpu_seconds: (ended.rusage.utime + ended.rusage.stime).as_secs_f64(),
         peak_bytes: ended.rusage.maxrss,
     };
     Ok((usage, Said { output, last_message }))
+}
+
+/// What a program said before it failed; its end, if that is long.
+fn in_one_line(messages: &str) -> String {
+    let lines: Vec<&str> = messages.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(6)..].join(" ")
 }

@@ -11,16 +11,8 @@ use anyhow::Result;
 use measure::{Row, bare_call, measure};
 
 const CALLS: [&str; 5] = ["nop", "i64", "many", "i64 host", "many host"];
-const DYNAMIC: [&str; 8] = [
-    "opaque x4",
-    "inline x4",
-    "direct x4",
-    "numbered x4",
-    "opaque x8",
-    "inline x8",
-    "direct x8",
-    "numbered x8",
-];
+const DYNAMIC: [&str; 8] =
+    ["opaque x4", "inline x4", "direct x4", "numbered x4", "opaque x8", "inline x8", "direct x8", "numbered x8"];
 
 fn main() -> Result<()> {
     let elf = riverrun_rows::guest()?;

@@ -10,6 +10,9 @@ use nix::unistd::Pid;
 use polkavm::{BackendKind, Config, Engine, GasMeteringKind, InterruptKind, Module, ModuleConfig, ProgramBlob, Reg};
 use polkavm_linker::TargetInstructionSet;
 
+/// As WebAssembly's programs have.
+const STACK_BYTES: u32 = 1 << 20;
+
 /// The size of the array that programs print into: see `start-polkavm.c`.
 const PRINTED_BYTES: u32 = 256;
 
@@ -18,9 +21,10 @@ fn main() -> Result<()> {
     if first == "--link" {
         let [_, program, output] = &arguments[..] else { bail!("usage: peer-polkavm --link ELF FILE") };
         let elf = std::fs::read(program).with_context(|| program.clone())?;
-        let linked =
-            polkavm_linker::program_from_elf(polkavm_linker::Config::default(), TargetInstructionSet::Latest, &elf)
-                .map_err(|error| anyhow!("{program}: {error}"))?;
+        let mut config = polkavm_linker::Config::default();
+        config.set_min_stack_size(STACK_BYTES);
+        let linked = polkavm_linker::program_from_elf(config, TargetInstructionSet::Latest, &elf)
+            .map_err(|error| anyhow!("{program}: {error}"))?;
         return std::fs::write(output, linked).with_context(|| output.clone());
     }
     let interpret = first == "--interpret";

@@ -129,7 +129,7 @@ impl CompileReport {
         if !failures.is_empty() {
             let _ = writeln!(page, "\n## What is missing\n\n- {}", failures.join("\n- "));
         }
-        page::environment(&mut page, &self.engines, &self.toolchains, &self.host);
+        page::environment(&mut page, false, &self.engines, &self.toolchains, &self.host);
         Ok(Published { page, json: serde_json::to_string_pretty(self)? + "\n", charts: Vec::new(), failures })
     }
 

@@ -40,19 +40,26 @@ pub(crate) fn estimate(estimate: &Estimate) -> String {
     format!("{:.digits$} ±{reach:.digits$}", estimate.median)
 }
 
-/// With which engines, compilers and machine.
-pub(crate) fn environment(page: &mut String, engines: &[EngineReport], toolchains: &[Toolchain], host: &Host) {
+/// With which engines, compilers and machine; if `timed`, by which clock each engine was.
+pub(crate) fn environment(
+    page: &mut String,
+    timed: bool,
+    engines: &[EngineReport],
+    toolchains: &[Toolchain],
+    host: &Host,
+) {
     *page += "\nEngines:\n\n";
     for engine in engines {
         let (name, target) = (engine.name, engine.target.name());
         let _ = match &engine.ready {
             Ok(ready) => {
                 let clock = match ready.clock {
-                    Clock::Guest => "timed: the guest's run",
-                    Clock::Process => "timed: the whole process",
+                    _ if !timed => "",
+                    Clock::Guest => "; timed: the guest's run",
+                    Clock::Process => "; timed: the whole process",
                 };
                 let version = if ready.version.is_empty() { String::new() } else { format!(" {}", ready.version) };
-                writeln!(page, "- {name}{version} (programs for {target}): {}; {clock}", ready.configuration)
+                writeln!(page, "- {name}{version} (programs for {target}): {}{clock}", ready.configuration)
             }
             Err(reason) => writeln!(page, "- {name}: not built: {reason}"),
         };

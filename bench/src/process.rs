@@ -35,7 +35,8 @@ pub(crate) struct Usage {
     pub(crate) wall_seconds: f64,
     /// Processor time, user and system.
     pub(crate) cpu_seconds: f64,
-    /// The largest resident set of any one process.
+    /// The largest resident set of any one process; at least this process's own, which Linux counts as the
+    /// child's because they share it before the child's program is loaded.
     pub(crate) peak_bytes: u64,
 }
 

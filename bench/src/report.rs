@@ -225,7 +225,7 @@ impl Report {
         for program in &self.programs {
             let _ = writeln!(page, "- {} {}: {}", program.name, program.size, program.about);
         }
-        page::environment(&mut page, &self.engines, &self.toolchains, &self.host);
+        page::environment(&mut page, true, &self.engines, &self.toolchains, &self.host);
         page
     }
 

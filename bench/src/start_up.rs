@@ -61,7 +61,8 @@ impl StartUpReport {
         let mut page = String::from("# Starting up\n");
         let _ = writeln!(
             page,
-            "\n{} rounds of a program that prints one line; the whole process, from its start to its end.\n\n\
+            "\n{} rounds of a program that prints one line; the whole process, from its start to its end. \
+             Linux counts the memory of what measures, so that the least of these figures means that or less.\n\n\
              ![Milliseconds](start-up.svg)\n",
             self.runs
         );
@@ -85,7 +86,7 @@ impl StartUpReport {
         if !failures.is_empty() {
             let _ = writeln!(page, "\n## What is missing\n\n- {}", failures.join("\n- "));
         }
-        page::environment(&mut page, &self.engines, &self.toolchains, &self.host);
+        page::environment(&mut page, false, &self.engines, &self.toolchains, &self.host);
         let chart = self.chart().svg().map(|svg| ("start-up.svg", svg));
         let json = serde_json::to_string_pretty(self)? + "\n";
         Ok(Published { page, json, charts: chart.into_iter().collect(), failures })

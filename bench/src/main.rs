@@ -5,6 +5,7 @@ mod compile;
 mod compute;
 mod engine;
 mod engines;
+mod heap;
 mod host;
 mod lab;
 mod options;
@@ -52,6 +53,7 @@ fn command() -> Result<Vec<String>> {
         let made = match topic {
             Topic::Compute => compute::run(&mut lab, &options)?.publish()?,
             Topic::Compile => compile::run(&mut lab, &options)?.publish()?,
+            Topic::Heap => heap::run(&mut lab, &options)?.publish()?,
             Topic::StartUp => start_up::run(&mut lab, &options)?.publish()?,
         };
         write(topic, &options, &made)?;

@@ -9,12 +9,13 @@ use lexopt::prelude::*;
 pub(crate) const HELP: &str = "\
 Measures riverrun beside its peers, on the same programs.
 
-usage: riverrun-bench compute|compile|start-up|all [OPTION]...
+usage: riverrun-bench compute|compile|start-up|heap|all [OPTION]...
 
   compute          how fast programs run
   compile          what compiling them takes: processor time, memory, size of what comes out
   start-up         what a program takes that does nothing but print a line
-  all              the three of them
+  heap             what allocations take, on the host's heap and by a libc
+  all              all of them
 
   --engines A,B    only these engines: their names, or compilers, or interpreters
   --programs A,B   only these programs (folders of bench/programs)
@@ -23,7 +24,7 @@ usage: riverrun-bench compute|compile|start-up|all [OPTION]...
   --quick          a small amount of work, to see that all works
   --json FILE      write the report as JSON to FILE too
 
-Each report goes to standard output, and with plots to out/bench/compute, compile and start-up, as
+Each report goes to standard output, and with plots to out/bench/compute, compile, start-up and heap, as
 report.md, report.json and *.svg. The exit status is 1 if any run failed or printed a wrong checksum, or
 if riverrun was not built.
 ";
@@ -45,6 +46,7 @@ pub(crate) enum Topic {
     Compute,
     Compile,
     StartUp,
+    Heap,
 }
 
 impl Topic {
@@ -54,12 +56,13 @@ impl Topic {
             Topic::Compute => "compute",
             Topic::Compile => "compile",
             Topic::StartUp => "start-up",
+            Topic::Heap => "heap",
         }
     }
 
     fn default_runs(self) -> usize {
         match self {
-            Topic::Compute => 7,
+            Topic::Compute | Topic::Heap => 7,
             Topic::Compile => 1,
             Topic::StartUp => 20,
         }
@@ -85,13 +88,13 @@ pub(crate) fn parse() -> Result<Vec<(Topic, Options)>> {
         }
     }
     ensure!(runs != Some(0), "--runs: at least one");
-    let all = [Topic::Compute, Topic::Compile, Topic::StartUp];
+    let all = [Topic::Compute, Topic::Compile, Topic::StartUp, Topic::Heap];
     let topics = match command.as_deref() {
         Some("all") => all.to_vec(),
         Some(name) => all.into_iter().filter(|topic| topic.name() == name).collect(),
-        None => bail!("say what to measure: compute, compile, start-up or all (see --help)"),
+        None => bail!("say what to measure: compute, compile, start-up, heap or all (see --help)"),
     };
-    ensure!(!topics.is_empty(), "no such command: there are compute, compile, start-up and all (see --help)");
+    ensure!(!topics.is_empty(), "no such command: there are compute, compile, start-up, heap and all (see --help)");
     ensure!(topics.len() == 1 || options.json.is_none(), "--json: one report at a time");
     let with_runs = |topic: Topic| Options { runs: runs.unwrap_or(topic.default_runs()), ..options.clone() };
     Ok(topics.into_iter().map(|topic| (topic, with_runs(topic))).collect())

@@ -155,6 +155,9 @@ impl Toolchain {
         for shared in ["common", BARE] {
             hash_files(&programs.join(shared), &mut fingerprint)?;
         }
+        for include in program.includes.iter().filter(|include| !include.starts_with('@')) {
+            hash_files(&program.folder.join(include), &mut fingerprint)?;
+        }
         let output = folder.join(format!("{}-{:016x}", program.name, fingerprint.finish()));
         if output.is_file() {
             return Ok(output);

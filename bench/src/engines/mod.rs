@@ -64,6 +64,16 @@ pub(crate) fn starters() -> Vec<Box<dyn Engine>> {
     ]
 }
 
+/// Those of the table of allocations.
+pub(crate) fn allocating() -> Vec<Box<dyn Engine>> {
+    vec![
+        Box::new(native::Native::PLAIN),
+        Box::new(wasmtime::Wasmtime::WIDE),
+        Box::new(riverrun::COMPILED[0]),
+        Box::new(riverrun::INTERPRETERS[0]),
+    ]
+}
+
 /// What compilers, and everything else, are compared with.
 pub(crate) const REFERENCE: &str = "native";
 

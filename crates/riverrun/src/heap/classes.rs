@@ -12,6 +12,7 @@ const STEPS: u32 = 8;
 pub(crate) const CLASSES: usize = class_of_granules(SMALL_MAX as u32 / GRANULE as u32) + 1;
 
 /// The step of `n` on a scale that is exact to 16 and then has eight steps in each doubling: rounded down.
+#[inline(always)]
 pub(crate) const fn step_below(n: u32) -> usize {
     let shift = (n | STEPS).ilog2() - STEPS.ilog2();
     ((n >> shift) + shift * STEPS) as usize
@@ -23,11 +24,13 @@ pub(crate) const fn step_above(n: u32) -> usize {
     step_below(n + (1 << shift) - 1)
 }
 
+#[inline(always)]
 const fn class_of_granules(granules: u32) -> usize {
     step_below(granules - 1)
 }
 
 /// The class of blocks of `size` bytes, which is at most [`SMALL_MAX`]. Nothing takes one granule.
+#[inline(always)]
 pub(crate) const fn class_of(size: u64) -> usize {
     class_of_granules(if size == 0 { 1 } else { size.div_ceil(GRANULE) as u32 })
 }

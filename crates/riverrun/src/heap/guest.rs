@@ -24,6 +24,7 @@ fn answer(heap: &Heap<'_>, result: Result<u64, Problem>) -> Result<Pointer, Heap
     }
 }
 
+#[inline(always)]
 fn done(heap: &Heap<'_>, result: Result<(), Problem>) -> Result<(), HeapError> {
     result.map_err(|problem| heap.error(problem))
 }

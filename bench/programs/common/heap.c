@@ -1,11 +1,10 @@
-/* Allocations, measured by whoever runs it: `heap pair N` or `heap trace N`, prints a checksum.
+/* Allocations, as many as the argument says; prints a checksum.
  *
- * HEAP_WRAPPED: malloc and free are functions around the host's heap. HEAP_INLINE: they are the host's heap,
- * where they stand. */
+ * HEAP_TRACE: of many sizes and lifetimes, else the same again and again. HEAP_WRAPPED: malloc and free are
+ * functions around the host's heap. HEAP_INLINE: they are the host's heap, where they stand. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #ifdef HEAP_WRAPPED
 #include <riverrun/malloc.h>
@@ -16,10 +15,12 @@
 #define free riverrun_free
 #endif
 
+#ifndef HEAP_TRACE
+
 /* The compiler has to believe that the block is used. */
 #define USED(block) __asm__ volatile("" : : "r"(block) : "memory")
 
-static uint64_t pairs(uint64_t count)
+static uint64_t run(uint64_t count)
 {
     uint64_t sum = 0;
     for (uint64_t pair = 0; pair < count; pair++) {
@@ -31,6 +32,8 @@ static uint64_t pairs(uint64_t count)
     return sum;
 }
 
+#else
+
 struct slot {
     unsigned char *block;
     uint32_t size;
@@ -38,7 +41,7 @@ struct slot {
 
 /* Sizes and lifetimes as programs have them: most blocks are small and live shortly, some of either are
    not. Every block is written at both ends, and read before it is freed. */
-static uint64_t trace(uint64_t uses)
+static uint64_t run(uint64_t uses)
 {
     static struct slot slots[16384];
     uint64_t state = 1, sum = 0;
@@ -61,12 +64,12 @@ static uint64_t trace(uint64_t uses)
     return sum;
 }
 
+#endif
+
 int main(int argc, char **argv)
 {
-    if (argc != 3)
+    if (argc != 2)
         return 2;
-    uint64_t count = strtoull(argv[2], 0, 10);
-    uint64_t sum = strcmp(argv[1], "pair") ? trace(count) : pairs(count);
-    printf("%016llx\n", (unsigned long long)sum);
+    printf("%016llx\n", (unsigned long long)run(strtoull(argv[1], 0, 10)));
     return 0;
 }

@@ -211,8 +211,8 @@ pub struct Trap {
     pub cause: TrapCause,
     /// The address of the instruction that could not complete.
     pub pc: u64,
-    /// The calls that led there, innermost first; none where a limit stopped the guest, as that
-    /// may happen often ([`crate::Machine::backtrace`] gives them then).
+    /// The calls that led there, innermost first; none where a limit stopped a run, as that may happen
+    /// often ([`crate::Machine::backtrace`] gives them then), or compiled code keeps no account of them.
     pub backtrace: Vec<Frame>,
 }
 

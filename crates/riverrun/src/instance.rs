@@ -352,7 +352,7 @@ impl<T> Instance<T> {
                 }
                 Called::Lost(trap) => return Err(Self::trap(this, trap.cause, trap.pc)),
             }
-            match Self::run_guest(this, Self::fuel_left(this))? {
+            match Self::run_call(this, Self::fuel_left(this))? {
                 Ended::Returned => Ok(()),
                 Ended::Exited(status) => Err(Error::Exited { status }),
             }
@@ -387,7 +387,7 @@ impl<T> Instance<T> {
                 Ok(()) => {
                     (*state).set_x(RA, RETURN_ADDRESS);
                     (*state).pc = address;
-                    let ended = Self::run_guest(this, fuel);
+                    let ended = Self::run_call(this, fuel);
                     // The frames that wait in compiled code are the call's.
                     if let Some(execution) = (*at).executions.last_mut() {
                         execution.forget();
@@ -406,6 +406,26 @@ impl<T> Instance<T> {
                 Ended::Returned => Ok(registers),
                 Ended::Exited(status) => Err(Error::Exited { status }),
             }
+        }
+    }
+
+    /// Runs a call from where it stands. Other than a run, a call that a limit has stopped cannot be looked
+    /// at afterwards: the error says where it was.
+    ///
+    /// # Safety
+    /// As [`Instance::run_guest`].
+    unsafe fn run_call(this: NonNull<Self>, fuel: Option<u64>) -> Result<Ended, Error> {
+        let at = this.as_ptr();
+        // SAFETY: as the caller promises.
+        unsafe {
+            let mut ended = Self::run_guest(this, fuel);
+            if let Err(Error::Trap(trap)) = &mut ended
+                && trap.backtrace.is_empty()
+                && (*at).lost.is_none()
+            {
+                trap.backtrace = backtrace::frames(&*Self::memory(this), (*at).program.image());
+            }
+            ended
         }
     }
 

@@ -364,6 +364,8 @@ fn calls_have_limits_of_their_own() {
         let before = machine.instructions();
         let error = spin.call_within(machine, CallLimits::new().fuel(1000), ()).unwrap_err();
         assert_eq!(cause(&error), Some(TrapCause::OutOfFuel));
+        let backtrace = &error.trap().unwrap().backtrace;
+        assert_eq!(backtrace.first().and_then(|frame| frame.function.as_deref()), Some("spin"), "{backtrace:?}");
         assert_eq!(machine.instructions() - before, 1000, "fuel is exact");
         assert_eq!(machine.fuel(), None);
         let limits = CallLimits::new().timeout(Duration::from_millis(20));

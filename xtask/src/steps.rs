@@ -38,6 +38,7 @@ pub(crate) static TEST: &[Step] = &[
     step("format", &["fmt", "--all", "--check"]),
     step("format of the benchmarks", &["fmt", "--manifest-path", "bench/Cargo.toml", "--all", "--check"]),
     step("format of the fuzz targets", &["fmt", "--manifest-path", "fuzz/Cargo.toml", "--all", "--check"]),
+    step("format of the game", &["fmt", "--manifest-path", "examples/game/Cargo.toml", "--check"]),
     step("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     // Without the optimiser the interpreter's handlers return to a trampoline ..
     step("tests, unoptimised", &["test", "--workspace", "--no-fail-fast"]),
@@ -45,6 +46,7 @@ pub(crate) static TEST: &[Step] = &[
     step("tests, optimised", &["test", "--workspace", "--no-fail-fast", "--release"]),
     // A tenth of the programs: each one is compiled.
     with(step("engines agree, compiled code too", COMPILED), &[("RIVERRUN_VERIFY", "10")]),
+    step("the game", GAME),
     step("demo programs as on qemu-riscv64", &["xtask", "demo"]),
     step("fuzz targets, briefly", &["xtask", "fuzz"]),
     step("benchmarks, briefly", BENCH_SMOKE),
@@ -63,6 +65,18 @@ const COMPILED: &[&str] = &[
     "engines",
     "--test",
     "compiled_*",
+];
+
+/// Shares what the others have built.
+const GAME: &[&str] = &[
+    "test",
+    "--release",
+    "--manifest-path",
+    "examples/game/Cargo.toml",
+    "--target-dir",
+    "target",
+    "--features",
+    "compile",
 ];
 
 /// Two programs on a few engines: that the benchmark runs, not how fast.

@@ -12,6 +12,9 @@ const README: &str = include_str!("../../../README.md");
 /// From nothing to a guest in C++ that is called and calls.
 const PROJECT: [&str; 3] = ["cargo install --path crates/cli", "riverrun new hello", "cd hello && cargo run"];
 
+/// Played by tests of its own (`examples/game/tests/`).
+const GAME: &str = "cargo run --release --manifest-path examples/game/Cargo.toml";
+
 /// The contents of the code blocks in this language.
 fn blocks(language: &str) -> impl Iterator<Item = &'static str> {
     let opening = format!("\n```{language}\n");
@@ -35,6 +38,8 @@ fn the_commands_work() {
     let (project, commands): (Vec<&str>, Vec<&str>) =
         commands.into_iter().partition(|command| PROJECT.contains(command));
     assert_eq!(project, PROJECT);
+    let (game, commands): (Vec<&str>, Vec<&str>) = commands.into_iter().partition(|command| command.starts_with(GAME));
+    assert_eq!(game.len(), 2);
     assert!(commands.len() > 5, "{commands:?}");
     for command in commands {
         let run = Command::new("sh").args(["-c", command]).current_dir(folder.path()).env("PATH", &path).output();

@@ -40,6 +40,7 @@ pub(crate) static TEST: &[Step] = &[
     step("format of the fuzz targets", &["fmt", "--manifest-path", "fuzz/Cargo.toml", "--all", "--check"]),
     step("format of the game", &["fmt", "--manifest-path", "examples/game/Cargo.toml", "--check"]),
     step("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
+    step("clippy for the game", GAME_CLIPPY),
     // Without the optimiser the interpreter's handlers return to a trampoline ..
     step("tests, unoptimised", &["test", "--workspace", "--no-fail-fast"]),
     // .. and with it they chain by tail calls: two different machines.
@@ -65,6 +66,18 @@ const COMPILED: &[&str] = &[
     "engines",
     "--test",
     "compiled_*",
+];
+
+const GAME_CLIPPY: &[&str] = &[
+    "clippy",
+    "--manifest-path",
+    "examples/game/Cargo.toml",
+    "--target-dir",
+    "target",
+    "--all-targets",
+    "--",
+    "-D",
+    "warnings",
 ];
 
 /// Shares what the others have built.

@@ -33,8 +33,10 @@ pub struct Game {
     builder: Option<Builder>,
     meter: Meter,
     glow: Glow,
-    /// What went wrong, line by line, and until when it is shown.
-    problem: Option<(Vec<String>, f32)>,
+    /// Why the source as it is cannot be used, line by line.
+    complaint: Vec<String>,
+    /// How the script failed last, line by line, and until when it is shown.
+    failure: Option<(Vec<String>, f32)>,
     /// What there is to tell of reloads, and when it came up.
     news: (String, f32),
 }
@@ -52,7 +54,8 @@ impl Game {
             builder: None,
             meter: Meter::new(unit),
             glow: Glow::default(),
-            problem: None,
+            complaint: Vec::new(),
+            failure: None,
             news: (String::new(), 0.0),
         })
     }
@@ -85,8 +88,9 @@ impl Game {
     }
 
     /// What is wrong at present, line by line.
-    pub fn problem(&self) -> Option<&[String]> {
-        self.problem.as_ref().map(|(lines, _)| lines.as_slice())
+    pub fn problems(&self) -> impl Iterator<Item = &str> {
+        let failure = self.failure.iter().flat_map(|(lines, _)| lines);
+        self.complaint.iter().chain(failure).map(String::as_str)
     }
 
     /// What was told last of reloads.
@@ -96,7 +100,7 @@ impl Game {
 
     /// Shows where the script has failed, for a while: the game goes on.
     fn fail(&mut self, error: &Error) {
-        self.problem = Some((report(error), self.script.scene().world.time + 3.0));
+        self.failure = Some((report(error), self.script.scene().world.time + 3.0));
     }
 
     /// Tells the script of a key: 0 to 3 for left, right, up and down.
@@ -118,11 +122,12 @@ impl Game {
             Ok(Ok(is_kept)) => {
                 let news = if is_kept { "reloaded: the state stays" } else { "reloaded: begins afresh" };
                 self.news = (news.to_owned(), self.script.scene().world.time);
-                self.problem = None;
+                self.complaint.clear();
+                self.failure = None;
             }
-            Ok(Err(error)) => self.fail(&error),
-            // The old script goes on until there is one that compiles.
-            Err(complaint) => self.problem = Some((complaint.lines().map(str::to_owned).collect(), f32::INFINITY)),
+            // The old script goes on until there is one that can be used.
+            Ok(Err(error)) => self.complaint = report(&error),
+            Err(complaint) => self.complaint = complaint.lines().map(str::to_owned).collect(),
         }
     }
 
@@ -132,7 +137,7 @@ impl Game {
         self.reload();
         let (mut frame, result) = self.script.frame(1.0 / RATE as f32);
         let now = self.script.scene().world.time;
-        self.problem.take_if(|(_, until)| *until < now);
+        self.failure.take_if(|(_, until)| *until < now);
         if let Err(error) = result {
             self.fail(&error);
         }
@@ -165,11 +170,9 @@ impl Game {
         if now - world.said.1 < 2.5 {
             right(&world.said.0, ABOVE + 1, TITLE);
         }
-        if let Some((lines, _)) = &self.problem {
-            let room = screen.height().saturating_sub(ABOVE + BELOW + 2);
-            for (row, line) in lines.iter().take(room).enumerate() {
-                screen.print(2, ABOVE + 1 + row, line, PROBLEM);
-            }
+        let room = screen.height().saturating_sub(ABOVE + BELOW + 2);
+        for (row, line) in self.problems().take(room).enumerate() {
+            screen.print(2, ABOVE + 1 + row, line, PROBLEM);
         }
     }
 }

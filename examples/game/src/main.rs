@@ -114,9 +114,9 @@ fn headless(mut game: Game, options: &Options) -> Result<(), Box<dyn Error>> {
     let (last, time) = (game.meter().last(), game.meter().script_time());
     println!("{} frames; in the last one {} bodies, {} calls to and fro,", options.frames, last.bodies, last.calls);
     println!("{} instructions; script {:.2} ms a frame", last.instructions, time.as_secs_f64() * 1e3);
-    match game.problem() {
-        Some(lines) => Err(lines.join("\n").into()),
-        None => Ok(()),
+    match game.problems().collect::<Vec<_>>() {
+        lines if lines.is_empty() => Ok(()),
+        lines => Err(lines.join("\n").into()),
     }
 }
 

@@ -130,3 +130,26 @@ fn grouped(number: u64) -> String {
         thousands => format!("{},{:03}", grouped(thousands), number % 1000),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_end_in_round_numbers() {
+        assert_eq!([0.0, 0.7, 1.0, 3.0, 16.7, 5001.0].map(round_up), [0.1, 1.0, 1.0, 5.0, 20.0, 10_000.0]);
+    }
+
+    #[test]
+    fn bars_are_as_high_as_frames_are_costly() {
+        let mut meter = Meter::new(Unit::Instructions);
+        for instructions in [1000, 500, 0] {
+            meter.add(Frame { instructions, ..Frame::default() });
+        }
+        let mut screen = Screen::new(80, 4);
+        meter.draw(&mut screen, 0..4);
+        let column = |x: usize| (0..4).map(|row| screen.row(row).chars().nth(x).unwrap()).collect::<String>();
+        assert_eq!([37, 38, 39].map(column), ["████", "  ██", "    "]);
+        assert!(screen.row(0).starts_with("1,000 instructions"));
+    }
+}

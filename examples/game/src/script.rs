@@ -177,13 +177,14 @@ pub(crate) fn report(error: &Error) -> Vec<String> {
     std::iter::once(error.to_string()).chain(frames).collect()
 }
 
-/// The engine that runs scripts: in single steps or not.
+/// The engine that runs scripts: in single steps, compiled, or else in the fast interpreter.
 pub(crate) fn engine(single_step: bool, compiled: bool) -> Result<Engine, Error> {
     let mut config = Config::new();
     config.single_step(single_step).memory_limit(64 << 20).stack_size(1 << 20);
     if compiled {
+        // So that a script that fails is told where.
         #[cfg(feature = "compile")]
-        config.compile(riverrun::CompileOptions { fuel: true, ..Default::default() });
+        config.compile(riverrun::CompileOptions { fuel: true, precise: true, ..Default::default() });
         #[cfg(not(feature = "compile"))]
         return Err(Error::Config("compiled code: build the game with `--features compile`".to_owned()));
     }

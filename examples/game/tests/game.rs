@@ -5,19 +5,27 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
+use riverrun::Engine;
 use riverrun_game::{Game, Screen, Unit};
 
 const SOURCE: &str = include_str!("../guest/main.cpp");
+/// A change that does not compile.
+const BROKEN: (&str, &str) = ("void key(int which)\n{", "void key(int which)\n{ no such thing;");
+
+/// The engines that this build has, besides the reference engine.
+fn engines() -> Vec<Engine> {
+    let compiled: &[bool] = if cfg!(feature = "compile") { &[false, true] } else { &[false] };
+    compiled.iter().map(|&compiled| Game::engine(false, compiled).unwrap()).collect()
+}
 
 /// A picture after some frames.
-fn picture(single_step: bool, seed: u64) -> Vec<u8> {
-    let engine = Game::engine(single_step, false).unwrap();
-    let mut game = Game::new(&engine, seed, Unit::Instructions).unwrap();
+fn picture(engine: &Engine, seed: u64) -> Vec<u8> {
+    let mut game = Game::new(engine, seed, Unit::Instructions).unwrap();
     let mut screen = Screen::new(100, 30);
     for _ in 0..90 {
         game.frame(&mut screen);
     }
-    assert_eq!(game.problem(), None);
+    assert_eq!(game.problems().next(), None);
     assert!(game.meter().last().bodies > 200, "{:?}", game.meter().last());
     let mut png = Vec::new();
     screen.write_png(&mut png).unwrap();
@@ -26,24 +34,12 @@ fn picture(single_step: bool, seed: u64) -> Vec<u8> {
 
 #[test]
 fn every_run_and_engine_shows_the_same() {
-    let first = picture(false, 1);
-    assert!(first == picture(false, 1), "two runs differ");
-    assert!(first == picture(true, 1), "single steps differ from the interpreter");
-    assert!(first != picture(false, 2), "seeds make no difference");
-}
-
-#[test]
-#[cfg(feature = "compile")]
-fn compiled_code_shows_the_same() {
-    let engine = Game::engine(false, true).unwrap();
-    let [mut compiled, mut interpreted] = [engine, Game::engine(false, false).unwrap()]
-        .map(|engine| (Game::new(&engine, 1, Unit::Instructions).unwrap(), Screen::new(100, 30)));
-    for _ in 0..90 {
-        let [one, other] = [&mut compiled, &mut interpreted].map(|(game, screen)| {
-            game.frame(screen);
-            (0..30).map(|row| screen.row(row)).collect::<Vec<_>>()
-        });
-        assert_eq!(one, other);
+    let steps = picture(&Game::engine(true, false).unwrap(), 1);
+    for engine in engines() {
+        // Instructions and calls are part of the picture.
+        assert!(picture(&engine, 1) == steps, "{engine:?} differs from single steps");
+        assert!(picture(&engine, 1) == steps, "a second run differs");
+        assert!(picture(&engine, 2) != steps, "seeds make no difference");
     }
 }
 
@@ -57,11 +53,11 @@ struct Reloaded {
 }
 
 impl Reloaded {
-    fn new() -> Reloaded {
+    fn new(engine: &Engine) -> Reloaded {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("main.cpp");
         fs::write(&source, SOURCE).unwrap();
-        let mut game = Game::new(&Game::engine(false, false).unwrap(), 1, Unit::Milliseconds).unwrap();
+        let mut game = Game::new(engine, 1, Unit::Milliseconds).unwrap();
         game.watch(&source).unwrap();
         let mut reloaded =
             Reloaded { game, screen: Screen::new(120, 40), source, saved: SystemTime::now(), _folder: folder };
@@ -107,29 +103,31 @@ impl Reloaded {
 
 #[test]
 fn a_new_script_takes_over_and_the_state_stays() {
-    let mut reloaded = Reloaded::new();
-    reloaded.play(200);
-    let (score, bodies) = (reloaded.shown("score"), reloaded.game.meter().last().bodies);
-    assert!(score > 0 && bodies > 100, "{score} {bodies}");
-    reloaded.save(&[
-        // A new field keeps its initial value, the others those that they had.
-        ("float shielded = 0; // seconds\n", "float shielded = 0; int bonus = 7;\n"),
-        (r#"dsys_show("wave", world.wave)"#, r#"dsys_show("wave", 1000 * world.bonus + world.wave)"#),
-    ]);
-    assert_eq!(reloaded.game.news(), "reloaded: the state stays");
-    reloaded.play(1);
-    assert!(reloaded.shows("state stays"));
-    assert_eq!(reloaded.shown("wave"), 7001);
-    assert!(reloaded.shown("score") >= score);
-    assert!(reloaded.game.meter().last().bodies.abs_diff(bodies) < 20, "{:?}", reloaded.game.meter().last());
-    // Timers go on: the next wave comes.
-    reloaded.play(300);
-    assert_eq!(reloaded.shown("wave"), 7002);
+    for engine in engines() {
+        let mut reloaded = Reloaded::new(&engine);
+        reloaded.play(200);
+        let (score, bodies) = (reloaded.shown("score"), reloaded.game.meter().last().bodies);
+        assert!(score > 0 && bodies > 100, "{score} {bodies}");
+        reloaded.save(&[
+            // A new field keeps its initial value, the others those that they had.
+            ("float shielded = 0; // seconds\n", "float shielded = 0; int bonus = 7;\n"),
+            (r#"dsys_show("wave", world.wave)"#, r#"dsys_show("wave", 1000 * world.bonus + world.wave)"#),
+        ]);
+        assert_eq!(reloaded.game.news(), "reloaded: the state stays");
+        reloaded.play(1);
+        assert!(reloaded.shows("state stays"));
+        assert_eq!(reloaded.shown("wave"), 7001);
+        assert!(reloaded.shown("score") >= score);
+        assert!(reloaded.game.meter().last().bodies.abs_diff(bodies) < 20, "{:?}", reloaded.game.meter().last());
+        // Timers go on: the next wave comes.
+        reloaded.play(300);
+        assert_eq!(reloaded.shown("wave"), 7002);
+    }
 }
 
 #[test]
 fn state_of_another_version_is_not_taken() {
-    let mut reloaded = Reloaded::new();
+    let mut reloaded = Reloaded::new(&engines()[0]);
     reloaded.play(100);
     assert!(reloaded.shown("score") > 0);
     reloaded.save(&[("VERSION = 1;", "VERSION = 2;")]);
@@ -139,34 +137,49 @@ fn state_of_another_version_is_not_taken() {
 }
 
 #[test]
+fn a_script_without_a_function_is_refused() {
+    let mut reloaded = Reloaded::new(&engines()[0]);
+    reloaded.save(&[("RIVERRUN_EXPORT(void, timer, (int));", "static void timer(int) __attribute__((unused));")]);
+    reloaded.play(300);
+    assert!(reloaded.shows("the program has no function timer"));
+    assert_eq!(reloaded.shown("wave"), 1);
+}
+
+#[test]
 fn compiler_errors_are_shown_and_the_old_script_goes_on() {
-    let mut reloaded = Reloaded::new();
-    reloaded.save(&[("void key(int which)\n{", "void key(int which)\n{ no such thing;")]);
+    let mut reloaded = Reloaded::new(&engines()[0]);
+    reloaded.save(&[BROKEN]);
     let score = reloaded.shown("score");
     reloaded.play(200);
-    assert!(reloaded.shows("error:") && reloaded.shows("no such thing"), "{:?}", reloaded.game.problem());
+    assert!(reloaded.shows("error:") && reloaded.shows("no such thing"));
     assert!(reloaded.shown("score") > score);
     reloaded.save(&[]);
     reloaded.play(1);
-    assert_eq!(reloaded.game.problem(), None);
+    assert_eq!(reloaded.game.problems().next(), None);
 }
 
 /// A script that fails in this way in every frame is reported, and a better one goes on from there.
 fn fails(statement: &str, cause: &str) {
-    let mut reloaded = Reloaded::new();
-    let score = reloaded.shown("score");
-    reloaded.save(&[("float ax = world.steer_x, ", &format!("{statement}\n    float ax = world.steer_x, "))]);
-    reloaded.play(3);
-    let problem = reloaded.game.problem().expect("the failure is reported").join("\n");
-    assert!(problem.contains(cause), "{problem}");
-    assert!(problem.contains("think+") && problem.contains("main.cpp:"), "{problem}");
-    assert!(reloaded.shows(cause) && reloaded.shows("think+"), "{problem}");
-    let bodies = reloaded.game.meter().last().bodies;
-    assert!(bodies > 100, "{bodies}");
-    reloaded.save(&[]);
-    reloaded.play(200);
-    assert_eq!(reloaded.game.problem(), None);
-    assert!(reloaded.shown("score") > score);
+    for engine in engines() {
+        let mut reloaded = Reloaded::new(&engine);
+        let score = reloaded.shown("score");
+        reloaded.save(&[("float ax = world.steer_x, ", &format!("{statement}\n    float ax = world.steer_x, "))]);
+        reloaded.play(3);
+        let problem = reloaded.game.problems().collect::<Vec<_>>().join("\n");
+        assert!(problem.contains(cause), "{problem}");
+        assert!(problem.contains("think+") && problem.contains("main.cpp:"), "{problem}");
+        assert!(reloaded.shows(cause) && reloaded.shows("think+"), "{problem}");
+        // What the compiler says now is not covered by what goes on.
+        reloaded.save(&[BROKEN]);
+        reloaded.play(3);
+        assert!(reloaded.shows("no such thing") && reloaded.shows("think+"), "{problem}");
+        let bodies = reloaded.game.meter().last().bodies;
+        assert!(bodies > 100, "{bodies}");
+        reloaded.save(&[]);
+        reloaded.play(200);
+        assert_eq!(reloaded.game.problems().next(), None);
+        assert!(reloaded.shown("score") > score);
+    }
 }
 
 #[test]

@@ -190,7 +190,8 @@ impl Toolchain {
         // Guests lie where they are linked; position-independent code would only be slower.
         command.args(["-O2", "-g", "-fno-pie"]);
         if library == Library::None {
-            command.args(["-fno-stack-protector", "-ffunction-sections", "-fdata-sections"]);
+            // There is no errno: square roots are instructions, not calls of a library.
+            command.args(["-fno-stack-protector", "-ffunction-sections", "-fdata-sections", "-fno-math-errno"]);
             if language == Language::Cxx {
                 command.args(["-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"]);
             }

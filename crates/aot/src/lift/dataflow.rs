@@ -46,6 +46,35 @@ pub(crate) fn used(function: &Function) -> Set {
     })
 }
 
+/// The registers, besides the convention's own, that the function had better leave in the state between
+/// its blocks. What stays in host registers has to be loaded behind every call, needed there or not; in
+/// functions with many calls the host has not nearly as many registers, and keeps copies of the state on
+/// its stack.
+pub(crate) fn resident(function: &Function, fuel: bool) -> Set {
+    /// How much more often a small loop runs than what surrounds it.
+    const LOOP: usize = 16;
+    /// What a call costs a register in the host's, in accesses to one in the state.
+    const CALL: usize = 4;
+    let loops = small_loops(function);
+    let mut calls = 0;
+    let mut accesses = [0; COUNT];
+    for (start, block) in &function.blocks {
+        let weight = if loops.contains(start) { LOOP } else { 1 };
+        let (mut read, mut written): (Set, Set) = (0, 0);
+        for (_, inst) in &block.insts {
+            let sources = registers::sources(inst).into_iter().flatten().fold(0, |set, n| set | 1 << n);
+            read |= sources & !written;
+            written |= registers::written(inst).map_or(0, |n| 1 << n);
+        }
+        for (register, accesses) in accesses.iter_mut().enumerate() {
+            *accesses += weight * ((read >> register & 1) + (written >> register & 1)) as usize;
+        }
+        calls += usize::from(block.end.is_call());
+    }
+    let used = used(function) & !registers::hot_set(fuel);
+    registers::members(used).filter(|&n| accesses[n] <= CALL * calls).fold(0, |set, n| set | 1 << n)
+}
+
 /// The format of which the function reads each register as a float, where it does.
 pub(crate) fn float_views(function: &Function) -> [Option<Float>; COUNT] {
     let mut views = [None; COUNT];
@@ -62,7 +91,7 @@ pub(crate) fn float_views(function: &Function) -> [Option<Float>; COUNT] {
 }
 
 /// What is known of each block.
-pub(crate) fn facts(function: &Function, fuel: bool, precise: bool) -> BTreeMap<u64, Facts> {
+pub(crate) fn facts(function: &Function, fuel: bool, precise: bool, resident: Set) -> BTreeMap<u64, Facts> {
     let (postorder, headers) = walk(function);
     let mut facts: BTreeMap<u64, Facts> = BTreeMap::new();
     let entrances: BTreeSet<u64> = function.entrances().collect();
@@ -76,6 +105,7 @@ pub(crate) fn facts(function: &Function, fuel: bool, precise: bool) -> BTreeMap<
         facts.insert(start, Facts { is_test, bound, ..Facts::default() });
     }
     settle(function, &postorder, fuel, &mut facts);
+    facts.values_mut().for_each(|facts| facts.settled |= resident);
     propagate_dirty(function, &postorder, fuel, precise, &mut facts);
     facts
 }

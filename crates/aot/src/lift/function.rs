@@ -34,7 +34,8 @@ pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Sur
     ir.begin_lines(host, function, |pc| surroundings.source(pc));
     ir.builder.position_at_end(ir.block(host));
     ir.line(function.start);
-    let registers = Registers::new(ir, dataflow::used(function), dataflow::float_views(function));
+    let resident = dataflow::resident(function, ir.options.fuel);
+    let registers = Registers::new(ir, dataflow::used(function), resident, dataflow::float_views(function));
     registers.take_parameters(ir, host);
     if dataflow::is_host_caller(function) {
         let hot = registers::hot_set(ir.options.fuel) & !(1 << FUEL);
@@ -43,7 +44,7 @@ pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Sur
     let target = built(ir.builder.build_alloca(ir.i64, ""));
     let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();
     ir.jump(labels[&function.start]);
-    let facts = dataflow::facts(function, ir.options.fuel, ir.options.precise);
+    let facts = dataflow::facts(function, ir.options.fuel, ir.options.precise, resident);
     let switches = RefCell::default();
     let registers = &registers;
     let continuations = Continuations::new(ir, host, &function.orphans);
@@ -244,26 +245,36 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         }
     }
 
-    /// A block that goes on where [`Lifting::target`] says: a switch if that is one of `targets`,
-    /// which all jumps with the same ones share, as its table is sparse and large.
+    /// A block that goes on where [`Lifting::target`] says, by a table of the labels of `targets`, which
+    /// all jumps with the same ones share. The block ends in few instructions that no branch interrupts,
+    /// so that LLVM copies them to each jump: one for each is predicted better.
     fn switch(&self, targets: &[u64]) -> Label<'c> {
         if let Some(&label) = self.switches.borrow().get(targets) {
             return label;
         }
         let (ir, registers) = (self.ir, self.registers);
-        let start = self.function.start;
         let (label, elsewhere) = (ir.block(self.host), ir.block(self.host));
         self.switches.borrow_mut().insert(targets.to_vec(), label);
         let fork = registers.fork();
+        let target = || built(ir.builder.build_load(ir.i64, self.target, "")).into_int_value();
+
+        // The table has an entry for every two bytes from the first target to the last, and one behind.
         ir.builder.position_at_end(label);
-        let target = built(ir.builder.build_load(ir.i64, self.target, "")).into_int_value();
-        let parcel = |target| built(ir.builder.build_int_sub(target, ir.int(start), ""));
-        let parcel = built(ir.builder.build_right_shift(parcel(target), ir.int(1), false, ""));
-        let cases: Vec<_> = targets.iter().map(|to| (ir.int(to.wrapping_sub(start) / 2), self.labels[to])).collect();
-        built(ir.builder.build_switch(parcel, elsewhere, &cases));
+        let (first, last) = (targets[0], targets[targets.len() - 1]);
+        let parcel = |to: u64| (to - first) / 2;
+        let labels: BTreeMap<u64, Label<'c>> = targets.iter().map(|&to| (parcel(to), self.labels[&to])).collect();
+        let len = parcel(last) + 1;
+        let distance = built(ir.builder.build_int_sub(target(), ir.int(first), ""));
+        // Rotated, odd distances are great.
+        let one = ir.int(1).into();
+        let index = ir.intrinsic("llvm.fshr", &[ir.i64.into()], &[distance.into(), distance.into(), one]);
+        let index = ir.intrinsic("llvm.umin", &[ir.i64.into()], &[index.into_int_value().into(), ir.int(len).into()]);
+        ir.jump_by_table(index.into_int_value(), len + 1, &labels, elsewhere);
+
         ir.builder.position_at_end(elsewhere);
+        let target = target();
         registers.begin_block(dataflow::used(self.function) | registers::hot_set(ir.options.fuel));
-        self.site(start, 0).tail_call_indirect(target);
+        self.site(self.function.start, 0).tail_call_indirect(target);
         registers.rejoin(fork);
         label
     }

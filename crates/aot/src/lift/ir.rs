@@ -1,5 +1,7 @@
 //! LLVM's builder, with the types and attributes that all code here shares.
 
+use std::collections::BTreeMap;
+
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -318,6 +320,37 @@ impl<'c> Ir<'c> {
     /// The same float bits as an integer, or the reverse; both are of one size.
     pub(crate) fn float_bits(&self, value: FloatValue<'c>, bits: u32) -> IntValue<'c> {
         self.bit_cast(value.into(), self.bits(bits).into()).into_int_value()
+    }
+
+    /// Jumps to the label at `index`, which is below `len`, or to `other` where there is none: by a table.
+    pub(crate) fn jump_by_table(
+        &self,
+        index: IntValue<'c>,
+        len: u64,
+        labels: &BTreeMap<u64, BasicBlock<'c>>,
+        other: BasicBlock<'c>,
+    ) {
+        let i32 = self.bits(32);
+        let table = self.module.add_global(i32.array_type(len as u32), None, "");
+        table.set_linkage(Linkage::Private);
+        table.set_constant(true);
+        let here = table.as_pointer_value();
+        // From the table: the object has no addresses that a loader would have to change.
+        let distance = |label: BasicBlock<'c>| {
+            // SAFETY: the address is only jumped to by the instruction below, in the label's function.
+            let address = unsafe { label.get_address() }.expect("labels are not their functions' first blocks");
+            address.const_to_int(self.i64).const_sub(here.const_to_int(self.i64)).const_truncate(i32)
+        };
+        let other_distance = distance(other);
+        let entry = |index| labels.get(&index).map_or(other_distance, |&label| distance(label));
+        let entries: Vec<_> = (0..len).map(entry).collect();
+        table.set_initializer(&i32.const_array(&entries));
+
+        let offset = built(self.builder.build_left_shift(index, self.int(2), ""));
+        let distance = built(self.builder.build_load(i32, self.at(here, offset), "")).into_int_value();
+        let to = self.at(here, self.sign_extend(distance));
+        let targets: Vec<_> = labels.values().copied().chain([other]).collect();
+        built(self.builder.build_indirect_branch(to, &targets));
     }
 
     /// Fills the current block's place with a new block, and goes on there.

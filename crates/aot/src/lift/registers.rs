@@ -87,6 +87,8 @@ pub(crate) struct Registers<'c> {
     slots: [Option<PointerValue<'c>>; COUNT],
     /// Stack slots of float registers as floats, see [`Value::Both`].
     views: [Option<(Float, PointerValue<'c>)>; COUNT],
+    /// Those that are in the state between blocks, and have no slots.
+    resident: Set,
     base_slot: PointerValue<'c>,
     hot: [usize; 10],
     /// What is in them here in the block, where that is known.
@@ -99,14 +101,19 @@ pub(crate) struct Registers<'c> {
 }
 
 impl<'c> Registers<'c> {
-    /// Slots for the registers of `used`, and those of the convention, in the current block.
-    pub(crate) fn new(ir: &Ir<'c>, used: Set, views: [Option<Float>; COUNT]) -> Registers<'c> {
+    /// Slots for the registers of `used`, and those of the convention, in the current block; none for
+    /// `resident` ones.
+    pub(crate) fn new(ir: &Ir<'c>, used: Set, resident: Set, views: [Option<Float>; COUNT]) -> Registers<'c> {
         let hot = hot(ir.options.fuel);
-        let all = used | hot_set(ir.options.fuel);
+        let all = (used | hot_set(ir.options.fuel)) & !resident;
         let slot = |register| (all >> register & 1 != 0).then(|| built(ir.builder.build_alloca(ir.i64, "")));
         Registers {
             slots: std::array::from_fn(slot),
-            views: views.map(|view| view.map(|f| (f, built(ir.builder.build_alloca(ir.float_type(f), ""))))),
+            views: std::array::from_fn(|register| {
+                let view = views[register].filter(|_| resident >> register & 1 == 0);
+                view.map(|f| (f, built(ir.builder.build_alloca(ir.float_type(f), ""))))
+            }),
+            resident,
             base_slot: built(ir.builder.build_alloca(ir.pointer, "")),
             hot,
             values: RefCell::new([None; COUNT]),
@@ -141,7 +148,11 @@ impl<'c> Registers<'c> {
         if let Some(value) = self.values.borrow()[register] {
             return value;
         }
-        let word = built(ir.builder.build_load(ir.i64, self.slot(register), "")).into_int_value();
+        let word = match self.resident >> register & 1 {
+            0 => built(ir.builder.build_load(ir.i64, self.slot(register), "")),
+            _ => ir.load(ir.i64.into(), ir.field(self.base(ir), home(register)), Space::State),
+        };
+        let word = word.into_int_value();
         let value = match self.views[register] {
             None => Value::Word(word),
             Some((f, view)) => {
@@ -167,9 +178,9 @@ impl<'c> Registers<'c> {
         self.dirty.set(self.dirty.get() | 1 << register);
     }
 
-    /// Brings the slots up to date, as a block ends.
+    /// Brings the slots up to date, as a block ends. Resident registers have been settled.
     pub(crate) fn save(&self, ir: &Ir<'c>) {
-        for register in members(self.unsaved.take()) {
+        for register in members(self.unsaved.take() & !self.resident) {
             self.put(ir, register, self.get(ir, register));
         }
     }

@@ -205,7 +205,7 @@ impl Glow {
         let radius = (radius.clamp(0.0, 20.0) * scale[0]).max(0.5) + 1.0;
         let range = |axis: usize| {
             let (low, high) = (centre[axis] - radius, centre[axis] + radius);
-            low.max(0.0) as usize..(high.max(0.0) as usize + 1).min(self.size[axis])
+            low.max(0.0) as usize..(high.max(0.0) as usize).saturating_add(1).min(self.size[axis])
         };
         let [_, red, green, blue] = colour.to_be_bytes().map(f32::from);
         for (x, y) in range(1).flat_map(|y| range(0).map(move |x| (x, y))) {

@@ -160,6 +160,9 @@ impl Api for Scene {
 
     fn after(mut caller: Caller<'_, Scene>, seconds: f32, what: i32) -> Result<(), HostError> {
         let (world, ..) = called(&mut caller);
+        if !(0.0..1e6).contains(&seconds) {
+            return Err(format!("no timer can be set to {seconds} seconds").into());
+        }
         if world.timers.len() == 1000 {
             return Err("there are 1000 timers already".into());
         }

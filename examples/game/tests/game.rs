@@ -198,6 +198,29 @@ fn a_script_that_misuses_the_engine_is_reported_and_the_game_goes_on() {
 }
 
 #[test]
+fn a_timer_that_never_comes_is_refused() {
+    fails("dsys_after(0.0f / (seconds - seconds), FIRE);", "no timer can be set to NaN seconds");
+}
+
+#[test]
+fn bodies_may_be_anywhere_and_screens_of_any_size() {
+    let mut reloaded = Reloaded::new(&engines()[0]);
+    let nonsense = "const float wrong[] = {1e30f, -1e30f, __builtin_inff(), __builtin_nanf(\"\"), -5, 1e9f};
+        for (int i = 0; i < MAX; i++) {
+            Body &body = world.bodies[i];
+            body = {wrong[i % 6], wrong[i / 6 % 6], wrong[i / 36 % 6], wrong[i % 5], wrong[i % 4], 0, 0xffffff, GEM, 0};
+            if (i % 100 == 0) dsys_sparks(&body, 3, wrong[i / 100 % 6]);
+        }";
+    reloaded.save(&[("    switch (what) {", &format!("    {nonsense}\n    switch (what) {{"))]);
+    reloaded.play(60);
+    for (width, height) in [(0, 0), (1, 1), (3, 2), (1, 50), (200, 7), (120, 40)] {
+        reloaded.screen = Screen::new(width, height);
+        reloaded.play(10);
+    }
+    assert!(reloaded.game.meter().last().bodies > 600);
+}
+
+#[test]
 fn the_command_makes_a_picture() {
     let folder = tempfile::tempdir().unwrap();
     let picture = folder.path().join("out.png");

@@ -8,7 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use riverrun_isa::ops::{Mem, Ops, Rounding};
 use riverrun_isa::{Operands, Row};
-use riverrun_state::{Import, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, State};
+use riverrun_state::{
+    DYNAMIC_CALL, Import, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, SYSTEM_CALLS,
+    SYSTEM_CALLS_OFFSET, State, SystemCall,
+};
 
 use crate::cell::{Cell, Extra, Handler, Next};
 use crate::fast::Fast;
@@ -388,22 +391,24 @@ handlers! {
     /// A call of a host function: the next cell holds the [`Return`]. Where the host function must not
     /// see the guest's float environment, and where it is none, the single-step engine does the rest.
     fn host_call[](hart) {
-        let exit = &raw mut (*hart.state).exit;
+        let exit = &raw const (*hart.state).exit;
         let index = (*hart.op).imm() as u32 as u64;
         if index >= (*exit).imports_len || (*exit).float_guard != 0 {
             return leave(hart, REASON_STEP, 0);
         }
-        let behind = (*hart.op.add(1)).operands();
-        let ordinal = behind as i32 as i64 >> 16;
-        (*hart.state).pc = (behind >> 32 & !1).wrapping_sub(4);
-        (*exit).fuel = hart.fuel.wrapping_sub(ordinal);
-        (*exit).returns = hart.returns;
-        let import = ((*exit).imports as *const Import).add(index as usize);
-        let results = ((*import).code)(import, hart.get(10), hart.get(11), hart.get(12), hart.get(13), hart.get(14));
-        hart.set(10, results.a0);
-        hart.set(11, results.a1);
-        // Guest functions that the host has called meanwhile have taken of the fuel.
-        go_checked::<true>(hart.op.add(2), Fast { fuel: (*exit).fuel.wrapping_add(ordinal), ..hart })
+        call_host(hart, ((*exit).imports as *const Import).add(index as usize))
+    }
+
+    /// An `ecall`, which may lead to a host function that is known: the next cell holds the [`Return`].
+    fn system_call[](hart) {
+        let a7 = hart.get(17);
+        let key = if a7 == DYNAMIC_CALL { hart.get(5) } else { a7 };
+        let known = hart.state.wrapping_byte_add(SYSTEM_CALLS_OFFSET).cast::<SystemCall>();
+        let known = known.wrapping_add(key as usize % SYSTEM_CALLS);
+        if (*known).key != key || (*hart.state).exit.float_guard != 0 {
+            return leave(hart, REASON_STEP, 0);
+        }
+        call_host(hart, &raw const (*known).import)
     }
 
     /// Where functions that the host has called return to.
@@ -419,6 +424,28 @@ handlers! {
         }
         Value::<R>::execute::<NO_FORWARD>(hart, Left::default());
         go(hart.op.add(1), hart)
+    }
+}
+
+/// Calls a host function, and goes on behind the hart's cell and the [`Return`] that follows.
+///
+/// # Safety
+/// As [`go`]; the import is one of the state's machine.
+#[inline(always)]
+unsafe fn call_host(hart: Fast, import: *const Import) -> Next {
+    // SAFETY: as the caller promises; the state is exact but for what the convention hands over.
+    unsafe {
+        let exit = &raw mut (*hart.state).exit;
+        let behind = (*hart.op.add(1)).operands();
+        let ordinal = behind as i32 as i64 >> 16;
+        (*hart.state).pc = (behind >> 32 & !1).wrapping_sub(4);
+        (*exit).fuel = hart.fuel.wrapping_sub(ordinal);
+        (*exit).returns = hart.returns;
+        let results = ((*import).code)(import, hart.get(10), hart.get(11), hart.get(12), hart.get(13), hart.get(14));
+        hart.set(10, results.a0);
+        hart.set(11, results.a1);
+        // Guest functions that the host has called meanwhile have taken of the fuel.
+        go_checked::<true>(hart.op.add(2), Fast { fuel: (*exit).fuel.wrapping_add(ordinal), ..hart })
     }
 }
 

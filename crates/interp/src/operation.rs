@@ -33,6 +33,8 @@ pub(crate) enum Operation {
     Atomic(Op),
     /// A call of a host function, whose number is the immediate.
     HostCall,
+    /// An `ecall`.
+    SystemCall,
     /// Left to the single-step engine.
     Step,
     /// Where compiled code is entered.
@@ -74,7 +76,7 @@ impl Decoded {
     /// How many cells it takes: calls have a second one for the address behind them.
     pub(crate) fn cells(&self) -> usize {
         match self.operation {
-            Operation::Call | Operation::IndirectCall | Operation::HostCall => 2,
+            Operation::Call | Operation::IndirectCall | Operation::HostCall | Operation::SystemCall => 2,
             _ => 1,
         }
     }
@@ -110,6 +112,7 @@ impl Decoded {
             Format::Jr => Operation::Indirect,
             Format::Csr if is_float_csr(inst) => Operation::Row(inst.op),
             Format::Amo | Format::Lr => Operation::Atomic(inst.op),
+            _ if inst.op == Op::ecall => Operation::SystemCall,
             Format::Csr | Format::CsrI | Format::Sys => Operation::Step,
             Format::Fence => Operation::Nothing,
             Format::Import => Operation::HostCall,

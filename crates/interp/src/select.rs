@@ -122,6 +122,7 @@ pub(crate) fn alone(decoded: &Decoded, check: bool) -> Handler {
         Operation::IndirectCall => call_indirect::<rows::jalr>,
         Operation::Return => ret::<rows::jalr>,
         Operation::HostCall => host_call,
+        Operation::SystemCall => system_call,
         Operation::Step => step,
         Operation::Entrance => entrance,
     }

@@ -62,6 +62,8 @@ pub const HOST_SP: i64 = exit(offset_of!(EngineExit, host_sp));
 pub const COMPILED_SP: i64 = exit(offset_of!(EngineExit, compiled_sp));
 /// From the window to the address of the machine's imports.
 pub const IMPORTS: i64 = exit(offset_of!(EngineExit, imports));
+/// From the window to the table of system calls.
+pub const SYSTEM_CALLS: i64 = below_window(riverrun_state::SYSTEM_CALLS_OFFSET);
 /// From the window to the fuel, while it is not in its register.
 pub const FUEL: i64 = exit(offset_of!(EngineExit, fuel));
 

@@ -16,12 +16,12 @@ use std::time::Instant;
 
 use riverrun_interp::{Called, Compiled, Limits, Stop};
 use riverrun_native::{Artifact, Execution};
-use riverrun_state::{EngineExit, Import, Interruption, RETURN_ADDRESS, State, TrapCause, call_host};
+use riverrun_state::{DYNAMIC_CALL, EngineExit, Import, Interruption, RETURN_ADDRESS, State, TrapCause, call_host};
 
 use crate::backtrace;
-use crate::call::convention::{Placement, ResultRegisters};
-use crate::call::func::{CallLimits, CallResult, Target};
-use crate::call::registry::{DYNAMIC_CALL, Function, Registry};
+use crate::call::convention::{Placement, Registers};
+use crate::call::func::{CallLimits, Target};
+use crate::call::registry::{Function, Registry};
 use crate::caller::Caller;
 use crate::error::{Error, HostError, HostFailure, Trap};
 use crate::heap::HeapState;
@@ -258,8 +258,8 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Calls a function with the parameters that `place` puts where it looks for them. Gives the
-    /// registers of results.
+    /// Calls a function with the parameters that `place` puts where it looks for them, and the results
+    /// that `take` finds in the registers.
     ///
     /// # Safety
     /// The instance is alive, and nothing of it is borrowed but what engines hold that wait for a host
@@ -268,11 +268,12 @@ impl<T> Instance<T> {
     /// # Panics
     /// If the function is not one of the instance's program, or a host function panics.
     #[inline]
-    pub(crate) unsafe fn call(
+    pub(crate) unsafe fn call<R>(
         this: NonNull<Self>,
         target: Target,
         place: impl FnOnce(&mut Placement<'_>),
-    ) -> CallResult {
+        take: impl FnOnce(&Registers) -> R,
+    ) -> Result<R, Error> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
@@ -282,9 +283,9 @@ impl<T> Instance<T> {
             let waits = (*at).depth != 0 || (*at).is_suspended || (*at).interruption.is_reached();
             match (*at).engine {
                 Some(engine) if !waits && engine.can_call(&target, (*at).fuel) => {
-                    Self::call_plainly(this, engine, target, place)
+                    Self::call_plainly(this, engine, target, place, take)
                 }
-                _ => Self::call_in_full(this, target.address, place),
+                _ => Self::call_in_full(this, target.address, place, take),
             }
         }
     }
@@ -295,12 +296,13 @@ impl<T> Instance<T> {
     /// # Safety
     /// As [`Instance::call`].
     #[inline(always)]
-    unsafe fn call_plainly(
+    unsafe fn call_plainly<R>(
         this: NonNull<Self>,
         engine: PlainEngine,
         target: Target,
         place: impl FnOnce(&mut Placement<'_>),
-    ) -> CallResult {
+        take: impl FnOnce(&Registers) -> R,
+    ) -> Result<R, Error> {
         let at = this.as_ptr();
         // SAFETY: as the caller promises.
         unsafe {
@@ -332,7 +334,7 @@ impl<T> Instance<T> {
             if fuel.is_some() {
                 (*at).fuel = Self::fuel_left(this);
             }
-            ended.map(|()| ResultRegisters::of(&(*state).slots))
+            ended.map(|()| take(&(*state).slots))
         }
     }
 
@@ -365,7 +367,12 @@ impl<T> Instance<T> {
     /// As [`Instance::call`].
     #[cold]
     #[inline(never)]
-    unsafe fn call_in_full(this: NonNull<Self>, address: u64, place: impl FnOnce(&mut Placement<'_>)) -> CallResult {
+    unsafe fn call_in_full<R>(
+        this: NonNull<Self>,
+        address: u64,
+        place: impl FnOnce(&mut Placement<'_>),
+        take: impl FnOnce(&Registers) -> R,
+    ) -> Result<R, Error> {
         let at = this.as_ptr();
         // SAFETY: as the caller promises; the state is used by nobody else while host code runs.
         unsafe {
@@ -396,15 +403,15 @@ impl<T> Instance<T> {
                 }
                 Err(error) => Err(error),
             };
-            let registers = ResultRegisters::of(&(*state).slots);
+            let result = result.map(|ended| (ended, take(&(*state).slots)));
             if !is_nested {
                 (*at).fuel = Self::fuel_left(this);
             }
             ((*at).fuel_end, (*at).lost) = (outer_fuel_end, lost);
             drop(saved);
             match result? {
-                Ended::Returned => Ok(registers),
-                Ended::Exited(status) => Err(Error::Exited { status }),
+                (Ended::Returned, result) => Ok(result),
+                (Ended::Exited(status), _) => Err(Error::Exited { status }),
             }
         }
     }
@@ -467,11 +474,11 @@ impl<T> Instance<T> {
     ///
     /// # Safety
     /// As [`Instance::call`].
-    pub(crate) unsafe fn within(
+    pub(crate) unsafe fn within<R>(
         this: NonNull<Self>,
         limits: CallLimits,
-        body: impl FnOnce() -> CallResult,
-    ) -> CallResult {
+        body: impl FnOnce() -> Result<R, Error>,
+    ) -> Result<R, Error> {
         let at = this.as_ptr();
         let tighter = |own: Option<Instant>, other: Option<Instant>| own.into_iter().chain(other).min();
         // SAFETY: as the caller promises.
@@ -557,7 +564,11 @@ impl<T> Instance<T> {
                         None => Ok(Flow::Trap(TrapCause::UnboundImport { index })),
                     },
                     Stop::Ecall => match Self::dynamic_function(this) {
-                        Some(function) => Self::call_host(this, &function.import(at.cast())),
+                        Some((key, function)) => {
+                            let import = function.import(at.cast());
+                            (*memory).window.remember_system_call(key, import);
+                            Self::call_host(this, &import)
+                        }
                         None => {
                             let caller = Caller::of_engine(this);
                             match caller.missing_function().filter(|_| !(*at).registry.is_empty()) {
@@ -599,11 +610,11 @@ impl<T> Instance<T> {
         }
     }
 
-    /// The host function that a system call means, if it means one.
+    /// The host function that a system call means, if it means one, with its key.
     ///
     /// # Safety
     /// As [`Instance::call`].
-    unsafe fn dynamic_function<'a>(this: NonNull<Self>) -> Option<&'a Function>
+    unsafe fn dynamic_function<'a>(this: NonNull<Self>) -> Option<(u64, &'a Function)>
     where
         T: 'a,
     {
@@ -612,7 +623,7 @@ impl<T> Instance<T> {
             let state = (*this.as_ptr()).state;
             let a7 = (*state).x(A7);
             let key = if a7 == DYNAMIC_CALL { (*state).x(T0) } else { a7 };
-            (*this.as_ptr()).registry.by_number(key)
+            Some((key, (*this.as_ptr()).registry.by_number(key)?))
         }
     }
 

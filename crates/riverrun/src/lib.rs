@@ -33,7 +33,7 @@ pub use call::convention::{Parameter, Returned};
 pub use call::func::{CallContext, CallLimits, Func, Parameters};
 pub use call::host::{HostResult, IntoHostFunction};
 pub use call::pointer::{PointerError, Ptr, STRING_MAX, Slice, Str};
-pub use call::registry::{DYNAMIC_CALL, HASH_MIN};
+pub use call::registry::HASH_MIN;
 pub use call::value::GuestValue;
 pub use caller::Caller;
 pub use engine::{Config, Engine};
@@ -54,4 +54,4 @@ pub use riverrun_program as image;
 #[doc(hidden)]
 pub use riverrun_program::doc;
 pub use riverrun_program::{FrameDescription as Frame, LoadError, Scalar, Signature, Type};
-pub use riverrun_state::{Fault, MapError, PAGE_SIZE, Perm, Region, TrapCause};
+pub use riverrun_state::{DYNAMIC_CALL, Fault, MapError, PAGE_SIZE, Perm, Region, TrapCause};

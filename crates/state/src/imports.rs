@@ -80,6 +80,31 @@ pub unsafe fn abandon(state: *mut State) -> ! {
     }
 }
 
+/// The system call by which a guest calls a host function whose key is in t0 instead of a7.
+pub const DYNAMIC_CALL: u64 = 504;
+
+/// How many host functions are known by their keys at once.
+pub const SYSTEM_CALLS: usize = 128;
+const _: () = assert!(SYSTEM_CALLS.is_power_of_two());
+
+/// A host function that a system call has led to, at the place that the lowest bits of its key name:
+/// engines call it without asking further.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct SystemCall {
+    /// What was in a7, or in t0.
+    pub key: u64,
+    /// What it means.
+    pub import: Import,
+}
+
+impl SystemCall {
+    /// The key of a place that holds nothing: one that belongs elsewhere.
+    pub(crate) const fn no_key(place: usize) -> u64 {
+        place as u64 ^ 1
+    }
+}
+
 /// Calls a host function where no engine runs; false if it has ended the run ([`abandon`]).
 ///
 /// # Safety

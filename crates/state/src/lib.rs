@@ -30,13 +30,14 @@ mod window;
 
 pub use float_env::FloatEnv;
 pub use imports::{
-    HostFunction, Import, REASON_ABANDONED, REASON_UNBOUND, REGISTER_ARGUMENTS, RETURN_ADDRESS, Results, abandon,
-    call_host,
+    DYNAMIC_CALL, HostFunction, Import, REASON_ABANDONED, REASON_UNBOUND, REGISTER_ARGUMENTS, RETURN_ADDRESS, Results,
+    SYSTEM_CALLS, SystemCall, abandon, call_host,
 };
 pub use interruption::Interruption;
 pub use perm::Perm;
 pub use registers::{
-    EngineExit, F_SLOT, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, State,
+    EngineExit, F_SLOT, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, SYSTEM_CALLS_OFFSET,
+    State,
 };
 pub use running::Running;
 pub use signal::{CodeRange, install_fault_handler};

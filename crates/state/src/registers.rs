@@ -2,6 +2,7 @@
 
 use std::mem::offset_of;
 
+use crate::imports::{SYSTEM_CALLS, SystemCall};
 use crate::window::{GUARD_SIZE, WINDOW_OFFSET};
 
 /// The slot of [`State::slots`] that takes what is written to x0.
@@ -85,7 +86,10 @@ pub const RETURNS_SIZE: usize = 4 << 10;
 pub const LANDINGS_OFFSET: usize = RETURNS_OFFSET + RETURNS_SIZE;
 /// Bytes of that table.
 pub const LANDINGS_SIZE: usize = 4 << 10;
-const _: () = assert!(RETURNS_OFFSET >= size_of::<State>() && LANDINGS_OFFSET + LANDINGS_SIZE <= STATE_SIZE);
+/// From a [`State`] to a table of the host functions that system calls have led to: [`crate::SystemCall`]s.
+pub const SYSTEM_CALLS_OFFSET: usize = LANDINGS_OFFSET + LANDINGS_SIZE;
+const _: () = assert!(RETURNS_OFFSET >= size_of::<State>());
+const _: () = assert!(SYSTEM_CALLS_OFFSET + SYSTEM_CALLS * size_of::<SystemCall>() <= STATE_SIZE);
 
 /// The state occupies this much of the reservation, guard excluded.
 pub(crate) const STATE_SIZE: usize = 64 << 10;

@@ -6,8 +6,9 @@ use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::slice;
 
+use crate::imports::{Import, SYSTEM_CALLS, SystemCall};
 use crate::perm::Perm;
-use crate::registers::{LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, STATE_SIZE, State};
+use crate::registers::{LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, STATE_SIZE, SYSTEM_CALLS_OFFSET, State};
 
 /// Bytes of a page. Permissions are per page.
 pub const PAGE_SIZE: u64 = 4096;
@@ -138,6 +139,7 @@ impl Window {
         }
         let mut window = window;
         window.state_mut().reservation = !0;
+        window.forget_system_calls();
         Ok(window)
     }
 
@@ -157,6 +159,27 @@ impl Window {
     /// The address of the state, from which engines reach registers and memory alike.
     pub fn state_ptr(&mut self) -> *mut State {
         self.state.as_ptr()
+    }
+
+    fn system_calls(&mut self) -> *mut SystemCall {
+        self.state.as_ptr().wrapping_byte_add(SYSTEM_CALLS_OFFSET).cast()
+    }
+
+    fn forget_system_calls(&mut self) {
+        for place in 0..SYSTEM_CALLS {
+            // SAFETY: the table lies in the state's pages, which the window owns.
+            unsafe { (&raw mut (*self.system_calls().add(place)).key).write(SystemCall::no_key(place)) };
+        }
+    }
+
+    /// Has engines call `import` where a system call's key is `key`.
+    ///
+    /// # Safety
+    /// The import stays bound as long as the window lives, for the machine that has it.
+    pub unsafe fn remember_system_call(&mut self, key: u64, import: Import) {
+        let place = key as usize % SYSTEM_CALLS;
+        // SAFETY: as in `forget_system_calls`.
+        unsafe { self.system_calls().add(place).write(SystemCall { key, import }) };
     }
 
     /// Makes `owner` the one whose notes stand in the tables at [`RETURNS_OFFSET`] and behind: if

@@ -15,13 +15,16 @@ const DYNAMIC: [&str; 8] =
     ["opaque x4", "inline x4", "direct x4", "numbered x4", "opaque x8", "inline x8", "direct x8", "numbered x8"];
 
 fn main() -> Result<()> {
+    // `ENGINE/ROW`, or a part of it: measures nothing else.
+    let only = std::env::args().nth(1);
+    let only = only.as_deref();
     let elf = riverrun_rows::guest()?;
     let mut rows = vec![bare_call()];
     for (engine, compiled) in [("riverrun compiled", true), ("riverrun interpreter", false)] {
         rows.extend(riverrun_rows::rows(&format!("{engine}, typed"), &elf, compiled, true)?);
         rows.extend(riverrun_rows::rows(&format!("{engine}, unchecked"), &elf, compiled, false)?);
     }
-    measure(&mut rows);
+    measure(&mut rows, only);
     let unit = rows[0].least;
     println!("An empty C function, called through a pointer, takes {unit:.2} ns: the unit of the numbers.\n");
     table(&rows[1..], &CALLS, unit);
@@ -33,7 +36,7 @@ fn main() -> Result<()> {
             rows.extend(riverrun_rows::dynamic_rows(&name, &elf, compiled, others)?);
         }
     }
-    measure(&mut rows);
+    measure(&mut rows, only);
     println!();
     table(&rows, &DYNAMIC, unit);
     Ok(())

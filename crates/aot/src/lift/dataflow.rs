@@ -38,8 +38,10 @@ pub(crate) fn is_host_caller(function: &Function) -> bool {
 
 /// All registers that the function names.
 pub(crate) fn used(function: &Function) -> Set {
+    let makes_system_call = |block: &Block| matches!(block.end, Terminator::Step { is_ecall: true, .. });
+    let has_system_calls = function.blocks.values().any(makes_system_call);
     let insts = function.blocks.values().flat_map(|block| &block.insts);
-    insts.fold(0, |set, (_, inst)| {
+    insts.fold(if has_system_calls { host_calls::used() } else { 0 }, |set, (_, inst)| {
         let named = registers::sources(inst).into_iter().flatten().chain(registers::written(inst));
         let host = if calls_host(inst) { host_calls::used() } else { 0 };
         named.fold(set | host, |set, register| set | 1 << register)

@@ -21,6 +21,9 @@ use crate::lift::value::Value;
 pub(crate) trait Surroundings {
     /// Whether a function begins at the address.
     fn is_function(&self, address: u64) -> bool;
+    /// Whether code may call host functions: whether the program cannot tell in what float environment
+    /// they run.
+    fn calls_hosts(&self) -> bool;
     /// Logarithm of the size of the dispatch table.
     fn dispatch_bits(&self) -> u32;
     /// The source line of an instruction, with the path of its file, where that is known.
@@ -236,6 +239,17 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             }
             &Terminator::Step { at, next, is_ecall } => {
                 ir.line(at);
+                // Code that counts leaves it to the loop around it to count the call.
+                if is_ecall && !ir.options.fuel && self.surroundings.calls_hosts() {
+                    let site = self.site(at, 1);
+                    let (import, known, unknown) = site.known_system_call();
+                    let fork = registers.fork();
+                    ir.builder.position_at_end(known);
+                    site.call_host(import);
+                    self.go(next);
+                    registers.rejoin(fork);
+                    ir.builder.position_at_end(unknown);
+                }
                 site.step(at, next, if is_ecall { Reason::Ecall } else { Reason::Step });
             }
             &Terminator::Leave(at) => {

@@ -1,13 +1,14 @@
 //! Calls of host functions: the host's own calling convention, on the host's own stack.
 
 use inkwell::InlineAsmDialect;
-use inkwell::values::IntValue;
+use inkwell::IntPredicate;
+use inkwell::values::{IntValue, PointerValue};
 use riverrun_native::convention;
-use riverrun_state::{F_SLOT, Import};
+use riverrun_state::{DYNAMIC_CALL, F_SLOT, Import, SYSTEM_CALLS, SystemCall};
 
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;
-use crate::lift::registers::{self, FUEL, Set};
+use crate::lift::registers::{self, FUEL, Label, Set};
 use crate::lift::value::Value;
 
 const A0: usize = 10;
@@ -19,13 +20,16 @@ const ARGUMENTS: [usize; 5] = [A0, A0 + 1, A0 + 2, A0 + 3, A0 + 4];
 const INTEGER_RESULTS: [usize; 2] = [A0, A0 + 1];
 const FLOAT_RESULTS: [usize; 2] = [FA0, FA0 + 1];
 
+/// Where a system call's key is: a7, or t0.
+const SYSTEM_CALL_KEYS: [usize; 2] = [17, 5];
+
 fn set(registers: &[usize]) -> Set {
     registers.iter().fold(0, |set, register| set | 1 << register)
 }
 
-/// Registers that a host call names.
+/// Registers that host calls name.
 pub(crate) fn used() -> Set {
-    set(&ARGUMENTS) | set(&FLOAT_RESULTS)
+    set(&ARGUMENTS) | set(&FLOAT_RESULTS) | set(&SYSTEM_CALL_KEYS)
 }
 
 /// Registers that the state lacks behind a host call.
@@ -56,8 +60,35 @@ fn constraints(ir: &Ir<'_>) -> String {
 }
 
 impl<'c> Site<'_, 'c> {
-    /// Calls the host function of an import; all other registers stay where they are.
-    pub(super) fn call_host(&self, index: IntValue<'c>) {
+    /// Calls the host function of an import.
+    pub(super) fn call_import_host(&self, index: IntValue<'c>) {
+        let ir = self.ir;
+        let imports = ir.field(self.registers.base(ir), convention::IMPORTS);
+        let imports = ir.load(ir.pointer.into(), imports, Space::State).into_pointer_value();
+        let size = ir.int(size_of::<Import>() as u64);
+        self.call_host(ir.at(imports, built(ir.builder.build_int_mul(index, size, ""))));
+    }
+
+    /// Looks whether it is known what host function a system call means: goes on in the first block, with
+    /// the address of its import, or in the second one.
+    pub(super) fn known_system_call(&self) -> (PointerValue<'c>, Label<'c>, Label<'c>) {
+        let (ir, registers) = (self.ir, self.registers);
+        let [a7, t0] = SYSTEM_CALL_KEYS.map(|register| ir.word(registers.get(ir, register)));
+        let is_dynamic = ir.compare(IntPredicate::EQ, a7, ir.int(DYNAMIC_CALL));
+        let key = ir.select(is_dynamic, t0.into(), a7.into()).into_int_value();
+        let place = built(ir.builder.build_and(key, ir.int(SYSTEM_CALLS as u64 - 1), ""));
+        let place = built(ir.builder.build_int_mul(place, ir.int(size_of::<SystemCall>() as u64), ""));
+        let known = ir.at(ir.field(registers.base(ir), convention::SYSTEM_CALLS), place);
+        let known_key = ir.load(ir.i64.into(), known, Space::State).into_int_value();
+        let is_known = ir.compare(IntPredicate::EQ, known_key, key);
+        let import = ir.at(known, ir.int(std::mem::offset_of!(SystemCall, import) as u64));
+        let (hit, miss) = (ir.block(self.function), ir.block(self.function));
+        ir.branch_likely(is_known, hit, miss);
+        (import, hit, miss)
+    }
+
+    /// Calls the host function of an import at this address; all other registers stay where they are.
+    pub(super) fn call_host(&self, import: PointerValue<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         let dirty = registers.dirty(true) & !(1 << FUEL);
         registers.flush(ir, dirty);
@@ -71,10 +102,6 @@ impl<'c> Site<'_, 'c> {
             left
         });
 
-        let imports = ir.field(registers.base(ir), convention::IMPORTS);
-        let imports = ir.load(ir.pointer.into(), imports, Space::State).into_pointer_value();
-        let size = ir.int(size_of::<Import>() as u64);
-        let import = ir.at(imports, built(ir.builder.build_int_mul(index, size, "")));
         let arguments = ARGUMENTS.map(|register| ir.word(registers.get(ir, register)).into());
         let arguments: Vec<_> = [registers.base(ir).into(), import.into()].into_iter().chain(arguments).collect();
         let word = ir.i64.into();
@@ -106,7 +133,7 @@ impl<'c> Site<'_, 'c> {
         let (ir, registers) = (self.ir, self.registers);
         let left = ir.field(registers.base(ir), convention::FUEL);
         let left = ir.load(ir.i64.into(), left, Space::State).into_int_value();
-        let same = ir.compare(inkwell::IntPredicate::EQ, left, before);
+        let same = ir.compare(IntPredicate::EQ, left, before);
         let (go_on, taken) = (ir.block(self.function), ir.block(self.function));
         ir.branch_likely(same, go_on, taken);
         ir.builder.position_at_end(taken);

@@ -361,7 +361,7 @@ impl<'c> Ops for Site<'_, 'c> {
     }
 
     fn call_import(&self, index: Value<'c>) {
-        self.call_host(self.ir.word(index));
+        self.call_import_host(self.ir.word(index));
     }
 
     fn box_s(&self, value: Value<'c>) -> Value<'c> {

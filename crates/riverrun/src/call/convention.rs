@@ -86,7 +86,7 @@ impl<'a> Arguments<'a> {
 /// The arguments of a call of a guest function, put where it looks for them.
 #[derive(Debug)]
 pub struct Placement<'a> {
-    slots: &'a mut [u64; 65],
+    slots: &'a mut Registers,
     integers: usize,
     floats: usize,
     stack: Vec<u64>,
@@ -94,7 +94,7 @@ pub struct Placement<'a> {
 
 impl<'a> Placement<'a> {
     #[inline(always)]
-    pub(crate) fn new(slots: &'a mut [u64; 65]) -> Placement<'a> {
+    pub(crate) fn new(slots: &'a mut Registers) -> Placement<'a> {
         Placement { slots, integers: 0, floats: 0, stack: Vec::new() }
     }
 
@@ -162,7 +162,10 @@ impl<T: 'static> Parameter for Slice<T> {
     }
 }
 
-/// The registers that results are in.
+/// A guest's registers, as the state has them.
+pub(crate) type Registers = [u64; 65];
+
+/// The registers that a host function's results go to.
 #[derive(Clone, Copy, Debug)]
 pub struct ResultRegisters {
     pub(crate) a: [u64; 2],
@@ -170,14 +173,15 @@ pub struct ResultRegisters {
 }
 
 impl ResultRegisters {
+    /// Those of the state but for a0 and a1.
     #[inline(always)]
-    pub(crate) fn of(slots: &[u64; 65]) -> ResultRegisters {
-        ResultRegisters { a: [slots[A0], slots[A0 + 1]], fa: [slots[FA0], slots[FA0 + 1]] }
+    pub(crate) fn new(a: [u64; 2], slots: &Registers) -> ResultRegisters {
+        ResultRegisters { a, fa: [slots[FA0], slots[FA0 + 1]] }
     }
 
     /// Writes the float registers; the others are the engine's to write.
     #[inline(always)]
-    pub(crate) fn write_floats(&self, slots: &mut [u64; 65]) {
+    pub(crate) fn write_floats(&self, slots: &mut Registers) {
         [slots[FA0], slots[FA0 + 1]] = self.fa;
     }
 }
@@ -198,11 +202,11 @@ pub trait Returned: Sized {
 
     /// Takes it from where the function has left it.
     #[doc(hidden)]
-    fn take(registers: &ResultRegisters) -> Self;
+    fn take(registers: &Registers) -> Self;
 
     /// The same as registers.
     #[doc(hidden)]
-    fn copy(registers: &ResultRegisters, slots: &mut [u64]);
+    fn copy(registers: &Registers, slots: &mut [u64]);
 }
 
 impl Returned for () {
@@ -216,10 +220,10 @@ impl Returned for () {
     fn put(self, _: &mut ResultRegisters) {}
 
     #[inline(always)]
-    fn take(_: &ResultRegisters) {}
+    fn take(_: &Registers) {}
 
     #[inline(always)]
-    fn copy(_: &ResultRegisters, _: &mut [u64]) {}
+    fn copy(_: &Registers, _: &mut [u64]) {}
 }
 
 impl<V: GuestValue> Returned for V {
@@ -236,12 +240,12 @@ impl<V: GuestValue> Returned for V {
     }
 
     #[inline(always)]
-    fn take(registers: &ResultRegisters) -> V {
-        V::from_bits(if V::TYPE.is_float() { registers.fa[0] } else { registers.a[0] })
+    fn take(registers: &Registers) -> V {
+        V::from_bits(registers[if V::TYPE.is_float() { FA0 } else { A0 }])
     }
 
     #[inline(always)]
-    fn copy(registers: &ResultRegisters, slots: &mut [u64]) {
+    fn copy(registers: &Registers, slots: &mut [u64]) {
         slots[0] = <V as Returned>::take(registers).to_bits();
     }
 }
@@ -269,21 +273,21 @@ impl<A: GuestValue, B: GuestValue> Returned for (A, B) {
     }
 
     #[inline(always)]
-    fn take(registers: &ResultRegisters) -> (A, B) {
+    fn take(registers: &Registers) -> (A, B) {
         let (first, second) = match (A::TYPE.is_float(), B::TYPE.is_float()) {
-            (true, true) => (registers.fa[0], registers.fa[1]),
-            (true, false) => (registers.fa[0], registers.a[0]),
-            (false, true) => (registers.a[0], registers.fa[0]),
+            (true, true) => (registers[FA0], registers[FA0 + 1]),
+            (true, false) => (registers[FA0], registers[A0]),
+            (false, true) => (registers[A0], registers[FA0]),
             (false, false) => match pair_offset::<A, B>() {
-                8 => (registers.a[0], registers.a[1]),
-                offset => (registers.a[0], registers.a[0] >> (8 * offset)),
+                8 => (registers[A0], registers[A0 + 1]),
+                offset => (registers[A0], registers[A0] >> (8 * offset)),
             },
         };
         (A::from_bits(first), B::from_bits(second))
     }
 
     #[inline(always)]
-    fn copy(registers: &ResultRegisters, slots: &mut [u64]) {
+    fn copy(registers: &Registers, slots: &mut [u64]) {
         let (first, second) = Self::take(registers);
         [slots[0], slots[1]] = [first.to_bits(), second.to_bits()];
     }
@@ -302,7 +306,9 @@ mod tests {
         let mut registers = ResultRegisters { a: [0; 2], fa: [0; 2] };
         value.put(&mut registers);
         assert_eq!((registers.a, registers.fa), (a, fa), "{value:?}");
-        assert_eq!(R::take(&registers), value);
+        let mut slots = [0; 65];
+        ([slots[A0], slots[A0 + 1]], [slots[FA0], slots[FA0 + 1]]) = (registers.a, registers.fa);
+        assert_eq!(R::take(&slots), value);
     }
 
     #[test]

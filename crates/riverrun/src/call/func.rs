@@ -8,7 +8,7 @@ use std::time::Instant;
 use riverrun_interp::Place;
 use riverrun_program::{Scalar, Signature, Type};
 
-use crate::call::convention::{Parameter, Placement, ResultRegisters, Returned};
+use crate::call::convention::{Parameter, Placement, Returned};
 use crate::caller::Caller;
 use crate::error::{Error, LinkError};
 use crate::instance::Instance;
@@ -240,8 +240,7 @@ impl<P: Parameters, R: Returned> Func<P, R> {
         let instance = context.instance();
         // SAFETY: the context is borrowed, so that nothing else of the instance is, but for what engines
         // hold that wait for a host function.
-        unsafe { Instance::call(instance, self.target, |placement| parameters.put(placement)) }
-            .map(|registers| R::take(&registers))
+        unsafe { Instance::call(instance, self.target, |placement| parameters.put(placement), R::take) }
     }
 
     /// Calls it, within limits of its own.
@@ -256,10 +255,9 @@ impl<P: Parameters, R: Returned> Func<P, R> {
         // SAFETY: as in `call`.
         unsafe {
             Instance::within(instance, limits, || {
-                Instance::call(instance, self.target, |placement| parameters.put(placement))
+                Instance::call(instance, self.target, |placement| parameters.put(placement), R::take)
             })
         }
-        .map(|registers| R::take(&registers))
     }
 
     /// Calls it with raw registers: `slots` are the parameters in the order of the signature, each as
@@ -276,11 +274,10 @@ impl<P: Parameters, R: Returned> Func<P, R> {
     pub fn call_unchecked(&self, context: &mut impl CallContext, slots: &mut [u64]) -> Result<(), Error> {
         let instance = context.instance();
         // SAFETY: as in `call`.
-        let registers = unsafe { Instance::call(instance, self.target, |placement| P::put_raw(slots, placement))? };
-        R::copy(&registers, slots);
-        Ok(())
+        unsafe {
+            let slots = std::cell::RefCell::new(slots);
+            let place = |placement: &mut Placement<'_>| P::put_raw(&slots.borrow(), placement);
+            Instance::call(instance, self.target, place, |registers| R::copy(registers, &mut slots.borrow_mut()))
+        }
     }
 }
-
-/// What a call has left in the result registers.
-pub(crate) type CallResult = Result<ResultRegisters, Error>;

@@ -89,12 +89,9 @@ impl<T> Call<T> {
         }));
         match outcome {
             Ok(Ok(value)) => {
-                let mut registers = ResultRegisters { a: [first[0], first[1]], fa: [0; 2] };
                 // SAFETY: as above.
                 let slots = unsafe { &mut (*(*instance.as_ptr()).state).slots };
-                if R::HAS_FLOATS {
-                    registers.fa = ResultRegisters::of(slots).fa;
-                }
+                let mut registers = ResultRegisters::new([first[0], first[1]], slots);
                 value.put(&mut registers);
                 if R::HAS_FLOATS {
                     registers.write_floats(slots);

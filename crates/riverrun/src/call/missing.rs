@@ -1,6 +1,8 @@
 //! Calls of host functions that are not there.
 
-use crate::call::registry::{DYNAMIC_CALL, HASH_MIN};
+use riverrun_state::DYNAMIC_CALL;
+
+use crate::call::registry::HASH_MIN;
 use crate::caller::Caller;
 
 /// Bytes of a name that is shown, at most.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use riverrun_program::{Signature, crc32};
-use riverrun_state::{HostFunction, Import, State};
+use riverrun_state::{DYNAMIC_CALL, HostFunction, Import, State};
 
 use crate::call::host::Closure;
 use crate::error::{Error, LinkError};
@@ -14,8 +14,6 @@ use crate::program::Program;
 
 /// Numbers of system calls are below this, hashes of names are not.
 pub const HASH_MIN: u32 = 100_000;
-/// The system call by which a guest calls a host function whose name's hash is in t0.
-pub const DYNAMIC_CALL: u64 = 504;
 
 /// A registered host function.
 #[derive(Clone)]

@@ -81,8 +81,10 @@ pub(crate) struct Instance<T> {
     pub(crate) imports: Box<[Import]>,
     /// Compiled code, if there was some when the machine was made.
     pub(crate) artifact: Option<Arc<Artifact>>,
-    /// Places to run compiled code that no run uses now.
-    pub(crate) executions: Vec<Execution>,
+    /// Where the outermost run has its place in compiled code.
+    pub(crate) execution: Option<Execution>,
+    /// Places of nested runs, that none uses now.
+    pub(crate) spare_executions: Vec<Execution>,
     pub(crate) fuel: Option<u64>,
     /// The number of instructions executed at which the fuel is used up, while the guest runs.
     pub(crate) fuel_end: Option<u64>,
@@ -322,7 +324,7 @@ impl<T> Instance<T> {
             (*at).depth = 1;
             let program = &(*at).program;
             let window = &mut (*at).memory.window;
-            let called = match (engine, target.place, target.compiled, (*at).executions.last_mut()) {
+            let called = match (engine, target.place, target.compiled, (*at).execution.as_mut()) {
                 (PlainEngine::Fast, Some(start), ..) => program.code().call(window, start, fuel.unwrap_or(u64::MAX)),
                 (PlainEngine::Compiled, _, Some(function), Some(execution)) => {
                     program.code().call_compiled(window, execution, function.get(), &(*at).interruption)
@@ -396,7 +398,7 @@ impl<T> Instance<T> {
                     (*state).pc = address;
                     let ended = Self::run_call(this, fuel);
                     // The frames that wait in compiled code are the call's.
-                    if let Some(execution) = (*at).executions.last_mut() {
+                    if let Some(execution) = (*at).execution.as_mut().filter(|_| !is_nested) {
                         execution.forget();
                     }
                     ended
@@ -540,13 +542,15 @@ impl<T> Instance<T> {
             let memory = Self::memory(this);
             (*at).fuel_end = fuel.map(|fuel| (*state).instret.saturating_add(fuel));
             let single_step = (*at).program.engine().config.single_step;
-            let mut execution = Self::take_execution(this);
+            let is_nested = (*at).depth > 1;
+            let mut own = if is_nested { Self::take_execution(this) } else { None };
             let result = loop {
                 let mut fuel = Self::fuel_left(this);
                 let limits = Limits { fuel: fuel.as_mut(), interruption: &(*at).interruption };
                 let code = (*at).program.code();
                 let around = (*at).program.compiled().map(|(_, around)| around);
-                let compiled = execution.as_mut().zip(around);
+                let execution = if is_nested { own.as_mut() } else { (*at).execution.as_mut() };
+                let compiled = execution.zip(around);
                 let compiled = compiled.map(|(execution, around)| Compiled { execution, around });
                 let stop = code.run(&mut (*memory).window, limits, single_step, compiled);
                 // Host functions are called by the loop itself here: the memory is its own.
@@ -590,12 +594,14 @@ impl<T> Instance<T> {
                 }
             };
             (*state).exit.window = 0;
-            (*at).executions.extend(execution);
+            // Its frames end with it.
+            own.iter_mut().for_each(Execution::forget);
+            (*at).spare_executions.extend(own);
             result
         }
     }
 
-    /// A place to run compiled code, if there is such code.
+    /// A place for a nested run in compiled code, if there is such code.
     ///
     /// # Safety
     /// As [`Instance::call`].
@@ -603,7 +609,7 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
-            (*at).executions.pop().or_else(|| {
+            (*at).spare_executions.pop().or_else(|| {
                 let artifact = (*at).artifact.as_ref()?;
                 Execution::new(artifact.clone()).ok()
             })

@@ -299,6 +299,15 @@ fn a_host_call_changes_nothing_but_its_results() {
     });
 }
 
+/// A call back has a stack of its own in compiled code: frames that wait keep what they hold.
+#[test]
+fn frames_that_wait_are_left_alone() {
+    each(|machine| {
+        let pointer = machine.program().image().symbol("spill").unwrap().address;
+        assert_eq!(call::<_, i32>(machine, "spill", (Ptr::<u8>::new(pointer), 5)), 5 * (1..=40).sum::<i32>());
+    });
+}
+
 #[test]
 fn calls_nest_as_deep_as_the_limit() {
     each(|machine| {

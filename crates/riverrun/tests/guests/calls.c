@@ -178,6 +178,37 @@ int call_call_back(int (*function)(int), int x) {
     return call_back(function, x);
 }
 
+// Holds more over a call back than fits into registers, and calls back another function than itself.
+int leaf(int depth) {
+    int sum = 0;
+    for (int i = 0; i < depth; i++) {
+        volatile int local = i;
+        sum += local;
+    }
+    return sum & 0;
+}
+
+EXPORT(spill, "i32 (ptr, i32)");
+int spill(int (*unused)(int), int rounds) {
+    (void)unused;
+    int total = 0;
+    for (int round = 0; round < rounds; round++) {
+        volatile int seed = 1;
+        int a[40];
+        for (int i = 0; i < 40; i++) {
+            a[i] = seed + i;
+        }
+        int b = seed, c = seed + 1, d = seed + 2, e = seed + 3, f = seed + 4, g = seed + 5, h = seed + 6, k = seed + 7;
+        int back = call_back(leaf, 40);
+        int sum = back + b + c + d + e + f + g + h + k - 36;
+        for (int i = 0; i < 40; i++) {
+            sum += a[i];
+        }
+        total += sum;
+    }
+    return total;
+}
+
 EXPORT(pointer, "ptr ()");
 int (*pointer(void))(int) {
     return clobber;

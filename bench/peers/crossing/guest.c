@@ -19,9 +19,21 @@ __asm__(".pushsection .rodata\n"
 
 #define ARGUMENT(n, value) register long a##n __asm__("a" #n) = (value)
 
+// How the host is called in the first rows: directly, or for a host that knows numbers only.
+#ifdef NUMBERED
+#define CALL(import, number) "ecall"
+#define NUMBER(number) register long a7 __asm__("a7") = (number)
+#define AND_NUMBER , "r"(a7)
+#else
+#define CALL(import, number) ".insn u 0x0b, x0, " #import
+#define NUMBER(number)
+#define AND_NUMBER
+#endif
+
 static inline long host_i64(void) {
-    register long a0 __asm__("a0");
-    __asm__ volatile(".insn u 0x0b, x0, 1" : "=r"(a0) : : "memory");
+    register long a0 __asm__("a0") = 0;
+    NUMBER(402);
+    __asm__ volatile(CALL(1, 402) : "+r"(a0) : "r"(a0)AND_NUMBER : "memory");
     return a0;
 }
 
@@ -31,7 +43,8 @@ static inline long host_many(int a, int b, int c, int d, int e) {
     ARGUMENT(2, c);
     ARGUMENT(3, d);
     ARGUMENT(4, e);
-    __asm__ volatile(".insn u 0x0b, x0, 2" : "+r"(a0) : "r"(a1), "r"(a2), "r"(a3), "r"(a4) : "memory");
+    NUMBER(403);
+    __asm__ volatile(CALL(2, 403) : "+r"(a0) : "r"(a1), "r"(a2), "r"(a3), "r"(a4)AND_NUMBER : "memory");
     return a0;
 }
 

@@ -17,6 +17,8 @@ pub struct Place(Entry);
 pub enum Called {
     /// The function has returned.
     Returned,
+    /// Nothing has happened; [`Code::run`] can do it, from the function's address on.
+    Refused,
     /// The state is exact, and [`Code::run`] goes on.
     Unfinished,
     /// A host function has ended the run.
@@ -36,7 +38,7 @@ impl Code {
     ///
     /// # Safety
     /// The place is one of this code, and the window has the image of its program mapped.
-    #[inline]
+    #[inline(always)]
     pub unsafe fn call(&self, window: &mut Window, place: Place, fuel: u64) -> Called {
         let Place(Entry { cell, ordinal }) = place;
         let limit = fuel.min(SLICE);
@@ -47,7 +49,7 @@ impl Code {
         // tables are bound; places are published cells.
         unsafe {
             if COUNTED && start < 0 || !FloatEnv::supports((*state).frm) {
-                return Called::Unfinished;
+                return Called::Refused;
             }
             self.prepare_host_calls(window, limit);
             expect_return(state, RETURN_ADDRESS, self.returned());
@@ -72,23 +74,24 @@ impl Code {
         self.call_left(window, limit)
     }
 
-    /// The same in compiled code, which begins at `function`.
+    /// The same in compiled code, which begins at `function` for the guest's `pc`.
     ///
     /// # Safety
     /// As [`Execution::call`], and as [`Code::call`] of the window.
-    #[inline]
+    #[inline(always)]
     pub unsafe fn call_compiled(
         &self,
         window: &mut Window,
         execution: &mut Execution,
+        pc: u64,
         function: usize,
         interruption: &Interruption,
     ) -> Called {
         if window.state().frm != 0 {
-            return Called::Unfinished;
+            return Called::Refused;
         }
         // SAFETY: as the caller promises.
-        match unsafe { execution.call(window, function, interruption) } {
+        match unsafe { execution.call(window, pc, function, interruption) } {
             None => Called::Returned,
             Some(exit) => match self.visited(window, exit, execution.is_precise()) {
                 Visit::Abandoned => Called::Abandoned,

@@ -57,6 +57,13 @@ unsafe fn go(op: *const Cell, hart: Fast) -> Next {
     Next { op, returns: hart.returns, fuel: hart.fuel, near: hart.near }
 }
 
+/// What a handler returns that leaves the chain.
+#[inline(always)]
+fn end() -> Next {
+    #[cfg(trampoline)]
+    return Next { op: std::ptr::null(), returns: 0, fuel: 0, near: std::ptr::null() };
+}
+
 /// Leaves the chain at the hart's cell.
 ///
 /// # Safety
@@ -72,8 +79,7 @@ unsafe fn leave(hart: Fast, reason: u64, target: u64) -> Next {
         exit.target = target;
         exit.returns = hart.returns;
     }
-    #[cfg(trampoline)]
-    return Next { op: std::ptr::null(), returns: 0, fuel: 0, near: std::ptr::null() };
+    end()
 }
 
 /// Whether instructions are counted.
@@ -413,7 +419,10 @@ handlers! {
 
     /// Where functions that the host has called return to.
     fn returned[](hart) {
-        leave(hart, REASON_RETURNED, 0)
+        // Less than `leave` does: nothing goes on from here.
+        (*hart.state).exit.fuel = hart.fuel;
+        (*hart.state).exit.reason = REASON_RETURNED;
+        end()
     }
 
     /// An atomic access: misaligned ones are the single-step engine's to refuse.
@@ -489,7 +498,8 @@ unsafe fn landing_at(hart: Fast, n: usize) -> *mut Return {
 }
 
 /// Notes that the next return is expected to lead to `cell`, which stands for the guest address
-/// `address` and the end of a run.
+/// `address` and the end of a run. The ring's place for that is the last one, so that calls in turn find it
+/// as they left it, and store nothing.
 ///
 /// # Safety
 /// `state` is alive, and the cell published.
@@ -497,11 +507,14 @@ unsafe fn landing_at(hart: Fast, n: usize) -> *mut Return {
 pub(crate) unsafe fn expect_return(state: *mut State, address: u64, cell: *const Cell) {
     // SAFETY: as the caller promises; the offset is masked.
     unsafe {
-        let exit = &raw mut (*state).exit;
-        let place = (*exit).returns & RETURNS_MASK;
-        let bits = (address | 1) << 32;
-        state.wrapping_byte_add(RETURNS_OFFSET + place as usize).cast::<Return>().write(Return { bits, cell });
-        (*exit).returns = place.wrapping_add(RETURN_SIZE) & RETURNS_MASK;
+        let last = state.wrapping_byte_add(RETURNS_OFFSET + RETURNS_MASK as usize).cast::<Return>();
+        let expected = Return { bits: (address | 1) << 32, cell };
+        if ((*last).bits, (*last).cell) != (expected.bits, expected.cell) {
+            last.write(expected);
+        }
+        if (*state).exit.returns != 0 {
+            (*state).exit.returns = 0;
+        }
     }
 }
 

@@ -241,6 +241,14 @@ impl Run<'_> {
     }
 }
 
+/// Writes what is not there already: the host can store less in a cycle than it can look at.
+#[inline(always)]
+pub(crate) fn set(place: &mut u64, value: u64) {
+    if *place != value {
+        *place = value;
+    }
+}
+
 impl Code {
     /// What a visit to compiled code came to that ended so.
     pub(crate) fn visited(&self, window: &Window, exit: Exit, precise: bool) -> Visit {
@@ -267,12 +275,13 @@ impl Code {
 
     /// Notes in the state what host functions need to know while the fast engine runs with `limit`
     /// instructions to execute at most.
+    #[inline]
     pub(crate) fn prepare_host_calls(&self, window: &mut Window, limit: u64) {
         let engine_window = &raw mut *window;
         let state = window.state_mut();
-        state.exit.window = engine_window as u64;
+        set(&mut state.exit.window, engine_window as u64);
         state.exit.count_base = if COUNTED { state.instret + limit } else { 0 };
-        state.exit.float_guard = u64::from(state.frm != 0 || self.touches_float_environment());
+        set(&mut state.exit.float_guard, u64::from(state.frm != 0 || self.touches_float_environment()));
     }
 
     /// Makes the state exact after the fast engine has run with `limit` instructions to execute at most.

@@ -165,10 +165,16 @@ impl Execution {
     /// registers free to be changed but for those of results. `None` if it has returned.
     ///
     /// # Safety
-    /// `function` is what [`Artifact::function`] gives for the pc, of this execution's artifact, which does
+    /// `function` is what [`Artifact::function`] gives for `pc`, of this execution's artifact, which does
     /// not count fuel. The rounding mode is the default one.
-    #[inline]
-    pub unsafe fn call(&mut self, window: &mut Window, function: usize, interruption: &Interruption) -> Option<Exit> {
+    #[inline(always)]
+    pub unsafe fn call(
+        &mut self,
+        window: &mut Window,
+        pc: u64,
+        function: usize,
+        interruption: &Interruption,
+    ) -> Option<Exit> {
         let engine_window = &raw mut *window;
         let state = window.state_ptr();
         ensure_signal_stack();
@@ -177,11 +183,18 @@ impl Execution {
         // SAFETY: as in `run`; the caller vouches for the function. Where the host's float environment is
         // the guest's, it is as well in force, and nobody looks at what accrues.
         unsafe {
-            (*state).exit.window = engine_window as u64;
-            (*state).exit.leave = self.stubs.leave as usize as u64;
-            (*state).exit.stack_limit = self.stack.limit() as u64;
+            // The host can store less in a cycle than it can look at.
+            let set = |place: &mut u64, value: u64| {
+                if *place != value {
+                    *place = value;
+                }
+            };
+            set(&mut (*state).exit.window, engine_window as u64);
+            set(&mut (*state).exit.leave, self.stubs.leave as usize as u64);
+            set(&mut (*state).exit.stack_limit, self.stack.limit() as u64);
             if !running.begin() {
                 running.end();
+                (*state).pc = pc;
                 return Some(Exit::Limit);
             }
             if FloatEnv::is_default() {

@@ -65,13 +65,20 @@ impl Drop for Stack {
 
 /// Sees to it that signals of this thread have a stack of their own: a fault in compiled code may
 /// come when its stack is at its end. Rust's own threads have one already.
+#[inline(always)]
 pub(crate) fn ensure_signal_stack() {
     thread_local! {
         static DONE: Cell<bool> = const { Cell::new(false) };
     }
-    if DONE.replace(true) {
-        return;
+    if !DONE.get() {
+        DONE.set(true);
+        make_signal_stack();
     }
+}
+
+#[cold]
+#[inline(never)]
+fn make_signal_stack() {
     const SIGNAL_STACK: usize = 64 << 10;
     // SAFETY: asks only; then gives a fresh mapping, which is never taken back as the thread may
     // handle signals until its end.

@@ -195,8 +195,13 @@ impl Drop for Position {
     fn drop(&mut self) {
         // SAFETY: as `of`'s caller promises.
         unsafe {
-            (*self.state).pc = self.pc;
-            (*self.state).slots[SP as usize] = self.sp;
+            // The host can store less in a cycle than it can look at.
+            if (*self.state).pc != self.pc {
+                (*self.state).pc = self.pc;
+            }
+            if (*self.state).slots[SP as usize] != self.sp {
+                (*self.state).slots[SP as usize] = self.sp;
+            }
         }
     }
 }
@@ -313,26 +318,30 @@ impl<T> Instance<T> {
             let mut placement = Placement::new(&mut (*state).slots);
             place(&mut placement);
             let stack = placement.into_stack();
-            (*state).slots[SP as usize] = position.sp & !15;
+            if position.sp & 15 != 0 {
+                (*state).slots[SP as usize] = position.sp & !15;
+            }
             if !stack.is_empty() {
                 Self::push(this, stack)?;
             }
             (*state).slots[RA as usize] = RETURN_ADDRESS;
-            (*state).pc = target.address;
             let fuel = (*at).fuel;
-            (*at).fuel_end = fuel.map(|fuel| (*state).instret.saturating_add(fuel));
+            if fuel.is_some() || (*at).fuel_end.is_some() {
+                (*at).fuel_end = fuel.map(|fuel| (*state).instret.saturating_add(fuel));
+            }
             (*at).depth = 1;
             let program = &(*at).program;
             let window = &mut (*at).memory.window;
             let called = match (engine, target.place, target.compiled, (*at).execution.as_mut()) {
                 (PlainEngine::Fast, Some(start), ..) => program.code().call(window, start, fuel.unwrap_or(u64::MAX)),
                 (PlainEngine::Compiled, _, Some(function), Some(execution)) => {
-                    program.code().call_compiled(window, execution, function.get(), &(*at).interruption)
+                    let interruption = &(*at).interruption;
+                    program.code().call_compiled(window, execution, target.address, function.get(), interruption)
                 }
-                _ => Called::Unfinished,
+                _ => Called::Refused,
             };
             (*at).depth = 0;
-            let ended = if called == Called::Returned { Ok(()) } else { Self::finish(this, called) };
+            let ended = if called == Called::Returned { Ok(()) } else { Self::finish(this, target.address, called) };
             if fuel.is_some() {
                 (*at).fuel = Self::fuel_left(this);
             }
@@ -345,11 +354,13 @@ impl<T> Instance<T> {
     /// # Safety
     /// As [`Instance::call`].
     #[cold]
-    unsafe fn finish(this: NonNull<Self>, called: Called) -> Result<(), Error> {
+    #[inline(never)]
+    unsafe fn finish(this: NonNull<Self>, address: u64, called: Called) -> Result<(), Error> {
         // SAFETY: as the caller promises.
         unsafe {
             match called {
                 Called::Returned => return Ok(()),
+                Called::Refused => (*(*this.as_ptr()).state).pc = address,
                 Called::Unfinished => {}
                 Called::Abandoned => {
                     Self::given_up(this)?;

@@ -36,18 +36,26 @@ struct Info {
 const _: () = assert!(size_of::<Info>() == size_of::<libc::siginfo_t>());
 
 /// The kernel's name of this thread.
+#[inline(always)]
 pub(crate) fn current_thread() -> libc::pid_t {
-    thread_local! {
-        static NAME: Cell<libc::pid_t> = const { Cell::new(0) };
+    match NAME.get() {
+        0 => prepare_thread(),
+        name => name,
     }
-    NAME.with(|name| {
-        if name.get() == 0 {
-            // SAFETY: asks only.
-            name.set(unsafe { libc::gettid() });
-            unblock();
-        }
-        name.get()
-    })
+}
+
+thread_local! {
+    static NAME: Cell<libc::pid_t> = const { Cell::new(0) };
+}
+
+#[cold]
+#[inline(never)]
+fn prepare_thread() -> libc::pid_t {
+    // SAFETY: asks only.
+    let name = unsafe { libc::gettid() };
+    NAME.set(name);
+    unblock();
+    name
 }
 
 /// Lets the signal reach this thread.

@@ -3,8 +3,14 @@
 //! the host; `i64 host` and `many host` are calls from guest to host alone. The unit is an empty C function
 //! that is called through a pointer, in the same process.
 
+#[cfg(feature = "peers")]
+mod libriscv_rows;
+#[cfg(feature = "peers")]
+mod lua_rows;
 mod measure;
 mod riverrun_rows;
+#[cfg(feature = "peers")]
+mod wasmtime_rows;
 
 use anyhow::Result;
 
@@ -18,12 +24,14 @@ fn main() -> Result<()> {
     // `ENGINE/ROW`, or a part of it: measures nothing else.
     let only = std::env::args().nth(1);
     let only = only.as_deref();
-    let elf = riverrun_rows::guest()?;
+    let elf = riverrun_rows::guest(&[])?;
     let mut rows = vec![bare_call()];
     for (engine, compiled) in [("riverrun compiled", true), ("riverrun interpreter", false)] {
         rows.extend(riverrun_rows::rows(&format!("{engine}, typed"), &elf, compiled, true)?);
         rows.extend(riverrun_rows::rows(&format!("{engine}, unchecked"), &elf, compiled, false)?);
     }
+    #[cfg(feature = "peers")]
+    rows.extend(peers()?);
     measure(&mut rows, only);
     let unit = rows[0].least;
     println!("An empty C function, called through a pointer, takes {unit:.2} ns: the unit of the numbers.\n");
@@ -40,6 +48,17 @@ fn main() -> Result<()> {
     println!();
     table(&rows, &DYNAMIC, unit);
     Ok(())
+}
+
+#[cfg(feature = "peers")]
+fn peers() -> Result<Vec<Row>> {
+    let mut rows = wasmtime_rows::rows("Wasmtime, typed", true)?;
+    rows.extend(wasmtime_rows::rows("Wasmtime, unchecked", false)?);
+    rows.extend(lua_rows::rows("LuaJIT", true)?);
+    rows.extend(lua_rows::ffi_rows("LuaJIT's FFI")?);
+    rows.extend(lua_rows::rows("Lua 5.4", false)?);
+    rows.extend(libriscv_rows::rows("libriscv", &riverrun_rows::guest(&["-DNUMBERED"])?)?);
+    Ok(rows)
 }
 
 /// Prints what each engine takes for each thing, in units and nanoseconds.

@@ -1,5 +1,6 @@
 //! Times of things that take nanoseconds.
 
+use std::hint::black_box;
 use std::mem;
 use std::ptr;
 use std::sync::atomic::AtomicPtr;
@@ -30,7 +31,7 @@ impl Row {
 pub(crate) fn bare_call() -> Row {
     extern "C" fn empty() {}
     static FUNCTION: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
-    FUNCTION.store(empty as *mut (), Relaxed);
+    FUNCTION.store(black_box(empty as *mut ()), Relaxed);
     Row::new("C", "bare call", |times| {
         for _ in 0..times {
             // SAFETY: the function of this type that was stored above.

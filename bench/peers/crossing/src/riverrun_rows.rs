@@ -8,8 +8,8 @@ use riverrun::{CompileOptions, Config, Engine, Func, Linker, Machine, Program};
 
 use crate::measure::Row;
 
-/// The guest's ELF file.
-pub(crate) fn guest() -> Result<Vec<u8>> {
+/// The guest's ELF file, compiled with these flags besides the usual ones.
+pub(crate) fn guest(flags: &[&str]) -> Result<Vec<u8>> {
     let folder = tempfile::tempdir()?;
     let elf = folder.path().join("guest.elf");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("guest.c");
@@ -20,6 +20,7 @@ pub(crate) fn guest() -> Result<Vec<u8>> {
     let numbers = numbers.map(|(define, name)| format!("-D{define}={:#x}u", hash(name)));
     let status = Command::new("riscv64-linux-gnu-gcc")
         .args(["-O2", "-static", "-nostdlib", "-ffreestanding", "-mno-relax", "-fno-tree-vectorize"])
+        .args(flags)
         .args(texts)
         .args(numbers)
         .arg(&source)

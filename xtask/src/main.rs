@@ -23,6 +23,8 @@ cargo xtask <command>
   test                    everything that CI runs, step by step
   verify                  the exhaustive checks, of which `test` runs a smaller form
   bench [ARGS..]          the speed comparison (arguments go to bench/)
+  bench crossing [PART]   what calls between host and guest cost, beside others;
+                          only rows whose `engine/name` has this part
   fuzz [ARGS..]           the fuzz targets (arguments go to fuzz/)
 ";
 
@@ -48,6 +50,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
         "demo" => demo::command(rest)?,
         "test" => return Ok(steps::run_all(steps::TEST)),
         "verify" => return Ok(steps::run_all(steps::VERIFY)),
+        "bench" if rest.first().is_some_and(|what| what == "crossing") => steps::crossing(&rest[1..])?,
         "bench" => steps::own_workspace("bench", rest)?,
         "fuzz" => steps::own_workspace("fuzz", rest)?,
         other => bail!("unknown command `{other}`\n\n{USAGE}"),

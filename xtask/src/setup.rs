@@ -51,6 +51,19 @@ const LLVM_OBJDUMP: Need =
 /// Builds SoftFloat, which the engines' floats are compared with.
 const CMAKE: Need = Need { what: "cmake", met: || on_path("cmake"), packages: &["cmake", "make"] };
 
+/// What calls are compared with.
+pub(crate) const LUA: Need = Need {
+    what: "Lua 5.4 and LuaJIT",
+    met: || ["liblua5.4.so.0", "libluajit-5.1.so.2"].iter().all(|name| has_library(name)),
+    packages: &["liblua5.4-0", "libluajit-5.1-2"],
+};
+
+fn has_library(name: &str) -> bool {
+    ["/usr/lib/x86_64-linux-gnu", "/usr/lib", "/usr/local/lib"]
+        .iter()
+        .any(|folder| Path::new(folder).join(name).exists())
+}
+
 /// Compiles guests beside GCC, which their headers have to suit alike.
 const CLANG: Need = Need {
     what: "clang 22 and lld 22",

@@ -164,6 +164,16 @@ fn run(step: &Step) -> Outcome {
     }
 }
 
+/// Measures calls across the boundary: a program of its own in the benchmarks' workspace.
+pub(crate) fn crossing(args: &[String]) -> Result<()> {
+    setup::ensure(&setup::ALL)?;
+    setup::ensure(&[setup::LLVM, setup::LUA])?;
+    let manifest = workspace::root().join("bench/Cargo.toml");
+    let mut command = workspace::cargo();
+    command.args(["run", "--release", "--quiet", "--package", "bench-crossing", "--manifest-path"]).arg(manifest);
+    workspace::call(command.arg("--").args(args))
+}
+
 /// Runs `bench` or `fuzz`, workspaces of their own in the folder of that name, with `args`.
 pub(crate) fn own_workspace(folder: &str, args: &[String]) -> Result<()> {
     let manifest = workspace::root().join(folder).join("Cargo.toml");

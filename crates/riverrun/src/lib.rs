@@ -55,3 +55,8 @@ pub use riverrun_program as image;
 pub use riverrun_program::doc;
 pub use riverrun_program::{FrameDescription as Frame, LoadError, Scalar, Signature, Type};
 pub use riverrun_state::{DYNAMIC_CALL, Fault, MapError, PAGE_SIZE, Perm, Region, TrapCause};
+
+/// The smallest complete host, as the README shows it.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use anyhow::{Context, Result, ensure};
 use libloading::Library;
 
-use crate::measure::Row;
+use crate::measure::{MANY, Row};
 
 type State = *mut c_void;
 type Function = unsafe extern "C" fn(State) -> c_int;
@@ -186,7 +186,7 @@ pub(crate) fn rows(engine: &str, is_jit: bool) -> Result<Vec<Row>> {
     let jit = usize::from(is_jit);
     let lua = Rc::new(Lua::new(jit, SCRIPT)?);
     let mut rows = Vec::new();
-    for (name, symbol, result) in [("nop", c"nop", 0), ("i64", c"i64", 42), ("many", c"many", 1 + (2 ^ 3 ^ 4 ^ 5))] {
+    for (name, symbol, result) in [("nop", c"nop", 0), ("i64", c"i64", 42), ("many", c"many", MANY)] {
         let (lua, function) = (lua.clone(), lua.reference(jit, symbol)?);
         let has_result = name != "nop";
         ensure!(lua.run(function, None, has_result) == result, "{engine}: {name}");
@@ -207,7 +207,7 @@ pub(crate) fn ffi_rows(engine: &str) -> Result<Vec<Row>> {
 
 fn loops(engine: &str, jit: usize, lua: &Rc<Lua>) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (name, symbol, result) in [("i64 host", c"i64_host", 42), ("many host", c"many_host", 1 + (2 ^ 3 ^ 4 ^ 5))] {
+    for (name, symbol, result) in [("i64 host", c"i64_host", 42), ("many host", c"many_host", MANY)] {
         let (lua, function) = (lua.clone(), lua.reference(jit, symbol)?);
         ensure!(lua.run(function, Some(3), true) == result, "{engine}: {name}");
         rows.push(Row::new(engine, name, move |times| {

@@ -12,6 +12,9 @@ mod riverrun_rows;
 #[cfg(feature = "peers")]
 mod wasmtime_rows;
 
+use std::fs;
+use std::path::Path;
+
 use anyhow::Result;
 
 use measure::{Row, bare_call, measure};
@@ -34,8 +37,9 @@ fn main() -> Result<()> {
     rows.extend(peers()?);
     measure(&mut rows, only);
     let unit = rows[0].least;
-    println!("An empty C function, called through a pointer, takes {unit:.2} ns: the unit of the numbers.\n");
-    table(&rows[1..], &CALLS, unit);
+    let mut page =
+        format!("An empty C function, called through a pointer, takes {unit:.2} ns: the unit of the numbers.\n\n");
+    page += &table(&rows[1..], &CALLS, unit);
 
     let mut rows = Vec::new();
     for (engine, compiled) in [("riverrun compiled", true), ("riverrun interpreter", false)] {
@@ -45,8 +49,12 @@ fn main() -> Result<()> {
         }
     }
     measure(&mut rows, only);
-    println!();
-    table(&rows, &DYNAMIC, unit);
+    page.push('\n');
+    page += &table(&rows, &DYNAMIC, unit);
+    print!("{page}");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../out/bench/crossing");
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join("report.md"), page)?;
     Ok(())
 }
 
@@ -61,20 +69,20 @@ fn peers() -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Prints what each engine takes for each thing, in units and nanoseconds.
-fn table(rows: &[Row], things: &[&str], unit: f64) {
-    println!("| engine | {} |", things.join(" | "));
-    println!("| --- |{}", " ---: |".repeat(things.len()));
+/// What each engine takes for each thing, in units and nanoseconds.
+fn table(rows: &[Row], things: &[&str], unit: f64) -> String {
+    let mut text = format!("| engine | {} |\n| --- |{}\n", things.join(" | "), " ---: |".repeat(things.len()));
     let mut engines: Vec<&str> = rows.iter().map(|row| row.engine.as_str()).collect();
     engines.dedup();
     for engine in engines {
-        print!("| {engine} |");
+        text += &format!("| {engine} |");
         for thing in things {
-            match rows.iter().find(|row| row.engine == engine && row.name == *thing) {
-                Some(row) => print!(" {:.2} ({:.1} ns) |", row.least / unit, row.least),
-                None => print!(" |"),
-            }
+            text += &match rows.iter().find(|row| row.engine == engine && row.name == *thing) {
+                Some(row) => format!(" {:.2} ({:.1} ns) |", row.least / unit, row.least),
+                None => " |".to_owned(),
+            };
         }
-        println!();
+        text.push('\n');
     }
+    text
 }

@@ -7,6 +7,9 @@ use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
+/// What `many` gives for 1, 2, 3, 4, 5: the first, and the others' exclusive or.
+pub(crate) const MANY: i64 = 1;
+
 /// Calls in a sample.
 pub(crate) const CALLS: u64 = 2000;
 /// Samples of each row; the rows take turns.

@@ -95,7 +95,7 @@ impl HeapReport {
         if !failures.is_empty() {
             let _ = writeln!(page, "\n## What is missing\n\n- {}", failures.join("\n- "));
         }
-        page::environment(&mut page, &self.engines, &self.toolchains, &self.host);
+        page::environment(&mut page, true, &self.engines, &self.toolchains, &self.host);
         let json = serde_json::to_string_pretty(self)? + "\n";
         Ok(Published { page, json, charts: Vec::new(), failures })
     }

@@ -4,7 +4,7 @@ use riverrun_native::Execution;
 use riverrun_state::{FloatEnv, Interruption, RETURN_ADDRESS, Trap, Window};
 
 use crate::code::{Code, Entry};
-use crate::enter::enter;
+use crate::enter::{enter, enter_lightly};
 use crate::handlers::{COUNTED, REASON_RETURNED, expect_return};
 use crate::run::{Left, SLICE, Visit};
 
@@ -54,9 +54,10 @@ impl Code {
             self.prepare_host_calls(window, limit);
             expect_return(state, RETURN_ADDRESS, self.returned());
             let cell = self.cell(cell);
-            if (*state).exit.float_guard == 0 && FloatEnv::is_default() {
-                // Nobody will look at what accrues.
-                enter(cell, state, start);
+            if (*state).exit.float_guard == 0 {
+                // The environment is the one that Rust demands, which is the guest's too; to ask for it
+                // takes longer than all the rest. And nobody will look at what accrues.
+                enter_lightly(cell, state, start);
             } else {
                 let environment = FloatEnv::enter(&*state);
                 enter(cell, state, start);
@@ -91,7 +92,7 @@ impl Code {
             return Called::Refused;
         }
         // SAFETY: as the caller promises.
-        match unsafe { execution.call(window, pc, function, interruption) } {
+        match unsafe { execution.call(window, pc, function, self.touches_float_environment(), interruption) } {
             None => Called::Returned,
             Some(exit) => match self.visited(window, exit, execution.is_precise()) {
                 Visit::Abandoned => Called::Abandoned,

@@ -4,4 +4,4 @@
 #[path = "enter_x86_64.rs"]
 mod host;
 
-pub(crate) use host::{enter, landing};
+pub(crate) use host::{enter, enter_lightly, landing};

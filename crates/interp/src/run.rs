@@ -241,7 +241,7 @@ impl Run<'_> {
     }
 }
 
-/// Writes what is not there already: the host can store less in a cycle than it can look at.
+/// Writes what is not there already: a host looks faster than it stores.
 #[inline(always)]
 pub(crate) fn set(place: &mut u64, value: u64) {
     if *place != value {

@@ -4,4 +4,4 @@
 #[path = "enter_x86_64.rs"]
 mod host;
 
-pub(crate) use host::{CALL_RETURNED, Stubs, interrupt_landing, landing, stubs};
+pub(crate) use host::{CALL_RETURNED, Stubs, enter_lightly, interrupt_landing, landing, stubs};

@@ -3,7 +3,7 @@
 //! Compiled functions have LLVM's `x86_regcallcc`: the window's address in rax, then rcx, rdx, rdi,
 //! rsi, r8, r9, r12, r13, r14, r15, the same for results; no register is preserved.
 
-use std::arch::naked_asm;
+use std::arch::{asm, naked_asm};
 use std::mem::offset_of;
 
 use riverrun_state::{EngineExit, RETURN_ADDRESS, State, WINDOW_OFFSET};
@@ -29,12 +29,6 @@ pub(crate) struct Stubs {
     /// The target is a compiled function, the state that of a live window, its `leave` set, the
     /// stack fit for use, and the guest's float environment in force.
     pub(crate) enter: unsafe extern "sysv64" fn(state: *mut State, target: usize, stack: usize),
-    /// The same for a function that the host calls. Where it has returned, the state has no registers but
-    /// a0 and a1, and [`CALL_RETURNED`] is the reason.
-    ///
-    /// # Safety
-    /// As [`Stubs::enter`].
-    pub(crate) call: unsafe extern "sysv64" fn(state: *mut State, target: usize, stack: usize),
     /// Goes on where code was left.
     ///
     /// # Safety
@@ -47,10 +41,8 @@ pub(crate) struct Stubs {
 /// The stubs of code that counts fuel, or does not.
 pub(crate) fn stubs(fuel: bool) -> Stubs {
     match fuel {
-        true => {
-            Stubs { enter: counting::enter, call: counting::call, resume: counting::resume, leave: counting::leave }
-        }
-        false => Stubs { enter: free::enter, call: free::call, resume: free::resume, leave: free::leave },
+        true => Stubs { enter: counting::enter, resume: counting::resume, leave: counting::leave },
+        false => Stubs { enter: free::enter, resume: free::resume, leave: free::leave },
     }
 }
 
@@ -139,36 +131,6 @@ macro_rules! convention {
             }
 
             #[unsafe(naked)]
-            pub(super) unsafe extern "sysv64" fn call(_: *mut State, _: usize, _: usize) {
-                naked_asm!(
-                    save_host!(),
-                    "mov r11, rsi",
-                    "mov rsp, rdx",
-                    load_hot!(),
-                    "call r11",
-                    "mov r11d, {return_address}",
-                    "cmp rcx, r11",
-                    "jne 2f",
-                    "sub rax, {window}",
-                    "mov [rax + 80], rdi",
-                    "mov [rax + 88], rsi",
-                    "mov qword ptr [rax + {reason}], {call_returned}",
-                    return_to_host!(),
-                    "2:",
-                    store_hot!(),
-                    "mov qword ptr [rax + {reason}], {returned}",
-                    return_to_host!(),
-                    host_sp = const HOST_SP,
-                    window = const WINDOW_OFFSET,
-                    eighth = const $eighth,
-                    reason = const REASON,
-                    return_address = const RETURN_ADDRESS,
-                    call_returned = const CALL_RETURNED,
-                    returned = const Reason::Returned as u64,
-                )
-            }
-
-            #[unsafe(naked)]
             pub(super) unsafe extern "sysv64" fn resume(_: *mut State) {
                 naked_asm!(
                     save_host!(),
@@ -200,6 +162,66 @@ macro_rules! convention {
 
 convention!(free, A5);
 convention!(counting, FUEL);
+
+/// Runs a function that the host calls, of code that does not count, for callers to whom every store counts:
+/// what they have in registers that guests may use is theirs to keep. Where the function has returned, the
+/// state has no registers but a0 and a1, and [`CALL_RETURNED`] is the reason.
+///
+/// # Safety
+/// As [`Stubs::enter`].
+#[inline(always)]
+pub(crate) unsafe fn enter_lightly(state: *mut State, target: usize, stack: usize) {
+    // SAFETY: as the caller promises. The frame is one that everybody can leave who leaves an engine; of
+    // the registers that functions preserve it keeps two, the others are outputs here.
+    unsafe {
+        asm!(
+            "call {stub}",
+            stub = sym light_stub,
+            inout("rdi") state => _,
+            inout("rsi") target => _,
+            inout("rdx") stack => _,
+            out("r12") _,
+            out("r13") _,
+            out("r14") _,
+            out("r15") _,
+            clobber_abi("sysv64"),
+        );
+    }
+}
+
+#[unsafe(naked)]
+unsafe extern "sysv64" fn light_stub() {
+    naked_asm!(
+        "push rbp",
+        "push rbx",
+        "sub rsp, 40",
+        "mov [rdi + {host_sp}], rsp",
+        "mov r11, rsi",
+        "mov rsp, rdx",
+        load_hot!(),
+        "call r11",
+        "mov r11d, {return_address}",
+        "cmp rcx, r11",
+        "jne 2f",
+        "sub rax, {window}",
+        "mov [rax + 80], rdi",
+        "mov [rax + 88], rsi",
+        "mov qword ptr [rax + {reason}], {call_returned}",
+        // Whoever waits may have resumed the function, and wants all registers back.
+        return_to_host!(),
+        "2:",
+        store_hot!(),
+        "mov qword ptr [rax + {reason}], {returned}",
+        return_to_host!(),
+        host_sp = const HOST_SP,
+        window = const WINDOW_OFFSET,
+        eighth = const A5,
+        reason = const REASON,
+        return_address = const RETURN_ADDRESS,
+        call_returned = const CALL_RETURNED,
+        returned = const Reason::Returned as u64,
+    )
+}
 
 /// Where the fault handler sends compiled code, with the state's address in rax: leaves it, its
 /// frames dropped.

@@ -9,7 +9,7 @@ use riverrun_state::{FloatEnv, Interruption, REASON_ABANDONED, RETURN_ADDRESS, R
 
 use crate::artifact::Artifact;
 use crate::convention::{NOWHERE, Reason};
-use crate::enter::{CALL_RETURNED, Stubs, interrupt_landing, landing, stubs};
+use crate::enter::{CALL_RETURNED, Stubs, enter_lightly, interrupt_landing, landing, stubs};
 use crate::stack::{Stack, ensure_signal_stack};
 
 /// Why compiled code stopped; the state's pc says where.
@@ -71,9 +71,16 @@ pub struct Execution {
     /// Where the frames on the stack go on, if there are any.
     resume: Option<u64>,
     stubs: Stubs,
+    /// What a thread runs in [`Execution::call`], once there was one.
+    running: Option<Box<Running>>,
     /// By the pc's lower bits. An odd pc stands for nothing yet.
     found: Box<[Found; FOUND]>,
 }
+
+// SAFETY: what it points to belongs to the machine that it is for, and moves between threads with it.
+unsafe impl Send for Execution {}
+// SAFETY: a shared execution can only be asked what it is.
+unsafe impl Sync for Execution {}
 
 impl Execution {
     /// A place to run the artifact's code.
@@ -84,7 +91,7 @@ impl Execution {
         Running::install_handlers();
         let stubs = stubs(artifact.options().fuel);
         let found = Box::new([Found { pc: 1, entrance: None }; FOUND]);
-        Ok(Execution { artifact, stack: Stack::new()?, resume: None, stubs, found })
+        Ok(Execution { artifact, stack: Stack::new()?, resume: None, stubs, running: None, found })
     }
 
     /// Whether the code counts fuel; if not, it must only be run without a limit.
@@ -162,28 +169,36 @@ impl Execution {
     }
 
     /// Runs a function, which the host calls: with ra the address that no text can have, and all other
-    /// registers free to be changed but for those of results. `None` if it has returned.
+    /// registers free to be changed but for those of results. `None` if it has returned. A program that can
+    /// tell what float exceptions have accrued needs an environment of its own.
     ///
     /// # Safety
     /// `function` is what [`Artifact::function`] gives for `pc`, of this execution's artifact, which does
-    /// not count fuel. The rounding mode is the default one.
+    /// not count fuel. The rounding mode is the default one. Window and interruption are the same in all calls,
+    /// and outlive this.
     #[inline(always)]
     pub unsafe fn call(
         &mut self,
         window: &mut Window,
         pc: u64,
         function: usize,
+        needs_environment: bool,
         interruption: &Interruption,
     ) -> Option<Exit> {
         let engine_window = &raw mut *window;
         let state = window.state_ptr();
         ensure_signal_stack();
         self.resume = None;
-        let running = self.running(state, interruption);
-        // SAFETY: as in `run`; the caller vouches for the function. Where the host's float environment is
-        // the guest's, it is as well in force, and nobody looks at what accrues.
+        let running: *const Running = match &self.running {
+            Some(running) => &**running,
+            None => self.keep_running(state, interruption),
+        };
+        // SAFETY: a box of this execution, which nothing changes but cells.
+        let running = unsafe { &*running };
+        // SAFETY: as in `run`; the caller vouches for the function. The host's float environment is
+        // the one that Rust demands, and the guest's, if nobody looks at what accrues.
         unsafe {
-            // The host can store less in a cycle than it can look at.
+            // A host looks faster than it stores.
             let set = |place: &mut u64, value: u64| {
                 if *place != value {
                     *place = value;
@@ -197,19 +212,27 @@ impl Execution {
                 (*state).pc = pc;
                 return Some(Exit::Limit);
             }
-            if FloatEnv::is_default() {
-                (self.stubs.call)(state, function, self.stack.top());
+            if !needs_environment {
+                enter_lightly(state, function, self.stack.top());
             } else {
                 let environment = FloatEnv::enter(&*state);
-                (self.stubs.call)(state, function, self.stack.top());
+                enter_lightly(state, function, self.stack.top());
                 environment.leave(&mut *state);
             }
             running.end();
             match (*state).exit.reason {
                 CALL_RETURNED => None,
-                _ => Some(self.exit(window, &running)),
+                _ => Some(self.exit(window, running)),
             }
         }
+    }
+
+    /// Makes what [`Execution::call`] runs, to be used again and again: it is the same for all calls.
+    #[cold]
+    #[inline(never)]
+    fn keep_running(&mut self, state: *mut State, interruption: &Interruption) -> *const Running {
+        let running = self.running(state, interruption);
+        &**self.running.insert(Box::new(running))
     }
 
     /// What a thread runs that runs this.

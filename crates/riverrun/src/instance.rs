@@ -195,7 +195,7 @@ impl Drop for Position {
     fn drop(&mut self) {
         // SAFETY: as `of`'s caller promises.
         unsafe {
-            // The host can store less in a cycle than it can look at.
+            // A host looks faster than it stores.
             if (*self.state).pc != self.pc {
                 (*self.state).pc = self.pc;
             }
@@ -324,7 +324,9 @@ impl<T> Instance<T> {
             if !stack.is_empty() {
                 Self::push(this, stack)?;
             }
-            (*state).slots[RA as usize] = RETURN_ADDRESS;
+            if (*state).slots[RA as usize] != RETURN_ADDRESS {
+                (*state).slots[RA as usize] = RETURN_ADDRESS;
+            }
             let fuel = (*at).fuel;
             if fuel.is_some() || (*at).fuel_end.is_some() {
                 (*at).fuel_end = fuel.map(|fuel| (*state).instret.saturating_add(fuel));

@@ -39,15 +39,6 @@ impl FloatEnv {
         frm < 4
     }
 
-    /// Whether this thread's environment is the guest's at its start: rounding to nearest, all exceptions
-    /// masked, no operand or result taken for zero.
-    #[inline(always)]
-    pub fn is_default() -> bool {
-        let mut host = 0;
-        read(&mut host);
-        host & !ACCRUED == ALL_MASKED
-    }
-
     /// Puts the guest's rounding mode in force and clears the accrued exceptions.
     ///
     /// # Safety

@@ -48,9 +48,13 @@ impl Running {
     /// # Safety
     /// `self` stays where it is until then, state and interruption are alive, and the code at the landings can go
     /// on from any fault in the code, or from anywhere in it.
-    #[inline]
+    #[inline(always)]
     pub unsafe fn begin(&self) -> bool {
-        self.outer.set(RUNNING.replace(self));
+        let outer = RUNNING.replace(self);
+        // Mostly there is none, and stores count.
+        if self.outer.get() != outer {
+            self.outer.set(outer);
+        }
         // SAFETY: as the caller promises.
         let Some(interruption) = (unsafe { self.interruption.as_ref() }) else { return true };
         // Whoever interrupts from here on sees the thread, or is seen.
@@ -59,7 +63,7 @@ impl Running {
     }
 
     /// The thread runs what it ran before.
-    #[inline]
+    #[inline(always)]
     pub fn end(&self) {
         RUNNING.set(self.outer.get());
         // SAFETY: as the callers of `begin` have promised, of this run and of the one that waits for it.

@@ -228,6 +228,10 @@ impl<P: Parameters, R: Returned> Func<P, R> {
 
     /// Calls it, on a machine or from a host function.
     ///
+    /// The host's float environment has to be the default one, as Rust demands it of all code: a host in
+    /// another language that rounds otherwise, or takes denormal numbers for zero, gets the guest's results
+    /// rounded so.
+    ///
     /// # Errors
     /// [`Error::Trap`] where the guest traps, [`Error::Host`] where a host function that it calls fails,
     /// [`Error::Exited`] where it ends its program, [`Error::CallDepth`] where calls are nested too deep.

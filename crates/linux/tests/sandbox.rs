@@ -174,11 +174,11 @@ fn waiting_ends_with_the_deadline() {
 fn waiting_ends_with_an_interruption() {
     let mut machine = machine(&Config::new(), &gcc("limits.c", STATIC), limits("nap").build());
     let handle = machine.interrupt_handle();
+    let start = Instant::now();
     let interrupter = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(100));
         handle.interrupt();
     });
-    let start = Instant::now();
     let error = machine.run().unwrap_err();
     assert_eq!(error.trap().unwrap().cause, TrapCause::Interrupted);
     assert!((100..1000).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());

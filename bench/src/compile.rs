@@ -55,7 +55,7 @@ pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<CompileReport> {
     let default: Vec<String> = PROGRAMS.iter().map(ToString::to_string).collect();
     let wanted = options.programs.as_deref().unwrap_or(if options.quick { &default[..1] } else { &default });
     let programs = Program::load(&lab.programs_folder(), Some(wanted))?;
-    let built = lab.build(engines::choose(engines::ahead_of_time(), options.engines.as_deref())?);
+    let built = lab.build(engines::ahead_of_time(), options.engines.as_deref())?;
     let host = Host::describe();
     let mut compiled: Vec<Compiled> = programs
         .iter()

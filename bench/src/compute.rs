@@ -42,7 +42,7 @@ impl Cell {
 pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<Report> {
     let mut programs = Program::load(&lab.programs_folder(), options.programs.as_deref())?;
     programs.retain(|program| !program.start_up);
-    let built = lab.build(engines::choose(engines::all(), options.engines.as_deref())?);
+    let built = lab.build(engines::all(), options.engines.as_deref())?;
 
     let mut cells = BTreeMap::new();
     let mut plan = Vec::new();

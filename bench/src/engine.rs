@@ -24,6 +24,11 @@ pub(crate) trait Engine {
     /// How it works, which says what it is compared with.
     fn kind(&self) -> Kind;
 
+    /// Why it is measured only where the command line names it, if that is so.
+    fn only_if_named(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Builds it.
     ///
     /// # Errors
@@ -105,7 +110,7 @@ struct Stats {
 }
 
 /// No run takes longer, in wall time.
-const RUN_LIMIT: Duration = Duration::from_secs(120);
+const RUN_LIMIT: Duration = Duration::from_secs(600);
 
 /// No translation takes longer, in wall time.
 const TRANSLATION_LIMIT: Duration = Duration::from_secs(900);

@@ -36,7 +36,7 @@ pub(crate) struct HeapReport {
 
 pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<HeapReport> {
     let programs = Program::load(&lab.setup.bench.join("heap"), options.programs.as_deref())?;
-    let built = lab.build(engines::choose(engines::allocating(), options.engines.as_deref())?);
+    let built = lab.build(engines::allocating(), options.engines.as_deref())?;
     let host = Host::describe();
     let mut cases = Vec::new();
     for program in &programs {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow};
 
 use crate::engine::{Engine, Loadable, Ready, Setup};
+use crate::engines;
 use crate::process::Usage;
 use crate::program::{Crates, Program};
 use crate::toolchain::{Target, Toolchain};
@@ -39,15 +40,22 @@ impl Lab {
         self.setup.bench.join("programs")
     }
 
-    /// Builds engines.
-    pub(crate) fn build(&mut self, engines: Vec<Box<dyn Engine>>) -> Vec<Built> {
+    /// Builds those of `engines` that are `wanted`, as [`engines::choose`] has it.
+    ///
+    /// # Errors
+    /// If there is none of that name. One that cannot be built is no error yet.
+    pub(crate) fn build(&mut self, engines: Vec<Box<dyn Engine>>, wanted: Option<&[String]>) -> Result<Vec<Built>> {
         let mut built = Vec::new();
-        for engine in engines {
+        for engine in engines::choose(engines, wanted)? {
             self.progress.show(&format!("building {}", engine.name()));
-            let ready = engine.prepare(&self.setup);
+            let named = wanted.is_some_and(|wanted| wanted.iter().any(|name| name == engine.name()));
+            let ready = match engine.only_if_named() {
+                Some(reason) if !named => Err(anyhow!("{reason}")),
+                _ => engine.prepare(&self.setup),
+            };
             built.push(Built { engine, ready });
         }
-        built
+        Ok(built)
     }
 
     /// Compiles a program for a target.

@@ -31,7 +31,7 @@ pub(crate) struct StartUpReport {
 pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<StartUpReport> {
     let mut programs = Program::load(&lab.programs_folder(), None)?;
     programs.retain(|program| program.start_up);
-    let built = lab.build(engines::choose(engines::starters(), options.engines.as_deref())?);
+    let built = lab.build(engines::starters(), options.engines.as_deref())?;
     let host = Host::describe();
     let mut rounds: Vec<Result<Vec<Usage>, String>> = built.iter().map(|_| Ok(Vec::new())).collect();
     for program in &programs {

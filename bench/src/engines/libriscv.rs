@@ -55,6 +55,11 @@ impl Engine for Libriscv {
         self.kind
     }
 
+    fn only_if_named(&self) -> Option<&'static str> {
+        let reason = "only if --engines names it: its translation takes a minute or more at each start";
+        (self.kind == Kind::Compiler).then_some(reason)
+    }
+
     fn prepare(&self, setup: &Setup) -> Result<Ready> {
         require(&["g++"], &["g++"])?;
         let folder = setup.target_folder.join(self.name);
@@ -62,12 +67,9 @@ impl Engine for Libriscv {
         let manifest = setup.bench.join("Cargo.toml");
         let command = cargo_build(&manifest, "peer-libriscv", "peer", &folder, self.features, &environment)?;
         Ok(Ready {
-            translator: match self.kind {
-                Kind::Compiler => Some(vec![command.clone().into(), "--translate".into(), "{program}".into()]),
-                Kind::Interpreter => None,
-            },
             command: vec![command.into(), "{program}".into()],
             environment: Vec::new(),
+            translator: None,
             version: setup.crates.version("libriscv").to_owned(),
             configuration: format!("{}; g++ -O3; instructions counted and limited", self.about),
             clock: Clock::Guest,

@@ -2,8 +2,7 @@
 //! `{"instructions": N, "cpu_seconds": S}` as the last line of standard error.
 //!
 //! The time is that of the guest's run only, not of loading it. Built with the feature `translation`,
-//! libriscv translates a program when it is loaded first, and keeps what comes out; `--translate` before
-//! the program's name does only that.
+//! libriscv translates the program as it loads it.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -14,20 +13,12 @@ const MEMORY_BYTES: u64 = 256 << 20;
 const STACK_BYTES: u32 = 8 << 20;
 
 fn main() -> Result<()> {
-    let (mut path, mut arguments) = peer_common::arguments()?;
-    let only_translate = path == "--translate";
-    if only_translate {
-        arguments.remove(0);
-        path = arguments.first().context("usage: peer-libriscv [--translate] PROGRAM [ARGUMENT]...")?.clone();
-    }
+    let (path, arguments) = peer_common::arguments()?;
     let elf = std::fs::read(&path).with_context(|| path.clone())?;
     let heap = heap_start(&elf).with_context(|| format!("{path} is not a 64-bit ELF file"))?;
 
     let options = Options::builder().max_memory(MEMORY_BYTES).stack_size(STACK_BYTES).args(&arguments).build()?;
     let mut machine = Machine::new(elf, options, &SyscallRegistry::empty())?;
-    if only_translate {
-        return Ok(());
-    }
     replace_brk(heap)?;
 
     let start = peer_common::cpu_seconds()?;

@@ -72,10 +72,6 @@ impl Surroundings for AddressesOnly<'_> {
         self.0.is_function(address)
     }
 
-    fn calls_hosts(&self) -> bool {
-        self.0.calls_hosts()
-    }
-
     fn dispatch_bits(&self) -> u32 {
         self.0.dispatch_bits()
     }

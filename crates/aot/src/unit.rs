@@ -62,7 +62,6 @@ pub(crate) struct Program<'a> {
     pub(crate) names: Arc<Names>,
     pub(crate) starts: BTreeSet<u64>,
     pub(crate) dispatch_bits: u32,
-    pub(crate) calls_hosts: bool,
 }
 
 impl<'a> Program<'a> {
@@ -80,7 +79,6 @@ impl<'a> Program<'a> {
             names: Arc::new(Names::new(&functions, linked)),
             starts: functions.iter().map(|function| function.start).collect(),
             dispatch_bits: Dispatch::index_bits(functions.len()),
-            calls_hosts: !image.touches_float_environment(),
         };
         (program, functions)
     }
@@ -89,10 +87,6 @@ impl<'a> Program<'a> {
 impl Surroundings for Program<'_> {
     fn is_function(&self, address: u64) -> bool {
         self.starts.contains(&address)
-    }
-
-    fn calls_hosts(&self) -> bool {
-        self.calls_hosts
     }
 
     fn dispatch_bits(&self) -> u32 {

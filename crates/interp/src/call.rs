@@ -54,7 +54,7 @@ impl Code {
             self.prepare_host_calls(window, limit);
             expect_return(state, RETURN_ADDRESS, self.returned());
             let cell = self.cell(cell);
-            if (*state).exit.float_guard == 0 {
+            if (*state).frm == 0 && !self.touches_float_environment() {
                 // The environment is the one that Rust demands, which is the guest's too; to ask for it
                 // takes longer than all the rest. And nobody will look at what accrues.
                 enter_lightly(cell, state, start);

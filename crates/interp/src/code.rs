@@ -131,9 +131,10 @@ impl Code {
         &self.cells[0]
     }
 
-    /// Whether an instruction of the program may look at what float exceptions have accrued.
+    /// Whether an instruction of the program may look at what float exceptions have accrued, or round
+    /// otherwise than by default. Looks through all of the text, once.
     #[inline]
-    pub(crate) fn touches_float_environment(&self) -> bool {
+    pub fn touches_float_environment(&self) -> bool {
         *self.touches_float_environment.get_or_init(|| self.image.touches_float_environment())
     }
 

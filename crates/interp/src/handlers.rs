@@ -394,12 +394,12 @@ handlers! {
         }
     }
 
-    /// A call of a host function: the next cell holds the [`Return`]. Where the host function must not
-    /// see the guest's float environment, and where it is none, the single-step engine does the rest.
+    /// A call of a host function: the next cell holds the [`Return`]. Where it is none, the single-step
+    /// engine does the rest.
     fn host_call[](hart) {
         let exit = &raw const (*hart.state).exit;
         let index = (*hart.op).imm() as u32 as u64;
-        if index >= (*exit).imports_len || (*exit).float_guard != 0 {
+        if index >= (*exit).imports_len {
             return leave(hart, REASON_STEP, 0);
         }
         call_host(hart, ((*exit).imports as *const Import).add(index as usize))
@@ -411,7 +411,7 @@ handlers! {
         let key = if a7 == DYNAMIC_CALL { hart.get(5) } else { a7 };
         let known = hart.state.wrapping_byte_add(SYSTEM_CALLS_OFFSET).cast::<SystemCall>();
         let known = known.wrapping_add(key as usize % SYSTEM_CALLS);
-        if (*known).key != key || (*hart.state).exit.float_guard != 0 {
+        if (*known).key != key {
             return leave(hart, REASON_STEP, 0);
         }
         call_host(hart, &raw const (*known).import)

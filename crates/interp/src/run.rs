@@ -281,7 +281,6 @@ impl Code {
         let state = window.state_mut();
         set(&mut state.exit.window, engine_window as u64);
         state.exit.count_base = if COUNTED { state.instret + limit } else { 0 };
-        set(&mut state.exit.float_guard, u64::from(state.frm != 0 || self.touches_float_environment()));
     }
 
     /// Makes the state exact after the fast engine has run with `limit` instructions to execute at most.

@@ -50,6 +50,11 @@ impl<'a, T> Caller<'a, T> {
         self.memory_mut().window.state_mut()
     }
 
+    fn guard_floats(&mut self) {
+        // SAFETY: as in `data`.
+        unsafe { (*self.instance.as_ptr()).guards_floats = true };
+    }
+
     /// The host's own state.
     pub fn data(&self) -> &T {
         // SAFETY: a caller stands for a unique borrow of the instance's data and memory.

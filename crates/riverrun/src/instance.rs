@@ -103,6 +103,8 @@ pub(crate) struct Instance<T> {
     pub(crate) engine: Option<PlainEngine>,
     /// Whether the guest's own run has stopped before its end, to go on later.
     pub(crate) is_suspended: bool,
+    /// Whether the guest can tell in what float environment host functions run.
+    pub(crate) guards_floats: bool,
     /// Whether the guest may call what is for initialization.
     pub(crate) is_initializing: bool,
     pub(crate) heap: HeapState,

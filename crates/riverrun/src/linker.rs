@@ -106,7 +106,17 @@ impl<T> Linker<T> {
     /// # Ok::<(), riverrun::Error>(())
     /// ```
     pub fn func<M>(&mut self, name: &str, function: impl IntoHostFunction<T, M>) -> Result<&mut Linker<T>, Error> {
-        Arc::make_mut(&mut self.registry).add(name, function.into_closure())?;
+        Arc::make_mut(&mut self.registry).add(name, function.into_closure::<true>())?;
+        Ok(self)
+    }
+
+    /// Adds a host function that has no float operation.
+    pub(crate) fn func_without_floats<M>(
+        &mut self,
+        name: &str,
+        function: impl IntoHostFunction<T, M>,
+    ) -> Result<&mut Linker<T>, Error> {
+        Arc::make_mut(&mut self.registry).add(name, function.into_closure::<false>())?;
         Ok(self)
     }
 
@@ -126,7 +136,7 @@ impl<T> Linker<T> {
     /// # Ok::<(), riverrun::Error>(())
     /// ```
     pub fn syscall<M>(&mut self, number: u32, function: impl IntoHostFunction<T, M>) -> Result<&mut Linker<T>, Error> {
-        Arc::make_mut(&mut self.registry).add_numbered(number, function.into_closure())?;
+        Arc::make_mut(&mut self.registry).add_numbered(number, function.into_closure::<true>())?;
         Ok(self)
     }
 

@@ -103,6 +103,8 @@ impl<T> Machine<T> {
             code_id: program.code().id(),
             engine,
             is_suspended: false,
+            // To ask a program takes a while.
+            guards_floats: linker.registry.uses_floats() && program.code().touches_float_environment(),
             is_initializing: true,
             heap: HeapState::new(&linker.heap, program),
         });
@@ -132,6 +134,10 @@ impl<T> Machine<T> {
 
     fn state_mut(&mut self) -> &mut State {
         self.memory_mut().window.state_mut()
+    }
+
+    fn guard_floats(&mut self) {
+        self.instance_mut().guards_floats = true;
     }
 
     /// Runs the guest from where it stands until it exits, and gives its exit status.

@@ -46,6 +46,8 @@ macro_rules! accessors {
             let state = self.state_mut();
             state.frm = u64::from(value >> 5 & 7);
             state.fflags = u64::from(value & 31);
+            // Host functions round as they always do.
+            self.guard_floats();
         }
     };
 }

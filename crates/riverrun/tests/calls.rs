@@ -1,5 +1,6 @@
 //! Calls across the boundary, in every engine.
 
+use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -94,6 +95,10 @@ fn register(linker: &mut Linker<Host>) -> Result<(), Error> {
         _ => caller.x(1),
     })?;
     linker.func("exit", |_: i32| {})?;
+    linker.func("tenth", |x: f64| {
+        let tenth = black_box(x / 10.0);
+        if x < 0.0 { Err("it is negative") } else { Ok(tenth) }
+    })?;
     linker.func("twice", |x: i32| 2 * x)?;
     linker.syscall(500, |x: i64| 3 * x)?;
     linker.ecall(|mut caller: Caller<'_, Host>| match caller.x(17) {
@@ -463,11 +468,31 @@ fn loops_of_host_calls_run() {
 #[test]
 fn rounding_modes_are_the_guests_own() {
     each(|machine| {
-        const NONE_ACCRUED: u64 = 0;
-        if machine.program().export("rounds_down").is_none() {
+        const DOWN: u64 = 2;
+        if machine.program().export("rounds_down").is_some() {
+            assert_eq!(call::<_, (u64, f64)>(machine, "rounds_down", ()), (DOWN, 0.1));
+        }
+        machine.set_fcsr((DOWN as u32) << 5);
+        assert_eq!(call::<_, f32>(machine, "call_mixed", ()), 10.75);
+    });
+}
+
+/// Exceptions that host code raises are not the guest's, whether it returns or fails.
+#[test]
+fn float_exceptions_are_the_guests_own() {
+    const INEXACT: u32 = 1;
+    const NO_DIVISOR: u32 = 8;
+    each(|machine| {
+        if machine.program().export("exceptions").is_none() {
             return;
         }
-        assert_eq!(call::<_, u64>(machine, "rounds_down", ()), NONE_ACCRUED << 8 | 2);
+        assert_eq!(call::<_, u64>(machine, "exceptions", (1.0, 2.0)), 0);
+        assert_eq!(call::<_, u64>(machine, "exceptions", (1.0, 10.0)), INEXACT.into());
+        assert_eq!(call::<_, u64>(machine, "exceptions", (1.0, 0.0)), NO_DIVISOR.into());
+        for divisor in [2.0, 0.0] {
+            fails::<_, u64>(machine, "exceptions", (-1.0, divisor));
+            assert_eq!(machine.fcsr() & INEXACT, 0);
+        }
     });
 }
 

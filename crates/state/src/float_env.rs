@@ -4,4 +4,4 @@
 #[path = "float_env_x86_64.rs"]
 mod host;
 
-pub use host::FloatEnv;
+pub use host::{FloatEnv, GuestFloats};

@@ -87,6 +87,41 @@ impl FloatEnv {
     }
 }
 
+/// The guest's floating-point environment, set aside while host code runs on behalf of guest code: host code
+/// gets the environment that Rust demands, and exceptions that it raises are not the guest's.
+#[must_use]
+#[derive(Debug)]
+pub struct GuestFloats {
+    guest: u32,
+    on_this_thread: PhantomData<*const ()>,
+}
+
+impl GuestFloats {
+    /// Puts the host's environment in force, but for exceptions that have accrued.
+    #[inline(always)]
+    pub fn set_aside() -> GuestFloats {
+        let mut guest = 0;
+        read(&mut guest);
+        let host = guest & ACCRUED | ALL_MASKED;
+        if guest != host {
+            // SAFETY: this is what Rust demands.
+            unsafe { write(&host) };
+        }
+        GuestFloats { guest, on_this_thread: PhantomData }
+    }
+
+    /// Puts the guest's environment back in force. Writing it takes less time than to look whether host code
+    /// has changed it.
+    ///
+    /// # Safety
+    /// Only guest code runs from here on, or what has put the guest's environment in force puts the host's back.
+    #[inline(always)]
+    pub unsafe fn put_back(self) {
+        // SAFETY: as the caller promises.
+        unsafe { write(&self.guest) };
+    }
+}
+
 /// MXCSR: invalid, denormal, zero-divide, overflow, underflow, precision from bit 0 up; RISC-V:
 /// NX, UF, OF, DZ, NV.
 #[inline(always)]

@@ -28,7 +28,7 @@ mod trap;
 mod watch;
 mod window;
 
-pub use float_env::FloatEnv;
+pub use float_env::{FloatEnv, GuestFloats};
 pub use imports::{
     DYNAMIC_CALL, HostFunction, Import, REASON_ABANDONED, REASON_UNBOUND, REGISTER_ARGUMENTS, RETURN_ADDRESS, Results,
     SYSTEM_CALLS, SystemCall, abandon, call_host,

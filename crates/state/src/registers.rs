@@ -68,9 +68,6 @@ pub struct EngineExit {
     pub imports: u64,
     /// How many there are.
     pub imports_len: u64,
-    /// Not 0 where host functions must not be called from within the guest's float environment: where it
-    /// is not the default one, or the guest looks at what exceptions have accrued.
-    pub float_guard: u64,
     /// What the instructions executed and [`EngineExit::fuel`] add up to, at a host function's call from
     /// an engine that counts; 0 where `instret` is exact.
     pub count_base: u64,

@@ -37,9 +37,7 @@ pub(crate) struct Text<'a> {
 
 impl<'a> Text<'a> {
     pub(crate) fn new(image: &'a Image, abilities: Abilities) -> Text<'a> {
-        // Host functions run in the guest's float environment, where nobody can tell.
-        let imports = if image.touches_float_environment() { Vec::new() } else { image.imports().unwrap_or_default() };
-        let imports = imports.iter().map(|import| import.index).collect();
+        let imports = image.imports().unwrap_or_default().iter().map(|import| import.index).collect();
         let mut text = Text { image, abilities, imports, pointers: Vec::new() };
         let data = image.segments().iter().filter(|segment| !segment.permissions.execute);
         let words = data.flat_map(|segment| image.data(segment).chunks_exact(8));

@@ -21,9 +21,6 @@ use crate::lift::value::Value;
 pub(crate) trait Surroundings {
     /// Whether a function begins at the address.
     fn is_function(&self, address: u64) -> bool;
-    /// Whether code may call host functions: whether the program cannot tell in what float environment
-    /// they run.
-    fn calls_hosts(&self) -> bool;
     /// Logarithm of the size of the dispatch table.
     fn dispatch_bits(&self) -> u32;
     /// The source line of an instruction, with the path of its file, where that is known.
@@ -240,7 +237,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             &Terminator::Step { at, next, is_ecall } => {
                 ir.line(at);
                 // Code that counts leaves it to the loop around it to count the call.
-                if is_ecall && !ir.options.fuel && self.surroundings.calls_hosts() {
+                if is_ecall && !ir.options.fuel {
                     let site = self.site(at, 1);
                     let (import, known, unknown) = site.known_system_call();
                     let fork = registers.fork();

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use riverrun_program::{Signature, Type};
-use riverrun_state::{HostFunction, Import, Results, abandon};
+use riverrun_state::{GuestFloats, HostFunction, Import, Results, abandon};
 
 use crate::call::convention::{Arguments, Parameter, ResultRegisters, Returned};
 use crate::caller::Caller;
@@ -19,6 +19,8 @@ pub(crate) struct Closure {
     pub(crate) signature: Signature,
     pub(crate) code: HostFunction,
     pub(crate) environment: Arc<dyn Any + Send + Sync>,
+    /// Whether it may use floats.
+    pub(crate) uses_floats: bool,
 }
 
 /// What a host function may return: what a guest takes, or a `Result` of it, whose error ends the
@@ -53,10 +55,11 @@ impl<R: Returned, E: Into<HostError>> HostResult for Result<R, E> {
 /// Closures that guests can call: `Fn(A, B, ..) -> R` or `Fn(Caller<'_, T>, A, B, ..) -> R`, of up to 16
 /// [`Parameter`]s and any [`HostResult`]. `Marker` is for the compiler to find.
 pub trait IntoHostFunction<T, Marker>: Send + Sync + 'static {
-    /// What the linker keeps.
+    /// What the linker keeps. Only a closure that has no float operation at all, nor calls one that may, can
+    /// do without `FLOATS`; it is faster in programs that look at what float exceptions have accrued.
     #[doc(hidden)]
     #[allow(private_interfaces)]
-    fn into_closure(self) -> Closure;
+    fn into_closure<const FLOATS: bool>(self) -> Closure;
 }
 
 /// What a host function needs of a guest's call.
@@ -67,17 +70,49 @@ struct Call<T> {
 }
 
 impl<T> Call<T> {
-    /// Runs `body`, hands its results over, or ends the run with what went wrong.
+    /// Runs `body`, hands its results over, or ends the run with what went wrong. A body that may use `FLOATS`
+    /// does so in the host's environment wherever the guest could tell.
     ///
     /// # Safety
     /// An engine has called the host function that this is the body of, of the instance's machine, and
     /// the caller returns at once what this returns.
     #[inline(always)]
-    unsafe fn answer<R: Returned>(
+    unsafe fn answer<const FLOATS: bool, R: Returned>(
         self,
         body: impl FnOnce(NonNull<Instance<T>>, &mut Arguments<'_>) -> Result<R, HostError>,
     ) -> Results {
         let Call { instance, environment, first } = self;
+        // SAFETY: as the caller promises.
+        let outcome = unsafe {
+            match FLOATS && (*instance.as_ptr()).guards_floats {
+                true => self.run_guarded(body),
+                false => self.run(body),
+            }
+        };
+        match outcome {
+            Ok(value) => {
+                // SAFETY: while a host function runs, its engine does not use the state.
+                let slots = unsafe { &mut (*(*instance.as_ptr()).state).slots };
+                let mut registers = ResultRegisters::new([first[0], first[1]], slots);
+                value.put(&mut registers);
+                if R::HAS_FLOATS {
+                    registers.write_floats(slots);
+                }
+                Results { a0: registers.a[0], a1: registers.a[1] }
+            }
+            // SAFETY: as the caller promises; nothing is left in this frame.
+            Err(pending) => unsafe { give_up(instance, environment, pending) },
+        }
+    }
+
+    /// # Safety
+    /// As [`Call::answer`].
+    #[inline(always)]
+    unsafe fn run<R>(
+        &self,
+        body: impl FnOnce(NonNull<Instance<T>>, &mut Arguments<'_>) -> Result<R, HostError>,
+    ) -> Result<R, Pending> {
+        let Call { instance, first, .. } = *self;
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             // SAFETY: the instance is alive; while a host function runs, its engine uses neither the
             // state nor the memory. `arguments` are read before the closure runs.
@@ -88,21 +123,40 @@ impl<T> Call<T> {
             body(instance, &mut arguments)
         }));
         match outcome {
-            Ok(Ok(value)) => {
-                // SAFETY: as above.
-                let slots = unsafe { &mut (*(*instance.as_ptr()).state).slots };
-                let mut registers = ResultRegisters::new([first[0], first[1]], slots);
-                value.put(&mut registers);
-                if R::HAS_FLOATS {
-                    registers.write_floats(slots);
-                }
-                Results { a0: registers.a[0], a1: registers.a[1] }
-            }
-            // SAFETY: as the caller promises; nothing is left in this frame.
-            Ok(Err(error)) => unsafe { give_up(instance, environment, Pending::Error(error)) },
-            // SAFETY: likewise.
-            Err(panic) => unsafe { give_up(instance, environment, Pending::Panic(panic)) },
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(error)) => Err(Pending::Error(error)),
+            Err(panic) => Err(Pending::Panic(panic)),
         }
+    }
+
+    /// Runs `body` in the host's float environment.
+    ///
+    /// # Safety
+    /// As [`Call::answer`].
+    #[inline(never)]
+    unsafe fn run_guarded<R>(
+        &self,
+        body: impl FnOnce(NonNull<Instance<T>>, &mut Arguments<'_>) -> Result<R, HostError>,
+    ) -> Result<R, Pending> {
+        let guest = GuestFloats::set_aside();
+        // SAFETY: as the caller promises.
+        let outcome = unsafe { self.run_apart(body) };
+        // SAFETY: the engine goes on, or is left, which puts the host's environment back.
+        unsafe { guest.put_back() };
+        outcome
+    }
+
+    /// [`Call::run`], a function of its own: so the compiler moves no float operation out of it.
+    ///
+    /// # Safety
+    /// As [`Call::answer`].
+    #[inline(never)]
+    unsafe fn run_apart<R>(
+        &self,
+        body: impl FnOnce(NonNull<Instance<T>>, &mut Arguments<'_>) -> Result<R, HostError>,
+    ) -> Result<R, Pending> {
+        // SAFETY: as the caller promises.
+        unsafe { self.run(body) }
     }
 }
 
@@ -145,8 +199,8 @@ macro_rules! host_functions {
             $($parameter: Parameter,)*
         {
             #[allow(private_interfaces)]
-            fn into_closure(self) -> Closure {
-                unsafe extern "sysv64" fn code<T: 'static, F, R, $($parameter),*>(
+            fn into_closure<const FLOATS: bool>(self) -> Closure {
+                unsafe extern "sysv64" fn code<T: 'static, F, R, $($parameter,)* const FLOATS: bool>(
                     import: *const Import,
                     a0: u64,
                     a1: u64,
@@ -166,7 +220,7 @@ macro_rules! host_functions {
                         let instance = NonNull::new_unchecked((*import).context.cast::<Instance<T>>());
                         let environment = (*import).environment;
                         let call = Call { instance, environment, first: [a0, a1, a2, a3, a4] };
-                        call.answer(|instance, arguments| {
+                        call.answer::<FLOATS, _>(|instance, arguments| {
                             $(let $parameter = arguments.parameter::<$parameter>();)*
                             if arguments.is_lost() {
                                 return Err(lost_arguments());
@@ -177,8 +231,9 @@ macro_rules! host_functions {
                 }
                 Closure {
                     signature: signature::<R::Value>(&[$($parameter::TYPES),*]),
-                    code: code::<T, F, R, $($parameter),*>,
+                    code: code::<T, F, R, $($parameter,)* FLOATS>,
                     environment: Arc::new(self),
+                    uses_floats: FLOATS,
                 }
             }
         }

@@ -44,6 +44,8 @@ pub(crate) struct Registry {
     by_name: HashMap<Arc<str>, usize>,
     /// By a7 of a system call: its number, or the hash of a name.
     by_number: HashMap<u32, usize>,
+    /// Whether one of them may use floats.
+    uses_floats: bool,
 }
 
 impl Registry {
@@ -71,7 +73,8 @@ impl Registry {
             });
         }
         let name: Arc<str> = name.into();
-        let Closure { signature, code, environment } = closure;
+        let Closure { signature, code, environment, uses_floats } = closure;
+        self.uses_floats |= uses_floats;
         self.by_name.insert(name.clone(), self.functions.len());
         self.by_number.insert(number, self.functions.len());
         self.functions.push(Function { name, signature, code, environment });
@@ -81,6 +84,11 @@ impl Registry {
     /// Whether there are no functions: then the guest knows nothing of such.
     pub(crate) fn is_empty(&self) -> bool {
         self.functions.is_empty()
+    }
+
+    /// Whether one of them may use floats.
+    pub(crate) fn uses_floats(&self) -> bool {
+        self.uses_floats
     }
 
     pub(crate) fn by_name(&self, name: &str) -> Option<&Function> {

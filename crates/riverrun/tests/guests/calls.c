@@ -286,14 +286,27 @@ void call_exit(int status) {
 }
 
 #ifdef FLOAT_FLAGS
-EXPORT(rounds_down, "u64 ()");
-uint64_t rounds_down(void) {
-    uint64_t flags;
-    double third = 3;
-    __asm__ volatile("fsflags x0\nfsrmi 2\nfadd.d %1, %1, %1\n.insn u 0x0b, x0, 0\nfrrm %0\nfsrmi 0\nfrflags t0\nslli t0, t0, 8\nor %0, %0, t0"
-                     : "=r"(flags), "+f"(third)
+IMPORT(17, 0x8cfb0591, "tenth", tenth, "f64 (f64)", double tenth(double));
+
+// The rounding mode around a host function that rounds, with what it gives.
+EXPORT(rounds_down, "{u64, f64} ()");
+struct ld rounds_down(void) {
+    struct ld result;
+    __asm__ volatile("li t0, 1\nfcvt.d.w fa0, t0\nfsrmi 2\n.insn u 0x0b, x0, 17\nfrrm %0\nfmv.d %1, fa0\nfsrmi 0"
+                     : "=r"(result.a), "=f"(result.b)
                      :
-                     : "t0", "memory");
+                     : "t0", "a0", "a1", "fa0", "fa1", "memory");
+    return result;
+}
+
+// The exceptions that have accrued behind a host function that raises one, where the guest raises `divisor`'s.
+EXPORT(exceptions, "u64 (f64, f64)");
+uint64_t exceptions(double x, double divisor) {
+    uint64_t flags;
+    __asm__ volatile("fsflags x0\nfdiv.d %2, %1, %2\nfmv.d fa0, %1\n.insn u 0x0b, x0, 17\nfrflags %0"
+                     : "=&r"(flags), "+f"(x), "+f"(divisor)
+                     :
+                     : "a0", "a1", "fa0", "fa1", "memory");
     return flags;
 }
 #endif

@@ -5,6 +5,7 @@ mod guests;
 mod programs;
 mod setup;
 mod steps;
+mod verdicts;
 mod workspace;
 
 use std::process::ExitCode;
@@ -25,6 +26,7 @@ cargo xtask <command>
   bench [ARGS..]          the speed comparison (arguments go to bench/)
   bench crossing [PART]   what calls between host and guest cost, beside others;
                           only rows whose `engine/name` has this part
+  bench verdicts [TIMES]  how often `riverrun bench` is right on this machine
   fuzz [ARGS..]           the fuzz targets (arguments go to fuzz/)
 ";
 
@@ -51,6 +53,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
         "test" => return Ok(steps::run_all(steps::TEST)),
         "verify" => return Ok(steps::run_all(steps::VERIFY)),
         "bench" if rest.first().is_some_and(|what| what == "crossing") => steps::crossing(&rest[1..])?,
+        "bench" if rest.first().is_some_and(|what| what == "verdicts") => return verdicts::command(&rest[1..]),
         "bench" => steps::own_workspace("bench", rest)?,
         "fuzz" => steps::own_workspace("fuzz", rest)?,
         other => bail!("unknown command `{other}`\n\n{USAGE}"),

@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Cc(Language, Vec<OsString>),
     /// Compile a program.
     Compile(Vec<OsString>),
+    /// Compare two programs' speed.
+    Bench(Vec<OsString>),
     /// Show what is in a program.
     Inspect(InspectOptions),
     /// Print this: help, or the version.
@@ -32,7 +34,7 @@ pub(crate) enum Command {
 }
 
 /// `riverrun run`.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct RunOptions {
     pub(crate) program: PathBuf,
     /// The guest's arguments after its name.
@@ -128,6 +130,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command>
         Some("new") => Ok(Command::New(args.split_off(1))),
         Some("cc") => Ok(Command::Cc(Language::C, args.split_off(1))),
         Some("c++") => Ok(Command::Cc(Language::Cxx, args.split_off(1))),
+        Some("bench") => Ok(Command::Bench(args.split_off(1))),
         Some("compile") => Ok(Command::Compile(args.split_off(1))),
         Some("run") => run_options(Parser::from_args(args.drain(1..))),
         // A bare file means `run`.
@@ -260,6 +263,7 @@ riverrun runs static RISC-V Linux programs (RV64GC) in a sandbox.
   riverrun [run] [OPTIONS] PROGRAM [ARGUMENTS..]   run a program
   riverrun compile [OPTIONS] PROGRAM               compile a program for this kind of machine
   riverrun inspect [OPTIONS] PROGRAM               show what is in a program
+  riverrun bench [OPTIONS] A B [-- ARGUMENTS..]    is B faster than A?
   riverrun new NAME                                make a project: a host in Rust, a guest in C++
   riverrun bindgen [OPTIONS] API.json              make stubs and registrations for an API
   riverrun cc|c++ [--bare] ARGUMENTS..             compile a guest by the compiler that is there
@@ -288,7 +292,7 @@ Options of run:
                       from `riverrun compile`
   --single-step       run by the slow reference engine
 
-riverrun COMMAND --help lists the options of compile, new, bindgen, cc and c++.
+riverrun COMMAND --help lists the options of compile, bench, new, bindgen, cc and c++.
 
 Options of inspect:
   --symbols           list the symbols

@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 mod args;
+mod bench;
 mod bindgen;
 mod cc;
 mod compile;
@@ -25,6 +26,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
     let result = args::parse(std::env::args_os().skip(1)).and_then(|command| match command {
+        Command::Bench(arguments) => bench::bench(&arguments),
         Command::Bindgen(arguments) => bindgen::bindgen(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Cc(language, arguments) => cc::cc(language, &arguments),

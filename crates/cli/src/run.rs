@@ -1,12 +1,13 @@
 //! `riverrun run`: a program, its limits, and what it may see.
 
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use riverrun::{Config, Engine, Error, HeapError, HeapOptions, Linker, MapError, Program};
-use riverrun_linux::{Detail, DirAccess, Linux};
+use riverrun::{Config, Engine, Error, HeapError, HeapOptions, Linker, Machine, MapError, Program};
+use riverrun_linux::{Builder, Detail, DirAccess, Linux};
 
 use crate::Result;
 use crate::args::{EngineChoice, RunOptions};
@@ -14,30 +15,13 @@ use crate::report::{self, Ending, Stats};
 
 /// Runs the program to its end, and gives what the command's exit status is to be.
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
-    let mut config = Config::new();
-    if let Some(bytes) = options.memory {
-        config.memory_limit(bytes);
-    }
-    if let Some(bytes) = options.stack {
-        config.stack_size(bytes);
-    }
-    config.single_step(options.single_step);
-    let engine = Engine::new(&config)?;
+    let engine = Engine::new(&config(options))?;
     let program = load(&engine, &options.program)?;
     load_compiled(&program, options)?;
 
-    let mut linker = Linker::new(&engine);
-    riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
-    linker.heap(&heap(options))?;
-    let mut machine = linker.instantiate(&program, linux(options)?).map_err(|error| match error {
-        Error::Map(MapError::Limit) => {
-            let name = options.program.display();
-            format!(
-                "{name}: the program and its stack need more memory; give it more by --memory, or a smaller --stack"
-            )
-        }
-        other => format!("{}: {other}", options.program.display()),
-    })?;
+    let linker = linker(&engine, options)?;
+    let linux = grants(options, options.program.as_os_str(), &options.args)?.inherit_stdio();
+    let mut machine = instantiate(&linker, &program, linux.build(), options)?;
     riverrun_linux::start(&mut machine, |linux| linux)?;
 
     machine.set_fuel(options.fuel);
@@ -69,6 +53,44 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
     Ok(ExitCode::from(status))
 }
 
+/// How the options want programs to be run.
+pub(crate) fn config(options: &RunOptions) -> Config {
+    let mut config = Config::new();
+    if let Some(bytes) = options.memory {
+        config.memory_limit(bytes);
+    }
+    if let Some(bytes) = options.stack {
+        config.stack_size(bytes);
+    }
+    config.single_step(options.single_step);
+    config
+}
+
+/// What guests can call.
+pub(crate) fn linker(engine: &Engine, options: &RunOptions) -> Result<Linker<Linux>> {
+    let mut linker = Linker::new(engine);
+    riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
+    linker.heap(&heap(options))?;
+    Ok(linker)
+}
+
+/// A machine for the program.
+pub(crate) fn instantiate(
+    linker: &Linker<Linux>,
+    program: &Program,
+    linux: Linux,
+    options: &RunOptions,
+) -> Result<Machine<Linux>> {
+    let name = options.program.display();
+    linker.instantiate(program, linux).map_err(|error| match error {
+        Error::Map(MapError::Limit) => format!(
+            "{name}: the program and its stack need more memory; give it more by --memory, or a smaller --stack"
+        )
+        .into(),
+        other => format!("{name}: {other}").into(),
+    })
+}
+
 /// The heap of guests that use the host's; `--verbose=heap` shows the calls of what goes wrong, too.
 fn heap(options: &RunOptions) -> HeapOptions {
     let mut heap = HeapOptions::new();
@@ -79,13 +101,13 @@ fn heap(options: &RunOptions) -> HeapOptions {
 }
 
 /// CPU time that this process has used.
-fn cpu_time() -> Duration {
+pub(crate) fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::try_from(time).unwrap_or_default()
 }
 
 /// Loads the program's compiled code, as the options say.
-fn load_compiled(program: &Program, options: &RunOptions) -> Result<()> {
+pub(crate) fn load_compiled(program: &Program, options: &RunOptions) -> Result<()> {
     if options.engine == EngineChoice::Interpreter || options.single_step {
         return Ok(());
     }
@@ -133,11 +155,10 @@ pub(crate) fn load(engine: &Engine, path: &Path) -> Result<Program> {
     })
 }
 
-/// What the options let the guest see.
-fn linux(options: &RunOptions) -> Result<Linux> {
-    let name = options.program.clone().into_os_string();
-    let args = std::iter::once(&name).chain(&options.args);
-    let mut builder = Linux::builder().args(args.map(|arg| arg.as_encoded_bytes())).inherit_stdio().seed(options.seed);
+/// What the options let a guest of this name, with these arguments, see.
+pub(crate) fn grants(options: &RunOptions, name: &OsStr, args: &[OsString]) -> Result<Builder> {
+    let args = std::iter::once(name).chain(args.iter().map(OsString::as_os_str));
+    let mut builder = Linux::builder().args(args.map(OsStr::as_encoded_bytes)).seed(options.seed);
     for (name, value) in &options.env {
         builder = builder.env(name.as_str(), value.as_str());
     }
@@ -145,10 +166,9 @@ fn linux(options: &RunOptions) -> Result<Linux> {
         let access = if dir.read_only { DirAccess::ReadOnly } else { DirAccess::ReadWrite };
         builder = builder.dir(&dir.host, &dir.guest, access)?;
     }
-    builder = match options.verbose {
+    Ok(match options.verbose {
         0 => builder,
         1 => builder.log(io::stderr(), Detail::Unknown),
         _ => builder.log(io::stderr(), Detail::All),
-    };
-    Ok(builder.build())
+    })
 }

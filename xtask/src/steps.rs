@@ -39,8 +39,10 @@ pub(crate) static TEST: &[Step] = &[
     step("format of the benchmarks", &["fmt", "--manifest-path", "bench/Cargo.toml", "--all", "--check"]),
     step("format of the fuzz targets", &["fmt", "--manifest-path", "fuzz/Cargo.toml", "--all", "--check"]),
     step("format of the game", &["fmt", "--manifest-path", "examples/game/Cargo.toml", "--check"]),
+    step("format of the console", &["fmt", "--manifest-path", "examples/console/Cargo.toml", "--check"]),
     step("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     step("clippy for the game", GAME_CLIPPY),
+    step("clippy for the console", CONSOLE_CLIPPY),
     // Without the optimiser the interpreter's handlers return to a trampoline ..
     step("tests, unoptimised", &["test", "--workspace", "--no-fail-fast"]),
     // .. and with it they chain by tail calls: two different machines.
@@ -48,6 +50,7 @@ pub(crate) static TEST: &[Step] = &[
     // A tenth of the programs: each one is compiled.
     with(step("engines agree, compiled code too", COMPILED), &[("RIVERRUN_VERIFY", "10")]),
     step("the game", GAME),
+    step("the console", CONSOLE),
     step("demo programs as on qemu-riscv64", &["xtask", "demo"]),
     step("fuzz targets, briefly", &["xtask", "fuzz"]),
     step("benchmarks, briefly", BENCH_SMOKE),
@@ -86,6 +89,29 @@ const GAME: &[&str] = &[
     "--release",
     "--manifest-path",
     "examples/game/Cargo.toml",
+    "--target-dir",
+    "target",
+    "--features",
+    "compile",
+];
+
+const CONSOLE_CLIPPY: &[&str] = &[
+    "clippy",
+    "--manifest-path",
+    "examples/console/Cargo.toml",
+    "--target-dir",
+    "target",
+    "--all-targets",
+    "--",
+    "-D",
+    "warnings",
+];
+
+const CONSOLE: &[&str] = &[
+    "test",
+    "--release",
+    "--manifest-path",
+    "examples/console/Cargo.toml",
     "--target-dir",
     "target",
     "--features",

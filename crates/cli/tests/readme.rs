@@ -15,6 +15,9 @@ const PROJECT: [&str; 3] = ["cargo install --path crates/cli", "riverrun new hel
 /// Played by tests of its own (`examples/game/tests/`).
 const GAME: &str = "cargo run --release --manifest-path examples/game/Cargo.toml";
 
+/// Likewise (`examples/console/tests/`).
+const CONSOLE: &str = "cargo run --release --manifest-path examples/console/Cargo.toml";
+
 /// The contents of the code blocks in this language.
 fn blocks(language: &str) -> impl Iterator<Item = &'static str> {
     let opening = format!("\n```{language}\n");
@@ -40,6 +43,9 @@ fn the_commands_work() {
     assert_eq!(project, PROJECT);
     let (game, commands): (Vec<&str>, Vec<&str>) = commands.into_iter().partition(|command| command.starts_with(GAME));
     assert_eq!(game.len(), 2);
+    let (console, commands): (Vec<&str>, Vec<&str>) =
+        commands.into_iter().partition(|command| command.starts_with(CONSOLE));
+    assert_eq!(console.len(), 1);
     assert!(commands.len() > 5, "{commands:?}");
     for command in commands {
         let run = Command::new("sh").args(["-c", command]).current_dir(folder.path()).env("PATH", &path).output();

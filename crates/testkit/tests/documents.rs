@@ -25,6 +25,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("cargo deny --manifest-path fuzz/Cargo.toml --workspace check", "needs the network"),
     ("cargo deny --manifest-path examples/sources/Cargo.toml check", "needs the network"),
     ("cargo deny --manifest-path examples/game/Cargo.toml check", "needs the network"),
+    ("cargo deny --manifest-path examples/console/Cargo.toml check", "needs the network"),
 ];
 
 fn root() -> &'static Path {

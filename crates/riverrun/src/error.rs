@@ -166,6 +166,21 @@ pub enum LinkError {
         /// Its name.
         name: String,
     },
+    /// The guest does not say which types its function has, and the host has to.
+    #[error("the program does not say which types {name} has: export it with its types, or give a signature")]
+    NoSignature {
+        /// Its name.
+        name: String,
+    },
+    /// A function with such types cannot be called by types that are known at run time only.
+    #[error(
+        "functions of the types `{signature}` cannot be called so: 16 parameters that are no structures, and a \
+         result that is none or of two fields, are possible"
+    )]
+    Unsupported {
+        /// The types.
+        signature: String,
+    },
     /// No function can be at the address.
     #[error("no function can be at {address:#x}, which is not in the program's text")]
     NoCode {

@@ -70,12 +70,16 @@ enum Ended {
     Exited(i32),
 }
 
+/// What comes first is [`crate::raw::MachineHead`].
+#[repr(C)]
 pub(crate) struct Instance<T> {
+    /// The state of the memory's window.
+    pub(crate) state: *mut State,
+    /// Whether the guest can tell in what float environment host functions run.
+    pub(crate) guards_floats: bool,
     pub(crate) memory: Memory,
     pub(crate) data: T,
     pub(crate) program: Program,
-    /// The state of the memory's window.
-    pub(crate) state: *mut State,
     pub(crate) ecall: Arc<EcallHandler<T>>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) imports: Box<[Import]>,
@@ -103,8 +107,6 @@ pub(crate) struct Instance<T> {
     pub(crate) engine: Option<PlainEngine>,
     /// Whether the guest's own run has stopped before its end, to go on later.
     pub(crate) is_suspended: bool,
-    /// Whether the guest can tell in what float environment host functions run.
-    pub(crate) guards_floats: bool,
     /// Whether the guest may call what is for initialization.
     pub(crate) is_initializing: bool,
     pub(crate) heap: HeapState,
@@ -477,7 +479,7 @@ impl<T> Instance<T> {
     ///
     /// # Safety
     /// The instance is alive.
-    unsafe fn memory(this: NonNull<Self>) -> *mut Memory {
+    pub(crate) unsafe fn memory(this: NonNull<Self>) -> *mut Memory {
         // SAFETY: as the caller promises; an engine's window lives while it waits.
         unsafe {
             match (*(*this.as_ptr()).state).exit.window {

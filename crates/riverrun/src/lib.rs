@@ -26,10 +26,12 @@ mod linker;
 mod machine;
 mod memory;
 mod program;
+mod raw;
 mod registers;
 
 pub use bytemuck;
 pub use call::convention::{Parameter, Returned};
+pub use call::dynamic::DynFunc;
 pub use call::func::{CallContext, CallLimits, Func, Parameters};
 pub use call::host::{HostResult, IntoHostFunction};
 pub use call::pointer::{PointerError, Ptr, STRING_MAX, Slice, Str};
@@ -47,6 +49,7 @@ pub use linker::{Flow, Linker};
 pub use machine::{InterruptHandle, Machine};
 pub use memory::Memory;
 pub use program::Program;
+pub use raw::{MachineHead, RawMachine, with_host_floats};
 #[cfg(feature = "compile")]
 pub use riverrun_aot::{CompileError, CompileOptions, Cpu, Report as CompileReport};
 pub use riverrun_native::{ArtifactError, LinkedArtifact};
@@ -54,7 +57,9 @@ pub use riverrun_program as image;
 #[doc(hidden)]
 pub use riverrun_program::doc;
 pub use riverrun_program::{FrameDescription as Frame, LoadError, Scalar, Signature, Type};
-pub use riverrun_state::{DYNAMIC_CALL, Fault, MapError, PAGE_SIZE, Perm, Region, TrapCause};
+pub use riverrun_state::{
+    DYNAMIC_CALL, Fault, HostFunction, Import, MapError, PAGE_SIZE, Perm, Region, Results, TrapCause,
+};
 
 /// The smallest complete host, as the README shows it.
 #[cfg(doctest)]

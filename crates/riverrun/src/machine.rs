@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use riverrun_native::Execution;
-use riverrun_program::FrameDescription as Frame;
+use riverrun_program::{FrameDescription as Frame, Signature};
 use riverrun_state::{Interruption, MAX_ADDRESS, PAGE_SIZE, Perm, State, Window};
 
 use crate::backtrace;
 use crate::call::convention::Returned;
+use crate::call::dynamic::DynFunc;
 use crate::call::func::{Func, Parameters};
 use crate::error::Error;
 use crate::heap::{Heap, HeapState};
@@ -25,6 +26,7 @@ use riverrun_state::TrapCause;
 const STACK_TOP: u64 = MAX_ADDRESS - STACK_GUARD;
 
 /// A guest, alone in its memory, with the host's own state `T`.
+#[repr(transparent)]
 pub struct Machine<T> {
     /// A box, which host functions reach by its address while the guest runs.
     pub(crate) instance: NonNull<Instance<T>>,
@@ -51,7 +53,7 @@ impl<T: std::fmt::Debug> std::fmt::Debug for Machine<T> {
 
 /// Stops a machine from another thread; see [`Machine::interrupt_handle`].
 #[derive(Clone, Debug)]
-pub struct InterruptHandle(Arc<Interruption>);
+pub struct InterruptHandle(pub(crate) Arc<Interruption>);
 
 impl InterruptHandle {
     /// Makes the machine's present run, or its next one, end with [`TrapCause::Interrupted`]
@@ -206,8 +208,42 @@ impl<T> Machine<T> {
         Func::at(self.program(), address)
     }
 
+    /// A function of the guest as [`Machine::func`] gives it, with types that are known at run time only: those
+    /// that the guest has exported, or `signature`, which has to be the same if the guest has exported any.
+    ///
+    /// # Errors
+    /// As [`Machine::func`], and if nobody knows the types, or they are more than [`DynFunc`] can do.
+    ///
+    /// ```
+    /// use riverrun::{Config, Engine, Linker, Program};
+    ///
+    /// let engine = Engine::new(&Config::new())?;
+    /// let program = Program::new(&engine, riverrun::doc::ADDER)?;
+    /// let mut machine = Linker::new(&engine).instantiate(&program, ())?;
+    /// let add = machine.dyn_func("add", None)?;
+    /// assert_eq!(add.signature().to_string(), "i32 (i32, i32)");
+    /// let mut slots = [40, 2];
+    /// add.call(&mut machine, &mut slots)?;
+    /// assert_eq!(slots[0], 42);
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn dyn_func(&mut self, name: &str, signature: Option<&Signature>) -> Result<DynFunc, Error> {
+        self.set_global_pointer();
+        DynFunc::by_name(self.program(), name, signature)
+    }
+
+    /// A function of the guest by its address, as [`Machine::func_at`] gives it, with types that are known at
+    /// run time only.
+    ///
+    /// # Errors
+    /// As [`Machine::func_at`], and if the types are more than [`DynFunc`] can do.
+    pub fn dyn_func_at(&mut self, address: u64, signature: &Signature) -> Result<DynFunc, Error> {
+        self.set_global_pointer();
+        DynFunc::at(self.program(), address, signature)
+    }
+
     /// Sets gp as the program's start code would, for programs that have none or have not run yet.
-    fn set_global_pointer(&mut self) {
+    pub(crate) fn set_global_pointer(&mut self) {
         const GP: u8 = 3;
         if self.state().x(GP) == 0
             && let Some(address) = self.program().image().symbol("__global_pointer$").map(|symbol| symbol.address)

@@ -10,7 +10,7 @@ use crate::call::value::GuestValue;
 use crate::memory::Memory;
 
 /// Registers of each file that hold arguments.
-const ARGUMENT_REGISTERS: usize = 8;
+pub(crate) const ARGUMENT_REGISTERS: usize = 8;
 /// The slots of the first argument registers.
 const A0: usize = 10;
 const FA0: usize = F_SLOT as usize + 10;
@@ -78,7 +78,7 @@ impl<'a> Arguments<'a> {
     }
 
     #[inline(always)]
-    fn scalar(&mut self, scalar: Scalar) -> u64 {
+    pub(crate) fn scalar(&mut self, scalar: Scalar) -> u64 {
         if scalar.is_float() { self.float() } else { self.integer() }
     }
 }
@@ -102,6 +102,12 @@ impl<'a> Placement<'a> {
     #[inline(always)]
     pub(crate) fn into_stack(self) -> Vec<u64> {
         self.stack
+    }
+
+    /// Writes the register of this slot.
+    #[inline(always)]
+    pub(crate) fn put_in(&mut self, slot: u8, bits: u64) {
+        self.slots[slot as usize] = bits;
     }
 
     #[inline(always)]
@@ -235,8 +241,7 @@ impl<V: GuestValue> Returned for V {
 
     #[inline(always)]
     fn put(self, registers: &mut ResultRegisters) {
-        let file = if V::TYPE.is_float() { &mut registers.fa } else { &mut registers.a };
-        file[0] = self.to_bits();
+        put_scalar(V::TYPE, self.to_bits(), registers);
     }
 
     #[inline(always)]
@@ -259,30 +264,12 @@ impl<A: GuestValue, B: GuestValue> Returned for (A, B) {
 
     #[inline(always)]
     fn put(self, registers: &mut ResultRegisters) {
-        let (first, second) = (self.0.to_bits(), self.1.to_bits());
-        match (A::TYPE.is_float(), B::TYPE.is_float()) {
-            (true, true) => registers.fa = [first, second],
-            (true, false) => (registers.fa[0], registers.a[0]) = (first, second),
-            (false, true) => (registers.a[0], registers.fa[0]) = (first, second),
-            // As the structure lies in memory, eight bytes a register.
-            (false, false) => match pair_offset::<A, B>() {
-                8 => registers.a = [first, second],
-                offset => registers.a[0] = first & ((1 << (8 * A::TYPE.size())) - 1) | second << (8 * offset),
-            },
-        }
+        put_pair((A::TYPE, B::TYPE), [self.0.to_bits(), self.1.to_bits()], registers);
     }
 
     #[inline(always)]
     fn take(registers: &Registers) -> (A, B) {
-        let (first, second) = match (A::TYPE.is_float(), B::TYPE.is_float()) {
-            (true, true) => (registers[FA0], registers[FA0 + 1]),
-            (true, false) => (registers[FA0], registers[A0]),
-            (false, true) => (registers[A0], registers[FA0]),
-            (false, false) => match pair_offset::<A, B>() {
-                8 => (registers[A0], registers[A0 + 1]),
-                offset => (registers[A0], registers[A0] >> (8 * offset)),
-            },
-        };
+        let [first, second] = take_pair((A::TYPE, B::TYPE), registers);
         (A::from_bits(first), B::from_bits(second))
     }
 
@@ -293,9 +280,50 @@ impl<A: GuestValue, B: GuestValue> Returned for (A, B) {
     }
 }
 
+/// The slot of an argument register.
+pub(crate) fn slot_of_argument(is_float: bool, number: usize) -> u8 {
+    (if is_float { FA0 } else { A0 } + number) as u8
+}
+
+/// Puts a result where the caller looks for it.
+#[inline(always)]
+pub(crate) fn put_scalar(scalar: Scalar, bits: u64, registers: &mut ResultRegisters) {
+    let file = if scalar.is_float() { &mut registers.fa } else { &mut registers.a };
+    file[0] = bits;
+}
+
+/// The fields of a structure of two, from where a function has left them.
+#[inline(always)]
+pub(crate) fn take_pair(types: (Scalar, Scalar), registers: &Registers) -> [u64; 2] {
+    match (types.0.is_float(), types.1.is_float()) {
+        (true, true) => [registers[FA0], registers[FA0 + 1]],
+        (true, false) => [registers[FA0], registers[A0]],
+        (false, true) => [registers[A0], registers[FA0]],
+        (false, false) => match second_offset(types) {
+            8 => [registers[A0], registers[A0 + 1]],
+            offset => [registers[A0], registers[A0] >> (8 * offset)],
+        },
+    }
+}
+
+/// Puts them where the caller looks for them.
+#[inline(always)]
+pub(crate) fn put_pair(types: (Scalar, Scalar), [first, second]: [u64; 2], registers: &mut ResultRegisters) {
+    match (types.0.is_float(), types.1.is_float()) {
+        (true, true) => registers.fa = [first, second],
+        (true, false) => (registers.fa[0], registers.a[0]) = (first, second),
+        (false, true) => (registers.a[0], registers.fa[0]) = (first, second),
+        // As the structure lies in memory, eight bytes a register.
+        (false, false) => match second_offset(types) {
+            8 => registers.a = [first, second],
+            offset => registers.a[0] = first & ((1 << (8 * types.0.size())) - 1) | second << (8 * offset),
+        },
+    }
+}
+
 /// Where the second field of the structure begins.
-const fn pair_offset<A: GuestValue, B: GuestValue>() -> u64 {
-    A::TYPE.size().next_multiple_of(B::TYPE.size())
+const fn second_offset(types: (Scalar, Scalar)) -> u64 {
+    types.0.size().next_multiple_of(types.1.size())
 }
 
 #[cfg(test)]

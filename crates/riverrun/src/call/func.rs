@@ -162,6 +162,21 @@ pub(crate) struct Target {
     pub(crate) compiled: Option<NonZero<usize>>,
 }
 
+impl Target {
+    /// # Errors
+    /// If no instruction can be at the address.
+    pub(crate) fn new(program: &Program, address: u64) -> Result<Target, Error> {
+        let image = program.image();
+        if !image.is_text(address) || !address.is_multiple_of(2) {
+            return Err(LinkError::NoCode { address }.into());
+        }
+        let code = program.code();
+        let artifact = program.compiled().map(|(artifact, _)| artifact).filter(|artifact| !artifact.options().fuel);
+        let compiled = artifact.and_then(|artifact| artifact.function(address)).and_then(NonZero::new);
+        Ok(Target { address, code: code.id(), place: code.place(address), compiled })
+    }
+}
+
 /// A function of a guest, to be called as often as one likes: [`Machine::func`] makes it.
 ///
 /// It is good for every machine of its program. Calls from host functions, and calls while the guest's own
@@ -210,14 +225,7 @@ impl<P: Parameters, R: Returned> Func<P, R> {
 
     /// The function at an address.
     pub(crate) fn at(program: &Program, address: u64) -> Result<Func<P, R>, Error> {
-        let image = program.image();
-        if !image.is_text(address) || !address.is_multiple_of(2) {
-            return Err(LinkError::NoCode { address }.into());
-        }
-        let code = program.code();
-        let artifact = program.compiled().map(|(artifact, _)| artifact).filter(|artifact| !artifact.options().fuel);
-        let compiled = artifact.and_then(|artifact| artifact.function(address)).and_then(NonZero::new);
-        let target = Target { address, code: code.id(), place: code.place(address), compiled };
+        let target = Target::new(program, address)?;
         Ok(Func { target, types: PhantomData })
     }
 

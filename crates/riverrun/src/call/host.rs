@@ -63,10 +63,10 @@ pub trait IntoHostFunction<T, Marker>: Send + Sync + 'static {
 }
 
 /// What a host function needs of a guest's call.
-struct Call<T> {
-    instance: NonNull<Instance<T>>,
-    environment: *const (),
-    first: [u64; 5],
+pub(crate) struct Call<T> {
+    pub(crate) instance: NonNull<Instance<T>>,
+    pub(crate) environment: *const (),
+    pub(crate) first: [u64; 5],
 }
 
 impl<T> Call<T> {
@@ -81,6 +81,21 @@ impl<T> Call<T> {
         self,
         body: impl FnOnce(NonNull<Instance<T>>, &mut Arguments<'_>) -> Result<R, HostError>,
     ) -> Results {
+        // SAFETY: as the caller promises.
+        unsafe { self.answer_with::<FLOATS, _>(R::HAS_FLOATS, body, R::put) }
+    }
+
+    /// The same with results that `put` hands over, in float registers too if it `has_floats`.
+    ///
+    /// # Safety
+    /// As [`Call::answer`].
+    #[inline(always)]
+    pub(crate) unsafe fn answer_with<const FLOATS: bool, V>(
+        self,
+        has_floats: bool,
+        body: impl FnOnce(NonNull<Instance<T>>, &mut Arguments<'_>) -> Result<V, HostError>,
+        put: impl FnOnce(V, &mut ResultRegisters),
+    ) -> Results {
         let Call { instance, environment, first } = self;
         // SAFETY: as the caller promises.
         let outcome = unsafe {
@@ -94,8 +109,8 @@ impl<T> Call<T> {
                 // SAFETY: while a host function runs, its engine does not use the state.
                 let slots = unsafe { &mut (*(*instance.as_ptr()).state).slots };
                 let mut registers = ResultRegisters::new([first[0], first[1]], slots);
-                value.put(&mut registers);
-                if R::HAS_FLOATS {
+                put(value, &mut registers);
+                if has_floats {
                     registers.write_floats(slots);
                 }
                 Results { a0: registers.a[0], a1: registers.a[1] }
@@ -166,7 +181,7 @@ impl<T> Call<T> {
 /// As [`Call::answer`]; no frame between the engine and this one has anything to clean up.
 #[cold]
 #[inline(never)]
-unsafe fn give_up<T>(instance: NonNull<Instance<T>>, environment: *const (), pending: Pending) -> ! {
+pub(crate) unsafe fn give_up<T>(instance: NonNull<Instance<T>>, environment: *const (), pending: Pending) -> ! {
     // SAFETY: as the caller promises.
     unsafe {
         (*instance.as_ptr()).pending = Some((pending, environment));
@@ -176,7 +191,7 @@ unsafe fn give_up<T>(instance: NonNull<Instance<T>>, environment: *const (), pen
 
 /// Why the arguments of a call could not be read.
 #[cold]
-fn lost_arguments() -> HostError {
+pub(crate) fn lost_arguments() -> HostError {
     "its arguments were to be on the guest's stack, which cannot be read".into()
 }
 

@@ -1,6 +1,7 @@
 //! Calls across the boundary: host functions, and functions of the guest.
 
 pub(crate) mod convention;
+pub(crate) mod dynamic;
 pub(crate) mod func;
 pub(crate) mod host;
 pub(crate) mod missing;

@@ -1,0 +1,922 @@
+/* riverrun: an embeddable RISC-V sandbox, for hosts in C (C99 or newer) and C++ (C++11 or newer; see riverrun.hpp).
+ *
+ * - Functions that can fail return an error, which the caller frees (riverrun_error_delete), or NULL. Results are
+ *   written where the last parameters point to, and only if there is no error.
+ * - Handles are freed by the function of their type that ends in _delete, in any order: what a handle needs of
+ *   others it keeps alive. NULL may be given to these.
+ * - Pointers are valid for what they are said to point to, as long as the call; texts are UTF-8 and end with a zero.
+ *   A NULL that is not said to be possible is an error of the kind RIVERRUN_ERROR_MISUSE, or is answered by 0.
+ * - Nothing is global. Engines and programs may be used by any number of threads at once, everything else by one at
+ *   a time. In debug builds of riverrun, a machine says so if it is used by two.
+ * - No function unwinds, and functions of the host's must not unwind through guests.
+ * - Guest addresses are 64-bit numbers: riverrun_memory_view and its like lead to what is there.
+ */
+#ifndef RIVERRUN_H
+#define RIVERRUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define RIVERRUN_MUST_USE __attribute__((warn_unused_result))
+#define RIVERRUN_NORETURN __attribute__((noreturn))
+#else
+#define RIVERRUN_MUST_USE
+#define RIVERRUN_NORETURN
+#endif
+
+#ifdef __cplusplus
+#define RIVERRUN_NOEXCEPT noexcept
+extern "C" {
+#else
+#define RIVERRUN_NOEXCEPT
+#endif
+
+/* ---- From here on it is written by crates/capi/tests/header.rs: change the Rust sources instead. ---- */
+
+/**
+ * What went wrong, in words and in detail.
+ *
+ * Errors are owned: riverrun_error_delete frees them.
+ */
+typedef struct riverrun_error riverrun_error_t;
+
+typedef struct riverrun_trap riverrun_trap_t;
+typedef struct riverrun_frame riverrun_frame_t;
+typedef struct riverrun_value riverrun_value_t;
+/** How programs are run. */
+typedef struct riverrun_config riverrun_config_t;
+
+/** What programs and machines have in common: a configuration. May be used by any number of threads. */
+typedef struct riverrun_engine riverrun_engine_t;
+
+typedef struct riverrun_limits riverrun_limits_t;
+/** A program, loaded and checked once. May be used by any number of threads and machines. */
+typedef struct riverrun_program riverrun_program_t;
+
+typedef struct riverrun_function_name riverrun_function_name_t;
+/**
+ * What guests are granted: arguments, variables, streams, directories. Nothing of it to begin with. Any number of
+ * machines may be made with it.
+ */
+typedef struct riverrun_linux riverrun_linux_t;
+
+typedef struct riverrun_host_results riverrun_host_results_t;
+typedef struct riverrun_environment riverrun_environment_t;
+typedef struct riverrun_import riverrun_import_t;
+typedef struct riverrun_machine_head riverrun_machine_head_t;
+/**
+ * The host functions that guests get. Any number of threads may make machines of it at once, while nobody
+ * changes it; machines keep what it had when they were made.
+ */
+typedef struct riverrun_linker riverrun_linker_t;
+
+/**
+ * A guest, alone in its memory; in a host function, the one that has called it.
+ *
+ * One thread at a time may use it, but for riverrun_interrupt_handle_interrupt. While a host function runs,
+ * the guest waits: functions of the guest may be called, its memory and heap be used. What cannot be done then
+ * says so in its error.
+ */
+typedef struct riverrun_machine riverrun_machine_t;
+
+/** What stops a machine from another thread. */
+typedef struct riverrun_interrupt_handle riverrun_interrupt_handle_t;
+
+/** A function of a guest. It is good for every machine of its program. */
+typedef struct riverrun_func riverrun_func_t;
+
+typedef struct riverrun_heap_statistics riverrun_heap_statistics_t;
+/** Frees what data points to. Called once, on whatever thread gives it up last. */
+typedef void (*riverrun_destructor_t)(void *data);
+
+/** What kind of error it is. */
+typedef enum riverrun_error_kind {
+    /**
+     * The host has called a function as this header forbids: a handle is NULL, types or counts are wrong, the
+     * machine is running.
+     */
+    RIVERRUN_ERROR_MISUSE = 1,
+    /** The bytes are no program that can be run. */
+    RIVERRUN_ERROR_LOAD = 2,
+    /** Compiled code cannot be used. */
+    RIVERRUN_ERROR_ARTIFACT = 3,
+    /** The program cannot be compiled. */
+    RIVERRUN_ERROR_COMPILE = 4,
+    /** A file cannot be read. */
+    RIVERRUN_ERROR_FILE = 5,
+    /** A setting is out of range, or cannot be granted. */
+    RIVERRUN_ERROR_CONFIG = 6,
+    /** The host lacks memory or address space. */
+    RIVERRUN_ERROR_RESOURCE = 7,
+    /** A guest address is not mapped for the access, or cannot be mapped so. */
+    RIVERRUN_ERROR_MEMORY = 8,
+    /** The guest's heap has no room, or was not used as it can be. */
+    RIVERRUN_ERROR_HEAP = 9,
+    /** What guest and host say of a function does not fit. */
+    RIVERRUN_ERROR_LINK = 10,
+    /** The guest trapped: riverrun_error_trap has the details. */
+    RIVERRUN_ERROR_TRAP = 11,
+    /**
+     * The run was stopped inside of compiled code where registers are not known, and cannot go on. Functions
+     * can be called.
+     */
+    RIVERRUN_ERROR_LOST = 12,
+    /** A host function failed. */
+    RIVERRUN_ERROR_HOST = 13,
+    /** The guest has ended itself while one of its functions was called: riverrun_error_exit_status. */
+    RIVERRUN_ERROR_EXITED = 14,
+    /** Host and guest call each other too deep. */
+    RIVERRUN_ERROR_CALL_DEPTH = 15,
+    /** Anything else. */
+    RIVERRUN_ERROR_OTHER = 16
+} riverrun_error_kind_t;
+
+/** Why a guest trapped. */
+typedef enum riverrun_trap_kind {
+    /** No instruction; detail has its bits. */
+    RIVERRUN_TRAP_ILLEGAL_INSTRUCTION = 1,
+    /** An ebreak. */
+    RIVERRUN_TRAP_BREAKPOINT = 2,
+    /** A load from where nothing can be read; detail is the address, as for all faults. */
+    RIVERRUN_TRAP_LOAD_FAULT = 3,
+    /** A store to where nothing can be written. */
+    RIVERRUN_TRAP_STORE_FAULT = 4,
+    /** An access just below the stack. */
+    RIVERRUN_TRAP_STACK_OVERFLOW = 5,
+    /** An atomic access whose address is not a multiple of its size. */
+    RIVERRUN_TRAP_MISALIGNED_ATOMIC = 6,
+    /** A jump to where there is no code. */
+    RIVERRUN_TRAP_FETCH_FAULT = 7,
+    /** A call of an import that the program does not declare; detail is its number. */
+    RIVERRUN_TRAP_UNBOUND_IMPORT = 8,
+    /** The fuel is used up. */
+    RIVERRUN_TRAP_OUT_OF_FUEL = 9,
+    /** The time is up, or the host has interrupted the machine. */
+    RIVERRUN_TRAP_INTERRUPTED = 10,
+    /** A signal that the guest has sent to itself, as by abort; detail is its number. */
+    RIVERRUN_TRAP_SIGNAL = 11,
+    /** Anything else. */
+    RIVERRUN_TRAP_OTHER = 12
+} riverrun_trap_kind_t;
+
+/** A guest's trap. */
+struct riverrun_trap {
+    /** Why. */
+    riverrun_trap_kind_t kind;
+    /** The address of the instruction that could not complete. */
+    uint64_t pc;
+    /** What the kind says of it. */
+    uint64_t detail;
+    /** The function that the pc lies in, demangled; NULL if it is not known. It lives as long as the error. */
+    const char *function;
+};
+
+/** A call that had not returned when the guest stopped. */
+struct riverrun_frame {
+    /** The address of the instruction. */
+    uint64_t pc;
+    /** The function, demangled; NULL if it is not known. It lives as long as the error. */
+    const char *function;
+    /** How far into the function it is, in bytes. */
+    uint64_t offset;
+    /** The source file; NULL if it is not known. It lives as long as the error. */
+    const char *file;
+    /** The line in it; 0 if it is not known. */
+    uint32_t line;
+};
+
+/** The type of a value. */
+typedef enum riverrun_kind {
+    /** bool. */
+    RIVERRUN_KIND_BOOL = 0,
+    /** int8_t. */
+    RIVERRUN_KIND_I8 = 1,
+    /** uint8_t. */
+    RIVERRUN_KIND_U8 = 2,
+    /** int16_t. */
+    RIVERRUN_KIND_I16 = 3,
+    /** uint16_t. */
+    RIVERRUN_KIND_U16 = 4,
+    /** int32_t. */
+    RIVERRUN_KIND_I32 = 5,
+    /** uint32_t. */
+    RIVERRUN_KIND_U32 = 6,
+    /** int64_t. */
+    RIVERRUN_KIND_I64 = 7,
+    /** uint64_t. */
+    RIVERRUN_KIND_U64 = 8,
+    /** float. */
+    RIVERRUN_KIND_F32 = 9,
+    /** double. */
+    RIVERRUN_KIND_F64 = 10,
+    /** A guest address. */
+    RIVERRUN_KIND_PTR = 11
+} riverrun_kind_t;
+
+/** What a value is, by its kind. */
+typedef union riverrun_value_of {
+    /** Of RIVERRUN_KIND_BOOL. */
+    bool boolean;
+    /** Of RIVERRUN_KIND_I8. */
+    int8_t i8;
+    /** Of RIVERRUN_KIND_U8. */
+    uint8_t u8;
+    /** Of RIVERRUN_KIND_I16. */
+    int16_t i16;
+    /** Of RIVERRUN_KIND_U16. */
+    uint16_t u16;
+    /** Of RIVERRUN_KIND_I32. */
+    int32_t i32;
+    /** Of RIVERRUN_KIND_U32. */
+    uint32_t u32;
+    /** Of RIVERRUN_KIND_I64. */
+    int64_t i64;
+    /** Of RIVERRUN_KIND_U64. */
+    uint64_t u64;
+    /** Of RIVERRUN_KIND_F32. */
+    float f32;
+    /** Of RIVERRUN_KIND_F64. */
+    double f64;
+    /** Of RIVERRUN_KIND_PTR: a guest address. */
+    uint64_t ptr;
+} riverrun_value_of_t;
+
+/** A value with its type. */
+struct riverrun_value {
+    /** Its type. */
+    riverrun_kind_t kind;
+    /** What it is. */
+    riverrun_value_of_t of;
+};
+
+/** The limits of a call. The tighter one of these and the machine's own holds. */
+struct riverrun_limits {
+    /** Instructions that it may execute; RIVERRUN_UNLIMITED for any number. */
+    uint64_t fuel;
+    /** Nanoseconds that it may take; RIVERRUN_UNLIMITED for any time. */
+    uint64_t timeout_ns;
+};
+
+/** No limit. */
+#define RIVERRUN_UNLIMITED UINT64_MAX
+
+/** A function that crosses the boundary. The texts live as long as the program. */
+struct riverrun_function_name {
+    /** Its name. */
+    const char *name;
+    /** Its types, as i32 (f32, ptr); NULL if the program does not say. */
+    const char *signature;
+};
+
+/** Takes what a guest writes. */
+typedef void (*riverrun_write_t)(void *data, const void *bytes, size_t len);
+
+/**
+ * A host function that gets values with their types. results have their kinds already, and are 0. It returns
+ * NULL, or an error, which ends the guest's run. caller is the machine whose guest has called. It must not
+ * unwind or longjmp out of the call.
+ */
+typedef riverrun_error_t *(*riverrun_host_func_t)(void *data, riverrun_machine_t *caller,
+    const riverrun_value_t *arguments, size_t arguments_len, riverrun_value_t *results, size_t results_len);
+
+/**
+ * A host function that gets its arguments in slots, as guest registers hold them, and leaves its results in the
+ * first ones, extended as riverrun_slot_i32 and its like do. Otherwise as riverrun_host_func_t.
+ */
+typedef riverrun_error_t *(*riverrun_host_func_unchecked_t)(void *data, riverrun_machine_t *caller, uint64_t *slots);
+
+/**
+ * What guest code calls for a host function that is plain code, of riverrun_linker_func_code: with the entry of
+ * the machine's table, and what is in the guest's a0 to a4. Further arguments are in the other registers, or on
+ * the guest's stack. What it returns goes to a0 and a1: those that hold no result have to be as they were. Float
+ * results it writes to riverrun_machine_registers. It must not unwind; to fail, it calls
+ * riverrun_import_fail. It heeds guards_floats of riverrun_machine_head_t.
+ */
+typedef riverrun_host_results_t (*riverrun_host_code_t)(const riverrun_import_t *entry, uint64_t a0, uint64_t a1,
+    uint64_t a2, uint64_t a3, uint64_t a4);
+
+/** What a host function that is plain code leaves in a0 and a1. */
+struct riverrun_host_results {
+    /** What a0 is to hold. */
+    uint64_t a0;
+    /** What a1 is to hold. */
+    uint64_t a1;
+};
+
+/** What a host function was registered with. */
+struct riverrun_environment {
+    /** The host's data. */
+    void *data;
+};
+
+/** An entry of a machine's table of host functions. */
+struct riverrun_import {
+    /** The code. */
+    riverrun_host_code_t code;
+    /** What it was registered with. */
+    const riverrun_environment_t *environment;
+    /** The machine. */
+    riverrun_machine_t *machine;
+};
+
+/** What lies at a machine's address, for bindings: riverrun_machine_head. */
+struct riverrun_machine_head {
+    /** What riverrun_machine_registers gives. */
+    uint64_t *registers;
+    /**
+     * Whether host functions that are plain code have to do what they do with floats in
+     * riverrun_with_host_floats: the guest could tell otherwise, by its rounding mode or its exceptions.
+     */
+    bool guards_floats;
+};
+
+/** A part of a host function. */
+typedef void (*riverrun_body_t)(void *data);
+
+/** Registers of a guest, in the order of riverrun_machine_registers. */
+#define RIVERRUN_REGISTERS 65
+
+/** Where the integer argument registers a0 to a7 begin there. */
+#define RIVERRUN_REGISTER_A0 10
+
+/** Where the float argument registers fa0 to fa7 begin there. */
+#define RIVERRUN_REGISTER_FA0 43
+
+/** Where the stack pointer is. */
+#define RIVERRUN_REGISTER_SP 2
+
+/** Parameters that a function has at most. */
+#define RIVERRUN_PARAMETERS_MAX 16
+
+/** The guest can load from the pages. Permissions are added up. */
+#define RIVERRUN_PERM_READ 1
+
+/** The guest can load from the pages and store to them. */
+#define RIVERRUN_PERM_WRITE 2
+
+/** How a heap is used. Sizes are in bytes. */
+struct riverrun_heap_statistics {
+    /** Blocks in use. */
+    uint64_t blocks;
+    /** What was asked for of blocks in use. */
+    uint64_t requested;
+    /** What blocks in use take. */
+    uint64_t taken;
+    /** The most that requested has ever been. */
+    uint64_t peak_requested;
+    /** What the heap has mapped. */
+    uint64_t mapped;
+    /** Blocks allocated so far. */
+    uint64_t allocations;
+};
+
+/**
+ * An error of the host's own, for host functions to return: it ends the guest's run, and comes out of the
+ * call that has begun it, with where the guest was. message is UTF-8.
+ */
+riverrun_error_t *riverrun_error_new(const char *message) RIVERRUN_NOEXCEPT;
+
+/** Frees the error. NULL is fine, as for all functions whose names end so. */
+void riverrun_error_delete(riverrun_error_t *error) RIVERRUN_NOEXCEPT;
+
+/** What kind of error it is. */
+riverrun_error_kind_t riverrun_error_kind(const riverrun_error_t *error) RIVERRUN_NOEXCEPT;
+
+/** What went wrong, in words: UTF-8, one line for most. It lives as long as the error. */
+const char *riverrun_error_message(const riverrun_error_t *error) RIVERRUN_NOEXCEPT;
+
+/**
+ * The trap, of errors of the kinds RIVERRUN_ERROR_TRAP and RIVERRUN_ERROR_LOST; otherwise NULL. It lives as
+ * long as the error.
+ */
+const riverrun_trap_t *riverrun_error_trap(const riverrun_error_t *error) RIVERRUN_NOEXCEPT;
+
+/** The guest's exit status, of errors of the kind RIVERRUN_ERROR_EXITED; otherwise 0. */
+int32_t riverrun_error_exit_status(const riverrun_error_t *error) RIVERRUN_NOEXCEPT;
+
+/**
+ * How many calls of the guest had not returned when it trapped, or its host function failed; 0 where that is
+ * not known.
+ */
+size_t riverrun_error_frames(const riverrun_error_t *error) RIVERRUN_NOEXCEPT;
+
+/** One of these calls; 0 is the innermost. False if there is no such. */
+bool riverrun_error_frame(const riverrun_error_t *error, size_t index, riverrun_frame_t *frame) RIVERRUN_NOEXCEPT;
+
+/**
+ * Puts data of the host's into an error that a host function is about to return. The error that comes out of
+ * the guest has it. destructor may be NULL.
+ */
+void riverrun_error_set_data(riverrun_error_t *error, void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
+
+/** What riverrun_error_set_data has put into the error, or NULL. It lives as long as the error. */
+void *riverrun_error_data(const riverrun_error_t *error) RIVERRUN_NOEXCEPT;
+
+/**
+ * The default configuration: memory limited by the guest's 4 GiB of addresses alone, 8 MiB of stack, the fast
+ * interpreter, 64 calls of host and guest within each other.
+ */
+riverrun_config_t *riverrun_config_new(void) RIVERRUN_NOEXCEPT;
+
+/** Frees the configuration. */
+void riverrun_config_delete(riverrun_config_t *config) RIVERRUN_NOEXCEPT;
+
+/** Bytes of memory that a guest may have, image and stack included. */
+void riverrun_config_set_memory_limit(riverrun_config_t *config, uint64_t bytes) RIVERRUN_NOEXCEPT;
+
+/** Bytes of a guest's stack, rounded up to pages: at most 1 GiB. */
+void riverrun_config_set_stack_size(riverrun_config_t *config, uint64_t bytes) RIVERRUN_NOEXCEPT;
+
+/** Bytes that a program's decoded code may take; an instruction that has run takes about 32. */
+void riverrun_config_set_code_limit(riverrun_config_t *config, uint64_t bytes) RIVERRUN_NOEXCEPT;
+
+/** How many runs of a guest may wait for each other, where host functions call back into it. */
+void riverrun_config_set_call_depth(riverrun_config_t *config, uint32_t runs) RIVERRUN_NOEXCEPT;
+
+/** Runs every instruction by the reference engine: slow, for comparison with the others. */
+void riverrun_config_set_single_step(riverrun_config_t *config, bool on) RIVERRUN_NOEXCEPT;
+
+/** An engine of this configuration, which stays the caller's; NULL is the default one. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_engine_new(const riverrun_config_t *config,
+    riverrun_engine_t **engine) RIVERRUN_NOEXCEPT;
+
+/** Frees the engine; programs, linkers and machines that were made of it stay usable. */
+void riverrun_engine_delete(riverrun_engine_t *engine) RIVERRUN_NOEXCEPT;
+
+/** Reads a static RISC-V executable; the bytes are copied. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_program_new(const riverrun_engine_t *engine, const void *elf, size_t len,
+    riverrun_program_t **program) RIVERRUN_NOEXCEPT;
+
+/** Reads a static RISC-V executable from a file. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_program_from_file(const riverrun_engine_t *engine, const char *path,
+    riverrun_program_t **program) RIVERRUN_NOEXCEPT;
+
+/** Frees the program; machines that run it stay usable. */
+void riverrun_program_delete(riverrun_program_t *program) RIVERRUN_NOEXCEPT;
+
+/**
+ * Loads compiled code, which riverrun compile or riverrun_program_compile has made of this program, for all
+ * machines that are made from now on. Where it does not fit, the error says why, and the program runs in the
+ * interpreter.
+ *
+ * Loading it is an act of trust: compiled code runs with all rights of the host. The file must come from
+ * riverrun's compiler, and must not change while the program is in use. What is checked guards against
+ * mistakes, not against forgery.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_program_load_artifact(const riverrun_program_t *program,
+    const char *path) RIVERRUN_NOEXCEPT;
+
+/**
+ * Compiles the program into an artifact, a file at path, and loads it. Code that counts fuel is slower, and
+ * the only one that machines with a limit of fuel use.
+ *
+ * A library that was built without the compiler, as by default, says so in its error: then use riverrun
+ * compile.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_program_compile(const riverrun_program_t *program, const char *path,
+    bool counts_fuel) RIVERRUN_NOEXCEPT;
+
+/** Whether compiled code was loaded. */
+bool riverrun_program_is_compiled(const riverrun_program_t *program) RIVERRUN_NOEXCEPT;
+
+/** How many functions the program exports by name. */
+size_t riverrun_program_exports(const riverrun_program_t *program) RIVERRUN_NOEXCEPT;
+
+/** One of them. False if there is no such. */
+bool riverrun_program_export(const riverrun_program_t *program, size_t index,
+    riverrun_function_name_t *function) RIVERRUN_NOEXCEPT;
+
+/** How many host functions the program calls by name. */
+size_t riverrun_program_imports(const riverrun_program_t *program) RIVERRUN_NOEXCEPT;
+
+/** One of them. False if there is no such. */
+bool riverrun_program_import(const riverrun_program_t *program, size_t index,
+    riverrun_function_name_t *function) RIVERRUN_NOEXCEPT;
+
+/** Nothing granted yet. */
+riverrun_linux_t *riverrun_linux_new(void) RIVERRUN_NOEXCEPT;
+
+/** Frees it; machines that were made with it keep what they were granted. */
+void riverrun_linux_delete(riverrun_linux_t *granted) RIVERRUN_NOEXCEPT;
+
+/** Adds an argument; the first one is the program's name. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_add_argument(riverrun_linux_t *granted,
+    const char *argument) RIVERRUN_NOEXCEPT;
+
+/** Sets a variable of the environment; the guest gets none of the host's. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_add_variable(riverrun_linux_t *granted, const char *name,
+    const char *value) RIVERRUN_NOEXCEPT;
+
+/** Gives the guest the host's own standard input, output and error. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_inherit_streams(riverrun_linux_t *granted) RIVERRUN_NOEXCEPT;
+
+/** Gives the guest these bytes, which are copied, as its standard input. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_input(riverrun_linux_t *granted, const void *bytes,
+    size_t len) RIVERRUN_NOEXCEPT;
+
+/**
+ * Calls write with what guests write to their standard output: on the threads that run them, and for machines of
+ * several threads at once. destructor, which may be NULL, frees data when this and all machines are gone.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_output(riverrun_linux_t *granted, riverrun_write_t write,
+    void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
+
+/** The same for standard error. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_errors(riverrun_linux_t *granted, riverrun_write_t write,
+    void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
+
+/** Grants the host's directory host under the guest's absolute path guest. Guests cannot leave it. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_add_directory(riverrun_linux_t *granted, const char *host,
+    const char *guest, bool read_only) RIVERRUN_NOEXCEPT;
+
+/** Makes guests' random numbers reproducible. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_seed(riverrun_linux_t *granted,
+    uint64_t seed) RIVERRUN_NOEXCEPT;
+
+/** Makes guests' clocks reproducible: they go on by one nanosecond with each instruction. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_virtual_time(riverrun_linux_t *granted,
+    bool on) RIVERRUN_NOEXCEPT;
+
+/**
+ * Runs a part of a host function that is plain code in the host's float environment: see
+ * riverrun_machine_head_t.
+ */
+void riverrun_with_host_floats(riverrun_body_t body, void *data) RIVERRUN_NOEXCEPT;
+
+/**
+ * Ends the run of the guest that has called a host function that is plain code, with an error. This does not
+ * return, and nothing between that code and this call is cleaned up. An error that is NULL is one without words.
+ */
+RIVERRUN_NORETURN void riverrun_import_fail(const riverrun_import_t *entry,
+    riverrun_error_t *error) RIVERRUN_NOEXCEPT;
+
+/** A linker with no functions: every call to the host is an error, but for Linux's exit. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_new(const riverrun_engine_t *engine,
+    riverrun_linker_t **linker) RIVERRUN_NOEXCEPT;
+
+/** Frees the linker; machines that were made of it stay usable. */
+void riverrun_linker_delete(riverrun_linker_t *linker) RIVERRUN_NOEXCEPT;
+
+/**
+ * Adds a host function that gets values with their types. types reads i32 (f32, ptr).
+ *
+ * destructor, which may be NULL, frees data when the linker and all machines are gone; at once if this fails.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_func(riverrun_linker_t *linker, const char *name,
+    const char *types, riverrun_host_func_t function, void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
+
+/** Adds a host function that gets its arguments in slots. Otherwise as riverrun_linker_func. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_func_unchecked(riverrun_linker_t *linker, const char *name,
+    const char *types, riverrun_host_func_unchecked_t function, void *data,
+    riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
+
+/**
+ * Adds a system call: a host function that guests call by ecall with this number in a7. Otherwise as
+ * riverrun_linker_func_unchecked.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_syscall(riverrun_linker_t *linker, uint32_t number,
+    const char *types, riverrun_host_func_unchecked_t function, void *data,
+    riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
+
+/**
+ * Adds a host function that is plain code, which the guest calls with nothing between: for bindings, such as
+ * riverrun.hpp. It finds data at entry->environment->data. Otherwise as riverrun_linker_func.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_func_code(riverrun_linker_t *linker, const char *name,
+    const char *types, riverrun_host_code_t code, void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
+
+/**
+ * Lets guests use Linux's system calls, as riverrun_linux_t grants them: without this, programs with a C
+ * library do not run.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_add_linux(riverrun_linker_t *linker) RIVERRUN_NOEXCEPT;
+
+/**
+ * Lets guests use the heap that their host keeps, by the functions of the guest's header riverrun/heap.h. It may
+ * have limit bytes; RIVERRUN_UNLIMITED is as much as the machine's memory allows.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_add_heap(riverrun_linker_t *linker,
+    uint64_t limit) RIVERRUN_NOEXCEPT;
+
+/**
+ * A machine with the program in it, at its first instruction. granted, which stays the caller's, is what the guest
+ * is granted; NULL is nothing.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_new(const riverrun_linker_t *linker,
+    const riverrun_program_t *program, const riverrun_linux_t *granted,
+    riverrun_machine_t **machine) RIVERRUN_NOEXCEPT;
+
+/**
+ * Frees the machine, and what it has of the host's. Not from within its own host functions: there this does
+ * nothing, and stops debug builds.
+ */
+void riverrun_machine_delete(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
+
+/** Gives the machine data of the host's, in place of what it had. destructor may be NULL. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_set_data(riverrun_machine_t *machine, void *data,
+    riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
+
+/** What riverrun_machine_set_data has given it, or NULL. */
+void *riverrun_machine_data(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
+
+/**
+ * Runs the guest from where it stands until it exits: status gets its exit status, and may be NULL.
+ *
+ * Where it traps, a further run goes on there (after more fuel or time, for example).
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_run(riverrun_machine_t *machine,
+    int32_t *status) RIVERRUN_NOEXCEPT;
+
+/** Limits the instructions that the guest may still execute; RIVERRUN_UNLIMITED takes the limit away. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_set_fuel(riverrun_machine_t *machine,
+    uint64_t instructions) RIVERRUN_NOEXCEPT;
+
+/**
+ * The instructions that the guest may still execute, as of the last run or call; RIVERRUN_UNLIMITED without a
+ * limit.
+ */
+uint64_t riverrun_machine_fuel(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
+
+/**
+ * Ends every run and call that begins or goes on in so many nanoseconds from now, with a trap of the kind
+ * RIVERRUN_TRAP_INTERRUPTED; RIVERRUN_UNLIMITED takes the limit away.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_set_timeout(riverrun_machine_t *machine,
+    uint64_t nanoseconds) RIVERRUN_NOEXCEPT;
+
+/** Ends the initialization, as the guest's own end does: see riverrun_machine_is_initializing. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_end_initialization(
+    riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
+
+/**
+ * Whether the guest has not exited yet, and riverrun_machine_end_initialization was not called: host functions
+ * that are for that time only ask this.
+ */
+bool riverrun_machine_is_initializing(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
+
+/** Instructions that the machine has executed. */
+uint64_t riverrun_machine_instructions(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
+
+/** The guest's address of the next instruction; in a host function, that of the call. */
+uint64_t riverrun_machine_pc(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
+
+/** Goes on elsewhere. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_set_pc(riverrun_machine_t *machine,
+    uint64_t pc) RIVERRUN_NOEXCEPT;
+
+/**
+ * The guest's registers: x0 to x31, one that is not used, f0 to f31. They are where this points to as long as
+ * the machine lives. For host functions, a0 to a4 are not there, but in their arguments.
+ */
+uint64_t *riverrun_machine_registers(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
+
+/** What stops this machine from another thread; NULL if the machine is NULL. */
+riverrun_interrupt_handle_t *riverrun_interrupt_handle_new(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
+
+/** Frees the handle. */
+void riverrun_interrupt_handle_delete(riverrun_interrupt_handle_t *handle) RIVERRUN_NOEXCEPT;
+
+/**
+ * Makes the machine's present run, or its next one, end with a trap of the kind RIVERRUN_TRAP_INTERRUPTED
+ * within a few milliseconds. Any thread may call this, also when the machine is gone.
+ */
+void riverrun_interrupt_handle_interrupt(const riverrun_interrupt_handle_t *handle) RIVERRUN_NOEXCEPT;
+
+/**
+ * The function that the machine's program exports by this name, or that has a symbol of this name.
+ *
+ * signature reads i32 (f32, ptr). Where the guest has exported the function with its types, they have to be
+ * the same, and NULL stands for them. Where it has not, it is for the host to know them: wrong types then give
+ * wrong values, and nothing worse. Types are void, bool, i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, ptr, and
+ * as a result {f32, i64}, a structure of two, which is two results.
+ *
+ * Programs with a C library have to be run first, until main has returned: their start code makes the library
+ * ready. Memory stays as it is then.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_new(riverrun_machine_t *machine, const char *name,
+    const char *types, riverrun_func_t **func) RIVERRUN_NOEXCEPT;
+
+/** The function at a guest address: a function pointer that the guest has handed over, for example. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_at(riverrun_machine_t *machine, uint64_t address, const char *types,
+    riverrun_func_t **func) RIVERRUN_NOEXCEPT;
+
+/** Frees the handle. */
+void riverrun_func_delete(riverrun_func_t *func) RIVERRUN_NOEXCEPT;
+
+/** The function's guest address. */
+uint64_t riverrun_func_address(const riverrun_func_t *func) RIVERRUN_NOEXCEPT;
+
+/** How many slots a call takes: as many as parameters, or results. */
+size_t riverrun_func_slots(const riverrun_func_t *func) RIVERRUN_NOEXCEPT;
+
+/**
+ * Calls the function with values of its types, and gives its results: none, one or two. Within a host function
+ * this calls back into the guest that waits.
+ *
+ * The thread's float environment has to be the default one, as C has it when a program starts: guest code runs
+ * in it. Debug builds check that.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call(const riverrun_func_t *func, riverrun_machine_t *machine,
+    const riverrun_value_t *arguments, size_t arguments_len, riverrun_value_t *results,
+    size_t results_len) RIVERRUN_NOEXCEPT;
+
+/** Calls it as riverrun_func_call does, within limits of its own, and the machine's. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_within(const riverrun_func_t *func,
+    riverrun_machine_t *machine, const riverrun_limits_t *limits, const riverrun_value_t *arguments,
+    size_t arguments_len, riverrun_value_t *results, size_t results_len) RIVERRUN_NOEXCEPT;
+
+/**
+ * Calls it with values as guest registers hold them, without a check: slots are the arguments, and the results
+ * take the place of the first ones. There have to be as many as riverrun_func_slots says. The functions
+ * riverrun_slot_i32 and its like make slots, riverrun_slot_as_i32 and its like read them.
+ *
+ * What is demanded of the float environment is as of riverrun_func_call.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked(const riverrun_func_t *func,
+    riverrun_machine_t *machine, uint64_t *slots) RIVERRUN_NOEXCEPT;
+
+/** Calls it as riverrun_func_call_unchecked does, within limits of its own, and the machine's. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked_within(const riverrun_func_t *func,
+    riverrun_machine_t *machine, const riverrun_limits_t *limits, uint64_t *slots) RIVERRUN_NOEXCEPT;
+
+/** How many parameters the function has. */
+size_t riverrun_func_parameters(const riverrun_func_t *func) RIVERRUN_NOEXCEPT;
+
+/** How many results the function has: none, one, or the two fields of a structure. */
+size_t riverrun_func_results(const riverrun_func_t *func) RIVERRUN_NOEXCEPT;
+
+/** Copies guest memory to buffer. If the guest could not read all of it, nothing is copied. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_read(riverrun_machine_t *machine, uint64_t address, void *buffer,
+    size_t len) RIVERRUN_NOEXCEPT;
+
+/** Copies bytes to guest memory. If the guest could not write all of it, nothing is copied. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_write(riverrun_machine_t *machine, uint64_t address,
+    const void *bytes, size_t len) RIVERRUN_NOEXCEPT;
+
+/**
+ * Where guest memory is in the host's: len bytes that the guest can read. They are the guest's memory, no copy,
+ * and may be read until the guest runs or its memory is mapped otherwise.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_view(riverrun_machine_t *machine, uint64_t address, uint64_t len,
+    const uint8_t **view) RIVERRUN_NOEXCEPT;
+
+/** The same for len bytes that the guest can read and write, and the host too. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_view_mut(riverrun_machine_t *machine, uint64_t address,
+    uint64_t len, uint8_t **view) RIVERRUN_NOEXCEPT;
+
+/**
+ * Where a C string of the guest is in the host's memory: len gets its length without the zero, and may be NULL.
+ * An error if it has more than max bytes. As of riverrun_memory_view.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_string(riverrun_machine_t *machine, uint64_t address,
+    uint64_t max, const char **view, size_t *len) RIVERRUN_NOEXCEPT;
+
+/** Maps zeroed pages of 4096 bytes, in place of whatever was there. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_map(riverrun_machine_t *machine, uint64_t start, uint64_t len,
+    uint32_t permissions) RIVERRUN_NOEXCEPT;
+
+/** Changes the permissions of mapped pages. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_protect(riverrun_machine_t *machine, uint64_t start, uint64_t len,
+    uint32_t permissions) RIVERRUN_NOEXCEPT;
+
+/** Unmaps pages; what is not mapped stays so. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_unmap(riverrun_machine_t *machine, uint64_t start,
+    uint64_t len) RIVERRUN_NOEXCEPT;
+
+/** Bytes that the guest has mapped. */
+uint64_t riverrun_memory_used(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
+
+/**
+ * A block of the host's own in the guest's heap, of size bytes at an address that is a multiple of alignment, a
+ * power of two, and of 16. The guest cannot free it, until riverrun_heap_give_to_guest. What is in it is not
+ * defined.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_heap_allocate(riverrun_machine_t *machine, uint64_t size,
+    uint64_t alignment, uint64_t *address) RIVERRUN_NOEXCEPT;
+
+/**
+ * Gives a block another size, and what it has as far as both sizes reach; address is where it is, and gets where
+ * it is now.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_heap_reallocate(riverrun_machine_t *machine, uint64_t *address,
+    uint64_t size) RIVERRUN_NOEXCEPT;
+
+/** Frees a block, the host's or the guest's. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_heap_free(riverrun_machine_t *machine,
+    uint64_t address) RIVERRUN_NOEXCEPT;
+
+/** Makes a block the guest's, which may now free it. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_heap_give_to_guest(riverrun_machine_t *machine,
+    uint64_t address) RIVERRUN_NOEXCEPT;
+
+/** Makes a block the host's, so that the guest cannot free it any more. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_heap_take_from_guest(riverrun_machine_t *machine,
+    uint64_t address) RIVERRUN_NOEXCEPT;
+
+/** The bytes that were asked for of the block at address; 0 if no block in use starts there. */
+uint64_t riverrun_heap_size(riverrun_machine_t *machine, uint64_t address) RIVERRUN_NOEXCEPT;
+
+/** How the heap is used. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_heap_statistics(riverrun_machine_t *machine,
+    riverrun_heap_statistics_t *statistics) RIVERRUN_NOEXCEPT;
+
+/* ---- To here. ---- */
+
+/* Slots: 64 bits as guest registers hold values. Integers of less are extended as the RISC-V calling convention asks
+ * for: those of 32 bits by their sign, always. */
+
+static inline uint64_t riverrun_slot_bool(bool value) { return value; }
+static inline uint64_t riverrun_slot_i32(int32_t value) { return (uint64_t)(int64_t)value; }
+static inline uint64_t riverrun_slot_u32(uint32_t value) { return (uint64_t)(int64_t)(int32_t)value; }
+static inline uint64_t riverrun_slot_i64(int64_t value) { return (uint64_t)value; }
+static inline uint64_t riverrun_slot_u64(uint64_t value) { return value; }
+
+static inline uint64_t riverrun_slot_f32(float value)
+{
+    union { float value; uint32_t bits; } pun;
+    pun.value = value;
+    return UINT64_C(0xffffffff00000000) | pun.bits;
+}
+
+static inline uint64_t riverrun_slot_f64(double value)
+{
+    union { double value; uint64_t bits; } pun;
+    pun.value = value;
+    return pun.bits;
+}
+
+static inline bool riverrun_slot_as_bool(uint64_t slot) { return (slot & 0xff) != 0; }
+static inline int32_t riverrun_slot_as_i32(uint64_t slot) { return (int32_t)(uint32_t)slot; }
+static inline uint32_t riverrun_slot_as_u32(uint64_t slot) { return (uint32_t)slot; }
+static inline int64_t riverrun_slot_as_i64(uint64_t slot) { return (int64_t)slot; }
+static inline uint64_t riverrun_slot_as_u64(uint64_t slot) { return slot; }
+
+static inline float riverrun_slot_as_f32(uint64_t slot)
+{
+    union { float value; uint32_t bits; } pun;
+    pun.bits = (uint32_t)slot;
+    return pun.value;
+}
+
+static inline double riverrun_slot_as_f64(uint64_t slot)
+{
+    union { double value; uint64_t bits; } pun;
+    pun.bits = slot;
+    return pun.value;
+}
+
+/** What lies at a machine's address, for bindings. */
+static inline const riverrun_machine_head_t *riverrun_machine_head(const riverrun_machine_t *machine)
+{
+    return (const riverrun_machine_head_t *)(const void *)machine;
+}
+
+/* Values with their types. Of those that are not here, set the fields. */
+
+static inline riverrun_value_t riverrun_value_i32(int32_t of)
+{
+    riverrun_value_t value;
+    value.kind = RIVERRUN_KIND_I32;
+    value.of.i32 = of;
+    return value;
+}
+
+static inline riverrun_value_t riverrun_value_i64(int64_t of)
+{
+    riverrun_value_t value;
+    value.kind = RIVERRUN_KIND_I64;
+    value.of.i64 = of;
+    return value;
+}
+
+static inline riverrun_value_t riverrun_value_f32(float of)
+{
+    riverrun_value_t value;
+    value.kind = RIVERRUN_KIND_F32;
+    value.of.f32 = of;
+    return value;
+}
+
+static inline riverrun_value_t riverrun_value_f64(double of)
+{
+    riverrun_value_t value;
+    value.kind = RIVERRUN_KIND_F64;
+    value.of.f64 = of;
+    return value;
+}
+
+static inline riverrun_value_t riverrun_value_ptr(uint64_t of)
+{
+    riverrun_value_t value;
+    value.kind = RIVERRUN_KIND_PTR;
+    value.of.ptr = of;
+    return value;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,143 @@
+// Engines, programs, and what guests are granted of Linux. Part of riverrun.hpp.
+#pragma once
+
+#include <memory>
+
+#include "result.hpp"
+#include "value.hpp"
+
+namespace riverrun {
+
+/// How programs are run.
+class Config {
+  public:
+    Config() : config_(riverrun_config_new()) {}
+    Config &memory_limit(std::uint64_t bytes)
+    {
+        riverrun_config_set_memory_limit(config_.get(), bytes);
+        return *this;
+    }
+    Config &stack_size(std::uint64_t bytes)
+    {
+        riverrun_config_set_stack_size(config_.get(), bytes);
+        return *this;
+    }
+    Config &code_limit(std::uint64_t bytes)
+    {
+        riverrun_config_set_code_limit(config_.get(), bytes);
+        return *this;
+    }
+    Config &call_depth(std::uint32_t runs)
+    {
+        riverrun_config_set_call_depth(config_.get(), runs);
+        return *this;
+    }
+    Config &single_step(bool on)
+    {
+        riverrun_config_set_single_step(config_.get(), on);
+        return *this;
+    }
+    riverrun_config_t *get() const noexcept { return config_.get(); }
+
+  private:
+    std::unique_ptr<riverrun_config_t, detail::Delete<riverrun_config_delete>> config_;
+};
+
+/// What programs and machines have in common.
+class Engine {
+  public:
+    /// With a configuration that is out of range, throws; without exceptions, ends the program.
+    explicit Engine(const Config &config = Config())
+    {
+        riverrun_engine_t *engine;
+        detail::result_of(riverrun_engine_new(config.get(), &engine)).value();
+        engine_.reset(engine);
+    }
+    riverrun_engine_t *get() const noexcept { return engine_.get(); }
+
+  private:
+    std::unique_ptr<riverrun_engine_t, detail::Delete<riverrun_engine_delete>> engine_;
+};
+
+/// A program, loaded and checked once. May be used by any number of threads and machines.
+class Program {
+  public:
+    Program() = default;
+
+    /// Reads a static RISC-V executable.
+    static Result<Program> from_bytes(const Engine &engine, const void *elf, std::size_t length)
+    {
+        riverrun_program_t *program;
+        if (auto *error = riverrun_program_new(engine.get(), elf, length, &program))
+            return Error(error);
+        return Program(program);
+    }
+
+    /// Reads one from a file.
+    static Result<Program> from_file(const Engine &engine, const char *path)
+    {
+        riverrun_program_t *program;
+        if (auto *error = riverrun_program_from_file(engine.get(), path, &program))
+            return Error(error);
+        return Program(program);
+    }
+
+    /// Loads compiled code, which is an act of trust: it runs with all rights of the host, and must come from
+    /// riverrun's compiler.
+    Result<void> load_artifact(const char *path)
+    {
+        return Error(riverrun_program_load_artifact(program_.get(), path));
+    }
+    bool is_compiled() const noexcept { return riverrun_program_is_compiled(program_.get()); }
+    riverrun_program_t *get() const noexcept { return program_.get(); }
+
+  private:
+    explicit Program(riverrun_program_t *program) noexcept : program_(program) {}
+
+    std::unique_ptr<riverrun_program_t, detail::Delete<riverrun_program_delete>> program_;
+};
+
+/// What guests are granted of Linux: nothing to begin with.
+class Linux {
+  public:
+    Linux() : linux_(riverrun_linux_new()) {}
+
+    Result<void> argument(const char *argument) { return Error(riverrun_linux_add_argument(get(), argument)); }
+    Result<void> variable(const char *name, const char *value)
+    {
+        return Error(riverrun_linux_add_variable(get(), name, value));
+    }
+    Result<void> inherit_streams() { return Error(riverrun_linux_inherit_streams(get())); }
+    Result<void> input(std::string_view bytes)
+    {
+        return Error(riverrun_linux_set_input(get(), bytes.data(), bytes.size()));
+    }
+    /// Calls `write` with what guests write to their standard output, as a std::string_view.
+    template <class Function> Result<void> output(Function write)
+    {
+        return Error(riverrun_linux_set_output(get(), call<Function>, new Function(std::move(write)), destroy<Function>));
+    }
+    /// The same for standard error.
+    template <class Function> Result<void> errors(Function write)
+    {
+        return Error(riverrun_linux_set_errors(get(), call<Function>, new Function(std::move(write)), destroy<Function>));
+    }
+    Result<void> directory(const char *host, const char *guest, bool read_only)
+    {
+        return Error(riverrun_linux_add_directory(get(), host, guest, read_only));
+    }
+    Result<void> seed(std::uint64_t seed) { return Error(riverrun_linux_set_seed(get(), seed)); }
+    Result<void> virtual_time(bool on) { return Error(riverrun_linux_set_virtual_time(get(), on)); }
+    riverrun_linux_t *get() const noexcept { return linux_.get(); }
+
+  private:
+    template <class Function> static void call(void *function, const void *bytes, std::size_t length) noexcept
+    {
+        (*static_cast<Function *>(function))(std::string_view(static_cast<const char *>(bytes), length));
+    }
+    template <class Function> static void destroy(void *function) { delete static_cast<Function *>(function); }
+
+    std::unique_ptr<riverrun_linux_t, detail::Delete<riverrun_linux_delete>> linux_;
+};
+
+} // namespace riverrun

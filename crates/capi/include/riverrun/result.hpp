@@ -1,0 +1,165 @@
+// Errors, and what may be one. Part of riverrun.hpp.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "../riverrun.h"
+
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
+#define RIVERRUN_EXCEPTIONS 1
+#else
+#define RIVERRUN_EXCEPTIONS 0
+#endif
+
+namespace riverrun {
+
+/// A call of the guest that had not returned when it stopped.
+struct Frame {
+    std::uint64_t pc;
+    std::string function;
+    std::uint64_t offset;
+    std::string file;
+    std::uint32_t line;
+};
+
+/// What went wrong, in words and in detail. With exceptions, it is what is thrown.
+class Error : public std::exception {
+  public:
+    Error() = default;
+    explicit Error(riverrun_error_t *error) noexcept : error_(error) {}
+    /// An error of the host's own, for host functions to return.
+    explicit Error(const char *message) noexcept : error_(riverrun_error_new(message)) {}
+    explicit Error(const std::string &message) noexcept : Error(message.c_str()) {}
+    Error(Error &&other) noexcept : error_(other.release()) {}
+    Error &operator=(Error &&other) noexcept
+    {
+        std::swap(error_, other.error_);
+        return *this;
+    }
+    ~Error() override { riverrun_error_delete(error_); }
+
+    /// Whether there is one.
+    explicit operator bool() const noexcept { return error_ != nullptr; }
+    riverrun_error_kind_t kind() const noexcept { return riverrun_error_kind(error_); }
+    /// What went wrong, in words.
+    const char *what() const noexcept override { return riverrun_error_message(error_); }
+    std::string_view message() const noexcept { return what(); }
+    /// The guest's trap; null if it is another kind of error.
+    const riverrun_trap_t *trap() const noexcept { return riverrun_error_trap(error_); }
+    /// The guest's exit status, if it has ended while one of its functions was called.
+    int exit_status() const noexcept { return riverrun_error_exit_status(error_); }
+
+    /// The guest's calls, innermost first.
+    std::vector<Frame> frames() const
+    {
+        std::vector<Frame> frames;
+        riverrun_frame_t one;
+        while (riverrun_error_frame(error_, frames.size(), &one))
+            frames.push_back({one.pc, one.function ? one.function : "", one.offset, one.file ? one.file : "", one.line});
+        return frames;
+    }
+
+    /// The C API's error, given up.
+    riverrun_error_t *release() noexcept { return std::exchange(error_, nullptr); }
+
+  private:
+    riverrun_error_t *error_ = nullptr;
+};
+
+namespace detail {
+
+/// What becomes of an error that nobody has looked at.
+[[noreturn]] inline void raise(Error &&error)
+{
+#if RIVERRUN_EXCEPTIONS
+    throw std::move(error);
+#else
+    std::fprintf(stderr, "riverrun: %s\n", error.what());
+    std::abort();
+#endif
+}
+
+/// Lets a result be taken for its value; not for one of `bool`, where that would be mistaken for success.
+template <class Result, class T> struct TakenForValue {
+    operator T() && { return std::move(static_cast<Result &>(*this)).value(); }
+};
+template <class Result> struct TakenForValue<Result, bool> {};
+
+} // namespace detail
+
+/// A value, or why there is none.
+///
+///     if (auto result = update(0.5f, 3)) use(*result); else log(result.error().message());
+///     int next = update(0.5f, 3);   // throws an Error; without exceptions, ends the program
+template <class T> class [[nodiscard]] Result : public detail::TakenForValue<Result<T>, T> {
+  public:
+    Result(T value) : value_(std::move(value)) {}
+    Result(Error error) noexcept : error_(std::move(error)) {}
+
+    /// Whether there is a value.
+    explicit operator bool() const & noexcept { return !error_; }
+    explicit operator bool() && noexcept { return !error_; }
+    Error &error() noexcept { return error_; }
+
+    /// The value. If there is none, throws the error; without exceptions, ends the program with its words.
+    T &value() &
+    {
+        check();
+        return value_;
+    }
+    T &&value() &&
+    {
+        check();
+        return std::move(value_);
+    }
+    T &operator*() & { return value(); }
+    T &&operator*() && { return std::move(*this).value(); }
+    T *operator->() { return &value(); }
+
+  private:
+    void check()
+    {
+        if (error_)
+            detail::raise(std::move(error_));
+    }
+
+    T value_{};
+    Error error_;
+};
+
+template <> class [[nodiscard]] Result<void> {
+  public:
+    Result() = default;
+    Result(Error error) noexcept : error_(std::move(error)) {}
+
+    explicit operator bool() const noexcept { return !error_; }
+    Error &error() noexcept { return error_; }
+
+    /// Throws the error, if there is one; without exceptions, ends the program with its words.
+    void value()
+    {
+        if (error_)
+            detail::raise(std::move(error_));
+    }
+
+  private:
+    Error error_;
+};
+
+namespace detail {
+
+inline Result<void> result_of(riverrun_error_t *error) { return Error(error); }
+
+template <auto function> struct Delete {
+    template <class T> void operator()(T *handle) const noexcept { function(handle); }
+};
+
+} // namespace detail
+} // namespace riverrun

@@ -1,0 +1,202 @@
+// Types that cross the boundary: how they are named in signatures, and how guest registers hold them. Part of
+// riverrun.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "../riverrun.h"
+
+#if defined(__cpp_lib_span) || (__cplusplus >= 202002L && __has_include(<span>))
+#include <span>
+#endif
+
+namespace riverrun {
+
+/// A guest address, of a T.
+template <class T> struct Ptr {
+    std::uint64_t address;
+    explicit operator bool() const noexcept { return address != 0; }
+};
+
+/// An array of the guest's: a pointer and the number of elements, two parameters of the guest's function.
+template <class T> struct Slice {
+    Ptr<T> start;
+    std::uint64_t length;
+};
+
+/// A guest address, of a text that ends with a zero.
+struct Str {
+    std::uint64_t address;
+};
+
+/// Some elements in a row, as std::span.
+template <class T> class Span {
+  public:
+    Span() = default;
+    Span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
+
+    T *data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return size_; }
+    bool empty() const noexcept { return size_ == 0; }
+    T *begin() const noexcept { return data_; }
+    T *end() const noexcept { return data_ + size_; }
+    T &operator[](std::size_t index) const noexcept { return data_[index]; }
+#if defined(__cpp_lib_span)
+    operator std::span<T>() const noexcept { return {data_, size_}; }
+#endif
+
+  private:
+    T *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/// A struct that host functions take or return by value is a specialisation of this: `Scalars` are its fields,
+/// those of nested structs and arrays one by one, `offsets` where they are in it.
+///
+///     template <> struct riverrun::Layout<Point> {
+///         using Scalars = riverrun::Types<float, float>;
+///         static constexpr std::size_t offsets[] = {0, 4};
+///     };
+template <class T> struct Layout;
+
+/// A list of types.
+template <class... T> struct Types {
+    static constexpr std::size_t size = sizeof...(T);
+};
+
+namespace detail {
+
+template <class T> struct Always {
+    static constexpr bool no = false;
+};
+
+template <class T, class = void> struct HasLayout : std::false_type {};
+template <class T> struct HasLayout<T, std::void_t<typename Layout<T>::Scalars>> : std::true_type {};
+
+template <class T> constexpr const char *integer_name()
+{
+    if constexpr (std::is_same_v<T, bool>)
+        return "bool";
+    else if constexpr (std::is_same_v<T, char>) // of guests: it has no sign there
+        return "u8";
+    else if constexpr (sizeof(T) == 1)
+        return std::is_signed_v<T> ? "i8" : "u8";
+    else if constexpr (sizeof(T) == 2)
+        return std::is_signed_v<T> ? "i16" : "u16";
+    else if constexpr (sizeof(T) == 4)
+        return std::is_signed_v<T> ? "i32" : "u32";
+    else
+        return std::is_signed_v<T> ? "i64" : "u64";
+}
+
+/// A value that one register holds.
+template <class T, class = void> struct Scalar {
+    static_assert(Always<T>::no, "a type that cannot cross the boundary: numbers, enums, riverrun::Ptr, Slice and Str "
+                                 "can, and for host functions structs that have a riverrun::Layout");
+};
+
+template <class T> struct Scalar<T, std::enable_if_t<std::is_integral_v<T>>> {
+    static constexpr bool is_float = false;
+    static constexpr const char *name = integer_name<T>();
+    static std::uint64_t to_slot(T value) noexcept
+    {
+        // 32 bits by their sign, whether they have one or not.
+        if constexpr (sizeof(T) == 4)
+            return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(value)));
+        else if constexpr (std::is_same_v<T, char>)
+            return static_cast<unsigned char>(value);
+        else
+            return static_cast<std::uint64_t>(value);
+    }
+    static T from_slot(std::uint64_t slot) noexcept
+    {
+        if constexpr (std::is_same_v<T, bool>)
+            return (slot & 0xff) != 0;
+        else
+            return static_cast<T>(slot);
+    }
+};
+
+template <class T> struct Scalar<T, std::enable_if_t<std::is_enum_v<T>>> {
+    using Number = Scalar<std::underlying_type_t<T>>;
+    static constexpr bool is_float = false;
+    static constexpr const char *name = Number::name;
+    static std::uint64_t to_slot(T value) noexcept
+    {
+        return Number::to_slot(static_cast<std::underlying_type_t<T>>(value));
+    }
+    static T from_slot(std::uint64_t slot) noexcept { return static_cast<T>(Number::from_slot(slot)); }
+};
+
+template <> struct Scalar<float> {
+    static constexpr bool is_float = true;
+    static constexpr const char *name = "f32";
+    static std::uint64_t to_slot(float value) noexcept { return riverrun_slot_f32(value); }
+    static float from_slot(std::uint64_t slot) noexcept { return riverrun_slot_as_f32(slot); }
+};
+
+template <> struct Scalar<double> {
+    static constexpr bool is_float = true;
+    static constexpr const char *name = "f64";
+    static std::uint64_t to_slot(double value) noexcept { return riverrun_slot_f64(value); }
+    static double from_slot(std::uint64_t slot) noexcept { return riverrun_slot_as_f64(slot); }
+};
+
+template <class T> struct Scalar<Ptr<T>> {
+    static constexpr bool is_float = false;
+    static constexpr const char *name = "ptr";
+    static std::uint64_t to_slot(Ptr<T> value) noexcept { return value.address; }
+    static Ptr<T> from_slot(std::uint64_t slot) noexcept { return {slot}; }
+};
+
+template <> struct Scalar<Str> {
+    static constexpr bool is_float = false;
+    static constexpr const char *name = "ptr";
+    static std::uint64_t to_slot(Str value) noexcept { return value.address; }
+    static Str from_slot(std::uint64_t slot) noexcept { return {slot}; }
+};
+
+/// A text that is put together by the compiler.
+template <std::size_t capacity> struct Text {
+    char bytes[capacity]{};
+    std::size_t length = 0;
+
+    constexpr void add(const char *text)
+    {
+        while (*text)
+            bytes[length++] = *text++;
+    }
+};
+
+/// The pieces of a parameter in a signature, each with what separates it from the one before.
+template <class T> struct Pieces {
+    template <class Text> static constexpr void write(Text &text) { text.add(Scalar<T>::name); }
+};
+template <class T> struct Pieces<Slice<T>> {
+    template <class Text> static constexpr void write(Text &text) { text.add("ptr, u64"); }
+};
+template <> struct Pieces<void> {
+    template <class Text> static constexpr void write(Text &text) { text.add("void"); }
+};
+
+/// `i32 (f32, ptr)`.
+template <class R, class... Args> struct Signature {
+    static constexpr auto write()
+    {
+        Text<24 + 16 * sizeof...(Args)> text;
+        Pieces<R>::write(text);
+        text.add(" (");
+        const char *separator = "";
+        ((text.add(separator), Pieces<Args>::write(text), separator = ", "), ...);
+        (void)separator;
+        text.add(")");
+        return text;
+    }
+    static constexpr auto text = write();
+};
+
+} // namespace detail
+} // namespace riverrun

@@ -1,0 +1,105 @@
+//! Configurations and engines.
+
+use riverrun::CallLimits;
+
+use crate::arguments::{Out, given};
+use crate::error::{Returned, delete, guard, guard_value};
+
+/// How programs are run.
+#[derive(Debug, Default)]
+pub struct Config(pub(crate) riverrun::Config);
+
+/// What programs and machines have in common: a configuration. May be used by any number of threads.
+#[derive(Debug)]
+pub struct Engine(pub(crate) riverrun::Engine);
+
+/// The default configuration: memory limited by the guest's 4 GiB of addresses alone, 8 MiB of stack, the fast
+/// interpreter, 64 calls of host and guest within each other.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_config_new() -> Option<Box<Config>> {
+    guard_value(None, || Some(Some(Box::default())))
+}
+
+/// Frees the configuration.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_config_delete(config: Option<Box<Config>>) {
+    delete(config);
+}
+
+/// Bytes of memory that a guest may have, image and stack included.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_config_set_memory_limit(config: Option<&mut Config>, bytes: u64) {
+    config.map(|config| config.0.memory_limit(bytes));
+}
+
+/// Bytes of a guest's stack, rounded up to pages: at most 1 GiB.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_config_set_stack_size(config: Option<&mut Config>, bytes: u64) {
+    config.map(|config| config.0.stack_size(bytes));
+}
+
+/// Bytes that a program's decoded code may take; an instruction that has run takes about 32.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_config_set_code_limit(config: Option<&mut Config>, bytes: u64) {
+    config.map(|config| config.0.code_limit(bytes));
+}
+
+/// How many runs of a guest may wait for each other, where host functions call back into it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_config_set_call_depth(config: Option<&mut Config>, runs: u32) {
+    config.map(|config| config.0.call_depth(runs));
+}
+
+/// Runs every instruction by the reference engine: slow, for comparison with the others.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_config_set_single_step(config: Option<&mut Config>, on: bool) {
+    config.map(|config| config.0.single_step(on));
+}
+
+/// An engine of this configuration, which stays the caller's; NULL is the default one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_engine_new(config: Option<&Config>, engine: Out<'_, Box<Engine>>) -> Returned {
+    guard(|| {
+        let engine = given(engine, "engine")?;
+        let made = match config {
+            Some(config) => riverrun::Engine::new(&config.0),
+            None => riverrun::Engine::new(&riverrun::Config::new()),
+        };
+        engine.write(Box::new(Engine(made?)));
+        Ok(())
+    })
+}
+
+/// Frees the engine; programs, linkers and machines that were made of it stay usable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_engine_delete(engine: Option<Box<Engine>>) {
+    delete(engine);
+}
+
+/// The limits of a call. The tighter one of these and the machine's own holds.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Instructions that it may execute; `RIVERRUN_UNLIMITED` for any number.
+    pub fuel: u64,
+    /// Nanoseconds that it may take; `RIVERRUN_UNLIMITED` for any time.
+    pub timeout_ns: u64,
+}
+
+/// No limit.
+pub const UNLIMITED: u64 = u64::MAX;
+
+impl Limits {
+    pub(crate) fn of_call(&self) -> CallLimits {
+        let mut limits = CallLimits::new();
+        limits.fuel = (self.fuel != UNLIMITED).then_some(self.fuel);
+        limits.deadline = deadline(self.timeout_ns);
+        limits
+    }
+}
+
+/// The time that is so many nanoseconds away.
+pub(crate) fn deadline(timeout_ns: u64) -> Option<std::time::Instant> {
+    let limit = (timeout_ns != UNLIMITED).then(|| std::time::Duration::from_nanos(timeout_ns));
+    std::time::Instant::now().checked_add(limit?)
+}

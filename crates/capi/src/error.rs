@@ -1,0 +1,201 @@
+//! Errors as C gets them, and how a function of the interface ends.
+
+use std::any::Any;
+use std::ffi::CString;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use riverrun::{Frame, HostError, HostFailure, TrapCause};
+
+use crate::owned::Owned;
+
+pub(crate) use crate::failure::ErrorKind;
+
+/// What went wrong, in words and in detail.
+///
+/// Errors are owned: `riverrun_error_delete` frees them.
+pub struct Error {
+    pub(crate) kind: ErrorKind,
+    pub(crate) message: CString,
+    pub(crate) trap: Option<crate::failure::Trap>,
+    pub(crate) frames: Vec<FrameText>,
+    pub(crate) status: i32,
+    /// What the host has put into an error that it has made.
+    pub(crate) data: Owned,
+}
+
+/// A frame's strings, which live as long as the error.
+pub(crate) struct FrameText {
+    pub(crate) pc: u64,
+    pub(crate) function: Option<CString>,
+    pub(crate) offset: u64,
+    pub(crate) file: Option<CString>,
+    pub(crate) line: u32,
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {:?}", self.kind, self.message)
+    }
+}
+
+/// Without the zeros that would end it early.
+pub(crate) fn c_string(text: impl Into<String>) -> CString {
+    let mut text: String = text.into();
+    text.retain(|c| c != '\0');
+    CString::new(text).unwrap_or_default()
+}
+
+impl Error {
+    #[cold]
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Box<Error> {
+        Box::new(Error {
+            kind,
+            message: c_string(message),
+            trap: None,
+            frames: Vec::new(),
+            status: 0,
+            data: Owned::NONE,
+        })
+    }
+}
+
+fn frames(backtrace: &[Frame]) -> Vec<FrameText> {
+    let text = |frame: &Frame| {
+        let place = frame.locations.first();
+        FrameText {
+            pc: frame.frame.pc,
+            function: frame.function.as_deref().map(c_string),
+            offset: frame.offset,
+            file: place.and_then(|place| place.file.as_deref()).map(c_string),
+            line: place.and_then(|place| place.line).unwrap_or(0),
+        }
+    };
+    backtrace.iter().map(text).collect()
+}
+
+/// An error that a host function has returned, on its way through the guest.
+#[derive(Debug)]
+pub(crate) struct Raised(pub(crate) Box<Error>);
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message.to_string_lossy())
+    }
+}
+
+impl std::error::Error for Raised {}
+
+impl From<Box<Error>> for Raised {
+    fn from(error: Box<Error>) -> Raised {
+        Raised(error)
+    }
+}
+
+impl From<riverrun::Error> for Box<Error> {
+    #[cold]
+    fn from(error: riverrun::Error) -> Box<Error> {
+        use riverrun::Error as E;
+        let kind = match &error {
+            E::Load(_) => ErrorKind::Load,
+            E::Artifact(_) => ErrorKind::Artifact,
+            E::File { .. } => ErrorKind::File,
+            E::Config(_) => ErrorKind::Config,
+            E::Resource { .. } => ErrorKind::Resource,
+            E::Map(_) | E::Fault(_) => ErrorKind::Memory,
+            E::Heap(_) => ErrorKind::Heap,
+            E::Trap(_) => ErrorKind::Trap,
+            E::Lost { .. } => ErrorKind::Lost,
+            E::Host(_) => ErrorKind::Host,
+            E::Link(_) => ErrorKind::Link,
+            E::Exited { .. } => ErrorKind::Exited,
+            E::CallDepth { .. } => ErrorKind::CallDepth,
+            #[cfg(feature = "compile")]
+            E::Compile(_) => ErrorKind::Compile,
+            _ => ErrorKind::Other,
+        };
+        let mut this = Error::new(kind, error.to_string());
+        match error {
+            E::Trap(trap) => {
+                this.frames = frames(&trap.backtrace);
+                this.trap = Some(crate::failure::Trap::new(trap.cause, trap.pc, this.frames.first()));
+            }
+            E::Lost { pc } => this.trap = Some(crate::failure::Trap::new(TrapCause::Interrupted, pc, None)),
+            E::Exited { status } => this.status = status,
+            E::Host(failure) => {
+                let HostFailure { backtrace, source, .. } = *failure;
+                this.frames = frames(&backtrace);
+                this.data = data_of(source);
+            }
+            _ => {}
+        }
+        this
+    }
+}
+
+/// What the host has put into its error, if it is one of the host's.
+fn data_of(source: HostError) -> Owned {
+    match source.downcast::<Raised>() {
+        Ok(raised) => raised.0.data,
+        Err(_) => Owned::NONE,
+    }
+}
+
+impl From<riverrun_linux::Error> for Box<Error> {
+    fn from(error: riverrun_linux::Error) -> Box<Error> {
+        Error::new(ErrorKind::Config, error.to_string())
+    }
+}
+
+impl From<riverrun::Fault> for Box<Error> {
+    fn from(fault: riverrun::Fault) -> Box<Error> {
+        riverrun::Error::from(fault).into()
+    }
+}
+
+impl From<riverrun::MapError> for Box<Error> {
+    fn from(error: riverrun::MapError) -> Box<Error> {
+        riverrun::Error::from(error).into()
+    }
+}
+
+impl From<riverrun::HeapError> for Box<Error> {
+    fn from(error: riverrun::HeapError) -> Box<Error> {
+        riverrun::Error::from(error).into()
+    }
+}
+
+/// What a function of the interface returns: an owned error, or `NULL`.
+pub(crate) type Returned = Option<Box<Error>>;
+
+/// Runs what a function of the interface does. No panic gets out.
+#[inline(always)]
+pub(crate) fn guard(body: impl FnOnce() -> Result<(), Box<Error>>) -> Returned {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(error),
+        Err(panic) => Some(panicked(&*panic)),
+    }
+}
+
+/// As [`guard`], for functions that cannot fail; `otherwise` is what they return where they are given nothing.
+#[inline(always)]
+pub(crate) fn guard_value<T>(otherwise: T, body: impl FnOnce() -> Option<T>) -> T {
+    catch_unwind(AssertUnwindSafe(body)).ok().flatten().unwrap_or(otherwise)
+}
+
+/// Drops what C gives back.
+pub(crate) fn delete<T>(handle: Option<Box<T>>) {
+    // A destructor that unwinds is the host's fault, which ends here.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(handle)));
+}
+
+#[cold]
+#[inline(never)]
+fn panicked(panic: &(dyn Any + Send)) -> Box<Error> {
+    let message = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    Error::new(
+        ErrorKind::Other,
+        format!("riverrun has panicked, which is a bug of its own: {}", message.unwrap_or("?")),
+    )
+}

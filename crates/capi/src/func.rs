@@ -1,0 +1,251 @@
+//! Functions of the guest.
+
+use std::ffi::c_char;
+
+use riverrun::{DynFunc, RawMachine, Scalar};
+
+use crate::arguments::{Out, Result, array, array_mut, given, misuse, text, text_if_given};
+use crate::config::Limits;
+use crate::error::{Returned, delete, guard, guard_value};
+use crate::machine::{Host, Machine, with};
+use crate::program::signature;
+use crate::value::{Value, counted, wrong_kind};
+
+/// A function of a guest. It is good for every machine of its program.
+#[derive(Debug)]
+pub struct Func {
+    func: DynFunc,
+    results: Box<[Scalar]>,
+}
+
+/// Parameters that a function has at most.
+pub const PARAMETERS_MAX: usize = 16;
+
+impl Func {
+    fn new(func: DynFunc) -> Box<Func> {
+        let results = func.results().collect();
+        Box::new(Func { func, results })
+    }
+
+    /// An error unless the function is one of the machine's program.
+    #[inline(always)]
+    fn check(&self, machine: RawMachine<Host>) -> Result<()> {
+        // SAFETY: the header demands that the machine is alive.
+        if unsafe { self.func.belongs_to(machine) } { Ok(()) } else { Err(other_program()) }
+    }
+}
+
+#[cold]
+fn other_program() -> Box<crate::Error> {
+    misuse("the function is one of another program than the machine's")
+}
+
+/// The function that the machine's program exports by this name, or that has a symbol of this name.
+///
+/// `signature` reads `i32 (f32, ptr)`. Where the guest has exported the function with its types, they have to be
+/// the same, and NULL stands for them. Where it has not, it is for the host to know them: wrong types then give
+/// wrong values, and nothing worse. Types are void, bool, i8, u8, i16, u16, i32, u32, i64, u64, f32, f64, ptr, and
+/// as a result `{f32, i64}`, a structure of two, which is two results.
+///
+/// Programs with a C library have to be run first, until main has returned: their start code makes the library
+/// ready. Memory stays as it is then.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_func_new(
+    machine: Option<Machine>,
+    name: *const c_char,
+    types: *const c_char,
+    func: Out<'_, Box<Func>>,
+) -> Returned {
+    guard(|| {
+        let func = given(func, "func")?;
+        let (name, types) = (text(name, "name")?, text_if_given(types, "types")?);
+        let types = types.map(signature).transpose()?;
+        // SAFETY: the header demands that the machine is alive, and used by one thread.
+        let made = with(machine, |machine| Ok(unsafe { machine.dyn_func(name, types.as_ref()) }?))?;
+        func.write(Func::new(made));
+        Ok(())
+    })
+}
+
+/// The function at a guest address: a function pointer that the guest has handed over, for example.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_func_at(
+    machine: Option<Machine>,
+    address: u64,
+    types: *const c_char,
+    func: Out<'_, Box<Func>>,
+) -> Returned {
+    guard(|| {
+        let func = given(func, "func")?;
+        let types = signature(text(types, "types")?)?;
+        // SAFETY: as above.
+        let made = with(machine, |machine| Ok(unsafe { machine.dyn_func_at(address, &types) }?))?;
+        func.write(Func::new(made));
+        Ok(())
+    })
+}
+
+/// Frees the handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_func_delete(func: Option<Box<Func>>) {
+    delete(func);
+}
+
+/// The function's guest address.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_func_address(func: Option<&Func>) -> u64 {
+    func.map_or(0, |func| func.func.address())
+}
+
+/// How many slots a call takes: as many as parameters, or results.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_func_slots(func: Option<&Func>) -> usize {
+    func.map_or(0, |func| func.func.slots())
+}
+
+/// Calls the function with values of its types, and gives its results: none, one or two. Within a host function
+/// this calls back into the guest that waits.
+///
+/// The thread's float environment has to be the default one, as C has it when a program starts: guest code runs
+/// in it. Debug builds check that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_func_call(
+    func: Option<&Func>,
+    machine: Option<Machine>,
+    arguments: *const Value,
+    arguments_len: usize,
+    results: *mut Value,
+    results_len: usize,
+) -> Returned {
+    guard(|| {
+        let func = given(func, "func")?;
+        let (arguments, results) =
+            (array(arguments, arguments_len, "arguments")?, array_mut(results, results_len, "results")?);
+        with(machine, |machine| call(func, machine, arguments, results))
+    })
+}
+
+/// Calls it as `riverrun_func_call` does, within limits of its own, and the machine's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_func_call_within(
+    func: Option<&Func>,
+    machine: Option<Machine>,
+    limits: Option<&Limits>,
+    arguments: *const Value,
+    arguments_len: usize,
+    results: *mut Value,
+    results_len: usize,
+) -> Returned {
+    guard(|| {
+        let (func, limits) = (given(func, "func")?, given(limits, "limits")?);
+        let (arguments, results) =
+            (array(arguments, arguments_len, "arguments")?, array_mut(results, results_len, "results")?);
+        with(machine, |machine| within(machine, limits, || call(func, machine, arguments, results)))
+    })
+}
+
+/// Calls it with values as guest registers hold them, without a check: `slots` are the arguments, and the results
+/// take the place of the first ones. There have to be as many as `riverrun_func_slots` says. The functions
+/// `riverrun_slot_i32` and its like make slots, `riverrun_slot_as_i32` and its like read them.
+///
+/// What is demanded of the float environment is as of `riverrun_func_call`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_func_call_unchecked(
+    func: Option<&Func>,
+    machine: Option<Machine>,
+    slots: *mut u64,
+) -> Returned {
+    guard(|| {
+        let func = given(func, "func")?;
+        with(machine, |machine| call_unchecked(func, machine, slots))
+    })
+}
+
+/// Calls it as `riverrun_func_call_unchecked` does, within limits of its own, and the machine's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_func_call_unchecked_within(
+    func: Option<&Func>,
+    machine: Option<Machine>,
+    limits: Option<&Limits>,
+    slots: *mut u64,
+) -> Returned {
+    guard(|| {
+        let (func, limits) = (given(func, "func")?, given(limits, "limits")?);
+        with(machine, |machine| within(machine, limits, || call_unchecked(func, machine, slots)))
+    })
+}
+
+fn within(machine: RawMachine<Host>, limits: &Limits, body: impl FnOnce() -> Result<()>) -> Result<()> {
+    let mut failure = None;
+    // SAFETY: the header demands that the machine is alive, and used by one thread; nothing of it is borrowed.
+    unsafe {
+        machine.within(limits.of_call(), || {
+            failure = body().err();
+            Ok(())
+        })?;
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+#[inline(always)]
+fn call_unchecked(func: &Func, machine: RawMachine<Host>, slots: *mut u64) -> Result<()> {
+    func.check(machine)?;
+    float_environment::check()?;
+    // SAFETY: the header demands as many slots, and that the machine is alive and used by one thread; nothing of
+    // it is borrowed.
+    unsafe { func.func.call_raw(machine, slots)? };
+    Ok(())
+}
+
+#[inline(always)]
+fn call(func: &Func, machine: RawMachine<Host>, arguments: &[Value], results: &mut [Value]) -> Result<()> {
+    let parameters = func.func.parameters();
+    counted("arguments", arguments.len(), parameters.len())?;
+    counted("results", results.len(), func.results.len())?;
+    let mut slots = [0; PARAMETERS_MAX];
+    for (index, (&scalar, value)) in parameters.iter().zip(arguments).enumerate() {
+        slots[index] = value.to_slot(scalar).ok_or_else(|| wrong_kind("argument", index, value.kind, scalar))?;
+    }
+    call_unchecked(func, machine, slots.as_mut_ptr())?;
+    for ((result, &scalar), slot) in results.iter_mut().zip(&func.results).zip(slots) {
+        *result = Value::from_slot(scalar, slot);
+    }
+    Ok(())
+}
+
+/// Debug builds look whether guest code would run in the float environment that is demanded: asking for it takes
+/// longer than a call.
+mod float_environment {
+    #[cfg(not(debug_assertions))]
+    #[inline(always)]
+    pub(super) fn check() -> crate::arguments::Result<()> {
+        Ok(())
+    }
+
+    #[cfg(debug_assertions)]
+    pub(super) fn check() -> crate::arguments::Result<()> {
+        use std::hint::black_box;
+        let (tiny, one) = (black_box(f64::MIN_POSITIVE), black_box(1.0_f64));
+        let has_denormals = black_box(tiny / 2.0) * 2.0 == tiny;
+        let is_nearest = black_box(one + f64::EPSILON / 4.0) == 1.0 && black_box(one - f64::EPSILON / 8.0) == 1.0;
+        if has_denormals && is_nearest {
+            return Ok(());
+        }
+        Err(crate::arguments::misuse(
+            "the thread's float environment is not the default one (rounding to nearest, denormal numbers as they \
+             are): guest code would compute otherwise",
+        ))
+    }
+}
+
+/// How many parameters the function has.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_func_parameters(func: Option<&Func>) -> usize {
+    guard_value(0, || Some(func?.func.parameters().len()))
+}
+
+/// How many results the function has: none, one, or the two fields of a structure.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_func_results(func: Option<&Func>) -> usize {
+    guard_value(0, || Some(func?.results.len()))
+}

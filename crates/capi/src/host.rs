@@ -1,0 +1,255 @@
+//! Host functions: what the linker makes of functions in C.
+
+use std::ffi::c_void;
+use std::mem::{offset_of, size_of};
+
+use riverrun::{Caller, HostError, Import as EngineImport, MachineHead as EngineHead, RawMachine};
+use riverrun::{Results, Scalar, Signature, Type, with_host_floats};
+
+use crate::arguments::{Result, misuse};
+use crate::error::{Error, Raised};
+use crate::func::PARAMETERS_MAX;
+use crate::machine::{Host, Machine};
+use crate::owned::Owned;
+use crate::value::{Value, wrong_kind};
+
+/// A host function that gets values with their types. `results` have their kinds already, and are 0. It returns
+/// NULL, or an error, which ends the guest's run. `caller` is the machine whose guest has called. It must not
+/// unwind or `longjmp` out of the call.
+pub type HostFunc = unsafe extern "C" fn(
+    data: *mut c_void,
+    caller: Machine,
+    arguments: *const Value,
+    arguments_len: usize,
+    results: *mut Value,
+    results_len: usize,
+) -> Option<Box<Error>>;
+
+/// A host function that gets its arguments in slots, as guest registers hold them, and leaves its results in the
+/// first ones, extended as `riverrun_slot_i32` and its like do. Otherwise as `riverrun_host_func_t`.
+pub type HostFuncUnchecked =
+    unsafe extern "C" fn(data: *mut c_void, caller: Machine, slots: *mut u64) -> Option<Box<Error>>;
+
+/// What guest code calls for a host function that is plain code, of `riverrun_linker_func_code`: with the entry of
+/// the machine's table, and what is in the guest's a0 to a4. Further arguments are in the other registers, or on
+/// the guest's stack. What it returns goes to a0 and a1: those that hold no result have to be as they were. Float
+/// results it writes to `riverrun_machine_registers`. It must not unwind; to fail, it calls
+/// `riverrun_import_fail`. It heeds `guards_floats` of `riverrun_machine_head_t`.
+pub type HostCode =
+    unsafe extern "C" fn(entry: *const Import, a0: u64, a1: u64, a2: u64, a3: u64, a4: u64) -> HostResults;
+
+/// What a host function that is plain code leaves in a0 and a1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct HostResults {
+    /// What a0 is to hold.
+    pub a0: u64,
+    /// What a1 is to hold.
+    pub a1: u64,
+}
+
+/// What a host function was registered with.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Environment {
+    /// The host's data.
+    pub data: *mut c_void,
+}
+
+/// An entry of a machine's table of host functions.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Import {
+    /// The code.
+    pub code: HostCode,
+    /// What it was registered with.
+    pub environment: *const Environment,
+    /// The machine.
+    pub machine: Machine,
+}
+
+/// What lies at a machine's address, for bindings: `riverrun_machine_head`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct MachineHead {
+    /// What `riverrun_machine_registers` gives.
+    pub registers: *mut u64,
+    /// Whether host functions that are plain code have to do what they do with floats in
+    /// `riverrun_with_host_floats`: the guest could tell otherwise, by its rounding mode or its exceptions.
+    pub guards_floats: bool,
+}
+
+/// A part of a host function.
+pub type Body = unsafe extern "C" fn(data: *mut c_void);
+
+/// Runs a part of a host function that is plain code in the host's float environment: see
+/// `riverrun_machine_head_t`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_with_host_floats(body: Option<Body>, data: *mut c_void) {
+    if let Some(body) = body {
+        // SAFETY: what the header demands of host functions.
+        unsafe { with_host_floats(|| body(data)) };
+    }
+}
+
+// What C sees of machines and imports is what engines have.
+const _: () = {
+    assert!(offset_of!(MachineHead, registers) == offset_of!(EngineHead, registers));
+    assert!(offset_of!(MachineHead, guards_floats) == offset_of!(EngineHead, guards_floats));
+    assert!(size_of::<Import>() == size_of::<EngineImport>());
+    assert!(offset_of!(Import, code) == offset_of!(EngineImport, code));
+    assert!(offset_of!(Import, environment) == offset_of!(EngineImport, environment));
+    assert!(offset_of!(Import, machine) == offset_of!(EngineImport, context));
+    assert!(size_of::<HostResults>() == size_of::<Results>() && offset_of!(HostResults, a1) == offset_of!(Results, a1));
+    assert!(offset_of!(Owned, data) == offset_of!(Environment, data));
+};
+
+/// A function by slots, with its data.
+#[repr(C)]
+pub(crate) struct Unchecked {
+    pub(crate) owned: Owned,
+    pub(crate) function: HostFuncUnchecked,
+}
+
+// SAFETY: the header demands of host functions that threads of machines may call them.
+unsafe impl Send for Unchecked {}
+// SAFETY: likewise.
+unsafe impl Sync for Unchecked {}
+
+impl Unchecked {
+    /// What the linker's closure does.
+    pub(crate) fn call(&self, mut caller: Caller<'_, Host>, slots: &mut [u64]) -> std::result::Result<(), HostError> {
+        let machine = Machine(RawMachine::of_caller(&mut caller));
+        // SAFETY: what the host has registered; the caller stands for its machine, and is not used until it
+        // returns. There are as many slots as its types have.
+        match unsafe { (self.function)(self.owned.data, machine, slots.as_mut_ptr()) } {
+            None => Ok(()),
+            Some(error) => Err(Raised(error).into()),
+        }
+    }
+}
+
+/// A function by values, with its data.
+pub(crate) struct Checked {
+    pub(crate) owned: Owned,
+    pub(crate) function: HostFunc,
+    pub(crate) parameters: Box<[Scalar]>,
+    pub(crate) results: Box<[Scalar]>,
+}
+
+// SAFETY: as of `Unchecked`.
+unsafe impl Send for Checked {}
+// SAFETY: likewise.
+unsafe impl Sync for Checked {}
+
+impl Checked {
+    /// What the linker's closure does.
+    pub(crate) fn call(&self, mut caller: Caller<'_, Host>, slots: &mut [u64]) -> std::result::Result<(), HostError> {
+        let machine = Machine(RawMachine::of_caller(&mut caller));
+        let mut arguments = [Value::from_slot(Scalar::U64, 0); PARAMETERS_MAX];
+        for (argument, (&scalar, &slot)) in arguments.iter_mut().zip(self.parameters.iter().zip(&*slots)) {
+            *argument = Value::from_slot(scalar, slot);
+        }
+        let mut results = [Value::from_slot(Scalar::U64, 0); 2];
+        for (result, &scalar) in results.iter_mut().zip(&self.results) {
+            *result = Value::from_slot(scalar, 0);
+        }
+        let (parameters_len, results_len) = (self.parameters.len(), self.results.len());
+        // SAFETY: as of `Unchecked`; the arrays have as many values as is said.
+        let failed = unsafe {
+            (self.function)(
+                self.owned.data,
+                machine,
+                arguments.as_ptr(),
+                parameters_len,
+                results.as_mut_ptr(),
+                results_len,
+            )
+        };
+        if let Some(error) = failed {
+            return Err(Raised(error).into());
+        }
+        for (index, (result, &scalar)) in results.iter().zip(&self.results).enumerate() {
+            let slot = result.to_slot(scalar).ok_or_else(|| wrong_kind("result", index, result.kind, scalar));
+            slots[index] = slot.map_err(Raised)?;
+        }
+        Ok(())
+    }
+}
+
+/// The scalars that a signature's result is.
+pub(crate) fn results_of(signature: &Signature) -> Vec<Scalar> {
+    match &signature.result {
+        None => Vec::new(),
+        Some(Type::Scalar(scalar)) => vec![*scalar],
+        Some(Type::Struct(fields)) => fields.clone(),
+    }
+}
+
+/// Those of its parameters.
+pub(crate) fn parameters_of(signature: &Signature) -> Result<Vec<Scalar>> {
+    let scalar = |ty: &Type| match ty {
+        Type::Scalar(scalar) => Ok(*scalar),
+        Type::Struct(_) => Err(misuse(format!("`{signature}`: a parameter cannot be a structure; pass its fields"))),
+    };
+    signature.parameters.iter().map(scalar).collect()
+}
+
+/// Registers that hold arguments of [`HostCode`].
+const FIRST: usize = 5;
+
+/// The code for functions by slots of few integers: there is nothing to be looked up.
+pub(crate) fn code_for(signature: &Signature) -> Option<riverrun::HostFunction> {
+    let is_integer = |ty: &Type| matches!(ty, Type::Scalar(scalar) if !scalar.is_float());
+    if signature.parameters.len() > FIRST || !signature.parameters.iter().all(is_integer) {
+        return None;
+    }
+    match &signature.result {
+        None => Some(words::<false>),
+        Some(result) if is_integer(result) => Some(words::<true>),
+        Some(_) => None,
+    }
+}
+
+unsafe extern "sysv64" fn words<const HAS_RESULT: bool>(
+    import: *const EngineImport,
+    a0: u64,
+    a1: u64,
+    a2: u64,
+    a3: u64,
+    a4: u64,
+) -> Results {
+    // SAFETY: engines call this with an import of their machine's table, whose context is the machine, and whose
+    // environment was made for this code. Nothing here has to be cleaned up.
+    unsafe {
+        let Unchecked { owned, function } = &*(*import).environment.cast::<Unchecked>();
+        let mut slots = [a0, a1, a2, a3, a4];
+        let machine = Machine::of_import((*import).context);
+        let failed = match machine.0.guards_floats() {
+            true => with_host_floats(|| function(owned.data, machine, slots.as_mut_ptr())),
+            false => function(owned.data, machine, slots.as_mut_ptr()),
+        };
+        match failed {
+            None => Results { a0: if HAS_RESULT { slots[0] } else { a0 }, a1 },
+            Some(error) => fail(import, error),
+        }
+    }
+}
+
+/// # Safety
+/// As [`RawMachine::fail`].
+#[cold]
+#[inline(never)]
+unsafe fn fail(import: *const EngineImport, error: Box<Error>) -> ! {
+    // SAFETY: as the caller promises.
+    unsafe { RawMachine::<Host>::fail(import, Raised(error).into()) }
+}
+
+/// Ends the run of the guest that has called a host function that is plain code, with an error. This does not
+/// return, and nothing between that code and this call is cleaned up. An error that is NULL is one without words.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_import_fail(entry: *const Import, error: Option<Box<Error>>) -> ! {
+    let error = error.unwrap_or_else(|| misuse("a host function has failed, and does not say why"));
+    // SAFETY: as the header demands.
+    unsafe { fail(entry.cast(), error) }
+}

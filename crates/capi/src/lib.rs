@@ -1,0 +1,30 @@
+//! riverrun for hosts in C and C++: what `include/riverrun.h` declares, and `include/riverrun.hpp` builds upon.
+//!
+//! The exported functions and types here are the header, comments included: a test (`tests/header.rs`) writes
+//! it from these sources, and fails where the two differ. So what stands here is worded for C: `NULL`, not
+//! `None`.
+//!
+//! - Handles are boxes. Nullable ones are `Option<&T>`, `Option<&mut T>` or `Option<Box<T>>`, which are
+//!   pointers to C. What a handle needs of others it keeps alive itself.
+//! - Every function catches panics; those that can fail return an owned error, or `NULL`.
+//! - A machine is its own address ([`riverrun::RawMachine`]): that is what host functions get, too.
+
+#![allow(clippy::missing_safety_doc, reason = "the head of riverrun.h says once what pointers have to be")]
+
+mod arguments;
+mod error;
+
+pub mod config;
+pub mod failure;
+pub mod func;
+pub mod heap;
+pub mod host;
+pub mod linker;
+pub mod linux;
+pub mod machine;
+pub mod memory;
+pub mod owned;
+pub mod program;
+pub mod value;
+
+pub use error::Error;

@@ -1,0 +1,193 @@
+//! Linkers: what guests get of their host.
+
+use std::ffi::{c_char, c_void};
+use std::sync::Arc;
+
+use riverrun::HeapOptions;
+
+use crate::arguments::{Out, Result, given, text};
+use crate::config::{Engine, UNLIMITED};
+use crate::error::{Returned, delete, guard};
+use crate::host::{Checked, Environment, HostCode, HostFunc, HostFuncUnchecked, Unchecked};
+use crate::host::{code_for, parameters_of, results_of};
+use crate::linux::Linux;
+use crate::machine::{Host, Machine};
+use crate::owned::{Destructor, Owned};
+use crate::program::{Program, signature};
+
+/// The host functions that guests get. Any number of threads may make machines of it at once, while nobody
+/// changes it; machines keep what it had when they were made.
+#[derive(Debug)]
+pub struct Linker {
+    linker: riverrun::Linker<Host>,
+    has_linux: bool,
+}
+
+/// A linker with no functions: every call to the host is an error, but for Linux's `exit`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linker_new(engine: Option<&Engine>, linker: Out<'_, Box<Linker>>) -> Returned {
+    guard(|| {
+        let (engine, linker) = (given(engine, "engine")?, given(linker, "linker")?);
+        linker.write(Box::new(Linker { linker: riverrun::Linker::new(&engine.0), has_linux: false }));
+        Ok(())
+    })
+}
+
+/// Frees the linker; machines that were made of it stay usable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linker_delete(linker: Option<Box<Linker>>) {
+    delete(linker);
+}
+
+/// Adds a host function that gets values with their types. `types` reads `i32 (f32, ptr)`.
+///
+/// `destructor`, which may be NULL, frees `data` when the linker and all machines are gone; at once if this fails.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linker_func(
+    linker: Option<&mut Linker>,
+    name: *const c_char,
+    types: *const c_char,
+    function: Option<HostFunc>,
+    data: *mut c_void,
+    destructor: Option<Destructor>,
+) -> Returned {
+    let owned = Owned::new(data, destructor);
+    guard(|| {
+        let (linker, function) = (given(linker, "linker")?, given(function, "function")?);
+        let (name, types) = (text(name, "name")?, signature(text(types, "types")?)?);
+        let (parameters, results) = (parameters_of(&types)?.into(), results_of(&types).into());
+        let function = Checked { owned, function, parameters, results };
+        linker.linker.dyn_func(name, &types, move |caller, slots| function.call(caller, slots))?;
+        Ok(())
+    })
+}
+
+/// Adds a host function that gets its arguments in slots. Otherwise as `riverrun_linker_func`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linker_func_unchecked(
+    linker: Option<&mut Linker>,
+    name: *const c_char,
+    types: *const c_char,
+    function: Option<HostFuncUnchecked>,
+    data: *mut c_void,
+    destructor: Option<Destructor>,
+) -> Returned {
+    let owned = Owned::new(data, destructor);
+    guard(|| {
+        let (linker, function) = (given(linker, "linker")?, given(function, "function")?);
+        let (name, types) = (text(name, "name")?, signature(text(types, "types")?)?);
+        let function = Unchecked { owned, function };
+        match code_for(&types) {
+            // SAFETY: the code is for these types, and this environment.
+            Some(code) => unsafe { linker.linker.func_code(name, types, code, Arc::new(function))? },
+            None => linker.linker.dyn_func(name, &types, move |caller, slots| function.call(caller, slots))?,
+        };
+        Ok(())
+    })
+}
+
+/// Adds a system call: a host function that guests call by `ecall` with this number in a7. Otherwise as
+/// `riverrun_linker_func_unchecked`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linker_syscall(
+    linker: Option<&mut Linker>,
+    number: u32,
+    types: *const c_char,
+    function: Option<HostFuncUnchecked>,
+    data: *mut c_void,
+    destructor: Option<Destructor>,
+) -> Returned {
+    let owned = Owned::new(data, destructor);
+    guard(|| {
+        let (linker, function) = (given(linker, "linker")?, given(function, "function")?);
+        let types = signature(text(types, "types")?)?;
+        let function = Unchecked { owned, function };
+        match code_for(&types) {
+            // SAFETY: the code is for these types, and this environment.
+            Some(code) => unsafe { linker.linker.syscall_code(number, types, code, Arc::new(function))? },
+            None => linker.linker.dyn_syscall(number, &types, move |caller, slots| function.call(caller, slots))?,
+        };
+        Ok(())
+    })
+}
+
+/// Adds a host function that is plain code, which the guest calls with nothing between: for bindings, such as
+/// `riverrun.hpp`. It finds `data` at `entry->environment->data`. Otherwise as `riverrun_linker_func`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linker_func_code(
+    linker: Option<&mut Linker>,
+    name: *const c_char,
+    types: *const c_char,
+    code: Option<HostCode>,
+    data: *mut c_void,
+    destructor: Option<Destructor>,
+) -> Returned {
+    let environment = Arc::new(Owned::new(data, destructor));
+    guard(|| {
+        let (linker, code) = (given(linker, "linker")?, given(code, "code")?);
+        let (name, types) = (text(name, "name")?, signature(text(types, "types")?)?);
+        // SAFETY: both are functions of these parameters: an import is an import (`crate::host` asserts that),
+        // and C's calling convention is this one.
+        let code = unsafe { std::mem::transmute::<HostCode, riverrun::HostFunction>(code) };
+        // SAFETY: the header demands that the code is for these types; the environment begins with the data.
+        unsafe { linker.linker.func_code(name, types, code, environment)? };
+        Ok(())
+    })
+}
+
+// C's calling convention is the engines'.
+const _: () = assert!(cfg!(all(target_arch = "x86_64", unix)));
+const _: () = assert!(size_of::<*const Environment>() == size_of::<usize>());
+
+/// Lets guests use Linux's system calls, as `riverrun_linux_t` grants them: without this, programs with a C
+/// library do not run.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linker_add_linux(linker: Option<&mut Linker>) -> Returned {
+    guard(|| {
+        let linker = given(linker, "linker")?;
+        riverrun_linux::add_to_linker(&mut linker.linker, |host: &mut Host| &mut host.linux);
+        linker.has_linux = true;
+        Ok(())
+    })
+}
+
+/// Lets guests use the heap that their host keeps, by the functions of the guest's header `riverrun/heap.h`. It may
+/// have `limit` bytes; `RIVERRUN_UNLIMITED` is as much as the machine's memory allows.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linker_add_heap(linker: Option<&mut Linker>, limit: u64) -> Returned {
+    guard(|| {
+        let linker = given(linker, "linker")?;
+        let mut options = HeapOptions::new();
+        if limit != UNLIMITED {
+            options.limit(limit);
+        }
+        linker.linker.heap(&options)?;
+        Ok(())
+    })
+}
+
+/// A machine with the program in it, at its first instruction. `granted`, which stays the caller's, is what the guest
+/// is granted; NULL is nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_machine_new(
+    linker: Option<&Linker>,
+    program: Option<&Program>,
+    granted: Option<&Linux>,
+    machine: Out<'_, Machine>,
+) -> Returned {
+    guard(|| {
+        let (linker, program) = (given(linker, "linker")?, given(program, "program")?);
+        let machine = given(machine, "machine")?;
+        machine.write(instantiate(linker, program, granted)?);
+        Ok(())
+    })
+}
+
+fn instantiate(linker: &Linker, program: &Program, granted: Option<&Linux>) -> Result<Machine> {
+    let granted = granted.map_or_else(|| Ok(riverrun_linux::Linux::builder()), Linux::builder)?;
+    let mut machine = linker.linker.instantiate(&program.program, Host::new(granted.build()))?;
+    if linker.has_linux {
+        riverrun_linux::start(&mut machine, |host| &mut host.linux)?;
+    }
+    Ok(Machine::new(machine))
+}

@@ -1,0 +1,225 @@
+//! What guests are granted of Linux.
+
+use std::ffi::{c_char, c_void};
+use std::io;
+use std::sync::Arc;
+
+use riverrun_linux::{Builder, DirAccess, Input, Output};
+
+use crate::arguments::{Result, array, given, text};
+use crate::error::{Returned, delete, guard, guard_value};
+use crate::owned::{Destructor, Owned};
+
+/// What guests are granted: arguments, variables, streams, directories. Nothing of it to begin with. Any number of
+/// machines may be made with it.
+#[derive(Debug, Default)]
+pub struct Linux {
+    arguments: Vec<String>,
+    variables: Vec<(String, String)>,
+    input: InputOf,
+    output: OutputTo,
+    errors: OutputTo,
+    directories: Vec<(String, String, DirAccess)>,
+    seed: Option<u64>,
+    virtual_time: bool,
+}
+
+#[derive(Debug, Default)]
+enum InputOf {
+    #[default]
+    Nothing,
+    Inherit,
+    Bytes(Arc<[u8]>),
+}
+
+#[derive(Debug, Default)]
+enum OutputTo {
+    #[default]
+    Nothing,
+    Inherit,
+    Sink(Arc<Sink>),
+}
+
+/// Takes what a guest writes.
+pub type Write = unsafe extern "C" fn(data: *mut c_void, bytes: *const c_void, len: usize);
+
+#[derive(Debug)]
+struct Sink {
+    write: Write,
+    owned: Owned,
+}
+
+/// A sink that a machine writes to.
+struct Writer(Arc<Sink>);
+
+impl io::Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // SAFETY: what the host has given with its data; the bytes are there as long as the call.
+        unsafe { (self.0.write)(self.0.owned.data, bytes.as_ptr().cast(), bytes.len()) };
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Linux {
+    /// What the guest of one machine is granted.
+    pub(crate) fn builder(&self) -> Result<Builder> {
+        let mut builder = riverrun_linux::Linux::builder()
+            .args(self.arguments.iter().map(String::as_str))
+            .seed(self.seed)
+            .virtual_time(self.virtual_time);
+        for (name, value) in &self.variables {
+            builder = builder.env(name.as_str(), value.as_str());
+        }
+        builder = builder.stdin(match &self.input {
+            InputOf::Nothing => Input::Null,
+            InputOf::Inherit => Input::Inherit,
+            InputOf::Bytes(bytes) => Input::bytes(&bytes[..]),
+        });
+        let output = |to: &OutputTo, own: Output| match to {
+            OutputTo::Nothing => Output::Null,
+            OutputTo::Inherit => own,
+            OutputTo::Sink(sink) => Output::writer(Writer(sink.clone())),
+        };
+        builder = builder.stdout(output(&self.output, Output::InheritStdout));
+        builder = builder.stderr(output(&self.errors, Output::InheritStderr));
+        for (host, guest, access) in &self.directories {
+            builder = builder.dir(host, guest, *access)?;
+        }
+        Ok(builder)
+    }
+}
+
+/// Nothing granted yet.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_new() -> Option<Box<Linux>> {
+    guard_value(None, || Some(Some(Box::default())))
+}
+
+/// Frees it; machines that were made with it keep what they were granted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_delete(granted: Option<Box<Linux>>) {
+    delete(granted);
+}
+
+/// Adds an argument; the first one is the program's name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_add_argument(granted: Option<&mut Linux>, argument: *const c_char) -> Returned {
+    guard(|| {
+        given(granted, "granted")?.arguments.push(text(argument, "argument")?.to_owned());
+        Ok(())
+    })
+}
+
+/// Sets a variable of the environment; the guest gets none of the host's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_add_variable(
+    granted: Option<&mut Linux>,
+    name: *const c_char,
+    value: *const c_char,
+) -> Returned {
+    guard(|| {
+        let variable = (text(name, "name")?.to_owned(), text(value, "value")?.to_owned());
+        given(granted, "granted")?.variables.push(variable);
+        Ok(())
+    })
+}
+
+/// Gives the guest the host's own standard input, output and error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_inherit_streams(granted: Option<&mut Linux>) -> Returned {
+    guard(|| {
+        let granted = given(granted, "granted")?;
+        (granted.input, granted.output, granted.errors) = (InputOf::Inherit, OutputTo::Inherit, OutputTo::Inherit);
+        Ok(())
+    })
+}
+
+/// Gives the guest these bytes, which are copied, as its standard input.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_set_input(
+    granted: Option<&mut Linux>,
+    bytes: *const c_void,
+    len: usize,
+) -> Returned {
+    guard(|| {
+        given(granted, "granted")?.input = InputOf::Bytes(array::<u8>(bytes.cast(), len, "bytes")?.into());
+        Ok(())
+    })
+}
+
+/// Calls `write` with what guests write to their standard output: on the threads that run them, and for machines of
+/// several threads at once. `destructor`, which may be NULL, frees `data` when this and all machines are gone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_set_output(
+    granted: Option<&mut Linux>,
+    write: Option<Write>,
+    data: *mut c_void,
+    destructor: Option<Destructor>,
+) -> Returned {
+    let owned = Owned::new(data, destructor);
+    guard(|| {
+        let write = given(write, "write")?;
+        given(granted, "granted")?.output = OutputTo::Sink(Arc::new(Sink { write, owned }));
+        Ok(())
+    })
+}
+
+/// The same for standard error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_set_errors(
+    granted: Option<&mut Linux>,
+    write: Option<Write>,
+    data: *mut c_void,
+    destructor: Option<Destructor>,
+) -> Returned {
+    let owned = Owned::new(data, destructor);
+    guard(|| {
+        let write = given(write, "write")?;
+        given(granted, "granted")?.errors = OutputTo::Sink(Arc::new(Sink { write, owned }));
+        Ok(())
+    })
+}
+
+/// Grants the host's directory `host` under the guest's absolute path `guest`. Guests cannot leave it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_add_directory(
+    granted: Option<&mut Linux>,
+    host: *const c_char,
+    guest: *const c_char,
+    read_only: bool,
+) -> Returned {
+    guard(|| {
+        let granted = given(granted, "granted")?;
+        let access = if read_only { DirAccess::ReadOnly } else { DirAccess::ReadWrite };
+        let directory = (text(host, "host")?.to_owned(), text(guest, "guest")?.to_owned(), access);
+        granted.directories.push(directory);
+        // What cannot be granted is said at once.
+        if let Err(error) = granted.builder() {
+            granted.directories.pop();
+            return Err(error);
+        }
+        Ok(())
+    })
+}
+
+/// Makes guests' random numbers reproducible.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_set_seed(granted: Option<&mut Linux>, seed: u64) -> Returned {
+    guard(|| {
+        given(granted, "granted")?.seed = Some(seed);
+        Ok(())
+    })
+}
+
+/// Makes guests' clocks reproducible: they go on by one nanosecond with each instruction.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_set_virtual_time(granted: Option<&mut Linux>, on: bool) -> Returned {
+    guard(|| {
+        given(granted, "granted")?.virtual_time = on;
+        Ok(())
+    })
+}

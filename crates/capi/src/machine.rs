@@ -1,0 +1,336 @@
+//! Machines.
+
+use std::ffi::c_void;
+use std::ptr::{self, NonNull};
+
+use riverrun::{InterruptHandle as Interrupter, RawMachine};
+use riverrun_linux::Linux;
+
+use crate::arguments::{Out, Result, given, misuse};
+use crate::config::{UNLIMITED, deadline};
+use crate::error::{Returned, delete, guard, guard_value};
+use crate::owned::{Destructor, Owned};
+
+/// A guest, alone in its memory; in a host function, the one that has called it.
+///
+/// One thread at a time may use it, but for `riverrun_interrupt_handle_interrupt`. While a host function runs,
+/// the guest waits: functions of the guest may be called, its memory and heap be used. What cannot be done then
+/// says so in its error.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub struct Machine(pub(crate) RawMachine<Host>);
+
+/// What a machine of this interface has besides its guest.
+pub(crate) struct Host {
+    data: Owned,
+    pub(crate) linux: Linux,
+    #[cfg(debug_assertions)]
+    user: debug::User,
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host").field("linux", &self.linux).finish_non_exhaustive()
+    }
+}
+
+impl Host {
+    pub(crate) fn new(linux: Linux) -> Host {
+        Host {
+            data: Owned::NONE,
+            linux,
+            #[cfg(debug_assertions)]
+            user: debug::User::default(),
+        }
+    }
+}
+
+impl Machine {
+    pub(crate) fn new(machine: riverrun::Machine<Host>) -> Machine {
+        Machine(RawMachine::from_machine(machine))
+    }
+
+    /// The machine at an import's context.
+    ///
+    /// # Safety
+    /// As [`RawMachine::from_ptr`].
+    #[inline(always)]
+    pub(crate) unsafe fn of_import(context: *mut ()) -> Machine {
+        // SAFETY: as the caller promises.
+        Machine(unsafe { RawMachine::from_ptr(NonNull::new_unchecked(context.cast())) })
+    }
+
+    /// Whether a host function is running.
+    pub(crate) fn is_running(self) -> bool {
+        // SAFETY: the header demands that machines are alive.
+        unsafe { self.0.is_running() }
+    }
+
+    /// Notes, in debug builds, that this thread uses the machine; an error if another one does.
+    #[inline(always)]
+    pub(crate) fn begin(self) -> Result<InUse> {
+        #[cfg(debug_assertions)]
+        {
+            debug::begin(self)
+        }
+        #[cfg(not(debug_assertions))]
+        Ok(InUse)
+    }
+}
+
+#[cfg(debug_assertions)]
+pub(crate) use debug::InUse;
+
+/// That this thread uses the machine.
+#[cfg(not(debug_assertions))]
+pub(crate) struct InUse;
+
+/// Debug builds notice two threads that use a machine at once.
+#[cfg(debug_assertions)]
+mod debug {
+    use std::cell::Cell;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+    use super::Machine;
+    use crate::arguments::{Result, misuse};
+
+    /// Which thread uses a machine, and how often within itself.
+    #[derive(Debug, Default)]
+    pub(crate) struct User {
+        thread: AtomicUsize,
+        times: Cell<usize>,
+    }
+
+    #[derive(Debug)]
+    pub(crate) struct InUse(Machine);
+
+    /// A number that no other living thread has.
+    fn thread() -> usize {
+        thread_local!(static PLACE: u8 = const { 0 });
+        PLACE.with(|place| std::ptr::from_ref(place).addr())
+    }
+
+    fn user<'a>(machine: Machine) -> &'a User {
+        // SAFETY: the header demands that machines are alive; only this module uses the field, whose parts are
+        // changed by the one thread that is noted in it.
+        unsafe { &(*machine.0.data_ptr()).user }
+    }
+
+    pub(crate) fn begin(machine: Machine) -> Result<InUse> {
+        let (user, me) = (user(machine), thread());
+        if user.thread.load(Relaxed) != me && user.thread.compare_exchange(0, me, Acquire, Relaxed).is_err() {
+            return Err(misuse("another thread is using the machine: one at a time may"));
+        }
+        user.times.set(user.times.get() + 1);
+        Ok(InUse(machine))
+    }
+
+    impl Drop for InUse {
+        fn drop(&mut self) {
+            let user = user(self.0);
+            user.times.set(user.times.get() - 1);
+            if user.times.get() == 0 {
+                user.thread.store(0, Release);
+            }
+        }
+    }
+}
+
+/// Runs `body` on a machine, whether it is running or not.
+#[inline(always)]
+pub(crate) fn with<R>(machine: Option<Machine>, body: impl FnOnce(RawMachine<Host>) -> Result<R>) -> Result<R> {
+    let machine = given(machine, "machine")?;
+    let _in_use = machine.begin()?;
+    body(machine.0)
+}
+
+/// Runs `body` on a machine that is not running.
+pub(crate) fn idle<R>(
+    machine: Option<Machine>,
+    body: impl FnOnce(&mut riverrun::Machine<Host>) -> Result<R>,
+) -> Result<R> {
+    let mut machine = given(machine, "machine")?;
+    let _in_use = machine.begin()?;
+    if machine.is_running() {
+        return Err(misuse(
+            "the machine is running: a host function cannot do this, it can call functions of the guest",
+        ));
+    }
+    // SAFETY: it is not running, and the header demands that one thread at a time uses it.
+    body(unsafe { machine.0.machine() })
+}
+
+/// Frees the machine, and what it has of the host's. Not from within its own host functions: there this does
+/// nothing, and stops debug builds.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_machine_delete(machine: Option<Machine>) {
+    let Some(machine) = machine else { return };
+    if machine.is_running() {
+        debug_assert!(!machine.is_running(), "a host function deletes the machine that is running");
+        return;
+    }
+    // SAFETY: it is not running, and the header demands that nobody uses it any more.
+    delete(Some(Box::new(unsafe { machine.0.into_machine() })));
+}
+
+/// Gives the machine data of the host's, in place of what it had. `destructor` may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_machine_set_data(
+    machine: Option<Machine>,
+    data: *mut c_void,
+    destructor: Option<Destructor>,
+) -> Returned {
+    let owned = Owned::new(data, destructor);
+    guard(|| {
+        // SAFETY: nothing else of the data is borrowed.
+        let old = with(machine, |machine| Ok(std::mem::replace(unsafe { &mut machine.data().data }, owned)))?;
+        drop(old);
+        Ok(())
+    })
+}
+
+/// What `riverrun_machine_set_data` has given it, or NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_machine_data(machine: Option<Machine>) -> *mut c_void {
+    // SAFETY: a copy; the header demands that the machine is alive.
+    machine.map_or(ptr::null_mut(), |machine| unsafe { machine.0.data().data.data })
+}
+
+/// Runs the guest from where it stands until it exits: `status` gets its exit status, and may be NULL.
+///
+/// Where it traps, a further run goes on there (after more fuel or time, for example).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_machine_run(machine: Option<Machine>, status: Out<'_, i32>) -> Returned {
+    guard(|| {
+        let exited = idle(machine, |machine| Ok(machine.run()?))?;
+        status.map(|status| status.write(exited));
+        Ok(())
+    })
+}
+
+/// Limits the instructions that the guest may still execute; `RIVERRUN_UNLIMITED` takes the limit away.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_machine_set_fuel(machine: Option<Machine>, instructions: u64) -> Returned {
+    guard(|| {
+        idle(machine, |machine| {
+            machine.set_fuel((instructions != UNLIMITED).then_some(instructions));
+            Ok(())
+        })
+    })
+}
+
+/// The instructions that the guest may still execute, as of the last run or call; `RIVERRUN_UNLIMITED` without a
+/// limit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_machine_fuel(machine: Option<Machine>) -> u64 {
+    guard_value(UNLIMITED, || idle(machine, |machine| Ok(machine.fuel())).ok()?)
+}
+
+/// Ends every run and call that begins or goes on in so many nanoseconds from now, with a trap of the kind
+/// `RIVERRUN_TRAP_INTERRUPTED`; `RIVERRUN_UNLIMITED` takes the limit away.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_machine_set_timeout(machine: Option<Machine>, nanoseconds: u64) -> Returned {
+    guard(|| {
+        idle(machine, |machine| {
+            machine.set_deadline(deadline(nanoseconds));
+            Ok(())
+        })
+    })
+}
+
+/// Ends the initialization, as the guest's own end does: see `riverrun_machine_is_initializing`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_machine_end_initialization(machine: Option<Machine>) -> Returned {
+    guard(|| {
+        idle(machine, |machine| {
+            machine.end_initialization();
+            Ok(())
+        })
+    })
+}
+
+/// Whether the guest has not exited yet, and `riverrun_machine_end_initialization` was not called: host functions
+/// that are for that time only ask this.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_machine_is_initializing(machine: Option<Machine>) -> bool {
+    // SAFETY: the header demands that the machine is alive.
+    machine.is_some_and(|machine| unsafe { machine.0.is_initializing() })
+}
+
+/// Instructions that the machine has executed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_machine_instructions(machine: Option<Machine>) -> u64 {
+    let count = |machine: Machine| match machine.is_running() {
+        // SAFETY: a host function is running.
+        true => Some(unsafe { machine.0.caller() }.instructions()),
+        false => idle(Some(machine), |machine| Ok(machine.instructions())).ok(),
+    };
+    guard_value(0, || count(machine?))
+}
+
+/// The guest's address of the next instruction; in a host function, that of the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_machine_pc(machine: Option<Machine>) -> u64 {
+    let pc = |machine: Machine| match machine.is_running() {
+        // SAFETY: a host function is running.
+        true => Some(unsafe { machine.0.caller() }.pc()),
+        false => idle(Some(machine), |machine| Ok(machine.pc())).ok(),
+    };
+    guard_value(0, || pc(machine?))
+}
+
+/// Goes on elsewhere.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_machine_set_pc(machine: Option<Machine>, pc: u64) -> Returned {
+    guard(|| {
+        idle(machine, |machine| {
+            machine.set_pc(pc);
+            Ok(())
+        })
+    })
+}
+
+/// Registers of a guest, in the order of `riverrun_machine_registers`.
+pub const REGISTERS: usize = 65;
+/// Where the integer argument registers a0 to a7 begin there.
+pub const REGISTER_A0: usize = 10;
+/// Where the float argument registers fa0 to fa7 begin there.
+pub const REGISTER_FA0: usize = 43;
+/// Where the stack pointer is.
+pub const REGISTER_SP: usize = 2;
+
+/// The guest's registers: x0 to x31, one that is not used, f0 to f31. They are where this points to as long as
+/// the machine lives. For host functions, a0 to a4 are not there, but in their arguments.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_machine_registers(machine: Option<Machine>) -> *mut u64 {
+    // SAFETY: the header demands that the machine is alive.
+    machine.map_or(ptr::null_mut(), |machine| unsafe { machine.0.registers() }.cast())
+}
+
+/// What stops a machine from another thread.
+#[derive(Debug)]
+pub struct InterruptHandle(Interrupter);
+
+/// What stops this machine from another thread; NULL if the machine is NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_interrupt_handle_new(machine: Option<Machine>) -> Option<Box<InterruptHandle>> {
+    // SAFETY: the header demands that the machine is alive.
+    guard_value(None, || Some(Some(Box::new(InterruptHandle(unsafe { machine?.0.interrupt_handle() })))))
+}
+
+/// Frees the handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_interrupt_handle_delete(handle: Option<Box<InterruptHandle>>) {
+    delete(handle);
+}
+
+/// Makes the machine's present run, or its next one, end with a trap of the kind `RIVERRUN_TRAP_INTERRUPTED`
+/// within a few milliseconds. Any thread may call this, also when the machine is gone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_interrupt_handle_interrupt(handle: Option<&InterruptHandle>) {
+    guard_value((), || {
+        handle?.0.interrupt();
+        Some(())
+    });
+}

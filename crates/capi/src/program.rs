@@ -1,0 +1,191 @@
+//! Programs, and their compiled code.
+
+use std::ffi::{CString, c_char, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+
+use crate::arguments::{Out, array, given, misuse, text};
+use crate::config::Engine;
+use crate::error::{Returned, c_string, delete, guard, guard_value};
+
+/// A program, loaded and checked once. May be used by any number of threads and machines.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) program: riverrun::Program,
+    /// Names and signatures of exports and imports as C has them.
+    names: OnceLock<Names>,
+}
+
+#[derive(Debug)]
+struct Names {
+    exports: Vec<Name>,
+    imports: Vec<Name>,
+}
+
+#[derive(Debug)]
+struct Name {
+    name: CString,
+    signature: Option<CString>,
+}
+
+/// A function that crosses the boundary. The texts live as long as the program.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FunctionName {
+    /// Its name.
+    pub name: *const c_char,
+    /// Its types, as `i32 (f32, ptr)`; NULL if the program does not say.
+    pub signature: *const c_char,
+}
+
+impl Program {
+    fn new(program: riverrun::Program) -> Box<Program> {
+        Box::new(Program { program, names: OnceLock::new() })
+    }
+
+    fn names(&self) -> &Names {
+        self.names.get_or_init(|| {
+            let name = |name: &str, signature: &Option<riverrun::Signature>| Name {
+                name: c_string(name),
+                signature: signature.as_ref().map(|signature| c_string(signature.to_string())),
+            };
+            Names {
+                exports: self.program.exports().iter().map(|one| name(&one.name, &one.signature)).collect(),
+                imports: self.program.imports().iter().map(|one| name(&one.name, &one.signature)).collect(),
+            }
+        })
+    }
+}
+
+fn function_name(names: &[Name], index: usize, function: Out<'_, FunctionName>) -> Option<bool> {
+    let Name { name, signature } = names.get(index)?;
+    let signature = signature.as_ref().map_or(ptr::null(), |text| text.as_ptr());
+    function?.write(FunctionName { name: name.as_ptr(), signature });
+    Some(true)
+}
+
+/// Reads a static RISC-V executable; the bytes are copied.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_program_new(
+    engine: Option<&Engine>,
+    elf: *const c_void,
+    len: usize,
+    program: Out<'_, Box<Program>>,
+) -> Returned {
+    guard(|| {
+        let (engine, program) = (given(engine, "engine")?, given(program, "program")?);
+        program.write(Program::new(riverrun::Program::new(&engine.0, array::<u8>(elf.cast(), len, "elf")?)?));
+        Ok(())
+    })
+}
+
+/// Reads a static RISC-V executable from a file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_program_from_file(
+    engine: Option<&Engine>,
+    path: *const c_char,
+    program: Out<'_, Box<Program>>,
+) -> Returned {
+    guard(|| {
+        let (engine, program) = (given(engine, "engine")?, given(program, "program")?);
+        program.write(Program::new(riverrun::Program::from_file(&engine.0, text(path, "path")?)?));
+        Ok(())
+    })
+}
+
+/// Frees the program; machines that run it stay usable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_program_delete(program: Option<Box<Program>>) {
+    delete(program);
+}
+
+/// Loads compiled code, which `riverrun compile` or `riverrun_program_compile` has made of this program, for all
+/// machines that are made from now on. Where it does not fit, the error says why, and the program runs in the
+/// interpreter.
+///
+/// Loading it is an act of trust: compiled code runs with all rights of the host. The file must come from
+/// riverrun's compiler, and must not change while the program is in use. What is checked guards against
+/// mistakes, not against forgery.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_program_load_artifact(program: Option<&Program>, path: *const c_char) -> Returned {
+    guard(|| {
+        let program = given(program, "program")?;
+        // SAFETY: as the header demands.
+        unsafe { program.program.load_artifact(text(path, "path")?)? };
+        Ok(())
+    })
+}
+
+/// Compiles the program into an artifact, a file at `path`, and loads it. Code that counts fuel is slower, and
+/// the only one that machines with a limit of fuel use.
+///
+/// A library that was built without the compiler, as by default, says so in its error: then use `riverrun
+/// compile`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_program_compile(
+    program: Option<&Program>,
+    path: *const c_char,
+    counts_fuel: bool,
+) -> Returned {
+    guard(|| {
+        let (program, path) = (given(program, "program")?, text(path, "path")?);
+        compile(&program.program, path, counts_fuel)
+    })
+}
+
+#[cfg(feature = "compile")]
+fn compile(program: &riverrun::Program, path: &str, counts_fuel: bool) -> crate::arguments::Result<()> {
+    let options = riverrun::CompileOptions { fuel: counts_fuel, ..Default::default() };
+    program.compile_to(&options, path)?;
+    Ok(())
+}
+
+#[cfg(not(feature = "compile"))]
+fn compile(_: &riverrun::Program, _: &str, _: bool) -> crate::arguments::Result<()> {
+    let message = "this library was built without the compiler: use `riverrun compile`, or build it with the feature \
+                   `compile`";
+    Err(crate::error::Error::new(crate::error::ErrorKind::Compile, message))
+}
+
+/// Whether compiled code was loaded.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_program_is_compiled(program: Option<&Program>) -> bool {
+    program.is_some_and(|program| program.program.is_compiled())
+}
+
+/// How many functions the program exports by name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_program_exports(program: Option<&Program>) -> usize {
+    program.map_or(0, |program| program.program.exports().len())
+}
+
+/// One of them. False if there is no such.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_program_export(
+    program: Option<&Program>,
+    index: usize,
+    function: Out<'_, FunctionName>,
+) -> bool {
+    guard_value(false, || function_name(&program?.names().exports, index, function))
+}
+
+/// How many host functions the program calls by name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_program_imports(program: Option<&Program>) -> usize {
+    program.map_or(0, |program| program.program.imports().len())
+}
+
+/// One of them. False if there is no such.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_program_import(
+    program: Option<&Program>,
+    index: usize,
+    function: Out<'_, FunctionName>,
+) -> bool {
+    guard_value(false, || function_name(&program?.names().imports, index, function))
+}
+
+/// The signature of this text.
+pub(crate) fn signature(text: &str) -> crate::arguments::Result<riverrun::Signature> {
+    text.parse().map_err(|error: riverrun::image::SignatureError| misuse(error.to_string()))
+}

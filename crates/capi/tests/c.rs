@@ -1,0 +1,35 @@
+//! Hosts in C: what the interface does, and what it answers to misuse.
+
+mod common;
+
+use std::ffi::OsStr;
+
+use common::{COMPILERS, folder, guests, here, host, run_host};
+
+#[test]
+fn the_interface_does_what_it_says() {
+    let folder = folder();
+    for [c, _] in COMPILERS {
+        for standard in ["-std=c99", "-std=c11"] {
+            let host = host(c, &[standard, "-O2"], &here().join("tests/c/api.c"), folder.path());
+            guests().iter().for_each(|guest| drop(run_host(&host, &[guest.as_os_str(), OsStr::new("")])));
+        }
+    }
+}
+
+#[test]
+fn misuse_is_answered_in_words() {
+    let folder = folder();
+    let path = |name: &str, elf: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, elf).unwrap();
+        path
+    };
+    let (first, second) = (&guests()[0], path("scorer", riverrun::doc::SCORER));
+    let build = if cfg!(debug_assertions) { "debug" } else { "release" };
+    for [c, _] in COMPILERS {
+        let flags = ["-std=gnu11", "-O1", "-frounding-math"];
+        let host = host(c, &flags, &here().join("tests/c/misuse.c"), folder.path());
+        run_host(&host, &[first.as_os_str(), second.as_os_str(), OsStr::new(build)]);
+    }
+}

@@ -1,0 +1,219 @@
+// The interface in C++ does what it says, with exceptions and without. Argument: the guest.
+#include <riverrun.hpp>
+
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#define CHECK(condition)                                                          \
+    do {                                                                          \
+        if (!(condition)) {                                                       \
+            std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);  \
+            std::exit(1);                                                         \
+        }                                                                         \
+    } while (0)
+
+namespace {
+
+struct Mixed {
+    double x;
+    int n;
+};
+
+enum class Count : int { none };
+
+int destroyed;
+
+struct Score {
+    int points = 40;
+    Score() = default;
+    Score(const Score &) = delete;
+    ~Score() { destroyed++; }
+};
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+int length(riverrun::Memory &memory, riverrun::Str text)
+{
+    static volatile double third = 1, three = 3;
+    third = third / three;
+    auto found = memory.get(text);
+    return found && *found == "hello from the guest" ? static_cast<int>(found->size()) : -1;
+}
+
+std::int64_t stack(int a, int b, int c, int d, int e, int f, int g, int h, Count i, float x, std::int64_t y)
+{
+    CHECK(x == 10.5f && y == -11);
+    return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * static_cast<int>(i);
+}
+
+void link(riverrun::Linker &linker)
+{
+    linker.func("Game::add", [](int a, int b) { return a + b; });
+    linker.func("Game::score", [](riverrun::Caller &caller, int points) {
+        auto &score = *caller.data<Score>();
+        return score.points += points;
+    });
+    linker.func("Test::floats", [](float a, double b, int c) { return static_cast<double>(a) + b * c; });
+    linker.func("Test::many", [](int a, int b, int c, int d, int e) -> std::int64_t {
+        return (((a * 10 + b) * 10 + c) * 10 + d) * 10 + e;
+    });
+    linker.func("Test::stack", stack);
+    linker.func("Test::fail", [](riverrun::Caller &caller, int n) -> riverrun::Result<void> {
+        std::string destroyed_too(100, 'x');
+        if (n == 1)
+            return riverrun::Error("told to fail by " + std::to_string(n));
+#if RIVERRUN_EXCEPTIONS
+        if (n == 2)
+            throw std::runtime_error("thrown");
+        if (n == 3)
+            throw 3;
+#endif
+        if (n == 4) {
+            destroyed_too = std::string(); // without exceptions, it would not be
+            caller.fail("failed at once");
+        }
+        if (n == 5)
+            caller.only_while_initializing();
+        return {};
+    });
+    linker.func("Test::again", [](riverrun::Caller &caller, int n) -> riverrun::Result<int> {
+        if (n == 0)
+            return 0;
+        auto again = caller.func<int(int)>("again");
+        if (!again)
+            return std::move(again.error());
+        return (*again)(n - 1);
+    });
+    linker.func("Test::text", length);
+}
+
+riverrun::Machine machine_of(const char *path)
+{
+    riverrun::Engine engine(riverrun::Config().memory_limit(64 << 20).stack_size(256 << 10));
+    riverrun::Program program = riverrun::Program::from_file(engine, path);
+    riverrun::Linker linker(engine);
+    link(linker);
+    linker.add_heap();
+    return linker.instantiate(program);
+}
+
+void calls(riverrun::Machine &machine)
+{
+    auto add = machine.func<int(int, int)>("add").value();
+    int sum = add(40, 2);
+    CHECK(sum == 42);
+    riverrun::Func<Count(Count, int)> add_counts = machine.func<Count(Count, int)>("add");
+    CHECK(add_counts(Count::none, -5).value() == static_cast<Count>(-5));
+    CHECK(machine.func_at<int(int, int)>(add.address()).value()(1, 2).value() == 3);
+    CHECK(*machine.func<float(float, int)>("half").value()(10, 2) == 2.5f);
+    CHECK(*machine.func<bool(unsigned char)>("is_odd").value()(255));
+    auto stack = machine.func<double(int, int, int, int, int, int, int, int, int, float, double)>("stack").value();
+    CHECK(*stack(0, 1, 2, 3, 4, 5, 6, 7, 8, 0.5f, -0.25) == 240.25);
+    CHECK(*machine.func<int(int)>("play").value()(2) == 42 && machine.data<Score>()->points == 42);
+    CHECK(*machine.func<double(float, double, int)>("floats").value()(0.5f, 4, -2) == -7.5);
+    CHECK(*machine.func<long()>("many").value()() == 8345);
+    CHECK(*machine.func<long()>("stacked").value()() == 285);
+    CHECK(*machine.func<int()>("say").value()() == 20);
+    CHECK(*machine.func<int(int)>("again").value()(10) == 11);
+    machine.func<void()>("nop").value()().value();
+    // Guests that look do not see what the host does with floats.
+    if (auto flags = machine.func<int()>("flags"))
+        CHECK(*(*flags)() == 0);
+
+    auto wrong = machine.func<int(long)>("add");
+    CHECK(!wrong && wrong.error().kind() == RIVERRUN_ERROR_LINK && has(wrong.error().message(), "`i32 (i64)`"));
+}
+
+void failures(riverrun::Machine &machine)
+{
+    auto fail = machine.func<int(int)>("fail").value();
+    CHECK(*fail(0) == 0);
+    auto failed = fail(1);
+    CHECK(!failed && failed.error().kind() == RIVERRUN_ERROR_HOST);
+    CHECK(has(failed.error().message(), "Test::fail") && has(failed.error().message(), "told to fail by 1"));
+    CHECK(failed.error().frames().at(0).function == "fail");
+    CHECK(has(fail(4).error().message(), "failed at once"));
+    CHECK(has(fail(5).error().message(), "during initialization only"));
+    auto trapped = machine.func<void()>("trap").value()();
+    CHECK(!trapped && trapped.error().trap() && trapped.error().trap()->kind == RIVERRUN_TRAP_STORE_FAULT);
+    CHECK(machine.func<void(int)>("leave").value()(3).error().exit_status() == 3);
+#if RIVERRUN_EXCEPTIONS
+    CHECK(has(fail(2).error().message(), "thrown"));
+    CHECK(has(fail(3).error().message(), "no std::exception"));
+    bool caught = false;
+    try {
+        int value = fail(1);
+        (void)value;
+    } catch (const std::exception &error) {
+        caught = has(error.what(), "told to fail");
+    }
+    CHECK(caught);
+#endif
+}
+
+void memory(riverrun::Machine &machine)
+{
+    auto numbers = machine.heap().allocate<int>(4).value();
+    auto view = machine.memory().get(riverrun::Slice<int>{numbers, 4}).value();
+    std::iota(view.begin(), view.end(), -1);
+    using Ints = riverrun::Slice<int>;
+    machine.func<void(Ints)>("twice").value()(Ints{numbers, 4}).value();
+    CHECK(view.size() == 4 && view[0] == -2 && view[3] == 4);
+    riverrun::Ptr<const int> first = {numbers.address};
+    CHECK(**machine.memory().get(first) == -2);
+    machine.heap().free(numbers).value();
+
+    riverrun::Str text = machine.heap().copy("a guest's text");
+    CHECK(*machine.func<int(riverrun::Str)>("length").value()(text) == 14);
+    CHECK(*machine.memory().get(text) == "a guest's text");
+    machine.heap().free(text).value();
+    CHECK(machine.heap().free(text).error().kind() == RIVERRUN_ERROR_HEAP);
+    CHECK(!machine.memory().get(riverrun::Ptr<int>{1}) && !machine.memory().get(riverrun::Str{0}));
+    int number = 5;
+    CHECK(machine.memory().write(0, &number, 4).error().kind() == RIVERRUN_ERROR_MEMORY);
+}
+
+void limits(riverrun::Machine &machine)
+{
+    auto spin = machine.func<void()>("spin").value();
+    riverrun::Limits limits;
+    limits.fuel = 1000;
+    CHECK(spin.within(limits).error().trap()->kind == RIVERRUN_TRAP_OUT_OF_FUEL);
+    limits = {};
+    limits.timeout = std::chrono::milliseconds(20);
+    CHECK(spin.within(limits).error().trap()->kind == RIVERRUN_TRAP_INTERRUPTED);
+    machine.interrupt_handle().interrupt();
+    CHECK(spin().error().trap()->kind == RIVERRUN_TRAP_INTERRUPTED);
+    machine.set_fuel(500).value();
+    CHECK(!spin() && machine.fuel() == 0);
+    machine.set_fuel(RIVERRUN_UNLIMITED).value();
+}
+
+} // namespace
+
+int main(int, char **argv)
+{
+    {
+        riverrun::Machine machine = machine_of(argv[1]);
+        machine.set_data(std::make_unique<Score>()).value();
+        CHECK(machine.is_initializing() && machine.run().value() == 7 && !machine.is_initializing());
+        calls(machine);
+        failures(machine);
+        memory(machine);
+        limits(machine);
+        riverrun::Machine moved = std::move(machine);
+        CHECK(*moved.func<int(int, int)>("add").value()(1, 1) == 2);
+    }
+    CHECK(destroyed == 1);
+
+    riverrun::Engine engine;
+    riverrun::Linker linker(engine);
+    linker.func("a", [] {}).func("a", [] {});
+    auto none = riverrun::Program::from_bytes(engine, "no ELF", 6);
+    CHECK(!none && none.error().kind() == RIVERRUN_ERROR_LOAD);
+    auto refused = linker.instantiate(riverrun::Program::from_file(engine, argv[1]).value());
+    CHECK(!refused && has(refused.error().message(), "already has a function a"));
+}

@@ -1,0 +1,371 @@
+//! Functions whose types are known at run time only: for bindings to other languages, and for hosts that take
+//! guests as they come.
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use riverrun_program::{Scalar, Signature, Type};
+use riverrun_state::{Import, Results};
+
+use crate::call::convention::{
+    ARGUMENT_REGISTERS, Placement, Registers, ResultRegisters, put_pair, put_scalar, slot_of_argument, take_pair,
+};
+use crate::call::func::{CallContext, CallLimits, Target};
+use crate::call::host::{Call, lost_arguments};
+use crate::caller::Caller;
+use crate::error::{Error, HostError, LinkError};
+use crate::instance::Instance;
+use crate::linker::Linker;
+use crate::program::Program;
+use crate::raw::RawMachine;
+
+/// Parameters that a function can have, as [`crate::Func`] has them.
+const PARAMETERS_MAX: usize = 16;
+
+/// A function's types, as far as they can be called by slots.
+#[derive(Clone, Debug)]
+struct Types {
+    parameters: Box<[Scalar]>,
+    result: ResultType,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ResultType {
+    Nothing,
+    One(Scalar),
+    Pair(Scalar, Scalar),
+}
+
+impl Types {
+    fn of(signature: &Signature) -> Result<Types, LinkError> {
+        let unsupported = || LinkError::Unsupported { signature: signature.to_string() };
+        let scalar = |ty: &Type| match ty {
+            Type::Scalar(scalar) => Some(*scalar),
+            Type::Struct(_) => None,
+        };
+        let parameters: Option<Box<[Scalar]>> = signature.parameters.iter().map(scalar).collect();
+        let parameters = parameters.filter(|all| all.len() <= PARAMETERS_MAX).ok_or_else(unsupported)?;
+        let result = match &signature.result {
+            None => ResultType::Nothing,
+            Some(Type::Scalar(scalar)) => ResultType::One(*scalar),
+            Some(Type::Struct(fields)) => match fields[..] {
+                [first, second] => ResultType::Pair(first, second),
+                _ => return Err(unsupported()),
+            },
+        };
+        Ok(Types { parameters, result })
+    }
+
+    /// The slots that parameters or results take.
+    fn slots(&self) -> usize {
+        let results = match self.result {
+            ResultType::Nothing => 0,
+            ResultType::One(_) => 1,
+            ResultType::Pair(..) => 2,
+        };
+        results.max(self.parameters.len())
+    }
+}
+
+/// A function of a guest with types that the host learns at run time: [`crate::Machine::dyn_func`] makes it.
+///
+/// Values are 64-bit slots, as guest registers hold them: arguments as [`crate::GuestValue::to_bits`] gives
+/// them, results for [`crate::GuestValue::from_bits`] to read.
+///
+/// It is good for every machine of its program.
+#[derive(Clone)]
+pub struct DynFunc {
+    target: Target,
+    signature: Signature,
+    types: Types,
+    /// The guest registers of the first parameters, those that have one.
+    registers: Box<[u8]>,
+    /// That of a result.
+    result_register: u8,
+}
+
+impl fmt::Debug for DynFunc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DynFunc({:#x}: {})", self.target.address, self.signature)
+    }
+}
+
+impl DynFunc {
+    /// The exported function of that name, or that of the symbol.
+    pub(crate) fn by_name(program: &Program, name: &str, signature: Option<&Signature>) -> Result<DynFunc, Error> {
+        let export = program.export(name);
+        let (address, exported) = match export {
+            Some(export) => (export.address, export.signature.as_ref()),
+            None => {
+                let symbol = program.image().symbol(name);
+                (symbol.ok_or_else(|| LinkError::NoFunction { name: name.to_owned() })?.address, None)
+            }
+        };
+        let signature = match (signature, exported) {
+            (Some(host), Some(guest)) if host != guest => {
+                let [guest, host] = [guest, host].map(Signature::to_string);
+                return Err(LinkError::Export { name: name.to_owned(), guest, host }.into());
+            }
+            (Some(known), _) | (None, Some(known)) => known,
+            (None, None) => return Err(LinkError::NoSignature { name: name.to_owned() }.into()),
+        };
+        DynFunc::at(program, address, signature)
+    }
+
+    /// The function at an address.
+    pub(crate) fn at(program: &Program, address: u64, signature: &Signature) -> Result<DynFunc, Error> {
+        let types = Types::of(signature)?;
+        let (mut integers, mut floats) = (0, 0);
+        let mut registers = Vec::new();
+        for parameter in &types.parameters {
+            let is_float = parameter.is_float() && floats < ARGUMENT_REGISTERS;
+            let taken = if is_float { &mut floats } else { &mut integers };
+            if *taken == ARGUMENT_REGISTERS {
+                break;
+            }
+            registers.push(slot_of_argument(is_float, *taken));
+            *taken += 1;
+        }
+        let target = Target::new(program, address)?;
+        let is_float = matches!(types.result, ResultType::One(scalar) if scalar.is_float());
+        let result_register = slot_of_argument(is_float, 0);
+        Ok(DynFunc { target, signature: signature.clone(), types, registers: registers.into(), result_register })
+    }
+
+    /// The types.
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// The guest address.
+    pub fn address(&self) -> u64 {
+        self.target.address
+    }
+
+    /// The types of the parameters.
+    pub fn parameters(&self) -> &[Scalar] {
+        &self.types.parameters
+    }
+
+    /// The types of the results: none, one, or the two fields of a structure.
+    pub fn results(&self) -> impl ExactSizeIterator<Item = Scalar> + use<> {
+        let (types, len) = match self.types.result {
+            ResultType::Nothing => ([Scalar::I64; 2], 0),
+            ResultType::One(one) => ([one; 2], 1),
+            ResultType::Pair(first, second) => ([first, second], 2),
+        };
+        types.into_iter().take(len)
+    }
+
+    /// The slots that a call takes: as many as there are parameters, or results.
+    pub fn slots(&self) -> usize {
+        self.types.slots()
+    }
+
+    /// Whether the function is one of this machine's program.
+    ///
+    /// # Safety
+    /// The machine is alive.
+    #[inline(always)]
+    pub unsafe fn belongs_to<T>(&self, machine: RawMachine<T>) -> bool {
+        // SAFETY: as the caller promises; what is read does not change.
+        unsafe { (*machine.instance().as_ptr()).code_id == self.target.code }
+    }
+
+    /// Calls it, on a machine or from a host function. `slots` are the arguments; results take the place of
+    /// the first ones.
+    ///
+    /// # Errors
+    /// As [`crate::Func::call`].
+    ///
+    /// # Panics
+    /// As [`crate::Func::call`], and if there are fewer slots than [`DynFunc::slots`] says.
+    #[inline]
+    pub fn call(&self, context: &mut impl CallContext, slots: &mut [u64]) -> Result<(), Error> {
+        assert!(slots.len() >= self.slots(), "{self:?} takes {} slots, not {}", self.slots(), slots.len());
+        // SAFETY: the context is borrowed, so that nothing else of the instance is, but for what engines hold
+        // that wait for a host function; there are enough slots.
+        unsafe { self.call_instance(context.instance(), slots.as_mut_ptr()) }
+    }
+
+    /// Calls it, within limits of its own.
+    ///
+    /// # Errors
+    /// As [`crate::Func::call`].
+    ///
+    /// # Panics
+    /// As [`DynFunc::call`].
+    pub fn call_within(
+        &self,
+        context: &mut impl CallContext,
+        limits: CallLimits,
+        slots: &mut [u64],
+    ) -> Result<(), Error> {
+        let instance = context.instance();
+        // SAFETY: as in `call`; the context stays borrowed.
+        unsafe { Instance::within(instance, limits, || self.call(context, slots)) }
+    }
+
+    /// Calls it on a machine by its address.
+    ///
+    /// # Errors
+    /// As [`crate::Func::call`].
+    ///
+    /// # Panics
+    /// As [`crate::Func::call`].
+    ///
+    /// # Safety
+    /// The machine is alive, and nothing of it is borrowed but what engines hold that wait for a host function.
+    /// `slots` points to as many slots as [`DynFunc::slots`] says; to anything if that is none.
+    #[inline(always)]
+    pub unsafe fn call_raw<T>(&self, machine: RawMachine<T>, slots: *mut u64) -> Result<(), Error> {
+        // SAFETY: as the caller promises.
+        unsafe { self.call_instance(machine.instance(), slots) }
+    }
+
+    /// # Safety
+    /// As [`DynFunc::call_raw`].
+    #[inline(always)]
+    unsafe fn call_instance<T>(&self, instance: NonNull<Instance<T>>, slots: *mut u64) -> Result<(), Error> {
+        // SAFETY: as the caller promises: there are as many slots as parameters and results.
+        unsafe {
+            Instance::call(instance, self.target, |placement| self.put(slots, placement), |r| self.take(r, slots))
+        }
+    }
+
+    /// # Safety
+    /// There are as many slots as parameters.
+    #[inline(always)]
+    unsafe fn put(&self, slots: *const u64, placement: &mut Placement<'_>) {
+        for (index, &register) in self.registers.iter().enumerate() {
+            // SAFETY: as the caller promises.
+            placement.put_in(register, unsafe { *slots.add(index) });
+        }
+        if self.registers.len() != self.types.parameters.len() {
+            // SAFETY: as the caller promises.
+            unsafe { self.put_rest(slots, placement) };
+        }
+    }
+
+    /// Puts the arguments for which no register was left, and those behind them.
+    ///
+    /// # Safety
+    /// As [`DynFunc::put`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn put_rest(&self, slots: *const u64, placement: &mut Placement<'_>) {
+        for (index, &scalar) in self.types.parameters.iter().enumerate() {
+            // SAFETY: as the caller promises.
+            placement.put(scalar, unsafe { *slots.add(index) });
+        }
+    }
+
+    /// # Safety
+    /// There are as many slots as results.
+    #[inline(always)]
+    unsafe fn take(&self, registers: &Registers, slots: *mut u64) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match self.types.result {
+                ResultType::Nothing => {}
+                ResultType::One(_) => *slots = registers[self.result_register as usize],
+                ResultType::Pair(first, second) => {
+                    [*slots, *slots.add(1)] = take_pair((first, second), registers);
+                }
+            }
+        }
+    }
+}
+
+/// A host function by slots, with its types.
+struct DynHost<F> {
+    types: Types,
+    function: F,
+}
+
+impl<T: 'static> Linker<T> {
+    /// Adds a host function whose types are known at run time only. It gets its arguments in 64-bit slots, as
+    /// guest registers hold them, and leaves its results in the first ones ([`crate::GuestValue`]).
+    ///
+    /// # Errors
+    /// As [`Linker::func`], and if the types are more than 16 parameters that are no structures, and a result
+    /// that is none or of two fields.
+    ///
+    /// ```
+    /// use riverrun::{Config, Engine, Linker, Program};
+    ///
+    /// let engine = Engine::new(&Config::new())?;
+    /// let mut linker = Linker::new(&engine);
+    /// for name in ["Game::add", "Game::score"] {
+    ///     let types = Program::new(&engine, riverrun::doc::SCORER)?;
+    ///     let types = types.imports().iter().find(|import| import.name == name).unwrap();
+    ///     linker.dyn_func(name, types.signature.as_ref().unwrap(), |_, slots| {
+    ///         slots[0] += 1;
+    ///         Ok(())
+    ///     })?;
+    /// }
+    /// let mut machine = linker.instantiate(&Program::new(&engine, riverrun::doc::SCORER)?, ())?;
+    /// let play = machine.func::<(i32,), i32>("play")?;
+    /// assert_eq!(play.call(&mut machine, (40,))?, 42);
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn dyn_func<F>(&mut self, name: &str, signature: &Signature, function: F) -> Result<&mut Linker<T>, Error>
+    where
+        F: Fn(Caller<'_, T>, &mut [u64]) -> Result<(), HostError> + Send + Sync + 'static,
+    {
+        let environment = Arc::new(DynHost { types: Types::of(signature)?, function });
+        // SAFETY: `code` is for this environment.
+        unsafe { self.func_code(name, signature.clone(), code::<T, F>, environment) }
+    }
+
+    /// Adds a system call whose types are known at run time only: see [`Linker::syscall`].
+    ///
+    /// # Errors
+    /// As [`Linker::syscall`] and [`Linker::dyn_func`].
+    pub fn dyn_syscall<F>(&mut self, number: u32, signature: &Signature, function: F) -> Result<&mut Linker<T>, Error>
+    where
+        F: Fn(Caller<'_, T>, &mut [u64]) -> Result<(), HostError> + Send + Sync + 'static,
+    {
+        let environment = Arc::new(DynHost { types: Types::of(signature)?, function });
+        // SAFETY: `code` is for this environment.
+        unsafe { self.syscall_code(number, signature.clone(), code::<T, F>, environment) }
+    }
+}
+
+unsafe extern "sysv64" fn code<T: 'static, F>(
+    import: *const Import,
+    a0: u64,
+    a1: u64,
+    a2: u64,
+    a3: u64,
+    a4: u64,
+) -> Results
+where
+    F: Fn(Caller<'_, T>, &mut [u64]) -> Result<(), HostError>,
+{
+    // SAFETY: engines call this with an import of their machine's table, whose context is the machine's
+    // instance, and whose environment was made for this code; both are alive.
+    unsafe {
+        let DynHost { types, function } = &*(*import).environment.cast::<DynHost<F>>();
+        let instance = NonNull::new_unchecked((*import).context.cast::<Instance<T>>());
+        let call = Call { instance, environment: (*import).environment, first: [a0, a1, a2, a3, a4] };
+        let body = |instance, arguments: &mut crate::call::convention::Arguments<'_>| {
+            let mut slots = [0; PARAMETERS_MAX];
+            for (slot, &scalar) in slots.iter_mut().zip(&types.parameters) {
+                *slot = arguments.scalar(scalar);
+            }
+            if arguments.is_lost() {
+                return Err(lost_arguments());
+            }
+            function(Caller::of_engine(instance), &mut slots[..types.slots()])?;
+            Ok([slots[0], slots[1]])
+        };
+        let put = |slots: [u64; 2], registers: &mut ResultRegisters| match types.result {
+            ResultType::Nothing => {}
+            ResultType::One(scalar) => put_scalar(scalar, slots[0], registers),
+            ResultType::Pair(first, second) => put_pair((first, second), slots, registers),
+        };
+        call.answer_with::<true, _>(types.result != ResultType::Nothing, body, put)
+    }
+}

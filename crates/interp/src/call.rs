@@ -1,10 +1,10 @@
 //! The short way of a host into a guest function and back.
 
-use riverrun_native::Execution;
-use riverrun_state::{FloatEnv, Interruption, RETURN_ADDRESS, Trap, Window};
+use riverrun_native::{Execution, Outcome};
+use riverrun_state::{RETURN_ADDRESS, State, Trap, Window};
 
 use crate::code::{Code, Entry};
-use crate::enter::{enter, enter_lightly};
+use crate::enter::enter_lightly;
 use crate::handlers::{COUNTED, REASON_RETURNED, expect_return};
 use crate::run::{Left, SLICE, Visit};
 
@@ -12,13 +12,9 @@ use crate::run::{Left, SLICE, Visit};
 #[derive(Clone, Copy, Debug)]
 pub struct Place(Entry);
 
-/// How a call has gone.
+/// What has become of a call that was left before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Called {
-    /// The function has returned.
-    Returned,
-    /// Nothing has happened; [`Code::run`] can do it, from the function's address on.
-    Refused,
     /// The state is exact, and [`Code::run`] goes on.
     Unfinished,
     /// A host function has ended the run.
@@ -33,80 +29,65 @@ impl Code {
         self.entry(address).map(Place)
     }
 
+    /// Makes a window ready for [`Code::call`]. It stays ready until anything else is run in it.
+    pub fn prepare(&self, window: &mut Window) {
+        self.bind(window);
+        let engine_window = &raw mut *window;
+        let state = window.state_mut();
+        state.exit.window = engine_window as u64;
+        state.exit.count_base = 0;
+    }
+
     /// Runs the fast engine from `place` on, until the guest comes to [`RETURN_ADDRESS`], which is in ra,
-    /// or the engine leaves off, at the latest after `fuel` instructions.
+    /// or the engine leaves off, at the latest after `fuel` instructions. The float environment is the caller's,
+    /// and has to be the default one.
     ///
     /// # Safety
-    /// The place is one of this code, and the window has the image of its program mapped.
+    /// The place is one of this code, for which the window of `state` is ready still, and that has the image of the
+    /// code's program mapped. No other engine runs on it, and the rounding mode is the default one.
     #[inline(always)]
-    pub unsafe fn call(&self, window: &mut Window, place: Place, fuel: u64) -> Called {
+    pub unsafe fn call(&self, state: *mut State, place: Place, fuel: u64) -> Outcome {
         let Place(Entry { cell, ordinal }) = place;
         let limit = fuel.min(SLICE);
-        self.bind(window);
-        let state = window.state_ptr();
         let start = limit as i64 + i64::from(ordinal);
-        // SAFETY: the window, and with it the state, is borrowed until the engine has left off; its
-        // tables are bound; places are published cells.
+        // SAFETY: as the caller promises; places are published cells.
         unsafe {
-            if COUNTED && start < 0 || !FloatEnv::supports((*state).frm) {
-                return Called::Refused;
-            }
-            self.prepare_host_calls(window, limit);
-            expect_return(state, RETURN_ADDRESS, self.returned());
-            let cell = self.cell(cell);
-            if (*state).frm == 0 && !self.touches_float_environment() {
-                // The environment is the one that Rust demands, which is the guest's too; to ask for it
-                // takes longer than all the rest. And nobody will look at what accrues.
-                enter_lightly(cell, state, start);
-            } else {
-                let environment = FloatEnv::enter(&*state);
-                enter(cell, state, start);
-                environment.leave(&mut *state);
-            }
-            if (*state).exit.reason == REASON_RETURNED {
-                (*state).exit.count_base = 0;
-                if COUNTED {
-                    let left = (*state).exit.fuel as u64;
-                    (*state).instret = (*state).instret.wrapping_add(limit.wrapping_sub(left));
+            if COUNTED {
+                if start < 0 {
+                    return Outcome::Refused;
                 }
-                return Called::Returned;
+                (*state).exit.count_base = (*state).instret + limit;
+            }
+            expect_return(state, RETURN_ADDRESS, self.returned());
+            enter_lightly(self.cell(cell), state, start);
+            if (*state).exit.reason != REASON_RETURNED {
+                return Outcome::Left;
+            }
+            if COUNTED {
+                (*state).instret = (*state).exit.count_base.wrapping_sub((*state).exit.fuel as u64);
+                (*state).exit.count_base = 0;
             }
         }
-        self.call_left(window, limit)
+        Outcome::Returned
     }
 
-    /// The same in compiled code, which begins at `function` for the guest's `pc`.
-    ///
-    /// # Safety
-    /// As [`Execution::call`], and as [`Code::call`] of the window.
-    #[inline(always)]
-    pub unsafe fn call_compiled(
-        &self,
-        window: &mut Window,
-        execution: &mut Execution,
-        pc: u64,
-        function: usize,
-        interruption: &Interruption,
-    ) -> Called {
-        if window.state().frm != 0 {
-            return Called::Refused;
-        }
-        // SAFETY: as the caller promises.
-        match unsafe { execution.call(window, pc, function, self.touches_float_environment(), interruption) } {
-            None => Called::Returned,
-            Some(exit) => match self.visited(window, exit, execution.is_precise()) {
-                Visit::Abandoned => Called::Abandoned,
-                Visit::Lost(cause) => Called::Lost(Trap { cause, pc: window.state().pc }),
-                _ => Called::Unfinished,
-            },
-        }
-    }
-
+    /// What has become of a [`Code::call`] with this fuel that was left.
     #[cold]
-    fn call_left(&self, window: &mut Window, limit: u64) -> Called {
-        match self.fast_left(window, limit) {
+    pub fn left(&self, window: &mut Window, fuel: u64) -> Called {
+        match self.fast_left(window, fuel.min(SLICE)) {
             Left::Abandoned => Called::Abandoned,
             Left::AtStep | Left::Elsewhere => Called::Unfinished,
+        }
+    }
+
+    /// What has become of a call of a compiled function that was left.
+    #[cold]
+    pub fn compiled_left(&self, window: &mut Window, execution: &mut Execution) -> Called {
+        let exit = execution.left(window);
+        match self.visited(window, exit, execution.is_precise()) {
+            Visit::Abandoned => Called::Abandoned,
+            Visit::Lost(cause) => Called::Lost(Trap { cause, pc: window.state().pc }),
+            _ => Called::Unfinished,
         }
     }
 }

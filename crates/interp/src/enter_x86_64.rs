@@ -44,8 +44,8 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut State, f
     )
 }
 
-/// The same with no return noted, for callers to whom every store counts: what they have in registers that
-/// guests may use is theirs to keep, and where it is in a loop, they keep it once.
+/// The same with no return noted, for callers to whom everything counts: what they have in registers that
+/// handlers may use is theirs to keep, and where it is in a loop, they keep it once.
 ///
 /// # Safety
 /// As [`enter`].
@@ -59,7 +59,7 @@ pub(crate) unsafe fn enter_lightly(op: *const Cell, state: *mut State, fuel: i64
             stub = sym light_stub,
             inout("rdi") op => _,
             inout("rsi") state => _,
-            inout("rdx") fuel => _,
+            inout("r8") fuel => _,
             out("r12") _,
             out("r13") _,
             out("r14") _,
@@ -76,7 +76,6 @@ unsafe extern "sysv64" fn light_stub() {
         "push rbx",
         "sub rsp, 40",
         "mov [rsi + {host_sp}], rsp",
-        "mov r8, rdx",
         "xor ecx, ecx",
         "xor r9d, r9d",
         "call {chain}",

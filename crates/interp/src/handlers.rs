@@ -512,9 +512,6 @@ pub(crate) unsafe fn expect_return(state: *mut State, address: u64, cell: *const
         if ((*last).bits, (*last).cell) != (expected.bits, expected.cell) {
             last.write(expected);
         }
-        if (*state).exit.returns != 0 {
-            (*state).exit.returns = 0;
-        }
     }
 }
 

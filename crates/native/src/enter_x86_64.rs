@@ -17,9 +17,6 @@ const REASON: usize = EXIT + offset_of!(EngineExit, reason);
 const FUEL: usize = EXIT + offset_of!(EngineExit, fuel);
 const A5: usize = offset_of!(State, slots) + 8 * 15;
 
-/// Why code was left: the function that the host has called has returned.
-pub(crate) const CALL_RETURNED: u64 = 32;
-
 /// The ways in and out of code of one convention.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stubs {
@@ -163,53 +160,85 @@ macro_rules! convention {
 convention!(free, A5);
 convention!(counting, FUEL);
 
-/// Runs a function that the host calls, of code that does not count, for callers to whom every store counts:
-/// what they have in registers that guests may use is theirs to keep. Where the function has returned, the
-/// state has no registers but a0 and a1, and [`CALL_RETURNED`] is the reason.
+/// Runs a function that the host calls, of code that does not count; false if it was left before its end. If it
+/// has returned, the state has no registers but a0 and a1.
+///
+/// What callers have in registers that guests may use is theirs to keep: where it is in a loop, they keep it once.
 ///
 /// # Safety
 /// As [`Stubs::enter`].
 #[inline(always)]
-pub(crate) unsafe fn enter_lightly(state: *mut State, target: usize, stack: usize) {
-    // SAFETY: as the caller promises. The frame is one that everybody can leave who leaves an engine; of
-    // the registers that functions preserve it keeps two, the others are outputs here.
+pub(crate) unsafe fn enter_function(state: *mut State, target: usize, stack: usize) -> bool {
+    let returned: usize;
+    // SAFETY: as the caller promises. Of the registers that functions preserve the stub keeps two, the others are
+    // outputs here.
     unsafe {
         asm!(
             "call {stub}",
-            stub = sym light_stub,
-            inout("rdi") state => _,
-            inout("rsi") target => _,
-            inout("rdx") stack => _,
-            out("r12") _,
+            stub = sym function_stub,
+            inout("rax") state.wrapping_byte_add(WINDOW_OFFSET) => _,
+            inout("r10") stack => _,
+            inout("r11") target => _,
+            out("r12") returned,
             out("r13") _,
             out("r14") _,
             out("r15") _,
             clobber_abi("sysv64"),
         );
     }
+    returned != 0
 }
 
+/// The frame is one that everybody can leave who leaves an engine, with 0 in r12.
 #[unsafe(naked)]
-unsafe extern "sysv64" fn light_stub() {
+unsafe extern "sysv64" fn function_stub() {
     naked_asm!(
         "push rbp",
         "push rbx",
-        "sub rsp, 40",
-        "mov [rdi + {host_sp}], rsp",
-        "mov r11, rsi",
-        "mov rsp, rdx",
-        load_hot!(),
+        "push 0",
+        "sub rsp, 32",
+        // Written at each call, it would have to be waited for at each end.
+        "cmp [rax + {host_sp}], rsp",
+        "jne 3f",
+        "2:",
+        "mov rsp, r10",
+        "mov ecx, {return_address}",
+        "mov rdx, [rax + {slots} + 16]",
+        "mov rdi, [rax + {slots} + 80]",
+        "mov rsi, [rax + {slots} + 88]",
+        "mov r8, [rax + {slots} + 96]",
+        "mov r9, [rax + {slots} + 104]",
+        "mov r12, [rax + {slots} + 112]",
+        "mov r13, [rax + {slots} + 120]",
+        "xor r14d, r14d",
+        "xor r15d, r15d",
         "call r11",
         "mov r11d, {return_address}",
         "cmp rcx, r11",
-        "jne 2f",
-        "sub rax, {window}",
-        "mov [rax + 80], rdi",
-        "mov [rax + 88], rsi",
-        "mov qword ptr [rax + {reason}], {call_returned}",
-        // Whoever waits may have resumed the function, and wants all registers back.
-        return_to_host!(),
-        "2:",
+        "jne {astray}",
+        "mov [rax + {slots} + 80], rdi",
+        "mov [rax + {slots} + 88], rsi",
+        "mov rsp, [rax + {host_sp}]",
+        "mov r12, rax",
+        "add rsp, 40",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+        "3:",
+        "mov [rax + {host_sp}], rsp",
+        "jmp 2b",
+        slots = const -(WINDOW_OFFSET as isize),
+        host_sp = const HOST_SP as isize - WINDOW_OFFSET as isize,
+        return_address = const RETURN_ADDRESS,
+        astray = sym returned_astray,
+    )
+}
+
+/// Leaves compiled code where the outermost function has returned, wherever to, with all registers in the state.
+/// Functions that [`enter_function`] has called return here once they have been left: its caller waits no longer.
+#[unsafe(naked)]
+pub(crate) unsafe extern "sysv64" fn returned_astray() {
+    naked_asm!(
         store_hot!(),
         "mov qword ptr [rax + {reason}], {returned}",
         return_to_host!(),
@@ -217,8 +246,6 @@ unsafe extern "sysv64" fn light_stub() {
         window = const WINDOW_OFFSET,
         eighth = const A5,
         reason = const REASON,
-        return_address = const RETURN_ADDRESS,
-        call_returned = const CALL_RETURNED,
         returned = const Reason::Returned as u64,
     )
 }

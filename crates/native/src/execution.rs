@@ -5,12 +5,15 @@ use std::io;
 use std::ptr;
 use std::sync::Arc;
 
-use riverrun_state::{FloatEnv, Interruption, REASON_ABANDONED, RETURN_ADDRESS, Running, State, Window};
+use riverrun_state::{FloatEnv, Interruption, REASON_ABANDONED, Running, State, Window};
+
+#[cfg(doc)]
+use riverrun_state::EngineExit;
 
 use crate::artifact::Artifact;
 use crate::convention::{NOWHERE, Reason};
-use crate::enter::{CALL_RETURNED, Stubs, enter_lightly, interrupt_landing, landing, stubs};
-use crate::stack::{Stack, ensure_signal_stack};
+use crate::enter::{Stubs, enter_function, interrupt_landing, landing, returned_astray, stubs};
+use crate::stack::Stack;
 
 /// Why compiled code stopped; the state's pc says where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +74,7 @@ pub struct Execution {
     /// Where the frames on the stack go on, if there are any.
     resume: Option<u64>,
     stubs: Stubs,
-    /// What a thread runs in [`Execution::call`], once there was one.
+    /// What a thread runs in [`Prepared::call`], once there was one.
     running: Option<Box<Running>>,
     /// By the pc's lower bits. An odd pc stands for nothing yet.
     found: Box<[Found; FOUND]>,
@@ -81,6 +84,53 @@ pub struct Execution {
 unsafe impl Send for Execution {}
 // SAFETY: a shared execution can only be asked what it is.
 unsafe impl Sync for Execution {}
+
+/// What [`Execution::prepare`] has made ready: calls of functions that the host makes, again and again.
+#[derive(Clone, Copy, Debug)]
+pub struct Prepared {
+    /// A box of the execution's, in which only cells change.
+    running: *const Running,
+    /// The top of its stack.
+    stack: usize,
+}
+
+/// How [`Prepared::call`] has gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The function has returned: its results are in the state's a0, a1, fa0 and fa1, what is in the others
+    /// and in the pc says nothing.
+    Returned,
+    /// It was left; [`Execution::left`] says why.
+    Left,
+    /// It has not begun, as the run is to end.
+    Refused,
+}
+
+impl Prepared {
+    /// Runs a function, with arguments and sp where the state has them; ra is [`RETURN_ADDRESS`]. The float
+    /// environment is the caller's, and has to be the default one.
+    ///
+    /// # Safety
+    /// The execution is ready still, and nobody runs on it. `state` is that of the window, and `function` what
+    /// [`Artifact::function`] gives of the execution's artifact, which does not count fuel. The rounding mode is
+    /// the default one.
+    ///
+    /// [`RETURN_ADDRESS`]: riverrun_state::RETURN_ADDRESS
+    #[inline(always)]
+    pub unsafe fn call(self, state: *mut State, function: usize) -> Outcome {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let running = &*self.running;
+            if !running.begin_outermost() {
+                running.end_outermost();
+                return Outcome::Refused;
+            }
+            let returned = enter_function(state, function, self.stack);
+            running.end_outermost();
+            if returned { Outcome::Returned } else { Outcome::Left }
+        }
+    }
+}
 
 impl Execution {
     /// A place to run the artifact's code.
@@ -128,7 +178,6 @@ impl Execution {
         state.exit.window = engine_window as u64;
         state.exit.count_base = if self.counts_fuel() { state.instret.wrapping_add_signed(fuel) } else { 0 };
         let pc = state.pc;
-        ensure_signal_stack();
         state.exit.fuel = fuel;
         state.exit.leave = self.stubs.leave as usize as u64;
         state.exit.stack_limit = self.stack.limit() as u64;
@@ -168,71 +217,30 @@ impl Execution {
         (exit, window.state().exit.fuel)
     }
 
-    /// Runs a function, which the host calls: with ra the address that no text can have, and all other
-    /// registers free to be changed but for those of results. `None` if it has returned. A program that can
-    /// tell what float exceptions have accrued needs an environment of its own.
-    ///
-    /// # Safety
-    /// `function` is what [`Artifact::function`] gives for `pc`, of this execution's artifact, which does
-    /// not count fuel. The rounding mode is the default one. Window and interruption are the same in all calls,
-    /// and outlive this.
-    #[inline(always)]
-    pub unsafe fn call(
-        &mut self,
-        window: &mut Window,
-        pc: u64,
-        function: usize,
-        needs_environment: bool,
-        interruption: &Interruption,
-    ) -> Option<Exit> {
+    /// Makes all ready for [`Prepared::call`], for the window and the interruption of this execution's machine.
+    /// It stays ready until anything else is done with the execution or the state's [`EngineExit`].
+    pub fn prepare(&mut self, window: &mut Window, interruption: &Interruption) -> Prepared {
         let engine_window = &raw mut *window;
-        let state = window.state_ptr();
-        ensure_signal_stack();
+        let state = window.state_mut();
+        state.exit.window = engine_window as u64;
+        state.exit.count_base = 0;
+        state.exit.leave = self.stubs.leave as usize as u64;
+        state.exit.stack_limit = self.stack.limit() as u64;
         self.resume = None;
-        let running: *const Running = match &self.running {
-            Some(running) => &**running,
-            None => self.keep_running(state, interruption),
+        let running = match self.running.take() {
+            Some(running) => running,
+            None => Box::new(self.running(state, interruption)),
         };
-        // SAFETY: a box of this execution, which nothing changes but cells.
-        let running = unsafe { &*running };
-        // SAFETY: as in `run`; the caller vouches for the function. The host's float environment is
-        // the one that Rust demands, and the guest's, if nobody looks at what accrues.
-        unsafe {
-            // A host looks faster than it stores.
-            let set = |place: &mut u64, value: u64| {
-                if *place != value {
-                    *place = value;
-                }
-            };
-            set(&mut (*state).exit.window, engine_window as u64);
-            set(&mut (*state).exit.leave, self.stubs.leave as usize as u64);
-            set(&mut (*state).exit.stack_limit, self.stack.limit() as u64);
-            if !running.begin() {
-                running.end();
-                (*state).pc = pc;
-                return Some(Exit::Limit);
-            }
-            if !needs_environment {
-                enter_lightly(state, function, self.stack.top());
-            } else {
-                let environment = FloatEnv::enter(&*state);
-                enter_lightly(state, function, self.stack.top());
-                environment.leave(&mut *state);
-            }
-            running.end();
-            match (*state).exit.reason {
-                CALL_RETURNED => None,
-                _ => Some(self.exit(window, running)),
-            }
-        }
+        Prepared { running: &raw const **self.running.insert(running), stack: self.stack.top() }
     }
 
-    /// Makes what [`Execution::call`] runs, to be used again and again: it is the same for all calls.
-    #[cold]
-    #[inline(never)]
-    fn keep_running(&mut self, state: *mut State, interruption: &Interruption) -> *const Running {
-        let running = self.running(state, interruption);
-        &**self.running.insert(Box::new(running))
+    /// Why [`Prepared::call`] was left. What waits can be resumed by [`Execution::run`].
+    pub fn left(&mut self, window: &mut Window) -> Exit {
+        let running = self.running.take().expect("what was called was prepared");
+        self.stack.return_to(returned_astray as *const () as usize);
+        let exit = self.exit(window, &running);
+        self.running = Some(running);
+        exit
     }
 
     /// What a thread runs that runs this.
@@ -264,11 +272,6 @@ impl Execution {
         match state.exit.reason {
             RETURNED => {
                 state.pc = state.x(1) & !1;
-                Exit::Elsewhere
-            }
-            // A function that has been left in between returns to the stub that has entered it.
-            CALL_RETURNED => {
-                state.pc = RETURN_ADDRESS;
                 Exit::Elsewhere
             }
             reason @ (STEP | ECALL) => {

@@ -1,6 +1,5 @@
 //! The host stack that compiled code runs on.
 
-use std::cell::Cell;
 use std::io;
 use std::ops::Range;
 use std::ptr;
@@ -45,6 +44,12 @@ impl Stack {
         self.mapping as usize + GUARD + SIZE
     }
 
+    /// Has the function that was called first return there, and not to its caller.
+    pub(crate) fn return_to(&mut self, address: usize) {
+        // SAFETY: the stack is this one's own, and its first word what the first call has left there, or nothing.
+        unsafe { (self.top() as *mut usize).sub(1).write(address) };
+    }
+
     /// What no frame may reach.
     pub(crate) fn guard(&self) -> Range<usize> {
         self.mapping as usize..self.mapping as usize + GUARD
@@ -60,37 +65,5 @@ impl Drop for Stack {
     fn drop(&mut self) {
         // SAFETY: this is the mapping of `new`, whole, and nobody runs on it.
         unsafe { libc::munmap(self.mapping, GUARD + SIZE) };
-    }
-}
-
-/// Sees to it that signals of this thread have a stack of their own: a fault in compiled code may
-/// come when its stack is at its end. Rust's own threads have one already.
-#[inline(always)]
-pub(crate) fn ensure_signal_stack() {
-    thread_local! {
-        static DONE: Cell<bool> = const { Cell::new(false) };
-    }
-    if !DONE.get() {
-        DONE.set(true);
-        make_signal_stack();
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn make_signal_stack() {
-    const SIGNAL_STACK: usize = 64 << 10;
-    // SAFETY: asks only; then gives a fresh mapping, which is never taken back as the thread may
-    // handle signals until its end.
-    unsafe {
-        let mut present: libc::stack_t = std::mem::zeroed();
-        if libc::sigaltstack(ptr::null(), &mut present) != 0 || present.ss_flags & libc::SS_DISABLE == 0 {
-            return;
-        }
-        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        let memory = libc::mmap(ptr::null_mut(), SIGNAL_STACK, protection, flags, -1, 0);
-        if memory != libc::MAP_FAILED {
-            libc::sigaltstack(&libc::stack_t { ss_sp: memory, ss_flags: 0, ss_size: SIGNAL_STACK }, ptr::null_mut());
-        }
     }
 }

@@ -47,6 +47,8 @@ impl<'a, T> Caller<'a, T> {
     }
 
     fn state_mut(&mut self) -> &mut State {
+        // SAFETY: as in `data`.
+        unsafe { (*self.instance.as_ptr()).ready.forget() };
         self.memory_mut().window.state_mut()
     }
 

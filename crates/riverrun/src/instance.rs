@@ -14,14 +14,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use riverrun_interp::{Called, Compiled, Limits, Stop};
+use riverrun_interp::{Compiled, Limits, Stop};
 use riverrun_native::{Artifact, Execution};
 use riverrun_state::{DYNAMIC_CALL, EngineExit, Import, Interruption, RETURN_ADDRESS, State, TrapCause, call_host};
 
 use crate::backtrace;
 use crate::call::convention::{Placement, Registers};
-use crate::call::func::{CallLimits, Target};
+use crate::call::func::CallLimits;
 use crate::call::registry::{Function, Registry};
+use crate::call::short_way::{PlainEngine, Ready};
 use crate::caller::Caller;
 use crate::error::{Error, HostError, HostFailure, Trap};
 use crate::heap::HeapState;
@@ -32,8 +33,8 @@ use crate::program::Program;
 /// Bytes below the stack whose faults are the stack's.
 pub(crate) const STACK_GUARD: u64 = 1 << 20;
 
-const RA: u8 = 1;
-const SP: u8 = 2;
+pub(crate) const RA: u8 = 1;
+pub(crate) const SP: u8 = 2;
 const T0: u8 = 5;
 const A7: u8 = 17;
 
@@ -43,27 +44,8 @@ pub(crate) enum Pending {
     Panic(Box<dyn Any + Send>),
 }
 
-/// An engine that functions can be called in without more ado.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PlainEngine {
-    /// The fast engine, which has no compiled code beside it.
-    Fast,
-    /// Compiled code that does not count.
-    Compiled,
-}
-
-impl PlainEngine {
-    #[inline(always)]
-    fn can_call(self, target: &Target, fuel: Option<u64>) -> bool {
-        match self {
-            PlainEngine::Fast => target.place.is_some(),
-            PlainEngine::Compiled => target.compiled.is_some() && fuel.is_none(),
-        }
-    }
-}
-
 /// How a run ended.
-enum Ended {
+pub(crate) enum Ended {
     /// The function that was called has returned.
     Returned,
     /// The guest has ended itself.
@@ -105,6 +87,8 @@ pub(crate) struct Instance<T> {
     pub(crate) code_id: u64,
     /// The engine that functions can be called on the short way, if they can.
     pub(crate) engine: Option<PlainEngine>,
+    /// What the short way relies upon.
+    pub(crate) ready: Ready,
     /// Whether the guest's own run has stopped before its end, to go on later.
     pub(crate) is_suspended: bool,
     /// Whether the guest may call what is for initialization.
@@ -177,45 +161,6 @@ impl Drop for Saved {
     }
 }
 
-/// Brings back pc and sp when dropped.
-struct Position {
-    state: *mut State,
-    pc: u64,
-    sp: u64,
-}
-
-impl Position {
-    /// # Safety
-    /// As [`Saved::of`].
-    #[inline(always)]
-    unsafe fn of(state: *mut State) -> Position {
-        // SAFETY: as the caller promises.
-        unsafe { Position { state, pc: (*state).pc, sp: (*state).slots[SP as usize] } }
-    }
-}
-
-impl Drop for Position {
-    #[inline(always)]
-    fn drop(&mut self) {
-        // SAFETY: as `of`'s caller promises.
-        unsafe {
-            // A host looks faster than it stores.
-            if (*self.state).pc != self.pc {
-                (*self.state).pc = self.pc;
-            }
-            if (*self.state).slots[SP as usize] != self.sp {
-                (*self.state).slots[SP as usize] = self.sp;
-            }
-        }
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn wrong_program() -> ! {
-    panic!("the function is one of another program")
-}
-
 /// Counts a run as long as it lives, however it ends.
 struct Depth(*mut u32);
 
@@ -253,6 +198,7 @@ impl<T> Instance<T> {
                 return Err(Error::Lost { pc });
             }
             (*at).is_suspended = true;
+            (*at).ready.forget();
             let ended = Self::run_guest(this, (*at).fuel);
             (*at).fuel = Self::fuel_left(this);
             match ended? {
@@ -269,124 +215,13 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Calls a function with the parameters that `place` puts where it looks for them, and the results
-    /// that `take` finds in the registers.
-    ///
-    /// # Safety
-    /// The instance is alive, and nothing of it is borrowed but what engines hold that wait for a host
-    /// function.
-    ///
-    /// # Panics
-    /// If the function is not one of the instance's program, or a host function panics.
-    #[inline]
-    pub(crate) unsafe fn call<R>(
-        this: NonNull<Self>,
-        target: Target,
-        place: impl FnOnce(&mut Placement<'_>),
-        take: impl FnOnce(&Registers) -> R,
-    ) -> Result<R, Error> {
-        // SAFETY: as the caller promises.
-        unsafe {
-            let at = this.as_ptr();
-            if (*at).code_id != target.code {
-                wrong_program();
-            }
-            let waits = (*at).depth != 0 || (*at).is_suspended || (*at).interruption.is_reached();
-            match (*at).engine {
-                Some(engine) if !waits && engine.can_call(&target, (*at).fuel) => {
-                    Self::call_plainly(this, engine, target, place, take)
-                }
-                _ => Self::call_in_full(this, target.address, place, take),
-            }
-        }
-    }
-
-    /// The short way, where nothing waits for the call's end: registers but pc and sp are free to be
-    /// changed.
-    ///
-    /// # Safety
-    /// As [`Instance::call`].
-    #[inline(always)]
-    unsafe fn call_plainly<R>(
-        this: NonNull<Self>,
-        engine: PlainEngine,
-        target: Target,
-        place: impl FnOnce(&mut Placement<'_>),
-        take: impl FnOnce(&Registers) -> R,
-    ) -> Result<R, Error> {
-        let at = this.as_ptr();
-        // SAFETY: as the caller promises.
-        unsafe {
-            let state = (*at).state;
-            let position = Position::of(state);
-            let mut placement = Placement::new(&mut (*state).slots);
-            place(&mut placement);
-            let stack = placement.into_stack();
-            if position.sp & 15 != 0 {
-                (*state).slots[SP as usize] = position.sp & !15;
-            }
-            if !stack.is_empty() {
-                Self::push(this, stack)?;
-            }
-            if (*state).slots[RA as usize] != RETURN_ADDRESS {
-                (*state).slots[RA as usize] = RETURN_ADDRESS;
-            }
-            let fuel = (*at).fuel;
-            if fuel.is_some() || (*at).fuel_end.is_some() {
-                (*at).fuel_end = fuel.map(|fuel| (*state).instret.saturating_add(fuel));
-            }
-            (*at).depth = 1;
-            let program = &(*at).program;
-            let window = &mut (*at).memory.window;
-            let called = match (engine, target.place, target.compiled, (*at).execution.as_mut()) {
-                (PlainEngine::Fast, Some(start), ..) => program.code().call(window, start, fuel.unwrap_or(u64::MAX)),
-                (PlainEngine::Compiled, _, Some(function), Some(execution)) => {
-                    let interruption = &(*at).interruption;
-                    program.code().call_compiled(window, execution, target.address, function.get(), interruption)
-                }
-                _ => Called::Refused,
-            };
-            (*at).depth = 0;
-            let ended = if called == Called::Returned { Ok(()) } else { Self::finish(this, target.address, called) };
-            if fuel.is_some() {
-                (*at).fuel = Self::fuel_left(this);
-            }
-            ended.map(|()| take(&(*state).slots))
-        }
-    }
-
-    /// Goes on with a call that the fast engine has left off.
-    ///
-    /// # Safety
-    /// As [`Instance::call`].
-    #[cold]
-    #[inline(never)]
-    unsafe fn finish(this: NonNull<Self>, address: u64, called: Called) -> Result<(), Error> {
-        // SAFETY: as the caller promises.
-        unsafe {
-            match called {
-                Called::Returned => return Ok(()),
-                Called::Refused => (*(*this.as_ptr()).state).pc = address,
-                Called::Unfinished => {}
-                Called::Abandoned => {
-                    Self::given_up(this)?;
-                }
-                Called::Lost(trap) => return Err(Self::trap(this, trap.cause, trap.pc)),
-            }
-            match Self::run_call(this, Self::fuel_left(this))? {
-                Ended::Returned => Ok(()),
-                Ended::Exited(status) => Err(Error::Exited { status }),
-            }
-        }
-    }
-
     /// The long way: all registers come back to what they were.
     ///
     /// # Safety
     /// As [`Instance::call`].
     #[cold]
     #[inline(never)]
-    unsafe fn call_in_full<R>(
+    pub(crate) unsafe fn call_in_full<R>(
         this: NonNull<Self>,
         address: u64,
         place: impl FnOnce(&mut Placement<'_>),
@@ -400,6 +235,9 @@ impl<T> Instance<T> {
             let limit = (*at).program.engine().config.call_depth;
             if (*at).depth >= limit {
                 return Err(Error::CallDepth { limit });
+            }
+            if !is_nested {
+                (*at).ready.forget();
             }
             let saved = Saved::of(Self::memory(this));
             let fuel = match is_nested {
@@ -440,7 +278,7 @@ impl<T> Instance<T> {
     ///
     /// # Safety
     /// As [`Instance::run_guest`].
-    unsafe fn run_call(this: NonNull<Self>, fuel: Option<u64>) -> Result<Ended, Error> {
+    pub(crate) unsafe fn run_call(this: NonNull<Self>, fuel: Option<u64>) -> Result<Ended, Error> {
         let at = this.as_ptr();
         // SAFETY: as the caller promises.
         unsafe {
@@ -459,7 +297,7 @@ impl<T> Instance<T> {
     ///
     /// # Safety
     /// As [`Instance::call`].
-    unsafe fn push(this: NonNull<Self>, words: Vec<u64>) -> Result<(), Error> {
+    pub(crate) unsafe fn push(this: NonNull<Self>, words: Vec<u64>) -> Result<(), Error> {
         // SAFETY: as the caller promises. The window is the engine's if one waits.
         unsafe {
             let state = (*this.as_ptr()).state;
@@ -505,6 +343,7 @@ impl<T> Instance<T> {
             let (fuel, fuel_end, deadline) = ((*at).fuel, (*at).fuel_end, (*at).deadline);
             let before = (*(*at).state).instructions();
             if let Some(own) = limits.fuel {
+                (*at).ready.forget();
                 match (*at).depth {
                     0 => (*at).fuel = Some(fuel.map_or(own, |fuel| fuel.min(own))),
                     _ => {
@@ -537,7 +376,7 @@ impl<T> Instance<T> {
 
     /// # Safety
     /// As [`Instance::run`], after a run with this fuel.
-    unsafe fn fuel_left(this: NonNull<Self>) -> Option<u64> {
+    pub(crate) unsafe fn fuel_left(this: NonNull<Self>) -> Option<u64> {
         // SAFETY: as the caller promises.
         unsafe {
             let instret = (*(*this.as_ptr()).state).instret;
@@ -668,7 +507,7 @@ impl<T> Instance<T> {
     ///
     /// # Safety
     /// As [`Instance::call`].
-    unsafe fn given_up(this: NonNull<Self>) -> Result<Flow, Error> {
+    pub(crate) unsafe fn given_up(this: NonNull<Self>) -> Result<Flow, Error> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
@@ -700,7 +539,7 @@ impl<T> Instance<T> {
     ///
     /// # Safety
     /// As [`Instance::call`].
-    unsafe fn trap(this: NonNull<Self>, cause: TrapCause, pc: u64) -> Error {
+    pub(crate) unsafe fn trap(this: NonNull<Self>, cause: TrapCause, pc: u64) -> Error {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();

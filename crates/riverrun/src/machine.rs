@@ -12,9 +12,10 @@ use crate::backtrace;
 use crate::call::convention::Returned;
 use crate::call::dynamic::DynFunc;
 use crate::call::func::{Func, Parameters};
+use crate::call::short_way::{PlainEngine, Ready};
 use crate::error::Error;
 use crate::heap::{Heap, HeapState};
-use crate::instance::{Instance, PlainEngine, STACK_GUARD};
+use crate::instance::{Instance, STACK_GUARD};
 use crate::linker::Linker;
 use crate::memory::Memory;
 use crate::program::Program;
@@ -104,6 +105,7 @@ impl<T> Machine<T> {
             depth: 0,
             code_id: program.code().id(),
             engine,
+            ready: Ready::new(),
             is_suspended: false,
             // To ask a program takes a while.
             guards_floats: linker.registry.uses_floats() && program.code().touches_float_environment(),
@@ -135,6 +137,7 @@ impl<T> Machine<T> {
     }
 
     fn state_mut(&mut self) -> &mut State {
+        self.instance_mut().ready.forget();
         self.memory_mut().window.state_mut()
     }
 
@@ -308,7 +311,9 @@ impl<T> Machine<T> {
 
     /// Limits the instructions that the guest may still execute; `None` takes the limit away.
     pub fn set_fuel(&mut self, instructions: Option<u64>) {
-        self.instance_mut().fuel = instructions;
+        let instance = self.instance_mut();
+        instance.fuel = instructions;
+        instance.ready.forget();
     }
 
     /// The instructions that the guest may still execute.

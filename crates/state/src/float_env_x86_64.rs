@@ -70,6 +70,25 @@ impl FloatEnv {
         }
     }
 
+    /// [`FloatEnv::enter`] in the default rounding mode, for hosts whose environment is the one that Rust demands:
+    /// to ask for it takes longer than all else. What exceptions had accrued is forgotten.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub unsafe fn enter_default() {
+        // SAFETY: as the caller promises.
+        unsafe { write(&ALL_MASKED) };
+    }
+
+    /// [`FloatEnv::leave`] after [`FloatEnv::enter_default`].
+    #[inline(always)]
+    pub fn leave_default(state: &mut State) {
+        let mut guest = 0;
+        read(&mut guest);
+        state.fflags |= flags(guest);
+    }
+
     /// Moves the exceptions that have accrued to the guest's, while its environment is in force.
     ///
     /// It has no memory of its own: a local whose address is given away would cost its caller

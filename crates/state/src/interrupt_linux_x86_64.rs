@@ -11,6 +11,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::running::Running;
+use crate::signal_stack::ensure_signal_stack;
 
 const SIGNAL: libc::c_int = libc::SIGURG;
 
@@ -35,7 +36,7 @@ struct Info {
 
 const _: () = assert!(size_of::<Info>() == size_of::<libc::siginfo_t>());
 
-/// The kernel's name of this thread.
+/// The kernel's name of this thread, which is ready for signals in compiled code then.
 #[inline(always)]
 pub(crate) fn current_thread() -> libc::pid_t {
     match NAME.get() {
@@ -55,6 +56,7 @@ fn prepare_thread() -> libc::pid_t {
     let name = unsafe { libc::gettid() };
     NAME.set(name);
     unblock();
+    ensure_signal_stack();
     name
 }
 

@@ -85,11 +85,13 @@ impl Interruption {
     /// the watch, which the host's clock is read for only where there is none.
     #[inline]
     pub fn is_reached(&self) -> bool {
-        match self.deadline.load(Ordering::Relaxed) {
-            PASSED => true,
-            NEVER => self.requested.load(Ordering::Relaxed),
-            at => self.requested.load(Ordering::Relaxed) || !watch::is_kept() && nanoseconds(Instant::now()) >= at,
-        }
+        let at = self.deadline.load(Ordering::Relaxed);
+        self.requested.load(Ordering::Relaxed) || at != NEVER && Self::is_past(at)
+    }
+
+    #[cold]
+    fn is_past(at: u64) -> bool {
+        at == PASSED || !watch::is_kept() && nanoseconds(Instant::now()) >= at
     }
 
     /// Notes that the deadline has passed if it has; gives it if there still is one ahead.

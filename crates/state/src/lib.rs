@@ -24,6 +24,7 @@ mod perm;
 mod registers;
 mod running;
 mod signal;
+mod signal_stack;
 mod trap;
 mod watch;
 mod window;

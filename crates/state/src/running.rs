@@ -55,10 +55,11 @@ impl Running {
         if self.outer.get() != outer {
             self.outer.set(outer);
         }
+        let thread = signal::current_thread();
         // SAFETY: as the caller promises.
         let Some(interruption) = (unsafe { self.interruption.as_ref() }) else { return true };
         // Whoever interrupts from here on sees the thread, or is seen.
-        interruption.thread.store(signal::current_thread(), Ordering::Relaxed);
+        interruption.thread.store(thread, Ordering::Relaxed);
         !interruption.is_reached()
     }
 
@@ -73,6 +74,33 @@ impl Running {
             let thread = if is_outer { signal::current_thread() } else { 0 };
             interruption.thread.store(thread, Ordering::Relaxed);
         }
+    }
+
+    /// [`Running::begin`] of code that is to be interrupted, and waits for no host function.
+    ///
+    /// # Safety
+    /// As there; and there is an [`Running::interruption`].
+    #[inline(always)]
+    pub unsafe fn begin_outermost(&self) -> bool {
+        let outer = RUNNING.replace(self);
+        if self.outer.get() != outer {
+            self.outer.set(outer);
+        }
+        // SAFETY: as the caller promises.
+        let interruption = unsafe { &*self.interruption };
+        interruption.thread.store(signal::current_thread(), Ordering::Relaxed);
+        !interruption.is_reached()
+    }
+
+    /// [`Running::end`] after [`Running::begin_outermost`].
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub unsafe fn end_outermost(&self) {
+        RUNNING.set(self.outer.get());
+        // SAFETY: as the caller promises.
+        unsafe { (*self.interruption).thread.store(0, Ordering::Relaxed) };
     }
 
     /// Installs the process's handlers, if they are not there yet.

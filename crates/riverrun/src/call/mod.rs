@@ -7,4 +7,5 @@ pub(crate) mod host;
 pub(crate) mod missing;
 pub(crate) mod pointer;
 pub(crate) mod registry;
+pub(crate) mod short_way;
 pub(crate) mod value;

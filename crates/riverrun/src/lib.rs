@@ -35,7 +35,6 @@ pub use call::dynamic::DynFunc;
 pub use call::func::{CallContext, CallLimits, Func, Parameters};
 pub use call::host::{HostResult, IntoHostFunction};
 pub use call::pointer::{PointerError, Ptr, STRING_MAX, Slice, Str};
-pub use call::registry::HASH_MIN;
 pub use call::value::GuestValue;
 pub use caller::Caller;
 pub use engine::{Config, Engine};
@@ -58,7 +57,7 @@ pub use riverrun_program as image;
 pub use riverrun_program::doc;
 pub use riverrun_program::{FrameDescription as Frame, LoadError, Scalar, Signature, Type};
 pub use riverrun_state::{
-    DYNAMIC_CALL, Fault, HostFunction, Import, MapError, PAGE_SIZE, Perm, Region, Results, TrapCause,
+    DYNAMIC_CALL, Fault, HASH_MIN, HostFunction, Import, MapError, PAGE_SIZE, Perm, Region, Results, TrapCause,
 };
 
 /// The smallest complete host, as the README shows it.

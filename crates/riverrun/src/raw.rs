@@ -238,7 +238,13 @@ impl<T> RawMachine<T> {
     #[inline(always)]
     pub unsafe fn registers(self) -> *mut [u64; 65] {
         // SAFETY: as the caller promises.
-        unsafe { &raw mut (*(*self.0.as_ptr()).state).slots }
+        unsafe {
+            let at = self.0.as_ptr();
+            if (*at).depth == 0 {
+                (*at).ready.forget();
+            }
+            &raw mut (*(*at).state).slots
+        }
     }
 
     /// Whether code of host functions has to run within [`with_host_floats`]: the guest could tell otherwise.

@@ -83,6 +83,9 @@ pub unsafe fn abandon(state: *mut State) -> ! {
 /// The system call by which a guest calls a host function whose key is in t0 instead of a7.
 pub const DYNAMIC_CALL: u64 = 504;
 
+/// Numbers of system calls are below this, hashes of names are not.
+pub const HASH_MIN: u32 = 100_000;
+
 /// How many host functions are known by their keys at once.
 pub const SYSTEM_CALLS: usize = 128;
 const _: () = assert!(SYSTEM_CALLS.is_power_of_two());

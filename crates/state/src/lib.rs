@@ -31,8 +31,8 @@ mod window;
 
 pub use float_env::{FloatEnv, GuestFloats};
 pub use imports::{
-    DYNAMIC_CALL, HostFunction, Import, REASON_ABANDONED, REASON_UNBOUND, REGISTER_ARGUMENTS, RETURN_ADDRESS, Results,
-    SYSTEM_CALLS, SystemCall, abandon, call_host,
+    DYNAMIC_CALL, HASH_MIN, HostFunction, Import, REASON_ABANDONED, REASON_UNBOUND, REGISTER_ARGUMENTS, RETURN_ADDRESS,
+    Results, SYSTEM_CALLS, SystemCall, abandon, call_host,
 };
 pub use interruption::Interruption;
 pub use perm::Perm;

@@ -27,6 +27,14 @@ impl Function {
         calls.flat_map(|block| block.end.successors()).chain(self.orphans.iter().copied())
     }
 
+    /// Where control goes on behind system calls.
+    pub(crate) fn behind_system_calls(&self) -> impl Iterator<Item = u64> {
+        self.blocks.values().filter_map(|block| match block.end {
+            Terminator::Step { next, is_ecall: true, .. } => Some(next),
+            _ => None,
+        })
+    }
+
     /// Instructions in all blocks.
     pub(crate) fn size(&self) -> usize {
         self.blocks.values().map(|block| block.insts.len() + 1).sum()

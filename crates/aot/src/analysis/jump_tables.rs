@@ -21,7 +21,10 @@ const LIMIT: u64 = 4096;
 const OUTSIDE: u32 = 16;
 
 /// Registers that calls preserve: sp, gp, tp and the saved ones.
-const PRESERVED: u32 = 0x0ffc_031c;
+const PRESERVED: u32 = 0x0ffc_031d;
+
+/// Registers that system calls change: a0 and a1.
+const RESULTS: u32 = 0x0000_0c00;
 
 /// The targets of jumps by register: by the jump's address, sorted.
 pub(crate) fn find(text: &Text<'_>, addresses: &Range<u64>, blocks: &BTreeMap<u64, Block>) -> BTreeMap<u64, Vec<u64>> {
@@ -61,7 +64,8 @@ pub(crate) fn find(text: &Text<'_>, addresses: &Range<u64>, blocks: &BTreeMap<u6
     tables
 }
 
-type Registers = [Known; 32];
+/// What is known of the integer registers.
+pub(super) type Registers = [Known; 32];
 
 const NOTHING: Registers = {
     let mut registers = [Known::Unknown; 32];
@@ -71,7 +75,7 @@ const NOTHING: Registers = {
 
 /// What is known of the integer registers at the beginning of each block, values that come by two ways
 /// joined.
-fn propagate(
+pub(super) fn propagate(
     start: u64,
     blocks: &BTreeMap<u64, Block>,
     join: impl Fn(Known, Known) -> Known,
@@ -82,11 +86,14 @@ fn propagate(
         let block = &blocks[&at];
         let mut registers = known[&at];
         evaluate(block, &mut registers);
-        if block.end.is_call() {
-            for (n, register) in registers.iter_mut().enumerate().skip(1) {
-                if PRESERVED >> n & 1 == 0 {
-                    *register = Known::Unknown;
-                }
+        let preserved = match block.end {
+            Terminator::Step { .. } => !RESULTS,
+            _ if block.end.is_call() => PRESERVED,
+            _ => !0,
+        };
+        for (n, register) in registers.iter_mut().enumerate() {
+            if preserved >> n & 1 == 0 {
+                *register = Known::Unknown;
             }
         }
         for to in block.end.successors().into_iter().filter(|to| blocks.contains_key(to)) {
@@ -101,7 +108,7 @@ fn propagate(
 }
 
 /// Runs the block on what is known, and gives what is known of the last instruction's value.
-fn evaluate(block: &Block, registers: &mut Registers) -> Known {
+pub(super) fn evaluate(block: &Block, registers: &mut Registers) -> Known {
     let mut last = Known::Unknown;
     for &(pc, ref inst) in &block.insts {
         let format = inst.op.info().format;

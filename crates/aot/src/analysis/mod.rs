@@ -1,6 +1,7 @@
 //! What a program's text consists of: functions, and in them basic blocks.
 
 mod blocks;
+mod call_numbers;
 mod constants;
 mod functions;
 mod jump_tables;
@@ -8,5 +9,6 @@ mod millicode;
 mod text;
 
 pub(crate) use blocks::{Block, Terminator};
+pub(crate) use call_numbers::{CallNumber, call_numbers};
 pub(crate) use functions::{Function, functions};
 pub(crate) use text::{Abilities, Text};

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use riverrun_isa::ops::Float;
 use riverrun_isa::{Format, Inst};
+use riverrun_state::HASH_MIN;
 
-use crate::analysis::{Block, Function, Terminator};
+use crate::analysis::{Block, CallNumber, Function, Terminator};
 use crate::lift::host_calls;
 use crate::lift::registers::{self, COUNT, FUEL, Set};
 
@@ -31,9 +32,17 @@ fn calls_host(inst: &Inst) -> bool {
     inst.op.info().format == Format::Import
 }
 
-/// Whether the function calls host functions, which look at the state.
-pub(crate) fn is_host_caller(function: &Function) -> bool {
-    function.blocks.values().flat_map(|block| &block.insts).any(|(_, inst)| calls_host(inst))
+/// Whether the function calls host functions by their names, directly or with these numbers: they look at the
+/// state.
+pub(crate) fn is_host_caller(function: &Function, numbers: &BTreeMap<u64, CallNumber>) -> bool {
+    let is_hash = |&number: &CallNumber| matches!(number, CallNumber::InT0(key) | CallNumber::InA7(key) if key as u32 >= HASH_MIN);
+    numbers.values().any(is_hash)
+        || function.blocks.values().flat_map(|block| &block.insts).any(|(_, inst)| calls_host(inst))
+}
+
+/// Registers that the state lacks behind a host call.
+pub(crate) fn dirty_behind_host(fuel: bool) -> Set {
+    host_calls::written() | registers::hot_set(fuel) & 1 << FUEL
 }
 
 /// All registers that the function names.
@@ -93,7 +102,13 @@ pub(crate) fn float_views(function: &Function) -> [Option<Float>; COUNT] {
 }
 
 /// What is known of each block.
-pub(crate) fn facts(function: &Function, fuel: bool, precise: bool, resident: Set) -> BTreeMap<u64, Facts> {
+pub(crate) fn facts(
+    function: &Function,
+    fuel: bool,
+    precise: bool,
+    resident: Set,
+    is_host_caller: bool,
+) -> BTreeMap<u64, Facts> {
     let (postorder, headers) = walk(function);
     let mut facts: BTreeMap<u64, Facts> = BTreeMap::new();
     let entrances: BTreeSet<u64> = function.entrances().collect();
@@ -108,6 +123,18 @@ pub(crate) fn facts(function: &Function, fuel: bool, precise: bool, resident: Se
     }
     settle(function, &postorder, fuel, &mut facts);
     facts.values_mut().for_each(|facts| facts.settled |= resident);
+    // Host callers bring the state up to date as they begin, lest a loop does it again and again.
+    let hot = registers::hot_set(fuel);
+    let dirty = if is_host_caller { 1 << FUEL & hot } else { hot };
+    let behind_system_calls: BTreeSet<u64> = function.behind_system_calls().collect();
+    let behind = |at| if behind_system_calls.contains(&at) { dirty_behind_host(fuel) } else { hot };
+    for (entrance, dirty) in
+        [(function.start, dirty)].into_iter().chain(function.entrances().map(|at| (at, behind(at))))
+    {
+        if let Some(facts) = facts.get_mut(&entrance) {
+            facts.dirty = dirty;
+        }
+    }
     propagate_dirty(function, &postorder, fuel, precise, &mut facts);
     facts
 }
@@ -227,21 +254,13 @@ fn propagate_dirty(
     precise: bool,
     facts: &mut BTreeMap<u64, Facts>,
 ) {
-    let hot = registers::hot_set(fuel);
-    // Host callers bring the state up to date as they begin, lest a loop does it again and again.
-    let start = if is_host_caller(function) { 1 << FUEL & hot } else { hot };
-    for (entrance, dirty) in [(function.start, start)].into_iter().chain(function.entrances().map(|at| (at, hot))) {
-        if let Some(facts) = facts.get_mut(&entrance) {
-            facts.dirty = dirty;
-        }
-    }
     let mut changed = true;
     while changed {
         changed = false;
         for &start in postorder.iter().rev() {
             let block = &function.blocks[&start];
             let known = &facts[&start];
-            let out = dirty_behind(block, known.dirty, hot, precise) & !known.settled;
+            let out = dirty_behind(block, known.dirty, fuel, precise) & !known.settled;
             for to in block.end.successors() {
                 if let Some(to) = facts.get_mut(&to) {
                     changed |= out & !to.dirty != 0;
@@ -252,7 +271,8 @@ fn propagate_dirty(
     }
 }
 
-fn dirty_behind(block: &Block, mut dirty: Set, hot: Set, precise: bool) -> Set {
+fn dirty_behind(block: &Block, mut dirty: Set, fuel: bool, precise: bool) -> Set {
+    let hot = registers::hot_set(fuel);
     for (_, inst) in &block.insts {
         if precise && accesses_memory(inst) || calls_host(inst) {
             dirty &= 1 << FUEL;
@@ -266,5 +286,9 @@ fn dirty_behind(block: &Block, mut dirty: Set, hot: Set, precise: bool) -> Set {
     }
     // Every block counts its instructions.
     dirty |= hot & 1 << FUEL;
-    if block.end.is_call() { hot } else { dirty }
+    match block.end {
+        Terminator::Step { is_ecall: true, .. } => dirty_behind_host(fuel),
+        _ if block.end.is_call() => hot,
+        _ => dirty,
+    }
 }

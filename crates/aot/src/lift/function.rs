@@ -1,14 +1,14 @@
 //! One guest function as one host function.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use inkwell::IntPredicate;
 use inkwell::values::{FunctionValue, IntValue, PointerValue};
 use riverrun_isa::{Inst, Operands, Result as Destination, eval};
 use riverrun_native::convention::{self, Reason};
 
-use crate::analysis::{Block, Function, Terminator};
+use crate::analysis::{Block, CallNumber, Function, Terminator, call_numbers};
 use crate::lift::continuations::Continuations;
 use crate::lift::dataflow::{self, Facts};
 use crate::lift::float_flags;
@@ -37,19 +37,32 @@ pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Sur
     let resident = dataflow::resident(function, ir.options.fuel);
     let registers = Registers::new(ir, dataflow::used(function), resident, dataflow::float_views(function));
     registers.take_parameters(ir, host);
-    if dataflow::is_host_caller(function) {
+    let numbers = call_numbers(function.start, &function.blocks);
+    let is_host_caller = dataflow::is_host_caller(function, &numbers);
+    if is_host_caller {
         let hot = registers::hot_set(ir.options.fuel) & !(1 << FUEL);
         registers.flush(ir, hot);
     }
     let target = built(ir.builder.build_alloca(ir.i64, ""));
     let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();
     ir.jump(labels[&function.start]);
-    let facts = dataflow::facts(function, ir.options.fuel, ir.options.precise, resident);
+    let facts = dataflow::facts(function, ir.options.fuel, ir.options.precise, resident, is_host_caller);
     let switches = RefCell::default();
     let registers = &registers;
     let continuations = Continuations::new(ir, host, &function.orphans);
-    let lifting =
-        Lifting { ir, registers, host, function, labels, facts, surroundings, continuations, target, switches };
+    let lifting = Lifting {
+        ir,
+        registers,
+        host,
+        function,
+        labels,
+        facts,
+        numbers,
+        surroundings,
+        continuations,
+        target,
+        switches,
+    };
     for (&start, block) in &function.blocks {
         lifting.block(start, block);
     }
@@ -63,6 +76,8 @@ struct Lifting<'a, 'c, S> {
     function: &'a Function,
     labels: BTreeMap<u64, Label<'c>>,
     facts: BTreeMap<u64, Facts>,
+    /// What is called by system calls, as far as that is known.
+    numbers: BTreeMap<u64, CallNumber>,
     surroundings: &'a S,
     continuations: Continuations<'c>,
     /// Where a jump by register goes, on its way to a switch.
@@ -153,10 +168,14 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let (ir, registers) = (self.ir, self.registers);
         ir.line(self.function.start);
         let arrivals = self.continuations.all();
+        let behind_system_calls: BTreeSet<u64> = self.function.behind_system_calls().collect();
         for (&next, &label) in &arrivals {
             ir.builder.position_at_end(label);
             registers.begin_block(registers::hot_set(ir.options.fuel));
             registers.reload(ir);
+            if behind_system_calls.contains(&next) {
+                registers.settle(ir, !dataflow::dirty_behind_host(ir.options.fuel));
+            }
             self.go(next);
         }
         self.continuations.finish(ir, registers, &self.site(self.function.start, 0), self.labels[&self.function.start]);
@@ -236,12 +255,16 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             }
             &Terminator::Step { at, next, is_ecall } => {
                 ir.line(at);
-                // Code that counts leaves it to the loop around it to count the call.
-                if is_ecall && !ir.options.fuel {
+                if is_ecall {
                     let site = self.site(at, 1);
-                    let (import, known, unknown) = site.known_system_call();
+                    let (import, known, unknown) = site.known_system_call(self.numbers.get(&at).copied());
                     let fork = registers.fork();
                     ir.builder.position_at_end(known);
+                    if ir.options.fuel {
+                        // The block has not counted what it ends in front of.
+                        let fuel = ir.word(registers.get(ir, FUEL));
+                        registers.set(FUEL, Value::Word(built(ir.builder.build_int_sub(fuel, ir.int(1), ""))));
+                    }
                     site.call_host(import);
                     self.go(next);
                     registers.rejoin(fork);

@@ -6,6 +6,7 @@ use inkwell::values::{IntValue, PointerValue};
 use riverrun_native::convention;
 use riverrun_state::{DYNAMIC_CALL, F_SLOT, Import, SYSTEM_CALLS, SystemCall};
 
+use crate::analysis::CallNumber;
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;
 use crate::lift::registers::{self, FUEL, Label, Set};
@@ -70,17 +71,35 @@ impl<'c> Site<'_, 'c> {
     }
 
     /// Looks whether it is known what host function a system call means: goes on in the first block, with
-    /// the address of its import, or in the second one.
-    pub(super) fn known_system_call(&self) -> (PointerValue<'c>, Label<'c>, Label<'c>) {
+    /// the address of its import, or in the second one. Where the key is thought to be `expected`, only its place
+    /// is looked at.
+    pub(super) fn known_system_call(&self, expected: Option<CallNumber>) -> (PointerValue<'c>, Label<'c>, Label<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         let [a7, t0] = SYSTEM_CALL_KEYS.map(|register| ir.word(registers.get(ir, register)));
         let is_dynamic = ir.compare(IntPredicate::EQ, a7, ir.int(DYNAMIC_CALL));
-        let key = ir.select(is_dynamic, t0.into(), a7.into()).into_int_value();
-        let place = built(ir.builder.build_and(key, ir.int(SYSTEM_CALLS as u64 - 1), ""));
-        let place = built(ir.builder.build_int_mul(place, ir.int(size_of::<SystemCall>() as u64), ""));
-        let known = ir.at(ir.field(registers.base(ir), convention::SYSTEM_CALLS), place);
+        let place_of = |number: IntValue<'c>| built(ir.builder.build_and(number, ir.int(SYSTEM_CALLS as u64 - 1), ""));
+        let mut conditions = Vec::new();
+        let (key, place) = match expected {
+            // No place has the number of dynamic calls for its key.
+            Some(CallNumber::InA7(key)) => (a7, place_of(ir.int(key))),
+            Some(CallNumber::InT0(key)) => {
+                conditions.push(is_dynamic);
+                (t0, place_of(ir.int(key)))
+            }
+            None => {
+                let key = ir.select(is_dynamic, t0.into(), a7.into()).into_int_value();
+                (key, place_of(key))
+            }
+        };
+        let distance = built(ir.builder.build_int_mul(place, ir.int(size_of::<SystemCall>() as u64), ""));
+        let known = ir.at(ir.field(registers.base(ir), convention::SYSTEM_CALLS), distance);
         let known_key = ir.load(ir.i64.into(), known, Space::State).into_int_value();
-        let is_known = ir.compare(IntPredicate::EQ, known_key, key);
+        conditions.push(ir.compare(IntPredicate::EQ, known_key, key));
+        if ir.options.fuel {
+            conditions.push(ir.compare(IntPredicate::SGT, ir.word(registers.get(ir, FUEL)), ir.int(0)));
+        }
+        let both = |a, b| built(ir.builder.build_and(a, b, ""));
+        let is_known = conditions.into_iter().reduce(both).expect("keys are compared");
         let import = ir.at(known, ir.int(std::mem::offset_of!(SystemCall, import) as u64));
         let (hit, miss) = (ir.block(self.function), ir.block(self.function));
         ir.branch_likely(is_known, hit, miss);

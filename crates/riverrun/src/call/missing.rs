@@ -1,8 +1,7 @@
 //! Calls of host functions that are not there.
 
-use riverrun_state::DYNAMIC_CALL;
+use riverrun_state::{DYNAMIC_CALL, HASH_MIN};
 
-use crate::call::registry::HASH_MIN;
 use crate::caller::Caller;
 
 /// Bytes of a name that is shown, at most.

@@ -6,14 +6,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use riverrun_program::{Signature, crc32};
-use riverrun_state::{DYNAMIC_CALL, HostFunction, Import, State};
+use riverrun_state::{DYNAMIC_CALL, HASH_MIN, HostFunction, Import, State};
 
 use crate::call::host::Closure;
 use crate::error::{Error, LinkError};
 use crate::program::Program;
-
-/// Numbers of system calls are below this, hashes of names are not.
-pub const HASH_MIN: u32 = 100_000;
 
 /// A registered host function.
 #[derive(Clone)]

@@ -1,0 +1,46 @@
+//! The numbers of system calls, where they are constants.
+
+use std::collections::BTreeMap;
+
+use riverrun_state::DYNAMIC_CALL;
+
+use crate::analysis::blocks::{Block, Terminator};
+use crate::analysis::constants::Known;
+use crate::analysis::jump_tables::{evaluate, propagate};
+
+const A7: usize = 17;
+const T0: usize = 5;
+
+/// What a system call asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallNumber {
+    /// What is in a7.
+    InA7(u64),
+    /// What is in t0, as a7 says.
+    InT0(u64),
+}
+
+/// What a function's system calls, by their addresses, ask for. They are hints, as the host may change registers in
+/// system calls of its own.
+pub(crate) fn call_numbers(start: u64, blocks: &BTreeMap<u64, Block>) -> BTreeMap<u64, CallNumber> {
+    let calls = |block: &Block| match block.end {
+        Terminator::Step { at, is_ecall: true, .. } => Some(at),
+        _ => None,
+    };
+    if !blocks.values().any(|block| calls(block).is_some()) {
+        return BTreeMap::new();
+    }
+    let known = propagate(start, blocks, |a, b| if a == b { a } else { Known::Unknown });
+    let number = |(start, block): (&u64, &Block)| {
+        let at = calls(block)?;
+        let mut registers = *known.get(start)?;
+        evaluate(block, &mut registers);
+        match (registers[A7], registers[T0]) {
+            (Known::Constant(DYNAMIC_CALL), Known::Constant(key)) => Some((at, CallNumber::InT0(key))),
+            (Known::Constant(DYNAMIC_CALL), _) => None,
+            (Known::Constant(key), _) => Some((at, CallNumber::InA7(key))),
+            _ => None,
+        }
+    };
+    blocks.iter().filter_map(number).collect()
+}

@@ -6,7 +6,8 @@ mod common;
 use std::fs;
 
 use common::{api, builds, folder, tests};
-use riverrun::{Caller, Config, Engine, HostError, Linker, Memory, Program, Ptr, Slice, Str};
+use riverrun::{Caller, Config, HostError, Linker, Memory, Ptr, Slice, Str};
+use riverrun_testkit::suite::SuiteEngine;
 
 #[allow(unreachable_pub, reason = "it is what was generated")]
 mod bindings {
@@ -121,11 +122,10 @@ fn nothing_is_dropped_or_moved_around_calls() {
             let sources = [tests().join("guests/memory.c"), assembly];
             let guest = build.guest(folder.path(), &sources, &[&format!("-DFORM(name)={form}")]);
             let bytes = fs::read(guest).unwrap();
-            for single_step in [false, true] {
-                let engine = Engine::new(Config::new().single_step(single_step)).unwrap();
-                let mut linker = Linker::new(&engine);
+            for engine in SuiteEngine::ALL {
+                let program = engine.load(&Config::new(), &*bytes);
+                let mut linker = Linker::new(program.engine());
                 bindings::link(&mut linker).unwrap();
-                let program = Program::new(&engine, &*bytes).unwrap();
                 let mut machine = linker.instantiate(&program, Host(None)).unwrap();
                 assert_eq!(machine.run().unwrap(), 0);
                 let memory = machine.func::<(i32,), i32>("memory").unwrap();

@@ -9,6 +9,7 @@ use std::process::Command;
 
 use common::{Build, COMPILERS, Compiler, api, builds, folder, run, tests};
 use riverrun::{Caller, Config, Engine, HostError, Linker, Machine, Memory, Program, Ptr, Slice, Str};
+use riverrun_testkit::suite::SuiteEngine;
 
 #[allow(unreachable_pub, dead_code, reason = "it is what was generated")]
 mod bindings {
@@ -209,11 +210,10 @@ fn guest(build: &Build<'_>, form: &str) -> Vec<u8> {
 }
 
 /// The machine after main.
-fn started(bytes: &[u8], single_step: bool, is_client: bool) -> Machine<Host> {
-    let engine = Engine::new(Config::new().single_step(single_step)).unwrap();
-    let mut linker = Linker::new(&engine);
+fn started(bytes: &[u8], engine: SuiteEngine, is_client: bool) -> Machine<Host> {
+    let program = engine.load(&Config::new(), bytes);
+    let mut linker = Linker::new(program.engine());
     if is_client { bindings::link_client(&mut linker) } else { bindings::link_server(&mut linker) }.unwrap();
-    let program = Program::new(&engine, bytes).unwrap();
     let mut machine = linker.instantiate(&program, Host::default()).unwrap();
     assert!(machine.is_initializing());
     assert_eq!(machine.run().unwrap(), 0);
@@ -226,8 +226,8 @@ fn all_types_cross_in_all_forms() {
     for build in builds() {
         for form in FORMS {
             let bytes = guest(&build, form);
-            for single_step in [false, true] {
-                let mut machine = started(&bytes, single_step, true);
+            for &engine in SuiteEngine::ALL {
+                let mut machine = started(&bytes, engine, true);
                 let values = machine.func::<(i32,), i32>("values").unwrap();
                 let line = values.call(&mut machine, (-1,)).unwrap_or_else(|e| panic!("{build:?}, {form}: {e}"));
                 assert_eq!(line, 0, "line of tests/guests/values.c, {build:?}, {form}");
@@ -259,8 +259,8 @@ fn all_types_cross_from_rust() {
         let bytes =
             fs::read(quick(Compiler::Clang).link(folder.path(), &[path("values.o"), path("libcore.rlib")], &keep))
                 .unwrap();
-        for single_step in [false, true] {
-            let mut machine = started(&bytes, single_step, true);
+        for &engine in SuiteEngine::ALL {
+            let mut machine = started(&bytes, engine, true);
             for form in ["opaque", "inline", "direct"] {
                 let values = machine.func::<(i32,), i32>(form).unwrap();
                 let failed = values.call(&mut machine, (-1,)).unwrap_or_else(|e| panic!("{form}: {e}"));
@@ -279,7 +279,7 @@ fn quick(compiler: Compiler) -> Build<'static> {
 fn calls_for_initialization_are_locked_afterwards() {
     for compiler in COMPILERS {
         for form in FORMS {
-            let mut machine = started(&guest(&quick(compiler), form), false, true);
+            let mut machine = started(&guest(&quick(compiler), form), SuiteEngine::Interpreter, true);
             assert!(!machine.is_initializing());
             let retitle = machine.func::<(), ()>("retitle").unwrap();
             let error = retitle.call(&mut machine, ()).unwrap_err().to_string();
@@ -295,10 +295,10 @@ fn calls_of_the_other_side_are_refused_when_they_are_made() {
     for compiler in COMPILERS {
         for form in FORMS {
             let bytes = guest(&quick(compiler), form);
-            let mut server = started(&bytes, false, false);
+            let mut server = started(&bytes, SuiteEngine::Interpreter, false);
             let save = server.func::<(), bool>("save").unwrap();
             assert!(save.call(&mut server, ()).unwrap());
-            let mut client = started(&bytes, false, true);
+            let mut client = started(&bytes, SuiteEngine::Interpreter, true);
             let save = client.func::<(), bool>("save").unwrap();
             let error = save.call(&mut client, ()).unwrap_err().to_string();
             assert!(error.contains("World::save is a call that only servers have"), "{error}");

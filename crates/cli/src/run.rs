@@ -136,14 +136,19 @@ pub(crate) fn load_compiled(program: &Program, options: &RunOptions) -> Result<(
     // for it, as the help says.
     #[allow(unsafe_code)]
     let loaded = unsafe { program.load_artifact(&path) };
-    match loaded {
-        Err(error) if options.engine == EngineChoice::Compiled => Err(format!("{}: {error}", path.display()).into()),
-        Err(error) => {
-            report::complain(format_args!("{}: {error}; running in the interpreter", path.display()));
-            Ok(())
+    let problem = match loaded {
+        Err(error) => error.to_string(),
+        Ok(()) if fuel && program.compiled_options().is_some_and(|compiled| !compiled.fuel) => {
+            "compiled without --fuel, so that it does not count instructions".to_owned()
         }
-        Ok(()) => Ok(()),
+        Ok(()) => return Ok(()),
+    };
+    let name = path.display();
+    if options.engine == EngineChoice::Compiled {
+        return Err(format!("{name}: {problem}").into());
     }
+    report::complain(format_args!("{name}: {problem}; running in the interpreter"));
+    Ok(())
 }
 
 /// Reads a program.

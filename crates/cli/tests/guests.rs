@@ -10,12 +10,12 @@ use common::{Ended, Folder, command, riverrun};
 
 /// The command with a cache of its own, and this compiler.
 fn compile(folder: &Folder, compiler: Option<&str>, args: &[&str]) -> Ended {
-    let mut command = command();
+    let mut command = command(args);
     command.env("XDG_CACHE_HOME", folder.path().join("cache")).env_remove("RIVERRUN_CC");
     if let Some(compiler) = compiler {
         command.env("RIVERRUN_CC", compiler);
     }
-    command.args(args).current_dir(folder.path()).stdin(Stdio::null()).output().unwrap().into()
+    command.current_dir(folder.path()).stdin(Stdio::null()).output().unwrap().into()
 }
 
 const API: &str = "{ \"Debug::is_debug\": \"int sys_is_debug ()\" }";
@@ -66,8 +66,8 @@ fn mistakes_are_said() {
         compile(&folder, None, args).expect(125, messages);
     }
     compile(&folder, Some("tcc"), &["cc", "a.c"]).expect(125, &["RIVERRUN_CC is `tcc`", "give its name or path"]);
-    let mut nothing = command();
-    nothing.env("PATH", folder.path()).env_remove("RIVERRUN_CC").args(["c++", "a.cpp"]);
+    let mut nothing = command(["c++", "a.cpp"]);
+    nothing.env("PATH", folder.path()).env_remove("RIVERRUN_CC");
     Ended::from(nothing.output().unwrap()).expect(
         125,
         &[

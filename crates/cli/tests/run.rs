@@ -55,7 +55,7 @@ fn arguments_variables_and_input_reach_the_guest() {
 fn the_hosts_variables_stay_with_the_host() {
     let folder = Folder::new();
     let guest = folder.guest("echo.c", &[]);
-    let output = command().arg(guest).env("SECRET", "1").stdin(Stdio::null()).output().unwrap();
+    let output = command([guest]).env("SECRET", "1").stdin(Stdio::null()).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "");
 }
 
@@ -114,8 +114,8 @@ fn a_guest_that_waits_for_input_ends_with_its_time() {
     let folder = Folder::new();
     let guest = folder.guest("ends.c", &[]);
     let begin = Instant::now();
-    let mut command = command();
-    command.args(args!["--timeout", "300ms", guest, "read"]).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = command(args!["--timeout", "300ms", guest, "read"]);
+    command.stdin(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     // Nothing is ever written to it.
     let input = child.stdin.take();
@@ -158,8 +158,8 @@ fn statistics_for_people_and_for_programs() {
 fn a_guest_that_nobody_reads_ends_quietly() {
     let folder = Folder::new();
     let guest = folder.guest("ends.c", &[]);
-    let mut command = command();
-    command.args(args![guest, "chatter"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = command(args![guest, "chatter"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     drop(child.stdout.take());
     Ended::from(child.wait_with_output().unwrap()).expect(141, &[]);
@@ -189,7 +189,7 @@ fn a_small_guest_starts_fast_and_takes_little_memory() {
     let is_optimised = !cfg!(debug_assertions);
     assert!(!is_optimised || fastest <= Duration::from_millis(5), "{fastest:?}");
 
-    let mut child = command().args(args![guest, "read"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut child = command(args![guest, "read"]).stdin(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(100));
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     drop(child.stdin.take());

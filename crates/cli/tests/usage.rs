@@ -104,8 +104,7 @@ fn a_truncated_program_runs_or_is_refused() {
 fn nobody_need_listen() {
     let folder = Folder::new();
     let guest = folder.guest("ends.c", &[]);
-    let mut child = command()
-        .args(args!["inspect", "--disassemble", guest])
+    let mut child = command(args!["inspect", "--disassemble", guest])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -116,7 +115,7 @@ fn nobody_need_listen() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 
     for (args, status) in [(&args!["--fuel", "x"][..], 125), (&args![guest, "null"], 134)] {
-        let mut child = command().args(args).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command(args).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stderr.take());
         assert_eq!(child.wait().unwrap().code(), Some(status));
     }

@@ -12,7 +12,7 @@ use object::{Object, ObjectSegment, ObjectSymbol};
 
 use crate::dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, IDENTITY_SYMBOL, Slot};
 use crate::error::ArtifactError;
-use crate::header::{Header, Options};
+use crate::header::{Header, Identity, Options};
 use crate::linked::LinkedArtifact;
 
 /// The file in the line tables of compiled code whose lines are guest addresses. Lines of other files
@@ -93,15 +93,19 @@ impl Artifact {
             return Err(ArtifactError::Program);
         }
         let object = object::File::parse(bytes).map_err(|_| ArtifactError::Damaged)?;
-        let own = object.dynamic_symbols().find(|symbol| symbol.name() == Ok(DISPATCH_SYMBOL));
-        let own = own.ok_or(ArtifactError::Lacks("table of functions"))?.address() as usize;
+        let symbol = |name| object.dynamic_symbols().find(|symbol| symbol.name() == Ok(name));
+        let own = symbol(DISPATCH_SYMBOL).ok_or(ArtifactError::Lacks("table of functions"))?.address() as usize;
+        let identity = symbol(IDENTITY_SYMBOL).and_then(|symbol| contents(&object, symbol.address()));
+        if let Some(what) = header.differs_from(identity.ok_or(ArtifactError::Lacks("identity"))?) {
+            return Err(ArtifactError::Header { what });
+        }
         let executable = object.segments().find(|segment| is_executable(segment.flags()));
         let text = executable.ok_or(ArtifactError::Lacks("code"))?;
         // SAFETY: the caller vouches for the code; the object has no initialisers.
         let library = unsafe { libloading::Library::new(&path)? };
         // The loader knows libraries by their names, and would give an older one that is still in use.
         // SAFETY: the symbol is as many bytes.
-        let identity = unsafe { **library.get::<*const [u8; 32]>(IDENTITY_SYMBOL.as_bytes())? };
+        let identity = unsafe { **library.get::<*const Identity>(IDENTITY_SYMBOL.as_bytes())? };
         if identity != header.identity() {
             return Err(ArtifactError::Replaced);
         }
@@ -211,6 +215,12 @@ fn memory_file() -> std::io::Result<File> {
     }
     // SAFETY: the descriptor is new, and nobody else's.
     Ok(unsafe { File::from_raw_fd(descriptor) })
+}
+
+/// The bytes that an object has at an address.
+fn contents<'data>(object: &object::File<'data>, address: u64) -> Option<&'data Identity> {
+    let size = size_of::<Identity>() as u64;
+    object.segments().find_map(|segment| segment.data_range(address, size).ok()??.first_chunk())
 }
 
 fn is_executable(flags: object::SegmentFlags) -> bool {

@@ -41,6 +41,18 @@ pub enum ArtifactError {
         /// The features that are missing.
         missing: String,
     },
+    /// It was compiled with options that this version does not have.
+    #[error("the artifact has options that this riverrun does not know ({found:#x}): compile it again")]
+    Options {
+        /// The options' bits.
+        found: u32,
+    },
+    /// Its header is not that of its code.
+    #[error("the artifact's header says {what} that its code was not compiled for: compile it again")]
+    Header {
+        /// What is different.
+        what: &'static str,
+    },
     /// The dynamic loader gives what was in the file before.
     #[error("what was in this file before is still in use: load it from another file")]
     Replaced,

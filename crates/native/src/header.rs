@@ -36,10 +36,16 @@ impl Options {
             | u32::from(self.level) << 8
     }
 
-    fn of(bits: u32) -> Options {
-        Options { fuel: bits & 1 != 0, precise: bits & 2 != 0, canonical_nans: bits & 4 != 0, level: (bits >> 8) as u8 }
+    /// `None` for what no compiler of this version has written.
+    fn of(bits: u32) -> Option<Options> {
+        let set = |bit: u32| bits >> bit & 1 != 0;
+        let options = Options { fuel: set(0), precise: set(1), canonical_nans: set(2), level: (bits >> 8) as u8 };
+        (options.bits() == bits && options.level <= 3).then_some(options)
     }
 }
+
+/// What a header says of code, as the code itself has it ([`crate::IDENTITY_SYMBOL`]).
+pub type Identity = [u8; 4 + 8 + 4 + HASH_SIZE];
 
 /// An artifact's description.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,13 +69,29 @@ impl Header {
         *blake3::hash(program).as_bytes()
     }
 
-    /// What tells this code from other code in memory: a hash of everything here. The artifact has it as
-    /// [`crate::IDENTITY_SYMBOL`].
-    pub fn identity(&self) -> [u8; HASH_SIZE] {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&self.options.bits().to_le_bytes()).update(&self.features.0.to_le_bytes());
-        hasher.update(&self.dispatch_bits.to_le_bytes()).update(&self.program);
-        *hasher.finalize().as_bytes()
+    /// Everything here, which tells this code from other code in memory.
+    pub fn identity(&self) -> Identity {
+        let mut identity = [0; size_of::<Identity>()];
+        let (options, rest) = identity.split_at_mut(4);
+        let (features, rest) = rest.split_at_mut(8);
+        let (dispatch_bits, program) = rest.split_at_mut(4);
+        options.copy_from_slice(&self.options.bits().to_le_bytes());
+        features.copy_from_slice(&self.features.0.to_le_bytes());
+        dispatch_bits.copy_from_slice(&self.dispatch_bits.to_le_bytes());
+        program.copy_from_slice(&self.program);
+        identity
+    }
+
+    /// What code of this identity has other than the header says, in words.
+    pub(crate) fn differs_from(&self, identity: &Identity) -> Option<&'static str> {
+        let own = self.identity();
+        let fields = [
+            ("options", 0..4),
+            ("processor features", 4..12),
+            ("a table of functions", 12..16),
+            ("a program", 16..own.len()),
+        ];
+        fields.into_iter().find_map(|(what, place)| (own[place.clone()] != identity[place]).then_some(what))
     }
 
     /// The artifact: the shared object with its header behind it.
@@ -112,7 +134,7 @@ impl Header {
         if abi != ABI {
             return Err(ArtifactError::Abi { found: abi });
         }
-        let options = Options::of(u32::from_le_bytes(fields.take()));
+        let options = u32::from_le_bytes(fields.take());
         let features = Features(u64::from_le_bytes(fields.take()));
         let dispatch_bits = u32::from_le_bytes(fields.take());
         fields.take::<4>();
@@ -127,6 +149,7 @@ impl Header {
         if length != object.len() as u64 || *blake3::hash(object).as_bytes() != object_hash || dispatch_bits > 28 {
             return Err(ArtifactError::Damaged);
         }
+        let options = Options::of(options).ok_or(ArtifactError::Options { found: options })?;
         let missing = features.without(Features::native());
         if missing != Features::default() {
             return Err(ArtifactError::Features { missing: missing.to_string() });

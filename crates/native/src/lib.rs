@@ -20,5 +20,5 @@ pub use dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, IDENTITY_SYMBOL,
 pub use error::ArtifactError;
 pub use execution::{Execution, Exit, Outcome, Prepared, Way};
 pub use features::Features;
-pub use header::{ABI, Header, Options, TRIPLE};
+pub use header::{ABI, Header, Identity, Options, TRIPLE};
 pub use linked::LinkedArtifact;

@@ -51,7 +51,7 @@ pub use program::Program;
 pub use raw::{MachineHead, RawMachine, with_host_floats};
 #[cfg(feature = "compile")]
 pub use riverrun_aot::{CompileError, CompileOptions, Cpu, Report as CompileReport};
-pub use riverrun_native::{ArtifactError, LinkedArtifact};
+pub use riverrun_native::{ArtifactError, LinkedArtifact, Options as ArtifactOptions};
 pub use riverrun_program as image;
 #[doc(hidden)]
 pub use riverrun_program::doc;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use riverrun_interp::Code;
-use riverrun_native::{ABI, Artifact, Header, LinkedArtifact};
+use riverrun_native::{ABI, Artifact, Header, LinkedArtifact, Options};
 use riverrun_program::{Export, Image, Import};
 use riverrun_state::Perm;
 
@@ -177,6 +177,19 @@ impl Program {
     /// Whether there is compiled code.
     pub fn is_compiled(&self) -> bool {
         self.inner.compiled.get().is_some()
+    }
+
+    /// How its code was compiled, if there is any. Machines with a limit of fuel use code that counts only.
+    ///
+    /// ```
+    /// use riverrun::{Config, Engine, Program};
+    ///
+    /// let program = Program::new(&Engine::new(&Config::new())?, riverrun::doc::TINY)?;
+    /// assert_eq!(program.compiled_options(), None);
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn compiled_options(&self) -> Option<Options> {
+        self.inner.compiled.get().map(|compiled| compiled.artifact.options())
     }
 
     /// Compiled code, and the code around it.

@@ -95,6 +95,42 @@ fn code_of_another_compiler_is_refused() {
     assert_eq!(error.to_string(), words);
 }
 
+/// Whatever a header says that its code was not compiled for, it is found out, and named.
+#[test]
+fn code_of_other_options_is_refused() {
+    const OPTIONS: usize = 12;
+    const FEATURES: usize = 16;
+    const DISPATCH_BITS: usize = 24;
+    const PROGRAM: usize = 8 + DISPATCH_BITS + 8;
+    type Change = fn(&mut [u8]);
+    let changes: [(Change, &str); 9] = [
+        (|header| header[OPTIONS] ^= 1, "options"),
+        (|header| header[OPTIONS] ^= 2, "options"),
+        (|header| header[OPTIONS] ^= 4, "options"),
+        (|header| header[OPTIONS + 1] = 3, "options"),
+        (|header| header[FEATURES] ^= 1, "processor features"),
+        (|header| header[DISPATCH_BITS] += 1, "a table of functions"),
+        (|header| header[DISPATCH_BITS] -= 1, "a table of functions"),
+        (|header| header[OPTIONS] ^= 8, "does not know (0x208)"),
+        (|header| header[OPTIONS + 1] = 4, "does not know (0x400)"),
+    ];
+    for (change, words) in changes {
+        let error = load(&ours(), &with_header(change)).unwrap_err();
+        assert!(matches!(error, ArtifactError::Header { .. } | ArtifactError::Options { .. }), "{error}");
+        assert!(error.to_string().contains(words), "{words}: {error}");
+    }
+    // The header of one program's code before another one's.
+    let other = program(&["-O1"]);
+    let error = load(
+        &other,
+        &with_header(|header| {
+            header[PROGRAM..PROGRAM + 32].copy_from_slice(&Header::hash(other.image().bytes()));
+        }),
+    )
+    .unwrap_err();
+    assert!(matches!(error, ArtifactError::Header { what: "a program" }), "{error}");
+}
+
 #[test]
 fn code_for_another_processor_is_refused() {
     let error = load(&ours(), &with_header(|header| header[23] |= 0x80)).unwrap_err();

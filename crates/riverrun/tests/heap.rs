@@ -8,6 +8,7 @@ use riverrun::{
     Config, CxxLibrary, CxxString, CxxVector, Engine, Error, GuestBox, GuestCxxString, GuestCxxVector, GuestString,
     GuestVec, HeapError, HeapOptions, HeapProblem, Linker, Machine, Parameters, Program, Returned,
 };
+use riverrun_testkit::suite::SuiteEngine;
 use riverrun_testkit::{Random, tools};
 
 fn elf() -> &'static [u8] {
@@ -19,16 +20,15 @@ fn elf() -> &'static [u8] {
     })
 }
 
-fn engines() -> Vec<Config> {
-    [false, true].map(|single_step| Config::new().single_step(single_step).clone()).to_vec()
+fn machine_on(engine: SuiteEngine, config: &Config, options: &HeapOptions) -> Machine<()> {
+    let program = engine.load(config, elf());
+    let mut linker = Linker::new(program.engine());
+    linker.heap(options).unwrap();
+    linker.instantiate(&program, ()).unwrap()
 }
 
 fn machine_of(config: &Config, options: &HeapOptions) -> Machine<()> {
-    let engine = Engine::new(config).unwrap();
-    let program = Program::new(&engine, elf()).unwrap();
-    let mut linker = Linker::new(&engine);
-    linker.heap(options).unwrap();
-    linker.instantiate(&program, ()).unwrap()
+    machine_on(SuiteEngine::get(), config, options)
 }
 
 fn machine() -> Machine<()> {
@@ -57,8 +57,8 @@ fn heap_error(error: &Error) -> &HeapError {
 
 #[test]
 fn every_function_does_what_it_should() {
-    for config in engines() {
-        let mut machine = machine_of(&config, &HeapOptions::new());
+    for &engine in SuiteEngine::ALL {
+        let mut machine = machine_on(engine, &Config::new(), &HeapOptions::new());
         assert_eq!(call::<_, i32>(&mut machine, "all", ()).unwrap(), 0);
         assert_eq!(machine.heap().statistics().blocks, 0);
         assert_eq!(machine.heap().statistics().requested, 0);
@@ -67,7 +67,7 @@ fn every_function_does_what_it_should() {
 
 #[test]
 fn a_realistic_trace_of_a_million_uses() {
-    let mut stepping = machine_of(Config::new().single_step(true), &HeapOptions::new());
+    let mut stepping = machine_on(SuiteEngine::SingleStep, &Config::new(), &HeapOptions::new());
     let expected = call::<_, u64>(&mut machine(), "trace", (20_000_u64,)).unwrap();
     assert_eq!(call::<_, u64>(&mut stepping, "trace", (20_000_u64,)).unwrap(), expected);
     let mut small = machine_of(&Config::new(), HeapOptions::new().limit(64 << 20));

@@ -15,6 +15,7 @@ pub mod generate;
 mod outcome;
 pub mod probe;
 mod random;
+pub mod suite;
 pub mod tools;
 pub mod values;
 

@@ -2,10 +2,13 @@
 
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::UNIX_EPOCH;
+
+use riverrun_testkit::suite::SuiteEngine;
 
 /// Files for one test, gone when it ends.
 pub(crate) struct Folder(tempfile::TempDir);
@@ -46,12 +49,32 @@ impl Folder {
     }
 }
 
-/// The command, without arguments.
-pub(crate) fn command() -> Command {
+/// The command with these arguments; where it runs a program, on the engine of this run of the tests.
+pub(crate) fn command(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+    const OTHERS: [&str; 12] =
+        ["inspect", "bindgen", "new", "cc", "c++", "compile", "help", "--help", "-h", "--version", "-V", ""];
+    let mut args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
+    let first = args.first().and_then(|first| first.to_str()).unwrap_or_default();
+    if !OTHERS.contains(&first) {
+        let at = usize::from(first == "run");
+        args.splice(at..at, SuiteEngine::get().options().iter().map(OsString::from));
+    }
     let mut command = Command::new(env!("CARGO_BIN_EXE_riverrun"));
-    // Whatever the user may have compiled is not for tests.
-    command.env("XDG_CACHE_HOME", "/nonexistent");
+    command.args(args).env("XDG_CACHE_HOME", cache());
     command
+}
+
+/// Where compiled code is kept for other tests: a folder for each version of the compiler. Whatever the user
+/// may have compiled is not for tests.
+fn cache() -> PathBuf {
+    if SuiteEngine::get() != SuiteEngine::Compiled {
+        return "/nonexistent".into();
+    }
+    let compiler = Path::new(env!("CARGO_BIN_EXE_riverrun")).with_file_name("riverrun-compile");
+    let made = compiler.metadata().and_then(|data| data.modified());
+    let made = made.unwrap_or_else(|error| panic!("{}: {error}; cargo build -p riverrun-compile", compiler.display()));
+    let version = made.duration_since(UNIX_EPOCH).unwrap().as_nanos();
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("compiled-{version}"))
 }
 
 /// How a run of the command ended.
@@ -91,13 +114,12 @@ impl Ended {
 
 /// Runs the command with these arguments.
 pub(crate) fn riverrun(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Ended {
-    command().args(args).stdin(Stdio::null()).output().unwrap().into()
+    command(args).stdin(Stdio::null()).output().unwrap().into()
 }
 
 /// Runs the command with these arguments and this input.
 pub(crate) fn riverrun_with_input(args: &[&OsStr], input: &[u8]) -> Ended {
-    let mut child =
-        command().args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input).unwrap();
     child.wait_with_output().unwrap().into()
 }

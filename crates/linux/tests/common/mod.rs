@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use riverrun::{Config, Engine, Error, Linker, Machine, Program};
+use riverrun::{Config, Error, Linker, Machine};
 use riverrun_linux::{Builder, Captured, Detail, Input, Linux, Output};
+use riverrun_testkit::suite::SuiteEngine;
 
 /// What a compiler and its flags make of `tests/guests/<source>`: compiled once for all tests.
 fn compile(compiler: &str, package: &str, source: &str, flags: &[&str]) -> PathBuf {
@@ -52,12 +53,11 @@ pub(crate) struct Outcome {
     pub(crate) stderr: String,
 }
 
-/// A machine with a program in it, at its first instruction.
+/// A machine with a program in it, at its first instruction, on the engine of this run of the tests.
 pub(crate) fn machine(config: &Config, program: &Path, linux: Linux) -> Machine<Linux> {
-    let engine = Engine::new(config).unwrap();
-    let mut linker = Linker::new(&engine);
+    let program = SuiteEngine::get().load(config, std::fs::read(program).unwrap());
+    let mut linker = Linker::new(program.engine());
     riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
-    let program = Program::from_file(&engine, program).unwrap();
     let mut machine = linker.instantiate(&program, linux).unwrap();
     riverrun_linux::start(&mut machine, |linux| linux).unwrap();
     machine

@@ -1,0 +1,89 @@
+//! One suite for all engines: tests of whole programs run on the one that `RIVERRUN_TEST_ENGINE` names,
+//! those of small programs on each.
+
+#[cfg(feature = "compile")]
+use std::collections::BTreeMap;
+use std::sync::Arc;
+#[cfg(feature = "compile")]
+use std::sync::{Mutex, PoisonError};
+
+use riverrun::{Config, Program};
+
+/// The variable's name.
+const VARIABLE: &str = "RIVERRUN_TEST_ENGINE";
+
+/// What runs programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SuiteEngine {
+    /// `single-step`: the reference.
+    SingleStep,
+    /// `interp`: the fast interpreter.
+    Interpreter,
+    /// `compiled`: compiled code as it is by default.
+    Compiled,
+}
+
+impl SuiteEngine {
+    /// All that these tests were built with.
+    pub const ALL: &[SuiteEngine] = &[
+        SuiteEngine::Interpreter,
+        SuiteEngine::SingleStep,
+        #[cfg(feature = "compile")]
+        SuiteEngine::Compiled,
+    ];
+
+    /// The engine of this run of the tests: the interpreter if none is named.
+    ///
+    /// # Panics
+    /// If there is none of that name.
+    pub fn get() -> SuiteEngine {
+        match std::env::var(VARIABLE).as_deref() {
+            Ok("single-step") => SuiteEngine::SingleStep,
+            Ok("interp") | Err(std::env::VarError::NotPresent) => SuiteEngine::Interpreter,
+            Ok("compiled") => SuiteEngine::Compiled,
+            other => panic!("{VARIABLE} is {other:?}; say single-step, interp or compiled"),
+        }
+    }
+
+    /// Options of `riverrun run` that choose it.
+    pub fn options(self) -> &'static [&'static str] {
+        match self {
+            SuiteEngine::SingleStep => &["--single-step"],
+            SuiteEngine::Interpreter => &[],
+            SuiteEngine::Compiled => &["--compile", "--engine=compiled"],
+        }
+    }
+
+    /// Loads an executable for it, with this configuration otherwise. What is compiled is kept for the
+    /// other tests of the process.
+    ///
+    /// # Panics
+    /// If it is none; if it is to be compiled, and the feature `compile` is lacking.
+    pub fn load(self, config: &Config, elf: impl Into<Arc<[u8]>>) -> Program {
+        let mut config = config.clone();
+        match self {
+            SuiteEngine::SingleStep => load(config.single_step(true), elf.into()),
+            SuiteEngine::Interpreter => load(&config, elf.into()),
+            SuiteEngine::Compiled => compiled(config, elf.into()),
+        }
+    }
+}
+
+fn load(config: &Config, elf: Arc<[u8]>) -> Program {
+    let engine = riverrun::Engine::new(config).unwrap_or_else(|error| panic!("no engine: {error}"));
+    Program::new(&engine, elf).unwrap_or_else(|error| panic!("the test's program: {error}"))
+}
+
+#[cfg(not(feature = "compile"))]
+fn compiled(_: Config, _: Arc<[u8]>) -> Program {
+    panic!("these tests cannot compile: give cargo --features riverrun-testkit/compile")
+}
+
+#[cfg(feature = "compile")]
+fn compiled(mut config: Config, elf: Arc<[u8]>) -> Program {
+    static KNOWN: Mutex<BTreeMap<(String, Arc<[u8]>), Program>> = Mutex::new(BTreeMap::new());
+    // Other tests had better wait than compile the same.
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    config.compile(riverrun::CompileOptions::default());
+    known.entry((format!("{config:?}"), elf.clone())).or_insert_with(|| load(&config, elf)).clone()
+}

@@ -42,8 +42,17 @@ const GUEST_DATA: &str = "/data";
 struct Options {
     json: bool,
     riverrun: Option<PathBuf>,
+    /// riverrun's.
+    engines: Vec<&'static str>,
     names: Vec<String>,
 }
+
+/// What `riverrun run` calls its engines, and the options that choose them.
+static ENGINES: &[(&str, &[&str])] = &[
+    ("interp", &["--engine=interp"]),
+    ("compiled", &["--compile", "--engine=compiled"]),
+    ("single-step", &["--single-step"]),
+];
 
 fn parse(args: &[String]) -> Result<Options> {
     let mut options = Options::default();
@@ -55,6 +64,13 @@ fn parse(args: &[String]) -> Result<Options> {
                 let path = args.next().context("--riverrun takes the path of the command")?;
                 options.riverrun = Some(path.into());
             }
+            "--engine" => {
+                let name = args.next().context("--engine takes interp, compiled or single-step")?;
+                let known = ENGINES.iter().find(|(known, _)| known == name);
+                let (known, _) =
+                    known.with_context(|| format!("--engine {name}: say interp, compiled or single-step"))?;
+                options.engines.push(known);
+            }
             flag if flag.starts_with('-') => bail!("demo has no option `{flag}`"),
             name if DEMOS.iter().any(|demo| demo.program == name) => {
                 options.names.push(name.into());
@@ -64,6 +80,9 @@ fn parse(args: &[String]) -> Result<Options> {
                 bail!("no demo is named `{name}`; there are {}", known.join(", "));
             }
         }
+    }
+    if options.engines.is_empty() {
+        options.engines.push("interp");
     }
     Ok(options)
 }
@@ -80,20 +99,31 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
         .collect();
 
     setup::ensure(&setup::ALL)?;
+    let compiles = options.engines.contains(&"compiled");
+    if compiles {
+        setup::ensure(&[setup::LLVM])?;
+        // What an older compiler has left is not what is to be shown.
+        if cache().exists() {
+            fs::remove_dir_all(cache()).context("cannot empty the cache of compiled demos")?;
+        }
+    }
     let riverrun = match options.riverrun {
         Some(path) => path,
-        None => build_riverrun()?,
+        None => build_riverrun(compiles)?,
     };
     let wanted: Vec<_> = demos.iter().filter_map(|demo| programs::find(demo.program)).collect();
     guests::build(&wanted, &[Target::Guest, Target::Native])?;
 
     let mut results = Vec::new();
     for demo in demos {
-        let result = compare(demo, &riverrun)?;
-        if !options.json {
-            result.print_output()?;
+        let expected = Expected::of(demo)?;
+        for engine in &options.engines {
+            let result = compare(demo, &expected, engine, &riverrun)?;
+            if !options.json && *engine == options.engines[0] {
+                result.print_output()?;
+            }
+            results.push(result);
         }
-        results.push(result);
     }
     if options.json {
         let all: Vec<Value> = results.iter().map(Comparison::json).collect();
@@ -101,11 +131,11 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
     } else {
         print_table(&results);
     }
-    let failed: Vec<&str> =
-        results.iter().filter(|result| !result.problems.is_empty()).map(|result| result.program).collect();
+    let name = |result: &Comparison| format!("{} ({})", result.program, result.engine);
+    let failed: Vec<String> = results.iter().filter(|result| !result.problems.is_empty()).map(name).collect();
     for result in &results {
         for problem in &result.problems {
-            eprintln!("{}: {problem}", result.program);
+            eprintln!("{}: {problem}", name(result));
         }
     }
     if !failed.is_empty() {
@@ -114,14 +144,21 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn build_riverrun() -> Result<PathBuf> {
-    workspace::call(workspace::cargo().args(["build", "--release", "-p", "riverrun-cli"]))?;
+fn build_riverrun(compiles: bool) -> Result<PathBuf> {
+    let compiler: &[&str] = if compiles { &["-p", "riverrun-compile"] } else { &[] };
+    workspace::call(workspace::cargo().args(["build", "--release", "-p", "riverrun-cli"]).args(compiler))?;
     Ok(workspace::cargo_target_dir()?.join("release/riverrun"))
+}
+
+/// Where compiled demos are kept while they are shown.
+fn cache() -> PathBuf {
+    workspace::root().join("target/demo/cache")
 }
 
 /// What runs a program.
 enum Engine<'a> {
-    Riverrun(&'a Path),
+    /// By this command, on one of [`ENGINES`].
+    Riverrun(&'a Path, &'static str),
     Qemu,
     Native,
 }
@@ -129,7 +166,7 @@ enum Engine<'a> {
 impl Engine<'_> {
     fn name(&self) -> &'static str {
         match self {
-            Engine::Riverrun(_) => "riverrun",
+            Engine::Riverrun(_, engine) => engine,
             Engine::Qemu => "qemu-riscv64",
             Engine::Native => "native",
         }
@@ -141,9 +178,11 @@ impl Engine<'_> {
         let mut data_name = data.display().to_string();
         let mut command;
         match self {
-            Engine::Riverrun(path) => {
+            Engine::Riverrun(path, engine) => {
                 command = Command::new(path);
-                command.args(["run", "--stats=json", "--engine=interp"]);
+                command.args(["run", "--stats=json"]);
+                let options = ENGINES.iter().find(|(name, _)| name == engine);
+                command.args(options.map_or(&[][..], |(_, options)| options)).env("XDG_CACHE_HOME", cache());
                 if args.iter().any(|arg| arg.contains("{data}")) {
                     command.arg("--dir").arg(format!("{data_name}:{GUEST_DATA}"));
                     data_name = GUEST_DATA.into();
@@ -232,24 +271,47 @@ impl Stats {
 /// One program on all engines.
 struct Comparison {
     program: &'static str,
+    engine: &'static str,
     riverrun: Run,
     stats: Option<Stats>,
-    qemu: Run,
-    native: Run,
+    expected: Times,
     /// How riverrun's run was wrong.
     problems: Vec<String>,
 }
 
-fn compare(demo: &Demo, riverrun: &Path) -> Result<Comparison> {
-    let engine = Engine::Riverrun(riverrun);
-    let qemu = Engine::Qemu.run(demo)?;
-    let native = Engine::Native.run(demo)?;
-    let run = engine.run(demo)?;
-    for (reference, name) in [(&qemu, "qemu-riscv64"), (&native, "the host")] {
-        if !reference.status.success() {
-            bail!("{} failed on {name} ({}): {}", demo.program, reference.status, reference.stderr);
+/// What a program does elsewhere.
+struct Expected {
+    qemu: Run,
+    native: Run,
+}
+
+/// What a program took elsewhere.
+#[derive(Clone, Copy)]
+struct Times {
+    qemu: Duration,
+    native: Duration,
+}
+
+impl Expected {
+    fn of(demo: &Demo) -> Result<Expected> {
+        let expected = Expected { qemu: Engine::Qemu.run(demo)?, native: Engine::Native.run(demo)? };
+        for (reference, name) in [(&expected.qemu, "qemu-riscv64"), (&expected.native, "the host")] {
+            if !reference.status.success() {
+                bail!("{} failed on {name} ({}): {}", demo.program, reference.status, reference.stderr);
+            }
         }
+        Ok(expected)
     }
+}
+
+fn compare(demo: &Demo, expected: &Expected, engine: &'static str, riverrun: &Path) -> Result<Comparison> {
+    let Expected { qemu, native } = expected;
+    let riverrun = Engine::Riverrun(riverrun, engine);
+    if engine == "compiled" {
+        // What compiling takes is no part of the run that is timed.
+        riverrun.run(demo)?;
+    }
+    let run = riverrun.run(demo)?;
 
     let mut problems = Vec::new();
     if run.status.code() != qemu.status.code() {
@@ -272,7 +334,8 @@ fn compare(demo: &Demo, riverrun: &Path) -> Result<Comparison> {
             None
         }
     };
-    Ok(Comparison { program: demo.program, riverrun: run, stats, qemu, native, problems })
+    let expected = Times { qemu: qemu.time, native: native.time };
+    Ok(Comparison { program: demo.program, engine, riverrun: run, stats, expected, problems })
 }
 
 /// Where two byte strings part, in words; `None` if they are equal.
@@ -344,6 +407,11 @@ fn entries(root: &Path) -> Result<BTreeMap<PathBuf, Entry>> {
 }
 
 impl Comparison {
+    /// The statistics, where the engine counts instructions.
+    fn counted(&self) -> Option<&Stats> {
+        self.stats.as_ref().filter(|_| self.engine != "compiled")
+    }
+
     fn print_output(&self) -> Result<()> {
         let mut out = std::io::stdout().lock();
         writeln!(out, "===== {} =====", self.program)?;
@@ -355,13 +423,14 @@ impl Comparison {
     fn json(&self) -> Value {
         json!({
             "program": self.program,
+            "engine": self.engine,
             "same_as_qemu": self.problems.is_empty(),
             "problems": self.problems,
-            "instructions": self.stats.as_ref().map(|stats| stats.instructions),
-            "mips": self.stats.as_ref().map(Stats::mips),
+            "instructions": self.counted().map(|stats| stats.instructions),
+            "mips": self.counted().map(Stats::mips),
             "riverrun_seconds": self.riverrun.time.as_secs_f64(),
-            "qemu_seconds": self.qemu.time.as_secs_f64(),
-            "native_seconds": self.native.time.as_secs_f64(),
+            "qemu_seconds": self.expected.qemu.as_secs_f64(),
+            "native_seconds": self.expected.native.as_secs_f64(),
         })
     }
 }
@@ -369,20 +438,21 @@ impl Comparison {
 /// Times are from start to end of the process, MIPS of the execution alone.
 fn print_table(results: &[Comparison]) {
     println!(
-        "{:<12} {:>16} {:>8} {:>12} {:>12} {:>12}  as on qemu",
-        "program", "instructions", "MIPS", "riverrun", "qemu", "native"
+        "{:<12} {:<12} {:>16} {:>8} {:>12} {:>12} {:>12}  as on qemu",
+        "program", "engine", "instructions", "MIPS", "riverrun", "qemu", "native"
     );
     for result in results {
-        let (instructions, mips) = match &result.stats {
+        let (instructions, mips) = match result.counted() {
             Some(stats) => (grouped(stats.instructions), format!("{:.0}", stats.mips())),
-            None => ("?".into(), "?".into()),
+            None => ("-".into(), "-".into()),
         };
         println!(
-            "{:<12} {instructions:>16} {mips:>8} {:>12} {:>12} {:>12}  {}",
+            "{:<12} {:<12} {instructions:>16} {mips:>8} {:>12} {:>12} {:>12}  {}",
             result.program,
+            result.engine,
             milliseconds(result.riverrun.time),
-            milliseconds(result.qemu.time),
-            milliseconds(result.native.time),
+            milliseconds(result.expected.qemu),
+            milliseconds(result.expected.native),
             if result.problems.is_empty() { "yes" } else { "NO" },
         );
     }

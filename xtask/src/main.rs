@@ -18,7 +18,7 @@ cargo xtask <command>
   setup [--tests]         install what is missing: cross compiler, qemu, native compiler;
                           with --tests also what only `test` and `verify` need
   guests [NAME..]         build the guest programs into target/guests/
-  demo [--json] [--riverrun PATH] [NAME..]
+  demo [--json] [--riverrun PATH] [--engine interp|compiled|single-step].. [NAME..]
                           run the demo programs on riverrun, qemu-riscv64 and natively,
                           compare their output and show their times
   test                    everything that CI runs, step by step

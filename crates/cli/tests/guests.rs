@@ -102,8 +102,7 @@ fn bare_guests_run() {
     for compiler in ["riscv64-linux-gnu-gcc", "clang-22"] {
         for optimise in ["-O0", "-O3", "-flto"] {
             compile(&folder, Some(compiler), &["c++", "--bare", optimise, "a.cpp", "-o", "a.elf"]).expect(0, &[]);
-            let ended = compile(&folder, None, &["run", "--fuel", "10000", "a.elf"]);
-            ended.expect(93, &[]);
+            riverrun(args!["run", "--fuel", "10000", folder.path().join("a.elf")]).expect(93, &[]);
         }
     }
 }
@@ -114,7 +113,7 @@ fn guests_with_a_libc_run() {
     folder.file("a.c", "#include <stdio.h>\nint main(int count, char **) { printf(\"%d\\n\", count); }\n");
     for compiler in ["riscv64-linux-gnu-gcc", "clang-22"] {
         compile(&folder, Some(compiler), &["cc", "-std=gnu2x", "a.c", "-o", "a.elf"]).expect(0, &[]);
-        assert_eq!(compile(&folder, None, &["a.elf", "x", "y"]).expect(0, &[]).stdout, "3\n");
+        assert_eq!(riverrun(args![folder.path().join("a.elf"), "x", "y"]).expect(0, &[]).stdout, "3\n");
     }
     let shown = compile(&folder, Some("/opt/bin/riscv64-linux-gnu-gcc-12"), &["c++", "--show", "-c", "a.cpp"]);
     assert!(shown.stdout.starts_with("/opt/bin/riscv64-linux-gnu-g++-12 -march="), "{}", shown.stdout);

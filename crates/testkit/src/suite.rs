@@ -19,7 +19,7 @@ pub enum SuiteEngine {
     SingleStep,
     /// `interp`: the fast interpreter.
     Interpreter,
-    /// `compiled`: compiled code as it is by default.
+    /// `compiled`: compiled code as it is by default, where that does not take long to compile.
     Compiled,
 }
 
@@ -42,15 +42,6 @@ impl SuiteEngine {
             Ok("interp") | Err(std::env::VarError::NotPresent) => SuiteEngine::Interpreter,
             Ok("compiled") => SuiteEngine::Compiled,
             other => panic!("{VARIABLE} is {other:?}; say single-step, interp or compiled"),
-        }
-    }
-
-    /// Options of `riverrun run` that choose it.
-    pub fn options(self) -> &'static [&'static str] {
-        match self {
-            SuiteEngine::SingleStep => &["--single-step"],
-            SuiteEngine::Interpreter => &[],
-            SuiteEngine::Compiled => &["--compile", "--engine=compiled"],
         }
     }
 
@@ -81,9 +72,15 @@ fn compiled(_: Config, _: Arc<[u8]>) -> Program {
 
 #[cfg(feature = "compile")]
 fn compiled(mut config: Config, elf: Arc<[u8]>) -> Program {
-    static KNOWN: Mutex<BTreeMap<(String, Arc<[u8]>), Program>> = Mutex::new(BTreeMap::new());
+    /// Bytes of a program beyond which it is compiled unoptimised: most of it is libc.
+    const LARGE: usize = 256 << 10;
+    /// By configuration and executable.
+    type Known = BTreeMap<(String, Arc<[u8]>), Program>;
+    static KNOWN: Mutex<Known> = Mutex::new(Known::new());
     // Other tests had better wait than compile the same.
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    config.compile(riverrun::CompileOptions::default());
+    let options = riverrun::CompileOptions::default();
+    let level = if elf.len() > LARGE { 0 } else { options.level };
+    config.compile(riverrun::CompileOptions { level, ..options });
     known.entry((format!("{config:?}"), elf.clone())).or_insert_with(|| load(&config, elf)).clone()
 }

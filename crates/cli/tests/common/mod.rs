@@ -2,11 +2,12 @@
 
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::UNIX_EPOCH;
+use std::sync::{Mutex, PoisonError};
 
 use riverrun_testkit::suite::SuiteEngine;
 
@@ -49,32 +50,51 @@ impl Folder {
     }
 }
 
-/// The command with these arguments; where it runs a program, on the engine of this run of the tests.
+/// The command with these arguments; where it runs a guest (`*.elf`), on the engine of this run of the tests.
 pub(crate) fn command(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
-    const OTHERS: [&str; 12] =
-        ["inspect", "bindgen", "new", "cc", "c++", "compile", "help", "--help", "-h", "--version", "-V", ""];
     let mut args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
     let first = args.first().and_then(|first| first.to_str()).unwrap_or_default();
-    if !OTHERS.contains(&first) {
-        let at = usize::from(first == "run");
-        args.splice(at..at, SuiteEngine::get().options().iter().map(OsString::from));
+    let (is_run, is_other) = (first == "run", ["inspect", "cc", "c++"].contains(&first));
+    let guest = args.iter().find(|arg| Path::new(arg).extension().is_some_and(|extension| extension == "elf"));
+    if let Some(guest) = guest.filter(|_| !is_other) {
+        let options: Vec<OsString> = match SuiteEngine::get() {
+            SuiteEngine::Interpreter => Vec::new(),
+            SuiteEngine::SingleStep => vec!["--single-step".into()],
+            SuiteEngine::Compiled => {
+                vec!["--engine=compiled".into(), "--artifact".into(), compiled(guest.as_ref()).into()]
+            }
+        };
+        let behind = usize::from(is_run);
+        args.splice(behind..behind, options);
     }
+    plain(args)
+}
+
+/// The command with just these arguments.
+pub(crate) fn plain(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_riverrun"));
-    command.args(args).env("XDG_CACHE_HOME", cache());
+    // Whatever the user may have compiled is not for tests.
+    command.args(args).env("XDG_CACHE_HOME", "/nonexistent");
     command
 }
 
-/// Where compiled code is kept for other tests: a folder for each version of the compiler. Whatever the user
-/// may have compiled is not for tests.
-fn cache() -> PathBuf {
-    if SuiteEngine::get() != SuiteEngine::Compiled {
-        return "/nonexistent".into();
-    }
-    let compiler = Path::new(env!("CARGO_BIN_EXE_riverrun")).with_file_name("riverrun-compile");
-    let made = compiler.metadata().and_then(|data| data.modified());
-    let made = made.unwrap_or_else(|error| panic!("{}: {error}; cargo build -p riverrun-compile", compiler.display()));
-    let version = made.duration_since(UNIX_EPOCH).unwrap().as_nanos();
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("compiled-{version}"))
+/// The guest's compiled code: it counts, and knows its registers where it traps in the tests of traps. Optimised
+/// code is for other tests, as most of a guest is libc, which takes long.
+fn compiled(guest: &Path) -> PathBuf {
+    static MADE: Mutex<BTreeMap<Vec<u8>, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let count = made.len();
+    let make = || {
+        let name = format!("{}-{count}.rro", std::process::id());
+        let artifact = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let mut compile = plain(crate::args!["compile", "-O0", "--fuel", "-o", artifact, guest]);
+        if env!("CARGO_CRATE_NAME") == "traps" {
+            compile.arg("--precise");
+        }
+        Ended::from(compile.output().unwrap()).expect(0, &[]);
+        artifact
+    };
+    made.entry(std::fs::read(guest).unwrap()).or_insert_with(make).clone()
 }
 
 /// How a run of the command ended.

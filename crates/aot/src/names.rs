@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use riverrun_program::demangle;
 
-use riverrun_native::{DISPATCH_SYMBOL, LinkedArtifact};
+use riverrun_native::{DISPATCH_SYMBOL, FAULT_EXITS_SECTION, LinkedArtifact};
 
 use crate::analysis::Function;
 
@@ -61,6 +61,11 @@ impl Names {
     /// say where it begins and ends.
     pub(crate) fn section(&self) -> Option<String> {
         self.is_linked.then(|| format!("riverrun_text_{}", self.prefix))
+    }
+
+    /// The section of the table of accesses that may fault, likewise.
+    pub(crate) fn fault_exits(&self) -> String {
+        if self.is_linked { format!("{FAULT_EXITS_SECTION}_{}", self.prefix) } else { FAULT_EXITS_SECTION.to_owned() }
     }
 
     /// The symbol by which a host finds linked code.

@@ -2,6 +2,7 @@
 
 use inkwell::GlobalVisibility;
 use inkwell::context::Context;
+use inkwell::module::Linkage;
 use inkwell::types::BasicType;
 use inkwell::values::{BasicValue, GlobalValue};
 use riverrun_native::{Dispatch, ENTRANCES_SYMBOL, Header, IDENTITY_SYMBOL, Slot};
@@ -90,15 +91,19 @@ fn descriptor<'c>(
 ) {
     let names = &program.names;
     let sealed = constant(ir, &names.table("header"), &ir.context.const_string(&header.seal(Vec::new()), false));
-    let section = names.section().unwrap_or_default();
-    // Linkers define these.
-    let bound = |which: &str| {
-        let global = ir.module.add_global(ir.bits(8), None, &format!("__{which}_{section}"));
-        global.set_visibility(GlobalVisibility::Hidden);
-        global
+    // Linkers define these, or leave them null.
+    let bounds = |section: &str| {
+        ["start", "stop"].map(|which| {
+            let global = ir.module.add_global(ir.bits(8), None, &format!("__{which}_{section}"));
+            global.set_linkage(Linkage::ExternalWeak);
+            global.set_visibility(GlobalVisibility::Hidden);
+            global.as_pointer_value()
+        })
     };
-    let fields = [sealed, dispatch, entrances, bound("start"), bound("stop")];
-    let fields = fields.map(|global| global.as_pointer_value().into());
-    let descriptor = ir.context.const_struct(&fields, false);
+    let [text_start, text_end] = bounds(&names.section().unwrap_or_default());
+    let [exits_start, exits_end] = bounds(&names.fault_exits());
+    let [sealed, dispatch, entrances] = [sealed, dispatch, entrances].map(|global| global.as_pointer_value());
+    let fields = [sealed, dispatch, entrances, text_start, text_end, exits_start, exits_end];
+    let descriptor = ir.context.const_struct(&fields.map(Into::into), false);
     constant(ir, &names.artifact(), &descriptor).set_visibility(GlobalVisibility::Default);
 }

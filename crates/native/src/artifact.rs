@@ -8,9 +8,10 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use object::{Object, ObjectSegment, ObjectSymbol};
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
+use riverrun_state::FaultExit;
 
-use crate::dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, IDENTITY_SYMBOL, Slot};
+use crate::dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, FAULT_EXITS_SECTION, IDENTITY_SYMBOL, Slot};
 use crate::error::ArtifactError;
 use crate::header::{Header, Identity, Options};
 use crate::linked::LinkedArtifact;
@@ -27,6 +28,8 @@ pub struct Artifact {
     /// Where functions can be entered besides their starts, sorted; in the object.
     entrances: &'static [u32],
     starts: OnceLock<Vec<u32>>,
+    /// Where accesses go on that fault; in the object.
+    fault_exits: &'static [FaultExit],
     code: Range<usize>,
     /// `None` where the code is linked into the host.
     library: Option<Library>,
@@ -120,10 +123,16 @@ impl Artifact {
             let list = *library.get::<*const u32>(ENTRANCES_SYMBOL.as_bytes())?;
             std::slice::from_raw_parts(list.add(1), *list as usize)
         };
+        // SAFETY: as before; the object's section has nothing else.
+        let fault_exits = object.section_by_name(FAULT_EXITS_SECTION).map_or(&[][..], |section| unsafe {
+            let first = bias.wrapping_add(section.address() as usize) as *const FaultExit;
+            std::slice::from_raw_parts(first, section.size() as usize / size_of::<FaultExit>())
+        });
         let starts = OnceLock::new();
         Ok(Artifact {
             entrances,
             starts,
+            fault_exits,
             code: start..start + text.size() as usize,
             header,
             dispatch,
@@ -146,12 +155,12 @@ impl Artifact {
             return Err(ArtifactError::Program);
         }
         // SAFETY: the compiler has made the tables, and what is linked stays.
-        let (dispatch, entrances) = unsafe {
+        let (dispatch, entrances, fault_exits) = unsafe {
             let entrances = std::slice::from_raw_parts(linked.entrances.add(1), *linked.entrances as usize);
-            (Dispatch::new(linked.dispatch, header.dispatch_bits), entrances)
+            (Dispatch::new(linked.dispatch, header.dispatch_bits), entrances, linked.fault_exits())
         };
         let code = linked.text_start as usize..linked.text_end as usize;
-        Ok(Artifact { header, dispatch, entrances, starts: OnceLock::new(), code, library: None })
+        Ok(Artifact { header, dispatch, entrances, starts: OnceLock::new(), fault_exits, code, library: None })
     }
 
     /// How the code was compiled.
@@ -161,6 +170,11 @@ impl Artifact {
 
     pub(crate) fn code(&self) -> Range<usize> {
         self.code.clone()
+    }
+
+    /// Where accesses go on that fault.
+    pub(crate) fn fault_exits(&self) -> &'static [FaultExit] {
+        self.fault_exits
     }
 
     /// The guest addresses at which code can be entered.

@@ -8,6 +8,9 @@ pub const DISPATCH_SYMBOL: &str = "riverrun_dispatch";
 /// and their guest addresses, sorted, in 32 bits each.
 pub const ENTRANCES_SYMBOL: &str = "riverrun_entrances";
 
+/// The artifact's section of [`riverrun_state::FaultExit`]s.
+pub const FAULT_EXITS_SECTION: &str = "riverrun_fault_exits";
+
 /// The artifact's symbol for [`crate::Header::identity`].
 pub const IDENTITY_SYMBOL: &str = "riverrun_identity";
 

@@ -248,6 +248,7 @@ impl Execution {
     fn running(&self, state: *mut State, interruption: &Interruption) -> Running {
         Running {
             code: self.artifact.code(),
+            fault_exits: self.artifact.fault_exits(),
             landing: landing as *const () as usize,
             state,
             fault: Cell::new(0),

@@ -1,5 +1,7 @@
 //! Compiled code that is linked into the host, for where there is no dynamic loader.
 
+use riverrun_state::FaultExit;
+
 use crate::dispatch::Slot;
 use crate::header::Header;
 
@@ -15,6 +17,9 @@ pub struct LinkedArtifact {
     pub(crate) entrances: *const u32,
     pub(crate) text_start: *const u8,
     pub(crate) text_end: *const u8,
+    /// The table of accesses that may fault; null if there are none.
+    pub(crate) fault_exits_start: *const FaultExit,
+    pub(crate) fault_exits_end: *const FaultExit,
 }
 
 // SAFETY: what it points to never changes.
@@ -29,5 +34,16 @@ impl LinkedArtifact {
     pub(crate) unsafe fn header(&self) -> &'static [u8] {
         // SAFETY: the compiler puts so many bytes there.
         unsafe { std::slice::from_raw_parts(self.header, Header::SIZE) }
+    }
+
+    /// # Safety
+    /// It comes from the compiler.
+    pub(crate) unsafe fn fault_exits(&self) -> &'static [FaultExit] {
+        let (start, end) = (self.fault_exits_start, self.fault_exits_end);
+        if start.is_null() {
+            return &[];
+        }
+        // SAFETY: the linker says where the compiler's table begins and ends.
+        unsafe { std::slice::from_raw_parts(start, (end as usize - start as usize) / size_of::<FaultExit>()) }
     }
 }

@@ -130,9 +130,8 @@ extern "C" fn on_interrupt(signal: libc::c_int, info: *mut libc::siginfo_t, cont
         return pass_on(signal, info, context);
     }
     let rip = registers[libc::REG_RIP as usize] as usize;
-    if let Some((landing, state)) = Running::interrupt(rip) {
-        registers[libc::REG_RIP as usize] = landing as i64;
-        registers[libc::REG_RAX as usize] = state as i64;
+    if let Some(landing) = Running::interrupt(rip) {
+        landing.take(registers);
     }
 }
 

@@ -17,12 +17,45 @@ thread_local! {
     static RUNNING: Cell<*const Running> = const { Cell::new(ptr::null()) };
 }
 
+/// Where an access in compiled code goes on if it faults: an entry of the code's table. Both places are
+/// distances from the field that says them.
+#[repr(C)]
+#[derive(Debug)]
+pub struct FaultExit {
+    access: i32,
+    exit: i32,
+}
+
+// As compiled code has them in its table: two words of 32 bits.
+const _: () = assert!(size_of::<FaultExit>() == 8 && align_of::<FaultExit>() == 4);
+
+impl FaultExit {
+    fn place(field: &i32) -> usize {
+        (&raw const *field as usize).wrapping_add_signed(*field as isize)
+    }
+
+    /// Where the access at `rip` goes on.
+    fn find(table: &[FaultExit], rip: usize) -> Option<usize> {
+        table.iter().find(|entry| FaultExit::place(&entry.access) == rip).map(|entry| FaultExit::place(&entry.exit))
+    }
+}
+
+/// Where the handler of a signal sends compiled code.
+pub(crate) struct Landing {
+    /// The host address.
+    pub(crate) rip: usize,
+    /// What rax is to be there, if it is not to stay as it is.
+    pub(crate) rax: Option<usize>,
+}
+
 /// What a thread runs between [`Running::begin`] and [`Running::end`].
 #[derive(Debug)]
 pub struct Running {
     /// The addresses of the compiled code.
     pub code: Range<usize>,
-    /// Where to go on after a fault, with rax the address of the state; the other registers are as
+    /// Accesses of it that go on elsewhere if they fault, with all registers as they were.
+    pub fault_exits: &'static [FaultExit],
+    /// Where to go on after any other fault, with rax the address of the state; the other registers are as
     /// they were. [`crate::EngineExit::op`] is the address of the faulting host instruction then.
     pub landing: usize,
     /// The state that it works on.
@@ -109,9 +142,9 @@ impl Running {
         signal::install_interrupt_handler();
     }
 
-    /// Where the handler of interruptions sends compiled code, and its state; `None` if this thread is
-    /// not in such code or is to go on.
-    pub(crate) fn interrupt(rip: usize) -> Option<(usize, usize)> {
+    /// Where the handler of interruptions sends compiled code; `None` if this thread is not in such code or
+    /// is to go on.
+    pub(crate) fn interrupt(rip: usize) -> Option<Landing> {
         // SAFETY: as in `redirect`.
         let running = unsafe { RUNNING.get().as_ref()? };
         // SAFETY: as in `redirect`; the interruption is as alive as the state.
@@ -121,11 +154,11 @@ impl Running {
         }
         // SAFETY: as in `redirect`.
         unsafe { (*running.state).exit.op = rip as u64 };
-        Some((running.interrupt_landing, running.state as usize))
+        Some(Landing { rip: running.interrupt_landing, rax: Some(running.state as usize) })
     }
 
-    /// Where the fault handler sends compiled code, and its state; `None` if the fault is not its.
-    pub(crate) fn redirect(rip: usize, address: usize) -> Option<(usize, usize)> {
+    /// Where the fault handler sends compiled code; `None` if the fault is not its.
+    pub(crate) fn redirect(rip: usize, address: usize) -> Option<Landing> {
         // SAFETY: what the thread has begun stays where it is until it ends; the handler runs on
         // the same thread, in between.
         let running = unsafe { RUNNING.get().as_ref()? };
@@ -135,10 +168,13 @@ impl Running {
         if !running.code.contains(&rip) || !(guest || running.stack_guard.contains(&address)) {
             return None;
         }
+        if let Some(exit) = FaultExit::find(running.fault_exits, rip) {
+            return Some(Landing { rip: exit, rax: None });
+        }
         running.fault.set(address);
         // SAFETY: the state is alive, and its owner stands in the code that has faulted.
         unsafe { (*running.state).exit.op = rip as u64 };
-        Some((running.landing, running.state as usize))
+        Some(Landing { rip: running.landing, rax: Some(running.state as usize) })
     }
 }
 

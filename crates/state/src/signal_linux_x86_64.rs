@@ -12,7 +12,7 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::running::Running;
+use crate::running::{Landing, Running};
 use crate::window::{WINDOW_OFFSET, WINDOW_SIZE};
 
 /// Host code that accesses guest memory and may fault there.
@@ -27,6 +27,16 @@ pub struct CodeRange {
     pub end: usize,
     /// Where to go on after a fault.
     pub landing: usize,
+}
+
+impl Landing {
+    /// Has the interrupted code, whose registers these are, go on there.
+    pub(crate) fn take(self, registers: &mut [libc::greg_t]) {
+        registers[libc::REG_RIP as usize] = self.rip as i64;
+        if let Some(rax) = self.rax {
+            registers[libc::REG_RAX as usize] = rax as i64;
+        }
+    }
 }
 
 struct Slot {
@@ -104,9 +114,8 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context:
     };
     let rip = registers[libc::REG_RIP as usize] as usize;
     let rsi = registers[libc::REG_RSI as usize] as usize;
-    if let Some((landing, state)) = Running::redirect(rip, address) {
-        registers[libc::REG_RIP as usize] = landing as i64;
-        registers[libc::REG_RAX as usize] = state as i64;
+    if let Some(landing) = Running::redirect(rip, address) {
+        landing.take(registers);
         return;
     }
     match landing(rip, rsi, address) {

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use inkwell::IntPredicate;
 use inkwell::types::IntType;
 use inkwell::values::{FunctionValue, IntValue};
-use riverrun_native::convention;
+use riverrun_native::convention::{self, NOWHERE, Reason};
 
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;
@@ -32,12 +32,15 @@ pub(crate) struct Continuations<'c> {
     pub(crate) astray: Label<'c>,
     /// Where the function goes on after it was left at its start: at the state's pc.
     pub(crate) entrance: Label<'c>,
+    /// Where accesses of precise code go on that have faulted, once the state has all registers and the pc.
+    pub(crate) fault: Label<'c>,
 }
 
 impl<'c> Continuations<'c> {
     pub(crate) fn new(ir: &Ir<'c>, function: FunctionValue<'c>, orphans: &[u64]) -> Continuations<'c> {
         let labels = orphans.iter().map(|&orphan| (orphan, ir.block(function))).collect();
-        Continuations { labels: RefCell::new(labels), astray: ir.block(function), entrance: ir.block(function) }
+        let block = || ir.block(function);
+        Continuations { labels: RefCell::new(labels), astray: block(), entrance: block(), fault: block() }
     }
 
     /// The continuation at an address.
@@ -98,6 +101,13 @@ impl<'c> Continuations<'c> {
         registers.begin_block(0);
         // Not a jump: there would be no end of coming here.
         site.step_out(target);
+
+        ir.builder.position_at_end(self.fault);
+        registers.begin_block(0);
+        registers.refill(ir);
+        // The single-step engine makes the trap.
+        site.leave(Reason::Step, NOWHERE);
+        ir.unreachable();
     }
 }
 

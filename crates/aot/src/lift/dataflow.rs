@@ -23,11 +23,6 @@ pub(crate) struct Facts {
     pub(crate) settled: Set,
 }
 
-fn accesses_memory(inst: &Inst) -> bool {
-    use Format::{Amo, FLoad, FStore, Load, Lr, Store};
-    matches!(inst.op.info().format, Load | Store | FLoad | FStore | Amo | Lr)
-}
-
 fn calls_host(inst: &Inst) -> bool {
     inst.op.info().format == Format::Import
 }
@@ -102,13 +97,7 @@ pub(crate) fn float_views(function: &Function) -> [Option<Float>; COUNT] {
 }
 
 /// What is known of each block.
-pub(crate) fn facts(
-    function: &Function,
-    fuel: bool,
-    precise: bool,
-    resident: Set,
-    is_host_caller: bool,
-) -> BTreeMap<u64, Facts> {
+pub(crate) fn facts(function: &Function, fuel: bool, resident: Set, is_host_caller: bool) -> BTreeMap<u64, Facts> {
     let (postorder, headers) = walk(function);
     let mut facts: BTreeMap<u64, Facts> = BTreeMap::new();
     let entrances: BTreeSet<u64> = function.entrances().collect();
@@ -135,7 +124,7 @@ pub(crate) fn facts(
             facts.dirty = dirty;
         }
     }
-    propagate_dirty(function, &postorder, fuel, precise, &mut facts);
+    propagate_dirty(function, &postorder, fuel, &mut facts);
     facts
 }
 
@@ -247,20 +236,14 @@ fn walk(function: &Function) -> (Vec<u64>, BTreeSet<u64>) {
     (postorder, headers)
 }
 
-fn propagate_dirty(
-    function: &Function,
-    postorder: &[u64],
-    fuel: bool,
-    precise: bool,
-    facts: &mut BTreeMap<u64, Facts>,
-) {
+fn propagate_dirty(function: &Function, postorder: &[u64], fuel: bool, facts: &mut BTreeMap<u64, Facts>) {
     let mut changed = true;
     while changed {
         changed = false;
         for &start in postorder.iter().rev() {
             let block = &function.blocks[&start];
             let known = &facts[&start];
-            let out = dirty_behind(block, known.dirty, fuel, precise) & !known.settled;
+            let out = dirty_behind(block, known.dirty, fuel) & !known.settled;
             for to in block.end.successors() {
                 if let Some(to) = facts.get_mut(&to) {
                     changed |= out & !to.dirty != 0;
@@ -271,14 +254,11 @@ fn propagate_dirty(
     }
 }
 
-fn dirty_behind(block: &Block, mut dirty: Set, fuel: bool, precise: bool) -> Set {
+fn dirty_behind(block: &Block, mut dirty: Set, fuel: bool) -> Set {
     let hot = registers::hot_set(fuel);
     for (_, inst) in &block.insts {
-        if precise && accesses_memory(inst) || calls_host(inst) {
-            dirty &= 1 << FUEL;
-        }
         if calls_host(inst) {
-            dirty |= host_calls::written();
+            dirty = dirty & 1 << FUEL | host_calls::written();
         }
         if let Some(register) = registers::written(inst) {
             dirty |= 1 << register;

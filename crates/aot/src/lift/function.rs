@@ -12,6 +12,7 @@ use crate::analysis::{Block, CallNumber, Function, Terminator, call_numbers};
 use crate::lift::continuations::Continuations;
 use crate::lift::dataflow::{self, Facts};
 use crate::lift::float_flags;
+use crate::lift::guarded::Group;
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;
 use crate::lift::registers::{self, FUEL, Label, Registers};
@@ -46,7 +47,7 @@ pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Sur
     let target = built(ir.builder.build_alloca(ir.i64, ""));
     let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();
     ir.jump(labels[&function.start]);
-    let facts = dataflow::facts(function, ir.options.fuel, ir.options.precise, resident, is_host_caller);
+    let facts = dataflow::facts(function, ir.options.fuel, resident, is_host_caller);
     let switches = RefCell::default();
     let registers = &registers;
     let continuations = Continuations::new(ir, host, &function.orphans);
@@ -60,6 +61,7 @@ pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Sur
         numbers,
         surroundings,
         continuations,
+        group: Group::default(),
         target,
         switches,
     };
@@ -80,6 +82,7 @@ struct Lifting<'a, 'c, S> {
     numbers: BTreeMap<u64, CallNumber>,
     surroundings: &'a S,
     continuations: Continuations<'c>,
+    group: Group<'c>,
     /// Where a jump by register goes, on its way to a switch.
     target: PointerValue<'c>,
     /// The switches by their targets.
@@ -93,6 +96,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             registers: self.registers,
             function: self.host,
             continuations: &self.continuations,
+            group: &self.group,
             pc,
             ahead,
             dispatch_bits: self.surroundings.dispatch_bits(),
@@ -116,7 +120,9 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         for (index, &(pc, ref inst)) in block.insts.iter().enumerate() {
             ir.line(pc);
             result = self.instruction(&self.site(pc, count - index as u64), inst);
+            self.group.end_if_full(ir, registers, self.continuations.fault);
         }
+        self.group.end(ir, registers, self.continuations.fault);
         registers.settle(ir, facts.settled);
         self.end(&block.end, result);
     }

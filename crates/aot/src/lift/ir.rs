@@ -234,8 +234,6 @@ impl<'c> Ir<'c> {
     pub(crate) fn store(&self, at: PointerValue<'c>, value: BasicValueEnum<'c>, space: Space) {
         let store = built(self.builder.build_store(at, value));
         self.annotate(store, space);
-        // What a fault must find has to be there, in order, whoever else reads it.
-        store.set_volatile(self.options.precise).expect("stores can be volatile");
     }
 
     fn annotate(&self, access: InstructionValue<'c>, space: Space) {
@@ -243,9 +241,7 @@ impl<'c> Ir<'c> {
             Space::State => (self.state_access, 8),
             Space::Guest => (self.guest_access, 1),
         };
-        let is_volatile = space == Space::Guest && self.options.precise;
         access.set_alignment(alignment).expect("powers of two are alignments");
-        access.set_volatile(is_volatile).expect("loads and stores can be volatile");
         access.set_metadata(kind, self.aliasing).expect("nodes are metadata");
     }
 

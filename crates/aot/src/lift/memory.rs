@@ -15,30 +15,21 @@ use crate::lift::value::Value;
 const FOLDED: i64 = 16 << 10;
 
 impl<'c> Site<'_, 'c> {
-    fn place(&self, address: Value<'c>) -> PointerValue<'c> {
+    /// The lower bits of an address, and what is added to them in 64 bits.
+    fn parts(&self, address: Value<'c>) -> (IntValue<'c>, i64) {
         let ir = self.ir;
         let (word, constant) = match address {
             Value::Sum(word, constant) if (-FOLDED..=FOLDED).contains(&constant) => (word, constant),
             other => (ir.word(other), 0),
         };
-        let low = built(ir.builder.build_and(word, ir.int(u32::MAX.into()), ""));
-        let place = ir.at(self.registers.base(ir), low);
-        if constant == 0 { place } else { ir.at(place, ir.int(constant as u64)) }
+        (built(ir.builder.build_and(word, ir.int(u32::MAX.into()), "")), constant)
     }
 
-    /// In precise code, everything that a fault must find is in the state before the access.
-    fn prepare(&self) {
-        let (ir, registers) = (self.ir, self.registers);
-        if !ir.options.precise {
-            return;
-        }
-        let dirty = registers.dirty(true) & !(1 << FUEL);
-        registers.flush(ir, dirty);
-        registers.flushed(dirty);
-        self.store_field(convention::PC, self.pc);
-        if ir.options.fuel {
-            self.store_fuel();
-        }
+    fn place(&self, address: Value<'c>) -> PointerValue<'c> {
+        let ir = self.ir;
+        let (low, constant) = self.parts(address);
+        let place = ir.at(self.registers.base(ir), low);
+        if constant == 0 { place } else { ir.at(place, ir.int(constant as u64)) }
     }
 
     /// Stores a constant to a field of the state.
@@ -47,16 +38,12 @@ impl<'c> Site<'_, 'c> {
         ir.store(ir.field(self.registers.base(ir), field), ir.int(value).into(), Space::State);
     }
 
-    /// Stores the fuel that is left in front of this instruction.
-    fn store_fuel(&self) {
-        let ir = self.ir;
-        let left = built(ir.builder.build_int_add(ir.word(self.registers.get(ir, FUEL)), ir.int(self.ahead), ""));
-        ir.store(ir.field(self.registers.base(ir), convention::FUEL), left.into(), Space::State);
-    }
-
     pub(super) fn load_guest(&self, mem: Mem, address: Value<'c>) -> Value<'c> {
-        self.prepare();
         let ir = self.ir;
+        if ir.options.precise {
+            let (low, constant) = self.parts(address);
+            return self.guarded_load(mem, low, constant);
+        }
         let kind = ir.bits(8 * mem.bytes());
         let value = ir.load(kind.into(), self.place(address), Space::Guest).into_int_value();
         Value::Word(match mem {
@@ -67,8 +54,11 @@ impl<'c> Site<'_, 'c> {
     }
 
     pub(super) fn store_guest(&self, mem: Mem, address: Value<'c>, value: Value<'c>) {
-        self.prepare();
         let ir = self.ir;
+        if ir.options.precise {
+            let (low, constant) = self.parts(address);
+            return self.guarded_store(mem, low, constant, value);
+        }
         if let (Value::Float(Float::D, float), Mem::U64) | (Value::Boxed(float), Mem::U32) = (value, mem) {
             // As a float, which need not pass through a register for integers.
             let f = if mem == Mem::U64 { Float::D } else { Float::S };

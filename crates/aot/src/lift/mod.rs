@@ -7,6 +7,7 @@
 //! - [`lines`]: which host instruction belongs to which guest instruction.
 //! - [`function`]: one guest function; [`registers`]: where its registers are.
 //! - [`continuations`]: where a function is come back to.
+//! - [`memory`]: accesses to the guest's memory; [`guarded`]: those of precise code.
 //! - [`host_calls`]: calls of host functions.
 //! - [`transfer`]: calls, returns, and the ways out of compiled code.
 
@@ -15,6 +16,7 @@ mod dataflow;
 mod float_flags;
 mod floats;
 mod function;
+mod guarded;
 mod host_calls;
 mod ir;
 mod lines;

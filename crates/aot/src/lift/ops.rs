@@ -5,6 +5,7 @@ use inkwell::values::{FunctionValue, IntValue};
 use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
 
 use crate::lift::continuations::Continuations;
+use crate::lift::guarded::Group;
 use crate::lift::ir::{Ir, built};
 use crate::lift::registers::Registers;
 use crate::lift::value::Value;
@@ -15,6 +16,8 @@ pub(crate) struct Site<'a, 'c> {
     pub(crate) registers: &'a Registers<'c>,
     pub(crate) function: FunctionValue<'c>,
     pub(crate) continuations: &'a Continuations<'c>,
+    /// Accesses of precise code before this.
+    pub(crate) group: &'a Group<'c>,
     /// The instruction's address.
     pub(crate) pc: u64,
     /// Instructions of the block from this one on, which its fuel has been taken for.

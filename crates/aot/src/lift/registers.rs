@@ -98,6 +98,8 @@ pub(crate) struct Registers<'c> {
     base: Cell<Option<PointerValue<'c>>>,
     /// Which ones the state does not have.
     dirty: Cell<Set>,
+    /// Which ones have been written since [`Registers::watch_changes`].
+    changed: Cell<Set>,
 }
 
 impl<'c> Registers<'c> {
@@ -120,6 +122,7 @@ impl<'c> Registers<'c> {
             unsaved: Cell::new(0),
             base: Cell::new(None),
             dirty: Cell::new(0),
+            changed: Cell::new(0),
         }
     }
 
@@ -176,6 +179,16 @@ impl<'c> Registers<'c> {
         self.values.borrow_mut()[register] = Some(value);
         self.unsaved.set(self.unsaved.get() | 1 << register);
         self.dirty.set(self.dirty.get() | 1 << register);
+        self.changed.set(self.changed.get() | 1 << register);
+    }
+
+    /// From here on, [`Registers::changed`] has what is written.
+    pub(crate) fn watch_changes(&self) {
+        self.changed.set(0);
+    }
+
+    pub(crate) fn changed(&self) -> Set {
+        self.changed.get()
     }
 
     /// Brings the slots up to date, as a block ends. Resident registers have been settled.
@@ -263,6 +276,15 @@ impl<'c> Registers<'c> {
         }
     }
 
+    /// Takes the convention's registers from the state, which has all.
+    pub(crate) fn refill(&self, ir: &Ir<'c>) {
+        for register in self.hot {
+            let home = ir.field(self.base(ir), home(register));
+            let word = ir.load(ir.i64.into(), home, Space::State).into_int_value();
+            self.values.borrow_mut()[register] = Some(Value::Word(word));
+        }
+    }
+
     /// Remembers what is known here, to go on from it after another path has been made.
     pub(crate) fn fork(&self) -> Fork<'c> {
         Fork {
@@ -283,6 +305,7 @@ impl<'c> Registers<'c> {
 }
 
 /// What is known of the registers at a place in a block.
+#[derive(Clone)]
 pub(crate) struct Fork<'c> {
     values: [Option<Value<'c>>; COUNT],
     unsaved: Set,

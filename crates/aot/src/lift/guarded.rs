@@ -1,0 +1,175 @@
+//! Accesses of precise code: one that faults leaves compiled code in front of itself, with all registers.
+//!
+//! An access is an instruction of inline assembly that has, as `asm goto` has, a second way out: the block
+//! that makes the state complete. It costs the access nothing, as LLVM keeps what only that block needs
+//! wherever there is room. A table ([`riverrun_state::FaultExit`]) leads from the instruction to the block.
+//!
+//! Accesses that follow each other, a *group*, share what they have in common: their ways out store the
+//! registers that change within the group, and then go on in one block that stores the others.
+
+use std::cell::RefCell;
+
+use inkwell::InlineAsmDialect;
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::llvm_sys::core::LLVMBuildCallBr;
+use inkwell::types::{AsTypeRef, BasicMetadataTypeEnum, FunctionType};
+use inkwell::values::{AsValueRef, BasicValueEnum, CallSiteValue, IntValue};
+use riverrun_isa::ops::{Float, Mem};
+use riverrun_native::convention;
+
+use crate::lift::ir::{Ir, Space, built};
+use crate::lift::ops::Site;
+use crate::lift::registers::{FUEL, Fork, Label, Registers, Set};
+use crate::lift::value::Value;
+
+/// LLVM's attribute `memory(inaccessiblemem: readwrite)`: no access is moved across another, but the state is
+/// none of theirs.
+const ORDERED: u64 = 3 << 2;
+
+/// Registers that change within a group, at most.
+const CHANGES: u32 = 6;
+
+/// The accesses of the present group.
+#[derive(Default)]
+pub(crate) struct Group<'c> {
+    accesses: RefCell<Vec<Access<'c>>>,
+}
+
+/// An access whose way out is yet to be made.
+struct Access<'c> {
+    fault: Label<'c>,
+    /// What was known of the registers there.
+    registers: Fork<'c>,
+    pc: u64,
+    ahead: u64,
+}
+
+impl<'c> Group<'c> {
+    /// Makes the ways out, if what has changed since the first access is a group's worth; they end at `exit`,
+    /// with the state complete.
+    pub(crate) fn end_if_full(&self, ir: &Ir<'c>, registers: &Registers<'c>, exit: Label<'c>) {
+        if registers.changed().count_ones() > CHANGES {
+            self.end(ir, registers, exit);
+        }
+    }
+
+    /// Makes the ways out.
+    pub(crate) fn end(&self, ir: &Ir<'c>, registers: &Registers<'c>, exit: Label<'c>) {
+        let accesses = self.accesses.take();
+        let Some(first) = accesses.first() else { return };
+        let here = ir.builder.get_insert_block().expect("the builder stands in a block");
+        let now = registers.fork();
+        let changed: Set = registers.changed() | 1 << FUEL;
+        let common = ir.context.prepend_basic_block(exit, "");
+        for access in &accesses {
+            ir.builder.position_at_end(access.fault);
+            registers.rejoin(access.registers.clone());
+            if ir.options.fuel {
+                let left = ir.word(registers.get(ir, FUEL));
+                let left = built(ir.builder.build_int_add(left, ir.int(access.ahead), ""));
+                registers.set(FUEL, Value::Word(left));
+            }
+            registers.flush(ir, registers.dirty(true) & changed);
+            let pc = ir.field(registers.base(ir), convention::PC);
+            ir.store(pc, ir.int(access.pc).into(), Space::State);
+            ir.jump(common);
+        }
+        ir.builder.position_at_end(common);
+        // What has not changed was the same at the first one, whose values all others can use.
+        registers.rejoin(first.registers.clone());
+        registers.flush(ir, registers.dirty(true) & !changed);
+        ir.jump(exit);
+        registers.rejoin(now);
+        ir.builder.position_at_end(here);
+    }
+}
+
+impl<'c> Site<'_, 'c> {
+    /// Loads from the guest's memory, where `low` is the address modulo 2^32, up to `offset`.
+    pub(super) fn guarded_load(&self, mem: Mem, low: IntValue<'c>, offset: i64) -> Value<'c> {
+        let (mnemonic, register) = match mem {
+            Mem::I8 => ("movsbq", "$0"),
+            Mem::U8 => ("movzbl", "${0:k}"),
+            Mem::I16 => ("movswq", "$0"),
+            Mem::U16 => ("movzwl", "${0:k}"),
+            Mem::I32 => ("movslq", "$0"),
+            Mem::U32 => ("movl", "${0:k}"),
+            Mem::U64 => ("movq", "$0"),
+        };
+        let ir = self.ir;
+        let base = self.registers.base(ir);
+        let prototype = ir.i64.fn_type(&[ir.pointer.into(), ir.i64.into()], false);
+        let text = format!("{mnemonic} {offset}($1,$2), {register}");
+        let loaded = self.guarded(prototype, &text, "=r,r,r,!i", &[base.into(), low.into()]);
+        Value::Word(loaded.try_as_basic_value().basic().expect("a load has a result").into_int_value())
+    }
+
+    /// Stores a word's lower bits.
+    pub(super) fn guarded_store(&self, mem: Mem, low: IntValue<'c>, offset: i64, value: Value<'c>) {
+        let ir = self.ir;
+        let has_vex = ir.options.cpu.features().has("avx");
+        let (mnemonic, register, constraint, value): (_, _, _, BasicValueEnum<'c>) = match (value, mem) {
+            (Value::Float(Float::D, float), Mem::U64) => {
+                (if has_vex { "vmovsd" } else { "movsd" }, "$0", "x", ir.exact(Float::D, float).into())
+            }
+            (Value::Boxed(float), Mem::U32) => {
+                (if has_vex { "vmovss" } else { "movss" }, "$0", "x", ir.exact(Float::S, float).into())
+            }
+            (value, Mem::I8 | Mem::U8) => ("movb", "${0:b}", "r", ir.word(value).into()),
+            (value, Mem::I16 | Mem::U16) => ("movw", "${0:w}", "r", ir.word(value).into()),
+            (value, Mem::I32 | Mem::U32) => ("movl", "${0:k}", "r", ir.word(value).into()),
+            (value, Mem::U64) => ("movq", "$0", "r", ir.word(value).into()),
+        };
+        let base = self.registers.base(ir);
+        let kinds: [BasicMetadataTypeEnum<'c>; 3] = [value.get_type().into(), ir.pointer.into(), ir.i64.into()];
+        let prototype = ir.context.void_type().fn_type(&kinds, false);
+        let text = format!("{mnemonic} {register}, {offset}($1,$2)");
+        self.guarded(prototype, &text, &format!("{constraint},r,r,!i"), &[value, base.into(), low.into()]);
+    }
+
+    /// Makes the access `text`, whose operands are numbered from 0 to 2; goes on behind it.
+    fn guarded(
+        &self,
+        prototype: FunctionType<'c>,
+        text: &str,
+        constraints: &str,
+        arguments: &[BasicValueEnum<'c>],
+    ) -> CallSiteValue<'c> {
+        let (ir, registers) = (self.ir, self.registers);
+        let section = ir.names.fault_exits();
+        let text =
+            format!("1: {text}\n.pushsection {section},\"a\",@progbits\n.long 1b-.\n.long ${{3:l}}-.\n.popsection");
+        let dialect = Some(InlineAsmDialect::ATT);
+        let instruction =
+            ir.context.create_inline_asm(prototype, text, constraints.into(), true, false, dialect, false);
+        let (go_on, fault) = (ir.block(self.function), ir.block(self.function));
+        let mut arguments: Vec<_> = arguments.iter().map(AsValueRef::as_value_ref).collect();
+        let mut exits = [fault.as_mut_ptr()];
+        // SAFETY: the builder stands in a block, and all of this is of its context; the arguments and the exit
+        // are as many as prototype and constraints say.
+        let access = unsafe {
+            CallSiteValue::new(LLVMBuildCallBr(
+                ir.builder.as_mut_ptr(),
+                prototype.as_type_ref(),
+                instruction.as_value_ref(),
+                go_on.as_mut_ptr(),
+                exits.as_mut_ptr(),
+                exits.len() as u32,
+                arguments.as_mut_ptr(),
+                arguments.len() as u32,
+                std::ptr::null_mut(),
+                0,
+                c"".as_ptr(),
+            ))
+        };
+        let memory = Attribute::get_named_enum_kind_id("memory");
+        access.add_attribute(AttributeLoc::Function, ir.context.create_enum_attribute(memory, ORDERED));
+        let mut group = self.group.accesses.borrow_mut();
+        if group.is_empty() {
+            registers.watch_changes();
+        }
+        group.push(Access { fault, registers: registers.fork(), pc: self.pc, ahead: self.ahead });
+        ir.builder.position_at_end(go_on);
+        access
+    }
+}

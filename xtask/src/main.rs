@@ -2,6 +2,7 @@
 
 mod demo;
 mod guests;
+mod install;
 mod programs;
 mod setup;
 mod steps;
@@ -21,6 +22,9 @@ cargo xtask <command>
   demo [--json] [--riverrun PATH] [--engine interp|compiled|single-step].. [NAME..]
                           run the demo programs on riverrun, qemu-riscv64 and natively,
                           compare their output and show their times
+  install --prefix FOLDER [--features LIST] [--debug]
+                          install the libraries and headers for hosts in C and C++, with files
+                          for pkg-config and CMake
   test                    everything that CI runs, step by step
   verify                  the exhaustive checks, of which `test` runs a smaller form
   bench [ARGS..]          the speed comparison (arguments go to bench/)
@@ -50,6 +54,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
         "setup" => setup::command(rest)?,
         "guests" => guests::command(rest)?,
         "demo" => demo::command(rest)?,
+        "install" => install::command(rest)?,
         "test" => return Ok(steps::run_all(steps::TEST)),
         "verify" => return Ok(steps::run_all(steps::VERIFY)),
         "bench" if rest.first().is_some_and(|what| what == "crossing") => steps::crossing(&rest[1..])?,

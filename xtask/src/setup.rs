@@ -81,8 +81,21 @@ pub(crate) const LLVM: Need = Need {
 /// Reads the line tables of compiled code.
 const GDB: Need = Need { what: "gdb", met: || on_path("gdb"), packages: &["gdb"] };
 
+/// Shows what hosts in C and C++ leave behind.
+const VALGRIND: Need = Need { what: "valgrind", met: || on_path("valgrind"), packages: &["valgrind", "libc6-dbg"] };
+
+/// Finds installed libraries.
+const PKG_CONFIG: Need = Need { what: "pkg-config", met: || on_path("pkg-config"), packages: &["pkg-config"] };
+
+/// Sanitizers for clang 22.
+const CLANG_RUNTIME: Need = Need {
+    what: "the sanitizers of clang 22",
+    met: || compiles("clang-22", "libclang_rt.asan-x86_64.a"),
+    packages: &["libclang-rt-22-dev"],
+};
+
 /// What the tests need besides.
-pub(crate) const TESTS: [Need; 5] = [LLVM_OBJDUMP, CMAKE, CLANG, LLVM, GDB];
+pub(crate) const TESTS: [Need; 8] = [LLVM_OBJDUMP, CMAKE, CLANG, LLVM, GDB, VALGRIND, PKG_CONFIG, CLANG_RUNTIME];
 
 /// `cargo xtask setup [--tests]`.
 pub(crate) fn command(args: &[String]) -> Result<()> {

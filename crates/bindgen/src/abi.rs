@@ -153,7 +153,7 @@ impl Registers {
 }
 
 /// The scalars in a struct with their offsets, those of nested structs and arrays too; `None` is a pointer.
-fn flatten(record: &Record) -> Vec<(u64, Option<Scalar>)> {
+pub(crate) fn flatten(record: &Record) -> Vec<(u64, Option<Scalar>)> {
     fn add(ty: &Type, offset: u64, all: &mut Vec<(u64, Option<Scalar>)>) {
         match ty.bare() {
             Type::Scalar(scalar) => all.push((offset, Some(*scalar))),

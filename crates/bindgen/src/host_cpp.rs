@@ -4,8 +4,9 @@
 //! The header asks little of `<riverrun.hpp>`: the types `riverrun::Caller`, `riverrun::Ptr<T>`,
 //! `riverrun::Slice<T>` and `riverrun::Str`; and of a linker the member function template
 //! `func<Result(Arguments...)>(name, signature, function)`, where `function` takes a `riverrun::Caller &` and
-//! the arguments. Structs by value are structs of C++ there.
+//! the arguments. Structs by value are structs of C++ there, with a `riverrun::Layout`.
 
+use crate::abi::{MAX_BY_VALUE, flatten};
 use crate::declaration::Parameter;
 use crate::description::{Api, Call, Side};
 use crate::names;
@@ -21,12 +22,22 @@ impl Api {
         let stem = self.file.file_stem().unwrap_or_default().to_string_lossy();
         let namespace: String =
             stem.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
-        put!(out, "namespace {}_api {{\n", namespace.trim_start_matches(|c: char| c.is_ascii_digit()));
+        let namespace = format!("{}_api", namespace.trim_start_matches(|c: char| c.is_ascii_digit()));
+        put!(out, "namespace {namespace} {{\n");
         for name in &self.opaque {
             put!(out, "/// The guest's `{name}`.\nstruct {};\n", bare_name(name));
         }
         for record in &self.records {
             structure(record, &mut out);
+        }
+        let by_value: Vec<&Record> =
+            self.records.iter().map(|record| &**record).filter(|one| is_by_value(one)).collect();
+        if !by_value.is_empty() {
+            put!(out, "}}\n");
+            for record in by_value {
+                layout(&namespace, record, &mut out);
+            }
+            put!(out, "namespace {namespace} {{\n");
         }
         let has_sides = self.calls.iter().any(|call| call.side != Side::Both);
         if has_sides {
@@ -64,6 +75,22 @@ fn structure(record: &Record, out: &mut String) {
     if let Some((size, _)) = record.layout() {
         put!(out, "static_assert(sizeof({name}) == {size}, \"{name} lies in memory as the guest has it\");\n");
     }
+}
+
+/// Whether calls may have it by value.
+fn is_by_value(record: &Record) -> bool {
+    record.layout().is_some_and(|(size, _)| size <= MAX_BY_VALUE)
+}
+
+/// Which scalars are in a struct, and where, for `riverrun.hpp`.
+fn layout(namespace: &str, record: &Record, out: &mut String) {
+    let scalars = flatten(record);
+    let names = scalars.iter().map(|(_, scalar)| scalar.map_or("std::uint64_t", number));
+    let names: Vec<&str> = names.collect();
+    let offsets: Vec<String> = scalars.iter().map(|(offset, _)| offset.to_string()).collect();
+    put!(out, "template <> struct riverrun::Layout<{namespace}::{}> {{", bare_name(&record.name));
+    put!(out, "    using Scalars = riverrun::Types<{}>;", names.join(", "));
+    put!(out, "    static constexpr std::size_t offsets[] = {{{}}};\n}};\n", offsets.join(", "));
 }
 
 fn bare_name(name: &str) -> &str {

@@ -5,7 +5,6 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::process::Command;
 
 use common::{api, builds, folder, tests};
 use riverrun_program::Image;
@@ -54,30 +53,5 @@ fn a_call_that_is_not_used_leaves_no_record() {
         let imports = Image::parse(fs::read(guest).unwrap()).unwrap().imports().unwrap();
         let names: Vec<&str> = imports.iter().map(|import| import.name.as_str()).collect();
         assert_eq!(names, ["Debug::is_debug", "empty"], "{build:?}");
-    }
-}
-
-/// The header for hosts in C++ takes what has the right types, and nothing else.
-#[test]
-fn hosts_in_cpp_are_checked() {
-    let folder = folder();
-    api("game.json").write_host_cpp(folder.path()).unwrap();
-    let compile = |flags: &[&str]| {
-        let mut command = Command::new("g++");
-        command.args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I"]).arg(tests().join("cpp"));
-        command.arg("-I").arg(folder.path()).args(flags).arg(tests().join("cpp/host.cpp"));
-        command.arg("-o").arg(folder.path().join("host")).output().unwrap()
-    };
-    let output = compile(&[]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let run = Command::new(folder.path().join("host")).output().unwrap();
-    let found = String::from_utf8(run.stdout).unwrap();
-    let found: BTreeMap<&str, &str> = found.lines().map(|line| line.split_once(": ").unwrap()).collect();
-    let expected = expected();
-    assert_eq!(found, expected.iter().map(|(name, signature)| (name.as_str(), signature.as_str())).collect());
-    for (flag, complaint) in [("-DWRONG_TYPE", "gui_label"), ("-DMISSING", "gui_label")] {
-        let output = compile(&[flag]);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && errors.contains(complaint), "{flag}: {errors}");
     }
 }

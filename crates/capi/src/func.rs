@@ -1,6 +1,7 @@
 //! Functions of the guest.
 
 use std::ffi::c_char;
+use std::mem::MaybeUninit;
 
 use riverrun::{DynFunc, RawMachine, Scalar};
 
@@ -155,9 +156,17 @@ pub unsafe extern "C" fn riverrun_func_call_unchecked(
     machine: Option<Machine>,
     slots: *mut u64,
 ) -> Returned {
+    // All calls go through here: where there is one place, the compiler makes the way into the guest a part of it.
     guard(|| {
         let func = given(func, "func")?;
-        with(machine, |machine| call_unchecked(func, machine, slots))
+        with(machine, |machine| {
+            func.check(machine)?;
+            float_environment::check()?;
+            // SAFETY: the header demands as many slots, and that the machine is alive and used by one thread;
+            // nothing of it is borrowed.
+            unsafe { func.func.call_raw(machine, slots)? };
+            Ok(())
+        })
     })
 }
 
@@ -187,14 +196,9 @@ fn within(machine: RawMachine<Host>, limits: &Limits, body: impl FnOnce() -> Res
     failure.map_or(Ok(()), Err)
 }
 
-#[inline(always)]
 fn call_unchecked(func: &Func, machine: RawMachine<Host>, slots: *mut u64) -> Result<()> {
-    func.check(machine)?;
-    float_environment::check()?;
-    // SAFETY: the header demands as many slots, and that the machine is alive and used by one thread; nothing of
-    // it is borrowed.
-    unsafe { func.func.call_raw(machine, slots)? };
-    Ok(())
+    // SAFETY: both are alive; callers have as many slots.
+    unsafe { riverrun_func_call_unchecked(Some(func), Some(Machine(machine)), slots) }.map_or(Ok(()), Err)
 }
 
 #[inline(always)]
@@ -202,13 +206,15 @@ fn call(func: &Func, machine: RawMachine<Host>, arguments: &[Value], results: &m
     let parameters = func.func.parameters();
     counted("arguments", arguments.len(), parameters.len())?;
     counted("results", results.len(), func.results.len())?;
-    let mut slots = [0; PARAMETERS_MAX];
+    let mut slots = [const { MaybeUninit::uninit() }; PARAMETERS_MAX];
     for (index, (&scalar, value)) in parameters.iter().zip(arguments).enumerate() {
-        slots[index] = value.to_slot(scalar).ok_or_else(|| wrong_kind("argument", index, value.kind, scalar))?;
+        let slot = value.to_slot(scalar).ok_or_else(|| wrong_kind("argument", index, value.kind, scalar))?;
+        slots[index].write(slot);
     }
-    call_unchecked(func, machine, slots.as_mut_ptr())?;
+    call_unchecked(func, machine, slots.as_mut_ptr().cast())?;
     for ((result, &scalar), slot) in results.iter_mut().zip(&func.results).zip(slots) {
-        *result = Value::from_slot(scalar, slot);
+        // SAFETY: the call has written as many slots as there are results.
+        *result = Value::from_slot(scalar, unsafe { slot.assume_init() });
     }
     Ok(())
 }

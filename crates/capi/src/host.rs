@@ -1,7 +1,7 @@
 //! Host functions: what the linker makes of functions in C.
 
 use std::ffi::c_void;
-use std::mem::{offset_of, size_of};
+use std::mem::{MaybeUninit, offset_of, size_of};
 
 use riverrun::{Caller, HostError, Import as EngineImport, MachineHead as EngineHead, RawMachine};
 use riverrun::{Results, Scalar, Signature, Type, with_host_floats};
@@ -146,32 +146,31 @@ impl Checked {
     /// What the linker's closure does.
     pub(crate) fn call(&self, mut caller: Caller<'_, Host>, slots: &mut [u64]) -> std::result::Result<(), HostError> {
         let machine = Machine(RawMachine::of_caller(&mut caller));
-        let mut arguments = [Value::from_slot(Scalar::U64, 0); PARAMETERS_MAX];
+        self.call_values::<PARAMETERS_MAX>(machine, slots).map_err(|error| Raised(error).into())
+    }
+
+    /// Calls it with the arguments in `slots`, `MAX` at most, and puts its results there.
+    #[inline(always)]
+    fn call_values<const MAX: usize>(&self, machine: Machine, slots: &mut [u64]) -> Result<()> {
+        let mut arguments = [const { MaybeUninit::<Value>::uninit() }; MAX];
         for (argument, (&scalar, &slot)) in arguments.iter_mut().zip(self.parameters.iter().zip(&*slots)) {
-            *argument = Value::from_slot(scalar, slot);
+            argument.write(Value::from_slot(scalar, slot));
         }
-        let mut results = [Value::from_slot(Scalar::U64, 0); 2];
+        let mut results = [const { MaybeUninit::<Value>::uninit() }; 2];
         for (result, &scalar) in results.iter_mut().zip(&self.results) {
-            *result = Value::from_slot(scalar, 0);
+            result.write(Value::from_slot(scalar, 0));
         }
-        let (parameters_len, results_len) = (self.parameters.len(), self.results.len());
+        let (arguments_len, results_len) = (self.parameters.len(), self.results.len());
+        let (first, results) = (arguments.as_ptr().cast(), results.as_mut_ptr().cast::<Value>());
         // SAFETY: as of `Unchecked`; the arrays have as many values as is said.
-        let failed = unsafe {
-            (self.function)(
-                self.owned.data,
-                machine,
-                arguments.as_ptr(),
-                parameters_len,
-                results.as_mut_ptr(),
-                results_len,
-            )
-        };
+        let failed = unsafe { (self.function)(self.owned.data, machine, first, arguments_len, results, results_len) };
         if let Some(error) = failed {
-            return Err(Raised(error).into());
+            return Err(error);
         }
-        for (index, (result, &scalar)) in results.iter().zip(&self.results).enumerate() {
-            let slot = result.to_slot(scalar).ok_or_else(|| wrong_kind("result", index, result.kind, scalar));
-            slots[index] = slot.map_err(Raised)?;
+        for (index, &scalar) in self.results.iter().enumerate() {
+            // SAFETY: it was written above.
+            let result = unsafe { *results.add(index) };
+            slots[index] = result.to_slot(scalar).ok_or_else(|| wrong_kind("result", index, result.kind, scalar))?;
         }
         Ok(())
     }
@@ -198,20 +197,41 @@ pub(crate) fn parameters_of(signature: &Signature) -> Result<Vec<Scalar>> {
 /// Registers that hold arguments of [`HostCode`].
 const FIRST: usize = 5;
 
-/// The code for functions by slots of few integers: there is nothing to be looked up.
-pub(crate) fn code_for(signature: &Signature) -> Option<riverrun::HostFunction> {
+/// The code for functions of few integers, whose registers need not be looked up: by slots, and by values.
+pub(crate) fn code_for(signature: &Signature) -> Option<[riverrun::HostFunction; 2]> {
     let is_integer = |ty: &Type| matches!(ty, Type::Scalar(scalar) if !scalar.is_float());
     if signature.parameters.len() > FIRST || !signature.parameters.iter().all(is_integer) {
         return None;
     }
     match &signature.result {
-        None => Some(words::<false>),
-        Some(result) if is_integer(result) => Some(words::<true>),
+        None => Some([words::<Unchecked, false>, words::<Checked, false>]),
+        Some(result) if is_integer(result) => Some([words::<Unchecked, true>, words::<Checked, true>]),
         Some(_) => None,
     }
 }
 
-unsafe extern "sysv64" fn words<const HAS_RESULT: bool>(
+/// A host function of few integers, as engines call it.
+trait Words {
+    /// Calls it; the result, if it has one, takes the place of the first argument.
+    fn call_words(&self, machine: Machine, words: &mut [u64; FIRST]) -> Option<Box<Error>>;
+}
+
+impl Words for Unchecked {
+    #[inline(always)]
+    fn call_words(&self, machine: Machine, words: &mut [u64; FIRST]) -> Option<Box<Error>> {
+        // SAFETY: what the host has registered; there are as many slots as its types have.
+        unsafe { (self.function)(self.owned.data, machine, words.as_mut_ptr()) }
+    }
+}
+
+impl Words for Checked {
+    #[inline(always)]
+    fn call_words(&self, machine: Machine, words: &mut [u64; FIRST]) -> Option<Box<Error>> {
+        self.call_values::<FIRST>(machine, words).err()
+    }
+}
+
+unsafe extern "sysv64" fn words<F: Words, const HAS_RESULT: bool>(
     import: *const EngineImport,
     a0: u64,
     a1: u64,
@@ -222,18 +242,27 @@ unsafe extern "sysv64" fn words<const HAS_RESULT: bool>(
     // SAFETY: engines call this with an import of their machine's table, whose context is the machine, and whose
     // environment was made for this code. Nothing here has to be cleaned up.
     unsafe {
-        let Unchecked { owned, function } = &*(*import).environment.cast::<Unchecked>();
-        let mut slots = [a0, a1, a2, a3, a4];
+        let function = &*(*import).environment.cast::<F>();
         let machine = Machine::of_import((*import).context);
+        let mut words = [a0, a1, a2, a3, a4];
         let failed = match machine.0.guards_floats() {
-            true => with_host_floats(|| function(owned.data, machine, slots.as_mut_ptr())),
-            false => function(owned.data, machine, slots.as_mut_ptr()),
+            true => guarded(function, machine, &mut words),
+            false => function.call_words(machine, &mut words),
         };
         match failed {
-            None => Results { a0: if HAS_RESULT { slots[0] } else { a0 }, a1 },
+            None => Results { a0: if HAS_RESULT { words[0] } else { a0 }, a1 },
             Some(error) => fail(import, error),
         }
     }
+}
+
+/// # Safety
+/// As [`with_host_floats`].
+#[cold]
+#[inline(never)]
+unsafe fn guarded<F: Words>(function: &F, machine: Machine, words: &mut [u64; FIRST]) -> Option<Box<Error>> {
+    // SAFETY: as the caller promises.
+    unsafe { with_host_floats(|| function.call_words(machine, words)) }
 }
 
 /// # Safety

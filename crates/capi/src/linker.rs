@@ -57,7 +57,11 @@ pub unsafe extern "C" fn riverrun_linker_func(
         let (name, types) = (text(name, "name")?, signature(text(types, "types")?)?);
         let (parameters, results) = (parameters_of(&types)?.into(), results_of(&types).into());
         let function = Checked { owned, function, parameters, results };
-        linker.linker.dyn_func(name, &types, move |caller, slots| function.call(caller, slots))?;
+        match code_for(&types) {
+            // SAFETY: the code is for these types, and this environment.
+            Some([_, code]) => unsafe { linker.linker.func_code(name, types, code, Arc::new(function))? },
+            None => linker.linker.dyn_func(name, &types, move |caller, slots| function.call(caller, slots))?,
+        };
         Ok(())
     })
 }
@@ -79,7 +83,7 @@ pub unsafe extern "C" fn riverrun_linker_func_unchecked(
         let function = Unchecked { owned, function };
         match code_for(&types) {
             // SAFETY: the code is for these types, and this environment.
-            Some(code) => unsafe { linker.linker.func_code(name, types, code, Arc::new(function))? },
+            Some([code, _]) => unsafe { linker.linker.func_code(name, types, code, Arc::new(function))? },
             None => linker.linker.dyn_func(name, &types, move |caller, slots| function.call(caller, slots))?,
         };
         Ok(())
@@ -104,7 +108,7 @@ pub unsafe extern "C" fn riverrun_linker_syscall(
         let function = Unchecked { owned, function };
         match code_for(&types) {
             // SAFETY: the code is for these types, and this environment.
-            Some(code) => unsafe { linker.linker.syscall_code(number, types, code, Arc::new(function))? },
+            Some([code, _]) => unsafe { linker.linker.syscall_code(number, types, code, Arc::new(function))? },
             None => linker.linker.dyn_syscall(number, &types, move |caller, slots| function.call(caller, slots))?,
         };
         Ok(())

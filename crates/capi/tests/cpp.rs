@@ -2,7 +2,11 @@
 
 mod common;
 
-use common::{COMPILERS, folder, guests, here, host, run_host};
+use std::fs;
+use std::process::Command;
+
+use common::{COMPILERS, compile_guest_of, folder, guests, here, host, root, run_host};
+use riverrun_bindgen::Api;
 
 /// Of these, each compiler takes one half with exceptions, the other half without.
 const FLAGS: [[&str; 2]; 2] = [["-std=c++17", "-O0"], ["-std=c++20", "-O2"]];
@@ -15,6 +19,38 @@ fn the_interface_does_what_it_says() {
         for flags in [with.to_vec(), [without, WITHOUT].concat()] {
             let host = host(cxx, &flags, &here().join("tests/cpp/api.cpp"), folder.path());
             guests().iter().for_each(|guest| drop(run_host(&host, &[guest.as_os_str()])));
+        }
+    }
+}
+
+/// What `riverrun bindgen --host-cpp` makes takes the real header; a guest checks every call of it, in each form.
+/// What has other types than the description says, or is missing, does not compile.
+#[test]
+fn generated_hosts_work_and_are_checked() {
+    let folder = folder();
+    let bindgen = root().join("crates/bindgen/tests");
+    let api = Api::read(bindgen.join("apis/game.json")).unwrap_or_else(|error| panic!("{error}"));
+    api.write_host_cpp(folder.path()).unwrap();
+    let include = format!("-I{}", folder.path().display());
+    let source = here().join("tests/cpp/bindgen.cpp");
+    let guests = ["sys_##name", "isys_##name", "dsys_##name"].map(|form| {
+        let folder = folder.path().join(form.replace('#', ""));
+        fs::create_dir(&folder).unwrap();
+        let flags = [&*format!("-DFORM(name)={form}"), "-Wno-format-security"];
+        compile_guest_of(&bindgen.join("apis/game.json"), &bindgen.join("guests/values.c"), &flags, &folder)
+    });
+    for ([_, cxx], flags) in COMPILERS.into_iter().zip([&["-O2"][..], &["-O0", "-fno-exceptions", "-fno-rtti"]]) {
+        let host = host(cxx, &[&["-std=c++17", &*include], flags].concat(), &source, folder.path());
+        guests.iter().for_each(|guest| drop(run_host(&host, &[guest.as_os_str()])));
+        for flag in ["-DWRONG_TYPE", "-DMISSING"] {
+            let mut command = Command::new(cxx);
+            command
+                .args(["-std=c++17", "-fsyntax-only", &*include, flag, "-I"])
+                .arg(here().join("include"))
+                .arg(&source);
+            let output = command.output().unwrap();
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(!output.status.success() && errors.contains("gui_label"), "{flag}: {errors}");
         }
     }
 }

@@ -3,6 +3,7 @@
 //! the host; `i64 host` and `many host` are calls from guest to host alone. The unit is an empty C function
 //! that is called through a pointer, in the same process.
 
+mod capi_rows;
 #[cfg(feature = "peers")]
 mod libriscv_rows;
 #[cfg(feature = "peers")]
@@ -17,6 +18,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use capi_rows::Interface;
 use measure::{Row, bare_call, measure};
 
 const CALLS: [&str; 5] = ["nop", "i64", "many", "i64 host", "many host"];
@@ -32,6 +34,9 @@ fn main() -> Result<()> {
     for (engine, compiled) in [("riverrun compiled", true), ("riverrun interpreter", false)] {
         rows.extend(riverrun_rows::rows(&format!("{engine}, typed"), &elf, compiled, true)?);
         rows.extend(riverrun_rows::rows(&format!("{engine}, unchecked"), &elf, compiled, false)?);
+        rows.extend(capi_rows::rows(&format!("{engine}, C++ typed"), &elf, compiled, Interface::CppTyped)?);
+        rows.extend(capi_rows::rows(&format!("{engine}, C unchecked"), &elf, compiled, Interface::CUnchecked)?);
+        rows.extend(capi_rows::rows(&format!("{engine}, C checked"), &elf, compiled, Interface::CChecked)?);
     }
     #[cfg(feature = "peers")]
     rows.extend(peers()?);

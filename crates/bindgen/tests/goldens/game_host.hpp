@@ -50,6 +50,25 @@ struct node {
 };
 static_assert(sizeof(node) == 24, "node lies in memory as the guest has it");
 
+}
+
+template <> struct riverrun::Layout<game_api::Point> {
+    using Scalars = riverrun::Types<float, float>;
+    static constexpr std::size_t offsets[] = {0, 4};
+};
+
+template <> struct riverrun::Layout<game_api::Handle> {
+    using Scalars = riverrun::Types<std::int8_t, std::int64_t>;
+    static constexpr std::size_t offsets[] = {0, 8};
+};
+
+template <> struct riverrun::Layout<game_api::Mixed> {
+    using Scalars = riverrun::Types<double, std::int16_t>;
+    static constexpr std::size_t offsets[] = {0, 8};
+};
+
+namespace game_api {
+
 /// Registers the calls as member functions of `api`, which outlives the linker and its machines:
 ///     void set_title(riverrun::Caller &caller, riverrun::Str title);
 ///     void game_exit(riverrun::Caller &caller);

@@ -59,14 +59,19 @@ pub(crate) fn guests() -> &'static [PathBuf; 2] {
 
 /// Compiles a guest without a libc, with the stubs of the `api.json` beside it.
 pub(crate) fn compile_guest(sources: &Path, name: &str, flags: &[&str], folder: &Path) -> PathBuf {
-    let api = riverrun_bindgen::Api::read(sources.join("api.json")).unwrap_or_else(|error| panic!("{error}"));
+    compile_guest_of(&sources.join("api.json"), &sources.join(name), flags, folder)
+}
+
+/// The same with a description of its own.
+pub(crate) fn compile_guest_of(api: &Path, source: &Path, flags: &[&str], folder: &Path) -> PathBuf {
+    let api = riverrun_bindgen::Api::read(api).unwrap_or_else(|error| panic!("{error}"));
     let stubs = api.write_guest_c(folder).unwrap();
     let sdk = root().join("guest");
     let guest = folder.join("guest.elf");
     let mut command = Command::new("riscv64-linux-gnu-gcc");
     command.args(["-O2", "-g", "-std=gnu11", "-nostdlib", "-static", "-ffreestanding", "-fno-stack-protector"]);
     command.args(["-Wall", "-Wextra", "-Werror", "-I"]).arg(folder).arg("-I").arg(sdk.join("include")).args(flags);
-    command.arg("-T").arg(sdk.join("riverrun.ld")).arg(sources.join(name)).arg(&stubs[1]);
+    command.arg("-T").arg(sdk.join("riverrun.ld")).arg(source).arg(&stubs[1]);
     command.args(["src/start.S", "src/memory.c"].map(|name| sdk.join(name))).arg("-o").arg(&guest);
     run(&mut command);
     guest

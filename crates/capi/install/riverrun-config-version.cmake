@@ -1,0 +1,12 @@
+set(PACKAGE_VERSION "@VERSION@")
+# Before 1.0, every minor version may change the interface.
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" _riverrun_found "${PACKAGE_VERSION}")
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" _riverrun_wanted "${PACKAGE_FIND_VERSION}")
+if(PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION)
+    set(PACKAGE_VERSION_COMPATIBLE FALSE)
+elseif(NOT PACKAGE_FIND_VERSION OR _riverrun_found STREQUAL _riverrun_wanted)
+    set(PACKAGE_VERSION_COMPATIBLE TRUE)
+endif()
+if(PACKAGE_FIND_VERSION STREQUAL PACKAGE_VERSION)
+    set(PACKAGE_VERSION_EXACT TRUE)
+endif()

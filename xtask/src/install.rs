@@ -1,0 +1,110 @@
+//! Installs the libraries and headers for hosts in C and C++.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace;
+
+/// What programs that are linked with the static library need of the system, as `rustc --print native-static-libs`
+/// has it.
+const SYSTEM_LIBRARIES: [&str; 5] = ["gcc_s", "pthread", "m", "dl", "c"];
+
+/// The number that changes with the binary interface; in the shared library's name (`crates/capi/build.rs`), too.
+const SOVERSION: &str = "0";
+
+struct Options {
+    prefix: PathBuf,
+    features: Option<String>,
+    /// The build that is installed: an optimised one, or one that looks for misuse.
+    debug: bool,
+}
+
+fn options(args: &[String]) -> Result<Options> {
+    let (mut prefix, mut features, mut debug) = (None, None, false);
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().with_context(|| format!("{arg} takes a value"));
+        match arg.as_str() {
+            "--prefix" => prefix = Some(PathBuf::from(value()?)),
+            "--features" => features = Some(value()?.clone()),
+            "--debug" => debug = true,
+            other => bail!("install knows no `{other}`, but --prefix FOLDER, --features LIST and --debug"),
+        }
+    }
+    let prefix = prefix.context("say where to: --prefix FOLDER")?;
+    Ok(Options { prefix: std::path::absolute(prefix)?, features, debug })
+}
+
+/// `cargo xtask install --prefix FOLDER [--features LIST] [--debug]`.
+pub(crate) fn command(args: &[String]) -> Result<()> {
+    let options = options(args)?;
+    let mut build = workspace::cargo();
+    build.args(["build", "--quiet", "--package", "riverrun-capi"]);
+    if !options.debug {
+        build.arg("--release");
+    }
+    if let Some(features) = &options.features {
+        build.args(["--features", features]);
+    }
+    workspace::call(&mut build)?;
+
+    let built = workspace::cargo_target_dir()?.join(if options.debug { "debug" } else { "release" });
+    let sources = workspace::root().join("crates/capi");
+    let version = version()?;
+    let (lib, include) = (options.prefix.join("lib"), options.prefix.join("include"));
+    copy_folder(&sources.join("include"), &include)?;
+    let shared = format!("libriverrun.so.{version}");
+    copy(&built.join("libriverrun_capi.so"), &lib.join(&shared))?;
+    link(&shared, &lib.join(format!("libriverrun.so.{SOVERSION}")))?;
+    link(&format!("libriverrun.so.{SOVERSION}"), &lib.join("libriverrun.so"))?;
+    copy(&built.join("libriverrun_capi.a"), &lib.join("libriverrun.a"))?;
+
+    let flags = SYSTEM_LIBRARIES.map(|name| format!("-l{name}")).join(" ");
+    let fill = |name: &str, to: PathBuf| -> Result<()> {
+        let text = fs::read_to_string(sources.join("install").join(name))?;
+        let text = text.replace("@VERSION@", &version).replace("@SOVERSION@", SOVERSION);
+        let text = text.replace("@SYSTEM_FLAGS@", &flags).replace("@SYSTEM_LIBRARIES@", &SYSTEM_LIBRARIES.join(";"));
+        fs::create_dir_all(to.parent().expect("it is in a folder"))?;
+        fs::write(&to, text).with_context(|| to.display().to_string())
+    };
+    fill("riverrun.pc", lib.join("pkgconfig/riverrun.pc"))?;
+    for name in ["riverrun-config.cmake", "riverrun-config-version.cmake"] {
+        fill(name, lib.join("cmake/riverrun").join(name))?;
+    }
+    println!("installed in {}", options.prefix.display());
+    Ok(())
+}
+
+/// That of the crate.
+fn version() -> Result<String> {
+    let metadata = workspace::metadata("Cargo.toml", &["--no-deps"])?;
+    let packages = metadata["packages"].as_array().context("cargo metadata names no packages")?;
+    let capi = packages.iter().find(|package| package["name"] == "riverrun-capi");
+    let version = capi.and_then(|package| package["version"].as_str());
+    Ok(version.context("cargo metadata does not know riverrun-capi")?.to_owned())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to.parent().expect("it is in a folder"))?;
+    // Programs that run with the old file keep it.
+    let _ = fs::remove_file(to);
+    fs::copy(from, to).with_context(|| format!("{} to {}", from.display(), to.display()))?;
+    Ok(())
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() { copy_folder(&entry.path(), &to)? } else { copy(&entry.path(), &to)? }
+    }
+    Ok(())
+}
+
+fn link(target: &str, at: &Path) -> Result<()> {
+    let _ = fs::remove_file(at);
+    symlink(target, at).with_context(|| at.display().to_string())
+}

@@ -203,22 +203,35 @@ pub(crate) fn code_for(signature: &Signature) -> Option<[riverrun::HostFunction;
     if signature.parameters.len() > FIRST || !signature.parameters.iter().all(is_integer) {
         return None;
     }
-    match &signature.result {
-        None => Some([words::<Unchecked, false>, words::<Checked, false>]),
-        Some(result) if is_integer(result) => Some([words::<Unchecked, true>, words::<Checked, true>]),
-        Some(_) => None,
+    let has_result = match &signature.result {
+        None => false,
+        Some(result) if is_integer(result) => true,
+        Some(_) => return None,
+    };
+    // As many as have to be stored.
+    Some(match signature.parameters.len() {
+        0 | 1 => codes::<1>(has_result),
+        2 | 3 => codes::<3>(has_result),
+        _ => codes::<FIRST>(has_result),
+    })
+}
+
+fn codes<const WORDS: usize>(has_result: bool) -> [riverrun::HostFunction; 2] {
+    match has_result {
+        false => [words::<Unchecked, WORDS, false>, words::<Checked, WORDS, false>],
+        true => [words::<Unchecked, WORDS, true>, words::<Checked, WORDS, true>],
     }
 }
 
 /// A host function of few integers, as engines call it.
 trait Words {
     /// Calls it; the result, if it has one, takes the place of the first argument.
-    fn call_words(&self, machine: Machine, words: &mut [u64; FIRST]) -> Option<Box<Error>>;
+    fn call_words<const WORDS: usize>(&self, machine: Machine, words: &mut [u64; WORDS]) -> Option<Box<Error>>;
 }
 
 impl Words for Unchecked {
     #[inline(always)]
-    fn call_words(&self, machine: Machine, words: &mut [u64; FIRST]) -> Option<Box<Error>> {
+    fn call_words<const WORDS: usize>(&self, machine: Machine, words: &mut [u64; WORDS]) -> Option<Box<Error>> {
         // SAFETY: what the host has registered; there are as many slots as its types have.
         unsafe { (self.function)(self.owned.data, machine, words.as_mut_ptr()) }
     }
@@ -226,12 +239,12 @@ impl Words for Unchecked {
 
 impl Words for Checked {
     #[inline(always)]
-    fn call_words(&self, machine: Machine, words: &mut [u64; FIRST]) -> Option<Box<Error>> {
-        self.call_values::<FIRST>(machine, words).err()
+    fn call_words<const WORDS: usize>(&self, machine: Machine, words: &mut [u64; WORDS]) -> Option<Box<Error>> {
+        self.call_values::<WORDS>(machine, words).err()
     }
 }
 
-unsafe extern "sysv64" fn words<F: Words, const HAS_RESULT: bool>(
+unsafe extern "sysv64" fn words<F: Words, const WORDS: usize, const HAS_RESULT: bool>(
     import: *const EngineImport,
     a0: u64,
     a1: u64,
@@ -244,7 +257,8 @@ unsafe extern "sysv64" fn words<F: Words, const HAS_RESULT: bool>(
     unsafe {
         let function = &*(*import).environment.cast::<F>();
         let machine = Machine::of_import((*import).context);
-        let mut words = [a0, a1, a2, a3, a4];
+        let first = [a0, a1, a2, a3, a4];
+        let mut words: [u64; WORDS] = std::array::from_fn(|n| first[n]);
         let failed = match machine.0.guards_floats() {
             true => guarded(function, machine, &mut words),
             false => function.call_words(machine, &mut words),
@@ -260,7 +274,11 @@ unsafe extern "sysv64" fn words<F: Words, const HAS_RESULT: bool>(
 /// As [`with_host_floats`].
 #[cold]
 #[inline(never)]
-unsafe fn guarded<F: Words>(function: &F, machine: Machine, words: &mut [u64; FIRST]) -> Option<Box<Error>> {
+unsafe fn guarded<F: Words, const WORDS: usize>(
+    function: &F,
+    machine: Machine,
+    words: &mut [u64; WORDS],
+) -> Option<Box<Error>> {
     // SAFETY: as the caller promises.
     unsafe { with_host_floats(|| function.call_words(machine, words)) }
 }

@@ -230,34 +230,33 @@ impl DynFunc {
     unsafe fn call_instance<T>(&self, instance: NonNull<Instance<T>>, slots: *mut u64) -> Result<(), Error> {
         // SAFETY: as the caller promises: there are as many slots as parameters and results.
         unsafe {
-            Instance::call(instance, self.target, |placement| self.put(slots, placement), |r| self.take(r, slots))
+            if self.registers.len() != self.types.parameters.len() {
+                return self.call_with_stack(instance, slots);
+            }
+            let put = |placement: &mut Placement<'_>| {
+                for (index, &register) in self.registers.iter().enumerate() {
+                    placement.put_in(register, *slots.add(index));
+                }
+            };
+            Instance::call(instance, self.target, put, |registers| self.take(registers, slots))
         }
     }
 
-    /// # Safety
-    /// There are as many slots as parameters.
-    #[inline(always)]
-    unsafe fn put(&self, slots: *const u64, placement: &mut Placement<'_>) {
-        for (index, &register) in self.registers.iter().enumerate() {
-            // SAFETY: as the caller promises.
-            placement.put_in(register, unsafe { *slots.add(index) });
-        }
-        if self.registers.len() != self.types.parameters.len() {
-            // SAFETY: as the caller promises.
-            unsafe { self.put_rest(slots, placement) };
-        }
-    }
-
-    /// Puts the arguments for which no register was left, and those behind them.
+    /// Calls it with arguments for which no register is left.
     ///
     /// # Safety
-    /// As [`DynFunc::put`].
+    /// As [`DynFunc::call_raw`].
     #[cold]
     #[inline(never)]
-    unsafe fn put_rest(&self, slots: *const u64, placement: &mut Placement<'_>) {
-        for (index, &scalar) in self.types.parameters.iter().enumerate() {
-            // SAFETY: as the caller promises.
-            placement.put(scalar, unsafe { *slots.add(index) });
+    unsafe fn call_with_stack<T>(&self, instance: NonNull<Instance<T>>, slots: *mut u64) -> Result<(), Error> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let put = |placement: &mut Placement<'_>| {
+                for (index, &scalar) in self.types.parameters.iter().enumerate() {
+                    placement.put(scalar, *slots.add(index));
+                }
+            };
+            Instance::call(instance, self.target, put, |registers| self.take(registers, slots))
         }
     }
 

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 
 use riverrun::{DynFunc, RawMachine, Scalar};
 
-use crate::arguments::{Out, Result, array, array_mut, given, misuse, text, text_if_given};
+use crate::arguments::{Out, Result, array, array_mut, given, text, text_if_given};
 use crate::config::Limits;
 use crate::error::{Returned, delete, guard, guard_value};
 use crate::machine::{Host, Machine, with};
@@ -27,18 +27,6 @@ impl Func {
         let results = func.results().collect();
         Box::new(Func { func, results })
     }
-
-    /// An error unless the function is one of the machine's program.
-    #[inline(always)]
-    fn check(&self, machine: RawMachine<Host>) -> Result<()> {
-        // SAFETY: the header demands that the machine is alive.
-        if unsafe { self.func.belongs_to(machine) } { Ok(()) } else { Err(other_program()) }
-    }
-}
-
-#[cold]
-fn other_program() -> Box<crate::Error> {
-    misuse("the function is one of another program than the machine's")
 }
 
 /// The function that the machine's program exports by this name, or that has a symbol of this name.
@@ -160,7 +148,6 @@ pub unsafe extern "C" fn riverrun_func_call_unchecked(
     guard(|| {
         let func = given(func, "func")?;
         with(machine, |machine| {
-            func.check(machine)?;
             float_environment::check()?;
             // SAFETY: the header demands as many slots, and that the machine is alive and used by one thread;
             // nothing of it is borrowed.

@@ -131,10 +131,11 @@ impl Unchecked {
 
 /// A function by values, with its data.
 pub(crate) struct Checked {
-    pub(crate) owned: Owned,
-    pub(crate) function: HostFunc,
-    pub(crate) parameters: Box<[Scalar]>,
-    pub(crate) results: Box<[Scalar]>,
+    owned: Owned,
+    function: HostFunc,
+    parameters: [Scalar; PARAMETERS_MAX],
+    parameters_len: usize,
+    results: Box<[Scalar]>,
 }
 
 // SAFETY: as of `Unchecked`.
@@ -143,6 +144,18 @@ unsafe impl Send for Checked {}
 unsafe impl Sync for Checked {}
 
 impl Checked {
+    /// # Errors
+    /// If the signature has what values cannot be.
+    pub(crate) fn new(owned: Owned, function: HostFunc, signature: &Signature) -> Result<Checked> {
+        let all = parameters_of(signature)?;
+        let mut parameters = [Scalar::U64; PARAMETERS_MAX];
+        for (parameter, &scalar) in parameters.iter_mut().zip(&all) {
+            *parameter = scalar;
+        }
+        let results = results_of(signature).into();
+        Ok(Checked { owned, function, parameters, parameters_len: all.len(), results })
+    }
+
     /// What the linker's closure does.
     pub(crate) fn call(&self, mut caller: Caller<'_, Host>, slots: &mut [u64]) -> std::result::Result<(), HostError> {
         let machine = Machine(RawMachine::of_caller(&mut caller));
@@ -153,6 +166,7 @@ impl Checked {
     #[inline(always)]
     fn call_values<const MAX: usize>(&self, machine: Machine, slots: &mut [u64]) -> Result<()> {
         let mut arguments = [const { MaybeUninit::<Value>::uninit() }; MAX];
+        // As many as there are slots, which the compiler knows where it matters.
         for (argument, (&scalar, &slot)) in arguments.iter_mut().zip(self.parameters.iter().zip(&*slots)) {
             argument.write(Value::from_slot(scalar, slot));
         }
@@ -160,7 +174,7 @@ impl Checked {
         for (result, &scalar) in results.iter_mut().zip(&self.results) {
             result.write(Value::from_slot(scalar, 0));
         }
-        let (arguments_len, results_len) = (self.parameters.len(), self.results.len());
+        let (arguments_len, results_len) = (self.parameters_len, self.results.len());
         let (first, results) = (arguments.as_ptr().cast(), results.as_mut_ptr().cast::<Value>());
         // SAFETY: as of `Unchecked`; the arrays have as many values as is said.
         let failed = unsafe { (self.function)(self.owned.data, machine, first, arguments_len, results, results_len) };
@@ -177,7 +191,7 @@ impl Checked {
 }
 
 /// The scalars that a signature's result is.
-pub(crate) fn results_of(signature: &Signature) -> Vec<Scalar> {
+fn results_of(signature: &Signature) -> Vec<Scalar> {
     match &signature.result {
         None => Vec::new(),
         Some(Type::Scalar(scalar)) => vec![*scalar],
@@ -186,7 +200,7 @@ pub(crate) fn results_of(signature: &Signature) -> Vec<Scalar> {
 }
 
 /// Those of its parameters.
-pub(crate) fn parameters_of(signature: &Signature) -> Result<Vec<Scalar>> {
+fn parameters_of(signature: &Signature) -> Result<Vec<Scalar>> {
     let scalar = |ty: &Type| match ty {
         Type::Scalar(scalar) => Ok(*scalar),
         Type::Struct(_) => Err(misuse(format!("`{signature}`: a parameter cannot be a structure; pass its fields"))),

@@ -8,8 +8,7 @@ use riverrun::HeapOptions;
 use crate::arguments::{Out, Result, given, text};
 use crate::config::{Engine, UNLIMITED};
 use crate::error::{Returned, delete, guard};
-use crate::host::{Checked, Environment, HostCode, HostFunc, HostFuncUnchecked, Unchecked};
-use crate::host::{code_for, parameters_of, results_of};
+use crate::host::{Checked, Environment, HostCode, HostFunc, HostFuncUnchecked, Unchecked, code_for};
 use crate::linux::Linux;
 use crate::machine::{Host, Machine};
 use crate::owned::{Destructor, Owned};
@@ -55,8 +54,7 @@ pub unsafe extern "C" fn riverrun_linker_func(
     guard(|| {
         let (linker, function) = (given(linker, "linker")?, given(function, "function")?);
         let (name, types) = (text(name, "name")?, signature(text(types, "types")?)?);
-        let (parameters, results) = (parameters_of(&types)?.into(), results_of(&types).into());
-        let function = Checked { owned, function, parameters, results };
+        let function = Checked::new(owned, function, &types)?;
         match code_for(&types) {
             // SAFETY: the code is for these types, and this environment.
             Some([_, code]) => unsafe { linker.linker.func_code(name, types, code, Arc::new(function))? },

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::process::Command;
 
-use common::{COMPILERS, compile_guest_of, folder, guests, here, host, root, run_host};
+use common::{COMPILERS, compile_guest_of, folder, guests, here, host, root, run, run_host};
 use riverrun_bindgen::Api;
 
 /// Of these, each compiler takes one half with exceptions, the other half without.
@@ -53,4 +53,15 @@ fn generated_hosts_work_and_are_checked() {
             assert!(!output.status.success() && errors.contains("gui_label"), "{flag}: {errors}");
         }
     }
+}
+
+#[test]
+fn the_example_of_the_readme_compiles() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, rest) = readme.split_once("\n```cpp\n").expect("there is one");
+    let folder = folder();
+    let source = folder.path().join("example.cpp");
+    fs::write(&source, rest.split("```").next().unwrap()).unwrap();
+    let mut command = Command::new("g++");
+    run(command.args(["-std=c++17", "-fsyntax-only", "-I"]).arg(here().join("include")).arg(source));
 }

@@ -172,6 +172,12 @@ pub enum LinkError {
         /// Its name.
         name: String,
     },
+    /// A function was called on a machine of another program than its own.
+    #[error("the function at {address:#x} is one of another program than the machine's")]
+    OtherProgram {
+        /// The function's address.
+        address: u64,
+    },
     /// A function with such types cannot be called by types that are known at run time only.
     #[error(
         "functions of the types `{signature}` cannot be called so: 16 parameters that are no structures, and a \

@@ -19,6 +19,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "cargo run --release -p riverrun-interp --features profile --example sequences -- target/guests/hello",
         "clippy compiles it",
     ),
+    ("RIVERRUN_BLESS=1 cargo test -p riverrun-capi --test header", "CI runs it without the variable"),
     ("cargo install cargo-deny --locked", "takes minutes"),
     ("cargo deny check", "needs the network"),
     ("cargo deny --manifest-path bench/Cargo.toml check", "needs the network"),

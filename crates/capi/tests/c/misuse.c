@@ -196,9 +196,9 @@ int main(int argc, char **argv)
     FINE(riverrun_machine_new(small, program, NULL, &adder));
     FINE(riverrun_func_new(adder, "add", NULL, &add_there));
     riverrun_value_t both[2] = {riverrun_value_i32(1), riverrun_value_i32(2)};
-    FAILS(riverrun_func_call(add_there, machine, both, 2, &result, 1), MISUSE, "of another program");
+    FAILS(riverrun_func_call(add_there, machine, both, 2, &result, 1), RIVERRUN_ERROR_LINK, "of another program");
     uint64_t slots[2] = {1, 2};
-    FAILS(riverrun_func_call_unchecked(add_there, machine, slots), MISUSE, "of another program");
+    FAILS(riverrun_func_call_unchecked(add_there, machine, slots), RIVERRUN_ERROR_LINK, "of another program");
 
     threads(small, program, is_debug);
     /* A machine whose linker and program are gone. */

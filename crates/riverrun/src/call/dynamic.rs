@@ -81,6 +81,8 @@ pub struct DynFunc {
     types: Types,
     /// The guest registers of the first parameters, those that have one.
     registers: Box<[u8]>,
+    /// Whether there are parameters for which no register is left.
+    needs_stack: bool,
     /// That of a result.
     result_register: u8,
 }
@@ -130,7 +132,9 @@ impl DynFunc {
         let target = Target::new(program, address)?;
         let is_float = matches!(types.result, ResultType::One(scalar) if scalar.is_float());
         let result_register = slot_of_argument(is_float, 0);
-        Ok(DynFunc { target, signature: signature.clone(), types, registers: registers.into(), result_register })
+        let needs_stack = registers.len() != types.parameters.len();
+        let (signature, registers) = (signature.clone(), registers.into());
+        Ok(DynFunc { target, signature, types, registers, needs_stack, result_register })
     }
 
     /// The types.
@@ -163,24 +167,14 @@ impl DynFunc {
         self.types.slots()
     }
 
-    /// Whether the function is one of this machine's program.
-    ///
-    /// # Safety
-    /// The machine is alive.
-    #[inline(always)]
-    pub unsafe fn belongs_to<T>(&self, machine: RawMachine<T>) -> bool {
-        // SAFETY: as the caller promises; what is read does not change.
-        unsafe { (*machine.instance().as_ptr()).code_id == self.target.code }
-    }
-
     /// Calls it, on a machine or from a host function. `slots` are the arguments; results take the place of
     /// the first ones.
     ///
     /// # Errors
-    /// As [`crate::Func::call`].
+    /// As [`crate::Func::call`], and if the function is not one of the machine's program.
     ///
     /// # Panics
-    /// As [`crate::Func::call`], and if there are fewer slots than [`DynFunc::slots`] says.
+    /// If a host function that it calls panics, and if there are fewer slots than [`DynFunc::slots`] says.
     #[inline]
     pub fn call(&self, context: &mut impl CallContext, slots: &mut [u64]) -> Result<(), Error> {
         assert!(slots.len() >= self.slots(), "{self:?} takes {} slots, not {}", self.slots(), slots.len());
@@ -192,7 +186,7 @@ impl DynFunc {
     /// Calls it, within limits of its own.
     ///
     /// # Errors
-    /// As [`crate::Func::call`].
+    /// As [`DynFunc::call`].
     ///
     /// # Panics
     /// As [`DynFunc::call`].
@@ -210,10 +204,10 @@ impl DynFunc {
     /// Calls it on a machine by its address.
     ///
     /// # Errors
-    /// As [`crate::Func::call`].
+    /// As [`DynFunc::call`].
     ///
     /// # Panics
-    /// As [`crate::Func::call`].
+    /// If a host function that it calls panics.
     ///
     /// # Safety
     /// The machine is alive, and nothing of it is borrowed but what engines hold that wait for a host function.
@@ -230,27 +224,31 @@ impl DynFunc {
     unsafe fn call_instance<T>(&self, instance: NonNull<Instance<T>>, slots: *mut u64) -> Result<(), Error> {
         // SAFETY: as the caller promises: there are as many slots as parameters and results.
         unsafe {
-            if self.registers.len() != self.types.parameters.len() {
-                return self.call_with_stack(instance, slots);
+            if self.needs_stack || !Instance::is_ready(instance, &self.target) {
+                return self.call_anyhow(instance, slots);
             }
             let put = |placement: &mut Placement<'_>| {
                 for (index, &register) in self.registers.iter().enumerate() {
                     placement.put_in(register, *slots.add(index));
                 }
             };
-            Instance::call(instance, self.target, put, |registers| self.take(registers, slots))
+            let take = |registers: &Registers| self.take(registers, slots);
+            Instance::call_shortly::<false, _>(instance, &self.target, u64::MAX, put, take)
         }
     }
 
-    /// Calls it with arguments for which no register is left.
+    /// Calls it wherever the machine stands, with arguments for which no register is left, too.
     ///
     /// # Safety
     /// As [`DynFunc::call_raw`].
     #[cold]
     #[inline(never)]
-    unsafe fn call_with_stack<T>(&self, instance: NonNull<Instance<T>>, slots: *mut u64) -> Result<(), Error> {
+    unsafe fn call_anyhow<T>(&self, instance: NonNull<Instance<T>>, slots: *mut u64) -> Result<(), Error> {
         // SAFETY: as the caller promises.
         unsafe {
+            if (*instance.as_ptr()).code_id != self.target.code {
+                return Err(LinkError::OtherProgram { address: self.target.address }.into());
+            }
             let put = |placement: &mut Placement<'_>| {
                 for (index, &scalar) in self.types.parameters.iter().enumerate() {
                     placement.put(scalar, *slots.add(index));

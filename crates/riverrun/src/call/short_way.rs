@@ -84,12 +84,22 @@ impl<T> Instance<T> {
     ) -> Result<R, Error> {
         // SAFETY: as the caller promises.
         unsafe {
-            let at = this.as_ptr();
-            if (*at).ready.code == target.code && (*at).depth == 0 {
+            if Self::is_ready(this, &target) {
                 return Self::call_shortly::<false, R>(this, &target, u64::MAX, place, take);
             }
             Self::call_unready(this, target, place, take)
         }
+    }
+
+    /// Whether the function can be called on the short way as it is, without a limit of fuel.
+    ///
+    /// # Safety
+    /// The instance is alive.
+    #[inline(always)]
+    pub(crate) unsafe fn is_ready(this: NonNull<Self>, target: &Target) -> bool {
+        let at = this.as_ptr();
+        // SAFETY: as the caller promises.
+        unsafe { (*at).ready.code == target.code && (*at).depth == 0 }
     }
 
     /// The short way itself, with this fuel, for a program that can tell in what float environment it runs if it
@@ -98,7 +108,7 @@ impl<T> Instance<T> {
     /// # Safety
     /// As [`Instance::call`]. What [`Ready`] stands for is so, and nobody waits in the guest.
     #[inline(always)]
-    unsafe fn call_shortly<const FLOATS: bool, R>(
+    pub(crate) unsafe fn call_shortly<const FLOATS: bool, R>(
         this: NonNull<Self>,
         target: &Target,
         fuel: u64,

@@ -87,6 +87,7 @@ typedef struct riverrun_interrupt_handle riverrun_interrupt_handle_t;
 /** A function of a guest. It is good for every machine of its program. */
 typedef struct riverrun_func riverrun_func_t;
 
+typedef struct riverrun_called riverrun_called_t;
 typedef struct riverrun_heap_statistics riverrun_heap_statistics_t;
 /** Frees what data points to. Called once, on whatever thread gives it up last. */
 typedef void (*riverrun_destructor_t)(void *data);
@@ -349,6 +350,14 @@ typedef void (*riverrun_body_t)(void *data);
 
 /** Parameters that a function has at most. */
 #define RIVERRUN_PARAMETERS_MAX 16
+
+/** What a call has come to. */
+struct riverrun_called {
+    /** Why it has failed, or NULL. */
+    riverrun_error_t *error;
+    /** The first result as a slot, if the function has one. */
+    uint64_t result;
+};
 
 /** The guest can load from the pages. Permissions are added up. */
 #define RIVERRUN_PERM_READ 1
@@ -736,6 +745,13 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_within(const riverrun_fun
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked(const riverrun_func_t *func,
     riverrun_machine_t *machine, uint64_t *slots) RIVERRUN_NOEXCEPT;
+
+/**
+ * Calls it as riverrun_func_call_unchecked does, and gives the first result instead of writing it to the slots:
+ * faster by the way through memory. There have to be as many slots as parameters.
+ */
+riverrun_called_t riverrun_func_call_for_result(const riverrun_func_t *func, riverrun_machine_t *machine,
+    const uint64_t *slots) RIVERRUN_NOEXCEPT;
 
 /** Calls it as riverrun_func_call_unchecked does, within limits of its own, and the machine's. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked_within(const riverrun_func_t *func,

@@ -8,7 +8,7 @@
 //     auto update = machine.func<int(float, int)>("update").value();
 //     int next = update(0.5f, 3);
 //
-// What can fail gives a riverrun::Result. Taken for its value, it throws a riverrun::Error, or, where there are no
+// What can fail gives a riverrun::Result. Taken for its value, it throws a riverrun::Exception, or, where there are no
 // exceptions, ends the program with the error's words; asked before, it does neither.
 #pragma once
 

@@ -188,8 +188,8 @@ template <class Function, class Context, class R, class... Args> struct HostFunc
 #if RIVERRUN_EXCEPTIONS
         try {
             return call(entry, arguments, results);
-        } catch (Error &thrown) {
-            return thrown.release();
+        } catch (Exception &thrown) {
+            return thrown.error().release();
         } catch (const std::exception &thrown) {
             return riverrun_error_new(thrown.what());
         } catch (...) {

@@ -155,9 +155,10 @@ template <class R, class... Args> class Func<R(Args...)> {
     {
         std::uint64_t slots[slots_len];
         fill(slots, args...);
-        if (auto *error = riverrun_func_call_unchecked(func_.get(), machine_, slots); __builtin_expect(!!error, 0))
-            return Error(error);
-        return result(slots);
+        riverrun_called_t called = riverrun_func_call_for_result(func_.get(), machine_, slots);
+        if (__builtin_expect(called.error != nullptr, 0))
+            return Error(called.error);
+        return result(called.result);
     }
 
     /// Calls it within limits of its own.
@@ -168,7 +169,7 @@ template <class R, class... Args> class Func<R(Args...)> {
         riverrun_limits_t both = {limits.fuel, detail::timeout_ns(limits.timeout)};
         if (auto *error = riverrun_func_call_unchecked_within(func_.get(), machine_, &both, slots))
             return Error(error);
-        return result(slots);
+        return result(slots[0]);
     }
 
     std::uint64_t address() const noexcept { return riverrun_func_address(func_.get()); }
@@ -181,12 +182,12 @@ template <class R, class... Args> class Func<R(Args...)> {
         (detail::put(slots, args), ...);
     }
 
-    static Result<R> result([[maybe_unused]] const std::uint64_t *slots)
+    static Result<R> result([[maybe_unused]] std::uint64_t slot)
     {
         if constexpr (std::is_void_v<R>)
             return {};
         else
-            return detail::Scalar<R>::from_slot(slots[0]);
+            return detail::Scalar<R>::from_slot(slot);
     }
 
     std::unique_ptr<riverrun_func_t, detail::Delete<riverrun_func_delete>> func_;
@@ -254,7 +255,7 @@ class Caller : public Guest {
     [[noreturn]] void fail(const char *message)
     {
 #if RIVERRUN_EXCEPTIONS
-        throw Error(message);
+        throw Exception(Error(message));
 #else
         riverrun_import_fail(entry_, riverrun_error_new(message));
 #endif

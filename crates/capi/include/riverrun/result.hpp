@@ -29,8 +29,8 @@ struct Frame {
     std::uint32_t line;
 };
 
-/// What went wrong, in words and in detail. With exceptions, it is what is thrown.
-class Error : public std::exception {
+/// What went wrong, in words and in detail.
+class Error {
   public:
     Error() = default;
     explicit Error(riverrun_error_t *error) noexcept : error_(error) {}
@@ -43,13 +43,17 @@ class Error : public std::exception {
         std::swap(error_, other.error_);
         return *this;
     }
-    ~Error() override { riverrun_error_delete(error_); }
+    ~Error()
+    {
+        if (error_)
+            riverrun_error_delete(error_);
+    }
 
     /// Whether there is one.
     explicit operator bool() const noexcept { return error_ != nullptr; }
     riverrun_error_kind_t kind() const noexcept { return riverrun_error_kind(error_); }
     /// What went wrong, in words.
-    const char *what() const noexcept override { return riverrun_error_message(error_); }
+    const char *what() const noexcept { return riverrun_error_message(error_); }
     std::string_view message() const noexcept { return what(); }
     /// The guest's trap; null if it is another kind of error.
     const riverrun_trap_t *trap() const noexcept { return riverrun_error_trap(error_); }
@@ -73,13 +77,27 @@ class Error : public std::exception {
     riverrun_error_t *error_ = nullptr;
 };
 
+#if RIVERRUN_EXCEPTIONS
+/// An error that is thrown.
+class Exception : public std::exception {
+  public:
+    explicit Exception(Error error) noexcept : error_(std::move(error)) {}
+    const char *what() const noexcept override { return error_.what(); }
+    Error &error() noexcept { return error_; }
+    const Error &error() const noexcept { return error_; }
+
+  private:
+    Error error_;
+};
+#endif
+
 namespace detail {
 
 /// What becomes of an error that nobody has looked at.
 [[noreturn]] inline void raise(Error &&error)
 {
 #if RIVERRUN_EXCEPTIONS
-    throw std::move(error);
+    throw Exception(std::move(error));
 #else
     std::fprintf(stderr, "riverrun: %s\n", error.what());
     std::abort();
@@ -97,7 +115,7 @@ template <class Result> struct TakenForValue<Result, bool> {};
 /// A value, or why there is none.
 ///
 ///     if (auto result = update(0.5f, 3)) use(*result); else log(result.error().message());
-///     int next = update(0.5f, 3);   // throws an Error; without exceptions, ends the program
+///     int next = update(0.5f, 3);   // throws an Exception; without exceptions, ends the program
 template <class T> class [[nodiscard]] Result : public detail::TakenForValue<Result<T>, T> {
   public:
     Result(T value) : value_(std::move(value)) {}

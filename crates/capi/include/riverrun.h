@@ -677,7 +677,8 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_set_pc(riverrun_machine_t *
 
 /**
  * The guest's registers: x0 to x31, one that is not used, f0 to f31. They are where this points to as long as
- * the machine lives. For host functions, a0 to a4 are not there, but in their arguments.
+ * the machine lives. For host functions, a0 to a4 are not there, but in their arguments. Nothing may be written
+ * but float results, by host functions that are plain code.
  */
 uint64_t *riverrun_machine_registers(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
 

@@ -301,7 +301,8 @@ pub const REGISTER_FA0: usize = 43;
 pub const REGISTER_SP: usize = 2;
 
 /// The guest's registers: x0 to x31, one that is not used, f0 to f31. They are where this points to as long as
-/// the machine lives. For host functions, a0 to a4 are not there, but in their arguments.
+/// the machine lives. For host functions, a0 to a4 are not there, but in their arguments. Nothing may be written
+/// but float results, by host functions that are plain code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_machine_registers(machine: Option<Machine>) -> *mut u64 {
     // SAFETY: the header demands that the machine is alive.

@@ -153,9 +153,10 @@ template <class R, class... Args> class Func<R(Args...)> {
     /// Calls it.
     Result<R> operator()(Args... args) const
     {
-        std::uint64_t slots[slots_len];
+        std::uint64_t slots[arguments ? arguments : 1];
         fill(slots, args...);
-        riverrun_called_t called = riverrun_func_call_for_result(func_.get(), machine_, slots);
+        riverrun_called_t called =
+            riverrun_func_call_for_result(func_.get(), machine_, arguments ? slots : nullptr);
         if (__builtin_expect(called.error != nullptr, 0))
             return Error(called.error);
         return result(called.result);
@@ -164,7 +165,7 @@ template <class R, class... Args> class Func<R(Args...)> {
     /// Calls it within limits of its own.
     Result<R> within(const Limits &limits, Args... args) const
     {
-        std::uint64_t slots[slots_len];
+        std::uint64_t slots[arguments + 1] = {};
         fill(slots, args...);
         riverrun_limits_t both = {limits.fuel, detail::timeout_ns(limits.timeout)};
         if (auto *error = riverrun_func_call_unchecked_within(func_.get(), machine_, &both, slots))
@@ -175,7 +176,7 @@ template <class R, class... Args> class Func<R(Args...)> {
     std::uint64_t address() const noexcept { return riverrun_func_address(func_.get()); }
 
   private:
-    static constexpr std::size_t slots_len = 1 + (std::size_t{0} + ... + detail::SlotsOf<Args>::value);
+    static constexpr std::size_t arguments = (std::size_t{0} + ... + detail::SlotsOf<Args>::value);
 
     static void fill([[maybe_unused]] std::uint64_t *slots, Args... args)
     {

@@ -132,13 +132,14 @@ template <class T> class [[nodiscard]] Result : public detail::TakenForValue<Res
         check();
         return value_;
     }
-    T &&value() &&
+    /// A copy of its own, so that it may be looked at for longer than the result lives.
+    T value() &&
     {
         check();
         return std::move(value_);
     }
     T &operator*() & { return value(); }
-    T &&operator*() && { return std::move(*this).value(); }
+    T operator*() && { return std::move(*this).value(); }
     T *operator->() { return &value(); }
 
   private:

@@ -144,7 +144,6 @@ pub unsafe extern "C" fn riverrun_func_call_unchecked(
     machine: Option<Machine>,
     slots: *mut u64,
 ) -> Returned {
-    // All calls go through here: where there is one place, the compiler makes the way into the guest a part of it.
     guard(|| {
         let func = given(func, "func")?;
         with(machine, |machine| {

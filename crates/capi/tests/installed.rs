@@ -125,6 +125,7 @@ fn hosts(folder: &Path) -> Vec<(PathBuf, Vec<PathBuf>)> {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "it takes minutes; the optimised tests do it")]
 fn sanitizers_find_nothing() {
     let folder = folder();
     for (source, arguments) in hosts(folder.path()) {
@@ -139,6 +140,7 @@ fn sanitizers_find_nothing() {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "it takes minutes; the optimised tests do it")]
 fn nothing_leaks() {
     let folder = folder();
     for (source, arguments) in hosts(folder.path()) {

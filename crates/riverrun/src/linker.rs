@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use riverrun_state::TrapCause;
 
-use crate::call::host::IntoHostFunction;
+use crate::call::host::{Closure, IntoHostFunction};
 use crate::call::registry::Registry;
 use crate::caller::Caller;
 use crate::engine::Engine;
@@ -116,7 +116,12 @@ impl<T> Linker<T> {
         name: &str,
         function: impl IntoHostFunction<T, M>,
     ) -> Result<&mut Linker<T>, Error> {
-        Arc::make_mut(&mut self.registry).add(name, function.into_closure::<false>())?;
+        self.closure(name, function.into_closure::<false>())
+    }
+
+    /// Adds a host function as the linker keeps it.
+    pub(crate) fn closure(&mut self, name: &str, closure: Closure) -> Result<&mut Linker<T>, Error> {
+        Arc::make_mut(&mut self.registry).add(name, closure)?;
         Ok(self)
     }
 

@@ -1,6 +1,7 @@
 //! The allocator's own state: which blocks of an arena are whose. It knows addresses, and nothing of the
 //! memory behind them: not one of its records is where a guest could write.
 
+use super::cache::Cache;
 use super::classes::{CLASS, CLASSES, GRANULE, PAGE, SMALL_MAX, class_of};
 use super::error::HeapProblem as Problem;
 use super::runs::{NONE, PAGES_MAX, Runs, Use};
@@ -26,18 +27,25 @@ pub(crate) struct InUse {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+pub(super) struct Place {
     run: u32,
     /// The number of a slab's block.
     index: u32,
 }
 
-const NO_PLACE: (u64, Place) = (0, Place { run: NONE, index: 0 });
+impl Place {
+    pub(super) const NONE: Place = Place { run: NONE, index: 0 };
+}
+
+const NO_PLACE: (u64, Place) = (0, Place::NONE);
 
 /// What cannot be told from the runs; sizes in bytes. (Each counter costs every allocation its time.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    pub(crate) requested: u64,
+    /// Bytes asked for of all blocks that were taken.
+    taken: u64,
+    /// Those of blocks that were given back: apart, lest each operation waits for the one before.
+    given: u64,
     pub(crate) peak_requested: u64,
     pub(crate) allocations: u64,
 }
@@ -65,6 +73,7 @@ pub(crate) struct Allocator {
     /// The small block that was taken last, likely to be the next one freed: what is compared need not be
     /// waited for. Address 0 is none.
     last: (u64, Place),
+    cache: Cache,
     counts: Counts,
 }
 
@@ -77,7 +86,14 @@ pub(crate) struct Full {
 impl Allocator {
     /// An empty arena that starts at this address, a multiple of the page size.
     pub(crate) fn new(start: u64) -> Allocator {
-        Allocator { start, runs: Runs::default(), partial: [NONE; CLASSES], last: NO_PLACE, counts: Counts::default() }
+        Allocator {
+            start,
+            runs: Runs::default(),
+            partial: [NONE; CLASSES],
+            last: NO_PLACE,
+            cache: Cache::new(),
+            counts: Counts::default(),
+        }
     }
 
     pub(crate) fn start(&self) -> u64 {
@@ -113,6 +129,9 @@ impl Allocator {
                 }
             }
         }
+        let (blocks, bytes) = self.cache.census();
+        census.blocks -= blocks;
+        census.taken -= bytes;
         census
     }
 
@@ -139,6 +158,70 @@ impl Allocator {
             self.take_small(class, size, owner)
         } else {
             self.take_large(size, alignment, owner)
+        }
+    }
+
+    /// Takes the block for the guest that was freed last, if there is one of its class.
+    #[inline(always)]
+    pub(crate) fn take_cached(&mut self, size: u64) -> Option<u64> {
+        if size > SMALL_MAX {
+            return None;
+        }
+        let class = class_of(size);
+        let (address, place) = self.cache.take(class)?;
+        let Use::Slab(slab) = &mut self.runs[place.run].used_for else { return None };
+        slab.set_tag(place.index, Tag::new(CLASS[class].size - size as u32, Owner::Guest));
+        // What is written would have to be waited for.
+        if self.last != (address, place) {
+            self.last = (address, place);
+        }
+        self.counts.took(size);
+        Some(address)
+    }
+
+    /// Keeps a small block of the guest's as the one that was freed last; false where it is none in use, or where
+    /// another is kept. If a size is said, it has to be the block's.
+    #[inline(always)]
+    pub(crate) fn give_cached(&mut self, address: u64, size: Option<u64>) -> bool {
+        let (last, mut place) = self.last;
+        if address != last {
+            match self.place_of_small(address) {
+                Some(found) => place = found,
+                None => return false,
+            }
+        }
+        let Use::Slab(slab) = &mut self.runs[place.run].used_for else { return false };
+        let Block::InUse(tag) = slab.block(place.index) else { return false };
+        let class = usize::from(slab.class) % CLASSES;
+        let has = u64::from(CLASS[class].size - tag.slack());
+        if tag.owner() != Owner::Guest || size.is_some_and(|size| size != has) {
+            return false;
+        }
+        if !self.cache.give(class, address, place) {
+            return false;
+        }
+        slab.set_cached(place.index);
+        self.counts.given = self.counts.given.wrapping_add(has);
+        true
+    }
+
+    /// Where the small block is that starts at this address, in use or not.
+    #[inline(always)]
+    fn place_of_small(&self, address: u64) -> Option<Place> {
+        let offset = address.wrapping_sub(self.start);
+        let id = self.runs.owner(offset / PAGE);
+        let run = &self.runs[id];
+        let Use::Slab(slab) = &run.used_for else { return None };
+        let index = CLASS[usize::from(slab.class) % CLASSES].index(run.offset_within(offset)?).ok()?;
+        Some(Place { run: id, index })
+    }
+
+    /// Gives the slabs what was kept.
+    fn empty_cache(&mut self) {
+        for class in 0..CLASSES {
+            if let Some((_, place)) = self.cache.take(class) {
+                self.give_small(place);
+            }
         }
     }
 
@@ -170,7 +253,11 @@ impl Allocator {
             Some(taken) => taken,
             None => {
                 self.release_empty_slabs();
-                self.runs.take(shape.pages, 1, base).ok_or(self.full(u64::from(shape.pages)))?
+                // Blocks of this class may have been kept.
+                match self.partial[class] {
+                    NONE => self.runs.take(shape.pages, 1, base).ok_or(self.full(u64::from(shape.pages)))?,
+                    id => return Ok(id),
+                }
             }
         };
         self.runs[id].used_for = Use::Slab(Slab::new(class, shape, clean));
@@ -265,9 +352,16 @@ impl Allocator {
     /// Gives a block back that [`Allocator::find`] has just found.
     #[inline(always)]
     pub(crate) fn give(&mut self, block: &InUse) {
-        self.counts.requested -= block.size;
-        let Place { run: id, index } = block.place;
-        let Use::Slab(slab) = &mut self.runs[id].used_for else { return self.release(id) };
+        self.counts.given = self.counts.given.wrapping_add(block.size);
+        match &self.runs[block.place.run].used_for {
+            Use::Slab(_) => self.give_small(block.place),
+            _ => self.release(block.place.run),
+        }
+    }
+
+    #[inline(always)]
+    fn give_small(&mut self, Place { run: id, index }: Place) {
+        let Use::Slab(slab) = &mut self.runs[id].used_for else { return };
         let was_full = slab.is_full();
         slab.give(index);
         let empty = slab.used == 0;
@@ -314,7 +408,7 @@ impl Allocator {
             }
             _ => return false,
         }
-        self.counts.requested -= block.size;
+        self.counts.given = self.counts.given.wrapping_add(block.size);
         self.counts.took(size);
         true
     }
@@ -357,6 +451,7 @@ impl Allocator {
 
     /// Gives back the slabs that were kept: one of each class at most.
     fn release_empty_slabs(&mut self) {
+        self.empty_cache();
         for class in 0..CLASSES {
             let id = self.partial[class];
             if id == NONE {
@@ -384,10 +479,16 @@ impl Allocator {
 }
 
 impl Counts {
+    /// Bytes asked for of blocks in use.
+    #[inline(always)]
+    pub(crate) fn requested(&self) -> u64 {
+        self.taken.wrapping_sub(self.given)
+    }
+
     #[inline(always)]
     fn took(&mut self, size: u64) {
         self.allocations += 1;
-        self.requested += size;
-        self.peak_requested = self.peak_requested.max(self.requested);
+        self.taken = self.taken.wrapping_add(size);
+        self.peak_requested = self.peak_requested.max(self.requested());
     }
 }

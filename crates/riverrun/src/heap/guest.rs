@@ -1,10 +1,16 @@
 //! The functions by which guests use their heap: those of `guest/include/riverrun/heap.h`.
 
+use std::sync::Arc;
+
+use riverrun_state::{HostFunction, Import, Results};
+
 use super::error::{HeapError, HeapProblem as Problem};
 use super::slab::Owner;
-use super::view::Heap;
+use super::view::{Heap, HeapState};
+use crate::call::host::{Closure, IntoHostFunction};
 use crate::caller::Caller;
 use crate::error::Error;
+use crate::instance::Instance;
 use crate::linker::Linker;
 
 /// A guest pointer to anything.
@@ -29,13 +35,100 @@ fn done(heap: &Heap<'_>, result: Result<(), Problem>) -> Result<(), HeapError> {
     result.map_err(|problem| heap.error(problem))
 }
 
+/// What a function with a way past all else has for an environment: the function itself, which has none.
+struct Shortcut {
+    rest: HostFunction,
+}
+
+impl Shortcut {
+    /// Goes the long way, in the place of what was called.
+    ///
+    /// # Safety
+    /// The import is one of [`Shortcut::before`], and what was called returns this.
+    #[inline(always)]
+    unsafe fn rest(import: *const Import, a0: u64, a1: u64, a2: u64, a3: u64, a4: u64) -> Results {
+        // SAFETY: as the caller promises: imports have the environments of their functions.
+        unsafe { ((*(*import).environment.cast::<Shortcut>()).rest)(import, a0, a1, a2, a3, a4) }
+    }
+
+    /// The closure with `code` in front, which answers what is simple, and else calls [`Shortcut::rest`]. To get
+    /// ready for unwinding, and for errors, takes longer than what is simple.
+    fn before<T, M, F: IntoHostFunction<T, M>>(code: HostFunction, closure: F) -> Closure {
+        const { assert!(size_of::<F>() == 0, "its environment is taken") };
+        let closure = closure.into_closure::<false>();
+        Closure { code, environment: Arc::new(Shortcut { rest: closure.code }), ..closure }
+    }
+}
+
+/// The heap of the machine that calls.
+///
+/// # Safety
+/// An engine has called a host function with this import, and nothing else of the heap is borrowed.
+#[inline(always)]
+unsafe fn heap_of<'a, T: 'static>(import: *const Import) -> &'a mut HeapState {
+    // SAFETY: as the caller promises: imports have their machine's instance.
+    unsafe { &mut (*(*import).context.cast::<Instance<T>>()).heap }
+}
+
+unsafe extern "sysv64" fn malloc<T: 'static>(
+    import: *const Import,
+    size: u64,
+    a1: u64,
+    a2: u64,
+    a3: u64,
+    a4: u64,
+) -> Results {
+    // SAFETY: engines call this as a host function.
+    unsafe {
+        match heap_of::<T>(import).take_cached(size) {
+            Some(address) => Results { a0: address, a1 },
+            None => Shortcut::rest(import, size, a1, a2, a3, a4),
+        }
+    }
+}
+
+unsafe extern "sysv64" fn free<T: 'static>(
+    import: *const Import,
+    block: u64,
+    a1: u64,
+    a2: u64,
+    a3: u64,
+    a4: u64,
+) -> Results {
+    // SAFETY: as in `malloc`.
+    unsafe {
+        match heap_of::<T>(import).give_cached(block, None) {
+            true => Results { a0: block, a1 },
+            false => Shortcut::rest(import, block, a1, a2, a3, a4),
+        }
+    }
+}
+
+unsafe extern "sysv64" fn free_sized<T: 'static>(
+    import: *const Import,
+    block: u64,
+    size: u64,
+    a2: u64,
+    a3: u64,
+    a4: u64,
+) -> Results {
+    // SAFETY: as in `malloc`.
+    unsafe {
+        match heap_of::<T>(import).give_cached(block, Some(size)) {
+            true => Results { a0: block, a1: size },
+            false => Shortcut::rest(import, block, size, a2, a3, a4),
+        }
+    }
+}
+
 /// Adds the functions to a linker.
 pub(crate) fn add_to_linker<T: 'static>(linker: &mut Linker<T>) -> Result<(), Error> {
-    linker.func_without_floats("riverrun::malloc", |mut caller: Caller<'_, T>, size: u64| {
+    let shortcut = Shortcut::before(malloc::<T>, |mut caller: Caller<'_, T>, size: u64| {
         let mut heap = caller.heap();
         let result = heap.take(size, 1, false, Owner::Guest);
         answer(&heap, result)
-    })?;
+    });
+    linker.closure("riverrun::malloc", shortcut)?;
     linker.func_without_floats("riverrun::calloc", |mut caller: Caller<'_, T>, count: u64, size: u64| {
         let mut heap = caller.heap();
         let bytes = count.checked_mul(size).ok_or(Problem::TooLarge { count, size });
@@ -57,16 +150,18 @@ pub(crate) fn add_to_linker<T: 'static>(linker: &mut Linker<T>) -> Result<(), Er
         };
         answer(&heap, result)
     })?;
-    linker.func_without_floats("riverrun::free", |mut caller: Caller<'_, T>, block: Pointer| {
+    let shortcut = Shortcut::before(free::<T>, |mut caller: Caller<'_, T>, block: Pointer| {
         let mut heap = caller.heap();
         let result = heap.give(block.address(), Owner::Guest);
         done(&heap, result)
-    })?;
-    linker.func_without_floats("riverrun::free_sized", |mut caller: Caller<'_, T>, block: Pointer, size: u64| {
+    });
+    linker.closure("riverrun::free", shortcut)?;
+    let shortcut = Shortcut::before(free_sized::<T>, |mut caller: Caller<'_, T>, block: Pointer, size: u64| {
         let mut heap = caller.heap();
         let result = heap.give_sized(block.address(), size, Owner::Guest);
         done(&heap, result)
-    })?;
+    });
+    linker.closure("riverrun::free_sized", shortcut)?;
     linker.func_without_floats("riverrun::malloc_usable_size", |mut caller: Caller<'_, T>, block: Pointer| {
         let heap = caller.heap();
         heap.capacity(block.address()).map_err(|problem| heap.error(problem))

@@ -11,6 +11,7 @@
 //! ```
 
 mod allocator;
+mod cache;
 mod classes;
 mod cxx;
 mod deferred;

@@ -30,7 +30,13 @@ impl Checked {
     }
 
     fn take(&mut self, size: u64, alignment: u64, owner: Owner) -> Option<Taken> {
+        // As the guest does.
+        let is_plain = (alignment, owner) == (1, Owner::Guest);
+        let cached = if is_plain { self.allocator.take_cached(size) } else { None };
         let taken = loop {
+            if let Some(address) = cached {
+                break Taken { address, zero: false };
+            }
             match self.allocator.take(size, alignment, owner) {
                 Ok(taken) => break taken,
                 Err(Full { pages }) => {
@@ -66,8 +72,14 @@ impl Checked {
         let known = self.in_use.remove(&address).unwrap();
         let block = self.allocator.find(address).unwrap();
         assert_eq!((block.size, block.capacity, block.owner), (known.size, known.capacity, known.owner));
-        self.allocator.give(&block);
+        assert!(!self.allocator.give_cached(address, Some(known.size + 1)), "the size is another");
+        if !self.allocator.give_cached(address, Some(known.size)) {
+            self.allocator.give(&block);
+        } else {
+            assert_eq!(known.owner, Owner::Guest, "what the host owns it frees itself");
+        }
         assert_eq!(self.allocator.find(address), None);
+        assert!(!self.allocator.give_cached(address, None), "it is free");
         let problem = self.allocator.explain(address);
         assert!(
             matches!(problem, HeapProblem::Freed { .. } | HeapProblem::Foreign { .. } | HeapProblem::Inside { .. }),
@@ -95,7 +107,7 @@ impl Checked {
     fn check(&self) {
         self.allocator.check();
         let census = self.allocator.census();
-        let requested = self.allocator.counts().requested;
+        let requested = self.allocator.counts().requested();
         assert_eq!(census.blocks, self.in_use.len() as u64);
         assert_eq!(requested, self.in_use.values().map(|known| known.size).sum::<u64>());
         assert_eq!(census.taken, self.in_use.values().map(|known| known.capacity).sum::<u64>());

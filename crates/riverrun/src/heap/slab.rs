@@ -103,8 +103,15 @@ impl Slab {
         self.used -= 1;
     }
 
+    #[inline(always)]
     pub(super) fn set_tag(&mut self, index: u32, tag: Tag) {
         self.blocks[index as usize] = tag.0;
+    }
+
+    /// Notes that a block is free which the slab itself takes for one in use.
+    #[inline(always)]
+    pub(super) fn set_cached(&mut self, index: u32) {
+        self.blocks[index as usize] = END;
     }
 
     #[cfg(test)]

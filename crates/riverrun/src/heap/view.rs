@@ -71,6 +71,19 @@ impl HeapState {
         }
     }
 
+    /// A block for the guest that was freed last, if it is of this class.
+    #[inline(always)]
+    pub(super) fn take_cached(&mut self, size: u64) -> Option<u64> {
+        self.allocator.take_cached(size)
+    }
+
+    /// Frees a block of the guest's so that it is soon used again, if that can be. Where uses are watched, none
+    /// is.
+    #[inline(always)]
+    pub(super) fn give_cached(&mut self, address: u64, size: Option<u64>) -> bool {
+        !self.watched && self.allocator.give_cached(address, size)
+    }
+
     #[cold]
     fn watch(&mut self, site: Option<Site>, event: HeapEvent) {
         if let (Some(sites), Some(site)) = (&mut self.sites, site) {
@@ -202,7 +215,7 @@ impl<'a> Heap<'a> {
         let census = self.state.allocator.census();
         HeapStatistics {
             blocks: census.blocks,
-            requested: counts.requested,
+            requested: counts.requested(),
             taken: census.taken,
             peak_requested: counts.peak_requested,
             mapped: self.arena().end - self.arena().start,

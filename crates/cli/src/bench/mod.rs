@@ -71,7 +71,10 @@ fn compare(options: &Options, table: &mut Table<'_>) -> Result<Comparison> {
         runs.push(Run::measure(table, repetitions)?);
         let (is_last, chance) = match options.runs {
             Some(wanted) => (runs.len() == wanted, ERROR_CHANCE),
-            None => (begin.elapsed() >= options.time, statistics::chance_of_look(look)),
+            None => {
+                let is_over = runs.len() >= LEAST_RUNS && begin.elapsed() >= options.time;
+                (is_over, statistics::chance_of_look(look))
+            }
         };
         if !is_last && (options.runs.is_some() || runs.len() < next_look) {
             continue;

@@ -29,7 +29,7 @@ It is wrong once in a thousand times at most, if turns are independent of each o
 Options:
   --runs N            exactly N runs; if not given, at least 5, and more until there is a verdict
   --discard N         runs before those, to warm up: 1 if not given
-  --time TIME         begin no more runs after this time: 60s if not given (not with --runs)
+  --time TIME         be content with 5 runs after this time: 60s if not given (not with --runs)
   --threshold PERCENT differences that do not matter: 1 if not given. Where code happens to lie in
                       memory makes as much.
   --json              print the result, with all turns, as JSON

@@ -14,7 +14,7 @@ pub(crate) const ERROR_CHANCE: f64 = 0.001;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Estimate {
     pub(crate) ratio: f64,
-    /// The interval's ends: 0 and infinity where there are too few pairs.
+    /// The interval's ends: 0 and infinity (`null` in JSON) where there are too few pairs.
     pub(crate) low: f64,
     pub(crate) high: f64,
 }

@@ -70,7 +70,7 @@ impl Drop for Pinned {
     }
 }
 
-/// A process that measures one of the two. Dropped early, it ends, too: it waits for a word that does not come.
+/// A process that measures one of the two. It ends with this.
 struct Player {
     child: Child,
     stdout: BufReader<ChildStdout>,
@@ -128,7 +128,8 @@ impl Player {
 
 impl Drop for Player {
     fn drop(&mut self) {
-        drop(self.child.stdin.take());
+        // It may have ended already; if the other one has failed, it need not go on.
+        let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use object::{Object, ObjectSection, SectionKind};
 use serde::Serialize;
 
-use crate::Published;
+use crate::chart::Chart;
 use crate::engines;
 use crate::host::Host;
 use crate::lab::{Built, Lab};
@@ -16,6 +16,7 @@ use crate::options::Options;
 use crate::page;
 use crate::process::Usage;
 use crate::program::Program;
+use crate::publish::Published;
 use crate::report::EngineReport;
 use crate::statistics::Estimate;
 use crate::toolchain::Toolchain;
@@ -121,6 +122,10 @@ impl CompileReport {
             }),
             ("The compiled file, in KiB", &|cost| format!("{:.0}", kib(cost.artifact_bytes))),
         ];
+        let chart = self.chart().svg().map(|svg| ("compile.svg".to_owned(), svg));
+        if chart.is_some() {
+            page += "\n![Milliseconds for each KiB of code](compile.svg)\n";
+        }
         for (title, cell) in tables {
             let _ = writeln!(page, "\n## {title}\n");
             self.grid(&mut page, cell);
@@ -130,7 +135,23 @@ impl CompileReport {
             let _ = writeln!(page, "\n## What is missing\n\n- {}", failures.join("\n- "));
         }
         page::environment(&mut page, false, &self.engines, &self.toolchains, &self.host);
-        Ok(Published { page, json: serde_json::to_string_pretty(self)? + "\n", charts: Vec::new(), failures })
+        let json = serde_json::to_string_pretty(self)? + "\n";
+        Ok(Published { page, json, charts: chart.into_iter().collect(), failures })
+    }
+
+    fn chart(&self) -> Chart {
+        let of = |cost: &Result<Cost, String>| {
+            let cost = cost.as_ref().ok()?;
+            let each = |usage: &Usage| usage.cpu_seconds * 1e3 / (cost.text_bytes as f64 / 1024.0);
+            Estimate::of(&cost.rounds.iter().map(each).collect::<Vec<_>>())
+        };
+        let group = |program: &Compiled| (program.name.clone(), program.cells.iter().map(of).collect());
+        Chart {
+            title: "What compiling takes".into(),
+            unit: "milliseconds of processor time for each KiB of code".into(),
+            series: self.engines.iter().map(|engine| engine.name.to_owned()).collect(),
+            groups: self.programs.iter().map(group).collect(),
+        }
     }
 
     fn grid(&self, page: &mut String, cell: Column<'_>) {

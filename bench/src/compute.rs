@@ -14,7 +14,10 @@ use crate::program::Program;
 use crate::report::{EngineReport, ProgramReport, Report};
 
 /// Interpreters take ten times as long as what they are not compared with: so few rounds suffice.
-const INTERPRETER_ROUNDS: usize = 3;
+pub(crate) const INTERPRETER_ROUNDS: usize = 3;
+
+/// The programs that show that all works, if the command line names none: small ones, with floats and without.
+const QUICK: [&str; 2] = ["fib", "nbody"];
 
 /// What an engine made of a program.
 #[derive(Debug, Serialize)]
@@ -40,7 +43,9 @@ impl Cell {
 
 /// Builds everything, measures, and reports.
 pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<Report> {
-    let mut programs = Program::load(&lab.programs_folder(), options.programs.as_deref())?;
+    let few: Vec<String> = QUICK.iter().map(ToString::to_string).collect();
+    let wanted = options.programs.as_deref().or(options.quick.then_some(&few[..]));
+    let mut programs = Program::load(&lab.programs_folder(), wanted)?;
     programs.retain(|program| !program.start_up);
     let built = lab.build(engines::all(), options.engines.as_deref())?;
 

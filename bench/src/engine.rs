@@ -176,7 +176,8 @@ pub(crate) fn build_peer(setup: &Setup, package: &str, profile: &str) -> Result<
     cargo_build(&manifest, package, profile, &folder, &[], &[])
 }
 
-/// Builds the package `package` of the workspace at `manifest` with cargo and returns its executable.
+/// Builds the package `package` of the workspace at `manifest` with cargo, with these features and no others, and
+/// returns its executable.
 ///
 /// # Errors
 /// Has cargo's first line of one.
@@ -198,7 +199,7 @@ pub(crate) fn cargo_build(
             "--profile",
             profile,
         ])
-        .args(["--features", &features.join(",")])
+        .args(["--no-default-features", "--features", &features.join(",")])
         .arg("--manifest-path")
         .arg(manifest)
         .arg("--target-dir")

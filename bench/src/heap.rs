@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use anyhow::{Result, anyhow};
 use serde::Serialize;
 
-use crate::Published;
+use crate::chart::Chart;
 use crate::engines::{self, REFERENCE};
 use crate::host::Host;
 use crate::lab::Lab;
 use crate::options::Options;
 use crate::page;
 use crate::program::Program;
+use crate::publish::Published;
 use crate::report::EngineReport;
 use crate::statistics::Estimate;
 use crate::toolchain::{Target, Toolchain};
@@ -80,6 +81,10 @@ impl HeapReport {
              heap that riverrun keeps for guests, by functions of malloc's name and where they stand.\n",
             self.runs
         );
+        let chart = self.chart().svg().map(|svg| ("heap.svg".to_owned(), svg));
+        if chart.is_some() {
+            page += "![Nanoseconds](heap.svg)\n\n";
+        }
         let header = ["program", "engine", "nanoseconds", "of native"].map(String::from);
         let row = |row: &Row| {
             let shown = |estimate: Option<Estimate>| estimate.map_or("-".into(), |estimate| page::estimate(&estimate));
@@ -97,7 +102,24 @@ impl HeapReport {
         }
         page::environment(&mut page, true, &self.engines, &self.toolchains, &self.host);
         let json = serde_json::to_string_pretty(self)? + "\n";
-        Ok(Published { page, json, charts: Vec::new(), failures })
+        Ok(Published { page, json, charts: chart.into_iter().collect(), failures })
+    }
+
+    fn chart(&self) -> Chart {
+        let engines: Vec<String> = self.engines.iter().map(|engine| engine.name.to_owned()).collect();
+        let group = |rows: &[Row]| {
+            let of = |engine: &String| {
+                let row = rows.iter().find(|row| row.engine == engine)?;
+                Estimate::of(row.nanoseconds.as_deref().ok()?)
+            };
+            (rows[0].program.clone(), engines.iter().map(of).collect())
+        };
+        Chart {
+            title: "What an allocation takes, and what frees it".into(),
+            unit: "nanoseconds of processor time".into(),
+            groups: self.rows.chunk_by(|a, b| a.program == b.program).map(group).collect(),
+            series: engines,
+        }
     }
 
     /// What the same takes natively, by the libc's malloc.

@@ -3,28 +3,33 @@
 mod chart;
 mod compile;
 mod compute;
+mod crossing;
 mod engine;
 mod engines;
+mod figures;
 mod heap;
 mod host;
+mod instances;
 mod lab;
 mod options;
 mod page;
 mod process;
 mod program;
+mod publish;
 mod report;
 mod start_up;
 mod statistics;
+mod summary;
 mod toolchain;
 
 use std::fs;
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
 use crate::lab::Lab;
-use crate::options::{HELP, Options, Topic};
+use crate::options::{HELP, Topic};
+use crate::publish::Publisher;
 
 fn main() -> ExitCode {
     match command() {
@@ -42,48 +47,38 @@ fn main() -> ExitCode {
 
 /// Does what the command line says and returns what failed.
 fn command() -> Result<Vec<String>> {
-    let topics = options::parse()?;
-    if topics.is_empty() {
+    let Some(command) = options::parse()? else {
         print!("{HELP}");
         return Ok(Vec::new());
-    }
+    };
     let mut lab = Lab::open()?;
+    let mut publisher = Publisher::new(command.publish);
     let mut failures = Vec::new();
-    for (topic, options) in topics {
+    let is_all = command.topics.len() > 1;
+    for (topic, options) in command.topics {
         let made = match topic {
-            Topic::Compute => compute::run(&mut lab, &options)?.publish()?,
+            Topic::Compute => {
+                let report = compute::run(&mut lab, &options)?;
+                if let Some(summary) = report.summary() {
+                    publisher.summarize(&summary)?;
+                }
+                report.publish()?
+            }
             Topic::Compile => compile::run(&mut lab, &options)?.publish()?,
+            Topic::Crossing => crossing::run(&mut lab)?.publish()?,
             Topic::Heap => heap::run(&mut lab, &options)?.publish()?,
+            Topic::Instances => instances::run(&mut lab, &options)?.publish()?,
             Topic::StartUp => start_up::run(&mut lab, &options)?.publish()?,
         };
-        write(topic, &options, &made)?;
+        publisher.write(topic, &made)?;
+        if let Some(file) = &options.json {
+            fs::write(file, &made.json).with_context(|| file.display().to_string())?;
+        }
         print!("{}", made.page);
         failures.extend(made.failures);
     }
+    if is_all {
+        publisher.finish()?;
+    }
     Ok(failures)
-}
-
-/// A report in the forms that it is published in.
-struct Published {
-    /// Markdown.
-    page: String,
-    json: String,
-    /// File names and SVG.
-    charts: Vec<(&'static str, String)>,
-    /// In words.
-    failures: Vec<String>,
-}
-
-fn write(topic: Topic, options: &Options, made: &Published) -> Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../out/bench").join(topic.name());
-    fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-    fs::write(folder.join("report.md"), &made.page)?;
-    fs::write(folder.join("report.json"), &made.json)?;
-    for (name, svg) in &made.charts {
-        fs::write(folder.join(name), svg)?;
-    }
-    if let Some(file) = &options.json {
-        fs::write(file, &made.json).with_context(|| file.display().to_string())?;
-    }
-    Ok(())
 }

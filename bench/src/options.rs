@@ -7,26 +7,29 @@ use anyhow::{Context, Result, bail, ensure};
 use lexopt::prelude::*;
 
 pub(crate) const HELP: &str = "\
-Measures riverrun beside its peers, on the same programs.
+Measures riverrun beside its peers.
 
-usage: riverrun-bench compute|compile|start-up|heap|all [OPTION]...
+usage: riverrun-bench TABLE [OPTION]...
 
-  compute          how fast programs run
-  compile          what compiling them takes: processor time, memory, size of what comes out
-  start-up         what a program takes that does nothing but print a line
+  crossing         what calls between host and guest take, and dynamic calls
   heap             what allocations take, on the host's heap and by a libc
-  all              all of them
+  compute          how fast programs run
+  start-up         what a program takes that does nothing but print a line
+  instances        what many instances of a guest take, of time and of memory
+  compile          what compiling programs takes: processor time, memory, size of what comes out
+  all              all of them, in one report
 
   --engines A,B    only these engines: their names, or compilers, or interpreters
   --programs A,B   only these programs (folders of bench/programs)
   --runs N         rounds, each of which does everything once (default 7; interpreters take part
                    in three at most; compile has one by default, start-up 20)
-  --quick          a small amount of work, to see that all works
+  --quick          a small amount of work, to see that all works: few programs, and few rounds
   --json FILE      write the report as JSON to FILE too
+  --publish        write the report to docs/measurements, and its summary into the README
 
-Each report goes to standard output, and with plots to out/bench/compute, compile, start-up and heap, as
-report.md, report.json and *.svg. The exit status is 1 if any run failed or printed a wrong checksum, or
-if riverrun was not built.
+A report goes to standard output, and with plots to out/bench/TABLE, as report.md, report.json and *.svg; that
+of all also to out/bench/report.md and report.json. The exit status is 1 if any run failed or printed a wrong
+checksum, or if riverrun was not built.
 ";
 
 /// What to measure.
@@ -43,37 +46,54 @@ pub(crate) struct Options {
 /// A table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Topic {
-    Compute,
-    Compile,
-    StartUp,
+    Crossing,
     Heap,
+    Compute,
+    StartUp,
+    Instances,
+    Compile,
 }
 
 impl Topic {
+    /// In the order of the report.
+    const ALL: [Topic; 6] =
+        [Topic::Crossing, Topic::Heap, Topic::Compute, Topic::StartUp, Topic::Instances, Topic::Compile];
+
     /// Its name on the command line and of its folder.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Topic::Compute => "compute",
-            Topic::Compile => "compile",
-            Topic::StartUp => "start-up",
+            Topic::Crossing => "crossing",
             Topic::Heap => "heap",
+            Topic::Compute => "compute",
+            Topic::StartUp => "start-up",
+            Topic::Instances => "instances",
+            Topic::Compile => "compile",
         }
     }
 
-    fn default_runs(self) -> usize {
+    fn default_runs(self, quick: bool) -> usize {
         match self {
-            Topic::Compute | Topic::Heap => 7,
             Topic::Compile => 1,
+            _ if quick => 3,
             Topic::StartUp => 20,
+            Topic::Compute | Topic::Crossing | Topic::Heap | Topic::Instances => 7,
         }
     }
 }
 
+/// What the command line asks for.
+pub(crate) struct Command {
+    pub(crate) topics: Vec<(Topic, Options)>,
+    /// Keep the reports with the sources.
+    pub(crate) publish: bool,
+}
+
 /// What the command line asks for; nothing if it is for help.
-pub(crate) fn parse() -> Result<Vec<(Topic, Options)>> {
+pub(crate) fn parse() -> Result<Option<Command>> {
     let mut options = Options { engines: None, programs: None, runs: 0, quick: false, json: None };
     let mut runs = None;
     let mut command = None;
+    let mut publish = false;
     let mut parser = lexopt::Parser::from_env();
     while let Some(argument) = parser.next()? {
         match argument {
@@ -82,22 +102,27 @@ pub(crate) fn parse() -> Result<Vec<(Topic, Options)>> {
             Long("runs") => runs = Some(parser.value()?.parse::<usize>().context("--runs")?),
             Long("quick") => options.quick = true,
             Long("json") => options.json = Some(PathBuf::from(parser.value()?)),
-            Long("help") | Short('h') => return Ok(Vec::new()),
+            Long("publish") => publish = true,
+            Long("help") | Short('h') => return Ok(None),
             Value(value) if command.is_none() => command = Some(value.string()?),
             other => return Err(other.unexpected().into()),
         }
     }
     ensure!(runs != Some(0), "--runs: at least one");
-    let all = [Topic::Compute, Topic::Compile, Topic::StartUp, Topic::Heap];
+    let names = Topic::ALL.map(Topic::name).join(", ");
     let topics = match command.as_deref() {
-        Some("all") => all.to_vec(),
-        Some(name) => all.into_iter().filter(|topic| topic.name() == name).collect(),
-        None => bail!("say what to measure: compute, compile, start-up, heap or all (see --help)"),
+        Some("all") => Topic::ALL.to_vec(),
+        Some(name) => Topic::ALL.into_iter().filter(|topic| topic.name() == name).collect(),
+        None => bail!("say what to measure: {names} or all (see --help)"),
     };
-    ensure!(!topics.is_empty(), "no such command: there are compute, compile, start-up, heap and all (see --help)");
+    ensure!(!topics.is_empty(), "no such table: there are {names} and all (see --help)");
     ensure!(topics.len() == 1 || options.json.is_none(), "--json: one report at a time");
-    let with_runs = |topic: Topic| Options { runs: runs.unwrap_or(topic.default_runs()), ..options.clone() };
-    Ok(topics.into_iter().map(|topic| (topic, with_runs(topic))).collect())
+    ensure!(!(publish && options.quick), "--publish: what --quick measures is not for comparison");
+    let is_subset = options.engines.is_some() || options.programs.is_some();
+    ensure!(topics.len() == 1 || !is_subset, "--engines and --programs: one table at a time");
+    let with_runs =
+        |topic: Topic| Options { runs: runs.unwrap_or(topic.default_runs(options.quick)), ..options.clone() };
+    Ok(Some(Command { topics: topics.into_iter().map(|topic| (topic, with_runs(topic))).collect(), publish }))
 }
 
 /// The parts of `a,b,c`.

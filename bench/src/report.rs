@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::Published;
 use crate::chart::Chart;
 use crate::compute::Cell;
 use crate::engine::{Kind, Ready};
@@ -15,18 +14,19 @@ use crate::host::Host;
 use crate::lab::Built;
 use crate::options::Options;
 use crate::page;
+use crate::publish::Published;
 use crate::statistics::{Estimate, geometric_mean};
 use crate::toolchain::{Target, Toolchain};
 
 /// Everything.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    host: Host,
-    runs: usize,
+    pub(crate) host: Host,
+    pub(crate) runs: usize,
     quick: bool,
     toolchains: Vec<Toolchain>,
     engines: Vec<EngineReport>,
-    programs: Vec<ProgramReport>,
+    pub(crate) programs: Vec<ProgramReport>,
     comparisons: Vec<Comparison>,
 }
 
@@ -78,7 +78,7 @@ struct Comparison {
 }
 
 /// The programs of an engine, and of the rounds' runs the ratios.
-type Ratios = Vec<(String, Vec<f64>)>;
+pub(crate) type Ratios = Vec<(String, Vec<f64>)>;
 
 impl Report {
     pub(crate) fn new(
@@ -166,12 +166,26 @@ impl Report {
     }
 
     /// Of the programs that both engines ran, round by round.
-    fn ratios(&self, over: &str, under: &str) -> Ratios {
+    pub(crate) fn ratios(&self, over: &str, under: &str) -> Ratios {
         let of = |program: &ProgramReport| {
             let (over, under) = (program.seconds(over)?, program.seconds(under)?);
             Some((program.name.clone(), over.iter().zip(&under).map(|(over, under)| over / under).collect()))
         };
         self.programs.iter().filter_map(of).collect()
+    }
+
+    /// Whether the engine ran any program.
+    pub(crate) fn is_measured(&self, engine: &str) -> bool {
+        self.programs.iter().any(|program| program.seconds(engine).is_some())
+    }
+
+    /// Of a peer.
+    pub(crate) fn version(&self, engine: &str) -> Option<&str> {
+        let engine = self.engines.iter().find(|report| report.name == engine)?;
+        let version = engine.ready.as_ref().ok()?.version.as_str();
+        // What QEMU says of itself is a sentence.
+        let number = version.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+        number.filter(|_| !version.is_empty())
     }
 
     /// Each failed run, in words. A peer that could not be built has not failed; riverrun has.
@@ -196,7 +210,7 @@ impl Report {
     }
 
     pub(crate) fn publish(&self) -> Result<Published> {
-        let chart = |comparison: &Comparison| Some((comparison.chart?, comparison.chart().svg()?));
+        let chart = |comparison: &Comparison| Some((comparison.chart?.to_owned(), comparison.chart().svg()?));
         Ok(Published {
             page: self.markdown(),
             json: serde_json::to_string_pretty(self)? + "\n",
@@ -349,7 +363,7 @@ impl Comparison {
 }
 
 /// Over an engine's programs: of each round, the geometric mean.
-fn mean(ratios: &Ratios) -> Option<Estimate> {
+pub(crate) fn mean(ratios: &Ratios) -> Option<Estimate> {
     let rounds = ratios.iter().map(|(_, rounds)| rounds.len()).min()?;
     let of = |round: usize| geometric_mean(&ratios.iter().map(|(_, rounds)| rounds[round]).collect::<Vec<_>>());
     Estimate::of(&(0..rounds).filter_map(of).collect::<Vec<_>>())

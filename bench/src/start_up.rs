@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::Published;
 use crate::chart::Chart;
 use crate::engines;
 use crate::host::Host;
@@ -14,6 +13,7 @@ use crate::options::Options;
 use crate::page;
 use crate::process::Usage;
 use crate::program::Program;
+use crate::publish::Published;
 use crate::report::EngineReport;
 use crate::statistics::Estimate;
 use crate::toolchain::Toolchain;
@@ -87,7 +87,7 @@ impl StartUpReport {
             let _ = writeln!(page, "\n## What is missing\n\n- {}", failures.join("\n- "));
         }
         page::environment(&mut page, false, &self.engines, &self.toolchains, &self.host);
-        let chart = self.chart().svg().map(|svg| ("start-up.svg", svg));
+        let chart = self.chart().svg().map(|svg| ("start-up.svg".to_owned(), svg));
         let json = serde_json::to_string_pretty(self)? + "\n";
         Ok(Published { page, json, charts: chart.into_iter().collect(), failures })
     }

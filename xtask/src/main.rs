@@ -27,9 +27,9 @@ cargo xtask <command>
                           for pkg-config and CMake
   test                    everything that CI runs, step by step
   verify                  the exhaustive checks, of which `test` runs a smaller form
-  bench [ARGS..]          the speed comparison (arguments go to bench/)
-  bench crossing [PART]   what calls between host and guest cost, beside others;
-                          only rows whose `engine/name` has this part
+  bench [ARGS..]          the speed comparison (arguments go to bench/): `bench all` makes all tables
+  bench crossing PART     of the calls between host and guest, only those whose `engine/name` has
+                          this part
   bench verdicts [TIMES]  how often `riverrun bench` is right on this machine
   fuzz [ARGS..]           the fuzz targets (arguments go to fuzz/)
 ";
@@ -57,7 +57,9 @@ fn run(args: &[String]) -> Result<ExitCode> {
         "install" => install::command(rest)?,
         "test" => return Ok(steps::run_all(steps::TEST)),
         "verify" => return Ok(steps::run_all(steps::VERIFY)),
-        "bench" if rest.first().is_some_and(|what| what == "crossing") => steps::crossing(&rest[1..])?,
+        "bench" if matches!(rest, [what, part] if what == "crossing" && !part.starts_with('-')) => {
+            steps::crossing(&rest[1..])?;
+        }
         "bench" if rest.first().is_some_and(|what| what == "verdicts") => return verdicts::command(&rest[1..]),
         "bench" => steps::own_workspace("bench", rest)?,
         "fuzz" => steps::own_workspace("fuzz", rest)?,

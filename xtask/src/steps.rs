@@ -60,7 +60,9 @@ pub(crate) static TEST: &[Step] = &[
     step("the console", CONSOLE),
     step("demo programs as on qemu-riscv64", &["xtask", "demo", "--engine", "interp", "--engine", "compiled"]),
     step("fuzz targets, briefly", &["xtask", "fuzz"]),
+    step("tests of the benchmarks", &["test", "--release", "--manifest-path", "bench/Cargo.toml"]),
     step("benchmarks, briefly", BENCH_SMOKE),
+    step("instances, briefly", INSTANCES_SMOKE),
 ];
 
 const COMMAND: &[&str] = &[
@@ -200,6 +202,10 @@ const BENCH_SMOKE: &[&str] = &[
     "native,riverrun,riverrun-interp,qemu",
 ];
 
+/// That many machines of a program are what they should be.
+const INSTANCES_SMOKE: &[&str] =
+    &["xtask", "bench", "instances", "--quick", "--runs", "1", "--engines", "riverrun,riverrun-interp"];
+
 /// `cargo xtask verify`: the checks in full. A test that has a long form takes it if
 /// `RIVERRUN_VERIFY` is `full`.
 pub(crate) static VERIFY: &[Step] = &[
@@ -258,7 +264,7 @@ fn run(step: &Step) -> Outcome {
     }
 }
 
-/// Measures calls across the boundary: a program of its own in the benchmarks' workspace.
+/// Measures calls across the boundary, a part of them: by a program of its own in the benchmarks' workspace.
 pub(crate) fn crossing(args: &[String]) -> Result<()> {
     setup::ensure(&setup::ALL)?;
     setup::ensure(&[setup::LLVM, setup::LUA])?;
@@ -277,9 +283,14 @@ pub(crate) fn own_workspace(folder: &str, args: &[String]) -> Result<()> {
     setup::ensure(&setup::ALL)?;
     if folder == "bench" {
         setup::ensure(&[setup::LLVM])?;
+        // Without it the report says what is missing.
+        if let Err(error) = setup::ensure(&[setup::LUA]) {
+            eprintln!("xtask: {error:#}");
+        }
+    } else {
+        let programs = guests::select(&[])?;
+        guests::build(&programs, &[guests::Target::Guest, guests::Target::Native])?;
     }
-    let programs = guests::select(&[])?;
-    guests::build(&programs, &[guests::Target::Guest, guests::Target::Native])?;
     let mut command = workspace::cargo();
     command.args(["run", "--release", "--quiet", "--manifest-path"]).arg(manifest).arg("--").args(args);
     workspace::call(&mut command)

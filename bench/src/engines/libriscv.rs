@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::engine::{Clock, Engine, Kind, Ready, Setup, cargo_build};
+use crate::engine::{Clock, Engine, Kind, Ready, Setup, cargo_build, words};
 use crate::toolchain::{Target, require};
 
 pub(crate) struct Libriscv {
@@ -40,6 +40,31 @@ impl Libriscv {
         cxx_flags: "",
         about: "the feature binary-translation with the crate's own settings: to C, which the system's cc compiles",
     };
+}
+
+/// Many machines at once.
+pub(crate) struct Hosting;
+
+impl Engine for Hosting {
+    fn name(&self) -> &'static str {
+        "libriscv"
+    }
+
+    fn target(&self) -> Target {
+        Target::Riscv64
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Interpreter
+    }
+
+    fn prepare(&self, setup: &Setup) -> Result<Ready> {
+        let ready = Libriscv::AS_IT_COMES.prepare(setup)?;
+        let mut command: Vec<_> = ready.command.iter().take(1).cloned().collect();
+        command.extend(words(&["--instances", "{program}"]));
+        let about = "a machine each, of 16 MiB; the crate has no forks, which would be faster to make";
+        Ok(Ready { command, configuration: about.into(), ..ready })
+    }
 }
 
 impl Engine for Libriscv {

@@ -74,6 +74,17 @@ pub(crate) fn allocating() -> Vec<Box<dyn Engine>> {
     ]
 }
 
+/// Those of the table of instances.
+pub(crate) fn hosting() -> Vec<Box<dyn Engine>> {
+    vec![
+        Box::new(riverrun::HOSTING[0]),
+        Box::new(riverrun::HOSTING[1]),
+        Box::new(wasmtime::Hosting::ON_DEMAND),
+        Box::new(wasmtime::Hosting::POOLING),
+        Box::new(libriscv::Hosting),
+    ]
+}
+
 /// What compilers, and everything else, are compared with.
 pub(crate) const REFERENCE: &str = "native";
 

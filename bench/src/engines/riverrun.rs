@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::engine::{Clock, Engine, Kind, Ready, Setup, cargo_build, words};
+use crate::engine::{Clock, Engine, Kind, Ready, Setup, build_peer, cargo_build, words};
 use crate::toolchain::{Target, first_line};
 
 /// More than any program uses: instructions are counted and the limit is checked.
@@ -155,6 +155,40 @@ impl Engine for Interpreter {
             configuration: self.configuration.into(),
             clock: Clock::Guest,
         })
+    }
+}
+
+/// Many machines at once, of either kind.
+#[derive(Clone, Copy)]
+pub(crate) struct Hosting {
+    name: &'static str,
+    is_compiled: bool,
+}
+
+/// Compiled code, and the interpreter.
+pub(crate) const HOSTING: [Hosting; 2] =
+    [Hosting { name: "riverrun", is_compiled: true }, Hosting { name: "riverrun-interp", is_compiled: false }];
+
+impl Engine for Hosting {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn target(&self) -> Target {
+        Target::Riscv64
+    }
+
+    fn kind(&self) -> Kind {
+        if self.is_compiled { Kind::Compiler } else { Kind::Interpreter }
+    }
+
+    fn prepare(&self, setup: &Setup) -> Result<Ready> {
+        let peer = build_peer(setup, "peer-riverrun", "release")?;
+        let files: &[&str] = if self.is_compiled { &["{program}", "{artifact}"] } else { &["{program}"] };
+        let command = std::iter::once(peer.into()).chain(words(files)).collect();
+        let made = if self.is_compiled { COMPILED[0].prepare(setup)? } else { INTERPRETERS[0].prepare(setup)? };
+        let configuration = format!("{}; a machine for each instance, made by a linker", made.configuration);
+        Ok(Ready { command, configuration, ..made })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::engine::{Clock, Engine, Kind, Ready, Setup, build_peer};
+use crate::engine::{Clock, Engine, Kind, Ready, Setup, build_peer, words};
 use crate::toolchain::Target;
 
 pub(crate) struct Wasmtime {
@@ -40,6 +40,44 @@ impl Engine for AtOnce {
         let ready = Wasmtime::WIDE.prepare(setup)?;
         let command = ready.command.iter().take(1).cloned().chain(["{program}".into()]).collect();
         let configuration = "modules compiled as they are started".into();
+        Ok(Ready { command, translator: None, configuration, ..ready })
+    }
+}
+
+/// Many instances at once.
+pub(crate) struct Hosting {
+    name: &'static str,
+    mode: &'static str,
+    about: &'static str,
+}
+
+impl Hosting {
+    /// Memory is mapped for each instance.
+    pub(crate) const ON_DEMAND: Hosting =
+        Hosting { name: "wasmtime", mode: "--instances", about: "the default allocator, on demand" };
+    /// Memory comes from a pool of as many instances as there are.
+    pub(crate) const POOLING: Hosting =
+        Hosting { name: "wasmtime-pooling", mode: "--pooled-instances", about: "the pooling allocator" };
+}
+
+impl Engine for Hosting {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn target(&self) -> Target {
+        Wasmtime::PLAIN.target
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Compiler
+    }
+
+    fn prepare(&self, setup: &Setup) -> Result<Ready> {
+        let ready = Wasmtime::PLAIN.prepare(setup)?;
+        let mut command: Vec<_> = ready.command.iter().take(1).cloned().collect();
+        command.extend(words(&[self.mode, "{program}"]));
+        let configuration = format!("{}; a store and an instance each, of an InstancePre", self.about);
         Ok(Ready { command, translator: None, configuration, ..ready })
     }
 }

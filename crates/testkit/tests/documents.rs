@@ -106,6 +106,15 @@ fn commands_are_run() {
     }
 }
 
+/// `cargo xtask bench compute --publish` writes both.
+#[test]
+fn the_readmes_speeds_are_those_of_the_report() {
+    let measured = read("docs/measurements/speed.md");
+    let marked = format!("\n<!-- measured: bench/README.md says how -->\n{measured}<!-- /measured -->\n");
+    assert!(read("README.md").contains(&marked), "README.md has other figures than docs/measurements/speed.md");
+    assert!(measured.contains("geometric mean"), "{measured}");
+}
+
 /// The Rust sources of a folder.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -1,5 +1,7 @@
 //! What the peers have in common.
 
+pub mod figures;
+pub mod instances;
 pub mod wasi;
 
 use anyhow::{Context, Result};

@@ -22,11 +22,13 @@ pub(crate) struct Row {
     run: Box<dyn FnMut(u64)>,
     /// Nanoseconds of the thing done once, the least seen.
     pub(crate) least: f64,
+    /// All that were seen.
+    pub(crate) samples: Vec<f64>,
 }
 
 impl Row {
     pub(crate) fn new(engine: &str, name: &'static str, run: impl FnMut(u64) + 'static) -> Row {
-        Row { engine: engine.to_owned(), name, run: Box::new(run), least: f64::INFINITY }
+        Row { engine: engine.to_owned(), name, run: Box::new(run), least: f64::INFINITY, samples: Vec::new() }
     }
 }
 
@@ -57,6 +59,7 @@ pub(crate) fn measure(rows: &mut Vec<Row>, only: Option<&str>) {
             (row.run)(CALLS);
             let once = begin.elapsed().as_nanos() as f64 / CALLS as f64;
             row.least = row.least.min(once);
+            row.samples.push(once);
         }
     }
 }

@@ -1,8 +1,12 @@
 //! Runs a static RISC-V program on libriscv, with instruction counting on, and prints
 //! `{"instructions": N, "cpu_seconds": S}` as the last line of standard error.
 //!
+//! With `--instances PROGRAM COUNT`, it makes many machines of a program instead.
+//!
 //! The time is that of the guest's run only, not of loading it. Built with the feature `translation`,
 //! libriscv translates the program as it loads it.
+
+mod instances;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -14,6 +18,10 @@ const STACK_BYTES: u32 = 8 << 20;
 
 fn main() -> Result<()> {
     let (path, arguments) = peer_common::arguments()?;
+    if path == "--instances" {
+        let [_, program, count] = &arguments[..] else { bail!("usage: peer-libriscv --instances PROGRAM COUNT") };
+        return instances::report(program, count);
+    }
     let elf = std::fs::read(&path).with_context(|| path.clone())?;
     let heap = heap_start(&elf).with_context(|| format!("{path} is not a 64-bit ELF file"))?;
 

@@ -1,8 +1,10 @@
 //! Runs a WASI command on Wasmtime and prints `{"cpu_seconds": S}` as the last line of standard error; or,
-//! with `--compile MODULE FILE`, compiles it into a file that it runs too.
+//! with `--compile MODULE FILE`, compiles it into a file that it runs too; or, with `--instances MODULE COUNT` or
+//! `--pooled-instances MODULE COUNT`, makes many instances of it.
 //!
 //! The time is that of the guest's run only, not of compiling and instantiating the module.
 
+mod instances;
 mod wasi;
 
 use anyhow::{Context, Result, bail};
@@ -12,9 +14,14 @@ use wasmtime::{Config, Engine, Linker, Module, Store};
 fn main() -> Result<()> {
     let mut config = Config::new();
     config.wasm_wide_arithmetic(true);
-    let engine = Engine::new(&config)?;
-
     let (path, arguments) = peer_common::arguments()?;
+    if let mode @ ("--instances" | "--pooled-instances") = path.as_str() {
+        let [_, module, count] = &arguments[..] else { bail!("usage: peer-wasmtime {mode} MODULE COUNT") };
+        instances::configure(&mut config, mode == "--pooled-instances", count)?;
+        let engine = Engine::new(&config)?;
+        return instances::report(&engine, &Module::from_file(&engine, module)?, count);
+    }
+    let engine = Engine::new(&config)?;
     if path == "--compile" {
         let [_, module, output] = &arguments[..] else { bail!("usage: peer-wasmtime --compile MODULE FILE") };
         let wasm = std::fs::read(module).with_context(|| module.clone())?;

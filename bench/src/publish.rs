@@ -1,0 +1,112 @@
+//! Where reports go: to `out/bench/`, or, to be kept with the sources, to `docs/measurements/` and into the README.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde_json::{Map, Value};
+
+use crate::options::Topic;
+
+/// A report in the forms that it is published in.
+pub(crate) struct Published {
+    /// Markdown.
+    pub(crate) page: String,
+    pub(crate) json: String,
+    /// File names and SVG.
+    pub(crate) charts: Vec<(String, String)>,
+    /// In words.
+    pub(crate) failures: Vec<String>,
+}
+
+/// The reports of one command.
+pub(crate) struct Publisher {
+    root: PathBuf,
+    folder: PathBuf,
+    is_kept: bool,
+    page: String,
+    json: Map<String, Value>,
+}
+
+/// Where the README has what [`crate::report::Report::summary`] says, and the file that has the same.
+const MARKS: [&str; 2] = ["<!-- measured: bench/README.md says how -->\n", "<!-- /measured -->\n"];
+const SUMMARY: &str = "speed.md";
+
+impl Publisher {
+    /// For reports that are to be kept with the sources, or not.
+    pub(crate) fn new(is_kept: bool) -> Publisher {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let folder = root.join(if is_kept { "docs/measurements" } else { "out/bench" });
+        Publisher { root, folder, is_kept, page: String::new(), json: Map::new() }
+    }
+
+    /// Writes a topic's report into its folder.
+    pub(crate) fn write(&mut self, topic: Topic, made: &Published) -> Result<()> {
+        let folder = self.folder.join(topic.name());
+        fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+        fs::write(folder.join("report.md"), &made.page)?;
+        fs::write(folder.join("report.json"), &made.json)?;
+        for (name, svg) in &made.charts {
+            fs::write(folder.join(name), svg)?;
+        }
+        self.page += &below(&made.page, topic.name());
+        self.page.push('\n');
+        self.json.insert(topic.name().to_owned(), serde_json::from_str(&made.json)?);
+        Ok(())
+    }
+
+    /// Writes the summary, and into the README, if reports are kept.
+    pub(crate) fn summarize(&self, summary: &str) -> Result<()> {
+        if self.is_kept {
+            let readme = self.root.join("README.md");
+            let text = fs::read_to_string(&readme).context("README.md")?;
+            fs::write(&readme, marked(&text, summary).context("README.md has no place for measurements")?)?;
+            fs::write(self.folder.join(SUMMARY), summary)?;
+        }
+        Ok(())
+    }
+
+    /// Writes all topics' reports into one.
+    pub(crate) fn finish(self) -> Result<()> {
+        fs::write(self.folder.join("report.md"), self.page)?;
+        fs::write(self.folder.join("report.json"), serde_json::to_string_pretty(&Value::Object(self.json))? + "\n")?;
+        eprintln!("report: {}", self.folder.join("report.md").display());
+        Ok(())
+    }
+}
+
+/// The page as part of one in the folder above: its pictures are in `folder`.
+fn below(page: &str, folder: &str) -> String {
+    page.lines()
+        .map(|line| match line.strip_prefix("![").and_then(|rest| rest.split_once("](")) {
+            Some((title, file)) => format!("![{title}]({folder}/{file}\n"),
+            None => format!("{line}\n"),
+        })
+        .collect()
+}
+
+/// The text with what stands between the marks replaced.
+fn marked(text: &str, new: &str) -> Option<String> {
+    let (before, rest) = text.split_once(MARKS[0])?;
+    let (_, after) = rest.split_once(MARKS[1])?;
+    Some([before, MARKS[0], new, MARKS[1], after].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_are_found_from_the_folder_above() {
+        assert_eq!(below("a\n![T](t.svg)\nb ](c\n", "heap"), "a\n![T](heap/t.svg)\nb ](c\n");
+    }
+
+    #[test]
+    fn what_is_between_the_marks_is_replaced() {
+        let text = format!("a\n{}old\n{}b\n", MARKS[0], MARKS[1]);
+        let expected = format!("a\n{}new\n{}b\n", MARKS[0], MARKS[1]);
+        assert_eq!(marked(&text, "new\n"), Some(expected.clone()));
+        assert_eq!(marked(&expected, "new\n"), Some(expected));
+        assert_eq!(marked("a", "new\n"), None);
+    }
+}

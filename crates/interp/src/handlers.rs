@@ -448,19 +448,13 @@ unsafe fn call_host(hart: Fast, import: *const Import) -> Next {
         let behind = (*hart.op.add(1)).operands();
         let ordinal = behind as i32 as i64 >> 16;
         (*hart.state).pc = (behind >> 32 & !1).wrapping_sub(4);
-        let left = hart.fuel.wrapping_sub(ordinal);
-        (*exit).fuel = left;
+        (*exit).fuel = hart.fuel.wrapping_sub(ordinal);
         (*exit).returns = hart.returns;
         let results = ((*import).code)(import, hart.get(10), hart.get(11), hart.get(12), hart.get(13), hart.get(14));
         hart.set(10, results.a0);
         hart.set(11, results.a1);
-        // Guest functions that the host has called meanwhile have taken of the fuel: mostly there were none, and
-        // what is compared need not be waited for.
-        let fuel = match (*exit).fuel == left {
-            true => opaque(hart.fuel as usize) as i64,
-            false => (*exit).fuel.wrapping_add(ordinal),
-        };
-        go_checked::<true>(hart.op.add(2), Fast { fuel, ..hart })
+        // Guest functions that the host has called meanwhile have taken of the fuel.
+        go_checked::<true>(hart.op.add(2), Fast { fuel: (*exit).fuel.wrapping_add(ordinal), ..hart })
     }
 }
 
@@ -603,19 +597,20 @@ unsafe fn go_linked<const CHECK: bool>(hart: Fast) -> Next {
         // Loops jump to the same cell again and again. Comparing with the last such target, which
         // is in a register, lets the processor go on before the distance is loaded.
         if target == hart.near {
-            go_checked::<true>(hart.near.with_addr(opaque(hart.near.addr())), hart)
+            go_checked::<true>(opaque(hart.near), hart)
         } else {
             go_checked::<true>(target, Fast { near: target, ..hart })
         }
     }
 }
 
-/// The same number, but the compiler does not know that.
+/// The same pointer, but the compiler does not know that.
 #[inline(always)]
-fn opaque(mut number: usize) -> usize {
+fn opaque(cell: *const Cell) -> *const Cell {
+    let mut address = cell.addr();
     // SAFETY: no instruction at all.
-    unsafe { std::arch::asm!("/* {} */", inout(reg) number, options(pure, nomem, nostack, preserves_flags)) };
-    number
+    unsafe { std::arch::asm!("/* {} */", inout(reg) address, options(pure, nomem, nostack, preserves_flags)) };
+    cell.with_addr(address)
 }
 
 /// Goes on at a guest address with the fuel that remains.

@@ -21,6 +21,7 @@ mod start_up;
 mod statistics;
 mod summary;
 mod toolchain;
+mod unwinding;
 
 use std::fs;
 use std::process::ExitCode;
@@ -69,6 +70,7 @@ fn command() -> Result<Vec<String>> {
             Topic::Heap => heap::run(&mut lab, &options)?.publish()?,
             Topic::Instances => instances::run(&mut lab, &options)?.publish()?,
             Topic::StartUp => start_up::run(&mut lab, &options)?.publish()?,
+            Topic::Unwinding => unwinding::run(&mut lab, &options)?.publish()?,
         };
         publisher.write(topic, &made)?;
         if let Some(file) = &options.json {

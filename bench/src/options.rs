@@ -14,6 +14,7 @@ usage: riverrun-bench TABLE [OPTION]...
   crossing         what calls between host and guest take, and dynamic calls
   heap             what allocations take, on the host's heap and by a libc
   compute          how fast programs run
+  unwinding        what longjmp, exceptions and coroutines cost
   start-up         what a program takes that does nothing but print a line
   instances        what many instances of a guest take, of time and of memory
   compile          what compiling programs takes: processor time, memory, size of what comes out
@@ -52,12 +53,20 @@ pub(crate) enum Topic {
     StartUp,
     Instances,
     Compile,
+    Unwinding,
 }
 
 impl Topic {
     /// In the order of the report.
-    const ALL: [Topic; 6] =
-        [Topic::Crossing, Topic::Heap, Topic::Compute, Topic::StartUp, Topic::Instances, Topic::Compile];
+    const ALL: [Topic; 7] = [
+        Topic::Crossing,
+        Topic::Heap,
+        Topic::Compute,
+        Topic::Unwinding,
+        Topic::StartUp,
+        Topic::Instances,
+        Topic::Compile,
+    ];
 
     /// Its name on the command line and of its folder.
     pub(crate) fn name(self) -> &'static str {
@@ -65,6 +74,7 @@ impl Topic {
             Topic::Crossing => "crossing",
             Topic::Heap => "heap",
             Topic::Compute => "compute",
+            Topic::Unwinding => "unwinding",
             Topic::StartUp => "start-up",
             Topic::Instances => "instances",
             Topic::Compile => "compile",
@@ -76,7 +86,7 @@ impl Topic {
             Topic::Compile => 1,
             _ if quick => 3,
             Topic::StartUp => 20,
-            Topic::Compute | Topic::Crossing | Topic::Heap | Topic::Instances => 7,
+            Topic::Compute | Topic::Crossing | Topic::Heap | Topic::Instances | Topic::Unwinding => 7,
         }
     }
 }

@@ -34,6 +34,9 @@ pub(crate) struct Program {
     /// Macros, as `NAME` or `NAME=VALUE`.
     #[serde(default)]
     pub(crate) defines: Vec<String>,
+    /// Libraries of the target's, such as `stdc++`.
+    #[serde(default)]
+    pub(crate) libraries: Vec<String>,
     /// Files to be had as arrays of bytes: `script.lua` as `script_lua` in `script.lua.h`.
     #[serde(default)]
     pub(crate) embed: Vec<String>,

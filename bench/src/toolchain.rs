@@ -176,6 +176,7 @@ impl Toolchain {
             .args(&sources)
             .arg("-o")
             .arg(&unfinished)
+            .args(program.libraries.iter().map(|library| format!("-l{library}")))
             .args(&self.link_flags)
             .output()
             .with_context(|| format!("running {}", self.compiler))?;

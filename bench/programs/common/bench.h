@@ -20,7 +20,7 @@ static inline uint64_t bench_size(int argc, char **argv) {
 
 // FNV-1a over bytes, continuing from `checksum`.
 static inline uint64_t bench_checksum(uint64_t checksum, const void *data, size_t size) {
-    const unsigned char *bytes = data;
+    const unsigned char *bytes = (const unsigned char *)data;
     for (size_t i = 0; i < size; i++)
         checksum = (checksum ^ bytes[i]) * 0x100000001b3u;
     return checksum;

@@ -13,6 +13,9 @@ static const luaL_Reg libraries[] = {
     {LUA_TABLIBNAME, luaopen_table},
     {LUA_STRLIBNAME, luaopen_string},
     {LUA_MATHLIBNAME, luaopen_math},
+#ifdef WITH_COROUTINES
+    {LUA_COLIBNAME, luaopen_coroutine},
+#endif
 };
 
 int main(int argc, char **argv) {

@@ -74,6 +74,16 @@ pub(crate) fn allocating() -> Vec<Box<dyn Engine>> {
     ]
 }
 
+/// What guests leave functions on otherwise than by returning.
+pub(crate) fn unwinding() -> Vec<Box<dyn Engine>> {
+    vec![
+        Box::new(native::Native::PLAIN),
+        Box::new(riverrun::COMPILED[0]),
+        Box::new(riverrun::INTERPRETERS[0]),
+        Box::new(qemu::Qemu),
+    ]
+}
+
 /// Those of the table of instances.
 pub(crate) fn hosting() -> Vec<Box<dyn Engine>> {
     vec![

@@ -53,8 +53,8 @@ impl<'c> Continuations<'c> {
         self.labels.borrow().clone()
     }
 
-    /// Makes the blocks that tell where to go on. `start` is the function's first block.
-    pub(crate) fn finish(&self, ir: &Ir<'c>, registers: &Registers<'c>, site: &Site<'_, 'c>, start: Label<'c>) {
+    /// Makes the blocks that tell where to go on.
+    pub(crate) fn finish(&self, ir: &Ir<'c>, registers: &Registers<'c>, site: &Site<'_, 'c>) {
         let labels = self.labels.borrow();
         let (choice, again) = (ir.block(site.function), ir.block(site.function));
         let (unknown, outside, unreturned) =
@@ -86,8 +86,8 @@ impl<'c> Continuations<'c> {
 
         ir.builder.position_at_end(again);
         registers.begin_block(0);
-        registers.reload(ir);
-        ir.jump(start);
+        // Not a jump to the first block, which would be a loop's then.
+        site.tail_call(site.function.as_global_value().as_pointer_value());
 
         ir.builder.position_at_end(unknown);
         let is_entered = is_entered.as_basic_value().into_int_value();

@@ -184,7 +184,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             }
             self.go(next);
         }
-        self.continuations.finish(ir, registers, &self.site(self.function.start, 0), self.labels[&self.function.start]);
+        self.continuations.finish(ir, registers, &self.site(self.function.start, 0));
     }
 
     /// Evaluates an instruction and writes its result; gives the result.

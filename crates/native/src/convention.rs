@@ -19,11 +19,11 @@ pub enum Hot {
 }
 
 /// The ten registers, in the order of the parameters that follow the window's address. Code that
-/// counts fuel has it in the place of a5.
+/// counts fuel has it in the place of s4.
 pub const fn hot(fuel: bool) -> [Hot; 10] {
     use Hot::X;
-    let a5 = if fuel { Hot::Fuel } else { X(15) };
-    [X(1), X(2), X(10), X(11), X(12), X(13), X(14), a5, X(8), X(9)]
+    let last = if fuel { Hot::Fuel } else { X(20) };
+    [X(1), X(2), X(10), X(11), X(12), X(18), X(19), last, X(8), X(9)]
 }
 
 const fn below_window(offset: usize) -> i64 {

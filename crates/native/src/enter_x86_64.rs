@@ -8,14 +8,21 @@ use std::mem::offset_of;
 
 use riverrun_state::{EngineExit, RETURN_ADDRESS, State, WINDOW_OFFSET};
 
-use crate::convention::Reason;
+use crate::convention::{self, Hot, Reason};
 
 const EXIT: usize = offset_of!(State, exit);
 const HOST_SP: usize = EXIT + offset_of!(EngineExit, host_sp);
 const COMPILED_SP: usize = EXIT + offset_of!(EngineExit, compiled_sp);
 const REASON: usize = EXIT + offset_of!(EngineExit, reason);
 const FUEL: usize = EXIT + offset_of!(EngineExit, fuel);
-const A5: usize = offset_of!(State, slots) + 8 * 15;
+
+/// From the state to one of the ten registers of the convention.
+const fn home(fuel: bool, position: usize) -> usize {
+    match convention::hot(fuel)[position] {
+        Hot::X(n) => offset_of!(State, slots) + 8 * n as usize,
+        Hot::Fuel => FUEL,
+    }
+}
 
 /// The ways in and out of code of one convention.
 #[derive(Clone, Copy, Debug)]
@@ -59,16 +66,16 @@ macro_rules! save_host {
 macro_rules! load_hot {
     () => {
         "lea rax, [rdi + {window}]
-        mov rcx, [rdi + 8]
-        mov rdx, [rdi + 16]
-        mov rsi, [rdi + 88]
-        mov r8, [rdi + 96]
-        mov r9, [rdi + 104]
-        mov r12, [rdi + 112]
+        mov rcx, [rdi + {first}]
+        mov rdx, [rdi + {second}]
+        mov rsi, [rdi + {fourth}]
+        mov r8, [rdi + {fifth}]
+        mov r9, [rdi + {sixth}]
+        mov r12, [rdi + {seventh}]
         mov r13, [rdi + {eighth}]
-        mov r14, [rdi + 64]
-        mov r15, [rdi + 72]
-        mov rdi, [rdi + 80]"
+        mov r14, [rdi + {ninth}]
+        mov r15, [rdi + {tenth}]
+        mov rdi, [rdi + {third}]"
     };
 }
 
@@ -76,16 +83,37 @@ macro_rules! load_hot {
 macro_rules! store_hot {
     () => {
         "sub rax, {window}
-        mov [rax + 8], rcx
-        mov [rax + 16], rdx
-        mov [rax + 80], rdi
-        mov [rax + 88], rsi
-        mov [rax + 96], r8
-        mov [rax + 104], r9
-        mov [rax + 112], r12
+        mov [rax + {first}], rcx
+        mov [rax + {second}], rdx
+        mov [rax + {third}], rdi
+        mov [rax + {fourth}], rsi
+        mov [rax + {fifth}], r8
+        mov [rax + {sixth}], r9
+        mov [rax + {seventh}], r12
         mov [rax + {eighth}], r13
-        mov [rax + 64], r14
-        mov [rax + 72], r15"
+        mov [rax + {ninth}], r14
+        mov [rax + {tenth}], r15"
+    };
+}
+
+/// A stub's code, which loads or stores the registers of the convention of code that counts fuel, or does not.
+macro_rules! stub {
+    ($fuel:expr, $($template:expr),+; $($name:ident = $value:expr),+) => {
+        naked_asm!(
+            $($template,)+
+            $($name = const $value,)+
+            window = const WINDOW_OFFSET,
+            first = const home($fuel, 0),
+            second = const home($fuel, 1),
+            third = const home($fuel, 2),
+            fourth = const home($fuel, 3),
+            fifth = const home($fuel, 4),
+            sixth = const home($fuel, 5),
+            seventh = const home($fuel, 6),
+            eighth = const home($fuel, 7),
+            ninth = const home($fuel, 8),
+            tenth = const home($fuel, 9),
+        )
     };
 }
 
@@ -104,13 +132,14 @@ macro_rules! return_to_host {
 }
 
 macro_rules! convention {
-    ($name:ident, $eighth:expr) => {
+    ($name:ident, $fuel:expr) => {
         mod $name {
             use super::*;
 
             #[unsafe(naked)]
             pub(super) unsafe extern "sysv64" fn enter(_: *mut State, _: usize, _: usize) {
-                naked_asm!(
+                stub!(
+                    $fuel,
                     save_host!(),
                     "mov r11, rsi",
                     "mov rsp, rdx",
@@ -118,47 +147,43 @@ macro_rules! convention {
                     "call r11",
                     store_hot!(),
                     "mov qword ptr [rax + {reason}], {returned}",
-                    return_to_host!(),
-                    host_sp = const HOST_SP,
-                    window = const WINDOW_OFFSET,
-                    eighth = const $eighth,
-                    reason = const REASON,
-                    returned = const Reason::Returned as u64,
+                    return_to_host!();
+                    host_sp = HOST_SP,
+                    reason = REASON,
+                    returned = Reason::Returned as u64
                 )
             }
 
             #[unsafe(naked)]
             pub(super) unsafe extern "sysv64" fn resume(_: *mut State) {
-                naked_asm!(
+                stub!(
+                    $fuel,
                     save_host!(),
                     "mov rsp, [rdi + {compiled_sp}]",
                     load_hot!(),
-                    "ret",
-                    host_sp = const HOST_SP,
-                    compiled_sp = const COMPILED_SP,
-                    window = const WINDOW_OFFSET,
-                    eighth = const $eighth,
+                    "ret";
+                    host_sp = HOST_SP,
+                    compiled_sp = COMPILED_SP
                 )
             }
 
             #[unsafe(naked)]
             pub(super) unsafe extern "sysv64" fn leave() {
-                naked_asm!(
+                stub!(
+                    $fuel,
                     store_hot!(),
                     "mov [rax + {compiled_sp}], rsp",
-                    return_to_host!(),
-                    host_sp = const HOST_SP,
-                    compiled_sp = const COMPILED_SP,
-                    window = const WINDOW_OFFSET,
-                    eighth = const $eighth,
+                    return_to_host!();
+                    host_sp = HOST_SP,
+                    compiled_sp = COMPILED_SP
                 )
             }
         }
     };
 }
 
-convention!(free, A5);
-convention!(counting, FUEL);
+convention!(free, false);
+convention!(counting, true);
 
 /// Runs a function that the host calls, of code that does not count; false if it was left before its end. If it
 /// has returned, the state has no registers but a0 and a1.
@@ -207,9 +232,9 @@ unsafe extern "sysv64" fn function_stub() {
         "mov rdi, [rax + {slots} + 80]",
         "mov rsi, [rax + {slots} + 88]",
         "mov r8, [rax + {slots} + 96]",
-        "mov r9, [rax + {slots} + 104]",
-        "mov r12, [rax + {slots} + 112]",
-        "mov r13, [rax + {slots} + 120]",
+        "xor r9d, r9d",
+        "xor r12d, r12d",
+        "xor r13d, r13d",
         "xor r14d, r14d",
         "xor r15d, r15d",
         "call r11",
@@ -238,15 +263,14 @@ unsafe extern "sysv64" fn function_stub() {
 /// Functions that [`enter_function`] has called return here once they have been left: its caller waits no longer.
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn returned_astray() {
-    naked_asm!(
+    stub!(
+        false,
         store_hot!(),
         "mov qword ptr [rax + {reason}], {returned}",
-        return_to_host!(),
-        host_sp = const HOST_SP,
-        window = const WINDOW_OFFSET,
-        eighth = const A5,
-        reason = const REASON,
-        returned = const Reason::Returned as u64,
+        return_to_host!();
+        host_sp = HOST_SP,
+        reason = REASON,
+        returned = Reason::Returned as u64
     )
 }
 

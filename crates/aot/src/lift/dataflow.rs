@@ -177,6 +177,21 @@ fn settle(function: &Function, postorder: &[u64], fuel: bool, facts: &mut BTreeM
     }
 }
 
+/// Behind which instructions of a block the state should get which registers: behind the last that writes
+/// them, if the state is to have them at the block's end. What waits for that takes a register of the host's.
+pub(crate) fn settling(block: &Block, settled: Set, fuel: bool) -> HashMap<usize, Set> {
+    let ends = matches!(block.end, Terminator::Return) || block.end.is_call();
+    let mut wanted = if ends { settled | !registers::hot_set(fuel) } else { settled };
+    let mut settling = HashMap::new();
+    for (index, (_, inst)) in block.insts.iter().enumerate().rev() {
+        if let Some(register) = registers::written(inst).filter(|&register| wanted >> register & 1 != 0) {
+            wanted &= !(1 << register);
+            settling.insert(index, 1 << register);
+        }
+    }
+    settling
+}
+
 const SOUGHT: Future = Future { read: 0, sought: !0 };
 
 /// The blocks of loops without calls, as compilers lay them out: one after another.

@@ -116,11 +116,13 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             let left = built(ir.builder.build_int_sub(fuel, ir.int(count), ""));
             registers.set(FUEL, Value::Word(left));
         }
+        let settling = dataflow::settling(block, facts.settled, ir.options.fuel);
         let mut result = Value::Word(ir.int(0));
         for (index, &(pc, ref inst)) in block.insts.iter().enumerate() {
             ir.line(pc);
             result = self.instruction(&self.site(pc, count - index as u64), inst);
             self.group.end_if_full(ir, registers, self.continuations.fault);
+            registers.settle(ir, settling.get(&index).copied().unwrap_or(0));
         }
         self.group.end(ir, registers, self.continuations.fault);
         registers.settle(ir, facts.settled);

@@ -95,18 +95,15 @@ fn fuel_is_exact() {
 fn an_endless_loop_ends_with_its_time() {
     let folder = Folder::new();
     let guest = folder.guest("ends.c", &[]);
-    let run = || {
-        let begin = Instant::now();
-        let ended = riverrun(args!["run", "--timeout", "1s", "--stats=json", guest, "endless"]);
-        let time = begin.elapsed();
-        ended.expect(124, &["ends.elf: time is up (--timeout) at pc 0x", " endless+0x"]);
-        assert_eq!(ended.stats()["exit"], "timeout");
-        assert!(time >= Duration::from_secs(1), "{time:?}");
-        time
-    };
-    // A machine that is busy with other tests may make us late, but not always.
-    let times: Vec<Duration> = (0..5).map(|_| run()).take_while(|time| time.as_millis() > 1200).collect();
-    assert!(times.len() < 5, "always late: {times:?}");
+    let begin = Instant::now();
+    let ended = riverrun(args!["run", "--timeout", "1s", "--stats=json", guest, "endless"]);
+    let time = begin.elapsed();
+    ended.expect(124, &["ends.elf: time is up (--timeout) at pc 0x", " endless+0x"]);
+    assert_eq!(ended.stats()["exit"], "timeout");
+    assert!(time >= Duration::from_secs(1), "{time:?}");
+    // The processor's time: a machine that is busy with other tests makes the clock's longer, not this.
+    let used = ended.stats()["cpu_seconds"].as_f64().unwrap();
+    assert!(used <= 1.2, "{used} s");
 }
 
 #[test]

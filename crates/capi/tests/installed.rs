@@ -67,6 +67,7 @@ fn standard(source: &Path) -> &'static str {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "it takes minutes; the optimised tests do it")]
 fn pkg_config_finds_it() {
     let folder = folder();
     let guest = example_guest(folder.path());
@@ -90,6 +91,7 @@ fn pkg_config_finds_it() {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "it takes minutes; the optimised tests do it")]
 fn cmake_finds_it_or_builds_it() {
     let folder = folder();
     let guest = example_guest(folder.path());

@@ -22,6 +22,7 @@ fn cargo(project: &Path, command: &str) -> Ended {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "it takes minutes; the optimised tests do it")]
 fn a_new_project_runs() {
     let folder = Folder::new();
     let project = folder.path().join("hello");

@@ -232,6 +232,7 @@ mod walk {
     }
 
     #[test]
+    #[cfg_attr(debug_assertions, ignore = "it takes minutes; the optimised tests do it")]
     fn the_walk_ends_in_passing_tests() {
         let contributing = read("CONTRIBUTING.md");
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("walk");

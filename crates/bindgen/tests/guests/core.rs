@@ -71,6 +71,7 @@ pub mod mem {
     pub use intrinsics::transmute;
     #[repr(transparent)] pub union MaybeUninit<T: Copy> { zero: (), value: T }
     impl<T: Copy> MaybeUninit<T> {
+        // SAFETY: as the caller promises, as with the real one.
         pub unsafe fn assume_init(self) -> T { unsafe { self.value } }
         pub fn zeroed() -> Self { MaybeUninit { zero: () } }
         pub fn as_mut_ptr(&mut self) -> *mut T { &raw mut self.value }
@@ -79,25 +80,31 @@ pub mod mem {
 pub mod ptr { pub use super::intrinsics::copy_nonoverlapping; }
 impl<T> *const T {
     pub fn cast<U>(self) -> *const U { self as *const U }
+    // SAFETY: as the caller promises, as with the real one.
     pub unsafe fn add(self, by: usize) -> *const T { unsafe { intrinsics::offset(self, by) } }
 }
 impl<T> *mut T {
     pub fn cast<U>(self) -> *mut U { self as *mut U }
+    // SAFETY: as the caller promises, as with the real one.
     pub unsafe fn add(self, by: usize) -> *mut T { unsafe { intrinsics::offset(self, by) } }
 }
 impl f32 {
     pub fn to_bits(self) -> u32 {
+        // SAFETY: any bits are a value of either type, and both are of one size.
         unsafe { mem::transmute(self) }
     }
     pub fn from_bits(bits: u32) -> f32 {
+        // SAFETY: any bits are a value of either type, and both are of one size.
         unsafe { mem::transmute(bits) }
     }
 }
 impl f64 {
     pub fn to_bits(self) -> u64 {
+        // SAFETY: any bits are a value of either type, and both are of one size.
         unsafe { mem::transmute(self) }
     }
     pub fn from_bits(bits: u64) -> f64 {
+        // SAFETY: any bits are a value of either type, and both are of one size.
         unsafe { mem::transmute(bits) }
     }
 }

@@ -25,6 +25,7 @@ macro_rules! values {
      $odd:ident $narrowed:ident) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(minus: i32) -> i32 {
+            // SAFETY: pointers are to locals, as large as the API says.
             unsafe {
                 check!($is_debug() == -2, 1);
                 let text: [u8; 6] = [108, 97, 98, 101, 108, 0];
@@ -75,6 +76,7 @@ dsys_matrix_multiply dsys_empty dsys_odd dsys_narrowed }
 
 #[unsafe(no_mangle)]
 extern "C" fn main() -> i32 {
+    // SAFETY: the text ends in a zero.
     unsafe { dsys_set_title(b"a game\0" as *const [u8; 7] as *const u8) };
     0
 }

@@ -1,6 +1,7 @@
 //! The project's own chores: `cargo xtask <command>`.
 
 mod demo;
+mod failures;
 mod guests;
 mod install;
 mod programs;

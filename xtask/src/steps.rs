@@ -1,11 +1,13 @@
 //! The ordered lists of steps behind `cargo xtask test` and `cargo xtask verify`, and the way to the
 //! packages that are workspaces of their own.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
+use crate::failures::Excerpt;
 use crate::{guests, setup, workspace};
 
 /// One command, with what it is called in the summary.
@@ -219,12 +221,13 @@ pub(crate) static VERIFY: &[Step] = &[
 
 enum Outcome {
     Passed,
-    Failed,
+    /// With what the step said.
+    Failed(Vec<String>),
     NotRun,
 }
 
-/// Runs the steps in order, each to its end even if an earlier one failed, and prints a summary whose
-/// last line is `N passed, N failed`. A step that could not run counts as failed, and a failed step
+/// Runs the steps in order, each to its end even if an earlier one failed, and prints what failed and a
+/// summary whose last line is `N passed, N failed`. A step that could not run counts as failed, and a failed step
 /// makes the exit code one of failure.
 pub(crate) fn run_all(steps: &[Step]) -> ExitCode {
     let mut outcomes: Vec<(&Step, Outcome, Duration)> = Vec::new();
@@ -236,11 +239,17 @@ pub(crate) fn run_all(steps: &[Step]) -> ExitCode {
         outcomes.push((step, outcome, begin.elapsed()));
     }
 
+    for (step, outcome, _) in &outcomes {
+        if let Outcome::Failed(lines) = outcome {
+            println!("\n== {}:", step.name);
+            lines.iter().for_each(|line| println!("{line}"));
+        }
+    }
     println!();
     for (step, outcome, time) in &outcomes {
         let word = match outcome {
             Outcome::Passed => "passed",
-            Outcome::Failed => "FAILED",
+            Outcome::Failed(_) => "FAILED",
             Outcome::NotRun => "not run",
         };
         println!("{word:<8}{:>8.1} s  {}", time.as_secs_f64(), step.name);
@@ -255,11 +264,18 @@ fn run(step: &Step) -> Outcome {
     let mut command = workspace::cargo();
     command.args(step.cargo).envs(step.environment.iter().copied());
     println!("\n== {}: {}", step.name, workspace::shown(&command));
-    match workspace::call(&mut command) {
+    let mut excerpt = Excerpt::default();
+    // On a terminal the command's own progress is worth more.
+    let result = if std::io::stdout().is_terminal() {
+        workspace::call(&mut command)
+    } else {
+        workspace::call_and_hear(&mut command, |line| excerpt.hear(line))
+    };
+    match result {
         Ok(()) => Outcome::Passed,
         Err(error) => {
             println!("== {}: {error:#}", step.name);
-            Outcome::Failed
+            Outcome::Failed(excerpt.lines())
         }
     }
 }

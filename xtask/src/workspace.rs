@@ -1,8 +1,9 @@
 //! Where things lie, and how other programs are called.
 
 use std::ffi::OsStr;
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -53,6 +54,32 @@ pub(crate) fn stdout_of(command: &mut Command) -> Result<Vec<u8>> {
 /// If it cannot be started, or fails.
 pub(crate) fn call(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", shown(command)))?;
+    if !status.success() {
+        bail!("{} failed ({status})", shown(command));
+    }
+    Ok(())
+}
+
+/// Runs a command as [`call`] does, and shows each line of its output, errors included, to `hear` too.
+///
+/// # Errors
+/// If it cannot be started, or fails.
+pub(crate) fn call_and_hear(command: &mut Command, mut hear: impl FnMut(&str)) -> Result<()> {
+    let (reader, writer) = io::pipe()?;
+    let errors = writer.try_clone()?;
+    let started = command.stdout(writer).stderr(errors).spawn();
+    let mut child = started.with_context(|| format!("cannot start {}", shown(command)))?;
+    // The command holds the pipe's other end too.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut out = io::stdout().lock();
+    for line in BufReader::new(reader).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        // Where nobody reads any more, the status still counts.
+        let _ = writeln!(out, "{line}");
+        hear(&line);
+    }
+    let status = child.wait()?;
     if !status.success() {
         bail!("{} failed ({status})", shown(command));
     }

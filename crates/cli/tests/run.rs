@@ -5,8 +5,6 @@ mod common;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use wait4::Wait4;
-
 use common::{Ended, Folder, command, plain, riverrun, riverrun_with_input};
 
 #[test]
@@ -173,22 +171,11 @@ fn verbose_names_the_calls_that_a_guest_lacks() {
     riverrun(args!["-vv", guest, "exit", "3"]).expect(3, &["exit_group(0x3) ends the program\n"]);
 }
 
-/// A static program of 700 KiB or so.
+/// A static program of 700 KiB or so. How fast it starts is for `cargo xtask bench start-up` to say.
 #[test]
-fn a_small_guest_starts_fast_and_takes_little_memory() {
+fn a_small_guest_takes_little_memory() {
     let folder = Folder::new();
     let guest = folder.guest("ends.c", &[]);
-    // The processor's time: a machine that is busy with other tests makes the clock's longer.
-    let time = |_| {
-        let child = plain(args![guest, "exit", "0"]).spawn().unwrap();
-        let ended = child.wait4().unwrap();
-        assert!(ended.status.success(), "{}", ended.status);
-        ended.rusage.utime + ended.rusage.stime
-    };
-    let fastest = (0..50).map(time).min().unwrap();
-    let is_optimised = !cfg!(debug_assertions);
-    assert!(!is_optimised || fastest <= Duration::from_millis(5), "{fastest:?}");
-
     let mut child = plain(args![guest, "read"]).stdin(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(100));
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
@@ -196,6 +183,6 @@ fn a_small_guest_starts_fast_and_takes_little_memory() {
     child.wait().unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
-    let limit_kib = if is_optimised { 10 << 10 } else { 32 << 10 };
+    let limit_kib = if cfg!(debug_assertions) { 32 << 10 } else { 10 << 10 };
     assert!((1000..=limit_kib).contains(&kibibytes), "{peak}");
 }

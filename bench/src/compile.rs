@@ -18,6 +18,7 @@ use crate::process::Usage;
 use crate::program::Program;
 use crate::publish::Published;
 use crate::report::EngineReport;
+use crate::rounds::Gap;
 use crate::statistics::Estimate;
 use crate::toolchain::Toolchain;
 
@@ -53,9 +54,8 @@ struct Cost {
 type Column<'a> = &'a dyn Fn(&Cost) -> String;
 
 pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<CompileReport> {
-    let default: Vec<String> = PROGRAMS.iter().map(ToString::to_string).collect();
-    let wanted = options.programs.as_deref().unwrap_or(if options.quick { &default[..1] } else { &default });
-    let programs = Program::load(&lab.programs_folder(), Some(wanted))?;
+    let wanted = options.programs(&PROGRAMS[..1]).unwrap_or_else(|| PROGRAMS.map(String::from).to_vec());
+    let programs = Program::load(&lab.programs_folder(), Some(&wanted))?;
     let built = lab.build(engines::ahead_of_time(), options.engines.as_deref())?;
     let host = Host::describe();
     let mut compiled: Vec<Compiled> = programs
@@ -82,7 +82,7 @@ pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<CompileReport> {
 
 /// One round.
 fn compile(lab: &mut Lab, program: &Program, built: &Built, cost: &mut Cost) -> Result<()> {
-    let (loadable, usage) = lab.load(program, built)?;
+    let (loadable, usage) = lab.translate(program, built)?;
     cost.rounds.push(usage.context("it is not compiled ahead of time")?);
     cost.text_bytes = text_bytes(&loadable.program)?;
     cost.artifact_bytes = fs::metadata(&loadable.artifact)?.len();
@@ -130,10 +130,8 @@ impl CompileReport {
             let _ = writeln!(page, "\n## {title}\n");
             self.grid(&mut page, cell);
         }
-        let failures = self.failures();
-        if !failures.is_empty() {
-            let _ = writeln!(page, "\n## What is missing\n\n- {}", failures.join("\n- "));
-        }
+        let (missing, failures) = page::missing(self.gaps());
+        page::gaps(&mut page, &missing);
         page::environment(&mut page, false, &self.engines, &self.toolchains, &self.host);
         let json = serde_json::to_string_pretty(self)? + "\n";
         Ok(Published { page, json, charts: chart.into_iter().collect(), failures })
@@ -164,13 +162,12 @@ impl CompileReport {
         page::table(page, &header, &self.programs.iter().map(row).collect::<Vec<_>>());
     }
 
-    fn failures(&self) -> Vec<String> {
-        let all = self.programs.iter().flat_map(|program| {
+    fn gaps(&self) -> impl Iterator<Item = Gap> {
+        self.programs.iter().flat_map(|program| {
             program.cells.iter().zip(&self.engines).filter_map(|(cost, engine)| {
                 let reason = cost.as_ref().err()?;
-                Some(format!("{} by {}: {reason}", program.name, engine.name))
+                Some(Gap { engine: engine.name, text: format!("{} by {}: {reason}", program.name, engine.name) })
             })
-        });
-        all.collect()
+        })
     }
 }

@@ -43,9 +43,7 @@ impl Cell {
 
 /// Builds everything, measures, and reports.
 pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<Report> {
-    let few: Vec<String> = QUICK.iter().map(ToString::to_string).collect();
-    let wanted = options.programs.as_deref().or(options.quick.then_some(&few[..]));
-    let mut programs = Program::load(&lab.programs_folder(), wanted)?;
+    let mut programs = Program::load(&lab.programs_folder(), options.programs(&QUICK).as_deref())?;
     programs.retain(|program| !program.start_up);
     let built = lab.build(engines::all(), options.engines.as_deref())?;
 
@@ -55,7 +53,7 @@ pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<Report> {
         for built in &built {
             let cell = match lab.load(program, built) {
                 Err(error) => Cell::NotBuilt { reason: format!("{error:#}") },
-                Ok((loadable, _)) => {
+                Ok(loadable) => {
                     plan.push(Planned { program, built, loadable });
                     Cell::Measured { samples: Vec::new() }
                 }

@@ -50,7 +50,9 @@ pub(crate) enum Kind {
 pub(crate) struct Setup {
     /// The folder of this workspace.
     pub(crate) bench: PathBuf,
-    /// Where the engines are built.
+    /// Where cargo builds: in the folder of riverrun's own workspace, so that what was built there is not built again.
+    pub(crate) cargo_folder: PathBuf,
+    /// Where all else goes that is made.
     pub(crate) target_folder: PathBuf,
     pub(crate) crates: Crates,
 }
@@ -115,6 +117,9 @@ const RUN_LIMIT: Duration = Duration::from_secs(600);
 /// No translation takes longer, in wall time.
 const TRANSLATION_LIMIT: Duration = Duration::from_secs(900);
 
+/// No engine takes longer to build, in wall time.
+const BUILD_LIMIT: Duration = Duration::from_secs(3600);
+
 impl Ready {
     /// Makes what the engine needs of `program`, in `folder`, and says what that took; nothing where the
     /// engine takes programs as they are.
@@ -131,8 +136,8 @@ impl Ready {
         }
         let mut command = process::command_line(translator, &loadable.program, &loadable.artifact)?;
         command.envs(self.environment.iter().cloned());
-        let (usage, _) = process::run(&mut command, TRANSLATION_LIMIT).context("translating it")?;
-        Ok((loadable, Some(usage)))
+        let translated = process::run(&mut command, TRANSLATION_LIMIT).context("translating it")?;
+        Ok((loadable, Some(translated.usage)))
     }
 
     /// Runs a program once and gives what the process took, and the statistics that it printed.
@@ -142,10 +147,10 @@ impl Ready {
     pub(crate) fn run_process(&self, loadable: &Loadable, work: &Work) -> Result<(Usage, String)> {
         let mut command = process::command_line(&self.command, &loadable.program, &loadable.artifact)?;
         command.envs(self.environment.iter().cloned());
-        let (usage, said) = process::run(command.arg(&work.size), RUN_LIMIT)?;
-        let output = said.output.trim_end();
+        let ended = process::run(command.arg(&work.size), RUN_LIMIT)?;
+        let output = ended.output.trim_end();
         ensure!(output == work.expected, "wrong checksum: {output:?} instead of {:?}", work.expected);
-        Ok((usage, said.last_message))
+        Ok((ended.usage, ended.last_message().to_owned()))
     }
 
     /// Runs a program once, by this engine's clock.
@@ -172,51 +177,45 @@ impl Ready {
 /// # Errors
 /// Has cargo's first line of one.
 pub(crate) fn build_peer(setup: &Setup, package: &str, profile: &str) -> Result<PathBuf> {
-    let (manifest, folder) = (setup.bench.join("Cargo.toml"), setup.target_folder.join("peers"));
-    cargo_build(&manifest, package, profile, &folder, &[], &[])
+    cargo_build(&setup.bench.join("Cargo.toml"), &[package], profile, &setup.cargo_folder, &[], &[])?
+        .pop()
+        .with_context(|| format!("{package} has no executable"))
 }
 
-/// Builds the package `package` of the workspace at `manifest` with cargo, with these features and no others, and
-/// returns its executable.
+/// Builds packages of the workspace at `manifest` with cargo, with these features and no others, and returns their
+/// executables.
 ///
 /// # Errors
 /// Has cargo's first line of one.
 pub(crate) fn cargo_build(
     manifest: &Path,
-    package: &str,
+    packages: &[&str],
     profile: &str,
     folder: &Path,
     features: &[&str],
     environment: &[(&str, &str)],
-) -> Result<PathBuf> {
-    let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
-        .args([
-            "build",
-            "--locked",
-            "--message-format=json-render-diagnostics",
-            "--package",
-            package,
-            "--profile",
-            profile,
-        ])
+) -> Result<Vec<PathBuf>> {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    command
+        .args(["build", "--locked", "--message-format=json-render-diagnostics", "--profile", profile])
+        .args(packages.iter().flat_map(|package| ["--package", package]))
         .args(["--no-default-features", "--features", &features.join(",")])
         .arg("--manifest-path")
         .arg(manifest)
         .arg("--target-dir")
         .arg(folder)
-        .envs(environment.iter().copied())
-        .output()
-        .context("running cargo")?;
-    let messages = String::from_utf8_lossy(&output.stderr);
-    let reason = messages.lines().find(|line| line.starts_with("error")).unwrap_or("cargo failed in silence");
-    ensure!(output.status.success(), "building {package}: {reason}");
+        .envs(environment.iter().copied());
+    let names = packages.join(" and ");
+    let ended = process::end(&mut command, BUILD_LIMIT).with_context(|| format!("building {names}"))?;
+    let reason = ended.messages.lines().find(|line| line.starts_with("error")).unwrap_or("cargo failed in silence");
+    ensure!(ended.status.success(), "building {names}: {reason}");
     let messages: Vec<cargo_metadata::Message> =
-        cargo_metadata::Message::parse_stream(&output.stdout[..]).collect::<Result<_, _>>()?;
-    let executable = messages.into_iter().rev().find_map(|message| match message {
-        cargo_metadata::Message::CompilerArtifact(artifact) => artifact.executable,
+        cargo_metadata::Message::parse_stream(ended.output.as_bytes()).collect::<Result<_, _>>()?;
+    let executable = |message| match message {
+        cargo_metadata::Message::CompilerArtifact(artifact) => Some(artifact.executable?.into_std_path_buf()),
         _ => None,
-    });
-    Ok(executable.with_context(|| format!("{package} has no executable"))?.into_std_path_buf())
+    };
+    Ok(messages.into_iter().filter_map(executable).collect())
 }
 
 /// A command's words.

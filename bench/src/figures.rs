@@ -56,7 +56,7 @@ impl FiguresReport {
             }
         }
         if !self.versions.is_empty() {
-            let _ = writeln!(page, "\nEngines:\n\n- {}", self.versions.join("\n- "));
+            let _ = writeln!(page, "\nVersions:\n\n- {}", self.versions.join("\n- "));
         }
         page::environment(&mut page, false, &self.engines, &self.toolchains, &self.host);
         let json = serde_json::to_string_pretty(self)? + "\n";

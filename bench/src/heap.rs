@@ -2,28 +2,32 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use serde::Serialize;
 
 use crate::chart::Chart;
 use crate::engines::{self, REFERENCE};
 use crate::host::Host;
-use crate::lab::Lab;
+use crate::lab::{Built, Lab};
 use crate::options::Options;
 use crate::page;
 use crate::program::Program;
 use crate::publish::Published;
 use crate::report::EngineReport;
+use crate::rounds;
 use crate::statistics::Estimate;
 use crate::toolchain::{Target, Toolchain};
+
+/// The programs that show that all works.
+const QUICK: [&str; 2] = ["pair-inline", "pair-libc"];
 
 /// A program on an engine.
 #[derive(Debug, Serialize)]
 struct Row {
     program: String,
     engine: &'static str,
-    /// Of processor time for each allocation and what frees it, in each round; or why there is none.
-    nanoseconds: Result<Vec<f64>, String>,
+    /// Of processor time for each allocation and what frees it, in each round.
+    nanoseconds: Vec<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -33,42 +37,35 @@ pub(crate) struct HeapReport {
     toolchains: Vec<Toolchain>,
     engines: Vec<EngineReport>,
     rows: Vec<Row>,
+    missing: Vec<String>,
+    #[serde(skip)]
+    failures: Vec<String>,
 }
 
 pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<HeapReport> {
-    let programs = Program::load(&lab.setup.bench.join("heap"), options.programs.as_deref())?;
+    let programs = Program::load(&lab.setup.bench.join("heap"), options.programs(&QUICK).as_deref())?;
     let built = lab.build(engines::allocating(), options.engines.as_deref())?;
-    let host = Host::describe();
-    let mut cases = Vec::new();
-    for program in &programs {
-        for built in &built {
-            // Only riverrun's guests have the host's heap.
-            if program.name.ends_with("-libc") || built.engine.target() == Target::Riscv64 {
-                let loaded = lab.load(program, built).map(|(loadable, _)| loadable);
-                let row =
-                    Row { program: program.name.clone(), engine: built.engine.name(), nanoseconds: Ok(Vec::new()) };
-                cases.push((program, built, loaded, row));
-            }
-        }
-    }
-    for round in 0..options.runs {
-        lab.progress.show(&format!("round {} of {}", round + 1, options.runs));
-        for (program, built, loaded, row) in &mut cases {
-            let Ok(values) = &mut row.nanoseconds else { continue };
-            let work = program.work(options.quick);
-            let loaded = loaded.as_ref().map_err(|error| anyhow!("{error:#}"));
-            let ready = built.ready.as_ref().map_err(|error| anyhow!("{error:#}"));
-            let sample = loaded.and_then(|loadable| ready?.run(loadable, work));
-            match sample.and_then(|sample| Ok(sample.seconds * 1e9 / work.size.parse::<f64>()?)) {
-                Ok(nanoseconds) => values.push(nanoseconds),
-                Err(error) => row.nanoseconds = Err(format!("{error:#}")),
-            }
-        }
-    }
-    lab.progress.clear();
-    let rows = cases.into_iter().map(|(.., row)| row).collect();
-    let engines = built.into_iter().map(EngineReport::of).collect();
-    Ok(HeapReport { host, runs: options.runs, toolchains: lab.toolchains(), engines, rows })
+    // Only riverrun's guests have the host's heap.
+    let wanted =
+        |program: &Program, built: &Built| program.name.ends_with("-libc") || built.engine.target() == Target::Riscv64;
+    let (host, rows) = rounds::measure(lab, options, &programs, &built, wanted, |ready, loadable, work| {
+        Ok(ready.run(loadable, work)?.seconds * 1e9 / work.size.parse::<f64>()?)
+    });
+    let (missing, failures) = page::missing(rows.iter().filter_map(rounds::Row::gap));
+    let row = |row: rounds::Row<f64>| Row {
+        nanoseconds: row.values(|&nanoseconds| nanoseconds),
+        program: row.program,
+        engine: row.engine,
+    };
+    Ok(HeapReport {
+        host,
+        runs: options.runs,
+        toolchains: lab.toolchains(),
+        rows: rows.into_iter().map(row).collect(),
+        engines: built.into_iter().map(EngineReport::of).collect(),
+        missing,
+        failures,
+    })
 }
 
 impl HeapReport {
@@ -88,21 +85,16 @@ impl HeapReport {
         let header = ["program", "engine", "nanoseconds", "of native"].map(String::from);
         let row = |row: &Row| {
             let shown = |estimate: Option<Estimate>| estimate.map_or("-".into(), |estimate| page::estimate(&estimate));
-            let own = row.nanoseconds.as_deref().unwrap_or_default();
+            let own = row.nanoseconds.as_slice();
             let ratios: Vec<f64> =
                 own.iter().zip(self.native(&row.program)).map(|(own, native)| own / native).collect();
             vec![row.program.clone(), row.engine.into(), shown(Estimate::of(own)), shown(Estimate::of(&ratios))]
         };
         page::table(&mut page, &header, &self.rows.iter().map(row).collect::<Vec<_>>());
-        let failed =
-            |row: &Row| Some(format!("{} on {}: {}", row.program, row.engine, row.nanoseconds.as_ref().err()?));
-        let failures: Vec<String> = self.rows.iter().filter_map(failed).collect();
-        if !failures.is_empty() {
-            let _ = writeln!(page, "\n## What is missing\n\n- {}", failures.join("\n- "));
-        }
+        page::gaps(&mut page, &self.missing);
         page::environment(&mut page, true, &self.engines, &self.toolchains, &self.host);
         let json = serde_json::to_string_pretty(self)? + "\n";
-        Ok(Published { page, json, charts: chart.into_iter().collect(), failures })
+        Ok(Published { page, json, charts: chart.into_iter().collect(), failures: self.failures.clone() })
     }
 
     fn chart(&self) -> Chart {
@@ -110,7 +102,7 @@ impl HeapReport {
         let group = |rows: &[Row]| {
             let of = |engine: &String| {
                 let row = rows.iter().find(|row| row.engine == engine)?;
-                Estimate::of(row.nanoseconds.as_deref().ok()?)
+                Estimate::of(&row.nanoseconds)
             };
             (rows[0].program.clone(), engines.iter().map(of).collect())
         };
@@ -126,6 +118,6 @@ impl HeapReport {
     fn native(&self, program: &str) -> &[f64] {
         let kind = program.split('-').next();
         let row = self.rows.iter().find(|row| row.engine == REFERENCE && row.program.split('-').next() == kind);
-        row.and_then(|row| row.nanoseconds.as_deref().ok()).unwrap_or_default()
+        row.map_or(&[], |row| &row.nanoseconds)
     }
 }

@@ -1,22 +1,25 @@
-//! What all tables are made with: the programs, their compilers, the engines, and a line of progress.
+//! What all tables are made with: the programs, their compilers, the engines.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 
 use crate::engine::{Engine, Loadable, Ready, Setup};
 use crate::engines;
 use crate::process::Usage;
 use crate::program::{Crates, Program};
+use crate::progress::Progress;
 use crate::toolchain::{Target, Toolchain};
 
 pub(crate) struct Lab {
     pub(crate) setup: Setup,
     toolchains: BTreeMap<Target, Result<Toolchain>>,
     pub(crate) progress: Progress,
+    /// How long building engines and programs has taken, so far.
+    pub(crate) building: Duration,
 }
 
 /// An engine, and what became of building it.
@@ -29,11 +32,13 @@ impl Lab {
     /// Looks for the crates that carry sources.
     pub(crate) fn open() -> Result<Lab> {
         let bench = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-        let target_folder =
-            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| bench.join("target"), PathBuf::from).join("compute");
+        let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| bench.join("../target"), PathBuf::from);
+        fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+        let cargo_folder = folder.canonicalize()?;
+        let target_folder = cargo_folder.join("bench");
         let crates = Crates::find(&bench.join("Cargo.toml"))?;
-        let setup = Setup { bench, target_folder, crates };
-        Ok(Lab { setup, toolchains: BTreeMap::new(), progress: Progress::new() })
+        let setup = Setup { bench, cargo_folder, target_folder, crates };
+        Ok(Lab { setup, toolchains: BTreeMap::new(), progress: Progress::new(), building: Duration::ZERO })
     }
 
     pub(crate) fn programs_folder(&self) -> PathBuf {
@@ -45,6 +50,7 @@ impl Lab {
     /// # Errors
     /// If there is none of that name. One that cannot be built is no error yet.
     pub(crate) fn build(&mut self, engines: Vec<Box<dyn Engine>>, wanted: Option<&[String]>) -> Result<Vec<Built>> {
+        let begin = Instant::now();
         let mut built = Vec::new();
         for engine in engines::choose(engines, wanted)? {
             self.progress.show(&format!("building {}", engine.name()));
@@ -55,6 +61,7 @@ impl Lab {
             };
             built.push(Built { engine, ready });
         }
+        self.building += begin.elapsed();
         Ok(built)
     }
 
@@ -62,7 +69,7 @@ impl Lab {
     ///
     /// # Errors
     /// If the compiler, or a library, is missing; if the program cannot be had there; and as the compiler says.
-    pub(crate) fn compile(&mut self, program: &Program, target: Target) -> Result<PathBuf> {
+    fn compile(&mut self, program: &Program, target: Target) -> Result<PathBuf> {
         self.progress.show(&format!("compiling {} for {}", program.name, target.name()));
         let programs = self.programs_folder();
         let toolchain = self.toolchains.entry(target).or_insert_with(|| Toolchain::find(target, &programs));
@@ -72,11 +79,22 @@ impl Lab {
         toolchain.compile(program, &programs, &self.setup.crates, &folder)
     }
 
-    /// Makes what an engine needs of a program, with what that took.
+    /// Makes what an engine needs of a program.
     ///
     /// # Errors
     /// Says what could not be built.
-    pub(crate) fn load(&mut self, program: &Program, built: &Built) -> Result<(Loadable, Option<Usage>)> {
+    pub(crate) fn load(&mut self, program: &Program, built: &Built) -> Result<Loadable> {
+        let begin = Instant::now();
+        let loaded = self.translate(program, built);
+        self.building += begin.elapsed();
+        Ok(loaded?.0)
+    }
+
+    /// The same, with what it took, where that is what is measured.
+    ///
+    /// # Errors
+    /// Says what could not be built.
+    pub(crate) fn translate(&mut self, program: &Program, built: &Built) -> Result<(Loadable, Option<Usage>)> {
         let ready = built.ready.as_ref().map_err(|error| anyhow!("{error:#}"))?;
         let executable = self.compile(program, built.engine.target())?;
         let name = built.engine.name();
@@ -91,26 +109,5 @@ impl Lab {
     /// The compilers that were found.
     pub(crate) fn toolchains(&self) -> Vec<Toolchain> {
         self.toolchains.values().filter_map(|toolchain| toolchain.as_ref().ok().cloned()).collect()
-    }
-}
-
-/// One line on a terminal, rewritten again and again; nothing in a pipe.
-pub(crate) struct Progress {
-    terminal: bool,
-}
-
-impl Progress {
-    fn new() -> Progress {
-        Progress { terminal: std::io::stderr().is_terminal() }
-    }
-
-    pub(crate) fn show(&mut self, text: &str) {
-        if self.terminal {
-            let _ = write!(std::io::stderr(), "\r\x1b[K{text}");
-        }
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.show("");
     }
 }

@@ -15,8 +15,10 @@ mod options;
 mod page;
 mod process;
 mod program;
+mod progress;
 mod publish;
 mod report;
+mod rounds;
 mod start_up;
 mod statistics;
 mod summary;
@@ -25,6 +27,7 @@ mod unwinding;
 
 use std::fs;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 
@@ -57,6 +60,7 @@ fn command() -> Result<Vec<String>> {
     let mut failures = Vec::new();
     let is_all = command.topics.len() > 1;
     for (topic, options) in command.topics {
+        let (begin, building) = (Instant::now(), lab.building);
         let made = match topic {
             Topic::Compute => {
                 let report = compute::run(&mut lab, &options)?;
@@ -73,6 +77,8 @@ fn command() -> Result<Vec<String>> {
             Topic::Unwinding => unwinding::run(&mut lab, &options)?.publish()?,
         };
         publisher.write(topic, &made)?;
+        let (all, building) = (begin.elapsed().as_secs(), (lab.building - building).as_secs());
+        eprintln!("bench: {} took {all} s, of which building engines and programs {building} s", topic.name());
         if let Some(file) = &options.json {
             fs::write(file, &made.json).with_context(|| file.display().to_string())?;
         }

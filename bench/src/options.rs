@@ -29,8 +29,8 @@ usage: riverrun-bench TABLE [OPTION]...
   --publish        write the report to docs/measurements, and its summary into the README
 
 A report goes to standard output, and with plots to out/bench/TABLE, as report.md, report.json and *.svg; that
-of all also to out/bench/report.md and report.json. The exit status is 1 if any run failed or printed a wrong
-checksum, or if riverrun was not built.
+of all also to out/bench/report.md and report.json. The exit status is 1 if riverrun or native code was not built,
+failed, or printed a wrong checksum; what peers cannot do is in the report.
 ";
 
 /// What to measure.
@@ -42,6 +42,14 @@ pub(crate) struct Options {
     pub(crate) runs: usize,
     pub(crate) quick: bool,
     pub(crate) json: Option<PathBuf>,
+}
+
+impl Options {
+    /// The programs that are asked for: these few, if only to see that all works.
+    pub(crate) fn programs(&self, quick: &[&str]) -> Option<Vec<String>> {
+        let few = || self.quick.then(|| quick.iter().map(ToString::to_string).collect());
+        self.programs.clone().or_else(few)
+    }
 }
 
 /// A table.

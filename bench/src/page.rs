@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::engine::Clock;
+use crate::engines;
 use crate::host::Host;
 use crate::report::EngineReport;
+use crate::rounds::Gap;
 use crate::statistics::Estimate;
 use crate::toolchain::Toolchain;
 
@@ -40,6 +42,21 @@ pub(crate) fn estimate(estimate: &Estimate) -> String {
     format!("{:.digits$} ±{reach:.digits$}", estimate.median)
 }
 
+/// What is missing in a table, in words, and those parts of it that are failures: riverrun's, and those of what it is
+/// compared with everywhere. What a peer cannot do is no failure.
+pub(crate) fn missing(gaps: impl Iterator<Item = Gap>) -> (Vec<String>, Vec<String>) {
+    let gaps: Vec<Gap> = gaps.collect();
+    let of = |keep: fn(&Gap) -> bool| gaps.iter().filter(|gap| keep(gap)).map(|gap| gap.text.clone()).collect();
+    (of(|_| true), of(|gap| engines::must_work(gap.engine)))
+}
+
+/// The part of a page that says what is missing.
+pub(crate) fn gaps(page: &mut String, missing: &[String]) {
+    if !missing.is_empty() {
+        let _ = writeln!(page, "\n## What is missing\n\n- {}", missing.join("\n- "));
+    }
+}
+
 /// With which engines, compilers and machine; if `timed`, by which clock each engine was.
 pub(crate) fn environment(
     page: &mut String,
@@ -48,7 +65,9 @@ pub(crate) fn environment(
     toolchains: &[Toolchain],
     host: &Host,
 ) {
-    *page += "\nEngines:\n\n";
+    if !engines.is_empty() {
+        *page += "\nEngines:\n\n";
+    }
     for engine in engines {
         let (name, target) = (engine.name, engine.target.name());
         let _ = match &engine.ready {
@@ -64,7 +83,9 @@ pub(crate) fn environment(
             Err(reason) => writeln!(page, "- {name}: not built: {reason}"),
         };
     }
-    *page += "\nCompilers of the programs:\n\n";
+    if !toolchains.is_empty() {
+        *page += "\nCompilers of the programs:\n\n";
+    }
     for toolchain in toolchains {
         let flags = [&toolchain.flags[..], &toolchain.link_flags[..]].concat().join(" ");
         // A path of this machine tells nobody anything.

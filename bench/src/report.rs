@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::chart::Chart;
 use crate::compute::Cell;
 use crate::engine::{Kind, Ready};
-use crate::engines::{REFERENCE, SUBJECTS};
+use crate::engines::{self, REFERENCE, SUBJECTS};
 use crate::host::Host;
 use crate::lab::Built;
 use crate::options::Options;
@@ -188,22 +188,17 @@ impl Report {
         number.filter(|_| !version.is_empty())
     }
 
-    /// Each failed run, in words. A peer that could not be built has not failed; riverrun has.
+    /// Each run that failed or could not begin, of the engines that have to work, in words.
     fn failures(&self) -> Vec<String> {
-        self.each_cell(|program, engine, cell| match cell {
-            Cell::Failed { reason } => Some(format!("{program} on {engine}: {reason}")),
-            Cell::NotBuilt { reason } if SUBJECTS.iter().any(|(_, subject)| *subject == engine) => {
-                Some(format!("{program} on {engine}: not built: {reason}"))
-            }
-            Cell::Measured { .. } | Cell::NotBuilt { .. } => None,
-        })
-    }
-
-    fn each_cell(&self, say: impl Fn(&str, &str, &Cell) -> Option<String>) -> Vec<String> {
         let mut lines = Vec::new();
-        for engine in &self.engines {
+        for engine in self.engines.iter().filter(|engine| engines::must_work(engine.name)) {
             for program in &self.programs {
-                lines.extend(program.cells.get(engine.name).and_then(|cell| say(&program.name, engine.name, cell)));
+                let reason = match program.cells.get(engine.name) {
+                    Some(Cell::Failed { reason }) => reason.clone(),
+                    Some(Cell::NotBuilt { reason }) => format!("not built: {reason}"),
+                    Some(Cell::Measured { .. }) | None => continue,
+                };
+                lines.push(format!("{} on {}: {reason}", program.name, engine.name));
             }
         }
         lines

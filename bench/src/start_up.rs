@@ -15,6 +15,7 @@ use crate::process::Usage;
 use crate::program::Program;
 use crate::publish::Published;
 use crate::report::EngineReport;
+use crate::rounds;
 use crate::statistics::Estimate;
 use crate::toolchain::Toolchain;
 
@@ -25,35 +26,34 @@ pub(crate) struct StartUpReport {
     toolchains: Vec<Toolchain>,
     engines: Vec<EngineReport>,
     /// For each engine, the rounds.
-    rounds: Vec<Result<Vec<Usage>, String>>,
+    rounds: Vec<Vec<Usage>>,
+    missing: Vec<String>,
+    #[serde(skip)]
+    failures: Vec<String>,
 }
 
 pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<StartUpReport> {
     let mut programs = Program::load(&lab.programs_folder(), None)?;
     programs.retain(|program| program.start_up);
     let built = lab.build(engines::starters(), options.engines.as_deref())?;
-    let host = Host::describe();
-    let mut rounds: Vec<Result<Vec<Usage>, String>> = built.iter().map(|_| Ok(Vec::new())).collect();
-    for program in &programs {
-        let loaded: Vec<_> = built.iter().map(|built| lab.load(program, built)).collect();
-        for round in 0..options.runs {
-            lab.progress.show(&format!("round {} of {}", round + 1, options.runs));
-            for ((built, loaded), rounds) in built.iter().zip(&loaded).zip(&mut rounds) {
-                let Ok(samples) = rounds else { continue };
-                let sample = match (loaded, &built.ready) {
-                    (Ok((loadable, _)), Ok(ready)) => ready.run_process(loadable, program.work(options.quick)),
-                    (Err(error), _) | (_, Err(error)) => Err(anyhow::anyhow!("{error:#}")),
-                };
-                match sample {
-                    Ok((usage, _)) => samples.push(usage),
-                    Err(error) => *rounds = Err(format!("{error:#}")),
-                }
-            }
-        }
-    }
-    lab.progress.clear();
-    let engines = built.into_iter().map(EngineReport::of).collect();
-    Ok(StartUpReport { host, runs: options.runs, toolchains: lab.toolchains(), engines, rounds })
+    let (host, rows) = rounds::measure(
+        lab,
+        options,
+        &programs,
+        &built,
+        |_, _| true,
+        |ready, loadable, work| Ok(ready.run_process(loadable, work)?.0),
+    );
+    let (missing, failures) = page::missing(rows.iter().filter_map(rounds::Row::gap));
+    Ok(StartUpReport {
+        host,
+        runs: options.runs,
+        toolchains: lab.toolchains(),
+        rounds: rows.into_iter().map(|row| row.samples.unwrap_or_default()).collect(),
+        engines: built.into_iter().map(EngineReport::of).collect(),
+        missing,
+        failures,
+    })
 }
 
 impl StartUpReport {
@@ -70,8 +70,7 @@ impl StartUpReport {
         let of = |usages: &[Usage], value: fn(&Usage) -> f64| {
             Estimate::of(&usages.iter().map(value).collect::<Vec<_>>()).map_or("-".into(), |e| page::estimate(&e))
         };
-        let row = |(engine, rounds): (&EngineReport, &Result<Vec<Usage>, String>)| {
-            let usages = rounds.as_deref().unwrap_or_default();
+        let row = |(engine, usages): (&EngineReport, &Vec<Usage>)| {
             vec![
                 engine.name.to_owned(),
                 of(usages, milliseconds),
@@ -80,21 +79,16 @@ impl StartUpReport {
             ]
         };
         page::table(&mut page, &header, &self.engines.iter().zip(&self.rounds).map(row).collect::<Vec<_>>());
-        let failed = self.engines.iter().zip(&self.rounds);
-        let failures: Vec<String> =
-            failed.filter_map(|(e, rounds)| Some(format!("{}: {}", e.name, rounds.as_ref().err()?))).collect();
-        if !failures.is_empty() {
-            let _ = writeln!(page, "\n## What is missing\n\n- {}", failures.join("\n- "));
-        }
+        page::gaps(&mut page, &self.missing);
         page::environment(&mut page, false, &self.engines, &self.toolchains, &self.host);
         let chart = self.chart().svg().map(|svg| ("start-up.svg".to_owned(), svg));
         let json = serde_json::to_string_pretty(self)? + "\n";
-        Ok(Published { page, json, charts: chart.into_iter().collect(), failures })
+        Ok(Published { page, json, charts: chart.into_iter().collect(), failures: self.failures.clone() })
     }
 
     fn chart(&self) -> Chart {
-        let group = |(engine, rounds): (&EngineReport, &Result<Vec<Usage>, String>)| {
-            let values: Vec<f64> = rounds.as_deref().unwrap_or_default().iter().map(milliseconds).collect();
+        let group = |(engine, usages): (&EngineReport, &Vec<Usage>)| {
+            let values: Vec<f64> = usages.iter().map(milliseconds).collect();
             (engine.name.to_owned(), vec![Estimate::of(&values)])
         };
         Chart {

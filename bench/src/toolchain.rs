@@ -6,10 +6,12 @@ use std::fs;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
+use crate::process;
 use crate::program::{Crates, Program};
 
 /// What a program is compiled for.
@@ -95,6 +97,12 @@ const COMPILER: &str = "clang-22";
 /// For every target alike. Contraction to fused multiply-add is a target's choice and changes results.
 const FLAGS: [&str; 2] = ["-O3", "-ffp-contract=off"];
 
+/// No program takes longer to compile from C, in wall time.
+const COMPILATION_LIMIT: Duration = Duration::from_secs(600);
+
+/// No installation takes longer, in wall time.
+const INSTALLATION_LIMIT: Duration = Duration::from_secs(1200);
+
 /// Where targets without a C library of their own find ours.
 const BARE: &str = "bare";
 
@@ -169,7 +177,8 @@ impl Toolchain {
             embed(&program.folder.join(file), &generated)?;
         }
         let unfinished = output.with_extension("unfinished");
-        let compiled = Command::new(self.compiler)
+        let mut command = Command::new(self.compiler);
+        command
             .current_dir(&program.folder)
             .args(&arguments)
             .arg(format!("-I{}", generated.display()))
@@ -177,10 +186,9 @@ impl Toolchain {
             .arg("-o")
             .arg(&unfinished)
             .args(program.libraries.iter().map(|library| format!("-l{library}")))
-            .args(&self.link_flags)
-            .output()
-            .with_context(|| format!("running {}", self.compiler))?;
-        ensure!(compiled.status.success(), "{}", first_error(&String::from_utf8_lossy(&compiled.stderr)));
+            .args(&self.link_flags);
+        let compiled = process::end(&mut command, COMPILATION_LIMIT).context("compiling it")?;
+        ensure!(compiled.status.success(), "{}", first_error(&compiled.messages));
         fs::rename(unfinished, &output)?;
         Ok(output)
     }
@@ -218,8 +226,8 @@ fn install(packages: &[&str]) -> Result<()> {
         if !root {
             command.args(["-n", "apt-get"]);
         }
-        let output = command.env("DEBIAN_FRONTEND", "noninteractive").args(arguments).output()?;
-        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
+        let said = process::end(command.env("DEBIAN_FRONTEND", "noninteractive").args(arguments), INSTALLATION_LIMIT)?;
+        ensure!(said.status.success(), "{}", said.messages.trim());
         Ok(())
     };
     let install = [&["install", "-y", "--no-install-recommends"], packages].concat();

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use serde::Serialize;
 
 use crate::engines::{self, REFERENCE};
@@ -14,19 +14,23 @@ use crate::page;
 use crate::program::Program;
 use crate::publish::Published;
 use crate::report::EngineReport;
+use crate::rounds;
 use crate::statistics::Estimate;
 use crate::toolchain::Toolchain;
 
 /// What the name of a program ends with that returns where the other one does not.
 const WITHOUT: &str = "-without";
 
+/// The programs that show that all works.
+const QUICK: [&str; 2] = ["jumps", "jumps-without"];
+
 /// A program on an engine.
 #[derive(Debug, Serialize)]
 struct Row {
     program: String,
     engine: &'static str,
-    /// Of processor time, in each round; or why there is none.
-    seconds: Result<Vec<f64>, String>,
+    /// Of processor time, in each round.
+    seconds: Vec<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -36,36 +40,37 @@ pub(crate) struct UnwindingReport {
     toolchains: Vec<Toolchain>,
     engines: Vec<EngineReport>,
     rows: Vec<Row>,
+    missing: Vec<String>,
+    #[serde(skip)]
+    failures: Vec<String>,
 }
 
 pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<UnwindingReport> {
-    let programs = Program::load(&lab.setup.bench.join("unwinding"), options.programs.as_deref())?;
+    let programs = Program::load(&lab.setup.bench.join("unwinding"), options.programs(&QUICK).as_deref())?;
     let built = lab.build(engines::unwinding(), options.engines.as_deref())?;
-    let host = Host::describe();
-    let mut cases = Vec::new();
-    for program in &programs {
-        for built in &built {
-            let loaded = lab.load(program, built).map(|(loadable, _)| loadable);
-            let row = Row { program: program.name.clone(), engine: built.engine.name(), seconds: Ok(Vec::new()) };
-            cases.push((program, built, loaded, row));
-        }
-    }
-    for round in 0..options.runs {
-        lab.progress.show(&format!("round {} of {}", round + 1, options.runs));
-        for (program, built, loaded, row) in &mut cases {
-            let Ok(values) = &mut row.seconds else { continue };
-            let loaded = loaded.as_ref().map_err(|error| anyhow!("{error:#}"));
-            let ready = built.ready.as_ref().map_err(|error| anyhow!("{error:#}"));
-            match loaded.and_then(|loadable| ready?.run(loadable, program.work(options.quick))) {
-                Ok(sample) => values.push(sample.seconds),
-                Err(error) => row.seconds = Err(format!("{error:#}")),
-            }
-        }
-    }
-    lab.progress.clear();
-    let rows = cases.into_iter().map(|(.., row)| row).collect();
-    let engines = built.into_iter().map(EngineReport::of).collect();
-    Ok(UnwindingReport { host, runs: options.runs, toolchains: lab.toolchains(), engines, rows })
+    let (host, rows) = rounds::measure(
+        lab,
+        options,
+        &programs,
+        &built,
+        |_, _| true,
+        |ready, loadable, work| Ok(ready.run(loadable, work)?.seconds),
+    );
+    let (missing, failures) = page::missing(rows.iter().filter_map(rounds::Row::gap));
+    let row = |row: rounds::Row<f64>| Row {
+        seconds: row.values(|&seconds| seconds),
+        program: row.program,
+        engine: row.engine,
+    };
+    Ok(UnwindingReport {
+        host,
+        runs: options.runs,
+        toolchains: lab.toolchains(),
+        rows: rows.into_iter().map(row).collect(),
+        engines: built.into_iter().map(EngineReport::of).collect(),
+        missing,
+        failures,
+    })
 }
 
 impl UnwindingReport {
@@ -86,7 +91,7 @@ impl UnwindingReport {
             shown(Estimate::of(&ratios))
         };
         let row = |row: &Row| {
-            let own = row.seconds.as_deref().unwrap_or_default();
+            let own = row.seconds.as_slice();
             let without = self.seconds(&format!("{}{WITHOUT}", row.program), row.engine);
             vec![
                 row.program.clone(),
@@ -97,18 +102,14 @@ impl UnwindingReport {
             ]
         };
         page::table(&mut page, &header, &self.rows.iter().map(row).collect::<Vec<_>>());
-        let failed = |row: &Row| Some(format!("{} on {}: {}", row.program, row.engine, row.seconds.as_ref().err()?));
-        let failures: Vec<String> = self.rows.iter().filter_map(failed).collect();
-        if !failures.is_empty() {
-            let _ = writeln!(page, "\n## What is missing\n\n- {}", failures.join("\n- "));
-        }
+        page::gaps(&mut page, &self.missing);
         page::environment(&mut page, true, &self.engines, &self.toolchains, &self.host);
         let json = serde_json::to_string_pretty(self)? + "\n";
-        Ok(Published { page, json, charts: Vec::new(), failures })
+        Ok(Published { page, json, charts: Vec::new(), failures: self.failures.clone() })
     }
 
     fn seconds(&self, program: &str, engine: &str) -> &[f64] {
         let row = self.rows.iter().find(|row| row.program == program && row.engine == engine);
-        row.and_then(|row| row.seconds.as_deref().ok()).unwrap_or_default()
+        row.map_or(&[], |row| &row.seconds)
     }
 }

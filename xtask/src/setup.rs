@@ -48,8 +48,8 @@ pub(crate) const ALL: [Need; 3] = [CROSS_COMPILER, NATIVE_COMPILER, QEMU];
 const LLVM_OBJDUMP: Need =
     Need { what: "llvm-objdump of LLVM 22", met: || on_path("llvm-objdump-22"), packages: &["llvm-22"] };
 
-/// Builds SoftFloat, which the engines' floats are compared with.
-const CMAKE: Need = Need { what: "cmake", met: || on_path("cmake"), packages: &["cmake", "make"] };
+/// Builds SoftFloat, which the engines' floats are compared with, and the headers of Wasmtime's C API.
+pub(crate) const CMAKE: Need = Need { what: "cmake", met: || on_path("cmake"), packages: &["cmake", "make"] };
 
 /// What calls are compared with.
 pub(crate) const LUA: Need = Need {

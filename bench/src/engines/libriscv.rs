@@ -1,6 +1,6 @@
 //! libriscv, by the crate of that name, with instruction counting on.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::engine::{Clock, Engine, Kind, Ready, Setup, cargo_build, words};
 use crate::toolchain::{Target, require};
@@ -90,7 +90,8 @@ impl Engine for Libriscv {
         let folder = setup.target_folder.join(self.name);
         let environment = [("CXX", "g++"), ("CXXFLAGS", self.cxx_flags)];
         let manifest = setup.bench.join("Cargo.toml");
-        let command = cargo_build(&manifest, "peer-libriscv", "peer", &folder, self.features, &environment)?;
+        let mut built = cargo_build(&manifest, &["peer-libriscv"], "peer", &folder, self.features, &environment)?;
+        let command = built.pop().context("peer-libriscv has no executable")?;
         Ok(Ready {
             command: vec![command.into(), "{program}".into()],
             environment: Vec::new(),

@@ -5,7 +5,7 @@ mod libriscv;
 mod native;
 mod polkavm;
 mod qemu;
-mod riverrun;
+pub(crate) mod riverrun;
 mod wasmi;
 mod wasmtime;
 
@@ -97,6 +97,11 @@ pub(crate) fn hosting() -> Vec<Box<dyn Engine>> {
 
 /// What compilers, and everything else, are compared with.
 pub(crate) const REFERENCE: &str = "native";
+
+/// Whether the command fails if the engine of this name does: a report without it has little to say.
+pub(crate) fn must_work(name: &str) -> bool {
+    name.starts_with("riverrun") || name == REFERENCE
+}
 
 /// The engine of each kind that its peers are compared with.
 pub(crate) const SUBJECTS: [(Kind, &str); 2] = [(Kind::Compiler, "riverrun"), (Kind::Interpreter, "riverrun-interp")];

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -51,9 +51,7 @@ impl Engine for Compiled {
     }
 
     fn prepare(&self, setup: &Setup) -> Result<Ready> {
-        let (root, folder) = (root(setup)?, setup.target_folder.join("riverrun"));
-        let riverrun = cargo_build(&root.join("Cargo.toml"), "riverrun-cli", "release", &folder, &[], &[])?;
-        let compiler = cargo_build(&root.join("Cargo.toml"), "riverrun-compile", "release", &folder, &[], &[])?;
+        let [riverrun, compiler] = commands(setup)?;
         let mut command: Vec<OsString> = vec![riverrun.into()];
         command.extend(words(&["run", "--stats=json", "--engine=compiled", "--artifact", "{artifact}"]));
         command.extend(self.fuel.then(|| FUEL.into()));
@@ -69,7 +67,7 @@ impl Engine for Compiled {
             command,
             environment: Vec::new(),
             translator: Some(translator),
-            version: version(root)?,
+            version: version(setup)?,
             configuration: format!("compiled ahead of time for this machine, {options}"),
             clock: Clock::Guest,
         })
@@ -142,16 +140,21 @@ impl Engine for Interpreter {
     }
 
     fn prepare(&self, setup: &Setup) -> Result<Ready> {
-        let root = root(setup)?;
-        let folder = setup.target_folder.join(if self.features.is_empty() { "riverrun" } else { self.name });
-        let riverrun = cargo_build(&root.join("Cargo.toml"), "riverrun-cli", "release", &folder, self.features, &[])?;
+        let riverrun = if self.features.is_empty() {
+            let [riverrun, _] = commands(setup)?;
+            riverrun
+        } else {
+            let (manifest, folder) = (root(setup)?.join("Cargo.toml"), setup.target_folder.join(self.name));
+            let mut built = cargo_build(&manifest, &["riverrun-cli"], "release", &folder, self.features, &[])?;
+            built.pop().context("riverrun-cli has no executable")?
+        };
         let mut command: Vec<OsString> = vec![riverrun.into()];
         command.extend(words(&["run", "--stats=json", "--engine=interp", FUEL, "--", "{program}"]));
         Ok(Ready {
             command,
             environment: Vec::new(),
             translator: None,
-            version: version(root)?,
+            version: version(setup)?,
             configuration: self.configuration.into(),
             clock: Clock::Guest,
         })
@@ -192,10 +195,27 @@ impl Engine for Hosting {
     }
 }
 
+/// The command and its compiler, built as the workspace's tests build them, and copied: nobody else's build changes
+/// them while they are measured.
+fn commands(setup: &Setup) -> Result<[PathBuf; 2]> {
+    let packages = ["riverrun-cli", "riverrun-compile"];
+    let built = cargo_build(&root(setup)?.join("Cargo.toml"), &packages, "release", &setup.cargo_folder, &[], &[])?;
+    let folder = setup.target_folder.join("riverrun");
+    fs::create_dir_all(&folder)?;
+    let copy = |name: &str| -> Result<PathBuf> {
+        let file = built.iter().find(|file| file.ends_with(name)).with_context(|| format!("no {name} was built"))?;
+        let copy = folder.join(name);
+        fs::copy(file, &copy).with_context(|| copy.display().to_string())?;
+        Ok(copy)
+    };
+    Ok([copy("riverrun")?, copy("riverrun-compile")?])
+}
+
 fn root(setup: &Setup) -> Result<&Path> {
     setup.bench.parent().context("bench has no parent folder")
 }
 
-fn version(root: &Path) -> Result<String> {
-    first_line("git", &["-C", &root.to_string_lossy(), "describe", "--always", "--dirty"])
+/// The commit.
+pub(crate) fn version(setup: &Setup) -> Result<String> {
+    first_line("git", &["-C", &root(setup)?.to_string_lossy(), "describe", "--always", "--dirty"])
 }

@@ -23,6 +23,12 @@ cpp_row *cpp_row_new(const char *guest, const char *artifact, const char *name, 
 int64_t cpp_row_run(cpp_row *row, enum row_kind kind, uint64_t times);
 void cpp_row_delete(cpp_row *row);
 
+// One instance of a WebAssembly module in Wasmtime, with the function that it exports by this name.
+typedef struct wasmtime_row wasmtime_row;
+wasmtime_row *wasmtime_row_new(const char *wat, const char *name, bool checked);
+int64_t wasmtime_row_run(wasmtime_row *row, enum row_kind kind, uint64_t times);
+void wasmtime_row_delete(wasmtime_row *row);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,7 +9,7 @@ use riverrun::{CompileOptions, Config, Engine, Program};
 // What the rows are linked with.
 use riverrun_capi as _;
 
-use crate::measure::{MANY, Row};
+use crate::measure::{KINDS, Row};
 
 #[repr(C)]
 struct CRow([u8; 0]);
@@ -76,12 +76,8 @@ pub(crate) fn rows(engine: &str, elf: &[u8], compiled: bool, interface: Interfac
     }
     let text = |path: &Path| CString::new(path.to_string_lossy().into_owned());
     let (guest, artifact) = (text(&guest)?, if compiled { text(&artifact)? } else { CString::default() });
-    let all = [("nop", "nop", 0, 0), ("i64", "i64", 1, 42), ("many", "many", 1, MANY)]
-        .into_iter()
-        .chain([("i64 host", "i64_host", 2, 42), ("many host", "many_host", 2, MANY)]);
     let mut rows = Vec::new();
-    for (name, symbol, kind, result) in all {
-        let symbol = CString::new(symbol)?;
+    for (name, symbol, kind, result) in KINDS {
         let (guest, artifact, symbol) = (guest.as_ptr(), artifact.as_ptr(), symbol.as_ptr());
         // SAFETY: strings as these functions take them.
         let handle = unsafe {

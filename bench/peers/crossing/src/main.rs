@@ -10,6 +10,8 @@ mod libriscv_rows;
 mod lua_rows;
 mod measure;
 mod riverrun_rows;
+#[cfg(feature = "wasmtime-c")]
+mod wasmtime_c_rows;
 #[cfg(feature = "wasmtime")]
 mod wasmtime_rows;
 
@@ -91,6 +93,11 @@ fn peers() -> Vec<Peer> {
     peers.extend([
         ("Wasmtime, typed", wasmtime_rows::rows("Wasmtime, typed", true)),
         ("Wasmtime, unchecked", wasmtime_rows::rows("Wasmtime, unchecked", false)),
+    ]);
+    #[cfg(feature = "wasmtime-c")]
+    peers.extend([
+        ("Wasmtime, C unchecked", wasmtime_c_rows::rows("Wasmtime, C unchecked", false)),
+        ("Wasmtime, C checked", wasmtime_c_rows::rows("Wasmtime, C checked", true)),
     ]);
     #[cfg(feature = "lua")]
     peers.extend([

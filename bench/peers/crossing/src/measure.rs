@@ -1,5 +1,6 @@
 //! Times of things that take nanoseconds.
 
+use std::ffi::{CStr, c_int};
 use std::hint::black_box;
 use std::mem;
 use std::ptr;
@@ -9,6 +10,16 @@ use std::time::Instant;
 
 /// What `many` gives for 1, 2, 3, 4, 5: the first, and the others' exclusive or.
 pub(crate) const MANY: i64 = 1;
+
+/// The rows of an interface in C or C++: each one's name, the guest's function, `enum row_kind` of `c/rows.h`, and what
+/// comes out.
+pub(crate) const KINDS: [(&str, &CStr, c_int, i64); 5] = [
+    ("nop", c"nop", 0, 0),
+    ("i64", c"i64", 1, 42),
+    ("many", c"many", 1, MANY),
+    ("i64 host", c"i64_host", 2, 42),
+    ("many host", c"many_host", 2, MANY),
+];
 
 /// Calls in a sample.
 pub(crate) const CALLS: u64 = 2000;

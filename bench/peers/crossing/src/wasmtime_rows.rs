@@ -5,7 +5,8 @@ use wasmtime::{Caller, Engine, Func, FuncType, Instance, Module, Store, ValRaw, 
 
 use crate::measure::Row;
 
-const GUEST: &str = r#"(module
+/// The guest, as text.
+pub(crate) const GUEST: &str = r#"(module
     (import "" "i64" (func $i64 (result i64)))
     (import "" "many" (func $many (param i32 i32 i32 i32 i32) (result i64)))
     (func (export "nop"))
@@ -52,7 +53,8 @@ fn store(typed: bool) -> Result<(Store<()>, Instance)> {
         // SAFETY: likewise.
         let many = unsafe {
             Func::new_unchecked(&mut store, kind, |_: Caller<'_, ()>, slots| {
-                let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(|n| slots[n].assume_init().get_i32());
+                // By reference: a copy of the whole slot has to wait until the guest has written all of it.
+                let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(|n| slots[n].assume_init_ref().get_i32());
                 slots[0].write(ValRaw::i64(sum(a, b, c, d, e)));
                 Ok(())
             })

@@ -6,7 +6,8 @@
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 const USAGE: &str = "\
 usage: cargo run --release --manifest-path fuzz/Cargo.toml -- [TARGET|all]... [--seconds N] [--input FILE]
@@ -101,36 +102,66 @@ fn main() -> ExitCode {
     }
 }
 
+/// Builds all targets, then runs them side by side, as many as there are processors: each uses one.
 fn run(options: &Options) -> Result<(), String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for Target { name: target, package, max_len } in &options.targets {
-        let built = build(folder, package)?;
-        let corpus = folder.join("corpus").join(target);
-        let artifacts = folder.join("artifacts").join(target);
-        for folder in [&corpus, &artifacts] {
-            std::fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
-        }
-        let mut fuzzer = Command::new(built.join(target));
-        fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display())).args(["-timeout=30", "-rss_limit_mb=4096"]);
-        match &options.input {
-            Some(input) => fuzzer.arg(input),
-            None => fuzzer
-                .env("RIVERRUN_FUZZ_SEEDS", &corpus)
-                .arg(format!("-max_total_time={}", options.seconds))
-                .arg(format!("-max_len={max_len}"))
-                .args(["-print_final_stats=1", "-print_funcs=0"])
-                .arg(&corpus),
-        };
-        eprintln!("fuzz: {target}");
-        let status = fuzzer.status().map_err(|error| format!("cannot run {target}: {error}"))?;
-        if !status.success() {
-            return Err(format!(
-                "{target} fails; to see it again: --input FILE, with the newest file of {}",
-                artifacts.display()
-            ));
-        }
+    let mut built = Vec::new();
+    for target in &options.targets {
+        built.push((target, build(folder, target.package)?));
     }
-    Ok(())
+    let is_alone = built.len() == 1;
+    let todo = Mutex::new(built.into_iter());
+    let next = || todo.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let failures = Mutex::new(Vec::new());
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..processors {
+            scope.spawn(|| {
+                while let Some((target, programs)) = next() {
+                    if let Err(message) = fuzz(folder, target, &programs, options, is_alone) {
+                        failures.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\nfuzz: ")) }
+}
+
+/// Runs a target; what it says is shown as it says it if it runs alone, else in the end.
+fn fuzz(folder: &Path, target: &Target, programs: &Path, options: &Options, is_alone: bool) -> Result<(), String> {
+    let Target { name, max_len, .. } = target;
+    let corpus = folder.join("corpus").join(name);
+    let artifacts = folder.join("artifacts").join(name);
+    for folder in [&corpus, &artifacts] {
+        std::fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+    }
+    let mut fuzzer = Command::new(programs.join(name));
+    fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display())).args(["-timeout=30", "-rss_limit_mb=4096"]);
+    match &options.input {
+        Some(input) => fuzzer.arg(input),
+        None => fuzzer
+            .env("RIVERRUN_FUZZ_SEEDS", &corpus)
+            .arg(format!("-max_total_time={}", options.seconds))
+            .arg(format!("-max_len={max_len}"))
+            .args(["-print_final_stats=1", "-print_funcs=0"])
+            .arg(&corpus),
+    };
+    eprintln!("fuzz: {name}");
+    let ended = if is_alone {
+        fuzzer.status()
+    } else {
+        fuzzer.stdin(Stdio::null()).output().map(|output| {
+            eprintln!("fuzz: {name} has said:\n{}", String::from_utf8_lossy(&output.stderr));
+            output.status
+        })
+    };
+    let status = ended.map_err(|error| format!("cannot run {name}: {error}"))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(format!("{name} fails; to see it again: --input FILE, with the newest file of {}", artifacts.display()))
 }
 
 /// Builds the package's targets; gives the folder that they are in.

@@ -51,7 +51,7 @@ pub(crate) static TEST: &[Step] = &[
     step("tests, optimised", &["test", "--workspace", "--no-fail-fast", "--release"]),
     // The suite of whole programs again, on the other engines ..
     with(step("programs in single steps", PROGRAMS), &[("RIVERRUN_TEST_ENGINE", "single-step")]),
-    required(step("compiler", &["build", "--release", "--package", "riverrun-compile"])),
+    required(step("compiler", COMPILER)),
     with(step("programs compiled, by the command", COMMAND), &[("RIVERRUN_TEST_ENGINE", "compiled")]),
     // .. and with the compiler built in. A tenth of the random programs: each one is compiled.
     with(
@@ -62,17 +62,20 @@ pub(crate) static TEST: &[Step] = &[
     step("the console", CONSOLE),
     step("demo programs as on qemu-riscv64", &["xtask", "demo", "--engine", "interp", "--engine", "compiled"]),
     step("fuzz targets, briefly", &["xtask", "fuzz"]),
-    step("tests of the benchmarks", &["test", "--release", "--manifest-path", "bench/Cargo.toml"]),
+    step("tests of the benchmarks", BENCH),
     step("benchmarks, briefly", BENCH_SMOKE),
     step("instances, briefly", INSTANCES_SMOKE),
 ];
 
+/// Both together, as their dependencies have the same features then as in the workspace's tests: nothing is built twice.
+const COMPILER: &[&str] = &["build", "--release", "--package", "riverrun-cli", "--package", "riverrun-compile"];
+
+/// Files of tests by their names, which for the same reason are looked for in the whole workspace.
 const COMMAND: &[&str] = &[
     "test",
     "--release",
     "--no-fail-fast",
-    "--package",
-    "riverrun-cli",
+    "--workspace",
     "--test",
     "run",
     "--test",
@@ -80,21 +83,16 @@ const COMMAND: &[&str] = &[
     "--test",
     "files",
     "--test",
-    "heap",
+    "host_heap",
     "--test",
-    "guests",
+    "toolchain",
 ];
 
 const PROGRAMS: &[&str] = &[
     "test",
     "--release",
     "--no-fail-fast",
-    "--package",
-    "riverrun-cli",
-    "--package",
-    "riverrun-linux",
-    "--package",
-    "riverrun",
+    "--workspace",
     "--test",
     "run",
     "--test",
@@ -102,9 +100,11 @@ const PROGRAMS: &[&str] = &[
     "--test",
     "files",
     "--test",
+    "host_heap",
+    "--test",
     "heap",
     "--test",
-    "guests",
+    "toolchain",
     "--test",
     "programs",
     "--test",
@@ -115,14 +115,7 @@ const COMPILED: &[&str] = &[
     "test",
     "--release",
     "--no-fail-fast",
-    "--package",
-    "riverrun-testkit",
-    "--package",
-    "riverrun",
-    "--package",
-    "riverrun-linux",
-    "--package",
-    "riverrun-bindgen",
+    "--workspace",
     "--features",
     "riverrun-testkit/compile,riverrun/compile",
     "--test",
@@ -189,6 +182,8 @@ const CONSOLE: &[&str] = &[
     "--features",
     "compile",
 ];
+
+const BENCH: &[&str] = &["test", "--release", "--manifest-path", "bench/Cargo.toml", "--target-dir", "target"];
 
 /// Two programs on a few engines: that the benchmark runs, not how fast.
 const BENCH_SMOKE: &[&str] = &[
@@ -283,10 +278,10 @@ fn run(step: &Step) -> Outcome {
 /// Measures calls across the boundary, a part of them: by a program of its own in the benchmarks' workspace.
 pub(crate) fn crossing(args: &[String]) -> Result<()> {
     setup::ensure(&setup::ALL)?;
-    setup::ensure(&[setup::LLVM, setup::LUA])?;
-    let manifest = workspace::root().join("bench/Cargo.toml");
+    setup::ensure(&[setup::LLVM, setup::LUA, setup::CMAKE])?;
     let mut command = workspace::cargo();
-    command.args(["run", "--release", "--quiet", "--package", "bench-crossing", "--manifest-path"]).arg(manifest);
+    command.args(["run", "--release", "--package", "bench-crossing", "--manifest-path", "bench/Cargo.toml"]);
+    command.arg("--target-dir").arg(workspace::cargo_target_dir()?);
     workspace::call(command.arg("--").args(args))
 }
 
@@ -299,15 +294,17 @@ pub(crate) fn own_workspace(folder: &str, args: &[String]) -> Result<()> {
     setup::ensure(&setup::ALL)?;
     if folder == "bench" {
         setup::ensure(&[setup::LLVM])?;
-        // Without it the report says what is missing.
-        if let Err(error) = setup::ensure(&[setup::LUA]) {
+        // Without them the report says what is missing.
+        if let Err(error) = setup::ensure(&[setup::LUA, setup::CMAKE]) {
             eprintln!("xtask: {error:#}");
         }
     } else {
         let programs = guests::select(&[])?;
         guests::build(&programs, &[guests::Target::Guest, guests::Target::Native])?;
     }
+    // In the same folder as riverrun itself, so that nothing is built twice; not quietly, as building takes minutes.
     let mut command = workspace::cargo();
-    command.args(["run", "--release", "--quiet", "--manifest-path"]).arg(manifest).arg("--").args(args);
-    workspace::call(&mut command)
+    command.args(["run", "--release", "--manifest-path"]).arg(manifest);
+    command.arg("--target-dir").arg(workspace::cargo_target_dir()?);
+    workspace::call(command.arg("--").args(args))
 }

@@ -49,16 +49,16 @@ fn a_new_project_runs() {
     let host = project.join("src/main.rs");
     let source = fs::read_to_string(&host).unwrap();
     fs::write(&host, source.replace("points: i32", "points: u32")).unwrap();
-    cargo(&project, "check").expect(101, &["method `add_score` has an incompatible type for trait"]);
+    cargo(&project, "build").expect(101, &["method `add_score` has an incompatible type for trait"]);
     fs::write(&host, source.replace("fn print(", "fn write(")).unwrap();
-    cargo(&project, "check").expect(101, &["missing: `print`"]);
+    cargo(&project, "build").expect(101, &["missing: `print`"]);
     fs::write(&host, source).unwrap();
 
     // And a description that is wrong says where.
     let api = project.join("api.json");
     let text = fs::read_to_string(&api).unwrap();
     fs::write(&api, text.replace("int points", "points")).unwrap();
-    cargo(&project, "check").expect(101, &["api.json:6:", "Game::add_score: unknown type `points`"]);
+    cargo(&project, "build").expect(101, &["api.json:6:", "Game::add_score: unknown type `points`"]);
 }
 
 #[test]

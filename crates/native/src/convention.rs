@@ -58,8 +58,6 @@ pub const LEAVE: i64 = exit(offset_of!(EngineExit, leave));
 pub const STACK_LIMIT: i64 = exit(offset_of!(EngineExit, stack_limit));
 /// From the window to the host's stack pointer, as the entry has left it: host functions run below it.
 pub const HOST_SP: i64 = exit(offset_of!(EngineExit, host_sp));
-/// From the window to the stack pointer of compiled code that has been left, or waits for the host.
-pub const COMPILED_SP: i64 = exit(offset_of!(EngineExit, compiled_sp));
 /// From the window to the address of the machine's imports.
 pub const IMPORTS: i64 = exit(offset_of!(EngineExit, imports));
 /// From the window to the table of system calls.

@@ -39,17 +39,17 @@ pub(crate) fn written() -> Set {
 }
 
 /// What calls the host function of the import in rdi, the window's address being in rbx. The stack is the
-/// host's while it runs. What SysV functions may change is an output or a clobber.
+/// host's while it runs, and the own stack pointer in a register that functions preserve: from memory, each call
+/// would have to wait for the one before. What SysV functions may change is an output or a clobber.
 fn call_text() -> String {
-    let (own, host) = (convention::COMPILED_SP, convention::HOST_SP);
-    let code = std::mem::offset_of!(Import, code);
-    format!("movq %rsp, {own}(%rbx)\n\tmovq {host}(%rbx), %rsp\n\tcallq *{code}(%rdi)\n\tmovq {own}(%rbx), %rsp")
+    let (host, code) = (convention::HOST_SP, std::mem::offset_of!(Import, code));
+    format!("movq %rsp, $7\n\tmovq {host}(%rbx), %rsp\n\tcallq *{code}(%rdi)\n\tmovq $7, %rsp")
 }
 
-/// The outputs are rax and rdx, the results, and registers whose contents are lost; inputs are the window, the
-/// import, and the arguments.
+/// The outputs are rax and rdx, the results, registers whose contents are lost, and one for the stack pointer, which
+/// is none of these; inputs are the window, the import, and the arguments.
 fn constraints(ir: &Ir<'_>) -> String {
-    let mut text = "={rax},={rdx},={rdi},={rsi},={rcx},={r8},={r9},{rbx},2,3,1,4,5,6".to_owned();
+    let mut text = "={rax},={rdx},={rdi},={rsi},={rcx},={r8},={r9},=&r,{rbx},2,3,1,4,5,6".to_owned();
     let wide = ir.options.cpu.features().has("avx512f");
     let vectors = (0..if wide { 32 } else { 16 }).map(|n| format!("xmm{n}"));
     let masks = (0..if wide { 8 } else { 0 }).map(|n| format!("k{n}"));
@@ -124,7 +124,7 @@ impl<'c> Site<'_, 'c> {
         let arguments = ARGUMENTS.map(|register| ir.word(registers.get(ir, register)).into());
         let arguments: Vec<_> = [registers.base(ir).into(), import.into()].into_iter().chain(arguments).collect();
         let word = ir.i64.into();
-        let results = ir.context.struct_type(&[word; 7], false);
+        let results = ir.context.struct_type(&[word; 8], false);
         let kinds: Vec<_> = [ir.pointer.into(), ir.pointer.into()].into_iter().chain([word.into(); 5]).collect();
         let prototype = results.fn_type(&kinds, false);
         let dialect = Some(InlineAsmDialect::ATT);

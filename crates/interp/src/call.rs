@@ -1,6 +1,6 @@
 //! The short way of a host into a guest function and back.
 
-use riverrun_native::{Execution, Outcome};
+use riverrun_native::Execution;
 use riverrun_state::{RETURN_ADDRESS, State, Trap, Window};
 
 use crate::code::{Code, Entry};
@@ -8,9 +8,23 @@ use crate::enter::enter_lightly;
 use crate::handlers::{COUNTED, REASON_RETURNED, expect_return};
 use crate::run::{Left, SLICE, Visit};
 
+const A0: usize = 10;
+
 /// Where a function begins in decoded code.
 #[derive(Clone, Copy, Debug)]
 pub struct Place(Entry);
+
+/// How [`Code::call`] has gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The function has returned, with this in a0 and a1. What is in the state's other registers but fa0 and fa1,
+    /// and in the pc, says nothing.
+    Returned([u64; 2]),
+    /// It was left; [`Code::left`] says why.
+    Left,
+    /// It has not begun, for want of fuel.
+    Refused,
+}
 
 /// What has become of a call that was left before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +82,9 @@ impl Code {
                 (*state).exit.count_base = 0;
             }
         }
-        Outcome::Returned
+        // SAFETY: as the caller promises.
+        let slots = unsafe { &(*state).slots };
+        Outcome::Returned([slots[A0], slots[A0 + 1]])
     }
 
     /// What has become of a [`Code::call`] with this fuel that was left.

@@ -22,6 +22,6 @@ mod soft_float;
 mod step;
 mod words;
 
-pub use call::{Called, Place};
+pub use call::{Called, Outcome, Place};
 pub use code::Code;
 pub use run::{Compiled, Limits, Stop};

@@ -127,6 +127,7 @@ macro_rules! return_to_host {
         pop r12
         pop rbx
         pop rbp
+        xor eax, eax
         ret"
     };
 }
@@ -185,78 +186,78 @@ macro_rules! convention {
 convention!(free, false);
 convention!(counting, true);
 
-/// Runs a function that the host calls, of code that does not count; false if it was left before its end. If it
-/// has returned, the state has no registers but a0 and a1.
+/// Runs a function that the host calls, of code that does not count, with this sp and a0 to a2. Gives a0 and a1, or
+/// nothing if it was left before its end. If it has returned, the state has no registers that say anything but fa0
+/// and fa1.
 ///
-/// What callers have in registers that guests may use is theirs to keep: where it is in a loop, they keep it once.
+/// It is a part of its caller, which has less jumps so. What callers have in registers that guests may use is theirs
+/// to keep: where it is in a loop, they keep it once.
 ///
 /// # Safety
 /// As [`Stubs::enter`].
 #[inline(always)]
-pub(crate) unsafe fn enter_function(state: *mut State, target: usize, stack: usize) -> bool {
-    let returned: usize;
-    // SAFETY: as the caller promises. Of the registers that functions preserve the stub keeps two, the others are
-    // outputs here.
+pub(crate) unsafe fn enter_function(
+    state: *mut State,
+    target: usize,
+    stack: usize,
+    sp: u64,
+    arguments: [u64; 3],
+) -> Option<[u64; 2]> {
+    let [mut a0, mut a1, a2] = arguments;
+    let window: usize;
+    // SAFETY: as the caller promises. The frame is one that everybody can leave who leaves an engine, and is then
+    // behind the end, with 0 in rax. Of the registers that functions preserve it keeps two, the others are outputs.
     unsafe {
         asm!(
-            "call {stub}",
-            stub = sym function_stub,
-            inout("rax") state.wrapping_byte_add(WINDOW_OFFSET) => _,
+            "lea r9, [rip + 4f]",
+            "push r9",
+            "push rbp",
+            "push rbx",
+            "sub rsp, 40",
+            // Written at each call, it would have to be waited for at each end.
+            "cmp [rax + {host_sp}], rsp",
+            "jne 3f",
+            "2:",
+            "mov rsp, r10",
+            "mov ecx, {return_address}",
+            // The guest gets nothing of the host's.
+            "xor r9d, r9d",
+            "xor r12d, r12d",
+            "xor r13d, r13d",
+            "xor r14d, r14d",
+            "xor r15d, r15d",
+            "call r11",
+            "mov r11d, {return_address}",
+            "cmp rcx, r11",
+            "jne {astray}",
+            "mov rsp, [rax + {host_sp}]",
+            "mov rbx, [rsp + 40]",
+            "mov rbp, [rsp + 48]",
+            "add rsp, 64",
+            "4:",
+            ".pushsection .text.unlikely, \"ax\", @progbits",
+            "3:",
+            "mov [rax + {host_sp}], rsp",
+            "jmp 2b",
+            ".popsection",
+            host_sp = const HOST_SP as isize - WINDOW_OFFSET as isize,
+            return_address = const RETURN_ADDRESS,
+            astray = sym returned_astray,
+            inout("rax") state.wrapping_byte_add(WINDOW_OFFSET) => window,
             inout("r10") stack => _,
             inout("r11") target => _,
-            out("r12") returned,
+            inout("rdx") sp => _,
+            inout("rdi") a0,
+            inout("rsi") a1,
+            inout("r8") a2 => _,
+            out("r12") _,
             out("r13") _,
             out("r14") _,
             out("r15") _,
             clobber_abi("sysv64"),
         );
     }
-    returned != 0
-}
-
-/// The frame is one that everybody can leave who leaves an engine, with 0 in r12.
-#[unsafe(naked)]
-unsafe extern "sysv64" fn function_stub() {
-    naked_asm!(
-        "push rbp",
-        "push rbx",
-        "push 0",
-        "sub rsp, 32",
-        // Written at each call, it would have to be waited for at each end.
-        "cmp [rax + {host_sp}], rsp",
-        "jne 3f",
-        "2:",
-        "mov rsp, r10",
-        "mov ecx, {return_address}",
-        "mov rdx, [rax + {slots} + 16]",
-        "mov rdi, [rax + {slots} + 80]",
-        "mov rsi, [rax + {slots} + 88]",
-        "mov r8, [rax + {slots} + 96]",
-        "xor r9d, r9d",
-        "xor r12d, r12d",
-        "xor r13d, r13d",
-        "xor r14d, r14d",
-        "xor r15d, r15d",
-        "call r11",
-        "mov r11d, {return_address}",
-        "cmp rcx, r11",
-        "jne {astray}",
-        "mov [rax + {slots} + 80], rdi",
-        "mov [rax + {slots} + 88], rsi",
-        "mov rsp, [rax + {host_sp}]",
-        "mov r12, rax",
-        "add rsp, 40",
-        "pop rbx",
-        "pop rbp",
-        "ret",
-        "3:",
-        "mov [rax + {host_sp}], rsp",
-        "jmp 2b",
-        slots = const -(WINDOW_OFFSET as isize),
-        host_sp = const HOST_SP as isize - WINDOW_OFFSET as isize,
-        return_address = const RETURN_ADDRESS,
-        astray = sym returned_astray,
-    )
+    (window != 0).then_some([a0, a1])
 }
 
 /// Leaves compiled code where the outermost function has returned, wherever to, with all registers in the state.
@@ -300,5 +301,11 @@ pub(crate) unsafe extern "sysv64" fn interrupt_landing() {
     )
 }
 
-// The stubs address the integer registers by constants.
-const _: () = assert!(offset_of!(State, slots) == 0);
+// Where `function_stub` has the registers that it is given.
+const _: () = {
+    let hot = convention::hot(false);
+    assert!(matches!(
+        [hot[0], hot[1], hot[2], hot[3], hot[4]],
+        [Hot::X(1), Hot::X(2), Hot::X(10), Hot::X(11), Hot::X(12)]
+    ));
+};

@@ -5,7 +5,7 @@ use std::io;
 use std::ptr;
 use std::sync::Arc;
 
-use riverrun_state::{FloatEnv, Interruption, REASON_ABANDONED, Running, State, Window};
+use riverrun_state::{CallPlace, Claim, FloatEnv, Gate, Interruption, REASON_ABANDONED, Running, State, Window};
 
 #[cfg(doc)]
 use riverrun_state::EngineExit;
@@ -74,8 +74,8 @@ pub struct Execution {
     /// Where the frames on the stack go on, if there are any.
     resume: Option<u64>,
     stubs: Stubs,
-    /// What a thread runs in [`Prepared::call`], once there was one.
-    running: Option<Box<Running>>,
+    /// What a thread runs in [`call`], once there was one, and the gate that it claims.
+    running: Option<(Box<Running>, &'static Gate)>,
     /// By the pc's lower bits. An odd pc stands for nothing yet.
     found: Box<[Found; FOUND]>,
 }
@@ -90,44 +90,46 @@ unsafe impl Sync for Execution {}
 pub struct Prepared {
     /// A box of the execution's, in which only cells change.
     running: *const Running,
-    /// The top of its stack.
-    stack: usize,
 }
 
-/// How [`Prepared::call`] has gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The function has returned: its results are in the state's a0, a1, fa0 and fa1, what is in the others
-    /// and in the pc says nothing.
-    Returned,
-    /// It was left; [`Execution::left`] says why.
-    Left,
-    /// It has not begun, as the run is to end.
-    Refused,
-}
+/// Integer arguments that [`call`] takes apart from the state: those from a0 on.
+pub const CALL_ARGUMENTS: usize = 3;
 
 impl Prepared {
-    /// Runs a function, with arguments and sp where the state has them; ra is [`RETURN_ADDRESS`]. The float
-    /// environment is the caller's, and has to be the default one.
+    /// Makes the next calls those of this thread, which says so that faults in them are the guest's, and they can be
+    /// interrupted. The result lives at least as long as the first of them.
     ///
     /// # Safety
-    /// The execution is ready still, and nobody runs on it. `state` is that of the window, and `function` what
-    /// [`Artifact::function`] gives of the execution's artifact, which does not count fuel. The rounding mode is
-    /// the default one.
-    ///
-    /// [`RETURN_ADDRESS`]: riverrun_state::RETURN_ADDRESS
-    #[inline(always)]
-    pub unsafe fn call(self, state: *mut State, function: usize) -> Outcome {
-        // SAFETY: as the caller promises.
-        unsafe {
-            let running = &*self.running;
-            if !running.begin_outermost() {
-                running.end_outermost();
-                return Outcome::Refused;
-            }
-            let returned = enter_function(state, function, self.stack);
-            running.end_outermost();
-            if returned { Outcome::Returned } else { Outcome::Left }
+    /// The execution is ready still.
+    pub unsafe fn claim(self) -> Claim {
+        // SAFETY: as the caller promises; what runs is there until the execution is dropped, which takes the claim
+        // back.
+        unsafe { (*self.running).claim() }
+    }
+}
+
+/// Runs a function with this sp and these arguments, the others where the state has them; ra is
+/// [`RETURN_ADDRESS`]. If it has returned, gives what is in a0 and a1; what is in other registers of the state but
+/// fa0 and fa1, and in the pc, says nothing then. Otherwise [`Execution::left`] says why it was left.
+///
+/// The float environment is the caller's, and has to be the default one.
+///
+/// # Safety
+/// The place is what [`Running::claimed`] gives of the gate of an execution that is ready, and on which nobody runs.
+/// `function` is what [`Artifact::function`] gives of its artifact, which does not count fuel. The rounding mode is the
+/// default one.
+///
+/// [`RETURN_ADDRESS`]: riverrun_state::RETURN_ADDRESS
+#[inline(always)]
+pub unsafe fn call(place: CallPlace, function: usize, sp: u64, arguments: [u64; CALL_ARGUMENTS]) -> Option<[u64; 2]> {
+    // SAFETY: as the caller promises.
+    unsafe { enter_function(place.state, function, place.stack_top, sp, arguments) }
+}
+
+impl Drop for Execution {
+    fn drop(&mut self) {
+        if let Some((_, gate)) = &self.running {
+            Running::unclaim(gate);
         }
     }
 }
@@ -217,7 +219,7 @@ impl Execution {
         (exit, window.state().exit.fuel)
     }
 
-    /// Makes all ready for [`Prepared::call`], for the window and the interruption of this execution's machine.
+    /// Makes all ready for [`call`], for the window and the interruption of this execution's machine.
     /// It stays ready until anything else is done with the execution or the state's [`EngineExit`].
     pub fn prepare(&mut self, window: &mut Window, interruption: &Interruption) -> Prepared {
         let engine_window = &raw mut *window;
@@ -227,18 +229,19 @@ impl Execution {
         state.exit.leave = self.stubs.leave as usize as u64;
         state.exit.stack_limit = self.stack.limit() as u64;
         self.resume = None;
-        let running = match self.running.take() {
+        let (running, gate) = match self.running.take() {
             Some(running) => running,
-            None => Box::new(self.running(state, interruption)),
+            None => (Box::new(self.running(state, interruption)), interruption.gate()),
         };
-        Prepared { running: &raw const **self.running.insert(running), stack: self.stack.top() }
+        let (running, _) = self.running.insert((running, gate));
+        Prepared { running: &raw const **running }
     }
 
-    /// Why [`Prepared::call`] was left. What waits can be resumed by [`Execution::run`].
+    /// Why [`call`] was left. What waits can be resumed by [`Execution::run`].
     pub fn left(&mut self, window: &mut Window) -> Exit {
         let running = self.running.take().expect("what was called was prepared");
         self.stack.return_to(returned_astray as *const () as usize);
-        let exit = self.exit(window, &running);
+        let exit = self.exit(window, &running.0);
         self.running = Some(running);
         exit
     }
@@ -253,9 +256,10 @@ impl Execution {
             state,
             fault: Cell::new(0),
             stack_guard: self.stack.guard(),
+            stack_top: self.stack.top(),
             interruption: if self.counts_fuel() { ptr::null() } else { interruption },
             interrupt_landing: interrupt_landing as *const () as usize,
-            outer: Cell::new(ptr::null()),
+            outer: Cell::default(),
         }
     }
 

@@ -18,7 +18,7 @@ mod stack;
 pub use artifact::{Artifact, GUEST_FILE};
 pub use dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, FAULT_EXITS_SECTION, IDENTITY_SYMBOL, Slot};
 pub use error::ArtifactError;
-pub use execution::{Execution, Exit, Outcome, Prepared, Way};
+pub use execution::{CALL_ARGUMENTS, Execution, Exit, Prepared, Way, call};
 pub use features::Features;
 pub use header::{ABI, Header, Identity, Options, TRIPLE};
 pub use linked::LinkedArtifact;

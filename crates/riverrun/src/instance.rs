@@ -19,7 +19,7 @@ use riverrun_native::{Artifact, Execution};
 use riverrun_state::{DYNAMIC_CALL, EngineExit, Import, Interruption, RETURN_ADDRESS, State, TrapCause, call_host};
 
 use crate::backtrace;
-use crate::call::convention::{Placement, Registers};
+use crate::call::convention::{Exchange, Placement, ResultRegisters};
 use crate::call::func::CallLimits;
 use crate::call::registry::{Function, Registry};
 use crate::call::short_way::{PlainEngine, Ready};
@@ -81,7 +81,7 @@ pub(crate) struct Instance<T> {
     pub(crate) stack: Range<u64>,
     /// With the environment of the function.
     pub(crate) pending: Option<(Pending, *const ())>,
-    /// Runs that have not ended.
+    /// Runs that have not ended, but for one on the short way: see [`Instance::depth`].
     pub(crate) depth: u32,
     /// The code of the program.
     pub(crate) code_id: u64,
@@ -186,6 +186,16 @@ impl<T> Instance<T> {
         self.interruption.requested()
     }
 
+    /// Runs and calls that have not ended.
+    ///
+    /// # Safety
+    /// The instance is alive.
+    #[inline(always)]
+    pub(crate) unsafe fn depth(this: NonNull<Self>) -> u32 {
+        // SAFETY: as the caller promises.
+        unsafe { (*this.as_ptr()).depth + u32::from((*this.as_ptr()).ready.gate.is_calling()) }
+    }
+
     /// Runs the guest from its pc on until it exits.
     ///
     /// # Safety
@@ -221,19 +231,18 @@ impl<T> Instance<T> {
     /// As [`Instance::call`].
     #[cold]
     #[inline(never)]
-    pub(crate) unsafe fn call_in_full<R>(
+    pub(crate) unsafe fn call_in_full<E: Exchange>(
         this: NonNull<Self>,
         address: u64,
-        place: impl FnOnce(&mut Placement<'_>),
-        take: impl FnOnce(&Registers) -> R,
-    ) -> Result<R, Error> {
+        exchange: E,
+    ) -> Result<E::Result, Error> {
         let at = this.as_ptr();
         // SAFETY: as the caller promises; the state is used by nobody else while host code runs.
         unsafe {
             let state = (*at).state;
-            let is_nested = (*at).depth != 0;
+            let is_nested = Self::depth(this) != 0;
             let limit = (*at).program.engine().config.call_depth;
-            if (*at).depth >= limit {
+            if Self::depth(this) >= limit {
                 return Err(Error::CallDepth { limit });
             }
             if !is_nested {
@@ -246,8 +255,10 @@ impl<T> Instance<T> {
             };
             let (outer_fuel_end, lost) = ((*at).fuel_end, (*at).lost);
             let mut placement = Placement::new(&mut (*state).slots);
-            place(&mut placement);
-            let result = match Self::push(this, placement.into_stack()) {
+            exchange.place(&mut placement);
+            let placed = placement.into_placed();
+            placed.write_first(&mut (*state).slots);
+            let result = match Self::push(this, &placed.stack) {
                 Ok(()) => {
                     (*state).set_x(RA, RETURN_ADDRESS);
                     (*state).pc = address;
@@ -260,14 +271,14 @@ impl<T> Instance<T> {
                 }
                 Err(error) => Err(error),
             };
-            let result = result.map(|ended| (ended, take(&(*state).slots)));
+            let result = result.map(|ended| (ended, ResultRegisters::of(&(*state).slots)));
             if !is_nested {
                 (*at).fuel = Self::fuel_left(this);
             }
             ((*at).fuel_end, (*at).lost) = (outer_fuel_end, lost);
             drop(saved);
             match result? {
-                (Ended::Returned, result) => Ok(result),
+                (Ended::Returned, results) => Ok(exchange.take(&results)),
                 (Ended::Exited(status), _) => Err(Error::Exited { status }),
             }
         }
@@ -297,7 +308,7 @@ impl<T> Instance<T> {
     ///
     /// # Safety
     /// As [`Instance::call`].
-    pub(crate) unsafe fn push(this: NonNull<Self>, words: Vec<u64>) -> Result<(), Error> {
+    pub(crate) unsafe fn push(this: NonNull<Self>, words: &[u64]) -> Result<(), Error> {
         // SAFETY: as the caller promises. The window is the engine's if one waits.
         unsafe {
             let state = (*this.as_ptr()).state;
@@ -344,7 +355,7 @@ impl<T> Instance<T> {
             let before = (*(*at).state).instructions();
             if let Some(own) = limits.fuel {
                 (*at).ready.forget();
-                match (*at).depth {
+                match Self::depth(this) {
                     0 => (*at).fuel = Some(fuel.map_or(own, |fuel| fuel.min(own))),
                     _ => {
                         let end = before.saturating_add(own);
@@ -355,7 +366,7 @@ impl<T> Instance<T> {
             Self::set_deadline(this, tighter(limits.deadline, deadline));
             let result = body();
             let executed = (*(*at).state).instructions().wrapping_sub(before);
-            (*at).fuel = fuel.map(|fuel| if (*at).depth == 0 { fuel.saturating_sub(executed) } else { fuel });
+            (*at).fuel = fuel.map(|fuel| if Self::depth(this) == 0 { fuel.saturating_sub(executed) } else { fuel });
             (*at).fuel_end = fuel_end;
             Self::set_deadline(this, deadline);
             result
@@ -398,7 +409,7 @@ impl<T> Instance<T> {
             let memory = Self::memory(this);
             (*at).fuel_end = fuel.map(|fuel| (*state).instret.saturating_add(fuel));
             let single_step = (*at).program.engine().config.single_step;
-            let is_nested = (*at).depth > 1;
+            let is_nested = Self::depth(this) > 1;
             let mut own = if is_nested { Self::take_execution(this) } else { None };
             let result = loop {
                 let mut fuel = Self::fuel_left(this);
@@ -507,7 +518,7 @@ impl<T> Instance<T> {
     ///
     /// # Safety
     /// As [`Instance::call`].
-    pub(crate) unsafe fn given_up(this: NonNull<Self>) -> Result<Flow, Error> {
+    pub(crate) unsafe fn given_up<R>(this: NonNull<Self>) -> Result<R, Error> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
@@ -544,7 +555,7 @@ impl<T> Instance<T> {
         unsafe {
             let at = this.as_ptr();
             // A request to stop is meant for all runs that wait.
-            if (*at).depth <= 1 {
+            if Self::depth(this) <= 1 {
                 (*at).interruption.withdraw();
             }
             let stack = &(*at).stack;

@@ -84,6 +84,8 @@ impl<T> Machine<T> {
             None => Some(PlainEngine::Fast),
             Some(execution) => (!execution.counts_fuel()).then_some(PlainEngine::Compiled),
         };
+        let interruption = Arc::<Interruption>::default();
+        let ready = Ready::new(interruption.gate());
         let instance = Box::new(Instance {
             memory: Memory { window },
             data,
@@ -98,14 +100,14 @@ impl<T> Machine<T> {
             fuel: None,
             fuel_end: None,
             deadline: None,
-            interruption: Arc::default(),
+            interruption,
             lost: None,
             stack,
             pending: None,
             depth: 0,
             code_id: program.code().id(),
             engine,
-            ready: Ready::new(),
+            ready,
             is_suspended: false,
             // To ask a program takes a while.
             guards_floats: linker.registry.uses_floats() && program.code().touches_float_environment(),

@@ -90,7 +90,7 @@ impl<T> RawMachine<T> {
     #[inline(always)]
     pub unsafe fn is_running(self) -> bool {
         // SAFETY: as the caller promises.
-        unsafe { (*self.0.as_ptr()).depth != 0 }
+        unsafe { Instance::depth(self.0) != 0 }
     }
 
     /// The machine.
@@ -240,7 +240,7 @@ impl<T> RawMachine<T> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = self.0.as_ptr();
-            if (*at).depth == 0 {
+            if Instance::depth(self.0) == 0 {
                 (*at).ready.forget();
             }
             &raw mut (*(*at).state).slots

@@ -1,9 +1,10 @@
 //! What stops a machine from outside: another thread's request, or a deadline.
 
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
+use crate::gate::Gate;
 use crate::watch;
 
 /// What deadlines are counted from, in nanoseconds.
@@ -13,14 +14,13 @@ static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 ///
 /// Engines ask [`is_reached`](Interruption::is_reached) between two visits to guest code, and the
 /// interpreter in between. Compiled code that does not count fuel asks nothing: while a thread is in
-/// such code, it has entered itself here, and is signalled until it is out ([`crate::Running`]).
+/// such code, it has entered itself at the gate, and is signalled until it is out ([`crate::Running`]).
 #[derive(Debug)]
 pub struct Interruption {
     requested: AtomicBool,
     /// Nanoseconds since [`EPOCH`], or [`NEVER`] or [`PASSED`].
     deadline: AtomicU64,
-    /// The kernel's name of the thread that is in compiled code; 0 for none.
-    pub(crate) thread: AtomicI32,
+    gate: &'static Gate,
     /// Whether the watch knows of this.
     pub(crate) listed: AtomicBool,
 }
@@ -33,9 +33,15 @@ impl Default for Interruption {
         Interruption {
             requested: AtomicBool::new(false),
             deadline: AtomicU64::new(NEVER),
-            thread: AtomicI32::new(0),
+            gate: Gate::take(),
             listed: AtomicBool::new(false),
         }
+    }
+}
+
+impl Drop for Interruption {
+    fn drop(&mut self) {
+        self.gate.give_back();
     }
 }
 
@@ -50,15 +56,34 @@ pub(crate) fn until(deadline: u64) -> Duration {
 }
 
 impl Interruption {
+    /// The gate of the machine, which is its as long as this lives.
+    pub fn gate(&self) -> &'static Gate {
+        self.gate
+    }
+
     /// Stops the machine's present run within milliseconds, or its next one.
     pub fn request(self: &Arc<Self>) {
         self.requested.store(true, Ordering::SeqCst);
+        self.gate.want(true);
         watch::look_at(self);
     }
 
     /// Takes the request back.
     pub fn withdraw(&self) {
-        self.requested.store(false, Ordering::Relaxed);
+        self.requested.store(false, Ordering::SeqCst);
+        self.renew_gate();
+    }
+
+    /// Has calls ask here if they have to. Those may that need not: so what others want meanwhile is looked at last.
+    pub fn renew_gate(&self) {
+        if self.gate.is_wanted() {
+            self.gate.want(false);
+        }
+        fence(Ordering::SeqCst);
+        let at = self.deadline.load(Ordering::SeqCst);
+        if self.requested.load(Ordering::SeqCst) || at == PASSED || at != NEVER && !watch::is_kept() {
+            self.gate.want(true);
+        }
     }
 
     /// Becomes true with a request.
@@ -75,6 +100,7 @@ impl Interruption {
             Some(at) => at,
         };
         self.deadline.store(at, Ordering::SeqCst);
+        self.renew_gate();
         // One that has passed is for the watch if it ends a run that goes on.
         if at < watch::next_look() || !self.listed.load(Ordering::SeqCst) && at != NEVER {
             watch::look_at(self);
@@ -101,6 +127,7 @@ impl Interruption {
         // Where the exchange fails, another deadline has been set, and the watch was told.
         if is_ahead && at <= now {
             let _ = self.deadline.compare_exchange(at, PASSED, Ordering::SeqCst, Ordering::SeqCst);
+            self.gate.want(true);
         }
         (is_ahead && at > now).then_some(at)
     }

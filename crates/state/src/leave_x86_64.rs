@@ -1,7 +1,8 @@
 //! Leaving an engine on x86-64 Unix.
 //!
 //! Every engine is entered by code that pushes rbp, rbx, r12 to r15 in this order, keeps the stack aligned
-//! for calls by one more word, and notes the stack pointer in [`crate::EngineExit::host_sp`].
+//! for calls by one more word, and notes the stack pointer in [`crate::EngineExit::host_sp`]. Whoever leaves it
+//! otherwise than by returning has 0 in rax.
 
 use std::arch::naked_asm;
 use std::mem::offset_of;
@@ -24,6 +25,7 @@ pub(crate) unsafe extern "sysv64" fn leave_engine(_: *mut State) -> ! {
         "pop r12",
         "pop rbx",
         "pop rbp",
+        "xor eax, eax",
         "ret",
         host_sp = const offset_of!(State, exit) + offset_of!(EngineExit, host_sp),
     )

@@ -17,6 +17,7 @@
 //! signals. What the rest of riverrun sees of it is safe.
 
 mod float_env;
+mod gate;
 mod imports;
 mod interruption;
 mod leave;
@@ -30,6 +31,7 @@ mod watch;
 mod window;
 
 pub use float_env::{FloatEnv, GuestFloats};
+pub use gate::Gate;
 pub use imports::{
     DYNAMIC_CALL, HASH_MIN, HostFunction, Import, REASON_ABANDONED, REASON_UNBOUND, REGISTER_ARGUMENTS, RETURN_ADDRESS,
     Results, SYSTEM_CALLS, SystemCall, abandon, call_host,
@@ -40,7 +42,7 @@ pub use registers::{
     EngineExit, F_SLOT, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, SYSTEM_CALLS_OFFSET,
     State,
 };
-pub use running::{FaultExit, Running};
+pub use running::{CallPlace, Claim, FaultExit, Running, Said};
 pub use signal::{CodeRange, install_fault_handler};
 pub use trap::{Trap, TrapCause};
 pub use window::{

@@ -2,19 +2,148 @@
 //!
 //! In compiled code no register is sure to hold the [`State`], and there may be any number of
 //! artifacts, so faults in it are recognised by what their thread has said it runs.
+//!
+//! Saying so takes longer than a short call. So what a thread has said for such calls stays said ([`Running::claim`]),
+//! until it says something else; calls of the same machine's functions just compare.
 
 use std::cell::Cell;
 use std::ops::Range;
 use std::ptr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicU64, compiler_fence};
 
+use crate::gate::Gate;
 use crate::interruption::Interruption;
 use crate::registers::State;
 use crate::signal;
 use crate::window::{WINDOW_OFFSET, WINDOW_SIZE};
 
+/// Where a thread says what it runs. Its signal handlers may look at any time.
+struct Board {
+    running: Cell<*const Running>,
+    /// [`Running::code`]: that may be looked at when the rest is gone.
+    code: [Cell<usize>; 2],
+    /// For calls, the machine's gate. There, the rest is good as long as this claim is the gate's owner.
+    gate: Cell<Option<&'static Gate>>,
+    claim: Cell<u64>,
+    /// What calls need: from here they have it at once, and not by way of what the call before has put back.
+    place: Cell<CallPlace>,
+}
+
+/// Where a call runs.
+#[derive(Clone, Copy, Debug)]
+pub struct CallPlace {
+    /// The state that it works on.
+    pub state: *mut State,
+    /// The first address above its stack.
+    pub stack_top: usize,
+}
+
+impl CallPlace {
+    const NOWHERE: CallPlace = CallPlace { state: ptr::null_mut(), stack_top: 0 };
+}
+
+/// No thread's claim, and no gate's.
+const NO_CLAIM: u64 = u64::MAX;
+
 thread_local! {
-    static RUNNING: Cell<*const Running> = const { Cell::new(ptr::null()) };
+    static BOARD: Board = const {
+        Board {
+            running: Cell::new(ptr::null()),
+            code: [const { Cell::new(0) }; 2],
+            gate: Cell::new(None),
+            claim: Cell::new(NO_CLAIM),
+            place: Cell::new(CallPlace::NOWHERE),
+        }
+    };
+}
+
+/// What a thread has said.
+#[derive(Clone, Copy, Debug)]
+pub struct Said {
+    running: *const Running,
+    code: [usize; 2],
+    gate: Option<&'static Gate>,
+    claim: u64,
+    place: CallPlace,
+    /// What was [`Gate::is_inside`].
+    was_inside: bool,
+}
+
+impl Default for Said {
+    /// Nothing.
+    fn default() -> Said {
+        let place = CallPlace::NOWHERE;
+        Said { running: ptr::null(), code: [0; 2], gate: None, claim: NO_CLAIM, place, was_inside: false }
+    }
+}
+
+impl Said {
+    /// What this thread has said.
+    #[inline]
+    fn present() -> Said {
+        BOARD.with(|board| {
+            let code = [board.code[0].get(), board.code[1].get()];
+            let (running, gate, claim) = (board.running.get(), board.gate.get(), board.claim.get());
+            Said { running, code, gate, claim, place: board.place.get(), was_inside: false }
+        })
+    }
+
+    /// Says it.
+    #[inline]
+    fn say(self) {
+        BOARD.with(|board| {
+            // A handler in between finds nothing.
+            board.running.set(ptr::null());
+            compiler_fence(SeqCst);
+            board.code[0].set(self.code[0]);
+            board.code[1].set(self.code[1]);
+            board.gate.set(self.gate);
+            board.claim.set(self.claim);
+            board.place.set(self.place);
+            compiler_fence(SeqCst);
+            board.running.set(self.running);
+        });
+    }
+
+    /// Whether code still runs that was said by this, or waits for a host function.
+    fn is_under_way(&self) -> bool {
+        let is_calling = |gate: &Gate| gate.owner.load(Relaxed) == self.claim && gate.is_calling();
+        !self.running.is_null() && self.gate.is_none_or(is_calling)
+    }
+}
+
+/// A claim that no thread has ever had.
+fn new_claim() -> u64 {
+    /// Threads take claims by blocks.
+    const BLOCK: u64 = 1 << 32;
+    static BLOCKS: AtomicU64 = AtomicU64::new(1);
+    thread_local! {
+        static LAST: Cell<u64> = const { Cell::new(BLOCK - 1) };
+    }
+    let mut claim = LAST.get() + 1;
+    if claim.is_multiple_of(BLOCK) {
+        claim = BLOCK * BLOCKS.fetch_add(1, Relaxed);
+    }
+    LAST.set(claim);
+    claim
+}
+
+/// That this thread is the one that makes a machine's calls. What it had said before is said again when this is
+/// dropped, if code runs by that still.
+#[derive(Debug)]
+pub struct Claim {
+    outer: Option<Said>,
+    /// Where the call runs.
+    pub place: CallPlace,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if let Some(outer) = self.outer {
+            outer.say();
+        }
+    }
 }
 
 /// Where an access in compiled code goes on if it faults: an entry of the code's table. Both places are
@@ -48,7 +177,7 @@ pub(crate) struct Landing {
     pub(crate) rax: Option<usize>,
 }
 
-/// What a thread runs between [`Running::begin`] and [`Running::end`].
+/// What a thread runs between [`Running::begin`] and [`Running::end`], or in calls behind [`Running::claim`].
 #[derive(Debug)]
 pub struct Running {
     /// The addresses of the compiled code.
@@ -64,76 +193,93 @@ pub struct Running {
     pub fault: Cell<usize>,
     /// The host addresses that no frame of compiled code may reach.
     pub stack_guard: Range<usize>,
+    /// The first address above its stack.
+    pub stack_top: usize,
     /// What takes the code to [`Running::interrupt_landing`] wherever it is; null for code that
     /// asks itself often enough.
     pub interruption: *const Interruption,
     /// Where to go on then, with rax the address of the state and [`crate::EngineExit::op`] that of the
     /// next host instruction.
     pub interrupt_landing: usize,
-    /// What the thread ran before.
-    pub outer: Cell<*const Running>,
+    /// What the thread had said before.
+    pub outer: Cell<Said>,
 }
 
 impl Running {
+    fn said(&self, gate: Option<&'static Gate>, claim: u64) -> Said {
+        let place = CallPlace { state: self.state, stack_top: self.stack_top };
+        Said { running: self, code: [self.code.start, self.code.end], gate, claim, place, was_inside: false }
+    }
+
     /// Makes faults in the code the guest's own, and lets it be interrupted, on this thread, until
     /// [`Running::end`]. Says whether the code may run: whether nothing has interrupted it already.
     ///
     /// # Safety
     /// `self` stays where it is until then, state and interruption are alive, and the code at the landings can go
     /// on from any fault in the code, or from anywhere in it.
-    #[inline(always)]
+    #[inline]
     pub unsafe fn begin(&self) -> bool {
-        let outer = RUNNING.replace(self);
-        // Mostly there is none, and stores count.
-        if self.outer.get() != outer {
-            self.outer.set(outer);
-        }
+        let mut outer = Said::present();
+        self.said(None, NO_CLAIM).say();
         let thread = signal::current_thread();
         // SAFETY: as the caller promises.
-        let Some(interruption) = (unsafe { self.interruption.as_ref() }) else { return true };
-        // Whoever interrupts from here on sees the thread, or is seen.
-        interruption.thread.store(thread, Ordering::Relaxed);
-        !interruption.is_reached()
+        let interruption = unsafe { self.interruption.as_ref() };
+        let may_run = interruption.is_none_or(|interruption| {
+            let gate = interruption.gate();
+            outer.was_inside = gate.is_inside.load(Relaxed);
+            if gate.thread.load(Relaxed) != thread {
+                gate.disown();
+                gate.thread.store(thread, Relaxed);
+            }
+            // Whoever interrupts from here on sees the thread, or is seen.
+            gate.is_inside.store(true, Relaxed);
+            compiler_fence(SeqCst);
+            !interruption.is_reached()
+        });
+        self.outer.set(outer);
+        may_run
     }
 
     /// The thread runs what it ran before.
-    #[inline(always)]
+    #[inline]
     pub fn end(&self) {
-        RUNNING.set(self.outer.get());
-        // SAFETY: as the callers of `begin` have promised, of this run and of the one that waits for it.
-        let (interruption, outer) = unsafe { (self.interruption.as_ref(), self.outer.get().as_ref()) };
-        if let Some(interruption) = interruption {
-            let is_outer = outer.is_some_and(|outer| ptr::eq(outer.interruption, interruption));
-            let thread = if is_outer { signal::current_thread() } else { 0 };
-            interruption.thread.store(thread, Ordering::Relaxed);
+        let outer = self.outer.get();
+        outer.say();
+        // SAFETY: as the caller of `begin` has promised.
+        if let Some(interruption) = unsafe { self.interruption.as_ref() } {
+            interruption.gate().is_inside.store(outer.was_inside, Relaxed);
         }
     }
 
-    /// [`Running::begin`] of code that is to be interrupted, and waits for no host function.
-    ///
-    /// # Safety
-    /// As there; and there is an [`Running::interruption`].
+    /// Where a call behind the gate runs, if what this thread has said last is the claim that the gate has, and nobody
+    /// wants to be asked.
     #[inline(always)]
-    pub unsafe fn begin_outermost(&self) -> bool {
-        let outer = RUNNING.replace(self);
-        if self.outer.get() != outer {
-            self.outer.set(outer);
-        }
-        // SAFETY: as the caller promises.
-        let interruption = unsafe { &*self.interruption };
-        interruption.thread.store(signal::current_thread(), Ordering::Relaxed);
-        !interruption.is_reached()
+    pub fn claimed(gate: &Gate) -> Option<CallPlace> {
+        BOARD.with(|board| gate.is_claimed(board.claim.get()).then(|| board.place.get()))
     }
 
-    /// [`Running::end`] after [`Running::begin_outermost`].
+    /// As [`Running::begin`], for calls behind the gate: while it has this claim, and the thread says nothing else,
+    /// they need not begin and end. The result ends the first call.
     ///
     /// # Safety
-    /// As there.
-    #[inline(always)]
-    pub unsafe fn end_outermost(&self) {
-        RUNNING.set(self.outer.get());
+    /// As there, until [`Running::unclaim`]; there is an [`Running::interruption`], and the gate is its.
+    pub unsafe fn claim(&self) -> Claim {
         // SAFETY: as the caller promises.
-        unsafe { (*self.interruption).thread.store(0, Ordering::Relaxed) };
+        let gate = unsafe { (*self.interruption).gate() };
+        let outer = Said::present();
+        let claim = new_claim();
+        gate.thread.store(signal::current_thread(), Relaxed);
+        gate.own(claim);
+        self.said(Some(gate), claim).say();
+        Claim {
+            outer: outer.is_under_way().then_some(outer),
+            place: CallPlace { state: self.state, stack_top: self.stack_top },
+        }
+    }
+
+    /// Ends what [`Running::claim`] has begun, on any thread.
+    pub fn unclaim(gate: &Gate) {
+        gate.disown();
     }
 
     /// Installs the process's handlers, if they are not there yet.
@@ -142,14 +288,30 @@ impl Running {
         signal::install_interrupt_handler();
     }
 
+    /// What this thread runs, if it is in its code.
+    fn at<'a>(rip: usize) -> Option<&'a Running> {
+        BOARD.with(|board| {
+            let running = board.running.get();
+            if running.is_null() || !(board.code[0].get()..board.code[1].get()).contains(&rip) {
+                return None;
+            }
+            if board.gate.get().is_some_and(|gate| gate.owner.load(SeqCst) != board.claim.get()) {
+                return None;
+            }
+            // SAFETY: what the thread has begun stays where it is until it ends; the handler runs on the same
+            // thread, in between. What it has claimed is there as well: the artifact of a claim that holds is loaded,
+            // and whoever executes it on this thread is in a call behind that gate.
+            Some(unsafe { &*running })
+        })
+    }
+
     /// Where the handler of interruptions sends compiled code; `None` if this thread is not in such code or
     /// is to go on.
     pub(crate) fn interrupt(rip: usize) -> Option<Landing> {
-        // SAFETY: as in `redirect`.
-        let running = unsafe { RUNNING.get().as_ref()? };
-        // SAFETY: as in `redirect`; the interruption is as alive as the state.
+        let running = Running::at(rip)?;
+        // SAFETY: as in `at`; state and interruption are as alive.
         let interruption = unsafe { running.interruption.as_ref()? };
-        if !running.code.contains(&rip) || !interruption.is_reached() {
+        if !interruption.is_reached() {
             return None;
         }
         // SAFETY: as in `redirect`.
@@ -159,13 +321,11 @@ impl Running {
 
     /// Where the fault handler sends compiled code; `None` if the fault is not its.
     pub(crate) fn redirect(rip: usize, address: usize) -> Option<Landing> {
-        // SAFETY: what the thread has begun stays where it is until it ends; the handler runs on
-        // the same thread, in between.
-        let running = unsafe { RUNNING.get().as_ref()? };
+        let running = Running::at(rip)?;
         let window = (running.state as usize).wrapping_add(WINDOW_OFFSET);
         // Folded immediates reach into the guards on either side of the window.
         let guest = address.wrapping_sub(window).wrapping_add(REACH) < WINDOW_SIZE + 2 * REACH;
-        if !running.code.contains(&rip) || !(guest || running.stack_guard.contains(&address)) {
+        if !guest && !running.stack_guard.contains(&address) {
             return None;
         }
         if let Some(exit) = FaultExit::find(running.fault_exits, rip) {

@@ -85,7 +85,7 @@ fn look(listed: &mut Listed, now: u64, soon: u64) -> Option<u64> {
     let interruption = listed.interruption.upgrade()?;
     let ahead = interruption.deadline_ahead_of(now);
     if interruption.is_reached() {
-        let thread = interruption.thread.load(Ordering::SeqCst);
+        let thread = interruption.gate().thread_inside();
         if thread != 0 {
             listed.idle = 0;
             listed.signals += 1;

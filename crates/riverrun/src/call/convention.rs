@@ -2,6 +2,7 @@
 //!
 //! Everything here is resolved when host functions are compiled: registers are counted by constants.
 
+use riverrun_native::CALL_ARGUMENTS;
 use riverrun_program::{Scalar, Type};
 use riverrun_state::{F_SLOT, REGISTER_ARGUMENTS, State};
 
@@ -87,6 +88,8 @@ impl<'a> Arguments<'a> {
 #[derive(Debug)]
 pub struct Placement<'a> {
     slots: &'a mut Registers,
+    /// What goes to the first integer registers: not in memory, if the compiler can help it.
+    first: [u64; CALL_ARGUMENTS],
     integers: usize,
     floats: usize,
     stack: Vec<u64>,
@@ -95,19 +98,13 @@ pub struct Placement<'a> {
 impl<'a> Placement<'a> {
     #[inline(always)]
     pub(crate) fn new(slots: &'a mut Registers) -> Placement<'a> {
-        Placement { slots, integers: 0, floats: 0, stack: Vec::new() }
+        Placement { slots, first: [0; CALL_ARGUMENTS], integers: 0, floats: 0, stack: Vec::new() }
     }
 
-    /// What has to be on the stack, from its lowest address up.
+    /// What is not in the state.
     #[inline(always)]
-    pub(crate) fn into_stack(self) -> Vec<u64> {
-        self.stack
-    }
-
-    /// Writes the register of this slot.
-    #[inline(always)]
-    pub(crate) fn put_in(&mut self, slot: u8, bits: u64) {
-        self.slots[slot as usize] = bits;
+    pub(crate) fn into_placed(self) -> Placed {
+        Placed { first: self.first, integers: self.integers, stack: self.stack }
     }
 
     #[inline(always)]
@@ -115,17 +112,77 @@ impl<'a> Placement<'a> {
         if scalar.is_float() && self.floats < ARGUMENT_REGISTERS {
             self.slots[FA0 + self.floats] = bits;
             self.floats += 1;
-        } else if self.integers < ARGUMENT_REGISTERS {
-            self.slots[A0 + self.integers] = bits;
-            self.integers += 1;
         } else {
-            self.stack.push(bits);
+            self.put_integer(bits);
+        }
+    }
+
+    #[inline(always)]
+    fn put_integer(&mut self, bits: u64) {
+        match self.integers {
+            n if n < CALL_ARGUMENTS => self.first[n] = bits,
+            n if n < ARGUMENT_REGISTERS => self.slots[A0 + n] = bits,
+            _ => return self.stack.push(bits),
+        }
+        self.integers += 1;
+    }
+
+    /// Puts integers, and nothing else, that have a register each.
+    #[inline(always)]
+    pub(crate) fn put_integers(&mut self, count: usize, integer: impl Fn(usize) -> u64) {
+        self.integers = count;
+        // Without a loop, these stay in registers.
+        if count > 0 {
+            self.first[0] = integer(0);
+            if count > 1 {
+                self.first[1] = integer(1);
+                if count > 2 {
+                    self.first[2] = integer(2);
+                    for n in CALL_ARGUMENTS..count.min(ARGUMENT_REGISTERS) {
+                        self.slots[A0 + n] = integer(n);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a host gives to a guest function, and gets of it. It is copied, so that the compiler has it in registers
+/// unless something out of the ordinary happens.
+pub(crate) trait Exchange: Copy {
+    type Result;
+
+    /// Puts the parameters where the function looks for them.
+    fn place(self, placement: &mut Placement<'_>);
+
+    /// Finds the results in the registers.
+    fn take(self, registers: &ResultRegisters) -> Self::Result;
+}
+
+const _: () = assert!(CALL_ARGUMENTS == 3);
+
+/// Arguments of which those that are not here are in the state.
+#[derive(Debug, Default)]
+pub(crate) struct Placed {
+    /// What the first integer registers have to hold, or zeros.
+    pub(crate) first: [u64; CALL_ARGUMENTS],
+    /// How many integer registers are taken.
+    integers: usize,
+    /// What has to be on the stack, from its lowest address up.
+    pub(crate) stack: Vec<u64>,
+}
+
+impl Placed {
+    #[inline(always)]
+    pub(crate) fn write_first(&self, slots: &mut Registers) {
+        for (n, &bits) in self.first.iter().enumerate().take(self.integers) {
+            slots[A0 + n] = bits;
         }
     }
 }
 
 /// A parameter: a [`GuestValue`], or a [`Slice`], which is two of them.
-pub trait Parameter: Sized {
+pub trait Parameter: Copy {
     /// The types in signatures.
     const TYPES: &'static [Scalar];
 
@@ -171,7 +228,7 @@ impl<T: 'static> Parameter for Slice<T> {
 /// A guest's registers, as the state has them.
 pub(crate) type Registers = [u64; 65];
 
-/// The registers that a host function's results go to.
+/// The registers that results are in.
 #[derive(Clone, Copy, Debug)]
 pub struct ResultRegisters {
     pub(crate) a: [u64; 2],
@@ -183,6 +240,12 @@ impl ResultRegisters {
     #[inline(always)]
     pub(crate) fn new(a: [u64; 2], slots: &Registers) -> ResultRegisters {
         ResultRegisters { a, fa: [slots[FA0], slots[FA0 + 1]] }
+    }
+
+    /// Those of the state.
+    #[inline(always)]
+    pub(crate) fn of(slots: &Registers) -> ResultRegisters {
+        ResultRegisters::new([slots[A0], slots[A0 + 1]], slots)
     }
 
     /// Writes the float registers; the others are the engine's to write.
@@ -208,11 +271,11 @@ pub trait Returned: Sized {
 
     /// Takes it from where the function has left it.
     #[doc(hidden)]
-    fn take(registers: &Registers) -> Self;
+    fn take(registers: &ResultRegisters) -> Self;
 
     /// The same as registers.
     #[doc(hidden)]
-    fn copy(registers: &Registers, slots: &mut [u64]);
+    fn copy(registers: &ResultRegisters, slots: &mut [u64]);
 }
 
 impl Returned for () {
@@ -226,10 +289,10 @@ impl Returned for () {
     fn put(self, _: &mut ResultRegisters) {}
 
     #[inline(always)]
-    fn take(_: &Registers) {}
+    fn take(_: &ResultRegisters) {}
 
     #[inline(always)]
-    fn copy(_: &Registers, _: &mut [u64]) {}
+    fn copy(_: &ResultRegisters, _: &mut [u64]) {}
 }
 
 impl<V: GuestValue> Returned for V {
@@ -245,12 +308,12 @@ impl<V: GuestValue> Returned for V {
     }
 
     #[inline(always)]
-    fn take(registers: &Registers) -> V {
-        V::from_bits(registers[if V::TYPE.is_float() { FA0 } else { A0 }])
+    fn take(registers: &ResultRegisters) -> V {
+        V::from_bits(if V::TYPE.is_float() { registers.fa[0] } else { registers.a[0] })
     }
 
     #[inline(always)]
-    fn copy(registers: &Registers, slots: &mut [u64]) {
+    fn copy(registers: &ResultRegisters, slots: &mut [u64]) {
         slots[0] = <V as Returned>::take(registers).to_bits();
     }
 }
@@ -268,21 +331,16 @@ impl<A: GuestValue, B: GuestValue> Returned for (A, B) {
     }
 
     #[inline(always)]
-    fn take(registers: &Registers) -> (A, B) {
+    fn take(registers: &ResultRegisters) -> (A, B) {
         let [first, second] = take_pair((A::TYPE, B::TYPE), registers);
         (A::from_bits(first), B::from_bits(second))
     }
 
     #[inline(always)]
-    fn copy(registers: &Registers, slots: &mut [u64]) {
+    fn copy(registers: &ResultRegisters, slots: &mut [u64]) {
         let (first, second) = Self::take(registers);
         [slots[0], slots[1]] = [first.to_bits(), second.to_bits()];
     }
-}
-
-/// The slot of an argument register.
-pub(crate) fn slot_of_argument(is_float: bool, number: usize) -> u8 {
-    (if is_float { FA0 } else { A0 } + number) as u8
 }
 
 /// Puts a result where the caller looks for it.
@@ -294,14 +352,15 @@ pub(crate) fn put_scalar(scalar: Scalar, bits: u64, registers: &mut ResultRegist
 
 /// The fields of a structure of two, from where a function has left them.
 #[inline(always)]
-pub(crate) fn take_pair(types: (Scalar, Scalar), registers: &Registers) -> [u64; 2] {
+pub(crate) fn take_pair(types: (Scalar, Scalar), registers: &ResultRegisters) -> [u64; 2] {
+    let ResultRegisters { a, fa } = *registers;
     match (types.0.is_float(), types.1.is_float()) {
-        (true, true) => [registers[FA0], registers[FA0 + 1]],
-        (true, false) => [registers[FA0], registers[A0]],
-        (false, true) => [registers[A0], registers[FA0]],
+        (true, true) => fa,
+        (true, false) => [fa[0], a[0]],
+        (false, true) => [a[0], fa[0]],
         (false, false) => match second_offset(types) {
-            8 => [registers[A0], registers[A0 + 1]],
-            offset => [registers[A0], registers[A0] >> (8 * offset)],
+            8 => a,
+            offset => [a[0], a[0] >> (8 * offset)],
         },
     }
 }
@@ -334,9 +393,7 @@ mod tests {
         let mut registers = ResultRegisters { a: [0; 2], fa: [0; 2] };
         value.put(&mut registers);
         assert_eq!((registers.a, registers.fa), (a, fa), "{value:?}");
-        let mut slots = [0; 65];
-        ([slots[A0], slots[A0 + 1]], [slots[FA0], slots[FA0 + 1]]) = (registers.a, registers.fa);
-        assert_eq!(R::take(&slots), value);
+        assert_eq!(R::take(&registers), value);
     }
 
     #[test]

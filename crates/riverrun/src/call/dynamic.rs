@@ -9,7 +9,7 @@ use riverrun_program::{Scalar, Signature, Type};
 use riverrun_state::{Import, Results};
 
 use crate::call::convention::{
-    ARGUMENT_REGISTERS, Placement, Registers, ResultRegisters, put_pair, put_scalar, slot_of_argument, take_pair,
+    ARGUMENT_REGISTERS, Exchange, Placement, ResultRegisters, put_pair, put_scalar, take_pair,
 };
 use crate::call::func::{CallContext, CallLimits, Target};
 use crate::call::host::{Call, lost_arguments};
@@ -79,12 +79,10 @@ pub struct DynFunc {
     target: Target,
     signature: Signature,
     types: Types,
-    /// The guest registers of the first parameters, those that have one.
-    registers: Box<[u8]>,
-    /// Whether there are parameters for which no register is left.
-    needs_stack: bool,
-    /// That of a result.
-    result_register: u8,
+    /// How many parameters there are, if each of them is in an integer register.
+    integers: Option<u8>,
+    /// Whether the first result is in a float register.
+    is_float: bool,
 }
 
 impl fmt::Debug for DynFunc {
@@ -118,23 +116,15 @@ impl DynFunc {
     /// The function at an address.
     pub(crate) fn at(program: &Program, address: u64, signature: &Signature) -> Result<DynFunc, Error> {
         let types = Types::of(signature)?;
-        let (mut integers, mut floats) = (0, 0);
-        let mut registers = Vec::new();
-        for parameter in &types.parameters {
-            let is_float = parameter.is_float() && floats < ARGUMENT_REGISTERS;
-            let taken = if is_float { &mut floats } else { &mut integers };
-            if *taken == ARGUMENT_REGISTERS {
-                break;
-            }
-            registers.push(slot_of_argument(is_float, *taken));
-            *taken += 1;
-        }
+        let has_floats = types.parameters.iter().any(|parameter| parameter.is_float());
+        let integers = types.parameters.len();
+        let integers = (!has_floats && integers <= ARGUMENT_REGISTERS).then_some(integers as u8);
         let target = Target::new(program, address)?;
-        let is_float = matches!(types.result, ResultType::One(scalar) if scalar.is_float());
-        let result_register = slot_of_argument(is_float, 0);
-        let needs_stack = registers.len() != types.parameters.len();
-        let (signature, registers) = (signature.clone(), registers.into());
-        Ok(DynFunc { target, signature, types, registers, needs_stack, result_register })
+        let is_float = match types.result {
+            ResultType::Nothing => false,
+            ResultType::One(scalar) | ResultType::Pair(scalar, _) => scalar.is_float(),
+        };
+        Ok(DynFunc { target, signature: signature.clone(), types, integers, is_float })
     }
 
     /// The types.
@@ -231,9 +221,8 @@ impl DynFunc {
     /// As [`DynFunc::call_raw`]; there are as many slots as parameters.
     #[inline(always)]
     pub unsafe fn call_raw_first<T>(&self, machine: RawMachine<T>, slots: *const u64) -> Result<u64, Error> {
-        let take = |registers: &Registers| registers[self.result_register as usize];
         // SAFETY: as the caller promises.
-        unsafe { self.call_with(machine.instance(), slots, take) }
+        unsafe { self.call_with(machine.instance(), slots, First { is_float: self.is_float }) }
     }
 
     /// # Safety
@@ -241,72 +230,148 @@ impl DynFunc {
     #[inline(always)]
     unsafe fn call_instance<T>(&self, instance: NonNull<Instance<T>>, slots: *mut u64) -> Result<(), Error> {
         // SAFETY: as the caller promises: there are as many slots as parameters and results.
-        unsafe { self.call_with(instance, slots, |registers| self.take(registers, slots)) }
+        unsafe { self.call_with(instance, slots, All { types: &self.types, slots }) }
     }
 
     /// # Safety
-    /// As [`DynFunc::call_raw`]; there are as many slots as parameters.
+    /// As [`DynFunc::call_raw`]; there are as many slots as parameters, and as `results` writes.
     #[inline(always)]
-    unsafe fn call_with<T, R>(
+    unsafe fn call_with<T, R: TakeResults>(
         &self,
         instance: NonNull<Instance<T>>,
         slots: *const u64,
-        take: impl FnOnce(&Registers) -> R,
-    ) -> Result<R, Error> {
-        // SAFETY: as the caller promises.
-        unsafe {
-            if self.needs_stack || !Instance::is_ready(instance, &self.target) {
-                return self.call_anyhow(instance, slots, take);
-            }
-            let put = |placement: &mut Placement<'_>| {
-                for (index, &register) in self.registers.iter().enumerate() {
-                    placement.put_in(register, *slots.add(index));
-                }
-            };
-            Instance::call_shortly::<false, _>(instance, &self.target, u64::MAX, put, take)
-        }
-    }
-
-    /// Calls it wherever the machine stands, with arguments for which no register is left, too.
-    ///
-    /// # Safety
-    /// As [`DynFunc::call_with`].
-    #[cold]
-    #[inline(never)]
-    unsafe fn call_anyhow<T, R>(
-        &self,
-        instance: NonNull<Instance<T>>,
-        slots: *const u64,
-        take: impl FnOnce(&Registers) -> R,
-    ) -> Result<R, Error> {
+        results: R,
+    ) -> Result<R::Taken, Error> {
         // SAFETY: as the caller promises.
         unsafe {
             if (*instance.as_ptr()).code_id != self.target.code {
-                return Err(LinkError::OtherProgram { address: self.target.address }.into());
+                return Err(self.wrong_program());
             }
-            let put = |placement: &mut Placement<'_>| {
-                for (index, &scalar) in self.types.parameters.iter().enumerate() {
-                    placement.put(scalar, *slots.add(index));
-                }
-            };
-            Instance::call(instance, self.target, put, take)
+            match self.integers {
+                Some(count) => Instance::call(instance, &self.target, Integers { slots, count, results }),
+                None => self.call_mixed(instance, slots, results),
+            }
         }
     }
 
+    /// The same for parameters of all kinds.
+    ///
     /// # Safety
-    /// There are as many slots as results.
-    #[inline(always)]
-    unsafe fn take(&self, registers: &Registers, slots: *mut u64) {
+    /// As [`DynFunc::call_with`].
+    #[inline(never)]
+    unsafe fn call_mixed<T, R: TakeResults>(
+        &self,
+        instance: NonNull<Instance<T>>,
+        slots: *const u64,
+        results: R,
+    ) -> Result<R::Taken, Error> {
+        let exchange = Mixed { slots, parameters: &self.types.parameters, results };
         // SAFETY: as the caller promises.
+        unsafe { Instance::call(instance, &self.target, exchange) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wrong_program(&self) -> Error {
+        LinkError::OtherProgram { address: self.target.address }.into()
+    }
+}
+
+/// What becomes of results.
+trait TakeResults: Copy {
+    type Taken;
+    fn take(self, registers: &ResultRegisters) -> Self::Taken;
+}
+
+/// They are written to slots.
+#[derive(Clone, Copy)]
+struct All<'a> {
+    types: &'a Types,
+    /// As many as there are results.
+    slots: *mut u64,
+}
+
+impl TakeResults for All<'_> {
+    type Taken = ();
+
+    #[inline(always)]
+    fn take(self, registers: &ResultRegisters) {
+        // SAFETY: as the field says.
         unsafe {
             match self.types.result {
                 ResultType::Nothing => {}
-                ResultType::One(_) => *slots = registers[self.result_register as usize],
+                ResultType::One(scalar) => {
+                    *self.slots = if scalar.is_float() { registers.fa[0] } else { registers.a[0] };
+                }
                 ResultType::Pair(first, second) => {
-                    [*slots, *slots.add(1)] = take_pair((first, second), registers);
+                    [*self.slots, *self.slots.add(1)] = take_pair((first, second), registers);
                 }
             }
         }
+    }
+}
+
+/// The first one is taken from its register.
+#[derive(Clone, Copy)]
+struct First {
+    is_float: bool,
+}
+
+impl TakeResults for First {
+    type Taken = u64;
+
+    #[inline(always)]
+    fn take(self, registers: &ResultRegisters) -> u64 {
+        if self.is_float { registers.fa[0] } else { registers.a[0] }
+    }
+}
+
+/// Parameters that have an integer register each, in slots.
+#[derive(Clone, Copy)]
+struct Integers<R> {
+    /// As many as the count says.
+    slots: *const u64,
+    count: u8,
+    results: R,
+}
+
+impl<R: TakeResults> Exchange for Integers<R> {
+    type Result = R::Taken;
+
+    #[inline(always)]
+    fn place(self, placement: &mut Placement<'_>) {
+        // SAFETY: there are as many slots.
+        placement.put_integers(self.count.into(), |index| unsafe { *self.slots.add(index) });
+    }
+
+    #[inline(always)]
+    fn take(self, registers: &ResultRegisters) -> R::Taken {
+        self.results.take(registers)
+    }
+}
+
+/// Parameters of all kinds, in slots.
+#[derive(Clone, Copy)]
+struct Mixed<'a, R> {
+    /// As many as there are parameters.
+    slots: *const u64,
+    parameters: &'a [Scalar],
+    results: R,
+}
+
+impl<R: TakeResults> Exchange for Mixed<'_, R> {
+    type Result = R::Taken;
+
+    fn place(self, placement: &mut Placement<'_>) {
+        for (index, &scalar) in self.parameters.iter().enumerate() {
+            // SAFETY: it is one of as many as there are parameters.
+            placement.put(scalar, unsafe { *self.slots.add(index) });
+        }
+    }
+
+    #[inline(always)]
+    fn take(self, registers: &ResultRegisters) -> R::Taken {
+        self.results.take(registers)
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 use riverrun_interp::Place;
 use riverrun_program::{Scalar, Signature, Type};
 
-use crate::call::convention::{Parameter, Placement, Returned};
+use crate::call::convention::{Exchange, Parameter, Placement, ResultRegisters, Returned};
 use crate::caller::Caller;
 use crate::error::{Error, LinkError};
 use crate::instance::Instance;
@@ -16,7 +16,7 @@ use crate::machine::Machine;
 use crate::program::Program;
 
 /// The parameters of a guest function: a tuple of up to 16 [`Parameter`]s.
-pub trait Parameters {
+pub trait Parameters: Copy {
     /// Their types in signatures.
     #[doc(hidden)]
     fn types() -> Vec<Scalar>;
@@ -150,6 +150,64 @@ impl CallLimits {
     }
 }
 
+/// Parameters and results by their types.
+struct Typed<P, R> {
+    parameters: P,
+    result: PhantomData<fn() -> R>,
+}
+
+impl<P: Copy, R> Clone for Typed<P, R> {
+    fn clone(&self) -> Typed<P, R> {
+        *self
+    }
+}
+
+impl<P: Copy, R> Copy for Typed<P, R> {}
+
+impl<P: Parameters, R: Returned> Exchange for Typed<P, R> {
+    type Result = R;
+
+    #[inline(always)]
+    fn place(self, placement: &mut Placement<'_>) {
+        self.parameters.put(placement);
+    }
+
+    #[inline(always)]
+    fn take(self, registers: &ResultRegisters) -> R {
+        R::take(registers)
+    }
+}
+
+/// The same in slots, of which nobody else has a reference.
+struct Raw<P, R> {
+    slots: *mut [u64],
+    types: PhantomData<fn(P) -> R>,
+}
+
+impl<P, R> Clone for Raw<P, R> {
+    fn clone(&self) -> Raw<P, R> {
+        *self
+    }
+}
+
+impl<P, R> Copy for Raw<P, R> {}
+
+impl<P: Parameters, R: Returned> Exchange for Raw<P, R> {
+    type Result = ();
+
+    #[inline(always)]
+    fn place(self, placement: &mut Placement<'_>) {
+        // SAFETY: as the field says.
+        P::put_raw(unsafe { &*self.slots }, placement);
+    }
+
+    #[inline(always)]
+    fn take(self, registers: &ResultRegisters) {
+        // SAFETY: as the field says.
+        R::copy(registers, unsafe { &mut *self.slots });
+    }
+}
+
 /// Where a function is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
@@ -252,7 +310,7 @@ impl<P: Parameters, R: Returned> Func<P, R> {
         let instance = context.instance();
         // SAFETY: the context is borrowed, so that nothing else of the instance is, but for what engines
         // hold that wait for a host function.
-        unsafe { Instance::call(instance, self.target, |placement| parameters.put(placement), R::take) }
+        unsafe { Instance::call(instance, &self.target, Typed::<P, R> { parameters, result: PhantomData }) }
     }
 
     /// Calls it, within limits of its own.
@@ -267,7 +325,7 @@ impl<P: Parameters, R: Returned> Func<P, R> {
         // SAFETY: as in `call`.
         unsafe {
             Instance::within(instance, limits, || {
-                Instance::call(instance, self.target, |placement| parameters.put(placement), R::take)
+                Instance::call(instance, &self.target, Typed::<P, R> { parameters, result: PhantomData })
             })
         }
     }
@@ -286,10 +344,6 @@ impl<P: Parameters, R: Returned> Func<P, R> {
     pub fn call_unchecked(&self, context: &mut impl CallContext, slots: &mut [u64]) -> Result<(), Error> {
         let instance = context.instance();
         // SAFETY: as in `call`.
-        unsafe {
-            let slots = std::cell::RefCell::new(slots);
-            let place = |placement: &mut Placement<'_>| P::put_raw(&slots.borrow(), placement);
-            Instance::call(instance, self.target, place, |registers| R::copy(registers, &mut slots.borrow_mut()))
-        }
+        unsafe { Instance::call(instance, &self.target, Raw::<P, R> { slots, types: PhantomData }) }
     }
 }

@@ -1,16 +1,16 @@
 //! The short way of a host into a guest function and back.
 //!
 //! What a call has to see to, and what it has to ask, is nearly always as the last call left it. So the first call
-//! sees to it and asks, and notes that in a word ([`Ready::code`]); the next ones compare the word, and enter the
-//! engine. Whoever changes what it stands for takes it back ([`Ready::forget`]).
+//! sees to it and asks, and opens the machine's [`Gate`]; the next ones look whether it is open, and enter the
+//! engine. Whoever changes what that stands for takes it back ([`Ready::forget`]).
 
 use std::ptr::NonNull;
 
-use riverrun_interp::Called;
-use riverrun_native::{Outcome, Prepared};
-use riverrun_state::{FloatEnv, RETURN_ADDRESS, State};
+use riverrun_interp::{Called, Outcome, Place};
+use riverrun_native::Prepared;
+use riverrun_state::{FloatEnv, Gate, RETURN_ADDRESS, Running, State};
 
-use crate::call::convention::{Placement, Registers};
+use crate::call::convention::{Exchange, Placed, Placement, ResultRegisters};
 use crate::call::func::Target;
 use crate::error::Error;
 use crate::instance::{Ended, Instance, RA, SP};
@@ -24,38 +24,55 @@ pub(crate) enum PlainEngine {
     Compiled,
 }
 
-/// No program's code.
-const NONE: u64 = 0;
+/// The engine, made ready.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    None,
+    Fast,
+    Compiled(Prepared),
+}
 
-/// What calls on the short way rely upon, while [`Ready::code`] is that of the machine's program:
+/// What calls on the short way rely upon, while the gate is open for the code of the machine's program, and there is
+/// a way:
 ///
 /// - the engine is [prepared](riverrun_interp::Code::prepare), or its [execution](Prepared) is. Runs change that,
 ///   but for those within host functions, which bring the state back;
+/// - nobody waits in the guest: the gate is closed while it runs, and says so itself of calls on the short way;
 /// - the guest's own run is not suspended: registers are free to be changed;
 /// - there is no limit of fuel, and the program cannot tell in what float environment it runs;
 /// - the rounding mode is the default one, and sp aligned for calls. A guest changes the mode in the single-step
 ///   engine, so off the short way; a host by methods that ask for the whole state.
 ///
-/// That nobody waits in the guest, and that nothing interrupts it, is asked in each call.
+/// That nothing interrupts the guest is asked in each call; and whether it is this thread that has called last, where
+/// that matters.
 #[derive(Debug)]
 pub(crate) struct Ready {
-    /// The code whose functions can be called, or none.
-    code: u64,
-    prepared: Option<Prepared>,
+    pub(crate) gate: &'static Gate,
+    way: Way,
     /// What calls leave as it is.
     pc: u64,
     sp: u64,
 }
 
 impl Ready {
-    pub(crate) fn new() -> Ready {
-        Ready { code: NONE, prepared: None, pc: 0, sp: 0 }
+    pub(crate) fn new(gate: &'static Gate) -> Ready {
+        Ready { gate, way: Way::None, pc: 0, sp: 0 }
     }
 
-    /// Takes everything back.
+    /// Takes everything back. A call that is under way opens the gate once more, but there is no way behind it.
     #[inline(always)]
     pub(crate) fn forget(&mut self) {
-        self.code = NONE;
+        self.way = Way::None;
+        self.gate.ask();
+        if !self.gate.is_calling() {
+            self.gate.close();
+        }
+    }
+
+    /// Takes everything back for a call that has not begun.
+    fn abort(&mut self) {
+        self.gate.close();
+        self.forget();
     }
 }
 
@@ -66,8 +83,7 @@ fn wrong_program() -> ! {
 }
 
 impl<T> Instance<T> {
-    /// Calls a function with the parameters that `place` puts where it looks for them, and the results
-    /// that `take` finds in the registers.
+    /// Calls a function.
     ///
     /// # Safety
     /// The instance is alive, and nothing of it is borrowed but what engines hold that wait for a host
@@ -75,121 +91,184 @@ impl<T> Instance<T> {
     ///
     /// # Panics
     /// If the function is not one of the instance's program, or a host function panics.
-    #[inline]
-    pub(crate) unsafe fn call<R>(
-        this: NonNull<Self>,
-        target: Target,
-        place: impl FnOnce(&mut Placement<'_>),
-        take: impl FnOnce(&Registers) -> R,
-    ) -> Result<R, Error> {
-        // SAFETY: as the caller promises.
-        unsafe {
-            if Self::is_ready(this, &target) {
-                return Self::call_shortly::<false, R>(this, &target, u64::MAX, place, take);
-            }
-            Self::call_unready(this, target, place, take)
-        }
-    }
-
-    /// Whether the function can be called on the short way as it is, without a limit of fuel.
-    ///
-    /// # Safety
-    /// The instance is alive.
     #[inline(always)]
-    pub(crate) unsafe fn is_ready(this: NonNull<Self>, target: &Target) -> bool {
-        let at = this.as_ptr();
-        // SAFETY: as the caller promises.
-        unsafe { (*at).ready.code == target.code && (*at).depth == 0 }
-    }
-
-    /// The short way itself, with this fuel, for a program that can tell in what float environment it runs if it
-    /// has `FLOATS`.
-    ///
-    /// # Safety
-    /// As [`Instance::call`]. What [`Ready`] stands for is so, and nobody waits in the guest.
-    #[inline(always)]
-    pub(crate) unsafe fn call_shortly<const FLOATS: bool, R>(
+    pub(crate) unsafe fn call<E: Exchange>(
         this: NonNull<Self>,
         target: &Target,
-        fuel: u64,
-        place: impl FnOnce(&mut Placement<'_>),
-        take: impl FnOnce(&Registers) -> R,
-    ) -> Result<R, Error> {
-        let at = this.as_ptr();
-        // SAFETY: as the caller promises. Nothing but guest code runs between the ends of its float environment.
+        exchange: E,
+    ) -> Result<E::Result, Error> {
+        // SAFETY: as the caller promises. A gate that is claimed is that of an execution which is ready.
         unsafe {
-            let state = (*at).state;
-            let mut placement = Placement::new(&mut (*state).slots);
-            place(&mut placement);
-            let stack = placement.into_stack();
-            if !stack.is_empty() {
-                Self::push(this, stack)?;
-            }
-            (*at).depth = 1;
-            if FLOATS {
-                FloatEnv::enter_default();
-            }
-            let outcome = match ((*at).ready.prepared, target.compiled, target.place) {
-                (Some(prepared), Some(function), _) => prepared.call(state, function.get()),
-                (None, _, Some(start)) if !(*at).interruption.is_reached() => {
-                    if (*state).slots[RA as usize] != RETURN_ADDRESS {
-                        (*state).slots[RA as usize] = RETURN_ADDRESS;
-                    }
-                    (*at).program.code().call(state, start, fuel)
+            let ready = &raw const (*this.as_ptr()).ready;
+            let gate = (*ready).gate;
+            if gate.is_open_for(target.code) {
+                let (placed, sp) = Self::place(this, exchange)?;
+                gate.enter();
+                if let Some(function) = target.compiled
+                    && let Some(at) = Running::claimed(gate)
+                {
+                    let results = riverrun_native::call(at, function.get(), sp, placed.first);
+                    gate.leave(target.code);
+                    return match results {
+                        Some(results) => Ok(Self::take(this, results, exchange)),
+                        None => Self::left(this, target, Outcome::Left, exchange),
+                    };
                 }
-                _ => Outcome::Refused,
-            };
-            if FLOATS {
-                FloatEnv::leave_default(&mut *state);
+                if let Some(start) = target.place
+                    && let Way::Fast = (*ready).way
+                    && !gate.is_wanted()
+                {
+                    let outcome = Self::run_fast(this, start, u64::MAX, &placed);
+                    gate.leave(target.code);
+                    return match outcome {
+                        Outcome::Returned(results) => Ok(Self::take(this, results, exchange)),
+                        outcome => Self::left(this, target, outcome, exchange),
+                    };
+                }
+                gate.close();
             }
-            (*at).depth = 0;
-            if outcome != Outcome::Returned {
-                Self::finish(this, target.address, outcome, fuel)?;
-            }
-            // A host looks faster than it stores.
-            if (*state).pc != (*at).ready.pc {
-                (*state).pc = (*at).ready.pc;
-            }
-            if (*state).slots[SP as usize] != (*at).ready.sp {
-                (*state).slots[SP as usize] = (*at).ready.sp;
-            }
-            Ok(take(&(*state).slots))
+            Self::call_unready(this, target, exchange)
         }
     }
 
-    /// Calls where [`Ready`] does not say that all is ready, and makes it so if that can be.
+    /// Puts the parameters in their places, and gives the sp.
+    ///
+    /// # Safety
+    /// As [`Instance::call`], and nobody waits in the guest.
+    #[inline(always)]
+    unsafe fn place<E: Exchange>(this: NonNull<Self>, exchange: E) -> Result<(Placed, u64), Error> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let at = this.as_ptr();
+            let slots = &mut (*(*at).state).slots;
+            let mut placement = Placement::new(slots);
+            exchange.place(&mut placement);
+            let placed = placement.into_placed();
+            if placed.stack.is_empty() {
+                return Ok((placed, (*at).ready.sp));
+            }
+            let pushed = Self::push(this, &placed.stack);
+            let slots = &mut (*(*at).state).slots;
+            let sp = slots[SP as usize];
+            if pushed.is_err() {
+                slots[SP as usize] = (*at).ready.sp;
+            }
+            pushed.map(|()| (placed, sp))
+        }
+    }
+
+    /// Gives the results of a call that has returned, and puts pc and sp back.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    #[inline(always)]
+    unsafe fn take<E: Exchange>(this: NonNull<Self>, results: [u64; 2], exchange: E) -> E::Result {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let at = this.as_ptr();
+            let state = (*at).state;
+            (*state).pc = (*at).ready.pc;
+            (*state).slots[SP as usize] = (*at).ready.sp;
+            exchange.take(&ResultRegisters::new(results, &(*state).slots))
+        }
+    }
+
+    /// Goes on with a call that has left the short way.
     ///
     /// # Safety
     /// As [`Instance::call`].
     #[cold]
     #[inline(never)]
-    unsafe fn call_unready<R>(
+    unsafe fn left<E: Exchange>(
         this: NonNull<Self>,
-        target: Target,
-        place: impl FnOnce(&mut Placement<'_>),
-        take: impl FnOnce(&Registers) -> R,
-    ) -> Result<R, Error> {
+        target: &Target,
+        outcome: Outcome,
+        exchange: E,
+    ) -> Result<E::Result, Error> {
+        // SAFETY: as the caller promises.
+        unsafe { Self::finish(this, target.address, outcome, u64::MAX).map(|results| exchange.take(&results)) }
+    }
+
+    /// Runs a function in the fast engine, with this fuel and the sp that the state has.
+    ///
+    /// # Safety
+    /// As [`riverrun_interp::Code::call`].
+    #[inline(always)]
+    unsafe fn run_fast(this: NonNull<Self>, start: Place, fuel: u64, placed: &Placed) -> Outcome {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let at = this.as_ptr();
+            let slots = &mut (*(*at).state).slots;
+            placed.write_first(slots);
+            if slots[RA as usize] != RETURN_ADDRESS {
+                slots[RA as usize] = RETURN_ADDRESS;
+            }
+            (*at).program.code().call((*at).state, start, fuel)
+        }
+    }
+
+    /// Calls where the gate is closed, or not all is ready behind it, and makes it so if that can be.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn call_unready<E: Exchange>(this: NonNull<Self>, target: &Target, exchange: E) -> Result<E::Result, Error> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
             if (*at).code_id != target.code {
                 wrong_program();
             }
-            let waits = (*at).depth != 0 || (*at).is_suspended || (*at).interruption.is_reached();
+            (*at).interruption.renew_gate();
+            let waits = Self::depth(this) != 0 || (*at).is_suspended || (*at).interruption.is_reached();
             let can_call = match (*at).engine {
                 Some(PlainEngine::Compiled) => target.compiled.is_some() && (*at).fuel.is_none(),
                 Some(PlainEngine::Fast) => target.place.is_some(),
                 None => false,
             };
             if waits || !can_call || !Self::make_ready(this) {
-                return Self::call_in_full(this, target.address, place, take);
+                return Self::call_in_full(this, target.address, exchange);
             }
+            let (state, gate) = ((*at).state, (*at).ready.gate);
+            // What the thread said it ran goes on when this is dropped.
+            let claim = match (*at).ready.way {
+                Way::Compiled(prepared) => Some(prepared.claim()),
+                Way::Fast | Way::None => None,
+            };
+            let (placed, sp) = Self::place(this, exchange)?;
             let fuel = (*at).fuel;
-            (*at).fuel_end = fuel.map(|fuel| (*(*at).state).instret.saturating_add(fuel));
+            (*at).fuel_end = fuel.map(|fuel| (*state).instret.saturating_add(fuel));
             let limit = fuel.unwrap_or(u64::MAX);
-            let result = match (*at).program.code().touches_float_environment() {
-                false => Self::call_shortly::<false, R>(this, &target, limit, place, take),
-                true => Self::call_shortly::<true, R>(this, &target, limit, place, take),
+            gate.enter();
+            if (*at).interruption.is_reached() {
+                (*at).ready.abort();
+                (*state).slots[SP as usize] = (*at).ready.sp;
+                return Self::call_in_full(this, target.address, exchange);
+            }
+            let touches_floats = (*at).program.code().touches_float_environment();
+            if touches_floats {
+                FloatEnv::enter_default();
+            }
+            // Nothing of the host's runs from here on but its host functions.
+            let outcome = match (&claim, target.compiled, target.place) {
+                (Some(claim), Some(function), _) => {
+                    let results = riverrun_native::call(claim.place, function.get(), sp, placed.first);
+                    results.map_or(Outcome::Left, Outcome::Returned)
+                }
+                (None, _, Some(start)) => Self::run_fast(this, start, limit, &placed),
+                _ => Outcome::Refused,
+            };
+            if touches_floats {
+                FloatEnv::leave_default(&mut *state);
+            }
+            match fuel.is_none() && !touches_floats {
+                true => gate.leave(target.code),
+                false => gate.close(),
+            }
+            let result = match outcome {
+                Outcome::Returned(results) => Ok(Self::take(this, results, exchange)),
+                outcome => Self::finish(this, target.address, outcome, limit).map(|results| exchange.take(&results)),
             };
             if fuel.is_some() {
                 (*at).fuel = Self::fuel_left(this);
@@ -198,8 +277,7 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Makes all so as [`Ready`] stands for, but for limits and float environments, and notes it; false if it
-    /// cannot be.
+    /// Makes all so as [`Ready`] stands for, but for limits and float environments; false if it cannot be.
     ///
     /// # Safety
     /// As [`Instance::call`], and nobody waits in the guest.
@@ -212,28 +290,26 @@ impl<T> Instance<T> {
             if (*state).frm != 0 || sp & 15 != 0 {
                 return false;
             }
-            let code = (*at).program.code();
             let window = &mut (*at).memory.window;
-            let prepared = match (*at).execution.as_mut() {
-                Some(execution) => Some(execution.prepare(window, &(*at).interruption)),
+            let way = match (*at).execution.as_mut() {
+                Some(execution) => Way::Compiled(execution.prepare(window, &(*at).interruption)),
                 None => {
-                    code.prepare(window);
-                    None
+                    (*at).program.code().prepare(window);
+                    Way::Fast
                 }
             };
-            let is_plain = (*at).fuel.is_none() && !code.touches_float_environment();
-            (*at).ready = Ready { code: if is_plain { code.id() } else { NONE }, prepared, pc, sp };
+            (*at).ready = Ready { way, pc, sp, ..(*at).ready };
             true
         }
     }
 
-    /// Goes on with a call that has left the short way, with this fuel.
+    /// Goes on with a call that has left the short way, with this fuel, and gives its results.
     ///
     /// # Safety
     /// As [`Instance::call`].
     #[cold]
     #[inline(never)]
-    unsafe fn finish(this: NonNull<Self>, address: u64, outcome: Outcome, fuel: u64) -> Result<(), Error> {
+    unsafe fn finish(this: NonNull<Self>, address: u64, outcome: Outcome, fuel: u64) -> Result<ResultRegisters, Error> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
@@ -244,7 +320,7 @@ impl<T> Instance<T> {
             let called = match (outcome, (*at).execution.as_mut()) {
                 (Outcome::Left, Some(execution)) => code.compiled_left(window, execution),
                 (Outcome::Left, None) => code.left(window, fuel),
-                (Outcome::Returned | Outcome::Refused, _) => {
+                (Outcome::Returned(_) | Outcome::Refused, _) => {
                     (*(*at).state).pc = address;
                     (*(*at).state).set_x(RA, RETURN_ADDRESS);
                     Called::Unfinished
@@ -252,11 +328,11 @@ impl<T> Instance<T> {
             };
             let ended = match called {
                 Called::Unfinished => Self::run_call(this, Self::fuel_left(this))?,
-                Called::Abandoned => return Self::given_up(this).map(|_| ()),
+                Called::Abandoned => return Self::given_up(this),
                 Called::Lost(trap) => return Err(Self::trap(this, trap.cause, trap.pc)),
             };
             match ended {
-                Ended::Returned => Ok(()),
+                Ended::Returned => Ok(ResultRegisters::of(&(*(*at).state).slots)),
                 Ended::Exited(status) => Err(Error::Exited { status }),
             }
         }

@@ -1,0 +1,132 @@
+//! Gates: what calls of a machine's functions look at before they go into the guest, and note there.
+
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, compiler_fence};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// No call can be made without more ado.
+const CLOSED: u64 = 0;
+/// A call is in the guest.
+const CALLING: u64 = u64::MAX;
+
+/// Gates whose machines are gone.
+static FREE: Mutex<Vec<&'static Gate>> = Mutex::new(Vec::new());
+
+/// The way into a guest, and whether it is open.
+///
+/// Gates are never freed, but used again: threads that have called a machine's functions look at its gate even when
+/// the machine is gone ([`crate::Running::claim`]).
+#[repr(align(64))]
+#[derive(Debug, Default)]
+pub struct Gate {
+    /// The code whose functions can be called, or [`CLOSED`], or [`CALLING`].
+    word: AtomicU64,
+    /// What the thread has that may make calls at once; 0 if it is to ask first.
+    claim: AtomicU64,
+    /// What the thread has that claimed the gate last; 0 for none.
+    pub(crate) owner: AtomicU64,
+    /// The kernel's name of the thread that is in the guest, or was last.
+    pub(crate) thread: AtomicI32,
+    /// Whether that thread is in compiled code, and not by such a call.
+    pub(crate) is_inside: AtomicBool,
+    /// Whether it has to be asked if a call may begin.
+    is_wanted: AtomicBool,
+}
+
+fn free() -> MutexGuard<'static, Vec<&'static Gate>> {
+    FREE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Gate {
+    /// One that nobody uses.
+    pub(crate) fn take() -> &'static Gate {
+        free().pop().unwrap_or_else(|| Box::leak(Box::default()))
+    }
+
+    /// Makes it another machine's.
+    pub(crate) fn give_back(&'static self) {
+        self.word.store(CLOSED, Relaxed);
+        self.disown();
+        self.thread.store(0, Relaxed);
+        self.want(false);
+        free().push(self);
+    }
+
+    /// Whether functions of this code can be called.
+    #[inline(always)]
+    pub fn is_open_for(&self, code: u64) -> bool {
+        self.word.load(Relaxed) == code
+    }
+
+    /// Whether a call is in the guest.
+    #[inline(always)]
+    pub fn is_calling(&self) -> bool {
+        self.word.load(Relaxed) == CALLING
+    }
+
+    /// Notes that a call is in the guest. Only then it can be asked whether it may be: whoever wants it to end sees that
+    /// it has begun, or is seen ([`crate::watch`]).
+    #[inline(always)]
+    pub fn enter(&self) {
+        self.word.store(CALLING, Relaxed);
+        compiler_fence(SeqCst);
+    }
+
+    /// Whether it has to be asked if a call may begin: [`crate::Interruption::is_reached`] knows.
+    #[inline(always)]
+    pub fn is_wanted(&self) -> bool {
+        self.is_wanted.load(Relaxed)
+    }
+
+    /// Whether calls are those of whoever has this claim, and none has to ask anything.
+    #[inline(always)]
+    pub(crate) fn is_claimed(&self, claim: u64) -> bool {
+        self.claim.load(Relaxed) == claim
+    }
+
+    /// Makes calls those of whoever has this claim. Whether they may begin is asked then.
+    pub(crate) fn own(&self, claim: u64) {
+        self.owner.store(claim, Relaxed);
+        self.claim.store(claim, SeqCst);
+    }
+
+    /// Nobody's calls.
+    pub(crate) fn disown(&self) {
+        self.claim.store(0, SeqCst);
+        self.owner.store(0, SeqCst);
+    }
+
+    /// Has the next call ask first.
+    #[inline(always)]
+    pub fn ask(&self) {
+        self.claim.store(0, Relaxed);
+    }
+
+    /// Notes that the call is over, and opens the gate for the functions of a code.
+    #[inline(always)]
+    pub fn leave(&self, code: u64) {
+        self.word.store(code, Relaxed);
+    }
+
+    /// Notes that the call is over, or that nothing is known of the next one.
+    #[inline(always)]
+    pub fn close(&self) {
+        self.word.store(CLOSED, Relaxed);
+    }
+
+    /// Says whether it has to be asked.
+    pub(crate) fn want(&self, is_wanted: bool) {
+        self.is_wanted.store(is_wanted, SeqCst);
+        if is_wanted {
+            self.claim.store(0, SeqCst);
+        }
+    }
+
+    /// The kernel's name of the thread that is in compiled code; 0 for none.
+    pub(crate) fn thread_inside(&self) -> i32 {
+        match self.is_calling() || self.is_inside.load(Relaxed) {
+            true => self.thread.load(Relaxed),
+            false => 0,
+        }
+    }
+}

@@ -125,6 +125,7 @@ impl<T> Instance<T> {
                         outcome => Self::left(this, target, outcome, exchange),
                     };
                 }
+                (*(*this.as_ptr()).state).slots[SP as usize] = (*ready).sp;
                 gate.close();
             }
             Self::call_unready(this, target, exchange)

@@ -6,6 +6,7 @@ use inkwell::context::Context;
 use inkwell::targets::FileType;
 use riverrun_program::Image;
 
+use crate::analysis::Liveness;
 use crate::emit;
 use crate::error::CompileError;
 use crate::lift::{Ir, Surroundings, lift};
@@ -70,6 +71,10 @@ struct AddressesOnly<'a>(&'a Program<'a>);
 impl Surroundings for AddressesOnly<'_> {
     fn is_function(&self, address: u64) -> bool {
         self.0.is_function(address)
+    }
+
+    fn liveness(&self) -> &Liveness {
+        self.0.liveness()
     }
 
     fn dispatch_bits(&self) -> u32 {

@@ -11,7 +11,7 @@ use inkwell::context::Context;
 use riverrun_native::{Dispatch, Header};
 use riverrun_program::Image;
 
-use crate::analysis::{Abilities, Function, Text, functions};
+use crate::analysis::{Abilities, Function, Liveness, Text, functions};
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
 use crate::lift::{Ir, Surroundings, lift};
@@ -61,6 +61,7 @@ pub(crate) struct Program<'a> {
     image: &'a Image,
     pub(crate) names: Arc<Names>,
     pub(crate) starts: BTreeSet<u64>,
+    liveness: Liveness,
     pub(crate) dispatch_bits: u32,
 }
 
@@ -73,10 +74,12 @@ impl<'a> Program<'a> {
     ) -> (Program<'a>, Vec<Function>) {
         let features = options.cpu.features();
         let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
-        let functions = functions(&Text::new(image, abilities));
+        let text = Text::new(image, abilities);
+        let functions = functions(&text);
         let program = Program {
             image,
             names: Arc::new(Names::new(&functions, linked)),
+            liveness: Liveness::new(&text, &functions),
             starts: functions.iter().map(|function| function.start).collect(),
             dispatch_bits: Dispatch::index_bits(functions.len()),
         };
@@ -87,6 +90,10 @@ impl<'a> Program<'a> {
 impl Surroundings for Program<'_> {
     fn is_function(&self, address: u64) -> bool {
         self.starts.contains(&address)
+    }
+
+    fn liveness(&self) -> &Liveness {
+        &self.liveness
     }
 
     fn dispatch_bits(&self) -> u32 {

@@ -163,8 +163,8 @@ pub(crate) fn blocks(text: &Text<'_>, addresses: Range<u64>, orphans_until: u64)
     }
 }
 
-/// Addresses of instructions behind blocks that belong to none.
-fn gaps(text: &Text<'_>, addresses: Range<u64>, blocks: &BTreeMap<u64, Block>) -> Vec<u64> {
+/// Addresses of instructions behind blocks that belong to none and are not there to align others.
+pub(super) fn gaps(text: &Text<'_>, addresses: Range<u64>, blocks: &BTreeMap<u64, Block>) -> Vec<u64> {
     let end_of = |(&start, block): (&u64, &Block)| match (&block.end, block.insts.last()) {
         (Terminator::Step { next, .. }, _) => *next,
         (_, Some((pc, inst))) => pc + u64::from(inst.len),
@@ -172,8 +172,15 @@ fn gaps(text: &Text<'_>, addresses: Range<u64>, blocks: &BTreeMap<u64, Block>) -
     };
     let until = addresses.end;
     let starts = blocks.range(addresses.clone()).skip(1).map(|(&start, _)| start).chain([until]);
-    let open = |&(end, next): &(u64, u64)| end < next.min(until) && text.fetch(end).is_some();
-    let gaps = blocks.range(addresses).map(end_of).zip(starts).filter(open).map(|(end, _)| end);
+    let is_nop = |inst: &Inst| inst.op == Op::addi && inst.rd == 0;
+    let open = |(end, next): (u64, u64)| {
+        let mut pc = end;
+        while let Some(inst) = text.fetch(pc).filter(|inst| pc < next && is_nop(inst)) {
+            pc += u64::from(inst.len);
+        }
+        (pc < next.min(until) && text.fetch(pc).is_some()).then_some(end)
+    };
+    let gaps = blocks.range(addresses).map(end_of).zip(starts).filter_map(open);
     gaps.filter(|gap| !blocks.contains_key(gap)).collect()
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use riverrun_program::SymbolKind;
 
-use crate::analysis::blocks::{Block, Terminator, blocks};
+use crate::analysis::blocks::{Block, Terminator, blocks, gaps};
 use crate::analysis::text::Text;
 
 /// A function of the guest.
@@ -16,6 +16,8 @@ pub(crate) struct Function {
     pub(crate) name: Option<String>,
     /// Its blocks by address; the first one is at its start.
     pub(crate) blocks: BTreeMap<u64, Block>,
+    /// Whether its blocks are all of its instructions.
+    pub(crate) is_whole: bool,
     /// Blocks that no other one leads to: where exceptions land.
     pub(crate) orphans: Vec<u64>,
 }
@@ -80,7 +82,9 @@ pub(crate) fn functions(text: &Text<'_>) -> Vec<Function> {
                 let orphans_until = if has_exceptions { end.min(known_end) } else { start };
                 let (blocks, orphans) = blocks(text, start..end, orphans_until);
                 let name = symbol.map(|symbol| symbol.name.to_owned());
-                let function = Function { start, name, blocks, orphans };
+                let until = if known_end > start { end.min(known_end) } else { end };
+                let is_whole = until != u64::MAX && gaps(text, start..until, &blocks).is_empty();
+                let function = Function { start, name, blocks, is_whole, orphans };
                 further.extend(function.leads_to().filter(|to| !starts.contains(to) && is_start(*to)));
                 found.insert(start, (end, function));
             }

@@ -5,10 +5,13 @@ mod call_numbers;
 mod constants;
 mod functions;
 mod jump_tables;
+mod liveness;
 mod millicode;
+pub(crate) mod registers;
 mod text;
 
 pub(crate) use blocks::{Block, Terminator};
 pub(crate) use call_numbers::{CallNumber, call_numbers};
 pub(crate) use functions::{Function, functions};
+pub(crate) use liveness::{Liveness, before};
 pub(crate) use text::{Abilities, Text};

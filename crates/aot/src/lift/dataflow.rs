@@ -19,11 +19,13 @@ pub(crate) struct Facts {
     pub(crate) is_test: bool,
     /// Instructions up to the next test, at most.
     pub(crate) bound: u64,
+    /// Registers that may be read behind it.
+    pub(crate) live: Set,
     /// Registers for the state to have at its end, as the function does not read them behind it.
     pub(crate) settled: Set,
 }
 
-fn calls_host(inst: &Inst) -> bool {
+pub(crate) fn calls_host(inst: &Inst) -> bool {
     inst.op.info().format == Format::Import
 }
 
@@ -97,7 +99,13 @@ pub(crate) fn float_views(function: &Function) -> [Option<Float>; COUNT] {
 }
 
 /// What is known of each block.
-pub(crate) fn facts(function: &Function, fuel: bool, resident: Set, is_host_caller: bool) -> BTreeMap<u64, Facts> {
+pub(crate) fn facts(
+    function: &Function,
+    fuel: bool,
+    resident: Set,
+    is_host_caller: bool,
+    live_behind: &impl Fn(u64) -> Set,
+) -> BTreeMap<u64, Facts> {
     let (postorder, headers) = walk(function);
     let mut facts: BTreeMap<u64, Facts> = BTreeMap::new();
     let entrances: BTreeSet<u64> = function.entrances().collect();
@@ -108,10 +116,10 @@ pub(crate) fn facts(function: &Function, fuel: bool, resident: Set, is_host_call
         let ahead = block.end.successors().into_iter().filter_map(|to| facts.get(&to).filter(|facts| !facts.is_test));
         let further = if block.end.is_call() { 0 } else { ahead.map(|facts: &Facts| facts.bound).max().unwrap_or(0) };
         let bound = block.insts.len() as u64 + further;
-        facts.insert(start, Facts { is_test, bound, ..Facts::default() });
+        facts.insert(start, Facts { is_test, bound, live: live_behind(start), ..Facts::default() });
     }
     settle(function, &postorder, fuel, &mut facts);
-    facts.values_mut().for_each(|facts| facts.settled |= resident);
+    facts.values_mut().for_each(|facts| facts.settled |= resident & facts.live);
     // Host callers bring the state up to date as they begin, lest a loop does it again and again.
     let hot = registers::hot_set(fuel);
     let dirty = if is_host_caller { 1 << FUEL & hot } else { hot };
@@ -143,21 +151,25 @@ struct Future {
 fn settle(function: &Function, postorder: &[u64], fuel: bool, facts: &mut BTreeMap<u64, Facts>) {
     let hot = registers::hot_set(fuel);
     let mut futures: HashMap<u64, Future> = HashMap::new();
-    let behind = |block: &Block, futures: &HashMap<u64, Future>| match &block.end {
-        Terminator::Next(_) | Terminator::Jump(_) | Terminator::Branch { .. } | Terminator::JumpIndirect(_) => {
-            let known = |to| if function.blocks.contains_key(&to) { futures.get(&to).copied() } else { Some(SOUGHT) };
-            let ends = if block.end.successors().is_empty() { SOUGHT } else { Future::default() };
+    let behind = |start: &u64, facts: &BTreeMap<u64, Facts>, futures: &HashMap<u64, Future>| match &function.blocks
+        [start]
+        .end
+    {
+        end @ (Terminator::Next(_) | Terminator::Jump(_) | Terminator::Branch { .. } | Terminator::JumpIndirect(_)) => {
+            let sought = Future { read: 0, sought: facts[start].live };
+            let known = |to| if function.blocks.contains_key(&to) { futures.get(&to).copied() } else { Some(sought) };
+            let ends = if end.successors().is_empty() { sought } else { Future::default() };
             let join = |a: Future, b: Future| Future { read: a.read | b.read, sought: a.sought | b.sought };
-            block.end.successors().into_iter().filter_map(known).fold(ends, join)
+            end.successors().into_iter().filter_map(known).fold(ends, join)
         }
-        _ => SOUGHT,
+        _ => Future { read: 0, sought: facts[start].live },
     };
     let mut changed = true;
     while changed {
         changed = false;
         for &start in postorder {
             let block = &function.blocks[&start];
-            let mut future = behind(block, &futures);
+            let mut future = behind(&start, facts, &futures);
             for (_, inst) in block.insts.iter().rev() {
                 if let Some(register) = registers::written(inst) {
                     future.read &= !(1 << register);
@@ -169,9 +181,9 @@ fn settle(function: &Function, postorder: &[u64], fuel: bool, facts: &mut BTreeM
         }
     }
     let loops = small_loops(function);
-    for (start, facts) in facts {
-        if !loops.contains(start) {
-            let future = behind(&function.blocks[start], &futures);
+    for start in function.blocks.keys().filter(|start| !loops.contains(start)) {
+        let future = behind(start, facts, &futures);
+        if let Some(facts) = facts.get_mut(start) {
             facts.settled = future.sought & !future.read & !hot;
         }
     }
@@ -179,9 +191,9 @@ fn settle(function: &Function, postorder: &[u64], fuel: bool, facts: &mut BTreeM
 
 /// Behind which instructions of a block the state should get which registers: behind the last that writes
 /// them, if the state is to have them at the block's end. What waits for that takes a register of the host's.
-pub(crate) fn settling(block: &Block, settled: Set, fuel: bool) -> HashMap<usize, Set> {
+pub(crate) fn settling(block: &Block, settled: Set, live: Set, fuel: bool) -> HashMap<usize, Set> {
     let ends = matches!(block.end, Terminator::Return) || block.end.is_call();
-    let mut wanted = if ends { settled | !registers::hot_set(fuel) } else { settled };
+    let mut wanted = if ends { settled | live & !registers::hot_set(fuel) } else { settled };
     let mut settling = HashMap::new();
     for (index, (_, inst)) in block.insts.iter().enumerate().rev() {
         if let Some(register) = registers::written(inst).filter(|&register| wanted >> register & 1 != 0) {
@@ -191,8 +203,6 @@ pub(crate) fn settling(block: &Block, settled: Set, fuel: bool) -> HashMap<usize
     }
     settling
 }
-
-const SOUGHT: Future = Future { read: 0, sought: !0 };
 
 /// The blocks of loops without calls, as compilers lay them out: one after another.
 fn small_loops(function: &Function) -> BTreeSet<u64> {

@@ -8,14 +8,14 @@ use inkwell::values::{FunctionValue, IntValue, PointerValue};
 use riverrun_isa::{Inst, Operands, Result as Destination, eval};
 use riverrun_native::convention::{self, Reason};
 
-use crate::analysis::{Block, CallNumber, Function, Terminator, call_numbers};
+use crate::analysis::{self, Block, CallNumber, Function, Liveness, Terminator, call_numbers};
 use crate::lift::continuations::Continuations;
 use crate::lift::dataflow::{self, Facts};
 use crate::lift::float_flags;
 use crate::lift::guarded::Group;
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;
-use crate::lift::registers::{self, FUEL, Label, Registers};
+use crate::lift::registers::{self, FUEL, Label, Registers, Set};
 use crate::lift::value::Value;
 
 /// What lifting a function asks of the program.
@@ -24,6 +24,8 @@ pub(crate) trait Surroundings {
     fn is_function(&self, address: u64) -> bool;
     /// Logarithm of the size of the dispatch table.
     fn dispatch_bits(&self) -> u32;
+    /// Which registers may be read where.
+    fn liveness(&self) -> &Liveness;
     /// The source line of an instruction, with the path of its file, where that is known.
     fn source(&self, pc: u64) -> Option<(String, u32)>;
 }
@@ -42,12 +44,13 @@ pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Sur
     let is_host_caller = dataflow::is_host_caller(function, &numbers);
     if is_host_caller {
         let hot = registers::hot_set(ir.options.fuel) & !(1 << FUEL);
-        registers.flush(ir, hot);
+        registers.flush(ir, hot & lively(ir, surroundings.liveness().entry(function.start)));
     }
     let target = built(ir.builder.build_alloca(ir.i64, ""));
     let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();
     ir.jump(labels[&function.start]);
-    let facts = dataflow::facts(function, ir.options.fuel, resident, is_host_caller);
+    let behind = |start| lively(ir, surroundings.liveness().behind(function.start, start));
+    let facts = dataflow::facts(function, ir.options.fuel, resident, is_host_caller, &behind);
     let switches = RefCell::default();
     let registers = &registers;
     let continuations = Continuations::new(ir, host, &function.orphans);
@@ -90,7 +93,7 @@ struct Lifting<'a, 'c, S> {
 }
 
 impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
-    fn site(&self, pc: u64, ahead: u64) -> Site<'_, 'c> {
+    fn site(&self, pc: u64, ahead: u64, live: Set) -> Site<'_, 'c> {
         Site {
             ir: self.ir,
             registers: self.registers,
@@ -99,6 +102,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             group: &self.group,
             pc,
             ahead,
+            live,
             dispatch_bits: self.surroundings.dispatch_bits(),
         }
     }
@@ -116,17 +120,31 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             let left = built(ir.builder.build_int_sub(fuel, ir.int(count), ""));
             registers.set(FUEL, Value::Word(left));
         }
-        let settling = dataflow::settling(block, facts.settled, ir.options.fuel);
+        let settling = dataflow::settling(block, facts.settled, facts.live, ir.options.fuel);
+        let live = self.live_at_host_calls(block, facts.live);
         let mut result = Value::Word(ir.int(0));
         for (index, &(pc, ref inst)) in block.insts.iter().enumerate() {
             ir.line(pc);
-            result = self.instruction(&self.site(pc, count - index as u64), inst);
+            result =
+                self.instruction(&self.site(pc, count - index as u64, live.get(&index).copied().unwrap_or(!0)), inst);
             self.group.end_if_full(ir, registers, self.continuations.fault);
             registers.settle(ir, settling.get(&index).copied().unwrap_or(0));
         }
         self.group.end(ir, registers, self.continuations.fault);
         registers.settle(ir, facts.settled);
-        self.end(&block.end, result);
+        self.end(&block.end, result, facts.live);
+    }
+
+    /// What may be read from the calls of host functions in a block on, by their places.
+    fn live_at_host_calls(&self, block: &Block, mut live: Set) -> HashMap<usize, Set> {
+        let mut found = HashMap::new();
+        for (index, (_, inst)) in block.insts.iter().enumerate().rev() {
+            live = lively(self.ir, analysis::before(inst, live));
+            if dataflow::calls_host(inst) {
+                found.insert(index, live);
+            }
+        }
+        found
     }
 
     /// Leaves compiled code at the beginning of a block if stack or fuel may be short; goes on there
@@ -157,7 +175,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         ir.branch_likely(suffices.expect("something is tested"), go_on, short);
         ir.builder.position_at_end(short);
         let fork = registers.fork();
-        let site = self.site(start, 0);
+        let site = self.site(start, 0, !0);
         site.store_field(convention::PC, start);
         site.leave(Reason::Limit, start);
         if is_entry {
@@ -186,7 +204,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             }
             self.go(next);
         }
-        self.continuations.finish(ir, registers, &self.site(self.function.start, 0));
+        self.continuations.finish(ir, registers, &self.site(self.function.start, 0, !0));
     }
 
     /// Evaluates an instruction and writes its result; gives the result.
@@ -218,9 +236,9 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         result
     }
 
-    fn end(&self, end: &Terminator, result: Value<'c>) {
+    fn end(&self, end: &Terminator, result: Value<'c>, live: Set) {
         let (ir, registers) = (self.ir, self.registers);
-        let site = self.site(0, 0);
+        let site = self.site(0, 0, live);
         match end {
             &Terminator::Next(to) | &Terminator::Jump(to) => self.go(to),
             &Terminator::Branch { taken, next } => {
@@ -257,14 +275,14 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 registers.save(ir);
                 built(ir.builder.build_store(self.target, target));
                 let here = ir.builder.get_insert_block().expect("the builder stands in a block");
-                let switch = self.switch(targets);
+                let switch = self.switch(targets, live);
                 ir.builder.position_at_end(here);
                 ir.jump(switch);
             }
             &Terminator::Step { at, next, is_ecall } => {
                 ir.line(at);
                 if is_ecall {
-                    let site = self.site(at, 1);
+                    let site = self.site(at, 1, live);
                     let (import, known, unknown) = site.known_system_call(self.numbers.get(&at).copied());
                     let fork = registers.fork();
                     ir.builder.position_at_end(known);
@@ -290,7 +308,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
     /// A block that goes on where [`Lifting::target`] says, by a table of the labels of `targets`, which
     /// all jumps with the same ones share. The block ends in few instructions that no branch interrupts,
     /// so that LLVM copies them to each jump: one for each is predicted better.
-    fn switch(&self, targets: &[u64]) -> Label<'c> {
+    fn switch(&self, targets: &[u64], live: Set) -> Label<'c> {
         if let Some(&label) = self.switches.borrow().get(targets) {
             return label;
         }
@@ -316,7 +334,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         ir.builder.position_at_end(elsewhere);
         let target = target();
         registers.begin_block(dataflow::used(self.function) | registers::hot_set(ir.options.fuel));
-        self.site(self.function.start, 0).tail_call_indirect(target);
+        self.site(self.function.start, 0, live).tail_call_indirect(target);
         registers.rejoin(fork);
         label
     }
@@ -324,7 +342,8 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
     /// Goes on at an address, in this function or another.
     fn go(&self, to: u64) {
         let (ir, registers) = (self.ir, self.registers);
-        let site = self.site(to, 0);
+        let live = lively(ir, self.surroundings.liveness().entry(to));
+        let site = self.site(to, 0, live);
         match self.labels.get(&to) {
             Some(&label) => {
                 registers.save(ir);
@@ -336,6 +355,11 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             None => site.leave_for_good(to),
         }
     }
+}
+
+/// Registers that have to be exact, of those that may be read: precise code has all of them so.
+fn lively(ir: &Ir<'_>, live: Set) -> Set {
+    if ir.options.precise { !0 } else { live }
 }
 
 /// Whether the block may jump into another function.

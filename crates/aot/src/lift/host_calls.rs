@@ -110,7 +110,7 @@ impl<'c> Site<'_, 'c> {
     pub(super) fn call_host(&self, import: PointerValue<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         let dirty = registers.dirty(true) & !(1 << FUEL);
-        registers.flush(ir, dirty);
+        registers.flush(ir, dirty & self.live);
         registers.flushed(dirty);
         self.store_field(convention::PC, self.pc);
         // What will be left behind the call, whose block has been counted at its beginning.

@@ -3,51 +3,14 @@
 
 use std::cell::{Cell, RefCell};
 
+pub(crate) use crate::analysis::registers::{COUNT, FUEL, Set, members, sources, written};
+use crate::lift::ir::{Ir, Space, built};
+use crate::lift::value::Value;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, PointerValue, StructValue};
 use riverrun_isa::ops::Float;
-use riverrun_isa::{File, Format, Inst, Op, Result as Destination};
+use riverrun_isa::{Format, Inst, Op};
 use riverrun_native::convention::{self, Hot};
-use riverrun_state::F_SLOT;
-
-use crate::lift::ir::{Ir, Space, built};
-use crate::lift::value::Value;
-
-/// Numbers of registers here: those of [`riverrun_state::State::slots`], and the fuel.
-pub(crate) const FUEL: usize = 65;
-/// One past the last number.
-pub(crate) const COUNT: usize = 66;
-
-/// A set of registers, a bit each.
-pub(crate) type Set = u128;
-
-/// The registers of a set.
-pub(crate) fn members(set: Set) -> impl Iterator<Item = usize> {
-    (0..COUNT).filter(move |register| set >> register & 1 != 0)
-}
-
-fn number(file: File, n: u8) -> usize {
-    match file {
-        File::X => n as usize,
-        File::F => (F_SLOT + n) as usize,
-    }
-}
-
-/// The register that an instruction writes; none for x0.
-pub(crate) fn written(inst: &Inst) -> Option<usize> {
-    match inst.op.info().format.result() {
-        Destination::X | Destination::Jump => Some(inst.rd as usize).filter(|&rd| rd != 0),
-        Destination::F => Some(number(File::F, inst.rd)),
-        Destination::None | Destination::Branch => None,
-    }
-}
-
-/// The registers of an instruction's sources, `None` where it has none or reads x0.
-pub(crate) fn sources(inst: &Inst) -> [Option<usize>; 3] {
-    let files = inst.op.info().format.sources();
-    let registers = [inst.rs1, inst.rs2, inst.rs3];
-    std::array::from_fn(|i| files[i].map(|file| number(file, registers[i])).filter(|&register| register != 0))
-}
 
 /// The format of the instruction's float sources, if it reads them as floats.
 pub(crate) fn float_sources(inst: &Inst) -> Option<Float> {
@@ -224,19 +187,25 @@ impl<'c> Registers<'c> {
         self.dirty.set(self.dirty.get() & !which);
     }
 
-    /// The arguments of a call.
-    pub(crate) fn arguments(&self, ir: &Ir<'c>) -> Vec<BasicMetadataValueEnum<'c>> {
+    /// A register of the convention's at a call or return behind which `live` ones may be read. Others are 0: no
+    /// guest sees what is the host's.
+    fn handed_over(&self, ir: &Ir<'c>, register: usize, live: Set) -> inkwell::values::IntValue<'c> {
+        if live >> register & 1 == 0 { ir.int(0) } else { ir.word(self.get(ir, register)) }
+    }
+
+    /// The arguments of a call behind which `live` registers may be read.
+    pub(crate) fn arguments(&self, ir: &Ir<'c>, live: Set) -> Vec<BasicMetadataValueEnum<'c>> {
         let base = self.base(ir);
-        let hot = self.hot.map(|register| ir.word(self.get(ir, register)).into());
+        let hot = self.hot.map(|register| self.handed_over(ir, register, live).into());
         std::iter::once(base.into()).chain(hot).collect()
     }
 
-    /// What a function returns.
-    pub(crate) fn results(&self, ir: &Ir<'c>) -> StructValue<'c> {
+    /// What a function returns, if `live` registers may be read behind it.
+    pub(crate) fn results(&self, ir: &Ir<'c>, live: Set) -> StructValue<'c> {
         let kind = ir.prototype.get_return_type().expect("functions return the registers").into_struct_type();
         let with_base = built(ir.builder.build_insert_value(kind.get_poison(), self.base(ir), 0, ""));
         (1..).zip(self.hot).fold(with_base.into_struct_value(), |results, (index, register)| {
-            let word = ir.word(self.get(ir, register));
+            let word = self.handed_over(ir, register, live);
             built(ir.builder.build_insert_value(results, word, index, "")).into_struct_value()
         })
     }

@@ -27,10 +27,10 @@ impl<'c> Ir<'c> {
 }
 
 impl<'c> Site<'_, 'c> {
-    /// Brings into the state what a callee may look at: all registers but the convention's own.
+    /// Brings into the state what whoever goes on may look at, but for the convention's own registers.
     fn flush(&self) {
         let dirty = self.registers.dirty(false);
-        self.registers.flush(self.ir, dirty);
+        self.registers.flush(self.ir, dirty & self.live);
         self.registers.flushed(dirty);
     }
 
@@ -49,7 +49,7 @@ impl<'c> Site<'_, 'c> {
     fn call(&self, target: PointerValue<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         self.flush();
-        let call = ir.call(target, &registers.arguments(ir));
+        let call = ir.call(target, &registers.arguments(ir, self.live));
         let results = call.try_as_basic_value().basic().expect("functions return the registers");
         registers.take_results(ir, results.into_struct_value());
     }
@@ -125,7 +125,7 @@ impl<'c> Site<'_, 'c> {
     pub(super) fn tail_call(&self, target: PointerValue<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         self.flush();
-        let call = ir.call(target, &registers.arguments(ir));
+        let call = ir.call(target, &registers.arguments(ir, self.live));
         call.set_tail_call_kind(LLVMTailCallKind::LLVMTailCallKindMustTail);
         let results = call.try_as_basic_value().basic().expect("functions return the registers");
         built(ir.builder.build_return(Some(&results)));
@@ -134,7 +134,7 @@ impl<'c> Site<'_, 'c> {
     /// Returns to the caller, which looks at ra.
     pub(super) fn return_to_caller(&self) {
         self.flush();
-        let results = self.registers.results(self.ir);
+        let results = self.registers.results(self.ir, self.live);
         built(self.ir.builder.build_return(Some(&results)));
     }
 

@@ -1,0 +1,315 @@
+//! Which registers anybody may still read where control leaves a function, and at the ends of its blocks.
+//!
+//! What a program's own code never reads again need not be exact at calls and returns: it is garbage left in
+//! temporaries and arguments, and storing it, or keeping it in the host's registers, is most of what calls would
+//! cost. What instructions read is found over the whole program, so that compilers may make conventions of their
+//! own between functions that they see. Besides, it is assumed that compilers made the program:
+//!
+//! - functions give results back in a0, a1, fa0 and fa1. What else a function may have changed is not handed on
+//!   to a further one, unless an instruction reads it in between;
+//! - where it cannot be seen who goes on (calls and jumps by register, system calls, returns from functions that
+//!   change ra or sp in unusual ways), those do who keep to the calling convention of RISC-V's psABI, or a part of
+//!   the same function, which may read what the function has written.
+//!
+//! A program that breaks this reads other values than in the interpreter, its own or zeros, and harms nobody.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::RangeInclusive;
+
+use riverrun_isa::{Format, Inst, Op, Result as Destination};
+use riverrun_state::F_SLOT;
+
+use crate::analysis::blocks::Terminator;
+use crate::analysis::functions::Function;
+use crate::analysis::registers::{FUEL, Set, sources, written};
+use crate::analysis::text::Text;
+
+const RA: usize = 1;
+const SP: usize = 2;
+const S0: usize = 8;
+
+const fn range(registers: RangeInclusive<usize>) -> Set {
+    (1 << (*registers.end() + 1)) - (1 << *registers.start())
+}
+
+const fn floats(registers: RangeInclusive<usize>) -> Set {
+    range(*registers.start() + F_SLOT as usize..=*registers.end() + F_SLOT as usize)
+}
+
+/// Registers that functions preserve, with ra, sp, gp and tp.
+const PRESERVED: Set = range(1..=4) | range(8..=9) | range(18..=27) | floats(8..=9) | floats(18..=27) | 1 << FUEL;
+/// What a function may be given: arguments, and the static chain in t2.
+const GIVEN: Set = PRESERVED | range(10..=17) | floats(10..=17) | 1 << 7;
+/// What a function may give back.
+const GIVEN_BACK: Set = PRESERVED | range(10..=11) | floats(10..=11);
+/// What a host may look at: arguments, and what dynamic calls have in t0 and t1.
+const HOST: Set = GIVEN | range(5..=6);
+
+/// Registers that may be read before they are written, over a whole program.
+#[derive(Debug, Default)]
+pub(crate) struct Liveness {
+    /// By functions, what they or those behind them may read of what they are given.
+    entry: HashMap<u64, Set>,
+    /// By functions and blocks, what may be read behind the block's end.
+    behind: HashMap<u64, BTreeMap<u64, Set>>,
+}
+
+impl Liveness {
+    pub(crate) fn new(text: &Text<'_>, functions: &[Function]) -> Liveness {
+        let mut flows: BTreeMap<u64, Flow<'_>> =
+            functions.iter().map(|function| (function.start, Flow::new(text, function))).collect();
+        let clobbers = clobbers(&flows);
+        flows.values_mut().for_each(|flow| flow.find_given(&clobbers));
+        let mut program = Program {
+            entry: functions.iter().map(|function| (function.start, 0)).collect(),
+            back: functions.iter().map(|function| (function.start, GIVEN_BACK)).collect(),
+        };
+        loop {
+            let mut changed = false;
+            for flow in flows.values_mut() {
+                changed |= flow.solve(&program, 0);
+            }
+            for (&start, flow) in &flows {
+                changed |= program.note(start, flow);
+            }
+            if !changed {
+                break;
+            }
+        }
+        let behind = flows.iter_mut().map(|(&start, flow)| {
+            // Code that was not seen may read all that the function has written.
+            flow.solve(&program, flow.written);
+            let behind = |block: &u64| flow.behind(*block, &program, flow.written);
+            (start, flow.function.blocks.keys().map(|block| (*block, behind(block))).collect())
+        });
+        let behind = behind.collect();
+        Liveness { entry: program.entry, behind }
+    }
+
+    /// What a function may read of what it is given.
+    pub(crate) fn entry(&self, function: u64) -> Set {
+        self.entry.get(&function).copied().unwrap_or(GIVEN)
+    }
+
+    /// What may be read behind the end of a function's block.
+    pub(crate) fn behind(&self, function: u64, block: u64) -> Set {
+        self.behind.get(&function).and_then(|blocks| blocks.get(&block)).copied().unwrap_or(!0)
+    }
+}
+
+/// What may be read in front of an instruction, if `behind` may be read behind it.
+pub(crate) fn before(inst: &Inst, behind: Set) -> Set {
+    let read = sources(inst).into_iter().flatten().fold(0, |set, register| set | 1 << register);
+    let host = if inst.op.info().format == Format::Import { HOST } else { 0 };
+    behind & !written(inst).map_or(0, |register| 1 << register) | read | host
+}
+
+/// What is known of the functions together so far; it only grows.
+struct Program {
+    entry: HashMap<u64, Set>,
+    /// What is read behind functions, by function.
+    back: HashMap<u64, Set>,
+}
+
+fn grow(set: &mut Set, by: Set) -> bool {
+    let grown = *set | by;
+    std::mem::replace(set, grown) != grown
+}
+
+impl Program {
+    /// Takes over what a function's blocks tell of itself and of others.
+    fn note(&mut self, start: u64, flow: &Flow<'_>) -> bool {
+        let mut changed = false;
+        let entry = flow.front.get(&start).copied().unwrap_or_default();
+        changed |= grow(self.entry.entry(start).or_default(), entry);
+        let own = self.back[&start];
+        for block in flow.function.blocks.values() {
+            match &block.end {
+                Terminator::Call { target, next } => {
+                    // A target that is no function's start is a place in this one.
+                    let target = if self.back.contains_key(target) { *target } else { start };
+                    let front = self.front(flow, *next);
+                    changed |= grow(self.back.entry(target).or_default(), front);
+                }
+                Terminator::CallIndirect { .. } | Terminator::JumpIndirect(_) => {}
+                end => {
+                    for to in end.successors().into_iter().filter(|to| !flow.front.contains_key(to)) {
+                        if let Some(back) = self.back.get_mut(&to) {
+                            changed |= grow(back, own);
+                        }
+                    }
+                }
+            }
+        }
+        changed
+    }
+
+    /// What may be read from an address on to which a function goes.
+    fn front(&self, flow: &Flow<'_>, at: u64) -> Set {
+        // Where there is no function, the guest traps.
+        flow.front.get(&at).or_else(|| self.entry.get(&at)).copied().unwrap_or(PRESERVED)
+    }
+}
+
+/// A function while its registers are followed.
+struct Flow<'a> {
+    function: &'a Function,
+    /// By blocks, what they read before they write it, and what they write.
+    accesses: BTreeMap<u64, (Set, Set)>,
+    /// By blocks, what may have been given on purpose to who goes on behind them.
+    given: HashMap<u64, Set>,
+    /// By blocks, what may be read from their beginning on.
+    front: HashMap<u64, Set>,
+    /// The instructions that blocks end in front of.
+    stepped: HashMap<u64, Inst>,
+    /// All that it writes.
+    written: Set,
+    /// Whether it returns to where it was called, as far as one can see.
+    is_regular: bool,
+}
+
+impl<'a> Flow<'a> {
+    fn new(text: &Text<'_>, function: &'a Function) -> Flow<'a> {
+        let mut accesses = BTreeMap::new();
+        let mut stepped = HashMap::new();
+        for (&start, block) in &function.blocks {
+            let writes = |inst: &Inst| written(inst).map_or(0, |register| 1 << register);
+            let all = block.insts.iter().fold(0, |set, (_, inst)| set | writes(inst));
+            accesses.insert(start, (block.insts.iter().rev().fold(0, |set, (_, inst)| before(inst, set)), all));
+            if let Terminator::Step { at, .. } | Terminator::Leave(at) = block.end {
+                stepped.extend(text.fetch(at).map(|inst| (at, inst)));
+            }
+        }
+        Flow {
+            function,
+            written: accesses.values().fold(0, |set, (_, written)| set | written),
+            accesses,
+            given: HashMap::new(),
+            front: function.blocks.keys().map(|&start| (start, 0)).collect(),
+            stepped,
+            is_regular: function.blocks.values().flat_map(|block| &block.insts).all(|(_, inst)| is_regular(inst)),
+        }
+    }
+
+    /// Finds what each block may read, given what is known of other functions; says whether that is more than
+    /// before.
+    fn solve(&mut self, program: &Program, unseen: Set) -> bool {
+        let mut any = false;
+        loop {
+            let mut changed = false;
+            for &start in self.function.blocks.keys().rev() {
+                let (read, written) = self.accesses[&start];
+                let front = read | self.behind(start, program, unseen) & !written;
+                changed |= grow(self.front.get_mut(&start).expect("all blocks have one"), front);
+            }
+            if !changed {
+                return any;
+            }
+            any = true;
+        }
+    }
+
+    /// What may be read behind a block; `unseen` by code of the same function that was not seen.
+    fn behind(&self, start: u64, program: &Program, unseen: Set) -> Set {
+        let back = program.back[&self.function.start];
+        let given = self.given.get(&start).copied().unwrap_or(!0);
+        match &self.function.blocks[&start].end {
+            Terminator::Call { target, .. } => program.entry.get(target).copied().unwrap_or(GIVEN) & given,
+            Terminator::CallIndirect { .. } => GIVEN & given,
+            Terminator::Return if self.is_regular => back,
+            Terminator::Return => back | unseen,
+            Terminator::JumpIndirect(targets) => {
+                let known = targets.iter().fold(0, |set, &to| set | program.front(self, to));
+                // A part of the function that was not found would be reached from here.
+                if !targets.is_empty() && self.function.is_whole {
+                    return known;
+                }
+                known | GIVEN & given | back | unseen
+            }
+            Terminator::Step { at, next, is_ecall } => {
+                let behind = program.front(self, *next);
+                let host = if *is_ecall { GIVEN & given | HOST & unseen } else { 0 };
+                self.stepped.get(at).map_or(behind, |inst| before(inst, behind)) | host
+            }
+            // Calls that link in another register; all else traps.
+            Terminator::Leave(at) => match self.stepped.get(at) {
+                Some(inst) if inst.op.info().format.result() == Destination::Jump => HOST | unseen,
+                _ => PRESERVED,
+            },
+            end => end.successors().into_iter().fold(0, |set, to| {
+                let is_own = self.front.contains_key(&to);
+                set | program.front(self, to) & if is_own { !0 } else { given }
+            }),
+        }
+    }
+
+    /// What may have been changed behind a block's end when control comes back to the function.
+    fn clobbered(&self, end: &Terminator, clobbers: &HashMap<u64, Set>) -> Set {
+        match end {
+            Terminator::Call { target, .. } => clobbers.get(target).copied().unwrap_or(!PRESERVED),
+            Terminator::CallIndirect { .. } => !PRESERVED,
+            _ => 0,
+        }
+    }
+
+    /// Finds what blocks may give on purpose: what was given to the function, or what it has written itself, and
+    /// results, but not what calls leave in other registers.
+    fn find_given(&mut self, clobbers: &HashMap<u64, Set>) {
+        let function = self.function;
+        let mut front: HashMap<u64, Set> = HashMap::new();
+        front.insert(function.start, !0);
+        front.extend(function.orphans.iter().map(|&orphan| (orphan, GIVEN)));
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for (&start, block) in &function.blocks {
+                let given = front.get(&start).copied().unwrap_or(PRESERVED) | self.accesses[&start].1;
+                self.given.insert(start, given);
+                let clobbered = self.clobbered(&block.end, clobbers);
+                let behind = if clobbered == 0 { given } else { given & !clobbered | GIVEN_BACK };
+                for to in block.end.successors().into_iter().filter(|to| function.blocks.contains_key(to)) {
+                    changed |= grow(front.entry(to).or_insert(PRESERVED), behind);
+                }
+            }
+        }
+    }
+}
+
+/// What functions may change, by themselves and by those that they call.
+fn clobbers(flows: &BTreeMap<u64, Flow<'_>>) -> HashMap<u64, Set> {
+    let mut clobbers: HashMap<u64, Set> = flows.iter().map(|(&start, flow)| (start, flow.written)).collect();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (&start, flow) in flows {
+            let mut all = clobbers[&start];
+            for block in flow.function.blocks.values() {
+                all |= flow.clobbered(&block.end, &clobbers);
+                let elsewhere = block.end.successors().into_iter().filter(|to| !flow.front.contains_key(to));
+                all |= elsewhere.fold(0, |set, to| set | clobbers.get(&to).copied().unwrap_or(!PRESERVED));
+                if matches!(block.end, Terminator::JumpIndirect(_) | Terminator::Leave(_)) {
+                    all |= !PRESERVED;
+                }
+            }
+            changed |= grow(clobbers.get_mut(&start).expect("all functions have one"), all);
+        }
+    }
+    clobbers
+}
+
+/// Whether an instruction changes ra and sp as functions do that return to where they were called: not by
+/// loading ra from anywhere else than the stack, nor by moving the stack by a distance that is not constant.
+fn is_regular(inst: &Inst) -> bool {
+    let is_frame = |register: u8| matches!(usize::from(register), SP | S0);
+    match written(inst) {
+        Some(RA) => inst.op.info().format.result() == Destination::Jump || inst.op == Op::ld && is_frame(inst.rs1),
+        Some(SP) => match inst.op {
+            Op::addi => is_frame(inst.rs1),
+            // Copies, among them.
+            Op::add => inst.rs1 == 0 && is_frame(inst.rs2),
+            Op::sub | Op::andi => true,
+            _ => false,
+        },
+        _ => true,
+    }
+}

@@ -1,0 +1,40 @@
+//! Registers by numbers and in sets, and which ones instructions name.
+
+use riverrun_isa::{File, Inst, Result as Destination};
+use riverrun_state::F_SLOT;
+
+/// Numbers of registers here: those of [`riverrun_state::State::slots`], and the fuel.
+pub(crate) const FUEL: usize = 65;
+/// One past the last number.
+pub(crate) const COUNT: usize = 66;
+
+/// A set of registers, a bit each.
+pub(crate) type Set = u128;
+
+/// The registers of a set.
+pub(crate) fn members(set: Set) -> impl Iterator<Item = usize> {
+    (0..COUNT).filter(move |register| set >> register & 1 != 0)
+}
+
+fn number(file: File, n: u8) -> usize {
+    match file {
+        File::X => n as usize,
+        File::F => (F_SLOT + n) as usize,
+    }
+}
+
+/// The register that an instruction writes; none for x0.
+pub(crate) fn written(inst: &Inst) -> Option<usize> {
+    match inst.op.info().format.result() {
+        Destination::X | Destination::Jump => Some(inst.rd as usize).filter(|&rd| rd != 0),
+        Destination::F => Some(number(File::F, inst.rd)),
+        Destination::None | Destination::Branch => None,
+    }
+}
+
+/// The registers of an instruction's sources, `None` where it has none or reads x0.
+pub(crate) fn sources(inst: &Inst) -> [Option<usize>; 3] {
+    let files = inst.op.info().format.sources();
+    let registers = [inst.rs1, inst.rs2, inst.rs3];
+    std::array::from_fn(|i| files[i].map(|file| number(file, registers[i])).filter(|&register| register != 0))
+}

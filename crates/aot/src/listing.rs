@@ -9,7 +9,7 @@ use riverrun_program::Image;
 use crate::analysis::Liveness;
 use crate::emit;
 use crate::error::CompileError;
-use crate::lift::{Ir, Surroundings, lift};
+use crate::lift::{Ir, Known, Surroundings, lift};
 use crate::options::CompileOptions;
 use crate::unit::Program;
 
@@ -71,6 +71,10 @@ struct AddressesOnly<'a>(&'a Program<'a>);
 impl Surroundings for AddressesOnly<'_> {
     fn is_function(&self, address: u64) -> bool {
         self.0.is_function(address)
+    }
+
+    fn known(&self, start: u64) -> Option<Known> {
+        self.0.known(start)
     }
 
     fn liveness(&self) -> &Liveness {

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use inkwell::context::Context;
 use riverrun_native::{Dispatch, Header};
-use riverrun_program::Image;
+use riverrun_program::{Image, SymbolKind};
 
 use crate::analysis::{Abilities, Function, Liveness, Text, functions};
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
-use crate::lift::{Ir, Surroundings, lift};
+use crate::lift::{Ir, Known, Surroundings, lift};
 use crate::link::link;
 use crate::names::Names;
 use crate::options::CompileOptions;
@@ -62,6 +62,7 @@ pub(crate) struct Program<'a> {
     pub(crate) names: Arc<Names>,
     pub(crate) starts: BTreeSet<u64>,
     liveness: Liveness,
+    known: BTreeMap<u64, Known>,
     pub(crate) dispatch_bits: u32,
 }
 
@@ -75,11 +76,14 @@ impl<'a> Program<'a> {
         let features = options.cpu.features();
         let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
         let text = Text::new(image, abilities);
+        let named = image.symbols().filter(|symbol| symbol.kind == SymbolKind::Function);
+        let known = named.filter_map(|symbol| Some((symbol.address, Known::named(symbol.name)?))).collect();
         let functions = functions(&text);
         let program = Program {
             image,
             names: Arc::new(Names::new(&functions, linked)),
             liveness: Liveness::new(&text, &functions),
+            known,
             starts: functions.iter().map(|function| function.start).collect(),
             dispatch_bits: Dispatch::index_bits(functions.len()),
         };
@@ -90,6 +94,10 @@ impl<'a> Program<'a> {
 impl Surroundings for Program<'_> {
     fn is_function(&self, address: u64) -> bool {
         self.starts.contains(&address)
+    }
+
+    fn known(&self, start: u64) -> Option<Known> {
+        self.known.get(&start).copied()
     }
 
     fn liveness(&self) -> &Liveness {

@@ -41,6 +41,11 @@ fn memory() {
 }
 
 #[test]
+fn blocks_of_memory() {
+    compare_in_directory(&gcc("blocks.c", &[STATIC, &["-fno-builtin"]].concat()), "");
+}
+
+#[test]
 fn bad_pointers() {
     let outcome = compare_in_directory(&gcc("faults.c", STATIC), "");
     assert_eq!(outcome.stdout.matches("Bad address").count(), 39, "{}", outcome.stdout);

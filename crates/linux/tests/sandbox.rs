@@ -149,6 +149,34 @@ fn trap(case: &str) -> TrapCause {
     result.expect_err(&format!("{outcome:?}")).trap().expect("a trap").cause
 }
 
+/// Compiled code has its own ways for some of these.
+#[test]
+fn blocks_of_memory_end_where_memory_does() {
+    let program = gcc("blocks.c", &["-O2", "-static", "-fno-builtin"]);
+    for case in [
+        "c0x10000000",
+        "c0x80000001",
+        "c0xffffffffffffffff",
+        "m0x10000000",
+        "m0xffffffffffffff00",
+        "f0x10000000",
+        "f0x100000000",
+        "f0xffffffffffffffff",
+        "t31",
+        "t64",
+        "t4096",
+        "n16",
+        "n100",
+    ] {
+        let (result, outcome) = try_run(&Config::new(), &program, "", Linux::builder().args(["blocks", case]));
+        let cause = result.expect_err(&format!("{case}: {outcome:?}")).trap().expect("a trap").cause;
+        assert!(matches!(cause, TrapCause::LoadFault { .. } | TrapCause::StoreFault { .. }), "{case}: {cause:?}");
+    }
+    // What differs comes before what is not there.
+    let (result, outcome) = try_run(&Config::new(), &program, "", Linux::builder().args(["blocks", "e1024"]));
+    assert_eq!((result.unwrap(), outcome.stdout.as_str()), (0, "0\nunharmed\n"));
+}
+
 #[test]
 fn fatal_signals_are_traps() {
     assert_eq!(trap("abort"), TrapCause::Signal { number: 6 });

@@ -38,6 +38,37 @@ impl Block {
     }
 }
 
+/// Where a jump by register may lead, as far as is known; sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Targets {
+    /// In the function.
+    pub(crate) inside: Vec<u64>,
+    /// Elsewhere: where compilers have moved what is rare, or nothing of the kind.
+    pub(crate) outside: Vec<u64>,
+}
+
+impl Targets {
+    pub(super) fn new(inside: impl IntoIterator<Item = u64>) -> Targets {
+        let mut targets = Targets { inside: inside.into_iter().collect(), outside: Vec::new() };
+        targets.tidy();
+        targets
+    }
+
+    /// Adds others.
+    fn extend(&mut self, others: &Targets) {
+        self.inside.extend(&others.inside);
+        self.outside.extend(&others.outside);
+        self.tidy();
+    }
+
+    pub(super) fn tidy(&mut self) {
+        for targets in [&mut self.inside, &mut self.outside] {
+            targets.sort_unstable();
+            targets.dedup();
+        }
+    }
+}
+
 /// How a block ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Terminator {
@@ -66,8 +97,8 @@ pub(crate) enum Terminator {
     },
     /// With a jump to ra.
     Return,
-    /// With a jump by register; to one of these, as far as is known.
-    JumpIndirect(Vec<u64>),
+    /// With a jump by register.
+    JumpIndirect(Targets),
     /// In front of an instruction of the single-step engine.
     Step {
         /// Its address.
@@ -90,7 +121,7 @@ impl Terminator {
             Terminator::Call { next, .. } | Terminator::CallIndirect { next } | Terminator::Step { next, .. } => {
                 vec![*next]
             }
-            Terminator::JumpIndirect(targets) => targets.clone(),
+            Terminator::JumpIndirect(targets) => targets.inside.clone(),
             Terminator::Return | Terminator::Leave(_) => Vec::new(),
         }
     }
@@ -120,7 +151,7 @@ impl Extent {
 pub(crate) fn blocks(text: &Text<'_>, addresses: Range<u64>, orphans_until: u64) -> (BTreeMap<u64, Block>, Vec<u64>) {
     let mut leaders = BTreeSet::from([addresses.start]);
     let mut roots = vec![addresses.start];
-    let mut tables: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    let mut tables: BTreeMap<u64, Targets> = BTreeMap::new();
     let mut extent = Extent { own: addresses.clone(), millicode: BTreeSet::new() };
     // A leader inside a block that has been walked splits it in the next round.
     loop {
@@ -145,10 +176,7 @@ pub(crate) fn blocks(text: &Text<'_>, addresses: Range<u64>, orphans_until: u64)
         // further blocks, behind which less may be known: what has been found is kept.
         let mut found = jump_tables::find(text, &addresses, &blocks);
         for (jump, targets) in &tables {
-            let all = found.entry(*jump).or_default();
-            all.extend(targets);
-            all.sort_unstable();
-            all.dedup();
+            found.entry(*jump).or_default().extend(targets);
         }
         if leaders == known && found == tables {
             let gaps = gaps(text, addresses.start..orphans_until, &blocks);
@@ -189,7 +217,7 @@ fn walk(
     start: u64,
     extent: &Extent,
     leaders: &BTreeSet<u64>,
-    tables: &BTreeMap<u64, Vec<u64>>,
+    tables: &BTreeMap<u64, Targets>,
 ) -> Block {
     let mut insts = Vec::new();
     let mut pc = start;

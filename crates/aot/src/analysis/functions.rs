@@ -16,10 +16,21 @@ pub(crate) struct Function {
     pub(crate) name: Option<String>,
     /// Its blocks by address; the first one is at its start.
     pub(crate) blocks: BTreeMap<u64, Block>,
-    /// Whether its blocks are all of its instructions.
-    pub(crate) is_whole: bool,
+    /// Whether its blocks are all there is of it.
+    pub(crate) extent: Extent,
     /// Blocks that no other one leads to: where exceptions land.
     pub(crate) orphans: Vec<u64>,
+}
+
+/// What is known of a function's instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// They are its blocks'.
+    Whole,
+    /// There are others between its blocks, to which nothing seems to lead.
+    Gaps,
+    /// Where it ends is not known, or something inside is taken for another function.
+    Unknown,
 }
 
 impl Function {
@@ -82,9 +93,12 @@ pub(crate) fn functions(text: &Text<'_>) -> Vec<Function> {
                 let orphans_until = if has_exceptions { end.min(known_end) } else { start };
                 let (blocks, orphans) = blocks(text, start..end, orphans_until);
                 let name = symbol.map(|symbol| symbol.name.to_owned());
-                let until = if known_end > start { end.min(known_end) } else { end };
-                let is_whole = until != u64::MAX && gaps(text, start..until, &blocks).is_empty();
-                let function = Function { start, name, blocks, is_whole, orphans };
+                let extent = match known_end {
+                    known_end if known_end <= start || end < known_end => Extent::Unknown,
+                    known_end if gaps(text, start..known_end, &blocks).is_empty() => Extent::Whole,
+                    _ => Extent::Gaps,
+                };
+                let function = Function { start, name, blocks, extent, orphans };
                 further.extend(function.leads_to().filter(|to| !starts.contains(to) && is_start(*to)));
                 found.insert(start, (end, function));
             }

@@ -10,7 +10,7 @@ use std::ops::Range;
 use riverrun_isa::ops::Mem;
 use riverrun_isa::{File, Operands, Result as Destination, eval};
 
-use crate::analysis::blocks::{Block, T0, Terminator};
+use crate::analysis::blocks::{Block, T0, Targets, Terminator};
 use crate::analysis::constants::{Constants, Known};
 use crate::analysis::text::Text;
 
@@ -27,7 +27,7 @@ const PRESERVED: u32 = 0x0ffc_031d;
 const RESULTS: u32 = 0x0000_0c00;
 
 /// The targets of jumps by register: by the jump's address, sorted.
-pub(crate) fn find(text: &Text<'_>, addresses: &Range<u64>, blocks: &BTreeMap<u64, Block>) -> BTreeMap<u64, Vec<u64>> {
+pub(crate) fn find(text: &Text<'_>, addresses: &Range<u64>, blocks: &BTreeMap<u64, Block>) -> BTreeMap<u64, Targets> {
     let jumps = |block: &Block| matches!(block.end, Terminator::JumpIndirect(_));
     if !blocks.values().any(jumps) {
         return BTreeMap::new();
@@ -42,22 +42,22 @@ pub(crate) fn find(text: &Text<'_>, addresses: &Range<u64>, blocks: &BTreeMap<u6
             let mut registers = known.get(start).copied().unwrap_or(NOTHING);
             match evaluate(block, &mut registers) {
                 Known::Entry { table, mem, plus } => read(text, addresses, table, mem, plus),
-                Known::Constant(target) if addresses.contains(&target) => vec![target],
-                _ => Vec::new(),
+                Known::Constant(target) if addresses.contains(&target) => Targets::new([target]),
+                _ => Targets::default(),
             }
         };
         let mut targets = targets_by(&known);
-        if targets.is_empty() && block.insts.last().is_some_and(|(_, inst)| inst.rs1 == T0) {
+        if targets.inside.is_empty() && block.insts.last().is_some_and(|(_, inst)| inst.rs1 == T0) {
             let calls = blocks.values().filter(|block| block.calls_millicode());
-            targets.extend(calls.map(Block::end_address).filter(|next| addresses.contains(next)));
+            targets = Targets::new(calls.map(Block::end_address).filter(|next| addresses.contains(next)));
         }
-        if targets.is_empty() {
+        if targets.inside.is_empty() {
             targets = targets_by(&guessed);
         }
-        if targets.is_empty() {
-            targets.extend(text.pointers_into(addresses));
+        if targets.inside.is_empty() {
+            targets = Targets::new(text.pointers_into(addresses));
         }
-        if let Some((pc, _)) = block.insts.last().filter(|_| !targets.is_empty()) {
+        if let Some((pc, _)) = block.insts.last().filter(|_| !targets.inside.is_empty()) {
             tables.insert(*pc, targets);
         }
     }
@@ -140,9 +140,9 @@ pub(super) fn evaluate(block: &Block, registers: &mut Registers) -> Known {
     last
 }
 
-/// The entries that lead to instructions of the function. Some may lead out of it, where a compiler
+/// The entries that lead to instructions. Some may lead out of it, where a compiler
 /// has moved what is rare; where too many do in a row, or one to no instruction, the table has ended.
-fn read(text: &Text<'_>, addresses: &Range<u64>, table: u64, mem: Mem, plus: u64) -> Vec<u64> {
+fn read(text: &Text<'_>, addresses: &Range<u64>, table: u64, mem: Mem, plus: u64) -> Targets {
     let size = u64::from(mem.bytes());
     let entry = |index: u64| {
         let mut word = [0; 8];
@@ -159,16 +159,13 @@ fn read(text: &Text<'_>, addresses: &Range<u64>, table: u64, mem: Mem, plus: u64
         text.fetch(target).map(|_| target)
     };
     let mut outside = 0;
-    let mut targets: Vec<u64> = (0..LIMIT)
-        .map_while(entry)
-        .take_while(|target| {
-            outside = if addresses.contains(target) { 0 } else { outside + 1 };
-            outside <= OUTSIDE
-        })
-        .filter(|target| addresses.contains(target))
-        .collect();
-    targets.sort_unstable();
-    targets.dedup();
+    let entries = (0..LIMIT).map_while(entry).take_while(|target| {
+        outside = if addresses.contains(target) { 0 } else { outside + 1 };
+        outside <= OUTSIDE
+    });
+    let (inside, outside) = entries.partition(|target| addresses.contains(target));
+    let mut targets = Targets { inside, outside };
+    targets.tidy();
     targets
 }
 
@@ -190,7 +187,7 @@ mod tests {
         let text = Text::new(&image, Abilities { rounds: true, fuses: true });
         let run = functions(&text).into_iter().find(|function| function.name.as_deref() == Some("run")).unwrap();
         let targets = |block: &Block| match &block.end {
-            Terminator::JumpIndirect(targets) => Some(targets.len()),
+            Terminator::JumpIndirect(targets) => Some(targets.inside.len()),
             _ => None,
         };
         run.blocks.values().filter_map(targets).collect()

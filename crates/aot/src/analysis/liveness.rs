@@ -20,7 +20,7 @@ use riverrun_isa::{Format, Inst, Op, Result as Destination};
 use riverrun_state::F_SLOT;
 
 use crate::analysis::blocks::Terminator;
-use crate::analysis::functions::Function;
+use crate::analysis::functions::{Extent, Function};
 use crate::analysis::registers::{FUEL, Set, sources, written};
 use crate::analysis::text::Text;
 
@@ -50,6 +50,8 @@ const HOST: Set = GIVEN | range(5..=6);
 pub(crate) struct Liveness {
     /// By functions, what they or those behind them may read of what they are given.
     entry: HashMap<u64, Set>,
+    /// By functions, what may be read behind them.
+    back: HashMap<u64, Set>,
     /// By functions and blocks, what may be read behind the block's end.
     behind: HashMap<u64, BTreeMap<u64, Set>>,
 }
@@ -67,7 +69,7 @@ impl Liveness {
         loop {
             let mut changed = false;
             for flow in flows.values_mut() {
-                changed |= flow.solve(&program, 0);
+                changed |= flow.solve(&program, View::Others);
             }
             for (&start, flow) in &flows {
                 changed |= program.note(start, flow);
@@ -77,18 +79,22 @@ impl Liveness {
             }
         }
         let behind = flows.iter_mut().map(|(&start, flow)| {
-            // Code that was not seen may read all that the function has written.
-            flow.solve(&program, flow.written);
-            let behind = |block: &u64| flow.behind(*block, &program, flow.written);
+            flow.solve(&program, View::Itself);
+            let behind = |block: &u64| flow.behind(*block, &program, View::Itself);
             (start, flow.function.blocks.keys().map(|block| (*block, behind(block))).collect())
         });
         let behind = behind.collect();
-        Liveness { entry: program.entry, behind }
+        Liveness { entry: program.entry, back: program.back, behind }
     }
 
     /// What a function may read of what it is given.
     pub(crate) fn entry(&self, function: u64) -> Set {
         self.entry.get(&function).copied().unwrap_or(GIVEN)
+    }
+
+    /// What may be read behind a function.
+    pub(crate) fn back(&self, function: u64) -> Set {
+        self.back.get(&function).copied().unwrap_or(!0)
     }
 
     /// What may be read behind the end of a function's block.
@@ -131,9 +137,13 @@ impl Program {
                     let front = self.front(flow, *next);
                     changed |= grow(self.back.entry(target).or_default(), front);
                 }
-                Terminator::CallIndirect { .. } | Terminator::JumpIndirect(_) => {}
                 end => {
-                    for to in end.successors().into_iter().filter(|to| !flow.front.contains_key(to)) {
+                    let outside = match end {
+                        Terminator::CallIndirect { .. } => Vec::new(),
+                        Terminator::JumpIndirect(targets) => targets.outside.clone(),
+                        end => end.successors(),
+                    };
+                    for to in outside.into_iter().filter(|to| !flow.front.contains_key(to)) {
                         if let Some(back) = self.back.get_mut(&to) {
                             changed |= grow(back, own);
                         }
@@ -149,6 +159,15 @@ impl Program {
         // Where there is no function, the guest traps.
         flow.front.get(&at).or_else(|| self.entry.get(&at)).copied().unwrap_or(PRESERVED)
     }
+}
+
+/// For whom it is asked what a function may read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum View {
+    /// Others, who give it what conventions say.
+    Others,
+    /// Itself: parts of it that were not seen may read all that it has written.
+    Itself,
 }
 
 /// A function while its registers are followed.
@@ -193,13 +212,13 @@ impl<'a> Flow<'a> {
 
     /// Finds what each block may read, given what is known of other functions; says whether that is more than
     /// before.
-    fn solve(&mut self, program: &Program, unseen: Set) -> bool {
+    fn solve(&mut self, program: &Program, view: View) -> bool {
         let mut any = false;
         loop {
             let mut changed = false;
             for &start in self.function.blocks.keys().rev() {
                 let (read, written) = self.accesses[&start];
-                let front = read | self.behind(start, program, unseen) & !written;
+                let front = read | self.behind(start, program, view) & !written;
                 changed |= grow(self.front.get_mut(&start).expect("all blocks have one"), front);
             }
             if !changed {
@@ -209,22 +228,28 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// What may be read behind a block; `unseen` by code of the same function that was not seen.
-    fn behind(&self, start: u64, program: &Program, unseen: Set) -> Set {
+    /// What may be read behind a block.
+    fn behind(&self, start: u64, program: &Program, view: View) -> Set {
+        let unseen = if view == View::Itself { self.written } else { 0 };
         let back = program.back[&self.function.start];
         let given = self.given.get(&start).copied().unwrap_or(!0);
         match &self.function.blocks[&start].end {
             Terminator::Call { target, .. } => program.entry.get(target).copied().unwrap_or(GIVEN) & given,
             Terminator::CallIndirect { .. } => GIVEN & given,
+            Terminator::Return if view == View::Itself && self.function.extent == Extent::Unknown => !0,
             Terminator::Return if self.is_regular => back,
             Terminator::Return => back | unseen,
             Terminator::JumpIndirect(targets) => {
-                let known = targets.iter().fold(0, |set, &to| set | program.front(self, to));
-                // A part of the function that was not found would be reached from here.
-                if !targets.is_empty() && self.function.is_whole {
-                    return known;
+                let inside = targets.inside.iter().fold(0, |set, &to| set | program.front(self, to));
+                let parts = targets.outside.iter().filter_map(|to| program.entry.get(to));
+                let known = parts.fold(inside, |set, entry| set | entry);
+                match self.function.extent {
+                    // A switch: whatever is missing among the targets would leave a gap.
+                    Extent::Whole if !targets.inside.is_empty() => known,
+                    Extent::Whole | Extent::Gaps => known | GIVEN & given | back | unseen,
+                    // To another part of what was one function.
+                    Extent::Unknown => !0,
                 }
-                known | GIVEN & given | back | unseen
             }
             Terminator::Step { at, next, is_ecall } => {
                 let behind = program.front(self, *next);
@@ -311,5 +336,71 @@ fn is_regular(inst: &Inst) -> bool {
             _ => false,
         },
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use riverrun_program::Image;
+    use riverrun_testkit::tools;
+
+    use super::*;
+    use crate::analysis::{Abilities, functions};
+
+    const A2: Set = 1 << 12;
+    const T3: Set = 1 << 28;
+
+    /// What may be read in front of and behind a function of a program in assembly.
+    fn of(name: &str, source: &str) -> (Set, Set) {
+        let folder = std::env::temp_dir();
+        let folder = folder.to_str().unwrap();
+        let source = tools::Scratch::new(folder, source.as_bytes());
+        let elf = tools::compile(folder, source.path(), &["-march=rv64gc", "-xassembler"]);
+        let image = Image::parse(elf).unwrap();
+        let text = Text::new(&image, Abilities { rounds: true, fuses: true });
+        let functions = functions(&text);
+        let function = functions.iter().find(|function| function.name.as_deref() == Some(name)).unwrap();
+        let liveness = Liveness::new(&text, &functions);
+        (liveness.entry(function.start), liveness.back(function.start))
+    }
+
+    fn function(name: &str, body: &str) -> String {
+        format!(".globl {name}\n.type {name}, @function\n{name}:\n{body}\n.size {name}, .-{name}\n")
+    }
+
+    fn program(callee: &str, body: &str) -> String {
+        let start = "addi sp, sp, -16\nsd ra, 8(sp)\n".to_owned() + body + "\nld ra, 8(sp)\naddi sp, sp, 16\nret";
+        format!("{}{}", function("callee", callee), function("_start", &start))
+    }
+
+    #[test]
+    fn nobody_reads_what_is_left_in_temporaries() {
+        let source = program("li t3, 1\nli a2, 2\nadd a0, t3, a2\nret", "call callee\nmv a1, a0");
+        let (entry, back) = of("callee", &source);
+        assert_eq!((entry & (T3 | A2), back & (T3 | A2)), (0, 0));
+        assert_eq!(back & (1 << 10), 1 << 10, "results are given back");
+    }
+
+    #[test]
+    fn functions_may_have_a_convention_of_their_own() {
+        let source = program("add a0, a0, t3\nli t3, 7\nret", "li t3, 5\nli a2, 4\ncall callee\nadd a0, t3, a2");
+        let (entry, back) = of("callee", &source);
+        assert_eq!((entry & T3, back & T3), (T3, T3));
+        // It goes through the function untouched.
+        assert_eq!((entry & A2, back & A2), (A2, A2));
+    }
+
+    #[test]
+    fn what_calls_leave_is_no_argument() {
+        // `a2` is given to the second call on purpose, but not to the first one's pointer behind it.
+        let source = program("li a2, 1\nret", "call callee\njalr a1\nli a2, 3\njalr a1");
+        assert_eq!(of("callee", &source).1 & A2, 0);
+    }
+
+    #[test]
+    fn unknown_jumps_may_need_everything() {
+        // No size: nobody knows where it ends.
+        let source = ".globl _start\n_start: li t3, 5\ncall callee\n ret\n.globl callee\ncallee: jr a2\n";
+        assert_eq!(of("callee", source).0 & (T3 | A2), T3 | A2);
     }
 }

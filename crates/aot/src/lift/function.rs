@@ -14,6 +14,7 @@ use crate::lift::dataflow::{self, Facts};
 use crate::lift::float_flags;
 use crate::lift::guarded::Group;
 use crate::lift::ir::{Ir, Space, built};
+use crate::lift::library::Known;
 use crate::lift::ops::Site;
 use crate::lift::registers::{self, FUEL, Label, Registers, Set};
 use crate::lift::value::Value;
@@ -24,6 +25,8 @@ pub(crate) trait Surroundings {
     fn is_function(&self, address: u64) -> bool;
     /// Logarithm of the size of the dispatch table.
     fn dispatch_bits(&self) -> u32;
+    /// Whether the function that begins there is one that compilers take for granted.
+    fn known(&self, start: u64) -> Option<Known>;
     /// Which registers may be read where.
     fn liveness(&self) -> &Liveness;
     /// The source line of an instruction, with the path of its file, where that is known.
@@ -48,7 +51,7 @@ pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Sur
     }
     let target = built(ir.builder.build_alloca(ir.i64, ""));
     let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();
-    ir.jump(labels[&function.start]);
+    let entry = ir.builder.get_insert_block().expect("the builder stands in a block");
     let behind = |start| lively(ir, surroundings.liveness().behind(function.start, start));
     let facts = dataflow::facts(function, ir.options.fuel, resident, is_host_caller, &behind);
     let switches = RefCell::default();
@@ -68,6 +71,8 @@ pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Sur
         target,
         switches,
     };
+    ir.builder.position_at_end(entry);
+    lifting.enter();
     for (&start, block) in &function.blocks {
         lifting.block(start, block);
     }
@@ -104,6 +109,16 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             ahead,
             live,
             dispatch_bits: self.surroundings.dispatch_bits(),
+        }
+    }
+
+    /// Goes on from the function's parameters.
+    fn enter(&self) {
+        let (ir, start) = (self.ir, self.function.start);
+        let own = self.labels[&start];
+        match self.surroundings.known(start).filter(|_| !ir.options.fuel && !ir.options.precise) {
+            Some(known) => self.site(start, 0, self.surroundings.liveness().back(start)).known_function(known, own),
+            None => ir.jump(own),
         }
     }
 
@@ -267,7 +282,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             }
             &Terminator::CallIndirect { next } => site.call_indirect(ir.word(result), next),
             Terminator::Return => site.return_to_caller(),
-            Terminator::JumpIndirect(targets) if targets.is_empty() => {
+            Terminator::JumpIndirect(targets) if targets.inside.is_empty() => {
                 site.tail_call_indirect(ir.word(result));
             }
             Terminator::JumpIndirect(targets) => {
@@ -275,7 +290,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 registers.save(ir);
                 built(ir.builder.build_store(self.target, target));
                 let here = ir.builder.get_insert_block().expect("the builder stands in a block");
-                let switch = self.switch(targets, live);
+                let switch = self.switch(&targets.inside, live);
                 ir.builder.position_at_end(here);
                 ir.jump(switch);
             }

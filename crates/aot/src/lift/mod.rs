@@ -9,6 +9,7 @@
 //! - [`continuations`]: where a function is come back to.
 //! - [`memory`]: accesses to the guest's memory; [`guarded`]: those of precise code.
 //! - [`host_calls`]: calls of host functions.
+//! - [`library`]: functions that compilers take for granted.
 //! - [`transfer`]: calls, returns, and the ways out of compiled code.
 
 mod continuations;
@@ -19,6 +20,7 @@ mod function;
 mod guarded;
 mod host_calls;
 mod ir;
+mod library;
 mod lines;
 mod memory;
 mod ops;
@@ -29,3 +31,4 @@ mod value;
 pub(crate) use float_flags::define_helpers;
 pub(crate) use function::{Surroundings, lift};
 pub(crate) use ir::Ir;
+pub(crate) use library::Known;

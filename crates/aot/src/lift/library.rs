@@ -1,0 +1,243 @@
+//! Functions that compilers take for granted and call by themselves: wherever a program has a function of one of
+//! these names, C's standard says what it does. What the host does better is done here, in front of the guest's
+//! own code, which does the rest.
+//!
+//! Nothing outside the window is touched: what might reach over its end is the rest. An access that faults is
+//! reported at the function's first instruction. Code that counts fuel, or is precise, goes without all this.
+
+use inkwell::IntPredicate;
+use inkwell::types::BasicTypeEnum;
+use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
+
+use crate::lift::ir::{Space, built};
+use crate::lift::ops::Site;
+use crate::lift::registers::Label;
+use crate::lift::value::Value;
+
+const A0: usize = 10;
+const A1: usize = 11;
+const A2: usize = 12;
+
+/// One of these functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// `memcpy`, or `memmove`.
+    Copy,
+    /// `memset`.
+    Fill,
+    /// `memcmp`.
+    Compare,
+}
+
+impl Known {
+    /// The function of a name.
+    pub(crate) fn named(name: &str) -> Option<Known> {
+        match name {
+            "memcpy" | "memmove" => Some(Known::Copy),
+            "memset" => Some(Known::Fill),
+            "memcmp" => Some(Known::Compare),
+            _ => None,
+        }
+    }
+}
+
+/// Bytes of the widest pieces.
+const WIDE: u64 = 32;
+
+impl<'c> Site<'_, 'c> {
+    /// Does what is asked of a known function and returns, or goes on at `own`, the guest's code for it.
+    pub(super) fn known_function(&self, known: Known, own: Label<'c>) {
+        match known {
+            Known::Copy => self.copy(own),
+            Known::Fill => self.fill(own),
+            Known::Compare => self.compare_equal(own),
+        }
+    }
+
+    fn register(&self, register: usize) -> IntValue<'c> {
+        self.ir.word(self.registers.get(self.ir, register))
+    }
+
+    /// Where guest addresses are, if `len` bytes from each on are in the window; goes on at `own` if not.
+    fn places<const N: usize>(
+        &self,
+        addresses: [IntValue<'c>; N],
+        len: IntValue<'c>,
+        own: Label<'c>,
+    ) -> [PointerValue<'c>; N] {
+        let ir = self.ir;
+        let low = addresses.map(|address| built(ir.builder.build_and(address, ir.int(u32::MAX.into()), "")));
+        // The length by itself first, lest the sums wrap.
+        let is_short = ir.compare(IntPredicate::ULE, len, ir.int(1 << 31));
+        let fits = low.iter().fold(is_short, |fits, &low| {
+            let end = built(ir.builder.build_int_add(low, len, ""));
+            let inside = ir.compare(IntPredicate::ULE, end, ir.int(1 << 32));
+            built(ir.builder.build_and(fits, inside, ""))
+        });
+        let inside = ir.block(self.function);
+        ir.branch_likely(fits, inside, own);
+        ir.builder.position_at_end(inside);
+        low.map(|low| ir.at(self.registers.base(ir), low))
+    }
+
+    /// The type of pieces of so many bytes.
+    fn piece(&self, bytes: u64) -> BasicTypeEnum<'c> {
+        match bytes {
+            1 | 2 | 4 | 8 => self.ir.bits(8 * bytes as u32).into(),
+            _ => self.ir.context.i8_type().vec_type(bytes as u32).into(),
+        }
+    }
+
+    /// Makes cases for lengths up to 64 bytes, `small` of each with the size of two pieces that together are the
+    /// whole, and returns from each; goes on behind with longer ones.
+    fn by_length(&self, len: IntValue<'c>, small: impl Fn(u64)) {
+        let ir = self.ir;
+        let test = |predicate, bound| {
+            let (holds, other) = (ir.block(self.function), ir.block(self.function));
+            let condition = ir.compare(predicate, len, ir.int(bound));
+            built(ir.builder.build_conditional_branch(condition, holds, other));
+            ir.builder.position_at_end(holds);
+            other
+        };
+        let case = |bytes| {
+            small(bytes);
+            self.return_to_caller();
+        };
+        // The longest first: what is left is the same code, one case less.
+        let mut long = None;
+        for bytes in [WIDE, 16, 8, 4, 2] {
+            let shorter = test(IntPredicate::UGE, bytes);
+            if bytes == WIDE {
+                // Up to two pieces, or longer.
+                let more = test(IntPredicate::ULE, 2 * bytes);
+                long = Some(more);
+            }
+            case(bytes);
+            ir.builder.position_at_end(shorter);
+        }
+        let nothing = test(IntPredicate::UGE, 1);
+        case(1);
+        ir.builder.position_at_end(nothing);
+        self.return_to_caller();
+        ir.builder.position_at_end(long.expect("the first case is the widest"));
+    }
+
+    /// The place of the last piece of so many bytes.
+    fn last(&self, place: PointerValue<'c>, len: IntValue<'c>, bytes: u64) -> PointerValue<'c> {
+        let ir = self.ir;
+        ir.at(place, built(ir.builder.build_int_sub(len, ir.int(bytes), "")))
+    }
+
+    /// Calls `each` with the distances of all pieces but the last one, which may overlap the one before.
+    fn for_pieces(&self, len: IntValue<'c>, each: impl Fn(IntValue<'c>)) {
+        let ir = self.ir;
+        let end = built(ir.builder.build_int_sub(len, ir.int(WIDE), ""));
+        let before = ir.builder.get_insert_block().expect("the builder stands in a block");
+        let (body, behind) = (ir.block(self.function), ir.block(self.function));
+        ir.jump(body);
+        ir.builder.position_at_end(body);
+        let phi = built(ir.builder.build_phi(ir.i64, ""));
+        let at = phi.as_basic_value().into_int_value();
+        each(at);
+        let next = built(ir.builder.build_int_add(at, ir.int(WIDE), ""));
+        phi.add_incoming(&[(&ir.int(0), before), (&next, body)]);
+        let more = ir.compare(IntPredicate::ULT, next, end);
+        built(ir.builder.build_conditional_branch(more, body, behind));
+        ir.builder.position_at_end(behind);
+    }
+
+    fn copy(&self, own: Label<'c>) {
+        let ir = self.ir;
+        let [to, from, len] = [A0, A1, A2].map(|register| self.register(register));
+        let [to, from] = self.places([to, from], len, own);
+        let load = |place, bytes| ir.load(self.piece(bytes), place, Space::Guest);
+        let store = |place, value| ir.store(place, value, Space::Guest);
+        // What is loaded before anything is stored may overlap.
+        self.by_length(len, |bytes| {
+            let (first, last) = (load(from, bytes), load(self.last(from, len, bytes), bytes));
+            store(to, first);
+            store(self.last(to, len, bytes), last);
+        });
+        let address = |place| built(ir.builder.build_ptr_to_int(place, ir.i64, ""));
+        let distance = built(ir.builder.build_int_sub(address(to), address(from), ""));
+        let forward = ir.block(self.function);
+        // Below its source, or behind it.
+        ir.branch_likely(ir.compare(IntPredicate::UGE, distance, len), forward, own);
+        ir.builder.position_at_end(forward);
+        let last = load(self.last(from, len, WIDE), WIDE);
+        self.for_pieces(len, |at| store(ir.at(to, at), load(ir.at(from, at), WIDE)));
+        store(self.last(to, len, WIDE), last);
+        self.return_to_caller();
+    }
+
+    fn fill(&self, own: Label<'c>) {
+        let ir = self.ir;
+        let [to, byte, len] = [A0, A1, A2].map(|register| self.register(register));
+        let [to] = self.places([to], len, own);
+        let byte = built(ir.builder.build_and(byte, ir.int(0xff), ""));
+        let word = built(ir.builder.build_int_mul(byte, ir.int(0x0101_0101_0101_0101), ""));
+        let piece = |bytes: u64| -> BasicValueEnum<'c> {
+            match bytes {
+                1 | 2 | 4 => ir.truncate(word, 8 * bytes as u32).into(),
+                8 => word.into(),
+                _ => {
+                    let words = (bytes / 8) as u32;
+                    let none = ir.i64.vec_type(words).get_poison();
+                    let whole = (0..words).fold(none, |vector, index| {
+                        let index = ir.int(index.into());
+                        built(ir.builder.build_insert_element(vector, word, index, ""))
+                    });
+                    whole.into()
+                }
+            }
+        };
+        let store = |place, bytes| ir.store(place, piece(bytes), Space::Guest);
+        self.by_length(len, |bytes| {
+            store(to, bytes);
+            store(self.last(to, len, bytes), bytes);
+        });
+        self.for_pieces(len, |at| store(ir.at(to, at), WIDE));
+        store(self.last(to, len, WIDE), WIDE);
+        self.return_to_caller();
+    }
+
+    /// Skips words that are equal. Which result says how others differ is the guest's to know.
+    fn compare_equal(&self, own: Label<'c>) {
+        const WORD: u64 = 8;
+        let (ir, registers) = (self.ir, self.registers);
+        let [a, b, len] = [A0, A1, A2].map(|register| self.register(register));
+        let places = self.places([a, b], len, own);
+        let before = ir.builder.get_insert_block().expect("the builder stands in a block");
+        let [test, word, equal, rest, differs, same] = std::array::from_fn(|_| ir.block(self.function));
+        ir.jump(test);
+        ir.builder.position_at_end(test);
+        let phi = built(ir.builder.build_phi(ir.i64, ""));
+        let at = phi.as_basic_value().into_int_value();
+        let left = built(ir.builder.build_int_sub(len, at, ""));
+        built(ir.builder.build_conditional_branch(ir.compare(IntPredicate::UGE, left, ir.int(WORD)), word, rest));
+        ir.builder.position_at_end(word);
+        let [a_word, b_word] =
+            places.map(|place| ir.load(ir.i64.into(), ir.at(place, at), Space::Guest).into_int_value());
+        built(ir.builder.build_conditional_branch(ir.compare(IntPredicate::EQ, a_word, b_word), equal, differs));
+        ir.builder.position_at_end(equal);
+        let next = built(ir.builder.build_int_add(at, ir.int(WORD), ""));
+        phi.add_incoming(&[(&ir.int(0), before), (&next, equal)]);
+        ir.jump(test);
+        ir.builder.position_at_end(rest);
+        built(ir.builder.build_conditional_branch(ir.compare(IntPredicate::EQ, left, ir.int(0)), same, differs));
+
+        ir.builder.position_at_end(differs);
+        let fork = registers.fork();
+        for (register, value) in [(A0, a), (A1, b)] {
+            registers.set(register, Value::Word(built(ir.builder.build_int_add(value, at, ""))));
+        }
+        registers.set(A2, Value::Word(left));
+        registers.save(ir);
+        ir.jump(own);
+        registers.rejoin(fork);
+
+        ir.builder.position_at_end(same);
+        registers.set(A0, Value::Word(ir.int(0)));
+        self.return_to_caller();
+    }
+}

@@ -1,9 +1,10 @@
 //! The convention that all compiled functions share.
 //!
 //! A function takes the window's address and ten guest registers in host registers, and returns
-//! them in the same places; all other guest registers stand in the [`State`], below the window. All that
-//! may still be read is exact at every call, and everything is in precise code. A function returns to its caller's host frame with the address that the
-//! guest returns to in `ra`: the caller compares, and leaves compiled code where they differ.
+//! them in the same places; all other guest registers stand in the [`State`], below the window. All
+//! that may still be read is exact at every call, and everything is in precise code. A function
+//! returns to its caller's host frame with the address that the guest returns to in `ra`: the caller
+//! compares, and leaves compiled code where they differ.
 
 use std::mem::offset_of;
 

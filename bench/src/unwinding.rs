@@ -84,7 +84,7 @@ impl UnwindingReport {
              any of it, which returns instead, on the same engine: what it costs natively is in the rows of `{REFERENCE}`.\n",
             self.runs
         );
-        let header = ["program", "engine", "seconds", "of native", "speed of that without"].map(String::from);
+        let header = ["program", "engine", "milliseconds", "of native", "speed of that without"].map(String::from);
         let shown = |estimate: Option<Estimate>| estimate.map_or("-".into(), |estimate| page::estimate(&estimate));
         let ratio = |a: &[f64], b: &[f64]| {
             let ratios: Vec<f64> = a.iter().zip(b).map(|(a, b)| a / b).collect();
@@ -92,11 +92,12 @@ impl UnwindingReport {
         };
         let row = |row: &Row| {
             let own = row.seconds.as_slice();
+            let milliseconds: Vec<f64> = own.iter().map(|seconds| seconds * 1e3).collect();
             let without = self.seconds(&format!("{}{WITHOUT}", row.program), row.engine);
             vec![
                 row.program.clone(),
                 row.engine.into(),
-                shown(Estimate::of(own)),
+                shown(Estimate::of(&milliseconds)),
                 ratio(own, self.seconds(&row.program, REFERENCE)),
                 ratio(without, own),
             ]

@@ -205,7 +205,10 @@ fn commands(setup: &Setup) -> Result<[PathBuf; 2]> {
     let copy = |name: &str| -> Result<PathBuf> {
         let file = built.iter().find(|file| file.ends_with(name)).with_context(|| format!("no {name} was built"))?;
         let copy = folder.join(name);
-        fs::copy(file, &copy).with_context(|| copy.display().to_string())?;
+        // The old one may be running, for another table.
+        let unfinished = copy.with_extension("unfinished");
+        fs::copy(file, &unfinished).with_context(|| unfinished.display().to_string())?;
+        fs::rename(&unfinished, &copy)?;
         Ok(copy)
     };
     Ok([copy("riverrun")?, copy("riverrun-compile")?])

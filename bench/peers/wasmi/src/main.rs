@@ -14,6 +14,8 @@ fn main() -> Result<()> {
 
     let mut config = Config::default();
     config.wasm_wide_arithmetic(true);
+    // The default is a thousand calls deep; programs recurse deeper.
+    config.set_max_recursion_depth(1 << 20).set_max_stack_height(256 << 20);
     let engine = Engine::new(&config);
     let module = Module::new(&engine, &wasm)?;
     let mut store = Store::new(&engine, Process::new(&arguments));

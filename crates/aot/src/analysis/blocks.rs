@@ -45,17 +45,21 @@ pub(crate) struct Targets {
     pub(crate) inside: Vec<u64>,
     /// Elsewhere: where compilers have moved what is rare, or nothing of the kind.
     pub(crate) outside: Vec<u64>,
+    /// Whether the function itself says that these are all: by a table. Otherwise they are labels of it that
+    /// somebody may jump to, maybe not from here.
+    pub(crate) are_all: bool,
 }
 
 impl Targets {
     pub(super) fn new(inside: impl IntoIterator<Item = u64>) -> Targets {
-        let mut targets = Targets { inside: inside.into_iter().collect(), outside: Vec::new() };
+        let mut targets = Targets { inside: inside.into_iter().collect(), outside: Vec::new(), are_all: true };
         targets.tidy();
         targets
     }
 
-    /// Adds others.
+    /// Adds what was found with less known.
     fn extend(&mut self, others: &Targets) {
+        self.are_all = if self.inside.is_empty() { others.are_all } else { self.are_all };
         self.inside.extend(&others.inside);
         self.outside.extend(&others.outside);
         self.tidy();

@@ -55,7 +55,7 @@ pub(crate) fn find(text: &Text<'_>, addresses: &Range<u64>, blocks: &BTreeMap<u6
             targets = targets_by(&guessed);
         }
         if targets.inside.is_empty() {
-            targets = Targets::new(text.pointers_into(addresses));
+            targets = Targets { are_all: false, ..Targets::new(text.pointers_into(addresses)) };
         }
         if let Some((pc, _)) = block.insts.last().filter(|_| !targets.inside.is_empty()) {
             tables.insert(*pc, targets);
@@ -164,7 +164,7 @@ fn read(text: &Text<'_>, addresses: &Range<u64>, table: u64, mem: Mem, plus: u64
         outside <= OUTSIDE
     });
     let (inside, outside) = entries.partition(|target| addresses.contains(target));
-    let mut targets = Targets { inside, outside };
+    let mut targets = Targets { inside, outside, are_all: true };
     targets.tidy();
     targets
 }

@@ -245,7 +245,7 @@ impl<'a> Flow<'a> {
                 let known = parts.fold(inside, |set, entry| set | entry);
                 match self.function.extent {
                     // A switch: whatever is missing among the targets would leave a gap.
-                    Extent::Whole if !targets.inside.is_empty() => known,
+                    Extent::Whole if targets.are_all => known,
                     Extent::Whole | Extent::Gaps => known | GIVEN & given | back | unseen,
                     // To another part of what was one function.
                     Extent::Unknown => !0,

@@ -150,8 +150,7 @@ pub unsafe extern "C" fn riverrun_func_call_unchecked(
             float_environment::check()?;
             // SAFETY: the header demands as many slots, and that the machine is alive and used by one thread;
             // nothing of it is borrowed.
-            unsafe { func.func.call_raw(machine, slots)? };
-            Ok(())
+            unsafe { func.func.call_raw(machine, slots) }
         })
     })
 }
@@ -180,7 +179,7 @@ pub unsafe extern "C" fn riverrun_func_call_for_result(
         with(machine, |machine| {
             float_environment::check()?;
             // SAFETY: as of `riverrun_func_call_unchecked`.
-            result = unsafe { func.func.call_raw_first(machine, slots)? };
+            result = unsafe { func.func.call_raw_first::<_, Box<Error>>(machine, slots)? };
             Ok(())
         })
     });
@@ -228,10 +227,34 @@ fn call(func: &Func, machine: RawMachine<Host>, arguments: &[Value], results: &m
         let slot = value.to_slot(scalar).ok_or_else(|| wrong_kind("argument", index, value.kind, scalar))?;
         slots[index].write(slot);
     }
-    call_unchecked(func, machine, slots.as_mut_ptr().cast())?;
-    for ((result, &scalar), slot) in results.iter_mut().zip(&func.results).zip(slots) {
-        // SAFETY: the call has written as many slots as there are results.
-        *result = Value::from_slot(scalar, unsafe { slot.assume_init() });
+    float_environment::check()?;
+    let slots = slots.as_mut_ptr().cast::<u64>();
+    // SAFETY: there are as many slots as the function has parameters, and the header demands that the machine is alive
+    // and used by one thread; nothing of it is borrowed.
+    unsafe {
+        if results.len() > 1 {
+            return call_for_all(func, machine, slots, results);
+        }
+        let slot = func.func.call_raw_first::<_, Box<Error>>(machine, slots)?;
+        if let [result] = results {
+            *result = Value::from_slot(func.results[0], slot);
+        }
+    }
+    Ok(())
+}
+
+/// Calls a function of any number of results.
+///
+/// # Safety
+/// As [`DynFunc::call_raw`].
+#[inline(never)]
+unsafe fn call_for_all(func: &Func, machine: RawMachine<Host>, slots: *mut u64, results: &mut [Value]) -> Result<()> {
+    // SAFETY: as the caller promises; the call writes as many slots as there are results.
+    unsafe {
+        func.func.call_raw::<_, Box<Error>>(machine, slots)?;
+        for (index, (result, &scalar)) in results.iter_mut().zip(&func.results).enumerate() {
+            *result = Value::from_slot(scalar, *slots.add(index));
+        }
     }
     Ok(())
 }

@@ -172,7 +172,7 @@ impl Checked {
         }
         let mut results = [const { MaybeUninit::<Value>::uninit() }; 2];
         for (result, &scalar) in results.iter_mut().zip(&self.results) {
-            result.write(Value::from_slot(scalar, 0));
+            result.write(Value::zero(scalar));
         }
         let (arguments_len, results_len) = (self.parameters_len, self.results.len());
         let (first, results) = (arguments.as_ptr().cast(), results.as_mut_ptr().cast::<Value>());

@@ -125,15 +125,18 @@ impl Value {
         })
     }
 
+    /// Nothing of this type: all bits are 0.
+    #[inline(always)]
+    pub(crate) fn zero(scalar: Scalar) -> Value {
+        Value { kind: scalar as u32, of: ValueOf { u64: 0 } }
+    }
+
     /// The value that a slot holds.
     #[inline(always)]
     pub(crate) fn from_slot(scalar: Scalar, slot: u64) -> Value {
-        let of = match scalar {
-            // Little-endian: the low bytes are the value, the others are not looked at.
-            Scalar::Bool => ValueOf { u64: u64::from(<bool as GuestValue>::from_bits(slot)) },
-            _ => ValueOf { u64: slot },
-        };
-        Value { kind: scalar as u32, of }
+        // Little-endian: the low bytes are the value, the others are not looked at.
+        let u64 = if scalar == Scalar::Bool { u64::from(<bool as GuestValue>::from_bits(slot)) } else { slot };
+        Value { kind: scalar as u32, of: ValueOf { u64 } }
     }
 }
 

@@ -115,7 +115,8 @@ impl Prepared {
 /// The float environment is the caller's, and has to be the default one.
 ///
 /// # Safety
-/// The place is what [`Running::claimed`] gives of the gate of an execution that is ready, and on which nobody runs.
+/// The place is what [`Running::claimed`] gives with a claim that is the gate's of an execution that is ready, and on
+/// which nobody runs.
 /// `function` is what [`Artifact::function`] gives of its artifact, which does not count fuel. The rounding mode is the
 /// default one.
 ///

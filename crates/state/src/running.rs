@@ -251,11 +251,11 @@ impl Running {
         }
     }
 
-    /// Where a call behind the gate runs, if what this thread has said last is the claim that the gate has, and nobody
-    /// wants to be asked.
+    /// What this thread has claimed last, and where calls behind that gate run. They have to ask for [`Gate::is_claimed`]
+    /// once they have entered the gate.
     #[inline(always)]
-    pub fn claimed(gate: &Gate) -> Option<CallPlace> {
-        BOARD.with(|board| gate.is_claimed(board.claim.get()).then(|| board.place.get()))
+    pub fn claimed() -> (u64, CallPlace) {
+        BOARD.with(|board| (board.claim.get(), board.place.get()))
     }
 
     /// As [`Running::begin`], for calls behind the gate: while it has this claim, and the thread says nothing else,

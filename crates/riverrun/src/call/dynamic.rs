@@ -13,6 +13,7 @@ use crate::call::convention::{
 };
 use crate::call::func::{CallContext, CallLimits, Target};
 use crate::call::host::{Call, lost_arguments};
+use crate::call::short_way::Unfinished;
 use crate::caller::Caller;
 use crate::error::{Error, HostError, LinkError};
 use crate::instance::Instance;
@@ -81,8 +82,15 @@ pub struct DynFunc {
     types: Types,
     /// How many parameters there are, if each of them is in an integer register.
     integers: Option<u8>,
-    /// Whether the first result is in a float register.
-    is_float: bool,
+    results: Found,
+}
+
+/// Where results are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Nowhere,
+    InA0,
+    Elsewhere,
 }
 
 impl fmt::Debug for DynFunc {
@@ -120,11 +128,12 @@ impl DynFunc {
         let integers = types.parameters.len();
         let integers = (!has_floats && integers <= ARGUMENT_REGISTERS).then_some(integers as u8);
         let target = Target::new(program, address)?;
-        let is_float = match types.result {
-            ResultType::Nothing => false,
-            ResultType::One(scalar) | ResultType::Pair(scalar, _) => scalar.is_float(),
+        let results = match types.result {
+            ResultType::Nothing => Found::Nowhere,
+            ResultType::One(scalar) if !scalar.is_float() => Found::InA0,
+            ResultType::One(_) | ResultType::Pair(..) => Found::Elsewhere,
         };
-        Ok(DynFunc { target, signature: signature.clone(), types, integers, is_float })
+        Ok(DynFunc { target, signature: signature.clone(), types, integers, results })
     }
 
     /// The types.
@@ -170,7 +179,7 @@ impl DynFunc {
         assert!(slots.len() >= self.slots(), "{self:?} takes {} slots, not {}", self.slots(), slots.len());
         // SAFETY: the context is borrowed, so that nothing else of the instance is, but for what engines hold
         // that wait for a host function; there are enough slots.
-        unsafe { self.call_instance(context.instance(), slots.as_mut_ptr()) }
+        unsafe { self.call_with(context.instance(), slots.as_mut_ptr(), All { func: self, slots: slots.as_mut_ptr() }) }
     }
 
     /// Calls it, within limits of its own.
@@ -203,9 +212,9 @@ impl DynFunc {
     /// The machine is alive, and nothing of it is borrowed but what engines hold that wait for a host function.
     /// `slots` points to as many slots as [`DynFunc::slots`] says; to anything if that is none.
     #[inline(always)]
-    pub unsafe fn call_raw<T>(&self, machine: RawMachine<T>, slots: *mut u64) -> Result<(), Error> {
-        // SAFETY: as the caller promises.
-        unsafe { self.call_instance(machine.instance(), slots) }
+    pub unsafe fn call_raw<T, E: From<Error>>(&self, machine: RawMachine<T>, slots: *mut u64) -> Result<(), E> {
+        // SAFETY: as the caller promises: there are as many slots as parameters and results.
+        unsafe { self.call_with(machine.instance(), slots, All { func: self, slots }) }
     }
 
     /// As [`DynFunc::call_raw`], and gives what is in the first result's register, or in a0, instead of writing
@@ -220,60 +229,88 @@ impl DynFunc {
     /// # Safety
     /// As [`DynFunc::call_raw`]; there are as many slots as parameters.
     #[inline(always)]
-    pub unsafe fn call_raw_first<T>(&self, machine: RawMachine<T>, slots: *const u64) -> Result<u64, Error> {
+    pub unsafe fn call_raw_first<T, E: From<Error>>(
+        &self,
+        machine: RawMachine<T>,
+        slots: *const u64,
+    ) -> Result<u64, E> {
         // SAFETY: as the caller promises.
-        unsafe { self.call_with(machine.instance(), slots, First { is_float: self.is_float }) }
-    }
-
-    /// # Safety
-    /// As [`DynFunc::call_raw`].
-    #[inline(always)]
-    unsafe fn call_instance<T>(&self, instance: NonNull<Instance<T>>, slots: *mut u64) -> Result<(), Error> {
-        // SAFETY: as the caller promises: there are as many slots as parameters and results.
-        unsafe { self.call_with(instance, slots, All { types: &self.types, slots }) }
+        unsafe { self.call_with(machine.instance(), slots, First { func: self }) }
     }
 
     /// # Safety
     /// As [`DynFunc::call_raw`]; there are as many slots as parameters, and as `results` writes.
     #[inline(always)]
-    unsafe fn call_with<T, R: TakeResults>(
+    unsafe fn call_with<T, R: TakeResults, E: From<Error>>(
         &self,
         instance: NonNull<Instance<T>>,
         slots: *const u64,
         results: R,
-    ) -> Result<R::Taken, Error> {
+    ) -> Result<R::Taken, E> {
         // SAFETY: as the caller promises.
         unsafe {
-            if (*instance.as_ptr()).code_id != self.target.code {
-                return Err(self.wrong_program());
-            }
-            match self.integers {
-                Some(count) => Instance::call(instance, &self.target, Integers { slots, count, results }),
-                None => self.call_mixed(instance, slots, results),
+            let Some(count) = self.integers else {
+                return self.call_otherwise(instance, slots, results, Unfinished::NotBegun);
+            };
+            let exchange = Integers { slots, count, results };
+            match Instance::attempt(instance, &self.target, exchange) {
+                Ok(taken) => Ok(Instance::take(instance, taken, exchange)),
+                Err(unfinished) => self.call_otherwise(instance, slots, results, unfinished),
             }
         }
     }
 
-    /// The same for parameters of all kinds.
+    /// The same where that could not be done on the short way.
     ///
     /// # Safety
     /// As [`DynFunc::call_with`].
+    #[cold]
     #[inline(never)]
-    unsafe fn call_mixed<T, R: TakeResults>(
+    unsafe fn call_otherwise<T, R: TakeResults, E: From<Error>>(
         &self,
         instance: NonNull<Instance<T>>,
         slots: *const u64,
         results: R,
-    ) -> Result<R::Taken, Error> {
+        unfinished: Unfinished,
+    ) -> Result<R::Taken, E> {
         let exchange = Mixed { slots, parameters: &self.types.parameters, results };
         // SAFETY: as the caller promises.
-        unsafe { Instance::call(instance, &self.target, exchange) }
+        unsafe {
+            if (*instance.as_ptr()).code_id != self.target.code {
+                return Err(Error::from(LinkError::OtherProgram { address: self.target.address }).into());
+            }
+            let result = match unfinished {
+                Unfinished::NotBegun => Instance::call(instance, &self.target, exchange),
+                _ => Instance::call_otherwise(instance, &self.target, exchange, unfinished),
+            };
+            Ok(result?)
+        }
     }
 
-    #[cold]
+    /// Writes results that are not in a0 alone.
+    ///
+    /// # Safety
+    /// There are as many slots as results.
     #[inline(never)]
-    fn wrong_program(&self) -> Error {
-        LinkError::OtherProgram { address: self.target.address }.into()
+    unsafe fn write_results(&self, registers: &ResultRegisters, slots: *mut u64) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match self.types.result {
+                ResultType::Nothing => {}
+                ResultType::One(_) => *slots = self.first(registers),
+                ResultType::Pair(first, second) => {
+                    [*slots, *slots.add(1)] = take_pair((first, second), registers);
+                }
+            }
+        }
+    }
+
+    /// What is in the first result's register.
+    fn first(&self, registers: &ResultRegisters) -> u64 {
+        match self.types.result {
+            ResultType::One(scalar) | ResultType::Pair(scalar, _) if scalar.is_float() => registers.fa[0],
+            _ => registers.a[0],
+        }
     }
 }
 
@@ -286,7 +323,7 @@ trait TakeResults: Copy {
 /// They are written to slots.
 #[derive(Clone, Copy)]
 struct All<'a> {
-    types: &'a Types,
+    func: &'a DynFunc,
     /// As many as there are results.
     slots: *mut u64,
 }
@@ -298,14 +335,10 @@ impl TakeResults for All<'_> {
     fn take(self, registers: &ResultRegisters) {
         // SAFETY: as the field says.
         unsafe {
-            match self.types.result {
-                ResultType::Nothing => {}
-                ResultType::One(scalar) => {
-                    *self.slots = if scalar.is_float() { registers.fa[0] } else { registers.a[0] };
-                }
-                ResultType::Pair(first, second) => {
-                    [*self.slots, *self.slots.add(1)] = take_pair((first, second), registers);
-                }
+            match self.func.results {
+                Found::InA0 => *self.slots = registers.a[0],
+                Found::Nowhere => {}
+                Found::Elsewhere => self.func.write_results(&{ *registers }, self.slots),
             }
         }
     }
@@ -313,16 +346,19 @@ impl TakeResults for All<'_> {
 
 /// The first one is taken from its register.
 #[derive(Clone, Copy)]
-struct First {
-    is_float: bool,
+struct First<'a> {
+    func: &'a DynFunc,
 }
 
-impl TakeResults for First {
+impl TakeResults for First<'_> {
     type Taken = u64;
 
     #[inline(always)]
     fn take(self, registers: &ResultRegisters) -> u64 {
-        if self.is_float { registers.fa[0] } else { registers.a[0] }
+        match self.func.results {
+            Found::InA0 | Found::Nowhere => registers.a[0],
+            Found::Elsewhere => self.func.first(&{ *registers }),
+        }
     }
 }
 

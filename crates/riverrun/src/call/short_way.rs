@@ -76,6 +76,17 @@ impl Ready {
     }
 }
 
+/// Why there are no results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unfinished {
+    /// The short way is not open.
+    NotBegun,
+    /// The engine has refused, for want of fuel.
+    Refused,
+    /// The engine was left before the function's end.
+    Left,
+}
+
 #[cold]
 #[inline(never)]
 fn wrong_program() -> ! {
@@ -97,38 +108,106 @@ impl<T> Instance<T> {
         target: &Target,
         exchange: E,
     ) -> Result<E::Result, Error> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match Self::attempt(this, target, exchange) {
+                Ok(results) => Ok(Self::take(this, results, exchange)),
+                Err(unfinished) => Self::call_otherwise(this, target, exchange, unfinished),
+            }
+        }
+    }
+
+    /// Calls a function on the short way, if that is open, and gives a0 and a1. What goes otherwise is for
+    /// [`Instance::call_otherwise`].
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    #[inline(always)]
+    pub(crate) unsafe fn attempt<E: Exchange>(
+        this: NonNull<Self>,
+        target: &Target,
+        exchange: E,
+    ) -> Result<[u64; 2], Unfinished> {
         // SAFETY: as the caller promises. A gate that is claimed is that of an execution which is ready.
         unsafe {
-            let ready = &raw const (*this.as_ptr()).ready;
-            let gate = (*ready).gate;
-            if gate.is_open_for(target.code) {
-                let (placed, sp) = Self::place(this, exchange)?;
-                gate.enter();
-                if let Some(function) = target.compiled
-                    && let Some(at) = Running::claimed(gate)
-                {
-                    let results = riverrun_native::call(at, function.get(), sp, placed.first);
-                    gate.leave(target.code);
-                    return match results {
-                        Some(results) => Ok(Self::take(this, results, exchange)),
-                        None => Self::left(this, target, Outcome::Left, exchange),
-                    };
-                }
-                if let Some(start) = target.place
-                    && let Way::Fast = (*ready).way
-                    && !gate.is_wanted()
-                {
-                    let outcome = Self::run_fast(this, start, u64::MAX, &placed);
-                    gate.leave(target.code);
-                    return match outcome {
-                        Outcome::Returned(results) => Ok(Self::take(this, results, exchange)),
-                        outcome => Self::left(this, target, outcome, exchange),
-                    };
-                }
-                (*(*this.as_ptr()).state).slots[SP as usize] = (*ready).sp;
-                gate.close();
+            let at = this.as_ptr();
+            // First of all: it may take a function call.
+            let (claim, place) = Running::claimed();
+            let gate = (*at).ready.gate;
+            if !gate.is_open_for(target.code) {
+                return Err(Unfinished::NotBegun);
             }
-            Self::call_unready(this, target, exchange)
+            let mut placement = Placement::new(&mut (*(*at).state).slots);
+            exchange.place(&mut placement);
+            let placed = placement.into_placed();
+            if !placed.stack.is_empty() {
+                return Err(Unfinished::NotBegun);
+            }
+            gate.enter();
+            let results = if let Some(function) = target.compiled
+                && gate.is_claimed(claim)
+            {
+                riverrun_native::call(place, function.get(), (*at).ready.sp, placed.first).ok_or(Unfinished::Left)
+            } else if let Some(start) = target.place
+                && let Way::Fast = (*at).ready.way
+                && !gate.is_wanted()
+            {
+                Self::run_fast(this, start, u64::MAX, &placed)
+            } else {
+                gate.close();
+                return Err(Unfinished::NotBegun);
+            };
+            gate.leave(target.code);
+            if results.is_ok() {
+                Self::put_back(this);
+            }
+            results
+        }
+    }
+
+    /// Puts back what functions may change.
+    ///
+    /// # Safety
+    /// As [`Instance::call`], and nobody waits in the guest.
+    #[inline(always)]
+    unsafe fn put_back(this: NonNull<Self>) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let at = this.as_ptr();
+            let state = (*at).state;
+            (*state).pc = (*at).ready.pc;
+            (*state).slots[SP as usize] = (*at).ready.sp;
+        }
+    }
+
+    /// The results of [`Instance::attempt`].
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    #[inline(always)]
+    pub(crate) unsafe fn take<E: Exchange>(this: NonNull<Self>, results: [u64; 2], exchange: E) -> E::Result {
+        // SAFETY: as the caller promises.
+        unsafe { exchange.take(&ResultRegisters::new(results, &(*(*this.as_ptr()).state).slots)) }
+    }
+
+    /// Calls a function where [`Instance::attempt`] has not done it.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    #[cold]
+    #[inline(never)]
+    pub(crate) unsafe fn call_otherwise<E: Exchange>(
+        this: NonNull<Self>,
+        target: &Target,
+        exchange: E,
+        unfinished: Unfinished,
+    ) -> Result<E::Result, Error> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match unfinished {
+                Unfinished::NotBegun => Self::call_unready(this, target, exchange),
+                _ => Self::finish(this, target.address, unfinished, u64::MAX).map(|results| exchange.take(&results)),
+            }
         }
     }
 
@@ -136,13 +215,11 @@ impl<T> Instance<T> {
     ///
     /// # Safety
     /// As [`Instance::call`], and nobody waits in the guest.
-    #[inline(always)]
     unsafe fn place<E: Exchange>(this: NonNull<Self>, exchange: E) -> Result<(Placed, u64), Error> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
-            let slots = &mut (*(*at).state).slots;
-            let mut placement = Placement::new(slots);
+            let mut placement = Placement::new(&mut (*(*at).state).slots);
             exchange.place(&mut placement);
             let placed = placement.into_placed();
             if placed.stack.is_empty() {
@@ -158,44 +235,12 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Gives the results of a call that has returned, and puts pc and sp back.
-    ///
-    /// # Safety
-    /// As [`Instance::call`].
-    #[inline(always)]
-    unsafe fn take<E: Exchange>(this: NonNull<Self>, results: [u64; 2], exchange: E) -> E::Result {
-        // SAFETY: as the caller promises.
-        unsafe {
-            let at = this.as_ptr();
-            let state = (*at).state;
-            (*state).pc = (*at).ready.pc;
-            (*state).slots[SP as usize] = (*at).ready.sp;
-            exchange.take(&ResultRegisters::new(results, &(*state).slots))
-        }
-    }
-
-    /// Goes on with a call that has left the short way.
-    ///
-    /// # Safety
-    /// As [`Instance::call`].
-    #[cold]
-    #[inline(never)]
-    unsafe fn left<E: Exchange>(
-        this: NonNull<Self>,
-        target: &Target,
-        outcome: Outcome,
-        exchange: E,
-    ) -> Result<E::Result, Error> {
-        // SAFETY: as the caller promises.
-        unsafe { Self::finish(this, target.address, outcome, u64::MAX).map(|results| exchange.take(&results)) }
-    }
-
     /// Runs a function in the fast engine, with this fuel and the sp that the state has.
     ///
     /// # Safety
     /// As [`riverrun_interp::Code::call`].
     #[inline(always)]
-    unsafe fn run_fast(this: NonNull<Self>, start: Place, fuel: u64, placed: &Placed) -> Outcome {
+    unsafe fn run_fast(this: NonNull<Self>, start: Place, fuel: u64, placed: &Placed) -> Result<[u64; 2], Unfinished> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
@@ -204,7 +249,11 @@ impl<T> Instance<T> {
             if slots[RA as usize] != RETURN_ADDRESS {
                 slots[RA as usize] = RETURN_ADDRESS;
             }
-            (*at).program.code().call((*at).state, start, fuel)
+            match (*at).program.code().call((*at).state, start, fuel) {
+                Outcome::Returned(results) => Ok(results),
+                Outcome::Left => Err(Unfinished::Left),
+                Outcome::Refused => Err(Unfinished::Refused),
+            }
         }
     }
 
@@ -212,8 +261,6 @@ impl<T> Instance<T> {
     ///
     /// # Safety
     /// As [`Instance::call`].
-    #[cold]
-    #[inline(never)]
     unsafe fn call_unready<E: Exchange>(this: NonNull<Self>, target: &Target, exchange: E) -> Result<E::Result, Error> {
         // SAFETY: as the caller promises.
         unsafe {
@@ -252,13 +299,12 @@ impl<T> Instance<T> {
                 FloatEnv::enter_default();
             }
             // Nothing of the host's runs from here on but its host functions.
-            let outcome = match (&claim, target.compiled, target.place) {
+            let results = match (&claim, target.compiled, target.place) {
                 (Some(claim), Some(function), _) => {
-                    let results = riverrun_native::call(claim.place, function.get(), sp, placed.first);
-                    results.map_or(Outcome::Left, Outcome::Returned)
+                    riverrun_native::call(claim.place, function.get(), sp, placed.first).ok_or(Unfinished::Left)
                 }
                 (None, _, Some(start)) => Self::run_fast(this, start, limit, &placed),
-                _ => Outcome::Refused,
+                _ => Err(Unfinished::Refused),
             };
             if touches_floats {
                 FloatEnv::leave_default(&mut *state);
@@ -267,9 +313,14 @@ impl<T> Instance<T> {
                 true => gate.leave(target.code),
                 false => gate.close(),
             }
-            let result = match outcome {
-                Outcome::Returned(results) => Ok(Self::take(this, results, exchange)),
-                outcome => Self::finish(this, target.address, outcome, limit).map(|results| exchange.take(&results)),
+            let result = match results {
+                Ok(results) => {
+                    Self::put_back(this);
+                    Ok(Self::take(this, results, exchange))
+                }
+                Err(unfinished) => {
+                    Self::finish(this, target.address, unfinished, limit).map(|results| exchange.take(&results))
+                }
             };
             if fuel.is_some() {
                 (*at).fuel = Self::fuel_left(this);
@@ -310,7 +361,12 @@ impl<T> Instance<T> {
     /// As [`Instance::call`].
     #[cold]
     #[inline(never)]
-    unsafe fn finish(this: NonNull<Self>, address: u64, outcome: Outcome, fuel: u64) -> Result<ResultRegisters, Error> {
+    unsafe fn finish(
+        this: NonNull<Self>,
+        address: u64,
+        unfinished: Unfinished,
+        fuel: u64,
+    ) -> Result<ResultRegisters, Error> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
@@ -318,10 +374,10 @@ impl<T> Instance<T> {
             let _position = Position { state: (*at).state, pc: (*at).ready.pc, sp: (*at).ready.sp };
             let code = (*at).program.code();
             let window = &mut (*at).memory.window;
-            let called = match (outcome, (*at).execution.as_mut()) {
-                (Outcome::Left, Some(execution)) => code.compiled_left(window, execution),
-                (Outcome::Left, None) => code.left(window, fuel),
-                (Outcome::Returned(_) | Outcome::Refused, _) => {
+            let called = match (unfinished, (*at).execution.as_mut()) {
+                (Unfinished::Left, Some(execution)) => code.compiled_left(window, execution),
+                (Unfinished::Left, None) => code.left(window, fuel),
+                (Unfinished::Refused | Unfinished::NotBegun, _) => {
                     (*(*at).state).pc = address;
                     (*(*at).state).set_x(RA, RETURN_ADDRESS);
                     Called::Unfinished

@@ -72,6 +72,14 @@ fn jumps_to_labels_stay_in_compiled_code() {
     assert!(all > 5 * ROUNDS && interpreted < 100, "{interpreted} of {all} were interpreted");
 }
 
+/// Nothing tells that the labels are where others come back to, with what they have in a register.
+#[test]
+fn values_get_through_jumps_to_labels_of_other_functions() {
+    for flags in [&[][..], &["-s"]] {
+        assert_eq!(run(6, flags).0, 15);
+    }
+}
+
 /// Without symbols, functions are found by unwind tables, and by addresses that are taken.
 #[test]
 fn stripped_programs_are_compiled_all_the_same() {

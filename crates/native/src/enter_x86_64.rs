@@ -301,7 +301,7 @@ pub(crate) unsafe extern "sysv64" fn interrupt_landing() {
     )
 }
 
-// Where `function_stub` has the registers that it is given.
+// Where `enter_function` has the registers that it is given.
 const _: () = {
     let hot = convention::hot(false);
     assert!(matches!(

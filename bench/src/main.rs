@@ -76,6 +76,8 @@ fn command() -> Result<Vec<String>> {
             Topic::StartUp => start_up::run(&mut lab, &options)?.publish()?,
             Topic::Unwinding => unwinding::run(&mut lab, &options)?.publish()?,
         };
+        let root = lab.setup.bench.parent().context("bench has no parent folder")?;
+        let made = made.anywhere(root, &lab.setup.cargo_folder);
         publisher.write(topic, &made)?;
         let (all, building) = (begin.elapsed().as_secs(), (lab.building - building).as_secs());
         eprintln!("bench: {} took {all} s, of which building engines and programs {building} s", topic.name());

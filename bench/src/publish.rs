@@ -28,6 +28,18 @@ pub(crate) struct Publisher {
     json: Map<String, Value>,
 }
 
+impl Published {
+    /// Without what is of this machine only: where the sources lie, and where is built.
+    pub(crate) fn anywhere(mut self, root: &Path, cargo_folder: &Path) -> Published {
+        for text in [&mut self.page, &mut self.json] {
+            for (folder, name) in [(cargo_folder, "target"), (root, ".")] {
+                *text = text.replace(&*folder.to_string_lossy(), name);
+            }
+        }
+        self
+    }
+}
+
 /// Where the README has what [`crate::report::Report::summary`] says, and the file that has the same.
 const MARKS: [&str; 2] = ["<!-- measured: bench/README.md says how -->\n", "<!-- /measured -->\n"];
 const SUMMARY: &str = "speed.md";
@@ -99,6 +111,15 @@ mod tests {
     #[test]
     fn pictures_are_found_from_the_folder_above() {
         assert_eq!(below("a\n![T](t.svg)\nb ](c\n", "heap"), "a\n![T](heap/t.svg)\nb ](c\n");
+    }
+
+    #[test]
+    fn what_is_of_this_machine_only_is_left_out() {
+        let text = |text: &str| text.to_owned();
+        let made =
+            Published { page: text("-I/a/b/bench/x"), json: text("/a/b/target/y"), charts: vec![], failures: vec![] };
+        let made = made.anywhere(Path::new("/a/b"), Path::new("/a/b/target"));
+        assert_eq!((made.page.as_str(), made.json.as_str()), ("-I./bench/x", "target/y"));
     }
 
     #[test]

@@ -130,6 +130,10 @@ fn inline(call: &Call, name: &str, by_number: bool, out: &mut String) {
     if by_number {
         operands.push(format!("in(\"a7\") {:#010x}_u32 as i32 as i64", call.hash));
     }
+    put!(
+        out,
+        "    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises."
+    );
     put!(out, "    unsafe {{\n        core::arch::asm!(");
     for line in if by_number { vec!["ecall".to_owned()] } else { record(call) } {
         put!(out, "            \"{line}\",");
@@ -243,7 +247,9 @@ fn result(call: &Call, out: &mut String) {
     let ty = rust(&call.result);
     match (call.result.bare(), call.convention.result.as_slice()) {
         (Type::Record(_), pieces) => {
-            put!(out, "    let mut result = core::mem::MaybeUninit::<{ty}>::zeroed();\n    unsafe {{");
+            put!(out, "    let mut result = core::mem::MaybeUninit::<{ty}>::zeroed();");
+            put!(out, "    // SAFETY: the pieces lie in the result, of whose type the host gives a value.");
+            put!(out, "    unsafe {{");
             for Piece { place, offset, size, .. } in pieces {
                 let from = format!("(&raw const result_{}).cast::<u8>()", register(*place));
                 let to = format!("result.as_mut_ptr().cast::<u8>().add({offset})");
@@ -257,6 +263,7 @@ fn result(call: &Call, out: &mut String) {
                 Type::Scalar(Scalar::Bool) => put!(out, "    {result} as u8 != 0"),
                 Type::Scalar(scalar) if scalar.is_float() => put!(out, "    {result}"),
                 Type::Pointer(to, _) if matches!(to.bare(), Type::Function(..)) => {
+                    put!(out, "    // SAFETY: a pointer to a function, or none, is an address.");
                     put!(out, "    unsafe {{ core::mem::transmute::<u64, {ty}>({result}) }}");
                 }
                 _ => put!(out, "    {result} as {ty}"),

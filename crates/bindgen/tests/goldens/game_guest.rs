@@ -540,6 +540,7 @@ unsafe extern "C" {
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_set_title(title: *const u8) {
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -557,6 +558,7 @@ pub unsafe fn isys_set_title(title: *const u8) {
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_set_title(title: *const u8) {
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_set_title",
@@ -587,6 +589,7 @@ pub unsafe fn dsys_set_title(title: *const u8) {
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_game_exit() {
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -603,6 +606,7 @@ pub unsafe fn isys_game_exit() {
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_game_exit() {
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_game_exit",
@@ -632,6 +636,7 @@ pub unsafe fn dsys_game_exit() {
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_timer_stop(arg0: i32) {
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -649,6 +654,7 @@ pub unsafe fn isys_timer_stop(arg0: i32) {
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_timer_stop(arg0: i32) {
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_timer_stop",
@@ -680,6 +686,7 @@ pub unsafe fn dsys_timer_stop(arg0: i32) {
 #[inline(always)]
 pub unsafe fn isys_timer_periodic(arg0: f32, arg1: f32, arg2: Option<unsafe extern "C" fn(i32, *mut core::ffi::c_void)>, arg3: *mut core::ffi::c_void, arg4: u64) -> i32 {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -703,6 +710,7 @@ pub unsafe fn isys_timer_periodic(arg0: f32, arg1: f32, arg2: Option<unsafe exte
 #[inline(always)]
 pub unsafe fn dsys_timer_periodic(arg0: f32, arg1: f32, arg2: Option<unsafe extern "C" fn(i32, *mut core::ffi::c_void)>, arg3: *mut core::ffi::c_void, arg4: u64) -> i32 {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_timer_periodic",
@@ -738,6 +746,7 @@ pub unsafe fn dsys_timer_periodic(arg0: f32, arg1: f32, arg2: Option<unsafe exte
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_breakpoint(arg0: u16, arg1: *const u8) {
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -756,6 +765,7 @@ pub unsafe fn isys_breakpoint(arg0: u16, arg1: *const u8) {
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_breakpoint(arg0: u16, arg1: *const u8) {
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_breakpoint",
@@ -788,6 +798,7 @@ pub unsafe fn dsys_breakpoint(arg0: u16, arg1: *const u8) {
 #[inline(always)]
 pub unsafe fn isys_is_debug() -> i32 {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -807,6 +818,7 @@ pub unsafe fn isys_is_debug() -> i32 {
 #[inline(always)]
 pub unsafe fn dsys_is_debug() -> i32 {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_is_debug",
@@ -839,6 +851,7 @@ pub unsafe fn dsys_is_debug() -> i32 {
 #[inline(always)]
 pub unsafe fn isys_gui_label(arg0: u32, arg1: *const u8) -> u32 {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -859,6 +872,7 @@ pub unsafe fn isys_gui_label(arg0: u32, arg1: *const u8) -> u32 {
 #[inline(always)]
 pub unsafe fn dsys_gui_label(arg0: u32, arg1: *const u8) -> u32 {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_gui_label",
@@ -892,6 +906,7 @@ pub unsafe fn dsys_gui_label(arg0: u32, arg1: *const u8) -> u32 {
 #[inline(always)]
 pub unsafe fn isys_world_save(class_: u32, arg1: *const TestData) -> bool {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -912,6 +927,7 @@ pub unsafe fn isys_world_save(class_: u32, arg1: *const TestData) -> bool {
 #[inline(always)]
 pub unsafe fn dsys_world_save(class_: u32, arg1: *const TestData) -> bool {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_world_save",
@@ -945,6 +961,7 @@ pub unsafe fn dsys_world_save(class_: u32, arg1: *const TestData) -> bool {
 #[inline(always)]
 pub unsafe fn isys_texture(arg0: *mut node, done: Option<unsafe extern "C" fn(*mut Texture, i32)>) -> *mut Texture {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -965,6 +982,7 @@ pub unsafe fn isys_texture(arg0: *mut node, done: Option<unsafe extern "C" fn(*m
 #[inline(always)]
 pub unsafe fn dsys_texture(arg0: *mut node, done: Option<unsafe extern "C" fn(*mut Texture, i32)>) -> *mut Texture {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_texture",
@@ -998,6 +1016,7 @@ pub unsafe fn dsys_texture(arg0: *mut node, done: Option<unsafe extern "C" fn(*m
 #[inline(always)]
 pub unsafe fn isys_point_length(arg0: Point) -> f32 {
     let result_fa0: f32;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -1018,6 +1037,7 @@ pub unsafe fn isys_point_length(arg0: Point) -> f32 {
 #[inline(always)]
 pub unsafe fn dsys_point_length(arg0: Point) -> f32 {
     let result_fa0: f32;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_point_length",
@@ -1052,6 +1072,7 @@ pub unsafe fn dsys_point_length(arg0: Point) -> f32 {
 pub unsafe fn isys_point_add(arg0: Point, arg1: Point) -> Point {
     let result_fa0: f32;
     let result_fa1: f32;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -1064,6 +1085,7 @@ pub unsafe fn isys_point_add(arg0: Point, arg1: Point) -> Point {
         );
     }
     let mut result = core::mem::MaybeUninit::<Point>::zeroed();
+    // SAFETY: the pieces lie in the result, of whose type the host gives a value.
     unsafe {
         core::ptr::copy_nonoverlapping((&raw const result_fa0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 4);
         core::ptr::copy_nonoverlapping((&raw const result_fa1).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(4), 4);
@@ -1080,6 +1102,7 @@ pub unsafe fn isys_point_add(arg0: Point, arg1: Point) -> Point {
 pub unsafe fn dsys_point_add(arg0: Point, arg1: Point) -> Point {
     let result_fa0: f32;
     let result_fa1: f32;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_point_add",
@@ -1106,6 +1129,7 @@ pub unsafe fn dsys_point_add(arg0: Point, arg1: Point) -> Point {
         );
     }
     let mut result = core::mem::MaybeUninit::<Point>::zeroed();
+    // SAFETY: the pieces lie in the result, of whose type the host gives a value.
     unsafe {
         core::ptr::copy_nonoverlapping((&raw const result_fa0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 4);
         core::ptr::copy_nonoverlapping((&raw const result_fa1).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(4), 4);
@@ -1121,6 +1145,7 @@ pub unsafe fn dsys_point_add(arg0: Point, arg1: Point) -> Point {
 pub unsafe fn isys_handle_next(arg0: Handle) -> Handle {
     let result_a0: u64;
     let result_a1: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -1131,6 +1156,7 @@ pub unsafe fn isys_handle_next(arg0: Handle) -> Handle {
         );
     }
     let mut result = core::mem::MaybeUninit::<Handle>::zeroed();
+    // SAFETY: the pieces lie in the result, of whose type the host gives a value.
     unsafe {
         core::ptr::copy_nonoverlapping((&raw const result_a0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 8);
         core::ptr::copy_nonoverlapping((&raw const result_a1).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(8), 8);
@@ -1147,6 +1173,7 @@ pub unsafe fn isys_handle_next(arg0: Handle) -> Handle {
 pub unsafe fn dsys_handle_next(arg0: Handle) -> Handle {
     let result_a0: u64;
     let result_a1: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_handle_next",
@@ -1171,6 +1198,7 @@ pub unsafe fn dsys_handle_next(arg0: Handle) -> Handle {
         );
     }
     let mut result = core::mem::MaybeUninit::<Handle>::zeroed();
+    // SAFETY: the pieces lie in the result, of whose type the host gives a value.
     unsafe {
         core::ptr::copy_nonoverlapping((&raw const result_a0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 8);
         core::ptr::copy_nonoverlapping((&raw const result_a1).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(8), 8);
@@ -1186,6 +1214,7 @@ pub unsafe fn dsys_handle_next(arg0: Handle) -> Handle {
 pub unsafe fn isys_mixed_scale(m: Mixed, by: f64) -> Mixed {
     let result_fa0: f64;
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -1197,6 +1226,7 @@ pub unsafe fn isys_mixed_scale(m: Mixed, by: f64) -> Mixed {
         );
     }
     let mut result = core::mem::MaybeUninit::<Mixed>::zeroed();
+    // SAFETY: the pieces lie in the result, of whose type the host gives a value.
     unsafe {
         core::ptr::copy_nonoverlapping((&raw const result_fa0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 8);
         core::ptr::copy_nonoverlapping((&raw const result_a0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(8), 2);
@@ -1213,6 +1243,7 @@ pub unsafe fn isys_mixed_scale(m: Mixed, by: f64) -> Mixed {
 pub unsafe fn dsys_mixed_scale(m: Mixed, by: f64) -> Mixed {
     let result_fa0: f64;
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_mixed_scale",
@@ -1238,6 +1269,7 @@ pub unsafe fn dsys_mixed_scale(m: Mixed, by: f64) -> Mixed {
         );
     }
     let mut result = core::mem::MaybeUninit::<Mixed>::zeroed();
+    // SAFETY: the pieces lie in the result, of whose type the host gives a value.
     unsafe {
         core::ptr::copy_nonoverlapping((&raw const result_fa0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(0), 8);
         core::ptr::copy_nonoverlapping((&raw const result_a0).cast::<u8>(), result.as_mut_ptr().cast::<u8>().add(8), 2);
@@ -1251,6 +1283,7 @@ pub unsafe fn dsys_mixed_scale(m: Mixed, by: f64) -> Mixed {
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_matrix_multiply(m: *mut [f32; 4], by: *const [f32; 4]) {
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -1269,6 +1302,7 @@ pub unsafe fn isys_matrix_multiply(m: *mut [f32; 4], by: *const [f32; 4]) {
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_matrix_multiply(m: *mut [f32; 4], by: *const [f32; 4]) {
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_matrix_multiply",
@@ -1301,6 +1335,7 @@ pub unsafe fn dsys_matrix_multiply(m: *mut [f32; 4], by: *const [f32; 4]) {
 #[inline(always)]
 pub unsafe fn isys_matrix_is_identity(m: *const f32) -> bool {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -1320,6 +1355,7 @@ pub unsafe fn isys_matrix_is_identity(m: *const f32) -> bool {
 #[inline(always)]
 pub unsafe fn dsys_matrix_is_identity(m: *const f32) -> bool {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_matrix_is_identity",
@@ -1352,6 +1388,7 @@ pub unsafe fn dsys_matrix_is_identity(m: *const f32) -> bool {
 #[inline(always)]
 pub unsafe fn isys_sum(values: *const f32, count: u64) -> f32 {
     let result_fa0: f32;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -1373,6 +1410,7 @@ pub unsafe fn isys_sum(values: *const f32, count: u64) -> f32 {
 #[inline(always)]
 pub unsafe fn dsys_sum(values: *const f32, count: u64) -> f32 {
     let result_fa0: f32;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_sum",
@@ -1407,6 +1445,7 @@ pub unsafe fn dsys_sum(values: *const f32, count: u64) -> f32 {
 #[inline(always)]
 pub unsafe fn isys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -> i64 {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -1430,6 +1469,7 @@ pub unsafe fn isys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -
 #[inline(always)]
 pub unsafe fn dsys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -> i64 {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_many",
@@ -1467,6 +1507,7 @@ pub unsafe fn dsys_many(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32) -
 #[inline(always)]
 pub unsafe fn isys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, arg5: i32, arg6: i32, arg7: i32) -> i32 {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_eight",
@@ -1507,6 +1548,7 @@ pub unsafe fn isys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
 #[inline(always)]
 pub unsafe fn dsys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, arg5: i32, arg6: i32, arg7: i32) -> i32 {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_eight",
@@ -1546,6 +1588,7 @@ pub unsafe fn dsys_eight(arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, 
 #[inline(always)]
 pub unsafe fn isys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32, arg5: f32, arg6: f32, arg7: f32, arg8: f32, arg9: Point) -> f64 {
     let result_fa0: f64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -1574,6 +1617,7 @@ pub unsafe fn isys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32,
 #[inline(always)]
 pub unsafe fn dsys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32, arg5: f32, arg6: f32, arg7: f32, arg8: f32, arg9: Point) -> f64 {
     let result_fa0: f64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_floats",
@@ -1615,6 +1659,7 @@ pub unsafe fn dsys_floats(arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32,
 #[inline(always)]
 pub unsafe fn isys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -> i8 {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -1638,6 +1683,7 @@ pub unsafe fn isys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -
 #[inline(always)]
 pub unsafe fn dsys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -> i8 {
     let result_a0: u64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_narrow",
@@ -1674,6 +1720,7 @@ pub unsafe fn dsys_narrow(arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8) -
 #[inline(always)]
 pub unsafe fn isys_narrowed(arg0: f64) -> f32 {
     let result_fa0: f64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -1694,6 +1741,7 @@ pub unsafe fn isys_narrowed(arg0: f64) -> f32 {
 #[inline(always)]
 pub unsafe fn dsys_narrowed(arg0: f64) -> f32 {
     let result_fa0: f64;
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_narrowed",
@@ -1726,6 +1774,7 @@ pub unsafe fn dsys_narrowed(arg0: f64) -> f32 {
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_odd() {
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -1742,6 +1791,7 @@ pub unsafe fn isys_odd() {
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_odd() {
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_odd",
@@ -1771,6 +1821,7 @@ pub unsafe fn dsys_odd() {
 /// Pointers lead to what the host expects.
 #[inline(always)]
 pub unsafe fn isys_empty() {
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             "ecall",
@@ -1787,6 +1838,7 @@ pub unsafe fn isys_empty() {
 #[allow(named_asm_labels)]
 #[inline(always)]
 pub unsafe fn dsys_empty() {
+    // SAFETY: the call follows the calling convention; what it does to memory is as its caller promises.
     unsafe {
         core::arch::asm!(
             ".ifndef riverrun_import_sys_empty",

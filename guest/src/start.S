@@ -18,9 +18,9 @@ _start:
     jalr t0
     j 1b
     /* int main(int, char **), if there is one. */
-2:  .weak main
-    lui t0, %hi(main)
-    addi t0, t0, %lo(main)
+2:  .weakref guest_main, main
+    lui t0, %hi(guest_main)
+    addi t0, t0, %lo(guest_main)
     li a0, 0
     li a1, 0
     beqz t0, 3f

@@ -40,9 +40,11 @@ pub(crate) static TEST: &[Step] = &[
     step("format", &["fmt", "--all", "--check"]),
     step("format of the benchmarks", &["fmt", "--manifest-path", "bench/Cargo.toml", "--all", "--check"]),
     step("format of the fuzz targets", &["fmt", "--manifest-path", "fuzz/Cargo.toml", "--all", "--check"]),
+    step("format of the guests' crate", &["fmt", "--manifest-path", "guest/rust/Cargo.toml", "--check"]),
     step("format of the game", &["fmt", "--manifest-path", "examples/game/Cargo.toml", "--check"]),
     step("format of the console", &["fmt", "--manifest-path", "examples/console/Cargo.toml", "--check"]),
     step("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
+    step("clippy for guests", GUEST_CLIPPY),
     step("clippy for the game", GAME_CLIPPY),
     step("clippy for the console", CONSOLE_CLIPPY),
     // Without the optimiser the interpreter's handlers return to a trampoline ..
@@ -134,6 +136,20 @@ const COMPILED: &[&str] = &[
     "values",
     "--test",
     "memory",
+];
+
+const GUEST_CLIPPY: &[&str] = &[
+    "clippy",
+    "--manifest-path",
+    "guest/rust/Cargo.toml",
+    "--target-dir",
+    "target",
+    "--target",
+    "riscv64gc-unknown-none-elf",
+    "--examples",
+    "--",
+    "-D",
+    "warnings",
 ];
 
 const GAME_CLIPPY: &[&str] = &[

@@ -1,10 +1,12 @@
 //! Builds guests from build scripts.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::cargo;
 use crate::description::Api;
 use crate::toolchain::{BuildError, Language, Library, Toolchain, run};
 
@@ -23,13 +25,21 @@ pub struct Guest {
     library: Library,
     apis: Vec<PathBuf>,
     sources: Vec<PathBuf>,
+    package: Option<PathBuf>,
     flags: Vec<OsString>,
 }
 
 impl Guest {
     /// A guest with this name for its file.
     pub fn new(name: impl Into<String>) -> Guest {
-        Guest { name: name.into(), library: Library::Libc, apis: Vec::new(), sources: Vec::new(), flags: Vec::new() }
+        Guest {
+            name: name.into(),
+            library: Library::Libc,
+            apis: Vec::new(),
+            sources: Vec::new(),
+            package: None,
+            flags: Vec::new(),
+        }
     }
 
     /// What it may use; a libc, if this is not said.
@@ -47,6 +57,24 @@ impl Guest {
     /// A source file in C, C++ (`.cpp`, `.cc`, `.cxx`) or assembler (`.S`).
     pub fn source(mut self, file: impl Into<PathBuf>) -> Guest {
         self.sources.push(file.into());
+        self
+    }
+
+    /// A Cargo package with a guest in Rust, whose executable has the guest's name; instead of sources. It uses the
+    /// crate `riverrun-guest`, and what is made of an API called `game.json` by
+    ///
+    /// ```ignore
+    /// mod game {
+    ///     include!(concat!(env!("RIVERRUN_BINDINGS"), "/game_guest.rs"));
+    /// }
+    /// ```
+    ///
+    /// ```no_run
+    /// // build.rs
+    /// riverrun_bindgen::Guest::new("script").api("game.json").package("script").build_or_exit();
+    /// ```
+    pub fn package(mut self, folder: impl Into<PathBuf>) -> Guest {
+        self.package = Some(folder.into());
         self
     }
 
@@ -99,8 +127,24 @@ impl Guest {
         for api in &self.apis {
             let api = Api::read(api)?;
             api.write_host_rust(folder)?;
-            let [_, assembly] = api.write_guest_c(folder)?;
-            sources.push(assembly);
+            if self.package.is_some() {
+                api.write_guest_rust(folder)?;
+            } else {
+                let [_, assembly] = api.write_guest_c(folder)?;
+                sources.push(assembly);
+            }
+        }
+        if let Some(package) = &self.package {
+            if let Some(source) = sources.first() {
+                return Err(BuildError::Mixed { package: package.clone(), file: source.clone() });
+            }
+            let built = cargo::build(package, &self.name, &self.flags, folder)?;
+            let rule = built.with_extension("d");
+            let dependencies = prerequisites(&fs::read_to_string(&rule).map_err(io(&rule))?);
+            let guest = folder.join(&self.name);
+            fs::copy(&built, &guest).map_err(io(&built))?;
+            let manifest = [package.join("Cargo.toml"), package.join("Cargo.lock")];
+            return Ok((guest, outside(folder, dependencies.into_iter().chain(manifest))));
         }
         let toolchain = Toolchain::find(self.library)?;
         let mut objects = Vec::new();
@@ -127,12 +171,14 @@ impl Guest {
             Language::C
         };
         run(&mut toolchain.command(linker, self.library, &arguments, folder)?)?;
-        dependencies.sort();
-        dependencies.dedup();
-        // What was made here is no reason to make it again.
-        dependencies.retain(|file| !file.starts_with(folder));
-        Ok((guest, dependencies))
+        Ok((guest, outside(folder, dependencies)))
     }
+}
+
+/// What was made in the folder is no reason to make it again.
+fn outside(folder: &Path, files: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let files: BTreeSet<PathBuf> = files.into_iter().filter(|file| !file.starts_with(folder)).collect();
+    files.into_iter().collect()
 }
 
 fn language(source: &Path) -> Language {

@@ -44,6 +44,7 @@
 #![forbid(unsafe_code)]
 
 mod abi;
+mod cargo;
 mod declaration;
 mod description;
 mod error;

@@ -32,6 +32,23 @@ pub enum BuildError {
         /// What the variable says.
         value: String,
     },
+    /// Rust lacks what guests are compiled with.
+    #[error(
+        "Rust's library for {target} is missing\n  \
+         help: rustup target add {target}"
+    )]
+    NoTarget {
+        /// What guests are compiled for.
+        target: &'static str,
+    },
+    /// A guest is of one language.
+    #[error("the guest is the Cargo package {} and {} at once: make it of one of them", package.display(), file.display())]
+    Mixed {
+        /// The package.
+        package: PathBuf,
+        /// One of the sources.
+        file: PathBuf,
+    },
     /// A compiler has complained.
     #[error("the compiler failed ({status}): {command}")]
     Failed {

@@ -4,11 +4,10 @@
 mod common;
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
 
-use common::{Build, COMPILERS, Compiler, api, builds, folder, run, tests};
+use common::{Build, COMPILERS, Compiler, api, builds, folder, tests};
 use riverrun::{Caller, Config, Engine, HostError, Linker, Machine, Memory, Program, Ptr, Slice, Str};
+use riverrun_bindgen::Guest;
 use riverrun_testkit::suite::SuiteEngine;
 
 #[allow(unreachable_pub, dead_code, reason = "it is what was generated")]
@@ -237,34 +236,31 @@ fn all_types_cross_in_all_forms() {
     }
 }
 
-/// Guests in Rust. What Rust has for RISC-V is not installed everywhere, so that they bring as much of `core` as
-/// they need, which takes features of the compiler that are not stable.
+/// Guests in Rust, by the crate that they use.
+fn rust_guest(optimise: &str) -> Vec<u8> {
+    let folder = folder();
+    let guest = Guest::new("values").api(tests().join("apis/game.json")).package(tests().join("guests/rust"));
+    let (guest, dependencies) = guest.flag(optimise).build_in(folder.path()).unwrap_or_else(|error| panic!("{error}"));
+    for file in ["guests/rust/src/main.rs", "guests/rust/Cargo.toml", "../../../guest/rust/src/heap.rs"] {
+        let file = fs::canonicalize(tests().join(file)).unwrap();
+        assert!(
+            dependencies.iter().any(|known| fs::canonicalize(known).unwrap() == file),
+            "{file:?}: {dependencies:?}"
+        );
+    }
+    fs::read(guest).unwrap()
+}
+
 #[test]
 fn all_types_cross_from_rust() {
-    let folder = folder();
-    let path = |name: &str| folder.path().join(name);
-    fs::rename(api("game.json").write_guest_rust(folder.path()).unwrap(), path("api.rs")).unwrap();
-    fs::copy(tests().join("guests/values.rs"), path("values.rs")).unwrap();
-    let rustc = |source: PathBuf, flags: &[&str]| {
-        let mut command = Command::new("rustc");
-        command.args(["--edition=2024", "--target=riscv64gc-unknown-none-elf", "-Cdebug-assertions=off"]);
-        command.arg("--out-dir").arg(folder.path());
-        run(command.args(flags).arg(source).env("RUSTC_BOOTSTRAP", "1"));
-    };
     for optimise in ["-Copt-level=0", "-Copt-level=3"] {
-        rustc(tests().join("guests/core.rs"), &["--crate-name=core", "--crate-type=rlib", optimise]);
-        let core = format!("core={}", path("libcore.rlib").display());
-        rustc(path("values.rs"), &["--crate-type=lib", "--emit=obj", optimise, "--extern", &core]);
-        let keep = ["-Wl,-u,opaque", "-Wl,-u,inline", "-Wl,-u,direct"];
-        let bytes =
-            fs::read(quick(Compiler::Clang).link(folder.path(), &[path("values.o"), path("libcore.rlib")], &keep))
-                .unwrap();
+        let bytes = rust_guest(optimise);
         for &engine in SuiteEngine::ALL {
             let mut machine = started(&bytes, engine, true);
             for form in ["opaque", "inline", "direct"] {
                 let values = machine.func::<(i32,), i32>(form).unwrap();
                 let failed = values.call(&mut machine, (-1,)).unwrap_or_else(|e| panic!("{form}: {e}"));
-                assert_eq!(failed, 0, "check in tests/guests/values.rs, {form}, {optimise}");
+                assert_eq!(failed, 0, "check in tests/guests/rust/src/main.rs, {form}, {optimise}");
             }
             assert_eq!(machine.data().calls, 33);
         }

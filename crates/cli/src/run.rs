@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use riverrun::{Config, Engine, Error, HeapError, HeapOptions, Linker, Machine, MapError, Program};
+use riverrun::{Config, Engine, Error, GuestPanic, HeapError, HeapOptions, Linker, Machine, MapError, Program};
 use riverrun_linux::{Builder, Detail, DirAccess, Linux};
 
 use crate::Result;
@@ -40,7 +40,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
             Ending::of(trap)
         }
         // The guest's mistake, not the command's.
-        Err(Error::Host(failure)) if failure.source.is::<HeapError>() => {
+        Err(Error::Host(failure)) if failure.source.is::<HeapError>() || failure.source.is::<GuestPanic>() => {
             report::complain(format_args!("{}: {failure}", options.program.display()));
             (Ending::Trap, report::TRAPPED)
         }

@@ -62,6 +62,27 @@ fn a_new_project_runs() {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "it takes minutes; the optimised tests do it")]
+fn a_new_project_with_a_guest_in_rust_runs() {
+    let folder = Folder::new();
+    let project = folder.path().join("rusty");
+    riverrun(args!["new", "--rust-guest", project]).expect(0, &[]);
+    fs::copy(checkout().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
+    let ended = cargo(&project, "run");
+    ended.expect(0, &[]);
+    assert!(ended.stdout.starts_with("guest: hello from Rust\nguest: scored\nhost: frame 1, "), "{}", ended.stdout);
+
+    // A guest that is wrong is an error of its compiler's, and one that panics is an error of the host's.
+    let guest = project.join("guest/src/main.rs");
+    let source = fs::read_to_string(&guest).unwrap();
+    fs::write(&guest, source.replace("dsys_on_score(Some(scored))", "dsys_on_score(7)")).unwrap();
+    cargo(&project, "run").expect(101, &["src/main.rs:", "mismatched types", "the compiler failed"]);
+    fs::write(&guest, source.replace("FRAMES.fetch_add", "assert_eq!(seconds, 1.0);\n        FRAMES.fetch_add"))
+        .unwrap();
+    cargo(&project, "run").expect(1, &["the guest panicked: src/main.rs:", "left: 0.5"]);
+}
+
+#[test]
 fn mistakes_are_said() {
     let folder = Folder::new();
     let project = folder.path().join("hello");

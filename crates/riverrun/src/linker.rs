@@ -65,7 +65,8 @@ const EXIT_GROUP: u64 = 94;
 
 impl<T> Linker<T> {
     /// A linker with no functions: every call to the host is an error, but for Linux's `exit` and
-    /// `exit_group`.
+    /// `exit_group`, and `riverrun::panic`, by which a guest gives up and says why
+    /// ([`GuestPanic`](crate::GuestPanic)).
     pub fn new(engine: &Engine) -> Linker<T> {
         let none = |caller: Caller<'_, T>| -> Result<Flow, HostError> {
             match caller.x(17) {
@@ -73,7 +74,12 @@ impl<T> Linker<T> {
                 number => Err(format!("the guest makes system call {number}, but the linker has none").into()),
             }
         };
-        Linker { engine: engine.clone(), ecall: Arc::new(none), registry: Arc::default(), heap: HeapOptions::new() }
+        Linker {
+            engine: engine.clone(),
+            ecall: Arc::new(none),
+            registry: Arc::new(Registry::new::<T>()),
+            heap: HeapOptions::new(),
+        }
     }
 
     /// Adds a host function: a closure that takes [`Parameter`](crate::Parameter)s, with a [`Caller`] in

@@ -11,31 +11,45 @@ use lexopt::Parser;
 use crate::Result;
 
 const HELP: &str = "\
-riverrun new [--riverrun CHECKOUT] NAME
+riverrun new [--rust-guest] [--riverrun CHECKOUT] NAME
 
 Makes a project in the folder NAME: a host in Rust, a guest in C++, and the description of what they call of
 each other. `cargo run` in it builds and runs both.
 
+  --rust-guest         a guest in Rust, which takes `rustup target add riscv64gc-unknown-none-elf`
   --riverrun CHECKOUT  depend on riverrun's sources in this folder; if this is not said, on those that this
                        command was built from if they are still there, else on the published version
 ";
 
-/// The project's files.
-const FILES: [(&str, &str); 6] = [
+/// Files by their names.
+type Files = &'static [(&'static str, &'static str)];
+
+/// The files of all projects.
+const FILES: Files = &[
     ("Cargo.toml", include_str!("template/Cargo.toml.in")),
-    ("build.rs", include_str!("template/build.rs")),
     ("api.json", include_str!("template/api.json")),
-    ("guest/main.cpp", include_str!("template/main.cpp")),
     ("src/main.rs", include_str!("template/main.rs")),
     (".gitignore", "/target\n"),
+];
+
+/// Those of a project with a guest in C++.
+const CXX: Files =
+    &[("build.rs", include_str!("template/build.rs")), ("guest/main.cpp", include_str!("template/main.cpp"))];
+
+/// Those of a project with a guest in Rust.
+const RUST: Files = &[
+    ("build.rs", include_str!("template/rust/build.rs")),
+    ("guest/Cargo.toml", include_str!("template/rust/Cargo.toml.in")),
+    ("guest/src/main.rs", include_str!("template/rust/main.rs")),
 ];
 
 /// `riverrun new ARGUMENTS`.
 pub(crate) fn new(arguments: &[OsString]) -> Result<ExitCode> {
     let mut parser = Parser::from_args(arguments);
-    let (mut folder, mut checkout) = (None, None);
+    let (mut folder, mut checkout, mut guest) = (None, None, CXX);
     while let Some(argument) = parser.next()? {
         match argument {
+            Long("rust-guest") => guest = RUST,
             Long("riverrun") => checkout = Some(PathBuf::from(parser.value()?)),
             Long("help") | Short('h') => return crate::print(HELP),
             Value(value) if folder.is_none() => folder = Some(PathBuf::from(value)),
@@ -60,11 +74,12 @@ pub(crate) fn new(arguments: &[OsString]) -> Result<ExitCode> {
         Some(path) => return Err(format!("{}: no sources of riverrun are there", path.display()).into()),
         None => built_from(),
     };
-    for (file, text) in FILES {
+    for (file, text) in FILES.iter().chain(guest) {
         let text = text
             .replace("@NAME@", name)
-            .replace("@RIVERRUN@", &dependency(checkout.as_deref(), "riverrun"))
-            .replace("@BINDGEN@", &dependency(checkout.as_deref(), "bindgen"));
+            .replace("@RIVERRUN@", &dependency(checkout.as_deref(), "crates/riverrun"))
+            .replace("@BINDGEN@", &dependency(checkout.as_deref(), "crates/bindgen"))
+            .replace("@GUEST@", &dependency(checkout.as_deref(), "guest/rust"));
         let path = folder.join(file);
         let write = || {
             fs::create_dir_all(path.parent().unwrap_or(&folder))?;
@@ -79,7 +94,7 @@ pub(crate) fn new(arguments: &[OsString]) -> Result<ExitCode> {
 fn dependency(checkout: Option<&Path>, folder: &str) -> String {
     match checkout {
         // A string of TOML is quoted as one of Rust is.
-        Some(checkout) => format!("{{ path = {:?} }}", checkout.join("crates").join(folder)),
+        Some(checkout) => format!("{{ path = {:?} }}", checkout.join(folder)),
         None => format!("{:?}", env!("CARGO_PKG_VERSION")),
     }
 }

@@ -77,7 +77,7 @@ impl<T> Call<T> {
     /// An engine has called the host function that this is the body of, of the instance's machine, and
     /// the caller returns at once what this returns.
     #[inline(always)]
-    unsafe fn answer<const FLOATS: bool, R: Returned>(
+    pub(crate) unsafe fn answer<const FLOATS: bool, R: Returned>(
         self,
         body: impl FnOnce(NonNull<Instance<T>>, &mut Arguments<'_>) -> Result<R, HostError>,
     ) -> Results {

@@ -9,6 +9,7 @@ use riverrun_program::{Signature, crc32};
 use riverrun_state::{DYNAMIC_CALL, HASH_MIN, HostFunction, Import, State};
 
 use crate::call::host::Closure;
+use crate::call::panic;
 use crate::error::{Error, LinkError};
 use crate::program::Program;
 
@@ -37,6 +38,7 @@ impl Function {
 /// All functions of a linker; machines keep the ones they were made with.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Registry {
+    /// The first one is in every registry.
     functions: Vec<Function>,
     by_name: HashMap<Arc<str>, usize>,
     /// By a7 of a system call: its number, or the hash of a name.
@@ -46,6 +48,14 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
+    /// What a linker has before its host adds to it.
+    pub(crate) fn new<T>() -> Registry {
+        let mut registry = Registry::default();
+        let name = panic::NAME;
+        registry.put(crc32(name), name, panic::closure::<T>()).expect("it is the first");
+        registry
+    }
+
     pub(crate) fn add(&mut self, name: &str, closure: Closure) -> Result<(), LinkError> {
         let hash = crc32(name);
         if hash < HASH_MIN {
@@ -78,9 +88,9 @@ impl Registry {
         Ok(())
     }
 
-    /// Whether there are no functions: then the guest knows nothing of such.
+    /// Whether the host has no functions: then the guest knows nothing of such.
     pub(crate) fn is_empty(&self) -> bool {
-        self.functions.is_empty()
+        self.functions.len() <= 1
     }
 
     /// Whether one of them may use floats.

@@ -1,6 +1,6 @@
 //! The host: it calls the guest, is called by it, and calls it back.
 
-use riverrun::{Caller, Config, Engine, Func, HostError, Linker, Program, Ptr, Str};
+use riverrun::{Caller, Config, Engine, Func, HeapOptions, HostError, Linker, Program, Ptr, Str};
 
 #[allow(missing_docs, dead_code)]
 mod api {
@@ -40,6 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let engine = Engine::new(&Config::new())?;
     let mut linker = Linker::new(&engine);
     api::link(&mut linker)?;
+    // What the guest allocates by: `alloc` in Rust, <riverrun/new.h> in C++.
+    linker.heap(&HeapOptions::new())?;
     let program = Program::new(&engine, &include_bytes!(concat!(env!("OUT_DIR"), "/guest"))[..])?;
     let mut machine = linker.instantiate(&program, Game::default())?;
     machine.run()?;

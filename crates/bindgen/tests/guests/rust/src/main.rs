@@ -1,13 +1,13 @@
 //! Calls calls of ../apis/game.json in every form, as `values.c` does.
-#![feature(no_core, prelude_import)]
-#![no_core]
-#![allow(internal_features, dead_code, unused_imports, non_camel_case_types)]
+#![no_std]
+#![no_main]
 
-extern crate core;
-#[prelude_import]
-use core::prelude::*;
+use riverrun_guest::export;
 
-mod api;
+#[allow(dead_code, non_camel_case_types)]
+mod api {
+    include!(concat!(env!("RIVERRUN_BINDINGS"), "/game_guest.rs"));
+}
 use api::*;
 
 macro_rules! check {
@@ -23,13 +23,11 @@ macro_rules! values {
     ($name:ident: $is_debug:ident $label:ident $many:ident $eight:ident $narrow:ident $stack:ident $floats:ident
      $length:ident $add:ident $next:ident $scale:ident $texture:ident $identity:ident $multiply:ident $empty:ident
      $odd:ident $narrowed:ident) => {
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(minus: i32) -> i32 {
+        fn $name(minus: i32) -> i32 {
             // SAFETY: pointers are to locals, as large as the API says.
             unsafe {
                 check!($is_debug() == -2, 1);
-                let text: [u8; 6] = [108, 97, 98, 101, 108, 0];
-                check!($label(minus as u32, (&raw const text).cast()) == 0xffff_fffe, 2);
+                check!($label(minus as u32, c"label".as_ptr().cast()) == 0xffff_fffe, 2);
                 check!($many(1, minus, 3, -2, 5) == -5_000_000_000, 3);
                 check!($eight(1, 2, 3, 4, 5, 6, 7, minus) == 27, 4);
                 check!($narrow(-100, 200, -30_000, true, 120) == -128, 5);
@@ -47,9 +45,8 @@ macro_rules! values {
                 let mixed = $scale(Mixed { weight: 0.5, count: minus as i16 }, 4.0);
                 check!(mixed.weight == 2.0, 13);
                 check!(mixed.count == -2, 14);
-                check!($texture(0 as *mut node, None) as u64 == 0, 15);
-                let mut m: [f32; 16] =
-                    [0.0, 1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 4.0, 2.0, 3.0, 4.0, 5.0, 3.0, 4.0, 5.0, 6.0];
+                check!($texture(core::ptr::null_mut(), None).is_null(), 15);
+                let mut m: [f32; 16] = [0.0, 1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 4.0, 2.0, 3.0, 4.0, 5.0, 3.0, 4.0, 5.0, 6.0];
                 let by: [f32; 16] = [2.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 2.0];
                 check!(!$identity((&raw const by).cast()), 16);
                 $multiply((&raw mut m).cast(), (&raw const by).cast());
@@ -65,18 +62,24 @@ macro_rules! values {
     };
 }
 
-values! { opaque: sys_is_debug sys_gui_label sys_many sys_eight sys_narrow sys_stack sys_floats sys_point_length
+values! { by_name: sys_is_debug sys_gui_label sys_many sys_eight sys_narrow sys_stack sys_floats sys_point_length
 sys_point_add sys_handle_next sys_mixed_scale sys_texture sys_matrix_is_identity sys_matrix_multiply sys_empty sys_odd sys_narrowed }
-values! { inline: isys_is_debug isys_gui_label isys_many isys_eight isys_narrow isys_stack isys_floats
+values! { by_hash: isys_is_debug isys_gui_label isys_many isys_eight isys_narrow isys_stack isys_floats
 isys_point_length isys_point_add isys_handle_next isys_mixed_scale isys_texture isys_matrix_is_identity
 isys_matrix_multiply isys_empty isys_odd isys_narrowed }
-values! { direct: dsys_is_debug dsys_gui_label dsys_many dsys_eight dsys_narrow dsys_stack dsys_floats
+values! { by_number: dsys_is_debug dsys_gui_label dsys_many dsys_eight dsys_narrow dsys_stack dsys_floats
 dsys_point_length dsys_point_add dsys_handle_next dsys_mixed_scale dsys_texture dsys_matrix_is_identity
 dsys_matrix_multiply dsys_empty dsys_odd dsys_narrowed }
+
+export! {
+    fn opaque(minus: i32) -> i32 { by_name(minus) }
+    fn inline(minus: i32) -> i32 { by_hash(minus) }
+    fn direct(minus: i32) -> i32 { by_number(minus) }
+}
 
 #[unsafe(no_mangle)]
 extern "C" fn main() -> i32 {
     // SAFETY: the text ends in a zero.
-    unsafe { dsys_set_title(b"a game\0" as *const [u8; 7] as *const u8) };
+    unsafe { dsys_set_title(c"a game".as_ptr().cast()) };
     0
 }

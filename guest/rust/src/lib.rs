@@ -1,0 +1,30 @@
+//! What a guest of riverrun needs in Rust: functions that it offers to its host ([`export!`]), the heap that its
+//! host keeps (what `alloc` allocates by), panics that come to the host as errors with their words, and start
+//! code. There is no `std`.
+//!
+//! A guest is an executable for `riscv64gc-unknown-none-elf`, which `rustup target add` installs:
+//!
+//! ```ignore
+#![doc = include_str!("../examples/tally.rs")]
+//! ```
+//!
+//! `main` is optional; what it has made stays, as the host calls exported functions afterwards. A panic ends what the
+//! host has called and drops nothing: what is borrowed then, in a `RefCell` say, stays so.
+//!
+//! What the host offers is called by the module that `riverrun bindgen --guest-rust` makes.
+#![no_std]
+#![allow(named_asm_labels, reason = "`.ifndef` guards the records of imports: there is one for all uses")]
+
+#[cfg(not(target_arch = "riscv64"))]
+compile_error!("this is for guests of riverrun: compile for riscv64gc-unknown-none-elf");
+
+mod export;
+mod heap;
+mod import;
+mod panic;
+
+pub use export::{Returned, Value};
+#[doc(hidden)]
+pub use export::{join, length, terminated};
+
+core::arch::global_asm!(include_str!("start.S"));

@@ -1,7 +1,7 @@
 //! What a host in Rust gets: a trait with a function for every call, and what registers them. A function
 //! that is missing, or has other types than the description says, does not compile.
 
-use crate::abi::Piece;
+use crate::abi::{MAX_BY_VALUE, flatten};
 use crate::declaration::Parameter;
 use crate::description::{Api, Call, Side};
 use crate::names;
@@ -48,12 +48,6 @@ impl Api {
             self.link("link_client", &bounds(&sides, Side::Client), &[Side::Both, Side::Client], &mut out);
             self.link("link_server", &bounds(&sides, Side::Server), &[Side::Both, Side::Server], &mut out);
         }
-        let is_struct = |ty: &Type| matches!(ty.bare(), Type::Record(_));
-        let has_struct =
-            |call: &Call| is_struct(&call.result) || call.parameters.iter().any(|parameter| is_struct(&parameter.ty));
-        if self.calls.iter().any(has_struct) {
-            out.push_str(STRUCTS);
-        }
         out
     }
 
@@ -97,8 +91,22 @@ fn structure(record: &Record, out: &mut String) {
         put!(out, "    /// `{}`.", field.ty.declare(&field.name));
         put!(out, "    pub {}: {},", names::for_rust(&field.name), in_memory(&field.ty).unwrap_or_default());
     }
-    gap(end, record.layout().map_or(end, |(size, _)| size), out);
+    let size = record.layout().map_or(end, |(size, _)| size);
+    gap(end, size, out);
     put!(out, "}}\n");
+    if (1..=MAX_BY_VALUE).contains(&size) {
+        let scalar = |scalar: Option<Scalar>| scalar.map_or("Ptr".to_owned(), |scalar| scalar.rust().to_owned());
+        let fields = flatten(record)
+            .into_iter()
+            .map(|(offset, ty)| format!("({offset}, riverrun::Scalar::{})", capital(&scalar(ty))));
+        put!(out, "riverrun::by_value!({} = [{}]);\n", rust_name(&record.name), fields.collect::<Vec<_>>().join(", "));
+    }
+}
+
+/// `i32` is `I32`.
+fn capital(name: &str) -> String {
+    let (first, rest) = name.split_at(1);
+    first.to_ascii_uppercase() + rest
 }
 
 /// `struct node` is `node`.
@@ -141,40 +149,23 @@ fn element(to: &Type) -> String {
     }
 }
 
-/// A parameter of the trait's function, which is one or more of the guest's.
+/// A parameter of the trait's function, and of the closure around it.
 struct Argument {
     name: String,
     ty: String,
-    /// The parameters of the closure: names and types.
-    raw: Vec<(String, String)>,
-    /// The argument, made of these.
-    value: String,
 }
 
 fn arguments(call: &Call) -> Vec<Argument> {
     let mut arguments = Vec::new();
-    let mut parameters = call.parameters.iter().zip(&call.convention.parameters).peekable();
-    while let Some((parameter, pieces)) = parameters.next() {
+    let mut parameters = call.parameters.iter().peekable();
+    while let Some(parameter) = parameters.next() {
         let name = names::for_rust(&parameter.name);
-        let counted = parameters.next_if(|(count, _)| is_count(parameter, count));
-        let slice = match parameter.ty.bare() {
-            Type::Pointer(to, _) if counted.is_some() => Some(format!("riverrun::Slice<{}>", element(to))),
-            _ => None,
+        let counted = parameters.next_if(|count| is_count(parameter, count));
+        let ty = match parameter.ty.bare() {
+            Type::Pointer(to, _) if counted.is_some() => format!("riverrun::Slice<{}>", element(to)),
+            _ => rust(&parameter.ty, parameter.length),
         };
-        let ty = slice.unwrap_or_else(|| rust(&parameter.ty, parameter.length));
-        let (raw, value) = match parameter.ty.bare() {
-            Type::Record(_) => {
-                let raw: Vec<(String, String)> = pieces
-                    .iter()
-                    .enumerate()
-                    .map(|(index, piece)| (format!("{}_{index}", parameter.name), piece_type(piece).to_owned()))
-                    .collect();
-                let value = assembled(&ty, pieces, &raw);
-                (raw, value)
-            }
-            _ => (vec![(name.clone(), ty.clone())], name.clone()),
-        };
-        arguments.push(Argument { name, ty, raw, value });
+        arguments.push(Argument { name, ty });
     }
     arguments
 }
@@ -185,38 +176,6 @@ fn is_count(parameter: &Parameter, count: &Parameter) -> bool {
         && matches!(parameter.ty.bare(), Type::Pointer(..))
         && matches!(count.ty.bare(), Type::Scalar(Scalar::U64))
 }
-
-fn piece_type(piece: &Piece) -> &'static str {
-    piece.scalar.map_or("u64", Scalar::rust)
-}
-
-/// A struct from the registers that it came in.
-fn assembled(ty: &str, pieces: &[Piece], raw: &[(String, String)]) -> String {
-    let parts = pieces.iter().zip(raw).map(|(Piece { offset, size, .. }, (name, _))| {
-        format!("({offset}, {size}, riverrun::GuestValue::to_bits({name}))")
-    });
-    format!("assembled::<{ty}>(&[{}])", parts.collect::<Vec<_>>().join(", "))
-}
-
-/// What both directions of structs by value need.
-const STRUCTS: &str = "\
-/// A struct of parts: where each is in it, how many bytes it has, and which.
-fn assembled<S: riverrun::bytemuck::Pod>(parts: &[(usize, usize, u64)]) -> S {
-    let mut value = S::zeroed();
-    let bytes = riverrun::bytemuck::bytes_of_mut(&mut value);
-    for &(offset, size, bits) in parts {
-        bytes[offset..offset + size].copy_from_slice(&bits.to_le_bytes()[..size]);
-    }
-    value
-}
-
-/// A part of a struct, as a register holds it.
-fn part<S: riverrun::bytemuck::Pod, V: riverrun::GuestValue>(value: &S, offset: usize, size: usize) -> V {
-    let mut bits = [0; 8];
-    bits[..size].copy_from_slice(&riverrun::bytemuck::bytes_of(value)[offset..offset + size]);
-    V::from_bits(u64::from_le_bytes(bits))
-}
-";
 
 fn returns(call: &Call) -> String {
     if call.convention.result.is_empty() { "()".to_owned() } else { rust_result(&call.result) }
@@ -244,45 +203,29 @@ fn declaration(call: &Call, out: &mut String) {
 
 fn registration(call: &Call, out: &mut String) {
     let arguments = arguments(call);
-    let raw: String = arguments.iter().flat_map(|one| &one.raw).map(|(name, ty)| format!(", {name}: {ty}")).collect();
+    let typed: String = arguments.iter().map(|Argument { name, ty }| format!(", {name}: {ty}")).collect();
     let mutable = if call.leaf { "mut " } else { "" };
-    put!(out, "    linker.func(\"{}\", |{mutable}caller: riverrun::Caller<'_, T>{raw}| {{", call.name);
+    put!(out, "    linker.func(\"{}\", |{mutable}caller: riverrun::Caller<'_, T>{typed}| {{", call.name);
     if call.initialization {
         put!(out, "        caller.only_while_initializing()?;");
     }
-    let values: String = arguments.iter().map(|one| format!(", {}", one.value)).collect();
+    let values: String = arguments.iter().map(|one| format!(", {}", one.name)).collect();
     let name = names::for_rust(names::plain(&call.symbol));
-    let mut value = if call.leaf {
+    if call.leaf {
         put!(out, "        let (data, memory) = caller.split();");
-        format!("T::{name}(data, memory{values})")
+        put!(out, "        T::{name}(data, memory{values})");
     } else {
-        format!("T::{name}(caller{values})")
-    };
-    if let (Type::Record(_), pieces) = (call.result.bare(), &call.convention.result) {
-        put!(out, "        let value = {value}?;");
-        let parts = pieces.iter().map(|piece| {
-            let Piece { offset, size, .. } = piece;
-            format!("part::<_, {}>(&value, {offset}, {size})", piece_type(piece))
-        });
-        let parts: Vec<String> = parts.collect();
-        let tuple = if let [one] = parts.as_slice() { one.clone() } else { format!("({})", parts.join(", ")) };
-        value = format!("Ok::<_, riverrun::HostError>({tuple})");
+        put!(out, "        T::{name}(caller{values})");
     }
-    put!(out, "        {value}\n    }})?;");
+    put!(out, "    }})?;");
 }
 
 /// A call that only hosts of the other side have: the guest loads, and is told when it makes it.
 fn refusal(call: &Call, out: &mut String) {
-    let raw: Vec<String> =
-        arguments(call).into_iter().flat_map(|one| one.raw).map(|(_, ty)| format!("_: {ty}")).collect();
-    let result = match call.convention.result.as_slice() {
-        [] => "()".to_owned(),
-        [_] if !matches!(call.result.bare(), Type::Record(_)) => returns(call),
-        [one] => piece_type(one).to_owned(),
-        several => format!("({})", several.iter().map(piece_type).collect::<Vec<_>>().join(", ")),
-    };
+    let types: Vec<String> = arguments(call).into_iter().map(|one| format!("_: {}", one.ty)).collect();
+    let result = returns(call);
     let has = if call.side == Side::Client { "clients" } else { "servers" };
-    put!(out, "    linker.func(\"{}\", |{}| {{", call.name, raw.join(", "));
+    put!(out, "    linker.func(\"{}\", |{}| {{", call.name, types.join(", "));
     put!(out, "        Err::<{result}, riverrun::HostError>(\"{} is a call that only {has} have\".into())", call.name);
     put!(out, "    }})?;");
 }

@@ -36,6 +36,9 @@ pub use call::func::{CallContext, CallLimits, Func, Parameters};
 pub use call::host::{HostResult, IntoHostFunction};
 pub use call::panic::GuestPanic;
 pub use call::pointer::{PointerError, Ptr, STRING_MAX, Slice, Str};
+pub use call::structure::Structure;
+#[doc(hidden)]
+pub use call::structure::support;
 pub use call::value::GuestValue;
 pub use caller::Caller;
 pub use engine::{Config, Engine};

@@ -30,6 +30,8 @@ pub struct Point {
     pub y: f32,
 }
 
+riverrun::by_value!(Point = [(0, riverrun::Scalar::F32), (4, riverrun::Scalar::F32)]);
+
 /// The guest's `Handle`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, riverrun::bytemuck::Pod, riverrun::bytemuck::Zeroable)]
@@ -43,6 +45,8 @@ pub struct Handle {
     pub id: i64,
 }
 
+riverrun::by_value!(Handle = [(0, riverrun::Scalar::I8), (8, riverrun::Scalar::I64)]);
+
 /// The guest's `Mixed`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, riverrun::bytemuck::Pod, riverrun::bytemuck::Zeroable)]
@@ -55,6 +59,8 @@ pub struct Mixed {
     /// Padding.
     pub padding_10: [u8; 6],
 }
+
+riverrun::by_value!(Mixed = [(0, riverrun::Scalar::F64), (8, riverrun::Scalar::I16)]);
 
 /// The guest's `struct node`.
 #[repr(C)]
@@ -239,21 +245,18 @@ pub fn link_client<T: Api + ClientApi>(linker: &mut riverrun::Linker<T>) -> Resu
     linker.func("World::texture", |caller: riverrun::Caller<'_, T>, arg0: riverrun::Ptr<node>, done: riverrun::Ptr<()>| {
         T::texture(caller, arg0, done)
     })?;
-    linker.func("Point::length", |mut caller: riverrun::Caller<'_, T>, arg0_0: f32, arg0_1: f32| {
+    linker.func("Point::length", |mut caller: riverrun::Caller<'_, T>, arg0: Point| {
         let (data, memory) = caller.split();
-        T::point_length(data, memory, assembled::<Point>(&[(0, 4, riverrun::GuestValue::to_bits(arg0_0)), (4, 4, riverrun::GuestValue::to_bits(arg0_1))]))
+        T::point_length(data, memory, arg0)
     })?;
-    linker.func("Point::add", |caller: riverrun::Caller<'_, T>, arg0_0: f32, arg0_1: f32, arg1_0: f32, arg1_1: f32| {
-        let value = T::point_add(caller, assembled::<Point>(&[(0, 4, riverrun::GuestValue::to_bits(arg0_0)), (4, 4, riverrun::GuestValue::to_bits(arg0_1))]), assembled::<Point>(&[(0, 4, riverrun::GuestValue::to_bits(arg1_0)), (4, 4, riverrun::GuestValue::to_bits(arg1_1))]))?;
-        Ok::<_, riverrun::HostError>((part::<_, f32>(&value, 0, 4), part::<_, f32>(&value, 4, 4)))
+    linker.func("Point::add", |caller: riverrun::Caller<'_, T>, arg0: Point, arg1: Point| {
+        T::point_add(caller, arg0, arg1)
     })?;
-    linker.func("Handle::next", |caller: riverrun::Caller<'_, T>, arg0_0: u64, arg0_1: u64| {
-        let value = T::handle_next(caller, assembled::<Handle>(&[(0, 8, riverrun::GuestValue::to_bits(arg0_0)), (8, 8, riverrun::GuestValue::to_bits(arg0_1))]))?;
-        Ok::<_, riverrun::HostError>((part::<_, u64>(&value, 0, 8), part::<_, u64>(&value, 8, 8)))
+    linker.func("Handle::next", |caller: riverrun::Caller<'_, T>, arg0: Handle| {
+        T::handle_next(caller, arg0)
     })?;
-    linker.func("Mixed::scale", |caller: riverrun::Caller<'_, T>, m_0: f64, m_1: i16, by: f64| {
-        let value = T::mixed_scale(caller, assembled::<Mixed>(&[(0, 8, riverrun::GuestValue::to_bits(m_0)), (8, 2, riverrun::GuestValue::to_bits(m_1))]), by)?;
-        Ok::<_, riverrun::HostError>((part::<_, f64>(&value, 0, 8), part::<_, i16>(&value, 8, 2)))
+    linker.func("Mixed::scale", |caller: riverrun::Caller<'_, T>, m: Mixed, by: f64| {
+        T::mixed_scale(caller, m, by)
     })?;
     linker.func("Matrix::multiply", |mut caller: riverrun::Caller<'_, T>, m: riverrun::Ptr<[[f32; 4]; 4]>, by: riverrun::Ptr<[[f32; 4]; 4]>| {
         let (data, memory) = caller.split();
@@ -275,8 +278,8 @@ pub fn link_client<T: Api + ClientApi>(linker: &mut riverrun::Linker<T>) -> Resu
     linker.func("eight", |caller: riverrun::Caller<'_, T>, arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, arg5: i32, arg6: i32, arg7: i32| {
         T::eight(caller, arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7)
     })?;
-    linker.func("floats", |caller: riverrun::Caller<'_, T>, arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32, arg5: f32, arg6: f32, arg7: f32, arg8: f32, arg9_0: u64| {
-        T::floats(caller, arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, assembled::<Point>(&[(0, 8, riverrun::GuestValue::to_bits(arg9_0))]))
+    linker.func("floats", |caller: riverrun::Caller<'_, T>, arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32, arg5: f32, arg6: f32, arg7: f32, arg8: f32, arg9: Point| {
+        T::floats(caller, arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9)
     })?;
     linker.func("narrow", |caller: riverrun::Caller<'_, T>, arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8| {
         T::narrow(caller, arg0, arg1, arg2, arg3, arg4)
@@ -326,21 +329,18 @@ pub fn link_server<T: Api + ServerApi>(linker: &mut riverrun::Linker<T>) -> Resu
     linker.func("World::texture", |caller: riverrun::Caller<'_, T>, arg0: riverrun::Ptr<node>, done: riverrun::Ptr<()>| {
         T::texture(caller, arg0, done)
     })?;
-    linker.func("Point::length", |mut caller: riverrun::Caller<'_, T>, arg0_0: f32, arg0_1: f32| {
+    linker.func("Point::length", |mut caller: riverrun::Caller<'_, T>, arg0: Point| {
         let (data, memory) = caller.split();
-        T::point_length(data, memory, assembled::<Point>(&[(0, 4, riverrun::GuestValue::to_bits(arg0_0)), (4, 4, riverrun::GuestValue::to_bits(arg0_1))]))
+        T::point_length(data, memory, arg0)
     })?;
-    linker.func("Point::add", |caller: riverrun::Caller<'_, T>, arg0_0: f32, arg0_1: f32, arg1_0: f32, arg1_1: f32| {
-        let value = T::point_add(caller, assembled::<Point>(&[(0, 4, riverrun::GuestValue::to_bits(arg0_0)), (4, 4, riverrun::GuestValue::to_bits(arg0_1))]), assembled::<Point>(&[(0, 4, riverrun::GuestValue::to_bits(arg1_0)), (4, 4, riverrun::GuestValue::to_bits(arg1_1))]))?;
-        Ok::<_, riverrun::HostError>((part::<_, f32>(&value, 0, 4), part::<_, f32>(&value, 4, 4)))
+    linker.func("Point::add", |caller: riverrun::Caller<'_, T>, arg0: Point, arg1: Point| {
+        T::point_add(caller, arg0, arg1)
     })?;
-    linker.func("Handle::next", |caller: riverrun::Caller<'_, T>, arg0_0: u64, arg0_1: u64| {
-        let value = T::handle_next(caller, assembled::<Handle>(&[(0, 8, riverrun::GuestValue::to_bits(arg0_0)), (8, 8, riverrun::GuestValue::to_bits(arg0_1))]))?;
-        Ok::<_, riverrun::HostError>((part::<_, u64>(&value, 0, 8), part::<_, u64>(&value, 8, 8)))
+    linker.func("Handle::next", |caller: riverrun::Caller<'_, T>, arg0: Handle| {
+        T::handle_next(caller, arg0)
     })?;
-    linker.func("Mixed::scale", |caller: riverrun::Caller<'_, T>, m_0: f64, m_1: i16, by: f64| {
-        let value = T::mixed_scale(caller, assembled::<Mixed>(&[(0, 8, riverrun::GuestValue::to_bits(m_0)), (8, 2, riverrun::GuestValue::to_bits(m_1))]), by)?;
-        Ok::<_, riverrun::HostError>((part::<_, f64>(&value, 0, 8), part::<_, i16>(&value, 8, 2)))
+    linker.func("Mixed::scale", |caller: riverrun::Caller<'_, T>, m: Mixed, by: f64| {
+        T::mixed_scale(caller, m, by)
     })?;
     linker.func("Matrix::multiply", |mut caller: riverrun::Caller<'_, T>, m: riverrun::Ptr<[[f32; 4]; 4]>, by: riverrun::Ptr<[[f32; 4]; 4]>| {
         let (data, memory) = caller.split();
@@ -362,8 +362,8 @@ pub fn link_server<T: Api + ServerApi>(linker: &mut riverrun::Linker<T>) -> Resu
     linker.func("eight", |caller: riverrun::Caller<'_, T>, arg0: i32, arg1: i32, arg2: i32, arg3: i32, arg4: i32, arg5: i32, arg6: i32, arg7: i32| {
         T::eight(caller, arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7)
     })?;
-    linker.func("floats", |caller: riverrun::Caller<'_, T>, arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32, arg5: f32, arg6: f32, arg7: f32, arg8: f32, arg9_0: u64| {
-        T::floats(caller, arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, assembled::<Point>(&[(0, 8, riverrun::GuestValue::to_bits(arg9_0))]))
+    linker.func("floats", |caller: riverrun::Caller<'_, T>, arg0: f32, arg1: f64, arg2: f32, arg3: f32, arg4: f32, arg5: f32, arg6: f32, arg7: f32, arg8: f32, arg9: Point| {
+        T::floats(caller, arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9)
     })?;
     linker.func("narrow", |caller: riverrun::Caller<'_, T>, arg0: i8, arg1: u8, arg2: i16, arg3: bool, arg4: u8| {
         T::narrow(caller, arg0, arg1, arg2, arg3, arg4)
@@ -380,19 +380,3 @@ pub fn link_server<T: Api + ServerApi>(linker: &mut riverrun::Linker<T>) -> Resu
     Ok(())
 }
 
-/// A struct of parts: where each is in it, how many bytes it has, and which.
-fn assembled<S: riverrun::bytemuck::Pod>(parts: &[(usize, usize, u64)]) -> S {
-    let mut value = S::zeroed();
-    let bytes = riverrun::bytemuck::bytes_of_mut(&mut value);
-    for &(offset, size, bits) in parts {
-        bytes[offset..offset + size].copy_from_slice(&bits.to_le_bytes()[..size]);
-    }
-    value
-}
-
-/// A part of a struct, as a register holds it.
-fn part<S: riverrun::bytemuck::Pod, V: riverrun::GuestValue>(value: &S, offset: usize, size: usize) -> V {
-    let mut bits = [0; 8];
-    bits[..size].copy_from_slice(&riverrun::bytemuck::bytes_of(value)[offset..offset + size]);
-    V::from_bits(u64::from_le_bytes(bits))
-}

@@ -15,6 +15,8 @@ pub struct Item {
     pub c: f64,
 }
 
+riverrun::by_value!(Item = [(0, riverrun::Scalar::I32), (4, riverrun::Scalar::I16), (8, riverrun::Scalar::F64)]);
+
 /// Calls that guests can make. The type that it is implemented for is the data of the machines.
 pub trait Api: Sized + 'static {
     /// `Memory::sum`: `long sys_sum(const int *values, size_t count)`.

@@ -82,6 +82,36 @@ impl<'a> Arguments<'a> {
     pub(crate) fn scalar(&mut self, scalar: Scalar) -> u64 {
         if scalar.is_float() { self.float() } else { self.integer() }
     }
+
+    /// Whether there are registers for so many more.
+    #[inline(always)]
+    pub(crate) fn has_room(&self, integers: usize, floats: usize) -> bool {
+        self.integers + integers <= ARGUMENT_REGISTERS && self.floats + floats <= ARGUMENT_REGISTERS
+    }
+}
+
+/// The types of parameters in a signature, and how many registers they take.
+#[derive(Debug, Default)]
+pub struct Types {
+    pub(crate) all: Vec<Type>,
+    integers: usize,
+    floats: usize,
+}
+
+impl Types {
+    pub(crate) fn add(&mut self, scalar: Scalar) {
+        self.all.push(scalar.into());
+        if scalar.is_float() && self.floats < ARGUMENT_REGISTERS {
+            self.floats += 1;
+        } else {
+            self.integers += 1;
+        }
+    }
+
+    /// As [`Arguments::has_room`].
+    pub(crate) fn has_room(&self, integers: usize, floats: usize) -> bool {
+        self.integers + integers <= ARGUMENT_REGISTERS && self.floats + floats <= ARGUMENT_REGISTERS
+    }
 }
 
 /// The arguments of a call of a guest function, put where it looks for them.
@@ -125,6 +155,12 @@ impl<'a> Placement<'a> {
             _ => return self.stack.push(bits),
         }
         self.integers += 1;
+    }
+
+    /// As [`Arguments::has_room`].
+    #[inline(always)]
+    pub(crate) fn has_room(&self, integers: usize, floats: usize) -> bool {
+        self.integers + integers <= ARGUMENT_REGISTERS && self.floats + floats <= ARGUMENT_REGISTERS
     }
 
     /// Puts integers, and nothing else, that have a register each.
@@ -181,10 +217,12 @@ impl Placed {
     }
 }
 
-/// A parameter: a [`GuestValue`], or a [`Slice`], which is two of them.
+/// A parameter: a [`GuestValue`], a [`Slice`], which is two of them, or a structure by value
+/// ([`by_value!`](crate::by_value)).
 pub trait Parameter: Copy {
-    /// The types in signatures.
-    const TYPES: &'static [Scalar];
+    /// Adds what signatures have for it.
+    #[doc(hidden)]
+    fn add_types(types: &mut Types);
 
     /// Takes it from the next registers.
     #[doc(hidden)]
@@ -193,10 +231,16 @@ pub trait Parameter: Copy {
     /// Puts it into the next registers.
     #[doc(hidden)]
     fn put(self, placement: &mut Placement<'_>);
+
+    /// The same of slots, one for each type; gives the slots behind.
+    #[doc(hidden)]
+    fn put_raw<'a>(slots: &'a [u64], placement: &mut Placement<'_>) -> &'a [u64];
 }
 
 impl<V: GuestValue> Parameter for V {
-    const TYPES: &'static [Scalar] = &[V::TYPE];
+    fn add_types(types: &mut Types) {
+        types.add(V::TYPE);
+    }
 
     #[inline(always)]
     fn take(arguments: &mut Arguments<'_>) -> V {
@@ -207,10 +251,19 @@ impl<V: GuestValue> Parameter for V {
     fn put(self, placement: &mut Placement<'_>) {
         placement.put(V::TYPE, self.to_bits());
     }
+
+    #[inline(always)]
+    fn put_raw<'a>(slots: &'a [u64], placement: &mut Placement<'_>) -> &'a [u64] {
+        placement.put(V::TYPE, slots[0]);
+        &slots[1..]
+    }
 }
 
 impl<T: 'static> Parameter for Slice<T> {
-    const TYPES: &'static [Scalar] = &[Scalar::Ptr, Scalar::U64];
+    fn add_types(types: &mut Types) {
+        types.add(Scalar::Ptr);
+        types.add(Scalar::U64);
+    }
 
     #[inline(always)]
     fn take(arguments: &mut Arguments<'_>) -> Slice<T> {
@@ -222,6 +275,13 @@ impl<T: 'static> Parameter for Slice<T> {
     fn put(self, placement: &mut Placement<'_>) {
         placement.put(Scalar::Ptr, self.start().address());
         placement.put(Scalar::U64, self.len());
+    }
+
+    #[inline(always)]
+    fn put_raw<'a>(slots: &'a [u64], placement: &mut Placement<'_>) -> &'a [u64] {
+        placement.put(Scalar::Ptr, slots[0]);
+        placement.put(Scalar::U64, slots[1]);
+        &slots[2..]
     }
 }
 
@@ -255,8 +315,8 @@ impl ResultRegisters {
     }
 }
 
-/// What a function returns: nothing, a [`GuestValue`], or a pair of them, which stands for a C structure
-/// of two fields.
+/// What a function returns: nothing, a [`GuestValue`], a structure by value ([`by_value!`](crate::by_value)), or a
+/// pair of values, which stands for a C structure of two fields.
 pub trait Returned: Sized {
     /// Whether it is returned in float registers, at least in part.
     #[doc(hidden)]

@@ -6,9 +6,9 @@ use std::num::NonZero;
 use std::time::Instant;
 
 use riverrun_interp::Place;
-use riverrun_program::{Scalar, Signature, Type};
+use riverrun_program::{Signature, Type};
 
-use crate::call::convention::{Exchange, Parameter, Placement, ResultRegisters, Returned};
+use crate::call::convention::{Exchange, Parameter, Placement, ResultRegisters, Returned, Types};
 use crate::caller::Caller;
 use crate::error::{Error, LinkError};
 use crate::instance::Instance;
@@ -19,7 +19,7 @@ use crate::program::Program;
 pub trait Parameters: Copy {
     /// Their types in signatures.
     #[doc(hidden)]
-    fn types() -> Vec<Scalar>;
+    fn types() -> Vec<Type>;
 
     /// Puts them where the function looks for them.
     #[doc(hidden)]
@@ -34,9 +34,10 @@ macro_rules! parameters {
     ($($parameter:ident)*) => {
         #[allow(non_snake_case)]
         impl<$($parameter: Parameter),*> Parameters for ($($parameter,)*) {
-            fn types() -> Vec<Scalar> {
-                let types: &[&[Scalar]] = &[$($parameter::TYPES),*];
-                types.concat()
+            fn types() -> Vec<Type> {
+                let mut _types = Types::default();
+                $($parameter::add_types(&mut _types);)*
+                _types.all
             }
 
             #[inline(always)]
@@ -47,11 +48,7 @@ macro_rules! parameters {
 
             #[inline(always)]
             fn put_raw(_slots: &[u64], _placement: &mut Placement<'_>) {
-                let mut _next = 0;
-                $(for &scalar in $parameter::TYPES {
-                    _placement.put(scalar, _slots[_next]);
-                    _next += 1;
-                })*
+                $(let _slots = $parameter::put_raw(_slots, _placement);)*
             }
         }
     };
@@ -261,8 +258,7 @@ impl<P, R> fmt::Debug for Func<P, R> {
 impl<P: Parameters, R: Returned> Func<P, R> {
     /// The signature that the types say.
     pub fn signature() -> Signature {
-        let parameters = P::types().into_iter().map(Type::Scalar).collect();
-        Signature { result: R::result_type(), parameters }
+        Signature { result: R::result_type(), parameters: P::types() }
     }
 
     /// The exported function of that name, or that of the symbol.

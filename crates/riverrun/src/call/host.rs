@@ -5,10 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use riverrun_program::{Signature, Type};
+use riverrun_program::Signature;
 use riverrun_state::{GuestFloats, HostFunction, Import, Results, abandon};
 
 use crate::call::convention::{Arguments, Parameter, ResultRegisters, Returned};
+use crate::call::func::Parameters;
 use crate::caller::Caller;
 use crate::error::HostError;
 use crate::instance::{Instance, Pending};
@@ -195,11 +196,6 @@ pub(crate) fn lost_arguments() -> HostError {
     "its arguments were to be on the guest's stack, which cannot be read".into()
 }
 
-fn signature<R: Returned>(parameters: &[&[riverrun_program::Scalar]]) -> Signature {
-    let parameters = parameters.iter().copied().flatten().map(|&scalar| Type::Scalar(scalar)).collect();
-    Signature { result: R::result_type(), parameters }
-}
-
 macro_rules! host_functions {
     ($($parameter:ident)*) => {
         host_functions! { @one [] [] $($parameter)* }
@@ -245,7 +241,10 @@ macro_rules! host_functions {
                     }
                 }
                 Closure {
-                    signature: signature::<R::Value>(&[$($parameter::TYPES),*]),
+                    signature: Signature {
+                        result: R::Value::result_type(),
+                        parameters: <($($parameter,)*) as Parameters>::types(),
+                    },
                     code: code::<T, F, R, $($parameter,)* FLOATS>,
                     environment: Arc::new(self),
                     uses_floats: FLOATS,

@@ -9,4 +9,5 @@ pub(crate) mod panic;
 pub(crate) mod pointer;
 pub(crate) mod registry;
 pub(crate) mod short_way;
+pub(crate) mod structure;
 pub(crate) mod value;

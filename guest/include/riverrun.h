@@ -6,8 +6,14 @@
  *     RIVERRUN_EXPORT(Game::update);                  // C++: offers a function that is declared already
  *     RIVERRUN_EXPORT_AS("tick", Game::update);       // .. by another name
  *
+ *     RIVERRUN_EXPORT_SIGNATURE("f32 (f32, f32)", length);    // C: .. by a signature, where structs go by value
+ *
  * The host finds the function by its name, and is told if it calls it by other types. A function without
- * parameters has `(void)`. Structs by value are not possible: pass pointers.
+ * parameters has `(void)`.
+ *
+ * Structs of numbers and pointers, 16 bytes at most, can go by value, in C++ if they are aggregates without unions.
+ * Signatures have the registers that they take: one for each of one or two numbers with a float among them, where
+ * there is one for each, and otherwise as many `u64` as hold their bytes. For larger ones pass pointers.
  */
 #pragma once
 
@@ -68,6 +74,77 @@ template <class T> struct Name<T &> { static constexpr const char *text = "ptr";
 template <class T> struct Name<T &&> { static constexpr const char *text = "ptr"; };
 template <class T> struct Name<const T> : Name<T> {};
 
+template <bool> struct If {};
+template <> struct If<true> { using Type = int; };
+template <class A, class B> constexpr bool same = false;
+template <class A> constexpr bool same<A, A> = true;
+template <class T> T make() noexcept;
+
+/* What any number or pointer can be initialised by, and nothing else; by number `F`; any pointer. Where a struct's
+   initialiser has these without inner braces, they are for its fields one by one, those of arrays and structs in it
+   too. */
+struct Any {
+    template <class T, class = typename If<!__is_class(T) && !__is_union(T)>::Type> operator T() const noexcept;
+};
+template <class F> struct Only {
+    template <class T, class = typename If<same<F, T>>::Type> operator T() const noexcept;
+};
+struct Pointer {
+    template <class T> operator T *() const noexcept;
+};
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-braces"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+template <class T, class... Fields> constexpr auto is_made_of(int) -> decltype((void)T{make<Fields>()...}, true)
+{
+    return true;
+}
+template <class T, class... Fields> constexpr bool is_made_of(long) { return false; }
+#pragma GCC diagnostic pop
+
+/* The pieces that the calling convention makes of a struct (RISC-V ELF psABI, "Hardware Floating-point Calling
+   Convention"). */
+template <class T> struct Pieces {
+    static_assert(__is_aggregate(T) && __is_trivially_copyable(T) && !__is_union(T),
+                  "a type that cannot cross the boundary by value: numbers, pointers and plain structs of them can");
+    static_assert(sizeof(T) <= 16, "a struct of more than 16 bytes goes by reference: pass a pointer");
+
+    static constexpr int fields = is_made_of<T, Any, Any, Any>(0) ? 3 : is_made_of<T, Any, Any>(0) ? 2 : 1;
+    static constexpr int words = sizeof(T) > 8 ? 2 : 1;
+
+    template <class F> static constexpr bool is(int field)
+    {
+        if constexpr (fields == 1)
+            return is_made_of<T, F>(0);
+        else if constexpr (fields == 2)
+            return field == 0 ? is_made_of<T, F, Any>(0) : is_made_of<T, Any, F>(0);
+        else
+            return false;
+    }
+
+    static constexpr bool is_float(int field) { return is<Only<float>>(field) || is<Only<double>>(field); }
+
+    /* No pointer is passed apart. */
+    static constexpr bool has_pointer = is<Pointer>(0) || (fields == 2 && is<Pointer>(1));
+    static constexpr int floats = has_pointer ? 0 : is_float(0) + (fields == 2 && is_float(1));
+
+    template <class F, class... Others> static constexpr const char *name_among(int field)
+    {
+        if (is<Only<F>>(field))
+            return type_name<F>();
+        if constexpr (sizeof...(Others) > 0)
+            return name_among<Others...>(field);
+        return nullptr;
+    }
+
+    static constexpr const char *name(int field)
+    {
+        return name_among<float, double, bool, char, signed char, unsigned char, short, unsigned short, int, unsigned,
+                          long, unsigned long, long long, unsigned long long>(field);
+    }
+};
+
 template <size_t size> struct Text {
     char bytes[size];
     size_t length;
@@ -81,24 +158,68 @@ template <size_t size> struct Text {
 
 /* Writes `i32 (f32, ptr)`. */
 template <class Result, class... Parameters> struct Writer {
+    Text<32 + 16 * sizeof...(Parameters)> text{};
+    /* Registers that are taken. */
+    int integers = 0, floats = 0;
+    const char *separator = "";
+
+    constexpr void add(const char *name)
+    {
+        text.add(separator);
+        text.add(name);
+        separator = ", ";
+    }
+
+    template <class T> constexpr void add_type()
+    {
+        if constexpr (__is_class(T) || __is_union(T)) {
+            using P = Pieces<T>;
+            constexpr int others = P::fields - P::floats;
+            if (P::floats > 0 && floats + P::floats <= 8 && integers + others <= 8) {
+                if constexpr (P::floats > 0) {
+                    static_assert(P::name(0) && (P::fields == 1 || P::name(1)),
+                                  "a field of an enum beside a float: make it a number");
+                    add(P::name(0));
+                    if constexpr (P::fields == 2)
+                        add(P::name(1));
+                }
+                floats += P::floats;
+                integers += others;
+            } else {
+                for (int word = 0; word < P::words; word++, integers++)
+                    add("u64");
+            }
+        } else {
+            if constexpr (!same<T, void>)
+                (same<T, float> || same<T, double>) && floats < 8 ? floats++ : integers++;
+            add(Name<T>::text);
+        }
+    }
+
     static constexpr auto write()
     {
-        Text<16 + 8 * sizeof...(Parameters)> text{};
-        text.add(Name<Result>::text);
-        text.add(" (");
-        const char *separator = "";
-        ((text.add(separator), text.add(Name<Parameters>::text), separator = ", "), ...);
-        (void)separator;
-        text.add(")");
-        return text;
+        Writer result{}, parameters{};
+        result.template add_type<Result>();
+        if (__is_class(Result) && result.integers + result.floats == 2) {
+            parameters.text.add("{");
+            parameters.text.add(result.text.bytes);
+            parameters.text.add("}");
+        } else {
+            parameters.text.add(result.text.bytes);
+        }
+        parameters.text.add(" (");
+        (parameters.template add_type<Parameters>(), ...);
+        parameters.text.add(")");
+        return parameters.text;
     }
-    static constexpr auto text = write();
 };
 
 template <class Function> struct Signature;
-template <class Result, class... Parameters> struct Signature<Result(Parameters...)> : Writer<Result, Parameters...> {};
+template <class Result, class... Parameters> struct Signature<Result(Parameters...)> {
+    static constexpr auto text = Writer<Result, Parameters...>::write();
+};
 template <class Result, class... Parameters>
-struct Signature<Result(Parameters...) noexcept> : Writer<Result, Parameters...> {};
+struct Signature<Result(Parameters...) noexcept> : Signature<Result(Parameters...)> {};
 
 template <class Function> struct Export {
     Function *function;
@@ -184,5 +305,9 @@ struct riverrun_export {
         RIVERRUN_LIST parameters, RIVERRUN_WORD(')', ' ', ' ', ' '), 0};                                \
     RIVERRUN_RECORD static const struct riverrun_export riverrun_export_##name = {                      \
         (void (*)(void))name, #name, (const char *)riverrun_signature_##name}
+
+#define RIVERRUN_EXPORT_SIGNATURE(signature, name)                                 \
+    RIVERRUN_RECORD static const struct riverrun_export riverrun_export_##name = { \
+        (void (*)(void))name, #name, signature}
 
 #endif

@@ -115,10 +115,10 @@ impl Registers {
         let fields = flatten(record);
         let floats = fields.iter().filter(|(_, scalar)| scalar.is_some_and(Scalar::is_float)).count() as u8;
         let ints = fields.len() as u8 - floats;
-        // One or two fields, with a float among them, have a register each, if there is one for each.
-        let apart =
-            floats > 0 && floats + ints <= 2 && self.float + floats <= REGISTERS && self.int + ints <= REGISTERS;
-        if apart {
+        // One or two numbers, with a float among them, have a register each, if there is one for each.
+        let numbers = fields.iter().all(|(_, scalar)| scalar.is_some());
+        let room = self.float + floats <= REGISTERS && self.int + ints <= REGISTERS;
+        if numbers && floats > 0 && floats + ints <= 2 && room {
             let piece = |(offset, scalar): (u64, Option<Scalar>)| {
                 let is_float = scalar.is_some_and(Scalar::is_float);
                 let place = if is_float { self.float() } else { self.int() };
@@ -181,4 +181,25 @@ pub(crate) fn signature(convention: &Convention) -> String {
         several => format!("{{{}}}", several.iter().map(name).collect::<Vec<_>>().join(", ")),
     };
     format!("{result} ({})", parameters.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::types::Field;
+
+    /// GCC and Clang agree that a pointer is no number.
+    #[test]
+    fn pointers_are_not_passed_apart() {
+        let with = |other: Type| {
+            let field = |ty| Field { name: String::new(), ty };
+            let fields = vec![field(Type::Scalar(Scalar::F32)), field(other)];
+            let ty = Type::Record(Arc::new(Record { name: String::new(), fields }));
+            signature(&Convention::new(&ty, &[&ty]).unwrap())
+        };
+        assert_eq!(with(Type::Scalar(Scalar::I64)), "{f32, i64} (f32, i64)");
+        assert_eq!(with(Type::Pointer(Box::new(Type::Void), false)), "{u64, u64} (u64, u64)");
+    }
 }

@@ -85,7 +85,7 @@ fn is_by_value(record: &Record) -> bool {
 /// Which scalars are in a struct, and where, for `riverrun.hpp`.
 fn layout(namespace: &str, record: &Record, out: &mut String) {
     let scalars = flatten(record);
-    let names = scalars.iter().map(|(_, scalar)| scalar.map_or("std::uint64_t", number));
+    let names = scalars.iter().map(|(_, scalar)| scalar.map_or("riverrun::Ptr<void>", number));
     let names: Vec<&str> = names.collect();
     let offsets: Vec<String> = scalars.iter().map(|(offset, _)| offset.to_string()).collect();
     put!(out, "template <> struct riverrun::Layout<{namespace}::{}> {{", bare_name(&record.name));

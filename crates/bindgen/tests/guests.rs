@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs;
 
-use common::{api, builds, folder, tests};
+use common::{COMPILERS, api, builds, folder, tests};
 use riverrun_program::Image;
 
 /// The imports of the description, as records have them.
@@ -53,5 +53,26 @@ fn a_call_that_is_not_used_leaves_no_record() {
         let imports = Image::parse(fs::read(guest).unwrap()).unwrap().imports().unwrap();
         let names: Vec<&str> = imports.iter().map(|import| import.name.as_str()).collect();
         assert_eq!(names, ["Debug::is_debug", "empty"], "{build:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_exported_is_said() {
+    let folder = folder();
+    let source = folder.path().join("wrong.cpp");
+    for (code, message) in [
+        ("struct Large { long a, b, c; }; void f(Large) {}", "more than 16 bytes goes by reference: pass a pointer"),
+        ("struct Owner { long a; ~Owner() {} }; void f(Owner) {}", "cannot cross the boundary by value"),
+        ("union Any { long a; float b; }; Any f() { return {}; }", "cannot cross the boundary by value"),
+        ("enum E : int { A }; struct S { float a; E b; }; void f(S) {}", "an enum beside a float: make it a number"),
+    ] {
+        fs::write(&source, format!("#include <riverrun.h>\n{code}\nRIVERRUN_EXPORT(f);\n")).unwrap();
+        for compiler in COMPILERS {
+            let mut command = compiler.command(true);
+            command.arg("-fsyntax-only").arg("-I").arg(tests().join("../../../guest/include")).arg(&source);
+            let output = command.output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(!output.status.success() && said.contains(message), "{code}, {compiler:?}: {said}");
+        }
     }
 }

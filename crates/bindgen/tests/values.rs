@@ -6,7 +6,10 @@ mod common;
 use std::fs;
 
 use common::{Build, COMPILERS, Compiler, api, builds, folder, tests};
-use riverrun::{Caller, Config, Engine, HostError, Linker, Machine, Memory, Program, Ptr, Slice, Str};
+use riverrun::bytemuck::{Pod, Zeroable};
+use riverrun::{
+    Caller, Config, Engine, GuestValue, HostError, Linker, Machine, Memory, Program, Ptr, Scalar, Slice, Str,
+};
 use riverrun_bindgen::Guest;
 use riverrun_testkit::suite::SuiteEngine;
 
@@ -236,6 +239,94 @@ fn all_types_cross_in_all_forms() {
     }
 }
 
+/// `float of[2]`, which is as two floats.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[bytemuck(crate = "riverrun::bytemuck")]
+struct Pair {
+    first: f32,
+    second: f32,
+}
+riverrun::by_value!(Pair { first: f32, second: f32 });
+
+/// More than two floats: they share integer registers.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[bytemuck(crate = "riverrun::bytemuck")]
+struct Vector {
+    x: f32,
+    y: f32,
+    z: f32,
+}
+riverrun::by_value!(Vector { x: f32, y: f32, z: f32 });
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[bytemuck(crate = "riverrun::bytemuck")]
+struct Named {
+    weight: f32,
+    padding: u32,
+    name: u64,
+}
+riverrun::by_value!(Named = [(0, Scalar::F32), (8, Scalar::Ptr)]);
+
+/// Calls the functions of `guests/values.c` that take and return structs.
+fn call_by_value(machine: &mut Machine<Host>) {
+    let turned = machine.func::<(Point, i32), Point>("turned").unwrap();
+    assert_eq!(turned.call(machine, (Point { x: 1.5, y: -2.0 }, 1)).unwrap(), Point { x: 2.0, y: 1.5 });
+    let mut slots = [GuestValue::to_bits(1.5_f32), GuestValue::to_bits(-2.0_f32), 1];
+    turned.call_unchecked(machine, &mut slots).unwrap();
+    assert_eq!(slots, [GuestValue::to_bits(2.0_f32), GuestValue::to_bits(1.5_f32), 1]);
+
+    let swapped = machine.func::<(Pair,), Pair>("swapped").unwrap();
+    let pair = Pair { first: 1.0, second: 2.0 };
+    assert_eq!(swapped.call(machine, (pair,)).unwrap(), Pair { first: 2.0, second: 1.0 });
+
+    let handle = |kind, id| Handle { kind, id, ..Zeroable::zeroed() };
+    let next = machine.func::<(Handle,), Handle>("next").unwrap();
+    let Handle { kind, id, .. } = next.call(machine, (handle(-128, -10_000_000_000),)).unwrap();
+    assert_eq!((kind, id), (127, -9_999_999_999));
+    let mut slots = [5, 7];
+    next.call_unchecked(machine, &mut slots).unwrap();
+    assert_eq!((slots[0] as i8, slots[1]), (4, 8));
+
+    let mixed = |weight, count| Mixed { weight, count, ..Zeroable::zeroed() };
+    let scaled = machine.func::<(Mixed, f64), Mixed>("scaled").unwrap();
+    assert_eq!(scaled.call(machine, (mixed(0.25, -3), 2.0)).unwrap(), mixed(0.5, -6));
+
+    let negated = machine.func::<(Vector,), Vector>("negated").unwrap();
+    let vector = Vector { x: 1.0, y: -2.0, z: 3.0 };
+    assert_eq!(negated.call(machine, (vector,)).unwrap(), Vector { x: -1.0, y: 2.0, z: -3.0 });
+
+    type Crowd = (f32, f32, f32, f32, f32, f32, f32, Point, i64, i64, i64, i64, i64, Mixed, Handle, f32);
+    let crowded = machine.func::<Crowd, f64>("crowded").unwrap();
+    let point = Point { x: 3.0, y: -5.0 };
+    let all = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, point, 10, 20, 30, 40, 50, mixed(0.5, -8), handle(-3, 1000), 0.5);
+    let expected = 28.0 - 15.0 + 150.0 - 4.0 - 3000.0 + 0.5;
+    assert_eq!(crowded.call(machine, all).unwrap(), expected);
+
+    let error = machine.func::<(Pair,), Vector>("swapped").unwrap_err().to_string();
+    assert!(error.contains("swapped as `{f32, f32} (f32, f32)`"), "{error}");
+    assert!(error.contains("the host calls it as `{u64, u64} (f32, f32)`"), "{error}");
+}
+
+#[test]
+fn structs_cross_by_value() {
+    for build in builds() {
+        let bytes = guest(&build, FORMS[2]);
+        for &engine in SuiteEngine::ALL {
+            eprintln!("{build:?}, {engine:?}");
+            let mut machine = started(&bytes, engine, true);
+            call_by_value(&mut machine);
+            // Rust passes such a struct otherwise, and refuses it.
+            let renamed = machine.func::<(Named,), Named>("renamed").unwrap();
+            let named = Named { weight: 1.0, padding: 0, name: 0x20000 };
+            let expected = Named { weight: 2.0, name: 0x20001, ..named };
+            assert_eq!(renamed.call(&mut machine, (named,)).unwrap(), expected);
+        }
+    }
+}
+
 /// Guests in Rust, by the crate that they use.
 fn rust_guest(optimise: &str) -> Vec<u8> {
     let folder = folder();
@@ -263,6 +354,7 @@ fn all_types_cross_from_rust() {
                 assert_eq!(failed, 0, "check in tests/guests/rust/src/main.rs, {form}, {optimise}");
             }
             assert_eq!(machine.data().calls, 33);
+            call_by_value(&mut machine);
         }
     }
 }

@@ -25,6 +25,6 @@ mod panic;
 
 pub use export::{Returned, Value};
 #[doc(hidden)]
-pub use export::{join, length, terminated};
+pub use export::{Scalar, Type, join, length, scalar, structure, terminated};
 
 core::arch::global_asm!(include_str!("start.S"));

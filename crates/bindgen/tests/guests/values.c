@@ -80,6 +80,78 @@ RIVERRUN_EXPORT(int, values, (int));
 RIVERRUN_EXPORT(void, retitle, (void));
 RIVERRUN_EXPORT(bool, save, (void));
 
+/* Structs by value. In C, signatures are given. */
+#ifdef __cplusplus
+#define BY_VALUE(result, name, parameters, signature) RIVERRUN_EXPORT(result, name, parameters)
+#else
+#define BY_VALUE(result, name, parameters, signature) \
+    result name parameters;                           \
+    RIVERRUN_EXPORT_SIGNATURE(signature, name)
+#endif
+
+typedef struct { Point at; } Place;
+typedef struct { float of[2]; } Pair;
+typedef struct { float x, y, z; } Vector;
+typedef struct { float weight; const char *name; } Named;
+
+BY_VALUE(Point, turned, (Point, int), "{f32, f32} (f32, f32, i32)");
+BY_VALUE(Place, swapped, (Pair), "{f32, f32} (f32, f32)");
+BY_VALUE(Handle, next, (Handle), "{u64, u64} (u64, u64)");
+BY_VALUE(Mixed, scaled, (Mixed, double), "{f64, i16} (f64, i16, f64)");
+BY_VALUE(Vector, negated, (Vector), "{u64, u64} (u64, u64)");
+BY_VALUE(Named, renamed, (Named), "{u64, u64} (u64, u64)");
+BY_VALUE(double, crowded, (float, float, float, float, float, float, float, Point, long, long, long, long, long, Mixed, Handle, float),
+         "f64 (f32, f32, f32, f32, f32, f32, f32, u64, i64, i64, i64, i64, i64, f64, i16, u64, u64, f32)");
+
+Point turned(Point p, int times)
+{
+    while (times--) {
+        Point q = {-p.y, p.x};
+        p = q;
+    }
+    return p;
+}
+
+Place swapped(Pair p)
+{
+    Place q = {{p.of[1], p.of[0]}};
+    return q;
+}
+
+Handle next(Handle h)
+{
+    Handle n = {(int8_t)(h.kind - 1), h.id + 1};
+    return n;
+}
+
+Mixed scaled(Mixed m, double by)
+{
+    Mixed n = {m.weight * by, (short)(m.count * 2)};
+    return n;
+}
+
+Vector negated(Vector v)
+{
+    Vector n = {-v.x, -v.y, -v.z};
+    return n;
+}
+
+Named renamed(Named n)
+{
+    n.name += 1;
+    n.weight += 1;
+    return n;
+}
+
+/* One float register is left for two floats, two integer registers for a Mixed, of which a float takes one; and then
+   one for a Handle, the rest of which is on the stack. */
+double crowded(float a, float b, float c, float d, float e, float f, float g, Point p, long h, long i, long j, long k,
+               long l, Mixed m, Handle n, float last)
+{
+    return a + b + c + d + e + f + g + p.x * p.y + (double)(h + i + j + k + l) + m.weight * m.count +
+           (double)(n.kind * n.id) + last;
+}
+
 int values(int minus)
 {
     int line;

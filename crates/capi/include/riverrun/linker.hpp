@@ -65,8 +65,8 @@ class Arguments {
         return slot;
     }
 
-    /// One or two fields, with a float among them, have a register each, if there is one for each; otherwise it is
-    /// the struct's bytes that do.
+    /// Fields that are passed apart have a register each, if there is one for each; otherwise it is the struct's
+    /// bytes that do.
     template <class T> T structure()
     {
         T value{};
@@ -79,7 +79,7 @@ class Arguments {
         constexpr unsigned reals = (0u + ... + unsigned{Scalar<Fields>::is_float});
         constexpr unsigned others = sizeof...(Fields) - reals;
         auto *bytes = reinterpret_cast<unsigned char *>(&value);
-        if (reals > 0 && reals + others <= 2 && reals_ + reals <= registers && integers_ + others <= registers) {
+        if (are_apart<Fields...> && reals_ + reals <= registers && integers_ + others <= registers) {
             std::size_t field = 0;
             auto one = [&](auto scalar) { std::memcpy(bytes + Layout<T>::offsets[field++], &scalar, sizeof scalar); };
             (one(take<Fields>()), ...);
@@ -106,9 +106,8 @@ inline void put_structure(const riverrun_import_t *entry, riverrun_host_results_
                           Types<Fields...>)
 {
     static_assert(sizeof(R) <= 16 && std::is_trivially_copyable_v<R>, "larger structs cannot be returned");
-    constexpr unsigned reals = (0u + ... + unsigned{Scalar<Fields>::is_float});
     auto *bytes = reinterpret_cast<const unsigned char *>(&value);
-    if constexpr (reals > 0 && sizeof...(Fields) <= 2) {
+    if constexpr (are_apart<Fields...>) {
         std::uint64_t *real = riverrun_machine_head(entry->machine)->registers + RIVERRUN_REGISTER_FA0;
         std::size_t field = 0;
         auto one = [&](auto scalar) {

@@ -159,6 +159,15 @@ template <> struct Scalar<Str> {
     static Str from_slot(std::uint64_t slot) noexcept { return {slot}; }
 };
 
+template <class T> inline constexpr bool is_pointer = false;
+template <class T> inline constexpr bool is_pointer<Ptr<T>> = true;
+template <> inline constexpr bool is_pointer<Str> = true;
+
+/// Whether the fields of a struct have a register each: one or two numbers with a float among them.
+template <class... Fields>
+inline constexpr bool are_apart = sizeof...(Fields) <= 2 && (Scalar<Fields>::is_float || ...) &&
+                                  !(is_pointer<Fields> || ...);
+
 /// A text that is put together by the compiler.
 template <std::size_t capacity> struct Text {
     char bytes[capacity]{};

@@ -11,8 +11,8 @@ use crate::call::value::GuestValue;
 
 /// A structure that calls can take and return by value: [`by_value!`](crate::by_value) implements this.
 ///
-/// One or two fields, a float among them, have a register each, where there is one for each; any other structure
-/// goes in integer registers, eight bytes in each. Signatures have these pieces.
+/// One or two numbers, a float among them, have a register each, where there is one for each; any other structure
+/// goes in integer registers, eight bytes in each. (A pointer is no number.) Signatures have these pieces.
 pub trait Structure: Pod {
     /// Where its fields are, in bytes, and what they are; those of nested structures and arrays one by one.
     const FIELDS: &'static [(usize, Scalar)];
@@ -35,6 +35,18 @@ pub trait Structure: Pod {
 /// // As a guest says of `Point turn(Point, int)`.
 /// let signature = riverrun::Func::<(Point, i32), Point>::signature();
 /// assert_eq!(signature.to_string(), "{f32, f32} (f32, f32, i32)");
+/// ```
+///
+/// ```compile_fail
+/// # use riverrun::bytemuck::{self, Pod, Zeroable};
+/// #[repr(C)]
+/// #[derive(Clone, Copy, Pod, Zeroable)]
+/// struct Large {
+///     a: [u64; 3],
+/// }
+/// riverrun::by_value!(Large = [(0, riverrun::Scalar::U64), (8, riverrun::Scalar::U64), (16, riverrun::Scalar::U64)]);
+/// // A structure of more than 16 bytes goes by reference: pass a pointer.
+/// riverrun::Func::<(Large,), ()>::signature();
 /// ```
 #[macro_export]
 macro_rules! by_value {
@@ -116,23 +128,27 @@ impl<S: Structure> ByValue<S> {
         size_of::<S>().div_ceil(8)
     };
 
-    const FLOATS: usize = {
-        let (mut count, mut at) = (0, 0);
-        while at < S::FIELDS.len() {
-            count += S::FIELDS[at].1.is_float() as usize;
-            at += 1;
-        }
-        count
-    };
+    const FLOATS: usize = Self::count(true);
 
     /// Whether each field has a register, if there is one.
-    const IS_APART: bool = Self::FLOATS > 0 && S::FIELDS.len() <= 2;
+    const IS_APART: bool = Self::FLOATS > 0 && S::FIELDS.len() <= 2 && Self::count(false) == 0;
 
     /// Integer registers that it takes then.
     const INTEGERS: usize = S::FIELDS.len() - Self::FLOATS;
 
     /// The types of what is returned apart, of which there are two at most.
     const PAIR: (Scalar, Scalar) = (S::FIELDS[0].1, S::FIELDS[S::FIELDS.len() - 1].1);
+
+    /// How many floats there are, or pointers.
+    const fn count(floats: bool) -> usize {
+        let (mut count, mut at) = (0, 0);
+        while at < S::FIELDS.len() {
+            let scalar = S::FIELDS[at].1;
+            count += if floats { scalar.is_float() } else { matches!(scalar, Scalar::Ptr) } as usize;
+            at += 1;
+        }
+        count
+    }
 
     /// Its fields as registers hold them, if they are apart.
     #[inline(always)]

@@ -2,7 +2,7 @@
 #![no_std]
 #![no_main]
 
-use riverrun_guest::export;
+use riverrun_guest::{by_value, export};
 
 #[allow(dead_code, non_camel_case_types)]
 mod api {
@@ -71,10 +71,72 @@ values! { by_number: dsys_is_debug dsys_gui_label dsys_many dsys_eight dsys_narr
 dsys_point_length dsys_point_add dsys_handle_next dsys_mixed_scale dsys_texture dsys_matrix_is_identity
 dsys_matrix_multiply dsys_empty dsys_odd dsys_narrowed }
 
+by_value!(Point { x: f32, y: f32 });
+by_value!(Handle { kind: i8, id: i64 });
+by_value!(Mixed { weight: f64, count: i16 });
+
+macro_rules! structs {
+    ($($name:ident { $($field:ident: $type:ty),* })*) => {
+        $(
+            #[repr(C)]
+            #[derive(Clone, Copy)]
+            struct $name {
+                $($field: $type),*
+            }
+            by_value!($name { $($field: $type),* });
+        )*
+    };
+}
+
+structs! {
+    Pair { first: f32, second: f32 }
+    Vector { x: f32, y: f32, z: f32 }
+}
+
+// As in `values.c`.
 export! {
-    fn opaque(minus: i32) -> i32 { by_name(minus) }
-    fn inline(minus: i32) -> i32 { by_hash(minus) }
-    fn direct(minus: i32) -> i32 { by_number(minus) }
+    fn opaque(minus: i32) -> i32 {
+        by_name(minus)
+    }
+
+    fn inline(minus: i32) -> i32 {
+        by_hash(minus)
+    }
+
+    fn direct(minus: i32) -> i32 {
+        by_number(minus)
+    }
+
+    fn turned(p: Point, times: i32) -> Point {
+        (0..times).fold(p, |p, _| Point { x: -p.y, y: p.x })
+    }
+
+    fn swapped(p: Pair) -> Pair {
+        Pair { first: p.second, second: p.first }
+    }
+
+    fn next(h: Handle) -> Handle {
+        Handle { kind: h.kind.wrapping_sub(1), id: h.id + 1 }
+    }
+
+    fn scaled(m: Mixed, by: f64) -> Mixed {
+        Mixed { weight: m.weight * by, count: m.count * 2 }
+    }
+
+    fn negated(v: Vector) -> Vector {
+        Vector { x: -v.x, y: -v.y, z: -v.z }
+    }
+
+    fn crowded(
+        a: f32, b: f32, c: f32, d: f32, e: f32, f: f32, g: f32, p: Point, h: i64, i: i64, j: i64, k: i64, l: i64,
+        m: Mixed, n: Handle, last: f32,
+    ) -> f64 {
+        f64::from(a + b + c + d + e + f + g + p.x * p.y)
+            + (h + i + j + k + l) as f64
+            + m.weight * f64::from(m.count)
+            + (i64::from(n.kind) * n.id) as f64
+            + f64::from(last)
+    }
 }
 
 #[unsafe(no_mangle)]

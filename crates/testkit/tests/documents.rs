@@ -57,7 +57,7 @@ fn walk(contributing: &str) -> &str {
 
 #[test]
 fn paths_exist() {
-    let folders = ["crates/", "xtask/", "bench/", "fuzz/", "examples/", "guest/"];
+    let folders = ["crates/", "xtask/", "bench/", "fuzz/", "examples/", "guest/rust/", "guest/include/"];
     for &name in DOCUMENTS {
         let document = read(name);
         // Spans of code, and what links lead to.

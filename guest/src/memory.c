@@ -1,6 +1,5 @@
 /* What compilers call without being asked, for guests without a libc. */
-#include <stddef.h>
-#include <stdint.h>
+#include "../include/riverrun/import.h"
 
 /* Otherwise compilers turn these loops into calls of what they are. */
 #if defined(__clang__)
@@ -9,14 +8,25 @@
 #define PLAIN __attribute__((optimize("no-tree-loop-distribute-patterns")))
 #endif
 
-typedef uint64_t __attribute__((may_alias, aligned(1))) word;
+/* Eight bytes, at any address: compilers take bytes one by one, unless told that riverrun does not care. */
+static inline uint64_t load(const char *from)
+{
+    uint64_t word;
+    __asm__("ld %0, %1" : "=r"(word) : "m"(*(const char(*)[8])from));
+    return word;
+}
+
+static inline void store(char *to, uint64_t word)
+{
+    __asm__("sd %1, %0" : "=m"(*(char(*)[8])to) : "r"(word));
+}
 
 PLAIN void *memcpy(void *restrict to, const void *restrict from, size_t size)
 {
     char *out = to;
     const char *in = from;
-    for (; size >= sizeof(word); size -= sizeof(word), out += sizeof(word), in += sizeof(word))
-        *(word *)out = *(const word *)in;
+    for (; size >= 8; size -= 8, out += 8, in += 8)
+        store(out, load(in));
     while (size--)
         *out++ = *in++;
     return to;
@@ -38,8 +48,8 @@ PLAIN void *memset(void *to, int byte, size_t size)
 {
     char *out = to;
     const uint64_t all = (unsigned char)byte * UINT64_C(0x0101010101010101);
-    for (; size >= sizeof(word); size -= sizeof(word), out += sizeof(word))
-        *(word *)out = all;
+    for (; size >= 8; size -= 8, out += 8)
+        store(out, all);
     while (size--)
         *out++ = (char)byte;
     return to;
@@ -54,10 +64,51 @@ PLAIN int memcmp(const void *a, const void *b, size_t size)
     return 0;
 }
 
-PLAIN size_t strlen(const char *text)
+/* Measures, fast where there is much; the host looks at 1 MiB at most. */
+static size_t measure(const char *text)
 {
     const char *end = text;
-    while (*end)
-        end++;
+    size_t done;
+    do {
+        register size_t a0 __asm__("a0") = (size_t)end;
+        RIVERRUN_ASM(RIVERRUN_IMPORT("10", "0xc03ffb89", "riverrun_strlen", "riverrun::strlen", "u64 (ptr)")
+                     : "+r"(a0) : : "memory");
+        done = a0;
+        end += done;
+    } while (done == 1 << 20);
     return (size_t)(end - text);
+}
+
+/* Not zero where one of the bytes is zero; the lowest bit that is set is in the first one. */
+static inline uint64_t zeros(uint64_t bytes)
+{
+#ifdef __riscv_zbb
+    uint64_t others;
+    __asm__("orc.b %0, %1" : "=r"(others) : "r"(bytes));
+    return ~others;
+#else
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    return (bytes - ones) & ~bytes & (ones << 7);
+#endif
+}
+
+/* Bytes that are looked at here before the host is asked. Asking takes as long as looking at 100 more in the
+   interpreter, at 160 in compiled code; then a text of 4096 bytes takes 19 and 8 times less, and a short one a
+   nanosecond more at most. */
+enum { NEAR = 128 };
+
+/* By whole words, none of which reaches into a page that the text is not in. */
+PLAIN size_t strlen(const char *text)
+{
+    const char *at = (const char *)((uintptr_t)text & -(uintptr_t)8);
+    const char *far = at + NEAR;
+    /* Bytes in front of the text are no zeros. */
+    uint64_t found = zeros(load(at) | ((UINT64_C(1) << (uintptr_t)text % 8 * 8) - 1));
+    while (!found) {
+        at += 8;
+        if (at == far)
+            return (size_t)(at - text) + measure(at);
+        found = zeros(load(at));
+    }
+    return (size_t)(at - text) + (size_t)__builtin_ctzll(found) / 8;
 }

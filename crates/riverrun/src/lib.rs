@@ -34,7 +34,7 @@ pub use call::convention::{Parameter, Returned};
 pub use call::dynamic::DynFunc;
 pub use call::func::{CallContext, CallLimits, Func, Parameters};
 pub use call::host::{HostResult, IntoHostFunction};
-pub use call::panic::GuestPanic;
+pub use call::own::GuestPanic;
 pub use call::pointer::{PointerError, Ptr, STRING_MAX, Slice, Str};
 pub use call::structure::Structure;
 #[doc(hidden)]

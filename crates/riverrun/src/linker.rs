@@ -65,8 +65,8 @@ const EXIT_GROUP: u64 = 94;
 
 impl<T> Linker<T> {
     /// A linker with no functions: every call to the host is an error, but for Linux's `exit` and
-    /// `exit_group`, and `riverrun::panic`, by which a guest gives up and says why
-    /// ([`GuestPanic`](crate::GuestPanic)).
+    /// `exit_group`, `riverrun::panic`, by which a guest gives up and says why
+    /// ([`GuestPanic`](crate::GuestPanic)), and `riverrun::strlen`.
     pub fn new(engine: &Engine) -> Linker<T> {
         let none = |caller: Caller<'_, T>| -> Result<Flow, HostError> {
             match caller.x(17) {

@@ -109,17 +109,28 @@ impl Memory {
     /// The first address that is not readable, or that of the string where no zero is found
     /// within the limit.
     pub fn c_string(&self, address: u64, limit: u64) -> Result<&[u8], Fault> {
+        match self.zero_within(address, limit.saturating_add(1))? {
+            Some(len) => self.slice(address, len),
+            None => Err(Fault { address }),
+        }
+    }
+
+    /// Bytes in front of the first zero among `count` bytes, if one is there.
+    ///
+    /// # Errors
+    /// The first address that is not readable, if it is not behind the zero.
+    pub(crate) fn zero_within(&self, address: u64, count: u64) -> Result<Option<u64>, Fault> {
         let mut len = 0;
-        while len <= limit {
+        while len < count {
             let here = address.checked_add(len).ok_or(Fault { address })?;
-            let step = (PAGE_SIZE - here % PAGE_SIZE).min(limit - len + 1);
-            let bytes = self.slice(here, step)?;
-            if let Some(end) = bytes.iter().position(|&byte| byte == 0) {
-                return self.slice(address, len + end as u64);
+            // What is behind the zero need not be readable.
+            let step = (PAGE_SIZE - here % PAGE_SIZE).min(count - len);
+            if let Some(end) = memchr::memchr(0, self.slice(here, step)?) {
+                return Ok(Some(len + end as u64));
             }
             len += step;
         }
-        Err(Fault { address })
+        Ok(None)
     }
 
     /// What is mapped, in order of address.

@@ -128,7 +128,7 @@ impl Compiler {
             for name in RUNTIME {
                 let source = folder.join(name);
                 let mut command = self.command(false);
-                command.args(["-O2", "-fno-stack-protector", "-c"]).arg(&source).arg("-o");
+                command.args(["-O2", "-fno-stack-protector", "-ffunction-sections", "-c"]).arg(&source).arg("-o");
                 run(command.arg(source.with_extension("o")));
             }
             folder

@@ -5,7 +5,7 @@ pub(crate) mod dynamic;
 pub(crate) mod func;
 pub(crate) mod host;
 pub(crate) mod missing;
-pub(crate) mod panic;
+pub(crate) mod own;
 pub(crate) mod pointer;
 pub(crate) mod registry;
 pub(crate) mod short_way;

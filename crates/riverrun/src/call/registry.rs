@@ -9,7 +9,7 @@ use riverrun_program::{Signature, crc32};
 use riverrun_state::{DYNAMIC_CALL, HASH_MIN, HostFunction, Import, State};
 
 use crate::call::host::Closure;
-use crate::call::panic;
+use crate::call::own;
 use crate::error::{Error, LinkError};
 use crate::program::Program;
 
@@ -38,8 +38,9 @@ impl Function {
 /// All functions of a linker; machines keep the ones they were made with.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Registry {
-    /// The first one is in every registry.
     functions: Vec<Function>,
+    /// How many of them, the first ones, are in every registry.
+    own: usize,
     by_name: HashMap<Arc<str>, usize>,
     /// By a7 of a system call: its number, or the hash of a name.
     by_number: HashMap<u32, usize>,
@@ -51,8 +52,10 @@ impl Registry {
     /// What a linker has before its host adds to it.
     pub(crate) fn new<T>() -> Registry {
         let mut registry = Registry::default();
-        let name = panic::NAME;
-        registry.put(crc32(name), name, panic::closure::<T>()).expect("it is the first");
+        for (name, closure) in own::functions::<T>() {
+            registry.add(name, closure).expect("their names are different");
+            registry.own += 1;
+        }
         registry
     }
 
@@ -90,7 +93,7 @@ impl Registry {
 
     /// Whether the host has no functions: then the guest knows nothing of such.
     pub(crate) fn is_empty(&self) -> bool {
-        self.functions.len() <= 1
+        self.functions.len() == self.own
     }
 
     /// Whether one of them may use floats.

@@ -4,11 +4,13 @@ mod demo;
 mod failures;
 mod guests;
 mod install;
+mod newcomer;
 mod programs;
 mod setup;
 mod steps;
 mod verdicts;
 mod workspace;
+mod zig;
 
 use std::process::ExitCode;
 
@@ -32,6 +34,8 @@ cargo xtask <command>
   bench crossing PART     of the calls between host and guest, only those whose `engine/name` has
                           this part
   bench verdicts [TIMES]  how often `riverrun bench` is right on this machine
+  newcomer                the README's way to a project of one's own, from nothing: takes minutes
+  zig                     the tests of guests' compilers, with PyPI's ziglang: takes minutes
   fuzz [ARGS..]           the fuzz targets (arguments go to fuzz/)
 ";
 
@@ -58,6 +62,8 @@ fn run(args: &[String]) -> Result<ExitCode> {
         "install" => install::command(rest)?,
         "test" => return Ok(steps::run_all(steps::TEST)),
         "verify" => return Ok(steps::run_all(steps::VERIFY)),
+        "newcomer" => newcomer::command(rest)?,
+        "zig" => zig::command(rest)?,
         "bench" if matches!(rest, [what, part] if what == "crossing" && !part.starts_with('-')) => {
             steps::crossing(&rest[1..])?;
         }

@@ -78,6 +78,13 @@ pub(crate) const LLVM: Need = Need {
     packages: &["llvm-22-dev", "libpolly-22-dev", "libzstd-dev", "zlib1g-dev", "libxml2-dev", "libffi-dev"],
 };
 
+/// Installs Zig.
+pub(crate) const PIP: Need = Need {
+    what: "pip",
+    met: || workspace::stdout_of(Command::new("python3").args(["-m", "pip", "--version"])).is_ok(),
+    packages: &["python3-pip"],
+};
+
 /// Reads the line tables of compiled code.
 const GDB: Need = Need { what: "gdb", met: || on_path("gdb"), packages: &["gdb"] };
 

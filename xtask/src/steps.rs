@@ -136,6 +136,10 @@ const COMPILED: &[&str] = &[
     "values",
     "--test",
     "memory",
+    "--test",
+    "library",
+    "--test",
+    "rust",
 ];
 
 const GUEST_CLIPPY: &[&str] = &[

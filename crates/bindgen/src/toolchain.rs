@@ -202,8 +202,13 @@ impl Toolchain {
             (Kind::Gcc, _) => command.args(MACHINE),
             (Kind::Clang, _) => command.arg("--target=riscv64-linux-gnu").args(MACHINE),
             (Kind::Zig, Library::Libc) => command.args(["--target=riscv64-linux-musl", ZIG_MACHINE]),
-            (Kind::Zig, Library::None) => command.args(["--target=riscv64-freestanding-none", ZIG_MACHINE]),
+            // Not `freestanding`, where C++ has no `main` but a function of that name, mangled as others are.
+            (Kind::Zig, Library::None) => command.args(["--target=riscv64-linux-none", ZIG_MACHINE]),
         };
+        if self.kind == Kind::Zig {
+            // Without optimisation Zig has checks of undefined behaviour, whose runtime is not there.
+            command.arg("-fno-sanitize=undefined");
+        }
         // Guests lie where they are linked; position-independent code would only be slower.
         command.args(["-O2", "-g", "-fno-pie"]);
         if library == Library::None {

@@ -15,6 +15,8 @@ const DOCUMENTS: &[&str] = &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", 
 const ELSEWHERE: &[(&str, &str)] = &[
     ("cargo xtask test", "it is what CI runs"),
     ("cargo xtask verify", "CI runs the short forms"),
+    ("cargo xtask zig", "downloads a compiler, and builds a libc with it"),
+    ("cargo xtask newcomer", "downloads and builds everything anew"),
     (
         "cargo run --release -p riverrun-interp --features profile --example sequences -- target/guests/hello",
         "clippy compiles it",

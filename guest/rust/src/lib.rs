@@ -11,6 +11,8 @@
 //! `main` is optional; what it has made stays, as the host calls exported functions afterwards. A panic ends what the
 //! host has called and drops nothing: what is borrowed then, in a `RefCell` say, stays so.
 //!
+//! A guest that allocates is for hosts that have a heap for it (`riverrun::Linker::heap`).
+//!
 //! What the host offers is called by the module that `riverrun bindgen --guest-rust` makes.
 #![no_std]
 #![allow(named_asm_labels, reason = "`.ifndef` guards the records of imports: there is one for all uses")]

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -16,7 +16,7 @@ const COMMANDS_MAX: usize = 3;
 const CALLED_BACK: &str = "guest: a new record";
 
 /// `cargo xtask newcomer`: clones what is committed, and runs the commands there with nothing built and no crate
-/// downloaded. Prints how long each takes.
+/// downloaded. Prints how long each takes, and how much of the processors' time, which says more where others use them.
 pub(crate) fn command(args: &[String]) -> Result<()> {
     if !args.is_empty() {
         bail!("newcomer takes no arguments");
@@ -31,26 +31,41 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
     let home = folder.0.join("cargo");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(home.join("bin")).chain(std::env::split_paths(&path)))?;
+    let account = folder.0.join("account");
     let mut times = Vec::new();
     let mut called_back = false;
     for command in &commands {
         println!("\n== {command}");
         let begin = Instant::now();
         let mut shell = Command::new("sh");
-        shell.args(["-c", command]).current_dir(&clone).env("CARGO_HOME", &home).env("PATH", &path);
+        // The shell's own account of its children.
+        let accounted = format!("{command}\nstatus=$?; times > {}; exit $status", account.display());
+        shell.args(["-c", &accounted]).current_dir(&clone).env("CARGO_HOME", &home).env("PATH", &path);
         for variable in ["CARGO", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", "RUSTFLAGS", "RIVERRUN_CC"] {
             shell.env_remove(variable);
         }
         workspace::call_and_hear(&mut shell, |line| called_back |= line == CALLED_BACK)?;
-        times.push(begin.elapsed());
+        times.push((begin.elapsed().as_secs_f64(), processor_time(&std::fs::read_to_string(&account)?)?));
     }
     println!();
-    for (command, time) in commands.iter().zip(&times) {
-        println!("{:>8.1} s  {command}", time.as_secs_f64());
+    let total = times.iter().fold((0.0, 0.0), |sum, time| (sum.0 + time.0, sum.1 + time.1));
+    let lines = commands.iter().map(String::as_str).zip(times).chain([("in all", total)]);
+    for (what, (time, processor)) in lines {
+        println!("{time:>8.1} s, {processor:>6.1} s of processors  {what}");
     }
-    println!("{:>8.1} s  in all", times.iter().sum::<Duration>().as_secs_f64());
     ensure!(called_back, "the guest was not called back: nothing has printed `{CALLED_BACK}`");
     Ok(())
+}
+
+/// Seconds in what the shell's `times` prints: a line for itself, then one for its children, `1m2.3s 0m0.4s` for users and
+/// system.
+fn processor_time(times: &str) -> Result<f64> {
+    let seconds = |word: &str| -> Option<f64> {
+        let (minutes, seconds) = word.strip_suffix('s')?.split_once('m')?;
+        Some(60.0 * minutes.parse::<f64>().ok()? + seconds.parse::<f64>().ok()?)
+    };
+    let children = times.lines().nth(1).map(|line| line.split_whitespace().map(seconds).sum::<Option<f64>>());
+    children.flatten().with_context(|| format!("the shell's `times` prints something else: {times}"))
 }
 
 /// The commands of the section.
@@ -83,6 +98,12 @@ impl Drop for Folder {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn times_are_read() {
+        assert_eq!(super::processor_time("0m0.00s 0m0.01s\n2m1.50s 0m3.25s\n").unwrap(), 124.75);
+        assert!(super::processor_time("nothing").is_err());
+    }
+
     #[test]
     fn the_path_is_short() {
         let commands = super::commands(include_str!("../../README.md")).unwrap();

@@ -4,6 +4,7 @@
 //! rsi, r8, r9, r12, r13, r14, r15, the same for results; no register is preserved.
 
 use std::arch::{asm, naked_asm};
+use std::hint::cold_path;
 use std::mem::offset_of;
 
 use riverrun_state::{EngineExit, RETURN_ADDRESS, State, WINDOW_OFFSET};
@@ -257,7 +258,11 @@ pub(crate) unsafe fn enter_function(
             clobber_abi("sysv64"),
         );
     }
-    (window != 0).then_some([a0, a1])
+    if window == 0 {
+        cold_path();
+        return None;
+    }
+    Some([a0, a1])
 }
 
 /// Leaves compiled code where the outermost function has returned, wherever to, with all registers in the state.

@@ -15,6 +15,7 @@ use crate::heap::Heap;
 use crate::instance::Instance;
 use crate::memory::Memory;
 use crate::program::Program;
+use crate::registers::Position;
 
 /// A guest's call, as a host function sees it.
 pub struct Caller<'a, T> {
@@ -46,9 +47,13 @@ impl<'a, T> Caller<'a, T> {
         self.memory().window.state()
     }
 
+    fn position(&self) -> Position {
+        Position::of(self.state())
+    }
+
     fn state_mut(&mut self) -> &mut State {
         // SAFETY: as in `data`.
-        unsafe { (*self.instance.as_ptr()).ready.forget() };
+        unsafe { Instance::forget_ready(self.instance) };
         self.memory_mut().window.state_mut()
     }
 
@@ -136,7 +141,7 @@ impl<'a, T> Caller<'a, T> {
 
     /// The address of the call.
     pub fn pc(&self) -> u64 {
-        self.state().pc
+        self.position().pc
     }
 
     /// Instructions that the machine has executed, the call included.

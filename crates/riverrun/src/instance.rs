@@ -208,7 +208,7 @@ impl<T> Instance<T> {
                 return Err(Error::Lost { pc });
             }
             (*at).is_suspended = true;
-            (*at).ready.forget();
+            Self::forget_ready(this);
             let ended = Self::run_guest(this, (*at).fuel);
             (*at).fuel = Self::fuel_left(this);
             match ended? {
@@ -246,7 +246,7 @@ impl<T> Instance<T> {
                 return Err(Error::CallDepth { limit });
             }
             if !is_nested {
-                (*at).ready.forget();
+                Self::forget_ready(this);
             }
             let saved = Saved::of(Self::memory(this));
             let fuel = match is_nested {
@@ -354,7 +354,7 @@ impl<T> Instance<T> {
             let (fuel, fuel_end, deadline) = ((*at).fuel, (*at).fuel_end, (*at).deadline);
             let before = (*(*at).state).instructions();
             if let Some(own) = limits.fuel {
-                (*at).ready.forget();
+                Self::forget_ready(this);
                 match Self::depth(this) {
                     0 => (*at).fuel = Some(fuel.map_or(own, |fuel| fuel.min(own))),
                     _ => {

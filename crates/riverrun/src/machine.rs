@@ -19,6 +19,7 @@ use crate::instance::{Instance, STACK_GUARD};
 use crate::linker::Linker;
 use crate::memory::Memory;
 use crate::program::Program;
+use crate::registers::Position;
 
 #[cfg(doc)]
 use riverrun_state::TrapCause;
@@ -138,8 +139,13 @@ impl<T> Machine<T> {
         self.memory().window.state()
     }
 
+    fn position(&self) -> Position {
+        self.instance().ready.position(self.state())
+    }
+
     fn state_mut(&mut self) -> &mut State {
-        self.instance_mut().ready.forget();
+        // SAFETY: the machine is borrowed uniquely.
+        unsafe { Instance::forget_ready(self.instance) };
         self.memory_mut().window.state_mut()
     }
 
@@ -259,7 +265,7 @@ impl<T> Machine<T> {
 
     /// The guest's calls, innermost first, as far as symbols and unwind tables tell.
     pub fn backtrace(&self) -> Vec<Frame> {
-        backtrace::frames(self.memory(), self.program().image())
+        backtrace::frames_at(self.memory(), self.program().image(), self.position())
     }
 
     /// The host's own state.
@@ -297,6 +303,9 @@ impl<T> Machine<T> {
 
     /// The guest's heap.
     pub fn heap(&mut self) -> Heap<'_> {
+        // The heap notes where the guest stands.
+        // SAFETY: the machine is borrowed uniquely.
+        unsafe { Instance::settle(self.instance) };
         let instance = self.instance_mut();
         Heap::new(&mut instance.memory, &mut instance.heap)
     }
@@ -313,9 +322,9 @@ impl<T> Machine<T> {
 
     /// Limits the instructions that the guest may still execute; `None` takes the limit away.
     pub fn set_fuel(&mut self, instructions: Option<u64>) {
-        let instance = self.instance_mut();
-        instance.fuel = instructions;
-        instance.ready.forget();
+        self.instance_mut().fuel = instructions;
+        // SAFETY: the machine is borrowed uniquely.
+        unsafe { Instance::forget_ready(self.instance) };
     }
 
     /// The instructions that the guest may still execute.
@@ -341,7 +350,7 @@ impl<T> Machine<T> {
 
     /// The address of the next instruction.
     pub fn pc(&self) -> u64 {
-        self.state().pc
+        self.position().pc
     }
 
     /// Goes on elsewhere.

@@ -241,7 +241,7 @@ impl<T> RawMachine<T> {
         unsafe {
             let at = self.0.as_ptr();
             if Instance::depth(self.0) == 0 {
-                (*at).ready.forget();
+                Instance::forget_ready(self.0);
             }
             &raw mut (*(*at).state).slots
         }

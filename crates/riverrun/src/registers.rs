@@ -1,5 +1,29 @@
 //! A guest's registers, as its host sees them.
 
+use riverrun_state::State;
+
+const SP: u8 = 2;
+
+/// Where a guest stands: what the state says, unless calls on the short way have left to be put back what they
+/// changed ([`crate::call::short_way`]).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Position {
+    pub(crate) pc: u64,
+    pub(crate) sp: u64,
+}
+
+impl Position {
+    /// As the state has it.
+    pub(crate) fn of(state: &State) -> Position {
+        Position { pc: state.pc, sp: state.x(SP) }
+    }
+
+    /// Register `n` of a guest that stands here.
+    pub(crate) fn x(self, state: &State, n: u8) -> u64 {
+        if n == SP { self.sp } else { state.x(n) }
+    }
+}
+
 /// The methods that read and write registers, for every type that has a `memory`.
 macro_rules! accessors {
     () => {
@@ -8,7 +32,7 @@ macro_rules! accessors {
         /// # Panics
         /// If `n` is above 31.
         pub fn x(&self, n: u8) -> u64 {
-            self.state().x(n)
+            self.position().x(self.state(), n)
         }
 
         /// Writes integer register `n`; writes to x0 have no effect.

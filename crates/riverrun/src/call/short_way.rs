@@ -2,8 +2,10 @@
 //!
 //! What a call has to see to, and what it has to ask, is nearly always as the last call left it. So the first call
 //! sees to it and asks, and opens the machine's [`Gate`]; the next ones look whether it is open, and enter the
-//! engine. Whoever changes what that stands for takes it back ([`Ready::forget`]).
+//! engine. Whoever changes what that stands for takes it back
+//! ([`Instance::forget_ready`]).
 
+use std::hint::cold_path;
 use std::ptr::NonNull;
 
 use riverrun_interp::{Called, Outcome, Place};
@@ -14,6 +16,7 @@ use crate::call::convention::{Exchange, Placed, Placement, ResultRegisters};
 use crate::call::func::Target;
 use crate::error::Error;
 use crate::instance::{Ended, Instance, RA, SP};
+use crate::registers::Position;
 
 /// An engine that functions can be called in without more ado.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,30 +52,24 @@ enum Way {
 pub(crate) struct Ready {
     pub(crate) gate: &'static Gate,
     way: Way,
-    /// What calls leave as it is.
-    pc: u64,
-    sp: u64,
+    /// What calls leave as it is, while `has_position`: they do not put it back, whoever looks at the state next
+    /// does ([`Instance::settle`]).
+    position: Position,
+    has_position: bool,
 }
 
 impl Ready {
     pub(crate) fn new(gate: &'static Gate) -> Ready {
-        Ready { gate, way: Way::None, pc: 0, sp: 0 }
+        Ready { gate, way: Way::None, position: Position { pc: 0, sp: 0 }, has_position: false }
     }
 
-    /// Takes everything back. A call that is under way opens the gate once more, but there is no way behind it.
+    /// Where the guest stands.
     #[inline(always)]
-    pub(crate) fn forget(&mut self) {
-        self.way = Way::None;
-        self.gate.ask();
-        if !self.gate.is_calling() {
-            self.gate.close();
+    pub(crate) fn position(&self, state: &State) -> Position {
+        match self.has_position && !self.gate.is_calling() {
+            true => self.position,
+            false => Position::of(state),
         }
-    }
-
-    /// Takes everything back for a call that has not begun.
-    fn abort(&mut self) {
-        self.gate.close();
-        self.forget();
     }
 }
 
@@ -112,7 +109,10 @@ impl<T> Instance<T> {
         unsafe {
             match Self::attempt(this, target, exchange) {
                 Ok(results) => Ok(Self::take(this, results, exchange)),
-                Err(unfinished) => Self::call_otherwise(this, target, exchange, unfinished),
+                Err(unfinished) => {
+                    cold_path();
+                    Self::call_otherwise(this, target, exchange, unfinished)
+                }
             }
         }
     }
@@ -135,48 +135,68 @@ impl<T> Instance<T> {
             let (claim, place) = Running::claimed();
             let gate = (*at).ready.gate;
             if !gate.is_open_for(target.code) {
+                cold_path();
                 return Err(Unfinished::NotBegun);
             }
             let mut placement = Placement::new(&mut (*(*at).state).slots);
             exchange.place(&mut placement);
             let placed = placement.into_placed();
             if !placed.stack.is_empty() {
+                cold_path();
                 return Err(Unfinished::NotBegun);
             }
             gate.enter();
             let results = if let Some(function) = target.compiled
                 && gate.is_claimed(claim)
             {
-                riverrun_native::call(place, function.get(), (*at).ready.sp, placed.first).ok_or(Unfinished::Left)
+                riverrun_native::call(place, function.get(), (*at).ready.position.sp, placed.first).ok_or(Unfinished::Left)
             } else if let Some(start) = target.place
                 && let Way::Fast = (*at).ready.way
                 && !gate.is_wanted()
             {
-                Self::run_fast(this, start, u64::MAX, &placed)
+                Self::run_fast(this, start, u64::MAX, (*at).ready.position.sp, &placed)
             } else {
+                cold_path();
                 gate.close();
                 return Err(Unfinished::NotBegun);
             };
             gate.leave(target.code);
-            if results.is_ok() {
-                Self::put_back(this);
-            }
             results
         }
     }
 
-    /// Puts back what functions may change.
+    /// Has the next call ask for all that the short way relies upon. A call that is under way opens the gate once
+    /// more, but there is no way behind it.
     ///
     /// # Safety
-    /// As [`Instance::call`], and nobody waits in the guest.
+    /// The instance is alive.
     #[inline(always)]
-    unsafe fn put_back(this: NonNull<Self>) {
+    pub(crate) unsafe fn forget_ready(this: NonNull<Self>) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            Self::settle(this);
+            let ready = &mut (*this.as_ptr()).ready;
+            ready.way = Way::None;
+            ready.gate.ask();
+            if !ready.gate.is_calling() {
+                ready.has_position = false;
+                ready.gate.close();
+            }
+        }
+    }
+
+    /// Puts back what calls on the short way have left to be put back, so that the state can be looked at.
+    ///
+    /// # Safety
+    /// The instance is alive, and nothing of its state is borrowed.
+    #[inline(always)]
+    pub(crate) unsafe fn settle(this: NonNull<Self>) {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
-            let state = (*at).state;
-            (*state).pc = (*at).ready.pc;
-            (*state).slots[SP as usize] = (*at).ready.sp;
+            let state = &mut *(*at).state;
+            let Position { pc, sp } = (*at).ready.position(state);
+            (state.pc, state.slots[SP as usize]) = (pc, sp);
         }
     }
 
@@ -223,32 +243,31 @@ impl<T> Instance<T> {
             exchange.place(&mut placement);
             let placed = placement.into_placed();
             if placed.stack.is_empty() {
-                return Ok((placed, (*at).ready.sp));
+                return Ok((placed, (*at).ready.position.sp));
             }
-            let pushed = Self::push(this, &placed.stack);
-            let slots = &mut (*(*at).state).slots;
-            let sp = slots[SP as usize];
-            if pushed.is_err() {
-                slots[SP as usize] = (*at).ready.sp;
-            }
-            pushed.map(|()| (placed, sp))
+            Self::push(this, &placed.stack)?;
+            Ok((placed, (*(*at).state).x(SP)))
         }
     }
 
-    /// Runs a function in the fast engine, with this fuel and the sp that the state has.
+    /// Runs a function in the fast engine, with this fuel and this sp.
     ///
     /// # Safety
     /// As [`riverrun_interp::Code::call`].
     #[inline(always)]
-    unsafe fn run_fast(this: NonNull<Self>, start: Place, fuel: u64, placed: &Placed) -> Result<[u64; 2], Unfinished> {
+    unsafe fn run_fast(
+        this: NonNull<Self>,
+        start: Place,
+        fuel: u64,
+        sp: u64,
+        placed: &Placed,
+    ) -> Result<[u64; 2], Unfinished> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
             let slots = &mut (*(*at).state).slots;
             placed.write_first(slots);
-            if slots[RA as usize] != RETURN_ADDRESS {
-                slots[RA as usize] = RETURN_ADDRESS;
-            }
+            (slots[RA as usize], slots[SP as usize]) = (RETURN_ADDRESS, sp);
             match (*at).program.code().call((*at).state, start, fuel) {
                 Outcome::Returned(results) => Ok(results),
                 Outcome::Left => Err(Unfinished::Left),
@@ -290,8 +309,8 @@ impl<T> Instance<T> {
             let limit = fuel.unwrap_or(u64::MAX);
             gate.enter();
             if (*at).interruption.is_reached() {
-                (*at).ready.abort();
-                (*state).slots[SP as usize] = (*at).ready.sp;
+                gate.close();
+                Self::forget_ready(this);
                 return Self::call_in_full(this, target.address, exchange);
             }
             let touches_floats = (*at).program.code().touches_float_environment();
@@ -303,7 +322,7 @@ impl<T> Instance<T> {
                 (Some(claim), Some(function), _) => {
                     riverrun_native::call(claim.place, function.get(), sp, placed.first).ok_or(Unfinished::Left)
                 }
-                (None, _, Some(start)) => Self::run_fast(this, start, limit, &placed),
+                (None, _, Some(start)) => Self::run_fast(this, start, limit, sp, &placed),
                 _ => Err(Unfinished::Refused),
             };
             if touches_floats {
@@ -314,10 +333,7 @@ impl<T> Instance<T> {
                 false => gate.close(),
             }
             let result = match results {
-                Ok(results) => {
-                    Self::put_back(this);
-                    Ok(Self::take(this, results, exchange))
-                }
+                Ok(results) => Ok(Self::take(this, results, exchange)),
                 Err(unfinished) => {
                     Self::finish(this, target.address, unfinished, limit).map(|results| exchange.take(&results))
                 }
@@ -337,9 +353,10 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
+            Self::settle(this);
             let state = (*at).state;
-            let (pc, sp) = ((*state).pc, (*state).x(SP));
-            if (*state).frm != 0 || sp & 15 != 0 {
+            let position = Position::of(&*state);
+            if (*state).frm != 0 || position.sp & 15 != 0 {
                 return false;
             }
             let window = &mut (*at).memory.window;
@@ -350,7 +367,7 @@ impl<T> Instance<T> {
                     Way::Fast
                 }
             };
-            (*at).ready = Ready { way, pc, sp, ..(*at).ready };
+            (*at).ready = Ready { way, position, has_position: true, ..(*at).ready };
             true
         }
     }
@@ -370,8 +387,10 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
-            (*at).ready.forget();
-            let _position = Position { state: (*at).state, pc: (*at).ready.pc, sp: (*at).ready.sp };
+            // The state says where the call was left.
+            (*at).ready.has_position = false;
+            Self::forget_ready(this);
+            let _back = PutBack { state: (*at).state, position: (*at).ready.position };
             let code = (*at).program.code();
             let window = &mut (*at).memory.window;
             let called = match (unfinished, (*at).execution.as_mut()) {
@@ -398,18 +417,17 @@ impl<T> Instance<T> {
 
 /// Brings back pc and sp when dropped, also where a panic ends a call: the guest's own run does not stand where
 /// the call does.
-struct Position {
+struct PutBack {
     state: *mut State,
-    pc: u64,
-    sp: u64,
+    position: Position,
 }
 
-impl Drop for Position {
+impl Drop for PutBack {
     fn drop(&mut self) {
         // SAFETY: the instance, whose state this is, outlives the call.
         unsafe {
-            (*self.state).pc = self.pc;
-            (*self.state).slots[SP as usize] = self.sp;
+            (*self.state).pc = self.position.pc;
+            (*self.state).slots[SP as usize] = self.position.sp;
         }
     }
 }

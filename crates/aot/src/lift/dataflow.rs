@@ -37,9 +37,9 @@ pub(crate) fn is_host_caller(function: &Function, numbers: &BTreeMap<u64, CallNu
         || function.blocks.values().flat_map(|block| &block.insts).any(|(_, inst)| calls_host(inst))
 }
 
-/// Registers that the state lacks behind a host call.
+/// Registers that the state may lack behind a host call.
 pub(crate) fn dirty_behind_host(fuel: bool) -> Set {
-    host_calls::written() | registers::hot_set(fuel) & 1 << FUEL
+    host_calls::lacking() | registers::hot_set(fuel) & 1 << FUEL
 }
 
 /// All registers that the function names.
@@ -122,7 +122,7 @@ pub(crate) fn facts(
     facts.values_mut().for_each(|facts| facts.settled |= resident & facts.live);
     // Host callers bring the state up to date as they begin, lest a loop does it again and again.
     let hot = registers::hot_set(fuel);
-    let dirty = if is_host_caller { 1 << FUEL & hot } else { hot };
+    let dirty = if is_host_caller { dirty_behind_host(fuel) & hot } else { hot };
     let behind_system_calls: BTreeSet<u64> = function.behind_system_calls().collect();
     let behind = |at| if behind_system_calls.contains(&at) { dirty_behind_host(fuel) } else { hot };
     for (entrance, dirty) in
@@ -283,7 +283,7 @@ fn dirty_behind(block: &Block, mut dirty: Set, fuel: bool) -> Set {
     let hot = registers::hot_set(fuel);
     for (_, inst) in &block.insts {
         if calls_host(inst) {
-            dirty = dirty & 1 << FUEL | host_calls::written();
+            dirty = dirty & 1 << FUEL | host_calls::lacking();
         }
         if let Some(register) = registers::written(inst) {
             dirty |= 1 << register;

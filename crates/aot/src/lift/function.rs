@@ -46,8 +46,8 @@ pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Sur
     let numbers = call_numbers(function.start, &function.blocks);
     let is_host_caller = dataflow::is_host_caller(function, &numbers);
     if is_host_caller {
-        let hot = registers::hot_set(ir.options.fuel) & !(1 << FUEL);
-        registers.flush(ir, hot & lively(ir, surroundings.liveness().entry(function.start)));
+        let kept = registers::hot_set(ir.options.fuel) & !dataflow::dirty_behind_host(ir.options.fuel);
+        registers.flush(ir, kept & lively(ir, surroundings.liveness().entry(function.start)));
     }
     let target = built(ir.builder.build_alloca(ir.i64, ""));
     let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();

@@ -21,6 +21,10 @@ const ARGUMENTS: [usize; 5] = [A0, A0 + 1, A0 + 2, A0 + 3, A0 + 4];
 const INTEGER_RESULTS: [usize; 2] = [A0, A0 + 1];
 const FLOAT_RESULTS: [usize; 2] = [FA0, FA0 + 1];
 
+/// Positions of the convention, arguments apart, whose host registers functions of the host do not preserve. Behind a
+/// host call the state has them; kept, they would be stored once more.
+const NOT_PRESERVED: [usize; 3] = [0, 1, 5];
+
 /// Where a system call's key is: a7, or t0.
 const SYSTEM_CALL_KEYS: [usize; 2] = [17, 5];
 
@@ -33,9 +37,9 @@ pub(crate) fn used() -> Set {
     set(&ARGUMENTS) | set(&FLOAT_RESULTS) | set(&SYSTEM_CALL_KEYS)
 }
 
-/// Registers that the state lacks behind a host call.
-pub(crate) fn written() -> Set {
-    set(&INTEGER_RESULTS)
+/// Registers that the state may lack behind a host call: those that it is handed over.
+pub(crate) fn lacking() -> Set {
+    set(&ARGUMENTS)
 }
 
 /// What calls the host function of the import in rdi, the window's address being in rbx. The stack is the
@@ -109,7 +113,9 @@ impl<'c> Site<'_, 'c> {
     /// Calls the host function of an import at this address; all other registers stay where they are.
     pub(super) fn call_host(&self, import: PointerValue<'c>) {
         let (ir, registers) = (self.ir, self.registers);
-        let dirty = registers.dirty(true) & !(1 << FUEL);
+        // With precise code, a guest that a host function has stopped has them in the state all the same.
+        let handed_over = if ir.options.precise { 0 } else { lacking() };
+        let dirty = registers.dirty(true) & !(1 << FUEL) & !handed_over;
         registers.flush(ir, dirty & self.live);
         registers.flushed(dirty);
         self.store_field(convention::PC, self.pc);
@@ -135,12 +141,14 @@ impl<'c> Site<'_, 'c> {
             let result = built(ir.builder.build_extract_value(results, index, "")).into_int_value();
             registers.set(register, Value::Word(result));
         }
-        for register in FLOAT_RESULTS {
+        let kept = NOT_PRESERVED.map(|position| registers::hot(ir.options.fuel)[position]);
+        let reloaded = set(&FLOAT_RESULTS) | set(&kept);
+        for register in registers::members(reloaded) {
             let home = ir.field(registers.base(ir), registers::home(register));
             let result = ir.load(ir.i64.into(), home, Space::State).into_int_value();
             registers.set(register, Value::Word(result));
         }
-        registers.flushed(set(&FLOAT_RESULTS));
+        registers.flushed(reloaded);
         if let Some(left) = left {
             self.check_fuel(left, behind);
         }

@@ -186,6 +186,30 @@ pub unsafe extern "C" fn riverrun_func_call_for_result(
     Called { error, result }
 }
 
+/// Calls it as `riverrun_func_call_for_result` does, with slots for up to three parameters given as values; those that
+/// the function does not have are ignored. Faster by the way through memory. A function with more parameters is an
+/// error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_func_call_few(
+    func: Option<&Func>,
+    machine: Option<Machine>,
+    first: u64,
+    second: u64,
+    third: u64,
+) -> Called {
+    let mut result = 0;
+    let error = guard(|| {
+        let func = given(func, "func")?;
+        with(machine, |machine| {
+            float_environment::check()?;
+            // SAFETY: the header demands that the machine is alive and used by one thread; nothing of it is borrowed.
+            result = unsafe { func.func.call_raw_few::<_, Box<Error>>(machine, [first, second, third])? };
+            Ok(())
+        })
+    });
+    Called { error, result }
+}
+
 /// Calls it as `riverrun_func_call_unchecked` does, within limits of its own, and the machine's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_func_call_unchecked_within(

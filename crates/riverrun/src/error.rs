@@ -187,6 +187,14 @@ pub enum LinkError {
         /// The types.
         signature: String,
     },
+    /// A function has more parameters than a call gives.
+    #[error("the function of the types `{signature}` has more than {limit} parameters: call it by slots")]
+    TooManyParameters {
+        /// The types.
+        signature: String,
+        /// How many the call gives at most.
+        limit: usize,
+    },
     /// No function can be at the address.
     #[error("no function can be at {address:#x}, which is not in the program's text")]
     NoCode {

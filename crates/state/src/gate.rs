@@ -9,6 +9,25 @@ const CLOSED: u64 = 0;
 /// A call is in the guest.
 const CALLING: u64 = u64::MAX;
 
+/// What a gate is open for: the functions of a code, in one of the engines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening(u64);
+
+impl Opening {
+    /// No gate is.
+    pub const NONE: Opening = Opening(u64::MAX - 1);
+
+    /// The interpreter's functions of the code with this number, which is below 2^63 - 1.
+    pub fn interpreted(code: u64) -> Opening {
+        Opening(code)
+    }
+
+    /// The compiled functions of the same.
+    pub fn compiled(code: u64) -> Opening {
+        Opening(code | 1 << 63)
+    }
+}
+
 /// Gates whose machines are gone.
 static FREE: Mutex<Vec<&'static Gate>> = Mutex::new(Vec::new());
 
@@ -19,7 +38,7 @@ static FREE: Mutex<Vec<&'static Gate>> = Mutex::new(Vec::new());
 #[repr(align(64))]
 #[derive(Debug, Default)]
 pub struct Gate {
-    /// The code whose functions can be called, or [`CLOSED`], or [`CALLING`].
+    /// What it is open for, or [`CLOSED`], or [`CALLING`].
     word: AtomicU64,
     /// What the thread has that may make calls at once; 0 if it is to ask first.
     claim: AtomicU64,
@@ -52,10 +71,10 @@ impl Gate {
         free().push(self);
     }
 
-    /// Whether functions of this code can be called.
+    /// Whether these functions can be called.
     #[inline(always)]
-    pub fn is_open_for(&self, code: u64) -> bool {
-        self.word.load(Relaxed) == code
+    pub fn is_open_for(&self, opening: Opening) -> bool {
+        self.word.load(Relaxed) == opening.0
     }
 
     /// Whether a call is in the guest.
@@ -102,10 +121,10 @@ impl Gate {
         self.claim.store(0, Relaxed);
     }
 
-    /// Notes that the call is over, and opens the gate for the functions of a code.
+    /// Notes that the call is over, and opens the gate for these functions.
     #[inline(always)]
-    pub fn leave(&self, code: u64) {
-        self.word.store(code, Relaxed);
+    pub fn leave(&self, opening: Opening) {
+        self.word.store(opening.0, Relaxed);
     }
 
     /// Notes that the call is over, or that nothing is known of the next one.

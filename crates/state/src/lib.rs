@@ -31,7 +31,7 @@ mod watch;
 mod window;
 
 pub use float_env::{FloatEnv, GuestFloats};
-pub use gate::Gate;
+pub use gate::{Gate, Opening};
 pub use imports::{
     DYNAMIC_CALL, HASH_MIN, HostFunction, Import, REASON_ABANDONED, REASON_UNBOUND, REGISTER_ARGUMENTS, RETURN_ADDRESS,
     Results, SYSTEM_CALLS, SystemCall, abandon, call_host,

@@ -153,10 +153,11 @@ template <class R, class... Args> class Func<R(Args...)> {
     /// Calls it.
     Result<R> operator()(Args... args) const
     {
-        std::uint64_t slots[arguments ? arguments : 1];
+        std::uint64_t slots[arguments > few ? arguments : few] = {};
         fill(slots, args...);
-        riverrun_called_t called =
-            riverrun_func_call_for_result(func_.get(), machine_, arguments ? slots : nullptr);
+        riverrun_called_t called = arguments > few
+            ? riverrun_func_call_for_result(func_.get(), machine_, slots)
+            : riverrun_func_call_few(func_.get(), machine_, slots[0], slots[1], slots[2]);
         if (__builtin_expect(called.error != nullptr, 0))
             return Error(called.error);
         return result(called.result);
@@ -176,6 +177,8 @@ template <class R, class... Args> class Func<R(Args...)> {
     std::uint64_t address() const noexcept { return riverrun_func_address(func_.get()); }
 
   private:
+    /// Parameters of riverrun_func_call_few.
+    static constexpr std::size_t few = 3;
     static constexpr std::size_t arguments = (std::size_t{0} + ... + detail::SlotsOf<Args>::value);
 
     static void fill([[maybe_unused]] std::uint64_t *slots, Args... args)

@@ -2,11 +2,13 @@
 //! guests as they come.
 
 use std::fmt;
+use std::hint::cold_path;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use riverrun_native::CALL_ARGUMENTS;
 use riverrun_program::{Scalar, Signature, Type};
-use riverrun_state::{Import, Results};
+use riverrun_state::{Import, Opening, Results};
 
 use crate::call::convention::{
     ARGUMENT_REGISTERS, Exchange, Placement, ResultRegisters, put_pair, put_scalar, take_pair,
@@ -83,6 +85,11 @@ pub struct DynFunc {
     /// How many parameters there are, if each of them is in an integer register.
     integers: Option<u8>,
     results: Found,
+    /// The gate through which it is called in compiled code, if all its parameters and its result are in registers
+    /// that are handed over as they are.
+    few: Opening,
+    /// How many parameters it has then.
+    few_count: u8,
 }
 
 /// Where results are found.
@@ -133,7 +140,10 @@ impl DynFunc {
             ResultType::One(scalar) if !scalar.is_float() => Found::InA0,
             ResultType::One(_) | ResultType::Pair(..) => Found::Elsewhere,
         };
-        Ok(DynFunc { target, signature: signature.clone(), types, integers, results })
+        let is_few = integers.is_some_and(|count| usize::from(count) <= CALL_ARGUMENTS) && results != Found::Elsewhere;
+        let few = if is_few { target.compiled } else { Opening::NONE };
+        let few_count = integers.filter(|_| is_few).unwrap_or(0);
+        Ok(DynFunc { target, signature: signature.clone(), types, integers, results, few, few_count })
     }
 
     /// The types.
@@ -213,8 +223,80 @@ impl DynFunc {
     /// `slots` points to as many slots as [`DynFunc::slots`] says; to anything if that is none.
     #[inline(always)]
     pub unsafe fn call_raw<T, E: From<Error>>(&self, machine: RawMachine<T>, slots: *mut u64) -> Result<(), E> {
+        let results = All { func: self, slots };
         // SAFETY: as the caller promises: there are as many slots as parameters and results.
-        unsafe { self.call_with(machine.instance(), slots, All { func: self, slots }) }
+        unsafe {
+            match self.attempt_few(machine.instance(), slots) {
+                Ok(a0) => {
+                    if self.results == Found::InA0 {
+                        *slots = a0;
+                    }
+                    Ok(())
+                }
+                Err(Unfinished::NotBegun) => self.call_with(machine.instance(), slots, results),
+                Err(unfinished) => self.call_otherwise(machine.instance(), slots, results, unfinished),
+            }
+        }
+    }
+
+    /// Calls a function of up to three parameters on a machine by its address: `arguments` are those that it has, as
+    /// slots, and others are ignored. Gives what [`DynFunc::call_raw_first`] gives, faster by the way through memory.
+    ///
+    /// # Errors
+    /// As [`DynFunc::call`], and [`LinkError::TooManyParameters`].
+    ///
+    /// # Panics
+    /// As [`DynFunc::call_raw`].
+    ///
+    /// # Safety
+    /// The machine is alive, and nothing of it is borrowed but what engines hold that wait for a host function.
+    #[inline(always)]
+    pub unsafe fn call_raw_few<T, E: From<Error>>(
+        &self,
+        machine: RawMachine<T>,
+        arguments: [u64; CALL_ARGUMENTS],
+    ) -> Result<u64, E> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let instance = machine.instance();
+            match Instance::attempt_compiled(instance, &self.target, self.few, arguments) {
+                Ok([a0, _]) => Ok(a0),
+                Err(unfinished) => {
+                    // Their address stays in the function that is called, and they in registers here.
+                    let [first, second, third] = arguments;
+                    self.call_few_otherwise(instance, first, second, third, unfinished)
+                }
+            }
+        }
+    }
+
+    /// The same where that could not be done by a few registers alone.
+    ///
+    /// # Safety
+    /// As [`DynFunc::call_raw_few`].
+    #[inline(never)]
+    unsafe fn call_few_otherwise<T, E: From<Error>>(
+        &self,
+        instance: NonNull<Instance<T>>,
+        first: u64,
+        second: u64,
+        third: u64,
+        unfinished: Unfinished,
+    ) -> Result<u64, E> {
+        if self.types.parameters.len() > CALL_ARGUMENTS {
+            cold_path();
+            let error = LinkError::TooManyParameters { signature: self.signature.to_string(), limit: CALL_ARGUMENTS };
+            return Err(Error::from(error).into());
+        }
+        let slots = [first, second, third];
+        let results = First { func: self };
+        // SAFETY: as the caller promises; there are slots enough.
+        unsafe {
+            match unfinished {
+                Unfinished::NotBegun => self.call_with(instance, slots.as_ptr(), results),
+                _ => self.call_otherwise(instance, slots.as_ptr(), results, unfinished),
+            }
+        }
     }
 
     /// As [`DynFunc::call_raw`], and gives what is in the first result's register, or in a0, instead of writing
@@ -234,8 +316,37 @@ impl DynFunc {
         machine: RawMachine<T>,
         slots: *const u64,
     ) -> Result<u64, E> {
+        let results = First { func: self };
         // SAFETY: as the caller promises.
-        unsafe { self.call_with(machine.instance(), slots, First { func: self }) }
+        unsafe {
+            match self.attempt_few(machine.instance(), slots) {
+                Ok(a0) => Ok(a0),
+                Err(Unfinished::NotBegun) => self.call_with(machine.instance(), slots, results),
+                Err(unfinished) => self.call_otherwise(machine.instance(), slots, results, unfinished),
+            }
+        }
+    }
+
+    /// Calls it if that can be done by a few registers alone, and gives a0.
+    ///
+    /// # Safety
+    /// As [`DynFunc::call_raw_first`].
+    #[inline(always)]
+    unsafe fn attempt_few<T>(&self, instance: NonNull<Instance<T>>, slots: *const u64) -> Result<u64, Unfinished> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let mut first = [0; CALL_ARGUMENTS];
+            if self.few_count > 0 {
+                first[0] = *slots;
+                if self.few_count > 1 {
+                    first[1] = *slots.add(1);
+                    if self.few_count > 2 {
+                        first[2] = *slots.add(2);
+                    }
+                }
+            }
+            Instance::attempt_compiled(instance, &self.target, self.few, first).map(|[a0, _]| a0)
+        }
     }
 
     /// # Safety

@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::num::NonZero;
 use std::time::Instant;
 
 use riverrun_interp::Place;
 use riverrun_program::{Signature, Type};
+use riverrun_state::Opening;
 
 use crate::call::convention::{Exchange, Parameter, Placement, ResultRegisters, Returned, Types};
 use crate::caller::Caller;
@@ -213,11 +213,20 @@ pub(crate) struct Target {
     pub(crate) code: u64,
     /// Where it begins there, if it is decoded.
     pub(crate) place: Option<Place>,
-    /// Where it begins in compiled code, if that does not count fuel.
-    pub(crate) compiled: Option<NonZero<usize>>,
+    /// The gates through which it is called there.
+    pub(crate) interpreted: Opening,
+    /// The gates through which it is called in compiled code; none if that has no such function, or counts fuel.
+    pub(crate) compiled: Opening,
+    /// Where it begins there.
+    pub(crate) function: usize,
 }
 
 impl Target {
+    /// Where it begins in compiled code that does not count fuel.
+    pub(crate) fn compiled(&self) -> Option<usize> {
+        (self.compiled != Opening::NONE).then_some(self.function)
+    }
+
     /// # Errors
     /// If no instruction can be at the address.
     pub(crate) fn new(program: &Program, address: u64) -> Result<Target, Error> {
@@ -227,8 +236,15 @@ impl Target {
         }
         let code = program.code();
         let artifact = program.compiled().map(|(artifact, _)| artifact).filter(|artifact| !artifact.options().fuel);
-        let compiled = artifact.and_then(|artifact| artifact.function(address)).and_then(NonZero::new);
-        Ok(Target { address, code: code.id(), place: code.place(address), compiled })
+        let compiled = artifact.and_then(|artifact| artifact.function(address)).filter(|&function| function != 0);
+        Ok(Target {
+            address,
+            code: code.id(),
+            place: code.place(address),
+            interpreted: Opening::interpreted(code.id()),
+            compiled: compiled.map_or(Opening::NONE, |_| Opening::compiled(code.id())),
+            function: compiled.unwrap_or_default(),
+        })
     }
 }
 

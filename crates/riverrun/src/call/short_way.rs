@@ -9,8 +9,8 @@ use std::hint::cold_path;
 use std::ptr::NonNull;
 
 use riverrun_interp::{Called, Outcome, Place};
-use riverrun_native::Prepared;
-use riverrun_state::{FloatEnv, Gate, RETURN_ADDRESS, Running, State};
+use riverrun_native::{CALL_ARGUMENTS, Prepared};
+use riverrun_state::{CallPlace, FloatEnv, Gate, Opening, RETURN_ADDRESS, Running, State};
 
 use crate::call::convention::{Exchange, Placed, Placement, ResultRegisters};
 use crate::call::func::Target;
@@ -134,34 +134,85 @@ impl<T> Instance<T> {
             // First of all: it may take a function call.
             let (claim, place) = Running::claimed();
             let gate = (*at).ready.gate;
-            if !gate.is_open_for(target.code) {
+            let place_arguments = || {
+                let mut placement = Placement::new(&mut (*(*at).state).slots);
+                exchange.place(&mut placement);
+                let placed = placement.into_placed();
+                if placed.stack.is_empty() {
+                    return Some(placed);
+                }
                 cold_path();
-                return Err(Unfinished::NotBegun);
-            }
-            let mut placement = Placement::new(&mut (*(*at).state).slots);
-            exchange.place(&mut placement);
-            let placed = placement.into_placed();
-            if !placed.stack.is_empty() {
-                cold_path();
-                return Err(Unfinished::NotBegun);
-            }
-            gate.enter();
-            let results = if let Some(function) = target.compiled
-                && gate.is_claimed(claim)
-            {
-                riverrun_native::call(place, function.get(), (*at).ready.position.sp, placed.first).ok_or(Unfinished::Left)
-            } else if let Some(start) = target.place
+                None
+            };
+            if gate.is_open_for(target.compiled) {
+                let placed = place_arguments().ok_or(Unfinished::NotBegun)?;
+                Self::enter_compiled(this, target, (claim, place), placed.first)
+            } else if gate.is_open_for(target.interpreted)
+                && let Some(start) = target.place
                 && let Way::Fast = (*at).ready.way
-                && !gate.is_wanted()
             {
-                Self::run_fast(this, start, u64::MAX, (*at).ready.position.sp, &placed)
+                let placed = place_arguments().ok_or(Unfinished::NotBegun)?;
+                gate.enter();
+                if gate.is_wanted() {
+                    cold_path();
+                    gate.close();
+                    return Err(Unfinished::NotBegun);
+                }
+                let results = Self::run_fast(this, start, u64::MAX, (*at).ready.position.sp, &placed);
+                gate.leave(target.interpreted);
+                results
             } else {
+                cold_path();
+                Err(Unfinished::NotBegun)
+            }
+        }
+    }
+
+    /// As [`Instance::attempt`], for functions whose parameters are in registers alone, and only in compiled code.
+    /// `opening` is that of the target, or none.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    #[inline(always)]
+    pub(crate) unsafe fn attempt_compiled(
+        this: NonNull<Self>,
+        target: &Target,
+        opening: Opening,
+        first: [u64; CALL_ARGUMENTS],
+    ) -> Result<[u64; 2], Unfinished> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let claimed = Running::claimed();
+            if !(*this.as_ptr()).ready.gate.is_open_for(opening) {
+                return Err(Unfinished::NotBegun);
+            }
+            Self::enter_compiled(this, target, claimed, first)
+        }
+    }
+
+    /// Calls a function in compiled code, behind a gate that is open for it.
+    ///
+    /// # Safety
+    /// As [`Instance::call`]; `claimed` is what [`Running::claimed`] gives.
+    #[inline(always)]
+    unsafe fn enter_compiled(
+        this: NonNull<Self>,
+        target: &Target,
+        (claim, place): (u64, CallPlace),
+        first: [u64; CALL_ARGUMENTS],
+    ) -> Result<[u64; 2], Unfinished> {
+        // SAFETY: as the caller promises. A gate that is claimed is that of an execution which is ready.
+        unsafe {
+            let Ready { gate, position, .. } = (*this.as_ptr()).ready;
+            gate.enter();
+            if !gate.is_claimed(claim) {
                 cold_path();
                 gate.close();
                 return Err(Unfinished::NotBegun);
-            };
-            gate.leave(target.code);
-            results
+            }
+            let results = riverrun_native::call(place, target.function, position.sp, first);
+            gate.leave(target.compiled);
+            results.ok_or(Unfinished::Left)
         }
     }
 
@@ -290,7 +341,7 @@ impl<T> Instance<T> {
             (*at).interruption.renew_gate();
             let waits = Self::depth(this) != 0 || (*at).is_suspended || (*at).interruption.is_reached();
             let can_call = match (*at).engine {
-                Some(PlainEngine::Compiled) => target.compiled.is_some() && (*at).fuel.is_none(),
+                Some(PlainEngine::Compiled) => target.compiled().is_some() && (*at).fuel.is_none(),
                 Some(PlainEngine::Fast) => target.place.is_some(),
                 None => false,
             };
@@ -318,9 +369,9 @@ impl<T> Instance<T> {
                 FloatEnv::enter_default();
             }
             // Nothing of the host's runs from here on but its host functions.
-            let results = match (&claim, target.compiled, target.place) {
+            let results = match (&claim, target.compiled(), target.place) {
                 (Some(claim), Some(function), _) => {
-                    riverrun_native::call(claim.place, function.get(), sp, placed.first).ok_or(Unfinished::Left)
+                    riverrun_native::call(claim.place, function, sp, placed.first).ok_or(Unfinished::Left)
                 }
                 (None, _, Some(start)) => Self::run_fast(this, start, limit, sp, &placed),
                 _ => Err(Unfinished::Refused),
@@ -329,7 +380,7 @@ impl<T> Instance<T> {
                 FloatEnv::leave_default(&mut *state);
             }
             match fuel.is_none() && !touches_floats {
-                true => gate.leave(target.code),
+                true => gate.leave(if claim.is_some() { target.compiled } else { target.interpreted }),
                 false => gate.close(),
             }
             let result = match results {

@@ -527,6 +527,30 @@ fn a_suspended_run_goes_on_after_calls() {
 }
 
 #[test]
+fn calls_leave_where_the_guest_stands() {
+    each(|machine| {
+        let stands = |machine: &Machine<Host>| (machine.pc(), machine.x(2), machine.backtrace().len());
+        let before = stands(machine);
+        // A host function that is called in the midst of it says where.
+        let place = machine.func::<(i32,), u64>("call_where").unwrap();
+        for _ in 0..3 {
+            assert_ne!(place.call(machine, (0,)).unwrap(), before.0);
+            assert_eq!(stands(machine), before);
+        }
+        // What is asked to be changed is changed, and kept by calls.
+        let (pc, sp) = (before.0 + 4, before.1 - 64);
+        machine.set_x(2, sp);
+        place.call(machine, (0,)).unwrap();
+        assert_eq!(machine.x(2), sp);
+        machine.set_pc(pc);
+        for _ in 0..3 {
+            place.call(machine, (0,)).unwrap();
+        }
+        assert_eq!((machine.pc(), machine.x(2)), (pc, sp));
+    });
+}
+
+#[test]
 fn what_does_not_fit_is_said_at_load() {
     let engine = Engine::new(&Config::new()).unwrap();
     let program = Program::new(&engine, elf()).unwrap();

@@ -103,6 +103,8 @@ static void calls(riverrun_machine_t *machine, int *score)
     uint64_t slots[16] = {riverrun_slot_i32(-40), riverrun_slot_i32(-2)};
     FINE(riverrun_func_call_unchecked(one, machine, slots));
     CHECK(riverrun_slot_as_i32(slots[0]) == -42 && riverrun_func_slots(one) == 2);
+    riverrun_called_t called = riverrun_func_call_few(one, machine, riverrun_slot_i32(-40), riverrun_slot_i32(8), 99);
+    CHECK(!called.error && riverrun_slot_as_i32(called.result) == -32);
     uint64_t address = riverrun_func_address(one);
     riverrun_func_delete(one);
     FINE(riverrun_func_at(machine, address, "i32 (i32, i32)", &one));

@@ -63,6 +63,8 @@ static void nulls(riverrun_engine_t *engine, riverrun_program_t *program, riverr
     FAILS(riverrun_func_call(func, machine, NULL, 2, &value, 1), MISUSE, "`arguments` is NULL");
     FAILS(riverrun_func_call_unchecked(NULL, machine, NULL), MISUSE, "`func` is NULL");
     FAILS(riverrun_func_call_unchecked(func, NULL, NULL), MISUSE, "`machine` is NULL");
+    FAILS(riverrun_func_call_few(NULL, machine, 0, 0, 0).error, MISUSE, "`func` is NULL");
+    FAILS(riverrun_func_call_few(func, NULL, 0, 0, 0).error, MISUSE, "`machine` is NULL");
     FAILS(riverrun_memory_read(machine, 0, NULL, 8), MISUSE, "`buffer` is NULL");
     FAILS(riverrun_memory_view(NULL, 0, 8, NULL), MISUSE, "`view` is NULL");
     FAILS(riverrun_heap_free(NULL, 0), MISUSE, "`machine` is NULL");
@@ -199,6 +201,11 @@ int main(int argc, char **argv)
     FAILS(riverrun_func_call(add_there, machine, both, 2, &result, 1), RIVERRUN_ERROR_LINK, "of another program");
     uint64_t slots[2] = {1, 2};
     FAILS(riverrun_func_call_unchecked(add_there, machine, slots), RIVERRUN_ERROR_LINK, "of another program");
+    FAILS(riverrun_func_call_few(add_there, machine, 1, 2, 0).error, RIVERRUN_ERROR_LINK, "of another program");
+    riverrun_func_t *four;
+    FINE(riverrun_func_at(machine, riverrun_func_address(play), "i32 (i32, i32, i32, i32)", &four));
+    FAILS(riverrun_func_call_few(four, machine, 1, 2, 3).error, RIVERRUN_ERROR_LINK, "more than 3 parameters");
+    riverrun_func_delete(four);
 
     threads(small, program, is_debug);
     /* A machine whose linker and program are gone. */

@@ -2,7 +2,6 @@
 //! guests as they come.
 
 use std::fmt;
-use std::hint::cold_path;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -262,41 +261,25 @@ impl DynFunc {
             match Instance::attempt_compiled(instance, &self.target, self.few, arguments) {
                 Ok([a0, _]) => Ok(a0),
                 Err(unfinished) => {
-                    // Their address stays in the function that is called, and they in registers here.
+                    // They are in memory here only.
                     let [first, second, third] = arguments;
-                    self.call_few_otherwise(instance, first, second, third, unfinished)
+                    let slots = [first, second, third];
+                    if self.types.parameters.len() > slots.len() {
+                        return Err(self.too_many_parameters().into());
+                    }
+                    match unfinished {
+                        Unfinished::NotBegun => self.call_with(instance, slots.as_ptr(), First { func: self }),
+                        _ => self.call_otherwise(instance, slots.as_ptr(), First { func: self }, unfinished),
+                    }
                 }
             }
         }
     }
 
-    /// The same where that could not be done by a few registers alone.
-    ///
-    /// # Safety
-    /// As [`DynFunc::call_raw_few`].
+    #[cold]
     #[inline(never)]
-    unsafe fn call_few_otherwise<T, E: From<Error>>(
-        &self,
-        instance: NonNull<Instance<T>>,
-        first: u64,
-        second: u64,
-        third: u64,
-        unfinished: Unfinished,
-    ) -> Result<u64, E> {
-        if self.types.parameters.len() > CALL_ARGUMENTS {
-            cold_path();
-            let error = LinkError::TooManyParameters { signature: self.signature.to_string(), limit: CALL_ARGUMENTS };
-            return Err(Error::from(error).into());
-        }
-        let slots = [first, second, third];
-        let results = First { func: self };
-        // SAFETY: as the caller promises; there are slots enough.
-        unsafe {
-            match unfinished {
-                Unfinished::NotBegun => self.call_with(instance, slots.as_ptr(), results),
-                _ => self.call_otherwise(instance, slots.as_ptr(), results, unfinished),
-            }
-        }
+    fn too_many_parameters(&self) -> Error {
+        LinkError::TooManyParameters { signature: self.signature.to_string(), limit: CALL_ARGUMENTS }.into()
     }
 
     /// As [`DynFunc::call_raw`], and gives what is in the first result's register, or in a0, instead of writing

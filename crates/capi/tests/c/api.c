@@ -312,8 +312,15 @@ static void names(riverrun_program_t *program)
         found += strcmp(name.name, "add") == 0 && strcmp(name.signature, "i32 (i32, i32)") == 0;
     }
     CHECK(found == 1 && !riverrun_program_export(program, exports, &name));
-    CHECK(riverrun_program_imports(program) == 8 && riverrun_program_import(program, 0, &name));
-    CHECK(strcmp(name.name, "Game::add") == 0 && strcmp(name.signature, "i32 (i32, i32)") == 0);
+    /* With what the guest library measures long texts by. */
+    size_t imports = riverrun_program_imports(program);
+    CHECK(imports == 9 && !riverrun_program_import(program, imports, &name));
+    found = 0;
+    for (size_t i = 0; i < imports; i++) {
+        CHECK(riverrun_program_import(program, i, &name));
+        found += strcmp(name.name, "Game::add") == 0 && strcmp(name.signature, "i32 (i32, i32)") == 0;
+    }
+    CHECK(found == 1);
 }
 
 int main(int argc, char **argv)

@@ -5,6 +5,8 @@
 //! Nothing outside the window is touched: what might reach over its end is the rest. An access that faults is
 //! reported at the function's first instruction. Code that counts fuel, or is precise, goes without all this.
 
+use std::cell::RefCell;
+
 use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
@@ -21,8 +23,10 @@ const A2: usize = 12;
 /// One of these functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
-    /// `memcpy`, or `memmove`.
+    /// `memcpy`.
     Copy,
+    /// `memmove`.
+    Move,
     /// `memset`.
     Fill,
     /// `memcmp`.
@@ -33,7 +37,8 @@ impl Known {
     /// The function of a name.
     pub(crate) fn named(name: &str) -> Option<Known> {
         match name {
-            "memcpy" | "memmove" => Some(Known::Copy),
+            "memcpy" => Some(Known::Copy),
+            "memmove" => Some(Known::Move),
             "memset" => Some(Known::Fill),
             "memcmp" => Some(Known::Compare),
             _ => None,
@@ -48,7 +53,8 @@ impl<'c> Site<'_, 'c> {
     /// Does what is asked of a known function and returns, or goes on at `own`, the guest's code for it.
     pub(super) fn known_function(&self, known: Known, own: Label<'c>) {
         match known {
-            Known::Copy => self.copy(own),
+            Known::Copy => self.copy(own, false),
+            Known::Move => self.copy(own, true),
             Known::Fill => self.fill(own),
             Known::Compare => self.compare_equal(own),
         }
@@ -140,13 +146,34 @@ impl<'c> Site<'_, 'c> {
         let at = phi.as_basic_value().into_int_value();
         each(at);
         let next = built(ir.builder.build_int_add(at, ir.int(WIDE), ""));
-        phi.add_incoming(&[(&ir.int(0), before), (&next, body)]);
+        let body_end = ir.builder.get_insert_block().expect("the builder stands in a block");
+        phi.add_incoming(&[(&ir.int(0), before), (&next, body_end)]);
         let more = ir.compare(IntPredicate::ULT, next, end);
         built(ir.builder.build_conditional_branch(more, body, behind));
         ir.builder.position_at_end(behind);
     }
 
-    fn copy(&self, own: Label<'c>) {
+    /// Calls `each` with the distances of all pieces but the first one, the last piece first. The first may overlap
+    /// the one behind.
+    fn for_pieces_backward(&self, len: IntValue<'c>, each: impl Fn(IntValue<'c>)) {
+        let ir = self.ir;
+        let before = ir.builder.get_insert_block().expect("the builder stands in a block");
+        let (body, behind) = (ir.block(self.function), ir.block(self.function));
+        ir.jump(body);
+        ir.builder.position_at_end(body);
+        let phi = built(ir.builder.build_phi(ir.i64, ""));
+        let end = phi.as_basic_value().into_int_value();
+        let at = built(ir.builder.build_int_sub(end, ir.int(WIDE), ""));
+        each(at);
+        phi.add_incoming(&[(&len, before), (&at, body)]);
+        let more = ir.compare(IntPredicate::UGT, at, ir.int(WIDE));
+        built(ir.builder.build_conditional_branch(more, body, behind));
+        ir.builder.position_at_end(behind);
+    }
+
+    /// Where the ranges overlap so that the last byte has to be copied first, it is the guest's own code that does so
+    /// unless they `may_overlap`.
+    fn copy(&self, own: Label<'c>, may_overlap: bool) {
         let ir = self.ir;
         let [to, from, len] = [A0, A1, A2].map(|register| self.register(register));
         let [to, from] = self.places([to, from], len, own);
@@ -162,7 +189,18 @@ impl<'c> Site<'_, 'c> {
         let distance = built(ir.builder.build_int_sub(address(to), address(from), ""));
         let forward = ir.block(self.function);
         // Below its source, or behind it.
-        ir.branch_likely(ir.compare(IntPredicate::UGE, distance, len), forward, own);
+        let is_forward = ir.compare(IntPredicate::UGE, distance, len);
+        if may_overlap {
+            let backward = ir.block(self.function);
+            built(ir.builder.build_conditional_branch(is_forward, forward, backward));
+            ir.builder.position_at_end(backward);
+            let first = load(from, WIDE);
+            self.for_pieces_backward(len, |at| store(ir.at(to, at), load(ir.at(from, at), WIDE)));
+            store(to, first);
+            self.return_to_caller();
+        } else {
+            ir.branch_likely(is_forward, forward, own);
+        }
         ir.builder.position_at_end(forward);
         let last = load(self.last(from, len, WIDE), WIDE);
         self.for_pieces(len, |at| store(ir.at(to, at), load(ir.at(from, at), WIDE)));
@@ -201,43 +239,72 @@ impl<'c> Site<'_, 'c> {
         self.return_to_caller();
     }
 
-    /// Skips words that are equal. Which result says how others differ is the guest's to know.
+    /// Skips what is equal. Which result says how two bytes differ is the guest's to know.
     fn compare_equal(&self, own: Label<'c>) {
-        const WORD: u64 = 8;
         let (ir, registers) = (self.ir, self.registers);
         let [a, b, len] = [A0, A1, A2].map(|register| self.register(register));
-        let places = self.places([a, b], len, own);
-        let before = ir.builder.get_insert_block().expect("the builder stands in a block");
-        let [test, word, equal, rest, differs, same] = std::array::from_fn(|_| ir.block(self.function));
-        ir.jump(test);
-        ir.builder.position_at_end(test);
-        let phi = built(ir.builder.build_phi(ir.i64, ""));
-        let at = phi.as_basic_value().into_int_value();
-        let left = built(ir.builder.build_int_sub(len, at, ""));
-        built(ir.builder.build_conditional_branch(ir.compare(IntPredicate::UGE, left, ir.int(WORD)), word, rest));
-        ir.builder.position_at_end(word);
-        let [a_word, b_word] =
-            places.map(|place| ir.load(ir.i64.into(), ir.at(place, at), Space::Guest).into_int_value());
-        built(ir.builder.build_conditional_branch(ir.compare(IntPredicate::EQ, a_word, b_word), equal, differs));
-        ir.builder.position_at_end(equal);
-        let next = built(ir.builder.build_int_add(at, ir.int(WORD), ""));
-        phi.add_incoming(&[(&ir.int(0), before), (&next, equal)]);
-        ir.jump(test);
-        ir.builder.position_at_end(rest);
-        built(ir.builder.build_conditional_branch(ir.compare(IntPredicate::EQ, left, ir.int(0)), same, differs));
+        let [a_place, b_place] = self.places([a, b], len, own);
+        let differs = ir.block(self.function);
+        // The distances at which the first bytes differ, with the blocks that they come from.
+        let found = RefCell::new(Vec::new());
+        let skip = |at: IntValue<'c>, bytes| {
+            let (position, is_different) = self.difference(ir.at(a_place, at), ir.at(b_place, at), bytes);
+            let (here, behind) = (ir.block(self.function), ir.block(self.function));
+            built(ir.builder.build_conditional_branch(is_different, here, behind));
+            ir.builder.position_at_end(here);
+            found.borrow_mut().push((built(ir.builder.build_int_add(at, position(), "")), here));
+            ir.jump(differs);
+            ir.builder.position_at_end(behind);
+        };
+        let skip_last = |bytes| skip(built(ir.builder.build_int_sub(len, ir.int(bytes), "")), bytes);
+        let fork = registers.fork();
+        registers.set(A0, Value::Word(ir.int(0)));
+        self.by_length(len, |bytes| {
+            skip(ir.int(0), bytes);
+            skip_last(bytes);
+        });
+        self.for_pieces(len, |at| skip(at, WIDE));
+        skip_last(WIDE);
+        self.return_to_caller();
 
         ir.builder.position_at_end(differs);
-        let fork = registers.fork();
+        let phi = built(ir.builder.build_phi(ir.i64, ""));
+        found.borrow().iter().for_each(|(at, from)| phi.add_incoming(&[(at, *from)]));
+        let at = phi.as_basic_value().into_int_value();
+        registers.rejoin(fork);
         for (register, value) in [(A0, a), (A1, b)] {
             registers.set(register, Value::Word(built(ir.builder.build_int_add(value, at, ""))));
         }
-        registers.set(A2, Value::Word(left));
+        registers.set(A2, Value::Word(ir.int(1)));
         registers.save(ir);
         ir.jump(own);
-        registers.rejoin(fork);
+    }
 
-        ir.builder.position_at_end(same);
-        registers.set(A0, Value::Word(ir.int(0)));
-        self.return_to_caller();
+    /// Whether two pieces differ; and, made only where they do, the distance of the first bytes that do.
+    fn difference(
+        &self,
+        a: PointerValue<'c>,
+        b: PointerValue<'c>,
+        bytes: u64,
+    ) -> (impl Fn() -> IntValue<'c>, IntValue<'c>) {
+        let ir = self.ir;
+        let [a, b] = [a, b].map(|place| ir.load(self.piece(bytes), place, Space::Guest));
+        // Bits for each byte.
+        let (bits, difference) = match (a, b) {
+            (BasicValueEnum::VectorValue(a), BasicValueEnum::VectorValue(b)) => {
+                let differ = built(ir.builder.build_int_compare(IntPredicate::NE, a, b, ""));
+                (1, ir.bit_cast(differ.into(), ir.bits(bytes as u32).into()).into_int_value())
+            }
+            (a, b) => (8, built(ir.builder.build_xor(a.into_int_value(), b.into_int_value(), ""))),
+        };
+        let kind = difference.get_type();
+        let is_different = ir.compare(IntPredicate::NE, difference, kind.const_zero());
+        let position = move || {
+            let defined = ir.bits(1).const_all_ones();
+            let zeros = ir.intrinsic("llvm.cttz", &[kind.into()], &[difference.into(), defined.into()]);
+            let zeros = built(ir.builder.build_int_z_extend_or_bit_cast(zeros.into_int_value(), ir.i64, ""));
+            built(ir.builder.build_int_unsigned_div(zeros, ir.int(bits), ""))
+        };
+        (position, is_different)
     }
 }

@@ -33,6 +33,9 @@ pub(crate) trait Surroundings {
     fn source(&self, pc: u64) -> Option<(String, u32)>;
 }
 
+/// Instructions of functions that leave alone, at most, what they do not name: there are registers enough.
+const SMALL: usize = 48;
+
 /// Adds the host function of `function` to the module.
 pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Surroundings) {
     let host = ir.function(function.start);
@@ -41,7 +44,9 @@ pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Sur
     ir.builder.position_at_end(ir.block(host));
     ir.line(function.start);
     let resident = dataflow::resident(function, ir.options.fuel);
-    let registers = Registers::new(ir, dataflow::used(function), resident, dataflow::float_views(function));
+    let used = dataflow::used(function);
+    let kept = if function.size() <= SMALL { registers::hot_set(ir.options.fuel) & !used } else { 0 };
+    let registers = Registers::new(ir, used, resident, kept, dataflow::float_views(function));
     registers.take_parameters(ir, host);
     let numbers = call_numbers(function.start, &function.blocks);
     let is_host_caller = dataflow::is_host_caller(function, &numbers);
@@ -112,11 +117,16 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         }
     }
 
+    /// What the function that begins at an address does, if that may be done otherwise.
+    fn known(&self, start: u64) -> Option<Known> {
+        self.surroundings.known(start).filter(|_| !self.ir.options.fuel && !self.ir.options.precise)
+    }
+
     /// Goes on from the function's parameters.
     fn enter(&self) {
         let (ir, start) = (self.ir, self.function.start);
         let own = self.labels[&start];
-        match self.surroundings.known(start).filter(|_| !ir.options.fuel && !ir.options.precise) {
+        match self.known(start) {
             Some(known) => self.site(start, 0, self.surroundings.liveness().back(start)).known_function(known, own),
             None => ir.jump(own),
         }
@@ -273,7 +283,12 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 }
             }
             &Terminator::Call { target, next } => {
-                if self.surroundings.is_function(target) {
+                if self.known(target).is_some_and(|known| site.known_call(known)) {
+                    // As behind a call, where the function can still be entered.
+                    site.flush();
+                    self.continuations.at(ir, self.host, next);
+                    self.go(next);
+                } else if self.surroundings.is_function(target) {
                     let function = ir.function(target).as_global_value().as_pointer_value();
                     site.call_and_check(function, next);
                 } else {

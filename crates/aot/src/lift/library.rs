@@ -2,8 +2,9 @@
 //! these names, C's standard says what it does. What the host does better is done here, in front of the guest's
 //! own code, which does the rest.
 //!
-//! Nothing outside the window is touched: what might reach over its end is the rest. An access that faults is
-//! reported at the function's first instruction. Code that counts fuel, or is precise, goes without all this.
+//! Nothing outside the window and its guards is touched: what might reach further is the rest. An access that faults
+//! is reported at the function's first instruction, or at the call that it takes the place of. Code that counts fuel,
+//! or is precise, goes without all this.
 
 use std::cell::RefCell;
 
@@ -49,6 +50,16 @@ impl Known {
 /// Bytes of the widest pieces.
 const WIDE: u64 = 32;
 
+/// Bytes of the widest pieces in other functions: wider ones would have to be undone in front of every call.
+const NARROW: u64 = 16;
+
+/// Bytes to copy or fill, at most, in the place of a call.
+const LITTLE: u64 = 64;
+
+/// Ranges of so many bytes do not reach over the guard behind the window; and those that reach over the window's end
+/// begin in pages that are never mapped, and so fault as they should.
+const NEAR: u64 = 32 << 10;
+
 impl<'c> Site<'_, 'c> {
     /// Does what is asked of a known function and returns, or goes on at `own`, the guest's code for it.
     pub(super) fn known_function(&self, known: Known, own: Label<'c>) {
@@ -58,6 +69,30 @@ impl<'c> Site<'_, 'c> {
             Known::Fill => self.fill(own),
             Known::Compare => self.compare_equal(own),
         }
+    }
+
+    /// Does what a call of a known function would, if that is known to be little; says whether it has. The result,
+    /// which is the first argument, then is where it should be.
+    pub(super) fn known_call(&self, known: Known) -> bool {
+        let ir = self.ir;
+        let len = ir.constant(self.registers.get(ir, A2)).filter(|len| *len <= LITTLE);
+        let Some(len) = len.filter(|_| known != Known::Compare) else { return false };
+        let Some(bytes) = [NARROW, 8, 4, 2, 1].into_iter().find(|bytes| *bytes <= len) else { return true };
+        // Pieces that together are the whole; the last two may overlap.
+        let distances = (0..len / bytes).map(|index| index * bytes).chain([len - bytes]);
+        let place = |register, distance| ir.at(self.place(self.registers.get(ir, register)), ir.int(distance));
+        let pieces: Vec<_> = match known {
+            Known::Fill => {
+                let piece = self.filled(self.repeated(self.register(A1)), bytes);
+                distances.map(|distance| (distance, piece)).collect()
+            }
+            // All is loaded before anything is stored, and so may overlap.
+            _ => distances
+                .map(|distance| (distance, ir.load(self.piece(bytes), place(A1, distance), Space::Guest)))
+                .collect(),
+        };
+        pieces.into_iter().for_each(|(distance, piece)| ir.store(place(A0, distance), piece, Space::Guest));
+        true
     }
 
     fn register(&self, register: usize) -> IntValue<'c> {
@@ -73,6 +108,9 @@ impl<'c> Site<'_, 'c> {
     ) -> [PointerValue<'c>; N] {
         let ir = self.ir;
         let low = addresses.map(|address| built(ir.builder.build_and(address, ir.int(u32::MAX.into()), "")));
+        let (far, inside) = (ir.block(self.function), ir.block(self.function));
+        ir.branch_likely(ir.compare(IntPredicate::ULE, len, ir.int(NEAR)), inside, far);
+        ir.builder.position_at_end(far);
         // The length by itself first, lest the sums wrap.
         let is_short = ir.compare(IntPredicate::ULE, len, ir.int(1 << 31));
         let fits = low.iter().fold(is_short, |fits, &low| {
@@ -80,7 +118,6 @@ impl<'c> Site<'_, 'c> {
             let inside = ir.compare(IntPredicate::ULE, end, ir.int(1 << 32));
             built(ir.builder.build_and(fits, inside, ""))
         });
-        let inside = ir.block(self.function);
         ir.branch_likely(fits, inside, own);
         ir.builder.position_at_end(inside);
         low.map(|low| ir.at(self.registers.base(ir), low))
@@ -208,28 +245,36 @@ impl<'c> Site<'_, 'c> {
         self.return_to_caller();
     }
 
+    /// A word of eight bytes that are the low one of `byte`.
+    fn repeated(&self, byte: IntValue<'c>) -> IntValue<'c> {
+        let byte = built(self.ir.builder.build_and(byte, self.ir.int(0xff), ""));
+        built(self.ir.builder.build_int_mul(byte, self.ir.int(0x0101_0101_0101_0101), ""))
+    }
+
+    /// A piece of so many bytes that are all those of `word`.
+    fn filled(&self, word: IntValue<'c>, bytes: u64) -> BasicValueEnum<'c> {
+        let ir = self.ir;
+        match bytes {
+            1 | 2 | 4 => ir.truncate(word, 8 * bytes as u32).into(),
+            8 => word.into(),
+            _ => {
+                let words = (bytes / 8) as u32;
+                let none = ir.i64.vec_type(words).get_poison();
+                let whole = (0..words).fold(none, |vector, index| {
+                    let index = ir.int(index.into());
+                    built(ir.builder.build_insert_element(vector, word, index, ""))
+                });
+                whole.into()
+            }
+        }
+    }
+
     fn fill(&self, own: Label<'c>) {
         let ir = self.ir;
         let [to, byte, len] = [A0, A1, A2].map(|register| self.register(register));
         let [to] = self.places([to], len, own);
-        let byte = built(ir.builder.build_and(byte, ir.int(0xff), ""));
-        let word = built(ir.builder.build_int_mul(byte, ir.int(0x0101_0101_0101_0101), ""));
-        let piece = |bytes: u64| -> BasicValueEnum<'c> {
-            match bytes {
-                1 | 2 | 4 => ir.truncate(word, 8 * bytes as u32).into(),
-                8 => word.into(),
-                _ => {
-                    let words = (bytes / 8) as u32;
-                    let none = ir.i64.vec_type(words).get_poison();
-                    let whole = (0..words).fold(none, |vector, index| {
-                        let index = ir.int(index.into());
-                        built(ir.builder.build_insert_element(vector, word, index, ""))
-                    });
-                    whole.into()
-                }
-            }
-        };
-        let store = |place, bytes| ir.store(place, piece(bytes), Space::Guest);
+        let word = self.repeated(byte);
+        let store = |place, bytes| ir.store(place, self.filled(word, bytes), Space::Guest);
         self.by_length(len, |bytes| {
             store(to, bytes);
             store(self.last(to, len, bytes), bytes);

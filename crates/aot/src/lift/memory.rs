@@ -25,7 +25,7 @@ impl<'c> Site<'_, 'c> {
         (built(ir.builder.build_and(word, ir.int(u32::MAX.into()), "")), constant)
     }
 
-    fn place(&self, address: Value<'c>) -> PointerValue<'c> {
+    pub(super) fn place(&self, address: Value<'c>) -> PointerValue<'c> {
         let ir = self.ir;
         let (low, constant) = self.parts(address);
         let place = ir.at(self.registers.base(ir), low);

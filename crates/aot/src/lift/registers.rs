@@ -52,6 +52,8 @@ pub(crate) struct Registers<'c> {
     views: [Option<(Float, PointerValue<'c>)>; COUNT],
     /// Those that are in the state between blocks, and have no slots.
     resident: Set,
+    /// Those of the convention's that are handed over as they are, though nobody reads them.
+    kept: Set,
     base_slot: PointerValue<'c>,
     hot: [usize; 10],
     /// What is in them here in the block, where that is known.
@@ -67,8 +69,14 @@ pub(crate) struct Registers<'c> {
 
 impl<'c> Registers<'c> {
     /// Slots for the registers of `used`, and those of the convention, in the current block; none for
-    /// `resident` ones.
-    pub(crate) fn new(ir: &Ir<'c>, used: Set, resident: Set, views: [Option<Float>; COUNT]) -> Registers<'c> {
+    /// `resident` ones. Those that are `kept` are handed over as they are.
+    pub(crate) fn new(
+        ir: &Ir<'c>,
+        used: Set,
+        resident: Set,
+        kept: Set,
+        views: [Option<Float>; COUNT],
+    ) -> Registers<'c> {
         let hot = hot(ir.options.fuel);
         let all = (used | hot_set(ir.options.fuel)) & !resident;
         let slot = |register| (all >> register & 1 != 0).then(|| built(ir.builder.build_alloca(ir.i64, "")));
@@ -79,6 +87,7 @@ impl<'c> Registers<'c> {
                 view.map(|f| (f, built(ir.builder.build_alloca(ir.float_type(f), ""))))
             }),
             resident,
+            kept,
             base_slot: built(ir.builder.build_alloca(ir.pointer, "")),
             hot,
             values: RefCell::new([None; COUNT]),
@@ -190,7 +199,7 @@ impl<'c> Registers<'c> {
     /// A register of the convention's at a call or return behind which `live` ones may be read. Others are 0: no
     /// guest sees what is the host's.
     fn handed_over(&self, ir: &Ir<'c>, register: usize, live: Set) -> inkwell::values::IntValue<'c> {
-        if live >> register & 1 == 0 { ir.int(0) } else { ir.word(self.get(ir, register)) }
+        if (live | self.kept) >> register & 1 == 0 { ir.int(0) } else { ir.word(self.get(ir, register)) }
     }
 
     /// The arguments of a call behind which `live` registers may be read.

@@ -28,7 +28,7 @@ impl<'c> Ir<'c> {
 
 impl<'c> Site<'_, 'c> {
     /// Brings into the state what whoever goes on may look at, but for the convention's own registers.
-    fn flush(&self) {
+    pub(super) fn flush(&self) {
         let dirty = self.registers.dirty(false);
         self.registers.flush(self.ir, dirty & self.live);
         self.registers.flushed(dirty);

@@ -5,7 +5,7 @@ use inkwell::context::Context;
 use inkwell::module::Linkage;
 use inkwell::types::BasicType;
 use inkwell::values::{BasicValue, GlobalValue};
-use riverrun_native::{Dispatch, ENTRANCES_SYMBOL, Header, IDENTITY_SYMBOL, Slot};
+use riverrun_native::{Dispatch, ENTRANCES_SYMBOL, Header, IDENTITY_SYMBOL};
 
 use crate::emit::{self, Phases};
 use crate::error::CompileError;
@@ -52,33 +52,28 @@ fn constant<'c>(ir: &Ir<'c>, name: &str, value: &impl BasicValue<'c>) -> GlobalV
 /// The table of functions; see [`Dispatch`].
 fn dispatch<'c>(ir: &Ir<'c>, program: &Program<'_>) -> GlobalValue<'c> {
     let size = 1 << program.dispatch_bits;
-    let mut slots: Vec<Option<u64>> = vec![None; size];
+    let mut places: Vec<Option<u64>> = vec![None; size];
     for &start in &program.starts {
         let mut index = Dispatch::index(start as u32, program.dispatch_bits);
-        while slots[index].is_some() {
+        while places[index].is_some() {
             index = (index + 1) % size;
         }
-        slots[index] = Some(start);
+        places[index] = Some(start);
     }
-    let i32 = ir.bits(32);
-    let slot = ir.context.struct_type(&[i32.into(), i32.into()], false);
+    let words = ir.i64.array_type(size as u32);
     let name = program.names.dispatch();
     // Its own address is part of it.
-    let global = ir.module.add_global(slot.array_type(size as u32).as_basic_type_enum(), None, &name);
+    let kind = ir.context.struct_type(&[words.into(), words.into()], false);
+    let global = ir.module.add_global(kind.as_basic_type_enum(), None, &name);
     let here = global.as_pointer_value().const_to_int(ir.i64);
-    let values: Vec<_> = slots
-        .iter()
-        .map(|start| match start {
-            None => slot.const_named_struct(&[i32.const_int(Slot::FREE.into(), false).into(), i32.const_zero().into()]),
-            Some(start) => {
-                let function = ir.function(*start);
-                let address = function.as_global_value().as_pointer_value().const_to_int(ir.i64);
-                let distance = address.const_sub(here).const_truncate(i32);
-                slot.const_named_struct(&[i32.const_int(*start, false).into(), distance.into()])
-            }
-        })
-        .collect();
-    constant(ir, &name, &slot.const_array(&values))
+    let distance = |start: &Option<u64>| {
+        let code = |start| ir.function(start).as_global_value().as_pointer_value().const_to_int(ir.i64);
+        start.map_or(ir.i64.const_zero(), |start| code(start).const_sub(here))
+    };
+    let pcs: Vec<_> = places.iter().map(|start| ir.int(start.unwrap_or(Dispatch::FREE))).collect();
+    let distances: Vec<_> = places.iter().map(distance).collect();
+    let [pcs, distances] = [pcs, distances].map(|words| ir.i64.const_array(&words).into());
+    constant(ir, &name, &kind.const_named_struct(&[pcs, distances]))
 }
 
 /// The [`riverrun_native::LinkedArtifact`].

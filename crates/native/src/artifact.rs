@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
 use riverrun_state::FaultExit;
 
-use crate::dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, FAULT_EXITS_SECTION, IDENTITY_SYMBOL, Slot};
+use crate::dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, FAULT_EXITS_SECTION, IDENTITY_SYMBOL};
 use crate::error::ArtifactError;
 use crate::header::{Header, Identity, Options};
 use crate::linked::LinkedArtifact;
@@ -113,7 +113,7 @@ impl Artifact {
             return Err(ArtifactError::Replaced);
         }
         // SAFETY: the symbol is data, whose address alone is taken.
-        let first = unsafe { *library.get::<*const Slot>(DISPATCH_SYMBOL.as_bytes())? };
+        let first = unsafe { *library.get::<*const u64>(DISPATCH_SYMBOL.as_bytes())? };
         let bias = (first as usize).wrapping_sub(own);
         let start = bias.wrapping_add(text.address() as usize);
         // SAFETY: the header, whose hash is right, says so, and the library stays loaded.

@@ -14,35 +14,26 @@ pub const FAULT_EXITS_SECTION: &str = "riverrun_fault_exits";
 /// The artifact's symbol for [`crate::Header::identity`].
 pub const IDENTITY_SYMBOL: &str = "riverrun_identity";
 
-/// A place of the table.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
-    /// The guest address of a function's first instruction, or [`Slot::FREE`].
-    pub pc: u32,
-    /// From the table's first slot to the compiled function, in bytes.
-    pub offset: i32,
-}
-
-impl Slot {
-    /// What no guest can jump to, as jumps clear the lowest bit: no target is ever found in a free
-    /// place.
-    pub const FREE: u32 = 1;
-}
-
-/// A table in memory; also what says how tables are laid out.
+/// A table in memory; also what says how tables are laid out: the guest addresses of functions' first instructions,
+/// with [`Dispatch::FREE`] in free places, then as many distances from the table to the compiled functions, in bytes.
+/// All are words, so that code finds either by the same index.
 #[derive(Clone, Copy)]
 pub struct Dispatch {
-    slots: &'static [Slot],
+    pcs: &'static [u64],
+    distances: &'static [i64],
 }
 
 impl fmt::Debug for Dispatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dispatch").field("slots", &self.slots.len()).finish()
+        f.debug_struct("Dispatch").field("places", &self.pcs.len()).finish()
     }
 }
 
 impl Dispatch {
+    /// What no guest can jump to, as jumps clear the lowest bit: no target is ever found in a free
+    /// place.
+    pub const FREE: u64 = 1;
+
     /// Addresses are multiplied by this before the highest bits are taken.
     pub const MULTIPLIER: u32 = 0x9e37_79b1;
 
@@ -58,42 +49,44 @@ impl Dispatch {
     }
 
     /// # Safety
-    /// There are `1 << bits` slots at `first`, which live as long as the result is used.
-    pub(crate) unsafe fn new(first: *const Slot, bits: u32) -> Dispatch {
+    /// At `table` there is one with `1 << bits` places, which lives as long as the result is used.
+    pub(crate) unsafe fn new(table: *const u64, bits: u32) -> Dispatch {
+        let len = 1 << bits;
         // SAFETY: as the caller promises.
-        Dispatch { slots: unsafe { std::slice::from_raw_parts(first, 1 << bits) } }
+        let (pcs, distances) =
+            unsafe { (std::slice::from_raw_parts(table, len), std::slice::from_raw_parts(table.add(len).cast(), len)) };
+        Dispatch { pcs, distances }
+    }
+
+    /// The functions, with the host addresses of their code.
+    fn functions(&self) -> impl Iterator<Item = (u64, usize)> {
+        let places = self.pcs.iter().zip(self.distances).filter(|(pc, _)| **pc != Self::FREE);
+        places.map(|(pc, distance)| (*pc, self.code(*distance)))
+    }
+
+    fn code(&self, distance: i64) -> usize {
+        (self.pcs.as_ptr() as usize).wrapping_add_signed(distance as isize)
     }
 
     /// Where functions begin, sorted.
     pub(crate) fn starts(&self) -> Vec<u32> {
-        let mut starts: Vec<u32> = self.slots.iter().map(|slot| slot.pc).filter(|&pc| pc != Slot::FREE).collect();
+        let mut starts: Vec<u32> = self.functions().map(|(pc, _)| pc as u32).collect();
         starts.sort_unstable();
         starts
     }
 
     /// The guest address of the function whose host code begins at `host` or, of all, nearest before it.
     pub(crate) fn start_before(&self, host: usize) -> Option<u64> {
-        let table = self.slots.as_ptr() as usize;
-        let code = |slot: &Slot| table.wrapping_add_signed(slot.offset as isize);
-        let functions = self.slots.iter().filter(|slot| slot.pc != Slot::FREE && code(slot) <= host);
-        functions.max_by_key(|slot| code(slot)).map(|slot| slot.pc.into())
+        let functions = self.functions().filter(|(_, code)| *code <= host);
+        functions.max_by_key(|(_, code)| *code).map(|(pc, _)| pc)
     }
 
     /// The host address of the function that begins at `pc`.
     pub(crate) fn find(&self, pc: u64) -> Option<usize> {
-        let pc = u32::try_from(pc).ok().filter(|pc| pc % 2 == 0)?;
-        let bits = self.slots.len().trailing_zeros();
-        let mut index = Self::index(pc, bits);
-        for _ in 0..self.slots.len() {
-            let slot = self.slots[index];
-            if slot.pc == pc {
-                return Some((self.slots.as_ptr() as usize).wrapping_add_signed(slot.offset as isize));
-            }
-            if slot.pc == Slot::FREE {
-                return None;
-            }
-            index = (index + 1) % self.slots.len();
-        }
-        None
+        let low = u32::try_from(pc).ok().filter(|pc| pc % 2 == 0)?;
+        let first = Self::index(low, self.pcs.len().trailing_zeros());
+        let places = (first..self.pcs.len()).chain(0..first);
+        let place = places.take_while(|&place| self.pcs[place] != Self::FREE).find(|&place| self.pcs[place] == pc)?;
+        Some(self.code(self.distances[place]))
     }
 }

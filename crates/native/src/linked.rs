@@ -2,7 +2,6 @@
 
 use riverrun_state::FaultExit;
 
-use crate::dispatch::Slot;
 use crate::header::Header;
 
 /// A program's compiled code as part of the host: what an object of `riverrun compile --emit object` has
@@ -12,7 +11,7 @@ use crate::header::Header;
 pub struct LinkedArtifact {
     /// Of [`Header::SIZE`] bytes, for an artifact without a shared object.
     pub(crate) header: *const u8,
-    pub(crate) dispatch: *const Slot,
+    pub(crate) dispatch: *const u64,
     /// As [`crate::ENTRANCES_SYMBOL`].
     pub(crate) entrances: *const u32,
     pub(crate) text_start: *const u8,

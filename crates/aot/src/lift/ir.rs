@@ -218,6 +218,12 @@ impl<'c> Ir<'c> {
         built(unsafe { self.builder.build_gep(self.context.i8_type(), base, &[offset], "") })
     }
 
+    /// The place of a word of an array.
+    pub(crate) fn element(&self, array: PointerValue<'c>, index: IntValue<'c>) -> PointerValue<'c> {
+        // SAFETY: as in `at`.
+        built(unsafe { self.builder.build_gep(self.i64, array, &[index], "") })
+    }
+
     /// The place of a field at a distance from the window ([`riverrun_native::convention`]).
     pub(crate) fn field(&self, base: PointerValue<'c>, distance: i64) -> PointerValue<'c> {
         self.at(base, self.int(distance as u64))

@@ -3,8 +3,8 @@
 use inkwell::IntPredicate;
 use inkwell::llvm_sys::LLVMTailCallKind;
 use inkwell::values::{IntValue, PhiValue, PointerValue};
+use riverrun_native::Dispatch;
 use riverrun_native::convention::{self, NOWHERE, Reason};
-use riverrun_native::{Dispatch, Slot};
 
 #[cfg(doc)]
 use crate::lift::continuations::Continuations;
@@ -145,41 +145,33 @@ impl<'c> Site<'_, 'c> {
         let bits = self.dispatch_bits;
         let i32 = ir.bits(32);
         let table = ir.dispatch_table();
-        let load = |position| {
-            let distance = built(ir.builder.build_left_shift(position, ir.int(3), ""));
-            let slot = ir.load(ir.i64.into(), ir.at(table, distance), Space::State).into_int_value();
-            (slot, built(ir.builder.build_and(slot, ir.int(u32::MAX.into()), "")))
-        };
+        let load = |table, place| ir.load(ir.i64.into(), ir.element(table, place), Space::State).into_int_value();
         let low = ir.truncate(target, 32);
         let multiplier = i32.const_int(Dispatch::MULTIPLIER.into(), false);
         let mixed = built(ir.builder.build_int_mul(low, multiplier, ""));
         let shift = i32.const_int(u64::from(32 - bits), false);
         let first = ir.zero_extend(built(ir.builder.build_right_shift(mixed, shift, false, "")));
-        let (first_slot, first_key) = load(first);
         let before = ir.builder.get_insert_block().expect("the builder stands in a block");
-        let (other, probe) = (ir.block(self.function), ir.block(self.function));
-        ir.branch_likely(ir.compare(IntPredicate::EQ, first_key, target), found, other);
+        let [other, probe] = std::array::from_fn(|_| ir.block(self.function));
+        ir.branch_likely(ir.compare(IntPredicate::EQ, load(table, first), target), found, other);
 
         ir.builder.position_at_end(other);
         let position = built(ir.builder.build_phi(ir.i64, ""));
-        let key = built(ir.builder.build_phi(ir.i64, ""));
-        let is_free = ir.compare(IntPredicate::EQ, word_of(key), ir.int(Slot::FREE.into()));
-        built(ir.builder.build_conditional_branch(is_free, missing, probe));
-
-        ir.builder.position_at_end(probe);
         let next = built(ir.builder.build_int_add(word_of(position), ir.int(1), ""));
         let next = built(ir.builder.build_and(next, ir.int((1 << bits) - 1), ""));
-        let (next_slot, next_key) = load(next);
-        let hit = ir.compare(IntPredicate::EQ, next_key, target);
-        built(ir.builder.build_conditional_branch(hit, found, other));
+        let pc = load(table, next);
+        built(ir.builder.build_conditional_branch(ir.compare(IntPredicate::EQ, pc, target), found, probe));
+
+        ir.builder.position_at_end(probe);
+        let is_free = ir.compare(IntPredicate::EQ, pc, ir.int(Dispatch::FREE));
+        built(ir.builder.build_conditional_branch(is_free, missing, other));
         position.add_incoming(&[(&first, before), (&next, probe)]);
-        key.add_incoming(&[(&first_key, before), (&next_key, probe)]);
 
         ir.builder.position_at_end(found);
-        let slot = built(ir.builder.build_phi(ir.i64, ""));
-        slot.add_incoming(&[(&first_slot, before), (&next_slot, probe)]);
-        let offset = built(ir.builder.build_right_shift(word_of(slot), ir.int(32), true, ""));
-        ir.at(table, offset)
+        let place = built(ir.builder.build_phi(ir.i64, ""));
+        place.add_incoming(&[(&first, before), (&next, other)]);
+        let distances = ir.at(table, ir.int(8 << bits));
+        ir.at(table, load(distances, word_of(place)))
     }
 }
 

@@ -173,13 +173,23 @@ pub unsafe extern "C" fn riverrun_func_call_for_result(
     machine: Option<Machine>,
     slots: *const u64,
 ) -> Called {
+    // SAFETY: as of `riverrun_func_call_unchecked`.
+    for_result(func, machine, |func, machine| unsafe { func.call_raw_first(machine, slots) })
+}
+
+/// Calls a function for its first result.
+#[inline(always)]
+fn for_result(
+    func: Option<&Func>,
+    machine: Option<Machine>,
+    call: impl FnOnce(&DynFunc, RawMachine<Host>) -> Result<u64>,
+) -> Called {
     let mut result = 0;
     let error = guard(|| {
         let func = given(func, "func")?;
         with(machine, |machine| {
             float_environment::check()?;
-            // SAFETY: as of `riverrun_func_call_unchecked`.
-            result = unsafe { func.func.call_raw_first::<_, Box<Error>>(machine, slots)? };
+            result = call(&func.func, machine)?;
             Ok(())
         })
     });
@@ -197,17 +207,8 @@ pub unsafe extern "C" fn riverrun_func_call_few(
     second: u64,
     third: u64,
 ) -> Called {
-    let mut result = 0;
-    let error = guard(|| {
-        let func = given(func, "func")?;
-        with(machine, |machine| {
-            float_environment::check()?;
-            // SAFETY: the header demands that the machine is alive and used by one thread; nothing of it is borrowed.
-            result = unsafe { func.func.call_raw_few::<_, Box<Error>>(machine, [first, second, third])? };
-            Ok(())
-        })
-    });
-    Called { error, result }
+    // SAFETY: the header demands that the machine is alive and used by one thread; nothing of it is borrowed.
+    for_result(func, machine, |func, machine| unsafe { func.call_raw_few(machine, [first, second, third]) })
 }
 
 /// Calls it as `riverrun_func_call_unchecked` does, within limits of its own, and the machine's.

@@ -59,6 +59,8 @@ pub(crate) struct RunOptions {
     pub(crate) artifact: Option<PathBuf>,
     /// Compile the program first.
     pub(crate) compile: bool,
+    /// The folder to write a map of compiled functions into.
+    pub(crate) perf_map: Option<PathBuf>,
 }
 
 /// `--engine`.
@@ -173,6 +175,9 @@ fn run_options(mut parser: Parser) -> Result<Command> {
             Long("engine") => options.engine = values::engine(&parser.value()?)?,
             Long("artifact") => options.artifact = Some(parser.value()?.into()),
             Long("compile") => options.compile = true,
+            Long("perf-map") => {
+                options.perf_map = Some(parser.optional_value().map_or_else(|| "/tmp".into(), PathBuf::from));
+            }
             Long("help") | Short('h') => return Ok(Command::Print(help())),
             Value(program) => {
                 options.program = program.into();
@@ -290,6 +295,8 @@ Options of run:
   --engine ENGINE     auto: compiled code if the cache has it; interp: never; compiled: or an error
   --artifact FILE     use the compiled code in FILE: it runs outside the sandbox, so it must come
                       from `riverrun compile`
+  --perf-map[=FOLDER] tell profilers the names of compiled functions, by perf-PID.map in FOLDER, /tmp if not
+                      given
   --single-step       run by the slow reference engine
 
 riverrun COMMAND --help lists the options of compile, bench, new, bindgen, cc and c++.

@@ -18,6 +18,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
     let engine = Engine::new(&config(options))?;
     let program = load(&engine, &options.program)?;
     load_compiled(&program, options)?;
+    write_perf_map(&program, options)?;
 
     let linker = linker(&engine, options)?;
     let linux = grants(options, options.program.as_os_str(), &options.args)?.inherit_stdio();
@@ -148,6 +149,18 @@ pub(crate) fn load_compiled(program: &Program, options: &RunOptions) -> Result<(
         return Err(format!("{name}: {problem}").into());
     }
     report::complain(format_args!("{name}: {problem}; running in the interpreter"));
+    Ok(())
+}
+
+/// Writes what profilers look for, if the options say so.
+fn write_perf_map(program: &Program, options: &RunOptions) -> Result<()> {
+    let Some(folder) = &options.perf_map else { return Ok(()) };
+    let map = program.perf_map()?;
+    if map.is_empty() {
+        report::complain("--perf-map: the program is not compiled, so that there is no function to name");
+    }
+    let path = folder.join(format!("perf-{}.map", std::process::id()));
+    std::fs::write(&path, map).map_err(|error| format!("--perf-map: cannot write {}: {error}", path.display()))?;
     Ok(())
 }
 

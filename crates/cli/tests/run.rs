@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use common::{Ended, Folder, command, plain, riverrun, riverrun_with_input};
+use riverrun_testkit::suite::SuiteEngine;
 
 #[test]
 fn the_exit_status_is_the_guests() {
@@ -185,4 +186,24 @@ fn a_small_guest_takes_little_memory() {
     let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
     let limit_kib = if cfg!(debug_assertions) { 32 << 10 } else { 10 << 10 };
     assert!((1000..=limit_kib).contains(&kibibytes), "{peak}");
+}
+
+#[test]
+fn a_map_of_compiled_functions_is_written_for_profilers() {
+    let folder = Folder::new();
+    let guest = folder.guest("tiny.S", &["-nostdlib"]);
+    let process = command(args!["run", format!("--perf-map={}", folder.path().display()), guest])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let path = folder.path().join(format!("perf-{}.map", process.id()));
+    let ended = process.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(42));
+    let map = std::fs::read_to_string(path).unwrap();
+    if SuiteEngine::get() == SuiteEngine::Compiled {
+        assert!(map.lines().any(|line| line.ends_with(" guest::_start")), "{map}");
+    } else {
+        assert_eq!(map, "");
+        assert!(String::from_utf8_lossy(&ended.stderr).contains("--perf-map: the program is not compiled"));
+    }
 }

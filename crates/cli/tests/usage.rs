@@ -48,6 +48,8 @@ fn wrong_options() {
         .expect(125, &["cannot grant the directory ", "/none: No such file or directory"]);
     riverrun(args!["--dir", format!("{here}/file:/data"), guest])
         .expect(125, &["cannot grant the directory ", "/file: Not a directory"]);
+    riverrun(args![format!("--perf-map={here}/none"), guest])
+        .expect(125, &["--perf-map: cannot write ", "/none/perf-", ".map: No such file or directory"]);
     riverrun(args!["--memory", "1M", guest]).expect(125, &["tiny.elf: ", "--memory", "--stack"]);
     for stack in ["0", "4G", "17179869183G"] {
         riverrun(args!["--stack", stack, guest]).expect(125, &[&format!("--stack {stack}: ")]);

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 use riverrun_state::FaultExit;
 
 use crate::dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, FAULT_EXITS_SECTION, IDENTITY_SYMBOL};
@@ -33,6 +33,15 @@ pub struct Artifact {
     code: Range<usize>,
     /// `None` where the code is linked into the host.
     library: Option<Library>,
+}
+
+/// A compiled function in the host's memory, for profilers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// `guest::NAME`.
+    pub name: String,
+    /// The host addresses of its code.
+    pub code: Range<usize>,
 }
 
 /// A shared object that the dynamic loader has loaded.
@@ -199,6 +208,25 @@ impl Artifact {
         let starts = self.starts();
         let behind = starts.partition_point(|&start| start <= pc);
         Some(u64::from(*starts.get(behind.checked_sub(1)?)?))
+    }
+
+    /// The functions by the object's table of symbols, read anew, in the order of their addresses; none where the code
+    /// is linked into the host, whose own table has them.
+    ///
+    /// # Errors
+    /// [`ArtifactError::File`], or [`ArtifactError::Damaged`] if the file has changed.
+    pub fn symbols(&self) -> Result<Vec<Symbol>, ArtifactError> {
+        let Some(Library { path, bias, .. }) = &self.library else { return Ok(Vec::new()) };
+        let bytes = std::fs::read(path).map_err(|source| ArtifactError::File { path: path.clone(), source })?;
+        let object = object::File::parse(&*bytes).map_err(|_| ArtifactError::Damaged)?;
+        let functions = object.symbols().filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Text);
+        let place = |symbol: object::Symbol<'_, '_>| {
+            let start = bias.wrapping_add(symbol.address() as usize);
+            Some(Symbol { name: symbol.name().ok()?.to_owned(), code: start..start + symbol.size() as usize })
+        };
+        let mut symbols: Vec<Symbol> = functions.filter_map(place).collect();
+        symbols.sort_by_key(|symbol| symbol.code.start);
+        Ok(symbols)
     }
 
     /// The guest instruction that a host instruction belongs to, by the object's line table; where the

@@ -15,7 +15,7 @@ mod header;
 mod linked;
 mod stack;
 
-pub use artifact::{Artifact, GUEST_FILE};
+pub use artifact::{Artifact, GUEST_FILE, Symbol};
 pub use dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, FAULT_EXITS_SECTION, IDENTITY_SYMBOL};
 pub use error::ArtifactError;
 pub use execution::{CALL_ARGUMENTS, Execution, Exit, Prepared, Way, call};

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use riverrun_interp::Code;
-use riverrun_native::{ABI, Artifact, Header, LinkedArtifact, Options};
+use riverrun_native::{ABI, Artifact, Header, LinkedArtifact, Options, Symbol};
 use riverrun_program::{Export, Image, Import};
 use riverrun_state::Perm;
 
@@ -190,6 +190,31 @@ impl Program {
     /// ```
     pub fn compiled_options(&self) -> Option<Options> {
         self.inner.compiled.get().map(|compiled| compiled.artifact.options())
+    }
+
+    /// What perf and other profilers read from `/tmp/perf-PID.map`: a line for each compiled function, with its
+    /// address and size in hexadecimal digits and its name, `guest::main`. They need it where they do not find the
+    /// artifact's file. Nothing if there is no compiled code, or if it is linked into the host, whose own symbols
+    /// have the names.
+    ///
+    /// ```
+    /// use riverrun::{Config, Engine, Program};
+    ///
+    /// let program = Program::new(&Engine::new(&Config::new())?, riverrun::doc::TINY)?;
+    /// std::fs::write(format!("/tmp/perf-{}.map", std::process::id()), program.perf_map()?)?;
+    /// # std::fs::remove_file(format!("/tmp/perf-{}.map", std::process::id()))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Artifact`]: the artifact's file cannot be read any more.
+    pub fn perf_map(&self) -> Result<String, Error> {
+        let symbols = match self.compiled() {
+            Some((artifact, _)) => artifact.symbols()?,
+            None => Vec::new(),
+        };
+        let line = |symbol: &Symbol| format!("{:x} {:x} {}\n", symbol.code.start, symbol.code.len(), symbol.name);
+        Ok(symbols.iter().map(line).collect())
     }
 
     /// Compiled code, and the code around it.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use riverrun::{ArtifactError, Caller, CompileOptions, Config, Engine, Error, Flow, Linker, Program};
-use riverrun_native::{ABI, Header};
+use riverrun_native::{ABI, Artifact, Header};
 use riverrun_testkit::tools;
 
 fn program(flags: &[&str]) -> Program {
@@ -151,4 +151,38 @@ fn what_is_no_artifact_is_refused() {
     let elf = ours();
     let error = load(&elf, elf.image().bytes()).unwrap_err();
     assert!(matches!(error, ArtifactError::NotAnArtifact), "{error}");
+}
+
+#[test]
+fn profilers_are_told_where_compiled_functions_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mapped.rro");
+    std::fs::write(&path, artifact()).unwrap();
+    let program = ours();
+    assert_eq!(program.perf_map().unwrap(), "");
+    // SAFETY: this test made the code. The dynamic loader loads a file once.
+    let artifact = unsafe {
+        program.load_artifact(&path).unwrap();
+        Artifact::load(&path, program.image().bytes()).unwrap()
+    };
+    let map = program.perf_map().unwrap();
+    let entry = |line: &str| {
+        let mut words = line.splitn(3, ' ');
+        let mut number = || u64::from_str_radix(words.next().unwrap(), 16).unwrap();
+        let (start, size) = (number(), number());
+        (words.next().unwrap().to_owned(), start, size)
+    };
+    let entries: Vec<(String, u64, u64)> = map.lines().map(entry).collect();
+    for name in ["_start", "fib", "deeper", "bounce"] {
+        let (_, start, size) = entries.iter().find(|(entry, ..)| *entry == format!("guest::{name}")).expect(name);
+        let function = program.image().symbol(name).unwrap().address;
+        assert_eq!(artifact.function(function), Some(*start as usize), "{name}");
+        assert_ne!(*size, 0, "{name}");
+    }
+    for pair in entries.windows(2) {
+        assert!(pair[0].1 + pair[0].2 <= pair[1].1, "{pair:?} overlap");
+    }
+    std::fs::remove_file(&path).unwrap();
+    let error = program.perf_map().unwrap_err().to_string();
+    assert!(error.contains("mapped.rro: No such file"), "{error}");
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::engine::{Kind, Loadable, Sample};
+use crate::engine::{Loadable, Sample};
 use crate::engines;
 use crate::host::Host;
 use crate::lab::{Built, Lab};
@@ -13,8 +13,8 @@ use crate::options::Options;
 use crate::program::Program;
 use crate::report::{EngineReport, ProgramReport, Report};
 
-/// Interpreters take ten times as long as what they are not compared with: so few rounds suffice.
-pub(crate) const INTERPRETER_ROUNDS: usize = 3;
+/// For engines that [have few](crate::engine::Engine::has_few_rounds).
+pub(crate) const FEW_ROUNDS: usize = 3;
 
 /// The programs that show that all works, if the command line names none: small ones, with floats and without.
 const QUICK: [&str; 2] = ["fib", "nbody"];
@@ -104,7 +104,7 @@ fn measure(
         }
         for Planned { program, built, loadable } in &*plan {
             let name = built.engine.name();
-            if built.engine.kind() == Kind::Interpreter && round >= INTERPRETER_ROUNDS {
+            if built.engine.has_few_rounds() && round >= FEW_ROUNDS {
                 continue;
             }
             let Some(cell) = cells.get_mut(&(program.name.clone(), name)) else { continue };

@@ -24,6 +24,11 @@ pub(crate) trait Engine {
     /// How it works, which says what it is compared with.
     fn kind(&self) -> Kind;
 
+    /// Whether a few rounds suffice: for what takes long, or is compared with riverrun alone.
+    fn has_few_rounds(&self) -> bool {
+        self.kind() == Kind::Interpreter
+    }
+
     /// Why it is measured only where the command line names it, if that is so.
     fn only_if_named(&self) -> Option<&'static str> {
         None
@@ -42,7 +47,7 @@ pub(crate) trait Engine {
 pub(crate) enum Kind {
     /// It makes machine code of a program, beforehand or as it runs.
     Compiler,
-    /// It makes none. Such engines take long, and so take part in fewer rounds.
+    /// It makes none.
     Interpreter,
 }
 

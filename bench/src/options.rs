@@ -22,8 +22,9 @@ usage: riverrun-bench TABLE [OPTION]...
 
   --engines A,B    only these engines: their names, or compilers, or interpreters
   --programs A,B   only these programs (folders of bench/programs)
-  --runs N         rounds, each of which does everything once (default 7; interpreters take part
-                   in three at most; compile has one by default, start-up 20)
+  --runs N         rounds, each of which does everything once (default 7; interpreters, and options
+                   of compiled code, take part in three at most; compile has one by default,
+                   start-up 20)
   --quick          a small amount of work, to see that all works: few programs, and few rounds
   --json FILE      write the report as JSON to FILE too
   --publish        write the report to docs/measurements, and its summary into the README

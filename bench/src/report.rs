@@ -101,11 +101,13 @@ impl Report {
         let ours = |name: &str| name.starts_with("riverrun");
         let natives = |name: &str| name.starts_with(REFERENCE);
         let [(_, compiled), (_, interpreter)] = SUBJECTS;
-        let compilers = names(&|engine| engine.kind == Kind::Compiler && engine.name != REFERENCE);
+        let is_option = |engine: &EngineReport| ours(engine.name) && engine.name != compiled;
+        let compilers =
+            names(&|engine| engine.kind == Kind::Compiler && engine.name != REFERENCE && !is_option(engine));
         let interpreters = names(&|engine| engine.kind == Kind::Interpreter);
-        let not_native = names(&|engine| engine.kind == Kind::Compiler && !natives(engine.name));
+        let not_native = names(&|engine| engine.kind == Kind::Compiler && !natives(engine.name) && !is_option(engine));
         let peers = |kind| names(&|engine| engine.kind == kind && !ours(engine.name) && !natives(engine.name));
-        let options = names(&|engine| engine.kind == Kind::Compiler && ours(engine.name) && engine.name != compiled);
+        let options = names(&|engine| engine.kind == Kind::Compiler && is_option(engine));
 
         let slower = |title: &str, reference, engines: Vec<_>, chart| {
             let unit = format!("times as long as {reference} takes");
@@ -179,8 +181,11 @@ impl Report {
         self.programs.iter().any(|program| program.seconds(engine).is_some())
     }
 
-    /// Of a peer.
+    /// Of a peer; none of riverrun, whose version is a commit.
     pub(crate) fn version(&self, engine: &str) -> Option<&str> {
+        if engine.starts_with("riverrun") {
+            return None;
+        }
         let engine = self.engines.iter().find(|report| report.name == engine)?;
         let version = engine.ready.as_ref().ok()?.version.as_str();
         // What QEMU says of itself is a sentence.

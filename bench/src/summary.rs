@@ -12,11 +12,16 @@ struct Table {
     peers: &'static [&'static str],
 }
 
-const TABLES: [Table; 2] = [
+const TABLES: [Table; 3] = [
     Table {
         subject: "riverrun",
         title: "How many times as fast as others compiled code is; below 1 it is slower:",
         peers: &["native", "wasmtime-wide", "wasmtime", "polkavm", "qemu", "libriscv"],
+    },
+    Table {
+        subject: "riverrun",
+        title: "How many times as long compiled code takes with an option as without:",
+        peers: &["riverrun-fuel", "riverrun-precise", "riverrun-canonical-nans"],
     },
     Table {
         subject: "riverrun-interp",
@@ -47,10 +52,10 @@ impl Report {
             text,
             "\nMedians of the rounds' ratios of processor time, the means with their intervals (`bench/README.md`);\n\
              every result's checksum verified. clang 22 has compiled the same C sources for all engines; wasmtime and wasmi run\n\
-             WebAssembly, wasmtime-wide with its 128-bit arithmetic, wasmi with its fuel off. {} rounds, interpreters in {} at most,\non {}, {} CPUs, {}, {}; load {} \
+             WebAssembly, wasmtime-wide with its 128-bit arithmetic, wasmi with its fuel off. {} rounds, interpreters and\noptions in {} at most, on {}, {} CPUs, {}, {}; load {} \
              before.\n",
             self.runs,
-            crate::compute::INTERPRETER_ROUNDS,
+            crate::compute::FEW_ROUNDS,
             host.cpu,
             host.cpus,
             host.system,

@@ -50,6 +50,10 @@ impl Engine for Compiled {
         Kind::Compiler
     }
 
+    fn has_few_rounds(&self) -> bool {
+        !self.options.is_empty()
+    }
+
     fn prepare(&self, setup: &Setup) -> Result<Ready> {
         let [riverrun, compiler] = commands(setup)?;
         let mut command: Vec<OsString> = vec![riverrun.into()];

@@ -54,6 +54,20 @@ fn both_ways_of_a_branch_lead_into_other_functions() {
     }
 }
 
+/// Jumps by register that may lead to the same places share code for all others: what it handed over was what the
+/// first one's targets needed. A tail call's function got 0 for sp.
+#[cfg(feature = "compile")]
+#[test]
+fn jumps_that_share_a_switch_hand_over_what_any_needs() {
+    use riverrun_testkit::{Engine, Loaded, run, tools};
+
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/shared_switch.S");
+    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &[]);
+    for engine in [Engine::Fast, Engine::Compiled, Engine::Default] {
+        assert_eq!(run(&mut Loaded::new(engine, &elf).start()).stop, Stop::Exit(7), "{engine:?}");
+    }
+}
+
 /// The sign of the host's NaN, which is negative, came to a number in the place of the canonical one's.
 #[test]
 fn a_number_takes_the_sign_of_a_nan() {

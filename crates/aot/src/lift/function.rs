@@ -305,7 +305,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 registers.save(ir);
                 built(ir.builder.build_store(self.target, target));
                 let here = ir.builder.get_insert_block().expect("the builder stands in a block");
-                let switch = self.switch(&targets.inside, live);
+                let switch = self.switch(&targets.inside);
                 ir.builder.position_at_end(here);
                 ir.jump(switch);
             }
@@ -338,7 +338,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
     /// A block that goes on where [`Lifting::target`] says, by a table of the labels of `targets`, which
     /// all jumps with the same ones share. The block ends in few instructions that no branch interrupts,
     /// so that LLVM copies them to each jump: one for each is predicted better.
-    fn switch(&self, targets: &[u64], live: Set) -> Label<'c> {
+    fn switch(&self, targets: &[u64]) -> Label<'c> {
         if let Some(&label) = self.switches.borrow().get(targets) {
             return label;
         }
@@ -364,6 +364,10 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         ir.builder.position_at_end(elsewhere);
         let target = target();
         registers.begin_block(dataflow::used(self.function) | registers::hot_set(ir.options.fuel));
+        // Those that share it may lead to different places.
+        let shares = |block: &Block| matches!(&block.end, Terminator::JumpIndirect(all) if all.inside == targets);
+        let blocks = self.function.blocks.iter().filter(|(_, block)| shares(block));
+        let live = blocks.fold(0, |live, (start, _)| live | self.facts[start].live);
         self.site(self.function.start, 0, live).tail_call_indirect(target);
         registers.rejoin(fork);
         label

@@ -13,10 +13,11 @@ const USAGE: &str = "\
 usage: cargo run --release --manifest-path fuzz/Cargo.toml -- [TARGET|all]... [--seconds N] [--input FILE]
 
 Targets:
-  elf       any bytes as a program: headers, symbols, source lines, unwind tables
-  decode    any words: decode, encode, disassemble, print semantics
-  run       random code on every engine, the final states compared
-  compiled  random functions, compiled and interpreted, the final states compared; takes LLVM
+  elf         any bytes as a program: headers, symbols, source lines, unwind tables
+  decode      any words: decode, encode, disassemble, print semantics
+  run         random code on every engine, the final states compared
+  compiled    random functions, compiled precisely and interpreted, the final states compared; takes LLVM
+  conforming  random functions that keep to the calling convention, compiled as by default; takes LLVM
 
   --seconds N     fuzz each target for N seconds (20)
   --input FILE    run the target on this file only, to see a failure again
@@ -28,9 +29,11 @@ const TARGETS: &[Target] = &[
     Target { name: "elf", package: TARGETS_PACKAGE, max_len: 16 << 10 },
     Target { name: "decode", package: TARGETS_PACKAGE, max_len: 64 },
     Target { name: "run", package: TARGETS_PACKAGE, max_len: 2 << 10 },
-    Target { name: "compiled", package: "riverrun-fuzz-compiled", max_len: 4 << 10 },
+    Target { name: "compiled", package: COMPILED_PACKAGE, max_len: 4 << 10 },
+    Target { name: "conforming", package: COMPILED_PACKAGE, max_len: 4 << 10 },
 ];
 const TARGETS_PACKAGE: &str = "riverrun-fuzz-targets";
+const COMPILED_PACKAGE: &str = "riverrun-fuzz-compiled";
 
 #[derive(Clone, Copy)]
 struct Target {

@@ -27,6 +27,12 @@ pub enum Engine {
     /// Compiled code as it is by default: of programs that trap, or show NaNs, less is known.
     #[cfg(feature = "compile")]
     Default,
+    /// The same, but that NaNs are as in the others.
+    #[cfg(feature = "compile")]
+    Imprecise,
+    /// The same with fuel.
+    #[cfg(feature = "compile")]
+    ImpreciseCounted,
 }
 
 impl Engine {
@@ -48,6 +54,8 @@ impl Engine {
             Engine::Compiled => Some(CompileOptions { fuel: true, ..precise }),
             Engine::Uncounted => Some(precise),
             Engine::Default => Some(default),
+            Engine::Imprecise => Some(CompileOptions { canonical_nans: true, ..default }),
+            Engine::ImpreciseCounted => Some(CompileOptions { fuel: true, level: 1, canonical_nans: true, ..default }),
         }
     }
 
@@ -55,6 +63,10 @@ impl Engine {
     pub fn config(self) -> Config {
         let mut config = Config::new();
         config.single_step(self == Engine::SingleStep).stack_size(STACK);
+        #[cfg(feature = "compile")]
+        if let Some(options) = self.options() {
+            config.compile(options);
+        }
         config
     }
 }
@@ -106,10 +118,6 @@ impl Loaded {
         let mut linker = Linker::new(&host);
         linker.ecall(calls);
         let program = Program::new(&host, elf).unwrap_or_else(|error| panic!("the case is no program: {error}"));
-        #[cfg(feature = "compile")]
-        if let Some(options) = engine.options() {
-            compile(&program, &options);
-        }
         Loaded { linker, program }
     }
 
@@ -129,14 +137,6 @@ impl Loaded {
         machine.set_fuel(Some(case.fuel));
         machine
     }
-}
-
-/// Gives a program its compiled code.
-#[cfg(feature = "compile")]
-fn compile(program: &Program, options: &CompileOptions) {
-    let folder = tempfile::tempdir().expect("a folder");
-    // What is loaded stays in memory without its file.
-    program.compile_to(options, folder.path().join("case.rro")).expect("the case compiles");
 }
 
 /// Exit and write as Linux numbers them; any other call tells the guest how much it has executed.
@@ -258,6 +258,67 @@ pub fn check_program(cases: &[Case], counts: bool) {
             assert_same(case, &end, &outcome, "Uncounted");
         }
     }
+}
+
+/// Runs cases of one program that keeps to the calling convention on compiled code that is not precise, and compares
+/// what such code promises with what the interpreter makes of them, where they end by themselves.
+///
+/// # Panics
+/// As [`check`].
+#[cfg(feature = "compile")]
+pub fn check_conforming(cases: &[Case]) {
+    let Some(Case { elf, .. }) = cases.first() else { return };
+    let [reference, uncounted, counted] =
+        [Engine::Fast, Engine::Imprecise, Engine::ImpreciseCounted].map(|engine| Loaded::uncounted(engine, elf));
+    for case in cases {
+        let end = run(&mut reference.machine(case));
+        if !end.stop.is_by_itself() {
+            continue;
+        }
+        let expected = promised(end.clone());
+        let mut machine = uncounted.machine(case);
+        machine.set_fuel(None);
+        let Outcome { instructions, fuel, .. } = expected;
+        let outcome = Outcome { instructions, fuel, ..promised(run(&mut machine)) };
+        assert_same(case, &expected, &outcome, "Imprecise");
+
+        // It stops anywhere, and goes on.
+        let fuel = end.instructions / 3;
+        let mut stopped = run(&mut reference.machine(&Case { fuel, ..case.clone() }));
+        let mut machine = counted.machine(&Case { fuel, ..case.clone() });
+        let outcome = run(&mut machine);
+        (stopped.x, stopped.f, stopped.fcsr) = (outcome.x, outcome.f, outcome.fcsr);
+        assert_same(case, &stopped, &outcome, "ImpreciseCounted, stopped");
+        machine.set_fuel(Some(case.fuel - fuel));
+        assert_same(case, &expected, &promised(run(&mut machine)), "ImpreciseCounted");
+    }
+}
+
+/// What of an outcome is so on compiled code that is not precise: where the guest exits or stops itself, results and
+/// what functions preserve; of faults, what they were.
+#[cfg(feature = "compile")]
+fn promised(mut outcome: Outcome) -> Outcome {
+    use riverrun::TrapCause;
+    outcome.fcsr = 0;
+    let is_fault = matches!(outcome.stop, Stop::Trap(TrapCause::LoadFault { .. } | TrapCause::StoreFault { .. }, _));
+    let is_preserved = |n: usize| !is_fault && (matches!(n, 2..=4 | 8 | 9) || (18..=27).contains(&n));
+    let is_result = matches!(outcome.stop, Stop::Exit(_));
+    for n in 0..32 {
+        if !is_preserved(n) {
+            outcome.f[n] = 0;
+            if !(n == 10 && is_result) {
+                outcome.x[n] = 0;
+            }
+        }
+        if n < 8 {
+            outcome.f[n] = 0;
+        }
+    }
+    if is_fault {
+        (outcome.instructions, outcome.fuel) = (0, None);
+        outcome.memory.clear();
+    }
+    outcome
 }
 
 /// Panics with what is different after the first instruction that makes a difference, if fuel

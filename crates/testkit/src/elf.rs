@@ -39,3 +39,47 @@ pub fn executable(text: &[u8], data: &[u8], zeroed: u64) -> Vec<u8> {
     file.extend(data);
     file
 }
+
+/// The executable with symbols of functions at these distances from the start of its text.
+pub fn with_functions(mut file: Vec<u8>, functions: &[std::ops::Range<usize>]) -> Vec<u8> {
+    const SECTION: usize = 64;
+    let names: Vec<u8> = b"\0.text\0".iter().copied().chain((0..functions.len()).flat_map(name)).collect();
+    let mut symbols = vec![0; 24];
+    let mut at = 7;
+    for (index, function) in functions.iter().enumerate() {
+        symbols.extend((at as u32).to_le_bytes());
+        symbols.extend([0x12, 0, 1, 0]); // a global function, in section 1
+        symbols.extend((TEXT + function.start as u64).to_le_bytes());
+        symbols.extend((function.len() as u64).to_le_bytes());
+        at += name(index).len();
+    }
+    let symbols_at = file.len().next_multiple_of(8);
+    file.resize(symbols_at, 0);
+    file.extend(&symbols);
+    let names_at = file.len();
+    file.extend(&names);
+    let sections_at = file.len().next_multiple_of(8);
+    file.resize(sections_at + SECTION, 0);
+    let text_len = functions.iter().map(|function| function.end).max().unwrap_or(0);
+    let text_at = HEADERS.next_multiple_of(PAGE);
+    let mut section = |name: u32, kind: u32, flags: u64, address: u64, at: usize, len: usize, link: u32, size: u64| {
+        file.extend([name.to_le_bytes(), kind.to_le_bytes()].concat());
+        for word in [flags, address, at as u64, len as u64] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend([link.to_le_bytes(), 1_u32.to_le_bytes()].concat()); // one local symbol, the empty one
+        file.extend([8_u64.to_le_bytes(), size.to_le_bytes()].concat());
+    };
+    section(1, 1, 6, TEXT, text_at, text_len, 0, 0); // program bits, allocated and executable
+    section(0, 2, 0, 0, symbols_at, symbols.len(), 3, 24); // symbols, their names in section 3
+    section(0, 3, 0, 0, names_at, names.len(), 0, 0); // strings
+    file[0x28..0x30].copy_from_slice(&(sections_at as u64).to_le_bytes());
+    for (at, half) in [(0x3a, SECTION as u16), (0x3c, 4), (0x3e, 3)] {
+        file[at..at + 2].copy_from_slice(&half.to_le_bytes());
+    }
+    file
+}
+
+fn name(index: usize) -> Vec<u8> {
+    format!("f{index}\0").into_bytes()
+}

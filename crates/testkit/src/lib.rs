@@ -19,6 +19,8 @@ pub mod suite;
 pub mod tools;
 pub mod values;
 
+#[cfg(feature = "compile")]
+pub use case::check_conforming;
 pub use case::{Case, Engine, Loaded, Output, assert_same, check, check_program, run};
 pub use outcome::{Outcome, Stop};
 pub use random::Random;

@@ -116,6 +116,15 @@ fn float_flags_are_what_programs_expect() {
     }
 }
 
+/// Where compiled code is not precise, for programs that keep to the calling convention.
+#[cfg(feature = "compile")]
+#[test]
+fn imprecise_code_agrees_on_programs_that_keep_to_conventions() {
+    for_seeds(amount(100, 5_000), |seed| {
+        riverrun_testkit::check_conforming(&generate::conforming(&mut Random::seeded(seed ^ 0xab1)));
+    });
+}
+
 /// `rounds` rounds of a loop of three instructions that counts them in x6.
 fn counting_loop(rounds: u64) -> Case {
     let program = [

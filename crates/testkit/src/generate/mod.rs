@@ -3,8 +3,10 @@
 //! A *tame* program keeps the registers that its memory accesses and returns go by, so that it
 //! runs for a while before something ends it; a wild one uses every register for everything.
 
+mod conforming;
 mod functions;
 
+pub use conforming::cases as conforming;
 pub use functions::cases as functions;
 use riverrun_isa::{COp, File, Format, Inst, Op, Result as Destination, Rounding, csr, decode_compressed};
 

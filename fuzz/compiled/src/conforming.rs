@@ -1,0 +1,19 @@
+//! Compiled code that is not precise makes of programs that keep to the calling convention what the interpreter makes
+//! of them.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use riverrun_fuzz_targets::seed;
+use riverrun_testkit::{Random, check_conforming, generate};
+
+/// Choices for the generator.
+fn seeds() -> Vec<Vec<u8>> {
+    let mut random = Random::seeded(2);
+    (1..=60).map(|n| (0..n * 50).map(|_| random.u32() as u8).collect()).collect()
+}
+
+fuzz_target!(init: seed(seeds()), |data: &[u8]| {
+    if !data.is_empty() {
+        check_conforming(&generate::conforming(&mut Random::from_bytes(data.to_vec())));
+    }
+});

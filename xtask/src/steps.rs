@@ -119,7 +119,7 @@ const COMPILED: &[&str] = &[
     "--no-fail-fast",
     "--workspace",
     "--features",
-    "riverrun-testkit/compile,riverrun/compile",
+    "riverrun-testkit/compile,riverrun/compile,riverrun-capi/compile",
     "--test",
     "engines",
     "--test",

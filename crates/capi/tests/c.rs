@@ -4,7 +4,7 @@ mod common;
 
 use std::ffi::OsStr;
 
-use common::{COMPILERS, folder, guests, here, host, run_host};
+use common::{COMPILERS, folder, guests, here, host, libc_guest, run_host, words};
 
 #[test]
 fn the_interface_does_what_it_says() {
@@ -14,6 +14,16 @@ fn the_interface_does_what_it_says() {
             let host = host(c, &[standard, "-O2"], &here().join("tests/c/api.c"), folder.path());
             guests().iter().for_each(|guest| drop(run_host(&host, &[guest.as_os_str(), OsStr::new("")])));
         }
+    }
+}
+
+#[test]
+fn a_guest_with_a_libc_has_what_it_is_granted() {
+    let folder = folder();
+    let (guest, words) = (libc_guest(folder.path()), words(folder.path()));
+    for [c, _] in COMPILERS {
+        let host = host(c, &["-std=c99", "-O2"], &here().join("tests/c/libc.c"), folder.path());
+        run_host(&host, &[guest.as_os_str(), OsStr::new(""), words.as_os_str()]);
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use common::{COMPILERS, compile_guest, folder, guests, here, root, run};
+use common::{COMPILERS, compile_guest, folder, guests, here, libc_guest, root, run, words};
 
 /// Debug builds of the tests look at a debug build of the library.
 const DEBUG: bool = cfg!(debug_assertions);
@@ -126,6 +126,7 @@ fn hosts(folder: &Path) -> Vec<(PathBuf, Vec<PathBuf>)> {
         (examples().join("host.cpp"), vec![example]),
         (tests.join("c/api.c"), vec![guest.clone(), PathBuf::new()]),
         (tests.join("c/misuse.c"), vec![guest.clone(), scorer, build]),
+        (tests.join("c/libc.c"), vec![libc_guest(folder), PathBuf::new(), words(folder)]),
         (tests.join("cpp/api.cpp"), vec![guest.clone()]),
     ]
 }

@@ -77,6 +77,23 @@ pub(crate) fn compile_guest_of(api: &Path, source: &Path, flags: &[&str], folder
     guest
 }
 
+/// The guest with a libc.
+pub(crate) fn libc_guest(folder: &Path) -> PathBuf {
+    let guest = folder.join("libc.elf");
+    let mut command = Command::new("riscv64-linux-gnu-gcc");
+    command.args(["-O2", "-static", "-Wall", "-Wextra", "-Werror"]).arg(here().join("tests/guest/libc.c"));
+    run(command.arg("-o").arg(&guest));
+    guest
+}
+
+/// A folder with the file that it reads.
+pub(crate) fn words(folder: &Path) -> PathBuf {
+    let data = folder.join("data");
+    fs::create_dir_all(&data).unwrap();
+    fs::write(data.join("words"), "one\nthree\n").unwrap();
+    data
+}
+
 /// Compilers for hosts, in C and C++.
 pub(crate) const COMPILERS: [[&str; 2]; 2] = [["gcc", "g++"], ["clang-22", "clang++-22"]];
 

@@ -1,0 +1,58 @@
+/* A program with a libc, and what it is granted. Arguments: the guest, an artifact of it or "", a folder of files. */
+#include "check.h"
+
+struct text {
+    char bytes[200];
+    size_t len;
+};
+
+static void append(void *data, const void *bytes, size_t len)
+{
+    struct text *text = data;
+    CHECK(text->len + len < sizeof text->bytes);
+    memcpy(text->bytes + text->len, bytes, len);
+    text->len += len;
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 4);
+    riverrun_engine_t *engine;
+    riverrun_program_t *program;
+    riverrun_linker_t *linker;
+    riverrun_machine_t *machine;
+    FINE(riverrun_engine_new(NULL, &engine));
+    FINE(riverrun_program_from_file(engine, argv[1], &program));
+    if (*argv[2])
+        FINE(riverrun_program_load_artifact(program, argv[2]));
+    CHECK(riverrun_program_is_compiled(program) == (*argv[2] != 0));
+
+    static const char *arguments[] = {"libc", "pear", "apple", "orange"};
+    struct text output = {0}, errors = {0};
+    riverrun_linux_t *granted = riverrun_linux_new();
+    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++)
+        FINE(riverrun_linux_add_argument(granted, arguments[i]));
+    FINE(riverrun_linux_add_variable(granted, "NUMBER", "1"));
+    FINE(riverrun_linux_set_output(granted, append, &output, NULL));
+    FINE(riverrun_linux_set_errors(granted, append, &errors, NULL));
+    FINE(riverrun_linux_add_directory(granted, argv[3], "/data", true));
+
+    FINE(riverrun_linker_new(engine, &linker));
+    FINE(riverrun_linker_add_linux(linker));
+    for (int round = 0; round < 2; round++) {
+        memset(&output, 0, sizeof output);
+        memset(&errors, 0, sizeof errors);
+        FINE(riverrun_machine_new(linker, program, granted, &machine));
+        int32_t status;
+        FINE(riverrun_machine_run(machine, &status));
+        CHECK(status == 4);
+        CHECK(strcmp(output.bytes, "apple orange pear\n4 one\n6 three\n0.333 done\n") == 0);
+        CHECK(strcmp(errors.bytes, "to errors\n") == 0);
+        riverrun_machine_delete(machine);
+    }
+    riverrun_linux_delete(granted);
+    riverrun_linker_delete(linker);
+    riverrun_program_delete(program);
+    riverrun_engine_delete(engine);
+    return 0;
+}

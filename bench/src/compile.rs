@@ -56,7 +56,7 @@ type Column<'a> = &'a dyn Fn(&Cost) -> String;
 pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<CompileReport> {
     let wanted = options.programs(&PROGRAMS[..1]).unwrap_or_else(|| PROGRAMS.map(String::from).to_vec());
     let programs = Program::load(&lab.programs_folder(), Some(&wanted))?;
-    let built = lab.build(engines::ahead_of_time(), options.engines.as_deref())?;
+    let built = lab.build(engines::ahead_of_time(), options)?;
     let host = Host::describe();
     let mut compiled: Vec<Compiled> = programs
         .iter()

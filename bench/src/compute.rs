@@ -45,7 +45,7 @@ impl Cell {
 pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<Report> {
     let mut programs = Program::load(&lab.programs_folder(), options.programs(&QUICK).as_deref())?;
     programs.retain(|program| !program.start_up);
-    let built = lab.build(engines::all(), options.engines.as_deref())?;
+    let built = lab.build(engines::all(), options)?;
 
     let mut cells = BTreeMap::new();
     let mut plan = Vec::new();

@@ -29,6 +29,12 @@ pub(crate) trait Engine {
         self.kind() == Kind::Interpreter
     }
 
+    /// Whether the command line's `--quick` leaves it out: it takes long to build or to compile for, and shows
+    /// nothing but what another one does.
+    fn is_left_out_of_quick(&self) -> bool {
+        false
+    }
+
     /// Why it is measured only where the command line names it, if that is so.
     fn only_if_named(&self) -> Option<&'static str> {
         None

@@ -44,7 +44,7 @@ pub(crate) struct HeapReport {
 
 pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<HeapReport> {
     let programs = Program::load(&lab.setup.bench.join("heap"), options.programs(&QUICK).as_deref())?;
-    let built = lab.build(engines::allocating(), options.engines.as_deref())?;
+    let built = lab.build(engines::allocating(), options)?;
     // Only riverrun's guests have the host's heap.
     let wanted =
         |program: &Program, built: &Built| program.name.ends_with("-libc") || built.engine.target() == Target::Riscv64;

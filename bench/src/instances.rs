@@ -32,7 +32,7 @@ pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<FiguresReport> {
     programs.truncate(1);
     let program = programs.first().context("no program in bench/instances")?;
     let size = &program.work(options.quick).size;
-    let built = lab.build(engines::hosting(), options.engines.as_deref())?;
+    let built = lab.build(engines::hosting(), options)?;
     let (host, rows) = rounds::measure(
         lab,
         options,

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, anyhow};
 
 use crate::engine::{Engine, Loadable, Ready, Setup};
 use crate::engines;
+use crate::options::Options;
 use crate::process::Usage;
 use crate::program::{Crates, Program};
 use crate::progress::Progress;
@@ -45,13 +46,17 @@ impl Lab {
         self.setup.bench.join("programs")
     }
 
-    /// Builds those of `engines` that are `wanted`, as [`engines::choose`] has it.
+    /// Builds those of `engines` that the options want, as [`engines::choose`] has it.
     ///
     /// # Errors
     /// If there is none of that name. One that cannot be built is no error yet.
-    pub(crate) fn build(&mut self, engines: Vec<Box<dyn Engine>>, wanted: Option<&[String]>) -> Result<Vec<Built>> {
+    pub(crate) fn build(&mut self, mut engines: Vec<Box<dyn Engine>>, options: &Options) -> Result<Vec<Built>> {
         let begin = Instant::now();
         let mut built = Vec::new();
+        let wanted = options.engines.as_deref();
+        if options.quick && wanted.is_none() {
+            engines.retain(|engine| !engine.is_left_out_of_quick());
+        }
         for engine in engines::choose(engines, wanted)? {
             self.progress.show(&format!("building {}", engine.name()));
             let named = wanted.is_some_and(|wanted| wanted.iter().any(|name| name == engine.name()));

@@ -77,7 +77,10 @@ fn command() -> Result<Vec<String>> {
             Topic::Unwinding => unwinding::run(&mut lab, &options)?.publish()?,
         };
         let root = lab.setup.bench.parent().context("bench has no parent folder")?;
-        let made = made.anywhere(root, &lab.setup.cargo_folder);
+        let mut made = made.anywhere(root, &lab.setup.cargo_folder);
+        if options.quick {
+            made = made.subset()?;
+        }
         publisher.write(topic, &made)?;
         let (all, building) = (begin.elapsed().as_secs(), (lab.building - building).as_secs());
         eprintln!("bench: {} took {all} s, of which building engines and programs {building} s", topic.name());

@@ -25,7 +25,8 @@ usage: riverrun-bench TABLE [OPTION]...
   --runs N         rounds, each of which does everything once (default 7; interpreters, and options
                    of compiled code, take part in three at most; compile has one by default,
                    start-up 20)
-  --quick          a small amount of work, to see that all works: few programs, and few rounds
+  --quick          a subset, to see that all works, in minutes: little work, few programs and rounds,
+                   and compiled code without options
   --json FILE      write the report as JSON to FILE too
   --publish        write the report to docs/measurements, and its summary into the README
 

@@ -29,6 +29,16 @@ pub(crate) struct Publisher {
 }
 
 impl Published {
+    /// Says of the report that it is of a subset.
+    pub(crate) fn subset(mut self) -> Result<Published> {
+        let behind_title = self.page.find('\n').map_or(0, |end| end + 1);
+        self.page.insert_str(behind_title, SUBSET);
+        let mut json: Map<String, Value> = serde_json::from_str(&self.json)?;
+        json.insert("subset".into(), true.into());
+        self.json = serde_json::to_string_pretty(&json)? + "\n";
+        Ok(self)
+    }
+
     /// Without what is of this machine only: where the sources lie, and where is built.
     pub(crate) fn anywhere(mut self, root: &Path, cargo_folder: &Path) -> Published {
         for text in [&mut self.page, &mut self.json] {
@@ -39,6 +49,10 @@ impl Published {
         self
     }
 }
+
+/// Said below the title of each report that is one.
+const SUBSET: &str = "\n**A subset** (`--quick`): little work, few programs and rounds, and riverrun's compiled code \
+                      without most of its options. It shows that all works, and is not for comparison.\n";
 
 /// Where the README has what [`crate::report::Report::summary`] says, and the file that has the same.
 const MARKS: [&str; 2] = ["<!-- measured: bench/README.md says how -->\n", "<!-- /measured -->\n"];
@@ -111,6 +125,15 @@ mod tests {
     #[test]
     fn pictures_are_found_from_the_folder_above() {
         assert_eq!(below("a\n![T](t.svg)\nb ](c\n", "heap"), "a\n![T](heap/t.svg)\nb ](c\n");
+    }
+
+    #[test]
+    fn a_subset_says_so() {
+        let made = Published { page: "# T\n\na".into(), json: "{\"a\": 1}".into(), charts: vec![], failures: vec![] };
+        let made = made.subset().unwrap();
+        assert!(made.page.starts_with("# T\n\n**A subset**") && made.page.ends_with("\n\na"), "{}", made.page);
+        let json: Value = serde_json::from_str(&made.json).unwrap();
+        assert_eq!(json, serde_json::json!({"a": 1, "subset": true}));
     }
 
     #[test]

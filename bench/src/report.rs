@@ -23,7 +23,6 @@ use crate::toolchain::{Target, Toolchain};
 pub(crate) struct Report {
     pub(crate) host: Host,
     pub(crate) runs: usize,
-    quick: bool,
     toolchains: Vec<Toolchain>,
     engines: Vec<EngineReport>,
     pub(crate) programs: Vec<ProgramReport>,
@@ -88,8 +87,7 @@ impl Report {
         engines: Vec<EngineReport>,
         programs: Vec<ProgramReport>,
     ) -> Report {
-        let (runs, quick) = (options.runs, options.quick);
-        let mut report = Report { host, runs, quick, toolchains, engines, programs, comparisons: Vec::new() };
+        let mut report = Report { host, runs: options.runs, toolchains, engines, programs, comparisons: Vec::new() };
         report.comparisons = report.compare();
         report
     }
@@ -221,10 +219,9 @@ impl Report {
 
     fn markdown(&self) -> String {
         let mut page = String::from("# Speed\n\n");
-        let unsure = if self.quick { " of a small amount of work: to see that all works, not to compare" } else { "" };
         let _ = writeln!(
             page,
-            "{} rounds{unsure}; every checksum verified. A figure is the median of the rounds' ratios, with the \
+            "{} rounds; every checksum verified. A figure is the median of the rounds' ratios, with the \
              reach of its 95 % interval (below six rounds, of all values).",
             self.runs
         );

@@ -35,7 +35,7 @@ pub(crate) struct StartUpReport {
 pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<StartUpReport> {
     let mut programs = Program::load(&lab.programs_folder(), None)?;
     programs.retain(|program| program.start_up);
-    let built = lab.build(engines::starters(), options.engines.as_deref())?;
+    let built = lab.build(engines::starters(), options)?;
     let (host, rows) = rounds::measure(
         lab,
         options,

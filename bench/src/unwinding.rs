@@ -47,7 +47,7 @@ pub(crate) struct UnwindingReport {
 
 pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<UnwindingReport> {
     let programs = Program::load(&lab.setup.bench.join("unwinding"), options.programs(&QUICK).as_deref())?;
-    let built = lab.build(engines::unwinding(), options.engines.as_deref())?;
+    let built = lab.build(engines::unwinding(), options)?;
     let (host, rows) = rounds::measure(
         lab,
         options,

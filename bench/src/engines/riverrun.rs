@@ -54,6 +54,10 @@ impl Engine for Compiled {
         !self.options.is_empty()
     }
 
+    fn is_left_out_of_quick(&self) -> bool {
+        !matches!(self.options, [] | ["-O0"])
+    }
+
     fn prepare(&self, setup: &Setup) -> Result<Ready> {
         let [riverrun, compiler] = commands(setup)?;
         let mut command: Vec<OsString> = vec![riverrun.into()];
@@ -141,6 +145,10 @@ impl Engine for Interpreter {
 
     fn kind(&self) -> Kind {
         Kind::Interpreter
+    }
+
+    fn is_left_out_of_quick(&self) -> bool {
+        !self.features.is_empty()
     }
 
     fn prepare(&self, setup: &Setup) -> Result<Ready> {

@@ -14,7 +14,7 @@ use riverrun_program::{Image, SymbolKind};
 use crate::analysis::{Abilities, Function, Liveness, Text, functions};
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
-use crate::lift::{Ir, Known, Surroundings, lift};
+use crate::lift::{Ir, Known, Surroundings, declare, lift};
 use crate::link::link;
 use crate::names::Names;
 use crate::options::CompileOptions;
@@ -76,7 +76,9 @@ impl<'a> Program<'a> {
         let features = options.cpu.features();
         let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
         let text = Text::new(image, abilities);
-        let named = image.symbols().filter(|symbol| symbol.kind == SymbolKind::Function);
+        // Not where fuel or faults are exact.
+        let may_differ = !options.fuel && !options.precise;
+        let named = image.symbols().filter(|symbol| symbol.kind == SymbolKind::Function && may_differ);
         let known = named.filter_map(|symbol| Some((symbol.address, Known::named(symbol.name)?))).collect();
         let functions = functions(&text);
         let program = Program {
@@ -163,7 +165,9 @@ fn compile_as(
     };
     let units = units(&functions);
     let mut objects = compile_units(&units, &program, options, progress, &mut report)?;
-    let mut entrances: Vec<u64> = functions.iter().flat_map(Function::entrances).collect();
+    // Functions that do something else first cannot be entered in the middle.
+    let entered = functions.iter().filter(|function| program.known(function.start).is_none());
+    let mut entrances: Vec<u64> = entered.flat_map(Function::entrances).collect();
     entrances.sort_unstable();
     entrances.dedup();
     let header = Header {
@@ -230,6 +234,9 @@ fn compile_units(
             let mut clock = Clock::start();
             let context = Context::create();
             let ir = Ir::new(&context, &format!("unit{index}"), *options, &tune, &program.names);
+            for function in *unit {
+                declare(&ir, function, program);
+            }
             for function in *unit {
                 lift(&ir, function, program);
             }

@@ -87,7 +87,7 @@ impl<'c> Continuations<'c> {
         ir.builder.position_at_end(again);
         registers.begin_block(0);
         // Not a jump to the first block, which would be a loop's then.
-        site.tail_call(site.function.as_global_value().as_pointer_value());
+        site.tail_call(ir.function(site.pc).as_global_value().as_pointer_value());
 
         ir.builder.position_at_end(unknown);
         let is_entered = is_entered.as_basic_value().into_int_value();

@@ -25,7 +25,7 @@ pub(crate) trait Surroundings {
     fn is_function(&self, address: u64) -> bool;
     /// Logarithm of the size of the dispatch table.
     fn dispatch_bits(&self) -> u32;
-    /// Whether the function that begins there is one that compilers take for granted.
+    /// Whether the function that begins there is one that compilers take for granted, and may be done otherwise.
     fn known(&self, start: u64) -> Option<Known>;
     /// Which registers may be read where.
     fn liveness(&self) -> &Liveness;
@@ -38,7 +38,73 @@ const SMALL: usize = 48;
 
 /// Adds the host function of `function` to the module.
 pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Surroundings) {
-    let host = ir.function(function.start);
+    match surroundings.known(function.start) {
+        Some(known) => lift_known(ir, function, known, surroundings),
+        None => lift_own(ir, ir.function(function.start), function, None, surroundings),
+    }
+}
+
+/// Declares what [`lift`] makes of a function, if that is more than one host function: what is declared first comes
+/// first, and code that is linked into a host tells its function by its place.
+pub(crate) fn declare(ir: &Ir<'_>, function: &Function, surroundings: &impl Surroundings) {
+    if let Some(known) = surroundings.known(function.start) {
+        parts(ir, function.start, known);
+    }
+}
+
+/// The host functions of one that compilers take for granted: itself, the guest's own code, and that for
+/// [`Known::rest`]. The guest's code is apart as it needs registers that what is done in front of it does not.
+fn parts<'c>(ir: &Ir<'c>, start: u64, known: Known) -> (FunctionValue<'c>, FunctionValue<'c>, Option<Rest<'c>>) {
+    let host = ir.function(start);
+    let own = ir.part(start, "own");
+    (host, own, known.rest().map(|argument| (ir.part(start, "rest"), argument)))
+}
+
+/// A host function and the register that is a constant at its beginning.
+type Rest<'c> = (FunctionValue<'c>, (usize, u64));
+
+fn lift_known<'c>(ir: &Ir<'c>, function: &Function, known: Known, surroundings: &impl Surroundings) {
+    let start = function.start;
+    let (host, own, rest) = parts(ir, start, known);
+    lift_own(ir, own, function, None, surroundings);
+    if let Some((rest, argument)) = rest {
+        lift_own(ir, rest, function, Some(argument), surroundings);
+    }
+
+    ir.begin_function(host, false);
+    ir.begin_lines(host, function, |pc| surroundings.source(pc));
+    ir.builder.position_at_end(ir.block(host));
+    ir.line(start);
+    let hot = registers::hot_set(ir.options.fuel);
+    // All registers are handed over as they are.
+    let registers = Registers::new(ir, hot, 0, hot, [None; registers::COUNT]);
+    registers.take_parameters(ir, host);
+    let continuations = Continuations::new(ir, host, &[]);
+    let site = Site {
+        ir,
+        registers: &registers,
+        function: host,
+        continuations: &continuations,
+        group: &Group::default(),
+        pc: start,
+        ahead: 0,
+        live: surroundings.liveness().back(start),
+        dispatch_bits: surroundings.dispatch_bits(),
+    };
+    let pointer = |function: FunctionValue<'c>| function.as_global_value().as_pointer_value();
+    site.known_function(known, pointer(own), rest.map_or(pointer(own), |(rest, _)| pointer(rest)));
+    continuations.finish(ir, &registers, &site);
+}
+
+/// Adds the guest's own code for `function` as `host`; where `argument` says so, with a register that is a constant at
+/// its beginning.
+fn lift_own<'c>(
+    ir: &Ir<'c>,
+    host: FunctionValue<'c>,
+    function: &Function,
+    argument: Option<(usize, u64)>,
+    surroundings: &impl Surroundings,
+) {
     ir.begin_function(host, ir.options.precise || float_flags::matter(function));
     ir.begin_lines(host, function, |pc| surroundings.source(pc));
     ir.builder.position_at_end(ir.block(host));
@@ -77,7 +143,11 @@ pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Sur
         switches,
     };
     ir.builder.position_at_end(entry);
-    lifting.enter();
+    if let Some((register, value)) = argument {
+        registers.set(register, Value::Word(ir.int(value)));
+        registers.save(ir);
+    }
+    ir.jump(lifting.labels[&function.start]);
     for (&start, block) in &function.blocks {
         lifting.block(start, block);
     }
@@ -114,21 +184,6 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             ahead,
             live,
             dispatch_bits: self.surroundings.dispatch_bits(),
-        }
-    }
-
-    /// What the function that begins at an address does, if that may be done otherwise.
-    fn known(&self, start: u64) -> Option<Known> {
-        self.surroundings.known(start).filter(|_| !self.ir.options.fuel && !self.ir.options.precise)
-    }
-
-    /// Goes on from the function's parameters.
-    fn enter(&self) {
-        let (ir, start) = (self.ir, self.function.start);
-        let own = self.labels[&start];
-        match self.known(start) {
-            Some(known) => self.site(start, 0, self.surroundings.liveness().back(start)).known_function(known, own),
-            None => ir.jump(own),
         }
     }
 
@@ -283,7 +338,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 }
             }
             &Terminator::Call { target, next } => {
-                if self.known(target).is_some_and(|known| site.known_call(known)) {
+                if self.surroundings.known(target).is_some_and(|known| site.known_call(known)) {
                     // As behind a call, where the function can still be entered.
                     site.flush();
                     self.continuations.at(ir, self.host, next);

@@ -143,9 +143,19 @@ impl<'c> Ir<'c> {
 
     /// The host function of the guest function at `start`, declared if it is not there yet.
     pub(crate) fn function(&self, start: u64) -> FunctionValue<'c> {
-        let name = self.names.of(start);
-        self.module.get_function(&name).unwrap_or_else(|| {
-            let function = self.module.add_function(&name, self.prototype, Some(Linkage::External));
+        self.declared(&self.names.of(start))
+    }
+
+    /// A host function of its own for what only the guest function at `start` goes on to.
+    pub(crate) fn part(&self, start: u64, name: &str) -> FunctionValue<'c> {
+        let function = self.declared(&format!("{}.{name}", self.names.of(start)));
+        function.set_linkage(Linkage::Internal);
+        function
+    }
+
+    fn declared(&self, name: &str) -> FunctionValue<'c> {
+        self.module.get_function(name).unwrap_or_else(|| {
+            let function = self.module.add_function(name, self.prototype, Some(Linkage::External));
             function.set_call_conventions(REGCALL);
             function.as_global_value().set_visibility(GlobalVisibility::Hidden);
             if let Some(section) = self.names.section() {

@@ -45,6 +45,12 @@ impl Known {
             _ => None,
         }
     }
+
+    /// What the guest's own code is often left with: a register and the constant that it is then.
+    pub(crate) fn rest(self) -> Option<(usize, u64)> {
+        // Two bytes that differ.
+        (self == Known::Compare).then_some((A2, 1))
+    }
 }
 
 /// Bytes of the widest pieces.
@@ -61,14 +67,21 @@ const LITTLE: u64 = 64;
 const NEAR: u64 = 32 << 10;
 
 impl<'c> Site<'_, 'c> {
-    /// Does what is asked of a known function and returns, or goes on at `own`, the guest's code for it.
-    pub(super) fn known_function(&self, known: Known, own: Label<'c>) {
+    /// Does what is asked of a known function and returns, or goes on in `own`, the guest's code for it; with
+    /// [`Known::rest`], in `rest`.
+    pub(super) fn known_function(&self, known: Known, own: PointerValue<'c>, rest: PointerValue<'c>) {
+        let (ir, registers) = (self.ir, self.registers);
+        let fork = registers.fork();
+        let label = ir.block(self.function);
         match known {
-            Known::Copy => self.copy(own, false),
-            Known::Move => self.copy(own, true),
-            Known::Fill => self.fill(own),
-            Known::Compare => self.compare_equal(own),
+            Known::Copy => self.copy(label, false),
+            Known::Move => self.copy(label, true),
+            Known::Fill => self.fill(label),
+            Known::Compare => self.compare_equal(label, rest),
         }
+        ir.builder.position_at_end(label);
+        registers.rejoin(fork);
+        self.tail_call(own);
     }
 
     /// Does what a call of a known function would, if that is known to be little; says whether it has. The result,
@@ -284,8 +297,8 @@ impl<'c> Site<'_, 'c> {
         self.return_to_caller();
     }
 
-    /// Skips what is equal. Which result says how two bytes differ is the guest's to know.
-    fn compare_equal(&self, own: Label<'c>) {
+    /// Skips what is equal. Which result says how two bytes differ is the guest's to know, by `rest`.
+    fn compare_equal(&self, own: Label<'c>, rest: PointerValue<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         let [a, b, len] = [A0, A1, A2].map(|register| self.register(register));
         let [a_place, b_place] = self.places([a, b], len, own);
@@ -321,8 +334,7 @@ impl<'c> Site<'_, 'c> {
             registers.set(register, Value::Word(built(ir.builder.build_int_add(value, at, ""))));
         }
         registers.set(A2, Value::Word(ir.int(1)));
-        registers.save(ir);
-        ir.jump(own);
+        self.tail_call(rest);
     }
 
     /// Whether two pieces differ; and, made only where they do, the distance of the first bytes that do.

@@ -29,6 +29,6 @@ mod transfer;
 mod value;
 
 pub(crate) use float_flags::define_helpers;
-pub(crate) use function::{Surroundings, lift};
+pub(crate) use function::{Surroundings, declare, lift};
 pub(crate) use ir::Ir;
 pub(crate) use library::Known;

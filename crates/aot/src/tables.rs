@@ -70,7 +70,9 @@ fn dispatch<'c>(ir: &Ir<'c>, program: &Program<'_>) -> GlobalValue<'c> {
         let code = |start| ir.function(start).as_global_value().as_pointer_value().const_to_int(ir.i64);
         start.map_or(ir.i64.const_zero(), |start| code(start).const_sub(here))
     };
-    let pcs: Vec<_> = places.iter().map(|start| ir.int(start.unwrap_or(Dispatch::FREE))).collect();
+    let free = |place| Dispatch::free(place, program.dispatch_bits);
+    let pcs = places.iter().enumerate().map(|(place, start)| ir.int(start.unwrap_or_else(|| free(place))));
+    let pcs: Vec<_> = pcs.collect();
     let distances: Vec<_> = places.iter().map(distance).collect();
     let [pcs, distances] = [pcs, distances].map(|words| ir.i64.const_array(&words).into());
     constant(ir, &name, &kind.const_named_struct(&[pcs, distances]))

@@ -15,7 +15,7 @@ pub const FAULT_EXITS_SECTION: &str = "riverrun_fault_exits";
 pub const IDENTITY_SYMBOL: &str = "riverrun_identity";
 
 /// A table in memory; also what says how tables are laid out: the guest addresses of functions' first instructions,
-/// with [`Dispatch::FREE`] in free places, then as many distances from the table to the compiled functions, in bytes.
+/// with [`Dispatch::free`] in free places, then as many distances from the table to the compiled functions, in bytes.
 /// All are words, so that code finds either by the same index.
 #[derive(Clone, Copy)]
 pub struct Dispatch {
@@ -30,10 +30,6 @@ impl fmt::Debug for Dispatch {
 }
 
 impl Dispatch {
-    /// What no guest can jump to, as jumps clear the lowest bit: no target is ever found in a free
-    /// place.
-    pub const FREE: u64 = 1;
-
     /// Addresses are multiplied by this before the highest bits are taken.
     pub const MULTIPLIER: u32 = 0x9e37_79b1;
 
@@ -48,6 +44,17 @@ impl Dispatch {
         (pc.wrapping_mul(Self::MULTIPLIER) >> (32 - bits)) as usize
     }
 
+    /// What stands in a free place: an odd number, which no function's address is, and whose own place is another.
+    /// So code may look a jump's target up with its lowest bit, which the jump clears, and never finds a free place.
+    pub fn free(place: usize, bits: u32) -> u64 {
+        [1, 5].into_iter().find(|&word| Self::index(word, bits) != place).expect("they have not the same place").into()
+    }
+
+    /// Whether a place is free, by the address that stands there.
+    fn is_free(pc: u64) -> bool {
+        !pc.is_multiple_of(2)
+    }
+
     /// # Safety
     /// At `table` there is one with `1 << bits` places, which lives as long as the result is used.
     pub(crate) unsafe fn new(table: *const u64, bits: u32) -> Dispatch {
@@ -60,7 +67,7 @@ impl Dispatch {
 
     /// The functions, with the host addresses of their code.
     fn functions(&self) -> impl Iterator<Item = (u64, usize)> {
-        let places = self.pcs.iter().zip(self.distances).filter(|(pc, _)| **pc != Self::FREE);
+        let places = self.pcs.iter().zip(self.distances).filter(|(pc, _)| !Self::is_free(**pc));
         places.map(|(pc, distance)| (*pc, self.code(*distance)))
     }
 
@@ -86,7 +93,22 @@ impl Dispatch {
         let low = u32::try_from(pc).ok().filter(|pc| pc % 2 == 0)?;
         let first = Self::index(low, self.pcs.len().trailing_zeros());
         let places = (first..self.pcs.len()).chain(0..first);
-        let place = places.take_while(|&place| self.pcs[place] != Self::FREE).find(|&place| self.pcs[place] == pc)?;
+        let place = places.take_while(|&place| !Self::is_free(self.pcs[place])).find(|&place| self.pcs[place] == pc)?;
         Some(self.code(self.distances[place]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_target_is_looked_for_in_a_free_place_that_has_it() {
+        for bits in 1..=12 {
+            for place in 0..1 << bits {
+                let word = Dispatch::free(place, bits);
+                assert!(Dispatch::is_free(word) && Dispatch::index(word as u32, bits) != place, "{bits} {place}");
+            }
+        }
     }
 }

@@ -127,3 +127,39 @@ fn wild_accesses_of_compiled_code_stay_in_the_window() {
         assert!(before.is_intact() && after.is_intact());
     }
 }
+
+/// Jumps clear the lowest bit of their targets, which compiled code does only where it has to; what stands in free
+/// places of its table of functions has that bit set.
+#[test]
+fn jumps_to_odd_addresses_lead_to_even_ones() {
+    let text = [
+        inst(Op::bne, 0, 28, 0, 4 * 4),
+        inst(Op::jalr, 1, 5, 0, 0),
+        inst(Op::jal, 1, 0, 0, 3 * 4),
+        inst(Op::ebreak, 0, 0, 0, 0),
+        inst(Op::jalr, 0, 5, 0, 0),
+        // A function, as it is called.
+        inst(Op::addi, 6, 6, 0, 1),
+        inst(Op::jalr, 0, 1, 0, 0),
+    ];
+    let text: Vec<u8> = text.iter().flat_map(|inst| inst.encode().to_le_bytes()).collect();
+    let engine = Engine::new(&Config::new()).unwrap();
+    let linker = Linker::new(&engine);
+    let program = Program::new(&engine, elf::executable(&text, &[], 0)).unwrap();
+    let function = elf::TEXT + 5 * 4;
+    let run = |target: u64, is_call: bool| {
+        let mut machine = linker.instantiate(&program, ()).unwrap();
+        machine.set_x(1, elf::TEXT + 3 * 4);
+        machine.set_x(5, target);
+        machine.set_x(28, u64::from(!is_call));
+        let error = machine.run().expect_err("the guest has no way to exit");
+        (format!("{:?}", error.trap().expect("it traps")), machine.pc(), machine.x(6))
+    };
+    let cases = (0..8).chain(function..function + 2).flat_map(|target| [(target, false), (target, true)]);
+    let cases: Vec<_> = cases.map(|(target, is_call)| (target, is_call, run(target, is_call))).collect();
+    assert!(cases.iter().any(|(_, _, (_, _, called))| *called == 2));
+    program.compile_to(&CompileOptions::default(), tempfile::tempdir().unwrap().path().join("odd.rro")).unwrap();
+    for (target, is_call, expected) in cases {
+        assert_eq!(run(target, is_call), expected, "target {target:#x}, {is_call}");
+    }
+}

@@ -347,13 +347,13 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                     let function = ir.function(target).as_global_value().as_pointer_value();
                     site.call_and_check(function, next);
                 } else {
-                    site.call_indirect(ir.int(target), next);
+                    site.call_indirect(Value::Word(ir.int(target)), next);
                 }
             }
-            &Terminator::CallIndirect { next } => site.call_indirect(ir.word(result), next),
+            &Terminator::CallIndirect { next } => site.call_indirect(result, next),
             Terminator::Return => site.return_to_caller(),
             Terminator::JumpIndirect(targets) if targets.inside.is_empty() => {
-                site.tail_call_indirect(ir.word(result));
+                site.tail_call_indirect(result);
             }
             Terminator::JumpIndirect(targets) => {
                 let target = ir.word(result);
@@ -423,7 +423,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let shares = |block: &Block| matches!(&block.end, Terminator::JumpIndirect(all) if all.inside == targets);
         let blocks = self.function.blocks.iter().filter(|(_, block)| shares(block));
         let live = blocks.fold(0, |live, (start, _)| live | self.facts[start].live);
-        self.site(self.function.start, 0, live).tail_call_indirect(target);
+        self.site(self.function.start, 0, live).tail_call_indirect(Value::Word(target));
         registers.rejoin(fork);
         label
     }

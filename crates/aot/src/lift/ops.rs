@@ -162,7 +162,11 @@ impl<'c> Ops for Site<'_, 'c> {
 
     fn and(&self, a: Value<'c>, b: Value<'c>) -> Value<'c> {
         let (a, b) = self.words(a, b);
-        Value::Word(if b == self.ir.int(!0) { a } else { built(self.ir.builder.build_and(a, b, "")) })
+        match self.ir.constant(Value::Word(b)) {
+            Some(u64::MAX) => Value::Word(a),
+            Some(mask) if mask == !1 => Value::Even(a),
+            _ => Value::Word(built(self.ir.builder.build_and(a, b, ""))),
+        }
     }
 
     fn or(&self, a: Value<'c>, b: Value<'c>) -> Value<'c> {

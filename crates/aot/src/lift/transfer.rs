@@ -11,6 +11,7 @@ use crate::lift::continuations::Continuations;
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;
 use crate::lift::registers::Label;
+use crate::lift::value::Value;
 
 impl<'c> Ir<'c> {
     /// The table from guest addresses to functions.
@@ -84,14 +85,14 @@ impl<'c> Site<'_, 'c> {
     }
 
     /// Calls the function at an address, compiled or not, and goes on at `next`.
-    pub(super) fn call_indirect(&self, target: IntValue<'c>, next: u64) {
+    pub(super) fn call_indirect(&self, target: Value<'c>, next: u64) {
         let (ir, registers) = (self.ir, self.registers);
         registers.base(ir);
         let (found, missing) = (ir.block(self.function), ir.block(self.function));
         let function = self.look_up(target, found, missing);
         let fork = registers.fork();
         ir.builder.position_at_end(missing);
-        ir.store(ir.field(registers.base(ir), convention::PC), target.into(), Space::State);
+        ir.store(ir.field(registers.base(ir), convention::PC), ir.word(target).into(), Space::State);
         self.leave(Reason::Call, next);
         ir.jump(self.continuations.at(ir, self.function, next));
         registers.rejoin(fork);
@@ -108,14 +109,14 @@ impl<'c> Site<'_, 'c> {
     }
 
     /// Goes on in the function at an address, in this one's place.
-    pub(super) fn tail_call_indirect(&self, target: IntValue<'c>) {
+    pub(super) fn tail_call_indirect(&self, target: Value<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         registers.base(ir);
         let (found, missing) = (ir.block(self.function), ir.block(self.function));
         let function = self.look_up(target, found, missing);
         let fork = registers.fork();
         ir.builder.position_at_end(missing);
-        self.jump_out(target);
+        self.jump_out(ir.word(target));
         registers.rejoin(fork);
         ir.builder.position_at_end(found);
         self.tail_call(function);
@@ -139,31 +140,34 @@ impl<'c> Site<'_, 'c> {
     }
 
     /// Looks an address up among the functions: goes on in `found`, with the function, or in
-    /// `missing`. Nearly always the first place is the right one; the others are looked at apart.
-    fn look_up(&self, target: IntValue<'c>, found: Label<'c>, missing: Label<'c>) -> PointerValue<'c> {
+    /// `missing`. Nearly always the first place is the right one; the others are looked at apart. A lowest bit that is to
+    /// be cleared is cleared for these only; where it was set, the function is missed, and found by the dispatcher.
+    fn look_up(&self, target: Value<'c>, found: Label<'c>, missing: Label<'c>) -> PointerValue<'c> {
         let ir = self.ir;
         let bits = self.dispatch_bits;
         let i32 = ir.bits(32);
         let table = ir.dispatch_table();
         let load = |table, place| ir.load(ir.i64.into(), ir.element(table, place), Space::State).into_int_value();
-        let low = ir.truncate(target, 32);
+        let raw = if let Value::Even(word) = target { word } else { ir.word(target) };
+        let low = ir.truncate(raw, 32);
         let multiplier = i32.const_int(Dispatch::MULTIPLIER.into(), false);
         let mixed = built(ir.builder.build_int_mul(low, multiplier, ""));
         let shift = i32.const_int(u64::from(32 - bits), false);
         let first = ir.zero_extend(built(ir.builder.build_right_shift(mixed, shift, false, "")));
         let before = ir.builder.get_insert_block().expect("the builder stands in a block");
         let [other, probe] = std::array::from_fn(|_| ir.block(self.function));
-        ir.branch_likely(ir.compare(IntPredicate::EQ, load(table, first), target), found, other);
+        ir.branch_likely(ir.compare(IntPredicate::EQ, load(table, first), raw), found, other);
 
         ir.builder.position_at_end(other);
         let position = built(ir.builder.build_phi(ir.i64, ""));
         let next = built(ir.builder.build_int_add(word_of(position), ir.int(1), ""));
         let next = built(ir.builder.build_and(next, ir.int((1 << bits) - 1), ""));
         let pc = load(table, next);
-        built(ir.builder.build_conditional_branch(ir.compare(IntPredicate::EQ, pc, target), found, probe));
+        let is_here = ir.compare(IntPredicate::EQ, pc, ir.word(target));
+        built(ir.builder.build_conditional_branch(is_here, found, probe));
 
         ir.builder.position_at_end(probe);
-        let is_free = ir.compare(IntPredicate::EQ, pc, ir.int(Dispatch::FREE));
+        let is_free = ir.truncate(pc, 1);
         built(ir.builder.build_conditional_branch(is_free, missing, other));
         position.add_incoming(&[(&first, before), (&next, probe)]);
 

@@ -13,6 +13,8 @@ pub(crate) enum Value<'c> {
     Word(IntValue<'c>),
     /// A condition, as one bit.
     Flag(IntValue<'c>),
+    /// A word whose lowest bit is to be cleared, as jumps do.
+    Even(IntValue<'c>),
     /// A word plus a constant.
     Sum(IntValue<'c>, i64),
     /// The result of float arithmetic. Its NaNs become canonical when its bits are asked for.
@@ -36,6 +38,7 @@ impl<'c> Ir<'c> {
         match value {
             Value::Word(word) | Value::Both(_, word, _) | Value::BothBoxed(word, _) => word,
             Value::Flag(flag) => self.zero_extend(flag),
+            Value::Even(word) => built(self.builder.build_and(word, self.int(!1), "")),
             Value::Sum(word, 0) => word,
             Value::Sum(word, constant) => built(self.builder.build_int_add(word, self.int(constant as u64), "")),
             Value::Float(Float::D, float) => self.float_bits(self.exact(Float::D, float), 64),

@@ -7,15 +7,16 @@
             ".pushsection .riverrun.exports, \"a\"\n.balign 8\n"                                                       \
             ".dword " #function ", .Lname_" #function ", .Ltypes_" #function "\n.popsection\n")
 
-__asm__(".pushsection .rodata\n"
-        ".Limport_empty: .asciz \"empty\"\n.Limport_i64: .asciz \"i64\"\n.Limport_many: .asciz \"many\"\n"
-        ".Limport_three: .asciz \"three\"\n"
-        ".popsection\n.pushsection .riverrun.imports, \"a\"\n.balign 8\n"
-        ".word 0, " EMPTY "\n.dword .Limport_empty, 0\n"
-        ".word 1, " I64 "\n.dword .Limport_i64, 0\n"
-        ".word 2, " MANY "\n.dword .Limport_many, 0\n"
-        ".word 3, " THREE "\n.dword .Limport_three, 0\n"
-        ".popsection");
+#define IMPORT(index, hash, name, signature)                                                                           \
+    __asm__(".pushsection .rodata\n.Limport_" name ": .asciz \"" name "\"\n"                                        \
+            ".Ltakes_" name ": .asciz \"" signature "\"\n.popsection\n"                                              \
+            ".pushsection .riverrun.imports, \"a\"\n.balign 8\n"                                                       \
+            ".word " #index ", " hash "\n.dword .Limport_" name ", .Ltakes_" name "\n.popsection\n")
+
+IMPORT(0, EMPTY, "empty", "void ()");
+IMPORT(1, I64, "i64", "i64 ()");
+IMPORT(2, MANY, "many", "i64 (i32, i32, i32, i32, i32)");
+IMPORT(3, THREE, "three", "i32 (i32, i32, i32)");
 
 #define ARGUMENT(n, value) register long a##n __asm__("a" #n) = (value)
 

@@ -6,10 +6,10 @@ use inkwell::context::Context;
 use inkwell::targets::FileType;
 use riverrun_program::Image;
 
-use crate::analysis::Liveness;
+use crate::analysis::{Imports, Liveness};
 use crate::emit;
 use crate::error::CompileError;
-use crate::lift::{Ir, Known, Surroundings, lift};
+use crate::lift::{Callers, Ir, Known, Surroundings, lift};
 use crate::options::CompileOptions;
 use crate::unit::Program;
 
@@ -56,7 +56,7 @@ pub fn listing(image: &Image, options: &CompileOptions, address: u64) -> Result<
 
     let machine = emit::machine(options)?;
     let context = Context::create();
-    let ir = Ir::new(&context, "listing", *options, &emit::tune_cpu(options.cpu), &program.names);
+    let ir = Ir::new(&context, "listing", *options, Callers::Guest, &emit::tune_cpu(options.cpu), &program.names);
     lift(&ir, function, &AddressesOnly(&program));
     let lifted = representation(&ir.module.print_to_string().to_string());
     emit::optimise(&ir, &machine)?;
@@ -79,6 +79,10 @@ impl Surroundings for AddressesOnly<'_> {
 
     fn liveness(&self) -> &Liveness {
         self.0.liveness()
+    }
+
+    fn imports(&self) -> &Imports {
+        self.0.imports()
     }
 
     fn dispatch_bits(&self) -> u32 {

@@ -47,6 +47,11 @@ impl Names {
         self.by_start.get(&start).cloned().unwrap_or_else(|| format!("{}::#{start:x}", self.prefix))
     }
 
+    /// The symbol of the host entry of the function that begins at an address.
+    pub(crate) fn host_entry(&self, start: u64) -> String {
+        format!("{}#host", self.of(start))
+    }
+
     /// The symbol of a table: `plain` in a shared object, where nothing else can be in its way.
     pub(crate) fn table(&self, plain: &str) -> String {
         if self.is_linked { format!("{}::{plain}", self.prefix) } else { plain.to_owned() }

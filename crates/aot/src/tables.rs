@@ -5,33 +5,35 @@ use inkwell::context::Context;
 use inkwell::module::Linkage;
 use inkwell::types::BasicType;
 use inkwell::values::{BasicValue, GlobalValue};
-use riverrun_native::{Dispatch, ENTRANCES_SYMBOL, Header, IDENTITY_SYMBOL};
+use riverrun_native::{Dispatch, ENTRANCES_SYMBOL, HOST_ENTRIES_SYMBOL, Header, IDENTITY_SYMBOL};
 
 use crate::emit::{self, Phases};
 use crate::error::CompileError;
-use crate::lift::{Ir, define_helpers};
+use crate::lift::{Callers, Ir, define_helpers};
 use crate::options::CompileOptions;
 use crate::unit::Program;
 
-/// The object that holds the tables of functions and of the other places where they can be entered.
+/// The object that holds the tables of functions, of the other places where they can be entered, and of host entries.
 pub(crate) fn object(
     program: &Program<'_>,
     entrances: &[u64],
+    host_entered: &[u64],
     header: &Header,
     options: &CompileOptions,
     phases: &mut Phases,
 ) -> Result<Vec<u8>, CompileError> {
     let machine = emit::machine(options)?;
     let context = Context::create();
-    let ir = Ir::new(&context, "tables", *options, "generic", &program.names);
+    let ir = Ir::new(&context, "tables", *options, Callers::Guest, "generic", &program.names);
     define_helpers(&ir);
     let dispatch = dispatch(&ir, program);
     let i32 = ir.bits(32);
     let all: Vec<_> = std::iter::once(entrances.len() as u64).chain(entrances.iter().copied()).collect();
     let all: Vec<_> = all.into_iter().map(|word| i32.const_int(word, false)).collect();
     let entrances = constant(&ir, &program.names.table(ENTRANCES_SYMBOL), &i32.const_array(&all));
+    let host_entries = host_entries(&ir, host_entered);
     if program.names.is_linked {
-        descriptor(&ir, program, dispatch, entrances, header);
+        descriptor(&ir, program, [dispatch, entrances, host_entries], header);
     } else {
         constant(&ir, IDENTITY_SYMBOL, &context.const_string(&header.identity(), false));
     }
@@ -78,12 +80,27 @@ fn dispatch<'c>(ir: &Ir<'c>, program: &Program<'_>) -> GlobalValue<'c> {
     constant(ir, &name, &kind.const_named_struct(&[pcs, distances]))
 }
 
+/// The table of host entries; see [`HOST_ENTRIES_SYMBOL`].
+fn host_entries<'c>(ir: &Ir<'c>, starts: &[u64]) -> GlobalValue<'c> {
+    let pairs = ir.i64.array_type(2).array_type(starts.len() as u32);
+    let name = ir.names.table(HOST_ENTRIES_SYMBOL);
+    let kind = ir.context.struct_type(&[ir.i64.into(), pairs.into()], false);
+    let global = ir.module.add_global(kind.as_basic_type_enum(), None, &name);
+    let here = global.as_pointer_value().const_to_int(ir.i64);
+    let entry = |&start: &u64| {
+        let code = ir.host_entry(start).as_global_value().as_pointer_value().const_to_int(ir.i64);
+        ir.i64.const_array(&[ir.int(start), code.const_sub(here)])
+    };
+    let entries: Vec<_> = starts.iter().map(entry).collect();
+    let entries = ir.i64.array_type(2).const_array(&entries);
+    constant(ir, &name, &kind.const_named_struct(&[ir.int(starts.len() as u64).into(), entries.into()]))
+}
+
 /// The [`riverrun_native::LinkedArtifact`].
 fn descriptor<'c>(
     ir: &Ir<'c>,
     program: &Program<'_>,
-    dispatch: GlobalValue<'c>,
-    entrances: GlobalValue<'c>,
+    tables: [GlobalValue<'c>; 3],
     header: &Header,
 ) {
     let names = &program.names;
@@ -99,8 +116,9 @@ fn descriptor<'c>(
     };
     let [text_start, text_end] = bounds(&names.section().unwrap_or_default());
     let [exits_start, exits_end] = bounds(&names.fault_exits());
-    let [sealed, dispatch, entrances] = [sealed, dispatch, entrances].map(|global| global.as_pointer_value());
-    let fields = [sealed, dispatch, entrances, text_start, text_end, exits_start, exits_end];
+    let [dispatch, entrances, host_entries] = tables.map(|global| global.as_pointer_value());
+    let sealed = sealed.as_pointer_value();
+    let fields = [sealed, dispatch, entrances, host_entries, text_start, text_end, exits_start, exits_end];
     let descriptor = ir.context.const_struct(&fields.map(Into::into), false);
     constant(ir, &names.artifact(), &descriptor).set_visibility(GlobalVisibility::Default);
 }

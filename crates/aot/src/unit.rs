@@ -11,10 +11,10 @@ use inkwell::context::Context;
 use riverrun_native::{Dispatch, Header};
 use riverrun_program::{Image, SymbolKind};
 
-use crate::analysis::{Abilities, Function, Liveness, Text, functions};
+use crate::analysis::{Abilities, Function, Imports, Liveness, Text, functions};
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
-use crate::lift::{Ir, Known, Surroundings, declare, lift};
+use crate::lift::{Callers, Ir, Known, Surroundings, declare, host_entries, lift};
 use crate::link::link;
 use crate::names::Names;
 use crate::options::CompileOptions;
@@ -22,6 +22,8 @@ use crate::tables;
 
 /// Instructions in a unit: enough for LLVM to inline among neighbours, few enough to share the work.
 const UNIT: usize = 8 << 10;
+/// Host entries in a unit.
+const ENTRIES: usize = 256;
 
 /// What a compilation came to. Times are of the processor, all threads taken together; only the linker,
 /// a process of its own, is timed by the clock.
@@ -62,6 +64,7 @@ pub(crate) struct Program<'a> {
     pub(crate) names: Arc<Names>,
     pub(crate) starts: BTreeSet<u64>,
     liveness: Liveness,
+    imports: Imports,
     known: BTreeMap<u64, Known>,
     pub(crate) dispatch_bits: u32,
 }
@@ -85,6 +88,7 @@ impl<'a> Program<'a> {
             image,
             names: Arc::new(Names::new(&functions, linked)),
             liveness: Liveness::new(&text, &functions),
+            imports: Imports::new(image),
             known,
             starts: functions.iter().map(|function| function.start).collect(),
             dispatch_bits: Dispatch::index_bits(functions.len()),
@@ -104,6 +108,10 @@ impl Surroundings for Program<'_> {
 
     fn liveness(&self) -> &Liveness {
         &self.liveness
+    }
+
+    fn imports(&self) -> &Imports {
+        &self.imports
     }
 
     fn dispatch_bits(&self) -> u32 {
@@ -163,7 +171,9 @@ fn compile_as(
         analysis: clock.lap(),
         ..Report::default()
     };
-    let units = units(&functions);
+    let entered: Vec<&Function> = host_entered(image, &functions, options);
+    let mut units = units(&functions);
+    units.extend(entered.chunks(ENTRIES).map(|functions| Unit { callers: Callers::Host, functions: functions.to_vec() }));
     let mut objects = compile_units(&units, &program, options, progress, &mut report)?;
     // Functions that do something else first cannot be entered in the middle.
     let entered = functions.iter().filter(|function| program.known(function.start).is_none());
@@ -177,7 +187,8 @@ fn compile_as(
         program: Header::hash(image.bytes()),
     };
     let mut phases = Phases::default();
-    objects.push(tables::object(&program, &entrances, &header, options, &mut phases)?);
+    let entered: Vec<u64> = entered.iter().map(|function| function.start).collect();
+    objects.push(tables::object(&program, &entrances, &entered, &header, options, &mut phases)?);
     report.add(&phases);
     let begin = Instant::now();
     let object = link(&objects, linked.is_some())?;
@@ -194,8 +205,22 @@ fn text_bytes(functions: &[Function]) -> u64 {
     insts.values().map(|&len| u64::from(len)).sum()
 }
 
+/// The functions that get host entries, by their addresses: those that the program exports, where they suit.
+fn host_entered<'a>(image: &Image, functions: &'a [Function], options: &CompileOptions) -> Vec<&'a Function> {
+    // A program whose exports are in error is refused by whoever runs it.
+    let exports: BTreeSet<u64> = image.exports().into_iter().flatten().map(|export| export.address).collect();
+    let suits = |function: &&Function| exports.contains(&function.start) && host_entries::suits(function, options);
+    functions.iter().filter(suits).collect()
+}
+
+/// Functions that are compiled together.
+struct Unit<'a> {
+    callers: Callers,
+    functions: Vec<&'a Function>,
+}
+
 /// Neighbouring functions, up to [`UNIT`] instructions together.
-fn units(functions: &[Function]) -> Vec<&[Function]> {
+fn units(functions: &[Function]) -> Vec<Unit<'_>> {
     let mut units = Vec::new();
     let mut rest = functions;
     while !rest.is_empty() {
@@ -205,14 +230,14 @@ fn units(functions: &[Function]) -> Vec<&[Function]> {
             size <= UNIT
         });
         let (unit, behind) = rest.split_at(fitting.count().max(1));
-        units.push(unit);
+        units.push(Unit { callers: Callers::Guest, functions: unit.iter().collect() });
         rest = behind;
     }
     units
 }
 
 fn compile_units(
-    units: &[&[Function]],
+    units: &[Unit<'_>],
     program: &Program<'_>,
     options: &CompileOptions,
     progress: &(dyn Fn(usize, usize) + Sync),
@@ -222,7 +247,7 @@ fn compile_units(
     let threads = if options.threads == 0 { cores() } else { options.threads }.min(units.len()).max(1);
     let next = AtomicUsize::new(0);
     let done = AtomicUsize::new(0);
-    let all = units.iter().map(|unit| unit.len()).sum();
+    let all = units.iter().map(|unit| unit.functions.len()).sum();
     let results: Mutex<Vec<(usize, Vec<u8>)>> = Mutex::new(Vec::new());
     let work = || -> Result<Phases, CompileError> {
         let mut phases = Phases::default();
@@ -233,17 +258,18 @@ fn compile_units(
             let Some(unit) = units.get(index) else { return Ok(phases) };
             let mut clock = Clock::start();
             let context = Context::create();
-            let ir = Ir::new(&context, &format!("unit{index}"), *options, &tune, &program.names);
-            for function in *unit {
+            let ir = Ir::new(&context, &format!("unit{index}"), *options, unit.callers, &tune, &program.names);
+            for function in &unit.functions {
                 declare(&ir, function, program);
             }
-            for function in *unit {
+            for function in &unit.functions {
                 lift(&ir, function, program);
             }
             phases.lifting += clock.lap();
             let object = emit::object(&ir, &machine, &mut phases)?;
             results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, object));
-            progress(done.fetch_add(unit.len(), Ordering::Relaxed) + unit.len(), all);
+            let len = unit.functions.len();
+            progress(done.fetch_add(len, Ordering::Relaxed) + len, all);
         }
     };
     let outcomes: Vec<Result<Phases, CompileError>> = std::thread::scope(|scope| {

@@ -293,7 +293,7 @@ typedef riverrun_error_t *(*riverrun_host_func_unchecked_t)(void *data, riverrun
  * the machine's table, and what is in the guest's a0 to a4. Further arguments are in the other registers, or on
  * the guest's stack. What it returns goes to a0 and a1: those that hold no result have to be as they were. Float
  * results it writes to riverrun_machine_registers. It must not unwind; to fail, it calls
- * riverrun_import_fail. It heeds guards_floats of riverrun_machine_head_t.
+ * riverrun_import_fail.
  */
 typedef riverrun_host_results_t (*riverrun_host_code_t)(const riverrun_import_t *entry, uint64_t a0, uint64_t a1,
     uint64_t a2, uint64_t a3, uint64_t a4);
@@ -326,11 +326,6 @@ struct riverrun_import {
 struct riverrun_machine_head {
     /** What riverrun_machine_registers gives. */
     uint64_t *registers;
-    /**
-     * Whether host functions that are plain code have to do what they do with floats in
-     * riverrun_with_host_floats: the guest could tell otherwise, by its rounding mode or its exceptions.
-     */
-    bool guards_floats;
 };
 
 /** A part of a host function. */
@@ -550,7 +545,7 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_virtual_time(riverrun_lin
 
 /**
  * Runs a part of a host function that is plain code in the host's float environment: see
- * riverrun_machine_head_t.
+ * riverrun_linker_func_code.
  */
 void riverrun_with_host_floats(riverrun_body_t body, void *data) RIVERRUN_NOEXCEPT;
 
@@ -591,10 +586,13 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_syscall(riverrun_linker_t *l
 
 /**
  * Adds a host function that is plain code, which the guest calls with nothing between: for bindings, such as
- * riverrun.hpp. It finds data at entry->environment->data. Otherwise as riverrun_linker_func.
+ * riverrun.hpp. It finds data at entry->environment->data. Guests that could tell in what float environment it
+ * runs, by their rounding mode or their exceptions, call guarded instead, which does what it does with floats in
+ * riverrun_with_host_floats; code without floats may be both. Otherwise as riverrun_linker_func.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_func_code(riverrun_linker_t *linker, const char *name,
-    const char *types, riverrun_host_code_t code, void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
+    const char *types, riverrun_host_code_t code, riverrun_host_code_t guarded, void *data,
+    riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
 
 /**
  * Lets guests use Linux's system calls, as riverrun_linux_t grants them: without this, programs with a C

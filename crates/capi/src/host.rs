@@ -34,7 +34,7 @@ pub type HostFuncUnchecked =
 /// the machine's table, and what is in the guest's a0 to a4. Further arguments are in the other registers, or on
 /// the guest's stack. What it returns goes to a0 and a1: those that hold no result have to be as they were. Float
 /// results it writes to `riverrun_machine_registers`. It must not unwind; to fail, it calls
-/// `riverrun_import_fail`. It heeds `guards_floats` of `riverrun_machine_head_t`.
+/// `riverrun_import_fail`.
 pub type HostCode =
     unsafe extern "C" fn(entry: *const Import, a0: u64, a1: u64, a2: u64, a3: u64, a4: u64) -> HostResults;
 
@@ -74,16 +74,13 @@ pub struct Import {
 pub struct MachineHead {
     /// What `riverrun_machine_registers` gives.
     pub registers: *mut u64,
-    /// Whether host functions that are plain code have to do what they do with floats in
-    /// `riverrun_with_host_floats`: the guest could tell otherwise, by its rounding mode or its exceptions.
-    pub guards_floats: bool,
 }
 
 /// A part of a host function.
 pub type Body = unsafe extern "C" fn(data: *mut c_void);
 
 /// Runs a part of a host function that is plain code in the host's float environment: see
-/// `riverrun_machine_head_t`.
+/// `riverrun_linker_func_code`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_with_host_floats(body: Option<Body>, data: *mut c_void) {
     if let Some(body) = body {
@@ -95,7 +92,6 @@ pub unsafe extern "C" fn riverrun_with_host_floats(body: Option<Body>, data: *mu
 // What C sees of machines and imports is what engines have.
 const _: () = {
     assert!(offset_of!(MachineHead, registers) == offset_of!(EngineHead, registers));
-    assert!(offset_of!(MachineHead, guards_floats) == offset_of!(EngineHead, guards_floats));
     assert!(size_of::<Import>() == size_of::<EngineImport>());
     assert!(offset_of!(Import, code) == offset_of!(EngineImport, code));
     assert!(offset_of!(Import, environment) == offset_of!(EngineImport, environment));
@@ -212,7 +208,7 @@ fn parameters_of(signature: &Signature) -> Result<Vec<Scalar>> {
 const FIRST: usize = 5;
 
 /// The code for functions of few integers, whose registers need not be looked up: by slots, and by values.
-pub(crate) fn code_for(signature: &Signature) -> Option<[riverrun::HostFunction; 2]> {
+pub(crate) fn code_for(signature: &Signature) -> Option<[riverrun::HostCode; 2]> {
     let is_integer = |ty: &Type| matches!(ty, Type::Scalar(scalar) if !scalar.is_float());
     if signature.parameters.len() > FIRST || !signature.parameters.iter().all(is_integer) {
         return None;
@@ -230,10 +226,17 @@ pub(crate) fn code_for(signature: &Signature) -> Option<[riverrun::HostFunction;
     })
 }
 
-fn codes<const WORDS: usize>(has_result: bool) -> [riverrun::HostFunction; 2] {
+fn codes<const WORDS: usize>(has_result: bool) -> [riverrun::HostCode; 2] {
     match has_result {
-        false => [words::<Unchecked, WORDS, false>, words::<Checked, WORDS, false>],
-        true => [words::<Unchecked, WORDS, true>, words::<Checked, WORDS, true>],
+        false => [host_code::<Unchecked, WORDS, false>(), host_code::<Checked, WORDS, false>()],
+        true => [host_code::<Unchecked, WORDS, true>(), host_code::<Checked, WORDS, true>()],
+    }
+}
+
+fn host_code<F: Words, const WORDS: usize, const HAS_RESULT: bool>() -> riverrun::HostCode {
+    riverrun::HostCode {
+        plain: words::<F, WORDS, HAS_RESULT, false>,
+        guarded: words::<F, WORDS, HAS_RESULT, true>,
     }
 }
 
@@ -258,7 +261,7 @@ impl Words for Checked {
     }
 }
 
-unsafe extern "sysv64" fn words<F: Words, const WORDS: usize, const HAS_RESULT: bool>(
+unsafe extern "sysv64" fn words<F: Words, const WORDS: usize, const HAS_RESULT: bool, const GUARDED: bool>(
     import: *const EngineImport,
     a0: u64,
     a1: u64,
@@ -273,8 +276,8 @@ unsafe extern "sysv64" fn words<F: Words, const WORDS: usize, const HAS_RESULT: 
         let machine = Machine::of_import((*import).context);
         let first = [a0, a1, a2, a3, a4];
         let mut words: [u64; WORDS] = std::array::from_fn(|n| first[n]);
-        let failed = match machine.0.guards_floats() {
-            true => guarded(function, machine, &mut words),
+        let failed = match GUARDED {
+            true => with_host_floats(|| function.call_words(machine, &mut words)),
             false => function.call_words(machine, &mut words),
         };
         match failed {
@@ -282,19 +285,6 @@ unsafe extern "sysv64" fn words<F: Words, const WORDS: usize, const HAS_RESULT: 
             Some(error) => fail(import, error),
         }
     }
-}
-
-/// # Safety
-/// As [`with_host_floats`].
-#[cold]
-#[inline(never)]
-unsafe fn guarded<F: Words, const WORDS: usize>(
-    function: &F,
-    machine: Machine,
-    words: &mut [u64; WORDS],
-) -> Option<Box<Error>> {
-    // SAFETY: as the caller promises.
-    unsafe { with_host_floats(|| function.call_words(machine, words)) }
 }
 
 /// # Safety

@@ -114,23 +114,29 @@ pub unsafe extern "C" fn riverrun_linker_syscall(
 }
 
 /// Adds a host function that is plain code, which the guest calls with nothing between: for bindings, such as
-/// `riverrun.hpp`. It finds `data` at `entry->environment->data`. Otherwise as `riverrun_linker_func`.
+/// `riverrun.hpp`. It finds `data` at `entry->environment->data`. Guests that could tell in what float environment it
+/// runs, by their rounding mode or their exceptions, call `guarded` instead, which does what it does with floats in
+/// `riverrun_with_host_floats`; code without floats may be both. Otherwise as `riverrun_linker_func`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_linker_func_code(
     linker: Option<&mut Linker>,
     name: *const c_char,
     types: *const c_char,
     code: Option<HostCode>,
+    guarded: Option<HostCode>,
     data: *mut c_void,
     destructor: Option<Destructor>,
 ) -> Returned {
     let environment = Arc::new(Owned::new(data, destructor));
     guard(|| {
-        let (linker, code) = (given(linker, "linker")?, given(code, "code")?);
+        let (code, guarded) = (given(code, "code")?, given(guarded, "guarded")?);
+        let linker = given(linker, "linker")?;
         let (name, types) = (text(name, "name")?, signature(text(types, "types")?)?);
         // SAFETY: both are functions of these parameters: an import is an import (`crate::host` asserts that),
         // and C's calling convention is this one.
-        let code = unsafe { std::mem::transmute::<HostCode, riverrun::HostFunction>(code) };
+        let [plain, guarded] =
+            [code, guarded].map(|code| unsafe { std::mem::transmute::<HostCode, riverrun::HostFunction>(code) });
+        let code = riverrun::HostCode { plain, guarded };
         // SAFETY: the header demands that the code is for these types; the environment begins with the data.
         unsafe { linker.linker.func_code(name, types, code, environment)? };
         Ok(())

@@ -14,6 +14,7 @@ use riverrun_state::FaultExit;
 use crate::dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, FAULT_EXITS_SECTION, IDENTITY_SYMBOL};
 use crate::error::ArtifactError;
 use crate::header::{Header, Identity, Options};
+use crate::host_entries::{HOST_ENTRIES_SYMBOL, HostEntries};
 use crate::linked::LinkedArtifact;
 
 /// The file in the line tables of compiled code whose lines are guest addresses. Lines of other files
@@ -25,6 +26,7 @@ pub const GUEST_FILE: &str = "guest-text";
 pub struct Artifact {
     header: Header,
     dispatch: Dispatch,
+    host_entries: HostEntries,
     /// Where functions can be entered besides their starts, sorted; in the object.
     entrances: &'static [u32],
     starts: OnceLock<Vec<u32>>,
@@ -132,6 +134,8 @@ impl Artifact {
             let list = *library.get::<*const u32>(ENTRANCES_SYMBOL.as_bytes())?;
             std::slice::from_raw_parts(list.add(1), *list as usize)
         };
+        // SAFETY: as before; the table is the compiler's.
+        let host_entries = unsafe { HostEntries::new(*library.get::<*const u64>(HOST_ENTRIES_SYMBOL.as_bytes())?) };
         // SAFETY: as before; the object's section has nothing else.
         let fault_exits = object.section_by_name(FAULT_EXITS_SECTION).map_or(&[][..], |section| unsafe {
             let first = bias.wrapping_add(section.address() as usize) as *const FaultExit;
@@ -145,6 +149,7 @@ impl Artifact {
             code: start..start + text.size() as usize,
             header,
             dispatch,
+            host_entries,
             library: Some(Library { path, bias, _loaded: library, _file: file }),
         })
     }
@@ -164,12 +169,17 @@ impl Artifact {
             return Err(ArtifactError::Program);
         }
         // SAFETY: the compiler has made the tables, and what is linked stays.
-        let (dispatch, entrances, fault_exits) = unsafe {
+        let (dispatch, host_entries) = unsafe {
+            (Dispatch::new(linked.dispatch, header.dispatch_bits), HostEntries::new(linked.host_entries))
+        };
+        // SAFETY: as before.
+        let (entrances, fault_exits) = unsafe {
             let entrances = std::slice::from_raw_parts(linked.entrances.add(1), *linked.entrances as usize);
-            (Dispatch::new(linked.dispatch, header.dispatch_bits), entrances, linked.fault_exits())
+            (entrances, linked.fault_exits())
         };
         let code = linked.text_start as usize..linked.text_end as usize;
-        Ok(Artifact { header, dispatch, entrances, starts: OnceLock::new(), fault_exits, code, library: None })
+        let starts = OnceLock::new();
+        Ok(Artifact { header, dispatch, host_entries, entrances, starts, fault_exits, code, library: None })
     }
 
     /// How the code was compiled.
@@ -199,6 +209,18 @@ impl Artifact {
     /// The host address of the function that begins at `pc`.
     pub fn function(&self, pc: u64) -> Option<usize> {
         self.dispatch.find(pc)
+    }
+
+    /// The host address of the host entry of the function that begins at `pc`.
+    pub(crate) fn host_entry(&self, pc: u64) -> Option<usize> {
+        self.host_entries.find(pc)
+    }
+
+    /// The guest address of the function, or host entry of one, whose host code begins at `host` or, of all, nearest
+    /// before it.
+    fn start_before(&self, host: usize) -> Option<u64> {
+        let bodies = self.dispatch.before(host).into_iter().chain(self.host_entries.before(host));
+        bodies.max_by_key(|(_, code)| *code).map(|(pc, _)| pc)
     }
 
     /// The start of the function that can be entered at `pc`, which is not its start.
@@ -232,7 +254,7 @@ impl Artifact {
     /// The guest instruction that a host instruction belongs to, by the object's line table; where the
     /// code is linked into the host, whose line table may be anywhere, its function's first.
     pub(crate) fn guest_pc(&self, host: usize) -> Option<u64> {
-        let Some(Library { path, bias, .. }) = &self.library else { return self.dispatch.start_before(host) };
+        let Some(Library { path, bias, .. }) = &self.library else { return self.start_before(host) };
         let loader = addr2line::Loader::new(path).ok()?;
         let address = host.wrapping_sub(*bias) as u64;
         // A merged instruction has no place of its own: its neighbours' is the closest there is.
@@ -242,7 +264,7 @@ impl Artifact {
                 return location.line.filter(|&line| line != 0).map(u64::from);
             }
             let column = location.column.filter(|&column| column != 0)?;
-            let start = self.dispatch.start_before(host - back as usize)?;
+            let start = self.start_before(host - back as usize)?;
             Some(start + 2 * u64::from(column - 1))
         })
     }

@@ -35,6 +35,8 @@ const fn exit(offset: usize) -> i64 {
     below_window(offset_of!(State, exit) + offset)
 }
 
+/// From the window to the state.
+pub const STATE: i64 = below_window(0);
 /// From the window to a slot of [`State::slots`].
 pub const fn slot(slot: u8) -> i64 {
     below_window(offset_of!(State, slots) + 8 * slot as usize)
@@ -55,6 +57,9 @@ pub const RESUME: i64 = exit(offset_of!(EngineExit, target));
 pub const NOWHERE: u64 = u64::MAX;
 /// From the window to the function that leaves compiled code; it returns where code goes on.
 pub const LEAVE: i64 = exit(offset_of!(EngineExit, leave));
+/// From the window to the function that drops all frames of compiled code and the host's above it, called with the state
+/// by the host's convention.
+pub const QUIT: i64 = exit(offset_of!(EngineExit, quit));
 /// From the window to the least stack pointer with which code may go on.
 pub const STACK_LIMIT: i64 = exit(offset_of!(EngineExit, stack_limit));
 /// From the window to the host's stack pointer, as the entry has left it: host functions run below it.

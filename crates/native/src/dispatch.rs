@@ -82,10 +82,10 @@ impl Dispatch {
         starts
     }
 
-    /// The guest address of the function whose host code begins at `host` or, of all, nearest before it.
-    pub(crate) fn start_before(&self, host: usize) -> Option<u64> {
-        let functions = self.functions().filter(|(_, code)| *code <= host);
-        functions.max_by_key(|(_, code)| *code).map(|(pc, _)| pc)
+    /// The function whose host code begins at `host` or, of all, nearest before it: its guest address, and where that
+    /// code begins.
+    pub(crate) fn before(&self, host: usize) -> Option<(u64, usize)> {
+        self.functions().filter(|(_, code)| *code <= host).max_by_key(|(_, code)| *code)
     }
 
     /// The host address of the function that begins at `pc`.

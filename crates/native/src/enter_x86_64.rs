@@ -10,9 +10,11 @@ use std::mem::offset_of;
 use riverrun_state::{EngineExit, RETURN_ADDRESS, State, WINDOW_OFFSET};
 
 use crate::convention::{self, Hot, Reason};
+use crate::execution::CALL_ARGUMENTS;
 
 const EXIT: usize = offset_of!(State, exit);
 const HOST_SP: usize = EXIT + offset_of!(EngineExit, host_sp);
+const STACK_TOP: usize = EXIT + offset_of!(EngineExit, stack_top);
 const COMPILED_SP: usize = EXIT + offset_of!(EngineExit, compiled_sp);
 const REASON: usize = EXIT + offset_of!(EngineExit, reason);
 const FUEL: usize = EXIT + offset_of!(EngineExit, fuel);
@@ -187,9 +189,8 @@ macro_rules! convention {
 convention!(free, false);
 convention!(counting, true);
 
-/// Runs a function that the host calls, of code that does not count, with this sp and a0 to a2. Gives a0 and a1, or
-/// nothing if it was left before its end. If it has returned, the state has no registers that say anything but fa0
-/// and fa1.
+/// Calls a host entry, for the function that it is of, with this sp and a0 to a2. Gives a0 and a1, or nothing if compiled code
+/// was left before its end. If it has returned, the state has no registers that say anything but fa0 and fa1.
 ///
 /// It is a part of its caller, which has less jumps so. What callers have in registers that guests may use is theirs
 /// to keep: where it is in a loop, they keep it once.
@@ -197,60 +198,51 @@ convention!(counting, true);
 /// # Safety
 /// As [`Stubs::enter`].
 #[inline(always)]
-pub(crate) unsafe fn enter_function(
+pub(crate) unsafe fn call_host_entry(
     state: *mut State,
-    target: usize,
-    stack: usize,
+    entry: usize,
+    function: usize,
     sp: u64,
-    arguments: [u64; 3],
+    arguments: [u64; CALL_ARGUMENTS],
 ) -> Option<[u64; 2]> {
     let [mut a0, mut a1, a2] = arguments;
-    let window: usize;
-    // SAFETY: as the caller promises. The frame is one that everybody can leave who leaves an engine, and is then
-    // behind the end, with 0 in rax. Of the registers that functions preserve it keeps two, the others are outputs.
+    let returned: u64;
+    // SAFETY: as the caller promises. The frame is one that everybody can leave who leaves an engine, and goes on at
+    // the landing then. Of the registers that functions preserve it keeps two, the others are outputs.
     unsafe {
         asm!(
-            "lea r9, [rip + 4f]",
-            "push r9",
+            "lea rax, [rip + 4f]",
+            "push rax",
             "push rbp",
             "push rbx",
-            "sub rsp, 40",
+            // The call's own address takes the place of r15.
+            "lea rax, [rsp - 40]",
+            "sub rsp, 24",
             // Written at each call, it would have to be waited for at each end.
-            "cmp [rax + {host_sp}], rsp",
+            "cmp [rdi + {host_sp}], rax",
             "jne 3f",
             "2:",
-            "mov rsp, r10",
-            "mov ecx, {return_address}",
-            // The guest gets nothing of the host's.
-            "xor r9d, r9d",
-            "xor r12d, r12d",
-            "xor r13d, r13d",
-            "xor r14d, r14d",
-            "xor r15d, r15d",
             "call r11",
-            "mov r11d, {return_address}",
-            "cmp rcx, r11",
-            "jne {astray}",
-            "mov rsp, [rax + {host_sp}]",
-            "mov rbx, [rsp + 40]",
-            "mov rbp, [rsp + 48]",
-            "add rsp, 64",
-            "4:",
+            "mov r11d, 1",
+            "add rsp, 48",
+            "5:",
             ".pushsection .text.unlikely, \"ax\", @progbits",
             "3:",
-            "mov [rax + {host_sp}], rsp",
+            "mov [rdi + {host_sp}], rax",
             "jmp 2b",
+            "4:",
+            "xor r11d, r11d",
+            "jmp 5b",
             ".popsection",
             host_sp = const HOST_SP as isize - WINDOW_OFFSET as isize,
-            return_address = const RETURN_ADDRESS,
-            astray = sym returned_astray,
-            inout("rax") state.wrapping_byte_add(WINDOW_OFFSET) => window,
-            inout("r10") stack => _,
-            inout("r11") target => _,
-            inout("rdx") sp => _,
-            inout("rdi") a0,
-            inout("rsi") a1,
+            inout("rdi") state.wrapping_byte_add(WINDOW_OFFSET) => _,
+            inout("rsi") sp => _,
+            inout("rdx") a0 => a1,
+            inout("rcx") a1 => _,
             inout("r8") a2 => _,
+            inout("r10") function => _,
+            inout("r11") entry => returned,
+            out("rax") a0,
             out("r12") _,
             out("r13") _,
             out("r14") _,
@@ -258,11 +250,46 @@ pub(crate) unsafe fn enter_function(
             clobber_abi("sysv64"),
         );
     }
-    if window == 0 {
+    if returned == 0 {
         cold_path();
         return None;
     }
     Some([a0, a1])
+}
+
+/// The host entry of all functions that have none of their own: calls the function in r10, on the stack of compiled
+/// code. What the host's convention preserves it takes back from the frame of [`call_host_entry`].
+#[unsafe(naked)]
+pub(crate) unsafe extern "sysv64" fn enter_function() {
+    naked_asm!(
+        "mov rax, rdi",
+        "mov rdi, rdx",
+        "mov rdx, rsi",
+        "mov rsi, rcx",
+        "mov ecx, {return_address}",
+        // The guest gets nothing of the host's.
+        "xor r9d, r9d",
+        "xor r12d, r12d",
+        "xor r13d, r13d",
+        "xor r14d, r14d",
+        "xor r15d, r15d",
+        "mov rsp, [rax + {stack_top}]",
+        "call r10",
+        "mov r11d, {return_address}",
+        "cmp rcx, r11",
+        "jne {astray}",
+        "mov rsp, [rax + {host_sp}]",
+        "mov rax, rdi",
+        "mov rdx, rsi",
+        "mov rbx, [rsp + 40]",
+        "mov rbp, [rsp + 48]",
+        "add rsp, 8",
+        "ret",
+        stack_top = const STACK_TOP as isize - WINDOW_OFFSET as isize,
+        host_sp = const HOST_SP as isize - WINDOW_OFFSET as isize,
+        return_address = const RETURN_ADDRESS,
+        astray = sym returned_astray,
+    )
 }
 
 /// Leaves compiled code where the outermost function has returned, wherever to, with all registers in the state.
@@ -306,7 +333,7 @@ pub(crate) unsafe extern "sysv64" fn interrupt_landing() {
     )
 }
 
-// Where `enter_function` has the registers that it is given.
+// Where `enter_function` puts the registers that it is given.
 const _: () = {
     let hot = convention::hot(false);
     assert!(matches!(

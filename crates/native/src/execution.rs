@@ -5,14 +5,14 @@ use std::io;
 use std::ptr;
 use std::sync::Arc;
 
-use riverrun_state::{CallPlace, Claim, FloatEnv, Gate, Interruption, REASON_ABANDONED, Running, State, Window};
+use riverrun_state::{Claim, FloatEnv, Gate, Interruption, REASON_ABANDONED, Running, State, Window, leave_engine};
 
 #[cfg(doc)]
 use riverrun_state::EngineExit;
 
 use crate::artifact::Artifact;
 use crate::convention::{NOWHERE, Reason};
-use crate::enter::{Stubs, enter_function, interrupt_landing, landing, returned_astray, stubs};
+use crate::enter::{Stubs, call_host_entry, enter_function, interrupt_landing, landing, returned_astray, stubs};
 use crate::stack::Stack;
 
 /// Why compiled code stopped; the state's pc says where.
@@ -108,6 +108,27 @@ impl Prepared {
     }
 }
 
+/// A function of an artifact that does not count fuel, for [`call`].
+#[derive(Clone, Copy, Debug)]
+pub struct Callable {
+    /// What the host calls: the function's host entry, or the way into all others.
+    entry: usize,
+    /// The function itself.
+    function: usize,
+}
+
+impl Callable {
+    /// No function.
+    pub const NONE: Callable = Callable { entry: 0, function: 0 };
+
+    /// The function that begins at `pc`, if the artifact has one, and calls it without counting.
+    pub fn new(artifact: &Artifact, pc: u64) -> Option<Callable> {
+        let function = artifact.function(pc).filter(|_| !artifact.options().fuel)?;
+        let entry = artifact.host_entry(pc).unwrap_or(enter_function as *const () as usize);
+        Some(Callable { entry, function })
+    }
+}
+
 /// Runs a function with this sp and these arguments, the others where the state has them; ra is
 /// [`RETURN_ADDRESS`]. If it has returned, gives what is in a0 and a1; what is in other registers of the state but
 /// fa0 and fa1, and in the pc, says nothing then. Otherwise [`Execution::left`] says why it was left.
@@ -115,16 +136,19 @@ impl Prepared {
 /// The float environment is the caller's, and has to be the default one.
 ///
 /// # Safety
-/// The place is what [`Running::claimed`] gives with a claim that is the gate's of an execution that is ready, and on
-/// which nobody runs.
-/// `function` is what [`Artifact::function`] gives of its artifact, which does not count fuel. The rounding mode is the
-/// default one.
+/// The state is what [`Running::claimed`] gives with a claim that is the gate's of an execution that is ready, and on
+/// which nobody runs. The function is one of its artifact. The rounding mode is the default one.
 ///
 /// [`RETURN_ADDRESS`]: riverrun_state::RETURN_ADDRESS
 #[inline(always)]
-pub unsafe fn call(place: CallPlace, function: usize, sp: u64, arguments: [u64; CALL_ARGUMENTS]) -> Option<[u64; 2]> {
+pub unsafe fn call(
+    state: *mut State,
+    function: Callable,
+    sp: u64,
+    arguments: [u64; CALL_ARGUMENTS],
+) -> Option<[u64; 2]> {
     // SAFETY: as the caller promises.
-    unsafe { enter_function(place.state, function, place.stack_top, sp, arguments) }
+    unsafe { call_host_entry(state, function.entry, function.function, sp, arguments) }
 }
 
 impl Drop for Execution {
@@ -229,6 +253,8 @@ impl Execution {
         state.exit.count_base = 0;
         state.exit.leave = self.stubs.leave as usize as u64;
         state.exit.stack_limit = self.stack.limit() as u64;
+        state.exit.stack_top = self.stack.top() as u64;
+        state.exit.quit = leave_engine as *const () as usize as u64;
         self.resume = None;
         let (running, gate) = match self.running.take() {
             Some(running) => running,
@@ -257,7 +283,6 @@ impl Execution {
             state,
             fault: Cell::new(0),
             stack_guard: self.stack.guard(),
-            stack_top: self.stack.top(),
             interruption: if self.counts_fuel() { ptr::null() } else { interruption },
             interrupt_landing: interrupt_landing as *const () as usize,
             outer: Cell::default(),

@@ -14,6 +14,8 @@ pub struct LinkedArtifact {
     pub(crate) dispatch: *const u64,
     /// As [`crate::ENTRANCES_SYMBOL`].
     pub(crate) entrances: *const u32,
+    /// As [`crate::HOST_ENTRIES_SYMBOL`].
+    pub(crate) host_entries: *const u64,
     pub(crate) text_start: *const u8,
     pub(crate) text_end: *const u8,
     /// The table of accesses that may fault; null if there are none.

@@ -59,7 +59,7 @@ impl<'a, T> Caller<'a, T> {
 
     fn guard_floats(&mut self) {
         // SAFETY: as in `data`.
-        unsafe { (*self.instance.as_ptr()).guards_floats = true };
+        unsafe { Instance::guard_floats(self.instance) };
     }
 
     /// The host's own state.

@@ -436,7 +436,7 @@ impl<T> Instance<T> {
                     },
                     Stop::Ecall => match Self::dynamic_function(this) {
                         Some((key, function)) => {
-                            let import = function.import(at.cast());
+                            let import = function.import(at.cast(), (*at).guards_floats);
                             (*memory).window.remember_system_call(key, import);
                             Self::call_host(this, &import)
                         }
@@ -480,6 +480,21 @@ impl<T> Instance<T> {
                 let artifact = (*at).artifact.as_ref()?;
                 Execution::new(artifact.clone()).ok()
             })
+        }
+    }
+
+    /// Has host functions use floats in the host's environment from now on, as the guest could tell otherwise.
+    ///
+    /// # Safety
+    /// As [`Instance::call`]; an engine may wait for a host function.
+    pub(crate) unsafe fn guard_floats(this: NonNull<Self>) {
+        // SAFETY: as the caller promises; an engine that waits reads its imports anew for the next call.
+        unsafe {
+            let at = &mut *this.as_ptr();
+            if !std::mem::replace(&mut at.guards_floats, true) {
+                at.registry.guard_floats(&mut at.imports);
+                at.memory.window.forget_system_calls();
+            }
         }
     }
 

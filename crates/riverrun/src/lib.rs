@@ -33,7 +33,7 @@ pub use bytemuck;
 pub use call::convention::{Parameter, Returned};
 pub use call::dynamic::DynFunc;
 pub use call::func::{CallContext, CallLimits, Func, Parameters};
-pub use call::host::{HostResult, IntoHostFunction};
+pub use call::host::{HostCode, HostResult, IntoHostFunction};
 pub use call::own::GuestPanic;
 pub use call::pointer::{PointerError, Ptr, STRING_MAX, Slice, Str};
 pub use call::structure::Structure;

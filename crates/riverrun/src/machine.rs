@@ -117,7 +117,8 @@ impl<T> Machine<T> {
         });
         let mut machine = Machine { instance: NonNull::from(Box::leak(instance)) };
         let context = machine.instance.as_ptr().cast();
-        let imports = linker.registry.bind(program, state, context)?;
+        let guards_floats = machine.instance().guards_floats;
+        let imports = linker.registry.bind(program, state, context, guards_floats)?;
         let state = machine.state_mut();
         (state.exit.imports, state.exit.imports_len) = (imports.as_ptr() as u64, imports.len() as u64);
         machine.instance_mut().imports = imports;
@@ -150,7 +151,8 @@ impl<T> Machine<T> {
     }
 
     fn guard_floats(&mut self) {
-        self.instance_mut().guards_floats = true;
+        // SAFETY: the machine is borrowed uniquely.
+        unsafe { Instance::guard_floats(self.instance) };
     }
 
     /// Runs the guest from where it stands until it exits, and gives its exit status.

@@ -9,11 +9,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use riverrun_program::Signature;
-use riverrun_state::{GuestFloats, HostFunction, Import, State};
+use riverrun_state::{GuestFloats, Import, State};
 
 use crate::call::dynamic::DynFunc;
 use crate::call::func::CallLimits;
-use crate::call::host::{Closure, give_up};
+use crate::call::host::{Closure, HostCode, give_up};
 use crate::caller::Caller;
 use crate::error::{Error, HostError};
 use crate::heap::Heap;
@@ -247,16 +247,6 @@ impl<T> RawMachine<T> {
         }
     }
 
-    /// Whether code of host functions has to run within [`with_host_floats`]: the guest could tell otherwise.
-    ///
-    /// # Safety
-    /// As the type says.
-    #[inline(always)]
-    pub unsafe fn guards_floats(self) -> bool {
-        // SAFETY: a copy.
-        unsafe { (*self.0.as_ptr()).guards_floats }
-    }
-
     /// Ends the run of the guest that has called a host function, with an error.
     ///
     /// # Safety
@@ -277,12 +267,9 @@ impl<T> RawMachine<T> {
 pub struct MachineHead {
     /// [`RawMachine::registers`].
     pub registers: *mut [u64; 65],
-    /// [`RawMachine::guards_floats`].
-    pub guards_floats: bool,
 }
 
 const _: () = assert!(offset_of!(MachineHead, registers) == offset_of!(Instance<()>, state));
-const _: () = assert!(offset_of!(MachineHead, guards_floats) == offset_of!(Instance<()>, guards_floats));
 const _: () = assert!(offset_of!(State, slots) == 0);
 
 /// Runs a part of a host function that may use floats in the host's float environment, where that is not the
@@ -310,16 +297,16 @@ impl<T> Linker<T> {
     /// # Safety
     /// The code takes its arguments from the registers in which the RISC-V calling convention has those of
     /// `signature`, returns results in such, and leaves all others as they are: a0 and a1 too, if they hold no
-    /// result. It does not unwind; to fail, it calls [`RawMachine::fail`]. Where it uses floats and
-    /// [`RawMachine::guards_floats`] says so, it does that in [`with_host_floats`].
+    /// result. It does not unwind; to fail, it calls [`RawMachine::fail`]. [`HostCode::guarded`] uses floats in
+    /// [`with_host_floats`] only.
     pub unsafe fn func_code(
         &mut self,
         name: &str,
         signature: Signature,
-        code: HostFunction,
+        code: HostCode,
         environment: Arc<dyn Any + Send + Sync>,
     ) -> Result<&mut Linker<T>, Error> {
-        Arc::make_mut(&mut self.registry).add(name, Closure { signature, code, environment, uses_floats: true })?;
+        Arc::make_mut(&mut self.registry).add(name, Closure { signature, code, environment })?;
         Ok(self)
     }
 
@@ -334,11 +321,11 @@ impl<T> Linker<T> {
         &mut self,
         number: u32,
         signature: Signature,
-        code: HostFunction,
+        code: HostCode,
         environment: Arc<dyn Any + Send + Sync>,
     ) -> Result<&mut Linker<T>, Error> {
         Arc::make_mut(&mut self.registry)
-            .add_numbered(number, Closure { signature, code, environment, uses_floats: true })?;
+            .add_numbered(number, Closure { signature, code, environment })?;
         Ok(self)
     }
 }

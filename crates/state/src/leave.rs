@@ -4,4 +4,5 @@
 #[path = "leave_x86_64.rs"]
 mod host;
 
-pub(crate) use host::{enter_host, leave_engine};
+pub(crate) use host::enter_host;
+pub use host::leave_engine;

@@ -1,7 +1,8 @@
 //! Leaving an engine on x86-64 Unix.
 //!
 //! Every engine is entered by code that pushes rbp, rbx, r12 to r15 in this order, keeps the stack aligned
-//! for calls by one more word, and notes the stack pointer in [`crate::EngineExit::host_sp`]. Whoever leaves it
+//! for calls by one more word, and notes the stack pointer in [`crate::EngineExit::host_sp`]: it may lack in the places
+//! of r12 to r15 what nobody wants back. Whoever leaves it
 //! otherwise than by returning has 0 in rax.
 
 use std::arch::naked_asm;
@@ -15,7 +16,7 @@ use crate::registers::{EngineExit, State};
 /// # Safety
 /// An engine runs on the state, and no frame above its entry has anything to clean up.
 #[unsafe(naked)]
-pub(crate) unsafe extern "sysv64" fn leave_engine(_: *mut State) -> ! {
+pub unsafe extern "sysv64" fn leave_engine(_: *mut State) -> ! {
     naked_asm!(
         "mov rsp, [rdi + {host_sp}]",
         "add rsp, 8",

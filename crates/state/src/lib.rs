@@ -37,12 +37,13 @@ pub use imports::{
     Results, SYSTEM_CALLS, SystemCall, abandon, call_host,
 };
 pub use interruption::Interruption;
+pub use leave::leave_engine;
 pub use perm::Perm;
 pub use registers::{
     EngineExit, F_SLOT, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, SYSTEM_CALLS_OFFSET,
     State,
 };
-pub use running::{CallPlace, Claim, FaultExit, Running, Said};
+pub use running::{Claim, FaultExit, Running, Said};
 pub use signal::{CodeRange, install_fault_handler};
 pub use trap::{Trap, TrapCause};
 pub use window::{

@@ -53,6 +53,10 @@ pub struct EngineExit {
     pub target: u64,
     /// Where compiled code goes to be left: it calls this with the registers of its convention.
     pub leave: u64,
+    /// What host entries of compiled code call, with the state, to drop all frames: [`crate::leave_engine`].
+    pub quit: u64,
+    /// The first address above the stack of compiled code.
+    pub stack_top: u64,
     /// Functions of compiled code ask to be left at their beginning where their stack pointer is
     /// below this: at the stack's end, or in any case, all ones, to be entered in the middle.
     pub stack_limit: u64,

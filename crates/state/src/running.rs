@@ -26,21 +26,8 @@ struct Board {
     /// For calls, the machine's gate. There, the rest is good as long as this claim is the gate's owner.
     gate: Cell<Option<&'static Gate>>,
     claim: Cell<u64>,
-    /// What calls need: from here they have it at once, and not by way of what the call before has put back.
-    place: Cell<CallPlace>,
-}
-
-/// Where a call runs.
-#[derive(Clone, Copy, Debug)]
-pub struct CallPlace {
-    /// The state that it works on.
-    pub state: *mut State,
-    /// The first address above its stack.
-    pub stack_top: usize,
-}
-
-impl CallPlace {
-    const NOWHERE: CallPlace = CallPlace { state: ptr::null_mut(), stack_top: 0 };
+    /// What calls work on: from here they have it at once, and not by way of what the call before has put back.
+    state: Cell<*mut State>,
 }
 
 /// No thread's claim, and no gate's.
@@ -53,7 +40,7 @@ thread_local! {
             code: [const { Cell::new(0) }; 2],
             gate: Cell::new(None),
             claim: Cell::new(NO_CLAIM),
-            place: Cell::new(CallPlace::NOWHERE),
+            state: Cell::new(ptr::null_mut()),
         }
     };
 }
@@ -65,7 +52,7 @@ pub struct Said {
     code: [usize; 2],
     gate: Option<&'static Gate>,
     claim: u64,
-    place: CallPlace,
+    state: *mut State,
     /// What was [`Gate::is_inside`].
     was_inside: bool,
 }
@@ -73,8 +60,8 @@ pub struct Said {
 impl Default for Said {
     /// Nothing.
     fn default() -> Said {
-        let place = CallPlace::NOWHERE;
-        Said { running: ptr::null(), code: [0; 2], gate: None, claim: NO_CLAIM, place, was_inside: false }
+        let state = ptr::null_mut();
+        Said { running: ptr::null(), code: [0; 2], gate: None, claim: NO_CLAIM, state, was_inside: false }
     }
 }
 
@@ -85,7 +72,7 @@ impl Said {
         BOARD.with(|board| {
             let code = [board.code[0].get(), board.code[1].get()];
             let (running, gate, claim) = (board.running.get(), board.gate.get(), board.claim.get());
-            Said { running, code, gate, claim, place: board.place.get(), was_inside: false }
+            Said { running, code, gate, claim, state: board.state.get(), was_inside: false }
         })
     }
 
@@ -100,7 +87,7 @@ impl Said {
             board.code[1].set(self.code[1]);
             board.gate.set(self.gate);
             board.claim.set(self.claim);
-            board.place.set(self.place);
+            board.state.set(self.state);
             compiler_fence(SeqCst);
             board.running.set(self.running);
         });
@@ -134,8 +121,6 @@ fn new_claim() -> u64 {
 #[derive(Debug)]
 pub struct Claim {
     outer: Option<Said>,
-    /// Where the call runs.
-    pub place: CallPlace,
 }
 
 impl Drop for Claim {
@@ -193,8 +178,6 @@ pub struct Running {
     pub fault: Cell<usize>,
     /// The host addresses that no frame of compiled code may reach.
     pub stack_guard: Range<usize>,
-    /// The first address above its stack.
-    pub stack_top: usize,
     /// What takes the code to [`Running::interrupt_landing`] wherever it is; null for code that
     /// asks itself often enough.
     pub interruption: *const Interruption,
@@ -207,8 +190,8 @@ pub struct Running {
 
 impl Running {
     fn said(&self, gate: Option<&'static Gate>, claim: u64) -> Said {
-        let place = CallPlace { state: self.state, stack_top: self.stack_top };
-        Said { running: self, code: [self.code.start, self.code.end], gate, claim, place, was_inside: false }
+        let (code, state) = ([self.code.start, self.code.end], self.state);
+        Said { running: self, code, gate, claim, state, was_inside: false }
     }
 
     /// Makes faults in the code the guest's own, and lets it be interrupted, on this thread, until
@@ -251,11 +234,11 @@ impl Running {
         }
     }
 
-    /// What this thread has claimed last, and where calls behind that gate run. They have to ask for [`Gate::is_claimed`]
-    /// once they have entered the gate.
+    /// What this thread has claimed last, and the state that calls behind that gate work on. They have to ask for
+    /// [`Gate::is_claimed`] once they have entered the gate.
     #[inline(always)]
-    pub fn claimed() -> (u64, CallPlace) {
-        BOARD.with(|board| (board.claim.get(), board.place.get()))
+    pub fn claimed() -> (u64, *mut State) {
+        BOARD.with(|board| (board.claim.get(), board.state.get()))
     }
 
     /// As [`Running::begin`], for calls behind the gate: while it has this claim, and the thread says nothing else,
@@ -271,10 +254,7 @@ impl Running {
         gate.thread.store(signal::current_thread(), Relaxed);
         gate.own(claim);
         self.said(Some(gate), claim).say();
-        Claim {
-            outer: outer.is_under_way().then_some(outer),
-            place: CallPlace { state: self.state, stack_top: self.stack_top },
-        }
+        Claim { outer: outer.is_under_way().then_some(outer) }
     }
 
     /// Ends what [`Running::claim`] has begun, on any thread.

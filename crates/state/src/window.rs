@@ -165,7 +165,8 @@ impl Window {
         self.state.as_ptr().wrapping_byte_add(SYSTEM_CALLS_OFFSET).cast()
     }
 
-    fn forget_system_calls(&mut self) {
+    /// Has engines ask anew what system calls mean.
+    pub fn forget_system_calls(&mut self) {
         for place in 0..SYSTEM_CALLS {
             // SAFETY: the table lies in the state's pages, which the window owns.
             unsafe { (&raw mut (*self.system_calls().add(place)).key).write(SystemCall::no_key(place)) };

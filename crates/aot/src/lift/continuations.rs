@@ -20,9 +20,7 @@ use riverrun_native::convention::{self, NOWHERE, Reason};
 
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;
-use crate::lift::registers::{Label, Registers};
-
-const RA: usize = 1;
+use crate::lift::registers::{Label, RA, Registers};
 
 /// The continuations of a function.
 pub(crate) struct Continuations<'c> {
@@ -51,6 +49,14 @@ impl<'c> Continuations<'c> {
     /// All continuations.
     pub(crate) fn all(&self) -> BTreeMap<u64, Label<'c>> {
         self.labels.borrow().clone()
+    }
+
+    /// Makes the blocks of a host entry, which nothing comes back to.
+    pub(crate) fn finish_unused(&self, ir: &Ir<'c>) {
+        for label in self.labels.borrow().values().chain([&self.astray, &self.entrance, &self.fault]) {
+            ir.builder.position_at_end(*label);
+            ir.unreachable();
+        }
     }
 
     /// Makes the blocks that tell where to go on.

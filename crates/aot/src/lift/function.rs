@@ -8,12 +8,12 @@ use inkwell::values::{FunctionValue, IntValue, PointerValue};
 use riverrun_isa::{Inst, Operands, Result as Destination, eval};
 use riverrun_native::convention::{self, Reason};
 
-use crate::analysis::{self, Block, CallNumber, Function, Liveness, Terminator, call_numbers};
+use crate::analysis::{self, Block, CallNumber, Function, HostCall, Imports, Liveness, Terminator, call_numbers};
 use crate::lift::continuations::Continuations;
 use crate::lift::dataflow::{self, Facts};
 use crate::lift::float_flags;
 use crate::lift::guarded::Group;
-use crate::lift::ir::{Ir, Space, built};
+use crate::lift::ir::{Callers, Ir, Space, built};
 use crate::lift::library::Known;
 use crate::lift::ops::Site;
 use crate::lift::registers::{self, FUEL, Label, Registers, Set};
@@ -29,6 +29,8 @@ pub(crate) trait Surroundings {
     fn known(&self, start: u64) -> Option<Known>;
     /// Which registers may be read where.
     fn liveness(&self) -> &Liveness;
+    /// The host functions that it calls.
+    fn imports(&self) -> &Imports;
     /// The source line of an instruction, with the path of its file, where that is known.
     fn source(&self, pc: u64) -> Option<(String, u32)>;
 }
@@ -36,18 +38,19 @@ pub(crate) trait Surroundings {
 /// Instructions of functions that leave alone, at most, what they do not name: there are registers enough.
 const SMALL: usize = 48;
 
-/// Adds the host function of `function` to the module.
+/// Adds the host function of `function` to the module, or its host entry, as the module's callers want it.
 pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Surroundings) {
-    match surroundings.known(function.start) {
-        Some(known) => lift_known(ir, function, known, surroundings),
-        None => lift_own(ir, ir.function(function.start), function, None, surroundings),
+    match (ir.callers, surroundings.known(function.start)) {
+        (Callers::Host, _) => lift_own(ir, ir.host_entry(function.start), function, None, surroundings),
+        (Callers::Guest, Some(known)) => lift_known(ir, function, known, surroundings),
+        (Callers::Guest, None) => lift_own(ir, ir.function(function.start), function, None, surroundings),
     }
 }
 
 /// Declares what [`lift`] makes of a function, if that is more than one host function: what is declared first comes
 /// first, and code that is linked into a host tells its function by its place.
 pub(crate) fn declare(ir: &Ir<'_>, function: &Function, surroundings: &impl Surroundings) {
-    if let Some(known) = surroundings.known(function.start) {
+    if let Some(known) = surroundings.known(function.start).filter(|_| ir.callers == Callers::Guest) {
         parts(ir, function.start, known);
     }
 }
@@ -85,6 +88,7 @@ fn lift_known<'c>(ir: &Ir<'c>, function: &Function, known: Known, surroundings: 
         registers: &registers,
         function: host,
         continuations: &continuations,
+        imports: surroundings.imports(),
         group: &Group::default(),
         pc: start,
         ahead: 0,
@@ -113,7 +117,10 @@ fn lift_own<'c>(
     let used = dataflow::used(function);
     let kept = if function.size() <= SMALL { registers::hot_set(ir.options.fuel) & !used } else { 0 };
     let registers = Registers::new(ir, used, resident, kept, dataflow::float_views(function));
-    registers.take_parameters(ir, host);
+    match ir.callers {
+        Callers::Guest => registers.take_parameters(ir, host),
+        Callers::Host => registers.take_host_parameters(ir, host),
+    }
     let numbers = call_numbers(function.start, &function.blocks);
     let is_host_caller = dataflow::is_host_caller(function, &numbers);
     if is_host_caller {
@@ -151,7 +158,10 @@ fn lift_own<'c>(
     for (&start, block) in &function.blocks {
         lifting.block(start, block);
     }
-    lifting.finish_continuations();
+    match ir.callers {
+        Callers::Guest => lifting.finish_continuations(),
+        Callers::Host => lifting.continuations.finish_unused(ir),
+    }
 }
 
 struct Lifting<'a, 'c, S> {
@@ -179,6 +189,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             registers: self.registers,
             function: self.host,
             continuations: &self.continuations,
+            imports: self.surroundings.imports(),
             group: &self.group,
             pc,
             ahead,
@@ -376,7 +387,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                         let fuel = ir.word(registers.get(ir, FUEL));
                         registers.set(FUEL, Value::Word(built(ir.builder.build_int_sub(fuel, ir.int(1), ""))));
                     }
-                    site.call_host(import);
+                    site.call_host(import, HostCall::ANY);
                     self.go(next);
                     registers.rejoin(fork);
                     ir.builder.position_at_end(unknown);

@@ -4,19 +4,18 @@ use inkwell::InlineAsmDialect;
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, PointerValue};
 use riverrun_native::convention;
-use riverrun_state::{DYNAMIC_CALL, F_SLOT, Import, SYSTEM_CALLS, SystemCall};
+use riverrun_state::{DYNAMIC_CALL, F_SLOT, Import, REGISTER_ARGUMENTS, SYSTEM_CALLS, SystemCall};
 
-use crate::analysis::CallNumber;
-use crate::lift::ir::{Ir, Space, built};
+use crate::analysis::{CallNumber, HostCall};
+use crate::lift::ir::{Callers, Ir, Space, built};
 use crate::lift::ops::Site;
-use crate::lift::registers::{self, FUEL, Label, Set};
+use crate::lift::registers::{self, A0, FUEL, Label, Set};
 use crate::lift::value::Value;
 
-const A0: usize = 10;
 const FA0: usize = F_SLOT as usize + 10;
 
 /// Integer registers that are handed over.
-const ARGUMENTS: [usize; 5] = [A0, A0 + 1, A0 + 2, A0 + 3, A0 + 4];
+const ARGUMENTS: [usize; REGISTER_ARGUMENTS] = [A0, A0 + 1, A0 + 2, A0 + 3, A0 + 4];
 /// Registers that a host function may change.
 const INTEGER_RESULTS: [usize; 2] = [A0, A0 + 1];
 const FLOAT_RESULTS: [usize; 2] = [FA0, FA0 + 1];
@@ -71,7 +70,8 @@ impl<'c> Site<'_, 'c> {
         let imports = ir.field(self.registers.base(ir), convention::IMPORTS);
         let imports = ir.load(ir.pointer.into(), imports, Space::State).into_pointer_value();
         let size = ir.int(size_of::<Import>() as u64);
-        self.call_host(ir.at(imports, built(ir.builder.build_int_mul(index, size, ""))));
+        let call = index.get_zero_extended_constant().map_or(HostCall::ANY, |index| self.imports.call(index));
+        self.call_host(ir.at(imports, built(ir.builder.build_int_mul(index, size, ""))), call);
     }
 
     /// Looks whether it is known what host function a system call means: goes on in the first block, with
@@ -111,7 +111,7 @@ impl<'c> Site<'_, 'c> {
     }
 
     /// Calls the host function of an import at this address; all other registers stay where they are.
-    pub(super) fn call_host(&self, import: PointerValue<'c>) {
+    pub(super) fn call_host(&self, import: PointerValue<'c>, call: HostCall) {
         let (ir, registers) = (self.ir, self.registers);
         // With precise code, a guest that a host function has stopped has them in the state all the same.
         let handed_over = if ir.options.precise { 0 } else { lacking() };
@@ -127,22 +127,26 @@ impl<'c> Site<'_, 'c> {
             left
         });
 
-        let arguments = ARGUMENTS.map(|register| ir.word(registers.get(ir, register)).into());
-        let arguments: Vec<_> = [registers.base(ir).into(), import.into()].into_iter().chain(arguments).collect();
-        let word = ir.i64.into();
-        let results = ir.context.struct_type(&[word; 8], false);
-        let kinds: Vec<_> = [ir.pointer.into(), ir.pointer.into()].into_iter().chain([word.into(); 5]).collect();
-        let prototype = results.fn_type(&kinds, false);
-        let dialect = Some(InlineAsmDialect::ATT);
-        let call = ir.context.create_inline_asm(prototype, call_text(), constraints(ir), true, false, dialect, false);
-        let results = built(ir.builder.build_indirect_call(prototype, call, &arguments, ""));
-        let results = results.try_as_basic_value().basic().expect("the results are a structure").into_struct_value();
-        for (index, register) in (0..).zip(INTEGER_RESULTS) {
-            let result = built(ir.builder.build_extract_value(results, index, "")).into_int_value();
-            registers.set(register, Value::Word(result));
+        // What nobody looks at may be anything.
+        let argument = |register| match register - A0 < call.arguments {
+            true => ir.word(registers.get(ir, register)),
+            false => ir.i64.get_undef(),
+        };
+        let arguments = ARGUMENTS.map(argument);
+        let results = match ir.callers {
+            Callers::Guest => self.call_host_from_own_stack(import, arguments),
+            Callers::Host => self.call_host_on_its_stack(import, arguments),
+        };
+        for (register, result) in INTEGER_RESULTS.into_iter().zip(results) {
+            if call.results >> register & 1 != 0 {
+                registers.set(register, Value::Word(result));
+            }
         }
-        let kept = NOT_PRESERVED.map(|position| registers::hot(ir.options.fuel)[position]);
-        let reloaded = set(&FLOAT_RESULTS) | set(&kept);
+        let not_preserved = match ir.callers {
+            Callers::Guest => set(&NOT_PRESERVED.map(|position| registers::hot(ir.options.fuel)[position])),
+            Callers::Host => 0,
+        };
+        let reloaded = call.results & set(&FLOAT_RESULTS) | not_preserved;
         for register in registers::members(reloaded) {
             let home = ir.field(registers.base(ir), registers::home(register));
             let result = ir.load(ir.i64.into(), home, Space::State).into_int_value();
@@ -152,6 +156,26 @@ impl<'c> Site<'_, 'c> {
         if let Some(left) = left {
             self.check_fuel(left, behind);
         }
+    }
+
+    /// Calls the host function of an import, whose results are in a0 and a1.
+    fn call_host_from_own_stack(
+        &self,
+        import: PointerValue<'c>,
+        arguments: [IntValue<'c>; REGISTER_ARGUMENTS],
+    ) -> [IntValue<'c>; 2] {
+        let ir = self.ir;
+        let pointers = [self.registers.base(ir), import].map(Into::into);
+        let arguments: Vec<_> = pointers.into_iter().chain(arguments.map(Into::into)).collect();
+        let word = ir.i64.into();
+        let results = ir.context.struct_type(&[word; 8], false);
+        let kinds: Vec<_> = [ir.pointer.into(); 2].into_iter().chain([word.into(); REGISTER_ARGUMENTS]).collect();
+        let prototype = results.fn_type(&kinds, false);
+        let dialect = Some(InlineAsmDialect::ATT);
+        let call = ir.context.create_inline_asm(prototype, call_text(), constraints(ir), true, false, dialect, false);
+        let results = built(ir.builder.build_indirect_call(prototype, call, &arguments, ""));
+        let results = results.try_as_basic_value().basic().expect("the results are a structure").into_struct_value();
+        [0, 1].map(|index| built(ir.builder.build_extract_value(results, index, "")).into_int_value())
     }
 
     /// Leaves compiled code if guest functions that the host has called meanwhile have taken of the fuel,

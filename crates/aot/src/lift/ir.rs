@@ -36,12 +36,22 @@ pub(crate) enum Space {
     Guest,
 }
 
+/// Who calls the functions of a module, and so by which convention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Callers {
+    /// Compiled code, by its own convention.
+    Guest,
+    /// The host, by its convention: see [`crate::lift::host_entries`].
+    Host,
+}
+
 /// A module under construction.
 pub(crate) struct Ir<'c> {
     pub(crate) context: &'c Context,
     pub(crate) module: Module<'c>,
     pub(crate) builder: Builder<'c>,
     pub(crate) options: CompileOptions,
+    pub(crate) callers: Callers,
     pub(crate) names: Arc<Names>,
     pub(crate) i64: IntType<'c>,
     pub(crate) pointer: PointerType<'c>,
@@ -71,6 +81,7 @@ impl<'c> Ir<'c> {
         context: &'c Context,
         name: &str,
         options: CompileOptions,
+        callers: Callers,
         tune: &str,
         names: &Arc<Names>,
     ) -> Ir<'c> {
@@ -85,17 +96,18 @@ impl<'c> Ir<'c> {
         let text = |key: &str, value: &str| context.create_string_attribute(key, value);
         let flag = |name: &str| context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), 0);
         let no_callee_saved = text("no_callee_saved_registers", "");
-        let attributes = vec![
+        let mut attributes = vec![
             flag("nounwind"),
             flag("null_pointer_is_valid"),
-            no_callee_saved,
             text("frame-pointer", "none"),
-            // Frames need no alignment beyond a word's; what spills vectors does it unaligned.
-            text("no-realign-stack", ""),
             text("target-cpu", "x86-64"),
             text("target-features", &features.join(",")),
             text("tune-cpu", tune),
         ];
+        if callers == Callers::Guest {
+            // Frames need no alignment beyond a word's; what spills vectors does it unaligned.
+            attributes.extend([no_callee_saved, text("no-realign-stack", "")]);
+        }
 
         let word = |text: &str| context.metadata_string(text);
         let root = context.metadata_node(&[word("riverrun").into()]);
@@ -108,17 +120,17 @@ impl<'c> Ir<'c> {
         let likely = context.metadata_node(&[word("branch_weights").into(), weight(2000).into(), weight(1).into()]);
         let unlikely = context.metadata_node(&[word("branch_weights").into(), weight(1).into(), weight(2000).into()]);
         let module = context.create_module(name);
-        module.add_basic_value_flag(
-            "override-stack-alignment",
-            FlagBehavior::Error,
-            context.i32_type().const_int(8, false),
-        );
+        if callers == Callers::Guest {
+            let word = context.i32_type().const_int(8, false);
+            module.add_basic_value_flag("override-stack-alignment", FlagBehavior::Error, word);
+        }
         Ir {
             context,
             lines: Lines::new(context, &module),
             module,
             builder: context.create_builder(),
             options,
+            callers,
             names: names.clone(),
             i64,
             pointer,
@@ -143,20 +155,26 @@ impl<'c> Ir<'c> {
 
     /// The host function of the guest function at `start`, declared if it is not there yet.
     pub(crate) fn function(&self, start: u64) -> FunctionValue<'c> {
-        self.declared(&self.names.of(start))
+        self.guest_function(&self.names.of(start))
     }
 
     /// A host function of its own for what only the guest function at `start` goes on to.
     pub(crate) fn part(&self, start: u64, name: &str) -> FunctionValue<'c> {
-        let function = self.declared(&format!("{}.{name}", self.names.of(start)));
+        let function = self.guest_function(&format!("{}.{name}", self.names.of(start)));
         function.set_linkage(Linkage::Internal);
         function
     }
 
-    fn declared(&self, name: &str) -> FunctionValue<'c> {
+    fn guest_function(&self, name: &str) -> FunctionValue<'c> {
+        let function = self.declare(name, self.prototype);
+        function.set_call_conventions(REGCALL);
+        function
+    }
+
+    /// A function of the artifact, declared if it is not there yet.
+    pub(crate) fn declare(&self, name: &str, prototype: FunctionType<'c>) -> FunctionValue<'c> {
         self.module.get_function(name).unwrap_or_else(|| {
-            let function = self.module.add_function(name, self.prototype, Some(Linkage::External));
-            function.set_call_conventions(REGCALL);
+            let function = self.module.add_function(name, prototype, Some(Linkage::External));
             function.as_global_value().set_visibility(GlobalVisibility::Hidden);
             if let Some(section) = self.names.section() {
                 function.set_section(Some(&section));

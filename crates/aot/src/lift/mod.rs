@@ -8,7 +8,7 @@
 //! - [`function`]: one guest function; [`registers`]: where its registers are.
 //! - [`continuations`]: where a function is come back to.
 //! - [`memory`]: accesses to the guest's memory; [`guarded`]: those of precise code.
-//! - [`host_calls`]: calls of host functions.
+//! - [`host_calls`]: calls of host functions; [`host_entries`]: what the host calls as its own.
 //! - [`library`]: functions that compilers take for granted.
 //! - [`transfer`]: calls, returns, and the ways out of compiled code.
 
@@ -19,6 +19,7 @@ mod floats;
 mod function;
 mod guarded;
 mod host_calls;
+pub(crate) mod host_entries;
 mod ir;
 mod library;
 mod lines;
@@ -30,5 +31,5 @@ mod value;
 
 pub(crate) use float_flags::define_helpers;
 pub(crate) use function::{Surroundings, declare, lift};
-pub(crate) use ir::Ir;
+pub(crate) use ir::{Callers, Ir};
 pub(crate) use library::Known;

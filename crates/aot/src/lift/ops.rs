@@ -4,6 +4,7 @@ use inkwell::IntPredicate;
 use inkwell::values::{FunctionValue, IntValue};
 use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
 
+use crate::analysis::Imports;
 use crate::lift::continuations::Continuations;
 use crate::lift::guarded::Group;
 use crate::lift::ir::{Ir, built};
@@ -16,6 +17,8 @@ pub(crate) struct Site<'a, 'c> {
     pub(crate) registers: &'a Registers<'c>,
     pub(crate) function: FunctionValue<'c>,
     pub(crate) continuations: &'a Continuations<'c>,
+    /// The program's host functions.
+    pub(crate) imports: &'a Imports,
     /// Accesses of precise code before this.
     pub(crate) group: &'a Group<'c>,
     /// The instruction's address.

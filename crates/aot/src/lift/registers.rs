@@ -7,10 +7,17 @@ pub(crate) use crate::analysis::registers::{COUNT, FUEL, Set, members, sources, 
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::value::Value;
 use inkwell::basic_block::BasicBlock;
-use inkwell::values::{BasicMetadataValueEnum, PointerValue, StructValue};
+use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerValue, StructValue};
 use riverrun_isa::ops::Float;
 use riverrun_isa::{Format, Inst, Op};
 use riverrun_native::convention::{self, Hot};
+
+/// Where functions return to.
+pub(crate) const RA: usize = 1;
+/// The guest's stack pointer.
+pub(crate) const SP: usize = 2;
+/// The first argument, and result.
+pub(crate) const A0: usize = 10;
 
 /// The format of the instruction's float sources, if it reads them as floats.
 pub(crate) fn float_sources(inst: &Inst) -> Option<Float> {
@@ -198,7 +205,7 @@ impl<'c> Registers<'c> {
 
     /// A register of the convention's at a call or return behind which `live` ones may be read. Others are 0: no
     /// guest sees what is the host's.
-    fn handed_over(&self, ir: &Ir<'c>, register: usize, live: Set) -> inkwell::values::IntValue<'c> {
+    pub(super) fn handed_over(&self, ir: &Ir<'c>, register: usize, live: Set) -> IntValue<'c> {
         if (live | self.kept) >> register & 1 == 0 { ir.int(0) } else { ir.word(self.get(ir, register)) }
     }
 
@@ -223,23 +230,30 @@ impl<'c> Registers<'c> {
     /// [`Registers::reload`].
     pub(crate) fn take_results(&self, ir: &Ir<'c>, results: StructValue<'c>) {
         let result = |index| built(ir.builder.build_extract_value(results, index, ""));
-        self.take(ir, result(0).into_pointer_value(), |index| result(index as u32 + 1).into_int_value());
+        self.take_in_order(ir, result(0).into_pointer_value(), |index| result(index as u32 + 1).into_int_value());
     }
 
     /// Takes over a function's parameters, likewise.
-    pub(crate) fn take_parameters(&self, ir: &Ir<'c>, function: inkwell::values::FunctionValue<'c>) {
+    pub(crate) fn take_parameters(&self, ir: &Ir<'c>, function: FunctionValue<'c>) {
         let parameter = |index| function.get_nth_param(index).expect("functions have the convention's parameters");
-        self.take(ir, parameter(0).into_pointer_value(), |index| parameter(index as u32 + 1).into_int_value());
+        self.take_in_order(ir, parameter(0).into_pointer_value(), |index| parameter(index as u32 + 1).into_int_value());
         self.reload(ir);
     }
 
-    fn take(&self, ir: &Ir<'c>, base: PointerValue<'c>, value: impl Fn(usize) -> inkwell::values::IntValue<'c>) {
+    fn take_in_order(&self, ir: &Ir<'c>, base: PointerValue<'c>, value: impl Fn(usize) -> IntValue<'c>) {
+        let position = |register| self.hot.iter().position(|&hot| hot == register);
+        self.take(ir, base, |register| value(position(register).expect("one of the convention's")));
+    }
+
+    /// Takes over the window's address and the convention's registers into the slots.
+    pub(super) fn take(&self, ir: &Ir<'c>, base: PointerValue<'c>, value: impl Fn(usize) -> IntValue<'c>) {
         self.begin_block(self.hot.iter().fold(0, |set, &register| set | 1 << register));
         self.base.set(Some(base));
         built(ir.builder.build_store(self.base_slot, base));
-        for (index, register) in self.hot.into_iter().enumerate() {
-            built(ir.builder.build_store(self.slot(register), value(index)));
-            self.values.borrow_mut()[register] = Some(Value::Word(value(index)));
+        for register in self.hot {
+            let value = value(register);
+            built(ir.builder.build_store(self.slot(register), value));
+            self.values.borrow_mut()[register] = Some(Value::Word(value));
         }
     }
 

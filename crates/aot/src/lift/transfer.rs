@@ -8,9 +8,9 @@ use riverrun_native::convention::{self, NOWHERE, Reason};
 
 #[cfg(doc)]
 use crate::lift::continuations::Continuations;
-use crate::lift::ir::{Ir, Space, built};
+use crate::lift::ir::{Callers, Ir, Space, built};
 use crate::lift::ops::Site;
-use crate::lift::registers::Label;
+use crate::lift::registers::{Label, RA};
 use crate::lift::value::Value;
 
 impl<'c> Ir<'c> {
@@ -36,9 +36,12 @@ impl<'c> Site<'_, 'c> {
     }
 
     /// Leaves compiled code, to go on behind this where the guest reaches the address `resume`.
-    /// The state's pc has been set.
+    /// The state's pc has been set. Frames of host entries cannot wait: there, nothing is come back to.
     pub(super) fn leave(&self, reason: Reason, resume: u64) {
         let (ir, registers) = (self.ir, self.registers);
+        if ir.callers == Callers::Host {
+            return self.leave_host_entry(reason);
+        }
         self.store_field(convention::REASON, reason as u64);
         self.store_field(convention::RESUME, resume);
         let leave = ir.field(registers.base(ir), convention::LEAVE);
@@ -58,7 +61,6 @@ impl<'c> Site<'_, 'c> {
     /// Calls a compiled function that should return to `next`; if it returns elsewhere, so does this
     /// one, unless that is a place of its own ([`Continuations`]).
     pub(super) fn call_and_check(&self, target: PointerValue<'c>, next: u64) {
-        const RA: usize = 1;
         let (ir, registers) = (self.ir, self.registers);
         self.call(target);
         let expected = ir.compare(IntPredicate::EQ, ir.word(registers.get(ir, RA)), ir.int(next));
@@ -111,6 +113,9 @@ impl<'c> Site<'_, 'c> {
     /// Goes on in the function at an address, in this one's place.
     pub(super) fn tail_call_indirect(&self, target: Value<'c>) {
         let (ir, registers) = (self.ir, self.registers);
+        if ir.callers == Callers::Host {
+            return self.jump_out(ir.word(target));
+        }
         registers.base(ir);
         let (found, missing) = (ir.block(self.function), ir.block(self.function));
         let function = self.look_up(target, found, missing);
@@ -134,6 +139,9 @@ impl<'c> Site<'_, 'c> {
 
     /// Returns to the caller, which looks at ra.
     pub(super) fn return_to_caller(&self) {
+        if self.ir.callers == Callers::Host {
+            return self.return_to_host();
+        }
         self.flush();
         let results = self.registers.results(self.ir, self.live);
         built(self.ir.builder.build_return(Some(&results)));

@@ -222,6 +222,7 @@ template <class Function, class Context, class R, class... Args> struct HostFunc
         return all.error;
     }
 
+    template <bool IsGuarded>
     static riverrun_host_results_t code(const riverrun_import_t *entry, std::uint64_t a0, std::uint64_t a1,
                                         std::uint64_t a2, std::uint64_t a3, std::uint64_t a4) noexcept
     {
@@ -229,7 +230,7 @@ template <class Function, class Context, class R, class... Args> struct HostFunc
         riverrun_error_t *error;
         {
             Arguments arguments(entry, {a0, a1, a2, a3, a4});
-            if (__builtin_expect(riverrun_machine_head(entry->machine)->guards_floats, 0)) {
+            if constexpr (IsGuarded) {
                 riverrun_host_results_t apart = results;
                 error = guarded(entry, arguments, apart);
                 results = apart;
@@ -347,7 +348,8 @@ class Linker {
     {
         using Host = typename Call::template Host<Function>;
         auto *data = new Function(std::move(function));
-        keep(riverrun_linker_func_code(linker_.get(), name, signature, Host::code, data, Host::destroy));
+        keep(riverrun_linker_func_code(linker_.get(), name, signature, Host::template code<false>,
+                                       Host::template code<true>, data, Host::destroy));
         return *this;
     }
 

@@ -13,7 +13,7 @@ use crate::call::convention::{
     ARGUMENT_REGISTERS, Exchange, Placement, ResultRegisters, put_pair, put_scalar, take_pair,
 };
 use crate::call::func::{CallContext, CallLimits, Target};
-use crate::call::host::{Call, lost_arguments};
+use crate::call::host::{Call, HostCode, lost_arguments};
 use crate::call::short_way::Unfinished;
 use crate::caller::Caller;
 use crate::error::{Error, HostError, LinkError};
@@ -543,7 +543,7 @@ impl<T: 'static> Linker<T> {
     {
         let environment = Arc::new(DynHost { types: Types::of(signature)?, function });
         // SAFETY: `code` is for this environment.
-        unsafe { self.func_code(name, signature.clone(), code::<T, F>, environment) }
+        unsafe { self.func_code(name, signature.clone(), host_code::<T, F>(), environment) }
     }
 
     /// Adds a system call whose types are known at run time only: see [`Linker::syscall`].
@@ -556,11 +556,18 @@ impl<T: 'static> Linker<T> {
     {
         let environment = Arc::new(DynHost { types: Types::of(signature)?, function });
         // SAFETY: `code` is for this environment.
-        unsafe { self.syscall_code(number, signature.clone(), code::<T, F>, environment) }
+        unsafe { self.syscall_code(number, signature.clone(), host_code::<T, F>(), environment) }
     }
 }
 
-unsafe extern "sysv64" fn code<T: 'static, F>(
+fn host_code<T: 'static, F>() -> HostCode
+where
+    F: Fn(Caller<'_, T>, &mut [u64]) -> Result<(), HostError>,
+{
+    HostCode { plain: code::<T, F, false>, guarded: code::<T, F, true> }
+}
+
+unsafe extern "sysv64" fn code<T: 'static, F, const GUARDED: bool>(
     import: *const Import,
     a0: u64,
     a1: u64,
@@ -593,6 +600,6 @@ where
             ResultType::One(scalar) => put_scalar(scalar, slots[0], registers),
             ResultType::Pair(first, second) => put_pair((first, second), slots, registers),
         };
-        call.answer_with::<true, _>(types.result != ResultType::Nothing, body, put)
+        call.answer_with::<GUARDED, _>(types.result != ResultType::Nothing, body, put)
     }
 }

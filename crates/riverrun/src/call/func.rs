@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::time::Instant;
 
 use riverrun_interp::Place;
+use riverrun_native::Callable;
 use riverrun_program::{Signature, Type};
 use riverrun_state::Opening;
 
@@ -217,13 +218,13 @@ pub(crate) struct Target {
     pub(crate) interpreted: Opening,
     /// The gates through which it is called in compiled code; none if that has no such function, or counts fuel.
     pub(crate) compiled: Opening,
-    /// Where it begins there.
-    pub(crate) function: usize,
+    /// Where it is there.
+    pub(crate) function: Callable,
 }
 
 impl Target {
-    /// Where it begins in compiled code that does not count fuel.
-    pub(crate) fn compiled(&self) -> Option<usize> {
+    /// Where it is in compiled code that does not count fuel.
+    pub(crate) fn compiled(&self) -> Option<Callable> {
         (self.compiled != Opening::NONE).then_some(self.function)
     }
 
@@ -235,15 +236,14 @@ impl Target {
             return Err(LinkError::NoCode { address }.into());
         }
         let code = program.code();
-        let artifact = program.compiled().map(|(artifact, _)| artifact).filter(|artifact| !artifact.options().fuel);
-        let compiled = artifact.and_then(|artifact| artifact.function(address)).filter(|&function| function != 0);
+        let compiled = program.compiled().and_then(|(artifact, _)| Callable::new(artifact, address));
         Ok(Target {
             address,
             code: code.id(),
             place: code.place(address),
             interpreted: Opening::interpreted(code.id()),
             compiled: compiled.map_or(Opening::NONE, |_| Opening::compiled(code.id())),
-            function: compiled.unwrap_or_default(),
+            function: compiled.unwrap_or(Callable::NONE),
         })
     }
 }

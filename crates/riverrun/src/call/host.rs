@@ -15,13 +15,37 @@ use crate::error::HostError;
 use crate::instance::{Instance, Pending};
 use crate::memory::Memory;
 
+/// The code of a host function, twice: which one engines call is decided when a machine is made.
+#[derive(Clone, Copy, Debug)]
+pub struct HostCode {
+    /// For guests that cannot tell in what float environment it runs.
+    pub plain: HostFunction,
+    /// For others: it uses floats in the host's environment ([`crate::with_host_floats`]).
+    pub guarded: HostFunction,
+}
+
+impl HostCode {
+    /// Code that uses no floats.
+    pub fn without_floats(code: HostFunction) -> HostCode {
+        HostCode { plain: code, guarded: code }
+    }
+
+    /// Whether guests could tell one from the other.
+    pub(crate) fn uses_floats(&self) -> bool {
+        !std::ptr::fn_addr_eq(self.plain, self.guarded)
+    }
+
+    /// What engines call.
+    pub(crate) fn of(&self, guards_floats: bool) -> HostFunction {
+        if guards_floats { self.guarded } else { self.plain }
+    }
+}
+
 /// A host function as the linker keeps it.
 pub(crate) struct Closure {
     pub(crate) signature: Signature,
-    pub(crate) code: HostFunction,
+    pub(crate) code: HostCode,
     pub(crate) environment: Arc<dyn Any + Send + Sync>,
-    /// Whether it may use floats.
-    pub(crate) uses_floats: bool,
 }
 
 /// What a host function may return: what a guest takes, or a `Result` of it, whose error ends the
@@ -71,19 +95,19 @@ pub(crate) struct Call<T> {
 }
 
 impl<T> Call<T> {
-    /// Runs `body`, hands its results over, or ends the run with what went wrong. A body that may use `FLOATS`
-    /// does so in the host's environment wherever the guest could tell.
+    /// Runs `body`, hands its results over, or ends the run with what went wrong; in the host's float environment, if
+    /// it is `GUARDED`.
     ///
     /// # Safety
     /// An engine has called the host function that this is the body of, of the instance's machine, and
     /// the caller returns at once what this returns.
     #[inline(always)]
-    pub(crate) unsafe fn answer<const FLOATS: bool, R: Returned>(
+    pub(crate) unsafe fn answer<const GUARDED: bool, R: Returned>(
         self,
         body: impl FnOnce(NonNull<Instance<T>>, &mut Arguments<'_>) -> Result<R, HostError>,
     ) -> Results {
         // SAFETY: as the caller promises.
-        unsafe { self.answer_with::<FLOATS, _>(R::HAS_FLOATS, body, R::put) }
+        unsafe { self.answer_with::<GUARDED, _>(R::HAS_FLOATS, body, R::put) }
     }
 
     /// The same with results that `put` hands over, in float registers too if it `has_floats`.
@@ -91,7 +115,7 @@ impl<T> Call<T> {
     /// # Safety
     /// As [`Call::answer`].
     #[inline(always)]
-    pub(crate) unsafe fn answer_with<const FLOATS: bool, V>(
+    pub(crate) unsafe fn answer_with<const GUARDED: bool, V>(
         self,
         has_floats: bool,
         body: impl FnOnce(NonNull<Instance<T>>, &mut Arguments<'_>) -> Result<V, HostError>,
@@ -100,7 +124,7 @@ impl<T> Call<T> {
         let Call { instance, environment, first } = self;
         // SAFETY: as the caller promises.
         let outcome = unsafe {
-            match FLOATS && (*instance.as_ptr()).guards_floats {
+            match GUARDED {
                 true => self.run_guarded(body),
                 false => self.run(body),
             }
@@ -211,7 +235,7 @@ macro_rules! host_functions {
         {
             #[allow(private_interfaces)]
             fn into_closure<const FLOATS: bool>(self) -> Closure {
-                unsafe extern "sysv64" fn code<T: 'static, F, R, $($parameter,)* const FLOATS: bool>(
+                unsafe extern "sysv64" fn code<T: 'static, F, R, $($parameter,)* const GUARDED: bool>(
                     import: *const Import,
                     a0: u64,
                     a1: u64,
@@ -231,7 +255,7 @@ macro_rules! host_functions {
                         let instance = NonNull::new_unchecked((*import).context.cast::<Instance<T>>());
                         let environment = (*import).environment;
                         let call = Call { instance, environment, first: [a0, a1, a2, a3, a4] };
-                        call.answer::<FLOATS, _>(|instance, arguments| {
+                        call.answer::<GUARDED, _>(|instance, arguments| {
                             $(let $parameter = arguments.parameter::<$parameter>();)*
                             if arguments.is_lost() {
                                 return Err(lost_arguments());
@@ -245,9 +269,14 @@ macro_rules! host_functions {
                         result: R::Value::result_type(),
                         parameters: <($($parameter,)*) as Parameters>::types(),
                     },
-                    code: code::<T, F, R, $($parameter,)* FLOATS>,
+                    code: match FLOATS {
+                        true => HostCode {
+                            plain: code::<T, F, R, $($parameter,)* false>,
+                            guarded: code::<T, F, R, $($parameter,)* true>,
+                        },
+                        false => HostCode::without_floats(code::<T, F, R, $($parameter,)* false>),
+                    },
                     environment: Arc::new(self),
-                    uses_floats: FLOATS,
                 }
             }
         }

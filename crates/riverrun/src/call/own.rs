@@ -9,7 +9,7 @@ use riverrun_state::{HostFunction, Import, Results};
 
 use crate::call::convention::Returned;
 use crate::call::func::Parameters;
-use crate::call::host::{Call, Closure};
+use crate::call::host::{Call, Closure, HostCode};
 use crate::call::pointer::Ptr;
 use crate::caller::Caller;
 use crate::error::HostError;
@@ -44,7 +44,7 @@ pub(crate) fn functions<T>() -> [(&'static str, Closure); 2] {
 
 fn closure<P: Parameters, R: Returned>(code: HostFunction) -> Closure {
     let signature = Signature { result: R::result_type(), parameters: P::types() };
-    Closure { signature, code, environment: Arc::new(()), uses_floats: false }
+    Closure { signature, code: HostCode::without_floats(code), environment: Arc::new(()) }
 }
 
 /// Answers a guest's call.

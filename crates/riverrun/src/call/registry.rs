@@ -6,9 +6,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use riverrun_program::{Signature, crc32};
-use riverrun_state::{DYNAMIC_CALL, HASH_MIN, HostFunction, Import, State};
+use riverrun_state::{DYNAMIC_CALL, HASH_MIN, Import, State};
 
-use crate::call::host::Closure;
+use crate::call::host::{Closure, HostCode};
 use crate::call::own;
 use crate::error::{Error, LinkError};
 use crate::program::Program;
@@ -18,7 +18,7 @@ use crate::program::Program;
 pub(crate) struct Function {
     pub(crate) name: Arc<str>,
     pub(crate) signature: Signature,
-    code: HostFunction,
+    code: HostCode,
     environment: Arc<dyn Any + Send + Sync>,
 }
 
@@ -30,8 +30,8 @@ impl fmt::Debug for Function {
 
 impl Function {
     /// The import that leads to this function, for the machine `context`.
-    pub(crate) fn import(&self, context: *mut ()) -> Import {
-        Import { code: self.code, environment: Arc::as_ptr(&self.environment).cast(), context }
+    pub(crate) fn import(&self, context: *mut (), guards_floats: bool) -> Import {
+        Import { code: self.code.of(guards_floats), environment: Arc::as_ptr(&self.environment).cast(), context }
     }
 }
 
@@ -83,8 +83,8 @@ impl Registry {
             });
         }
         let name: Arc<str> = name.into();
-        let Closure { signature, code, environment, uses_floats } = closure;
-        self.uses_floats |= uses_floats;
+        let Closure { signature, code, environment } = closure;
+        self.uses_floats |= code.uses_floats();
         self.by_name.insert(name.clone(), self.functions.len());
         self.by_number.insert(number, self.functions.len());
         self.functions.push(Function { name, signature, code, environment });
@@ -120,7 +120,13 @@ impl Registry {
     }
 
     /// The imports of a program, each at its number, for the machine `context`.
-    pub(crate) fn bind(&self, program: &Program, state: *mut State, context: *mut ()) -> Result<Box<[Import]>, Error> {
+    pub(crate) fn bind(
+        &self,
+        program: &Program,
+        state: *mut State,
+        context: *mut (),
+        guards_floats: bool,
+    ) -> Result<Box<[Import]>, Error> {
         let wanted = program.imports();
         let len = wanted.last().map_or(0, |last| last.index as usize + 1);
         let mut imports = vec![Import::unbound(state); len].into_boxed_slice();
@@ -137,8 +143,17 @@ impl Registry {
                 }
                 .into());
             }
-            imports[import.index as usize] = function.import(context);
+            imports[import.index as usize] = function.import(context, guards_floats);
         }
         Ok(imports)
+    }
+
+    /// Has engines call in all these, of a machine, what guards its floats.
+    pub(crate) fn guard_floats(&self, imports: &mut [Import]) {
+        for import in imports {
+            if let Some(function) = self.by_environment(import.environment) {
+                import.code = function.code.guarded;
+            }
+        }
     }
 }

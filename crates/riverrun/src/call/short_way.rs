@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 
 use riverrun_interp::{Called, Outcome, Place};
 use riverrun_native::{CALL_ARGUMENTS, Prepared};
-use riverrun_state::{CallPlace, FloatEnv, Gate, Opening, RETURN_ADDRESS, Running, State};
+use riverrun_state::{FloatEnv, Gate, Opening, RETURN_ADDRESS, Running, State};
 
 use crate::call::convention::{Exchange, Placed, Placement, ResultRegisters};
 use crate::call::func::Target;
@@ -132,7 +132,7 @@ impl<T> Instance<T> {
         unsafe {
             let at = this.as_ptr();
             // First of all: it may take a function call.
-            let (claim, place) = Running::claimed();
+            let claimed = Running::claimed();
             let gate = (*at).ready.gate;
             let place_arguments = || {
                 let mut placement = Placement::new(&mut (*(*at).state).slots);
@@ -146,7 +146,7 @@ impl<T> Instance<T> {
             };
             if gate.is_open_for(target.compiled) {
                 let placed = place_arguments().ok_or(Unfinished::NotBegun)?;
-                Self::enter_compiled(this, target, (claim, place), placed.first)
+                Self::enter_compiled(this, target, claimed, placed.first)
             } else if gate.is_open_for(target.interpreted)
                 && let Some(start) = target.place
                 && let Way::Fast = (*at).ready.way
@@ -198,7 +198,7 @@ impl<T> Instance<T> {
     unsafe fn enter_compiled(
         this: NonNull<Self>,
         target: &Target,
-        (claim, place): (u64, CallPlace),
+        (claim, state): (u64, *mut State),
         first: [u64; CALL_ARGUMENTS],
     ) -> Result<[u64; 2], Unfinished> {
         // SAFETY: as the caller promises. A gate that is claimed is that of an execution which is ready.
@@ -210,7 +210,7 @@ impl<T> Instance<T> {
                 gate.close();
                 return Err(Unfinished::NotBegun);
             }
-            let results = riverrun_native::call(place, target.function, position.sp, first);
+            let results = riverrun_native::call(state, target.function, position.sp, first);
             gate.leave(target.compiled);
             results.ok_or(Unfinished::Left)
         }
@@ -370,8 +370,8 @@ impl<T> Instance<T> {
             }
             // Nothing of the host's runs from here on but its host functions.
             let results = match (&claim, target.compiled(), target.place) {
-                (Some(claim), Some(function), _) => {
-                    riverrun_native::call(claim.place, function, sp, placed.first).ok_or(Unfinished::Left)
+                (Some(_), Some(function), _) => {
+                    riverrun_native::call(state, function, sp, placed.first).ok_or(Unfinished::Left)
                 }
                 (None, _, Some(start)) => Self::run_fast(this, start, limit, sp, &placed),
                 _ => Err(Unfinished::Refused),

@@ -7,7 +7,7 @@ use riverrun_state::{HostFunction, Import, Results};
 use super::error::{HeapError, HeapProblem as Problem};
 use super::slab::Owner;
 use super::view::{Heap, HeapState};
-use crate::call::host::{Closure, IntoHostFunction};
+use crate::call::host::{Closure, HostCode, IntoHostFunction};
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::instance::Instance;
@@ -56,7 +56,8 @@ impl Shortcut {
     fn before<T, M, F: IntoHostFunction<T, M>>(code: HostFunction, closure: F) -> Closure {
         const { assert!(size_of::<F>() == 0, "its environment is taken") };
         let closure = closure.into_closure::<false>();
-        Closure { code, environment: Arc::new(Shortcut { rest: closure.code }), ..closure }
+        let environment = Arc::new(Shortcut { rest: closure.code.plain });
+        Closure { code: HostCode::without_floats(code), environment, ..closure }
     }
 }
 

@@ -1,0 +1,132 @@
+//! Host entries: bodies of guest functions that the host calls as its own, by its convention and on its stack.
+//!
+//! They are second bodies, of functions that a program exports and that call no guest function. What is below them
+//! on the stack is the host, so nothing has to be changed over: not the stack, nor the registers that the host's
+//! convention preserves. Such a function costs its caller not much more than one of the host's own.
+//!
+//! Whoever leaves one drops its frame: the guest goes on in the function's other body, or in the interpreter.
+
+use inkwell::llvm_sys::LLVMTailCallKind;
+use inkwell::types::{BasicMetadataTypeEnum, FunctionType, StructType};
+use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerValue};
+use inkwell::IntPredicate;
+use riverrun_native::CALL_ARGUMENTS;
+use riverrun_native::convention::{self, NOWHERE, Reason};
+use riverrun_state::{Import, REGISTER_ARGUMENTS, RETURN_ADDRESS};
+
+use crate::analysis::{Function, Terminator};
+use crate::lift::ir::{Ir, Space, built};
+use crate::lift::ops::Site;
+use crate::lift::registers::{self, A0, RA, Registers, SP};
+use crate::options::CompileOptions;
+
+/// Instructions of functions that get one, at most: where there are more, the way into them hardly matters.
+const SIZE: usize = 256;
+
+/// Whether the function can have a host entry: whether it calls and jumps to no other one, so that nothing is to
+/// return to its frame.
+pub(crate) fn suits(function: &Function, options: &CompileOptions) -> bool {
+    let stays = |end: &Terminator| match end {
+        Terminator::Call { .. } | Terminator::CallIndirect { .. } => false,
+        Terminator::JumpIndirect(targets) => !targets.inside.is_empty(),
+        end => end.successors().iter().all(|to| function.blocks.contains_key(to)),
+    };
+    !options.fuel
+        && !options.precise
+        && function.orphans.is_empty()
+        && function.size() <= SIZE
+        && function.blocks.values().all(|block| stays(&block.end))
+}
+
+impl<'c> Ir<'c> {
+    /// What the host's functions return in a0 and a1, and host entries do.
+    fn two_words(&self) -> StructType<'c> {
+        self.context.struct_type(&[self.i64.into(); 2], false)
+    }
+
+    /// A function of the host's convention that gives [`Ir::two_words`], of so many words behind pointers.
+    fn host_prototype(&self, pointers: usize, words: usize) -> FunctionType<'c> {
+        let pointers = std::iter::repeat_n(BasicMetadataTypeEnum::from(self.pointer), pointers);
+        let parameters: Vec<_> = pointers.chain(std::iter::repeat_n(self.i64.into(), words)).collect();
+        self.two_words().fn_type(&parameters, false)
+    }
+
+    /// The host entry of the guest function at `start`, declared if it is not there yet: of the window, sp, and the
+    /// first arguments.
+    pub(crate) fn host_entry(&self, start: u64) -> FunctionValue<'c> {
+        self.declare(&self.names.host_entry(start), self.host_prototype(1, 1 + CALL_ARGUMENTS))
+    }
+}
+
+impl<'c> Registers<'c> {
+    /// Takes over a host entry's parameters. All other registers are in the state.
+    pub(crate) fn take_host_parameters(&self, ir: &Ir<'c>, entry: FunctionValue<'c>) {
+        let parameter = |index| entry.get_nth_param(index).expect("host entries have these parameters");
+        let base = parameter(0).into_pointer_value();
+        let first = |register: usize| Some(2 + register.checked_sub(A0)? as u32).filter(|&n| n < 2 + CALL_ARGUMENTS as u32);
+        self.take(ir, base, |register| match register {
+            RA => ir.int(RETURN_ADDRESS),
+            SP => parameter(1).into_int_value(),
+            register => match first(register) {
+                Some(index) => parameter(index).into_int_value(),
+                None => ir.load(ir.i64.into(), ir.field(base, registers::home(register)), Space::State).into_int_value(),
+            },
+        });
+        self.reload(ir);
+    }
+}
+
+impl<'c> Site<'_, 'c> {
+    /// Returns to the host, if that is where the guest returns to.
+    pub(super) fn return_to_host(&self) {
+        let (ir, registers) = (self.ir, self.registers);
+        self.flush();
+        let is_home = ir.compare(IntPredicate::EQ, ir.word(registers.get(ir, RA)), ir.int(RETURN_ADDRESS));
+        let (home, astray) = (ir.block(self.function), ir.block(self.function));
+        let fork = registers.fork();
+        ir.branch_likely(is_home, home, astray);
+        ir.builder.position_at_end(astray);
+        self.leave_host_entry(Reason::Returned);
+        ir.unreachable();
+        registers.rejoin(fork);
+        ir.builder.position_at_end(home);
+        let results = [A0, A0 + 1].map(|register| registers.handed_over(ir, register, self.live));
+        built(ir.builder.build_aggregate_return(&results.map(Into::into)));
+    }
+
+    /// Leaves compiled code, with all registers in the state: this frame is dropped. What is made behind is never
+    /// come to.
+    pub(super) fn leave_host_entry(&self, reason: Reason) {
+        let (ir, registers) = (self.ir, self.registers);
+        self.flush();
+        registers.flush(ir, registers::hot_set(ir.options.fuel));
+        self.store_field(convention::REASON, reason as u64);
+        self.store_field(convention::RESUME, NOWHERE);
+        let base = registers.base(ir);
+        let quit = ir.load(ir.pointer.into(), ir.field(base, convention::QUIT), Space::State).into_pointer_value();
+        let prototype = ir.context.void_type().fn_type(&[ir.pointer.into()], false);
+        let state = ir.field(base, convention::STATE);
+        built(ir.builder.build_indirect_call(prototype, quit, &[state.into()], ""));
+        ir.unreachable();
+        ir.builder.position_at_end(ir.block(self.function));
+    }
+
+    /// Calls the host function of an import, whose results are in a0 and a1.
+    pub(super) fn call_host_on_its_stack(
+        &self,
+        import: PointerValue<'c>,
+        arguments: [IntValue<'c>; REGISTER_ARGUMENTS],
+    ) -> [IntValue<'c>; 2] {
+        let ir = self.ir;
+        let code = ir.at(import, ir.int(std::mem::offset_of!(Import, code) as u64));
+        let code = ir.load(ir.pointer.into(), code, Space::State).into_pointer_value();
+        let arguments: Vec<BasicMetadataValueEnum<'c>> =
+            std::iter::once(import.into()).chain(arguments.map(Into::into)).collect();
+        let call = built(ir.builder.build_indirect_call(ir.host_prototype(1, REGISTER_ARGUMENTS), code, &arguments, ""));
+        // It knows nothing of this frame, which may be gone while it runs.
+        call.set_tail_call_kind(LLVMTailCallKind::LLVMTailCallKindTail);
+        ir.mark_strict(call);
+        let results = call.try_as_basic_value().basic().expect("host functions have results").into_struct_value();
+        [0, 1].map(|index| built(ir.builder.build_extract_value(results, index, "")).into_int_value())
+    }
+}

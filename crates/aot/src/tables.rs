@@ -97,12 +97,7 @@ fn host_entries<'c>(ir: &Ir<'c>, starts: &[u64]) -> GlobalValue<'c> {
 }
 
 /// The [`riverrun_native::LinkedArtifact`].
-fn descriptor<'c>(
-    ir: &Ir<'c>,
-    program: &Program<'_>,
-    tables: [GlobalValue<'c>; 3],
-    header: &Header,
-) {
+fn descriptor<'c>(ir: &Ir<'c>, program: &Program<'_>, tables: [GlobalValue<'c>; 3], header: &Header) {
     let names = &program.names;
     let sealed = constant(ir, &names.table("header"), &ir.context.const_string(&header.seal(Vec::new()), false));
     // Linkers define these, or leave them null.

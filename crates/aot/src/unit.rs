@@ -173,7 +173,9 @@ fn compile_as(
     };
     let entered: Vec<&Function> = host_entered(image, &functions, options);
     let mut units = units(&functions);
-    units.extend(entered.chunks(ENTRIES).map(|functions| Unit { callers: Callers::Host, functions: functions.to_vec() }));
+    units.extend(
+        entered.chunks(ENTRIES).map(|functions| Unit { callers: Callers::Host, functions: functions.to_vec() }),
+    );
     let mut objects = compile_units(&units, &program, options, progress, &mut report)?;
     // Functions that do something else first cannot be entered in the middle.
     let entered = functions.iter().filter(|function| program.known(function.start).is_none());

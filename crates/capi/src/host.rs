@@ -234,10 +234,7 @@ fn codes<const WORDS: usize>(has_result: bool) -> [riverrun::HostCode; 2] {
 }
 
 fn host_code<F: Words, const WORDS: usize, const HAS_RESULT: bool>() -> riverrun::HostCode {
-    riverrun::HostCode {
-        plain: words::<F, WORDS, HAS_RESULT, false>,
-        guarded: words::<F, WORDS, HAS_RESULT, true>,
-    }
+    riverrun::HostCode { plain: words::<F, WORDS, HAS_RESULT, false>, guarded: words::<F, WORDS, HAS_RESULT, true> }
 }
 
 /// A host function of few integers, as engines call it.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::{Path, PathBuf};
@@ -12,10 +12,12 @@ use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 use riverrun_state::FaultExit;
 
 use crate::dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, FAULT_EXITS_SECTION, IDENTITY_SYMBOL};
+use crate::enter::enter_function;
 use crate::error::ArtifactError;
 use crate::header::{Header, Identity, Options};
 use crate::host_entries::{HOST_ENTRIES_SYMBOL, HostEntries};
 use crate::linked::LinkedArtifact;
+use crate::mapping::Mapping;
 
 /// The file in the line tables of compiled code whose lines are guest addresses. Lines of other files
 /// are the guest's source; there the column is the address, as the distance in parcels of two bytes from
@@ -34,7 +36,7 @@ pub struct Artifact {
     fault_exits: &'static [FaultExit],
     code: Range<usize>,
     /// `None` where the code is linked into the host.
-    library: Option<Library>,
+    loaded: Option<Loaded>,
 }
 
 /// A compiled function in the host's memory, for profilers.
@@ -46,27 +48,37 @@ pub struct Symbol {
     pub code: Range<usize>,
 }
 
-/// A shared object that the dynamic loader has loaded.
-struct Library {
+/// A shared object that has been loaded.
+struct Loaded {
+    /// Where it was found.
     path: PathBuf,
-    /// From the object's own addresses to the host's.
-    bias: usize,
     /// Keeps the code in memory.
-    _loaded: libloading::Library,
-    /// The file, where `path` is a name of this alone. Field order: dropped last.
-    _file: Option<File>,
+    mapping: Mapping,
+    file: File,
+}
+
+impl Loaded {
+    /// A path to the file, whatever is where it was found by now.
+    fn own_path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
+    }
+
+    /// The host address of an address in the object.
+    fn place(&self, own: u64) -> usize {
+        self.mapping.bias.wrapping_add(own as usize)
+    }
 }
 
 impl fmt::Debug for Artifact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.library.as_ref().map(|library| &library.path);
+        let path = self.loaded.as_ref().map(|loaded| &loaded.path);
         f.debug_struct("Artifact").field("path", &path).field("header", &self.header).finish_non_exhaustive()
     }
 }
 
 impl Artifact {
     /// Loads the artifact in a file, if it was compiled from this program and fits this host. The
-    /// file has to stay as it is as long as the artifact is in use.
+    /// file must not be written to as long as the artifact is in use; it may be replaced by another one.
     ///
     /// # Errors
     /// [`ArtifactError`], which says what does not match.
@@ -75,12 +87,12 @@ impl Artifact {
     /// The artifact's code runs with all rights of the host: it must come from this compiler. The
     /// header guards against mistakes, not against forgery.
     pub unsafe fn load(path: &Path, program: &[u8]) -> Result<Artifact, ArtifactError> {
-        let file = |source| ArtifactError::File { path: path.to_owned(), source };
-        let bytes = std::fs::read(path).map_err(file)?;
-        // A name without a slash would be looked for elsewhere.
-        let path = std::path::absolute(path).map_err(file)?;
+        let failed = |source| ArtifactError::File { path: path.to_owned(), source };
+        let mut file = File::open(path).map_err(failed)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
         // SAFETY: as the caller promises.
-        unsafe { Artifact::open(&bytes, path, None, program) }
+        unsafe { Artifact::open(&bytes, path.to_owned(), file, program) }
     }
 
     /// Loads an artifact that is in no file.
@@ -94,51 +106,45 @@ impl Artifact {
         let unnamed = |source| ArtifactError::File { path: "a file in memory".into(), source };
         let mut file = memory_file().map_err(unnamed)?;
         file.write_all(artifact).map_err(unnamed)?;
-        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
         // SAFETY: as the caller promises.
-        unsafe { Artifact::open(artifact, path, Some(file), program) }
+        unsafe { Artifact::open(artifact, "a file in memory".into(), file, program) }
     }
 
     /// # Safety
-    /// As [`Artifact::load`]; the file at `path` has these bytes.
-    unsafe fn open(bytes: &[u8], path: PathBuf, file: Option<File>, program: &[u8]) -> Result<Artifact, ArtifactError> {
+    /// As [`Artifact::load`]; the file, which is at `path`, has these bytes.
+    unsafe fn open(bytes: &[u8], path: PathBuf, file: File, program: &[u8]) -> Result<Artifact, ArtifactError> {
         let header = Header::open(bytes)?;
         if header.program != Header::hash(program) {
             return Err(ArtifactError::Program);
         }
         let object = object::File::parse(bytes).map_err(|_| ArtifactError::Damaged)?;
         let symbol = |name| object.dynamic_symbols().find(|symbol| symbol.name() == Ok(name));
-        let own = symbol(DISPATCH_SYMBOL).ok_or(ArtifactError::Lacks("table of functions"))?.address() as usize;
-        let identity = symbol(IDENTITY_SYMBOL).and_then(|symbol| contents(&object, symbol.address()));
-        if let Some(what) = header.differs_from(identity.ok_or(ArtifactError::Lacks("identity"))?) {
+        let own = |name, what| symbol(name).map(|symbol| symbol.address()).ok_or(ArtifactError::Lacks(what));
+        let identity = contents(&object, own(IDENTITY_SYMBOL, "identity")?).ok_or(ArtifactError::Lacks("identity"))?;
+        if let Some(what) = header.differs_from(identity) {
             return Err(ArtifactError::Header { what });
         }
         let executable = object.segments().find(|segment| is_executable(segment.flags()));
         let text = executable.ok_or(ArtifactError::Lacks("code"))?;
-        // SAFETY: the caller vouches for the code; the object has no initialisers.
-        let library = unsafe { libloading::Library::new(&path)? };
-        // The loader knows libraries by their names, and would give an older one that is still in use.
-        // SAFETY: the symbol is as many bytes.
-        let identity = unsafe { **library.get::<*const Identity>(IDENTITY_SYMBOL.as_bytes())? };
-        if identity != header.identity() {
-            return Err(ArtifactError::Replaced);
-        }
-        // SAFETY: the symbol is data, whose address alone is taken.
-        let first = unsafe { *library.get::<*const u64>(DISPATCH_SYMBOL.as_bytes())? };
-        let bias = (first as usize).wrapping_sub(own);
-        let start = bias.wrapping_add(text.address() as usize);
-        // SAFETY: the header, whose hash is right, says so, and the library stays loaded.
-        let dispatch = unsafe { Dispatch::new(first, header.dispatch_bits) };
+        let mapping = Mapping::new(&file, &object, enter_function as *const () as usize)?;
+        let place = |own: u64| mapping.bias.wrapping_add(own as usize);
+        let table = |name, what| own(name, what).map(place);
+        let start = place(text.address());
+        // SAFETY: the caller vouches for the tables; the header, whose hash is right, says how long this is, and it
+        // stays mapped.
+        let dispatch =
+            unsafe { Dispatch::new(table(DISPATCH_SYMBOL, "table of functions")? as *const u64, header.dispatch_bits) };
         // SAFETY: as before; the list's first word is its length.
         let entrances = unsafe {
-            let list = *library.get::<*const u32>(ENTRANCES_SYMBOL.as_bytes())?;
+            let list = table(ENTRANCES_SYMBOL, "list of entrances")? as *const u32;
             std::slice::from_raw_parts(list.add(1), *list as usize)
         };
-        // SAFETY: as before; the table is the compiler's.
-        let host_entries = unsafe { HostEntries::new(*library.get::<*const u64>(HOST_ENTRIES_SYMBOL.as_bytes())?) };
+        // SAFETY: as before.
+        let host_entries =
+            unsafe { HostEntries::new(table(HOST_ENTRIES_SYMBOL, "table of host entries")? as *const u64) };
         // SAFETY: as before; the object's section has nothing else.
         let fault_exits = object.section_by_name(FAULT_EXITS_SECTION).map_or(&[][..], |section| unsafe {
-            let first = bias.wrapping_add(section.address() as usize) as *const FaultExit;
+            let first = place(section.address()) as *const FaultExit;
             std::slice::from_raw_parts(first, section.size() as usize / size_of::<FaultExit>())
         });
         let starts = OnceLock::new();
@@ -150,7 +156,7 @@ impl Artifact {
             header,
             dispatch,
             host_entries,
-            library: Some(Library { path, bias, _loaded: library, _file: file }),
+            loaded: Some(Loaded { path, mapping, file }),
         })
     }
 
@@ -169,9 +175,8 @@ impl Artifact {
             return Err(ArtifactError::Program);
         }
         // SAFETY: the compiler has made the tables, and what is linked stays.
-        let (dispatch, host_entries) = unsafe {
-            (Dispatch::new(linked.dispatch, header.dispatch_bits), HostEntries::new(linked.host_entries))
-        };
+        let (dispatch, host_entries) =
+            unsafe { (Dispatch::new(linked.dispatch, header.dispatch_bits), HostEntries::new(linked.host_entries)) };
         // SAFETY: as before.
         let (entrances, fault_exits) = unsafe {
             let entrances = std::slice::from_raw_parts(linked.entrances.add(1), *linked.entrances as usize);
@@ -179,7 +184,7 @@ impl Artifact {
         };
         let code = linked.text_start as usize..linked.text_end as usize;
         let starts = OnceLock::new();
-        Ok(Artifact { header, dispatch, host_entries, entrances, starts, fault_exits, code, library: None })
+        Ok(Artifact { header, dispatch, host_entries, entrances, starts, fault_exits, code, loaded: None })
     }
 
     /// How the code was compiled.
@@ -238,12 +243,13 @@ impl Artifact {
     /// # Errors
     /// [`ArtifactError::File`], or [`ArtifactError::Damaged`] if the file has changed.
     pub fn symbols(&self) -> Result<Vec<Symbol>, ArtifactError> {
-        let Some(Library { path, bias, .. }) = &self.library else { return Ok(Vec::new()) };
-        let bytes = std::fs::read(path).map_err(|source| ArtifactError::File { path: path.clone(), source })?;
+        let Some(loaded) = &self.loaded else { return Ok(Vec::new()) };
+        let failed = |source| ArtifactError::File { path: loaded.path.clone(), source };
+        let bytes = std::fs::read(loaded.own_path()).map_err(failed)?;
         let object = object::File::parse(&*bytes).map_err(|_| ArtifactError::Damaged)?;
         let functions = object.symbols().filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Text);
         let place = |symbol: object::Symbol<'_, '_>| {
-            let start = bias.wrapping_add(symbol.address() as usize);
+            let start = loaded.place(symbol.address());
             Some(Symbol { name: symbol.name().ok()?.to_owned(), code: start..start + symbol.size() as usize })
         };
         let mut symbols: Vec<Symbol> = functions.filter_map(place).collect();
@@ -254,9 +260,9 @@ impl Artifact {
     /// The guest instruction that a host instruction belongs to, by the object's line table; where the
     /// code is linked into the host, whose line table may be anywhere, its function's first.
     pub(crate) fn guest_pc(&self, host: usize) -> Option<u64> {
-        let Some(Library { path, bias, .. }) = &self.library else { return self.start_before(host) };
-        let loader = addr2line::Loader::new(path).ok()?;
-        let address = host.wrapping_sub(*bias) as u64;
+        let Some(loaded) = &self.loaded else { return self.start_before(host) };
+        let loader = addr2line::Loader::new(loaded.own_path()).ok()?;
+        let address = host.wrapping_sub(loaded.mapping.bias) as u64;
         // A merged instruction has no place of its own: its neighbours' is the closest there is.
         (0..64).find_map(|back| {
             let location = loader.find_location(address.checked_sub(back)?).ok()??;

@@ -53,12 +53,9 @@ pub enum ArtifactError {
         /// What is different.
         what: &'static str,
     },
-    /// The dynamic loader gives what was in the file before.
-    #[error("what was in this file before is still in use: load it from another file")]
-    Replaced,
-    /// The dynamic loader refuses it.
+    /// The host does not map it.
     #[error("the artifact cannot be loaded: {0}")]
-    Load(#[from] libloading::Error),
+    Load(std::io::Error),
     /// Its shared object lacks what an artifact has.
     #[error("the artifact has no {0}")]
     Lacks(&'static str),

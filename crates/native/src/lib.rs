@@ -15,6 +15,7 @@ mod features;
 mod header;
 mod host_entries;
 mod linked;
+mod mapping;
 mod stack;
 
 pub use artifact::{Artifact, GUEST_FILE, Symbol};
@@ -22,6 +23,6 @@ pub use dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, FAULT_EXITS_SECT
 pub use error::ArtifactError;
 pub use execution::{CALL_ARGUMENTS, Callable, Execution, Exit, Prepared, Way, call};
 pub use features::Features;
-pub use host_entries::HOST_ENTRIES_SYMBOL;
 pub use header::{ABI, Header, Identity, Options, TRIPLE};
+pub use host_entries::HOST_ENTRIES_SYMBOL;
 pub use linked::LinkedArtifact;

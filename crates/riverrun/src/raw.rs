@@ -324,8 +324,7 @@ impl<T> Linker<T> {
         code: HostCode,
         environment: Arc<dyn Any + Send + Sync>,
     ) -> Result<&mut Linker<T>, Error> {
-        Arc::make_mut(&mut self.registry)
-            .add_numbered(number, Closure { signature, code, environment })?;
+        Arc::make_mut(&mut self.registry).add_numbered(number, Closure { signature, code, environment })?;
         Ok(self)
     }
 }

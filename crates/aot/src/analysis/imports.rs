@@ -23,8 +23,7 @@ pub(crate) struct HostCall {
 
 impl HostCall {
     /// One of which nothing is known.
-    pub(crate) const ANY: HostCall =
-        HostCall { arguments: REGISTER_ARGUMENTS, results: 0b11 << A0 | 0b11 << FA0 };
+    pub(crate) const ANY: HostCall = HostCall { arguments: REGISTER_ARGUMENTS, results: 0b11 << A0 | 0b11 << FA0 };
 
     fn new(parameters: &[Type], result: Option<&Type>) -> HostCall {
         let scalar = |kind: &Type| match kind {

@@ -6,10 +6,10 @@
 //!
 //! Whoever leaves one drops its frame: the guest goes on in the function's other body, or in the interpreter.
 
+use inkwell::IntPredicate;
 use inkwell::llvm_sys::LLVMTailCallKind;
 use inkwell::types::{BasicMetadataTypeEnum, FunctionType, StructType};
 use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerValue};
-use inkwell::IntPredicate;
 use riverrun_native::CALL_ARGUMENTS;
 use riverrun_native::convention::{self, NOWHERE, Reason};
 use riverrun_state::{Import, REGISTER_ARGUMENTS, RETURN_ADDRESS};
@@ -63,13 +63,16 @@ impl<'c> Registers<'c> {
     pub(crate) fn take_host_parameters(&self, ir: &Ir<'c>, entry: FunctionValue<'c>) {
         let parameter = |index| entry.get_nth_param(index).expect("host entries have these parameters");
         let base = parameter(0).into_pointer_value();
-        let first = |register: usize| Some(2 + register.checked_sub(A0)? as u32).filter(|&n| n < 2 + CALL_ARGUMENTS as u32);
+        let first =
+            |register: usize| Some(2 + register.checked_sub(A0)? as u32).filter(|&n| n < 2 + CALL_ARGUMENTS as u32);
         self.take(ir, base, |register| match register {
             RA => ir.int(RETURN_ADDRESS),
             SP => parameter(1).into_int_value(),
             register => match first(register) {
                 Some(index) => parameter(index).into_int_value(),
-                None => ir.load(ir.i64.into(), ir.field(base, registers::home(register)), Space::State).into_int_value(),
+                None => {
+                    ir.load(ir.i64.into(), ir.field(base, registers::home(register)), Space::State).into_int_value()
+                }
             },
         });
         self.reload(ir);
@@ -122,7 +125,8 @@ impl<'c> Site<'_, 'c> {
         let code = ir.load(ir.pointer.into(), code, Space::State).into_pointer_value();
         let arguments: Vec<BasicMetadataValueEnum<'c>> =
             std::iter::once(import.into()).chain(arguments.map(Into::into)).collect();
-        let call = built(ir.builder.build_indirect_call(ir.host_prototype(1, REGISTER_ARGUMENTS), code, &arguments, ""));
+        let call =
+            built(ir.builder.build_indirect_call(ir.host_prototype(1, REGISTER_ARGUMENTS), code, &arguments, ""));
         // It knows nothing of this frame, which may be gone while it runs.
         call.set_tail_call_kind(LLVMTailCallKind::LLVMTailCallKindTail);
         ir.mark_strict(call);

@@ -21,7 +21,7 @@ const STEP: usize = 16 << 20;
 /// Above the host's code, so much is left to its data.
 const ABOVE: usize = 1 << 30;
 
-/// The mapped segments of an object, which may be read or executed.
+/// The mapped segments of an object. None can be written: those that say so are for dynamic loaders.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: *mut libc::c_void,
@@ -83,13 +83,13 @@ struct Part {
 }
 
 impl Part {
-    /// What is to be mapped of a segment; nothing if it is for dynamic loaders, who would write to it.
+    /// What is to be mapped of a segment, if anything is.
     fn of(segment: &object::Segment<'_, '_>) -> Option<Part> {
         let SegmentFlags::Elf { p_flags, .. } = segment.flags() else { return None };
         let (offset, size) = segment.file_range();
         let inside = segment.address() as usize % PAGE;
         let offset = libc::off_t::try_from(offset.checked_sub(inside as u64)?).ok()?;
-        (p_flags.0 & object::elf::PF_W.0 == 0 && size != 0).then(|| Part {
+        (size != 0).then(|| Part {
             address: segment.address() as usize - inside,
             len: (size as usize).saturating_add(inside).next_multiple_of(PAGE),
             offset,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use riverrun::{CompileOptions, Config, Engine, Error, Flow, Linker, Program};
+use riverrun::{CompileOptions, Config, Engine, Flow, Linker, Program};
 
 fn config(cache: Option<&Path>, compile: Option<CompileOptions>) -> Config {
     let mut config = Config::new();

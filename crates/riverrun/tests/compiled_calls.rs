@@ -1,5 +1,6 @@
 //! Calls of compiled functions, again and again, by machines and threads that take turns: faults and requests are
-//! always those of the machine that runs.
+//! always those of the machine that runs. The same with functions that the program exports, which have entries of their
+//! own for the host, and with such as are called by their symbols.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -20,7 +21,7 @@ struct Answer(Host);
 type Number = Func<(u64,), u64>;
 type Nothing = Func<(), u64>;
 
-struct Guest {
+struct Guest<const EXPORTED: bool> {
     machine: Machine<Answer>,
     twice: Number,
     out: Number,
@@ -29,11 +30,12 @@ struct Guest {
     around: Nothing,
 }
 
-fn program() -> &'static (Linker<Answer>, Program) {
-    static PROGRAM: OnceLock<(Linker<Answer>, Program)> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
+fn program(exported: bool) -> &'static (Linker<Answer>, Program) {
+    static PROGRAMS: [OnceLock<(Linker<Answer>, Program)>; 2] = [const { OnceLock::new() }; 2];
+    PROGRAMS[usize::from(exported)].get_or_init(|| {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/claims.c");
-        let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-O2"]);
+        let flags: &[&str] = if exported { &["-O2", "-DEXPORTED"] } else { &["-O2"] };
+        let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, flags);
         let engine = Engine::new(&Config::new()).unwrap();
         let program = Program::new(&engine, elf).unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -49,9 +51,9 @@ fn program() -> &'static (Linker<Answer>, Program) {
     })
 }
 
-impl Guest {
-    fn new() -> Guest {
-        let (linker, program) = program();
+impl<const EXPORTED: bool> Guest<EXPORTED> {
+    fn new() -> Self {
+        let (linker, program) = program(EXPORTED);
         let mut machine = linker.instantiate(program, Answer::default()).unwrap();
         let (twice, out) = (machine.func("twice").unwrap(), machine.func("out").unwrap());
         let (wild, endless) = (machine.func("wild").unwrap(), machine.func("endless").unwrap());
@@ -88,9 +90,8 @@ fn assert_interrupted(result: Result<u64, Error>) {
     assert_eq!(cause(result), TrapCause::Interrupted);
 }
 
-#[test]
-fn machines_take_turns_on_a_thread() {
-    let mut guests = [Guest::new(), Guest::new(), Guest::new()];
+fn machines_take_turns_on_a_thread<const EXPORTED: bool>() {
+    let mut guests = [Guest::<EXPORTED>::new(), Guest::<EXPORTED>::new(), Guest::<EXPORTED>::new()];
     for round in 0..10 {
         for guest in &mut guests {
             guest.assert_works();
@@ -101,18 +102,17 @@ fn machines_take_turns_on_a_thread() {
     }
 }
 
-#[test]
-fn a_machine_is_called_while_another_waits() {
-    let mut guest = Guest::new();
+fn a_machine_is_called_while_another_waits<const EXPORTED: bool>() {
+    let mut guest = Guest::<EXPORTED>::new();
     for answer in [5, 1, 5, 1] {
-        let mut inner = Guest::new();
+        let mut inner = Guest::<EXPORTED>::new();
         guest.assert_works();
         guest.host(move |_, _| {
             inner.assert_works();
             inner.assert_faults();
             // A machine within a machine within a machine.
             inner.host(|_, n| {
-                Guest::new().assert_faults();
+                Guest::<EXPORTED>::new().assert_faults();
                 n
             });
             assert_eq!(inner.out.call(&mut inner.machine, (7,)).unwrap(), 7);
@@ -127,15 +127,14 @@ fn a_machine_is_called_while_another_waits() {
     }
 }
 
-#[test]
-fn a_machine_is_called_back_into_while_it_waits() {
-    let mut guest = Guest::new();
+fn a_machine_is_called_back_into_while_it_waits<const EXPORTED: bool>() {
+    let mut guest = Guest::<EXPORTED>::new();
     let (twice, wild) = (guest.twice, guest.wild);
     for answer in [5, 1] {
         guest.host(move |mut caller, n| {
             assert_eq!(twice.call(&mut caller, (n,)).unwrap(), 2 * n);
             assert_wild(wild.call(&mut caller, ()));
-            Guest::new().assert_faults();
+            Guest::<EXPORTED>::new().assert_faults();
             answer
         });
         match answer {
@@ -146,8 +145,24 @@ fn a_machine_is_called_back_into_while_it_waits() {
     }
 }
 
+fn functions_return_however_they_do<const EXPORTED: bool>() {
+    let Guest { mut machine, around, .. } = Guest::<EXPORTED>::new();
+    let astray: Nothing = machine.func("astray").unwrap();
+    let rounded: Func<(f64, f64), f64> = machine.func("rounded").unwrap();
+    let chosen: Number = machine.func("chosen").unwrap();
+    let sp = machine.x(2);
+    for _ in 0..3 {
+        assert_eq!(around.call(&mut machine, ()).unwrap(), 9);
+        assert_eq!(astray.call(&mut machine, ()).unwrap(), 9);
+        assert_eq!(rounded.call(&mut machine, (1.0, 10.0)).unwrap().to_bits(), 0.1_f64.to_bits() - 1);
+        let all: Vec<u64> = (0..7).map(|n| chosen.call(&mut machine, (n,)).unwrap()).collect();
+        assert_eq!(all, [4, 4, 16, 4, 5_u64.wrapping_sub(9), 4, 6]);
+        assert_eq!(machine.x(2), sp);
+    }
+}
+
 /// Interrupts a function that never ends, of a machine that this thread or another has called before.
-fn assert_can_be_interrupted(guest: &mut Guest) {
+fn assert_can_be_interrupted<const EXPORTED: bool>(guest: &mut Guest<EXPORTED>) {
     let handle: InterruptHandle = guest.machine.interrupt_handle();
     guest.assert_works();
     std::thread::scope(|scope| {
@@ -160,9 +175,8 @@ fn assert_can_be_interrupted(guest: &mut Guest) {
     guest.assert_faults();
 }
 
-#[test]
-fn machines_move_between_threads() {
-    let mut guests = [Guest::new(), Guest::new()];
+fn machines_move_between_threads<const EXPORTED: bool>() {
+    let mut guests = [Guest::<EXPORTED>::new(), Guest::<EXPORTED>::new()];
     for _ in 0..3 {
         guests.iter_mut().for_each(assert_can_be_interrupted);
         std::thread::scope(|scope| {
@@ -180,13 +194,12 @@ fn machines_move_between_threads() {
     }
 }
 
-#[test]
-fn threads_of_their_own_do_not_disturb_each_other() {
+fn threads_of_their_own_do_not_disturb_each_other<const EXPORTED: bool>() {
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 for _ in 0..20 {
-                    let mut guest = Guest::new();
+                    let mut guest = Guest::<EXPORTED>::new();
                     guest.assert_faults();
                     let limits = CallLimits::new().timeout(Duration::from_millis(2));
                     assert_interrupted(guest.endless.call_within(&mut guest.machine, limits, ()));
@@ -197,9 +210,8 @@ fn threads_of_their_own_do_not_disturb_each_other() {
     });
 }
 
-#[test]
-fn a_request_refuses_the_next_call_only() {
-    let mut guest = Guest::new();
+fn a_request_refuses_the_next_call_only<const EXPORTED: bool>() {
+    let mut guest = Guest::<EXPORTED>::new();
     let handle = guest.machine.interrupt_handle();
     for _ in 0..20 {
         guest.assert_works();
@@ -222,9 +234,8 @@ fn a_request_refuses_the_next_call_only() {
     guest.assert_works();
 }
 
-#[test]
-fn a_deadline_that_has_passed_refuses_calls_until_it_is_taken_back() {
-    let mut guest = Guest::new();
+fn a_deadline_that_has_passed_refuses_calls_until_it_is_taken_back<const EXPORTED: bool>() {
+    let mut guest = Guest::<EXPORTED>::new();
     guest.assert_works();
     guest.machine.set_deadline(Some(Instant::now()));
     for _ in 0..3 {
@@ -235,9 +246,8 @@ fn a_deadline_that_has_passed_refuses_calls_until_it_is_taken_back() {
 }
 
 /// What a host function changes of the machine's registers, and that it does, is seen by later calls.
-#[test]
-fn a_host_function_may_change_what_calls_rely_upon() {
-    let mut guest = Guest::new();
+fn a_host_function_may_change_what_calls_rely_upon<const EXPORTED: bool>() {
+    let mut guest = Guest::<EXPORTED>::new();
     let sp = guest.machine.x(2);
     guest.assert_works();
     guest.host(|mut caller, n| {
@@ -247,4 +257,33 @@ fn a_host_function_may_change_what_calls_rely_upon() {
     assert_eq!(guest.out.call(&mut guest.machine, (5,)).unwrap(), 5);
     guest.assert_works();
     assert_eq!((guest.machine.x(2), guest.machine.fcsr() >> 5), (sp, 1));
+}
+
+macro_rules! in_both_ways {
+    ($($test:ident)*) => {
+        mod by_symbols {
+            $(#[test]
+            fn $test() {
+                super::$test::<false>();
+            })*
+        }
+        mod by_exports {
+            $(#[test]
+            fn $test() {
+                super::$test::<true>();
+            })*
+        }
+    };
+}
+
+in_both_ways! {
+    machines_take_turns_on_a_thread
+    a_machine_is_called_while_another_waits
+    a_machine_is_called_back_into_while_it_waits
+    machines_move_between_threads
+    threads_of_their_own_do_not_disturb_each_other
+    a_request_refuses_the_next_call_only
+    a_deadline_that_has_passed_refuses_calls_until_it_is_taken_back
+    a_host_function_may_change_what_calls_rely_upon
+    functions_return_however_they_do
 }

@@ -171,10 +171,10 @@ fn compile_as(
         analysis: clock.lap(),
         ..Report::default()
     };
-    let entered: Vec<&Function> = host_entered(image, &functions, options);
+    let host_entered = host_entered(image, &functions, options);
     let mut units = units(&functions);
     units.extend(
-        entered.chunks(ENTRIES).map(|functions| Unit { callers: Callers::Host, functions: functions.to_vec() }),
+        host_entered.chunks(ENTRIES).map(|functions| Unit { callers: Callers::Host, functions: functions.to_vec() }),
     );
     let mut objects = compile_units(&units, &program, options, progress, &mut report)?;
     // Functions that do something else first cannot be entered in the middle.
@@ -189,8 +189,8 @@ fn compile_as(
         program: Header::hash(image.bytes()),
     };
     let mut phases = Phases::default();
-    let entered: Vec<u64> = entered.iter().map(|function| function.start).collect();
-    objects.push(tables::object(&program, &entrances, &entered, &header, options, &mut phases)?);
+    let host_entered: Vec<u64> = host_entered.iter().map(|function| function.start).collect();
+    objects.push(tables::object(&program, &entrances, &host_entered, &header, options, &mut phases)?);
     report.add(&phases);
     let begin = Instant::now();
     let object = link(&objects, linked.is_some())?;

@@ -244,7 +244,9 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let ir = self.ir;
         let is_entry = start == self.function.start;
         let leads_away = |block: &Block| block.end.is_call() || leads_away(&block.end, &self.labels);
-        let stack = is_entry && (self.function.blocks.values().any(leads_away) || !self.function.orphans.is_empty());
+        let calls = || self.function.blocks.values().any(leads_away) || !self.function.orphans.is_empty();
+        // Host entries run on the host's stack, in one frame.
+        let stack = is_entry && ir.callers == Callers::Guest && calls();
         let fuel = ir.options.fuel && facts.is_test;
         if !stack && !fuel {
             return;

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 
-use riverrun::{DynFunc, RawMachine, Scalar};
+use riverrun::{Attempted, DynFunc, RawMachine, Scalar};
 
 use crate::arguments::{Out, Result, array, array_mut, given, text, text_if_given};
 use crate::config::Limits;
@@ -144,13 +144,46 @@ pub unsafe extern "C" fn riverrun_func_call_unchecked(
     machine: Option<Machine>,
     slots: *mut u64,
 ) -> Returned {
+    // SAFETY: the header demands as many slots, and that the machine is alive and used by one thread; nothing of it is
+    // borrowed.
+    match at_once(func, machine, |func, machine| unsafe { func.attempt_raw(machine, slots) }) {
+        Ok(()) => None,
+        // SAFETY: as before.
+        Err(attempted) => unsafe { unchecked_otherwise(func, machine, slots, attempted) },
+    }
+}
+
+/// Calls a function if nothing has to be seen to first: what is left is done by a function of its own, so that the
+/// registers and the room that it needs are not kept for it here.
+#[inline(always)]
+fn at_once<R>(
+    func: Option<&Func>,
+    machine: Option<Machine>,
+    attempt: impl FnOnce(&DynFunc, RawMachine<Host>) -> std::result::Result<R, Attempted>,
+) -> std::result::Result<R, Attempted> {
+    match (func, machine) {
+        // Debug builds look at more.
+        (Some(func), Some(machine)) if !cfg!(debug_assertions) => attempt(&func.func, machine.0),
+        _ => Err(Attempted::NOT),
+    }
+}
+
+/// # Safety
+/// As of [`riverrun_func_call_unchecked`], which has attempted it.
+#[cold]
+#[inline(never)]
+unsafe fn unchecked_otherwise(
+    func: Option<&Func>,
+    machine: Option<Machine>,
+    slots: *mut u64,
+    attempted: Attempted,
+) -> Returned {
     guard(|| {
         let func = given(func, "func")?;
         with(machine, |machine| {
             float_environment::check()?;
-            // SAFETY: the header demands as many slots, and that the machine is alive and used by one thread;
-            // nothing of it is borrowed.
-            unsafe { func.func.call_raw(machine, slots) }
+            // SAFETY: as the caller promises.
+            unsafe { func.func.finish_raw(machine, slots, attempted) }
         })
     })
 }
@@ -207,8 +240,30 @@ pub unsafe extern "C" fn riverrun_func_call_few(
     second: u64,
     third: u64,
 ) -> Called {
+    let arguments = [first, second, third];
     // SAFETY: the header demands that the machine is alive and used by one thread; nothing of it is borrowed.
-    for_result(func, machine, |func, machine| unsafe { func.call_raw_few(machine, [first, second, third]) })
+    match at_once(func, machine, |func, machine| unsafe { func.attempt_raw_few(machine, arguments) }) {
+        Ok(result) => Called { error: None, result },
+        // SAFETY: as before.
+        Err(attempted) => unsafe { few_otherwise(func, machine, first, second, third, attempted) },
+    }
+}
+
+/// # Safety
+/// As of [`riverrun_func_call_few`], which has attempted it.
+#[cold]
+#[inline(never)]
+unsafe fn few_otherwise(
+    func: Option<&Func>,
+    machine: Option<Machine>,
+    first: u64,
+    second: u64,
+    third: u64,
+    attempted: Attempted,
+) -> Called {
+    let arguments = [first, second, third];
+    // SAFETY: as the caller promises.
+    for_result(func, machine, |func, machine| unsafe { func.finish_raw_few(machine, arguments, attempted) })
 }
 
 /// Calls it as `riverrun_func_call_unchecked` does, within limits of its own, and the machine's.

@@ -3,7 +3,7 @@
 use std::arch::{asm, naked_asm};
 use std::mem::{offset_of, size_of};
 
-use riverrun_state::{EngineExit, State};
+use riverrun_state::{EngineExit, FRAME_GAP, State};
 
 use crate::cell::Cell;
 use crate::handlers::{REASON_STEP, RETURNS_MASK};
@@ -28,7 +28,7 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut State, f
         "push r13",
         "push r14",
         "push r15",
-        "sub rsp, 8",
+        "sub rsp, {gap}",
         "mov [rsi + {host_sp}], rsp",
         "mov r8, rdx",
         "mov rcx, [rsi + {returns}]",
@@ -36,6 +36,7 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut State, f
         "xor r9d, r9d",
         "call {chain}",
         "jmp {leave}",
+        gap = const FRAME_GAP,
         host_sp = const HOST_SP,
         returns = const RETURNS,
         mask = const RETURNS_MASK,
@@ -74,15 +75,16 @@ unsafe extern "sysv64" fn light_stub() {
     naked_asm!(
         "push rbp",
         "push rbx",
-        "sub rsp, 40",
+        "sub rsp, {frame}",
         "mov [rsi + {host_sp}], rsp",
         "xor ecx, ecx",
         "xor r9d, r9d",
         "call {chain}",
-        "add rsp, 40",
+        "add rsp, {frame}",
         "pop rbx",
         "pop rbp",
         "ret",
+        frame = const FRAME_GAP + 32,
         host_sp = const HOST_SP,
         chain = sym chain,
     )
@@ -91,7 +93,17 @@ unsafe extern "sysv64" fn light_stub() {
 /// Returns to `enter`'s caller, from the stack as `enter` left it.
 #[unsafe(naked)]
 unsafe extern "sysv64" fn leave() {
-    naked_asm!("add rsp, 8", "pop r15", "pop r14", "pop r13", "pop r12", "pop rbx", "pop rbp", "ret",)
+    naked_asm!(
+        "add rsp, {gap}",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+        gap = const FRAME_GAP,
+    )
 }
 
 /// Calls the first handler, which calls the next in its tail.

@@ -7,7 +7,7 @@ use std::arch::{asm, naked_asm};
 use std::hint::cold_path;
 use std::mem::offset_of;
 
-use riverrun_state::{EngineExit, RETURN_ADDRESS, State, WINDOW_OFFSET};
+use riverrun_state::{EngineExit, FRAME_GAP, RETURN_ADDRESS, State, WINDOW_OFFSET};
 
 use crate::convention::{self, Hot, Reason};
 use crate::execution::CALL_ARGUMENTS;
@@ -61,7 +61,7 @@ macro_rules! save_host {
         push r13
         push r14
         push r15
-        sub rsp, 8
+        sub rsp, {gap}
         mov [rdi + {host_sp}], rsp"
     };
 }
@@ -106,6 +106,7 @@ macro_rules! stub {
             $($template,)+
             $($name = const $value,)+
             window = const WINDOW_OFFSET,
+            gap = const FRAME_GAP,
             first = const home($fuel, 0),
             second = const home($fuel, 1),
             third = const home($fuel, 2),
@@ -123,7 +124,7 @@ macro_rules! stub {
 macro_rules! return_to_host {
     () => {
         "mov rsp, [rax + {host_sp}]
-        add rsp, 8
+        add rsp, {gap}
         pop r15
         pop r14
         pop r13
@@ -189,73 +190,94 @@ macro_rules! convention {
 convention!(free, false);
 convention!(counting, true);
 
-/// Calls a host entry, for the function that it is of, with this sp and a0 to a2. Gives a0 and a1, or nothing if compiled code
-/// was left before its end. If it has returned, the state has no registers that say anything but fa0 and fa1.
-///
-/// It is a part of its caller, which has less jumps so. What callers have in registers that guests may use is theirs
-/// to keep: where it is in a loop, they keep it once.
-///
-/// # Safety
-/// As [`Stubs::enter`].
-#[inline(always)]
-pub(crate) unsafe fn call_host_entry(
-    state: *mut State,
-    entry: usize,
-    function: usize,
-    sp: u64,
-    arguments: [u64; CALL_ARGUMENTS],
-) -> Option<[u64; 2]> {
-    let [mut a0, mut a1, a2] = arguments;
-    let returned: u64;
-    // SAFETY: as the caller promises. The frame is one that everybody can leave who leaves an engine, and goes on at
-    // the landing then. Of the registers that functions preserve it keeps two, the others are outputs.
-    unsafe {
-        asm!(
-            "lea rax, [rip + 4f]",
-            "push rax",
-            "push rbp",
-            "push rbx",
-            // The call's own address takes the place of r15.
-            "lea rax, [rsp - 40]",
-            "sub rsp, 24",
-            // Written at each call, it would have to be waited for at each end.
-            "cmp [rdi + {host_sp}], rax",
-            "jne 3f",
-            "2:",
-            "call r11",
-            "mov r11d, 1",
-            "add rsp, 48",
-            "5:",
-            ".pushsection .text.unlikely, \"ax\", @progbits",
-            "3:",
-            "mov [rdi + {host_sp}], rax",
-            "jmp 2b",
-            "4:",
-            "xor r11d, r11d",
-            "jmp 5b",
-            ".popsection",
-            host_sp = const HOST_SP as isize - WINDOW_OFFSET as isize,
-            inout("rdi") state.wrapping_byte_add(WINDOW_OFFSET) => _,
-            inout("rsi") sp => _,
-            inout("rdx") a0 => a1,
-            inout("rcx") a1 => _,
-            inout("r8") a2 => _,
-            inout("r10") function => _,
-            inout("r11") entry => returned,
-            out("rax") a0,
-            out("r12") _,
-            out("r13") _,
-            out("r14") _,
-            out("r15") _,
-            clobber_abi("sysv64"),
-        );
-    }
-    if returned == 0 {
-        cold_path();
-        return None;
-    }
-    Some([a0, a1])
+/// Defines a function that calls a host entry, and what it does with the registers r12 to r15.
+macro_rules! call_host_entry {
+    ($(#[$attribute:meta])* $name:ident, push $push:literal, reserve $reserve:expr, $($lost:tt)*) => {
+        $(#[$attribute])*
+        #[inline(always)]
+        pub(crate) unsafe fn $name(
+            state: *mut State,
+            entry: usize,
+            function: usize,
+            sp: u64,
+            arguments: [u64; CALL_ARGUMENTS],
+        ) -> Option<[u64; 2]> {
+            let [mut a0, mut a1, a2] = arguments;
+            let returned: u64;
+            // SAFETY: as the caller promises. The frame is one that everybody can leave who leaves an engine, and goes
+            // on at the landing then.
+            unsafe {
+                asm!(
+                    "lea rax, [rip + 4f]",
+                    "push rax",
+                    "push rbp",
+                    "push rbx",
+                    $push,
+                    // The call's own address takes a word of the gap.
+                    "lea rax, [rsp - {reserve} - 16]",
+                    "sub rsp, {reserve}",
+                    // Written at each call, it would have to be waited for at each end.
+                    "cmp [rdi + {host_sp}], rax",
+                    "jne 3f",
+                    "2:",
+                    "call r11",
+                    "mov r11d, 1",
+                    "add rsp, {frame}",
+                    "5:",
+                    ".pushsection .text.unlikely, \"ax\", @progbits",
+                    "3:",
+                    "mov [rdi + {host_sp}], rax",
+                    "jmp 2b",
+                    "4:",
+                    "xor r11d, r11d",
+                    "jmp 5b",
+                    ".popsection",
+                    reserve = const $reserve,
+                    frame = const FRAME_GAP - 16 + 7 * 8,
+                    host_sp = const HOST_SP as isize - WINDOW_OFFSET as isize,
+                    inout("rdi") state.wrapping_byte_add(WINDOW_OFFSET) => _,
+                    inout("rsi") sp => _,
+                    inout("rdx") a0 => a1,
+                    inout("rcx") a1 => _,
+                    inout("r8") a2 => _,
+                    inout("r10") function => _,
+                    inout("r11") entry => returned,
+                    out("rax") a0,
+                    $($lost)*
+                    clobber_abi("sysv64"),
+                );
+            }
+            if returned == 0 {
+                cold_path();
+                return None;
+            }
+            Some([a0, a1])
+        }
+    };
 }
+
+call_host_entry!(
+    /// Calls a host entry, for the function that it is of, with this sp and a0 to a2. Gives a0 and a1, or nothing if
+    /// compiled code was left before its end. If it has returned, the state has no registers that say anything but fa0
+    /// and fa1.
+    ///
+    /// It is a part of its caller, which has less jumps so. What callers have in r12 to r15 is theirs to keep: where
+    /// it is in a loop, they keep it once.
+    ///
+    /// # Safety
+    /// As [`Stubs::enter`].
+    call_host_entry, push "", reserve FRAME_GAP - 16 + 4 * 8,
+    out("r12") _, out("r13") _, out("r14") _, out("r15") _,
+);
+
+call_host_entry!(
+    /// The same for callers that are functions called each time: what they have in registers is kept here, and taken
+    /// back from where it is kept only where code has been left.
+    ///
+    /// # Safety
+    /// As [`call_host_entry`].
+    call_host_entry_keeping, push "push r12\npush r13\npush r14\npush r15", reserve FRAME_GAP - 16,
+);
 
 /// The host entry of all functions that have none of their own: calls the function in r10, on the stack of compiled
 /// code. What the host's convention preserves it takes back from the frame of [`call_host_entry`].
@@ -281,10 +303,16 @@ pub(crate) unsafe extern "sysv64" fn enter_function() {
         "mov rsp, [rax + {host_sp}]",
         "mov rax, rdi",
         "mov rdx, rsi",
-        "mov rbx, [rsp + 40]",
-        "mov rbp, [rsp + 48]",
+        "mov r15, [rsp + {gap}]",
+        "mov r14, [rsp + {gap} + 8]",
+        "mov r13, [rsp + {gap} + 16]",
+        "mov r12, [rsp + {gap} + 24]",
+        "mov rbx, [rsp + {gap} + 32]",
+        "mov rbp, [rsp + {gap} + 40]",
+        // Where the call has put its address.
         "add rsp, 8",
         "ret",
+        gap = const FRAME_GAP,
         stack_top = const STACK_TOP as isize - WINDOW_OFFSET as isize,
         host_sp = const HOST_SP as isize - WINDOW_OFFSET as isize,
         return_address = const RETURN_ADDRESS,
@@ -316,6 +344,7 @@ pub(crate) unsafe extern "sysv64" fn landing() {
         return_to_host!(),
         reason = const REASON,
         fault = const Reason::Fault as u64,
+        gap = const FRAME_GAP,
         host_sp = const HOST_SP,
     )
 }
@@ -329,6 +358,7 @@ pub(crate) unsafe extern "sysv64" fn interrupt_landing() {
         return_to_host!(),
         reason = const REASON,
         interrupted = const Reason::Interrupted as u64,
+        gap = const FRAME_GAP,
         host_sp = const HOST_SP,
     )
 }

@@ -12,7 +12,9 @@ use riverrun_state::EngineExit;
 
 use crate::artifact::Artifact;
 use crate::convention::{NOWHERE, Reason};
-use crate::enter::{Stubs, call_host_entry, enter_function, interrupt_landing, landing, returned_astray, stubs};
+use crate::enter::{
+    Stubs, call_host_entry, call_host_entry_keeping, enter_function, interrupt_landing, landing, returned_astray, stubs,
+};
 use crate::stack::Stack;
 
 /// Why compiled code stopped; the state's pc says where.
@@ -149,6 +151,21 @@ pub unsafe fn call(
 ) -> Option<[u64; 2]> {
     // SAFETY: as the caller promises.
     unsafe { call_host_entry(state, function.entry, function.function, sp, arguments) }
+}
+
+/// The same for callers that are functions called each time, not parts of a loop.
+///
+/// # Safety
+/// As [`call`].
+#[inline(always)]
+pub unsafe fn call_keeping(
+    state: *mut State,
+    function: Callable,
+    sp: u64,
+    arguments: [u64; CALL_ARGUMENTS],
+) -> Option<[u64; 2]> {
+    // SAFETY: as the caller promises.
+    unsafe { call_host_entry_keeping(state, function.entry, function.function, sp, arguments) }
 }
 
 impl Drop for Execution {

@@ -1,8 +1,8 @@
 //! Leaving an engine on x86-64 Unix.
 //!
-//! Every engine is entered by code that pushes rbp, rbx, r12 to r15 in this order, keeps the stack aligned
-//! for calls by one more word, and notes the stack pointer in [`crate::EngineExit::host_sp`]: it may lack in the places
-//! of r12 to r15 what nobody wants back. Whoever leaves it
+//! Every engine is entered by code that pushes rbp, rbx, r12 to r15 in this order, leaves [`FRAME_GAP`]
+//! bytes below, and notes the stack pointer, aligned for calls, in [`crate::EngineExit::host_sp`]: it may lack in the
+//! places of r12 to r15 what nobody wants back. Whoever leaves it
 //! otherwise than by returning has 0 in rax.
 
 use std::arch::naked_asm;
@@ -10,6 +10,9 @@ use std::mem::offset_of;
 
 use crate::imports::Import;
 use crate::registers::{EngineExit, State};
+
+/// Bytes between the host's stack pointer and what was pushed: room for a call's own address, and for what aligns it.
+pub const FRAME_GAP: usize = 24;
 
 /// Returns to whoever has entered the engine.
 ///
@@ -19,7 +22,7 @@ use crate::registers::{EngineExit, State};
 pub unsafe extern "sysv64" fn leave_engine(_: *mut State) -> ! {
     naked_asm!(
         "mov rsp, [rdi + {host_sp}]",
-        "add rsp, 8",
+        "add rsp, {gap}",
         "pop r15",
         "pop r14",
         "pop r13",
@@ -29,6 +32,7 @@ pub unsafe extern "sysv64" fn leave_engine(_: *mut State) -> ! {
         "xor eax, eax",
         "ret",
         host_sp = const offset_of!(State, exit) + offset_of!(EngineExit, host_sp),
+        gap = const FRAME_GAP,
     )
 }
 
@@ -45,7 +49,7 @@ pub(crate) unsafe extern "sysv64" fn enter_host(_: *mut State, _: *const Import)
         "push r13",
         "push r14",
         "push r15",
-        "sub rsp, 8",
+        "sub rsp, {gap}",
         "mov [rdi + {host_sp}], rsp",
         "mov rbx, rdi",
         "mov rdi, rsi",
@@ -60,6 +64,7 @@ pub(crate) unsafe extern "sysv64" fn enter_host(_: *mut State, _: *const Import)
         "mov rdi, rbx",
         "jmp {leave}",
         host_sp = const offset_of!(State, exit) + offset_of!(EngineExit, host_sp),
+        gap = const FRAME_GAP,
         code = const offset_of!(Import, code),
         leave = sym leave_engine,
     )

@@ -37,7 +37,7 @@ pub use imports::{
     Results, SYSTEM_CALLS, SystemCall, abandon, call_host,
 };
 pub use interruption::Interruption;
-pub use leave::leave_engine;
+pub use leave::{FRAME_GAP, leave_engine};
 pub use perm::Perm;
 pub use registers::{
     EngineExit, F_SLOT, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, SYSTEM_CALLS_OFFSET,

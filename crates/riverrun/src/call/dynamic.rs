@@ -222,18 +222,11 @@ impl DynFunc {
     /// `slots` points to as many slots as [`DynFunc::slots`] says; to anything if that is none.
     #[inline(always)]
     pub unsafe fn call_raw<T, E: From<Error>>(&self, machine: RawMachine<T>, slots: *mut u64) -> Result<(), E> {
-        let results = All { func: self, slots };
-        // SAFETY: as the caller promises: there are as many slots as parameters and results.
+        // SAFETY: as the caller promises.
         unsafe {
-            match self.attempt_few(machine.instance(), slots) {
-                Ok(a0) => {
-                    if self.results == Found::InA0 {
-                        *slots = a0;
-                    }
-                    Ok(())
-                }
-                Err(Unfinished::NotBegun) => self.call_with(machine.instance(), slots, results),
-                Err(unfinished) => self.call_otherwise(machine.instance(), slots, results, unfinished),
+            match self.attempt_raw(machine, slots) {
+                Ok(()) => Ok(()),
+                Err(attempted) => self.finish_raw(machine, slots, attempted),
             }
         }
     }
@@ -257,21 +250,9 @@ impl DynFunc {
     ) -> Result<u64, E> {
         // SAFETY: as the caller promises.
         unsafe {
-            let instance = machine.instance();
-            match Instance::attempt_compiled(instance, &self.target, self.few, arguments) {
-                Ok([a0, _]) => Ok(a0),
-                Err(unfinished) => {
-                    // They are in memory here only.
-                    let [first, second, third] = arguments;
-                    let slots = [first, second, third];
-                    if self.types.parameters.len() > slots.len() {
-                        return Err(self.too_many_parameters().into());
-                    }
-                    match unfinished {
-                        Unfinished::NotBegun => self.call_with(instance, slots.as_ptr(), First { func: self }),
-                        _ => self.call_otherwise(instance, slots.as_ptr(), First { func: self }, unfinished),
-                    }
-                }
+            match self.attempt_raw_few(machine, arguments) {
+                Ok(a0) => Ok(a0),
+                Err(attempted) => self.finish_raw_few(machine, arguments, attempted),
             }
         }
     }
@@ -280,6 +261,108 @@ impl DynFunc {
     #[inline(never)]
     fn too_many_parameters(&self) -> Error {
         LinkError::TooManyParameters { signature: self.signature.to_string(), limit: CALL_ARGUMENTS }.into()
+    }
+
+    /// Calls it as [`DynFunc::call_raw_few`] does, if nothing has to be seen to first, and gives what is in a0. Otherwise
+    /// what is left to do is for [`DynFunc::finish_raw_few`]: apart, so that a function that calls both needs no room
+    /// for it.
+    ///
+    /// # Errors
+    /// [`Attempted`], which is no error.
+    ///
+    /// # Safety
+    /// As [`DynFunc::call_raw_few`].
+    #[inline(always)]
+    pub unsafe fn attempt_raw_few<T>(
+        &self,
+        machine: RawMachine<T>,
+        arguments: [u64; CALL_ARGUMENTS],
+    ) -> Result<u64, Attempted> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match Instance::attempt_compiled(machine.instance(), &self.target, self.few, arguments) {
+                Ok([a0, _]) => Ok(a0),
+                Err(unfinished) => Err(Attempted(unfinished)),
+            }
+        }
+    }
+
+    /// Does what [`DynFunc::attempt_raw_few`] has left to do.
+    ///
+    /// # Errors
+    /// As [`DynFunc::call_raw_few`].
+    ///
+    /// # Panics
+    /// As [`DynFunc::call_raw`].
+    ///
+    /// # Safety
+    /// As [`DynFunc::call_raw_few`], and the same was attempted just before.
+    pub unsafe fn finish_raw_few<T, E: From<Error>>(
+        &self,
+        machine: RawMachine<T>,
+        arguments: [u64; CALL_ARGUMENTS],
+        Attempted(unfinished): Attempted,
+    ) -> Result<u64, E> {
+        if self.types.parameters.len() > arguments.len() {
+            return Err(self.too_many_parameters().into());
+        }
+        // SAFETY: as the caller promises.
+        unsafe {
+            let (instance, slots) = (machine.instance(), arguments.as_ptr());
+            match unfinished {
+                Unfinished::NotBegun => self.call_with(instance, slots, First { func: self }),
+                _ => self.call_otherwise(instance, slots, First { func: self }, unfinished),
+            }
+        }
+    }
+
+    /// The same by slots: calls it as [`DynFunc::call_raw`] does, if nothing has to be seen to first.
+    ///
+    /// # Errors
+    /// [`Attempted`], which is no error: [`DynFunc::finish_raw`] does what is left to do.
+    ///
+    /// # Safety
+    /// As [`DynFunc::call_raw`].
+    #[inline(always)]
+    pub unsafe fn attempt_raw<T>(&self, machine: RawMachine<T>, slots: *mut u64) -> Result<(), Attempted> {
+        // SAFETY: as the caller promises: there are as many slots as parameters and results.
+        unsafe {
+            match self.attempt_few(machine.instance(), slots) {
+                Ok(a0) => {
+                    if self.results == Found::InA0 {
+                        *slots = a0;
+                    }
+                    Ok(())
+                }
+                Err(unfinished) => Err(Attempted(unfinished)),
+            }
+        }
+    }
+
+    /// Does what [`DynFunc::attempt_raw`] has left to do.
+    ///
+    /// # Errors
+    /// As [`DynFunc::call`].
+    ///
+    /// # Panics
+    /// As [`DynFunc::call_raw`].
+    ///
+    /// # Safety
+    /// As [`DynFunc::call_raw`], and the same was attempted just before.
+    pub unsafe fn finish_raw<T, E: From<Error>>(
+        &self,
+        machine: RawMachine<T>,
+        slots: *mut u64,
+        Attempted(unfinished): Attempted,
+    ) -> Result<(), E> {
+        let results = All { func: self, slots };
+        // SAFETY: as the caller promises.
+        unsafe {
+            match unfinished {
+                Unfinished::NotBegun => self.call_with(machine.instance(), slots, results),
+                unfinished => self.call_otherwise(machine.instance(), slots, results, unfinished),
+            }
+        }
     }
 
     /// As [`DynFunc::call_raw`], and gives what is in the first result's register, or in a0, instead of writing
@@ -406,6 +489,15 @@ impl DynFunc {
             _ => registers.a[0],
         }
     }
+}
+
+/// What has become of a call that could not be made at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempted(Unfinished);
+
+impl Attempted {
+    /// One that was not attempted.
+    pub const NOT: Attempted = Attempted(Unfinished::NotBegun);
 }
 
 /// What becomes of results.

@@ -146,7 +146,7 @@ impl<T> Instance<T> {
             };
             if gate.is_open_for(target.compiled) {
                 let placed = place_arguments().ok_or(Unfinished::NotBegun)?;
-                Self::enter_compiled(this, target, claimed, placed.first)
+                Self::enter_compiled::<false>(this, target, claimed, placed.first)
             } else if gate.is_open_for(target.interpreted)
                 && let Some(start) = target.place
                 && let Way::Fast = (*at).ready.way
@@ -186,16 +186,17 @@ impl<T> Instance<T> {
             if !(*this.as_ptr()).ready.gate.is_open_for(opening) {
                 return Err(Unfinished::NotBegun);
             }
-            Self::enter_compiled(this, target, claimed, first)
+            Self::enter_compiled::<true>(this, target, claimed, first)
         }
     }
 
-    /// Calls a function in compiled code, behind a gate that is open for it.
+    /// Calls a function in compiled code, behind a gate that is open for it; `IS_FUNCTION` says whether the caller is one
+    /// that is called each time, or part of a loop.
     ///
     /// # Safety
     /// As [`Instance::call`]; `claimed` is what [`Running::claimed`] gives.
     #[inline(always)]
-    unsafe fn enter_compiled(
+    unsafe fn enter_compiled<const IS_FUNCTION: bool>(
         this: NonNull<Self>,
         target: &Target,
         (claim, state): (u64, *mut State),
@@ -210,7 +211,10 @@ impl<T> Instance<T> {
                 gate.close();
                 return Err(Unfinished::NotBegun);
             }
-            let results = riverrun_native::call(state, target.function, position.sp, first);
+            let results = match IS_FUNCTION {
+                true => riverrun_native::call_keeping(state, target.function, position.sp, first),
+                false => riverrun_native::call(state, target.function, position.sp, first),
+            };
             gate.leave(target.compiled);
             results.ok_or(Unfinished::Left)
         }

@@ -244,6 +244,9 @@ pub unsafe extern "C" fn riverrun_func_call_few(
     // SAFETY: the header demands that the machine is alive and used by one thread; nothing of it is borrowed.
     match at_once(func, machine, |func, machine| unsafe { func.attempt_raw_few(machine, arguments) }) {
         Ok(result) => Called { error: None, result },
+        // Lest they are kept for this while the guest runs.
+        // SAFETY: as before.
+        Err(attempted) if attempted.has_begun() => unsafe { few_otherwise(func, machine, 0, 0, 0, attempted) },
         // SAFETY: as before.
         Err(attempted) => unsafe { few_otherwise(func, machine, first, second, third, attempted) },
     }

@@ -16,6 +16,7 @@
 //! This is one of the crates with `unsafe`: the window is raw memory, and faults arrive as
 //! signals. What the rest of riverrun sees of it is safe.
 
+mod claimed;
 mod float_env;
 mod gate;
 mod imports;

@@ -12,6 +12,7 @@ use std::ptr;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU64, compiler_fence};
 
+use crate::claimed;
 use crate::gate::Gate;
 use crate::interruption::Interruption;
 use crate::registers::State;
@@ -23,15 +24,12 @@ struct Board {
     running: Cell<*const Running>,
     /// [`Running::code`]: that may be looked at when the rest is gone.
     code: [Cell<usize>; 2],
-    /// For calls, the machine's gate. There, the rest is good as long as this claim is the gate's owner.
+    /// For calls, the machine's gate. There, the rest is good as long as what is [`claimed`] is the gate's owner.
     gate: Cell<Option<&'static Gate>>,
-    claim: Cell<u64>,
-    /// What calls work on: from here they have it at once, and not by way of what the call before has put back.
-    state: Cell<*mut State>,
 }
 
 /// No thread's claim, and no gate's.
-const NO_CLAIM: u64 = u64::MAX;
+pub(crate) const NO_CLAIM: u64 = u64::MAX;
 
 thread_local! {
     static BOARD: Board = const {
@@ -39,8 +37,6 @@ thread_local! {
             running: Cell::new(ptr::null()),
             code: [const { Cell::new(0) }; 2],
             gate: Cell::new(None),
-            claim: Cell::new(NO_CLAIM),
-            state: Cell::new(ptr::null_mut()),
         }
     };
 }
@@ -71,8 +67,8 @@ impl Said {
     fn present() -> Said {
         BOARD.with(|board| {
             let code = [board.code[0].get(), board.code[1].get()];
-            let (running, gate, claim) = (board.running.get(), board.gate.get(), board.claim.get());
-            Said { running, code, gate, claim, state: board.state.get(), was_inside: false }
+            let (running, gate, (claim, state)) = (board.running.get(), board.gate.get(), claimed::get());
+            Said { running, code, gate, claim, state, was_inside: false }
         })
     }
 
@@ -86,8 +82,7 @@ impl Said {
             board.code[0].set(self.code[0]);
             board.code[1].set(self.code[1]);
             board.gate.set(self.gate);
-            board.claim.set(self.claim);
-            board.state.set(self.state);
+            claimed::set(self.claim, self.state);
             compiler_fence(SeqCst);
             board.running.set(self.running);
         });
@@ -238,7 +233,7 @@ impl Running {
     /// [`Gate::is_claimed`] once they have entered the gate.
     #[inline(always)]
     pub fn claimed() -> (u64, *mut State) {
-        BOARD.with(|board| (board.claim.get(), board.state.get()))
+        claimed::get()
     }
 
     /// As [`Running::begin`], for calls behind the gate: while it has this claim, and the thread says nothing else,
@@ -275,7 +270,7 @@ impl Running {
             if running.is_null() || !(board.code[0].get()..board.code[1].get()).contains(&rip) {
                 return None;
             }
-            if board.gate.get().is_some_and(|gate| gate.owner.load(SeqCst) != board.claim.get()) {
+            if board.gate.get().is_some_and(|gate| gate.owner.load(SeqCst) != claimed::get().0) {
                 return None;
             }
             // SAFETY: what the thread has begun stays where it is until it ends; the handler runs on the same

@@ -498,6 +498,12 @@ pub struct Attempted(Unfinished);
 impl Attempted {
     /// One that was not attempted.
     pub const NOT: Attempted = Attempted(Unfinished::NotBegun);
+
+    /// Whether the guest has its arguments already: whoever finishes it can give any.
+    #[inline(always)]
+    pub fn has_begun(self) -> bool {
+        self.0 != Unfinished::NotBegun
+    }
 }
 
 /// What becomes of results.

@@ -1,0 +1,57 @@
+//! What a thread has claimed, on x86-64 ELF systems.
+//!
+//! A variable of the thread's own at a fixed distance from its thread pointer. Compilers go to such variables of
+//! libraries by a call, for which a function has to save what it has in registers; calls of guest functions have not
+//! the time.
+
+use std::arch::{asm, global_asm};
+
+use crate::registers::State;
+use crate::running::NO_CLAIM;
+
+global_asm!(
+    ".pushsection .tdata.riverrun_claimed, \"awT\", @progbits",
+    ".balign 16",
+    ".hidden riverrun_claimed",
+    ".globl riverrun_claimed",
+    ".type riverrun_claimed, @object",
+    ".size riverrun_claimed, 16",
+    "riverrun_claimed: .quad {none}, 0",
+    ".popsection",
+    none = const NO_CLAIM,
+);
+
+/// What this thread has claimed last, and the state that the calls work on; [`NO_CLAIM`] at first.
+#[inline(always)]
+pub(crate) fn get() -> (u64, *mut State) {
+    let (claim, state);
+    // SAFETY: reads the two words above. The compiler must not keep them: what it keeps is on the stack, to which a
+    // call comes back by way of the machine.
+    unsafe {
+        asm!(
+            "mov {claim}, [rip + riverrun_claimed@GOTTPOFF]",
+            "mov {state}, fs:[{claim} + 8]",
+            "mov {claim}, fs:[{claim}]",
+            claim = out(reg) claim,
+            state = out(reg) state,
+            options(readonly, nostack, preserves_flags),
+        );
+    }
+    (claim, state)
+}
+
+/// Changes it.
+pub(crate) fn set(claim: u64, state: *mut State) {
+    // SAFETY: writes the two words above.
+    unsafe {
+        asm!(
+            "mov {at}, [rip + riverrun_claimed@GOTTPOFF]",
+            "mov fs:[{at}], {claim}",
+            "mov fs:[{at} + 8], {state}",
+            at = out(reg) _,
+            claim = in(reg) claim,
+            state = in(reg) state,
+            options(nostack, preserves_flags),
+        );
+    }
+}

@@ -12,11 +12,11 @@ use crate::running::NO_CLAIM;
 global_asm!(
     ".pushsection .tdata.riverrun_claimed, \"awT\", @progbits",
     ".balign 16",
-    ".hidden riverrun_claimed",
-    ".globl riverrun_claimed",
-    ".type riverrun_claimed, @object",
-    ".size riverrun_claimed, 16",
-    "riverrun_claimed: .quad {none}, 0",
+    ".hidden __riverrun_claimed",
+    ".globl __riverrun_claimed",
+    ".type __riverrun_claimed, @object",
+    ".size __riverrun_claimed, 16",
+    "__riverrun_claimed: .quad {none}, 0",
     ".popsection",
     none = const NO_CLAIM,
 );
@@ -29,7 +29,7 @@ pub(crate) fn get() -> (u64, *mut State) {
     // call comes back by way of the machine.
     unsafe {
         asm!(
-            "mov {claim}, [rip + riverrun_claimed@GOTTPOFF]",
+            "mov {claim}, [rip + __riverrun_claimed@GOTTPOFF]",
             "mov {state}, fs:[{claim} + 8]",
             "mov {claim}, fs:[{claim}]",
             claim = out(reg) claim,
@@ -45,7 +45,7 @@ pub(crate) fn set(claim: u64, state: *mut State) {
     // SAFETY: writes the two words above.
     unsafe {
         asm!(
-            "mov {at}, [rip + riverrun_claimed@GOTTPOFF]",
+            "mov {at}, [rip + __riverrun_claimed@GOTTPOFF]",
             "mov fs:[{at}], {claim}",
             "mov fs:[{at} + 8], {state}",
             at = out(reg) _,

@@ -35,12 +35,12 @@ impl HostCall {
             let floats = scalars.iter().filter(|scalar| scalar.is_float()).count().min(FLOATS);
             (scalars.len() - floats).min(REGISTER_ARGUMENTS)
         });
-        let results = match result.map(scalar) {
-            None => 0,
-            Some(Some(scalar)) => 1 << if scalar.is_float() { FA0 } else { A0 },
-            Some(None) => HostCall::ANY.results,
-        };
-        HostCall { arguments, results }
+        match result.map(scalar) {
+            None => HostCall { arguments, results: 0 },
+            Some(Some(scalar)) => HostCall { arguments, results: 1 << if scalar.is_float() { FA0 } else { A0 } },
+            // What it leaves as it was in a0 and a1 has to be handed to it.
+            Some(None) => HostCall { arguments: arguments.max(2), results: HostCall::ANY.results },
+        }
     }
 }
 
@@ -83,5 +83,6 @@ mod tests {
         // The ninth float is in an integer register.
         assert_eq!(call("void (f64, f64, f64, f64, f64, f64, f64, f64, f64)").arguments, 1);
         assert_eq!(call("{i32, f32} ({i64, i64})"), HostCall::ANY);
+        assert_eq!(call("{f32, f32} (f32)"), HostCall { arguments: 2, ..HostCall::ANY });
     }
 }

@@ -65,7 +65,7 @@ impl Program {
         }
         let (artifact, _) = self.compile(options, |_, _| {})?;
         riverrun_aot::write(&path, &artifact)?;
-        // Not from the file: the dynamic loader may still have what was there before.
+        // Not from the file, which somebody else may have replaced meanwhile.
         // SAFETY: it was made here and now.
         self.set_artifact(unsafe { Artifact::from_bytes(&artifact, self.image().bytes())? })?;
         Ok(())

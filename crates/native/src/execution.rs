@@ -135,7 +135,8 @@ impl Callable {
 /// [`RETURN_ADDRESS`]. If it has returned, gives what is in a0 and a1; what is in other registers of the state but
 /// fa0 and fa1, and in the pc, says nothing then. Otherwise [`Execution::left`] says why it was left.
 ///
-/// The float environment is the caller's, and has to be the default one.
+/// The float environment is the caller's, and has to be the default one. `KEEPS` is for callers that are functions
+/// called each time, not parts of a loop.
 ///
 /// # Safety
 /// The state is what [`Running::claimed`] gives with a claim that is the gate's of an execution that is ready, and on
@@ -143,29 +144,19 @@ impl Callable {
 ///
 /// [`RETURN_ADDRESS`]: riverrun_state::RETURN_ADDRESS
 #[inline(always)]
-pub unsafe fn call(
+pub unsafe fn call<const KEEPS: bool>(
     state: *mut State,
     function: Callable,
     sp: u64,
     arguments: [u64; CALL_ARGUMENTS],
 ) -> Option<[u64; 2]> {
     // SAFETY: as the caller promises.
-    unsafe { call_host_entry(state, function.entry, function.function, sp, arguments) }
-}
-
-/// The same for callers that are functions called each time, not parts of a loop.
-///
-/// # Safety
-/// As [`call`].
-#[inline(always)]
-pub unsafe fn call_keeping(
-    state: *mut State,
-    function: Callable,
-    sp: u64,
-    arguments: [u64; CALL_ARGUMENTS],
-) -> Option<[u64; 2]> {
-    // SAFETY: as the caller promises.
-    unsafe { call_host_entry_keeping(state, function.entry, function.function, sp, arguments) }
+    unsafe {
+        match KEEPS {
+            true => call_host_entry_keeping(state, function.entry, function.function, sp, arguments),
+            false => call_host_entry(state, function.entry, function.function, sp, arguments),
+        }
+    }
 }
 
 impl Drop for Execution {

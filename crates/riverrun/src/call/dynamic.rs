@@ -231,47 +231,22 @@ impl DynFunc {
         }
     }
 
-    /// Calls a function of up to three parameters on a machine by its address: `arguments` are those that it has, as
-    /// slots, and others are ignored. Gives what [`DynFunc::call_raw_first`] gives, faster by the way through memory.
-    ///
-    /// # Errors
-    /// As [`DynFunc::call`], and [`LinkError::TooManyParameters`].
-    ///
-    /// # Panics
-    /// As [`DynFunc::call_raw`].
-    ///
-    /// # Safety
-    /// The machine is alive, and nothing of it is borrowed but what engines hold that wait for a host function.
-    #[inline(always)]
-    pub unsafe fn call_raw_few<T, E: From<Error>>(
-        &self,
-        machine: RawMachine<T>,
-        arguments: [u64; CALL_ARGUMENTS],
-    ) -> Result<u64, E> {
-        // SAFETY: as the caller promises.
-        unsafe {
-            match self.attempt_raw_few(machine, arguments) {
-                Ok(a0) => Ok(a0),
-                Err(attempted) => self.finish_raw_few(machine, arguments, attempted),
-            }
-        }
-    }
-
     #[cold]
     #[inline(never)]
     fn too_many_parameters(&self) -> Error {
         LinkError::TooManyParameters { signature: self.signature.to_string(), limit: CALL_ARGUMENTS }.into()
     }
 
-    /// Calls it as [`DynFunc::call_raw_few`] does, if nothing has to be seen to first, and gives what is in a0. Otherwise
-    /// what is left to do is for [`DynFunc::finish_raw_few`]: apart, so that a function that calls both needs no room
-    /// for it.
+    /// Calls a function of up to three parameters on a machine by its address, if nothing has to be seen to first:
+    /// `arguments` are those that it has, as slots, and others are ignored. Gives what [`DynFunc::call_raw_first`] gives,
+    /// faster by the way through memory. Otherwise what is left to do is for [`DynFunc::finish_raw_few`]: apart, so that a
+    /// function that calls both needs no room for it.
     ///
     /// # Errors
     /// [`Attempted`], which is no error.
     ///
     /// # Safety
-    /// As [`DynFunc::call_raw_few`].
+    /// The machine is alive, and nothing of it is borrowed but what engines hold that wait for a host function.
     #[inline(always)]
     pub unsafe fn attempt_raw_few<T>(
         &self,
@@ -290,13 +265,13 @@ impl DynFunc {
     /// Does what [`DynFunc::attempt_raw_few`] has left to do.
     ///
     /// # Errors
-    /// As [`DynFunc::call_raw_few`].
+    /// As [`DynFunc::call`], and [`LinkError::TooManyParameters`].
     ///
     /// # Panics
     /// As [`DynFunc::call_raw`].
     ///
     /// # Safety
-    /// As [`DynFunc::call_raw_few`], and the same was attempted just before.
+    /// As [`DynFunc::attempt_raw_few`], and the same was attempted just before.
     pub unsafe fn finish_raw_few<T, E: From<Error>>(
         &self,
         machine: RawMachine<T>,

@@ -211,10 +211,7 @@ impl<T> Instance<T> {
                 gate.close();
                 return Err(Unfinished::NotBegun);
             }
-            let results = match IS_FUNCTION {
-                true => riverrun_native::call_keeping(state, target.function, position.sp, first),
-                false => riverrun_native::call(state, target.function, position.sp, first),
-            };
+            let results = riverrun_native::call::<IS_FUNCTION>(state, target.function, position.sp, first);
             gate.leave(target.compiled);
             results.ok_or(Unfinished::Left)
         }
@@ -375,7 +372,7 @@ impl<T> Instance<T> {
             // Nothing of the host's runs from here on but its host functions.
             let results = match (&claim, target.compiled(), target.place) {
                 (Some(_), Some(function), _) => {
-                    riverrun_native::call(state, function, sp, placed.first).ok_or(Unfinished::Left)
+                    riverrun_native::call::<false>(state, function, sp, placed.first).ok_or(Unfinished::Left)
                 }
                 (None, _, Some(start)) => Self::run_fast(this, start, limit, sp, &placed),
                 _ => Err(Unfinished::Refused),

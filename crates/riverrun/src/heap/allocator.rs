@@ -1,11 +1,12 @@
 //! The allocator's own state: which blocks of an arena are whose. It knows addresses, and nothing of the
 //! memory behind them: not one of its records is where a guest could write.
 
-use super::cache::Cache;
+use super::cache::{Cache, Kept, Magazine};
 use super::classes::{CLASS, CLASSES, GRANULE, PAGE, SMALL_MAX, class_of};
 use super::error::HeapProblem as Problem;
 use super::runs::{NONE, PAGES_MAX, Runs, Use};
-use super::slab::{Block, Owner, Slab, Tag};
+use super::slab::{Block, Owner, Slab, Tag, UNLISTED, size_of_guests};
+use super::words::Words;
 
 /// A block that has been taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,27 +28,20 @@ pub(crate) struct InUse {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+struct Place {
     run: u32,
-    /// The number of a slab's block.
+    /// Which of a slab's blocks it is.
     index: u32,
 }
-
-impl Place {
-    pub(super) const NONE: Place = Place { run: NONE, index: 0 };
-}
-
-const NO_PLACE: (u64, Place) = (0, Place::NONE);
 
 /// What cannot be told from the runs; sizes in bytes. (Each counter costs every allocation its time.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Bytes asked for of all blocks that were taken.
-    taken: u64,
-    /// Those of blocks that were given back: apart, lest each operation waits for the one before.
-    given: u64,
     pub(crate) peak_requested: u64,
-    pub(crate) allocations: u64,
+    /// What is missing to it.
+    below_peak: u64,
+    /// Allocations, those apart that the cache has served.
+    allocations: u64,
 }
 
 /// What can be told from them.
@@ -70,9 +64,7 @@ pub(crate) struct Allocator {
     runs: Runs,
     /// For each class the first of its slabs that have free blocks.
     partial: [u32; CLASSES],
-    /// The small block that was taken last, likely to be the next one freed: what is compared need not be
-    /// waited for. Address 0 is none.
-    last: (u64, Place),
+    words: Words,
     cache: Cache,
     counts: Counts,
 }
@@ -90,10 +82,15 @@ impl Allocator {
             start,
             runs: Runs::default(),
             partial: [NONE; CLASSES],
-            last: NO_PLACE,
-            cache: Cache::new(),
+            words: Words::default(),
+            cache: Cache::default(),
             counts: Counts::default(),
         }
+    }
+
+    /// The same with a cache: [`Allocator::take_cached`] and [`Allocator::give_cached`] have something to do.
+    pub(crate) fn cached(self) -> Allocator {
+        Allocator { cache: Cache::new(), ..self }
     }
 
     pub(crate) fn start(&self) -> u64 {
@@ -107,6 +104,11 @@ impl Allocator {
 
     pub(crate) fn counts(&self) -> &Counts {
         &self.counts
+    }
+
+    /// Blocks allocated so far.
+    pub(crate) fn allocations(&self) -> u64 {
+        self.counts.allocations + self.cache.taken()
     }
 
     /// What the arena holds, counted.
@@ -123,7 +125,7 @@ impl Allocator {
                     census.blocks += u64::from(slab.used);
                     census.taken += u64::from(slab.used) * u64::from(CLASS[usize::from(slab.class)].size);
                 }
-                Use::Large(_) => {
+                Use::Large { .. } => {
                     census.blocks += 1;
                     census.taken += bytes;
                 }
@@ -161,66 +163,70 @@ impl Allocator {
         }
     }
 
-    /// Takes the block for the guest that was freed last, if there is one of its class.
+    /// Takes for the guest the block that was freed last, if there is one of its class.
     #[inline(always)]
     pub(crate) fn take_cached(&mut self, size: u64) -> Option<u64> {
         if size > SMALL_MAX {
             return None;
         }
-        let class = class_of(size);
-        let (address, place) = self.cache.take(class)?;
-        let Use::Slab(slab) = &mut self.runs[place.run].used_for else { return None };
-        slab.set_tag(place.index, Tag::new(CLASS[class].size - size as u32, Owner::Guest));
-        // What is written would have to be waited for.
-        if self.last != (address, place) {
-            self.last = (address, place);
+        let Kept { address, number } = self.cache.take(class_of(size))?;
+        *self.words.get_mut(number)? = Tag { size: size as u32, owner: Owner::Guest }.word();
+        self.counts.asked_for(size);
+        Some(u64::from(address))
+    }
+
+    /// Keeps a small block of the guest's as the one that was freed last, if it is the one that was taken last; false
+    /// where it is not. If a size is said, it has to be the block's.
+    #[inline(always)]
+    pub(crate) fn give_last(&mut self, address: u64, size: Option<u64>) -> bool {
+        match self.cache.last() {
+            Some(magazine) if magazine.next_is(address) => {
+                Allocator::keep(magazine, &mut self.words, &mut self.counts, size)
+            }
+            _ => false,
         }
-        self.counts.took(size);
-        Some(address)
     }
 
     /// Keeps a small block of the guest's as the one that was freed last; false where it is none in use, or where
-    /// another is kept. If a size is said, it has to be the block's.
+    /// enough are kept. If a size is said, it has to be the block's.
     #[inline(always)]
     pub(crate) fn give_cached(&mut self, address: u64, size: Option<u64>) -> bool {
-        let (last, mut place) = self.last;
-        if address != last {
-            match self.place_of_small(address) {
-                Some(found) => place = found,
-                None => return false,
-            }
+        let offset = address.wrapping_sub(self.start);
+        let Some(page) = self.runs.page(offset / PAGE) else { return false };
+        let Some(magazine) = self.cache.of(page.class()) else { return false };
+        let Some(next) = magazine.next() else { return false };
+        if u64::from(next.address) != address {
+            let Ok(address) = u32::try_from(address) else { return false };
+            let Some((slab, index)) = self.runs.small(page.run(), offset) else { return false };
+            *next = Kept { address, number: slab.first + index };
         }
-        let Use::Slab(slab) = &mut self.runs[place.run].used_for else { return false };
-        let Block::InUse(tag) = slab.block(place.index) else { return false };
-        let class = usize::from(slab.class) % CLASSES;
-        let has = u64::from(CLASS[class].size - tag.slack());
-        if tag.owner() != Owner::Guest || size.is_some_and(|size| size != has) {
-            return false;
-        }
-        if !self.cache.give(class, address, place) {
-            return false;
-        }
-        slab.set_cached(place.index);
-        self.counts.given = self.counts.given.wrapping_add(has);
-        true
+        Allocator::keep(magazine, &mut self.words, &mut self.counts, size)
     }
 
-    /// Where the small block is that starts at this address, in use or not.
+    /// Keeps the block that is in a magazine's next place, if it is in use, the guest's, and has this size.
     #[inline(always)]
-    fn place_of_small(&self, address: u64) -> Option<Place> {
-        let offset = address.wrapping_sub(self.start);
-        let id = self.runs.owner(offset / PAGE);
-        let run = &self.runs[id];
-        let Use::Slab(slab) = &run.used_for else { return None };
-        let index = CLASS[usize::from(slab.class) % CLASSES].index(run.offset_within(offset)?).ok()?;
-        Some(Place { run: id, index })
+    fn keep(magazine: &mut Magazine, words: &mut Words, counts: &mut Counts, size: Option<u64>) -> bool {
+        let Some(next) = magazine.next() else { return false };
+        let Some(word) = words.get_mut(next.number) else { return false };
+        let Some(has) = size_of_guests(*word) else { return false };
+        if size.is_some_and(|size| size != has) {
+            return false;
+        }
+        *word = UNLISTED;
+        magazine.fill();
+        counts.gave(has);
+        true
     }
 
     /// Gives the slabs what was kept.
     fn empty_cache(&mut self) {
         for class in 0..CLASSES {
-            if let Some((_, place)) = self.cache.take(class) {
-                self.give_small(place);
+            while let Some(Kept { address, .. }) = self.cache.of(class).and_then(Magazine::remove) {
+                let offset = u64::from(address) - self.start;
+                let run = self.runs.owner(offset / PAGE);
+                if let Some((_, index)) = self.runs.small(run, offset) {
+                    self.give_small(Place { run, index });
+                }
             }
         }
     }
@@ -234,13 +240,12 @@ impl Allocator {
         };
         let run = &mut self.runs[id];
         let Use::Slab(slab) = &mut run.used_for else { unreachable!("lists of slabs hold slabs") };
-        let (index, zero) = slab.take(Tag::new(shape.size - size as u32, owner));
+        let (index, zero) = slab.take(&mut self.words, Tag { size: size as u32, owner });
         let full = slab.is_full();
         let address = self.start + Runs::block_offset(run, shape, index);
         if full {
             self.unlink(class, id);
         }
-        self.last = (address, Place { run: id, index });
         self.counts.took(size);
         Ok(Taken { address, zero })
     }
@@ -260,8 +265,8 @@ impl Allocator {
                 }
             }
         };
-        self.runs[id].used_for = Use::Slab(Slab::new(class, shape, clean));
-        self.runs.claim_all(id);
+        self.runs[id].used_for = Use::Slab(Slab::new(class, shape, clean, &mut self.words));
+        self.runs.claim_all(id, class);
         self.link(class, id);
         Ok(id)
     }
@@ -283,7 +288,7 @@ impl Allocator {
             take(&mut self.runs)
         });
         let (id, zero) = taken.ok_or(self.full(needed))?;
-        self.runs[id].used_for = Use::Large(Tag::new((pages * PAGE - size) as u32, owner));
+        self.runs[id].used_for = Use::Large { size, owner };
         self.counts.took(size);
         Ok(Taken { address: self.start + self.runs.offset(id), zero })
     }
@@ -297,30 +302,20 @@ impl Allocator {
     /// no `Result`: a problem's size would send every block through memory.)
     #[inline(always)]
     pub(crate) fn find(&self, address: u64) -> Option<InUse> {
-        let (last, place) = self.last;
-        if address == last
-            && let Use::Slab(slab) = &self.runs[place.run].used_for
-            && let Block::InUse(tag) = slab.block(place.index)
-        {
-            let capacity = u64::from(CLASS[usize::from(slab.class)].size);
-            return Some(InUse { size: capacity - u64::from(tag.slack()), capacity, owner: tag.owner(), place });
-        }
         let offset = address.wrapping_sub(self.start);
         let id = self.runs.owner(offset / PAGE);
         let run = &self.runs[id];
-        match &run.used_for {
-            Use::Slab(slab) => {
-                let shape = &CLASS[usize::from(slab.class)];
-                let index = shape.index(run.offset_within(offset)?).ok()?;
-                let Block::InUse(tag) = slab.block(index) else { return None };
-                let capacity = u64::from(shape.size);
-                let size = capacity - u64::from(tag.slack());
-                Some(InUse { size, capacity, owner: tag.owner(), place: Place { run: id, index } })
+        match run.used_for {
+            Use::Slab(_) => {
+                let (slab, index) = self.runs.small(id, offset)?;
+                let Block::InUse(tag) = slab.block(&self.words, index) else { return None };
+                let capacity = u64::from(CLASS[usize::from(slab.class)].size);
+                let (size, owner) = (u64::from(tag.size), tag.owner);
+                Some(InUse { size, capacity, owner, place: Place { run: id, index } })
             }
-            Use::Large(tag) if u64::from(run.start) * PAGE == offset => {
+            Use::Large { size, owner } if u64::from(run.start) * PAGE == offset => {
                 let capacity = u64::from(run.pages) * PAGE;
-                let size = capacity - u64::from(tag.slack());
-                Some(InUse { size, capacity, owner: tag.owner(), place: Place { run: id, index: 0 } })
+                Some(InUse { size, capacity, owner, place: Place { run: id, index: 0 } })
             }
             _ => None,
         }
@@ -342,7 +337,7 @@ impl Allocator {
         let shape = &CLASS[usize::from(slab.class)];
         let (Ok(index) | Err(index)) = shape.index((offset - start) & !(GRANULE - 1));
         let block = start + u64::from(index) * u64::from(shape.size);
-        match slab.block(index) {
+        match slab.block(&self.words, index) {
             Block::InUse(_) => Problem::Inside { address, block: self.start + block },
             Block::Freed if block == offset => Problem::Freed { address },
             Block::Freed | Block::NeverUsed => foreign,
@@ -352,7 +347,7 @@ impl Allocator {
     /// Gives a block back that [`Allocator::find`] has just found.
     #[inline(always)]
     pub(crate) fn give(&mut self, block: &InUse) {
-        self.counts.given = self.counts.given.wrapping_add(block.size);
+        self.counts.gave(block.size);
         match &self.runs[block.place.run].used_for {
             Use::Slab(_) => self.give_small(block.place),
             _ => self.release(block.place.run),
@@ -363,7 +358,7 @@ impl Allocator {
     fn give_small(&mut self, Place { run: id, index }: Place) {
         let Use::Slab(slab) = &mut self.runs[id].used_for else { return };
         let was_full = slab.is_full();
-        slab.give(index);
+        slab.give(&mut self.words, index);
         let empty = slab.used == 0;
         let class = usize::from(slab.class);
         let run = &self.runs[id];
@@ -389,12 +384,12 @@ impl Allocator {
     /// Makes a block larger or smaller where it stands, if it can be.
     pub(crate) fn resize(&mut self, block: &InUse, size: u64) -> bool {
         let Place { run: id, index } = block.place;
-        match &mut self.runs[id].used_for {
+        match &self.runs[id].used_for {
             // Of another class: smaller, it would keep what others could use.
             Use::Slab(slab) if size <= SMALL_MAX && class_of(size) == usize::from(slab.class) => {
-                slab.set_tag(index, Tag::new((block.capacity - size) as u32, block.owner));
+                self.words[slab.first + index] = Tag { size: size as u32, owner: block.owner }.word();
             }
-            Use::Large(_) if size > SMALL_MAX && size <= u64::from(PAGES_MAX) * PAGE => {
+            Use::Large { .. } if size > SMALL_MAX && size <= u64::from(PAGES_MAX) * PAGE => {
                 let pages = size.div_ceil(PAGE) as u32;
                 if pages > self.runs[id].pages {
                     if !self.runs.lengthen(id, pages) {
@@ -403,28 +398,30 @@ impl Allocator {
                 } else {
                     self.runs.shorten(id, pages);
                 }
-                let slack = u64::from(pages) * PAGE - size;
-                self.runs[id].used_for = Use::Large(Tag::new(slack as u32, block.owner));
+                self.runs[id].used_for = Use::Large { size, owner: block.owner };
             }
             _ => return false,
         }
-        self.counts.given = self.counts.given.wrapping_add(block.size);
+        self.counts.gave(block.size);
         self.counts.took(size);
         true
     }
 
     /// Hands a block over.
     pub(crate) fn set_owner(&mut self, block: &InUse, owner: Owner) {
-        let tag = Tag::new((block.capacity - block.size) as u32, owner);
-        match &mut self.runs[block.place.run].used_for {
-            Use::Slab(slab) => slab.set_tag(block.place.index, tag),
-            used_for => *used_for = Use::Large(tag),
+        let Place { run, index } = block.place;
+        match &mut self.runs[run].used_for {
+            Use::Slab(slab) => self.words[slab.first + index] = Tag { size: block.size as u32, owner }.word(),
+            used_for => *used_for = Use::Large { size: block.size, owner },
         }
     }
 
     /// Makes a run free: what was known of its blocks does not hold any more.
     fn release(&mut self, id: u32) {
-        self.last = NO_PLACE;
+        if let Use::Slab(slab) = &self.runs[id].used_for {
+            self.words.give(slab.first, slab.capacity);
+            self.cache.forget(usize::from(slab.class));
+        }
         self.runs.give(id);
     }
 
@@ -474,21 +471,40 @@ impl Allocator {
 
     /// Bytes of the host's memory that the records take.
     pub(super) fn host_bytes(&self) -> usize {
-        self.runs.host_bytes()
+        self.runs.host_bytes() + self.words.host_bytes()
     }
 }
 
 impl Counts {
     /// Bytes asked for of blocks in use.
-    #[inline(always)]
     pub(crate) fn requested(&self) -> u64 {
-        self.taken.wrapping_sub(self.given)
+        self.peak_requested - self.below_peak
     }
 
     #[inline(always)]
     fn took(&mut self, size: u64) {
         self.allocations += 1;
-        self.taken = self.taken.wrapping_add(size);
-        self.peak_requested = self.peak_requested.max(self.requested());
+        self.asked_for(size);
+    }
+
+    #[inline(always)]
+    fn asked_for(&mut self, size: u64) {
+        let is_more;
+        (self.below_peak, is_more) = self.below_peak.overflowing_sub(size);
+        if is_more {
+            self.raise_peak();
+        }
+    }
+
+    /// What was asked for is more than ever.
+    #[cold]
+    fn raise_peak(&mut self) {
+        self.peak_requested = self.peak_requested.wrapping_sub(self.below_peak);
+        self.below_peak = 0;
+    }
+
+    #[inline(always)]
+    fn gave(&mut self, size: u64) {
+        self.below_peak += size;
     }
 }

@@ -1,56 +1,134 @@
-//! The small block of each class that was freed last: mostly it is wanted again at once, and then neither its slab
-//! nor the list of free blocks needs to know.
+//! Small blocks of the guest's that were freed last, a few of each class: mostly they are wanted again soon, and then
+//! neither their slabs nor the lists of free blocks need to know.
 
-use super::allocator::Place;
 use super::classes::{CLASS, CLASSES};
 
-/// A block that was freed, and taken again or not. While it is free, its slab takes it for one in use, but the
-/// slab's table says that it is free, so that nobody frees it again.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    address: u64,
-    place: Place,
-    is_free: bool,
+/// Blocks of a class that are kept at most; with their number they take a line of the processor's cache.
+const DEPTH: usize = 7;
+
+/// A small block: where it is, and where what is known of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// Its address.
+    pub(super) address: u32,
+    /// The number of its word.
+    pub(super) number: u32,
 }
 
+impl Kept {
+    /// No block starts there.
+    const NONE: Kept = Kept { address: u32::MAX, number: u32::MAX };
+}
+
+/// The blocks of a class. While one is here its slab takes it for one in use, but its word says that it is free, so
+/// that nobody frees it again.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(super) struct Magazine {
+    /// How many there are, and how many have been taken, in one word: it is written once then.
+    count: u64,
+    /// These, the last one freed last. Behind them are blocks that were here: the one that was taken last is
+    /// likely to be the next one freed, and what is compared need not be looked up, nor waited for.
+    blocks: [Kept; DEPTH],
+}
+
+/// A block that has been taken, in a magazine's count: its lower bits say how many there are.
+const TAKEN: u64 = DEPTH as u64 + 1;
+const _: () = assert!(TAKEN.is_power_of_two());
+
+impl Magazine {
+    const EMPTY: Magazine = Magazine { count: 0, blocks: [Kept::NONE; DEPTH] };
+
+    #[inline(always)]
+    fn filled(&self) -> usize {
+        (self.count % TAKEN) as usize
+    }
+
+    /// How many have been taken.
+    fn taken(&self) -> u64 {
+        self.count / TAKEN
+    }
+
+    /// Removes the block that was freed last.
+    #[inline(always)]
+    pub(super) fn remove(&mut self) -> Option<Kept> {
+        let kept = *self.blocks.get(self.filled().wrapping_sub(1))?;
+        self.count -= 1;
+        Some(kept)
+    }
+
+    /// The place for the next one, with what was there before, if there is room. [`Magazine::fill`] follows.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Option<&mut Kept> {
+        let filled = self.filled();
+        self.blocks.get_mut(filled)
+    }
+
+    /// Whether the block at this address was there before.
+    #[inline(always)]
+    pub(super) fn next_is(&self, address: u64) -> bool {
+        self.blocks.get(self.filled()).is_some_and(|next| u64::from(next.address) == address)
+    }
+
+    /// Keeps what is in the next place, which there is.
+    #[inline(always)]
+    pub(super) fn fill(&mut self) {
+        self.count = self.count.wrapping_add(1);
+    }
+}
+
+/// A magazine for each class, or none at all.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Cache {
-    slots: [Slot; CLASSES],
+    magazines: Vec<Magazine>,
+    /// The class of which a block was taken last.
+    last: usize,
 }
 
 impl Cache {
     pub(super) fn new() -> Cache {
-        Cache { slots: [Slot { address: 0, place: Place::NONE, is_free: false }; CLASSES] }
+        Cache { magazines: vec![Magazine::EMPTY; CLASSES], last: 0 }
     }
 
-    /// The block of this class that was freed last, with its address.
     #[inline(always)]
-    pub(super) fn take(&mut self, class: usize) -> Option<(u64, Place)> {
-        let slot = &mut self.slots[class % CLASSES];
-        let is_free = std::mem::replace(&mut slot.is_free, false);
-        is_free.then_some((slot.address, slot.place))
+    pub(super) fn of(&mut self, class: usize) -> Option<&mut Magazine> {
+        self.magazines.get_mut(class)
     }
 
-    /// Keeps a block of this class, if none is kept.
+    /// Takes the block of a class that was freed last.
     #[inline(always)]
-    pub(super) fn give(&mut self, class: usize, address: u64, place: Place) -> bool {
-        let slot = &mut self.slots[class % CLASSES];
-        if slot.is_free {
-            return false;
+    pub(super) fn take(&mut self, class: usize) -> Option<Kept> {
+        let magazine = self.magazines.get_mut(class)?;
+        let kept = magazine.remove()?;
+        magazine.count = magazine.count.wrapping_add(TAKEN);
+        self.last = class;
+        Some(kept)
+    }
+
+    /// The magazine from which a block was taken last. Its place does not follow from a block's address, for which
+    /// all that follows would have to wait.
+    #[inline(always)]
+    pub(super) fn last(&mut self) -> Option<&mut Magazine> {
+        self.magazines.get_mut(self.last)
+    }
+
+    /// Forgets which blocks of a class were here: they may be blocks no more.
+    pub(super) fn forget(&mut self, class: usize) {
+        if let Some(magazine) = self.magazines.get_mut(class) {
+            let filled = magazine.filled();
+            magazine.blocks[filled..].fill(Kept::NONE);
         }
-        // What is written would have to be waited for.
-        if (slot.address, slot.place) != (address, place) {
-            (slot.address, slot.place) = (address, place);
-        }
-        slot.is_free = true;
-        true
+    }
+
+    /// How many blocks have been taken.
+    pub(super) fn taken(&self) -> u64 {
+        self.magazines.iter().map(Magazine::taken).sum()
     }
 
     /// How many blocks are kept, and how many bytes they have.
     pub(super) fn census(&self) -> (u64, u64) {
-        let free = self.slots.iter().zip(&CLASS).filter(|(slot, _)| slot.is_free);
-        free.fold((0, 0), |(blocks, bytes), (_, class)| (blocks + 1, bytes + u64::from(class.size)))
+        let filled = self.magazines.iter().map(|magazine| magazine.filled() as u64);
+        let each = filled.zip(&CLASS).map(|(blocks, class)| (blocks, blocks * u64::from(class.size)));
+        each.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1))
     }
 }
-
-const _: () = assert!(CLASSES.is_power_of_two());

@@ -41,14 +41,14 @@ struct Shortcut {
 }
 
 impl Shortcut {
-    /// Goes the long way, in the place of what was called.
+    /// Goes the long way, in the place of what was called, which has two parameters at most.
     ///
     /// # Safety
     /// The import is one of [`Shortcut::before`], and what was called returns this.
     #[inline(always)]
-    unsafe fn rest(import: *const Import, a0: u64, a1: u64, a2: u64, a3: u64, a4: u64) -> Results {
+    unsafe fn rest(import: *const Import, a0: u64, a1: u64) -> Results {
         // SAFETY: as the caller promises: imports have the environments of their functions.
-        unsafe { ((*(*import).environment.cast::<Shortcut>()).rest)(import, a0, a1, a2, a3, a4) }
+        unsafe { ((*(*import).environment.cast::<Shortcut>()).rest)(import, a0, a1, 0, 0, 0) }
     }
 
     /// The closure with `code` in front, which answers what is simple, and else calls [`Shortcut::rest`]. To get
@@ -75,15 +75,15 @@ unsafe extern "sysv64" fn malloc<T: 'static>(
     import: *const Import,
     size: u64,
     a1: u64,
-    a2: u64,
-    a3: u64,
-    a4: u64,
+    _: u64,
+    _: u64,
+    _: u64,
 ) -> Results {
     // SAFETY: engines call this as a host function.
     unsafe {
         match heap_of::<T>(import).take_cached(size) {
             Some(address) => Results { a0: address, a1 },
-            None => Shortcut::rest(import, size, a1, a2, a3, a4),
+            None => Shortcut::rest(import, size, a1),
         }
     }
 }
@@ -92,15 +92,30 @@ unsafe extern "sysv64" fn free<T: 'static>(
     import: *const Import,
     block: u64,
     a1: u64,
-    a2: u64,
-    a3: u64,
-    a4: u64,
+    _: u64,
+    _: u64,
+    _: u64,
 ) -> Results {
+    // SAFETY: as in `malloc`.
+    unsafe {
+        match heap_of::<T>(import).give_last(block, None) {
+            true => Results { a0: block, a1 },
+            false => free_other::<T>(import, block, a1),
+        }
+    }
+}
+
+/// What is not freed in the reverse order.
+///
+/// # Safety
+/// As [`Shortcut::rest`].
+#[inline(never)]
+unsafe extern "sysv64" fn free_other<T: 'static>(import: *const Import, block: u64, a1: u64) -> Results {
     // SAFETY: as in `malloc`.
     unsafe {
         match heap_of::<T>(import).give_cached(block, None) {
             true => Results { a0: block, a1 },
-            false => Shortcut::rest(import, block, a1, a2, a3, a4),
+            false => Shortcut::rest(import, block, a1),
         }
     }
 }
@@ -109,15 +124,16 @@ unsafe extern "sysv64" fn free_sized<T: 'static>(
     import: *const Import,
     block: u64,
     size: u64,
-    a2: u64,
-    a3: u64,
-    a4: u64,
+    _: u64,
+    _: u64,
+    _: u64,
 ) -> Results {
     // SAFETY: as in `malloc`.
     unsafe {
-        match heap_of::<T>(import).give_cached(block, Some(size)) {
+        let heap = heap_of::<T>(import);
+        match heap.give_last(block, Some(size)) || heap.give_cached(block, Some(size)) {
             true => Results { a0: block, a1: size },
-            false => Shortcut::rest(import, block, size, a2, a3, a4),
+            false => Shortcut::rest(import, block, size),
         }
     }
 }

@@ -3,6 +3,8 @@
 //! ```text
 //! classes     sizes to size classes
 //! slab        blocks of one class: which are free
+//! words       what is known of each block of a slab
+//! cache       blocks that were freed last
 //! runs        runs of pages: slabs, large blocks, free ones
 //! allocator   blocks to slabs and runs; addresses only
 //! view        an allocator, and the guest memory behind it
@@ -25,6 +27,7 @@ mod runs;
 mod sites;
 mod slab;
 mod view;
+mod words;
 
 pub use cxx::{CxxLibrary, CxxString, CxxVector, GuestCxxString, GuestCxxVector};
 pub use error::{HeapError, HeapProblem};

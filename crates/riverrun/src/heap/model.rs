@@ -26,7 +26,7 @@ struct Checked {
 
 impl Checked {
     fn new(limit: u64) -> Checked {
-        Checked { allocator: Allocator::new(START), in_use: BTreeMap::new(), limit }
+        Checked { allocator: Allocator::new(START).cached(), in_use: BTreeMap::new(), limit }
     }
 
     fn take(&mut self, size: u64, alignment: u64, owner: Owner) -> Option<Taken> {
@@ -72,14 +72,16 @@ impl Checked {
         let known = self.in_use.remove(&address).unwrap();
         let block = self.allocator.find(address).unwrap();
         assert_eq!((block.size, block.capacity, block.owner), (known.size, known.capacity, known.owner));
-        assert!(!self.allocator.give_cached(address, Some(known.size + 1)), "the size is another");
-        if !self.allocator.give_cached(address, Some(known.size)) {
+        let another = Some(known.size + 1);
+        assert!(!self.allocator.give_last(address, another) && !self.allocator.give_cached(address, another));
+        let size = Some(known.size);
+        if !self.allocator.give_last(address, size) && !self.allocator.give_cached(address, size) {
             self.allocator.give(&block);
         } else {
             assert_eq!(known.owner, Owner::Guest, "what the host owns it frees itself");
         }
         assert_eq!(self.allocator.find(address), None);
-        assert!(!self.allocator.give_cached(address, None), "it is free");
+        assert!(!self.allocator.give_last(address, None) && !self.allocator.give_cached(address, None), "it is free");
         let problem = self.allocator.explain(address);
         assert!(
             matches!(problem, HeapProblem::Freed { .. } | HeapProblem::Foreign { .. } | HeapProblem::Inside { .. }),

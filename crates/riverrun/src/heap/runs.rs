@@ -3,8 +3,8 @@
 //! length, a bitmap says which lists have some, and a run that is given back merges with free neighbours.
 //! No operation looks at more than a few runs.
 
-use super::classes::{Class, PAGE, step_above, step_below};
-use super::slab::{Slab, Tag};
+use super::classes::{CLASS, CLASSES, Class, PAGE, step_above, step_below};
+use super::slab::{Owner, Slab};
 
 /// No run: the number of a record that stands for none, and is never used.
 pub(super) const NONE: u32 = 0;
@@ -20,8 +20,8 @@ pub(super) enum Use {
     Free,
     /// Small blocks of one class.
     Slab(Slab),
-    /// One block.
-    Large(Tag),
+    /// One block: how many bytes were asked for, and whose it is.
+    Large { size: u64, owner: Owner },
 }
 
 /// Pages that lie one behind the other.
@@ -40,12 +40,33 @@ impl Run {
     fn end(&self) -> u32 {
         self.start + self.pages
     }
+}
 
-    /// What an offset from the arena's start is from the run's, if it is within the run.
+/// What a page belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Page(u32);
+
+/// Bits of a class; one number more means none.
+const CLASS_BITS: u32 = (CLASSES as u32).ilog2() + 1;
+const _: () = assert!((PAGES_MAX as u64 + 1) << CLASS_BITS <= 1 << 32);
+
+impl Page {
+    const NONE: Page = Page::new(NONE, CLASSES);
+
+    const fn new(run: u32, class: usize) -> Page {
+        Page(run << CLASS_BITS | class as u32)
+    }
+
+    /// The run.
     #[inline(always)]
-    pub(super) fn offset_within(&self, offset: u64) -> Option<u64> {
-        let within = offset.wrapping_sub(u64::from(self.start) * PAGE);
-        (within < u64::from(self.pages) * PAGE).then_some(within)
+    pub(super) fn run(self) -> u32 {
+        self.0 >> CLASS_BITS
+    }
+
+    /// The class of its blocks if it is a slab's, else none.
+    #[inline(always)]
+    pub(super) fn class(self) -> usize {
+        (self.0 & ((1 << CLASS_BITS) - 1)) as usize
     }
 }
 
@@ -56,7 +77,7 @@ pub(super) struct Runs {
     unused: Vec<u32>,
     /// For every page the run that it belongs to: exact for a run's first and last page, and for all pages
     /// of a slab. Of other pages, what it was before.
-    owner: Vec<u32>,
+    owners: Vec<Page>,
     bins: [u32; BINS],
     /// Which lists have runs.
     filled: [u64; BINS.div_ceil(64)],
@@ -71,7 +92,7 @@ impl Default for Runs {
         Runs {
             records: vec![NO_RUN],
             unused: Vec::new(),
-            owner: Vec::new(),
+            owners: Vec::new(),
             bins: [NONE; BINS],
             filled: [0; BINS.div_ceil(64)],
             untouched: 0,
@@ -96,13 +117,32 @@ impl std::ops::IndexMut<u32> for Runs {
 impl Runs {
     /// Pages of the arena.
     pub(super) fn pages(&self) -> u32 {
-        self.owner.len() as u32
+        self.owners.len() as u32
     }
 
     /// The run that has this page, if it is the run's first or last or the run is a slab; else any.
     #[inline(always)]
     pub(super) fn owner(&self, page: u64) -> u32 {
-        self.owner.get(page as usize).copied().unwrap_or(NONE)
+        self.page(page).map_or(NONE, Page::run)
+    }
+
+    /// What is known of a page of the arena: as [`Runs::owner`].
+    #[inline(always)]
+    pub(super) fn page(&self, page: u64) -> Option<Page> {
+        self.owners.get(page as usize).copied()
+    }
+
+    /// The slab that this run is, and which of its blocks starts at this offset from the arena's start.
+    #[inline(always)]
+    pub(super) fn small(&self, id: u32, offset: u64) -> Option<(&Slab, u32)> {
+        let run = &self[id];
+        let Use::Slab(slab) = &run.used_for else { return None };
+        let within = offset.wrapping_sub(u64::from(run.start) * PAGE);
+        if within >= u64::from(run.pages) * PAGE {
+            return None;
+        }
+        let index = CLASS[usize::from(slab.class) % CLASSES].index(within).ok()?;
+        (index < slab.capacity).then_some((slab, index))
     }
 
     /// The used run that has this page: looked for from run to run, for messages about errors only.
@@ -127,7 +167,7 @@ impl Runs {
     /// Adds free pages at the arena's end.
     pub(super) fn extend(&mut self, pages: u32) {
         let start = self.pages();
-        self.owner.resize((start + pages) as usize, NONE);
+        self.owners.resize((start + pages) as usize, Page::NONE);
         let id = self.record(start, pages);
         self.give(id);
     }
@@ -154,8 +194,8 @@ impl Runs {
 
     fn claim_ends(&mut self, id: u32) {
         let Run { start, pages, .. } = self[id];
-        self.owner[start as usize] = id;
-        self.owner[(start + pages - 1) as usize] = id;
+        self.owners[start as usize] = Page::new(id, CLASSES);
+        self.owners[(start + pages - 1) as usize] = Page::new(id, CLASSES);
     }
 
     fn hang(&mut self, id: u32) {
@@ -263,9 +303,9 @@ impl Runs {
     }
 
     /// Makes all pages of a run lead to it, as a slab needs.
-    pub(super) fn claim_all(&mut self, id: u32) {
+    pub(super) fn claim_all(&mut self, id: u32, class: usize) {
         let Run { start, pages, .. } = self[id];
-        self.owner[start as usize..(start + pages) as usize].fill(id);
+        self.owners[start as usize..(start + pages) as usize].fill(Page::new(id, class));
     }
 
     /// Makes a run free, one with its free neighbours.
@@ -301,9 +341,8 @@ impl Runs {
 
     #[cfg(test)]
     pub(super) fn host_bytes(&self) -> usize {
-        let blocks = |run: &Run| if let Use::Slab(slab) = &run.used_for { slab.host_bytes() } else { 0 };
         let records = self.records.capacity() * size_of::<Run>() + self.unused.capacity() * size_of::<u32>();
-        records + self.owner.capacity() * size_of::<u32>() + self.records.iter().map(blocks).sum::<usize>()
+        records + self.owners.capacity() * size_of::<Page>()
     }
 
     /// Every run in order of address, checked to cover the arena.

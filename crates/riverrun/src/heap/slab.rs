@@ -1,31 +1,39 @@
 //! Slabs: runs of pages cut into blocks of one size class. Which blocks are free is a list through a table of
 //! one word a block, which lies on the host's side.
 
-use super::classes::Class;
+use super::classes::{Class, SMALL_MAX};
+use super::words::Words;
 
-/// A block that is in use: whose it is, and how many of its bytes were not asked for.
+/// A block that is in use: whose it is, and how many bytes were asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tag(u32);
+pub(super) struct Tag {
+    pub(super) size: u32,
+    pub(super) owner: Owner,
+}
 
-const IN_USE: u32 = 1 << 31;
+/// Of the word of a block in use that is the host's. If it is the guest's, the word is its size.
 const HOST: u32 = 1 << 30;
+/// Of the word of a block that is free.
+const FREE: u32 = 1 << 31;
 /// The end of the list of free blocks.
-const END: u32 = IN_USE - 1;
+const END: u32 = FREE - 1;
+/// The word of a block that is free and in no list.
+pub(super) const UNLISTED: u32 = FREE | END;
+const _: () = assert!(SMALL_MAX < HOST as u64);
 
 impl Tag {
-    pub(super) fn new(slack: u32, owner: Owner) -> Tag {
-        debug_assert!(slack < HOST);
-        Tag(IN_USE | slack | if owner == Owner::Host { HOST } else { 0 })
+    /// The size is at most [`SMALL_MAX`].
+    #[inline(always)]
+    pub(super) fn word(self) -> u32 {
+        self.size | if self.owner == Owner::Host { HOST } else { 0 }
     }
+}
 
-    /// Bytes of the block that were not asked for.
-    pub(super) fn slack(self) -> u32 {
-        self.0 & (HOST - 1)
-    }
-
-    pub(super) fn owner(self) -> Owner {
-        if self.0 & HOST == 0 { Owner::Guest } else { Owner::Host }
-    }
+/// The size of a block in use that is the guest's, from its word.
+#[inline(always)]
+pub(super) fn size_of_guests(word: u32) -> Option<u64> {
+    let size = u64::from(word);
+    (size <= SMALL_MAX).then_some(size)
 }
 
 /// Who frees a block.
@@ -51,71 +59,59 @@ pub(super) struct Slab {
     pub(super) used: u32,
     /// The first of the list of free blocks.
     free: u32,
-    /// Blocks from this number on have never been used; they are in no list.
+    /// Blocks from this index on have never been used; they are in no list.
     fresh: u32,
-    /// A tag for a block in use, the list's next for a free one.
-    blocks: Box<[u32]>,
+    pub(super) capacity: u32,
+    /// The number of the first block's word: a tag for a block in use, the list's next for a free one.
+    pub(super) first: u32,
 }
 
 impl Slab {
-    pub(super) fn new(class: usize, shape: &Class, clean: bool) -> Slab {
-        let blocks = vec![0; shape.capacity as usize].into_boxed_slice();
-        Slab { class: class as u8, clean, used: 0, free: END, fresh: 0, blocks }
+    pub(super) fn new(class: usize, shape: &Class, clean: bool, words: &mut Words) -> Slab {
+        let (capacity, first) = (shape.capacity, words.take(shape.capacity));
+        Slab { class: class as u8, clean, used: 0, free: END, fresh: 0, capacity, first }
     }
 
     /// Whether no block is free.
     pub(super) fn is_full(&self) -> bool {
-        self.used == self.blocks.len() as u32
+        self.used == self.capacity
     }
 
-    /// Takes a free block; there must be one. Gives its number, and whether it is zero.
+    /// Takes a free block; there must be one. Gives its index, and whether it is zero.
     #[inline(always)]
-    pub(super) fn take(&mut self, tag: Tag) -> (u32, bool) {
+    pub(super) fn take(&mut self, words: &mut Words, tag: Tag) -> (u32, bool) {
         let (index, zero) = match self.free {
             END => {
                 self.fresh += 1;
                 (self.fresh - 1, self.clean)
             }
             index => {
-                self.free = self.blocks[index as usize];
+                self.free = words[self.first + index] & !FREE;
                 (index, false)
             }
         };
         self.used += 1;
-        self.blocks[index as usize] = tag.0;
+        words[self.first + index] = tag.word();
         (index, zero)
     }
 
     /// What is known of block `index`; the rest behind the last block counts as never used.
     #[inline(always)]
-    pub(super) fn block(&self, index: u32) -> Block {
-        match self.blocks.get(index as usize) {
-            Some(&word) if word & IN_USE != 0 => Block::InUse(Tag(word)),
-            Some(_) if index < self.fresh => Block::Freed,
-            _ => Block::NeverUsed,
+    pub(super) fn block(&self, words: &Words, index: u32) -> Block {
+        if index >= self.fresh {
+            return Block::NeverUsed;
+        }
+        match words[self.first + index] {
+            word if word & FREE != 0 => Block::Freed,
+            word if word & HOST != 0 => Block::InUse(Tag { size: word - HOST, owner: Owner::Host }),
+            size => Block::InUse(Tag { size, owner: Owner::Guest }),
         }
     }
 
     /// Makes a block free that is in use.
     #[inline(always)]
-    pub(super) fn give(&mut self, index: u32) {
-        self.blocks[index as usize] = std::mem::replace(&mut self.free, index);
+    pub(super) fn give(&mut self, words: &mut Words, index: u32) {
+        words[self.first + index] = FREE | std::mem::replace(&mut self.free, index);
         self.used -= 1;
-    }
-
-    #[inline(always)]
-    pub(super) fn set_tag(&mut self, index: u32, tag: Tag) {
-        self.blocks[index as usize] = tag.0;
-    }
-
-    /// Notes that a block is free which the slab itself takes for one in use.
-    #[inline(always)]
-    pub(super) fn set_cached(&mut self, index: u32) {
-        self.blocks[index as usize] = END;
-    }
-
-    #[cfg(test)]
-    pub(super) fn host_bytes(&self) -> usize {
-        size_of_val(&*self.blocks)
     }
 }

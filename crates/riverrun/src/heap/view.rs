@@ -77,11 +77,16 @@ impl HeapState {
         self.allocator.take_cached(size)
     }
 
-    /// Frees a block of the guest's so that it is soon used again, if that can be. Where uses are watched, none
-    /// is.
+    /// Frees a block of the guest's so that it is soon used again, if it is the one that was taken last.
+    #[inline(always)]
+    pub(super) fn give_last(&mut self, address: u64, size: Option<u64>) -> bool {
+        self.allocator.give_last(address, size)
+    }
+
+    /// Frees a block of the guest's so that it is soon used again, if that can be.
     #[inline(always)]
     pub(super) fn give_cached(&mut self, address: u64, size: Option<u64>) -> bool {
-        !self.watched && self.allocator.give_cached(address, size)
+        self.allocator.give_cached(address, size)
     }
 
     #[cold]
@@ -221,7 +226,7 @@ impl<'a> Heap<'a> {
             mapped: self.arena().end - self.arena().start,
             free_pages: census.free,
             longest_free: census.longest_free,
-            allocations: counts.allocations,
+            allocations: self.state.allocator.allocations(),
         }
     }
 
@@ -330,7 +335,9 @@ impl<'a> Heap<'a> {
         if self.memory.map(range.start, range.end - range.start, Perm::NONE).is_err() {
             return false;
         }
-        self.state.allocator = Allocator::new(range.start);
+        let allocator = Allocator::new(range.start);
+        // A cache would not tell what is done with it.
+        self.state.allocator = if self.state.watched { allocator } else { allocator.cached() };
         self.state.reserved = range;
         true
     }

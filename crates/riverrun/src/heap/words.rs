@@ -1,0 +1,63 @@
+//! One word for each block of each slab, all in one table, so that a block is known by a number.
+
+use super::slab::UNLISTED;
+
+/// The words of all slabs. A slab's lie side by side, as many as a power of two; so what one has left, another of
+/// about as many blocks can have.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Words {
+    words: Vec<u32>,
+    /// Where words start that nobody has any more: for each power of two a list.
+    left: [Vec<u32>; POWERS],
+}
+
+/// A slab has fewer blocks than two to this power.
+const POWERS: usize = 11;
+
+impl Words {
+    fn power(blocks: u32) -> usize {
+        blocks.next_power_of_two().ilog2() as usize
+    }
+
+    /// Words for so many blocks; the number of the first. All say that their blocks are free.
+    pub(super) fn take(&mut self, blocks: u32) -> u32 {
+        let power = Words::power(blocks);
+        self.left[power].pop().unwrap_or_else(|| {
+            let first = self.words.len();
+            self.words.resize(first + (1 << power), UNLISTED);
+            first as u32
+        })
+    }
+
+    /// Takes back what [`Words::take`] has given for so many blocks, none of which is in use.
+    pub(super) fn give(&mut self, first: u32, blocks: u32) {
+        self.left[Words::power(blocks)].push(first);
+    }
+
+    #[inline(always)]
+    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut u32> {
+        self.words.get_mut(number as usize)
+    }
+
+    #[cfg(test)]
+    pub(super) fn host_bytes(&self) -> usize {
+        let left: usize = self.left.iter().map(Vec::capacity).sum();
+        (self.words.capacity() + left) * size_of::<u32>()
+    }
+}
+
+impl std::ops::Index<u32> for Words {
+    type Output = u32;
+
+    #[inline(always)]
+    fn index(&self, number: u32) -> &u32 {
+        &self.words[number as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Words {
+    #[inline(always)]
+    fn index_mut(&mut self, number: u32) -> &mut u32 {
+        &mut self.words[number as usize]
+    }
+}

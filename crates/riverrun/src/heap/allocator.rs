@@ -175,6 +175,19 @@ impl Allocator {
         Some(u64::from(address))
     }
 
+    /// Takes a small block for the guest where a slab has one.
+    pub(crate) fn take_listed(&mut self, size: u64) -> Option<u64> {
+        if size > SMALL_MAX {
+            return None;
+        }
+        let class = class_of(size);
+        // Without a cache, each use is to be told of.
+        if self.cache.of(class).is_none() || self.partial[class] == NONE {
+            return None;
+        }
+        self.take_small(class, size, Owner::Guest).ok().map(|taken| taken.address)
+    }
+
     /// Keeps a small block of the guest's as the one that was freed last, if it is the one that was taken last; false
     /// where it is not. If a size is said, it has to be the block's.
     #[inline(always)]
@@ -187,20 +200,31 @@ impl Allocator {
         }
     }
 
-    /// Keeps a small block of the guest's as the one that was freed last; false where it is none in use, or where
-    /// enough are kept. If a size is said, it has to be the block's.
+    /// Keeps a small block of the guest's as the one that was freed last, or gives it to its slab where enough are
+    /// kept; false where it is none in use. If a size is said, it has to be the block's.
     #[inline(always)]
     pub(crate) fn give_cached(&mut self, address: u64, size: Option<u64>) -> bool {
         let offset = address.wrapping_sub(self.start);
         let Some(page) = self.runs.page(offset / PAGE) else { return false };
         let Some(magazine) = self.cache.of(page.class()) else { return false };
-        let Some(next) = magazine.next() else { return false };
+        let Some(next) = magazine.next() else { return self.give_listed(page.run(), address, size) };
         if u64::from(next.address) != address {
             let Ok(address) = u32::try_from(address) else { return false };
             let Some((slab, index)) = self.runs.small(page.run(), offset) else { return false };
             *next = Kept { address, number: slab.first + index };
         }
         Allocator::keep(magazine, &mut self.words, &mut self.counts, size)
+    }
+
+    fn give_listed(&mut self, run: u32, address: u64, size: Option<u64>) -> bool {
+        let Some((slab, index)) = self.runs.small(run, address - self.start) else { return false };
+        let Some(has) = size_of_guests(self.words[slab.first + index]) else { return false };
+        if size.is_some_and(|size| size != has) {
+            return false;
+        }
+        self.counts.gave(has);
+        self.give_small(Place { run, index });
+        true
     }
 
     /// Keeps the block that is in a magazine's next place, if it is in use, the guest's, and has this size.

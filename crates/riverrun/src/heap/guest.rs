@@ -83,6 +83,21 @@ unsafe extern "sysv64" fn malloc<T: 'static>(
     unsafe {
         match heap_of::<T>(import).take_cached(size) {
             Some(address) => Results { a0: address, a1 },
+            None => malloc_other::<T>(import, size, a1),
+        }
+    }
+}
+
+/// What is not kept.
+///
+/// # Safety
+/// As [`Shortcut::rest`].
+#[inline(never)]
+unsafe extern "sysv64" fn malloc_other<T: 'static>(import: *const Import, size: u64, a1: u64) -> Results {
+    // SAFETY: as in `malloc`.
+    unsafe {
+        match heap_of::<T>(import).take_listed(size) {
+            Some(address) => Results { a0: address, a1 },
             None => Shortcut::rest(import, size, a1),
         }
     }

@@ -32,7 +32,10 @@ impl Checked {
     fn take(&mut self, size: u64, alignment: u64, owner: Owner) -> Option<Taken> {
         // As the guest does.
         let is_plain = (alignment, owner) == (1, Owner::Guest);
-        let cached = if is_plain { self.allocator.take_cached(size) } else { None };
+        let cached = match is_plain {
+            true => self.allocator.take_cached(size).or_else(|| self.allocator.take_listed(size)),
+            false => None,
+        };
         let taken = loop {
             if let Some(address) = cached {
                 break Taken { address, zero: false };

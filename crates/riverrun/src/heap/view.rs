@@ -77,13 +77,18 @@ impl HeapState {
         self.allocator.take_cached(size)
     }
 
+    /// A small block for the guest, where that is simple.
+    pub(super) fn take_listed(&mut self, size: u64) -> Option<u64> {
+        self.allocator.take_listed(size)
+    }
+
     /// Frees a block of the guest's so that it is soon used again, if it is the one that was taken last.
     #[inline(always)]
     pub(super) fn give_last(&mut self, address: u64, size: Option<u64>) -> bool {
         self.allocator.give_last(address, size)
     }
 
-    /// Frees a block of the guest's so that it is soon used again, if that can be.
+    /// Frees a small block of the guest's, where that is simple.
     #[inline(always)]
     pub(super) fn give_cached(&mut self, address: u64, size: Option<u64>) -> bool {
         self.allocator.give_cached(address, size)
@@ -390,18 +395,25 @@ impl<'a> Heap<'a> {
     }
 
     fn move_block(&mut self, old: u64, block: &InUse, size: u64) -> Result<u64, Problem> {
-        let taken = match self.state.allocator.take(size, 1, block.owner) {
-            Ok(taken) => taken,
-            Err(full) => self.take_growing(full, size, 1, false, block.owner)?,
+        let is_guests = block.owner == Owner::Guest;
+        let cached = if is_guests { self.state.take_cached(size) } else { None };
+        let address = match cached {
+            Some(address) => address,
+            None => match self.state.allocator.take(size, 1, block.owner) {
+                Ok(taken) => taken.address,
+                Err(full) => self.take_growing(full, size, 1, false, block.owner)?.address,
+            },
         };
         // The guest may use all that a block has, and so all of it moves.
-        let copied = self.memory.copy_within(old, taken.address, size.min(block.capacity));
-        // The allocation may have moved records, but not blocks.
-        let gone = if copied.is_ok() { old } else { taken.address };
-        let block = self.find(gone, Owner::Host)?;
-        self.state.allocator.give(&block);
+        let copied = self.memory.copy_within(old, address, size.min(block.capacity));
+        let gone = if copied.is_ok() { old } else { address };
+        if !(is_guests && self.state.give_cached(gone, None)) {
+            // The allocation may have moved records, but not blocks.
+            let block = self.find(gone, Owner::Host)?;
+            self.state.allocator.give(&block);
+        }
         copied.map_err(Problem::Fault)?;
-        Ok(taken.address)
+        Ok(address)
     }
 
     /// All bytes that the guest may use of a block; 0 for null.

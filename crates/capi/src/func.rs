@@ -2,30 +2,90 @@
 
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
+#[cfg(not(debug_assertions))]
+use std::mem::offset_of;
 
-use riverrun::{Attempted, DynFunc, RawMachine, Scalar};
+use riverrun::{DynFunc, RawMachine, Scalar};
 
 use crate::arguments::{Out, Result, array, array_mut, given, text, text_if_given};
 use crate::config::Limits;
 use crate::error::{Error, Returned, delete, guard, guard_value};
 use crate::machine::{Host, Machine, with};
 use crate::program::signature;
-use crate::value::{Value, counted, wrong_kind};
+use crate::value::{Extension, Value, counted, wrong_kind};
+
+#[cfg(not(debug_assertions))]
+use riverrun::{by_registers, support::Offsets};
+
+/// Debug builds look at more than can be looked at there.
+#[cfg(debug_assertions)]
+macro_rules! by_registers {
+    (
+        $host:ty, func $func:expr, begin $begin:tt, end $end:tt, back $back:tt, otherwise $otherwise:path, left $left:path,
+        symbols [$any:ident = $call_any:path, $($symbol:ident = $function:path),*], constants $constants:tt
+    ) => {
+        std::arch::naked_asm!(
+            concat!("jmp {", stringify!($any), "} # {otherwise} {left}" $(, " {", stringify!($symbol), "}")*),
+            $any = sym $call_any,
+            otherwise = sym $otherwise,
+            left = sym $left,
+            $($symbol = sym $function,)*
+        )
+    };
+    (
+        $host:ty, func $func:expr, begin $begin:tt, end $end:tt, back $back:tt, otherwise $otherwise:path, left $left:path,
+        symbols [], constants $constants:tt
+    ) => {
+        std::arch::naked_asm!("jmp {otherwise} # {left}", otherwise = sym $otherwise, left = sym $left)
+    };
+}
 
 /// A function of a guest. It is good for every machine of its program.
 #[derive(Debug)]
 pub struct Func {
     func: DynFunc,
     results: Box<[Scalar]>,
+    few: Few,
 }
+
+/// What is known of a function that is called by registers alone, for calls by values.
+#[derive(Debug)]
+struct Few {
+    /// How many parameters and results there are; of others, there are more than of any array's elements.
+    parameters_len: usize,
+    results_len: usize,
+    parameters: [Extension; FEW],
+}
+
+/// Parameters of functions that are called by registers alone, at most.
+const FEW: usize = 3;
 
 /// Parameters that a function has at most.
 pub const PARAMETERS_MAX: usize = 16;
 
 impl Func {
     fn new(func: DynFunc) -> Box<Func> {
-        let results = func.results().collect();
-        Box::new(Func { func, results })
+        let results: Box<[Scalar]> = func.results().collect();
+        let mut few = Few::NONE;
+        let is_plain = func.parameters().iter().chain(&results).all(|&scalar| Extension::of(scalar).is_some());
+        if let Some(counts) = func.few().filter(|_| is_plain) {
+            [few.parameters_len, few.results_len] = counts;
+            for (parameter, &scalar) in few.parameters.iter_mut().zip(func.parameters()) {
+                *parameter = Extension::of(scalar).unwrap_or(Extension::NONE);
+            }
+        }
+        Box::new(Func { func, results, few })
+    }
+
+    /// Writes the result of a function that has one at most.
+    ///
+    /// # Safety
+    /// If there is one, it has room.
+    unsafe fn write_result(&self, slot: u64, results: *mut Value) {
+        if let [scalar] = *self.results {
+            // SAFETY: as the caller promises.
+            unsafe { *results = Value::from_slot(scalar, slot) };
+        }
     }
 }
 
@@ -98,7 +158,185 @@ pub unsafe extern "C" fn riverrun_func_slots(func: Option<&Func>) -> usize {
 /// The thread's float environment has to be the default one, as C has it when a program starts: guest code runs
 /// in it. Debug builds check that.
 #[unsafe(no_mangle)]
+#[unsafe(naked)]
 pub unsafe extern "C" fn riverrun_func_call(
+    func: Option<&Func>,
+    machine: Option<Machine>,
+    arguments: *const Value,
+    arguments_len: usize,
+    results: *mut Value,
+    results_len: usize,
+) -> Returned {
+    by_registers!(
+        Host,
+        func offset_of!(Func, func),
+        begin [
+            "test rdi, rdi",
+            "je {any}",
+            "test rsi, rsi",
+            "je {any}",
+            "cmp rcx, [rdi + {parameters}]",
+            "jne {any}",
+            "cmp r9, [rdi + {results}]",
+            "jne {any}",
+            // One result, and NULL for it.
+            "cmp r8, r9",
+            "jb {any}",
+            "test rcx, rcx",
+            "jne {arguments}",
+            "mov r9, r8",
+            "xor edx, edx",
+            "xor r8d, r8d",
+        ],
+        end [
+            "cmp byte ptr [rdi + {has_result}], 0",
+            "je 26f",
+            "mov [rdx + {of}], rax",
+            "mov eax, [rdi + {result_kind}]",
+            "mov [rdx + {kind}], eax",
+            "26:",
+            "xor eax, eax",
+        ],
+        back [],
+        otherwise values_otherwise,
+        left values_left,
+        symbols [any = call_any, arguments = call_with_arguments],
+        constants [
+            parameters = offset_of!(Func, few) + offset_of!(Few, parameters_len),
+            results = offset_of!(Func, few) + offset_of!(Few, results_len),
+            has_result = offset_of!(Func, func) + Offsets::<Host>::RESULTS,
+            result_kind = offset_of!(Func, func) + Offsets::<Host>::RESULT_NUMBER,
+            kind = offset_of!(Value, kind),
+            of = offset_of!(Value, of)
+        ]
+    )
+}
+
+/// As [`riverrun_func_call`], of a function that has arguments, and as many as are given; the result has room.
+///
+/// # Safety
+/// As there.
+unsafe extern "C" fn call_with_arguments(
+    func: &Func,
+    machine: Machine,
+    arguments: *const Value,
+    arguments_len: usize,
+    results: *mut Value,
+    results_len: usize,
+) -> Returned {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match func.few.slots(arguments, arguments_len) {
+            Some([first, second, third]) => call_values(func, machine, first, second, third, results),
+            None => call_any(Some(func), Some(machine), arguments, arguments_len, results, results_len),
+        }
+    }
+}
+
+/// The same with the arguments in slots.
+///
+/// # Safety
+/// As of [`riverrun_func_call`]; a function of few arguments, the result of which has room.
+#[unsafe(naked)]
+unsafe extern "C" fn call_values(
+    func: &Func,
+    machine: Machine,
+    first: u64,
+    second: u64,
+    third: u64,
+    results: *mut Value,
+) -> Returned {
+    by_registers!(
+        Host,
+        func offset_of!(Func, func),
+        begin [],
+        end [
+            "cmp byte ptr [rdi + {has_result}], 0",
+            "je 26f",
+            "mov [rdx + {of}], rax",
+            "mov eax, [rdi + {result_kind}]",
+            "mov [rdx + {kind}], eax",
+            "26:",
+            "xor eax, eax",
+        ],
+        back [],
+        otherwise values_otherwise,
+        left values_left,
+        symbols [],
+        constants [
+            has_result = offset_of!(Func, func) + Offsets::<Host>::RESULTS,
+            result_kind = offset_of!(Func, func) + Offsets::<Host>::RESULT_NUMBER,
+            kind = offset_of!(Value, kind),
+            of = offset_of!(Value, of)
+        ]
+    )
+}
+
+/// # Safety
+/// As of [`call_values`].
+unsafe extern "C" fn values_otherwise(
+    func: &Func,
+    machine: Machine,
+    first: u64,
+    second: u64,
+    third: u64,
+    results: *mut Value,
+) -> Returned {
+    guard(|| {
+        // SAFETY: as the caller promises.
+        let slot = unsafe { func.func.call_raw_few::<_, Box<Error>>(machine.0, [first, second, third])? };
+        // SAFETY: likewise.
+        unsafe { func.write_result(slot, results) };
+        Ok(())
+    })
+}
+
+/// # Safety
+/// As of [`call_values`].
+unsafe extern "C" fn values_left(func: &Func, machine: Machine, results: *mut Value) -> Returned {
+    guard(|| {
+        // SAFETY: as the caller promises.
+        let slot = unsafe { func.func.go_on::<_, Box<Error>>(machine.0)? };
+        // SAFETY: likewise.
+        unsafe { func.write_result(slot, results) };
+        Ok(())
+    })
+}
+
+impl Few {
+    const NONE: Few = Few { parameters_len: usize::MAX, results_len: usize::MAX, parameters: [Extension::NONE; FEW] };
+
+    /// The arguments of a function of so few parameters; nothing, if one is of another type.
+    ///
+    /// # Safety
+    /// There are so many values.
+    #[inline(always)]
+    unsafe fn slots(&self, arguments: *const Value, len: usize) -> Option<[u64; FEW]> {
+        let mut slots = [0; FEW];
+        // Without a loop, these stay in registers.
+        if len > 0 {
+            if arguments.is_null() {
+                return None;
+            }
+            // SAFETY: as the caller promises.
+            let slot = |n: usize| unsafe { self.parameters[n].slot_of(&*arguments.add(n)) };
+            slots[0] = slot(0)?;
+            if len > 1 {
+                slots[1] = slot(1)?;
+                if len > 2 {
+                    slots[2] = slot(2)?;
+                }
+            }
+        }
+        Some(slots)
+    }
+}
+
+/// As [`riverrun_func_call`], of any function, with all that has to be checked.
+///
+/// # Safety
+/// As there.
+unsafe extern "C" fn call_any(
     func: Option<&Func>,
     machine: Option<Machine>,
     arguments: *const Value,
@@ -139,52 +377,84 @@ pub unsafe extern "C" fn riverrun_func_call_within(
 ///
 /// What is demanded of the float environment is as of `riverrun_func_call`.
 #[unsafe(no_mangle)]
+#[unsafe(naked)]
 pub unsafe extern "C" fn riverrun_func_call_unchecked(
     func: Option<&Func>,
     machine: Option<Machine>,
     slots: *mut u64,
 ) -> Returned {
-    // SAFETY: the header demands as many slots, and that the machine is alive and used by one thread; nothing of it is
-    // borrowed.
-    match at_once(func, machine, |func, machine| unsafe { func.attempt_raw(machine, slots) }) {
-        Ok(()) => None,
-        // SAFETY: as before.
-        Err(attempted) => unsafe { unchecked_otherwise(func, machine, slots, attempted) },
-    }
-}
-
-/// Calls a function if nothing has to be seen to first: what is left is done by a function of its own, so that the
-/// registers and the room that it needs are not kept for it here.
-#[inline(always)]
-fn at_once<R>(
-    func: Option<&Func>,
-    machine: Option<Machine>,
-    attempt: impl FnOnce(&DynFunc, RawMachine<Host>) -> std::result::Result<R, Attempted>,
-) -> std::result::Result<R, Attempted> {
-    match (func, machine) {
-        // Debug builds look at more.
-        (Some(func), Some(machine)) if !cfg!(debug_assertions) => attempt(&func.func, machine.0),
-        _ => Err(Attempted::NOT),
-    }
+    by_registers!(
+        Host,
+        func offset_of!(Func, func),
+        begin [
+            "test rdi, rdi",
+            "je {otherwise}",
+            "test rsi, rsi",
+            "je {otherwise}",
+            "mov r9, rdx",
+            "movzx eax, byte ptr [rdi + {count}]",
+            "xor ecx, ecx",
+            "xor r8d, r8d",
+            "test eax, eax",
+            "jne 30f",
+            "xor edx, edx",
+        ],
+        end [
+            "cmp byte ptr [rdi + {has_result}], 0",
+            "je 26f",
+            "mov [rdx], rax",
+            "26:",
+            "xor eax, eax",
+        ],
+        back [
+            "31:",
+            "mov rdx, r9",
+            "jmp {otherwise}",
+            "30:",
+            "cmp eax, 3",
+            "ja 31b",
+            "mov rdx, [r9]",
+            "cmp eax, 2",
+            "jb 20b",
+            "mov rcx, [r9 + 8]",
+            "je 20b",
+            "mov r8, [r9 + 16]",
+            "jmp 20b"
+        ],
+        otherwise slots_otherwise,
+        left slots_left,
+        symbols [],
+        constants [
+            count = offset_of!(Func, func) + Offsets::<Host>::COUNT,
+            has_result = offset_of!(Func, func) + Offsets::<Host>::RESULTS
+        ]
+    )
 }
 
 /// # Safety
-/// As of [`riverrun_func_call_unchecked`], which has attempted it.
-#[cold]
-#[inline(never)]
-unsafe fn unchecked_otherwise(
-    func: Option<&Func>,
-    machine: Option<Machine>,
-    slots: *mut u64,
-    attempted: Attempted,
-) -> Returned {
+/// As of [`riverrun_func_call_unchecked`].
+unsafe extern "C" fn slots_otherwise(func: Option<&Func>, machine: Option<Machine>, slots: *mut u64) -> Returned {
     guard(|| {
         let func = given(func, "func")?;
         with(machine, |machine| {
             float_environment::check()?;
             // SAFETY: as the caller promises.
-            unsafe { func.func.finish_raw(machine, slots, attempted) }
+            unsafe { func.func.call_raw(machine, slots) }
         })
+    })
+}
+
+/// # Safety
+/// As of [`riverrun_func_call_unchecked`].
+unsafe extern "C" fn slots_left(func: &Func, machine: Machine, slots: *mut u64) -> Returned {
+    guard(|| {
+        // SAFETY: as the caller promises.
+        let result = unsafe { func.func.go_on::<_, Box<Error>>(machine.0)? };
+        if !func.results.is_empty() {
+            // SAFETY: as the caller promises, there is room for it.
+            unsafe { *slots = result };
+        }
+        Ok(())
     })
 }
 
@@ -206,25 +476,23 @@ pub unsafe extern "C" fn riverrun_func_call_for_result(
     machine: Option<Machine>,
     slots: *const u64,
 ) -> Called {
-    // SAFETY: as of `riverrun_func_call_unchecked`.
-    for_result(func, machine, |func, machine| unsafe { func.call_raw_first(machine, slots) })
+    for_result(|| {
+        let func = given(func, "func")?;
+        with(machine, |machine| {
+            float_environment::check()?;
+            // SAFETY: as of `riverrun_func_call_unchecked`.
+            unsafe { func.func.call_raw_first(machine, slots) }
+        })
+    })
 }
 
 /// Calls a function for its first result.
 #[inline(always)]
-fn for_result(
-    func: Option<&Func>,
-    machine: Option<Machine>,
-    call: impl FnOnce(&DynFunc, RawMachine<Host>) -> Result<u64>,
-) -> Called {
+fn for_result(call: impl FnOnce() -> Result<u64>) -> Called {
     let mut result = 0;
     let error = guard(|| {
-        let func = given(func, "func")?;
-        with(machine, |machine| {
-            float_environment::check()?;
-            result = call(&func.func, machine)?;
-            Ok(())
-        })
+        result = call()?;
+        Ok(())
     });
     Called { error, result }
 }
@@ -233,6 +501,7 @@ fn for_result(
 /// the function does not have are ignored. Faster by the way through memory. A function with more parameters is an
 /// error.
 #[unsafe(no_mangle)]
+#[unsafe(naked)]
 pub unsafe extern "C" fn riverrun_func_call_few(
     func: Option<&Func>,
     machine: Option<Machine>,
@@ -240,33 +509,43 @@ pub unsafe extern "C" fn riverrun_func_call_few(
     second: u64,
     third: u64,
 ) -> Called {
-    let arguments = [first, second, third];
-    // SAFETY: the header demands that the machine is alive and used by one thread; nothing of it is borrowed.
-    match at_once(func, machine, |func, machine| unsafe { func.attempt_raw_few(machine, arguments) }) {
-        Ok(result) => Called { error: None, result },
-        // Lest they are kept for this while the guest runs.
-        // SAFETY: as before.
-        Err(attempted) if attempted.has_begun() => unsafe { few_otherwise(func, machine, 0, 0, 0, attempted) },
-        // SAFETY: as before.
-        Err(attempted) => unsafe { few_otherwise(func, machine, first, second, third, attempted) },
-    }
+    by_registers!(
+        Host,
+        func offset_of!(Func, func),
+        begin ["test rdi, rdi", "je {otherwise}", "test rsi, rsi", "je {otherwise}"],
+        end ["mov rdx, rax", "xor eax, eax"],
+        back [],
+        otherwise few_otherwise,
+        left few_left,
+        symbols [],
+        constants []
+    )
 }
 
 /// # Safety
-/// As of [`riverrun_func_call_few`], which has attempted it.
-#[cold]
-#[inline(never)]
-unsafe fn few_otherwise(
+/// As of [`riverrun_func_call_few`].
+unsafe extern "C" fn few_otherwise(
     func: Option<&Func>,
     machine: Option<Machine>,
     first: u64,
     second: u64,
     third: u64,
-    attempted: Attempted,
 ) -> Called {
-    let arguments = [first, second, third];
+    for_result(|| {
+        let func = given(func, "func")?;
+        with(machine, |machine| {
+            float_environment::check()?;
+            // SAFETY: as the caller promises.
+            unsafe { func.func.call_raw_few(machine, [first, second, third]) }
+        })
+    })
+}
+
+/// # Safety
+/// As of [`riverrun_func_call_few`].
+unsafe extern "C" fn few_left(func: &Func, machine: Machine) -> Called {
     // SAFETY: as the caller promises.
-    for_result(func, machine, |func, machine| unsafe { func.finish_raw_few(machine, arguments, attempted) })
+    for_result(|| unsafe { func.func.go_on(machine.0) })
 }
 
 /// Calls it as `riverrun_func_call_unchecked` does, within limits of its own, and the machine's.

@@ -9,6 +9,7 @@ use riverrun::{Results, Scalar, Signature, Type, with_host_floats};
 use crate::arguments::{Result, misuse};
 use crate::error::{Error, Raised};
 use crate::func::PARAMETERS_MAX;
+use crate::host_code::{by_slots, by_values};
 use crate::machine::{Host, Machine};
 use crate::owned::Owned;
 use crate::value::{Value, wrong_kind};
@@ -127,11 +128,14 @@ impl Unchecked {
 
 /// A function by values, with its data.
 pub(crate) struct Checked {
-    owned: Owned,
-    function: HostFunc,
+    pub(crate) owned: Owned,
+    pub(crate) function: HostFunc,
     parameters: [Scalar; PARAMETERS_MAX],
     parameters_len: usize,
-    results: Box<[Scalar]>,
+    pub(crate) results: Box<[Scalar]>,
+    /// The kinds of the first parameters, and of the first result.
+    pub(crate) kinds: [u64; FIRST],
+    pub(crate) result_kind: u64,
 }
 
 // SAFETY: as of `Unchecked`.
@@ -148,8 +152,10 @@ impl Checked {
         for (parameter, &scalar) in parameters.iter_mut().zip(&all) {
             *parameter = scalar;
         }
-        let results = results_of(signature).into();
-        Ok(Checked { owned, function, parameters, parameters_len: all.len(), results })
+        let kinds = std::array::from_fn(|n| parameters[n] as u64);
+        let results: Box<[Scalar]> = results_of(signature).into();
+        let result_kind = results.first().map_or(0, |&scalar| scalar as u64);
+        Ok(Checked { owned, function, parameters, parameters_len: all.len(), results, kinds, result_kind })
     }
 
     /// What the linker's closure does.
@@ -205,7 +211,7 @@ fn parameters_of(signature: &Signature) -> Result<Vec<Scalar>> {
 }
 
 /// Registers that hold arguments of [`HostCode`].
-const FIRST: usize = 5;
+pub(crate) const FIRST: usize = 5;
 
 /// The code for functions of few integers, whose registers need not be looked up: by slots, and by values.
 pub(crate) fn code_for(signature: &Signature) -> Option<[riverrun::HostCode; 2]> {
@@ -219,11 +225,17 @@ pub(crate) fn code_for(signature: &Signature) -> Option<[riverrun::HostCode; 2]>
         Some(_) => return None,
     };
     // As many as have to be stored.
-    Some(match signature.parameters.len() {
+    let [mut unchecked, mut checked] = match signature.parameters.len() {
         0 | 1 => codes::<1>(has_result),
         2 | 3 => codes::<3>(has_result),
         _ => codes::<FIRST>(has_result),
-    })
+    };
+    unchecked.plain = by_slots(signature.parameters.len(), has_result);
+    let parameters = parameters_of(signature).ok()?;
+    if let Some(plain) = by_values(&parameters, results_of(signature).first().copied()) {
+        checked.plain = plain;
+    }
+    Some([unchecked, checked])
 }
 
 fn codes<const WORDS: usize>(has_result: bool) -> [riverrun::HostCode; 2] {
@@ -288,7 +300,7 @@ unsafe extern "sysv64" fn words<F: Words, const WORDS: usize, const HAS_RESULT: 
 /// As [`RawMachine::fail`].
 #[cold]
 #[inline(never)]
-unsafe fn fail(import: *const EngineImport, error: Box<Error>) -> ! {
+pub(crate) unsafe extern "sysv64" fn fail(import: *const EngineImport, error: Box<Error>) -> ! {
     // SAFETY: as the caller promises.
     unsafe { RawMachine::<Host>::fail(import, Raised(error).into()) }
 }

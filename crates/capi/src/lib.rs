@@ -19,6 +19,9 @@ pub mod failure;
 pub mod func;
 pub mod heap;
 pub mod host;
+#[cfg(all(target_arch = "x86_64", unix))]
+#[path = "host_x86_64.rs"]
+mod host_code;
 pub mod linker;
 pub mod linux;
 pub mod machine;

@@ -190,97 +190,75 @@ macro_rules! convention {
 convention!(free, false);
 convention!(counting, true);
 
-/// Defines a function that calls a host entry, and what it does with the registers r12 to r15.
-macro_rules! call_host_entry {
-    ($(#[$attribute:meta])* $name:ident, push $push:literal, reserve $reserve:expr, $($lost:tt)*) => {
-        $(#[$attribute])*
-        #[inline(always)]
-        pub(crate) unsafe fn $name(
-            state: *mut State,
-            entry: usize,
-            function: usize,
-            sp: u64,
-            arguments: [u64; CALL_ARGUMENTS],
-        ) -> Option<[u64; 2]> {
-            let [mut a0, mut a1, a2] = arguments;
-            let returned: u64;
-            // SAFETY: as the caller promises. The frame is one that everybody can leave who leaves an engine, and goes
-            // on at the landing then.
-            unsafe {
-                asm!(
-                    "lea rax, [rip + 4f]",
-                    "push rax",
-                    "push rbp",
-                    "push rbx",
-                    $push,
-                    // The call's own address takes a word of the gap.
-                    "lea rax, [rsp - {reserve} - 16]",
-                    "sub rsp, {reserve}",
-                    // Written at each call, it would have to be waited for at each end.
-                    "cmp [rdi + {host_sp}], rax",
-                    "jne 3f",
-                    "2:",
-                    "call r11",
-                    "mov r11d, 1",
-                    "add rsp, {frame}",
-                    "5:",
-                    ".pushsection .text.unlikely, \"ax\", @progbits",
-                    "3:",
-                    "mov [rdi + {host_sp}], rax",
-                    "jmp 2b",
-                    "4:",
-                    "xor r11d, r11d",
-                    "jmp 5b",
-                    ".popsection",
-                    reserve = const $reserve,
-                    frame = const FRAME_GAP - 16 + 7 * 8,
-                    host_sp = const HOST_SP as isize - WINDOW_OFFSET as isize,
-                    inout("rdi") state.wrapping_byte_add(WINDOW_OFFSET) => _,
-                    inout("rsi") sp => _,
-                    inout("rdx") a0 => a1,
-                    inout("rcx") a1 => _,
-                    inout("r8") a2 => _,
-                    inout("r10") function => _,
-                    inout("r11") entry => returned,
-                    out("rax") a0,
-                    $($lost)*
-                    clobber_abi("sysv64"),
-                );
-            }
-            if returned == 0 {
-                cold_path();
-                return None;
-            }
-            Some([a0, a1])
-        }
-    };
+/// Calls a host entry, for the function that it is of, with this sp and a0 to a2. Gives a0 and a1, or nothing if
+/// compiled code was left before its end. If it has returned, the state has no registers that say anything but fa0
+/// and fa1.
+///
+/// It is a part of its caller, which has less jumps so. What callers have in r12 to r15 is theirs to keep: where
+/// it is in a loop, they keep it once.
+///
+/// # Safety
+/// As [`Stubs::enter`].
+#[inline(always)]
+pub(crate) unsafe fn call_host_entry(
+    state: *mut State,
+    entry: usize,
+    function: usize,
+    sp: u64,
+    arguments: [u64; CALL_ARGUMENTS],
+) -> Option<[u64; 2]> {
+    let [mut a0, mut a1, a2] = arguments;
+    let returned: u64;
+    // SAFETY: as the caller promises. The frame is one that everybody can leave who leaves an engine, and goes
+    // on at the landing then.
+    unsafe {
+        asm!(
+            "lea rax, [rip + 4f]",
+            "push rax",
+            "push rbp",
+            "push rbx",
+            // The call's own address takes a word of the gap.
+            "lea rax, [rsp - {reserve} - 16]",
+            "sub rsp, {reserve}",
+            // Written at each call, it would have to be waited for at each end.
+            "cmp [rdi + {host_sp}], rax",
+            "jne 3f",
+            "2:",
+            "call r11",
+            "mov r11d, 1",
+            "add rsp, {reserve} + 24",
+            "5:",
+            ".pushsection .text.unlikely, \"ax\", @progbits",
+            "3:",
+            "mov [rdi + {host_sp}], rax",
+            "jmp 2b",
+            "4:",
+            "xor r11d, r11d",
+            "jmp 5b",
+            ".popsection",
+            reserve = const FRAME_GAP - 16 + 4 * 8,
+            host_sp = const convention::HOST_SP,
+            inout("rdi") state.wrapping_byte_add(WINDOW_OFFSET) => _,
+            inout("rsi") sp => _,
+            inout("rdx") a0 => a1,
+            inout("rcx") a1 => _,
+            inout("r8") a2 => _,
+            inout("r10") function => _,
+            inout("r11") entry => returned,
+            out("rax") a0,
+            out("r12") _, out("r13") _, out("r14") _, out("r15") _,
+            clobber_abi("sysv64"),
+        );
+    }
+    if returned == 0 {
+        cold_path();
+        return None;
+    }
+    Some([a0, a1])
 }
 
-call_host_entry!(
-    /// Calls a host entry, for the function that it is of, with this sp and a0 to a2. Gives a0 and a1, or nothing if
-    /// compiled code was left before its end. If it has returned, the state has no registers that say anything but fa0
-    /// and fa1.
-    ///
-    /// It is a part of its caller, which has less jumps so. What callers have in r12 to r15 is theirs to keep: where
-    /// it is in a loop, they keep it once.
-    ///
-    /// # Safety
-    /// As [`Stubs::enter`].
-    call_host_entry, push "", reserve FRAME_GAP - 16 + 4 * 8,
-    out("r12") _, out("r13") _, out("r14") _, out("r15") _,
-);
-
-call_host_entry!(
-    /// The same for callers that are functions called each time: what they have in registers is kept here, and taken
-    /// back from where it is kept only where code has been left.
-    ///
-    /// # Safety
-    /// As [`call_host_entry`].
-    call_host_entry_keeping, push "push r12\npush r13\npush r14\npush r15", reserve FRAME_GAP - 16,
-);
-
 /// The host entry of all functions that have none of their own: calls the function in r10, on the stack of compiled
-/// code. What the host's convention preserves it takes back from the frame of [`call_host_entry`].
+/// code. What the host's convention preserves it takes back from its caller's frame.
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn enter_function() {
     naked_asm!(

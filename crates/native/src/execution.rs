@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::io;
+use std::mem::offset_of;
 use std::ptr;
 use std::sync::Arc;
 
@@ -12,9 +13,7 @@ use riverrun_state::EngineExit;
 
 use crate::artifact::Artifact;
 use crate::convention::{NOWHERE, Reason};
-use crate::enter::{
-    Stubs, call_host_entry, call_host_entry_keeping, enter_function, interrupt_landing, landing, returned_astray, stubs,
-};
+use crate::enter::{Stubs, call_host_entry, enter_function, interrupt_landing, landing, returned_astray, stubs};
 use crate::stack::Stack;
 
 /// Why compiled code stopped; the state's pc says where.
@@ -120,6 +119,11 @@ pub struct Callable {
 }
 
 impl Callable {
+    /// Where it says what calls that are not compiled by Rust call.
+    pub const ENTRY: usize = offset_of!(Callable, entry);
+    /// Where it says what that finds in r10.
+    pub const FUNCTION: usize = offset_of!(Callable, function);
+
     /// No function.
     pub const NONE: Callable = Callable { entry: 0, function: 0 };
 
@@ -135,8 +139,7 @@ impl Callable {
 /// [`RETURN_ADDRESS`]. If it has returned, gives what is in a0 and a1; what is in other registers of the state but
 /// fa0 and fa1, and in the pc, says nothing then. Otherwise [`Execution::left`] says why it was left.
 ///
-/// The float environment is the caller's, and has to be the default one. `KEEPS` is for callers that are functions
-/// called each time, not parts of a loop.
+/// The float environment is the caller's, and has to be the default one.
 ///
 /// # Safety
 /// The state is what [`Running::claimed`] gives with a claim that is the gate's of an execution that is ready, and on
@@ -144,19 +147,14 @@ impl Callable {
 ///
 /// [`RETURN_ADDRESS`]: riverrun_state::RETURN_ADDRESS
 #[inline(always)]
-pub unsafe fn call<const KEEPS: bool>(
+pub unsafe fn call(
     state: *mut State,
     function: Callable,
     sp: u64,
     arguments: [u64; CALL_ARGUMENTS],
 ) -> Option<[u64; 2]> {
     // SAFETY: as the caller promises.
-    unsafe {
-        match KEEPS {
-            true => call_host_entry_keeping(state, function.entry, function.function, sp, arguments),
-            false => call_host_entry(state, function.entry, function.function, sp, arguments),
-        }
-    }
+    unsafe { call_host_entry(state, function.entry, function.function, sp, arguments) }
 }
 
 impl Drop for Execution {

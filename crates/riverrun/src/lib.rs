@@ -31,7 +31,7 @@ mod registers;
 
 pub use bytemuck;
 pub use call::convention::{Parameter, Returned};
-pub use call::dynamic::{Attempted, DynFunc};
+pub use call::dynamic::DynFunc;
 pub use call::func::{CallContext, CallLimits, Func, Parameters};
 pub use call::host::{HostCode, HostResult, IntoHostFunction};
 pub use call::own::GuestPanic;

@@ -8,6 +8,7 @@ use std::arch::{asm, global_asm};
 
 use crate::registers::State;
 use crate::running::NO_CLAIM;
+use crate::window::WINDOW_OFFSET;
 
 global_asm!(
     ".pushsection .tdata.riverrun_claimed, \"awT\", @progbits",
@@ -21,23 +22,24 @@ global_asm!(
     none = const NO_CLAIM,
 );
 
-/// What this thread has claimed last, and the state that the calls work on; [`NO_CLAIM`] at first.
+/// What this thread has claimed last, and the state that the calls work on; [`NO_CLAIM`] at first. The variable has the
+/// window in the state's place, as compiled code wants it.
 #[inline(always)]
 pub(crate) fn get() -> (u64, *mut State) {
-    let (claim, state);
+    let (claim, window): (u64, *mut State);
     // SAFETY: reads the two words above. The compiler must not keep them: what it keeps is on the stack, to which a
     // call comes back by way of the machine.
     unsafe {
         asm!(
             "mov {claim}, [rip + __riverrun_claimed@GOTTPOFF]",
-            "mov {state}, fs:[{claim} + 8]",
+            "mov {window}, fs:[{claim} + 8]",
             "mov {claim}, fs:[{claim}]",
             claim = out(reg) claim,
-            state = out(reg) state,
+            window = out(reg) window,
             options(readonly, nostack, preserves_flags),
         );
     }
-    (claim, state)
+    (claim, window.wrapping_byte_sub(WINDOW_OFFSET))
 }
 
 /// Changes it.
@@ -47,10 +49,10 @@ pub(crate) fn set(claim: u64, state: *mut State) {
         asm!(
             "mov {at}, [rip + __riverrun_claimed@GOTTPOFF]",
             "mov fs:[{at}], {claim}",
-            "mov fs:[{at} + 8], {state}",
+            "mov fs:[{at} + 8], {window}",
             at = out(reg) _,
             claim = in(reg) claim,
-            state = in(reg) state,
+            window = in(reg) state.wrapping_byte_add(WINDOW_OFFSET),
             options(nostack, preserves_flags),
         );
     }

@@ -1,16 +1,18 @@
 //! Gates: what calls of a machine's functions look at before they go into the guest, and note there.
 
+use std::mem::offset_of;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, compiler_fence};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, compiler_fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// No call can be made without more ado.
-const CLOSED: u64 = 0;
+const CLOSED: u64 = Gate::CLOSED;
 /// A call is in the guest.
-const CALLING: u64 = u64::MAX;
+const CALLING: u64 = Gate::CALLING;
 
 /// What a gate is open for: the functions of a code, in one of the engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
 pub struct Opening(u64);
 
 impl Opening {
@@ -50,6 +52,8 @@ pub struct Gate {
     pub(crate) is_inside: AtomicBool,
     /// Whether it has to be asked if a call may begin.
     is_wanted: AtomicBool,
+    /// Whose gate it is, for calls that have nothing else to know it by once they have begun.
+    machine: AtomicPtr<()>,
 }
 
 fn free() -> MutexGuard<'static, Vec<&'static Gate>> {
@@ -57,6 +61,18 @@ fn free() -> MutexGuard<'static, Vec<&'static Gate>> {
 }
 
 impl Gate {
+    /// What [`Gate::close`] writes to its [word](Gate::WORD), and [`Gate::enter`], for calls that are not compiled by
+    /// Rust.
+    pub const CLOSED: u64 = 0;
+    /// The same.
+    pub const CALLING: u64 = u64::MAX;
+    /// Where the word is that an [`Opening`] is compared with.
+    pub const WORD: usize = offset_of!(Gate, word);
+    /// Where the claim is that [`Gate::is_claimed`] compares.
+    pub const CLAIM: usize = offset_of!(Gate, claim);
+    /// Where the address is that [`Gate::lead_to`] has been told.
+    pub const MACHINE: usize = offset_of!(Gate, machine);
+
     /// One that nobody uses.
     pub(crate) fn take() -> &'static Gate {
         free().pop().unwrap_or_else(|| Box::leak(Box::default()))
@@ -69,6 +85,11 @@ impl Gate {
         self.thread.store(0, Relaxed);
         self.want(false);
         free().push(self);
+    }
+
+    /// Says whose gate it is: the machine is at this address.
+    pub fn lead_to(&self, machine: *mut ()) {
+        self.machine.store(machine, Relaxed);
     }
 
     /// Whether these functions can be called.

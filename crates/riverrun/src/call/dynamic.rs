@@ -2,7 +2,7 @@
 //! guests as they come.
 
 use std::fmt;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use riverrun_native::CALL_ARGUMENTS;
@@ -78,23 +78,29 @@ impl Types {
 /// It is good for every machine of its program.
 #[derive(Clone)]
 pub struct DynFunc {
-    target: Target,
+    pub(crate) target: Target,
     signature: Signature,
     types: Types,
     /// How many parameters there are, if each of them is in an integer register.
     integers: Option<u8>,
-    results: Found,
+    pub(crate) results: Found,
     /// The gate through which it is called in compiled code, if all its parameters and its result are in registers
     /// that are handed over as they are.
-    few: Opening,
-    /// How many parameters it has then.
-    few_count: u8,
+    pub(crate) few: Opening,
+    /// How many parameters it has then, or [`NOT_FEW`].
+    pub(crate) few_count: u8,
+    /// The number of the result's type, if there is one.
+    pub(crate) result_number: u32,
 }
+
+/// More parameters than there are.
+const NOT_FEW: u8 = u8::MAX;
 
 /// Where results are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
-    Nowhere,
+#[repr(u8)]
+pub(crate) enum Found {
+    Nowhere = 0,
     InA0,
     Elsewhere,
 }
@@ -141,8 +147,12 @@ impl DynFunc {
         };
         let is_few = integers.is_some_and(|count| usize::from(count) <= CALL_ARGUMENTS) && results != Found::Elsewhere;
         let few = if is_few { target.compiled } else { Opening::NONE };
-        let few_count = integers.filter(|_| is_few).unwrap_or(0);
-        Ok(DynFunc { target, signature: signature.clone(), types, integers, results, few, few_count })
+        let few_count = integers.filter(|_| is_few).unwrap_or(NOT_FEW);
+        let result_number = match types.result {
+            ResultType::One(scalar) => scalar as u32,
+            ResultType::Nothing | ResultType::Pair(..) => 0,
+        };
+        Ok(DynFunc { target, signature: signature.clone(), types, integers, results, few, few_count, result_number })
     }
 
     /// The types.
@@ -223,46 +233,37 @@ impl DynFunc {
     #[inline(always)]
     pub unsafe fn call_raw<T, E: From<Error>>(&self, machine: RawMachine<T>, slots: *mut u64) -> Result<(), E> {
         // SAFETY: as the caller promises.
-        unsafe {
-            match self.attempt_raw(machine, slots) {
-                Ok(()) => Ok(()),
-                Err(attempted) => self.finish_raw(machine, slots, attempted),
-            }
-        }
+        unsafe { self.call_with(machine.instance(), slots, All { func: self, slots }) }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn too_many_parameters(&self) -> Error {
-        LinkError::TooManyParameters { signature: self.signature.to_string(), limit: CALL_ARGUMENTS }.into()
+    /// The number of parameters and of results, if all are integers, and few enough for
+    /// [`by_registers!`](crate::by_registers).
+    pub fn few(&self) -> Option<[usize; 2]> {
+        let results = usize::from(self.results != Found::Nowhere);
+        (self.few_count != NOT_FEW).then(|| [self.few_count.into(), results])
     }
 
-    /// Calls a function of up to three parameters on a machine by its address, if nothing has to be seen to first:
-    /// `arguments` are those that it has, as slots, and others are ignored. Gives what [`DynFunc::call_raw_first`] gives,
-    /// faster by the way through memory. Otherwise what is left to do is for [`DynFunc::finish_raw_few`]: apart, so that a
-    /// function that calls both needs no room for it.
+    /// Goes on with a call that [`by_registers!`](crate::by_registers) has begun and that has left compiled code, and
+    /// gives what [`DynFunc::call_raw_first`] gives.
     ///
     /// # Errors
-    /// [`Attempted`], which is no error.
+    /// As [`DynFunc::call`].
+    ///
+    /// # Panics
+    /// If a host function that it calls panics.
     ///
     /// # Safety
-    /// The machine is alive, and nothing of it is borrowed but what engines hold that wait for a host function.
-    #[inline(always)]
-    pub unsafe fn attempt_raw_few<T>(
-        &self,
-        machine: RawMachine<T>,
-        arguments: [u64; CALL_ARGUMENTS],
-    ) -> Result<u64, Attempted> {
+    /// As [`DynFunc::call_raw`].
+    pub unsafe fn go_on<T, E: From<Error>>(&self, machine: RawMachine<T>) -> Result<u64, E> {
         // SAFETY: as the caller promises.
         unsafe {
-            match Instance::attempt_compiled(machine.instance(), &self.target, self.few, arguments) {
-                Ok([a0, _]) => Ok(a0),
-                Err(unfinished) => Err(Attempted(unfinished)),
-            }
+            let instance = machine.instance();
+            (*instance.as_ptr()).ready.gate.leave(self.few);
+            self.call_otherwise(instance, ptr::null(), First { func: self }, Unfinished::Left)
         }
     }
 
-    /// Does what [`DynFunc::attempt_raw_few`] has left to do.
+    /// As [`DynFunc::call_raw_first`], for functions of up to three parameters; others are ignored.
     ///
     /// # Errors
     /// As [`DynFunc::call`], and [`LinkError::TooManyParameters`].
@@ -271,73 +272,24 @@ impl DynFunc {
     /// As [`DynFunc::call_raw`].
     ///
     /// # Safety
-    /// As [`DynFunc::attempt_raw_few`], and the same was attempted just before.
-    pub unsafe fn finish_raw_few<T, E: From<Error>>(
+    /// As [`DynFunc::call_raw`].
+    #[inline(always)]
+    pub unsafe fn call_raw_few<T, E: From<Error>>(
         &self,
         machine: RawMachine<T>,
         arguments: [u64; CALL_ARGUMENTS],
-        Attempted(unfinished): Attempted,
     ) -> Result<u64, E> {
         if self.types.parameters.len() > arguments.len() {
             return Err(self.too_many_parameters().into());
         }
-        // SAFETY: as the caller promises.
-        unsafe {
-            let (instance, slots) = (machine.instance(), arguments.as_ptr());
-            match unfinished {
-                Unfinished::NotBegun => self.call_with(instance, slots, First { func: self }),
-                _ => self.call_otherwise(instance, slots, First { func: self }, unfinished),
-            }
-        }
+        // SAFETY: as the caller promises; there are as many as parameters.
+        unsafe { self.call_raw_first(machine, arguments.as_ptr()) }
     }
 
-    /// The same by slots: calls it as [`DynFunc::call_raw`] does, if nothing has to be seen to first.
-    ///
-    /// # Errors
-    /// [`Attempted`], which is no error: [`DynFunc::finish_raw`] does what is left to do.
-    ///
-    /// # Safety
-    /// As [`DynFunc::call_raw`].
-    #[inline(always)]
-    pub unsafe fn attempt_raw<T>(&self, machine: RawMachine<T>, slots: *mut u64) -> Result<(), Attempted> {
-        // SAFETY: as the caller promises: there are as many slots as parameters and results.
-        unsafe {
-            match self.attempt_few(machine.instance(), slots) {
-                Ok(a0) => {
-                    if self.results == Found::InA0 {
-                        *slots = a0;
-                    }
-                    Ok(())
-                }
-                Err(unfinished) => Err(Attempted(unfinished)),
-            }
-        }
-    }
-
-    /// Does what [`DynFunc::attempt_raw`] has left to do.
-    ///
-    /// # Errors
-    /// As [`DynFunc::call`].
-    ///
-    /// # Panics
-    /// As [`DynFunc::call_raw`].
-    ///
-    /// # Safety
-    /// As [`DynFunc::call_raw`], and the same was attempted just before.
-    pub unsafe fn finish_raw<T, E: From<Error>>(
-        &self,
-        machine: RawMachine<T>,
-        slots: *mut u64,
-        Attempted(unfinished): Attempted,
-    ) -> Result<(), E> {
-        let results = All { func: self, slots };
-        // SAFETY: as the caller promises.
-        unsafe {
-            match unfinished {
-                Unfinished::NotBegun => self.call_with(machine.instance(), slots, results),
-                unfinished => self.call_otherwise(machine.instance(), slots, results, unfinished),
-            }
-        }
+    #[cold]
+    #[inline(never)]
+    fn too_many_parameters(&self) -> Error {
+        LinkError::TooManyParameters { signature: self.signature.to_string(), limit: CALL_ARGUMENTS }.into()
     }
 
     /// As [`DynFunc::call_raw`], and gives what is in the first result's register, or in a0, instead of writing
@@ -357,37 +309,8 @@ impl DynFunc {
         machine: RawMachine<T>,
         slots: *const u64,
     ) -> Result<u64, E> {
-        let results = First { func: self };
         // SAFETY: as the caller promises.
-        unsafe {
-            match self.attempt_few(machine.instance(), slots) {
-                Ok(a0) => Ok(a0),
-                Err(Unfinished::NotBegun) => self.call_with(machine.instance(), slots, results),
-                Err(unfinished) => self.call_otherwise(machine.instance(), slots, results, unfinished),
-            }
-        }
-    }
-
-    /// Calls it if that can be done by a few registers alone, and gives a0.
-    ///
-    /// # Safety
-    /// As [`DynFunc::call_raw_first`].
-    #[inline(always)]
-    unsafe fn attempt_few<T>(&self, instance: NonNull<Instance<T>>, slots: *const u64) -> Result<u64, Unfinished> {
-        // SAFETY: as the caller promises.
-        unsafe {
-            let mut first = [0; CALL_ARGUMENTS];
-            if self.few_count > 0 {
-                first[0] = *slots;
-                if self.few_count > 1 {
-                    first[1] = *slots.add(1);
-                    if self.few_count > 2 {
-                        first[2] = *slots.add(2);
-                    }
-                }
-            }
-            Instance::attempt_compiled(instance, &self.target, self.few, first).map(|[a0, _]| a0)
-        }
+        unsafe { self.call_with(machine.instance(), slots, First { func: self }) }
     }
 
     /// # Safety
@@ -463,21 +386,6 @@ impl DynFunc {
             ResultType::One(scalar) | ResultType::Pair(scalar, _) if scalar.is_float() => registers.fa[0],
             _ => registers.a[0],
         }
-    }
-}
-
-/// What has become of a call that could not be made at once.
-#[derive(Clone, Copy, Debug)]
-pub struct Attempted(Unfinished);
-
-impl Attempted {
-    /// One that was not attempted.
-    pub const NOT: Attempted = Attempted(Unfinished::NotBegun);
-
-    /// Whether the guest has its arguments already: whoever finishes it can give any.
-    #[inline(always)]
-    pub fn has_begun(self) -> bool {
-        self.0 != Unfinished::NotBegun
     }
 }
 

@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 
 use riverrun_interp::{Called, Outcome, Place};
 use riverrun_native::{CALL_ARGUMENTS, Prepared};
-use riverrun_state::{FloatEnv, Gate, Opening, RETURN_ADDRESS, Running, State};
+use riverrun_state::{FloatEnv, Gate, RETURN_ADDRESS, Running, State};
 
 use crate::call::convention::{Exchange, Placed, Placement, ResultRegisters};
 use crate::call::func::Target;
@@ -54,7 +54,7 @@ pub(crate) struct Ready {
     way: Way,
     /// What calls leave as it is, while `has_position`: they do not put it back, whoever looks at the state next
     /// does ([`Instance::settle`]).
-    position: Position,
+    pub(crate) position: Position,
     has_position: bool,
 }
 
@@ -146,7 +146,7 @@ impl<T> Instance<T> {
             };
             if gate.is_open_for(target.compiled) {
                 let placed = place_arguments().ok_or(Unfinished::NotBegun)?;
-                Self::enter_compiled::<false>(this, target, claimed, placed.first)
+                Self::enter_compiled(this, target, claimed, placed.first)
             } else if gate.is_open_for(target.interpreted)
                 && let Some(start) = target.place
                 && let Way::Fast = (*at).ready.way
@@ -168,35 +168,12 @@ impl<T> Instance<T> {
         }
     }
 
-    /// As [`Instance::attempt`], for functions whose parameters are in registers alone, and only in compiled code.
-    /// `opening` is that of the target, or none.
-    ///
-    /// # Safety
-    /// As [`Instance::call`].
-    #[inline(always)]
-    pub(crate) unsafe fn attempt_compiled(
-        this: NonNull<Self>,
-        target: &Target,
-        opening: Opening,
-        first: [u64; CALL_ARGUMENTS],
-    ) -> Result<[u64; 2], Unfinished> {
-        // SAFETY: as the caller promises.
-        unsafe {
-            let claimed = Running::claimed();
-            if !(*this.as_ptr()).ready.gate.is_open_for(opening) {
-                return Err(Unfinished::NotBegun);
-            }
-            Self::enter_compiled::<true>(this, target, claimed, first)
-        }
-    }
-
-    /// Calls a function in compiled code, behind a gate that is open for it; `IS_FUNCTION` says whether the caller is one
-    /// that is called each time, or part of a loop.
+    /// Calls a function in compiled code, behind a gate that is open for it.
     ///
     /// # Safety
     /// As [`Instance::call`]; `claimed` is what [`Running::claimed`] gives.
     #[inline(always)]
-    unsafe fn enter_compiled<const IS_FUNCTION: bool>(
+    unsafe fn enter_compiled(
         this: NonNull<Self>,
         target: &Target,
         (claim, state): (u64, *mut State),
@@ -211,7 +188,7 @@ impl<T> Instance<T> {
                 gate.close();
                 return Err(Unfinished::NotBegun);
             }
-            let results = riverrun_native::call::<IS_FUNCTION>(state, target.function, position.sp, first);
+            let results = riverrun_native::call(state, target.function, position.sp, first);
             gate.leave(target.compiled);
             results.ok_or(Unfinished::Left)
         }
@@ -372,7 +349,7 @@ impl<T> Instance<T> {
             // Nothing of the host's runs from here on but its host functions.
             let results = match (&claim, target.compiled(), target.place) {
                 (Some(_), Some(function), _) => {
-                    riverrun_native::call::<false>(state, function, sp, placed.first).ok_or(Unfinished::Left)
+                    riverrun_native::call(state, function, sp, placed.first).ok_or(Unfinished::Left)
                 }
                 (None, _, Some(start)) => Self::run_fast(this, start, limit, sp, &placed),
                 _ => Err(Unfinished::Refused),
@@ -419,6 +396,7 @@ impl<T> Instance<T> {
                     Way::Fast
                 }
             };
+            (*at).ready.gate.lead_to(at.cast());
             (*at).ready = Ready { way, position, has_position: true, ..(*at).ready };
             true
         }

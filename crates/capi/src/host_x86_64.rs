@@ -1,0 +1,223 @@
+//! Host functions of few integers on x86-64 Unix, as engines call them.
+//!
+//! What comes between the guest and the host's function keeps nothing in registers that functions preserve, and pushes
+//! what that function reads.
+
+use std::arch::naked_asm;
+use std::mem::offset_of;
+
+use riverrun::{HostFunction, Import, Results, Scalar};
+
+use crate::host::{Checked, FIRST, Unchecked, fail};
+use crate::owned::Owned;
+use crate::value::{KindCode, wrong_kind};
+
+/// Defines a function by slots, so many of which are pushed.
+macro_rules! by_slots {
+    ($name:ident, saved [$($saved:literal),*], slots [$($slot:literal),*], a0 $a0:expr, a1 $a1:expr) => {
+        #[unsafe(naked)]
+        unsafe extern "sysv64" fn $name(_: *const Import, _: u64, _: u64, _: u64, _: u64, _: u64) -> Results {
+            naked_asm!(
+                "push rdi",
+                $($saved,)*
+                $($slot,)*
+                "mov rax, [rdi + {environment}]",
+                "mov rsi, [rdi + {machine}]",
+                "mov rdx, rsp",
+                "mov rdi, [rax + {data}]",
+                "call [rax + {function}]",
+                "test rax, rax",
+                "jne 2f",
+                "mov rax, [rsp + {a0}]",
+                "mov rdx, [rsp + {a1}]",
+                "add rsp, {a1} + 16",
+                "ret",
+                "2:",
+                "mov rdi, [rsp + {a1} + 8]",
+                "mov rsi, rax",
+                "call {fail}",
+                // Has the function begin at such an address, too.
+                ".balign 64",
+                a0 = const 8 * $a0,
+                a1 = const 8 * $a1,
+                environment = const offset_of!(Import, environment),
+                machine = const offset_of!(Import, context),
+                data = const offset_of!(Unchecked, owned) + offset_of!(Owned, data),
+                function = const offset_of!(Unchecked, function),
+                fail = sym fail,
+            )
+        }
+    };
+}
+
+// The first slot is the result.
+by_slots!(result_of_1, saved ["push rdx"], slots ["push rsi"], a0 0, a1 1);
+by_slots!(result_of_3, saved ["push rdx"], slots ["push rcx", "push rdx", "push rsi"], a0 0, a1 3);
+by_slots!(
+    result_of_5,
+    saved ["push rdx"],
+    slots ["push r9", "push r8", "push rcx", "push rdx", "push rsi"],
+    a0 0,
+    a1 5
+);
+// Whatever becomes of the slots, a0 stays as it was.
+by_slots!(nothing_of_1, saved ["push rdx", "push rsi", "push rsi"], slots ["push rsi"], a0 1, a1 3);
+by_slots!(
+    nothing_of_3,
+    saved ["push rdx", "push rsi", "push rsi"],
+    slots ["push rcx", "push rdx", "push rsi"],
+    a0 3,
+    a1 5
+);
+by_slots!(
+    nothing_of_5,
+    saved ["push rdx", "push rsi", "push rsi"],
+    slots ["push r9", "push r8", "push rcx", "push rdx", "push rsi"],
+    a0 5,
+    a1 7
+);
+
+/// The code of functions by slots.
+pub(crate) fn by_slots(parameters: usize, has_result: bool) -> HostFunction {
+    match (parameters, has_result) {
+        (0 | 1, true) => result_of_1,
+        (2 | 3, true) => result_of_3,
+        (_, true) => result_of_5,
+        (0 | 1, false) => nothing_of_1,
+        (2 | 3, false) => nothing_of_3,
+        (_, false) => nothing_of_5,
+    }
+}
+
+/// Defines a function by values, so many of which are pushed: the lowest word of each is its kind.
+macro_rules! by_values {
+    ($name:ident, $count:literal [$($value:literal),*], results $results:literal, [$($begin:literal),*], [$($end:literal),*]) => {
+        #[unsafe(naked)]
+        unsafe extern "sysv64" fn $name(_: *const Import, _: u64, _: u64, _: u64, _: u64, _: u64) -> Results {
+            naked_asm!(
+                "push rdi",
+                "push rdx",
+                "push rsi",
+                "mov rax, [rdi + {environment}]",
+                $($value,)*
+                $($begin,)*
+                "mov rsi, [rdi + {machine}]",
+                "mov r8, rsp",
+                "lea rdx, [rsp + 16 * {results}]",
+                "mov ecx, {count}",
+                "mov r9d, {results}",
+                "mov rdi, [rax + {data}]",
+                "call [rax + {function}]",
+                "test rax, rax",
+                "jne 2f",
+                $($end,)*
+                "mov rdx, [rsp + {saved} + 8]",
+                "add rsp, {saved} + 24",
+                "ret",
+                "2:",
+                "mov rdi, [rsp + {saved} + 16]",
+                "mov rsi, rax",
+                "call {fail}",
+                "3:",
+                "mov rdi, [rsp + {saved} + 16]",
+                "mov esi, eax",
+                "call {wrong_result}",
+                ".balign 64 # {kinds} {result}",
+                count = const $count,
+                results = const $results,
+                saved = const 16 * ($count + $results),
+                environment = const offset_of!(Import, environment),
+                machine = const offset_of!(Import, context),
+                kinds = const offset_of!(Checked, kinds),
+                result = const offset_of!(Checked, result_kind),
+                data = const offset_of!(Checked, owned) + offset_of!(Owned, data),
+                function = const offset_of!(Checked, function),
+                fail = sym fail,
+                wrong_result = sym wrong_result,
+            )
+        }
+    };
+}
+
+/// Defines the functions by values of each number of parameters: those without a result, those whose result fills a
+/// register, and those whose result is of 32 bits, extended by their sign.
+macro_rules! all_by_values {
+    ($($count:literal: $nothing:ident, $word:ident, $half:ident, [$($value:literal),*];)*) => {
+        $(
+            by_values!($nothing, $count [$($value),*], results 0, [], ["mov rax, [rsp + {saved}]"]);
+            by_values!(
+                $word, $count [$($value),*],
+                results 1,
+                ["push 0", "push [rax + {result}]"],
+                [
+                    "mov rcx, [rsp + {saved} + 16]",
+                    "mov rcx, [rcx + {environment}]",
+                    "mov eax, [rsp]",
+                    "cmp eax, [rcx + {result}]",
+                    "jne 3f",
+                    "mov rax, [rsp + 8]"
+                ]
+            );
+            by_values!(
+                $half, $count [$($value),*],
+                results 1,
+                ["push 0", "push [rax + {result}]"],
+                [
+                    "mov rcx, [rsp + {saved} + 16]",
+                    "mov rcx, [rcx + {environment}]",
+                    "mov eax, [rsp]",
+                    "cmp eax, [rcx + {result}]",
+                    "jne 3f",
+                    "movsxd rax, dword ptr [rsp + 8]"
+                ]
+            );
+        )*
+        const NOTHING: [HostFunction; FIRST + 1] = [$($nothing),*];
+        const WORD: [HostFunction; FIRST + 1] = [$($word),*];
+        const HALF: [HostFunction; FIRST + 1] = [$($half),*];
+    };
+}
+
+all_by_values! {
+    0: nothing_of_none, word_of_none, half_of_none, [];
+    1: nothing_of_one, word_of_one, half_of_one, ["push rsi", "push [rax + {kinds}]"];
+    2: nothing_of_two, word_of_two, half_of_two,
+        ["push rdx", "push [rax + {kinds} + 8]", "push rsi", "push [rax + {kinds}]"];
+    3: nothing_of_three, word_of_three, half_of_three,
+        ["push rcx", "push [rax + {kinds} + 16]", "push rdx", "push [rax + {kinds} + 8]", "push rsi",
+         "push [rax + {kinds}]"];
+    4: nothing_of_four, word_of_four, half_of_four,
+        ["push r8", "push [rax + {kinds} + 24]", "push rcx", "push [rax + {kinds} + 16]", "push rdx",
+         "push [rax + {kinds} + 8]", "push rsi", "push [rax + {kinds}]"];
+    5: nothing_of_five, word_of_five, half_of_five,
+        ["push r9", "push [rax + {kinds} + 32]", "push r8", "push [rax + {kinds} + 24]", "push rcx",
+         "push [rax + {kinds} + 16]", "push rdx", "push [rax + {kinds} + 8]", "push rsi", "push [rax + {kinds}]"];
+}
+
+/// The code of functions by values: nothing, if a value is not its register's lowest bytes as they are, or a result
+/// not a register or half of one.
+pub(crate) fn by_values(parameters: &[Scalar], result: Option<Scalar>) -> Option<HostFunction> {
+    if parameters.contains(&Scalar::Bool) {
+        return None;
+    }
+    let codes = match result {
+        None => NOTHING,
+        Some(Scalar::I64 | Scalar::U64 | Scalar::Ptr) => WORD,
+        Some(Scalar::I32 | Scalar::U32) => HALF,
+        Some(_) => return None,
+    };
+    codes.get(parameters.len()).copied()
+}
+
+/// Ends the guest's run: its host function has given a result of another type.
+///
+/// # Safety
+/// As [`fail`], by a function by values that has one result.
+#[cold]
+unsafe extern "sysv64" fn wrong_result(import: *const Import, found: KindCode) -> ! {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let function = &*(*import).environment.cast::<Checked>();
+        fail(import, wrong_kind("result", 0, found, function.results[0]))
+    }
+}

@@ -1,0 +1,163 @@
+//! Calls of compiled functions on x86-64 Unix, from functions that other languages call each time.
+//!
+//! Such functions have few arguments and a result in registers, and keep nothing in registers that functions preserve:
+//! what is put back from the stack makes each call wait for the one before. What their callers have there is pushed,
+//! and taken back only where compiled code is left.
+
+use std::marker::PhantomData;
+use std::mem::offset_of;
+
+use riverrun_native::{Callable, convention};
+use riverrun_state::Gate;
+
+use crate::call::dynamic::DynFunc;
+use crate::call::func::Target;
+use crate::call::short_way::Ready;
+use crate::instance::Instance;
+use crate::registers::Position;
+
+/// Where [`by_registers!`](crate::by_registers) finds what it needs.
+#[derive(Debug)]
+pub struct Offsets<T>(PhantomData<T>);
+
+impl<T> Offsets<T> {
+    const READY: usize = offset_of!(Instance<T>, ready);
+    const CALLABLE: usize = offset_of!(DynFunc, target) + offset_of!(Target, function);
+
+    /// From a machine to its gate's address.
+    pub const GATE: usize = Self::READY + offset_of!(Ready, gate);
+    /// From a machine to the guest's sp.
+    pub const SP: usize = Self::READY + offset_of!(Ready, position) + offset_of!(Position, sp);
+    /// From a function to what its gate has to be open for.
+    pub const OPENING: usize = offset_of!(DynFunc, few);
+    /// From a function to what is called, and to what that finds in r10.
+    pub const ENTRY: usize = Self::CALLABLE + Callable::ENTRY;
+    /// The second of these.
+    pub const FUNCTION: usize = Self::CALLABLE + Callable::FUNCTION;
+    /// From a function to the byte that says how many parameters it has; more than three, if not only such in registers.
+    pub const COUNT: usize = offset_of!(DynFunc, few_count);
+    /// From a function to the byte that is 0 if it has no result.
+    pub const RESULTS: usize = offset_of!(DynFunc, results);
+    /// From a function to the number of its result's type, of 32 bits.
+    pub const RESULT_NUMBER: usize = offset_of!(DynFunc, result_number);
+    /// From a gate to its word, and to its claim.
+    pub const WORD: usize = Gate::WORD;
+    /// The second of these.
+    pub const CLAIM: usize = Gate::CLAIM;
+    /// From a gate to its machine's address.
+    pub const MACHINE: usize = Gate::MACHINE;
+    /// What the word says of calls that are in the guest.
+    pub const CALLING: i64 = Gate::CALLING as i64;
+    /// What it says if no call can be made.
+    pub const CLOSED: i64 = Gate::CLOSED as i64;
+    /// From the window to the host's stack pointer.
+    pub const HOST_SP: i64 = convention::HOST_SP;
+    /// What is between that and what was pushed.
+    pub const GAP: usize = riverrun_state::FRAME_GAP;
+}
+
+/// The code of a naked function that calls a [`DynFunc`], which is `func` bytes behind the
+/// address in rdi, on the [`RawMachine`] in rsi, as
+/// `Instance::attempt` does it. Its arguments are in rdx, rcx and r8 when `begin` has been done, and zeros; what is in
+/// r9 then is in rdx when the call is over, the function in rdi again, and the result in rax. `end` leaves rcx and r8
+/// as they are, and puts there what is returned.
+///
+/// Where the call cannot be made so, `otherwise` does it, a function with the parameters of this one, which `back`
+/// puts where they were. Where it leaves compiled code, `left` goes on with it: a function of rdi, rsi and r9, by
+/// [`DynFunc::go_on`].
+///
+/// [`RawMachine`]: crate::RawMachine
+#[doc(hidden)]
+#[macro_export]
+macro_rules! by_registers {
+    (
+        $host:ty,
+        func $func:expr,
+        begin [$($begin:literal),* $(,)?],
+        end [$($end:literal),* $(,)?],
+        back [$($back:literal),*],
+        otherwise $otherwise:path,
+        left $left:path,
+        symbols [$($symbol:ident = $function:path),*],
+        constants [$($constant:ident = $value:expr),*]
+    ) => {
+        ::std::arch::naked_asm!(
+            $($begin,)*
+            "20:",
+            "mov r10, [rip + __riverrun_claimed@GOTTPOFF]",
+            "mov rax, [rsi + {gate}]",
+            "mov r11, [rdi + {opening}]",
+            "cmp [rax + {word}], r11",
+            "jne 21f",
+            "mov r11, fs:[r10]",
+            "mov qword ptr [rax + {word}], {calling}",
+            "cmp [rax + {claim}], r11",
+            "jne 22f",
+            "push rax",
+            "push rdi",
+            "push r9",
+            "lea rax, [rip + 23f]",
+            "push rax",
+            "push rbp",
+            "push rbx",
+            "push r12",
+            "push r13",
+            "push r14",
+            "push r15",
+            "mov rsi, [rsi + {sp}]",
+            "mov r11, [rdi + {entry}]",
+            "mov r9, [rdi + {function}]",
+            "mov rdi, fs:[r10 + 8]",
+            "mov r10, r9",
+            // The call's own address takes a word of the gap.
+            "lea rax, [rsp - {gap}]",
+            "sub rsp, {gap} - 16",
+            // Written at each call, it would have to be waited for at each end.
+            "cmp [rdi + {host_sp}], rax",
+            "jne 25f",
+            "24:",
+            "call r11",
+            "add rsp, {gap} - 16 + 7 * 8",
+            "pop rdx",
+            "pop rdi",
+            "pop rcx",
+            "mov r8, [rdi + {opening}]",
+            $($end,)*
+            "mov [rcx + {word}], r8",
+            "ret",
+            "22:",
+            "mov qword ptr [rax + {word}], {closed}",
+            "21:",
+            $($back,)*
+            "jmp {otherwise}",
+            // What was pushed behind this address has been taken back.
+            "23:",
+            "pop rdx",
+            "pop rdi",
+            "pop rax",
+            "mov rsi, [rax + {machine}]",
+            "jmp {left}",
+            "25:",
+            "mov [rdi + {host_sp}], rax",
+            "jmp 24b",
+            // Has the function begin at such an address, too.
+            ".balign 64",
+            gate = const $crate::support::Offsets::<$host>::GATE,
+            sp = const $crate::support::Offsets::<$host>::SP,
+            opening = const $func + $crate::support::Offsets::<$host>::OPENING,
+            entry = const $func + $crate::support::Offsets::<$host>::ENTRY,
+            function = const $func + $crate::support::Offsets::<$host>::FUNCTION,
+            word = const $crate::support::Offsets::<$host>::WORD,
+            machine = const $crate::support::Offsets::<$host>::MACHINE,
+            claim = const $crate::support::Offsets::<$host>::CLAIM,
+            calling = const $crate::support::Offsets::<$host>::CALLING,
+            closed = const $crate::support::Offsets::<$host>::CLOSED,
+            gap = const $crate::support::Offsets::<$host>::GAP,
+            host_sp = const $crate::support::Offsets::<$host>::HOST_SP,
+            otherwise = sym $otherwise,
+            left = sym $left,
+            $($symbol = sym $function,)*
+            $($constant = const $value,)*
+        )
+    };
+}

@@ -221,6 +221,56 @@ static void failures(riverrun_machine_t *machine)
     riverrun_func_delete(one);
 }
 
+/* Every way of calling, where the guest goes on in another engine, or fails, in the midst of it. */
+static void ways_out(riverrun_machine_t *machine)
+{
+    riverrun_func_t *nop = func(machine, "nop", NULL), *rounded = func(machine, "rounded", NULL);
+    riverrun_func_t *failing = func(machine, "fail", NULL);
+    for (int way = 0; way < 3; way++) {
+        for (int times = 0; times < 3; times++) {
+            riverrun_value_t value = riverrun_value_i32(-5 - way), result = {RIVERRUN_KIND_BOOL, {0}};
+            uint64_t slots[2] = {riverrun_slot_i32(-5 - way), 77};
+            riverrun_called_t called;
+            /* So that the next one is not the first one. */
+            FINE(riverrun_func_call_unchecked(nop, machine, NULL));
+            FINE(riverrun_func_call(nop, machine, NULL, 0, NULL, 0));
+            switch (way) {
+            case 0:
+                FINE(riverrun_func_call(rounded, machine, &value, 1, &result, 1));
+                CHECK(result.kind == RIVERRUN_KIND_I32 && result.of.i32 == -5);
+                break;
+            case 1:
+                FINE(riverrun_func_call_unchecked(rounded, machine, slots));
+                CHECK(riverrun_slot_as_i32(slots[0]) == -6 && slots[1] == 77);
+                break;
+            default:
+                called = riverrun_func_call_few(rounded, machine, slots[0], 1, 2);
+                CHECK(!called.error && riverrun_slot_as_i32(called.result) == -7);
+            }
+            FINE(riverrun_func_call_unchecked(nop, machine, NULL));
+            FINE(riverrun_func_call(nop, machine, NULL, 0, NULL, 0));
+            riverrun_error_t *error;
+            switch (way) {
+            case 0:
+                result.of.i32 = 33;
+                error = riverrun_func_call(failing, machine, &value, 1, &result, 1);
+                CHECK(result.kind == RIVERRUN_KIND_I32 && result.of.i32 == 33);
+                break;
+            case 1:
+                error = riverrun_func_call_unchecked(failing, machine, slots);
+                CHECK(riverrun_slot_as_i32(slots[0]) == -6 && slots[1] == 77);
+                break;
+            default: error = riverrun_func_call_few(failing, machine, slots[0], 1, 2).error;
+            }
+            CHECK(error && riverrun_error_kind(error) == RIVERRUN_ERROR_HOST);
+            riverrun_error_delete(error);
+        }
+    }
+    riverrun_func_delete(nop);
+    riverrun_func_delete(rounded);
+    riverrun_func_delete(failing);
+}
+
 static void memory(riverrun_machine_t *machine)
 {
     uint64_t address;
@@ -374,6 +424,7 @@ int main(int argc, char **argv)
     memory(machine);
     destroyed = 0;
     failures(machine);
+    ways_out(machine);
 
     again_func = func(machine, "again", NULL);
     riverrun_value_t value = riverrun_value_i32(10), result;

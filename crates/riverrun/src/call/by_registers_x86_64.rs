@@ -56,15 +56,14 @@ impl<T> Offsets<T> {
     pub const GAP: usize = riverrun_state::FRAME_GAP;
 }
 
-/// The code of a naked function that calls a [`DynFunc`], which is `func` bytes behind the
-/// address in rdi, on the [`RawMachine`] in rsi, as
-/// `Instance::attempt` does it. Its arguments are in rdx, rcx and r8 when `begin` has been done, and zeros; what is in
-/// r9 then is in rdx when the call is over, the function in rdi again, and the result in rax. `end` leaves rcx and r8
-/// as they are, and puts there what is returned.
+/// The code of a naked function that calls a [`DynFunc`], which is `func` bytes behind the address in rdi, on the
+/// [`RawMachine`] in rsi, as `Instance::attempt` does it. When `begin` has been done, its arguments are in rdx, rcx and r8,
+/// with zeros for those that there are not, and in r9 a word to keep. When the call is over, the result is in rax, the
+/// function in rdi again, and the word in rdx: `end` puts there what is returned, and leaves rcx and r8 as they are.
 ///
-/// Where the call cannot be made so, `otherwise` does it, a function with the parameters of this one, which `back`
-/// puts where they were. Where it leaves compiled code, `left` goes on with it: a function of rdi, rsi and r9, by
-/// [`DynFunc::go_on`].
+/// Where the call cannot be made so, `otherwise` makes it, a function with the parameters of this one, which `back`
+/// puts where they were. Where it leaves compiled code, `left` goes on with it by [`DynFunc::go_on`]: a function of
+/// the function, the machine and the word.
 ///
 /// [`RawMachine`]: crate::RawMachine
 #[doc(hidden)]

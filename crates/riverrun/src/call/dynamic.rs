@@ -233,7 +233,46 @@ impl DynFunc {
     #[inline(always)]
     pub unsafe fn call_raw<T, E: From<Error>>(&self, machine: RawMachine<T>, slots: *mut u64) -> Result<(), E> {
         // SAFETY: as the caller promises.
-        unsafe { self.call_with(machine.instance(), slots, All { func: self, slots }) }
+        unsafe { self.call_raw_with(machine.instance(), slots, All { func: self, slots }) }
+    }
+
+    /// Most of these calls have been attempted [by registers](crate::by_registers) if the code is compiled.
+    ///
+    /// # Safety
+    /// As [`DynFunc::call_with`].
+    #[inline(always)]
+    unsafe fn call_raw_with<T, R: TakeResults, E: From<Error>>(
+        &self,
+        instance: NonNull<Instance<T>>,
+        slots: *const u64,
+        results: R,
+    ) -> Result<R::Taken, E> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            if self.few_count == NOT_FEW {
+                return self.call_many(instance, slots, results);
+            }
+            let exchange = Integers { slots, count: self.few_count, results };
+            match Instance::attempt_interpreted(instance, &self.target, exchange) {
+                Ok(taken) => Ok(Instance::take(instance, taken, exchange)),
+                Err(unfinished) => self.call_otherwise(instance, slots, results, unfinished),
+            }
+        }
+    }
+
+    /// A function by itself, lest others need its registers.
+    ///
+    /// # Safety
+    /// As [`DynFunc::call_with`].
+    #[inline(never)]
+    unsafe fn call_many<T, R: TakeResults, E: From<Error>>(
+        &self,
+        instance: NonNull<Instance<T>>,
+        slots: *const u64,
+        results: R,
+    ) -> Result<R::Taken, E> {
+        // SAFETY: as the caller promises.
+        unsafe { self.call_with(instance, slots, results) }
     }
 
     /// The number of parameters and of results, if all are integers, and few enough for
@@ -310,7 +349,7 @@ impl DynFunc {
         slots: *const u64,
     ) -> Result<u64, E> {
         // SAFETY: as the caller promises.
-        unsafe { self.call_with(machine.instance(), slots, First { func: self }) }
+        unsafe { self.call_raw_with(machine.instance(), slots, First { func: self }) }
     }
 
     /// # Safety

@@ -133,25 +133,50 @@ impl<T> Instance<T> {
             let at = this.as_ptr();
             // First of all: it may take a function call.
             let claimed = Running::claimed();
+            if (*at).ready.gate.is_open_for(target.compiled) {
+                let placed = Self::place_in_registers(this, exchange).ok_or(Unfinished::NotBegun)?;
+                return Self::enter_compiled(this, target, claimed, placed.first);
+            }
+            Self::attempt_interpreted(this, target, exchange)
+        }
+    }
+
+    /// Puts the parameters in their places, unless there are some on the stack.
+    ///
+    /// # Safety
+    /// As [`Instance::call`], and the gate is open.
+    #[inline(always)]
+    unsafe fn place_in_registers<E: Exchange>(this: NonNull<Self>, exchange: E) -> Option<Placed> {
+        // SAFETY: as the caller promises.
+        let mut placement = Placement::new(unsafe { &mut (*(*this.as_ptr()).state).slots });
+        exchange.place(&mut placement);
+        let placed = placement.into_placed();
+        if placed.stack.is_empty() {
+            return Some(placed);
+        }
+        cold_path();
+        None
+    }
+
+    /// As [`Instance::attempt`], where the gate is known not to be open for compiled code.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    #[inline(always)]
+    pub(crate) unsafe fn attempt_interpreted<E: Exchange>(
+        this: NonNull<Self>,
+        target: &Target,
+        exchange: E,
+    ) -> Result<[u64; 2], Unfinished> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let at = this.as_ptr();
             let gate = (*at).ready.gate;
-            let place_arguments = || {
-                let mut placement = Placement::new(&mut (*(*at).state).slots);
-                exchange.place(&mut placement);
-                let placed = placement.into_placed();
-                if placed.stack.is_empty() {
-                    return Some(placed);
-                }
-                cold_path();
-                None
-            };
-            if gate.is_open_for(target.compiled) {
-                let placed = place_arguments().ok_or(Unfinished::NotBegun)?;
-                Self::enter_compiled(this, target, claimed, placed.first)
-            } else if gate.is_open_for(target.interpreted)
+            if gate.is_open_for(target.interpreted)
                 && let Some(start) = target.place
                 && let Way::Fast = (*at).ready.way
             {
-                let placed = place_arguments().ok_or(Unfinished::NotBegun)?;
+                let placed = Self::place_in_registers(this, exchange).ok_or(Unfinished::NotBegun)?;
                 gate.enter();
                 if gate.is_wanted() {
                     cold_path();

@@ -3,16 +3,27 @@
 use riverrun_native::Execution;
 use riverrun_state::{RETURN_ADDRESS, State, Trap, Window};
 
+use crate::cell::Cell;
 use crate::code::{Code, Entry};
 use crate::enter::enter_lightly;
 use crate::handlers::{COUNTED, REASON_RETURNED, expect_return};
-use crate::run::{Left, SLICE, Visit};
+use crate::run::{Left, SLICE, Visit, count_from, end_count};
 
 const A0: usize = 10;
 
 /// Where a function begins in decoded code.
 #[derive(Clone, Copy, Debug)]
-pub struct Place(Entry);
+pub struct Place {
+    /// Published, and never moved; it goes with its code.
+    cell: *const Cell,
+    ordinal: i32,
+}
+
+// SAFETY: cells are shared by all threads; nothing is done with this one but by `Place::call`, whose caller answers for
+// the code.
+unsafe impl Send for Place {}
+// SAFETY: likewise.
+unsafe impl Sync for Place {}
 
 /// How [`Code::call`] has gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,60 +48,37 @@ pub enum Called {
     Lost(Trap),
 }
 
+/// Makes the state's `instret` exact where a window is ready for [`Place::call`]; it is ready no longer.
+#[inline(always)]
+pub fn make_unready(state: &mut State) {
+    end_count(state);
+}
+
 impl Code {
     /// Where the function at an address begins; `None` where that is not decoded, and cannot be.
     pub fn place(&self, address: u64) -> Option<Place> {
-        self.entry(address).map(Place)
+        let Entry { cell, ordinal } = self.entry(address)?;
+        Some(Place { cell: self.cell(cell), ordinal })
     }
 
-    /// Makes a window ready for [`Code::call`]. It stays ready until anything else is run in it.
+    /// Makes a window ready for [`Place::call`]. It stays ready until anything else is run in it. Until then its
+    /// `instret` says nothing, but for [`State::instructions`].
     pub fn prepare(&self, window: &mut Window) {
         self.bind(window);
         let engine_window = &raw mut *window;
         let state = window.state_mut();
         state.exit.window = engine_window as u64;
-        state.exit.count_base = 0;
+        count_from(state, SLICE);
+        // A guest that calls so deep that the ring has no room overwrites it: it is left where it returns, then, and that
+        // comes here again.
+        // SAFETY: the window's state, and a cell of this code.
+        unsafe { expect_return(state, RETURN_ADDRESS, self.returned()) };
     }
 
-    /// Runs the fast engine from `place` on, until the guest comes to [`RETURN_ADDRESS`], which is in ra,
-    /// or the engine leaves off, at the latest after `fuel` instructions. The float environment is the caller's,
-    /// and has to be the default one.
-    ///
-    /// # Safety
-    /// The place is one of this code, for which the window of `state` is ready still, and that has the image of the
-    /// code's program mapped. No other engine runs on it, and the rounding mode is the default one.
-    #[inline(always)]
-    pub unsafe fn call(&self, state: *mut State, place: Place, fuel: u64) -> Outcome {
-        let Place(Entry { cell, ordinal }) = place;
-        let limit = fuel.min(SLICE);
-        let start = limit as i64 + i64::from(ordinal);
-        // SAFETY: as the caller promises; places are published cells.
-        unsafe {
-            if COUNTED {
-                if start < 0 {
-                    return Outcome::Refused;
-                }
-                (*state).exit.count_base = (*state).instret + limit;
-            }
-            expect_return(state, RETURN_ADDRESS, self.returned());
-            enter_lightly(self.cell(cell), state, start);
-            if (*state).exit.reason != REASON_RETURNED {
-                return Outcome::Left;
-            }
-            if COUNTED {
-                (*state).instret = (*state).exit.count_base.wrapping_sub((*state).exit.fuel as u64);
-                (*state).exit.count_base = 0;
-            }
-        }
-        // SAFETY: as the caller promises.
-        let slots = unsafe { &(*state).slots };
-        Outcome::Returned([slots[A0], slots[A0 + 1]])
-    }
-
-    /// What has become of a [`Code::call`] with this fuel that was left.
+    /// What has become of a [`Place::call`] that was left.
     #[cold]
-    pub fn left(&self, window: &mut Window, fuel: u64) -> Called {
-        match self.fast_left(window, fuel.min(SLICE)) {
+    pub fn left(&self, window: &mut Window) -> Called {
+        match self.fast_left(window) {
             Left::Abandoned => Called::Abandoned,
             Left::AtStep | Left::Elsewhere => Called::Unfinished,
         }
@@ -104,6 +92,48 @@ impl Code {
             Visit::Abandoned => Called::Abandoned,
             Visit::Lost(cause) => Called::Lost(Trap { cause, pc: window.state().pc }),
             _ => Called::Unfinished,
+        }
+    }
+}
+
+impl Place {
+    /// Nowhere.
+    pub const NONE: Place = Place { cell: std::ptr::null(), ordinal: 0 };
+
+    /// Runs the fast engine from here on, until the guest comes to [`RETURN_ADDRESS`], which is in ra,
+    /// or the engine leaves off: at the latest after as many instructions as there are in a slice, counted over such
+    /// calls. The float environment is the caller's, and has to be the default one. `IS_FUNCTION` says whether the caller
+    /// is one that is called each time, or part of a loop.
+    ///
+    /// # Safety
+    /// The place's code is alive, and the window of `state` ready still for it, and has the image of the code's program
+    /// mapped. No other engine runs on it, and the rounding mode is the default one.
+    #[inline(always)]
+    pub unsafe fn call<const IS_FUNCTION: bool>(self, state: *mut State) -> Outcome {
+        // SAFETY: as the caller promises; places are published cells.
+        unsafe {
+            let fuel = (*state).exit.fuel + i64::from(self.ordinal);
+            if COUNTED && fuel < 0 {
+                return Outcome::Refused;
+            }
+            enter_lightly::<IS_FUNCTION>(self.cell, state, fuel);
+            if (*state).exit.reason != REASON_RETURNED {
+                return Outcome::Left;
+            }
+            let slots = &(*state).slots;
+            Outcome::Returned([slots[A0], slots[A0 + 1]])
+        }
+    }
+
+    /// The same, for `fuel` instructions at most.
+    ///
+    /// # Safety
+    /// As [`Place::call`].
+    pub unsafe fn call_within(self, state: *mut State, fuel: u64) -> Outcome {
+        // SAFETY: as the caller promises.
+        unsafe {
+            count_from(&mut *state, fuel.min(SLICE));
+            self.call::<true>(state)
         }
     }
 }

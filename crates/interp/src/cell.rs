@@ -60,6 +60,13 @@ const _: () = assert!(size_of::<Cell>() == 16);
 const _: () = assert!(offset_of!(Cell, rs1) == 8 && offset_of!(Cell, tail) == 10 && offset_of!(Cell, imm) == 12);
 
 impl Cell {
+    /// Where a jump has its difference.
+    #[cfg(not(trampoline))]
+    pub(crate) const DIFFERENCE_OFFSET: usize = offset_of!(Cell, tail);
+    /// Where the immediate is, or a jump's distance.
+    #[cfg(not(trampoline))]
+    pub(crate) const IMM_OFFSET: usize = offset_of!(Cell, imm);
+
     /// An operation on registers.
     pub(crate) fn new(handler: Handler, rs1: u8, rs2: u8, rd: u8, rs3: u8, imm: i32) -> Cell {
         Cell::jump(handler, rs1, rs2, i16::from_le_bytes([rd, rs3]), imm as u32)
@@ -128,7 +135,6 @@ impl Cell {
         // SAFETY: never written once a handler that reads it is set.
         unsafe { *self.imm.get() }
     }
-
     /// Everything behind the handler.
     #[inline(always)]
     pub(crate) fn operands(&self) -> u64 {

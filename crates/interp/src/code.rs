@@ -13,14 +13,14 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
-use riverrun_program::Image;
-use riverrun_state::{CodeRange, RETURN_ADDRESS, Window, install_fault_handler};
+use riverrun_program::{CallRegisters, Image};
+use riverrun_state::{CodeRange, Import, RETURN_ADDRESS, Window, install_fault_handler};
 
 use crate::arena::{Arena, Zeroed};
 use crate::cell::{Cell, Handler};
 use crate::enter::landing;
 use crate::fast::has_hardware;
-use crate::handlers::{TABLE_BASE, TABLE_CELLS, TABLE_LEN, TABLE_MAP, jump, return_cell, returned, unresolved};
+use crate::handlers::{TABLE_BASE, TABLE_CELLS, TABLE_LEN, TABLE_MAP, jump, returned, second_cell, unresolved};
 use crate::operation::{Decoded, Operation};
 use crate::{fusion, select, step};
 
@@ -68,6 +68,8 @@ pub struct Code {
     limit: usize,
     hardware: bool,
     touches_float_environment: OnceLock<bool>,
+    /// What the host functions take and give of whose types the program tells, by number.
+    host_calls: OnceLock<HashMap<u32, CallRegisters>>,
     /// A bit for each parcel of two bytes: where compiled code is entered. Empty where there is none.
     entrances: Vec<u64>,
     /// Of no other code of this process, and not 0.
@@ -112,6 +114,7 @@ impl Code {
             limit: usize::try_from(memory_limit).unwrap_or(usize::MAX) / MEMORY_PER_CELL,
             hardware: has_hardware(),
             touches_float_environment: OnceLock::new(),
+            host_calls: OnceLock::new(),
             entrances: Vec::new(),
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         };
@@ -267,9 +270,25 @@ impl Code {
             return Decoded::ENTRANCE;
         }
         match step::fetch(&self.image, pc) {
-            Ok(inst) => Decoded::new(&inst, pc, self.hardware),
+            Ok(inst) => match Decoded::new(&inst, pc, self.hardware) {
+                decoded @ Decoded { operation: Operation::HostCall(_), imm, .. } => {
+                    let operation = Operation::HostCall(self.host_call(imm as u32));
+                    Decoded { operation, imm: imm * size_of::<Import>() as i32, ..decoded }
+                }
+                decoded => decoded,
+            },
             Err(_) => Decoded::STEP,
         }
+    }
+
+    /// What the host function takes and gives that the program calls by this number. Hosts have functions of other types
+    /// refused.
+    fn host_call(&self, index: u32) -> CallRegisters {
+        let calls = self.host_calls.get_or_init(|| {
+            let imports = self.image.imports().unwrap_or_default();
+            imports.into_iter().filter_map(|import| Some((import.index, import.signature?.registers()))).collect()
+        });
+        calls.get(&index).copied().unwrap_or(CallRegisters::ANY)
     }
 
     /// Decodes the run that begins at `start`, which is not decoded; `None` outside the text.
@@ -324,8 +343,11 @@ impl Code {
             };
             self.put(item.cell, cell, item.pc, ordinal(index));
             if decoded.cells() == 2 {
-                let next = item.pc + u64::from(decoded.len);
-                self.put(item.cell + 1, return_cell(next, ordinal(index) + 1), item.pc, ordinal(index));
+                let noted = match decoded.operation {
+                    Operation::HostCall(_) | Operation::SystemCall => item.pc,
+                    _ => item.pc + u64::from(decoded.len) | 1,
+                };
+                self.put(item.cell + 1, second_cell(noted, ordinal(index) + 1), item.pc, ordinal(index));
             }
         }
         // Where the run goes on: in another one, linked when first reached.

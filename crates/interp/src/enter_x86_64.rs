@@ -14,6 +14,22 @@ const FUEL: usize = offset_of!(State, exit) + offset_of!(EngineExit, fuel);
 const RETURNS: usize = offset_of!(State, exit) + offset_of!(EngineExit, returns);
 const REASON: usize = offset_of!(State, exit) + offset_of!(EngineExit, reason);
 
+/// Assembly that calls the first handler, which calls the next in its tail.
+#[cfg(not(trampoline))]
+macro_rules! calls_chain {
+    ($asm:ident [$($before:literal)*] [$($after:literal)*] $($operands:tt)*) => {
+        $asm!($($before,)* "call [rdi]", $($after,)* $($operands)*)
+    };
+}
+
+/// Assembly that calls what calls handlers in turn.
+#[cfg(trampoline)]
+macro_rules! calls_chain {
+    ($asm:ident [$($before:literal)*] [$($after:literal)*] $($operands:tt)*) => {
+        $asm!($($before,)* "call {chain}", $($after,)* chain = sym chain, $($operands)*)
+    };
+}
+
 /// Runs the chain of handlers that begins at `op`, until one leaves it.
 ///
 /// # Safety
@@ -21,73 +37,78 @@ const REASON: usize = offset_of!(State, exit) + offset_of!(EngineExit, reason);
 /// guest's float environment is in force.
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut State, fuel: i64) {
-    naked_asm!(
-        "push rbp",
-        "push rbx",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "sub rsp, {gap}",
-        "mov [rsi + {host_sp}], rsp",
-        "mov r8, rdx",
-        "mov rcx, [rsi + {returns}]",
-        "and ecx, {mask}",
-        "xor r9d, r9d",
-        "call {chain}",
-        "jmp {leave}",
+    calls_chain! {
+        naked_asm
+        [
+            "push rbp"
+            "push rbx"
+            "push r12"
+            "push r13"
+            "push r14"
+            "push r15"
+            "sub rsp, {gap}"
+            "mov [rsi + {host_sp}], rsp"
+            "mov r8, rdx"
+            "mov rcx, [rsi + {returns}]"
+            "and ecx, {mask}"
+            "xor r9d, r9d"
+        ]
+        [
+            "jmp {leave}"
+        ]
         gap = const FRAME_GAP,
         host_sp = const HOST_SP,
         returns = const RETURNS,
         mask = const RETURNS_MASK,
-        chain = sym chain,
         leave = sym leave,
-    )
+    }
 }
 
-/// The same with no return noted, for callers to whom everything counts: what they have in registers that
-/// handlers may use is theirs to keep, and where it is in a loop, they keep it once.
+/// The same with no return noted, for callers to whom everything counts. Handlers keep what functions keep, so that
+/// what is pushed here is only loaded by who leaves otherwise than by returning. `IS_FUNCTION` says whether the caller is
+/// one that is called each time: the registers that its own caller wants kept are kept here; or part of a loop, that
+/// keeps what it has in them once.
 ///
 /// # Safety
 /// As [`enter`].
 #[inline(always)]
-pub(crate) unsafe fn enter_lightly(op: *const Cell, state: *mut State, fuel: i64) {
-    // SAFETY: as the caller promises. The frame is one that everybody can leave who leaves an engine; of
-    // the registers that functions preserve it keeps two, the others are outputs here.
-    unsafe {
-        asm!(
-            "call {stub}",
-            stub = sym light_stub,
-            inout("rdi") op => _,
-            inout("rsi") state => _,
-            inout("r8") fuel => _,
-            out("r12") _,
-            out("r13") _,
-            out("r14") _,
-            out("r15") _,
-            clobber_abi("sysv64"),
-        );
+pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, state: *mut State, fuel: i64) {
+    /// What the frame has above the gap is given as `push` and `above`, which is its size.
+    macro_rules! enter {
+        ([$($push:literal)*] $above:literal, $gap:expr $(, $kept:tt)*) => {
+            calls_chain! {
+                asm
+                [
+                    "lea rax, [rip + 2f]"
+                    "push rax"
+                    "push rbp"
+                    "push rbx"
+                    $($push)*
+                    "sub rsp, {gap}"
+                    "mov [rsi + {host_sp}], rsp"
+                    "xor ecx, ecx"
+                ]
+                [
+                    $above
+                    "2:"
+                ]
+                gap = const $gap,
+                host_sp = const HOST_SP,
+                inout("rdi") op => _,
+                inout("rsi") state => _,
+                inout("r8") fuel => _,
+                $(out($kept) _,)*
+                clobber_abi("sysv64"),
+            }
+        };
     }
-}
-
-#[unsafe(naked)]
-unsafe extern "sysv64" fn light_stub() {
-    naked_asm!(
-        "push rbp",
-        "push rbx",
-        "sub rsp, {frame}",
-        "mov [rsi + {host_sp}], rsp",
-        "xor ecx, ecx",
-        "xor r9d, r9d",
-        "call {chain}",
-        "add rsp, {frame}",
-        "pop rbx",
-        "pop rbp",
-        "ret",
-        frame = const FRAME_GAP + 32,
-        host_sp = const HOST_SP,
-        chain = sym chain,
-    )
+    // SAFETY: as the caller promises. The frame is one that everybody can leave who leaves an engine.
+    unsafe {
+        match IS_FUNCTION {
+            true => enter!(["push r12" "push r13" "push r14" "push r15"] "add rsp, {gap} + 7 * 8", FRAME_GAP),
+            false => enter!([] "add rsp, {gap} + 3 * 8", FRAME_GAP + 4 * 8, "r12", "r13", "r14", "r15"),
+        }
+    }
 }
 
 /// Returns to `enter`'s caller, from the stack as `enter` left it.
@@ -104,13 +125,6 @@ unsafe extern "sysv64" fn leave() {
         "ret",
         gap = const FRAME_GAP,
     )
-}
-
-/// Calls the first handler, which calls the next in its tail.
-#[cfg(not(trampoline))]
-#[unsafe(naked)]
-unsafe extern "sysv64" fn chain() {
-    naked_asm!("jmp [rdi]")
 }
 
 /// Calls handlers in turn: without optimisation, calls in tail position would pile up frames.
@@ -151,5 +165,5 @@ pub(crate) unsafe extern "sysv64" fn landing() {
     )
 }
 
-// `chain` reads the handler at the front of the cell.
+// The handler is at the front of the cell.
 const _: () = assert!(size_of::<Cell>() == 16);

@@ -3,18 +3,17 @@
 //! Each is made of [`Micro`] operations, which in turn evaluate a row of the instruction table;
 //! semantics are never written here.
 
+use std::hint::cold_path;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use riverrun_isa::ops::{Mem, Ops, Rounding};
 use riverrun_isa::{Operands, Row};
-use riverrun_state::{
-    DYNAMIC_CALL, Import, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, SYSTEM_CALLS,
-    SYSTEM_CALLS_OFFSET, State, SystemCall,
-};
+use riverrun_state::{LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, State};
 
 use crate::cell::{Cell, Extra, Handler, Next};
 use crate::fast::Fast;
+use crate::run::set;
 use crate::words::Words;
 
 /// The chain was left at a cell because what remains of the fuel may not suffice.
@@ -69,7 +68,7 @@ fn end() -> Next {
 /// # Safety
 /// The hart's state is alive, and the caller returns at once what this returns.
 #[inline(always)]
-unsafe fn leave(hart: Fast, reason: u64, target: u64) -> Next {
+pub(crate) unsafe fn leave(hart: Fast, reason: u64, target: u64) -> Next {
     // SAFETY: as the caller promises.
     unsafe {
         let exit = &mut (*hart.state).exit;
@@ -90,10 +89,11 @@ pub(crate) const COUNTED: bool = !cfg!(feature = "uncounted");
 /// # Safety
 /// As [`go`].
 #[inline(always)]
-unsafe fn go_checked<const CHECK: bool>(op: *const Cell, hart: Fast) -> Next {
+pub(crate) unsafe fn go_checked<const CHECK: bool>(op: *const Cell, hart: Fast) -> Next {
     // SAFETY: as the caller promises.
     unsafe {
         if CHECK && COUNTED && hart.fuel < 0 {
+            cold_path();
             return leave(Fast { op, ..hart }, REASON_FUEL, 0);
         }
         go(op, hart)
@@ -296,6 +296,8 @@ macro_rules! handlers {
         )*
     };
 }
+#[cfg(trampoline)]
+pub(crate) use handlers;
 
 handlers! {
     /// Executes `M` and goes on behind it.
@@ -370,58 +372,42 @@ handlers! {
     fn landing_place[const N: usize](hart, target) {
         let target = target.assume_init();
         let known = landing_at(hart, N);
-        if (*known).bits >> 32 == target | 1 {
-            let fuel = hart.after((*known).bits as i32 as i64 >> 16);
+        if (*known).is_at(target) {
+            let fuel = hart.after((*known).ordinal());
             go_checked::<true>((*known).cell, Fast { fuel, ..hart })
         } else {
             go_mapped(target, hart)
         }
     }
 
-    /// A return: mostly to where the last call came from.
-    fn ret[R: Row](hart) {
-        let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default()));
+    /// A return: mostly to where the last call came from. `IS_PLAIN` says that it is `ret` itself.
+    fn ret[R: Row, const IS_PLAIN: bool](hart) {
+        let operands = operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default());
+        let operands = if IS_PLAIN { Operands { rs1: hart.get(1), imm: 0, ..operands } } else { operands };
+        let target = R::eval(&Words(hart), &operands);
         let fuel = hart.after((*hart.op).difference());
         let returns = hart.returns.wrapping_sub(RETURN_SIZE) & RETURNS_MASK;
         let hart = Fast { returns, fuel, ..hart };
         let expected = returns_at(hart);
-        // Targets are even, and so never equal to a return that was never written.
-        if (*expected).bits >> 32 == target | 1 {
-            let fuel = hart.after((*expected).bits as i32 as i64 >> 16);
+        if (*expected).is_at(target) {
+            let fuel = hart.after((*expected).ordinal());
             go_checked::<true>((*expected).cell, Fast { fuel, ..hart })
         } else {
             go_mapped(target, hart)
         }
     }
 
-    /// A call of a host function: the next cell holds the [`Return`]. Where it is none, the single-step
-    /// engine does the rest.
-    fn host_call[](hart) {
-        let exit = &raw const (*hart.state).exit;
-        let index = (*hart.op).imm() as u32 as u64;
-        if index >= (*exit).imports_len {
-            return leave(hart, REASON_STEP, 0);
-        }
-        call_host(hart, ((*exit).imports as *const Import).add(index as usize))
-    }
-
-    /// An `ecall`, which may lead to a host function that is known: the next cell holds the [`Return`].
-    fn system_call[](hart) {
-        let a7 = hart.get(17);
-        let key = if a7 == DYNAMIC_CALL { hart.get(5) } else { a7 };
-        let known = hart.state.wrapping_byte_add(SYSTEM_CALLS_OFFSET).cast::<SystemCall>();
-        let known = known.wrapping_add(key as usize % SYSTEM_CALLS);
-        if (*known).key != key {
-            return leave(hart, REASON_STEP, 0);
-        }
-        call_host(hart, &raw const (*known).import)
+    /// Where the fuel may not suffice behind a call of a host function.
+    fn out_of_fuel[](hart) {
+        leave(hart, REASON_FUEL, 0)
     }
 
     /// Where functions that the host has called return to.
     fn returned[](hart) {
         // Less than `leave` does: nothing goes on from here.
-        (*hart.state).exit.fuel = hart.fuel;
-        (*hart.state).exit.reason = REASON_RETURNED;
+        let exit = &mut (*hart.state).exit;
+        exit.fuel = hart.fuel;
+        set(&mut exit.reason, REASON_RETURNED);
         end()
     }
 
@@ -436,28 +422,6 @@ handlers! {
     }
 }
 
-/// Calls a host function, and goes on behind the hart's cell and the [`Return`] that follows.
-///
-/// # Safety
-/// As [`go`]; the import is one of the state's machine.
-#[inline(always)]
-unsafe fn call_host(hart: Fast, import: *const Import) -> Next {
-    // SAFETY: as the caller promises; the state is exact but for what the convention hands over.
-    unsafe {
-        let exit = &raw mut (*hart.state).exit;
-        let behind = (*hart.op.add(1)).operands();
-        let ordinal = behind as i32 as i64 >> 16;
-        (*hart.state).pc = (behind >> 32 & !1).wrapping_sub(4);
-        (*exit).fuel = hart.fuel.wrapping_sub(ordinal);
-        (*exit).returns = hart.returns;
-        let results = ((*import).code)(import, hart.get(10), hart.get(11), hart.get(12), hart.get(13), hart.get(14));
-        hart.set(10, results.a0);
-        hart.set(11, results.a1);
-        // Guest functions that the host has called meanwhile have taken of the fuel.
-        go_checked::<true>(hart.op.add(2), Fast { fuel: (*exit).fuel.wrapping_add(ordinal), ..hart })
-    }
-}
-
 /// Where a call will return to, as the host predicts it.
 ///
 /// The way of a return through the guest's registers and the map is long, and everything behind
@@ -469,6 +433,29 @@ struct Return {
     bits: u64,
     cell: *const Cell,
 }
+
+impl Return {
+    fn new(address: u64, ordinal: i64, cell: *const Cell) -> Return {
+        Return { bits: (address | 1) << 32 | (ordinal as u64 & 0xffff) << 16, cell }
+    }
+
+    /// Whether it stands for this address, whose lowest bit counts for nothing.
+    #[inline(always)]
+    fn is_at(&self, address: u64) -> bool {
+        // SAFETY: the upper half, by itself: that is an instruction less than to shift.
+        let own = unsafe { (&raw const self.bits).cast::<u32>().add(1).read() };
+        u64::from(own) == address | 1
+    }
+
+    /// The ordinal there.
+    #[inline(always)]
+    fn ordinal(&self) -> i64 {
+        // SAFETY: likewise.
+        i64::from(unsafe { (&raw const self.bits).cast::<i16>().add(1).read() })
+    }
+}
+
+const _: () = assert!(cfg!(target_endian = "little"));
 
 const RETURN_SIZE: u64 = size_of::<Return>() as u64;
 /// Offsets into the ring wrap here.
@@ -499,19 +486,15 @@ unsafe fn landing_at(hart: Fast, n: usize) -> *mut Return {
 
 /// Notes that the next return is expected to lead to `cell`, which stands for the guest address
 /// `address` and the end of a run. The ring's place for that is the last one, so that calls in turn find it
-/// as they left it, and store nothing.
+/// as they left it.
 ///
 /// # Safety
 /// `state` is alive, and the cell published.
-#[inline]
 pub(crate) unsafe fn expect_return(state: *mut State, address: u64, cell: *const Cell) {
     // SAFETY: as the caller promises; the offset is masked.
     unsafe {
         let last = state.wrapping_byte_add(RETURNS_OFFSET + RETURNS_MASK as usize).cast::<Return>();
-        let expected = Return { bits: (address | 1) << 32, cell };
-        if ((*last).bits, (*last).cell) != (expected.bits, expected.cell) {
-            last.write(expected);
-        }
+        last.write(Return::new(address, 0, cell));
     }
 }
 
@@ -545,9 +528,10 @@ macro_rules! landing_places {
 
 static LANDING_PLACES: [Handler; LANDINGS] = landing_places![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15];
 
-/// The second cell of a call, from which [`link`] makes a [`Return`].
-pub(crate) fn return_cell(address: u64, ordinal: i32) -> Cell {
-    Cell::jump(step, 0, 0, ordinal as i16, address as u32 | 1)
+/// The second cell of a call, with the ordinal behind it: [`link`] makes a [`Return`] of the address there with its
+/// lowest bit set; of a host call it is the call's own.
+pub(crate) fn second_cell(address: u64, ordinal: i32) -> Cell {
+    Cell::jump(step, 0, 0, ordinal as i16, address as u32)
 }
 
 /// Writes the link register `slot`, and notes where the call will return to.
@@ -560,8 +544,7 @@ unsafe fn link(hart: Fast, slot: u8) -> Fast {
     unsafe {
         let bits = (*hart.op.add(1)).operands();
         hart.set(slot, bits >> 32 & !1);
-        let cell = hart.op.add(2);
-        returns_at(hart).write(Return { bits, cell });
+        returns_at(hart).write(Return { bits, cell: hart.op.add(2) });
         Fast { returns: hart.returns.wrapping_add(RETURN_SIZE) & RETURNS_MASK, ..hart }
     }
 }
@@ -633,8 +616,7 @@ unsafe fn go_mapped(address: u64, hart: Fast) -> Next {
         }
         let cell = (tables[TABLE_CELLS] as *const Cell).byte_add(entry as u32 as usize);
         let ordinal = entry as i64 >> 32;
-        let bits = (address | 1) << 32 | (ordinal as u64 & 0xffff) << 16;
-        landing_at(hart, (address >> 1) as usize % LANDINGS).write(Return { bits, cell });
+        landing_at(hart, (address >> 1) as usize % LANDINGS).write(Return::new(address, ordinal, cell));
         go_checked::<true>(cell, Fast { fuel: hart.after(ordinal), ..hart })
     }
 }

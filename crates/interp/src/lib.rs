@@ -12,6 +12,7 @@ mod enter;
 mod fast;
 mod fusion;
 mod handlers;
+mod host_call;
 mod operation;
 mod patterns;
 #[cfg(feature = "profile")]
@@ -22,6 +23,6 @@ mod soft_float;
 mod step;
 mod words;
 
-pub use call::{Called, Outcome, Place};
+pub use call::{Called, Outcome, Place, make_unready};
 pub use code::Code;
 pub use run::{Compiled, Limits, Stop};

@@ -2,6 +2,7 @@
 //! slots of the state.
 
 use riverrun_isa::{Extension, File, Format, Inst, Op, Result as Destination, Rounding, csr};
+use riverrun_program::CallRegisters;
 use riverrun_state::{F_SLOT, SINK_SLOT};
 
 /// The operation of a cell.
@@ -31,8 +32,8 @@ pub(crate) enum Operation {
     Return,
     /// An atomic access.
     Atomic(Op),
-    /// A call of a host function, whose number is the immediate.
-    HostCall,
+    /// A call of a host function, whose number is the immediate, and what it takes and gives.
+    HostCall(CallRegisters),
     /// An `ecall`.
     SystemCall,
     /// Left to the single-step engine.
@@ -76,7 +77,7 @@ impl Decoded {
     /// How many cells it takes: calls have a second one for the address behind them.
     pub(crate) fn cells(&self) -> usize {
         match self.operation {
-            Operation::Call | Operation::IndirectCall | Operation::HostCall | Operation::SystemCall => 2,
+            Operation::Call | Operation::IndirectCall | Operation::HostCall(_) | Operation::SystemCall => 2,
             _ => 1,
         }
     }
@@ -115,7 +116,7 @@ impl Decoded {
             _ if inst.op == Op::ecall => Operation::SystemCall,
             Format::Csr | Format::CsrI | Format::Sys => Operation::Step,
             Format::Fence => Operation::Nothing,
-            Format::Import => Operation::HostCall,
+            Format::Import => Operation::HostCall(CallRegisters::ANY),
             _ => return decoded.simplify(inst, pc, hardware),
         };
         // Jumps keep their link register where they read nothing: `rd` has room for a difference

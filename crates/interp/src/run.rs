@@ -6,7 +6,7 @@ use std::sync::Arc;
 use riverrun_isa::Format;
 use riverrun_native::{Execution, Exit};
 use riverrun_state::{
-    FloatEnv, Interruption, REASON_ABANDONED, REASON_UNBOUND, RETURN_ADDRESS, Trap, TrapCause, Window,
+    FloatEnv, Interruption, REASON_ABANDONED, REASON_UNBOUND, RETURN_ADDRESS, State, Trap, TrapCause, Window,
 };
 
 use crate::cell::Cell;
@@ -234,7 +234,7 @@ impl Run<'_> {
             enter(code.cell(entry.cell), state, fuel);
             env.leave(&mut *state);
         }
-        let left = code.fast_left(self.window, limit);
+        let left = code.fast_left(self.window);
         // Guest functions that a host function has called count here, too.
         *remaining -= self.window.state().instret - before;
         left
@@ -247,6 +247,20 @@ pub(crate) fn set(place: &mut u64, value: u64) {
     if *place != value {
         *place = value;
     }
+}
+
+/// From here on, instructions are counted by the fuel, of which there are so many at most.
+#[inline(always)]
+pub(crate) fn count_from(state: &mut State, limit: u64) {
+    state.exit.fuel = limit as i64;
+    state.exit.count_base = if COUNTED { state.instret + limit } else { 0 };
+}
+
+/// `instret` is exact again.
+#[inline(always)]
+pub(crate) fn end_count(state: &mut State) {
+    state.instret = state.instructions();
+    state.exit.count_base = 0;
 }
 
 impl Code {
@@ -280,13 +294,12 @@ impl Code {
         let engine_window = &raw mut *window;
         let state = window.state_mut();
         set(&mut state.exit.window, engine_window as u64);
-        state.exit.count_base = if COUNTED { state.instret + limit } else { 0 };
+        count_from(state, limit);
     }
 
-    /// Makes the state exact after the fast engine has run with `limit` instructions to execute at most.
-    pub(crate) fn fast_left(&self, window: &mut Window, limit: u64) -> Left {
+    /// Makes the state exact after the fast engine has run.
+    pub(crate) fn fast_left(&self, window: &mut Window) -> Left {
         let state = window.state_mut();
-        state.exit.count_base = 0;
         let cell = state.exit.op as *const Cell;
         let reason = state.exit.reason;
         let left = match reason {
@@ -306,9 +319,8 @@ impl Code {
                 state.exit.fuel - i64::from(ordinal)
             }
         };
-        if COUNTED {
-            state.instret = state.instret.wrapping_add(limit.wrapping_sub(left as u64));
-        }
+        state.exit.fuel = left;
+        end_count(state);
         match reason {
             REASON_FUEL | REASON_TARGET | REASON_ENTRANCE => Left::Elsewhere,
             REASON_ABANDONED => Left::Abandoned,

@@ -4,6 +4,7 @@ use riverrun_isa::{Op, Rounding, for_each_op, rows};
 
 use crate::cell::Handler;
 use crate::handlers::*;
+use crate::host_call::{host_call, system_call};
 use crate::operation::{Decoded, Operation};
 
 /// The handler of a row by its format; formats whose operations are not rows step.
@@ -120,8 +121,9 @@ pub(crate) fn alone(decoded: &Decoded, check: bool) -> Handler {
         Operation::Call => call,
         Operation::Indirect => jump_indirect::<rows::jalr>,
         Operation::IndirectCall => call_indirect::<rows::jalr>,
-        Operation::Return => ret::<rows::jalr>,
-        Operation::HostCall => host_call,
+        Operation::Return if decoded.rs1 == 1 && decoded.imm == 0 => ret::<rows::jalr, true>,
+        Operation::Return => ret::<rows::jalr, false>,
+        Operation::HostCall(registers) => host_call(registers),
         Operation::SystemCall => system_call,
         Operation::Step => step,
         Operation::Entrance => entrance,

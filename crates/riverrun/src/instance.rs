@@ -390,8 +390,8 @@ impl<T> Instance<T> {
     pub(crate) unsafe fn fuel_left(this: NonNull<Self>) -> Option<u64> {
         // SAFETY: as the caller promises.
         unsafe {
-            let instret = (*(*this.as_ptr()).state).instret;
-            (*this.as_ptr()).fuel_end.map(|end| end.saturating_sub(instret))
+            let executed = (*(*this.as_ptr()).state).instructions();
+            (*this.as_ptr()).fuel_end.map(|end| end.saturating_sub(executed))
         }
     }
 

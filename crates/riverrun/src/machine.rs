@@ -120,7 +120,7 @@ impl<T> Machine<T> {
         let guards_floats = machine.instance().guards_floats;
         let imports = linker.registry.bind(program, state, context, guards_floats)?;
         let state = machine.state_mut();
-        (state.exit.imports, state.exit.imports_len) = (imports.as_ptr() as u64, imports.len() as u64);
+        (state.exit.imports, state.exit.imports_size) = (imports.as_ptr() as u64, size_of_val(&*imports) as u64);
         machine.instance_mut().imports = imports;
         Ok(machine)
     }
@@ -347,7 +347,7 @@ impl<T> Machine<T> {
 
     /// Instructions that the machine has executed.
     pub fn instructions(&self) -> u64 {
-        self.state().instret
+        self.state().instructions()
     }
 
     /// The address of the next instruction.

@@ -10,6 +10,9 @@ const CLOSED: u64 = Gate::CLOSED;
 /// A call is in the guest.
 const CALLING: u64 = Gate::CALLING;
 
+/// A claim that is none's: all threads may call.
+const ALL: u64 = u64::MAX - 1;
+
 /// What a gate is open for: the functions of a code, in one of the engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
@@ -128,6 +131,17 @@ impl Gate {
     pub(crate) fn own(&self, claim: u64) {
         self.owner.store(claim, Relaxed);
         self.claim.store(claim, SeqCst);
+    }
+
+    /// Makes calls anybody's, of functions that run in the interpreter. Whether they may begin is asked then.
+    pub fn open_to_all(&self) {
+        self.claim.store(ALL, SeqCst);
+    }
+
+    /// Whether calls are anybody's, and none has to ask anything.
+    #[inline(always)]
+    pub fn is_open_to_all(&self) -> bool {
+        self.claim.load(Relaxed) == ALL
     }
 
     /// Nobody's calls.

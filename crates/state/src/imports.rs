@@ -125,10 +125,10 @@ impl State {
     /// The import of this number, if a host function is bound to it.
     ///
     /// # Safety
-    /// [`EngineExit::imports`] is the address of a live table of [`EngineExit::imports_len`] imports, or
+    /// [`EngineExit::imports`] is the address of a live table of [`EngineExit::imports_size`] bytes, or
     /// that number is 0.
     pub unsafe fn import(&self, index: u32) -> Option<*const Import> {
-        if u64::from(index) >= self.exit.imports_len {
+        if u64::from(index) * size_of::<Import>() as u64 >= self.exit.imports_size {
             return None;
         }
         let import = (self.exit.imports as *const Import).wrapping_add(index as usize);

@@ -70,8 +70,8 @@ pub struct EngineExit {
     pub float_env: u32,
     /// The address of the machine's [`crate::Import`]s.
     pub imports: u64,
-    /// How many there are.
-    pub imports_len: u64,
+    /// How many bytes they take.
+    pub imports_size: u64,
     /// What the instructions executed and [`EngineExit::fuel`] add up to, at a host function's call from
     /// an engine that counts; 0 where `instret` is exact.
     pub count_base: u64,

@@ -66,7 +66,7 @@ impl Handler {
 }
 
 fn calls_host(handler: &Handler) -> bool {
-    handler.name.ends_with("::host_call") || handler.name.ends_with("::system_call")
+    handler.name.contains("::host_call_of_") || handler.name.ends_with("::system_call")
 }
 
 /// The handlers of this program.

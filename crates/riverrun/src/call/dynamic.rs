@@ -253,7 +253,7 @@ impl DynFunc {
                 return self.call_many(instance, slots, results);
             }
             let exchange = Integers { slots, count: self.few_count, results };
-            match Instance::attempt_interpreted(instance, &self.target, exchange) {
+            match Instance::attempt_interpreted::<true, _>(instance, &self.target, exchange) {
                 Ok(taken) => Ok(Instance::take(instance, taken, exchange)),
                 Err(unfinished) => self.call_otherwise(instance, slots, results, unfinished),
             }

@@ -212,10 +212,10 @@ pub(crate) struct Target {
     pub(crate) address: u64,
     /// The code that it is a function of.
     pub(crate) code: u64,
-    /// Where it begins there, if it is decoded.
-    pub(crate) place: Option<Place>,
-    /// The gates through which it is called there.
+    /// The gates through which it is called there; none if it cannot be decoded.
     pub(crate) interpreted: Opening,
+    /// Where it begins there.
+    pub(crate) place: Place,
     /// The gates through which it is called in compiled code; none if that has no such function, or counts fuel.
     pub(crate) compiled: Opening,
     /// Where it is there.
@@ -228,6 +228,11 @@ impl Target {
         (self.compiled != Opening::NONE).then_some(self.function)
     }
 
+    /// Where it is in decoded code.
+    pub(crate) fn interpreted(&self) -> Option<Place> {
+        (self.interpreted != Opening::NONE).then_some(self.place)
+    }
+
     /// # Errors
     /// If no instruction can be at the address.
     pub(crate) fn new(program: &Program, address: u64) -> Result<Target, Error> {
@@ -237,11 +242,12 @@ impl Target {
         }
         let code = program.code();
         let compiled = program.compiled().and_then(|(artifact, _)| Callable::new(artifact, address));
+        let place = code.place(address);
         Ok(Target {
             address,
             code: code.id(),
-            place: code.place(address),
-            interpreted: Opening::interpreted(code.id()),
+            interpreted: place.map_or(Opening::NONE, |_| Opening::interpreted(code.id())),
+            place: place.unwrap_or(Place::NONE),
             compiled: compiled.map_or(Opening::NONE, |_| Opening::compiled(code.id())),
             function: compiled.unwrap_or(Callable::NONE),
         })

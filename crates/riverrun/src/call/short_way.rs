@@ -8,7 +8,7 @@
 use std::hint::cold_path;
 use std::ptr::NonNull;
 
-use riverrun_interp::{Called, Outcome, Place};
+use riverrun_interp::{Called, Outcome, make_unready};
 use riverrun_native::{CALL_ARGUMENTS, Prepared};
 use riverrun_state::{FloatEnv, Gate, RETURN_ADDRESS, Running, State};
 
@@ -84,6 +84,15 @@ pub(crate) enum Unfinished {
     Left,
 }
 
+#[inline(always)]
+fn results_of(outcome: Outcome) -> Result<[u64; 2], Unfinished> {
+    match outcome {
+        Outcome::Returned(results) => Ok(results),
+        Outcome::Left => Err(Unfinished::Left),
+        Outcome::Refused => Err(Unfinished::Refused),
+    }
+}
+
 #[cold]
 #[inline(never)]
 fn wrong_program() -> ! {
@@ -131,13 +140,12 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises. A gate that is claimed is that of an execution which is ready.
         unsafe {
             let at = this.as_ptr();
-            // First of all: it may take a function call.
-            let claimed = Running::claimed();
             if (*at).ready.gate.is_open_for(target.compiled) {
+                let claimed = Running::claimed();
                 let placed = Self::place_in_registers(this, exchange).ok_or(Unfinished::NotBegun)?;
                 return Self::enter_compiled(this, target, claimed, placed.first);
             }
-            Self::attempt_interpreted(this, target, exchange)
+            Self::attempt_interpreted::<false, _>(this, target, exchange)
         }
     }
 
@@ -158,34 +166,22 @@ impl<T> Instance<T> {
         None
     }
 
-    /// As [`Instance::attempt`], where the gate is known not to be open for compiled code.
+    /// As [`Instance::attempt`], where the gate is known not to be open for compiled code; `IS_FUNCTION` says whether the
+    /// caller is one that is called each time, or part of a loop.
     ///
     /// # Safety
     /// As [`Instance::call`].
     #[inline(always)]
-    pub(crate) unsafe fn attempt_interpreted<E: Exchange>(
+    pub(crate) unsafe fn attempt_interpreted<const IS_FUNCTION: bool, E: Exchange>(
         this: NonNull<Self>,
         target: &Target,
         exchange: E,
     ) -> Result<[u64; 2], Unfinished> {
         // SAFETY: as the caller promises.
         unsafe {
-            let at = this.as_ptr();
-            let gate = (*at).ready.gate;
-            if gate.is_open_for(target.interpreted)
-                && let Some(start) = target.place
-                && let Way::Fast = (*at).ready.way
-            {
+            if (*this.as_ptr()).ready.gate.is_open_for(target.interpreted) {
                 let placed = Self::place_in_registers(this, exchange).ok_or(Unfinished::NotBegun)?;
-                gate.enter();
-                if gate.is_wanted() {
-                    cold_path();
-                    gate.close();
-                    return Err(Unfinished::NotBegun);
-                }
-                let results = Self::run_fast(this, start, u64::MAX, (*at).ready.position.sp, &placed);
-                gate.leave(target.interpreted);
-                results
+                Self::enter_interpreter::<IS_FUNCTION>(this, target, &placed)
             } else {
                 cold_path();
                 Err(Unfinished::NotBegun)
@@ -219,6 +215,32 @@ impl<T> Instance<T> {
         }
     }
 
+    /// Calls a function in the interpreter, behind a gate that is open for it; `IS_FUNCTION` as of
+    /// [`Instance::attempt_interpreted`].
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    #[inline(always)]
+    unsafe fn enter_interpreter<const IS_FUNCTION: bool>(
+        this: NonNull<Self>,
+        target: &Target,
+        placed: &Placed,
+    ) -> Result<[u64; 2], Unfinished> {
+        // SAFETY: as the caller promises. A gate that is open to all is that of a window which is ready.
+        unsafe {
+            let Ready { gate, position, .. } = (*this.as_ptr()).ready;
+            gate.enter();
+            if !gate.is_open_to_all() {
+                cold_path();
+                gate.close();
+                return Err(Unfinished::NotBegun);
+            }
+            let outcome = target.place.call::<IS_FUNCTION>(Self::begin(this, placed, position.sp));
+            gate.leave(target.interpreted);
+            results_of(outcome)
+        }
+    }
+
     /// Has the next call ask for all that the short way relies upon. A call that is under way opens the gate once
     /// more, but there is no way behind it.
     ///
@@ -233,6 +255,9 @@ impl<T> Instance<T> {
             ready.way = Way::None;
             ready.gate.ask();
             if !ready.gate.is_calling() {
+                if ready.has_position {
+                    make_unready(&mut *(*this.as_ptr()).state);
+                }
                 ready.has_position = false;
                 ready.gate.close();
             }
@@ -251,6 +276,9 @@ impl<T> Instance<T> {
             let state = &mut *(*at).state;
             let Position { pc, sp } = (*at).ready.position(state);
             (state.pc, state.slots[SP as usize]) = (pc, sp);
+            if !(*at).ready.gate.is_calling() && (*at).ready.has_position {
+                state.instret = state.instructions();
+            }
         }
     }
 
@@ -280,7 +308,7 @@ impl<T> Instance<T> {
         unsafe {
             match unfinished {
                 Unfinished::NotBegun => Self::call_unready(this, target, exchange),
-                _ => Self::finish(this, target.address, unfinished, u64::MAX).map(|results| exchange.take(&results)),
+                _ => Self::finish(this, target.address, unfinished).map(|results| exchange.take(&results)),
             }
         }
     }
@@ -304,29 +332,24 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Runs a function in the fast engine, with this fuel and this sp.
+    /// Puts what a function in the fast engine begins with into the state.
     ///
     /// # Safety
-    /// As [`riverrun_interp::Code::call`].
+    /// As [`Instance::call`], and nobody waits in the guest.
     #[inline(always)]
-    unsafe fn run_fast(
-        this: NonNull<Self>,
-        start: Place,
-        fuel: u64,
-        sp: u64,
-        placed: &Placed,
-    ) -> Result<[u64; 2], Unfinished> {
+    unsafe fn begin(this: NonNull<Self>, placed: &Placed, sp: u64) -> *mut State {
         // SAFETY: as the caller promises.
         unsafe {
-            let at = this.as_ptr();
-            let slots = &mut (*(*at).state).slots;
+            let state = (*this.as_ptr()).state;
+            let slots = &mut (*state).slots;
             placed.write_first(slots);
-            (slots[RA as usize], slots[SP as usize]) = (RETURN_ADDRESS, sp);
-            match (*at).program.code().call((*at).state, start, fuel) {
-                Outcome::Returned(results) => Ok(results),
-                Outcome::Left => Err(Unfinished::Left),
-                Outcome::Refused => Err(Unfinished::Refused),
+            // Functions leave them as they are, mostly.
+            for (register, value) in [(RA, RETURN_ADDRESS), (SP, sp)] {
+                if slots[register as usize] != value {
+                    slots[register as usize] = value;
+                }
             }
+            state
         }
     }
 
@@ -345,7 +368,7 @@ impl<T> Instance<T> {
             let waits = Self::depth(this) != 0 || (*at).is_suspended || (*at).interruption.is_reached();
             let can_call = match (*at).engine {
                 Some(PlainEngine::Compiled) => target.compiled().is_some() && (*at).fuel.is_none(),
-                Some(PlainEngine::Fast) => target.place.is_some(),
+                Some(PlainEngine::Fast) => target.interpreted().is_some(),
                 None => false,
             };
             if waits || !can_call || !Self::make_ready(this) {
@@ -355,11 +378,15 @@ impl<T> Instance<T> {
             // What the thread said it ran goes on when this is dropped.
             let claim = match (*at).ready.way {
                 Way::Compiled(prepared) => Some(prepared.claim()),
-                Way::Fast | Way::None => None,
+                Way::Fast => {
+                    gate.open_to_all();
+                    None
+                }
+                Way::None => None,
             };
             let (placed, sp) = Self::place(this, exchange)?;
             let fuel = (*at).fuel;
-            (*at).fuel_end = fuel.map(|fuel| (*state).instret.saturating_add(fuel));
+            (*at).fuel_end = fuel.map(|fuel| (*state).instructions().saturating_add(fuel));
             let limit = fuel.unwrap_or(u64::MAX);
             gate.enter();
             if (*at).interruption.is_reached() {
@@ -372,11 +399,11 @@ impl<T> Instance<T> {
                 FloatEnv::enter_default();
             }
             // Nothing of the host's runs from here on but its host functions.
-            let results = match (&claim, target.compiled(), target.place) {
+            let results = match (&claim, target.compiled(), target.interpreted()) {
                 (Some(_), Some(function), _) => {
                     riverrun_native::call(state, function, sp, placed.first).ok_or(Unfinished::Left)
                 }
-                (None, _, Some(start)) => Self::run_fast(this, start, limit, sp, &placed),
+                (None, _, Some(start)) => results_of(start.call_within(Self::begin(this, &placed, sp), limit)),
                 _ => Err(Unfinished::Refused),
             };
             if touches_floats {
@@ -389,7 +416,7 @@ impl<T> Instance<T> {
             let result = match results {
                 Ok(results) => Ok(Self::take(this, results, exchange)),
                 Err(unfinished) => {
-                    Self::finish(this, target.address, unfinished, limit).map(|results| exchange.take(&results))
+                    Self::finish(this, target.address, unfinished).map(|results| exchange.take(&results))
                 }
             };
             if fuel.is_some() {
@@ -427,18 +454,13 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Goes on with a call that has left the short way, with this fuel, and gives its results.
+    /// Goes on with a call that has left the short way, and gives its results.
     ///
     /// # Safety
     /// As [`Instance::call`].
     #[cold]
     #[inline(never)]
-    unsafe fn finish(
-        this: NonNull<Self>,
-        address: u64,
-        unfinished: Unfinished,
-        fuel: u64,
-    ) -> Result<ResultRegisters, Error> {
+    unsafe fn finish(this: NonNull<Self>, address: u64, unfinished: Unfinished) -> Result<ResultRegisters, Error> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
@@ -450,8 +472,9 @@ impl<T> Instance<T> {
             let window = &mut (*at).memory.window;
             let called = match (unfinished, (*at).execution.as_mut()) {
                 (Unfinished::Left, Some(execution)) => code.compiled_left(window, execution),
-                (Unfinished::Left, None) => code.left(window, fuel),
+                (Unfinished::Left, None) => code.left(window),
                 (Unfinished::Refused | Unfinished::NotBegun, _) => {
+                    make_unready(&mut *(*at).state);
                     (*(*at).state).pc = address;
                     (*(*at).state).set_x(RA, RETURN_ADDRESS);
                     Called::Unfinished

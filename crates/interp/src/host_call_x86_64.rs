@@ -1,0 +1,181 @@
+//! Calls of host functions on x86-64 Unix: by hand, as a compiler saves and loads more than is needed behind a call.
+
+use std::arch::naked_asm;
+use std::mem::{offset_of, size_of};
+
+use riverrun_program::{CallRegisters, CallResults};
+use riverrun_state::{DYNAMIC_CALL, EngineExit, Import, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, State, SystemCall};
+
+use crate::cell::{Cell, Extra, Handler, Next};
+use crate::handlers::{out_of_fuel, step};
+
+const T0: usize = register(5);
+const A0: usize = register(10);
+const A7: usize = register(17);
+const PC: usize = offset_of!(State, pc);
+const FUEL: usize = offset_of!(State, exit) + offset_of!(EngineExit, fuel);
+const RETURNS: usize = offset_of!(State, exit) + offset_of!(EngineExit, returns);
+const IMPORTS: usize = offset_of!(State, exit) + offset_of!(EngineExit, imports);
+const IMPORTS_SIZE: usize = offset_of!(State, exit) + offset_of!(EngineExit, imports_size);
+/// Of the cell behind: the ordinal there.
+const ORDINAL: usize = size_of::<Cell>() + Cell::DIFFERENCE_OFFSET;
+/// Likewise: the guest address of the call.
+const ADDRESS: usize = size_of::<Cell>() + Cell::IMM_OFFSET;
+/// Twice as far as that cell.
+const BEHIND: usize = 2 * size_of::<Cell>();
+
+const _: () = assert!(offset_of!(Import, code) == 0);
+const _: () = assert!(size_of::<SystemCall>() == 32 && SYSTEM_CALLS.is_power_of_two());
+
+const fn register(n: usize) -> usize {
+    offset_of!(State, slots) + n * size_of::<u64>()
+}
+
+/// The handler of a call of a host function by its number in the machine's table.
+pub(crate) fn host_call(registers: CallRegisters) -> Handler {
+    use CallResults::{Any, Float, Integer, None};
+    match (registers.integers, registers.results) {
+        (0, None | Float) => host_call_of_none,
+        (0, Integer) => host_call_of_none_for_one,
+        (..=2, None | Float) => host_call_of_two,
+        (..=2, Integer) => host_call_of_two_for_one,
+        (_, None | Float) => host_call_of_any,
+        (_, Integer) => host_call_of_any_for_one,
+        (_, Any) => host_call_of_any_for_any,
+    }
+}
+
+/// A handler that finds the import by the first instructions, and leaves it in rdx; takes arguments by the second ones,
+/// and puts results back by the third.
+macro_rules! calls {
+    (
+        $(#[$doc:meta])*
+        $name:ident: [$($find:literal)*] [$($take:literal)*] [$($put:literal)*] $($constant:ident = $value:expr),*
+    ) => {
+        $(#[$doc])*
+        #[unsafe(naked)]
+        pub(crate) unsafe extern "sysv64" fn $name(
+            _: *const Cell,
+            _: *mut State,
+            _: Extra,
+            _: u64,
+            _: i64,
+            _: *const Cell,
+        ) -> Next {
+            naked_asm!(
+                $($find,)*
+                "push rdi",
+                "push rsi",
+                "push r9",
+                "mov eax, [rdi + {address}]",
+                "mov [rsi + {pc}], rax",
+                "movsx rax, word ptr [rdi + {ordinal}]",
+                "sub r8, rax",
+                "mov [rsi + {fuel}], r8",
+                "mov [rsi + {returns}], rcx",
+                "mov rdi, rdx",
+                $($take,)*
+                "call [rdi]",
+                "pop r9",
+                "pop rsi",
+                "pop rdi",
+                $($put,)*
+                "mov rcx, [rsi + {returns}]",
+                // Guest functions that the host has called meanwhile have taken of the fuel.
+                "movsx r8, word ptr [rdi + {ordinal}]",
+                "add rdi, {behind}",
+                "add r8, [rsi + {fuel}]",
+                "js {out_of_fuel}",
+                "jmp [rdi]",
+                // Has the function begin at such an address, too.
+                ".balign 64",
+                pc = const PC,
+                fuel = const FUEL,
+                returns = const RETURNS,
+                ordinal = const ORDINAL,
+                address = const ADDRESS,
+                behind = const BEHIND,
+                step = sym step,
+                out_of_fuel = sym out_of_fuel,
+                $($constant = const $value,)*
+            )
+        }
+    };
+}
+
+/// Handlers of calls by number.
+macro_rules! host_calls {
+    ($($name:ident $take:tt $put:tt $($a0:ident)?;)*) => {
+        $(calls! {
+            /// A call of a host function by its number.
+            $name:
+                [
+                    "mov edx, [rdi + {imm}]"
+                    "cmp [rsi + {imports_size}], rdx"
+                    "jbe {step}"
+                    "add rdx, [rsi + {imports}]"
+                ]
+                $take
+                $put
+                imm = Cell::IMM_OFFSET, imports = IMPORTS, imports_size = IMPORTS_SIZE $(, $a0 = A0)?
+        })*
+    };
+}
+
+host_calls! {
+    host_call_of_none [] [];
+    host_call_of_none_for_one [] ["mov [rsi + {a0}], rax"] a0;
+    host_call_of_two ["mov rdx, [rsi + {a0} + 8]" "mov rsi, [rsi + {a0}]"] [] a0;
+    host_call_of_two_for_one ["mov rdx, [rsi + {a0} + 8]" "mov rsi, [rsi + {a0}]"] ["mov [rsi + {a0}], rax"] a0;
+    host_call_of_any
+        [
+            "mov rdx, [rsi + {a0} + 8]" "mov rcx, [rsi + {a0} + 16]" "mov r8, [rsi + {a0} + 24]"
+            "mov r9, [rsi + {a0} + 32]" "mov rsi, [rsi + {a0}]"
+        ]
+        []
+        a0;
+    host_call_of_any_for_one
+        [
+            "mov rdx, [rsi + {a0} + 8]" "mov rcx, [rsi + {a0} + 16]" "mov r8, [rsi + {a0} + 24]"
+            "mov r9, [rsi + {a0} + 32]" "mov rsi, [rsi + {a0}]"
+        ]
+        ["mov [rsi + {a0}], rax"]
+        a0;
+    host_call_of_any_for_any
+        [
+            "mov rdx, [rsi + {a0} + 8]" "mov rcx, [rsi + {a0} + 16]" "mov r8, [rsi + {a0} + 24]"
+            "mov r9, [rsi + {a0} + 32]" "mov rsi, [rsi + {a0}]"
+        ]
+        ["mov [rsi + {a0}], rax" "mov [rsi + {a0} + 8], rdx"]
+        a0;
+}
+
+calls! {
+    /// An `ecall`, which may lead to a host function that is known.
+    system_call:
+        [
+            "mov rax, [rsi + {a7}]"
+            "cmp rax, {dynamic_call}"
+            "cmove rax, [rsi + {t0}]"
+            "mov edx, eax"
+            "and edx, {last}"
+            "shl edx, 5"
+            "lea rdx, [rsi + rdx + {known}]"
+            "cmp [rdx + {key}], rax"
+            "jne {step}"
+            "add rdx, {import}"
+        ]
+        [
+            "mov rdx, [rsi + {a0} + 8]" "mov rcx, [rsi + {a0} + 16]" "mov r8, [rsi + {a0} + 24]"
+            "mov r9, [rsi + {a0} + 32]" "mov rsi, [rsi + {a0}]"
+        ]
+        ["mov [rsi + {a0}], rax" "mov [rsi + {a0} + 8], rdx"]
+        a0 = A0,
+        a7 = A7,
+        t0 = T0,
+        dynamic_call = DYNAMIC_CALL,
+        last = SYSTEM_CALLS - 1,
+        known = SYSTEM_CALLS_OFFSET,
+        key = offset_of!(SystemCall, key),
+        import = offset_of!(SystemCall, import)
+}

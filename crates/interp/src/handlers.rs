@@ -582,6 +582,8 @@ unsafe fn go_linked<const CHECK: bool>(hart: Fast) -> Next {
         if target == hart.near {
             go_checked::<true>(opaque(hart.near), hart)
         } else {
+            // Not that it were rare: but where loops go on has to be straight on, as jumps that are taken take longer.
+            cold_path();
             go_checked::<true>(target, Fast { near: target, ..hart })
         }
     }

@@ -345,7 +345,7 @@ impl Code {
             if decoded.cells() == 2 {
                 let noted = match decoded.operation {
                     Operation::HostCall(_) | Operation::SystemCall => item.pc,
-                    _ => item.pc + u64::from(decoded.len) | 1,
+                    _ => (item.pc + u64::from(decoded.len)) | 1,
                 };
                 self.put(item.cell + 1, second_cell(noted, ordinal(index) + 1), item.pc, ordinal(index));
             }

@@ -127,9 +127,16 @@ unsafe extern "sysv64" fn leave() {
     )
 }
 
+/// Where backtraces end, as they do in handlers that call each other: nothing describes this frame, nor who has entered.
+#[cfg(trampoline)]
+#[unsafe(naked)]
+unsafe extern "sysv64" fn chain() {
+    naked_asm!("sub rsp, 8", "call {handlers}", "add rsp, 8", "ret", handlers = sym call_handlers)
+}
+
 /// Calls handlers in turn: without optimisation, calls in tail position would pile up frames.
 #[cfg(trampoline)]
-unsafe extern "sysv64" fn chain(
+unsafe extern "sysv64" fn call_handlers(
     op: *const Cell,
     state: *mut State,
     _: crate::cell::Extra,

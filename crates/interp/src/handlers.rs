@@ -398,6 +398,7 @@ handlers! {
     }
 
     /// Where the fuel may not suffice behind a call of a host function.
+    #[cfg(not(trampoline))]
     fn out_of_fuel[](hart) {
         leave(hart, REASON_FUEL, 0)
     }

@@ -137,8 +137,9 @@ impl<'c> Site<'_, 'c> {
     ) -> CallSiteValue<'c> {
         let (ir, registers) = (self.ir, self.registers);
         let section = ir.names.fault_exits();
-        let text =
-            format!("1: {text}\n.pushsection {section},\"a\",@progbits\n.long 1b-.\n.long ${{3:l}}-.\n.popsection");
+        let text = format!(
+            "1: {text}\n.pushsection {section},\"a\",@progbits\n.balign 4\n.long 1b-.\n.long ${{3:l}}-.\n.popsection"
+        );
         let dialect = Some(InlineAsmDialect::ATT);
         let instruction =
             ir.context.create_inline_asm(prototype, text, constraints.into(), true, false, dialect, false);

@@ -87,6 +87,7 @@ pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, sta
                     "sub rsp, {gap}"
                     "mov [rsi + {host_sp}], rsp"
                     "xor ecx, ecx"
+                    "xor r9d, r9d"
                 ]
                 [
                     $above

@@ -113,6 +113,9 @@ pub(crate) struct Sample {
     pub(crate) seconds: f64,
     /// Guest instructions, where the engine counts them.
     pub(crate) instructions: Option<u64>,
+    /// The part of the heap's memory that was not asked for when most was, if it is one that the engine keeps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) fragmentation: Option<f64>,
 }
 
 /// The last line that an engine with statistics prints on standard error.
@@ -120,6 +123,13 @@ pub(crate) struct Sample {
 struct Stats {
     instructions: Option<u64>,
     cpu_seconds: Option<f64>,
+    heap: Option<HeapStats>,
+}
+
+/// Of the heap that an engine keeps for its guest.
+#[derive(Deserialize)]
+struct HeapStats {
+    fragmentation: f64,
 }
 
 /// No run takes longer, in wall time.
@@ -178,7 +188,8 @@ impl Ready {
         };
         Ok(Sample {
             seconds: stats.as_ref().and_then(|stats| stats.cpu_seconds).unwrap_or(usage.cpu_seconds),
-            instructions: stats.and_then(|stats| stats.instructions),
+            instructions: stats.as_ref().and_then(|stats| stats.instructions),
+            fragmentation: stats.and_then(|stats| stats.heap).map(|heap| heap.fragmentation),
         })
     }
 }

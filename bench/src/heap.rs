@@ -28,6 +28,8 @@ struct Row {
     engine: &'static str,
     /// Of processor time for each allocation and what frees it, in each round.
     nanoseconds: Vec<f64>,
+    /// The part of the heap's memory that was not asked for when most was; of heaps that riverrun keeps.
+    fragmentation: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -49,11 +51,13 @@ pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<HeapReport> {
     let wanted =
         |program: &Program, built: &Built| program.name.ends_with("-libc") || built.engine.target() == Target::Riscv64;
     let (host, rows) = rounds::measure(lab, options, &programs, &built, wanted, |ready, loadable, work| {
-        Ok(ready.run(loadable, work)?.seconds * 1e9 / work.size.parse::<f64>()?)
+        let sample = ready.run(loadable, work)?;
+        Ok((sample.seconds * 1e9 / work.size.parse::<f64>()?, sample.fragmentation))
     });
     let (missing, failures) = page::missing(rows.iter().filter_map(rounds::Row::gap));
-    let row = |row: rounds::Row<f64>| Row {
-        nanoseconds: row.values(|&nanoseconds| nanoseconds),
+    let row = |row: rounds::Row<(f64, Option<f64>)>| Row {
+        nanoseconds: row.values(|&(nanoseconds, _)| nanoseconds),
+        fragmentation: row.samples.iter().flatten().find_map(|&(_, fragmentation)| fragmentation),
         program: row.program,
         engine: row.engine,
     };
@@ -75,20 +79,22 @@ impl HeapReport {
             page,
             "\n{} rounds. `pair` is malloc(1024) and free, `trace` an allocation of many sizes and lifetimes, with\n\
              what is freed for it. `libc` is the malloc of each target's own libc; `wrapped` and `inline` are on the\n\
-             heap that riverrun keeps for guests, by functions of malloc's name and where they stand.\n",
+             heap that riverrun keeps for guests, by functions of malloc's name and where they stand. What is lost is\n\
+             the part of that heap's memory that was not asked for when most was.\n",
             self.runs
         );
         let chart = self.chart().svg().map(|svg| ("heap.svg".to_owned(), svg));
         if chart.is_some() {
             page += "![Nanoseconds](heap.svg)\n\n";
         }
-        let header = ["program", "engine", "nanoseconds", "of native"].map(String::from);
+        let header = ["program", "engine", "nanoseconds", "of native", "lost"].map(String::from);
         let row = |row: &Row| {
             let shown = |estimate: Option<Estimate>| estimate.map_or("-".into(), |estimate| page::estimate(&estimate));
             let own = row.nanoseconds.as_slice();
             let ratios: Vec<f64> =
                 own.iter().zip(self.native(&row.program)).map(|(own, native)| own / native).collect();
-            vec![row.program.clone(), row.engine.into(), shown(Estimate::of(own)), shown(Estimate::of(&ratios))]
+            let lost = row.fragmentation.map_or("-".into(), |lost| format!("{lost:.2}"));
+            vec![row.program.clone(), row.engine.into(), shown(Estimate::of(own)), shown(Estimate::of(&ratios)), lost]
         };
         page::table(&mut page, &header, &self.rows.iter().map(row).collect::<Vec<_>>());
         page::gaps(&mut page, &self.missing);

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use riverrun::{Frame, Trap, TrapCause};
+use riverrun::{Frame, HeapStatistics, Trap, TrapCause};
 use serde::Serialize;
 
 use crate::args::StatsFormat;
@@ -97,8 +97,32 @@ pub(crate) struct Stats {
     cpu_seconds: f64,
     mips: f64,
     memory_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    heap: Option<HeapStats>,
     exit: Ending,
     status: u8,
+}
+
+/// Those of the heap that the host keeps, if the guest has used it.
+#[derive(Clone, Debug, Serialize)]
+struct HeapStats {
+    allocations: u64,
+    /// The most that was ever asked for at once.
+    peak_bytes: u64,
+    /// What the heap has mapped for it.
+    mapped_bytes: u64,
+    fragmentation: f64,
+}
+
+impl HeapStats {
+    fn new(heap: &HeapStatistics) -> Option<HeapStats> {
+        (heap.mapped != 0).then(|| HeapStats {
+            allocations: heap.allocations,
+            peak_bytes: heap.peak_requested,
+            mapped_bytes: heap.mapped,
+            fragmentation: heap.fragmentation(),
+        })
+    }
 }
 
 impl Stats {
@@ -107,25 +131,38 @@ impl Stats {
         time: Duration,
         cpu: Duration,
         memory_bytes: u64,
+        heap: &HeapStatistics,
         exit: Ending,
         status: u8,
     ) -> Stats {
         let seconds = time.as_secs_f64();
         let mips = if seconds > 0.0 { instructions as f64 / seconds / 1e6 } else { 0.0 };
-        Stats { instructions, seconds, cpu_seconds: cpu.as_secs_f64(), mips, memory_bytes, exit, status }
+        let (cpu_seconds, heap) = (cpu.as_secs_f64(), HeapStats::new(heap));
+        Stats { instructions, seconds, cpu_seconds, mips, memory_bytes, heap, exit, status }
     }
 
     /// Prints them on standard error: JSON as one line, the last.
     pub(crate) fn print(&self, format: StatsFormat) {
+        const MIB: f64 = (1 << 20) as f64;
         let line = match format {
             StatsFormat::Json => serde_json::to_string(self).unwrap_or_default(),
-            StatsFormat::Text => format!(
-                "riverrun: {} instructions in {:.3} s, {:.0} MIPS, {:.1} MiB of memory",
-                self.instructions,
-                self.seconds,
-                self.mips,
-                self.memory_bytes as f64 / f64::from(1 << 20),
-            ),
+            StatsFormat::Text => {
+                let heap = self.heap.as_ref().map(|heap| {
+                    let (peak, mapped) = (heap.peak_bytes as f64 / MIB, heap.mapped_bytes as f64 / MIB);
+                    let HeapStats { allocations, fragmentation, .. } = heap;
+                    format!(
+                        "; {allocations} allocations, at most {peak:.1} of {mapped:.1} MiB, {fragmentation:.2} lost"
+                    )
+                });
+                format!(
+                    "riverrun: {} instructions in {:.3} s, {:.0} MIPS, {:.1} MiB of memory{}",
+                    self.instructions,
+                    self.seconds,
+                    self.mips,
+                    self.memory_bytes as f64 / MIB,
+                    heap.unwrap_or_default(),
+                )
+            }
         };
         let _ = writeln!(io::stderr(), "{line}");
     }

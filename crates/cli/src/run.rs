@@ -48,7 +48,8 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
         Err(error) => return Err(format!("{}: {error}", options.program.display()).into()),
     };
     if let Some(format) = options.stats {
-        let stats = Stats::new(machine.instructions(), time, cpu, machine.memory().used(), ending, status);
+        let heap = machine.heap().statistics();
+        let stats = Stats::new(machine.instructions(), time, cpu, machine.memory().used(), &heap, ending, status);
         stats.print(format);
     }
     Ok(ExitCode::from(status))

@@ -18,6 +18,22 @@ fn a_libc_and_its_program_use_the_hosts_heap() {
 }
 
 #[test]
+fn statistics_say_how_the_heap_was_used() {
+    let folder = Folder::new();
+    let guest = folder.guest("heap.c", &[INCLUDE]);
+    let ended = riverrun(args!["--stats=json", &guest]);
+    ended.expect(0, &[]);
+    let stats = ended.stats();
+    let number = |name: &str| stats["heap"][name].as_f64().unwrap_or_else(|| panic!("no {name} in {stats}"));
+    assert!(number("allocations") >= 1.0, "{stats}");
+    assert!(number("peak_bytes") >= 1e6 && number("peak_bytes") <= number("mapped_bytes"), "{stats}");
+    assert!((0.0..1.0).contains(&number("fragmentation")), "{stats}");
+    riverrun(args!["--stats", guest]).expect(0, &[" MiB of memory; ", " allocations, at most 1.0 of "]);
+    let other = riverrun(args!["--stats=json", folder.guest("ends.c", &[]), "exit", "0"]);
+    assert!(other.stats()["heap"].is_null(), "{}", other.stderr);
+}
+
+#[test]
 fn cxx_and_its_library_use_the_hosts_heap() {
     let folder = Folder::new();
     for level in ["-O0", "-O2"] {

@@ -19,6 +19,10 @@ use riverrun_aot::{CompileOptions, Cpu};
 use riverrun_program::Image;
 use stats::{Format, Stats};
 
+/// LLVM allocates all the time, by `malloc`: this takes its place in the whole process.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Exit status of a failure, as of the command riverrun.

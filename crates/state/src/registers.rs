@@ -24,8 +24,8 @@ pub struct State {
     pub fflags: u64,
     /// The dynamic rounding mode (`frm`), 0 to 7.
     pub frm: u64,
-    /// Instructions executed since the machine was made: `instret`, exact whenever no engine is
-    /// running.
+    /// Instructions executed since the machine was made: `instret`. While [`EngineExit::count_base`] is not 0 it says
+    /// nothing, and [`State::instructions`] does.
     pub instret: u64,
     /// The address that `lr` reserved, or all ones.
     pub reservation: u64,
@@ -73,7 +73,7 @@ pub struct EngineExit {
     /// How many bytes they take.
     pub imports_size: u64,
     /// What the instructions executed and [`EngineExit::fuel`] add up to, at a host function's call from
-    /// an engine that counts; 0 where `instret` is exact.
+    /// an engine that counts, and between the host's short calls into one; 0 where `instret` is exact.
     pub count_base: u64,
     /// The [`crate::Window`] that the engine runs on, as the engine has it.
     pub window: u64,

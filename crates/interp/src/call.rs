@@ -1,12 +1,14 @@
 //! The short way of a host into a guest function and back.
 
+use std::hint::cold_path;
+
 use riverrun_native::Execution;
 use riverrun_state::{RETURN_ADDRESS, State, Trap, Window};
 
 use crate::cell::Cell;
 use crate::code::{Code, Entry};
 use crate::enter::enter_lightly;
-use crate::handlers::{COUNTED, REASON_RETURNED, expect_return};
+use crate::handlers::{COUNTED, expect_return};
 use crate::run::{Left, SLICE, Visit, count_from, end_count};
 
 const A0: usize = 10;
@@ -116,8 +118,8 @@ impl Place {
             if COUNTED && fuel < 0 {
                 return Outcome::Refused;
             }
-            enter_lightly::<IS_FUNCTION>(self.cell, state, fuel);
-            if (*state).exit.reason != REASON_RETURNED {
+            if !enter_lightly::<IS_FUNCTION>(self.cell, state, fuel) {
+                cold_path();
                 return Outcome::Left;
             }
             let slots = &(*state).slots;

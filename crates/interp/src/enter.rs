@@ -4,4 +4,6 @@
 #[path = "enter_x86_64.rs"]
 mod host;
 
+#[cfg(not(trampoline))]
+pub(crate) use host::left;
 pub(crate) use host::{enter, enter_lightly, landing};

@@ -3,10 +3,12 @@
 use std::arch::{asm, naked_asm};
 use std::mem::{offset_of, size_of};
 
-use riverrun_state::{EngineExit, FRAME_GAP, State};
+use riverrun_state::{EngineExit, FRAME_GAP, State, leave_engine};
 
 use crate::cell::Cell;
-use crate::handlers::{REASON_STEP, RETURNS_MASK};
+#[cfg(not(trampoline))]
+use crate::cell::{Extra, Next};
+use crate::handlers::{REASON_RETURNED, REASON_STEP, RETURNS_MASK};
 
 const HOST_SP: usize = offset_of!(State, exit) + offset_of!(EngineExit, host_sp);
 const OP: usize = offset_of!(State, exit) + offset_of!(EngineExit, op);
@@ -54,17 +56,22 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut State, f
             "xor r9d, r9d"
         ]
         [
+            "mov qword ptr [rsi + {reason}], {returned}"
+            "mov rdi, rsi"
             "jmp {leave}"
         ]
         gap = const FRAME_GAP,
         host_sp = const HOST_SP,
         returns = const RETURNS,
         mask = const RETURNS_MASK,
-        leave = sym leave,
+        reason = const REASON,
+        returned = const REASON_RETURNED,
+        leave = sym leave_engine,
     }
 }
 
-/// The same with no return noted, for callers to whom everything counts. Handlers keep what functions keep, so that
+/// The same with no return noted, for callers to whom everything counts: true if the chain was left by a return from the
+/// function where it began, which the state's reason does not say then. Handlers keep what functions keep, so that
 /// what is pushed here is only loaded by who leaves otherwise than by returning. `IS_FUNCTION` says whether the caller is
 /// one that is called each time: the registers that its own caller wants kept are kept here; or part of a loop, that
 /// keeps what it has in them once.
@@ -72,7 +79,9 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut State, f
 /// # Safety
 /// As [`enter`].
 #[inline(always)]
-pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, state: *mut State, fuel: i64) {
+pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, state: *mut State, fuel: i64) -> bool {
+    // Where the chain is left by returning, the state's address is where it was.
+    let returned: *mut State;
     /// What the frame has above the gap is given as `push` and `above`, which is its size.
     macro_rules! enter {
         ([$($push:literal)*] $above:literal, $gap:expr $(, $kept:tt)*) => {
@@ -91,12 +100,17 @@ pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, sta
                 ]
                 [
                     $above
+                    "3:"
+                    ".pushsection .text.unlikely, \"ax\", @progbits"
                     "2:"
+                    "xor esi, esi"
+                    "jmp 3b"
+                    ".popsection"
                 ]
                 gap = const $gap,
                 host_sp = const HOST_SP,
                 inout("rdi") op => _,
-                inout("rsi") state => _,
+                inout("rsi") state => returned,
                 inout("r8") fuel => _,
                 $(out($kept) _,)*
                 clobber_abi("sysv64"),
@@ -110,32 +124,45 @@ pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, sta
             false => enter!([] "add rsp, {gap} + 3 * 8", FRAME_GAP + 4 * 8, "r12", "r13", "r14", "r15"),
         }
     }
+    !returned.is_null()
 }
 
-/// Returns to `enter`'s caller, from the stack as `enter` left it.
+/// A handler that leaves the chain otherwise than by returning.
+#[cfg(not(trampoline))]
 #[unsafe(naked)]
-unsafe extern "sysv64" fn leave() {
-    naked_asm!(
-        "add rsp, {gap}",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbx",
-        "pop rbp",
-        "ret",
-        gap = const FRAME_GAP,
-    )
+pub(crate) unsafe extern "sysv64" fn left(
+    _: *const Cell,
+    _: *mut State,
+    _: Extra,
+    _: u64,
+    _: i64,
+    _: *const Cell,
+) -> Next {
+    naked_asm!("mov rdi, rsi", "jmp {leave}", leave = sym leave_engine)
 }
 
-/// Where backtraces end, as they do in handlers that call each other: nothing describes this frame, nor who has entered.
+/// Calls handlers in turn, and leaves them as handlers do that call each other. Backtraces end here, as they do in
+/// those: nothing describes this frame, nor who has entered.
 #[cfg(trampoline)]
 #[unsafe(naked)]
 unsafe extern "sysv64" fn chain() {
-    naked_asm!("sub rsp, 8", "call {handlers}", "add rsp, 8", "ret", handlers = sym call_handlers)
+    naked_asm!(
+        "push rsi",
+        "call {handlers}",
+        "pop rsi",
+        "test al, al",
+        "jne 2f",
+        "mov rdi, rsi",
+        "jmp {leave}",
+        "2:",
+        "ret",
+        handlers = sym call_handlers,
+        leave = sym leave_engine,
+    )
 }
 
-/// Calls handlers in turn: without optimisation, calls in tail position would pile up frames.
+/// Calls handlers in turn: without optimisation, calls in tail position would pile up frames. True if the last one was
+/// [`crate::handlers::returned`].
 #[cfg(trampoline)]
 unsafe extern "sysv64" fn call_handlers(
     op: *const Cell,
@@ -144,13 +171,15 @@ unsafe extern "sysv64" fn call_handlers(
     returns: u64,
     fuel: i64,
     near: *const Cell,
-) {
+) -> bool {
     let mut next = crate::cell::Next { op, returns, fuel, near };
     while !next.op.is_null() {
         let free = crate::cell::Extra::uninit();
         // SAFETY: `enter`'s caller gives the first cell, handlers the others.
         next = unsafe { (*next.op).handler()(next.op, state, free, next.returns, next.fuel, next.near) };
     }
+    // SAFETY: `enter`'s caller promises that the state is alive.
+    unsafe { (*state).exit.reason == REASON_RETURNED }
 }
 
 /// Where the fault handler sends a handler whose access faulted: leaves the chain with op and
@@ -162,14 +191,13 @@ pub(crate) unsafe extern "sysv64" fn landing() {
         "mov [rsi + {op}], rdi",
         "mov [rsi + {fuel}], r8",
         "mov qword ptr [rsi + {reason}], {step}",
-        "mov rsp, [rsi + {host_sp}]",
+        "mov rdi, rsi",
         "jmp {leave}",
         op = const OP,
         fuel = const FUEL,
         reason = const REASON,
         step = const REASON_STEP,
-        host_sp = const HOST_SP,
-        leave = sym leave,
+        leave = sym leave_engine,
     )
 }
 

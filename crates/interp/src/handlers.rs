@@ -13,7 +13,6 @@ use riverrun_state::{LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZ
 
 use crate::cell::{Cell, Extra, Handler, Next};
 use crate::fast::Fast;
-use crate::run::set;
 use crate::words::Words;
 
 /// The chain was left at a cell because what remains of the fuel may not suffice.
@@ -56,11 +55,22 @@ unsafe fn go(op: *const Cell, hart: Fast) -> Next {
     Next { op, returns: hart.returns, fuel: hart.fuel, near: hart.near }
 }
 
-/// What a handler returns that leaves the chain.
+/// Leaves the chain, otherwise than by returning.
+///
+/// # Safety
+/// The hart's state is alive, and the caller returns at once what this returns.
+#[cfg(not(trampoline))]
 #[inline(always)]
-fn end() -> Next {
-    #[cfg(trampoline)]
-    return Next { op: std::ptr::null(), returns: 0, fuel: 0, near: std::ptr::null() };
+unsafe fn end(hart: Fast) -> Next {
+    // SAFETY: as the caller promises.
+    unsafe { crate::enter::left(hart.op, hart.state, Extra::uninit(), hart.returns, hart.fuel, hart.near) }
+}
+
+/// What a handler returns that leaves the chain.
+#[cfg(trampoline)]
+#[inline(always)]
+unsafe fn end(_: Fast) -> Next {
+    Next { op: std::ptr::null(), returns: 0, fuel: 0, near: std::ptr::null() }
 }
 
 /// Leaves the chain at the hart's cell.
@@ -77,8 +87,8 @@ pub(crate) unsafe fn leave(hart: Fast, reason: u64, target: u64) -> Next {
         exit.reason = reason;
         exit.target = target;
         exit.returns = hart.returns;
+        end(hart)
     }
-    end()
 }
 
 /// Whether instructions are counted.
@@ -276,9 +286,9 @@ impl<A: Micro, B: Micro, const FORWARD_B: u8> Micro for Fused<A, B, FORWARD_B> {
 /// decoder has seen to what the handler needs: a cell follows every one that falls through, and
 /// what a linked cell leads to is published.
 macro_rules! handlers {
-    ($($(#[$doc:meta])* fn $name:ident [$($generics:tt)*] ($hart:ident $(, $extra:ident)?) $body:block)*) => {
+    ($($(#[$attribute:meta])* fn $name:ident [$($generics:tt)*] ($hart:ident $(, $extra:ident)?) $body:block)*) => {
         $(
-            $(#[$doc])*
+            $(#[$attribute])*
             #[unsafe(link_section = "riverrun_interp")]
             pub(crate) unsafe extern "sysv64" fn $name<$($generics)*>(
                 op: *const Cell,
@@ -380,11 +390,9 @@ handlers! {
         }
     }
 
-    /// A return: mostly to where the last call came from. `IS_PLAIN` says that it is `ret` itself.
-    fn ret[R: Row, const IS_PLAIN: bool](hart) {
-        let operands = operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default());
-        let operands = if IS_PLAIN { Operands { rs1: hart.get(1), imm: 0, ..operands } } else { operands };
-        let target = R::eval(&Words(hart), &operands);
+    /// A return: mostly to where the last call came from.
+    fn return_by[R: Row](hart) {
+        let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default()));
         let fuel = hart.after((*hart.op).difference());
         let returns = hart.returns.wrapping_sub(RETURN_SIZE) & RETURNS_MASK;
         let hart = Fast { returns, fuel, ..hart };
@@ -403,13 +411,22 @@ handlers! {
         leave(hart, REASON_FUEL, 0)
     }
 
-    /// Where functions that the host has called return to.
+    /// Where functions that the host has called return to: this leaves the chain by returning.
+    #[cfg(not(trampoline))]
     fn returned[](hart) {
-        // Less than `leave` does: nothing goes on from here.
-        let exit = &mut (*hart.state).exit;
-        exit.fuel = hart.fuel;
-        set(&mut exit.reason, REASON_RETURNED);
-        end()
+        (*hart.state).exit.fuel = hart.fuel;
+    }
+
+    /// Where functions that the host has called return to.
+    #[cfg(trampoline)]
+    fn returned[](hart) {
+        leave(hart, REASON_RETURNED, 0)
+    }
+
+    /// Where a return leads that was not expected to lead there.
+    #[cfg(not(trampoline))]
+    fn return_elsewhere[](hart, target) {
+        go_mapped(target.assume_init(), hart)
     }
 
     /// An atomic access: misaligned ones are the single-step engine's to refuse.
@@ -429,13 +446,21 @@ handlers! {
 /// it waits for the address of the next cell. So calls leave that address in a ring, and returns
 /// only compare.
 #[repr(C)]
-struct Return {
+pub(crate) struct Return {
     /// The guest address, its lowest bit set, above the ordinal there and 16 bits of nothing.
     bits: u64,
     cell: *const Cell,
 }
 
 impl Return {
+    /// Where the address is, of 32 bits.
+    pub(crate) const ADDRESS_OFFSET: usize = 4;
+    /// Where the ordinal there is, of 16 bits.
+    pub(crate) const ORDINAL_OFFSET: usize = 2;
+    /// Where the cell is.
+    #[cfg(not(trampoline))]
+    pub(crate) const CELL_OFFSET: usize = std::mem::offset_of!(Return, cell);
+
     fn new(address: u64, ordinal: i64, cell: *const Cell) -> Return {
         Return { bits: (address | 1) << 32 | (ordinal as u64 & 0xffff) << 16, cell }
     }
@@ -444,7 +469,7 @@ impl Return {
     #[inline(always)]
     fn is_at(&self, address: u64) -> bool {
         // SAFETY: the upper half, by itself: that is an instruction less than to shift.
-        let own = unsafe { (&raw const self.bits).cast::<u32>().add(1).read() };
+        let own = unsafe { (&raw const self.bits).byte_add(Self::ADDRESS_OFFSET).cast::<u32>().read() };
         u64::from(own) == address | 1
     }
 
@@ -452,7 +477,7 @@ impl Return {
     #[inline(always)]
     fn ordinal(&self) -> i64 {
         // SAFETY: likewise.
-        i64::from(unsafe { (&raw const self.bits).cast::<i16>().add(1).read() })
+        i64::from(unsafe { (&raw const self.bits).byte_add(Self::ORDINAL_OFFSET).cast::<i16>().read() })
     }
 }
 

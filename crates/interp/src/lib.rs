@@ -17,6 +17,7 @@ mod operation;
 mod patterns;
 #[cfg(feature = "profile")]
 pub mod profile;
+mod ret;
 mod run;
 mod select;
 mod soft_float;

@@ -6,6 +6,7 @@ use crate::cell::Handler;
 use crate::handlers::*;
 use crate::host_call::{host_call, system_call};
 use crate::operation::{Decoded, Operation};
+use crate::ret::RET;
 
 /// The handler of a row by its format; formats whose operations are not rows step.
 macro_rules! row_handler {
@@ -121,8 +122,8 @@ pub(crate) fn alone(decoded: &Decoded, check: bool) -> Handler {
         Operation::Call => call,
         Operation::Indirect => jump_indirect::<rows::jalr>,
         Operation::IndirectCall => call_indirect::<rows::jalr>,
-        Operation::Return if decoded.rs1 == 1 && decoded.imm == 0 => ret::<rows::jalr, true>,
-        Operation::Return => ret::<rows::jalr, false>,
+        Operation::Return if decoded.rs1 == 1 && decoded.imm == 0 => RET,
+        Operation::Return => return_by::<rows::jalr>,
         Operation::HostCall(registers) => host_call(registers),
         Operation::SystemCall => system_call,
         Operation::Step => step,

@@ -1,0 +1,55 @@
+//! `ret` on x86-64 Unix: by hand, as every instruction counts here, and where the code begins.
+
+use std::arch::naked_asm;
+use std::mem::{offset_of, size_of};
+
+use riverrun_state::{RETURNS_OFFSET, State};
+
+use crate::cell::{Cell, Extra, Next};
+use crate::handlers::{RETURNS_MASK, Return, out_of_fuel, return_elsewhere};
+
+/// From the state to the ra.
+const RA: usize = offset_of!(State, slots) + size_of::<u64>();
+
+/// A return: mostly to where the last call came from.
+#[unsafe(naked)]
+pub(super) unsafe extern "sysv64" fn ret(
+    _: *const Cell,
+    _: *mut State,
+    _: Extra,
+    _: u64,
+    _: i64,
+    _: *const Cell,
+) -> Next {
+    naked_asm!(
+        "movsx rax, word ptr [rdi + {difference}]",
+        // An entry less, where the ring ends as well.
+        "add ecx, {mask}",
+        "mov rdx, [rsi + {ra}]",
+        "and ecx, {mask}",
+        "add r8, rax",
+        "mov eax, [rsi + rcx + {address}]",
+        // What was noted has it set, too.
+        "or rdx, 1",
+        "cmp rdx, rax",
+        "jne 2f",
+        "movsx rax, word ptr [rsi + rcx + {ordinal}]",
+        "mov rdi, [rsi + rcx + {cell}]",
+        "add r8, rax",
+        "js {out_of_fuel}",
+        "jmp [rdi]",
+        "2:",
+        "dec rdx",
+        "jmp {elsewhere}",
+        // Has the function begin at such an address, too.
+        ".balign 64",
+        difference = const Cell::DIFFERENCE_OFFSET,
+        ra = const RA,
+        mask = const RETURNS_MASK,
+        address = const RETURNS_OFFSET + Return::ADDRESS_OFFSET,
+        ordinal = const RETURNS_OFFSET + Return::ORDINAL_OFFSET,
+        cell = const RETURNS_OFFSET + Return::CELL_OFFSET,
+        out_of_fuel = sym out_of_fuel,
+        elsewhere = sym return_elsewhere,
+    )
+}

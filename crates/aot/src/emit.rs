@@ -31,13 +31,15 @@ fn initialize() {
         // These exist as options of the process only. The scheduler is worth 10 to 15 % on long
         // multiplications; cases of switches are addresses, which are sparse. The others take time, a
         // third of it for large functions, and gain nothing: looking far where a register's range is
-        // split, and scheduling once more at the end.
+        // split, scheduling a second and a third time, and following variables, of which there are none.
         let options = [
             c"riverrun",
             c"-pre-RA-sched=list-burr",
             c"-jump-table-density=1",
             c"-grow-region-complexity-budget=500",
+            c"-enable-misched=false",
             c"-post-RA-scheduler=false",
+            c"-experimental-debug-variable-locations=false",
         ];
         let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         // SAFETY: the strings outlive the call, which copies them; `Once` sees to it that no other

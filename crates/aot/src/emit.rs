@@ -31,7 +31,8 @@ fn initialize() {
         // These exist as options of the process only. The scheduler is worth 10 to 15 % on long
         // multiplications; cases of switches are addresses, which are sparse. The others take time, a
         // third of it for large functions, and gain nothing: looking far where a register's range is
-        // split, scheduling a second and a third time, and following variables, of which there are none.
+        // split, scheduling a second and a third time, following variables, of which there are none, and
+        // moving integers to mask registers.
         let options = [
             c"riverrun",
             c"-pre-RA-sched=list-burr",
@@ -40,6 +41,7 @@ fn initialize() {
             c"-enable-misched=false",
             c"-post-RA-scheduler=false",
             c"-experimental-debug-variable-locations=false",
+            c"-disable-x86-domain-reassignment",
         ];
         let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         // SAFETY: the strings outlive the call, which copies them; `Once` sees to it that no other
@@ -79,7 +81,9 @@ pub(crate) fn machine(options: &CompileOptions) -> Result<TargetMachine, Compile
 ///
 /// They are what was left of LLVM's own lists after trying each pass on guests. In code that a compiler
 /// has optimised before, those for modules gain next to nothing, and those for loops only by making
-/// vectors: a tenth of the time to compile, for a third less to run where a guest has such loops. Pairing
+/// vectors: a tenth of the time to compile, for a third less to run where a guest has such loops. Of the
+/// rest, what a second time finds (combining instructions, above all) is hardly more than nothing. Common
+/// subexpressions are found by what memory holds: without, long multiplications take 1.08 of the time. Pairing
 /// values in vectors (SLP) pairs registers on their way to the state and back, which takes longer than all
 /// the rest, for code that then waits for its own stores.
 fn passes(level: u8) -> &'static str {
@@ -90,10 +94,9 @@ fn passes(level: u8) -> &'static str {
              instcombine<no-verify-fixpoint>,simplifycfg)"
         }
         2 => {
-            "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,aggressive-instcombine,simplifycfg,\
-             correlated-propagation,loop-mssa(loop-rotate,licm),loop(indvars),gvn,sccp,bdce,\
-             instcombine<no-verify-fixpoint>,dse,simplifycfg,instcombine<no-verify-fixpoint>,\
-             loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg)"
+            "function(mem2reg,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
+             loop-mssa(loop-rotate,licm),loop(indvars),gvn,dse,loop-vectorize,\
+             instcombine<no-verify-fixpoint>,simplifycfg)"
         }
         _ => {
             "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,aggressive-instcombine,simplifycfg,\

@@ -110,7 +110,7 @@ fn representation(module: &str) -> Vec<Line> {
         let (text, attached) = line.split_once(", !").unwrap_or((line, ""));
         let node = attached.split(", !").find_map(|part| part.strip_prefix("dbg "));
         // All functions return the same: ten registers and the window.
-        let text = text.trim_end().replace("{ ptr, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64 }", "%registers");
+        let text = text.trim_end().replace("{ i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, ptr }", "%registers");
         Line { pc: node.and_then(|node| locations.get(node)).copied(), text }
     };
     with_labels(body.map(line).collect())

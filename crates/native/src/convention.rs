@@ -1,6 +1,6 @@
 //! The convention that all compiled functions share.
 //!
-//! A function takes the window's address and ten guest registers in host registers, and returns
+//! A function takes ten guest registers and the window's address in host registers, and returns
 //! them in the same places; all other guest registers stand in the [`State`], below the window. All
 //! that may still be read is exact at every call, and everything is in precise code. A function
 //! returns to its caller's host frame with the address that the guest returns to in `ra`: the caller
@@ -19,13 +19,17 @@ pub enum Hot {
     Fuel,
 }
 
-/// The ten registers, in the order of the parameters that follow the window's address. Code that
+/// The ten registers, in the order of the parameters; the window's address follows. First come those whose values
+/// are soon done with: LLVM takes its registers for intermediate results in this order, too. Code that
 /// counts fuel has it in the place of s4.
-pub const fn hot(fuel: bool) -> [Hot; 10] {
+pub const fn hot(fuel: bool) -> [Hot; HOT] {
     use Hot::X;
-    let last = if fuel { Hot::Fuel } else { X(20) };
-    [X(1), X(2), X(10), X(11), X(12), X(18), X(19), last, X(8), X(9)]
+    let s4 = if fuel { Hot::Fuel } else { X(20) };
+    [X(12), X(11), X(10), X(1), s4, X(19), X(18), X(9), X(8), X(2)]
 }
+
+/// How many there are: the position of the window's address.
+pub const HOT: usize = 10;
 
 const fn below_window(offset: usize) -> i64 {
     offset as i64 - WINDOW_OFFSET as i64

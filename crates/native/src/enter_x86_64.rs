@@ -1,7 +1,7 @@
 //! Entry and exit on x86-64 Unix.
 //!
-//! Compiled functions have LLVM's `x86_regcallcc`: the window's address in rax, then rcx, rdx, rdi,
-//! rsi, r8, r9, r12, r13, r14, r15, the same for results; no register is preserved.
+//! Compiled functions have LLVM's `x86_regcallcc`: parameters in rax, rcx, rdx, rdi, rsi, r8, r9, r12, r13, r14, and
+//! r15, which is the window's address, the same for results; no register is preserved.
 
 use std::arch::{asm, naked_asm};
 use std::hint::cold_path;
@@ -66,36 +66,38 @@ macro_rules! save_host {
     };
 }
 
+/// Of the state whose address is in rdi.
 macro_rules! load_hot {
     () => {
-        "lea rax, [rdi + {window}]
-        mov rcx, [rdi + {first}]
-        mov rdx, [rdi + {second}]
-        mov rsi, [rdi + {fourth}]
-        mov r8, [rdi + {fifth}]
-        mov r9, [rdi + {sixth}]
-        mov r12, [rdi + {seventh}]
-        mov r13, [rdi + {eighth}]
-        mov r14, [rdi + {ninth}]
-        mov r15, [rdi + {tenth}]
-        mov rdi, [rdi + {third}]"
+        "lea r15, [rdi + {window}]
+        mov rax, [rdi + {first}]
+        mov rcx, [rdi + {second}]
+        mov rdx, [rdi + {third}]
+        mov rsi, [rdi + {fifth}]
+        mov r8, [rdi + {sixth}]
+        mov r9, [rdi + {seventh}]
+        mov r12, [rdi + {eighth}]
+        mov r13, [rdi + {ninth}]
+        mov r14, [rdi + {tenth}]
+        mov rdi, [rdi + {fourth}]"
     };
 }
 
 /// From here on rax is the state's address.
 macro_rules! store_hot {
     () => {
-        "sub rax, {window}
-        mov [rax + {first}], rcx
-        mov [rax + {second}], rdx
-        mov [rax + {third}], rdi
-        mov [rax + {fourth}], rsi
-        mov [rax + {fifth}], r8
-        mov [rax + {sixth}], r9
-        mov [rax + {seventh}], r12
-        mov [rax + {eighth}], r13
-        mov [rax + {ninth}], r14
-        mov [rax + {tenth}], r15"
+        "sub r15, {window}
+        mov [r15 + {first}], rax
+        mov [r15 + {second}], rcx
+        mov [r15 + {third}], rdx
+        mov [r15 + {fourth}], rdi
+        mov [r15 + {fifth}], rsi
+        mov [r15 + {sixth}], r8
+        mov [r15 + {seventh}], r9
+        mov [r15 + {eighth}], r12
+        mov [r15 + {ninth}], r13
+        mov [r15 + {tenth}], r14
+        mov rax, r15"
     };
 }
 
@@ -262,25 +264,24 @@ pub(crate) unsafe fn call_host_entry(
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn enter_function() {
     naked_asm!(
-        "mov rax, rdi",
-        "mov rdi, rdx",
-        "mov rdx, rsi",
-        "mov rsi, rcx",
-        "mov ecx, {return_address}",
+        "mov r15, rdi",
+        "mov r14, rsi",
+        "mov rax, r8",
+        "mov edi, {return_address}",
         // The guest gets nothing of the host's.
+        "xor esi, esi",
+        "xor r8d, r8d",
         "xor r9d, r9d",
         "xor r12d, r12d",
         "xor r13d, r13d",
-        "xor r14d, r14d",
-        "xor r15d, r15d",
-        "mov rsp, [rax + {stack_top}]",
+        "mov rsp, [r15 + {stack_top}]",
         "call r10",
         "mov r11d, {return_address}",
-        "cmp rcx, r11",
+        "cmp rdi, r11",
         "jne {astray}",
-        "mov rsp, [rax + {host_sp}]",
-        "mov rax, rdi",
-        "mov rdx, rsi",
+        "mov rsp, [r15 + {host_sp}]",
+        "mov rax, rdx",
+        "mov rdx, rcx",
         "mov r15, [rsp + {gap}]",
         "mov r14, [rsp + {gap} + 8]",
         "mov r13, [rsp + {gap} + 16]",
@@ -343,9 +344,6 @@ pub(crate) unsafe extern "sysv64" fn interrupt_landing() {
 
 // Where `enter_function` puts the registers that it is given.
 const _: () = {
-    let hot = convention::hot(false);
-    assert!(matches!(
-        [hot[0], hot[1], hot[2], hot[3], hot[4]],
-        [Hot::X(1), Hot::X(2), Hot::X(10), Hot::X(11), Hot::X(12)]
-    ));
+    let [a2, a1, a0, ra, .., sp] = convention::hot(false);
+    assert!(matches!([a0, a1, a2, ra, sp], [Hot::X(10), Hot::X(11), Hot::X(12), Hot::X(1), Hot::X(2)]));
 };

@@ -22,7 +22,7 @@ const FLOAT_RESULTS: [usize; 2] = [FA0, FA0 + 1];
 
 /// Positions of the convention, arguments apart, whose host registers functions of the host do not preserve. Behind a
 /// host call the state has them; kept, they would be stored once more.
-const NOT_PRESERVED: [usize; 3] = [0, 1, 5];
+const NOT_PRESERVED: [usize; 4] = [3, 4, 5, 6];
 
 /// Where a system call's key is: a7, or t0.
 const SYSTEM_CALL_KEYS: [usize; 2] = [17, 5];
@@ -41,18 +41,18 @@ pub(crate) fn lacking() -> Set {
     set(&ARGUMENTS)
 }
 
-/// What calls the host function of the import in rdi, the window's address being in rbx. The stack is the
+/// What calls the host function of the import in rdi, the window's address being in r15. The stack is the
 /// host's while it runs, and the own stack pointer in a register that functions preserve: from memory, each call
 /// would have to wait for the one before. What SysV functions may change is an output or a clobber.
 fn call_text() -> String {
     let (host, code) = (convention::HOST_SP, std::mem::offset_of!(Import, code));
-    format!("movq %rsp, $7\n\tmovq {host}(%rbx), %rsp\n\tcallq *{code}(%rdi)\n\tmovq $7, %rsp")
+    format!("movq %rsp, $7\n\tmovq {host}(%r15), %rsp\n\tcallq *{code}(%rdi)\n\tmovq $7, %rsp")
 }
 
 /// The outputs are rax and rdx, the results, registers whose contents are lost, and one for the stack pointer, which
 /// is none of these; inputs are the window, the import, and the arguments.
 fn constraints(ir: &Ir<'_>) -> String {
-    let mut text = "={rax},={rdx},={rdi},={rsi},={rcx},={r8},={r9},=&r,{rbx},2,3,1,4,5,6".to_owned();
+    let mut text = "={rax},={rdx},={rdi},={rsi},={rcx},={r8},={r9},=&r,{r15},2,3,1,4,5,6".to_owned();
     let wide = ir.options.cpu.features().has("avx512f");
     let vectors = (0..if wide { 32 } else { 16 }).map(|n| format!("xmm{n}"));
     let masks = (0..if wide { 8 } else { 0 }).map(|n| format!("k{n}"));
@@ -143,7 +143,10 @@ impl<'c> Site<'_, 'c> {
             }
         }
         let not_preserved = match ir.callers {
-            Callers::Guest => set(&NOT_PRESERVED.map(|position| registers::hot(ir.options.fuel)[position])),
+            // The state's fuel is not that of the register.
+            Callers::Guest => {
+                set(&NOT_PRESERVED.map(|position| registers::hot(ir.options.fuel)[position])) & !(1 << FUEL)
+            }
             Callers::Host => 0,
         };
         let reloaded = call.results & set(&FLOAT_RESULTS) | not_preserved;

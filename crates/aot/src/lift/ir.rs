@@ -19,6 +19,7 @@ use inkwell::values::{
 use inkwell::{AddressSpace, GlobalVisibility, IntPredicate};
 
 use riverrun_isa::ops::Float;
+use riverrun_native::convention::HOT;
 
 use crate::lift::lines::Lines;
 use crate::names::Names;
@@ -87,8 +88,7 @@ impl<'c> Ir<'c> {
     ) -> Ir<'c> {
         let i64 = context.i64_type();
         let pointer = context.ptr_type(AddressSpace::default());
-        let fields: Vec<BasicTypeEnum> =
-            std::iter::once(pointer.into()).chain(std::iter::repeat_n(i64.into(), 10)).collect();
+        let fields: Vec<BasicTypeEnum> = std::iter::repeat_n(i64.into(), HOT).chain([pointer.into()]).collect();
         let parameters: Vec<_> = fields.iter().map(|&field| field.into()).collect();
         let prototype = context.struct_type(&fields, false).fn_type(&parameters, false);
 

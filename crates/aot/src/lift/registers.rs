@@ -7,10 +7,10 @@ pub(crate) use crate::analysis::registers::{COUNT, FUEL, Set, members, sources, 
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::value::Value;
 use inkwell::basic_block::BasicBlock;
-use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerValue, StructValue};
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue, StructValue};
 use riverrun_isa::ops::Float;
 use riverrun_isa::{Format, Inst, Op};
-use riverrun_native::convention::{self, Hot};
+use riverrun_native::convention::{self, HOT, Hot};
 
 /// Where functions return to.
 pub(crate) const RA: usize = 1;
@@ -34,7 +34,7 @@ pub(crate) fn float_sources(inst: &Inst) -> Option<Float> {
 }
 
 /// The ten registers of the convention, by their numbers here.
-pub(crate) fn hot(fuel: bool) -> [usize; 10] {
+pub(crate) fn hot(fuel: bool) -> [usize; HOT] {
     convention::hot(fuel).map(|hot| match hot {
         Hot::X(n) => n as usize,
         Hot::Fuel => FUEL,
@@ -62,7 +62,7 @@ pub(crate) struct Registers<'c> {
     /// Those of the convention's that are handed over as they are, though nobody reads them.
     kept: Set,
     base_slot: PointerValue<'c>,
-    hot: [usize; 10],
+    hot: [usize; HOT],
     /// What is in them here in the block, where that is known.
     values: RefCell<[Option<Value<'c>>; COUNT]>,
     /// Which of these their slots do not have yet.
@@ -213,14 +213,15 @@ impl<'c> Registers<'c> {
     pub(crate) fn arguments(&self, ir: &Ir<'c>, live: Set) -> Vec<BasicMetadataValueEnum<'c>> {
         let base = self.base(ir);
         let hot = self.hot.map(|register| self.handed_over(ir, register, live).into());
-        std::iter::once(base.into()).chain(hot).collect()
+        hot.into_iter().chain([base.into()]).collect()
     }
 
     /// What a function returns, if `live` registers may be read behind it.
     pub(crate) fn results(&self, ir: &Ir<'c>, live: Set) -> StructValue<'c> {
         let kind = ir.prototype.get_return_type().expect("functions return the registers").into_struct_type();
-        let with_base = built(ir.builder.build_insert_value(kind.get_poison(), self.base(ir), 0, ""));
-        (1..).zip(self.hot).fold(with_base.into_struct_value(), |results, (index, register)| {
+        let base = HOT as u32;
+        let with_base = built(ir.builder.build_insert_value(kind.get_poison(), self.base(ir), base, ""));
+        (0..).zip(self.hot).fold(with_base.into_struct_value(), |results, (index, register)| {
             let word = self.handed_over(ir, register, live);
             built(ir.builder.build_insert_value(results, word, index, "")).into_struct_value()
         })
@@ -230,19 +231,19 @@ impl<'c> Registers<'c> {
     /// [`Registers::reload`].
     pub(crate) fn take_results(&self, ir: &Ir<'c>, results: StructValue<'c>) {
         let result = |index| built(ir.builder.build_extract_value(results, index, ""));
-        self.take_in_order(ir, result(0).into_pointer_value(), |index| result(index as u32 + 1).into_int_value());
+        self.take_in_order(ir, |index| result(index as u32));
     }
 
     /// Takes over a function's parameters, likewise.
     pub(crate) fn take_parameters(&self, ir: &Ir<'c>, function: FunctionValue<'c>) {
         let parameter = |index| function.get_nth_param(index).expect("functions have the convention's parameters");
-        self.take_in_order(ir, parameter(0).into_pointer_value(), |index| parameter(index as u32 + 1).into_int_value());
+        self.take_in_order(ir, |index| parameter(index as u32));
         self.reload(ir);
     }
 
-    fn take_in_order(&self, ir: &Ir<'c>, base: PointerValue<'c>, value: impl Fn(usize) -> IntValue<'c>) {
-        let position = |register| self.hot.iter().position(|&hot| hot == register);
-        self.take(ir, base, |register| value(position(register).expect("one of the convention's")));
+    fn take_in_order(&self, ir: &Ir<'c>, value: impl Fn(usize) -> BasicValueEnum<'c>) {
+        let position = |register| self.hot.iter().position(|&hot| hot == register).expect("one of the convention's");
+        self.take(ir, value(HOT).into_pointer_value(), |register| value(position(register)).into_int_value());
     }
 
     /// Takes over the window's address and the convention's registers into the slots.

@@ -68,6 +68,19 @@ fn jumps_that_share_a_switch_hand_over_what_any_needs() {
     }
 }
 
+/// What a table had as the program began tells compiled code where its entries lead, but the entry decides.
+#[cfg(feature = "compile")]
+#[test]
+fn a_jump_goes_by_what_its_table_has_become() {
+    use riverrun_testkit::{Engine, Loaded, run, tools};
+
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/rewritten_table.S");
+    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &[]);
+    for engine in [Engine::Fast, Engine::Compiled, Engine::Default] {
+        assert_eq!(run(&mut Loaded::new(engine, &elf).start()).stop, Stop::Exit(34), "{engine:?}");
+    }
+}
+
 /// The sign of the host's NaN, which is negative, came to a number in the place of the canonical one's.
 #[test]
 fn a_number_takes_the_sign_of_a_nan() {

@@ -48,11 +48,13 @@ pub(crate) struct Targets {
     /// Whether the function itself says that these are all: by a table. Otherwise they are labels of it that
     /// somebody may jump to, maybe not from here.
     pub(crate) are_all: bool,
+    /// The table that says so, entry by entry, if there is one.
+    pub(crate) table: Vec<u64>,
 }
 
 impl Targets {
     pub(super) fn new(inside: impl IntoIterator<Item = u64>) -> Targets {
-        let mut targets = Targets { inside: inside.into_iter().collect(), outside: Vec::new(), are_all: true };
+        let mut targets = Targets { inside: inside.into_iter().collect(), are_all: true, ..Targets::default() };
         targets.tidy();
         targets
     }
@@ -60,6 +62,9 @@ impl Targets {
     /// Adds what was found with less known.
     fn extend(&mut self, others: &Targets) {
         self.are_all = if self.inside.is_empty() { others.are_all } else { self.are_all };
+        if self.table.is_empty() {
+            self.table.clone_from(&others.table);
+        }
         self.inside.extend(&others.inside);
         self.outside.extend(&others.outside);
         self.tidy();

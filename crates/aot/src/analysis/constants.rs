@@ -20,6 +20,8 @@ pub(super) enum Known {
         mem: Mem,
         /// What is added to it.
         plus: u64,
+        /// Whether it is the entry there, so that the table may begin earlier.
+        is_first: bool,
     },
 }
 
@@ -54,8 +56,9 @@ impl Ops for Constants {
             (Constant(a), Constant(b)) => Constant(a.wrapping_add(b)),
             (Above(a), Constant(b)) | (Constant(a), Above(b)) => Above(a.wrapping_add(b)),
             (Constant(constant), Unknown) | (Unknown, Constant(constant)) => Above(constant),
-            (Entry { table, mem, plus }, Constant(b)) | (Constant(b), Entry { table, mem, plus }) => {
-                Entry { table, mem, plus: plus.wrapping_add(b) }
+            (Entry { table, mem, plus, is_first }, Constant(b))
+            | (Constant(b), Entry { table, mem, plus, is_first }) => {
+                Entry { table, mem, plus: plus.wrapping_add(b), is_first }
             }
             _ => Unknown,
         }
@@ -83,7 +86,8 @@ impl Ops for Constants {
     fn load(&self, mem: Mem, address: Known) -> Known {
         match address {
             // An index that is constant may be so in the first round of a loop only.
-            Above(table) | Constant(table) => Entry { table, mem, plus: 0 },
+            Above(table) => Entry { table, mem, plus: 0, is_first: false },
+            Constant(table) => Entry { table, mem, plus: 0, is_first: true },
             _ => Unknown,
         }
     }

@@ -41,7 +41,10 @@ pub(crate) fn find(text: &Text<'_>, addresses: &Range<u64>, blocks: &BTreeMap<u6
         let targets_by = |known: &BTreeMap<u64, Registers>| {
             let mut registers = known.get(start).copied().unwrap_or(NOTHING);
             match evaluate(block, &mut registers) {
-                Known::Entry { table, mem, plus } => read(text, addresses, table, mem, plus),
+                Known::Entry { table, mem, plus, is_first } => {
+                    let targets = read(text, addresses, table, mem, plus);
+                    if is_first { Targets { table: Vec::new(), ..targets } } else { targets }
+                }
                 Known::Constant(target) if addresses.contains(&target) => Targets::new([target]),
                 _ => Targets::default(),
             }
@@ -163,8 +166,9 @@ fn read(text: &Text<'_>, addresses: &Range<u64>, table: u64, mem: Mem, plus: u64
         outside = if addresses.contains(target) { 0 } else { outside + 1 };
         outside <= OUTSIDE
     });
-    let (inside, outside) = entries.partition(|target| addresses.contains(target));
-    let mut targets = Targets { inside, outside, are_all: true };
+    let table: Vec<u64> = entries.collect();
+    let (inside, outside) = table.iter().partition(|target| addresses.contains(target));
+    let mut targets = Targets { inside, outside, are_all: true, table };
     targets.tidy();
     targets
 }

@@ -8,7 +8,9 @@ use inkwell::values::{FunctionValue, IntValue, PointerValue};
 use riverrun_isa::{Inst, Operands, Result as Destination, eval};
 use riverrun_native::convention::{self, Reason};
 
-use crate::analysis::{self, Block, CallNumber, Function, HostCall, Imports, Liveness, Terminator, call_numbers};
+use crate::analysis::{
+    self, Block, CallNumber, Function, HostCall, Imports, Index, Liveness, Terminator, call_numbers,
+};
 use crate::lift::continuations::Continuations;
 use crate::lift::dataflow::{self, Facts};
 use crate::lift::float_flags;
@@ -127,7 +129,7 @@ fn lift_own<'c>(
         let kept = registers::hot_set(ir.options.fuel) & !dataflow::dirty_behind_host(ir.options.fuel);
         registers.flush(ir, kept & lively(ir, surroundings.liveness().entry(function.start)));
     }
-    let target = built(ir.builder.build_alloca(ir.i64, ""));
+    let (target, index) = (built(ir.builder.build_alloca(ir.i64, "")), built(ir.builder.build_alloca(ir.i64, "")));
     let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();
     let entry = ir.builder.get_insert_block().expect("the builder stands in a block");
     let behind = |start| lively(ir, surroundings.liveness().behind(function.start, start));
@@ -147,6 +149,7 @@ fn lift_own<'c>(
         continuations,
         group: Group::default(),
         target,
+        index,
         switches,
     };
     ir.builder.position_at_end(entry);
@@ -164,6 +167,13 @@ fn lift_own<'c>(
     }
 }
 
+/// What switches are known by.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Targets(Vec<u64>),
+    Table(Vec<u64>),
+}
+
 struct Lifting<'a, 'c, S> {
     ir: &'a Ir<'c>,
     registers: &'a Registers<'c>,
@@ -178,8 +188,10 @@ struct Lifting<'a, 'c, S> {
     group: Group<'c>,
     /// Where a jump by register goes, on its way to a switch.
     target: PointerValue<'c>,
-    /// The switches by their targets.
-    switches: RefCell<HashMap<Vec<u64>, Label<'c>>>,
+    /// The index of its entry in a table, likewise.
+    index: PointerValue<'c>,
+    /// The switches by their targets, or by their tables.
+    switches: RefCell<HashMap<Key, Label<'c>>>,
 }
 
 impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
@@ -214,8 +226,14 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let settling = dataflow::settling(block, facts.settled, facts.live, ir.options.fuel);
         let live = self.live_at_host_calls(block, facts.live);
         let mut result = Value::Word(ir.int(0));
+        let indexed = indexed(block);
+        let mut entry = None;
         for (index, &(pc, ref inst)) in block.insts.iter().enumerate() {
             ir.line(pc);
+            if let Some(read) = indexed.filter(|read| read.at == index) {
+                let word = ir.word(registers.get(ir, read.register));
+                entry = Some(if read.is_low { ir.zero_extend(ir.truncate(word, 32)) } else { word });
+            }
             result =
                 self.instruction(&self.site(pc, count - index as u64, live.get(&index).copied().unwrap_or(!0)), inst);
             self.group.end_if_full(ir, registers, self.continuations.fault);
@@ -223,7 +241,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         }
         self.group.end(ir, registers, self.continuations.fault);
         registers.settle(ir, facts.settled);
-        self.end(&block.end, result, facts.live);
+        self.end(&block.end, result, entry, facts.live);
     }
 
     /// What may be read from the calls of host functions in a block on, by their places.
@@ -329,7 +347,8 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         result
     }
 
-    fn end(&self, end: &Terminator, result: Value<'c>, live: Set) {
+    /// Ends a block; a jump by register goes by the `entry` of a table, if that is known.
+    fn end(&self, end: &Terminator, result: Value<'c>, entry: Option<IntValue<'c>>, live: Set) {
         let (ir, registers) = (self.ir, self.registers);
         let site = self.site(0, 0, live);
         match end {
@@ -369,11 +388,18 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 site.tail_call_indirect(result);
             }
             Terminator::JumpIndirect(targets) => {
-                let target = ir.word(result);
+                // Of no target in a table is the lowest bit set.
+                let target = if let Value::Even(word) = result { word } else { ir.word(result) };
                 registers.save(ir);
                 built(ir.builder.build_store(self.target, target));
                 let here = ir.builder.get_insert_block().expect("the builder stands in a block");
-                let switch = self.switch(&targets.inside);
+                let switch = match entry {
+                    Some(entry) => {
+                        built(ir.builder.build_store(self.index, entry));
+                        self.switch_by_index(&targets.table, &targets.inside)
+                    }
+                    None => self.switch(&targets.inside),
+                };
                 ir.builder.position_at_end(here);
                 ir.jump(switch);
             }
@@ -407,37 +433,78 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
     /// all jumps with the same ones share. The block ends in few instructions that no branch interrupts,
     /// so that LLVM copies them to each jump: one for each is predicted better.
     fn switch(&self, targets: &[u64]) -> Label<'c> {
-        if let Some(&label) = self.switches.borrow().get(targets) {
+        self.shared_switch(Key::Targets(targets.to_vec()), |label| {
+            let (ir, elsewhere) = (self.ir, self.elsewhere(targets));
+            // The table has an entry for every two bytes from the first target to the last, and one behind.
+            ir.builder.position_at_end(label);
+            let (first, last) = (targets[0], targets[targets.len() - 1]);
+            let parcel = |to: u64| (to - first) / 2;
+            let labels: BTreeMap<u64, Label<'c>> = targets.iter().map(|&to| (parcel(to), self.labels[&to])).collect();
+            let len = parcel(last) + 1;
+            let distance = built(ir.builder.build_int_sub(self.load(self.target), ir.int(first), ""));
+            // Rotated, odd distances are great.
+            let one = ir.int(1).into();
+            let index = ir.intrinsic("llvm.fshr", &[ir.i64.into()], &[distance.into(), distance.into(), one]);
+            self.jump_by_table(index.into_int_value(), len, &labels, elsewhere);
+        })
+    }
+
+    /// The same by [`Lifting::index`], for jumps that take their target from a table, as far as one sees. Its labels
+    /// compare the target, which nothing has to wait for.
+    fn switch_by_index(&self, table: &[u64], targets: &[u64]) -> Label<'c> {
+        self.shared_switch(Key::Table(table.to_vec()), |label| {
+            let (ir, elsewhere) = (self.ir, self.elsewhere(targets));
+            let compared = |&to: &u64| {
+                let label = ir.block(self.host);
+                ir.builder.position_at_end(label);
+                let is_there = ir.compare(IntPredicate::EQ, self.load(self.target), ir.int(to));
+                ir.branch_likely(is_there, self.labels[&to], elsewhere);
+                (to, label)
+            };
+            let compared: HashMap<u64, Label<'c>> = targets.iter().map(compared).collect();
+            ir.builder.position_at_end(label);
+            let labels = (0..).zip(table).filter_map(|(index, to)| Some((index, *compared.get(to)?))).collect();
+            // Of an index that cannot be greater, as masks make them, LLVM sees that.
+            self.jump_by_table(self.load(self.index), (table.len() as u64).next_power_of_two(), &labels, elsewhere);
+        })
+    }
+
+    /// The switch that is known by `key`, which is made by `make` the first time, in its block.
+    fn shared_switch(&self, key: Key, make: impl FnOnce(Label<'c>)) -> Label<'c> {
+        if let Some(&label) = self.switches.borrow().get(&key) {
             return label;
         }
+        let label = self.ir.block(self.host);
+        self.switches.borrow_mut().insert(key, label);
+        let fork = self.registers.fork();
+        make(label);
+        self.registers.rejoin(fork);
+        label
+    }
+
+    fn load(&self, slot: PointerValue<'c>) -> IntValue<'c> {
+        built(self.ir.builder.build_load(self.ir.i64, slot, "")).into_int_value()
+    }
+
+    /// Goes on at one of `labels`, which are below `len`, or elsewhere.
+    fn jump_by_table(&self, index: IntValue<'c>, len: u64, labels: &BTreeMap<u64, Label<'c>>, elsewhere: Label<'c>) {
+        let ir = self.ir;
+        let index = ir.intrinsic("llvm.umin", &[ir.i64.into()], &[index.into(), ir.int(len).into()]);
+        ir.jump_by_table(index.into_int_value(), len + 1, labels, elsewhere);
+    }
+
+    /// A block for where a jump by register leads to none of its `targets`.
+    fn elsewhere(&self, targets: &[u64]) -> Label<'c> {
         let (ir, registers) = (self.ir, self.registers);
-        let (label, elsewhere) = (ir.block(self.host), ir.block(self.host));
-        self.switches.borrow_mut().insert(targets.to_vec(), label);
-        let fork = registers.fork();
-        let target = || built(ir.builder.build_load(ir.i64, self.target, "")).into_int_value();
-
-        // The table has an entry for every two bytes from the first target to the last, and one behind.
+        let label = ir.block(self.host);
         ir.builder.position_at_end(label);
-        let (first, last) = (targets[0], targets[targets.len() - 1]);
-        let parcel = |to: u64| (to - first) / 2;
-        let labels: BTreeMap<u64, Label<'c>> = targets.iter().map(|&to| (parcel(to), self.labels[&to])).collect();
-        let len = parcel(last) + 1;
-        let distance = built(ir.builder.build_int_sub(target(), ir.int(first), ""));
-        // Rotated, odd distances are great.
-        let one = ir.int(1).into();
-        let index = ir.intrinsic("llvm.fshr", &[ir.i64.into()], &[distance.into(), distance.into(), one]);
-        let index = ir.intrinsic("llvm.umin", &[ir.i64.into()], &[index.into_int_value().into(), ir.int(len).into()]);
-        ir.jump_by_table(index.into_int_value(), len + 1, &labels, elsewhere);
-
-        ir.builder.position_at_end(elsewhere);
-        let target = target();
+        let target = self.load(self.target);
         registers.begin_block(dataflow::used(self.function) | registers::hot_set(ir.options.fuel));
         // Those that share it may lead to different places.
         let shares = |block: &Block| matches!(&block.end, Terminator::JumpIndirect(all) if all.inside == targets);
         let blocks = self.function.blocks.iter().filter(|(_, block)| shares(block));
         let live = blocks.fold(0, |live, (start, _)| live | self.facts[start].live);
-        self.site(self.function.start, 0, live).tail_call_indirect(Value::Word(target));
-        registers.rejoin(fork);
+        self.site(self.function.start, 0, live).tail_call_indirect(Value::Even(target));
         label
     }
 
@@ -457,6 +524,14 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             None => site.leave_for_good(to),
         }
     }
+}
+
+/// The index of the entry that a block's jump takes from its table, where that leads to all of its targets.
+fn indexed(block: &Block) -> Option<Index> {
+    let Terminator::JumpIndirect(targets) = &block.end else { return None };
+    let in_table: BTreeSet<&u64> = targets.table.iter().collect();
+    let is_whole = !targets.inside.is_empty() && targets.inside.iter().all(|to| in_table.contains(to));
+    if is_whole { analysis::index(block) } else { None }
 }
 
 /// Registers that have to be exact, of those that may be read: precise code has all of them so.

@@ -9,7 +9,7 @@ use crate::cell::Cell;
 use crate::code::{Code, Entry};
 use crate::enter::enter_lightly;
 use crate::handlers::{COUNTED, expect_return};
-use crate::run::{Left, SLICE, Visit, count_from, end_count};
+use crate::run::{Left, SLICE, Visit, count_from};
 
 const A0: usize = 10;
 
@@ -48,12 +48,6 @@ pub enum Called {
     Abandoned,
     /// As [`crate::Stop::Lost`].
     Lost(Trap),
-}
-
-/// Makes the state's `instret` exact where a window is ready for [`Place::call`]; it is ready no longer.
-#[inline(always)]
-pub fn make_unready(state: &mut State) {
-    end_count(state);
 }
 
 impl Code {

@@ -24,6 +24,6 @@ mod soft_float;
 mod step;
 mod words;
 
-pub use call::{Called, Outcome, Place, make_unready};
+pub use call::{Called, Outcome, Place};
 pub use code::Code;
-pub use run::{Compiled, Limits, Stop};
+pub use run::{Compiled, Limits, Stop, end_count};

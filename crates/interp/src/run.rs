@@ -256,9 +256,9 @@ pub(crate) fn count_from(state: &mut State, limit: u64) {
     state.exit.count_base = if COUNTED { state.instret + limit } else { 0 };
 }
 
-/// `instret` is exact again.
+/// The state's `instret` is exact again; a window that was ready for [`crate::Place::call`] is so no longer.
 #[inline(always)]
-pub(crate) fn end_count(state: &mut State) {
+pub fn end_count(state: &mut State) {
     state.instret = state.instructions();
     state.exit.count_base = 0;
 }

@@ -108,7 +108,7 @@ impl Gate {
     }
 
     /// Notes that a call is in the guest. Only then it can be asked whether it may be: whoever wants it to end sees that
-    /// it has begun, or is seen ([`crate::watch`]).
+    /// it has begun, or is seen (the watch does so, `watch.rs`).
     #[inline(always)]
     pub fn enter(&self) {
         self.word.store(CALLING, Relaxed);

@@ -8,7 +8,7 @@
 use std::hint::cold_path;
 use std::ptr::NonNull;
 
-use riverrun_interp::{Called, Outcome, make_unready};
+use riverrun_interp::{Called, Outcome, end_count};
 use riverrun_native::{CALL_ARGUMENTS, Prepared};
 use riverrun_state::{FloatEnv, Gate, RETURN_ADDRESS, Running, State};
 
@@ -256,7 +256,7 @@ impl<T> Instance<T> {
             ready.gate.ask();
             if !ready.gate.is_calling() {
                 if ready.has_position {
-                    make_unready(&mut *(*this.as_ptr()).state);
+                    end_count(&mut *(*this.as_ptr()).state);
                 }
                 ready.has_position = false;
                 ready.gate.close();
@@ -474,7 +474,7 @@ impl<T> Instance<T> {
                 (Unfinished::Left, Some(execution)) => code.compiled_left(window, execution),
                 (Unfinished::Left, None) => code.left(window),
                 (Unfinished::Refused | Unfinished::NotBegun, _) => {
-                    make_unready(&mut *(*at).state);
+                    end_count(&mut *(*at).state);
                     (*(*at).state).pc = address;
                     (*(*at).state).set_x(RA, RETURN_ADDRESS);
                     Called::Unfinished

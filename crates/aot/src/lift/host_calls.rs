@@ -20,9 +20,9 @@ const ARGUMENTS: [usize; REGISTER_ARGUMENTS] = [A0, A0 + 1, A0 + 2, A0 + 3, A0 +
 const INTEGER_RESULTS: [usize; 2] = [A0, A0 + 1];
 const FLOAT_RESULTS: [usize; 2] = [FA0, FA0 + 1];
 
-/// Positions of the convention, arguments apart, whose host registers functions of the host do not preserve. Behind a
-/// host call the state has them; kept, they would be stored once more.
-const NOT_PRESERVED: [usize; 4] = [3, 4, 5, 6];
+/// The convention's positions from here on are in host registers that functions of the host preserve, r12 to r15. Those
+/// before, arguments apart, the state has behind a host call; kept, they would be stored once more.
+const PRESERVED: usize = 7;
 
 /// Where a system call's key is: a7, or t0.
 const SYSTEM_CALL_KEYS: [usize; 2] = [17, 5];
@@ -144,9 +144,7 @@ impl<'c> Site<'_, 'c> {
         }
         let not_preserved = match ir.callers {
             // The state's fuel is not that of the register.
-            Callers::Guest => {
-                set(&NOT_PRESERVED.map(|position| registers::hot(ir.options.fuel)[position])) & !(1 << FUEL)
-            }
+            Callers::Guest => set(&registers::hot(ir.options.fuel)[..PRESERVED]) & !set(&ARGUMENTS) & !(1 << FUEL),
             Callers::Host => 0,
         };
         let reloaded = call.results & set(&FLOAT_RESULTS) | not_preserved;

@@ -19,7 +19,7 @@ use std::ops::RangeInclusive;
 use riverrun_isa::{Format, Inst, Op, Result as Destination};
 use riverrun_state::F_SLOT;
 
-use crate::analysis::blocks::Terminator;
+use crate::analysis::blocks::{Block, Terminator};
 use crate::analysis::functions::{Extent, Function};
 use crate::analysis::registers::{FUEL, Set, sources, written};
 use crate::analysis::text::Text;
@@ -206,7 +206,7 @@ impl<'a> Flow<'a> {
             given: HashMap::new(),
             front: function.blocks.keys().map(|&start| (start, 0)).collect(),
             stepped,
-            is_regular: function.blocks.values().flat_map(|block| &block.insts).all(|(_, inst)| is_regular(inst)),
+            is_regular: is_regular(function),
         }
     }
 
@@ -322,9 +322,22 @@ fn clobbers(flows: &BTreeMap<u64, Flow<'_>>) -> HashMap<u64, Set> {
     clobbers
 }
 
-/// Whether an instruction changes ra and sp as functions do that return to where they were called: not by
-/// loading ra from anywhere else than the stack, nor by moving the stack by a distance that is not constant.
-fn is_regular(inst: &Inst) -> bool {
+/// Whether a function changes ra and sp as those do that return to where they were called: what it returns by is
+/// never loaded from anywhere else than the stack, and the stack never moved by a distance that is not constant.
+/// Where a block that returns loads ra itself, the function may have used it for anything before.
+fn is_regular(function: &Function) -> bool {
+    let restores = |block: &Block| {
+        let last = block.insts.iter().rev().find(|(_, inst)| written(inst) == Some(RA));
+        last.is_some_and(|(_, inst)| is_regular_change(inst))
+    };
+    let returns = |block: &&Block| matches!(block.end, Terminator::Return);
+    let all_restore = function.blocks.values().filter(returns).all(restores);
+    let mut insts = function.blocks.values().flat_map(|block| &block.insts);
+    insts.all(|(_, inst)| is_regular_change(inst) || all_restore && written(inst) == Some(RA))
+}
+
+/// Whether an instruction changes ra and sp, if it does, in such a way.
+fn is_regular_change(inst: &Inst) -> bool {
     let is_frame = |register: u8| matches!(usize::from(register), SP | S0);
     match written(inst) {
         Some(RA) => inst.op.info().format.result() == Destination::Jump || inst.op == Op::ld && is_frame(inst.rs1),
@@ -352,6 +365,17 @@ mod tests {
 
     /// What may be read in front of and behind a function of a program in assembly.
     fn of(name: &str, source: &str) -> (Set, Set) {
+        let (function, liveness) = analysed(name, source);
+        (liveness.entry(function.start), liveness.back(function.start))
+    }
+
+    /// What may be read behind a function's last block.
+    fn behind_last_block(name: &str, source: &str) -> Set {
+        let (function, liveness) = analysed(name, source);
+        liveness.behind(function.start, *function.blocks.keys().last().unwrap())
+    }
+
+    fn analysed(name: &str, source: &str) -> (Function, Liveness) {
         let folder = std::env::temp_dir();
         let folder = folder.to_str().unwrap();
         let source = tools::Scratch::new(folder, source.as_bytes());
@@ -360,8 +384,7 @@ mod tests {
         let text = Text::new(&image, Abilities { rounds: true, fuses: true });
         let functions = functions(&text);
         let function = functions.iter().find(|function| function.name.as_deref() == Some(name)).unwrap();
-        let liveness = Liveness::new(&text, &functions);
-        (liveness.entry(function.start), liveness.back(function.start))
+        (function.clone(), Liveness::new(&text, &functions))
     }
 
     fn function(name: &str, body: &str) -> String {
@@ -388,6 +411,18 @@ mod tests {
         assert_eq!((entry & T3, back & T3), (T3, T3));
         // It goes through the function untouched.
         assert_eq!((entry & A2, back & A2), (A2, A2));
+    }
+
+    #[test]
+    fn functions_that_restore_ra_use_it_for_anything() {
+        let left = |restored: &str| {
+            let callee = format!(
+                "addi sp, sp, -16\nsd ra, 8(sp)\nlbu ra, 0(a2)\nadd t3, a2, ra\n{restored}\naddi sp, sp, 16\nret"
+            );
+            behind_last_block("callee", &program(&callee, "li a2, 4\ncall callee\nmv a1, a0")) & T3
+        };
+        assert_eq!(left("ld ra, 8(sp)"), 0);
+        assert_eq!(left("ld ra, 8(a2)"), T3, "it may lead anywhere");
     }
 
     #[test]

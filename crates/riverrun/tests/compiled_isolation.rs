@@ -45,7 +45,8 @@ fn inst(op: Op, rd: u8, rs1: u8, rs2: u8, imm: i32) -> Inst {
     Inst { op, rd, rs1, rs2, rs3: 0, rm: Rounding::Rne, len: 4, imm }
 }
 
-/// A guest that makes access number x28, at `x5 + imm`, and keeps what it loads in use.
+/// A guest that makes access number x28, at `x5 + imm` or at an entry of the table there, and keeps what it loads in
+/// use.
 fn guest(random: &mut Random) -> Vec<u8> {
     let mut text = Vec::new();
     for number in 0..ACCESSES as i32 {
@@ -73,7 +74,10 @@ fn guest(random: &mut Random) -> Vec<u8> {
         };
         text.extend([
             inst(Op::addi, 29, 0, 0, number),
-            inst(Op::bne, 0, 28, 29, 4 * 4),
+            inst(Op::bne, 0, 28, 29, 7 * 4),
+            inst(Op::andi, 30, 7, 0, 0x3ff),
+            inst(Op::slli, 30, 30, 0, random.below(4) as i32),
+            if random.one_in(2) { inst(Op::add, 5, 5, 30, 0) } else { inst(Op::addi, 0, 0, 0, 0) },
             access,
             inst(Op::sd, 0, 2, 6, -8),
             inst(Op::ebreak, 0, 0, 0, 0),

@@ -1,7 +1,7 @@
 //! Accesses to the guest's memory: the window's address plus the low 32 bits of a guest address.
 
 use inkwell::IntPredicate;
-use inkwell::values::{IntValue, PointerValue};
+use inkwell::values::{BasicValue, InstructionOpcode, IntValue, PointerValue};
 use riverrun_isa::ops::{Float, Mem};
 use riverrun_native::convention;
 
@@ -13,22 +13,29 @@ use crate::lift::value::Value;
 /// Constants up to this are added outside the extension to 64 bits: the guards on either side of the
 /// window, and the pages at its ends that are never mapped, make that exact.
 const FOLDED: i64 = 16 << 10;
+/// What cannot be greater is added there too, such as the distance of an entry in a table for bytes.
+const INDEX: u64 = 8 << 10;
 
 impl<'c> Site<'_, 'c> {
-    /// The lower bits of an address, and what is added to them in 64 bits.
+    /// An address, and the constant that is added to its lower bits in 64 bits.
     fn parts(&self, address: Value<'c>) -> (IntValue<'c>, i64) {
-        let ir = self.ir;
-        let (word, constant) = match address {
+        match address {
             Value::Sum(word, constant) if (-FOLDED..=FOLDED).contains(&constant) => (word, constant),
-            other => (ir.word(other), 0),
-        };
-        (built(ir.builder.build_and(word, ir.int(u32::MAX.into()), "")), constant)
+            other => (self.ir.word(other), 0),
+        }
+    }
+
+    fn lower_bits(&self, word: IntValue<'c>) -> IntValue<'c> {
+        built(self.ir.builder.build_and(word, self.ir.int(u32::MAX.into()), ""))
     }
 
     pub(super) fn place(&self, address: Value<'c>) -> PointerValue<'c> {
         let ir = self.ir;
-        let (low, constant) = self.parts(address);
-        let place = ir.at(self.registers.base(ir), low);
+        let (word, constant) = self.parts(address);
+        let (word, index) = without_index(word);
+        let start = ir.at(self.registers.base(ir), self.lower_bits(word));
+        // Where a table begins is the same throughout a loop, and each look-up a single access then.
+        let place = index.map_or(start, |index| ir.at(start, index));
         if constant == 0 { place } else { ir.at(place, ir.int(constant as u64)) }
     }
 
@@ -41,8 +48,8 @@ impl<'c> Site<'_, 'c> {
     pub(super) fn load_guest(&self, mem: Mem, address: Value<'c>) -> Value<'c> {
         let ir = self.ir;
         if ir.options.precise {
-            let (low, constant) = self.parts(address);
-            return self.guarded_load(mem, low, constant);
+            let (word, constant) = self.parts(address);
+            return self.guarded_load(mem, self.lower_bits(word), constant);
         }
         let kind = ir.bits(8 * mem.bytes());
         let value = ir.load(kind.into(), self.place(address), Space::Guest).into_int_value();
@@ -56,8 +63,8 @@ impl<'c> Site<'_, 'c> {
     pub(super) fn store_guest(&self, mem: Mem, address: Value<'c>, value: Value<'c>) {
         let ir = self.ir;
         if ir.options.precise {
-            let (low, constant) = self.parts(address);
-            return self.guarded_store(mem, low, constant, value);
+            let (word, constant) = self.parts(address);
+            return self.guarded_store(mem, self.lower_bits(word), constant, value);
         }
         if let (Value::Float(Float::D, float), Mem::U64) | (Value::Boxed(float), Mem::U32) = (value, mem) {
             // As a float, which need not pass through a register for integers.
@@ -134,4 +141,39 @@ impl<'c> Site<'_, 'c> {
         let failed = built(ir.builder.build_not(holds, ""));
         Value::Flag(failed)
     }
+}
+
+/// A sum as one addend and the other, if that is variable and at most [`INDEX`].
+fn without_index(sum: IntValue<'_>) -> (IntValue<'_>, Option<IntValue<'_>>) {
+    let is_sum = sum.as_instruction_value().is_some_and(|inst| inst.get_opcode() == InstructionOpcode::Add);
+    let is_index = |addend: IntValue<'_>| !addend.is_const() && most(addend, 4) <= INDEX;
+    match [0, 1].map(|n| operand(sum, n).filter(|_| is_sum)) {
+        [Some(a), Some(b)] if is_index(b) => (a, Some(b)),
+        [Some(a), Some(b)] if is_index(a) => (b, Some(a)),
+        _ => (sum, None),
+    }
+}
+
+/// A bound of what a value may be, looking no further than `depth` instructions back.
+fn most(value: IntValue<'_>, depth: u32) -> u64 {
+    if let Some(constant) = value.get_zero_extended_constant() {
+        return constant;
+    }
+    let of = |n| match operand(value, n) {
+        Some(operand) if depth != 0 => most(operand, depth - 1),
+        _ => u64::MAX,
+    };
+    let amount = || of(1).try_into().unwrap_or(u32::MAX);
+    let bound = match value.as_instruction_value().map(|inst| inst.get_opcode()) {
+        Some(InstructionOpcode::And) => of(0).min(of(1)),
+        Some(InstructionOpcode::ZExt) => of(0),
+        Some(InstructionOpcode::Shl) => 1u64.checked_shl(amount()).map_or(u64::MAX, |by| of(0).saturating_mul(by)),
+        _ => u64::MAX,
+    };
+    bound.min(u64::MAX >> 64u32.saturating_sub(value.get_type().get_bit_width()))
+}
+
+/// An operand of the instruction that makes an integer, if that is one too.
+fn operand(value: IntValue<'_>, index: u32) -> Option<IntValue<'_>> {
+    value.as_instruction_value()?.get_operand(index)?.value()?.try_into().ok()
 }

@@ -9,6 +9,7 @@ mod indices;
 mod jump_tables;
 mod liveness;
 mod millicode;
+mod narrow;
 pub(crate) mod registers;
 mod text;
 
@@ -18,4 +19,5 @@ pub(crate) use functions::{Function, functions};
 pub(crate) use imports::{HostCall, Imports};
 pub(crate) use indices::{Index, index};
 pub(crate) use liveness::{Liveness, before};
+pub(crate) use narrow::narrow;
 pub(crate) use text::{Abilities, Text};

@@ -82,7 +82,7 @@ fn lift_known<'c>(ir: &Ir<'c>, function: &Function, known: Known, surroundings: 
     ir.line(start);
     let hot = registers::hot_set(ir.options.fuel);
     // All registers are handed over as they are.
-    let registers = Registers::new(ir, hot, 0, hot, [None; registers::COUNT]);
+    let registers = Registers::new(ir, hot, 0, hot, 0, [None; registers::COUNT]);
     registers.take_parameters(ir, host);
     let continuations = Continuations::new(ir, host, &[]);
     let site = Site {
@@ -118,7 +118,9 @@ fn lift_own<'c>(
     let resident = dataflow::resident(function, ir.options.fuel);
     let used = dataflow::used(function);
     let kept = if function.size() <= SMALL { registers::hot_set(ir.options.fuel) & !used } else { 0 };
-    let registers = Registers::new(ir, used, resident, kept, dataflow::float_views(function));
+    let narrow = analysis::narrow(function);
+    let ever_narrow = narrow.values().fold(0, |all, set| all | set);
+    let registers = Registers::new(ir, used, resident, kept, ever_narrow, dataflow::float_views(function));
     match ir.callers {
         Callers::Guest => registers.take_parameters(ir, host),
         Callers::Host => registers.take_host_parameters(ir, host),
@@ -144,6 +146,7 @@ fn lift_own<'c>(
         function,
         labels,
         facts,
+        narrow,
         numbers,
         surroundings,
         continuations,
@@ -155,7 +158,7 @@ fn lift_own<'c>(
     ir.builder.position_at_end(entry);
     if let Some((register, value)) = argument {
         registers.set(register, Value::Word(ir.int(value)));
-        registers.save(ir);
+        registers.save(ir, 0, !0);
     }
     ir.jump(lifting.labels[&function.start]);
     for (&start, block) in &function.blocks {
@@ -181,6 +184,8 @@ struct Lifting<'a, 'c, S> {
     function: &'a Function,
     labels: BTreeMap<u64, Label<'c>>,
     facts: BTreeMap<u64, Facts>,
+    /// Registers that are narrow where blocks begin.
+    narrow: BTreeMap<u64, Set>,
     /// What is called by system calls, as far as that is known.
     numbers: BTreeMap<u64, CallNumber>,
     surroundings: &'a S,
@@ -215,6 +220,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let facts = self.facts[&start];
         ir.builder.position_at_end(self.labels[&start]);
         registers.begin_block(facts.dirty);
+        registers.begin_narrow(self.narrow_at(start));
         ir.line(start);
         self.test_limits(start, &facts);
         let count = block.insts.len() as u64;
@@ -242,6 +248,11 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         self.group.end(ir, registers, self.continuations.fault);
         registers.settle(ir, facts.settled);
         self.end(&block.end, result, entry, facts.live);
+    }
+
+    /// The registers that are narrow where a block begins; none where it is another function's.
+    fn narrow_at(&self, start: u64) -> Set {
+        self.narrow.get(&start).copied().unwrap_or(0)
     }
 
     /// What may be read from the calls of host functions in a block on, by their places.
@@ -294,10 +305,20 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             ir.jump(self.continuations.entrance);
         } else {
             registers.reload(ir);
-            ir.jump(self.labels[&start]);
+            self.come_back(start);
         }
         registers.rejoin(fork);
         ir.builder.position_at_end(go_on);
+    }
+
+    /// Goes on at a block with all registers in their slots, whoever has changed them meanwhile.
+    fn come_back(&self, start: u64) {
+        let (ir, label) = (self.ir, self.labels[&start]);
+        let Some(is_narrow) = self.registers.narrow_down(ir, self.narrow_at(start)) else { return ir.jump(label) };
+        let wide = ir.block(self.host);
+        ir.branch_likely(is_narrow, label, wide);
+        ir.builder.position_at_end(wide);
+        self.site(start, 0, !0).leave_for_good(start);
     }
 
     /// Makes the blocks by which control comes back from calls, in whatever way.
@@ -355,7 +376,8 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             &Terminator::Next(to) | &Terminator::Jump(to) => self.go(to),
             &Terminator::Branch { taken, next } => {
                 let condition = ir.flag(result);
-                registers.save(ir);
+                let (a, b) = (self.narrow_at(taken), self.narrow_at(next));
+                registers.save(ir, a | b, !(a & b));
                 let branch = |to: u64| self.labels.get(&to).copied().unwrap_or_else(|| ir.block(self.host));
                 let (taken_label, next_label) = (branch(taken), branch(next));
                 built(ir.builder.build_conditional_branch(condition, taken_label, next_label));
@@ -390,7 +412,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             Terminator::JumpIndirect(targets) => {
                 // Of no target in a table is the lowest bit set.
                 let target = if let Value::Even(word) = result { word } else { ir.word(result) };
-                registers.save(ir);
+                registers.save(ir, 0, !0);
                 built(ir.builder.build_store(self.target, target));
                 let here = ir.builder.get_insert_block().expect("the builder stands in a block");
                 let switch = match entry {
@@ -515,7 +537,8 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let site = self.site(to, 0, live);
         match self.labels.get(&to) {
             Some(&label) => {
-                registers.save(ir);
+                let narrow = self.narrow_at(to);
+                registers.save(ir, narrow, !narrow);
                 ir.jump(label);
             }
             None if self.surroundings.is_function(to) => {

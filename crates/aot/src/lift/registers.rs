@@ -6,6 +6,7 @@ use std::cell::{Cell, RefCell};
 pub(crate) use crate::analysis::registers::{COUNT, FUEL, Set, members, sources, written};
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::value::Value;
+use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue, StructValue};
 use riverrun_isa::ops::Float;
@@ -57,6 +58,11 @@ pub(crate) struct Registers<'c> {
     slots: [Option<PointerValue<'c>>; COUNT],
     /// Stack slots of float registers as floats, see [`Value::Both`].
     views: [Option<(Float, PointerValue<'c>)>; COUNT],
+    /// Stack slots of the lower halves of those that are narrow where some block begins, see
+    /// [`crate::analysis::narrow`].
+    narrow_slots: [Option<PointerValue<'c>>; COUNT],
+    /// Those that are narrow where this block begins, and in such slots.
+    narrow: Cell<Set>,
     /// Those that are in the state between blocks, and have no slots.
     resident: Set,
     /// Those of the convention's that are handed over as they are, though nobody reads them.
@@ -76,12 +82,14 @@ pub(crate) struct Registers<'c> {
 
 impl<'c> Registers<'c> {
     /// Slots for the registers of `used`, and those of the convention, in the current block; none for
-    /// `resident` ones. Those that are `kept` are handed over as they are.
+    /// `resident` ones. Those that are `kept` are handed over as they are; those that are `narrow` anywhere have slots
+    /// for that, too.
     pub(crate) fn new(
         ir: &Ir<'c>,
         used: Set,
         resident: Set,
         kept: Set,
+        narrow: Set,
         views: [Option<Float>; COUNT],
     ) -> Registers<'c> {
         let hot = hot(ir.options.fuel);
@@ -93,6 +101,11 @@ impl<'c> Registers<'c> {
                 let view = views[register].filter(|_| resident >> register & 1 == 0);
                 view.map(|f| (f, built(ir.builder.build_alloca(ir.float_type(f), ""))))
             }),
+            narrow_slots: std::array::from_fn(|register| {
+                let is_narrow = narrow & all & 1 << register != 0;
+                is_narrow.then(|| built(ir.builder.build_alloca(ir.bits(32), "")))
+            }),
+            narrow: Cell::new(0),
             resident,
             kept,
             base_slot: built(ir.builder.build_alloca(ir.pointer, "")),
@@ -115,6 +128,17 @@ impl<'c> Registers<'c> {
         self.unsaved.set(0);
         self.base.set(None);
         self.dirty.set(dirty);
+        self.narrow.set(0);
+    }
+
+    /// Says which registers are narrow where the block begins.
+    pub(crate) fn begin_narrow(&self, narrow: Set) {
+        self.narrow.set(narrow);
+    }
+
+    /// The narrow slots of a set, those that there are.
+    fn narrow_slots(&self, set: Set) -> impl Iterator<Item = (usize, PointerValue<'c>)> {
+        members(set).filter_map(|register| Some((register, self.narrow_slots[register]?)))
     }
 
     /// The window's address.
@@ -128,6 +152,12 @@ impl<'c> Registers<'c> {
 
     pub(crate) fn get(&self, ir: &Ir<'c>, register: usize) -> Value<'c> {
         if let Some(value) = self.values.borrow()[register] {
+            return value;
+        }
+        if let Some((_, slot)) = self.narrow_slots(self.narrow.get() & 1 << register).next() {
+            let half = built(ir.builder.build_load(ir.bits(32), slot, "")).into_int_value();
+            let value = Value::Word(ir.sign_extend(half));
+            self.values.borrow_mut()[register] = Some(value);
             return value;
         }
         let word = match self.resident >> register & 1 {
@@ -170,11 +200,29 @@ impl<'c> Registers<'c> {
         self.changed.get()
     }
 
-    /// Brings the slots up to date, as a block ends. Resident registers have been settled.
-    pub(crate) fn save(&self, ir: &Ir<'c>) {
-        for register in members(self.unsaved.take() & !self.resident) {
+    /// Brings the slots up to date, as a block ends. Resident registers have been settled. Where control goes on,
+    /// those of `narrow` are looked for in narrow slots, and those of `wide` in others.
+    pub(crate) fn save(&self, ir: &Ir<'c>, narrow: Set, wide: Set) {
+        let unsaved = self.unsaved.take() & !self.resident;
+        for (register, slot) in self.narrow_slots(unsaved & narrow) {
+            let half = ir.truncate(ir.word(self.get(ir, register)), 32);
+            built(ir.builder.build_store(slot, half));
+        }
+        let widened = self.narrow_slots(self.narrow.get()).fold(0, |set, (register, _)| set | 1 << register);
+        for register in members((unsaved | widened) & wide) {
             self.put(ir, register, self.get(ir, register));
         }
+    }
+
+    /// Brings the narrow slots up to date from the others; gives whether that makes no difference.
+    pub(crate) fn narrow_down(&self, ir: &Ir<'c>, narrow: Set) -> Option<IntValue<'c>> {
+        self.narrow_slots(narrow).fold(None, |all, (register, slot)| {
+            let word = ir.word(self.get(ir, register));
+            let half = ir.truncate(word, 32);
+            built(ir.builder.build_store(slot, half));
+            let is_same = ir.compare(IntPredicate::EQ, ir.sign_extend(half), word);
+            Some(all.map_or(is_same, |all| built(ir.builder.build_and(all, is_same, ""))))
+        })
     }
 
     /// The registers that the state lacks, the convention's own left out unless `hot` says so.
@@ -285,6 +333,7 @@ impl<'c> Registers<'c> {
             unsaved: self.unsaved.get(),
             base: self.base.get(),
             dirty: self.dirty.get(),
+            narrow: self.narrow.get(),
         }
     }
 
@@ -294,6 +343,7 @@ impl<'c> Registers<'c> {
         self.unsaved.set(fork.unsaved);
         self.base.set(fork.base);
         self.dirty.set(fork.dirty);
+        self.narrow.set(fork.narrow);
     }
 }
 
@@ -304,6 +354,7 @@ pub(crate) struct Fork<'c> {
     unsaved: Set,
     base: Option<PointerValue<'c>>,
     dirty: Set,
+    narrow: Set,
 }
 
 /// A block of IR that is yet to be filled.

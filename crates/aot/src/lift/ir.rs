@@ -265,6 +265,13 @@ impl<'c> Ir<'c> {
         value
     }
 
+    /// Has LLVM make no vector of a load and its neighbours.
+    pub(crate) fn keep_apart(&self, loaded: BasicValueEnum<'c>) {
+        if let Some(load) = loaded.as_instruction_value_of() {
+            load.set_volatile(true).expect("loads can be volatile");
+        }
+    }
+
     pub(crate) fn store(&self, at: PointerValue<'c>, value: BasicValueEnum<'c>, space: Space) {
         let store = built(self.builder.build_store(at, value));
         self.annotate(store, space);

@@ -61,6 +61,9 @@ const NARROW: u64 = 16;
 
 /// Bytes to copy or fill, at most, in the place of a call.
 const LITTLE: u64 = 64;
+/// Copies up to this many bytes go by words, as guests write: what was just written by words cannot be read by a vector
+/// before it is in the cache.
+const BY_WORDS: u64 = 32;
 
 /// Ranges of so many bytes do not reach over the guard behind the window; and those that reach over the window's end
 /// begin in pages that are never mapped, and so fault as they should.
@@ -90,9 +93,11 @@ impl<'c> Site<'_, 'c> {
         let ir = self.ir;
         let len = ir.constant(self.registers.get(ir, A2)).filter(|len| *len <= LITTLE);
         let Some(len) = len.filter(|_| known != Known::Compare) else { return false };
-        let Some(bytes) = [NARROW, 8, 4, 2, 1].into_iter().find(|bytes| *bytes <= len) else { return true };
+        let by_words = known != Known::Fill && len <= BY_WORDS;
+        let most = if by_words { 8 } else { NARROW };
+        let Some(bytes) = [most, 8, 4, 2, 1].into_iter().find(|bytes| *bytes <= len) else { return true };
         // Pieces that together are the whole; the last two may overlap.
-        let distances = (0..len / bytes).map(|index| index * bytes).chain([len - bytes]);
+        let distances = (0..len.div_ceil(bytes)).map(|index| (index * bytes).min(len - bytes));
         let place = |register, distance| ir.at(self.place(self.registers.get(ir, register)), ir.int(distance));
         let pieces: Vec<_> = match known {
             Known::Fill => {
@@ -101,7 +106,13 @@ impl<'c> Site<'_, 'c> {
             }
             // All is loaded before anything is stored, and so may overlap.
             _ => distances
-                .map(|distance| (distance, ir.load(self.piece(bytes), place(A1, distance), Space::Guest)))
+                .map(|distance| {
+                    let piece = ir.load(self.piece(bytes), place(A1, distance), Space::Guest);
+                    if by_words {
+                        ir.keep_apart(piece);
+                    }
+                    (distance, piece)
+                })
                 .collect(),
         };
         pieces.into_iter().for_each(|(distance, piece)| ir.store(place(A0, distance), piece, Space::Guest));

@@ -17,11 +17,14 @@ use crate::value::{Extension, Value, counted, wrong_kind};
 #[cfg(not(debug_assertions))]
 use riverrun::{by_registers, support::Offsets};
 
+#[cfg(not(debug_assertions))]
+const _: () = assert!(offset_of!(Func, func) == 0);
+
 /// Debug builds look at more than can be looked at there.
 #[cfg(debug_assertions)]
 macro_rules! by_registers {
     (
-        $host:ty, func $func:expr, begin $begin:tt, end $end:tt, back $back:tt, otherwise $otherwise:path, left $left:path,
+        $host:ty, begin $begin:tt, end $end:tt, back $back:tt, otherwise $otherwise:path, left $left:path,
         symbols [$any:ident = $call_any:path, $($symbol:ident = $function:path),*], constants $constants:tt
     ) => {
         std::arch::naked_asm!(
@@ -33,7 +36,7 @@ macro_rules! by_registers {
         )
     };
     (
-        $host:ty, func $func:expr, begin $begin:tt, end $end:tt, back $back:tt, otherwise $otherwise:path, left $left:path,
+        $host:ty, begin $begin:tt, end $end:tt, back $back:tt, otherwise $otherwise:path, left $left:path,
         symbols [], constants $constants:tt
     ) => {
         std::arch::naked_asm!("jmp {otherwise} # {left}", otherwise = sym $otherwise, left = sym $left)
@@ -42,7 +45,9 @@ macro_rules! by_registers {
 
 /// A function of a guest. It is good for every machine of its program.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Func {
+    /// First, as it is called with its address.
     func: DynFunc,
     results: Box<[Scalar]>,
     few: Few,
@@ -169,7 +174,6 @@ pub unsafe extern "C" fn riverrun_func_call(
 ) -> Returned {
     by_registers!(
         Host,
-        func offset_of!(Func, func),
         begin [
             "test rdi, rdi",
             "je {any}",
@@ -184,7 +188,7 @@ pub unsafe extern "C" fn riverrun_func_call(
             "jb {any}",
             "test rcx, rcx",
             "jne {arguments}",
-            "mov r9, r8",
+            "push r8",
             "xor edx, edx",
             "xor r8d, r8d",
         ],
@@ -197,15 +201,15 @@ pub unsafe extern "C" fn riverrun_func_call(
             "26:",
             "xor eax, eax",
         ],
-        back [],
+        back ["pop r9"],
         otherwise values_otherwise,
         left values_left,
         symbols [any = call_any, arguments = call_with_arguments],
         constants [
             parameters = offset_of!(Func, few) + offset_of!(Few, parameters_len),
             results = offset_of!(Func, few) + offset_of!(Few, results_len),
-            has_result = offset_of!(Func, func) + Offsets::<Host>::RESULTS,
-            result_kind = offset_of!(Func, func) + Offsets::<Host>::RESULT_NUMBER,
+            has_result = Offsets::<Host>::RESULTS,
+            result_kind = Offsets::<Host>::RESULT_NUMBER,
             kind = offset_of!(Value, kind),
             of = offset_of!(Value, of)
         ]
@@ -248,8 +252,7 @@ unsafe extern "C" fn call_values(
 ) -> Returned {
     by_registers!(
         Host,
-        func offset_of!(Func, func),
-        begin [],
+        begin ["push r9"],
         end [
             "cmp byte ptr [rdi + {has_result}], 0",
             "je 26f",
@@ -259,13 +262,13 @@ unsafe extern "C" fn call_values(
             "26:",
             "xor eax, eax",
         ],
-        back [],
+        back ["pop r9"],
         otherwise values_otherwise,
         left values_left,
         symbols [],
         constants [
-            has_result = offset_of!(Func, func) + Offsets::<Host>::RESULTS,
-            result_kind = offset_of!(Func, func) + Offsets::<Host>::RESULT_NUMBER,
+            has_result = Offsets::<Host>::RESULTS,
+            result_kind = Offsets::<Host>::RESULT_NUMBER,
             kind = offset_of!(Value, kind),
             of = offset_of!(Value, of)
         ]
@@ -385,13 +388,12 @@ pub unsafe extern "C" fn riverrun_func_call_unchecked(
 ) -> Returned {
     by_registers!(
         Host,
-        func offset_of!(Func, func),
         begin [
             "test rdi, rdi",
             "je {otherwise}",
             "test rsi, rsi",
             "je {otherwise}",
-            "mov r9, rdx",
+            "push rdx",
             "movzx eax, byte ptr [rdi + {count}]",
             "xor ecx, ecx",
             "xor r8d, r8d",
@@ -408,11 +410,12 @@ pub unsafe extern "C" fn riverrun_func_call_unchecked(
         ],
         back [
             "31:",
-            "mov rdx, r9",
+            "pop rdx",
             "jmp {otherwise}",
             "30:",
             "cmp eax, 3",
             "ja 31b",
+            "mov r9, rdx",
             "mov rdx, [r9]",
             "cmp eax, 2",
             "jb 20b",
@@ -425,8 +428,8 @@ pub unsafe extern "C" fn riverrun_func_call_unchecked(
         left slots_left,
         symbols [],
         constants [
-            count = offset_of!(Func, func) + Offsets::<Host>::COUNT,
-            has_result = offset_of!(Func, func) + Offsets::<Host>::RESULTS
+            count = Offsets::<Host>::COUNT,
+            has_result = Offsets::<Host>::RESULTS
         ]
     )
 }
@@ -511,10 +514,10 @@ pub unsafe extern "C" fn riverrun_func_call_few(
 ) -> Called {
     by_registers!(
         Host,
-        func offset_of!(Func, func),
-        begin ["test rdi, rdi", "je {otherwise}", "test rsi, rsi", "je {otherwise}"],
+        // Nothing is to be kept.
+        begin ["test rdi, rdi", "je {otherwise}", "test rsi, rsi", "je {otherwise}", "push r9"],
         end ["mov rdx, rax", "xor eax, eax"],
-        back [],
+        back ["pop r9"],
         otherwise few_otherwise,
         left few_left,
         symbols [],

@@ -24,7 +24,7 @@ unsafe extern "C" {
 }
 
 /// Compiles a guest into an artifact as C does; gives the error's words.
-fn compile(guest: &Path, artifact: &Path) -> Result<(), String> {
+fn compile(guest: &Path, artifact: &Path, counts_fuel: bool) -> Result<(), String> {
     let text = |path: &Path| CString::new(path.to_str().unwrap()).unwrap();
     let (guest, artifact) = (text(guest), text(artifact));
     let (mut engine, mut program) = (std::ptr::null_mut(), std::ptr::null_mut());
@@ -32,7 +32,7 @@ fn compile(guest: &Path, artifact: &Path) -> Result<(), String> {
     unsafe {
         assert!(riverrun_engine_new(null(), &mut engine).is_null());
         assert!(riverrun_program_from_file(engine, guest.as_ptr(), &mut program).is_null());
-        let error = riverrun_program_compile(program, artifact.as_ptr(), true);
+        let error = riverrun_program_compile(program, artifact.as_ptr(), counts_fuel);
         assert_eq!(riverrun_program_is_compiled(program), error.is_null());
         let result = if error.is_null() {
             Ok(())
@@ -51,7 +51,7 @@ fn compile(guest: &Path, artifact: &Path) -> Result<(), String> {
 fn a_library_without_the_compiler_says_so() {
     let folder = folder();
     let artifact = folder.path().join("none.rro");
-    let error = compile(&guests()[0], &artifact).unwrap_err();
+    let error = compile(&guests()[0], &artifact, true).unwrap_err();
     assert!(error.contains("built without the compiler: use `riverrun compile`"), "{error}");
     assert!(!artifact.exists());
 }
@@ -66,16 +66,19 @@ mod with_the_compiler {
         let folder = folder();
         let host = host(COMPILERS[0][0], &["-std=c11", "-O2"], &here().join("tests/c/api.c"), folder.path());
         for (n, guest) in guests().iter().enumerate() {
-            let artifact = folder.path().join(format!("{n}.rro"));
-            compile(guest, &artifact).unwrap();
-            run_host(&host, &[guest.as_os_str(), artifact.as_os_str()]);
+            // The host calls functions of code that does not count at once.
+            for counts_fuel in [false, true] {
+                let artifact = folder.path().join(format!("{n}-{counts_fuel}.rro"));
+                compile(guest, &artifact, counts_fuel).unwrap();
+                run_host(&host, &[guest.as_os_str(), artifact.as_os_str()]);
+            }
         }
     }
 
     #[test]
     fn what_cannot_be_written_is_an_error() {
         let inside_a_file = guests()[0].join("such.rro");
-        let error = compile(&guests()[0], &inside_a_file).unwrap_err();
+        let error = compile(&guests()[0], &inside_a_file, true).unwrap_err();
         assert!(error.contains(inside_a_file.parent().unwrap().to_str().unwrap()), "{error}");
     }
 

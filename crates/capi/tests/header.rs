@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use quote::ToTokens;
-use syn::{Attribute, Expr, Fields, FnArg, GenericArgument, Item, ItemFn, PathArguments, ReturnType, Type};
+use syn::{Attribute, Expr, Fields, FnArg, GenericArgument, Item, ItemFn, ItemStruct, PathArguments, ReturnType, Type};
 
 /// The modules, each behind those whose types it uses.
 const MODULES: [&str; 12] =
@@ -66,7 +66,7 @@ fn declarations() -> String {
             && is_public(&item.vis)
         {
             // What has fields is described where they are.
-            let is_opaque = !has_layout(&item.attrs);
+            let is_opaque = !has_layout(item);
             if is_opaque {
                 comment(&item.attrs, "", &mut out);
             }
@@ -96,8 +96,9 @@ fn is_public(visibility: &syn::Visibility) -> bool {
 }
 
 /// Whether C sees the fields.
-fn has_layout(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| text(attribute).replace(' ', "").contains("repr(C)"))
+fn has_layout(item: &ItemStruct) -> bool {
+    let is_laid_out = item.attrs.iter().any(|attribute| text(attribute).replace(' ', "").contains("repr(C)"));
+    is_laid_out && item.fields.iter().all(|field| is_public(&field.vis))
 }
 
 /// A type that C knows by a definition of its own.
@@ -126,7 +127,7 @@ fn declare(item: &Item, out: &mut String) {
             out.truncate(out.len() - 2);
             writeln!(out, "\n}} {name}_t;\n").unwrap();
         }
-        Item::Struct(item) if is_public(&item.vis) && has_layout(&item.attrs) => {
+        Item::Struct(item) if is_public(&item.vis) && has_layout(item) => {
             let Fields::Named(fields) = &item.fields else { panic!("{} has fields without names", item.ident) };
             let fields = fields.named.iter();
             record("struct", &item.ident.to_string(), &item.attrs, fields, out);

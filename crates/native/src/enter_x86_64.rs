@@ -10,7 +10,7 @@ use std::mem::offset_of;
 use riverrun_state::{EngineExit, FRAME_GAP, RETURN_ADDRESS, State, WINDOW_OFFSET};
 
 use crate::convention::{self, Hot, Reason};
-use crate::execution::CALL_ARGUMENTS;
+use crate::execution::{CALL_ARGUMENTS, Callable};
 
 const EXIT: usize = offset_of!(State, exit);
 const HOST_SP: usize = EXIT + offset_of!(EngineExit, host_sp);
@@ -192,7 +192,7 @@ macro_rules! convention {
 convention!(free, false);
 convention!(counting, true);
 
-/// Calls a host entry, for the function that it is of, with this sp and a0 to a2. Gives a0 and a1, or nothing if
+/// Calls a function by its host entry, with this sp and a0 to a2. Gives a0 and a1, or nothing if
 /// compiled code was left before its end. If it has returned, the state has no registers that say anything but fa0
 /// and fa1.
 ///
@@ -204,8 +204,7 @@ convention!(counting, true);
 #[inline(always)]
 pub(crate) unsafe fn call_host_entry(
     state: *mut State,
-    entry: usize,
-    function: usize,
+    function: &Callable,
     sp: u64,
     arguments: [u64; CALL_ARGUMENTS],
 ) -> Option<[u64; 2]> {
@@ -223,16 +222,16 @@ pub(crate) unsafe fn call_host_entry(
             "lea rax, [rsp - {reserve} - 16]",
             "sub rsp, {reserve}",
             // Written at each call, it would have to be waited for at each end.
-            "cmp [rdi + {host_sp}], rax",
+            "cmp [r9 + {host_sp}], rax",
             "jne 3f",
             "2:",
-            "call r11",
+            "call [rdi + {entry}]",
             "mov r11d, 1",
             "add rsp, {reserve} + 24",
             "5:",
             ".pushsection .text.unlikely, \"ax\", @progbits",
             "3:",
-            "mov [rdi + {host_sp}], rax",
+            "mov [r9 + {host_sp}], rax",
             "jmp 2b",
             "4:",
             "xor r11d, r11d",
@@ -240,13 +239,14 @@ pub(crate) unsafe fn call_host_entry(
             ".popsection",
             reserve = const FRAME_GAP - 16 + 4 * 8,
             host_sp = const convention::HOST_SP,
-            inout("rdi") state.wrapping_byte_add(WINDOW_OFFSET) => _,
+            entry = const Callable::ENTRY,
+            inout("rdi") function => _,
             inout("rsi") sp => _,
             inout("rdx") a0 => a1,
             inout("rcx") a1 => _,
             inout("r8") a2 => _,
-            inout("r10") function => _,
-            inout("r11") entry => returned,
+            inout("r9") state.wrapping_byte_add(WINDOW_OFFSET) => _,
+            out("r11") returned,
             out("rax") a0,
             out("r12") _, out("r13") _, out("r14") _, out("r15") _,
             clobber_abi("sysv64"),
@@ -259,14 +259,15 @@ pub(crate) unsafe fn call_host_entry(
     Some([a0, a1])
 }
 
-/// The host entry of all functions that have none of their own: calls the function in r10, on the stack of compiled
-/// code. What the host's convention preserves it takes back from its caller's frame.
+/// The host entry of all functions that have none of their own: calls the function of the [`Callable`] in rdi, on the
+/// stack of compiled code. What the host's convention preserves it takes back from its caller's frame.
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn enter_function() {
     naked_asm!(
-        "mov r15, rdi",
+        "mov r15, r9",
         "mov r14, rsi",
         "mov rax, r8",
+        "mov r10, [rdi + {function}]",
         "mov edi, {return_address}",
         // The guest gets nothing of the host's.
         "xor esi, esi",
@@ -291,6 +292,7 @@ pub(crate) unsafe extern "sysv64" fn enter_function() {
         // Where the call has put its address.
         "add rsp, 8",
         "ret",
+        function = const Callable::FUNCTION,
         gap = const FRAME_GAP,
         stack_top = const STACK_TOP as isize - WINDOW_OFFSET as isize,
         host_sp = const HOST_SP as isize - WINDOW_OFFSET as isize,

@@ -119,10 +119,10 @@ pub struct Callable {
 }
 
 impl Callable {
-    /// Where it says what calls that are not compiled by Rust call.
+    /// Where it says what is called, with the address of this in rdi.
     pub const ENTRY: usize = offset_of!(Callable, entry);
-    /// Where it says what that finds in r10.
-    pub const FUNCTION: usize = offset_of!(Callable, function);
+    /// Where it says what that calls, if it is the way into all others.
+    pub(crate) const FUNCTION: usize = offset_of!(Callable, function);
 
     /// No function.
     pub const NONE: Callable = Callable { entry: 0, function: 0 };
@@ -149,12 +149,12 @@ impl Callable {
 #[inline(always)]
 pub unsafe fn call(
     state: *mut State,
-    function: Callable,
+    function: &Callable,
     sp: u64,
     arguments: [u64; CALL_ARGUMENTS],
 ) -> Option<[u64; 2]> {
     // SAFETY: as the caller promises.
-    unsafe { call_host_entry(state, function.entry, function.function, sp, arguments) }
+    unsafe { call_host_entry(state, function, sp, arguments) }
 }
 
 impl Drop for Execution {

@@ -4,4 +4,4 @@
 #[path = "claimed_x86_64.rs"]
 mod host;
 
-pub(crate) use host::{get, set};
+pub(crate) use host::{gate, get, set};

@@ -22,10 +22,9 @@ use crate::window::{WINDOW_OFFSET, WINDOW_SIZE};
 /// Where a thread says what it runs. Its signal handlers may look at any time.
 struct Board {
     running: Cell<*const Running>,
-    /// [`Running::code`]: that may be looked at when the rest is gone.
+    /// [`Running::code`]: that may be looked at when the rest is gone. For calls, which have a gate that is [`claimed`],
+    /// the rest is good as long as the claim is the gate's owner.
     code: [Cell<usize>; 2],
-    /// For calls, the machine's gate. There, the rest is good as long as what is [`claimed`] is the gate's owner.
-    gate: Cell<Option<&'static Gate>>,
 }
 
 /// No thread's claim, and no gate's.
@@ -36,7 +35,6 @@ thread_local! {
         Board {
             running: Cell::new(ptr::null()),
             code: [const { Cell::new(0) }; 2],
-            gate: Cell::new(None),
         }
     };
 }
@@ -67,7 +65,7 @@ impl Said {
     fn present() -> Said {
         BOARD.with(|board| {
             let code = [board.code[0].get(), board.code[1].get()];
-            let (running, gate, (claim, state)) = (board.running.get(), board.gate.get(), claimed::get());
+            let (running, gate, (claim, state)) = (board.running.get(), claimed::gate(), claimed::get());
             Said { running, code, gate, claim, state, was_inside: false }
         })
     }
@@ -81,8 +79,7 @@ impl Said {
             compiler_fence(SeqCst);
             board.code[0].set(self.code[0]);
             board.code[1].set(self.code[1]);
-            board.gate.set(self.gate);
-            claimed::set(self.claim, self.state);
+            claimed::set(self.claim, self.state, self.gate);
             compiler_fence(SeqCst);
             board.running.set(self.running);
         });
@@ -270,7 +267,7 @@ impl Running {
             if running.is_null() || !(board.code[0].get()..board.code[1].get()).contains(&rip) {
                 return None;
             }
-            if board.gate.get().is_some_and(|gate| gate.owner.load(SeqCst) != claimed::get().0) {
+            if claimed::gate().is_some_and(|gate| gate.owner.load(SeqCst) != claimed::get().0) {
                 return None;
             }
             // SAFETY: what the thread has begun stays where it is until it ends; the handler runs on the same

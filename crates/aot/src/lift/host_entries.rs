@@ -23,6 +23,9 @@ use crate::options::CompileOptions;
 /// Instructions of functions that get one, at most: where there are more, the way into them hardly matters.
 const SIZE: usize = 256;
 
+/// The host entries' parameter that is the window: behind what is called, sp, and the first arguments.
+const WINDOW: usize = 2 + CALL_ARGUMENTS;
+
 /// Whether the function can have a host entry: whether it calls and jumps to no other one, so that nothing is to
 /// return to its frame.
 pub(crate) fn suits(function: &Function, options: &CompileOptions) -> bool {
@@ -44,17 +47,19 @@ impl<'c> Ir<'c> {
         self.context.struct_type(&[self.i64.into(); 2], false)
     }
 
-    /// A function of the host's convention that gives [`Ir::two_words`], of so many words behind pointers.
-    fn host_prototype(&self, pointers: usize, words: usize) -> FunctionType<'c> {
-        let pointers = std::iter::repeat_n(BasicMetadataTypeEnum::from(self.pointer), pointers);
-        let parameters: Vec<_> = pointers.chain(std::iter::repeat_n(self.i64.into(), words)).collect();
+    /// A function of the host's convention that gives [`Ir::two_words`], of a pointer, words, and other pointers.
+    fn host_prototype(&self, words: usize, pointers: usize) -> FunctionType<'c> {
+        let pointer = BasicMetadataTypeEnum::from(self.pointer);
+        let words = std::iter::repeat_n(self.i64.into(), words);
+        let parameters: Vec<_> =
+            std::iter::once(pointer).chain(words).chain(std::iter::repeat_n(pointer, pointers)).collect();
         self.two_words().fn_type(&parameters, false)
     }
 
-    /// The host entry of the guest function at `start`, declared if it is not there yet: of the window, sp, and the
-    /// first arguments.
+    /// The host entry of the guest function at `start`, declared if it is not there yet: of what the host has called,
+    /// sp, the first arguments, and the window.
     pub(crate) fn host_entry(&self, start: u64) -> FunctionValue<'c> {
-        self.declare(&self.names.host_entry(start), self.host_prototype(1, 1 + CALL_ARGUMENTS))
+        self.declare(&self.names.host_entry(start), self.host_prototype(WINDOW - 1, 1))
     }
 }
 
@@ -62,9 +67,8 @@ impl<'c> Registers<'c> {
     /// Takes over a host entry's parameters. All other registers are in the state.
     pub(crate) fn take_host_parameters(&self, ir: &Ir<'c>, entry: FunctionValue<'c>) {
         let parameter = |index| entry.get_nth_param(index).expect("host entries have these parameters");
-        let base = parameter(0).into_pointer_value();
-        let first =
-            |register: usize| Some(2 + register.checked_sub(A0)? as u32).filter(|&n| n < 2 + CALL_ARGUMENTS as u32);
+        let base = parameter(WINDOW as u32).into_pointer_value();
+        let first = |register: usize| Some(2 + register.checked_sub(A0)? as u32).filter(|&n| n < WINDOW as u32);
         self.take(ir, base, |register| match register {
             RA => ir.int(RETURN_ADDRESS),
             SP => parameter(1).into_int_value(),
@@ -126,7 +130,7 @@ impl<'c> Site<'_, 'c> {
         let arguments: Vec<BasicMetadataValueEnum<'c>> =
             std::iter::once(import.into()).chain(arguments.map(Into::into)).collect();
         let call =
-            built(ir.builder.build_indirect_call(ir.host_prototype(1, REGISTER_ARGUMENTS), code, &arguments, ""));
+            built(ir.builder.build_indirect_call(ir.host_prototype(REGISTER_ARGUMENTS, 0), code, &arguments, ""));
         // It knows nothing of this frame, which may be gone while it runs.
         call.set_tail_call_kind(LLVMTailCallKind::LLVMTailCallKindTail);
         ir.mark_strict(call);

@@ -1,5 +1,6 @@
 /* The interface in C does what it says. Arguments: the guest, an artifact of it or "". */
 #include "check.h"
+#include "registers.h"
 
 static riverrun_error_t *game_add(void *data, riverrun_machine_t *caller, const riverrun_value_t *arguments, size_t len,
                                   riverrun_value_t *results, size_t results_len)
@@ -271,6 +272,54 @@ static void ways_out(riverrun_machine_t *machine)
     riverrun_func_delete(failing);
 }
 
+/* What a function of the guest does: returns, goes on in another engine, calls back into the guest, and ends by a host
+   function, by a fault in itself or in another function, and by a limit. */
+static const struct {
+    const char *name;
+    int32_t argument;
+    bool returns;
+} ends[] = {
+    {"nop", 0, true},   {"rounded", 1, true}, {"again", 3, true},  {"fail", 0, true},
+    {"fail", 1, false}, {"length", 16, false}, {"trap", 0, false}, {"spin", 0, false},
+};
+
+/* Each of them, by every way of calling: registers that functions preserve are as they were. */
+static void preserved(riverrun_machine_t *machine)
+{
+    void (*const calls[])(void) = {(void (*)(void))riverrun_func_call, (void (*)(void))riverrun_func_call_unchecked,
+                                   (void (*)(void))riverrun_func_call_few};
+    riverrun_func_t *nop = func(machine, "nop", NULL);
+    for (size_t end = 0; end < sizeof ends / sizeof *ends; end++) {
+        riverrun_func_t *one = func(machine, ends[end].name, NULL);
+        for (int i = 0; i < 9; i++) {
+            riverrun_value_t value = riverrun_value_i32(ends[end].argument), result = {RIVERRUN_KIND_BOOL, {0}};
+            if (strcmp(ends[end].name, "length") == 0)
+                value = riverrun_value_ptr((uint64_t)ends[end].argument);
+            uint64_t slot = riverrun_slot_i32(ends[end].argument), arguments[6] = {(uintptr_t)one, (uintptr_t)machine};
+            switch (i % 3) {
+            case 0:
+                arguments[2] = (uintptr_t)&value, arguments[3] = riverrun_func_parameters(one);
+                arguments[4] = (uintptr_t)&result, arguments[5] = riverrun_func_results(one);
+                break;
+            case 1: arguments[2] = (uintptr_t)&slot; break;
+            default: arguments[2] = slot;
+            }
+            if (strcmp(ends[end].name, "spin") == 0)
+                FINE(riverrun_machine_set_timeout(machine, 5 * 1000 * 1000));
+            /* So that it is not the first one, if the time is not over before. */
+            for (int before = 0; before < 2; before++)
+                riverrun_error_delete(riverrun_func_call_unchecked(nop, machine, NULL));
+            CHECK(preserves(calls[i % 3], arguments));
+            FINE(riverrun_machine_set_timeout(machine, RIVERRUN_UNLIMITED));
+            riverrun_error_t *error = (riverrun_error_t *)(uintptr_t)arguments[0];
+            CHECK(!error == ends[end].returns);
+            riverrun_error_delete(error);
+        }
+        riverrun_func_delete(one);
+    }
+    riverrun_func_delete(nop);
+}
+
 static void memory(riverrun_machine_t *machine)
 {
     uint64_t address;
@@ -432,6 +481,7 @@ int main(int argc, char **argv)
     CHECK(result.of.i32 == 11);
     value = riverrun_value_i32(100);
     FAILS(riverrun_func_call(again_func, machine, &value, 1, &result, 1), RIVERRUN_ERROR_HOST, "called each other");
+    preserved(machine);
     riverrun_func_delete(again_func);
     limits(machine);
 

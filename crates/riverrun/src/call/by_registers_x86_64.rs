@@ -22,7 +22,6 @@ pub struct Offsets<T>(PhantomData<T>);
 
 impl<T> Offsets<T> {
     const READY: usize = offset_of!(Instance<T>, ready);
-    const CALLABLE: usize = offset_of!(DynFunc, target) + offset_of!(Target, function);
 
     /// From a machine to its gate's address.
     pub const GATE: usize = Self::READY + offset_of!(Ready, gate);
@@ -30,10 +29,8 @@ impl<T> Offsets<T> {
     pub const SP: usize = Self::READY + offset_of!(Ready, position) + offset_of!(Position, sp);
     /// From a function to what its gate has to be open for.
     pub const OPENING: usize = offset_of!(DynFunc, few);
-    /// From a function to what is called, and to what that finds in r10.
-    pub const ENTRY: usize = Self::CALLABLE + Callable::ENTRY;
-    /// The second of these.
-    pub const FUNCTION: usize = Self::CALLABLE + Callable::FUNCTION;
+    /// From a function to what is called, with the function's address in rdi.
+    pub const ENTRY: usize = Callable::ENTRY;
     /// From a function to the byte that says how many parameters it has; more than three, if not only such in registers.
     pub const COUNT: usize = offset_of!(DynFunc, few_count);
     /// From a function to the byte that is 0 if it has no result.
@@ -56,10 +53,13 @@ impl<T> Offsets<T> {
     pub const GAP: usize = riverrun_state::FRAME_GAP;
 }
 
-/// The code of a naked function that calls a [`DynFunc`], which is `func` bytes behind the address in rdi, on the
-/// [`RawMachine`] in rsi, as `Instance::attempt` does it. When `begin` has been done, its arguments are in rdx, rcx and r8,
-/// with zeros for those that there are not, and in r9 a word to keep. When the call is over, the result is in rax, the
-/// function in rdi again, and the word in rdx: `end` puts there what is returned, and leaves rcx and r8 as they are.
+// Host entries are called with the function's own address.
+const _: () = assert!(offset_of!(DynFunc, target) == 0 && offset_of!(Target, function) == 0);
+
+/// The code of a naked function that calls the [`DynFunc`] whose address is in rdi on the [`RawMachine`] in rsi, as
+/// `Instance::attempt` does it. When `begin` has been done, its arguments are in rdx, rcx and r8, with zeros for those that
+/// there are not, and it has pushed a word to keep. When the call is over, the result is in rax, the function in rdi
+/// again, and the word in rdx: `end` puts there what is returned, and leaves rcx and r8 as they are.
 ///
 /// Where the call cannot be made so, `otherwise` makes it, a function with the parameters of this one, which `back`
 /// puts where they were. Where it leaves compiled code, `left` goes on with it by [`DynFunc::go_on`]: a function of
@@ -71,7 +71,6 @@ impl<T> Offsets<T> {
 macro_rules! by_registers {
     (
         $host:ty,
-        func $func:expr,
         begin [$($begin:literal),* $(,)?],
         end [$($end:literal),* $(,)?],
         back [$($back:literal),*],
@@ -92,9 +91,6 @@ macro_rules! by_registers {
             "mov qword ptr [rax + {word}], {calling}",
             "cmp [rax + {claim}], r11",
             "jne 22f",
-            "push rax",
-            "push rdi",
-            "push r9",
             "lea rax, [rip + 23f]",
             "push rax",
             "push rbp",
@@ -103,23 +99,22 @@ macro_rules! by_registers {
             "push r13",
             "push r14",
             "push r15",
+            // The first word of the gap; the second one takes the call's own address.
+            "push rdi",
             "mov rsi, [rsi + {sp}]",
-            "mov r11, [rdi + {entry}]",
-            "mov r9, [rdi + {function}]",
-            "mov rdi, fs:[r10 + 8]",
-            "mov r10, r9",
-            // The call's own address takes a word of the gap.
-            "lea rax, [rsp - {gap}]",
-            "sub rsp, {gap} - 16",
+            "mov r9, fs:[r10 + 8]",
+            "lea rax, [rsp - {gap} + 8]",
             // Written at each call, it would have to be waited for at each end.
-            "cmp [rdi + {host_sp}], rax",
+            "cmp [r9 + {host_sp}], rax",
             "jne 25f",
             "24:",
-            "call r11",
-            "add rsp, {gap} - 16 + 7 * 8",
-            "pop rdx",
+            "call [rdi + {entry}]",
+            "mov rcx, [rip + __riverrun_claimed@GOTTPOFF]",
             "pop rdi",
-            "pop rcx",
+            "add rsp, 7 * 8",
+            "pop rdx",
+            // What calls that the host has made meanwhile have claimed has been given back.
+            "mov rcx, fs:[rcx + 16]",
             "mov r8, [rdi + {opening}]",
             $($end,)*
             "mov [rcx + {word}], r8",
@@ -129,23 +124,24 @@ macro_rules! by_registers {
             "21:",
             $($back,)*
             "jmp {otherwise}",
-            // What was pushed behind this address has been taken back.
+            // What was pushed behind this address has been taken back, but for the function, which nobody has touched:
+            // it is in the red zone.
             "23:",
             "pop rdx",
-            "pop rdi",
-            "pop rax",
+            "mov rdi, [rsp - 9 * 8]",
+            "mov rax, [rip + __riverrun_claimed@GOTTPOFF]",
+            "mov rax, fs:[rax + 16]",
             "mov rsi, [rax + {machine}]",
             "jmp {left}",
             "25:",
-            "mov [rdi + {host_sp}], rax",
+            "mov [r9 + {host_sp}], rax",
             "jmp 24b",
             // Has the function begin at such an address, too.
             ".balign 64",
             gate = const $crate::support::Offsets::<$host>::GATE,
             sp = const $crate::support::Offsets::<$host>::SP,
-            opening = const $func + $crate::support::Offsets::<$host>::OPENING,
-            entry = const $func + $crate::support::Offsets::<$host>::ENTRY,
-            function = const $func + $crate::support::Offsets::<$host>::FUNCTION,
+            opening = const $crate::support::Offsets::<$host>::OPENING,
+            entry = const $crate::support::Offsets::<$host>::ENTRY,
             word = const $crate::support::Offsets::<$host>::WORD,
             machine = const $crate::support::Offsets::<$host>::MACHINE,
             claim = const $crate::support::Offsets::<$host>::CLAIM,

@@ -77,7 +77,9 @@ impl Types {
 ///
 /// It is good for every machine of its program.
 #[derive(Clone)]
+#[repr(C)]
 pub struct DynFunc {
+    /// First, as it is called with its address.
     pub(crate) target: Target,
     signature: Signature,
     types: Types,

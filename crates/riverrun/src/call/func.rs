@@ -208,24 +208,25 @@ impl<P: Parameters, R: Returned> Exchange for Raw<P, R> {
 
 /// Where a function is.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct Target {
+    /// Where it is in compiled code: first, as its host entry is called with this address.
+    pub(crate) function: Callable,
+    /// The gates through which it is called there; none if that has no such function, or counts fuel.
+    pub(crate) compiled: Opening,
     pub(crate) address: u64,
     /// The code that it is a function of.
     pub(crate) code: u64,
-    /// The gates through which it is called there; none if it cannot be decoded.
+    /// The gates through which it is called in decoded code; none if it cannot be decoded.
     pub(crate) interpreted: Opening,
     /// Where it begins there.
     pub(crate) place: Place,
-    /// The gates through which it is called in compiled code; none if that has no such function, or counts fuel.
-    pub(crate) compiled: Opening,
-    /// Where it is there.
-    pub(crate) function: Callable,
 }
 
 impl Target {
     /// Where it is in compiled code that does not count fuel.
-    pub(crate) fn compiled(&self) -> Option<Callable> {
-        (self.compiled != Opening::NONE).then_some(self.function)
+    pub(crate) fn compiled(&self) -> Option<&Callable> {
+        (self.compiled != Opening::NONE).then_some(&self.function)
     }
 
     /// Where it is in decoded code.

@@ -209,7 +209,7 @@ impl<T> Instance<T> {
                 gate.close();
                 return Err(Unfinished::NotBegun);
             }
-            let results = riverrun_native::call(state, target.function, position.sp, first);
+            let results = riverrun_native::call(state, &target.function, position.sp, first);
             gate.leave(target.compiled);
             results.ok_or(Unfinished::Left)
         }

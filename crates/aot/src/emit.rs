@@ -29,14 +29,18 @@ fn initialize() {
     ONCE.call_once(|| {
         Target::initialize_x86(&InitializationConfig::default());
         // These exist as options of the process only. The scheduler is worth 10 to 15 % on long
-        // multiplications; cases of switches are addresses, which are sparse. The others take time, a
-        // third of it for large functions, and gain nothing: looking far where a register's range is
-        // split, scheduling a second and a third time, following variables, of which there are none, and
-        // moving integers to mask registers.
+        // multiplications; cases of switches are addresses, which are sparse. Blocks are laid out for the
+        // most to fall through, with the ways out of functions behind them. Functions begin with a line of
+        // the cache: the speed of small ones would depend, by half, on what happens to stand before them.
+        // The others take time, a third of it for large functions, and gain nothing: looking far where a
+        // register's range is split, scheduling a second and a third time, following variables, of which
+        // there are none, and moving integers to mask registers.
         let options = [
             c"riverrun",
             c"-pre-RA-sched=list-burr",
             c"-jump-table-density=1",
+            c"-enable-ext-tsp-block-placement",
+            c"-align-all-functions=6",
             c"-grow-region-complexity-budget=500",
             c"-enable-misched=false",
             c"-post-RA-scheduler=false",

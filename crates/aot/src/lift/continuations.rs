@@ -13,7 +13,6 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use inkwell::IntPredicate;
 use inkwell::types::IntType;
 use inkwell::values::{FunctionValue, IntValue};
 use riverrun_native::convention::{self, NOWHERE, Reason};
@@ -88,7 +87,7 @@ impl<'c> Continuations<'c> {
         let mut cases = labels.clone();
         cases.insert(site.pc, again);
         let cases: Vec<_> = cases.into_iter().collect();
-        search(ir, site.function, target, &cases, unknown);
+        search(ir, target, &cases, unknown);
 
         ir.builder.position_at_end(again);
         registers.begin_block(0);
@@ -119,28 +118,28 @@ impl<'c> Continuations<'c> {
 
 /// Goes on at the label of `target` among `cases`, which are sorted, or else at `missing`.
 ///
-/// A tree, where a switch of LLVM's would become a table: one of addresses is mostly holes, and this one
-/// is hardly ever used.
-fn search<'c>(
-    ir: &Ir<'c>,
-    function: FunctionValue<'c>,
-    target: IntValue<'c>,
-    cases: &[(u64, Label<'c>)],
-    missing: Label<'c>,
-) {
+/// A table tells which of many cases an address is, so that they are switched between by small numbers. By
+/// addresses, the switch would become a tree, whose blocks take a fortieth of the time to compile, or a table of
+/// labels that is mostly holes.
+fn search<'c>(ir: &Ir<'c>, target: IntValue<'c>, cases: &[(u64, Label<'c>)], missing: Label<'c>) {
     /// LLVM makes no tables of fewer than four.
-    const LEAF: usize = 3;
-    if cases.len() <= LEAF {
+    const FEW: usize = 3;
+    if cases.len() <= FEW {
         let cases: Vec<_> = cases.iter().map(|&(at, label)| (ir.int(at), label)).collect();
         built(ir.builder.build_switch(target, missing, &cases));
         return;
     }
-    let (lower, upper) = cases.split_at(cases.len() / 2);
-    let is_lower = ir.compare(IntPredicate::ULT, target, ir.int(upper[0].0));
-    let halves = [lower, upper].map(|half| (half, ir.block(function)));
-    built(ir.builder.build_conditional_branch(is_lower, halves[0].1, halves[1].1));
-    for (half, label) in halves {
-        ir.builder.position_at_end(label);
-        search(ir, function, target, half, missing);
+    let (first, last) = (cases[0].0, cases[cases.len() - 1].0);
+    let kind = ir.bits(if cases.len() <= usize::from(u8::MAX) { 8 } else { 32 });
+    // Every two bytes from the first case to the last have a number, and what is beyond them; there is one
+    // more than there are cases, for what is none.
+    let len = (last - first) / 2 + 1;
+    let mut numbers = vec![kind.const_int(cases.len() as u64, false); len as usize + 1];
+    for (number, &(at, _)) in (0..).zip(cases) {
+        numbers[((at - first) / 2) as usize] = kind.const_int(number, false);
     }
+    let number = ir.look_up(kind, &numbers, ir.at_most(ir.parcels(first, target), len));
+    let labelled = |(number, &(_, label))| (kind.const_int(number, false), label);
+    let cases: Vec<_> = (0..).zip(cases).map(labelled).collect();
+    built(ir.builder.build_switch(number, missing, &cases));
 }

@@ -467,11 +467,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             let parcel = |to: u64| (to - first) / 2;
             let labels: BTreeMap<u64, Label<'c>> = targets.iter().map(|&to| (parcel(to), self.labels[&to])).collect();
             let len = parcel(last) + 1;
-            let distance = built(ir.builder.build_int_sub(self.load(self.target), ir.int(first), ""));
-            // Rotated, odd distances are great.
-            let one = ir.int(1).into();
-            let index = ir.intrinsic("llvm.fshr", &[ir.i64.into()], &[distance.into(), distance.into(), one]);
-            self.jump_by_table(index.into_int_value(), len, &labels, elsewhere);
+            self.jump_by_table(ir.parcels(first, self.load(self.target)), len, &labels, elsewhere);
         })
     }
 
@@ -515,8 +511,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
     /// Goes on at one of `labels`, which are below `len`, or elsewhere.
     fn jump_by_table(&self, index: IntValue<'c>, len: u64, labels: &BTreeMap<u64, Label<'c>>, elsewhere: Label<'c>) {
         let ir = self.ir;
-        let index = ir.intrinsic("llvm.umin", &[ir.i64.into()], &[index.into(), ir.int(len).into()]);
-        ir.jump_by_table(index.into_int_value(), len + 1, labels, elsewhere);
+        ir.jump_by_table(ir.at_most(index, len), len + 1, labels, elsewhere);
     }
 
     /// A block for where a jump by register leads to none of its `targets`.

@@ -13,8 +13,8 @@ use inkwell::intrinsics::Intrinsic;
 use inkwell::module::{FlagBehavior, Linkage, Module};
 use inkwell::types::{BasicTypeEnum, FloatType, FunctionType, IntType, PointerType};
 use inkwell::values::{
-    BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, FloatValue, FunctionValue, InstructionValue, IntValue,
-    MetadataValue, PointerValue,
+    BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, FloatValue, FunctionValue, GlobalValue, InstructionValue,
+    IntValue, MetadataValue, PointerValue,
 };
 use inkwell::{AddressSpace, GlobalVisibility, IntPredicate};
 
@@ -214,6 +214,21 @@ impl<'c> Ir<'c> {
         }
     }
 
+    /// How many parcels of two bytes an address lies behind `first`; what is in front of it, or within a
+    /// parcel, is far behind.
+    pub(crate) fn parcels(&self, first: u64, address: IntValue<'c>) -> IntValue<'c> {
+        let distance = built(self.builder.build_int_sub(address, self.int(first), ""));
+        let one = self.int(1).into();
+        let rotated = self.intrinsic("llvm.fshr", &[self.i64.into()], &[distance.into(), distance.into(), one]);
+        rotated.into_int_value()
+    }
+
+    /// The lesser of an unsigned value and a limit.
+    pub(crate) fn at_most(&self, value: IntValue<'c>, limit: u64) -> IntValue<'c> {
+        let least = self.intrinsic("llvm.umin", &[self.i64.into()], &[value.into(), self.int(limit).into()]);
+        least.into_int_value()
+    }
+
     /// A call to an intrinsic function, overloaded by `types`.
     pub(crate) fn intrinsic(
         &self,
@@ -359,6 +374,23 @@ impl<'c> Ir<'c> {
         self.bit_cast(value.into(), self.bits(bits).into()).into_int_value()
     }
 
+    /// The entry at `index` of a constant table.
+    pub(crate) fn look_up(&self, kind: IntType<'c>, entries: &[IntValue<'c>], index: IntValue<'c>) -> IntValue<'c> {
+        let table = self.constant_table(kind, entries.len());
+        table.set_initializer(&kind.const_array(entries));
+        // SAFETY: as in `at`.
+        let entry = built(unsafe { self.builder.build_gep(kind, table.as_pointer_value(), &[index], "") });
+        built(self.builder.build_load(kind, entry, "")).into_int_value()
+    }
+
+    /// A table that is yet to be filled.
+    fn constant_table(&self, kind: IntType<'c>, len: usize) -> GlobalValue<'c> {
+        let table = self.module.add_global(kind.array_type(len as u32), None, "");
+        table.set_linkage(Linkage::Private);
+        table.set_constant(true);
+        table
+    }
+
     /// Jumps to the label at `index`, which is below `len`, or to `other` where there is none: by a table.
     pub(crate) fn jump_by_table(
         &self,
@@ -368,9 +400,7 @@ impl<'c> Ir<'c> {
         other: BasicBlock<'c>,
     ) {
         let i32 = self.bits(32);
-        let table = self.module.add_global(i32.array_type(len as u32), None, "");
-        table.set_linkage(Linkage::Private);
-        table.set_constant(true);
+        let table = self.constant_table(i32, len as usize);
         let here = table.as_pointer_value();
         // From the table: the object has no addresses that a loader would have to change.
         let distance = |label: BasicBlock<'c>| {

@@ -30,11 +30,11 @@ fn initialize() {
         Target::initialize_x86(&InitializationConfig::default());
         // These exist as options of the process only. The scheduler is worth 10 to 15 % on long
         // multiplications; cases of switches are addresses, which are sparse. Blocks are laid out for the
-        // most to fall through, with the ways out of functions behind them; trying all places to split chains
-        // of more than 16 blocks takes twice as long and finds nothing more. Functions begin with a line of
-        // the cache: the speed of small ones would depend, by half, on what happens to stand before them.
-        // The others take time, a third of it for large functions, and gain nothing: looking far where a
-        // register's range is split, scheduling a second and a third time, following variables, of which
+        // most to fall through, with the ways out of functions behind them; splitting long chains of them
+        // and making longer ones would take four times as long and gains nothing. Functions begin with a
+        // line of the cache: the speed of small ones would depend, by half, on what happens to stand before
+        // them. The others take time, a third of it for large functions, and gain nothing: looking far where
+        // a register's range is split, scheduling a second and a third time, following variables, of which
         // there are none, and moving integers to mask registers.
         let options = [
             c"riverrun",
@@ -42,6 +42,7 @@ fn initialize() {
             c"-jump-table-density=1",
             c"-enable-ext-tsp-block-placement",
             c"-ext-tsp-chain-split-threshold=16",
+            c"-ext-tsp-max-chain-size=64",
             c"-align-all-functions=6",
             c"-grow-region-complexity-budget=500",
             c"-enable-misched=false",

@@ -6,7 +6,7 @@ use inkwell::context::Context;
 use inkwell::targets::FileType;
 use riverrun_program::Image;
 
-use crate::analysis::{Exports, Imports, Liveness};
+use crate::analysis::{Imports, Liveness};
 use crate::emit;
 use crate::error::CompileError;
 use crate::lift::{Callers, Ir, Known, Surroundings, lift};
@@ -83,10 +83,6 @@ impl Surroundings for AddressesOnly<'_> {
 
     fn imports(&self) -> &Imports {
         self.0.imports()
-    }
-
-    fn exports(&self) -> &Exports {
-        self.0.exports()
     }
 
     fn dispatch_bits(&self) -> u32 {

@@ -11,7 +11,7 @@ use inkwell::context::Context;
 use riverrun_native::{Dispatch, Header};
 use riverrun_program::{Image, SymbolKind};
 
-use crate::analysis::{Abilities, Exports, Function, Imports, Liveness, Text, functions};
+use crate::analysis::{Abilities, Function, Imports, Liveness, Text, functions};
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
 use crate::lift::{Callers, Ir, Known, Surroundings, declare, host_entries, lift};
@@ -65,7 +65,6 @@ pub(crate) struct Program<'a> {
     pub(crate) starts: BTreeSet<u64>,
     liveness: Liveness,
     imports: Imports,
-    exports: Exports,
     known: BTreeMap<u64, Known>,
     pub(crate) dispatch_bits: u32,
 }
@@ -90,7 +89,6 @@ impl<'a> Program<'a> {
             names: Arc::new(Names::new(&functions, linked)),
             liveness: Liveness::new(&text, &functions),
             imports: Imports::new(image),
-            exports: Exports::new(image),
             known,
             starts: functions.iter().map(|function| function.start).collect(),
             dispatch_bits: Dispatch::index_bits(functions.len()),
@@ -114,10 +112,6 @@ impl Surroundings for Program<'_> {
 
     fn imports(&self) -> &Imports {
         &self.imports
-    }
-
-    fn exports(&self) -> &Exports {
-        &self.exports
     }
 
     fn dispatch_bits(&self) -> u32 {
@@ -177,7 +171,7 @@ fn compile_as(
         analysis: clock.lap(),
         ..Report::default()
     };
-    let host_entered = host_entered(&program.exports, &functions, options);
+    let host_entered = host_entered(image, &functions, options);
     let mut units = units(&functions);
     units.extend(
         host_entered.chunks(ENTRIES).map(|functions| Unit { callers: Callers::Host, functions: functions.to_vec() }),
@@ -214,8 +208,10 @@ fn text_bytes(functions: &[Function]) -> u64 {
 }
 
 /// The functions that get host entries, by their addresses: those that the program exports, where they suit.
-fn host_entered<'a>(exports: &Exports, functions: &'a [Function], options: &CompileOptions) -> Vec<&'a Function> {
-    let suits = |function: &&Function| exports.contains(function.start) && host_entries::suits(function, options);
+fn host_entered<'a>(image: &Image, functions: &'a [Function], options: &CompileOptions) -> Vec<&'a Function> {
+    // A program whose exports are in error is refused by whoever runs it.
+    let exports: BTreeSet<u64> = image.exports().into_iter().flatten().map(|export| export.address).collect();
+    let suits = |function: &&Function| exports.contains(&function.start) && host_entries::suits(function, options);
     functions.iter().filter(suits).collect()
 }
 

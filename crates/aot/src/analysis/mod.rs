@@ -3,7 +3,6 @@
 mod blocks;
 mod call_numbers;
 mod constants;
-mod exports;
 mod functions;
 mod imports;
 mod indices;
@@ -16,7 +15,6 @@ mod text;
 
 pub(crate) use blocks::{Block, Terminator};
 pub(crate) use call_numbers::{CallNumber, call_numbers};
-pub(crate) use exports::Exports;
 pub(crate) use functions::{Function, functions};
 pub(crate) use imports::{HostCall, Imports};
 pub(crate) use indices::{Index, index};

@@ -9,7 +9,7 @@ use riverrun_isa::{Inst, Operands, Result as Destination, eval};
 use riverrun_native::convention::{self, Reason};
 
 use crate::analysis::{
-    self, Block, CallNumber, Exports, Function, HostCall, Imports, Index, Liveness, Terminator, call_numbers,
+    self, Block, CallNumber, Function, HostCall, Imports, Index, Liveness, Terminator, call_numbers,
 };
 use crate::lift::continuations::Continuations;
 use crate::lift::dataflow::{self, Facts};
@@ -33,8 +33,6 @@ pub(crate) trait Surroundings {
     fn liveness(&self) -> &Liveness;
     /// The host functions that it calls.
     fn imports(&self) -> &Imports;
-    /// The functions that it exports.
-    fn exports(&self) -> &Exports;
     /// The source line of an instruction, with the path of its file, where that is known.
     fn source(&self, pc: u64) -> Option<(String, u32)>;
 }
@@ -93,7 +91,6 @@ fn lift_known<'c>(ir: &Ir<'c>, function: &Function, known: Known, surroundings: 
         function: host,
         continuations: &continuations,
         imports: surroundings.imports(),
-        returned: surroundings.exports().results(start),
         group: &Group::default(),
         pc: start,
         ahead: 0,
@@ -210,7 +207,6 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             function: self.host,
             continuations: &self.continuations,
             imports: self.surroundings.imports(),
-            returned: self.surroundings.exports().results(self.function.start),
             group: &self.group,
             pc,
             ahead,

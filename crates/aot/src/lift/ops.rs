@@ -19,8 +19,6 @@ pub(crate) struct Site<'a, 'c> {
     pub(crate) continuations: &'a Continuations<'c>,
     /// The program's host functions.
     pub(crate) imports: &'a Imports,
-    /// The integer registers in which a host that has called the function looks for results.
-    pub(crate) returned: Set,
     /// Accesses of precise code before this.
     pub(crate) group: &'a Group<'c>,
     /// The instruction's address.

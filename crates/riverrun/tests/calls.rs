@@ -347,6 +347,24 @@ fn function_pointers_of_the_guest_can_be_kept() {
     });
 }
 
+/// A handle made by address has the host's signature, whatever the function there is exported as.
+#[test]
+fn signatures_of_addresses_are_the_hosts_own() {
+    each(|machine| {
+        // Both functions leave the registers of their parameters as they are, but for a0 of `add`.
+        let empty = machine.func::<(), ()>("empty").unwrap().address();
+        let add = machine.func::<(i32, i32), i32>("add").unwrap().address();
+        let one = machine.func_at::<(i64, i64), i64>(empty).unwrap();
+        assert_eq!(one.call(machine, (3 << 40, 4)).unwrap(), 3 << 40);
+        let two = machine.func_at::<(i64, i64), (i64, i64)>(empty).unwrap();
+        assert_eq!(two.call(machine, (3, 4 << 40)).unwrap(), (3, 4 << 40));
+        let two = machine.func_at::<(i64, i64), (i64, i64)>(add).unwrap();
+        assert_eq!(two.call(machine, (40, 2)).unwrap(), (42, 2));
+        let none = machine.func_at::<(i64, i64), ()>(add).unwrap();
+        none.call(machine, (40, 2)).unwrap();
+    });
+}
+
 #[test]
 fn traps_leave_the_machine_usable() {
     each(|machine| {

@@ -8,6 +8,7 @@ use riverrun_state::HASH_MIN;
 
 use crate::analysis::{Block, CallNumber, Function, Terminator};
 use crate::lift::host_calls;
+use crate::lift::order::{Order, order};
 use crate::lift::registers::{self, COUNT, FUEL, Set};
 
 /// What is known of a block.
@@ -15,10 +16,6 @@ use crate::lift::registers::{self, COUNT, FUEL, Set};
 pub(crate) struct Facts {
     /// Registers that the state may lack at its beginning.
     pub(crate) dirty: Set,
-    /// Whether a loop, the function or what follows a call begins here: whether fuel is to be tested.
-    pub(crate) is_test: bool,
-    /// Instructions up to the next test, at most.
-    pub(crate) bound: u64,
     /// Registers that may be read behind it.
     pub(crate) live: Set,
     /// Registers for the state to have at its end, as the function does not read them behind it.
@@ -106,18 +103,10 @@ pub(crate) fn facts(
     is_host_caller: bool,
     live_behind: &impl Fn(u64) -> Set,
 ) -> BTreeMap<u64, Facts> {
-    let (postorder, headers) = walk(function);
-    let mut facts: BTreeMap<u64, Facts> = BTreeMap::new();
-    let entrances: BTreeSet<u64> = function.entrances().collect();
-    for &start in &postorder {
-        let is_test = headers.contains(&start) || start == function.start || entrances.contains(&start);
-        let block = &function.blocks[&start];
-        // What is not a test comes earlier in postorder.
-        let ahead = block.end.successors().into_iter().filter_map(|to| facts.get(&to).filter(|facts| !facts.is_test));
-        let further = if block.end.is_call() { 0 } else { ahead.map(|facts: &Facts| facts.bound).max().unwrap_or(0) };
-        let bound = block.insts.len() as u64 + further;
-        facts.insert(start, Facts { is_test, bound, live: live_behind(start), ..Facts::default() });
-    }
+    let roots = function.orphans.iter().rev().copied().chain([function.start]);
+    let Order { postorder, .. } = order(function, roots, &BTreeSet::new());
+    let facts_of = |&start| (start, Facts { live: live_behind(start), ..Facts::default() });
+    let mut facts: BTreeMap<u64, Facts> = postorder.iter().map(facts_of).collect();
     settle(function, &postorder, fuel, &mut facts);
     facts.values_mut().for_each(|facts| facts.settled |= resident & facts.live);
     // Host callers bring the state up to date as they begin, lest a loop does it again and again.
@@ -221,44 +210,6 @@ fn small_loops(function: &Function) -> BTreeSet<u64> {
         }
     }
     found
-}
-
-/// The blocks in postorder, and those that a block behind them leads back to.
-fn walk(function: &Function) -> (Vec<u64>, BTreeSet<u64>) {
-    let mut postorder = Vec::new();
-    let mut headers = BTreeSet::new();
-    // Present: seen; true: on the path.
-    let mut state: HashMap<u64, bool> = HashMap::new();
-    let mut path: Vec<(u64, Vec<u64>)> = Vec::new();
-    let enter = |at: u64, state: &mut HashMap<u64, bool>, path: &mut Vec<(u64, Vec<u64>)>| {
-        state.insert(at, true);
-        path.push((at, function.blocks[&at].end.successors()));
-    };
-    let roots = function.orphans.iter().rev().copied().chain([function.start]);
-    for root in roots {
-        if state.contains_key(&root) {
-            continue;
-        }
-        enter(root, &mut state, &mut path);
-        while let Some((at, pending)) = path.last_mut() {
-            match pending.pop() {
-                Some(to) if !function.blocks.contains_key(&to) => {}
-                Some(to) => match state.get(&to) {
-                    Some(true) => {
-                        headers.insert(to);
-                    }
-                    Some(false) => {}
-                    None => enter(to, &mut state, &mut path),
-                },
-                None => {
-                    state.insert(*at, false);
-                    postorder.push(*at);
-                    path.pop();
-                }
-            }
-        }
-    }
-    (postorder, headers)
 }
 
 fn propagate_dirty(function: &Function, postorder: &[u64], fuel: bool, facts: &mut BTreeMap<u64, Facts>) {

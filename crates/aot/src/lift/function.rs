@@ -14,6 +14,7 @@ use crate::analysis::{
 use crate::lift::continuations::Continuations;
 use crate::lift::dataflow::{self, Facts};
 use crate::lift::float_flags;
+use crate::lift::fuel;
 use crate::lift::guarded::Group;
 use crate::lift::ir::{Callers, Ir, Space, built};
 use crate::lift::library::Known;
@@ -146,6 +147,7 @@ fn lift_own<'c>(
         function,
         labels,
         facts,
+        fuel_tests: if ir.options.fuel { fuel::tests(function) } else { BTreeMap::new() },
         narrow,
         numbers,
         surroundings,
@@ -184,6 +186,8 @@ struct Lifting<'a, 'c, S> {
     function: &'a Function,
     labels: BTreeMap<u64, Label<'c>>,
     facts: BTreeMap<u64, Facts>,
+    /// The blocks that begin with a test of the fuel, and how long it has to last.
+    fuel_tests: BTreeMap<u64, u64>,
     /// Registers that are narrow where blocks begin.
     narrow: BTreeMap<u64, Set>,
     /// What is called by system calls, as far as that is known.
@@ -222,7 +226,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         registers.begin_block(facts.dirty);
         registers.begin_narrow(self.narrow_at(start));
         ir.line(start);
-        self.test_limits(start, &facts);
+        self.test_limits(start);
         let count = block.insts.len() as u64;
         if ir.options.fuel && count != 0 {
             let fuel = ir.word(registers.get(ir, FUEL));
@@ -269,15 +273,15 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
 
     /// Leaves compiled code at the beginning of a block if stack or fuel may be short; goes on there
     /// when it comes back.
-    fn test_limits(&self, start: u64, facts: &Facts) {
+    fn test_limits(&self, start: u64) {
         let ir = self.ir;
         let is_entry = start == self.function.start;
         let leads_away = |block: &Block| block.end.is_call() || leads_away(&block.end, &self.labels);
         let calls = || self.function.blocks.values().any(leads_away) || !self.function.orphans.is_empty();
         // Host entries run on the host's stack, in one frame.
         let stack = is_entry && ir.callers == Callers::Guest && calls();
-        let fuel = ir.options.fuel && facts.is_test;
-        if !stack && !fuel {
+        let fuel = self.fuel_tests.get(&start).copied();
+        if !stack && fuel.is_none() {
             return;
         }
         let registers = self.registers;
@@ -288,9 +292,9 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             let limit = ir.load(ir.i64.into(), limit, Space::State).into_int_value();
             suffices = Some(ir.compare(IntPredicate::UGE, ir.stack_pointer(), limit));
         }
-        if fuel {
+        if let Some(bound) = fuel {
             let left = ir.word(registers.get(ir, FUEL));
-            let enough = ir.compare(IntPredicate::SGE, left, ir.int(facts.bound));
+            let enough = ir.compare(IntPredicate::SGE, left, ir.int(bound));
             suffices = Some(suffices.map_or(enough, |stack| built(ir.builder.build_and(stack, enough, ""))));
         }
         let (go_on, short) = (ir.block(self.host), ir.block(self.host));
@@ -303,6 +307,8 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         if is_entry {
             // The dispatcher enters functions in their middle so: by their beginning.
             ir.jump(self.continuations.entrance);
+        } else if self.function.entrances().any(|at| at == start) {
+            ir.jump(self.continuations.at(ir, self.host, start));
         } else {
             registers.reload(ir);
             self.come_back(start);

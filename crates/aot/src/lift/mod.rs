@@ -6,6 +6,7 @@
 //! - [`float_flags`]: the exceptions that accrue, and the rounding mode.
 //! - [`lines`]: which host instruction belongs to which guest instruction.
 //! - [`function`]: one guest function; [`registers`]: where its registers are.
+//! - [`fuel`]: where it looks at its fuel.
 //! - [`continuations`]: where a function is come back to.
 //! - [`memory`]: accesses to the guest's memory; [`guarded`]: those of precise code.
 //! - [`host_calls`]: calls of host functions; [`host_entries`]: what the host calls as its own.
@@ -16,6 +17,7 @@ mod continuations;
 mod dataflow;
 mod float_flags;
 mod floats;
+mod fuel;
 mod function;
 mod guarded;
 mod host_calls;
@@ -25,6 +27,7 @@ mod library;
 mod lines;
 mod memory;
 mod ops;
+mod order;
 mod registers;
 mod transfer;
 mod value;

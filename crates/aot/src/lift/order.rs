@@ -1,0 +1,50 @@
+//! In which order control may come through a function's blocks.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::analysis::Function;
+
+/// What a walk through a function's blocks has found.
+pub(crate) struct Order {
+    /// The blocks that were come to, each behind those that it leads to, but for headers.
+    pub(crate) postorder: Vec<u64>,
+    /// Those that one of the blocks behind them leads back to.
+    pub(crate) headers: BTreeSet<u64>,
+}
+
+/// Walks from `roots` on, depth first, but to no block of `ends`.
+pub(crate) fn order(function: &Function, roots: impl Iterator<Item = u64>, ends: &BTreeSet<u64>) -> Order {
+    let mut postorder = Vec::new();
+    let mut headers = BTreeSet::new();
+    // Present: seen; true: on the path.
+    let mut state: HashMap<u64, bool> = HashMap::new();
+    let mut path: Vec<(u64, Vec<u64>)> = Vec::new();
+    let enter = |at: u64, state: &mut HashMap<u64, bool>, path: &mut Vec<(u64, Vec<u64>)>| {
+        state.insert(at, true);
+        path.push((at, function.blocks[&at].end.successors()));
+    };
+    for root in roots {
+        if state.contains_key(&root) {
+            continue;
+        }
+        enter(root, &mut state, &mut path);
+        while let Some((at, pending)) = path.last_mut() {
+            match pending.pop() {
+                Some(to) if !function.blocks.contains_key(&to) || ends.contains(&to) => {}
+                Some(to) => match state.get(&to) {
+                    Some(true) => {
+                        headers.insert(to);
+                    }
+                    Some(false) => {}
+                    None => enter(to, &mut state, &mut path),
+                },
+                None => {
+                    state.insert(*at, false);
+                    postorder.push(*at);
+                    path.pop();
+                }
+            }
+        }
+    }
+    Order { postorder, headers }
+}

@@ -306,7 +306,7 @@ macro_rules! handlers {
         )*
     };
 }
-#[cfg(trampoline)]
+#[cfg(not(by_hand))]
 pub(crate) use handlers;
 
 handlers! {
@@ -424,7 +424,7 @@ handlers! {
     }
 
     /// Where a return leads that was not expected to lead there.
-    #[cfg(all(target_arch = "x86_64", unix, not(trampoline), not(feature = "uncounted")))]
+    #[cfg(by_hand)]
     fn return_elsewhere[](hart, target) {
         go_mapped(target.assume_init(), hart)
     }
@@ -458,7 +458,7 @@ impl Return {
     /// Where the ordinal there is, of 16 bits.
     pub(crate) const ORDINAL_OFFSET: usize = 2;
     /// Where the cell is.
-    #[cfg(all(target_arch = "x86_64", unix, not(trampoline), not(feature = "uncounted")))]
+    #[cfg(by_hand)]
     pub(crate) const CELL_OFFSET: usize = std::mem::offset_of!(Return, cell);
 
     fn new(address: u64, ordinal: i64, cell: *const Cell) -> Return {

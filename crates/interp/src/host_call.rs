@@ -1,10 +1,10 @@
 //! Handlers of calls of host functions. The next cell holds a [`crate::handlers::second_cell`]; where it is none that is
 //! known, the single-step engine does the rest.
 
-#[cfg(all(target_arch = "x86_64", unix, not(trampoline)))]
+#[cfg(by_hand)]
 #[path = "host_call_x86_64.rs"]
 mod host;
-#[cfg(not(all(target_arch = "x86_64", unix, not(trampoline))))]
+#[cfg(not(by_hand))]
 #[path = "host_call_generic.rs"]
 mod host;
 

@@ -61,10 +61,10 @@ const _: () = assert!(offset_of!(Cell, rs1) == 8 && offset_of!(Cell, tail) == 10
 
 impl Cell {
     /// Where a jump has its difference.
-    #[cfg(not(trampoline))]
+    #[cfg(by_hand)]
     pub(crate) const DIFFERENCE_OFFSET: usize = offset_of!(Cell, tail);
     /// Where the immediate is, or a jump's distance.
-    #[cfg(not(trampoline))]
+    #[cfg(by_hand)]
     pub(crate) const IMM_OFFSET: usize = offset_of!(Cell, imm);
 
     /// An operation on registers.

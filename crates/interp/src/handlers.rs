@@ -406,7 +406,7 @@ handlers! {
     }
 
     /// Where the fuel may not suffice behind a call of a host function.
-    #[cfg(not(trampoline))]
+    #[cfg(by_hand)]
     fn out_of_fuel[](hart) {
         leave(hart, REASON_FUEL, 0)
     }

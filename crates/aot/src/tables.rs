@@ -27,6 +27,7 @@ pub(crate) fn object(
     let ir = Ir::new(&context, "tables", *options, Callers::Guest, "generic", &program.names);
     define_helpers(&ir);
     let dispatch = dispatch(&ir, program);
+    ir.define_searcher(program.dispatch_bits);
     let i32 = ir.bits(32);
     let all: Vec<_> = std::iter::once(entrances.len() as u64).chain(entrances.iter().copied()).collect();
     let all: Vec<_> = all.into_iter().map(|word| i32.const_int(word, false)).collect();

@@ -95,6 +95,12 @@ impl<'a> Program<'a> {
         };
         (program, functions)
     }
+
+    /// Where a function can be entered besides its start, and is: no other one begins between.
+    fn entrances(&self, function: &Function) -> impl Iterator<Item = u64> {
+        let is_own = |at: &u64| self.starts.range(..=at).next_back() == Some(&function.start);
+        function.entrances().filter(is_own)
+    }
 }
 
 impl Surroundings for Program<'_> {
@@ -179,7 +185,7 @@ fn compile_as(
     let mut objects = compile_units(&units, &program, options, progress, &mut report)?;
     // Functions that do something else first cannot be entered in the middle.
     let entered = functions.iter().filter(|function| program.known(function.start).is_none());
-    let mut entrances: Vec<u64> = entered.flat_map(Function::entrances).collect();
+    let mut entrances: Vec<u64> = entered.flat_map(|function| program.entrances(function)).collect();
     entrances.sort_unstable();
     entrances.dedup();
     let header = Header {

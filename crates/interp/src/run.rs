@@ -190,7 +190,7 @@ impl Run<'_> {
     fn visit(&mut self, remaining: &mut u64) -> Visit {
         let state = self.window.state();
         let Some(Compiled { execution, .. }) = &mut self.compiled else { return Visit::None };
-        let Some(way) = execution.way(state.pc) else { return Visit::None };
+        let Some(way) = execution.way(state) else { return Visit::None };
         // Compiled code knows the default rounding mode only.
         if state.frm != 0 {
             return Visit::Refused;

@@ -223,7 +223,7 @@ impl Artifact {
 
     /// The guest address of the function, or host entry of one, whose host code begins at `host` or, of all, nearest
     /// before it.
-    fn start_before(&self, host: usize) -> Option<u64> {
+    pub(crate) fn start_before(&self, host: usize) -> Option<u64> {
         let bodies = self.dispatch.before(host).into_iter().chain(self.host_entries.before(host));
         bodies.max_by_key(|(_, code)| *code).map(|(pc, _)| pc)
     }

@@ -61,6 +61,8 @@ pub const RESUME: i64 = exit(offset_of!(EngineExit, target));
 pub const NOWHERE: u64 = u64::MAX;
 /// From the window to the function that leaves compiled code; it returns where code goes on.
 pub const LEAVE: i64 = exit(offset_of!(EngineExit, leave));
+/// From the window to one that does the same where a function begins, for [`Reason::Start`]: it needs to be told nothing.
+pub const LEAVE_AT_START: i64 = exit(offset_of!(EngineExit, leave_at_start));
 /// From the window to the function that drops all frames of compiled code and the host's above it, called with the state
 /// by the host's convention.
 pub const QUIT: i64 = exit(offset_of!(EngineExit, quit));
@@ -83,16 +85,18 @@ pub enum Reason {
     Returned = 0,
     /// The instruction at the pc is for the single-step engine.
     Step = 1,
-    /// The guest goes on at the pc, wherever that is.
+    /// The guest goes on at the pc, wherever that is, and nothing waits.
     Jump = 2,
-    /// Stack or fuel may be short.
+    /// Fuel may be short.
     Limit = 3,
     /// An access has faulted; written by the landing. Registers are exact in precise code only.
     Fault = 4,
-    /// The code at the pc has no compiled body, and will return to where execution can go on.
+    /// The code at the pc has no compiled body. It was called or jumped to; what waits is returned to, by ra.
     Call = 5,
     /// The run is to end; written by the landing. Registers are as of the last call.
     Interrupted = 6,
     /// At the pc is an `ecall`, and execution can go on behind it.
     Ecall = 7,
+    /// Stack or fuel may be short where a function begins. The pc is where the code waits that has left.
+    Start = 8,
 }

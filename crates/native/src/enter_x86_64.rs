@@ -43,14 +43,27 @@ pub(crate) struct Stubs {
     pub(crate) resume: unsafe extern "sysv64" fn(state: *mut State),
     /// What compiled code calls to be left.
     pub(crate) leave: unsafe extern "sysv64" fn(),
+    /// What it calls where a function begins, for [`Reason::Start`].
+    pub(crate) leave_at_start: unsafe extern "sysv64" fn(),
+}
+
+impl Stubs {
+    /// Tells compiled code of those that it calls.
+    pub(crate) fn tell(&self, state: &mut State) {
+        state.exit.leave = self.leave as usize as u64;
+        state.exit.leave_at_start = self.leave_at_start as usize as u64;
+    }
 }
 
 /// The stubs of code that counts fuel, or does not.
 pub(crate) fn stubs(fuel: bool) -> Stubs {
-    match fuel {
-        true => Stubs { enter: counting::enter, resume: counting::resume, leave: counting::leave },
-        false => Stubs { enter: free::enter, resume: free::resume, leave: free::leave },
+    macro_rules! stubs {
+        ($convention:ident) => {{
+            use $convention::{enter, leave, leave_at_start, resume};
+            Stubs { enter, resume, leave, leave_at_start }
+        }};
     }
+    if fuel { stubs!(counting) } else { stubs!(free) }
 }
 
 macro_rules! save_host {
@@ -183,6 +196,21 @@ macro_rules! convention {
                     return_to_host!();
                     host_sp = HOST_SP,
                     compiled_sp = COMPILED_SP
+                )
+            }
+
+            #[unsafe(naked)]
+            pub(super) unsafe extern "sysv64" fn leave_at_start() {
+                stub!(
+                    $fuel,
+                    store_hot!(),
+                    "mov qword ptr [rax + {reason}], {start}",
+                    "mov [rax + {compiled_sp}], rsp",
+                    return_to_host!();
+                    host_sp = HOST_SP,
+                    compiled_sp = COMPILED_SP,
+                    reason = REASON,
+                    start = Reason::Start as u64
                 )
             }
         }

@@ -57,6 +57,14 @@ enum Entrance {
     Inside(usize),
 }
 
+/// Where frames go on that wait.
+#[derive(Clone, Copy, Debug)]
+struct Resume {
+    pc: u64,
+    /// Whether they are returned to, and so look at ra.
+    by_return: bool,
+}
+
 /// What was found at a pc; looking for it takes a while.
 #[derive(Clone, Copy, Debug)]
 struct Found {
@@ -73,7 +81,7 @@ pub struct Execution {
     artifact: Arc<Artifact>,
     stack: Stack,
     /// Where the frames on the stack go on, if there are any.
-    resume: Option<u64>,
+    resume: Option<Resume>,
     stubs: Stubs,
     /// What a thread runs in [`call`], once there was one, and the gate that it claims.
     running: Option<(Box<Running>, &'static Gate)>,
@@ -187,9 +195,11 @@ impl Execution {
         self.artifact.options().precise
     }
 
-    /// How code is gone into at `pc`, if there is any.
-    pub fn way(&mut self, pc: u64) -> Option<Way> {
-        if self.resume == Some(pc) {
+    /// How code is gone into at the state's pc, if there is any.
+    pub fn way(&mut self, state: &State) -> Option<Way> {
+        let pc = state.pc;
+        let fits = |resume: Resume| resume.pc == pc && (!resume.by_return || state.x(1) == pc);
+        if self.resume.is_some_and(fits) {
             return Some(Way(Entrance::Resume));
         }
         let found = &mut self.found[(pc >> 1) as usize % FOUND];
@@ -212,7 +222,7 @@ impl Execution {
         state.exit.count_base = if self.counts_fuel() { state.instret.wrapping_add_signed(fuel) } else { 0 };
         let pc = state.pc;
         state.exit.fuel = fuel;
-        state.exit.leave = self.stubs.leave as usize as u64;
+        self.stubs.tell(state);
         state.exit.stack_limit = self.stack.limit() as u64;
         let state = window.state_ptr();
         let running = self.running(state, interruption);
@@ -236,7 +246,7 @@ impl Execution {
                     let stack_limit = std::mem::replace(&mut (*state).exit.stack_limit, u64::MAX);
                     (self.stubs.enter)(state, target, self.stack.top());
                     (*state).exit.stack_limit = stack_limit;
-                    if (*state).exit.reason == Reason::Limit as u64 {
+                    if (*state).exit.reason == Reason::Start as u64 {
                         (*state).pc = pc;
                         (self.stubs.resume)(state);
                     }
@@ -257,7 +267,7 @@ impl Execution {
         let state = window.state_mut();
         state.exit.window = engine_window as u64;
         state.exit.count_base = 0;
-        state.exit.leave = self.stubs.leave as usize as u64;
+        self.stubs.tell(state);
         state.exit.stack_limit = self.stack.limit() as u64;
         state.exit.stack_top = self.stack.top() as u64;
         state.exit.quit = leave_engine as *const () as usize as u64;
@@ -301,9 +311,11 @@ impl Execution {
         const ECALL: u64 = Reason::Ecall as u64;
         const JUMP: u64 = Reason::Jump as u64;
         const LIMIT: u64 = Reason::Limit as u64;
+        const START: u64 = Reason::Start as u64;
         const FAULT: u64 = Reason::Fault as u64;
         const CALL: u64 = Reason::Call as u64;
         const INTERRUPTED: u64 = Reason::Interrupted as u64;
+        let goes_on_at = |pc| Some(Resume { pc, by_return: false });
         let base = window.state_ptr() as usize + riverrun_state::WINDOW_OFFSET;
         let state = window.state_mut();
         match state.exit.reason {
@@ -312,19 +324,25 @@ impl Execution {
                 Exit::Elsewhere
             }
             reason @ (STEP | ECALL) => {
-                self.resume = Some(state.exit.target).filter(|&resume| resume != NOWHERE);
+                self.resume = goes_on_at(state.exit.target).filter(|resume| resume.pc != NOWHERE);
                 if reason == ECALL { Exit::Ecall } else { Exit::Step }
             }
             CALL => {
-                self.resume = Some(state.exit.target);
+                self.resume = Some(Resume { pc: state.exit.target, by_return: true });
                 Exit::Elsewhere
             }
             JUMP => Exit::Elsewhere,
             LIMIT => {
+                self.resume = goes_on_at(state.pc);
+                Exit::Limit
+            }
+            START => {
+                let waits = self.stack.waits(state.exit.compiled_sp as usize);
+                state.pc = self.artifact.start_before(waits).expect("what has left is a function's code");
                 // Where it is the stack that is short, all frames are dropped: their functions are
                 // entered in the middle once they are returned to.
                 let short = state.exit.compiled_sp < self.stack.limit() as u64;
-                self.resume = (!short).then_some(state.pc);
+                self.resume = goes_on_at(state.pc).filter(|_| !short);
                 if short { Exit::Elsewhere } else { Exit::Limit }
             }
             FAULT => {

@@ -50,6 +50,15 @@ impl Stack {
         unsafe { (self.top() as *mut usize).sub(1).write(address) };
     }
 
+    /// The word at `sp`, where code has left that waits: the address at which it goes on. 0 if that is not on the stack.
+    pub(crate) fn waits(&self, sp: usize) -> usize {
+        if !(self.guard().end..self.top()).contains(&sp) {
+            return 0;
+        }
+        // SAFETY: the stack is this one's own, and mapped there.
+        unsafe { (sp as *const usize).read() }
+    }
+
     /// What no frame may reach.
     pub(crate) fn guard(&self) -> Range<usize> {
         self.mapping as usize..self.mapping as usize + GUARD

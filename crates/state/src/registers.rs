@@ -53,6 +53,8 @@ pub struct EngineExit {
     pub target: u64,
     /// Where compiled code goes to be left: it calls this with the registers of its convention.
     pub leave: u64,
+    /// The same for code at a function's beginning, which is told by where it waits.
+    pub leave_at_start: u64,
     /// What host entries of compiled code call, with the state, to drop all frames: [`crate::leave_engine`].
     pub quit: u64,
     /// The first address above the stack of compiled code.

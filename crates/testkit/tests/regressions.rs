@@ -68,6 +68,27 @@ fn jumps_that_share_a_switch_hand_over_what_any_needs() {
     }
 }
 
+/// Where a call waited, compiled code went on once the guest came to the address behind it, though by a jump: it took
+/// ra for where it had been returned to.
+#[test]
+fn a_jump_to_where_a_call_returns_is_no_return() {
+    let program = [
+        jump(1, 16),
+        add(29, 29, 1),
+        EXIT[0],
+        EXIT[1],
+        // What is called goes on where no function is known, and from there to behind the call, with another ra.
+        Inst { rs1: 6, ..blank(Op::jalr) },
+        Inst { rd: 1, rs1: 7, ..blank(Op::jalr) },
+        add(30, 30, 1),
+        EXIT[0],
+        EXIT[1],
+    ];
+    let start = elf::TEXT;
+    let outcome = agree(&program, &[(6, start + 20), (7, start + 4)]);
+    assert_eq!((outcome.stop, outcome.x[29], outcome.x[30]), (Stop::Exit(0), 1, 0));
+}
+
 /// What a table had as the program began tells compiled code where its entries lead, but the entry decides.
 #[cfg(feature = "compile")]
 #[test]

@@ -13,7 +13,6 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use inkwell::types::IntType;
 use inkwell::values::{FunctionValue, IntValue};
 use riverrun_native::convention::{self, NOWHERE, Reason};
 
@@ -62,8 +61,7 @@ impl<'c> Continuations<'c> {
     pub(crate) fn finish(&self, ir: &Ir<'c>, registers: &Registers<'c>, site: &Site<'_, 'c>) {
         let labels = self.labels.borrow();
         let (choice, again) = (ir.block(site.function), ir.block(site.function));
-        let (unknown, outside, unreturned) =
-            (ir.block(site.function), ir.block(site.function), ir.block(site.function));
+        let elsewhere = ir.block(site.function);
 
         ir.builder.position_at_end(self.astray);
         registers.begin_block(0);
@@ -78,34 +76,23 @@ impl<'c> Continuations<'c> {
         ir.jump(choice);
 
         ir.builder.position_at_end(choice);
-        let phi = |kind: IntType<'c>| built(ir.builder.build_phi(kind, ""));
-        let (target, is_entered) = (phi(ir.i64), phi(ir.bits(1)));
+        let target = built(ir.builder.build_phi(ir.i64, ""));
         target.add_incoming(&[(&returned, self.astray), (&pc, self.entrance)]);
-        let (no, yes) = (ir.bits(1).const_zero(), ir.bits(1).const_all_ones());
-        is_entered.add_incoming(&[(&no, self.astray), (&yes, self.entrance)]);
         let target = target.as_basic_value().into_int_value();
         let mut cases = labels.clone();
         cases.insert(site.pc, again);
         let cases: Vec<_> = cases.into_iter().collect();
-        search(ir, target, &cases, unknown);
+        search(ir, target, &cases, elsewhere);
 
         ir.builder.position_at_end(again);
         registers.begin_block(0);
         // Not a jump to the first block, which would be a loop's then.
         site.tail_call(ir.function(site.pc).as_global_value().as_pointer_value());
 
-        ir.builder.position_at_end(unknown);
-        let is_entered = is_entered.as_basic_value().into_int_value();
-        built(ir.builder.build_conditional_branch(is_entered, outside, unreturned));
-
-        ir.builder.position_at_end(unreturned);
+        // Only astray: the function is entered nowhere else.
+        ir.builder.position_at_end(elsewhere);
         registers.begin_block(0);
         site.return_to_caller();
-
-        ir.builder.position_at_end(outside);
-        registers.begin_block(0);
-        // Not a jump: there would be no end of coming here.
-        site.step_out(target);
 
         ir.builder.position_at_end(self.fault);
         registers.begin_block(0);

@@ -302,16 +302,19 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         ir.builder.position_at_end(short);
         let fork = registers.fork();
         let site = self.site(start, 0, !0);
-        site.store_field(convention::PC, start);
-        site.leave(Reason::Limit, start);
         if is_entry {
+            site.leave_at_start();
             // The dispatcher enters functions in their middle so: by their beginning.
             ir.jump(self.continuations.entrance);
-        } else if self.function.entrances().any(|at| at == start) {
-            ir.jump(self.continuations.at(ir, self.host, start));
         } else {
-            registers.reload(ir);
-            self.come_back(start);
+            site.store_field(convention::PC, start);
+            site.leave(Reason::Limit, start);
+            if self.function.entrances().any(|at| at == start) {
+                ir.jump(self.continuations.at(ir, self.host, start));
+            } else {
+                registers.reload(ir);
+                self.come_back(start);
+            }
         }
         registers.rejoin(fork);
         ir.builder.position_at_end(go_on);

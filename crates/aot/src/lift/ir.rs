@@ -165,7 +165,7 @@ impl<'c> Ir<'c> {
         function
     }
 
-    fn guest_function(&self, name: &str) -> FunctionValue<'c> {
+    pub(super) fn guest_function(&self, name: &str) -> FunctionValue<'c> {
         let function = self.declare(name, self.prototype);
         function.set_call_conventions(REGCALL);
         function

@@ -11,7 +11,7 @@
 //! - [`memory`]: accesses to the guest's memory; [`guarded`]: those of precise code.
 //! - [`host_calls`]: calls of host functions; [`host_entries`]: what the host calls as its own.
 //! - [`library`]: functions that compilers take for granted.
-//! - [`transfer`]: calls, returns, and the ways out of compiled code.
+//! - [`transfer`]: calls, returns, and the ways out of compiled code; [`look_up`]: what is called by register.
 
 mod continuations;
 mod dataflow;
@@ -25,6 +25,7 @@ pub(crate) mod host_entries;
 mod ir;
 mod library;
 mod lines;
+mod look_up;
 mod memory;
 mod ops;
 mod order;

@@ -1,0 +1,128 @@
+//! From guest addresses to functions, where code calls or jumps by register.
+
+use inkwell::IntPredicate;
+use inkwell::llvm_sys::LLVMTailCallKind;
+use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerValue};
+use riverrun_native::Dispatch;
+use riverrun_native::convention::{self, HOT, Reason};
+
+use crate::lift::ir::{Ir, Space, built};
+use crate::lift::ops::Site;
+use crate::lift::registers::{self, RA};
+use crate::lift::value::Value;
+
+/// The symbol of [`Ir::searcher`].
+const SEARCHER: &str = "riverrun_search";
+
+impl<'c> Ir<'c> {
+    /// The table of functions, a [`Dispatch`].
+    fn dispatch_table(&self) -> PointerValue<'c> {
+        let name = self.names.dispatch();
+        let table = self.module.get_global(&name).unwrap_or_else(|| {
+            let table = self.module.add_global(self.i64, None, &name);
+            // Exported by the object, but never replaced by another one.
+            table.set_visibility(inkwell::GlobalVisibility::Protected);
+            table
+        });
+        table.as_pointer_value()
+    }
+
+    /// The place where an address is looked for first.
+    fn first_place(&self, address: IntValue<'c>, bits: u32) -> IntValue<'c> {
+        let i32 = self.bits(32);
+        let multiplier = i32.const_int(Dispatch::MULTIPLIER.into(), false);
+        let mixed = built(self.builder.build_int_mul(self.truncate(address, 32), multiplier, ""));
+        let shift = i32.const_int(u64::from(32 - bits), false);
+        self.zero_extend(built(self.builder.build_right_shift(mixed, shift, false, "")))
+    }
+
+    /// The address that stands at a place.
+    fn address_at(&self, place: IntValue<'c>) -> IntValue<'c> {
+        let at = self.element(self.dispatch_table(), place);
+        self.load(self.i64.into(), at, Space::State).into_int_value()
+    }
+
+    /// The host function of the address that stands at a place.
+    fn function_at(&self, place: IntValue<'c>, bits: u32) -> PointerValue<'c> {
+        let table = self.dispatch_table();
+        let distance = self.element(self.at(table, self.int(8 << bits)), place);
+        self.at(table, self.load(self.i64.into(), distance, Space::State).into_int_value())
+    }
+
+    /// What is called or jumped to instead of a function that is not in its first place, with its address as the
+    /// state's pc: goes on in the function if it is anywhere in the table, and leaves compiled code if not.
+    fn searcher(&self) -> FunctionValue<'c> {
+        self.guest_function(&self.names.table(SEARCHER))
+    }
+
+    /// Defines that, in a module of which no other one sees more than its declaration.
+    pub(crate) fn define_searcher(&self, bits: u32) {
+        let searcher = self.searcher();
+        let [entry, probe, compare, found, missing] = std::array::from_fn(|_| self.block(searcher));
+        let parameter =
+            |index| searcher.get_nth_param(index as u32).expect("functions have the convention's parameters");
+        let base = parameter(HOT).into_pointer_value();
+        let arguments: Vec<BasicMetadataValueEnum<'c>> = (0..=HOT).map(|index| parameter(index).into()).collect();
+        let go_on = |function| {
+            let call = self.call(function, &arguments);
+            call.set_tail_call_kind(LLVMTailCallKind::LLVMTailCallKindMustTail);
+            let results = call.try_as_basic_value().basic().expect("functions return the registers");
+            built(self.builder.build_return(Some(&results)));
+        };
+
+        self.builder.position_at_end(entry);
+        let pc = self.load(self.i64.into(), self.field(base, convention::PC), Space::State).into_int_value();
+        let first = self.first_place(pc, bits);
+        self.jump(probe);
+
+        self.builder.position_at_end(probe);
+        let place = built(self.builder.build_phi(self.i64, ""));
+        let here = place.as_basic_value().into_int_value();
+        let address = self.address_at(here);
+        built(self.builder.build_conditional_branch(self.truncate(address, 1), missing, compare));
+
+        self.builder.position_at_end(compare);
+        let next = built(self.builder.build_int_add(here, self.int(1), ""));
+        let next = built(self.builder.build_and(next, self.int((1 << bits) - 1), ""));
+        place.add_incoming(&[(&first, entry), (&next, compare)]);
+        let is_here = self.compare(IntPredicate::EQ, address, pc);
+        built(self.builder.build_conditional_branch(is_here, found, probe));
+
+        self.builder.position_at_end(found);
+        go_on(self.function_at(here, bits));
+
+        // Whatever is there will return to ra, whether it is called or jumped to.
+        self.builder.position_at_end(missing);
+        let ra = registers::hot(self.options.fuel).iter().position(|&register| register == RA).expect("ra is one");
+        self.store(self.field(base, convention::REASON), self.int(Reason::Call as u64).into(), Space::State);
+        self.store(self.field(base, convention::RESUME), parameter(ra), Space::State);
+        let leave = self.load(self.pointer.into(), self.field(base, convention::LEAVE), Space::State);
+        go_on(leave.into_pointer_value());
+    }
+}
+
+impl<'c> Site<'_, 'c> {
+    /// The function at an address. Nearly always its first place is the right one, and the rest is done elsewhere. A
+    /// lowest bit that is to be cleared is cleared for that only: where it was set, the first place is another's.
+    pub(super) fn look_up(&self, target: Value<'c>) -> PointerValue<'c> {
+        let (ir, bits) = (self.ir, self.dispatch_bits);
+        let base = self.registers.base(ir);
+        let [hit, miss, found] = std::array::from_fn(|_| ir.block(self.function));
+        let raw = if let Value::Even(word) = target { word } else { ir.word(target) };
+        let place = ir.first_place(raw, bits);
+        ir.branch_likely(ir.compare(IntPredicate::EQ, ir.address_at(place), raw), hit, miss);
+
+        ir.builder.position_at_end(hit);
+        let function = ir.function_at(place, bits);
+        ir.jump(found);
+
+        ir.builder.position_at_end(miss);
+        ir.store(ir.field(base, convention::PC), ir.word(target).into(), Space::State);
+        ir.jump(found);
+
+        ir.builder.position_at_end(found);
+        let called = built(ir.builder.build_phi(ir.pointer, ""));
+        called.add_incoming(&[(&function, hit), (&ir.searcher().as_global_value().as_pointer_value(), miss)]);
+        called.as_basic_value().into_pointer_value()
+    }
+}

@@ -5,8 +5,9 @@ use std::ffi::CString;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use riverrun::{Frame, HostError, HostFailure, TrapCause};
+use riverrun::{Frame, HostError, HostFailure, SlotError, TrapCause};
 
+use crate::host::fail_call;
 use crate::owned::Owned;
 
 pub(crate) use crate::failure::ErrorKind;
@@ -14,7 +15,10 @@ pub(crate) use crate::failure::ErrorKind;
 /// What went wrong, in words and in detail.
 ///
 /// Errors are owned: `riverrun_error_delete` frees them.
+#[repr(C)]
 pub struct Error {
+    /// First, where engines look for it.
+    _failing: SlotError,
     pub(crate) kind: ErrorKind,
     pub(crate) message: CString,
     pub(crate) trap: Option<crate::failure::Trap>,
@@ -50,6 +54,7 @@ impl Error {
     #[cold]
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Box<Error> {
         Box::new(Error {
+            _failing: SlotError { fail: fail_call },
             kind,
             message: c_string(message),
             trap: None,

@@ -1,10 +1,10 @@
 //! Host functions: what the linker makes of functions in C.
 
 use std::ffi::c_void;
-use std::mem::{MaybeUninit, offset_of, size_of};
+use std::mem::{MaybeUninit, offset_of, size_of, transmute};
 
 use riverrun::{Caller, HostError, Import as EngineImport, MachineHead as EngineHead, RawMachine};
-use riverrun::{Results, Scalar, Signature, Type, with_host_floats};
+use riverrun::{Results, Scalar, Signature, SlotError, SlotFunction, Type, with_host_floats};
 
 use crate::arguments::{Result, misuse};
 use crate::error::{Error, Raised};
@@ -93,7 +93,6 @@ pub unsafe extern "C" fn riverrun_with_host_floats(body: Option<Body>, data: *mu
 // What C sees of machines and imports is what engines have.
 const _: () = {
     assert!(offset_of!(MachineHead, registers) == offset_of!(EngineHead, registers));
-    assert!(size_of::<Import>() == size_of::<EngineImport>());
     assert!(offset_of!(Import, code) == offset_of!(EngineImport, code));
     assert!(offset_of!(Import, environment) == offset_of!(EngineImport, environment));
     assert!(offset_of!(Import, machine) == offset_of!(EngineImport, context));
@@ -101,11 +100,16 @@ const _: () = {
     assert!(offset_of!(Owned, data) == offset_of!(Environment, data));
 };
 
+/// [`HostFuncUnchecked`] as engines see it.
+type SlotCode = unsafe extern "sysv64" fn(*mut (), *mut (), *mut u64) -> *mut SlotError;
+
 /// A function by slots, with its data.
 #[repr(C)]
 pub(crate) struct Unchecked {
-    pub(crate) owned: Owned,
-    pub(crate) function: HostFuncUnchecked,
+    /// First, where engines look for it.
+    pub(crate) function: SlotFunction,
+    /// Its data.
+    owned: Owned,
 }
 
 // SAFETY: the header demands of host functions that threads of machines may call them.
@@ -114,14 +118,32 @@ unsafe impl Send for Unchecked {}
 unsafe impl Sync for Unchecked {}
 
 impl Unchecked {
+    pub(crate) fn new(owned: Owned, function: HostFuncUnchecked) -> Unchecked {
+        // SAFETY: machines and errors are their addresses, errors begin with what a slot function's do, and C's calling
+        // convention is the engines'.
+        let code = unsafe { transmute::<HostFuncUnchecked, SlotCode>(function) };
+        Unchecked { function: SlotFunction { data: owned.data.cast(), code }, owned }
+    }
+
     /// What the linker's closure does.
     pub(crate) fn call(&self, mut caller: Caller<'_, Host>, slots: &mut [u64]) -> std::result::Result<(), HostError> {
         let machine = Machine(RawMachine::of_caller(&mut caller));
-        // SAFETY: what the host has registered; the caller stands for its machine, and is not used until it
-        // returns. There are as many slots as its types have.
-        match unsafe { (self.function)(self.owned.data, machine, slots.as_mut_ptr()) } {
+        // SAFETY: the caller stands for its machine, and is not used until the function returns. There are as many slots
+        // as its types have.
+        match unsafe { self.call_with(machine, slots.as_mut_ptr()) } {
             None => Ok(()),
             Some(error) => Err(Raised(error).into()),
+        }
+    }
+
+    /// # Safety
+    /// A guest has called the function on this machine, and there are as many slots as its types have.
+    #[inline(always)]
+    unsafe fn call_with(&self, machine: Machine, slots: *mut u64) -> Option<Box<Error>> {
+        // SAFETY: what the host has registered, and as the caller promises; what it gives is an error or null.
+        unsafe {
+            let error = (self.function.code)(self.owned.data.cast(), machine.0.as_ptr().cast(), slots);
+            (!error.is_null()).then(|| Box::from_raw(error.cast()))
         }
     }
 }
@@ -231,9 +253,11 @@ pub(crate) fn code_for(signature: &Signature) -> Option<[riverrun::HostCode; 2]>
         _ => codes::<FIRST>(has_result),
     };
     unchecked.plain = by_slots(signature.parameters.len(), has_result);
+    unchecked.typed = unchecked.plain;
+    unchecked.takes_slots = true;
     let parameters = parameters_of(signature).ok()?;
     if let Some(plain) = by_values(&parameters, results_of(signature).first().copied()) {
-        checked.plain = plain;
+        [checked.plain, checked.typed] = plain;
     }
     Some([unchecked, checked])
 }
@@ -246,7 +270,7 @@ fn codes<const WORDS: usize>(has_result: bool) -> [riverrun::HostCode; 2] {
 }
 
 fn host_code<F: Words, const WORDS: usize, const HAS_RESULT: bool>() -> riverrun::HostCode {
-    riverrun::HostCode { plain: words::<F, WORDS, HAS_RESULT, false>, guarded: words::<F, WORDS, HAS_RESULT, true> }
+    riverrun::HostCode::new(words::<F, WORDS, HAS_RESULT, false>, words::<F, WORDS, HAS_RESULT, true>)
 }
 
 /// A host function of few integers, as engines call it.
@@ -258,8 +282,8 @@ trait Words {
 impl Words for Unchecked {
     #[inline(always)]
     fn call_words<const WORDS: usize>(&self, machine: Machine, words: &mut [u64; WORDS]) -> Option<Box<Error>> {
-        // SAFETY: what the host has registered; there are as many slots as its types have.
-        unsafe { (self.function)(self.owned.data, machine, words.as_mut_ptr()) }
+        // SAFETY: an engine has called the code of the function's types.
+        unsafe { self.call_with(machine, words.as_mut_ptr()) }
     }
 }
 
@@ -303,6 +327,15 @@ unsafe extern "sysv64" fn words<F: Words, const WORDS: usize, const HAS_RESULT: 
 pub(crate) unsafe extern "sysv64" fn fail(import: *const EngineImport, error: Box<Error>) -> ! {
     // SAFETY: as the caller promises.
     unsafe { RawMachine::<Host>::fail(import, Raised(error).into()) }
+}
+
+/// Ends the run of this thread's guest, for the error of a function by slots that it has called by this number.
+///
+/// # Safety
+/// As [`RawMachine::fail_call`]; the error is a box that nobody else has.
+pub(crate) unsafe extern "sysv64" fn fail_call(error: *mut SlotError, number: u64) -> ! {
+    // SAFETY: as the caller promises.
+    unsafe { RawMachine::<Host>::fail_call(number, Raised(Box::from_raw(error.cast::<Error>())).into()) }
 }
 
 /// Ends the run of the guest that has called a host function that is plain code, with an error. This does not

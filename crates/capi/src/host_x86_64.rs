@@ -6,7 +6,7 @@
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
-use riverrun::{HostFunction, Import, Results, Scalar};
+use riverrun::{HostFunction, Import, Results, Scalar, SlotFunction};
 
 use crate::host::{Checked, FIRST, Unchecked, fail};
 use crate::owned::Owned;
@@ -42,8 +42,8 @@ macro_rules! by_slots {
                 a1 = const 8 * $a1,
                 environment = const offset_of!(Import, environment),
                 machine = const offset_of!(Import, context),
-                data = const offset_of!(Unchecked, owned) + offset_of!(Owned, data),
-                function = const offset_of!(Unchecked, function),
+                data = const offset_of!(Unchecked, function) + offset_of!(SlotFunction, data),
+                function = const offset_of!(Unchecked, function) + offset_of!(SlotFunction, code),
                 fail = sym fail,
             )
         }
@@ -91,13 +91,15 @@ pub(crate) fn by_slots(parameters: usize, has_result: bool) -> HostFunction {
 
 /// Defines a function by values, so many of which are pushed: the lowest word of each is its kind.
 macro_rules! by_values {
-    ($name:ident, $count:literal [$($value:literal),*], results $results:literal, [$($begin:literal),*], [$($end:literal),*]) => {
+    (
+        $name:ident, $count:literal [$($value:literal),*], results $results:literal, [$($begin:literal),*],
+        [$($end:literal),*], kept $kept:literal [$($keep:literal),*], [$($give:literal),*]
+    ) => {
         #[unsafe(naked)]
         unsafe extern "sysv64" fn $name(_: *const Import, _: u64, _: u64, _: u64, _: u64, _: u64) -> Results {
             naked_asm!(
                 "push rdi",
-                "push rdx",
-                "push rsi",
+                $($keep,)*
                 "mov rax, [rdi + {environment}]",
                 $($value,)*
                 $($begin,)*
@@ -111,21 +113,22 @@ macro_rules! by_values {
                 "test rax, rax",
                 "jne 2f",
                 $($end,)*
-                "mov rdx, [rsp + {saved} + 8]",
-                "add rsp, {saved} + 24",
+                $($give,)*
+                "add rsp, {import} + 8",
                 "ret",
                 "2:",
-                "mov rdi, [rsp + {saved} + 16]",
+                "mov rdi, [rsp + {import}]",
                 "mov rsi, rax",
                 "call {fail}",
                 "3:",
-                "mov rdi, [rsp + {saved} + 16]",
+                "mov rdi, [rsp + {import}]",
                 "mov esi, eax",
                 "call {wrong_result}",
-                ".balign 64 # {kinds} {result}",
+                ".balign 64 # {kinds} {result} {saved}",
                 count = const $count,
                 results = const $results,
                 saved = const 16 * ($count + $results),
+                import = const 16 * ($count + $results) + 8 * $kept,
                 environment = const offset_of!(Import, environment),
                 machine = const offset_of!(Import, context),
                 kinds = const offset_of!(Checked, kinds),
@@ -139,74 +142,84 @@ macro_rules! by_values {
     };
 }
 
-/// Defines the functions by values of each number of parameters: those without a result, those whose result fills a
-/// register, and those whose result is of 32 bits, extended by their sign.
+/// Defines the functions by values of some number of parameters: one without a result, one whose result fills a
+/// register, and one whose result is of 32 bits, extended by its sign.
+macro_rules! three_by_values {
+    ($count:literal $values:tt, kept $kept:literal $keep:tt, nothing $nothing:tt, result $give:tt) => {{
+        by_values!(nothing, $count $values, results 0, [], [], kept $kept $keep, $nothing);
+        by_values!(
+            word, $count $values,
+            results 1,
+            ["push 0", "push [rax + {result}]"],
+            [
+                "mov rcx, [rsp + {import}]",
+                "mov rcx, [rcx + {environment}]",
+                "mov eax, [rsp]",
+                "cmp eax, [rcx + {result}]",
+                "jne 3f",
+                "mov rax, [rsp + 8]"
+            ],
+            kept $kept $keep, $give
+        );
+        by_values!(
+            half, $count $values,
+            results 1,
+            ["push 0", "push [rax + {result}]"],
+            [
+                "mov rcx, [rsp + {import}]",
+                "mov rcx, [rcx + {environment}]",
+                "mov eax, [rsp]",
+                "cmp eax, [rcx + {result}]",
+                "jne 3f",
+                "movsxd rax, dword ptr [rsp + 8]"
+            ],
+            kept $kept $keep, $give
+        );
+        [nothing as HostFunction, word, half]
+    }};
+}
+
+/// The functions by values of each number of parameters, for engines that know nothing of types and for others: for
+/// these, registers that hold no result need not be as they were.
 macro_rules! all_by_values {
-    ($($count:literal: $nothing:ident, $word:ident, $half:ident, [$($value:literal),*];)*) => {
-        $(
-            by_values!($nothing, $count [$($value),*], results 0, [], ["mov rax, [rsp + {saved}]"]);
-            by_values!(
-                $word, $count [$($value),*],
-                results 1,
-                ["push 0", "push [rax + {result}]"],
-                [
-                    "mov rcx, [rsp + {saved} + 16]",
-                    "mov rcx, [rcx + {environment}]",
-                    "mov eax, [rsp]",
-                    "cmp eax, [rcx + {result}]",
-                    "jne 3f",
-                    "mov rax, [rsp + 8]"
-                ]
-            );
-            by_values!(
-                $half, $count [$($value),*],
-                results 1,
-                ["push 0", "push [rax + {result}]"],
-                [
-                    "mov rcx, [rsp + {saved} + 16]",
-                    "mov rcx, [rcx + {environment}]",
-                    "mov eax, [rsp]",
-                    "cmp eax, [rcx + {result}]",
-                    "jne 3f",
-                    "movsxd rax, dword ptr [rsp + 8]"
-                ]
-            );
-        )*
-        const NOTHING: [HostFunction; FIRST + 1] = [$($nothing),*];
-        const WORD: [HostFunction; FIRST + 1] = [$($word),*];
-        const HALF: [HostFunction; FIRST + 1] = [$($half),*];
+    ($($count:literal: $values:tt;)*) => {
+        const BY_VALUES: [[[HostFunction; 3]; 2]; FIRST + 1] = [$([
+            three_by_values!(
+                $count $values,
+                kept 2 ["push rdx", "push rsi"],
+                nothing ["mov rax, [rsp + {saved}]", "mov rdx, [rsp + {saved} + 8]"],
+                result ["mov rdx, [rsp + {saved} + 8]"]
+            ),
+            three_by_values!($count $values, kept 0 [], nothing [], result []),
+        ]),*];
     };
 }
 
 all_by_values! {
-    0: nothing_of_none, word_of_none, half_of_none, [];
-    1: nothing_of_one, word_of_one, half_of_one, ["push rsi", "push [rax + {kinds}]"];
-    2: nothing_of_two, word_of_two, half_of_two,
-        ["push rdx", "push [rax + {kinds} + 8]", "push rsi", "push [rax + {kinds}]"];
-    3: nothing_of_three, word_of_three, half_of_three,
-        ["push rcx", "push [rax + {kinds} + 16]", "push rdx", "push [rax + {kinds} + 8]", "push rsi",
-         "push [rax + {kinds}]"];
-    4: nothing_of_four, word_of_four, half_of_four,
-        ["push r8", "push [rax + {kinds} + 24]", "push rcx", "push [rax + {kinds} + 16]", "push rdx",
-         "push [rax + {kinds} + 8]", "push rsi", "push [rax + {kinds}]"];
-    5: nothing_of_five, word_of_five, half_of_five,
-        ["push r9", "push [rax + {kinds} + 32]", "push r8", "push [rax + {kinds} + 24]", "push rcx",
-         "push [rax + {kinds} + 16]", "push rdx", "push [rax + {kinds} + 8]", "push rsi", "push [rax + {kinds}]"];
+    0: [];
+    1: ["push rsi", "push [rax + {kinds}]"];
+    2: ["push rdx", "push [rax + {kinds} + 8]", "push rsi", "push [rax + {kinds}]"];
+    3: ["push rcx", "push [rax + {kinds} + 16]", "push rdx", "push [rax + {kinds} + 8]", "push rsi",
+        "push [rax + {kinds}]"];
+    4: ["push r8", "push [rax + {kinds} + 24]", "push rcx", "push [rax + {kinds} + 16]", "push rdx",
+        "push [rax + {kinds} + 8]", "push rsi", "push [rax + {kinds}]"];
+    5: ["push r9", "push [rax + {kinds} + 32]", "push r8", "push [rax + {kinds} + 24]", "push rcx",
+        "push [rax + {kinds} + 16]", "push rdx", "push [rax + {kinds} + 8]", "push rsi", "push [rax + {kinds}]"];
 }
 
-/// The code of functions by values: nothing, if a value is not its register's lowest bytes as they are, or a result
-/// not a register or half of one.
-pub(crate) fn by_values(parameters: &[Scalar], result: Option<Scalar>) -> Option<HostFunction> {
+/// The code of functions by values, for engines that know nothing of types and for others: nothing, if a value is not
+/// its register's lowest bytes as they are, or a result not a register or half of one.
+pub(crate) fn by_values(parameters: &[Scalar], result: Option<Scalar>) -> Option<[HostFunction; 2]> {
     if parameters.contains(&Scalar::Bool) {
         return None;
     }
-    let codes = match result {
-        None => NOTHING,
-        Some(Scalar::I64 | Scalar::U64 | Scalar::Ptr) => WORD,
-        Some(Scalar::I32 | Scalar::U32) => HALF,
+    let kind = match result {
+        None => 0,
+        Some(Scalar::I64 | Scalar::U64 | Scalar::Ptr) => 1,
+        Some(Scalar::I32 | Scalar::U32) => 2,
         Some(_) => return None,
     };
-    codes.get(parameters.len()).copied()
+    BY_VALUES.get(parameters.len()).map(|codes| codes.map(|codes| codes[kind]))
 }
 
 /// Ends the guest's run: its host function has given a result of another type.

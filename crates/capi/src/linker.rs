@@ -78,7 +78,7 @@ pub unsafe extern "C" fn riverrun_linker_func_unchecked(
     guard(|| {
         let (linker, function) = (given(linker, "linker")?, given(function, "function")?);
         let (name, types) = (text(name, "name")?, signature(text(types, "types")?)?);
-        let function = Unchecked { owned, function };
+        let function = Unchecked::new(owned, function);
         match code_for(&types) {
             // SAFETY: the code is for these types, and this environment.
             Some([code, _]) => unsafe { linker.linker.func_code(name, types, code, Arc::new(function))? },
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn riverrun_linker_syscall(
     guard(|| {
         let (linker, function) = (given(linker, "linker")?, given(function, "function")?);
         let types = signature(text(types, "types")?)?;
-        let function = Unchecked { owned, function };
+        let function = Unchecked::new(owned, function);
         match code_for(&types) {
             // SAFETY: the code is for these types, and this environment.
             Some([code, _]) => unsafe { linker.linker.syscall_code(number, types, code, Arc::new(function))? },
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn riverrun_linker_func_code(
         // and C's calling convention is this one.
         let [plain, guarded] =
             [code, guarded].map(|code| unsafe { std::mem::transmute::<HostCode, riverrun::HostFunction>(code) });
-        let code = riverrun::HostCode { plain, guarded };
+        let code = riverrun::HostCode::new(plain, guarded);
         // SAFETY: the header demands that the code is for these types; the environment begins with the data.
         unsafe { linker.linker.func_code(name, types, code, environment)? };
         Ok(())

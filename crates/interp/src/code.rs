@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 use riverrun_program::{CallRegisters, Image};
-use riverrun_state::{CodeRange, Import, RETURN_ADDRESS, Window, install_fault_handler};
+use riverrun_state::{Bound, CodeRange, RETURN_ADDRESS, Window, install_fault_handler};
 
 use crate::arena::{Arena, Zeroed};
 use crate::cell::{Cell, Handler};
@@ -273,7 +273,7 @@ impl Code {
             Ok(inst) => match Decoded::new(&inst, pc, self.hardware) {
                 decoded @ Decoded { operation: Operation::HostCall(_), imm, .. } => {
                     let operation = Operation::HostCall(self.host_call(imm as u32));
-                    Decoded { operation, imm: imm * size_of::<Import>() as i32, ..decoded }
+                    Decoded { operation, imm: imm * size_of::<Bound>() as i32, ..decoded }
                 }
                 decoded => decoded,
             },

@@ -135,17 +135,20 @@ impl Callable {
     /// No function.
     pub const NONE: Callable = Callable { entry: 0, function: 0 };
 
-    /// The function that begins at `pc`, if the artifact has one, and calls it without counting.
-    pub fn new(artifact: &Artifact, pc: u64) -> Option<Callable> {
+    /// The function that begins at `pc`, if the artifact has one, and calls it without counting; `gives_a1` says whether
+    /// what it leaves in a1 is looked at.
+    pub fn new(artifact: &Artifact, pc: u64, gives_a1: bool) -> Option<Callable> {
         let function = artifact.function(pc).filter(|_| !artifact.options().fuel)?;
-        let entry = artifact.host_entry(pc).unwrap_or(enter_function as *const () as usize);
+        let host_entry = artifact.host_entry(pc).filter(|_| !gives_a1);
+        let entry = host_entry.unwrap_or(enter_function as *const () as usize);
         Some(Callable { entry, function })
     }
 }
 
 /// Runs a function with this sp and these arguments, the others where the state has them; ra is
-/// [`RETURN_ADDRESS`]. If it has returned, gives what is in a0 and a1; what is in other registers of the state but
-/// fa0 and fa1, and in the pc, says nothing then. Otherwise [`Execution::left`] says why it was left.
+/// [`RETURN_ADDRESS`]. If it has returned, gives what is in a0, and in a1 if the callable
+/// gives that; what is in other registers of the state but fa0 and fa1, and in the pc, says nothing then. Otherwise
+/// [`Execution::left`] says why it was left.
 ///
 /// The float environment is the caller's, and has to be the default one.
 ///

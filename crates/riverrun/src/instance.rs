@@ -16,7 +16,9 @@ use std::time::Instant;
 
 use riverrun_interp::{Compiled, Limits, Stop};
 use riverrun_native::{Artifact, Execution};
-use riverrun_state::{DYNAMIC_CALL, EngineExit, Import, Interruption, RETURN_ADDRESS, State, TrapCause, call_host};
+use riverrun_state::{
+    Bound, DYNAMIC_CALL, EngineExit, Import, Interruption, RETURN_ADDRESS, State, TrapCause, call_host,
+};
 
 use crate::backtrace;
 use crate::call::convention::{Exchange, Placement, ResultRegisters};
@@ -64,7 +66,7 @@ pub(crate) struct Instance<T> {
     pub(crate) program: Program,
     pub(crate) ecall: Arc<EcallHandler<T>>,
     pub(crate) registry: Arc<Registry>,
-    pub(crate) imports: Box<[Import]>,
+    pub(crate) imports: Box<[Bound]>,
     /// Compiled code, if there was some when the machine was made.
     pub(crate) artifact: Option<Arc<Artifact>>,
     /// Where the outermost run has its place in compiled code.

@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use riverrun_program::Signature;
-use riverrun_state::{GuestFloats, Import, State};
+use riverrun_state::{GuestFloats, Import, Running, State};
 
 use crate::call::dynamic::DynFunc;
 use crate::call::func::CallLimits;
@@ -247,6 +247,20 @@ impl<T> RawMachine<T> {
         }
     }
 
+    /// As [`RawMachine::fail`], of the machine whose compiled code runs on this thread, and which has called the import
+    /// of this number.
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn fail_call(number: u64, error: HostError) -> ! {
+        let (_, state) = Running::claimed();
+        // SAFETY: as the caller promises: it is the state of what runs.
+        unsafe {
+            let import = (*state).import(number as u32).expect("it has been called");
+            Self::fail(import, error)
+        }
+    }
+
     /// Ends the run of the guest that has called a host function, with an error.
     ///
     /// # Safety
@@ -298,7 +312,7 @@ impl<T> Linker<T> {
     /// The code takes its arguments from the registers in which the RISC-V calling convention has those of
     /// `signature`, returns results in such, and leaves all others as they are: a0 and a1 too, if they hold no
     /// result. It does not unwind; to fail, it calls [`RawMachine::fail`]. [`HostCode::guarded`] uses floats in
-    /// [`with_host_floats`] only.
+    /// [`with_host_floats`] only. What [`HostCode::takes_slots`] promises is so.
     pub unsafe fn func_code(
         &mut self,
         name: &str,

@@ -38,7 +38,7 @@ pub struct Results {
 /// A host function, called with its import and a0 to a4.
 pub type HostFunction = unsafe extern "sysv64" fn(*const Import, u64, u64, u64, u64, u64) -> Results;
 
-/// An entry of the table that a guest's host calls index.
+/// What a guest's host call leads to.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Import {
@@ -54,6 +54,48 @@ impl Import {
     /// No host function: calls of it are left to the single-step engine, which traps.
     pub fn unbound(state: *mut State) -> Import {
         Import { code: unbound, environment: ptr::null(), context: state.cast() }
+    }
+}
+
+/// A host function that takes its arguments from an array, and puts its result there: the beginning of the
+/// [`Import::environment`] of its import.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct SlotFunction {
+    /// The host's data.
+    pub data: *mut (),
+    /// Called with the data, [`Import::context`], and as many slots as there are parameters or results. Gives null, or
+    /// an error.
+    pub code: unsafe extern "sysv64" fn(*mut (), *mut (), *mut u64) -> *mut SlotError,
+}
+
+/// The beginning of a [`SlotFunction`]'s error.
+#[repr(C)]
+#[derive(Debug)]
+pub struct SlotError {
+    /// Ends the run of this thread's guest, whose call of the import with this number has failed. It is with the error, as
+    /// nothing else need be kept then until the function returns.
+    pub fail: unsafe extern "sysv64" fn(*mut SlotError, u64) -> !,
+}
+
+/// An entry of the table that a guest's host calls index.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    /// What it leads to.
+    pub import: Import,
+    /// What engines call that know the types, which are those of the program's record: registers that hold no result need
+    /// not be as they were.
+    pub typed: HostFunction,
+    /// What they may call instead: the types are in integer registers, [`REGISTER_ARGUMENTS`] at most, and one for a
+    /// result. Null where there is no such function.
+    pub slots: *const SlotFunction,
+}
+
+impl Bound {
+    /// No host function.
+    pub fn unbound(state: *mut State) -> Bound {
+        Bound { import: Import::unbound(state), typed: unbound, slots: ptr::null() }
     }
 }
 
@@ -128,10 +170,10 @@ impl State {
     /// [`EngineExit::imports`] is the address of a live table of [`EngineExit::imports_size`] bytes, or
     /// that number is 0.
     pub unsafe fn import(&self, index: u32) -> Option<*const Import> {
-        if u64::from(index) * size_of::<Import>() as u64 >= self.exit.imports_size {
+        if u64::from(index) * size_of::<Bound>() as u64 >= self.exit.imports_size {
             return None;
         }
-        let import = (self.exit.imports as *const Import).wrapping_add(index as usize);
+        let import = (self.exit.imports as *const Bound).wrapping_add(index as usize).cast::<Import>();
         // SAFETY: as the caller promises, `index` being in the table.
         let is_bound = unsafe { !(*import).environment.is_null() };
         is_bound.then_some(import)

@@ -34,8 +34,8 @@ mod window;
 pub use float_env::{FloatEnv, GuestFloats};
 pub use gate::{Gate, Opening};
 pub use imports::{
-    DYNAMIC_CALL, HASH_MIN, HostFunction, Import, REASON_ABANDONED, REASON_UNBOUND, REGISTER_ARGUMENTS, RETURN_ADDRESS,
-    Results, SYSTEM_CALLS, SystemCall, abandon, call_host,
+    Bound, DYNAMIC_CALL, HASH_MIN, HostFunction, Import, REASON_ABANDONED, REASON_UNBOUND, REGISTER_ARGUMENTS,
+    RETURN_ADDRESS, Results, SYSTEM_CALLS, SlotError, SlotFunction, SystemCall, abandon, call_host,
 };
 pub use interruption::Interruption;
 pub use leave::{FRAME_GAP, leave_engine};

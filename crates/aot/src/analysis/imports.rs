@@ -2,13 +2,16 @@
 
 use std::collections::HashMap;
 
-use riverrun_program::{CallRegisters, CallResults, Image};
+use riverrun_program::{CallRegisters, CallResults, Image, Import};
 use riverrun_state::{F_SLOT, REGISTER_ARGUMENTS};
 
 use crate::analysis::registers::Set;
 
 const A0: usize = 10;
 const FA0: usize = F_SLOT as usize + 10;
+
+/// What the names of functions begin with that come with riverrun: they are Rust's closures, and called often.
+const OWN: &str = "riverrun::";
 
 /// The registers of a host call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,20 +20,31 @@ pub(crate) struct HostCall {
     pub(crate) arguments: usize,
     /// The registers that it may change.
     pub(crate) results: Set,
+    /// The import's number, if its function may be one [by slots](riverrun_state::SlotFunction).
+    pub(crate) by_slots: Option<u64>,
 }
 
 impl HostCall {
     /// One of which nothing is known.
-    pub(crate) const ANY: HostCall = HostCall { arguments: REGISTER_ARGUMENTS, results: 0b11 << A0 | 0b11 << FA0 };
+    pub(crate) const ANY: HostCall =
+        HostCall { arguments: REGISTER_ARGUMENTS, results: 0b11 << A0 | 0b11 << FA0, by_slots: None };
 
-    fn new(registers: CallRegisters) -> HostCall {
-        let results = match registers.results {
+    fn new(import: &Import) -> Option<HostCall> {
+        let signature = import.signature.as_ref()?;
+        let CallRegisters { integers, results } = signature.registers();
+        let parameters = signature.parameters.len();
+        let is_plain = matches!(results, CallResults::None | CallResults::Integer)
+            && integers == parameters
+            && parameters <= REGISTER_ARGUMENTS
+            && !import.name.starts_with(OWN);
+        let results = match results {
             CallResults::None => 0,
             CallResults::Integer => 1 << A0,
             CallResults::Float => 1 << FA0,
             CallResults::Any => HostCall::ANY.results,
         };
-        HostCall { arguments: registers.integers.min(REGISTER_ARGUMENTS), results }
+        let by_slots = is_plain.then_some(import.index.into());
+        Some(HostCall { arguments: integers.min(REGISTER_ARGUMENTS), results, by_slots })
     }
 }
 
@@ -42,8 +56,7 @@ impl Imports {
     /// What the program says of them. Hosts have functions of other types refused, so that it can be relied upon.
     pub(crate) fn new(image: &Image) -> Imports {
         let imports = image.imports().into_iter().flatten();
-        let calls =
-            imports.filter_map(|import| Some((import.index.into(), HostCall::new(import.signature?.registers()))));
+        let calls = imports.filter_map(|import| Some((import.index.into(), HostCall::new(&import)?)));
         Imports(calls.collect())
     }
 

@@ -1,10 +1,12 @@
 //! Calls of host functions: the host's own calling convention, on the host's own stack.
 
+use std::mem::offset_of;
+
 use inkwell::InlineAsmDialect;
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, PointerValue};
 use riverrun_native::convention;
-use riverrun_state::{DYNAMIC_CALL, F_SLOT, Import, REGISTER_ARGUMENTS, SYSTEM_CALLS, SystemCall};
+use riverrun_state::{Bound, DYNAMIC_CALL, F_SLOT, Import, REGISTER_ARGUMENTS, SYSTEM_CALLS, SystemCall};
 
 use crate::analysis::{CallNumber, HostCall};
 use crate::lift::ir::{Callers, Ir, Space, built};
@@ -41,26 +43,50 @@ pub(crate) fn lacking() -> Set {
     set(&ARGUMENTS)
 }
 
+/// Which of an import's codes is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HostCode {
+    /// That which leaves in a0 and a1 what they had, if it has no results for them.
+    Any,
+    /// That of at most one integer result, a0, which may leave there what it likes otherwise.
+    Typed,
+}
+
+impl HostCode {
+    fn of(call: &HostCall) -> HostCode {
+        if call.results >> INTEGER_RESULTS[1] & 1 == 0 { HostCode::Typed } else { HostCode::Any }
+    }
+
+    /// Where it is in the import, which is one of the machine's table.
+    pub(super) fn offset(self) -> usize {
+        match self {
+            HostCode::Any => offset_of!(Import, code),
+            HostCode::Typed => offset_of!(Bound, typed),
+        }
+    }
+}
+
 /// What calls the host function of the import in rdi, the window's address being in r15. The stack is the
 /// host's while it runs, and the own stack pointer in a register that functions preserve: from memory, each call
 /// would have to wait for the one before. What SysV functions may change is an output or a clobber.
-fn call_text() -> String {
-    let (host, code) = (convention::HOST_SP, std::mem::offset_of!(Import, code));
+fn call_text(code: HostCode) -> String {
+    let (host, code) = (convention::HOST_SP, code.offset());
     format!("movq %rsp, $7\n\tmovq {host}(%r15), %rsp\n\tcallq *{code}(%rdi)\n\tmovq $7, %rsp")
+}
+
+/// The constraints of what calls a function of the host: what that may change besides these, and `others`.
+pub(super) fn clobbers(ir: &Ir<'_>, others: &[&str]) -> String {
+    let wide = ir.options.cpu.features().has("avx512f");
+    let vectors = (0..if wide { 32 } else { 16 }).map(|n| format!("xmm{n}"));
+    let masks = (0..if wide { 8 } else { 0 }).map(|n| format!("k{n}"));
+    let others = others.iter().chain(&["memory", "dirflag", "fpsr", "flags"]).map(|&name| name.to_owned());
+    vectors.chain(masks).chain(others).map(|name| format!(",~{{{name}}}")).collect()
 }
 
 /// The outputs are rax and rdx, the results, registers whose contents are lost, and one for the stack pointer, which
 /// is none of these; inputs are the window, the import, and the arguments.
 fn constraints(ir: &Ir<'_>) -> String {
-    let mut text = "={rax},={rdx},={rdi},={rsi},={rcx},={r8},={r9},=&r,{r15},2,3,1,4,5,6".to_owned();
-    let wide = ir.options.cpu.features().has("avx512f");
-    let vectors = (0..if wide { 32 } else { 16 }).map(|n| format!("xmm{n}"));
-    let masks = (0..if wide { 8 } else { 0 }).map(|n| format!("k{n}"));
-    let others = ["r10", "r11", "memory", "dirflag", "fpsr", "flags"].map(str::to_owned);
-    for clobber in vectors.chain(masks).chain(others) {
-        text += &format!(",~{{{clobber}}}");
-    }
-    text
+    "={rax},={rdx},={rdi},={rsi},={rcx},={r8},={r9},=&r,{r15},2,3,1,4,5,6".to_owned() + &clobbers(ir, &["r10", "r11"])
 }
 
 impl<'c> Site<'_, 'c> {
@@ -69,7 +95,7 @@ impl<'c> Site<'_, 'c> {
         let ir = self.ir;
         let imports = ir.field(self.registers.base(ir), convention::IMPORTS);
         let imports = ir.load(ir.pointer.into(), imports, Space::State).into_pointer_value();
-        let size = ir.int(size_of::<Import>() as u64);
+        let size = ir.int(size_of::<Bound>() as u64);
         let call = index.get_zero_extended_constant().map_or(HostCall::ANY, |index| self.imports.call(index));
         self.call_host(ir.at(imports, built(ir.builder.build_int_mul(index, size, ""))), call);
     }
@@ -133,9 +159,9 @@ impl<'c> Site<'_, 'c> {
             false => ir.i64.get_undef(),
         };
         let arguments = ARGUMENTS.map(argument);
-        let results = match ir.callers {
-            Callers::Guest => self.call_host_from_own_stack(import, arguments),
-            Callers::Host => self.call_host_on_its_stack(import, arguments),
+        let results = match call.by_slots {
+            Some(number) => self.call_host_by_its_kind(import, number, arguments, call.arguments),
+            None => self.call_host_code(import, arguments, HostCode::of(&call)),
         };
         for (register, result) in INTEGER_RESULTS.into_iter().zip(results) {
             if call.results >> register & 1 != 0 {
@@ -159,11 +185,24 @@ impl<'c> Site<'_, 'c> {
         }
     }
 
-    /// Calls the host function of an import, whose results are in a0 and a1.
+    /// Calls the code that the import has for all host functions, or for those whose types are known.
+    pub(super) fn call_host_code(
+        &self,
+        import: PointerValue<'c>,
+        arguments: [IntValue<'c>; REGISTER_ARGUMENTS],
+        code: HostCode,
+    ) -> [IntValue<'c>; 2] {
+        match self.ir.callers {
+            Callers::Guest => self.call_host_from_own_stack(import, arguments, code),
+            Callers::Host => self.call_host_on_its_stack(import, arguments, code),
+        }
+    }
+
     fn call_host_from_own_stack(
         &self,
         import: PointerValue<'c>,
         arguments: [IntValue<'c>; REGISTER_ARGUMENTS],
+        code: HostCode,
     ) -> [IntValue<'c>; 2] {
         let ir = self.ir;
         let pointers = [self.registers.base(ir), import].map(Into::into);
@@ -173,7 +212,8 @@ impl<'c> Site<'_, 'c> {
         let kinds: Vec<_> = [ir.pointer.into(); 2].into_iter().chain([word.into(); REGISTER_ARGUMENTS]).collect();
         let prototype = results.fn_type(&kinds, false);
         let dialect = Some(InlineAsmDialect::ATT);
-        let call = ir.context.create_inline_asm(prototype, call_text(), constraints(ir), true, false, dialect, false);
+        let call =
+            ir.context.create_inline_asm(prototype, call_text(code), constraints(ir), true, false, dialect, false);
         let results = built(ir.builder.build_indirect_call(prototype, call, &arguments, ""));
         let results = results.try_as_basic_value().basic().expect("the results are a structure").into_struct_value();
         [0, 1].map(|index| built(ir.builder.build_extract_value(results, index, "")).into_int_value())

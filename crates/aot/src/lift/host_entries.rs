@@ -2,19 +2,21 @@
 //!
 //! They are second bodies, of functions that a program exports and that call no guest function. What is below them
 //! on the stack is the host, so nothing has to be changed over: not the stack, nor the registers that the host's
-//! convention preserves. Such a function costs its caller not much more than one of the host's own.
+//! convention preserves. Such a function costs its caller not much more than one of the host's own. It gives back a0:
+//! whoever wants a1, too, calls the other body.
 //!
 //! Whoever leaves one drops its frame: the guest goes on in the function's other body, or in the interpreter.
 
 use inkwell::IntPredicate;
 use inkwell::llvm_sys::LLVMTailCallKind;
-use inkwell::types::{BasicMetadataTypeEnum, FunctionType, StructType};
-use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerValue};
+use inkwell::types::{BasicMetadataTypeEnum, BasicType, FunctionType};
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use riverrun_native::CALL_ARGUMENTS;
 use riverrun_native::convention::{self, NOWHERE, Reason};
-use riverrun_state::{Import, REGISTER_ARGUMENTS, RETURN_ADDRESS};
+use riverrun_state::{REGISTER_ARGUMENTS, RETURN_ADDRESS};
 
 use crate::analysis::{Function, Terminator};
+use crate::lift::host_calls::HostCode;
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;
 use crate::lift::registers::{self, A0, RA, Registers, SP};
@@ -42,24 +44,19 @@ pub(crate) fn suits(function: &Function, options: &CompileOptions) -> bool {
 }
 
 impl<'c> Ir<'c> {
-    /// What the host's functions return in a0 and a1, and host entries do.
-    fn two_words(&self) -> StructType<'c> {
-        self.context.struct_type(&[self.i64.into(); 2], false)
-    }
-
-    /// A function of the host's convention that gives [`Ir::two_words`], of a pointer, words, and other pointers.
-    fn host_prototype(&self, words: usize, pointers: usize) -> FunctionType<'c> {
+    /// A function of the host's convention, of a pointer, words, and other pointers.
+    fn host_prototype(&self, result: impl BasicType<'c>, words: usize, pointers: usize) -> FunctionType<'c> {
         let pointer = BasicMetadataTypeEnum::from(self.pointer);
         let words = std::iter::repeat_n(self.i64.into(), words);
         let parameters: Vec<_> =
             std::iter::once(pointer).chain(words).chain(std::iter::repeat_n(pointer, pointers)).collect();
-        self.two_words().fn_type(&parameters, false)
+        result.fn_type(&parameters, false)
     }
 
     /// The host entry of the guest function at `start`, declared if it is not there yet: of what the host has called,
     /// sp, the first arguments, and the window.
     pub(crate) fn host_entry(&self, start: u64) -> FunctionValue<'c> {
-        self.declare(&self.names.host_entry(start), self.host_prototype(WINDOW - 1, 1))
+        self.declare(&self.names.host_entry(start), self.host_prototype(self.i64, WINDOW - 1, 1))
     }
 }
 
@@ -97,8 +94,8 @@ impl<'c> Site<'_, 'c> {
         ir.unreachable();
         registers.rejoin(fork);
         ir.builder.position_at_end(home);
-        let results = [A0, A0 + 1].map(|register| registers.handed_over(ir, register, self.live));
-        built(ir.builder.build_aggregate_return(&results.map(Into::into)));
+        let result = registers.handed_over(ir, A0, self.live);
+        built(ir.builder.build_return(Some(&result)));
     }
 
     /// Leaves compiled code, with all registers in the state: this frame is dropped. What is made behind is never
@@ -123,18 +120,28 @@ impl<'c> Site<'_, 'c> {
         &self,
         import: PointerValue<'c>,
         arguments: [IntValue<'c>; REGISTER_ARGUMENTS],
+        code: HostCode,
     ) -> [IntValue<'c>; 2] {
         let ir = self.ir;
-        let code = ir.at(import, ir.int(std::mem::offset_of!(Import, code) as u64));
+        let both = ir.context.struct_type(&[ir.i64.into(); 2], false);
+        let prototype = match code {
+            // Where the guest returns what the call does, it is a jump then.
+            HostCode::Typed => ir.host_prototype(ir.i64, REGISTER_ARGUMENTS, 0),
+            HostCode::Any => ir.host_prototype(both, REGISTER_ARGUMENTS, 0),
+        };
+        let code = ir.at(import, ir.int(code.offset() as u64));
         let code = ir.load(ir.pointer.into(), code, Space::State).into_pointer_value();
         let arguments: Vec<BasicMetadataValueEnum<'c>> =
             std::iter::once(import.into()).chain(arguments.map(Into::into)).collect();
-        let call =
-            built(ir.builder.build_indirect_call(ir.host_prototype(REGISTER_ARGUMENTS, 0), code, &arguments, ""));
+        let call = built(ir.builder.build_indirect_call(prototype, code, &arguments, ""));
         // It knows nothing of this frame, which may be gone while it runs.
         call.set_tail_call_kind(LLVMTailCallKind::LLVMTailCallKindTail);
         ir.mark_strict(call);
-        let results = call.try_as_basic_value().basic().expect("host functions have results").into_struct_value();
-        [0, 1].map(|index| built(ir.builder.build_extract_value(results, index, "")).into_int_value())
+        match call.try_as_basic_value().basic().expect("host functions have results") {
+            BasicValueEnum::StructValue(both) => {
+                [0, 1].map(|index| built(ir.builder.build_extract_value(both, index, "")).into_int_value())
+            }
+            first => [first.into_int_value(), ir.i64.get_undef()],
+        }
     }
 }

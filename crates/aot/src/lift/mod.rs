@@ -9,7 +9,7 @@
 //! - [`fuel`]: where it looks at its fuel.
 //! - [`continuations`]: where a function is come back to.
 //! - [`memory`]: accesses to the guest's memory; [`guarded`]: those of precise code.
-//! - [`host_calls`]: calls of host functions; [`host_entries`]: what the host calls as its own.
+//! - [`host_calls`]: calls of host functions, [`slot_calls`]: of such that have an array; [`host_entries`]: what the host calls as its own.
 //! - [`library`]: functions that compilers take for granted.
 //! - [`transfer`]: calls, returns, and the ways out of compiled code; [`look_up`]: what is called by register.
 
@@ -30,6 +30,7 @@ mod memory;
 mod ops;
 mod order;
 mod registers;
+mod slot_calls;
 mod transfer;
 mod value;
 

@@ -35,6 +35,9 @@ static riverrun_error_t *many(void *data, riverrun_machine_t *caller, uint64_t *
     int64_t sum = 0;
     for (int i = 0; i < 5; i++)
         sum = 10 * sum + riverrun_slot_as_i32(slots[i]);
+    /* They are this function's own. */
+    for (int i = 0; i < 5; i++)
+        slots[i] = UINT64_MAX;
     slots[0] = riverrun_slot_i64(sum);
     return NULL;
 }
@@ -167,6 +170,15 @@ static void calls(riverrun_machine_t *machine, int *score)
     FINE(riverrun_func_call(one, machine, NULL, 0, &result, 1));
     CHECK(result.of.i64 == 8345);
     riverrun_func_delete(one);
+    values[0] = riverrun_value_i32(0);
+    one = func(machine, "kept", NULL);
+    FINE(riverrun_func_call(one, machine, values, 1, &result, 1));
+    CHECK(result.of.i64 == 62625);
+    riverrun_func_delete(one);
+    one = func(machine, "deep", NULL);
+    FINE(riverrun_func_call(one, machine, values, 1, &result, 1));
+    CHECK(result.of.i64 == 62626);
+    riverrun_func_delete(one);
     one = func(machine, "stacked", NULL);
     FINE(riverrun_func_call(one, machine, NULL, 0, &result, 1));
     CHECK(result.of.i64 == 285);
@@ -280,7 +292,7 @@ static const struct {
     bool returns;
 } ends[] = {
     {"nop", 0, true},   {"rounded", 1, true}, {"again", 3, true},  {"fail", 0, true},
-    {"fail", 1, false}, {"length", 16, false}, {"trap", 0, false}, {"spin", 0, false},
+    {"fail", 1, false}, {"deep", 0, true},  {"deep", 1, false},  {"length", 16, false}, {"trap", 0, false}, {"spin", 0, false},
 };
 
 /* Each of them, by every way of calling: registers that functions preserve are as they were. */

@@ -11,6 +11,8 @@ RIVERRUN_EXPORT(int, play, (int));
 RIVERRUN_EXPORT(double, floats, (float, double, int));
 RIVERRUN_EXPORT(long, many, (void));
 RIVERRUN_EXPORT(long, stacked, (void));
+RIVERRUN_EXPORT(long, kept, (int));
+RIVERRUN_EXPORT(long, deep, (int));
 RIVERRUN_EXPORT(int, fail, (int));
 RIVERRUN_EXPORT(int, again, (int));
 RIVERRUN_EXPORT(int, say, (void));
@@ -38,6 +40,20 @@ int play(int points) { return dsys_score(dsys_add(points, 0)); }
 double floats(float a, double b, int c) { return dsys_floats(a, b, c); }
 long many(void) { return dsys_many(1, -2, 3, 4, 5); }
 long stacked(void) { return dsys_stack(1, 2, 3, 4, 5, 6, 7, 8, 9, 10.5f, -11); }
+/* The host gets arguments, and does with them what it likes. */
+static inline long keep(int a, int b, int c, int d, int e)
+{
+    return dsys_many(a, b, c, d, e) + 10 * b + 100 * c + 1000 * d + 10000 * e;
+}
+long kept(int n) { return keep(1 + n, -2 + n, 3 + n, 4 + n, 5 + n); }
+/* The same from a function that the host has not called itself. */
+__attribute__((noinline)) static long deeper(int n)
+{
+    long sum = kept(n);
+    dsys_fail(n);
+    return sum;
+}
+long deep(int n) { return deeper(n) + 1; }
 int fail(int n)
 {
     dsys_fail(n);

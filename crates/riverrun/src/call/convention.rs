@@ -322,6 +322,10 @@ pub trait Returned: Sized {
     #[doc(hidden)]
     const HAS_FLOATS: bool;
 
+    /// Whether it is returned in a1, in part.
+    #[doc(hidden)]
+    const IN_A1: bool;
+
     /// The type in signatures; `None` for nothing.
     fn result_type() -> Option<Type>;
 
@@ -340,6 +344,7 @@ pub trait Returned: Sized {
 
 impl Returned for () {
     const HAS_FLOATS: bool = false;
+    const IN_A1: bool = false;
 
     fn result_type() -> Option<Type> {
         None
@@ -357,6 +362,7 @@ impl Returned for () {
 
 impl<V: GuestValue> Returned for V {
     const HAS_FLOATS: bool = V::TYPE.is_float();
+    const IN_A1: bool = false;
 
     fn result_type() -> Option<Type> {
         Some(V::TYPE.into())
@@ -380,6 +386,7 @@ impl<V: GuestValue> Returned for V {
 
 impl<A: GuestValue, B: GuestValue> Returned for (A, B) {
     const HAS_FLOATS: bool = A::TYPE.is_float() || B::TYPE.is_float();
+    const IN_A1: bool = pair_is_in_a1((A::TYPE, B::TYPE));
 
     fn result_type() -> Option<Type> {
         Some(Type::Struct(vec![A::TYPE, B::TYPE]))
@@ -438,6 +445,11 @@ pub(crate) fn put_pair(types: (Scalar, Scalar), [first, second]: [u64; 2], regis
             offset => registers.a[0] = first & ((1 << (8 * types.0.size())) - 1) | second << (8 * offset),
         },
     }
+}
+
+/// Whether the second field of a structure of two is in a1.
+pub(crate) const fn pair_is_in_a1(types: (Scalar, Scalar)) -> bool {
+    !types.0.is_float() && !types.1.is_float() && second_offset(types) == 8
 }
 
 /// Where the second field of the structure begins.

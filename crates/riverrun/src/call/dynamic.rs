@@ -10,7 +10,7 @@ use riverrun_program::{Scalar, Signature, Type};
 use riverrun_state::{Import, Opening, Results};
 
 use crate::call::convention::{
-    ARGUMENT_REGISTERS, Exchange, Placement, ResultRegisters, put_pair, put_scalar, take_pair,
+    ARGUMENT_REGISTERS, Exchange, Placement, ResultRegisters, pair_is_in_a1, put_pair, put_scalar, take_pair,
 };
 use crate::call::func::{CallContext, CallLimits, Target};
 use crate::call::host::{Call, HostCode, lost_arguments};
@@ -141,7 +141,8 @@ impl DynFunc {
         let has_floats = types.parameters.iter().any(|parameter| parameter.is_float());
         let integers = types.parameters.len();
         let integers = (!has_floats && integers <= ARGUMENT_REGISTERS).then_some(integers as u8);
-        let target = Target::new(program, address)?;
+        let gives_a1 = matches!(types.result, ResultType::Pair(first, second) if pair_is_in_a1((first, second)));
+        let target = Target::new(program, address, gives_a1)?;
         let results = match types.result {
             ResultType::Nothing => Found::Nowhere,
             ResultType::One(scalar) if !scalar.is_float() => Found::InA0,
@@ -586,7 +587,7 @@ fn host_code<T: 'static, F>() -> HostCode
 where
     F: Fn(Caller<'_, T>, &mut [u64]) -> Result<(), HostError>,
 {
-    HostCode { plain: code::<T, F, false>, guarded: code::<T, F, true> }
+    HostCode::new(code::<T, F, false>, code::<T, F, true>)
 }
 
 unsafe extern "sysv64" fn code<T: 'static, F, const GUARDED: bool>(

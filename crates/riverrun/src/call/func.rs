@@ -234,15 +234,17 @@ impl Target {
         (self.interpreted != Opening::NONE).then_some(self.place)
     }
 
+    /// `gives_a1` says whether the second integer register of results is looked at.
+    ///
     /// # Errors
     /// If no instruction can be at the address.
-    pub(crate) fn new(program: &Program, address: u64) -> Result<Target, Error> {
+    pub(crate) fn new(program: &Program, address: u64, gives_a1: bool) -> Result<Target, Error> {
         let image = program.image();
         if !image.is_text(address) || !address.is_multiple_of(2) {
             return Err(LinkError::NoCode { address }.into());
         }
         let code = program.code();
-        let compiled = program.compiled().and_then(|(artifact, _)| Callable::new(artifact, address));
+        let compiled = program.compiled().and_then(|(artifact, _)| Callable::new(artifact, address, gives_a1));
         let place = code.place(address);
         Ok(Target {
             address,
@@ -302,7 +304,7 @@ impl<P: Parameters, R: Returned> Func<P, R> {
 
     /// The function at an address.
     pub(crate) fn at(program: &Program, address: u64) -> Result<Func<P, R>, Error> {
-        let target = Target::new(program, address)?;
+        let target = Target::new(program, address, R::IN_A1)?;
         Ok(Func { target, types: PhantomData })
     }
 

@@ -22,12 +22,22 @@ pub struct HostCode {
     pub plain: HostFunction,
     /// For others: it uses floats in the host's environment ([`crate::with_host_floats`]).
     pub guarded: HostFunction,
+    /// As `plain`, for engines that know the types: registers that hold no result need not be as they were.
+    pub typed: HostFunction,
+    /// Whether the function's environment begins with a [`SlotFunction`](crate::SlotFunction), which does what `plain`
+    /// does: of five parameters at most and one result, all in integer registers.
+    pub takes_slots: bool,
 }
 
 impl HostCode {
     /// Code that uses no floats.
     pub fn without_floats(code: HostFunction) -> HostCode {
-        HostCode { plain: code, guarded: code }
+        HostCode::new(code, code)
+    }
+
+    /// Code for guests that cannot tell in what float environment it runs, and for others.
+    pub fn new(plain: HostFunction, guarded: HostFunction) -> HostCode {
+        HostCode { plain, guarded, typed: plain, takes_slots: false }
     }
 
     /// Whether guests could tell one from the other.
@@ -270,10 +280,10 @@ macro_rules! host_functions {
                         parameters: <($($parameter,)*) as Parameters>::types(),
                     },
                     code: match FLOATS {
-                        true => HostCode {
-                            plain: code::<T, F, R, $($parameter,)* false>,
-                            guarded: code::<T, F, R, $($parameter,)* true>,
-                        },
+                        true => HostCode::new(
+                            code::<T, F, R, $($parameter,)* false>,
+                            code::<T, F, R, $($parameter,)* true>,
+                        ),
                         false => HostCode::without_floats(code::<T, F, R, $($parameter,)* false>),
                     },
                     environment: Arc::new(self),

@@ -3,10 +3,11 @@
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
+use std::ptr;
 use std::sync::Arc;
 
 use riverrun_program::{Signature, crc32};
-use riverrun_state::{DYNAMIC_CALL, HASH_MIN, Import, State};
+use riverrun_state::{Bound, DYNAMIC_CALL, HASH_MIN, Import, State};
 
 use crate::call::host::{Closure, HostCode};
 use crate::call::own;
@@ -32,6 +33,18 @@ impl Function {
     /// The import that leads to this function, for the machine `context`.
     pub(crate) fn import(&self, context: *mut (), guards_floats: bool) -> Import {
         Import { code: self.code.of(guards_floats), environment: Arc::as_ptr(&self.environment).cast(), context }
+    }
+
+    /// The same as an entry of a machine's table.
+    fn bound(&self, context: *mut (), guards_floats: bool) -> Bound {
+        let import = self.import(context, guards_floats);
+        match guards_floats {
+            true => Bound { import, typed: import.code, slots: ptr::null() },
+            false => {
+                let slots = if self.code.takes_slots { import.environment.cast() } else { ptr::null() };
+                Bound { import, typed: self.code.typed, slots }
+            }
+        }
     }
 }
 
@@ -119,17 +132,17 @@ impl Registry {
         self.functions.iter().find(|function| Arc::as_ptr(&function.environment).cast::<()>() == environment)
     }
 
-    /// The imports of a program, each at its number, for the machine `context`.
+    /// The table of a program's imports, each at its number, for the machine `context`.
     pub(crate) fn bind(
         &self,
         program: &Program,
         state: *mut State,
         context: *mut (),
         guards_floats: bool,
-    ) -> Result<Box<[Import]>, Error> {
+    ) -> Result<Box<[Bound]>, Error> {
         let wanted = program.imports();
         let len = wanted.last().map_or(0, |last| last.index as usize + 1);
-        let mut imports = vec![Import::unbound(state); len].into_boxed_slice();
+        let mut imports = vec![Bound::unbound(state); len].into_boxed_slice();
         for import in wanted {
             let Some(function) = self.by_name(&import.name) else {
                 let signature = import.signature.as_ref().map(Signature::to_string);
@@ -143,16 +156,16 @@ impl Registry {
                 }
                 .into());
             }
-            imports[import.index as usize] = function.import(context, guards_floats);
+            imports[import.index as usize] = function.bound(context, guards_floats);
         }
         Ok(imports)
     }
 
     /// Has engines call in all these, of a machine, what guards its floats.
-    pub(crate) fn guard_floats(&self, imports: &mut [Import]) {
-        for import in imports {
-            if let Some(function) = self.by_environment(import.environment) {
-                import.code = function.code.guarded;
+    pub(crate) fn guard_floats(&self, imports: &mut [Bound]) {
+        for bound in imports {
+            if let Some(function) = self.by_environment(bound.import.environment) {
+                *bound = function.bound(bound.import.context, true);
             }
         }
     }

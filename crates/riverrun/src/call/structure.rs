@@ -87,6 +87,7 @@ macro_rules! by_value {
 
         impl $crate::Returned for $type {
             const HAS_FLOATS: bool = $crate::support::ByValue::<$type>::HAS_FLOATS;
+            const IN_A1: bool = $crate::support::ByValue::<$type>::IN_A1;
 
             fn result_type() -> Option<$crate::Type> {
                 $crate::support::ByValue::<$type>::result_type()
@@ -267,6 +268,7 @@ impl<S: Structure> Parameter for ByValue<S> {
 
 impl<S: Structure> Returned for ByValue<S> {
     const HAS_FLOATS: bool = Self::IS_APART;
+    const IN_A1: bool = !Self::IS_APART && Self::WORDS == 2;
 
     fn result_type() -> Option<Type> {
         let pieces = match Self::IS_APART {

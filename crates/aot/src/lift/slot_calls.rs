@@ -1,0 +1,153 @@
+//! Calls of host functions that take their arguments from an array, as those in C do: with nothing between.
+//!
+//! Whether a host's function is one is known when a machine is made, and asked at each call. The array is on the host's
+//! stack.
+
+use std::mem::offset_of;
+
+use inkwell::InlineAsmDialect;
+use inkwell::IntPredicate;
+use inkwell::values::{BasicMetadataValueEnum, IntValue, PointerValue};
+use riverrun_native::convention;
+use riverrun_state::{Bound, Import, REGISTER_ARGUMENTS, SlotError, SlotFunction};
+
+use crate::lift::host_calls::{HostCode, clobbers};
+use crate::lift::ir::{Callers, Space, built};
+use crate::lift::ops::Site;
+
+/// A call of a function by slots: what it gets besides them.
+struct SlotCall<'c> {
+    code: PointerValue<'c>,
+    data: PointerValue<'c>,
+    context: PointerValue<'c>,
+}
+
+impl<'c> Site<'_, 'c> {
+    /// Calls the host function of an import, whichever it is, with the first `len` arguments. Its result, if it
+    /// has one, is the first.
+    pub(super) fn call_host_by_its_kind(
+        &self,
+        import: PointerValue<'c>,
+        number: u64,
+        arguments: [IntValue<'c>; REGISTER_ARGUMENTS],
+        len: usize,
+    ) -> [IntValue<'c>; 2] {
+        let ir = self.ir;
+        let slots = self.pointer_at(import, offset_of!(Bound, slots));
+        let [by_registers, by_slots, fine, failed, behind] = std::array::from_fn(|_| ir.block(self.function));
+        let is_none = built(ir.builder.build_is_null(slots, ""));
+        built(ir.builder.build_conditional_branch(is_none, by_registers, by_slots));
+
+        ir.builder.position_at_end(by_registers);
+        let [by_registers_result, _] = self.call_host_code(import, arguments, HostCode::Typed);
+        ir.jump(behind);
+
+        ir.builder.position_at_end(by_slots);
+        let call = SlotCall {
+            code: self.pointer_at(slots, offset_of!(SlotFunction, code)),
+            data: self.pointer_at(slots, offset_of!(SlotFunction, data)),
+            context: self.pointer_at(import, offset_of!(Import, context)),
+        };
+        let [error, result] = match ir.callers {
+            Callers::Guest => self.call_slots_from_own_stack(&call, &arguments[..len]),
+            Callers::Host => self.call_slots_on_its_stack(&call, &arguments[..len]),
+        };
+        ir.branch_likely(ir.compare(IntPredicate::EQ, error, ir.int(0)), fine, failed);
+        ir.builder.position_at_end(failed);
+        self.fail(error, number);
+        ir.unreachable();
+
+        ir.builder.position_at_end(fine);
+        ir.jump(behind);
+        ir.builder.position_at_end(behind);
+        let phi = built(ir.builder.build_phi(ir.i64, ""));
+        phi.add_incoming(&[(&by_registers_result, by_registers), (&result, fine)]);
+        [phi.as_basic_value().into_int_value(), ir.i64.get_undef()]
+    }
+
+    fn pointer_at(&self, at: PointerValue<'c>, distance: usize) -> PointerValue<'c> {
+        let ir = self.ir;
+        let at = ir.at(at, ir.int(distance as u64));
+        ir.load(ir.pointer.into(), at, Space::State).into_pointer_value()
+    }
+
+    /// Gives the error and the result.
+    fn call_slots_on_its_stack(&self, call: &SlotCall<'c>, arguments: &[IntValue<'c>]) -> [IntValue<'c>; 2] {
+        let ir = self.ir;
+        // A function that leaves no result gives its guest nothing of the host's.
+        let nothing = [ir.int(0)];
+        let arguments = if arguments.is_empty() { &nothing } else { arguments };
+        let here = ir.builder.get_insert_block().expect("the builder stands in a block");
+        let first = self.function.get_first_basic_block().and_then(|block| block.get_first_instruction());
+        ir.builder.position_before(&first.expect("functions begin with their registers' slots"));
+        let slots = built(ir.builder.build_alloca(ir.i64.array_type(arguments.len() as u32), ""));
+        ir.builder.position_at_end(here);
+        for (index, &word) in arguments.iter().enumerate() {
+            ir.store(ir.element(slots, ir.int(index as u64)), word.into(), Space::State);
+        }
+        let prototype = ir.i64.fn_type(&[ir.pointer.into(); 3], false);
+        let inputs = [call.data, call.context, slots].map(Into::into);
+        let call = built(ir.builder.build_indirect_call(prototype, call.code, &inputs, ""));
+        ir.mark_strict(call);
+        let error = call.try_as_basic_value().basic().expect("it gives an error").into_int_value();
+        [error, ir.load(ir.i64.into(), slots, Space::State).into_int_value()]
+    }
+
+    /// The same on the stack of compiled code, as [`Site::call_host_code`] does it there.
+    fn call_slots_from_own_stack(&self, call: &SlotCall<'c>, arguments: &[IntValue<'c>]) -> [IntValue<'c>; 2] {
+        const REGISTERS: [&str; REGISTER_ARGUMENTS] = ["%rdx", "%rcx", "%r8", "%r9", "%r10"];
+        let ir = self.ir;
+        let mut pushed: Vec<_> = REGISTERS[..arguments.len()].to_vec();
+        if pushed.is_empty() {
+            pushed.push("$$0");
+        }
+        // The stack stays aligned.
+        pushed.extend_from_within(..pushed.len() % 2);
+        let pushes: String = pushed.iter().rev().map(|word| format!("pushq {word}\n\t")).collect();
+        let text = format!(
+            "movq %rsp, $8\n\tmovq {}(%r15), %rsp\n\t{pushes}movq %rsp, %rdx\n\tcallq *%rax\n\tmovq (%rsp), %rdx\n\t\
+             movq $8, %rsp",
+            convention::HOST_SP
+        );
+        let constraints = "={rax},={rdx},={rdi},={rsi},={rcx},={r8},={r9},={r10},=&r,{r15},0,2,3,1,4,5,6,7";
+        let constraints = constraints.to_owned() + &clobbers(ir, &["r11"]);
+        let word = ir.i64.into();
+        let results = ir.context.struct_type(&[word; 9], false);
+        let kinds: Vec<_> = [ir.pointer.into(); 4].into_iter().chain([word.into(); REGISTER_ARGUMENTS]).collect();
+        let prototype = results.fn_type(&kinds, false);
+        let dialect = Some(InlineAsmDialect::ATT);
+        let code = ir.context.create_inline_asm(prototype, text, constraints, true, false, dialect, false);
+        let pointers = [self.registers.base(ir), call.code, call.data, call.context].map(BasicMetadataValueEnum::from);
+        let words = arguments.iter().copied().chain(std::iter::repeat(ir.i64.get_undef())).take(REGISTER_ARGUMENTS);
+        let inputs: Vec<_> = pointers.into_iter().chain(words.map(Into::into)).collect();
+        let results = built(ir.builder.build_indirect_call(prototype, code, &inputs, ""));
+        let results = results.try_as_basic_value().basic().expect("the results are a structure").into_struct_value();
+        [0, 1].map(|index| built(ir.builder.build_extract_value(results, index, "")).into_int_value())
+    }
+
+    /// Ends the run for an error, which drops all frames.
+    fn fail(&self, error: IntValue<'c>, number: u64) {
+        let ir = self.ir;
+        let error = built(ir.builder.build_int_to_ptr(error, ir.pointer, ""));
+        let fail = self.pointer_at(error, offset_of!(SlotError, fail));
+        let inputs = [error.into(), ir.int(number).into()];
+        let void = ir.context.void_type();
+        match ir.callers {
+            Callers::Host => {
+                let prototype = void.fn_type(&[ir.pointer.into(), ir.i64.into()], false);
+                built(ir.builder.build_indirect_call(prototype, fail, &inputs, ""));
+            }
+            Callers::Guest => {
+                let kinds = [ir.pointer.into(), ir.pointer.into(), ir.pointer.into(), ir.i64.into()];
+                let prototype = void.fn_type(&kinds, false);
+                let text = format!("movq {}(%r15), %rsp\n\tcallq *%rax", convention::HOST_SP);
+                let constraints = "{r15},{rax},{rdi},{rsi},~{memory}".to_owned();
+                let dialect = Some(InlineAsmDialect::ATT);
+                let call = ir.context.create_inline_asm(prototype, text, constraints, true, false, dialect, false);
+                let pointers = [self.registers.base(ir), fail].map(BasicMetadataValueEnum::from);
+                let inputs: Vec<_> = pointers.into_iter().chain(inputs).collect();
+                built(ir.builder.build_indirect_call(prototype, call, &inputs, ""));
+            }
+        }
+    }
+}

@@ -13,7 +13,7 @@
 //!
 //! A program that breaks this reads other values than in the interpreter, its own or zeros, and harms nobody.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
 use riverrun_isa::{Format, Inst, Op, Result as Destination};
@@ -63,28 +63,23 @@ impl Liveness {
         let clobbers = clobbers(&flows);
         flows.values_mut().for_each(|flow| flow.find_given(&clobbers));
         let mut program = Program {
-            entry: functions.iter().map(|function| (function.start, 0)).collect(),
+            entry: functions.iter().map(|function| (function.start, [0; 2])).collect(),
             back: functions.iter().map(|function| (function.start, GIVEN_BACK)).collect(),
+            irregular: flows.iter().filter(|(_, flow)| !flow.is_regular).map(|(&start, _)| start).collect(),
+            leading_to: HashMap::new(),
         };
-        loop {
-            let mut changed = false;
-            for flow in flows.values_mut() {
-                changed |= flow.solve(&program, View::Others);
-            }
-            for (&start, flow) in &flows {
-                changed |= program.note(start, flow);
-            }
-            if !changed {
-                break;
-            }
+        for (&start, flow) in &flows {
+            flow.leads_to().for_each(|to| program.leading_to.entry(to).or_default().push(start));
         }
+        while [Back::Least, Back::All, Back::Known].map(|back| program.solve(&mut flows, back)).contains(&true) {}
         let behind = flows.iter_mut().map(|(&start, flow)| {
-            flow.solve(&program, View::Itself);
-            let behind = |block: &u64| flow.behind(*block, &program, View::Itself);
+            flow.solve(&program, View::Itself, Back::Known);
+            let behind = |block: &u64| flow.behind(*block, &program, View::Itself, Back::Known);
             (start, flow.function.blocks.keys().map(|block| (*block, behind(block))).collect())
         });
         let behind = behind.collect();
-        Liveness { entry: program.entry, back: program.back, behind }
+        let entry = |(&start, &back): (&u64, &Set)| (start, program.entry(start, back).unwrap_or(GIVEN));
+        Liveness { entry: program.back.iter().map(entry).collect(), back: program.back, behind }
     }
 
     /// What a function may read of what it is given.
@@ -110,11 +105,28 @@ pub(crate) fn before(inst: &Inst, behind: Set) -> Set {
     behind & !written(inst).map_or(0, |register| 1 << register) | read | host
 }
 
+/// What is thought to be read behind a function: what it reads of what it is given depends on that, and so on who has
+/// called it. A register is looked at apart from others, so that two answers say what all callers have to know.
+#[derive(Clone, Copy)]
+enum Back {
+    /// What any function may give back.
+    Least,
+    /// All registers.
+    All,
+    /// What all that call it may read.
+    Known,
+}
+
 /// What is known of the functions together so far; it only grows.
 struct Program {
-    entry: HashMap<u64, Set>,
+    /// By functions, what they may read of what they are given, with [`Back::Least`] and [`Back::All`].
+    entry: HashMap<u64, [Set; 2]>,
     /// What is read behind functions, by function.
     back: HashMap<u64, Set>,
+    /// Functions that may return to others than their callers.
+    irregular: BTreeSet<u64>,
+    /// By functions, those that call them or go on in them.
+    leading_to: HashMap<u64, Vec<u64>>,
 }
 
 fn grow(set: &mut Set, by: Set) -> bool {
@@ -123,41 +135,78 @@ fn grow(set: &mut Set, by: Set) -> bool {
 }
 
 impl Program {
-    /// Takes over what a function's blocks tell of itself and of others.
-    fn note(&mut self, start: u64, flow: &Flow<'_>) -> bool {
-        let mut changed = false;
-        let entry = flow.front.get(&start).copied().unwrap_or_default();
-        changed |= grow(self.entry.entry(start).or_default(), entry);
+    /// Finds what functions read and tell of others; says whether that is more than before.
+    fn solve(&mut self, flows: &mut BTreeMap<u64, Flow<'_>>, back: Back) -> bool {
+        let mut any = false;
+        let mut pending: BTreeSet<u64> = flows.keys().copied().collect();
+        while let Some(start) = pending.pop_last() {
+            let flow = flows.get_mut(&start).expect("these are functions");
+            flow.solve(self, View::Others, back);
+            let concerned = match back {
+                Back::Least | Back::All => self.note_entry(start, flow, back),
+                Back::Known => self.note_back(start, flow),
+            };
+            any |= !concerned.is_empty();
+            pending.extend(concerned);
+        }
+        any
+    }
+
+    /// Takes over what a function may read; gives those whom that concerns.
+    fn note_entry(&mut self, start: u64, flow: &Flow<'_>, back: Back) -> Vec<u64> {
+        let front = flow.front[back as usize].get(&start).copied().unwrap_or_default();
+        let is_more = grow(&mut self.entry.entry(start).or_default()[back as usize], front);
+        let leading = self.leading_to.get(&start).filter(|_| is_more);
+        leading.cloned().unwrap_or_default()
+    }
+
+    /// Takes over what a function's blocks tell of others; gives those.
+    fn note_back(&mut self, start: u64, flow: &Flow<'_>) -> Vec<u64> {
+        let mut concerned = Vec::new();
         let own = self.back[&start];
         for block in flow.function.blocks.values() {
-            match &block.end {
-                Terminator::Call { target, next } => {
-                    // A target that is no function's start is a place in this one.
-                    let target = if self.back.contains_key(target) { *target } else { start };
-                    let front = self.front(flow, *next);
-                    changed |= grow(self.back.entry(target).or_default(), front);
+            if let Terminator::Call { target, next } = block.end {
+                // A target that is no function's start is a place in this one.
+                let target = if self.back.contains_key(&target) { target } else { start };
+                let front = self.front(flow, next, Back::Known);
+                if grow(self.back.entry(target).or_default(), front) {
+                    concerned.push(target);
                 }
-                end => {
-                    let outside = match end {
-                        Terminator::CallIndirect { .. } => Vec::new(),
-                        Terminator::JumpIndirect(targets) => targets.outside.clone(),
-                        end => end.successors(),
-                    };
-                    for to in outside.into_iter().filter(|to| !flow.front.contains_key(to)) {
-                        if let Some(back) = self.back.get_mut(&to) {
-                            changed |= grow(back, own);
-                        }
-                    }
+                continue;
+            }
+            for to in flow.outside(&block.end) {
+                if self.back.get_mut(&to).is_some_and(|back| grow(back, own)) {
+                    concerned.push(to);
                 }
             }
         }
-        changed
+        let irregular = concerned.iter().filter(|start| self.irregular.contains(start));
+        let leading: Vec<u64> = irregular.filter_map(|start| self.leading_to.get(start)).flatten().copied().collect();
+        concerned.extend(leading);
+        concerned
+    }
+
+    /// What may be read behind a function.
+    fn back(&self, start: u64, back: Back) -> Set {
+        match back {
+            Back::Least => GIVEN_BACK,
+            Back::All => !0,
+            Back::Known => self.back[&start],
+        }
+    }
+
+    /// What a function may read of what it is given, itself or by handing it on to who reads `behind` it, if there is one.
+    fn entry(&self, start: u64, behind: Set) -> Option<Set> {
+        let [least, most] = self.entry.get(&start)?;
+        let others = if self.irregular.contains(&start) { self.back[&start] } else { 0 };
+        Some(least | most & (behind | others))
     }
 
     /// What may be read from an address on to which a function goes.
-    fn front(&self, flow: &Flow<'_>, at: u64) -> Set {
+    fn front(&self, flow: &Flow<'_>, at: u64, back: Back) -> Set {
+        let own = flow.front[back as usize].get(&at).copied();
         // Where there is no function, the guest traps.
-        flow.front.get(&at).or_else(|| self.entry.get(&at)).copied().unwrap_or(PRESERVED)
+        own.or_else(|| self.entry(at, self.back(flow.function.start, back))).unwrap_or(PRESERVED)
     }
 }
 
@@ -177,8 +226,8 @@ struct Flow<'a> {
     accesses: BTreeMap<u64, (Set, Set)>,
     /// By blocks, what may have been given on purpose to who goes on behind them.
     given: HashMap<u64, Set>,
-    /// By blocks, what may be read from their beginning on.
-    front: HashMap<u64, Set>,
+    /// By blocks, what may be read from their beginning on, for each [`Back`].
+    front: [HashMap<u64, Set>; 3],
     /// The instructions that blocks end in front of.
     stepped: HashMap<u64, Inst>,
     /// All that it writes.
@@ -204,55 +253,71 @@ impl<'a> Flow<'a> {
             written: accesses.values().fold(0, |set, (_, written)| set | written),
             accesses,
             given: HashMap::new(),
-            front: function.blocks.keys().map(|&start| (start, 0)).collect(),
+            front: std::array::from_fn(|_| function.blocks.keys().map(|&start| (start, 0)).collect()),
             stepped,
             is_regular: is_regular(function),
         }
     }
 
-    /// Finds what each block may read, given what is known of other functions; says whether that is more than
-    /// before.
-    fn solve(&mut self, program: &Program, view: View) -> bool {
-        let mut any = false;
-        loop {
-            let mut changed = false;
+    /// Functions that a block goes on to, but for those that it calls.
+    fn outside(&self, end: &Terminator) -> Vec<u64> {
+        let mut outside = match end {
+            Terminator::CallIndirect { .. } => Vec::new(),
+            Terminator::JumpIndirect(targets) => targets.outside.clone(),
+            end => end.successors(),
+        };
+        outside.retain(|to| !self.function.blocks.contains_key(to));
+        outside
+    }
+
+    /// Functions on which it depends what this one reads.
+    fn leads_to(&self) -> impl Iterator<Item = u64> {
+        self.function.blocks.values().flat_map(|block| {
+            let called = if let Terminator::Call { target, .. } = block.end { Some(target) } else { None };
+            called.into_iter().chain(self.outside(&block.end))
+        })
+    }
+
+    /// Finds what each block may read, given what is known of other functions.
+    fn solve(&mut self, program: &Program, view: View, back: Back) {
+        let mut changed = true;
+        while changed {
+            changed = false;
             for &start in self.function.blocks.keys().rev() {
                 let (read, written) = self.accesses[&start];
-                let front = read | self.behind(start, program, view) & !written;
-                changed |= grow(self.front.get_mut(&start).expect("all blocks have one"), front);
+                let front = read | self.behind(start, program, view, back) & !written;
+                changed |= grow(self.front[back as usize].get_mut(&start).expect("all blocks have one"), front);
             }
-            if !changed {
-                return any;
-            }
-            any = true;
         }
     }
 
     /// What may be read behind a block.
-    fn behind(&self, start: u64, program: &Program, view: View) -> Set {
+    fn behind(&self, start: u64, program: &Program, view: View, back: Back) -> Set {
         let unseen = if view == View::Itself { self.written } else { 0 };
-        let back = program.back[&self.function.start];
+        let own = program.back(self.function.start, back);
         let given = self.given.get(&start).copied().unwrap_or(!0);
         match &self.function.blocks[&start].end {
-            Terminator::Call { target, .. } => program.entry.get(target).copied().unwrap_or(GIVEN) & given,
+            Terminator::Call { target, next } => {
+                program.entry(*target, program.front(self, *next, back)).unwrap_or(GIVEN) & given
+            }
             Terminator::CallIndirect { .. } => GIVEN & given,
             Terminator::Return if view == View::Itself && self.function.extent == Extent::Unknown => !0,
-            Terminator::Return if self.is_regular => back,
-            Terminator::Return => back | unseen,
+            Terminator::Return if self.is_regular => own,
+            Terminator::Return => own | unseen,
             Terminator::JumpIndirect(targets) => {
-                let inside = targets.inside.iter().fold(0, |set, &to| set | program.front(self, to));
-                let parts = targets.outside.iter().filter_map(|to| program.entry.get(to));
+                let inside = targets.inside.iter().fold(0, |set, &to| set | program.front(self, to, back));
+                let parts = targets.outside.iter().filter_map(|to| program.entry(*to, own));
                 let known = parts.fold(inside, |set, entry| set | entry);
                 match self.function.extent {
                     // A switch: whatever is missing among the targets would leave a gap.
                     Extent::Whole if targets.are_all => known,
-                    Extent::Whole | Extent::Gaps => known | GIVEN & given | back | unseen,
+                    Extent::Whole | Extent::Gaps => known | GIVEN & given | own | unseen,
                     // To another part of what was one function.
                     Extent::Unknown => !0,
                 }
             }
             Terminator::Step { at, next, is_ecall } => {
-                let behind = program.front(self, *next);
+                let behind = program.front(self, *next, back);
                 let host = if *is_ecall { GIVEN & given | HOST & unseen } else { 0 };
                 self.stepped.get(at).map_or(behind, |inst| before(inst, behind)) | host
             }
@@ -262,8 +327,8 @@ impl<'a> Flow<'a> {
                 _ => PRESERVED,
             },
             end => end.successors().into_iter().fold(0, |set, to| {
-                let is_own = self.front.contains_key(&to);
-                set | program.front(self, to) & if is_own { !0 } else { given }
+                let is_own = self.function.blocks.contains_key(&to);
+                set | program.front(self, to, back) & if is_own { !0 } else { given }
             }),
         }
     }
@@ -310,7 +375,7 @@ fn clobbers(flows: &BTreeMap<u64, Flow<'_>>) -> HashMap<u64, Set> {
             let mut all = clobbers[&start];
             for block in flow.function.blocks.values() {
                 all |= flow.clobbered(&block.end, &clobbers);
-                let elsewhere = block.end.successors().into_iter().filter(|to| !flow.front.contains_key(to));
+                let elsewhere = block.end.successors().into_iter().filter(|to| !flow.function.blocks.contains_key(to));
                 all |= elsewhere.fold(0, |set, to| set | clobbers.get(&to).copied().unwrap_or(!PRESERVED));
                 if matches!(block.end, Terminator::JumpIndirect(_) | Terminator::Leave(_)) {
                     all |= !PRESERVED;
@@ -423,6 +488,19 @@ mod tests {
         };
         assert_eq!(left("ld ra, 8(sp)"), 0);
         assert_eq!(left("ld ra, 8(a2)"), T3, "it may lead anywhere");
+    }
+
+    #[test]
+    fn what_one_caller_keeps_is_not_read_behind_the_calls_of_others() {
+        let keeping =
+            "addi sp, sp, -16\nsd ra, 8(sp)\nli t3, 5\ncall callee\nadd a0, a0, t3\nld ra, 8(sp)\naddi sp, sp, 16\nret";
+        let program = program("add a0, a0, a0\nret", "li t3, 1\nadd a1, a1, t3\ncall callee\ncall keeping");
+        let source = format!("{}{program}", function("keeping", keeping));
+        let behind_first_block = |name: &str| {
+            let (function, liveness) = analysed(name, &source);
+            liveness.behind(function.start, function.start) & T3
+        };
+        assert_eq!((behind_first_block("keeping"), behind_first_block("_start")), (T3, 0));
     }
 
     #[test]

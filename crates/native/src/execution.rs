@@ -336,7 +336,7 @@ impl Execution {
             }
             JUMP => Exit::Elsewhere,
             LIMIT => {
-                self.resume = goes_on_at(state.pc);
+                self.resume = goes_on_at(state.exit.target).filter(|resume| resume.pc != NOWHERE);
                 Exit::Limit
             }
             START => {

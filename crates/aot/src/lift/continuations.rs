@@ -28,6 +28,8 @@ pub(crate) struct Continuations<'c> {
     pub(crate) astray: Label<'c>,
     /// Where the function goes on after it was left at its start: at the state's pc.
     pub(crate) entrance: Label<'c>,
+    /// Where fuel may be short behind calls, once the state has the pc and all registers but the convention's.
+    pub(crate) limit: Label<'c>,
     /// Where accesses of precise code go on that have faulted, once the state has all registers and the pc.
     pub(crate) fault: Label<'c>,
 }
@@ -36,7 +38,8 @@ impl<'c> Continuations<'c> {
     pub(crate) fn new(ir: &Ir<'c>, function: FunctionValue<'c>, orphans: &[u64]) -> Continuations<'c> {
         let labels = orphans.iter().map(|&orphan| (orphan, ir.block(function))).collect();
         let block = || ir.block(function);
-        Continuations { labels: RefCell::new(labels), astray: block(), entrance: block(), fault: block() }
+        let labels = RefCell::new(labels);
+        Continuations { labels, astray: block(), entrance: block(), limit: block(), fault: block() }
     }
 
     /// The continuation at an address.
@@ -51,7 +54,7 @@ impl<'c> Continuations<'c> {
 
     /// Makes the blocks of a host entry, which nothing comes back to.
     pub(crate) fn finish_unused(&self, ir: &Ir<'c>) {
-        for label in self.labels.borrow().values().chain([&self.astray, &self.entrance, &self.fault]) {
+        for label in self.labels.borrow().values().chain([&self.astray, &self.entrance, &self.limit, &self.fault]) {
             ir.builder.position_at_end(*label);
             ir.unreachable();
         }
@@ -93,6 +96,11 @@ impl<'c> Continuations<'c> {
         ir.builder.position_at_end(elsewhere);
         registers.begin_block(0);
         site.return_to_caller();
+
+        ir.builder.position_at_end(self.limit);
+        registers.begin_block(0);
+        site.leave(Reason::Limit, NOWHERE);
+        ir.unreachable();
 
         ir.builder.position_at_end(self.fault);
         registers.begin_block(0);

@@ -308,10 +308,13 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             ir.jump(self.continuations.entrance);
         } else {
             site.store_field(convention::PC, start);
-            site.leave(Reason::Limit, start);
-            if self.function.entrances().any(|at| at == start) {
-                ir.jump(self.continuations.at(ir, self.host, start));
+            if ir.callers == Callers::Guest && self.function.entrances().any(|at| at == start) {
+                // It is entered anew: coming back would be one more way on from here.
+                site.flush();
+                registers.save(ir, 0, !0);
+                ir.jump(self.continuations.limit);
             } else {
+                site.leave(Reason::Limit, start);
                 registers.reload(ir);
                 self.come_back(start);
             }

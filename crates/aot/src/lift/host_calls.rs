@@ -74,19 +74,18 @@ fn call_text(code: HostCode) -> String {
     format!("movq %rsp, $7\n\tmovq {host}(%r15), %rsp\n\tcallq *{code}(%rdi)\n\tmovq $7, %rsp")
 }
 
-/// The constraints of what calls a function of the host: what that may change besides these, and `others`.
-pub(super) fn clobbers(ir: &Ir<'_>, others: &[&str]) -> String {
-    let wide = ir.options.cpu.features().has("avx512f");
-    let vectors = (0..if wide { 32 } else { 16 }).map(|n| format!("xmm{n}"));
-    let masks = (0..if wide { 8 } else { 0 }).map(|n| format!("k{n}"));
-    let others = others.iter().chain(&["memory", "dirflag", "fpsr", "flags"]).map(|&name| name.to_owned());
-    vectors.chain(masks).chain(others).map(|name| format!(",~{{{name}}}")).collect()
-}
-
 /// The outputs are rax and rdx, the results, registers whose contents are lost, and one for the stack pointer, which
 /// is none of these; inputs are the window, the import, and the arguments.
 fn constraints(ir: &Ir<'_>) -> String {
-    "={rax},={rdx},={rdi},={rsi},={rcx},={r8},={r9},=&r,{r15},2,3,1,4,5,6".to_owned() + &clobbers(ir, &["r10", "r11"])
+    let mut text = "={rax},={rdx},={rdi},={rsi},={rcx},={r8},={r9},=&r,{r15},2,3,1,4,5,6".to_owned();
+    let wide = ir.options.cpu.features().has("avx512f");
+    let vectors = (0..if wide { 32 } else { 16 }).map(|n| format!("xmm{n}"));
+    let masks = (0..if wide { 8 } else { 0 }).map(|n| format!("k{n}"));
+    let others = ["r10", "r11", "memory", "dirflag", "fpsr", "flags"].map(str::to_owned);
+    for clobber in vectors.chain(masks).chain(others) {
+        text += &format!(",~{{{clobber}}}");
+    }
+    text
 }
 
 impl<'c> Site<'_, 'c> {
@@ -159,7 +158,7 @@ impl<'c> Site<'_, 'c> {
             false => ir.i64.get_undef(),
         };
         let arguments = ARGUMENTS.map(argument);
-        let results = match call.by_slots {
+        let results = match call.by_slots.filter(|_| ir.callers == Callers::Host) {
             Some(number) => self.call_host_by_its_kind(import, number, arguments, call.arguments),
             None => self.call_host_code(import, arguments, HostCode::of(&call)),
         };

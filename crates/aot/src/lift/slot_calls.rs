@@ -1,18 +1,17 @@
-//! Calls of host functions that take their arguments from an array, as those in C do: with nothing between.
+//! Calls of host functions that take their arguments from an array, as those in C do, by host entries: with nothing
+//! between.
 //!
-//! Whether a host's function is one is known when a machine is made, and asked at each call. The array is on the host's
-//! stack.
+//! Whether a host's function is one is known when a machine is made, and asked at each call. Other bodies do not ask:
+//! their calls of closures would pay for it.
 
 use std::mem::offset_of;
 
-use inkwell::InlineAsmDialect;
 use inkwell::IntPredicate;
-use inkwell::values::{BasicMetadataValueEnum, IntValue, PointerValue};
-use riverrun_native::convention;
+use inkwell::values::{IntValue, PointerValue};
 use riverrun_state::{Bound, Import, REGISTER_ARGUMENTS, SlotError, SlotFunction};
 
-use crate::lift::host_calls::{HostCode, clobbers};
-use crate::lift::ir::{Callers, Space, built};
+use crate::lift::host_calls::HostCode;
+use crate::lift::ir::{Space, built};
 use crate::lift::ops::Site;
 
 /// A call of a function by slots: what it gets besides them.
@@ -48,10 +47,7 @@ impl<'c> Site<'_, 'c> {
             data: self.pointer_at(slots, offset_of!(SlotFunction, data)),
             context: self.pointer_at(import, offset_of!(Import, context)),
         };
-        let [error, result] = match ir.callers {
-            Callers::Guest => self.call_slots_from_own_stack(&call, &arguments[..len]),
-            Callers::Host => self.call_slots_on_its_stack(&call, &arguments[..len]),
-        };
+        let [error, result] = self.call_slots(&call, &arguments[..len]);
         ir.branch_likely(ir.compare(IntPredicate::EQ, error, ir.int(0)), fine, failed);
         ir.builder.position_at_end(failed);
         self.fail(error, number);
@@ -72,7 +68,7 @@ impl<'c> Site<'_, 'c> {
     }
 
     /// Gives the error and the result.
-    fn call_slots_on_its_stack(&self, call: &SlotCall<'c>, arguments: &[IntValue<'c>]) -> [IntValue<'c>; 2] {
+    fn call_slots(&self, call: &SlotCall<'c>, arguments: &[IntValue<'c>]) -> [IntValue<'c>; 2] {
         let ir = self.ir;
         // A function that leaves no result gives its guest nothing of the host's.
         let nothing = [ir.int(0)];
@@ -93,61 +89,13 @@ impl<'c> Site<'_, 'c> {
         [error, ir.load(ir.i64.into(), slots, Space::State).into_int_value()]
     }
 
-    /// The same on the stack of compiled code, as [`Site::call_host_code`] does it there.
-    fn call_slots_from_own_stack(&self, call: &SlotCall<'c>, arguments: &[IntValue<'c>]) -> [IntValue<'c>; 2] {
-        const REGISTERS: [&str; REGISTER_ARGUMENTS] = ["%rdx", "%rcx", "%r8", "%r9", "%r10"];
-        let ir = self.ir;
-        let mut pushed: Vec<_> = REGISTERS[..arguments.len()].to_vec();
-        if pushed.is_empty() {
-            pushed.push("$$0");
-        }
-        // The stack stays aligned.
-        pushed.extend_from_within(..pushed.len() % 2);
-        let pushes: String = pushed.iter().rev().map(|word| format!("pushq {word}\n\t")).collect();
-        let text = format!(
-            "movq %rsp, $8\n\tmovq {}(%r15), %rsp\n\t{pushes}movq %rsp, %rdx\n\tcallq *%rax\n\tmovq (%rsp), %rdx\n\t\
-             movq $8, %rsp",
-            convention::HOST_SP
-        );
-        let constraints = "={rax},={rdx},={rdi},={rsi},={rcx},={r8},={r9},={r10},=&r,{r15},0,2,3,1,4,5,6,7";
-        let constraints = constraints.to_owned() + &clobbers(ir, &["r11"]);
-        let word = ir.i64.into();
-        let results = ir.context.struct_type(&[word; 9], false);
-        let kinds: Vec<_> = [ir.pointer.into(); 4].into_iter().chain([word.into(); REGISTER_ARGUMENTS]).collect();
-        let prototype = results.fn_type(&kinds, false);
-        let dialect = Some(InlineAsmDialect::ATT);
-        let code = ir.context.create_inline_asm(prototype, text, constraints, true, false, dialect, false);
-        let pointers = [self.registers.base(ir), call.code, call.data, call.context].map(BasicMetadataValueEnum::from);
-        let words = arguments.iter().copied().chain(std::iter::repeat(ir.i64.get_undef())).take(REGISTER_ARGUMENTS);
-        let inputs: Vec<_> = pointers.into_iter().chain(words.map(Into::into)).collect();
-        let results = built(ir.builder.build_indirect_call(prototype, code, &inputs, ""));
-        let results = results.try_as_basic_value().basic().expect("the results are a structure").into_struct_value();
-        [0, 1].map(|index| built(ir.builder.build_extract_value(results, index, "")).into_int_value())
-    }
-
     /// Ends the run for an error, which drops all frames.
     fn fail(&self, error: IntValue<'c>, number: u64) {
         let ir = self.ir;
         let error = built(ir.builder.build_int_to_ptr(error, ir.pointer, ""));
         let fail = self.pointer_at(error, offset_of!(SlotError, fail));
         let inputs = [error.into(), ir.int(number).into()];
-        let void = ir.context.void_type();
-        match ir.callers {
-            Callers::Host => {
-                let prototype = void.fn_type(&[ir.pointer.into(), ir.i64.into()], false);
-                built(ir.builder.build_indirect_call(prototype, fail, &inputs, ""));
-            }
-            Callers::Guest => {
-                let kinds = [ir.pointer.into(), ir.pointer.into(), ir.pointer.into(), ir.i64.into()];
-                let prototype = void.fn_type(&kinds, false);
-                let text = format!("movq {}(%r15), %rsp\n\tcallq *%rax", convention::HOST_SP);
-                let constraints = "{r15},{rax},{rdi},{rsi},~{memory}".to_owned();
-                let dialect = Some(InlineAsmDialect::ATT);
-                let call = ir.context.create_inline_asm(prototype, text, constraints, true, false, dialect, false);
-                let pointers = [self.registers.base(ir), fail].map(BasicMetadataValueEnum::from);
-                let inputs: Vec<_> = pointers.into_iter().chain(inputs).collect();
-                built(ir.builder.build_indirect_call(prototype, call, &inputs, ""));
-            }
-        }
+        let prototype = ir.context.void_type().fn_type(&[ir.pointer.into(), ir.i64.into()], false);
+        built(ir.builder.build_indirect_call(prototype, fail, &inputs, ""));
     }
 }

@@ -147,34 +147,26 @@ macro_rules! by_values {
 macro_rules! three_by_values {
     ($count:literal $values:tt, kept $kept:literal $keep:tt, nothing $nothing:tt, result $give:tt) => {{
         by_values!(nothing, $count $values, results 0, [], [], kept $kept $keep, $nothing);
-        by_values!(
-            word, $count $values,
-            results 1,
-            ["push 0", "push [rax + {result}]"],
-            [
-                "mov rcx, [rsp + {import}]",
-                "mov rcx, [rcx + {environment}]",
-                "mov eax, [rsp]",
-                "cmp eax, [rcx + {result}]",
-                "jne 3f",
-                "mov rax, [rsp + 8]"
-            ],
-            kept $kept $keep, $give
-        );
-        by_values!(
-            half, $count $values,
-            results 1,
-            ["push 0", "push [rax + {result}]"],
-            [
-                "mov rcx, [rsp + {import}]",
-                "mov rcx, [rcx + {environment}]",
-                "mov eax, [rsp]",
-                "cmp eax, [rcx + {result}]",
-                "jne 3f",
-                "movsxd rax, dword ptr [rsp + 8]"
-            ],
-            kept $kept $keep, $give
-        );
+        macro_rules! giving {
+            ($name:ident, $last:literal) => {
+                by_values!(
+                    $name, $count $values,
+                    results 1,
+                    ["push 0", "push [rax + {result}]"],
+                    [
+                        "mov rcx, [rsp + {import}]",
+                        "mov rcx, [rcx + {environment}]",
+                        "mov eax, [rsp]",
+                        "cmp eax, [rcx + {result}]",
+                        "jne 3f",
+                        $last
+                    ],
+                    kept $kept $keep, $give
+                );
+            };
+        }
+        giving!(word, "mov rax, [rsp + 8]");
+        giving!(half, "movsxd rax, dword ptr [rsp + 8]");
         [nothing as HostFunction, word, half]
     }};
 }

@@ -3,7 +3,7 @@
 use std::arch::{asm, naked_asm};
 use std::mem::{offset_of, size_of};
 
-use riverrun_state::{EngineExit, FRAME_GAP, State, leave_engine};
+use riverrun_state::{EngineExit, FRAME_GAP, State, leave_engine, return_signpost};
 
 use crate::cell::Cell;
 #[cfg(not(trampoline))]
@@ -49,6 +49,8 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut State, f
             "push r14"
             "push r15"
             "sub rsp, {gap}"
+            "lea rax, [rip + {signpost}]"
+            "mov [rsp + 8], rax"
             "mov [rsi + {host_sp}], rsp"
             "mov r8, rdx"
             "mov rcx, [rsi + {returns}]"
@@ -67,6 +69,7 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut State, f
         reason = const REASON,
         returned = const REASON_RETURNED,
         leave = sym leave_engine,
+        signpost = sym return_signpost,
     }
 }
 
@@ -88,12 +91,13 @@ pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, sta
             calls_chain! {
                 asm
                 [
-                    "lea rax, [rip + 2f]"
-                    "push rax"
+                    "sub rsp, 8"
                     "push rbp"
                     "push rbx"
                     $($push)*
                     "sub rsp, {gap}"
+                    "lea rax, [rip + 2f]"
+                    "mov [rsp + 8], rax"
                     "mov [rsi + {host_sp}], rsp"
                     "xor ecx, ecx"
                     "xor r9d, r9d"
@@ -103,6 +107,10 @@ pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, sta
                     "3:"
                     ".pushsection .text.unlikely, \"ax\", @progbits"
                     "2:"
+                    ".byte 0x0f, 0x1f, 0x80"
+                    ".long 4f - 2b"
+                    "4:"
+                    "add rsp, 8"
                     "xor esi, esi"
                     "jmp 3b"
                     ".popsection"

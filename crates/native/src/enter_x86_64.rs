@@ -7,7 +7,7 @@ use std::arch::{asm, naked_asm};
 use std::hint::cold_path;
 use std::mem::offset_of;
 
-use riverrun_state::{EngineExit, FRAME_GAP, RETURN_ADDRESS, State, WINDOW_OFFSET};
+use riverrun_state::{EngineExit, FRAME_GAP, RETURN_ADDRESS, State, WINDOW_OFFSET, leave_by_signpost, return_signpost};
 
 use crate::convention::{self, Hot, Reason};
 use crate::execution::{CALL_ARGUMENTS, Callable};
@@ -75,6 +75,8 @@ macro_rules! save_host {
         push r14
         push r15
         sub rsp, {gap}
+        lea rax, [rip + {signpost}]
+        mov [rsp + 8], rax
         mov [rdi + {host_sp}], rsp"
     };
 }
@@ -116,10 +118,11 @@ macro_rules! store_hot {
 
 /// A stub's code, which loads or stores the registers of the convention of code that counts fuel, or does not.
 macro_rules! stub {
-    ($fuel:expr, $($template:expr),+; $($name:ident = $value:expr),+) => {
+    ($fuel:expr, $($template:expr),+; $($name:ident = $value:expr),+ $(; signpost $signpost:ident)?) => {
         naked_asm!(
             $($template,)+
             $($name = const $value,)+
+            $(signpost = sym $signpost,)?
             window = const WINDOW_OFFSET,
             gap = const FRAME_GAP,
             first = const home($fuel, 0),
@@ -138,16 +141,7 @@ macro_rules! stub {
 
 macro_rules! return_to_host {
     () => {
-        "mov rsp, [rax + {host_sp}]
-        add rsp, {gap}
-        pop r15
-        pop r14
-        pop r13
-        pop r12
-        pop rbx
-        pop rbp
-        xor eax, eax
-        ret"
+        concat!("mov rsp, [rax + {host_sp}]\n", leave_by_signpost!())
     };
 }
 
@@ -170,7 +164,8 @@ macro_rules! convention {
                     return_to_host!();
                     host_sp = HOST_SP,
                     reason = REASON,
-                    returned = Reason::Returned as u64
+                    returned = Reason::Returned as u64;
+                    signpost return_signpost
                 )
             }
 
@@ -183,7 +178,8 @@ macro_rules! convention {
                     load_hot!(),
                     "ret";
                     host_sp = HOST_SP,
-                    compiled_sp = COMPILED_SP
+                    compiled_sp = COMPILED_SP;
+                    signpost return_signpost
                 )
             }
 
@@ -242,11 +238,10 @@ pub(crate) unsafe fn call_host_entry(
     // on at the landing then.
     unsafe {
         asm!(
-            "lea rax, [rip + 4f]",
-            "push rax",
+            "sub rsp, 8",
             "push rbp",
             "push rbx",
-            // The call's own address takes a word of the gap.
+            // The call's own address is in the gap, as that of the signpost.
             "lea rax, [rsp - {reserve} - 16]",
             "sub rsp, {reserve}",
             // Written at each call, it would have to be waited for at each end.
@@ -254,6 +249,9 @@ pub(crate) unsafe fn call_host_entry(
             "jne 3f",
             "2:",
             "call [rdi + {entry}]",
+            "6:",
+            ".byte 0x0f, 0x1f, 0x80",
+            ".long 4f - 6b",
             "mov r11d, 1",
             "add rsp, {reserve} + 24",
             "5:",
@@ -262,6 +260,7 @@ pub(crate) unsafe fn call_host_entry(
             "mov [r9 + {host_sp}], rax",
             "jmp 2b",
             "4:",
+            "add rsp, 8",
             "xor r11d, r11d",
             "jmp 5b",
             ".popsection",

@@ -2,8 +2,12 @@
 //!
 //! Every engine is entered by code that pushes rbp, rbx, r12 to r15 in this order, leaves [`FRAME_GAP`]
 //! bytes below, and notes the stack pointer, aligned for calls, in [`crate::EngineExit::host_sp`]: it may lack in the
-//! places of r12 to r15 what nobody wants back. Whoever leaves it
-//! otherwise than by returning has 0 in rax.
+//! places of r12 to r15 what nobody wants back.
+//!
+//! The gap's second word is the address of a *signpost*, which tells whoever leaves the engine otherwise than by returning
+//! where to go on: an instruction that does nothing, `nop dword ptr [rax + distance]`, with the distance from there to the
+//! place. It can be where a call returns to, whose address is in the gap then without being stored for this. What goes on
+//! there has the stack as it was before the pushes, and 0 in rax.
 
 use std::arch::naked_asm;
 use std::mem::offset_of;
@@ -11,8 +15,33 @@ use std::mem::offset_of;
 use crate::imports::Import;
 use crate::registers::{EngineExit, State};
 
-/// Bytes between the host's stack pointer and what was pushed: room for a call's own address, and for what aligns it.
+/// Bytes between the host's stack pointer and what was pushed: room for the signpost, and for what aligns it.
 pub const FRAME_GAP: usize = 24;
+
+/// The signpost of engines that are functions of the host's: they return.
+#[unsafe(naked)]
+pub unsafe extern "sysv64" fn return_signpost() {
+    naked_asm!("2:", ".byte 0x0f, 0x1f, 0x80", ".long 3f - 2b", "3:", "ret")
+}
+
+/// What leaves an engine by its signpost, with rsp where [`crate::EngineExit::host_sp`] says. `gap` is [`FRAME_GAP`].
+#[macro_export]
+macro_rules! leave_by_signpost {
+    () => {
+        "mov rcx, [rsp + 8]
+        movsxd rdx, dword ptr [rcx + 3]
+        add rcx, rdx
+        add rsp, {gap}
+        pop r15
+        pop r14
+        pop r13
+        pop r12
+        pop rbx
+        pop rbp
+        xor eax, eax
+        jmp rcx"
+    };
+}
 
 /// Returns to whoever has entered the engine.
 ///
@@ -22,15 +51,7 @@ pub const FRAME_GAP: usize = 24;
 pub unsafe extern "sysv64" fn leave_engine(_: *mut State) -> ! {
     naked_asm!(
         "mov rsp, [rdi + {host_sp}]",
-        "add rsp, {gap}",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbx",
-        "pop rbp",
-        "xor eax, eax",
-        "ret",
+        leave_by_signpost!(),
         host_sp = const offset_of!(State, exit) + offset_of!(EngineExit, host_sp),
         gap = const FRAME_GAP,
     )
@@ -50,6 +71,8 @@ pub(crate) unsafe extern "sysv64" fn enter_host(_: *mut State, _: *const Import)
         "push r14",
         "push r15",
         "sub rsp, {gap}",
+        "lea rax, [rip + {signpost}]",
+        "mov [rsp + 8], rax",
         "mov [rdi + {host_sp}], rsp",
         "mov rbx, rdi",
         "mov rdi, rsi",
@@ -67,6 +90,7 @@ pub(crate) unsafe extern "sysv64" fn enter_host(_: *mut State, _: *const Import)
         gap = const FRAME_GAP,
         code = const offset_of!(Import, code),
         leave = sym leave_engine,
+        signpost = sym return_signpost,
     )
 }
 

@@ -38,7 +38,7 @@ pub use imports::{
     RETURN_ADDRESS, Results, SYSTEM_CALLS, SlotError, SlotFunction, SystemCall, abandon, call_host,
 };
 pub use interruption::Interruption;
-pub use leave::{FRAME_GAP, leave_engine};
+pub use leave::{FRAME_GAP, leave_engine, return_signpost};
 pub use perm::Perm;
 pub use registers::{
     EngineExit, F_SLOT, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, SYSTEM_CALLS_OFFSET,

@@ -19,6 +19,7 @@ use crate::lift::guarded::Group;
 use crate::lift::ir::{Callers, Ir, Space, built};
 use crate::lift::library::Known;
 use crate::lift::ops::Site;
+use crate::lift::order::order;
 use crate::lift::registers::{self, FUEL, Label, Registers, Set};
 use crate::lift::value::Value;
 
@@ -113,6 +114,9 @@ fn lift_own<'c>(
     surroundings: &impl Surroundings,
 ) {
     ir.begin_function(host, ir.options.precise || float_flags::matter(function));
+    if order(function, std::iter::once(function.start), &BTreeSet::new()).headers.is_empty() {
+        ir.prefer_narrow_vectors(host);
+    }
     ir.begin_lines(host, function, |pc| surroundings.source(pc));
     ir.builder.position_at_end(ir.block(host));
     ir.line(function.start);

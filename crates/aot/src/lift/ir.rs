@@ -62,6 +62,7 @@ pub(crate) struct Ir<'c> {
     attributes: Vec<Attribute>,
     no_callee_saved: Attribute,
     strict_attribute: Attribute,
+    narrow_vectors: Attribute,
     strict_floats: Cell<bool>,
     aliasing: u32,
     weights: u32,
@@ -138,6 +139,7 @@ impl<'c> Ir<'c> {
             attributes,
             no_callee_saved,
             strict_attribute: flag("strictfp"),
+            narrow_vectors: text("prefer-vector-width", "128"),
             strict_floats: Cell::new(options.precise),
             aliasing: context.get_kind_id("tbaa"),
             weights: context.get_kind_id("prof"),
@@ -201,6 +203,12 @@ impl<'c> Ir<'c> {
         if strict {
             function.add_attribute(AttributeLoc::Function, self.strict_attribute);
         }
+    }
+
+    /// Has LLVM merge stores of a function by the narrower vectors only. Where there are no loops, wider ones save a store
+    /// or two, and the halves that they leave behind have to be cleared wherever the function is left.
+    pub(crate) fn prefer_narrow_vectors(&self, function: FunctionValue<'c>) {
+        function.add_attribute(AttributeLoc::Function, self.narrow_vectors);
     }
 
     /// Whether float operations raise just what they should, and when.

@@ -91,16 +91,15 @@ macro_rules! by_registers {
             "mov qword ptr [rax + {word}], {calling}",
             "cmp [rax + {claim}], r11",
             "jne 22f",
-            "lea rax, [rip + 23f]",
-            "push rax",
+            "push rdi",
             "push rbp",
             "push rbx",
             "push r12",
             "push r13",
             "push r14",
             "push r15",
-            // The first word of the gap; the second one takes the call's own address.
-            "push rdi",
+            // Aligned; the gap's second word takes the call's own address.
+            "sub rsp, 8",
             "mov rsi, [rsi + {sp}]",
             "mov r9, fs:[r10 + 8]",
             "lea rax, [rsp - {gap} + 8]",
@@ -109,9 +108,12 @@ macro_rules! by_registers {
             "jne 25f",
             "24:",
             "call [rdi + {entry}]",
+            "26:",
+            ".byte 0x0f, 0x1f, 0x80",
+            ".long 23f - 26b",
             "mov rcx, [rip + __riverrun_claimed@GOTTPOFF]",
-            "pop rdi",
             "add rsp, 7 * 8",
+            "pop rdi",
             "pop rdx",
             // What calls that the host has made meanwhile have claimed has been given back.
             "mov rcx, fs:[rcx + 16]",
@@ -124,11 +126,9 @@ macro_rules! by_registers {
             "21:",
             $($back,)*
             "jmp {otherwise}",
-            // What was pushed behind this address has been taken back, but for the function, which nobody has touched:
-            // it is in the red zone.
             "23:",
+            "pop rdi",
             "pop rdx",
-            "mov rdi, [rsp - 9 * 8]",
             "mov rax, [rip + __riverrun_claimed@GOTTPOFF]",
             "mov rax, fs:[rax + 16]",
             "mov rsi, [rax + {machine}]",

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use riverrun_state::State;
 
+use crate::arguments::ARGUMENTS;
+
 /// What a handler returns: nothing where it goes on by a tail call, else where to go on.
 #[cfg(not(trampoline))]
 pub(crate) type Next = ();
@@ -60,6 +62,9 @@ const _: () = assert!(size_of::<Cell>() == 16);
 const _: () = assert!(offset_of!(Cell, rs1) == 8 && offset_of!(Cell, tail) == 10 && offset_of!(Cell, imm) == 12);
 
 impl Cell {
+    /// Where the second source is.
+    #[cfg(by_hand)]
+    pub(crate) const RS2_OFFSET: usize = offset_of!(Cell, rs2);
     /// Where a jump has its difference.
     #[cfg(by_hand)]
     pub(crate) const DIFFERENCE_OFFSET: usize = offset_of!(Cell, tail);
@@ -83,10 +88,24 @@ impl Cell {
         }
     }
 
+    /// What is no operation: the second cell of a host call whose handler sets these arguments. They are where others have
+    /// their handler and sources.
+    pub(crate) fn arguments(words: [i16; ARGUMENTS], difference: i16, imm: i32) -> Cell {
+        let [a0, a1, a2, a3, a4] = words.map(i16::to_le_bytes);
+        let front = u64::from_le_bytes([a0[0], a0[1], a1[0], a1[1], a2[0], a2[1], a3[0], a3[1]]);
+        Cell {
+            handler: AtomicUsize::new(front as usize),
+            rs1: a4[0],
+            rs2: a4[1],
+            tail: UnsafeCell::new(difference),
+            imm: UnsafeCell::new(imm),
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn handler(&self) -> Handler {
         let handler = self.handler.load(Ordering::Acquire);
-        // SAFETY: only `jump` and `set_handler` write it, and they take a Handler.
+        // SAFETY: only `jump` and `set_handler` write it, and they take a Handler; nobody goes to a second cell.
         unsafe { std::mem::transmute::<usize, Handler>(handler) }
     }
 

@@ -17,10 +17,12 @@ use riverrun_program::{CallRegisters, Image};
 use riverrun_state::{Bound, CodeRange, RETURN_ADDRESS, Window, install_fault_handler};
 
 use crate::arena::{Arena, Zeroed};
+use crate::arguments::Arguments;
 use crate::cell::{Cell, Handler};
 use crate::enter::landing;
 use crate::fast::has_hardware;
 use crate::handlers::{TABLE_BASE, TABLE_CELLS, TABLE_LEN, TABLE_MAP, jump, returned, second_cell, unresolved};
+use crate::host_call::host_call_with;
 use crate::operation::{Decoded, Operation};
 use crate::{fusion, select, step};
 
@@ -81,6 +83,10 @@ struct Item {
     pc: u64,
     decoded: Decoded,
     cell: usize,
+    /// Of a host call: what the instructions in front of it set.
+    arguments: Option<Arguments>,
+    /// Of the first of these: the call's place in the run.
+    host_call: Option<usize>,
 }
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -331,7 +337,13 @@ impl Code {
                             let leaves = -(ordinal(index) + 1);
                             Cell::jump(handler, decoded.rs1, decoded.rs2, leaves as i16, decoded.imm as u32)
                         }
-                        _ => Cell::new(handler, decoded.rs1, decoded.rs2, decoded.rd, decoded.rs3, decoded.imm),
+                        _ => {
+                            let rs2 = match item.host_call {
+                                Some(call) => distance(items[call].cell - item.cell) as u8,
+                                None => decoded.rs2,
+                            };
+                            Cell::new(handler, decoded.rs1, rs2, decoded.rd, decoded.rs3, decoded.imm)
+                        }
                     }
                 }
                 (Some(_), Some((to, to_ordinal, check))) => {
@@ -343,11 +355,13 @@ impl Code {
             };
             self.put(item.cell, cell, item.pc, ordinal(index));
             if decoded.cells() == 2 {
-                let noted = match decoded.operation {
-                    Operation::HostCall(_) | Operation::SystemCall => item.pc,
-                    _ => (item.pc + u64::from(decoded.len)) | 1,
+                let behind = ordinal(index) + 1;
+                let second = match (&item.arguments, decoded.operation) {
+                    (Some(arguments), _) => Cell::arguments(arguments.words(), behind as i16, item.pc as i32),
+                    (None, Operation::HostCall(_) | Operation::SystemCall) => second_cell(item.pc, behind),
+                    _ => second_cell((item.pc + u64::from(decoded.len)) | 1, behind),
                 };
-                self.put(item.cell + 1, second_cell(noted, ordinal(index) + 1), item.pc, ordinal(index));
+                self.put(item.cell + 1, second, item.pc, ordinal(index));
             }
         }
         // Where the run goes on: in another one, linked when first reached.
@@ -371,7 +385,15 @@ impl Code {
         loop {
             let decoded = self.instruction(pc);
             cell += items.last().map_or(0, |last| last.decoded.cells());
-            items.push(Item { pc, decoded, cell });
+            let arguments = match decoded.operation {
+                Operation::HostCall(registers) => Arguments::of(registers, items.iter().map(|item| &item.decoded)),
+                _ => None,
+            };
+            if let Some(arguments) = &arguments {
+                let call = items.len();
+                items[call - arguments.setters()].host_call = Some(call);
+            }
+            items.push(Item { pc, decoded, cell, arguments, host_call: None });
             if let Some(distance) = decoded.direct() {
                 furthest = furthest.max(pc.saturating_add_signed(distance.into()));
             }
@@ -425,6 +447,12 @@ fn fuse(items: &[Item], links: &[Option<(u32, i32, bool)>]) -> Vec<Option<Handle
                 chosen[index] = Some(handler);
                 cost[index] = fused;
             }
+        }
+        if let Some(call) = items[index].host_call
+            && let Some(handler) = items[call].arguments.as_ref().and_then(host_call_with)
+        {
+            chosen[index] = Some(handler);
+            cost[index] = 1 + cost[call + 1];
         }
     }
     chosen

@@ -8,4 +8,4 @@ mod host;
 #[path = "host_call_generic.rs"]
 mod host;
 
-pub(crate) use host::{host_call, system_call};
+pub(crate) use host::{host_call, host_call_with, system_call};

@@ -3,6 +3,7 @@
 use riverrun_program::CallRegisters;
 use riverrun_state::{DYNAMIC_CALL, Import, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, State, SystemCall};
 
+use crate::arguments::Arguments;
 use crate::cell::{Cell, Extra, Handler, Next};
 use crate::fast::Fast;
 use crate::handlers::{REASON_STEP, go_checked, handlers, leave};
@@ -10,6 +11,11 @@ use crate::handlers::{REASON_STEP, go_checked, handlers, leave};
 /// The handler of a call of a host function by its number in the machine's table.
 pub(crate) fn host_call(_: CallRegisters) -> Handler {
     host_call_any
+}
+
+/// There is no handler that sets a host call's arguments as well.
+pub(crate) fn host_call_with(_: &Arguments) -> Option<Handler> {
+    None
 }
 
 handlers! {

@@ -6,6 +6,7 @@ use std::mem::{offset_of, size_of};
 use riverrun_program::{CallRegisters, CallResults};
 use riverrun_state::{DYNAMIC_CALL, EngineExit, Import, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, State, SystemCall};
 
+use crate::arguments::{ARGUMENTS, Arguments};
 use crate::cell::{Cell, Extra, Handler, Next};
 use crate::handlers::{out_of_fuel, step};
 
@@ -21,6 +22,8 @@ const IMPORTS_SIZE: usize = offset_of!(State, exit) + offset_of!(EngineExit, imp
 const ORDINAL: usize = size_of::<Cell>() + Cell::DIFFERENCE_OFFSET;
 /// Likewise: the guest address of the call.
 const ADDRESS: usize = size_of::<Cell>() + Cell::IMM_OFFSET;
+/// Likewise: the arguments.
+const WORDS: usize = size_of::<Cell>();
 /// Twice as far as that cell.
 const BEHIND: usize = 2 * size_of::<Cell>();
 
@@ -45,16 +48,16 @@ pub(crate) fn host_call(registers: CallRegisters) -> Handler {
     }
 }
 
-/// A handler that finds the import by the first instructions, and leaves it in rdx; takes arguments by the second ones,
-/// and puts results back by the third.
+/// A handler that finds the import and the call's cell, which is in rdi then, by the first instructions; takes the import
+/// into rdi and the arguments by the second ones; and puts results back by the third.
 macro_rules! calls {
     (
         $(#[$doc:meta])*
-        $name:ident: [$($find:literal)*] [$($take:literal)*] [$($put:literal)*] $($constant:ident = $value:expr),*
+        $name:ident[$($generics:tt)*]: [$($find:literal)*] [$($take:expr),*] [$($put:literal)*] $($constant:ident = $value:expr),*
     ) => {
         $(#[$doc])*
         #[unsafe(naked)]
-        pub(crate) unsafe extern "sysv64" fn $name(
+        pub(crate) unsafe extern "sysv64" fn $name<$($generics)*>(
             _: *const Cell,
             _: *mut State,
             _: Extra,
@@ -73,7 +76,6 @@ macro_rules! calls {
                 "sub r8, rax",
                 "mov [rsi + {fuel}], r8",
                 "mov [rsi + {returns}], rcx",
-                "mov rdi, rdx",
                 $($take,)*
                 "call [rdi]",
                 "pop r9",
@@ -108,7 +110,7 @@ macro_rules! host_calls {
     ($($name:ident $take:tt $put:tt $($a0:ident)?;)*) => {
         $(calls! {
             /// A call of a host function by its number.
-            $name:
+            $name[]:
                 [
                     "mov edx, [rdi + {imm}]"
                     "cmp [rsi + {imports_size}], rdx"
@@ -123,28 +125,28 @@ macro_rules! host_calls {
 }
 
 host_calls! {
-    host_call_of_none [] [];
-    host_call_of_none_for_one [] ["mov [rsi + {a0}], rax"] a0;
-    host_call_of_two ["mov rdx, [rsi + {a0} + 8]" "mov rsi, [rsi + {a0}]"] [] a0;
-    host_call_of_two_for_one ["mov rdx, [rsi + {a0} + 8]" "mov rsi, [rsi + {a0}]"] ["mov [rsi + {a0}], rax"] a0;
+    host_call_of_none ["mov rdi, rdx"] [];
+    host_call_of_none_for_one ["mov rdi, rdx"] ["mov [rsi + {a0}], rax"] a0;
+    host_call_of_two ["mov rdi, rdx", "mov rdx, [rsi + {a0} + 8]", "mov rsi, [rsi + {a0}]"] [] a0;
+    host_call_of_two_for_one ["mov rdi, rdx", "mov rdx, [rsi + {a0} + 8]", "mov rsi, [rsi + {a0}]"] ["mov [rsi + {a0}], rax"] a0;
     host_call_of_any
         [
-            "mov rdx, [rsi + {a0} + 8]" "mov rcx, [rsi + {a0} + 16]" "mov r8, [rsi + {a0} + 24]"
-            "mov r9, [rsi + {a0} + 32]" "mov rsi, [rsi + {a0}]"
+            "mov rdi, rdx", "mov rdx, [rsi + {a0} + 8]", "mov rcx, [rsi + {a0} + 16]", "mov r8, [rsi + {a0} + 24]",
+            "mov r9, [rsi + {a0} + 32]", "mov rsi, [rsi + {a0}]"
         ]
         []
         a0;
     host_call_of_any_for_one
         [
-            "mov rdx, [rsi + {a0} + 8]" "mov rcx, [rsi + {a0} + 16]" "mov r8, [rsi + {a0} + 24]"
-            "mov r9, [rsi + {a0} + 32]" "mov rsi, [rsi + {a0}]"
+            "mov rdi, rdx", "mov rdx, [rsi + {a0} + 8]", "mov rcx, [rsi + {a0} + 16]", "mov r8, [rsi + {a0} + 24]",
+            "mov r9, [rsi + {a0} + 32]", "mov rsi, [rsi + {a0}]"
         ]
         ["mov [rsi + {a0}], rax"]
         a0;
     host_call_of_any_for_any
         [
-            "mov rdx, [rsi + {a0} + 8]" "mov rcx, [rsi + {a0} + 16]" "mov r8, [rsi + {a0} + 24]"
-            "mov r9, [rsi + {a0} + 32]" "mov rsi, [rsi + {a0}]"
+            "mov rdi, rdx", "mov rdx, [rsi + {a0} + 8]", "mov rcx, [rsi + {a0} + 16]", "mov r8, [rsi + {a0} + 24]",
+            "mov r9, [rsi + {a0} + 32]", "mov rsi, [rsi + {a0}]"
         ]
         ["mov [rsi + {a0}], rax" "mov [rsi + {a0} + 8], rdx"]
         a0;
@@ -152,7 +154,7 @@ host_calls! {
 
 calls! {
     /// An `ecall`, which may lead to a host function that is known.
-    system_call:
+    system_call[]:
         [
             "mov rax, [rsi + {a7}]"
             "cmp rax, {dynamic_call}"
@@ -166,8 +168,8 @@ calls! {
             "add rdx, {import}"
         ]
         [
-            "mov rdx, [rsi + {a0} + 8]" "mov rcx, [rsi + {a0} + 16]" "mov r8, [rsi + {a0} + 24]"
-            "mov r9, [rsi + {a0} + 32]" "mov rsi, [rsi + {a0}]"
+            "mov rdi, rdx", "mov rdx, [rsi + {a0} + 8]", "mov rcx, [rsi + {a0} + 16]", "mov r8, [rsi + {a0} + 24]",
+            "mov r9, [rsi + {a0} + 32]", "mov rsi, [rsi + {a0}]"
         ]
         ["mov [rsi + {a0}], rax" "mov [rsi + {a0} + 8], rdx"]
         a0 = A0,
@@ -178,4 +180,68 @@ calls! {
         known = SYSTEM_CALLS_OFFSET,
         key = offset_of!(SystemCall, key),
         import = offset_of!(SystemCall, import)
+}
+
+/// The handler of the first of those instructions that set a host call's arguments: sets them all, and calls.
+pub(crate) fn host_call_with(arguments: &Arguments) -> Option<Handler> {
+    let handlers = if arguments.gives() { &WITH_ARGUMENTS_FOR_ONE } else { &WITH_ARGUMENTS };
+    Some(handlers[arguments.kinds()])
+}
+
+macro_rules! with_arguments {
+    (<$for_one:literal> $($kinds:literal)*) => { [$(host_call_with_arguments::<$kinds, $for_one>),*] };
+    ($for_one:literal) => {
+        with_arguments!(<$for_one>
+            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39
+            40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63)
+    };
+}
+
+/// By [`Arguments::kinds`].
+static WITH_ARGUMENTS: [Handler; 1 << (ARGUMENTS + 1)] = with_arguments!(0);
+/// Of functions that give an integer.
+static WITH_ARGUMENTS_FOR_ONE: [Handler; 1 << (ARGUMENTS + 1)] = with_arguments!(1);
+
+/// Sets an argument, and has it in a register, if there are so many.
+macro_rules! set {
+    ($n:literal, $register:literal, $half:literal) => {
+        concat!(
+            concat!(".if {kinds} >> (", $n, " + 1)\n"),
+            concat!(".if ({kinds} >> ", $n, ") & 1\n"),
+            concat!("movsx ", $register, ", word ptr [rdi + {words} + 2 * ", $n, "]\n"),
+            ".else\n",
+            concat!("movzx ", $half, ", word ptr [rdi + {words} + 2 * ", $n, "]\n"),
+            concat!("mov ", $register, ", [rsi + {slots} + 8 * ", $register, "]\n"),
+            ".endif\n",
+            concat!("mov [rsi + {a0} + 8 * ", $n, "], ", $register, "\n"),
+            ".endif",
+        )
+    };
+}
+
+calls! {
+    /// A call of a host function by its number, with the instructions in front of it, which set arguments.
+    host_call_with_arguments[const KINDS: usize, const FOR_ONE: usize]:
+        [
+            "movzx eax, byte ptr [rdi + {call}]"
+            "mov r10d, [rdi + rax + {imm}]"
+            "cmp [rsi + {imports_size}], r10"
+            "jbe {step}"
+            "add rdi, rax"
+            "add r10, [rsi + {imports}]"
+        ]
+        [
+            set!(4, "r9", "r9d"), set!(3, "r8", "r8d"), set!(2, "rcx", "ecx"), set!(1, "rdx", "edx"), set!(0, "rax", "eax"),
+            "mov rsi, rax", "mov rdi, r10"
+        ]
+        [".if {for_one}" "mov [rsi + {a0}], rax" ".endif"]
+        kinds = KINDS,
+        for_one = FOR_ONE,
+        call = Cell::RS2_OFFSET,
+        words = WORDS,
+        slots = offset_of!(State, slots),
+        a0 = A0,
+        imm = Cell::IMM_OFFSET,
+        imports = IMPORTS,
+        imports_size = IMPORTS_SIZE
 }

@@ -5,6 +5,7 @@
 //! is left to the single-step engine ([`step`]), which works straight from the instruction table.
 
 mod arena;
+mod arguments;
 mod call;
 mod cell;
 mod code;

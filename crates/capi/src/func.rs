@@ -157,6 +157,37 @@ pub unsafe extern "C" fn riverrun_func_slots(func: Option<&Func>) -> usize {
     func.map_or(0, |func| func.func.slots())
 }
 
+/// The code of a naked function that calls a function by registers, and keeps where to write its result as a value, where
+/// it has one.
+macro_rules! gives_value {
+    (begin $begin:tt, symbols $symbols:tt, constants [$($constants:tt)*]) => {
+        by_registers!(
+            Host,
+            begin $begin,
+            end [
+                "cmp byte ptr [rdi + {has_result}], 0",
+                "je 26f",
+                "mov [rdx + {of}], rax",
+                "mov eax, [rdi + {result_kind}]",
+                "mov [rdx + {kind}], eax",
+                "26:",
+                "xor eax, eax",
+            ],
+            back ["pop r9"],
+            otherwise values_otherwise,
+            left values_left,
+            symbols $symbols,
+            constants [
+                $($constants)*
+                has_result = Offsets::<Host>::RESULTS,
+                result_kind = Offsets::<Host>::RESULT_NUMBER,
+                kind = offset_of!(Value, kind),
+                of = offset_of!(Value, of)
+            ]
+        )
+    };
+}
+
 /// Calls the function with values of its types, and gives its results: none, one or two. Within a host function
 /// this calls back into the guest that waits.
 ///
@@ -172,8 +203,7 @@ pub unsafe extern "C" fn riverrun_func_call(
     results: *mut Value,
     results_len: usize,
 ) -> Returned {
-    by_registers!(
-        Host,
+    gives_value!(
         begin [
             "test rdi, rdi",
             "je {any}",
@@ -192,26 +222,10 @@ pub unsafe extern "C" fn riverrun_func_call(
             "xor edx, edx",
             "xor r8d, r8d",
         ],
-        end [
-            "cmp byte ptr [rdi + {has_result}], 0",
-            "je 26f",
-            "mov [rdx + {of}], rax",
-            "mov eax, [rdi + {result_kind}]",
-            "mov [rdx + {kind}], eax",
-            "26:",
-            "xor eax, eax",
-        ],
-        back ["pop r9"],
-        otherwise values_otherwise,
-        left values_left,
         symbols [any = call_any, arguments = call_with_arguments],
         constants [
             parameters = offset_of!(Func, few) + offset_of!(Few, parameters_len),
             results = offset_of!(Func, few) + offset_of!(Few, results_len),
-            has_result = Offsets::<Host>::RESULTS,
-            result_kind = Offsets::<Host>::RESULT_NUMBER,
-            kind = offset_of!(Value, kind),
-            of = offset_of!(Value, of)
         ]
     )
 }
@@ -250,28 +264,10 @@ unsafe extern "C" fn call_values(
     third: u64,
     results: *mut Value,
 ) -> Returned {
-    by_registers!(
-        Host,
+    gives_value!(
         begin ["push r9"],
-        end [
-            "cmp byte ptr [rdi + {has_result}], 0",
-            "je 26f",
-            "mov [rdx + {of}], rax",
-            "mov eax, [rdi + {result_kind}]",
-            "mov [rdx + {kind}], eax",
-            "26:",
-            "xor eax, eax",
-        ],
-        back ["pop r9"],
-        otherwise values_otherwise,
-        left values_left,
         symbols [],
-        constants [
-            has_result = Offsets::<Host>::RESULTS,
-            result_kind = Offsets::<Host>::RESULT_NUMBER,
-            kind = offset_of!(Value, kind),
-            of = offset_of!(Value, of)
-        ]
+        constants []
     )
 }
 

@@ -19,6 +19,9 @@ use crate::registers::{EngineExit, State};
 pub const FRAME_GAP: usize = 24;
 
 /// The signpost of engines that are functions of the host's: they return.
+///
+/// # Safety
+/// It is for nobody to call: what leaves an engine looks at it.
 #[unsafe(naked)]
 pub unsafe extern "sysv64" fn return_signpost() {
     naked_asm!("2:", ".byte 0x0f, 0x1f, 0x80", ".long 3f - 2b", "3:", "ret")

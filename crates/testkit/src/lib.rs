@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod case;
+mod clock;
 pub mod elf;
 pub mod generate;
 mod outcome;
@@ -22,6 +23,7 @@ pub mod values;
 #[cfg(feature = "compile")]
 pub use case::check_conforming;
 pub use case::{Case, Engine, Loaded, Output, assert_same, check, check_program, run};
+pub use clock::processor_time;
 pub use outcome::{Outcome, Stop};
 pub use random::Random;
 

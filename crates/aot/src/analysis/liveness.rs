@@ -57,29 +57,35 @@ pub(crate) struct Liveness {
 }
 
 impl Liveness {
+    /// What may be read behind a return to another place than that behind the call.
+    pub(crate) const ASTRAY: Set = GIVEN_BACK;
+
     pub(crate) fn new(text: &Text<'_>, functions: &[Function]) -> Liveness {
-        let mut flows: BTreeMap<u64, Flow<'_>> =
-            functions.iter().map(|function| (function.start, Flow::new(text, function))).collect();
+        let numbers: HashMap<u64, usize> = (0..).zip(functions).map(|(number, of)| (of.start, number)).collect();
+        let mut flows: Vec<Flow<'_>> =
+            (0..).zip(functions).map(|(number, function)| Flow::new(text, number, function, &numbers)).collect();
         let clobbers = clobbers(&flows);
-        flows.values_mut().for_each(|flow| flow.find_given(&clobbers));
+        flows.iter_mut().for_each(|flow| flow.find_given(&clobbers));
         let mut program = Program {
-            entry: functions.iter().map(|function| (function.start, [0; 2])).collect(),
-            back: functions.iter().map(|function| (function.start, GIVEN_BACK)).collect(),
-            irregular: flows.iter().filter(|(_, flow)| !flow.is_regular).map(|(&start, _)| start).collect(),
-            leading_to: HashMap::new(),
+            entry: vec![[0; 2]; flows.len()],
+            back: vec![GIVEN_BACK; flows.len()],
+            irregular: flows.iter().map(|flow| !flow.is_regular).collect(),
+            leading_to: vec![Vec::new(); flows.len()],
         };
-        for (&start, flow) in &flows {
-            flow.leads_to().for_each(|to| program.leading_to.entry(to).or_default().push(start));
+        for flow in &flows {
+            flow.leads_to().for_each(|to| program.leading_to[to].push(flow.number));
         }
         while [Back::Least, Back::All, Back::Known].map(|back| program.solve(&mut flows, back)).contains(&true) {}
-        let behind = flows.iter_mut().map(|(&start, flow)| {
+        let behind = flows.iter_mut().map(|flow| {
             flow.solve(&program, View::Itself, Back::Known);
-            let behind = |block: &u64| flow.behind(*block, &program, View::Itself, Back::Known);
-            (start, flow.function.blocks.keys().map(|block| (*block, behind(block))).collect())
+            let behind = |node: &Node<'_>| (node.start, flow.behind(node, &program, View::Itself, Back::Known));
+            (flow.function.start, flow.nodes.iter().map(behind).collect())
         });
         let behind = behind.collect();
-        let entry = |(&start, &back): (&u64, &Set)| (start, program.entry(start, back).unwrap_or(GIVEN));
-        Liveness { entry: program.back.iter().map(entry).collect(), back: program.back, behind }
+        let by_start =
+            |of: &dyn Fn(usize) -> Set| flows.iter().map(|flow| (flow.function.start, of(flow.number))).collect();
+        let entry = by_start(&|number| program.entry(number, program.back[number]));
+        Liveness { entry, back: by_start(&|number| program.back[number]), behind }
     }
 
     /// What a function may read of what it is given.
@@ -117,16 +123,16 @@ enum Back {
     Known,
 }
 
-/// What is known of the functions together so far; it only grows.
+/// What is known of the functions together so far, by their numbers; it only grows.
 struct Program {
-    /// By functions, what they may read of what they are given, with [`Back::Least`] and [`Back::All`].
-    entry: HashMap<u64, [Set; 2]>,
-    /// What is read behind functions, by function.
-    back: HashMap<u64, Set>,
-    /// Functions that may return to others than their callers.
-    irregular: BTreeSet<u64>,
-    /// By functions, those that call them or go on in them.
-    leading_to: HashMap<u64, Vec<u64>>,
+    /// What they may read of what they are given, with [`Back::Least`] and [`Back::All`].
+    entry: Vec<[Set; 2]>,
+    /// What is read behind them.
+    back: Vec<Set>,
+    /// Whether they may return to others than their callers.
+    irregular: Vec<bool>,
+    /// Those that call them or go on in them.
+    leading_to: Vec<Vec<usize>>,
 }
 
 fn grow(set: &mut Set, by: Set) -> bool {
@@ -136,15 +142,15 @@ fn grow(set: &mut Set, by: Set) -> bool {
 
 impl Program {
     /// Finds what functions read and tell of others; says whether that is more than before.
-    fn solve(&mut self, flows: &mut BTreeMap<u64, Flow<'_>>, back: Back) -> bool {
+    fn solve(&mut self, flows: &mut [Flow<'_>], back: Back) -> bool {
         let mut any = false;
-        let mut pending: BTreeSet<u64> = flows.keys().copied().collect();
-        while let Some(start) = pending.pop_last() {
-            let flow = flows.get_mut(&start).expect("these are functions");
+        let mut pending: BTreeSet<usize> = (0..flows.len()).collect();
+        while let Some(number) = pending.pop_last() {
+            let flow = &mut flows[number];
             flow.solve(self, View::Others, back);
             let concerned = match back {
-                Back::Least | Back::All => self.note_entry(start, flow, back),
-                Back::Known => self.note_back(start, flow),
+                Back::Least | Back::All => self.note_entry(flow, back),
+                Back::Known => self.note_back(flow),
             };
             any |= !concerned.is_empty();
             pending.extend(concerned);
@@ -153,60 +159,58 @@ impl Program {
     }
 
     /// Takes over what a function may read; gives those whom that concerns.
-    fn note_entry(&mut self, start: u64, flow: &Flow<'_>, back: Back) -> Vec<u64> {
-        let front = flow.front[back as usize].get(&start).copied().unwrap_or_default();
-        let is_more = grow(&mut self.entry.entry(start).or_default()[back as usize], front);
-        let leading = self.leading_to.get(&start).filter(|_| is_more);
-        leading.cloned().unwrap_or_default()
+    fn note_entry(&mut self, flow: &Flow<'_>, back: Back) -> Vec<usize> {
+        let front = flow.nodes[0].front[back as usize];
+        let is_more = grow(&mut self.entry[flow.number][back as usize], front);
+        if is_more { self.leading_to[flow.number].clone() } else { Vec::new() }
     }
 
     /// Takes over what a function's blocks tell of others; gives those.
-    fn note_back(&mut self, start: u64, flow: &Flow<'_>) -> Vec<u64> {
+    fn note_back(&mut self, flow: &Flow<'_>) -> Vec<usize> {
         let mut concerned = Vec::new();
-        let own = self.back[&start];
-        for block in flow.function.blocks.values() {
-            if let Terminator::Call { target, next } = block.end {
+        let own = self.back[flow.number];
+        for node in &flow.nodes {
+            if let Terminator::Call { .. } = node.end {
                 // A target that is no function's start is a place in this one.
-                let target = if self.back.contains_key(&target) { target } else { start };
-                let front = self.front(flow, next, Back::Known);
-                if grow(self.back.entry(target).or_default(), front) {
+                let target = node.called.unwrap_or(flow.number);
+                let front = self.front(flow, node.next[0], Back::Known);
+                if grow(&mut self.back[target], front) {
                     concerned.push(target);
                 }
                 continue;
             }
-            for to in flow.outside(&block.end) {
-                if self.back.get_mut(&to).is_some_and(|back| grow(back, own)) {
-                    concerned.push(to);
-                }
-            }
+            concerned.extend(node.outside.iter().filter(|&&to| grow(&mut self.back[to], own)));
         }
-        let irregular = concerned.iter().filter(|start| self.irregular.contains(start));
-        let leading: Vec<u64> = irregular.filter_map(|start| self.leading_to.get(start)).flatten().copied().collect();
+        let irregular = concerned.iter().filter(|&&number| self.irregular[number]);
+        let leading: Vec<usize> = irregular.flat_map(|&number| &self.leading_to[number]).copied().collect();
         concerned.extend(leading);
         concerned
     }
 
     /// What may be read behind a function.
-    fn back(&self, start: u64, back: Back) -> Set {
+    fn back(&self, number: usize, back: Back) -> Set {
         match back {
             Back::Least => GIVEN_BACK,
             Back::All => !0,
-            Back::Known => self.back[&start],
+            Back::Known => self.back[number],
         }
     }
 
-    /// What a function may read of what it is given, itself or by handing it on to who reads `behind` it, if there is one.
-    fn entry(&self, start: u64, behind: Set) -> Option<Set> {
-        let [least, most] = self.entry.get(&start)?;
-        let others = if self.irregular.contains(&start) { self.back[&start] } else { 0 };
-        Some(least | most & (behind | others))
+    /// What a function may read of what it is given, itself or by handing it on to who reads `behind` it.
+    fn entry(&self, number: usize, behind: Set) -> Set {
+        let [least, most] = self.entry[number];
+        let others = if self.irregular[number] { self.back[number] } else { 0 };
+        least | most & (behind | others)
     }
 
-    /// What may be read from an address on to which a function goes.
-    fn front(&self, flow: &Flow<'_>, at: u64, back: Back) -> Set {
-        let own = flow.front[back as usize].get(&at).copied();
-        // Where there is no function, the guest traps.
-        own.or_else(|| self.entry(at, self.back(flow.function.start, back))).unwrap_or(PRESERVED)
+    /// What may be read from a place on to which a function goes.
+    fn front(&self, flow: &Flow<'_>, at: Place, back: Back) -> Set {
+        match at {
+            Place::Own(node) => flow.nodes[node].front[back as usize],
+            Place::Function(number) => self.entry(number, self.back(flow.number, back)),
+            // The guest traps.
+            Place::Nowhere => PRESERVED,
+        }
     }
 }
 
@@ -219,17 +223,46 @@ enum View {
     Itself,
 }
 
+/// Where a block goes on.
+#[derive(Clone, Copy)]
+enum Place {
+    /// In the function's own block of this number.
+    Own(usize),
+    /// In the function of this number.
+    Function(usize),
+    /// Where there is no function.
+    Nowhere,
+}
+
+/// A block while its function's registers are followed.
+struct Node<'a> {
+    start: u64,
+    end: &'a Terminator,
+    /// Where it goes on, in the order of [`Terminator::successors`].
+    next: Vec<Place>,
+    /// The function that it calls directly.
+    called: Option<usize>,
+    /// Functions that it goes on to, but for those that it calls.
+    outside: Vec<usize>,
+    /// What it reads before it writes it.
+    read: Set,
+    written: Set,
+    /// What may have been given on purpose to who goes on behind it.
+    given: Set,
+    /// What may be read from its beginning on, for each [`Back`].
+    front: [Set; 3],
+    /// The instruction that it ends in front of.
+    stepped: Option<Inst>,
+}
+
 /// A function while its registers are followed.
 struct Flow<'a> {
+    number: usize,
     function: &'a Function,
-    /// By blocks, what they read before they write it, and what they write.
-    accesses: BTreeMap<u64, (Set, Set)>,
-    /// By blocks, what may have been given on purpose to who goes on behind them.
-    given: HashMap<u64, Set>,
-    /// By blocks, what may be read from their beginning on, for each [`Back`].
-    front: [HashMap<u64, Set>; 3],
-    /// The instructions that blocks end in front of.
-    stepped: HashMap<u64, Inst>,
+    /// Its blocks by address; the first one begins it.
+    nodes: Vec<Node<'a>>,
+    /// Where the function begins, and where exceptions land.
+    entered: Vec<(usize, Set)>,
     /// All that it writes.
     written: Set,
     /// Whether it returns to where it was called, as far as one can see.
@@ -237,45 +270,55 @@ struct Flow<'a> {
 }
 
 impl<'a> Flow<'a> {
-    fn new(text: &Text<'_>, function: &'a Function) -> Flow<'a> {
-        let mut accesses = BTreeMap::new();
-        let mut stepped = HashMap::new();
-        for (&start, block) in &function.blocks {
+    fn new(text: &Text<'_>, number: usize, function: &'a Function, numbers: &HashMap<u64, usize>) -> Flow<'a> {
+        let own: HashMap<u64, usize> = (0..).zip(function.blocks.keys()).map(|(node, &start)| (start, node)).collect();
+        let place = |to: &u64| match (own.get(to), numbers.get(to)) {
+            (Some(&node), _) => Place::Own(node),
+            (None, Some(&function)) => Place::Function(function),
+            (None, None) => Place::Nowhere,
+        };
+        let node = |(&start, block): (&u64, &'a Block)| {
             let writes = |inst: &Inst| written(inst).map_or(0, |register| 1 << register);
-            let all = block.insts.iter().fold(0, |set, (_, inst)| set | writes(inst));
-            accesses.insert(start, (block.insts.iter().rev().fold(0, |set, (_, inst)| before(inst, set)), all));
-            if let Terminator::Step { at, .. } | Terminator::Leave(at) = block.end {
-                stepped.extend(text.fetch(at).map(|inst| (at, inst)));
+            let next: Vec<Place> = block.end.successors().iter().map(place).collect();
+            let function = |place| if let Place::Function(number) = place { Some(number) } else { None };
+            let outside = match &block.end {
+                Terminator::CallIndirect { .. } => Vec::new(),
+                Terminator::JumpIndirect(targets) => targets.outside.iter().map(place).filter_map(function).collect(),
+                _ => next.iter().copied().filter_map(function).collect(),
+            };
+            let stepped = match block.end {
+                Terminator::Step { at, .. } | Terminator::Leave(at) => text.fetch(at),
+                _ => None,
+            };
+            let called = if let Terminator::Call { target, .. } = &block.end { numbers.get(target) } else { None };
+            Node {
+                start,
+                end: &block.end,
+                next,
+                called: called.copied(),
+                outside,
+                read: block.insts.iter().rev().fold(0, |set, (_, inst)| before(inst, set)),
+                written: block.insts.iter().fold(0, |set, (_, inst)| set | writes(inst)),
+                given: !0,
+                front: [0; 3],
+                stepped,
             }
-        }
+        };
+        let nodes: Vec<Node<'a>> = function.blocks.iter().map(node).collect();
+        let orphans = function.orphans.iter().filter_map(|orphan| Some((*own.get(orphan)?, GIVEN)));
         Flow {
+            number,
             function,
-            written: accesses.values().fold(0, |set, (_, written)| set | written),
-            accesses,
-            given: HashMap::new(),
-            front: std::array::from_fn(|_| function.blocks.keys().map(|&start| (start, 0)).collect()),
-            stepped,
+            entered: own.get(&function.start).map(|&node| (node, !0)).into_iter().chain(orphans).collect(),
+            written: nodes.iter().fold(0, |set, node| set | node.written),
+            nodes,
             is_regular: is_regular(function),
         }
     }
 
-    /// Functions that a block goes on to, but for those that it calls.
-    fn outside(&self, end: &Terminator) -> Vec<u64> {
-        let mut outside = match end {
-            Terminator::CallIndirect { .. } => Vec::new(),
-            Terminator::JumpIndirect(targets) => targets.outside.clone(),
-            end => end.successors(),
-        };
-        outside.retain(|to| !self.function.blocks.contains_key(to));
-        outside
-    }
-
     /// Functions on which it depends what this one reads.
-    fn leads_to(&self) -> impl Iterator<Item = u64> {
-        self.function.blocks.values().flat_map(|block| {
-            let called = if let Terminator::Call { target, .. } = block.end { Some(target) } else { None };
-            called.into_iter().chain(self.outside(&block.end))
-        })
+    fn leads_to(&self) -> impl Iterator<Item = usize> {
+        self.nodes.iter().flat_map(|node| node.called.iter().chain(&node.outside).copied())
     }
 
     /// Finds what each block may read, given what is known of other functions.
@@ -283,31 +326,31 @@ impl<'a> Flow<'a> {
         let mut changed = true;
         while changed {
             changed = false;
-            for &start in self.function.blocks.keys().rev() {
-                let (read, written) = self.accesses[&start];
-                let front = read | self.behind(start, program, view, back) & !written;
-                changed |= grow(self.front[back as usize].get_mut(&start).expect("all blocks have one"), front);
+            for index in (0..self.nodes.len()).rev() {
+                let node = &self.nodes[index];
+                let front = node.read | self.behind(node, program, view, back) & !node.written;
+                changed |= grow(&mut self.nodes[index].front[back as usize], front);
             }
         }
     }
 
     /// What may be read behind a block.
-    fn behind(&self, start: u64, program: &Program, view: View, back: Back) -> Set {
+    fn behind(&self, node: &Node<'_>, program: &Program, view: View, back: Back) -> Set {
         let unseen = if view == View::Itself { self.written } else { 0 };
-        let own = program.back(self.function.start, back);
-        let given = self.given.get(&start).copied().unwrap_or(!0);
-        match &self.function.blocks[&start].end {
-            Terminator::Call { target, next } => {
-                program.entry(*target, program.front(self, *next, back)).unwrap_or(GIVEN) & given
+        let own = program.back(self.number, back);
+        let given = node.given;
+        let front = |place: &Place| program.front(self, *place, back);
+        match node.end {
+            Terminator::Call { .. } => {
+                node.called.map_or(GIVEN, |called| program.entry(called, front(&node.next[0]))) & given
             }
             Terminator::CallIndirect { .. } => GIVEN & given,
             Terminator::Return if view == View::Itself && self.function.extent == Extent::Unknown => !0,
             Terminator::Return if self.is_regular => own,
             Terminator::Return => own | unseen,
             Terminator::JumpIndirect(targets) => {
-                let inside = targets.inside.iter().fold(0, |set, &to| set | program.front(self, to, back));
-                let parts = targets.outside.iter().filter_map(|to| program.entry(*to, own));
-                let known = parts.fold(inside, |set, entry| set | entry);
+                let inside = node.next.iter().fold(0, |set, to| set | front(to));
+                let known = node.outside.iter().fold(inside, |set, &to| set | program.entry(to, own));
                 match self.function.extent {
                     // A switch: whatever is missing among the targets would leave a gap.
                     Extent::Whole if targets.are_all => known,
@@ -316,72 +359,79 @@ impl<'a> Flow<'a> {
                     Extent::Unknown => !0,
                 }
             }
-            Terminator::Step { at, next, is_ecall } => {
-                let behind = program.front(self, *next, back);
+            Terminator::Step { is_ecall, .. } => {
+                let behind = front(&node.next[0]);
                 let host = if *is_ecall { GIVEN & given | HOST & unseen } else { 0 };
-                self.stepped.get(at).map_or(behind, |inst| before(inst, behind)) | host
+                node.stepped.as_ref().map_or(behind, |inst| before(inst, behind)) | host
             }
             // Calls that link in another register; all else traps.
-            Terminator::Leave(at) => match self.stepped.get(at) {
+            Terminator::Leave(_) => match &node.stepped {
                 Some(inst) if inst.op.info().format.result() == Destination::Jump => HOST | unseen,
                 _ => PRESERVED,
             },
-            end => end.successors().into_iter().fold(0, |set, to| {
-                let is_own = self.function.blocks.contains_key(&to);
-                set | program.front(self, to, back) & if is_own { !0 } else { given }
-            }),
-        }
-    }
-
-    /// What may have been changed behind a block's end when control comes back to the function.
-    fn clobbered(&self, end: &Terminator, clobbers: &HashMap<u64, Set>) -> Set {
-        match end {
-            Terminator::Call { target, .. } => clobbers.get(target).copied().unwrap_or(!PRESERVED),
-            Terminator::CallIndirect { .. } => !PRESERVED,
-            _ => 0,
+            Terminator::Next(_) | Terminator::Jump(_) | Terminator::Branch { .. } => {
+                let given = |place: &Place| if let Place::Own(_) = place { !0 } else { given };
+                node.next.iter().fold(0, |set, to| set | front(to) & given(to))
+            }
         }
     }
 
     /// Finds what blocks may give on purpose: what was given to the function, or what it has written itself, and
     /// results, but not what calls leave in other registers.
-    fn find_given(&mut self, clobbers: &HashMap<u64, Set>) {
-        let function = self.function;
-        let mut front: HashMap<u64, Set> = HashMap::new();
-        front.insert(function.start, !0);
-        front.extend(function.orphans.iter().map(|&orphan| (orphan, GIVEN)));
+    fn find_given(&mut self, clobbers: &[Set]) {
+        let mut front = vec![PRESERVED; self.nodes.len()];
+        for &(node, given) in &self.entered {
+            front[node] = given;
+        }
         let mut changed = true;
         while changed {
             changed = false;
-            for (&start, block) in &function.blocks {
-                let given = front.get(&start).copied().unwrap_or(PRESERVED) | self.accesses[&start].1;
-                self.given.insert(start, given);
-                let clobbered = self.clobbered(&block.end, clobbers);
+            for (index, node) in self.nodes.iter_mut().enumerate() {
+                let given = front[index] | node.written;
+                node.given = given;
+                let clobbered = node.clobbered(clobbers);
                 let behind = if clobbered == 0 { given } else { given & !clobbered | GIVEN_BACK };
-                for to in block.end.successors().into_iter().filter(|to| function.blocks.contains_key(to)) {
-                    changed |= grow(front.entry(to).or_insert(PRESERVED), behind);
+                for to in &node.next {
+                    if let Place::Own(to) = *to {
+                        changed |= grow(&mut front[to], behind);
+                    }
                 }
             }
         }
     }
 }
 
+impl Node<'_> {
+    /// What may have been changed behind its end when control comes back to the function.
+    fn clobbered(&self, clobbers: &[Set]) -> Set {
+        match self.end {
+            Terminator::Call { .. } => self.called.map_or(!PRESERVED, |called| clobbers[called]),
+            Terminator::CallIndirect { .. } => !PRESERVED,
+            _ => 0,
+        }
+    }
+}
+
 /// What functions may change, by themselves and by those that they call.
-fn clobbers(flows: &BTreeMap<u64, Flow<'_>>) -> HashMap<u64, Set> {
-    let mut clobbers: HashMap<u64, Set> = flows.iter().map(|(&start, flow)| (start, flow.written)).collect();
+fn clobbers(flows: &[Flow<'_>]) -> Vec<Set> {
+    let mut clobbers: Vec<Set> = flows.iter().map(|flow| flow.written).collect();
     let mut changed = true;
     while changed {
         changed = false;
-        for (&start, flow) in flows {
-            let mut all = clobbers[&start];
-            for block in flow.function.blocks.values() {
-                all |= flow.clobbered(&block.end, &clobbers);
-                let elsewhere = block.end.successors().into_iter().filter(|to| !flow.function.blocks.contains_key(to));
-                all |= elsewhere.fold(0, |set, to| set | clobbers.get(&to).copied().unwrap_or(!PRESERVED));
-                if matches!(block.end, Terminator::JumpIndirect(_) | Terminator::Leave(_)) {
+        for flow in flows {
+            let mut all = clobbers[flow.number];
+            for node in &flow.nodes {
+                all |= node.clobbered(&clobbers);
+                all |= node.next.iter().fold(0, |set, to| match *to {
+                    Place::Own(_) => set,
+                    Place::Function(number) => set | clobbers[number],
+                    Place::Nowhere => set | !PRESERVED,
+                });
+                if matches!(node.end, Terminator::JumpIndirect(_) | Terminator::Leave(_)) {
                     all |= !PRESERVED;
                 }
             }
-            changed |= grow(clobbers.get_mut(&start).expect("all functions have one"), all);
+            changed |= grow(&mut clobbers[flow.number], all);
         }
     }
     clobbers

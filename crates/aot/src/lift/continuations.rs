@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 use inkwell::values::{FunctionValue, IntValue};
 use riverrun_native::convention::{self, NOWHERE, Reason};
 
+use crate::analysis::Liveness;
+use crate::lift::function::lively;
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;
 use crate::lift::registers::{Label, RA, Registers};
@@ -60,54 +62,77 @@ impl<'c> Continuations<'c> {
         }
     }
 
-    /// Makes the blocks that tell where to go on.
+    /// Makes the blocks that tell where to go on, as far as anything leads to them.
     pub(crate) fn finish(&self, ir: &Ir<'c>, registers: &Registers<'c>, site: &Site<'_, 'c>) {
-        let labels = self.labels.borrow();
-        let (choice, again) = (ir.block(site.function), ir.block(site.function));
-        let elsewhere = ir.block(site.function);
+        let begin = |label: Label<'c>| {
+            ir.builder.position_at_end(label);
+            registers.begin_block(0);
+            let is_used = label.get_first_use().is_some();
+            if !is_used {
+                ir.unreachable();
+            }
+            is_used
+        };
+        let mut targets: Vec<(IntValue<'c>, Label<'c>)> = Vec::new();
+        let choice = ir.block(site.function);
+        if begin(self.astray) {
+            let ra = ir.word(registers.get(ir, RA));
+            targets.push((built(ir.builder.build_and(ra, ir.int(!1), "")), self.astray));
+            ir.jump(choice);
+        }
+        if begin(self.entrance) {
+            let pc = ir.field(registers.base(ir), convention::PC);
+            targets.push((ir.load(ir.i64.into(), pc, Space::State).into_int_value(), self.entrance));
+            ir.jump(choice);
+        }
+        if begin(choice) {
+            self.choose(ir, registers, site, &targets);
+        }
 
-        ir.builder.position_at_end(self.astray);
-        registers.begin_block(0);
-        let ra = ir.word(registers.get(ir, RA));
-        let returned = built(ir.builder.build_and(ra, ir.int(!1), ""));
-        ir.jump(choice);
+        if begin(self.limit) {
+            site.leave(Reason::Limit, NOWHERE);
+            ir.unreachable();
+        }
+        if begin(self.fault) {
+            registers.refill(ir);
+            // The single-step engine makes the trap.
+            site.leave(Reason::Step, NOWHERE);
+            ir.unreachable();
+        }
+    }
 
-        ir.builder.position_at_end(self.entrance);
-        registers.begin_block(0);
-        let pc = ir.field(registers.base(ir), convention::PC);
-        let pc = ir.load(ir.i64.into(), pc, Space::State).into_int_value();
-        ir.jump(choice);
-
-        ir.builder.position_at_end(choice);
+    /// Goes on at one of `targets`, by where it comes from.
+    fn choose(
+        &self,
+        ir: &Ir<'c>,
+        registers: &Registers<'c>,
+        site: &Site<'_, 'c>,
+        targets: &[(IntValue<'c>, Label<'c>)],
+    ) {
         let target = built(ir.builder.build_phi(ir.i64, ""));
-        target.add_incoming(&[(&returned, self.astray), (&pc, self.entrance)]);
+        for (value, from) in targets {
+            target.add_incoming(&[(value, *from)]);
+        }
         let target = target.as_basic_value().into_int_value();
-        let mut cases = labels.clone();
-        cases.insert(site.pc, again);
+        let mut cases: BTreeMap<u64, Label<'c>> = self.labels.borrow().clone();
+        let again = ir.options.fuel.then(|| ir.block(site.function));
+        cases.extend(again.map(|again| (site.pc, again)));
+        let elsewhere = ir.block(site.function);
         let cases: Vec<_> = cases.into_iter().collect();
         search(ir, target, &cases, elsewhere);
 
-        ir.builder.position_at_end(again);
-        registers.begin_block(0);
-        // Not a jump to the first block, which would be a loop's then.
-        site.tail_call(ir.function(site.pc).as_global_value().as_pointer_value());
+        // Where fuel was short at the beginning, and is not any more.
+        if let Some(again) = again {
+            ir.builder.position_at_end(again);
+            registers.begin_block(0);
+            // Not a jump to the first block, which would be a loop's then.
+            site.tail_call(ir.function(site.pc).as_global_value().as_pointer_value());
+        }
 
-        // Only astray: the function is entered nowhere else.
+        // Only astray: the function is entered nowhere else. Who returns so keeps to the calling convention.
         ir.builder.position_at_end(elsewhere);
         registers.begin_block(0);
-        site.return_to_caller();
-
-        ir.builder.position_at_end(self.limit);
-        registers.begin_block(0);
-        site.leave(Reason::Limit, NOWHERE);
-        ir.unreachable();
-
-        ir.builder.position_at_end(self.fault);
-        registers.begin_block(0);
-        registers.refill(ir);
-        // The single-step engine makes the trap.
-        site.leave(Reason::Step, NOWHERE);
-        ir.unreachable();
+        Site { live: lively(ir, Liveness::ASTRAY), ..*site }.return_to_caller();
     }
 }
 

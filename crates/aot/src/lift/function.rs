@@ -569,7 +569,7 @@ fn indexed(block: &Block) -> Option<Index> {
 }
 
 /// Registers that have to be exact, of those that may be read: precise code has all of them so.
-fn lively(ir: &Ir<'_>, live: Set) -> Set {
+pub(super) fn lively(ir: &Ir<'_>, live: Set) -> Set {
     if ir.options.precise { !0 } else { live }
 }
 

@@ -8,8 +8,8 @@
 //! - functions give results back in a0, a1, fa0 and fa1. What else a function may have changed is not handed on
 //!   to a further one, unless an instruction reads it in between;
 //! - where it cannot be seen who goes on (calls and jumps by register, system calls, returns from functions that
-//!   change ra or sp in unusual ways), those do who keep to the calling convention of RISC-V's psABI, or a part of
-//!   the same function, which may read what the function has written.
+//!   change ra or sp in unusual ways, returns to other places than behind the call), those do who keep to the calling
+//!   convention of RISC-V's psABI, or a part of the same function, which may read what the function has written.
 //!
 //! A program that breaks this reads other values than in the interpreter, its own or zeros, and harms nobody.
 

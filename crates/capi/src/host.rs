@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::mem::{MaybeUninit, offset_of, size_of, transmute};
 
 use riverrun::{Caller, HostError, Import as EngineImport, MachineHead as EngineHead, RawMachine};
-use riverrun::{Results, Scalar, Signature, SlotError, SlotFunction, Type, with_host_floats};
+use riverrun::{Results, Scalar, Signature, SlotCode, SlotError, SlotFunction, Type, with_host_floats};
 
 use crate::arguments::{Result, misuse};
 use crate::error::{Error, Raised};
@@ -99,9 +99,6 @@ const _: () = {
     assert!(size_of::<HostResults>() == size_of::<Results>() && offset_of!(HostResults, a1) == offset_of!(Results, a1));
     assert!(offset_of!(Owned, data) == offset_of!(Environment, data));
 };
-
-/// [`HostFuncUnchecked`] as engines see it.
-type SlotCode = unsafe extern "sysv64" fn(*mut (), *mut (), *mut u64) -> *mut SlotError;
 
 /// A function by slots, with its data.
 #[repr(C)]

@@ -64,10 +64,13 @@ impl Import {
 pub struct SlotFunction {
     /// The host's data.
     pub data: *mut (),
-    /// Called with the data, [`Import::context`], and as many slots as there are parameters or results. Gives null, or
-    /// an error.
-    pub code: unsafe extern "sysv64" fn(*mut (), *mut (), *mut u64) -> *mut SlotError,
+    /// What is called.
+    pub code: SlotCode,
 }
+
+/// Called with the function's data, [`Import::context`], and as many slots as there are parameters or results. Gives
+/// null, or an error.
+pub type SlotCode = unsafe extern "sysv64" fn(*mut (), *mut (), *mut u64) -> *mut SlotError;
 
 /// The beginning of a [`SlotFunction`]'s error.
 #[repr(C)]
@@ -87,15 +90,17 @@ pub struct Bound {
     /// What engines call that know the types, which are those of the program's record: registers that hold no result need
     /// not be as they were.
     pub typed: HostFunction,
-    /// What they may call instead: the types are in integer registers, [`REGISTER_ARGUMENTS`] at most, and one for a
-    /// result. Null where there is no such function.
-    pub slots: *const SlotFunction,
+    /// The code of a [`SlotFunction`] that they may call instead: the types are in integer registers,
+    /// [`REGISTER_ARGUMENTS`] at most, and one for a result.
+    pub slot_code: Option<SlotCode>,
+    /// Its data.
+    pub slot_data: *mut (),
 }
 
 impl Bound {
     /// No host function.
     pub fn unbound(state: *mut State) -> Bound {
-        Bound { import: Import::unbound(state), typed: unbound, slots: ptr::null() }
+        Bound { import: Import::unbound(state), typed: unbound, slot_code: None, slot_data: ptr::null_mut() }
     }
 }
 

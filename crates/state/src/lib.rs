@@ -35,7 +35,7 @@ pub use float_env::{FloatEnv, GuestFloats};
 pub use gate::{Gate, Opening};
 pub use imports::{
     Bound, DYNAMIC_CALL, HASH_MIN, HostFunction, Import, REASON_ABANDONED, REASON_UNBOUND, REGISTER_ARGUMENTS,
-    RETURN_ADDRESS, Results, SYSTEM_CALLS, SlotError, SlotFunction, SystemCall, abandon, call_host,
+    RETURN_ADDRESS, Results, SYSTEM_CALLS, SlotCode, SlotError, SlotFunction, SystemCall, abandon, call_host,
 };
 pub use interruption::Interruption;
 pub use leave::{FRAME_GAP, leave_engine, return_signpost};

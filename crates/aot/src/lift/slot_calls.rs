@@ -8,7 +8,7 @@ use std::mem::offset_of;
 
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, PointerValue};
-use riverrun_state::{Bound, Import, REGISTER_ARGUMENTS, SlotError, SlotFunction};
+use riverrun_state::{Bound, Import, REGISTER_ARGUMENTS, SlotError};
 
 use crate::lift::host_calls::HostCode;
 use crate::lift::ir::{Space, built};
@@ -32,9 +32,9 @@ impl<'c> Site<'_, 'c> {
         len: usize,
     ) -> [IntValue<'c>; 2] {
         let ir = self.ir;
-        let slots = self.pointer_at(import, offset_of!(Bound, slots));
+        let code = self.pointer_at(import, offset_of!(Bound, slot_code));
         let [by_registers, by_slots, fine, failed, behind] = std::array::from_fn(|_| ir.block(self.function));
-        let is_none = built(ir.builder.build_is_null(slots, ""));
+        let is_none = built(ir.builder.build_is_null(code, ""));
         // Closures are what has the least to do besides: a jump to them and one behind take longer than all of it.
         ir.branch_likely(is_none, by_registers, by_slots);
 
@@ -44,8 +44,8 @@ impl<'c> Site<'_, 'c> {
 
         ir.builder.position_at_end(by_slots);
         let call = SlotCall {
-            code: self.pointer_at(slots, offset_of!(SlotFunction, code)),
-            data: self.pointer_at(slots, offset_of!(SlotFunction, data)),
+            code,
+            data: self.pointer_at(import, offset_of!(Bound, slot_data)),
             context: self.pointer_at(import, offset_of!(Import, context)),
         };
         let [error, result] = self.call_slots(&call, &arguments[..len]);

@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use riverrun_program::{Signature, crc32};
-use riverrun_state::{Bound, DYNAMIC_CALL, HASH_MIN, Import, State};
+use riverrun_state::{Bound, DYNAMIC_CALL, HASH_MIN, Import, SlotFunction, State};
 
 use crate::call::host::{Closure, HostCode};
 use crate::call::own;
@@ -38,13 +38,17 @@ impl Function {
     /// The same as an entry of a machine's table.
     fn bound(&self, context: *mut (), guards_floats: bool) -> Bound {
         let import = self.import(context, guards_floats);
-        match guards_floats {
-            true => Bound { import, typed: import.code, slots: ptr::null() },
-            false => {
-                let slots = if self.code.takes_slots { import.environment.cast() } else { ptr::null() };
-                Bound { import, typed: self.code.typed, slots }
-            }
+        let bound = Bound { import, typed: import.code, slot_code: None, slot_data: ptr::null_mut() };
+        if guards_floats {
+            return bound;
         }
+        let bound = Bound { typed: self.code.typed, ..bound };
+        if !self.code.takes_slots {
+            return bound;
+        }
+        // SAFETY: `HostCode::takes_slots` promises that the environment begins with one.
+        let SlotFunction { data, code } = unsafe { *import.environment.cast() };
+        Bound { slot_code: Some(code), slot_data: data, ..bound }
     }
 }
 

@@ -8,6 +8,8 @@ use crate::Result;
 use crate::report::FAILURE;
 
 const COMPILER: &str = "riverrun-compile";
+/// Has its allocator, mimalloc, keep what is freed for what comes next: the system would have to clear its pages again.
+const KEEP_WHAT_IS_FREED: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "-1");
 
 /// Where compiled code is kept between runs: a folder that only the user should be able to write, as
 /// what is in it runs with all of the user's rights. `None` if there is no such place.
@@ -20,7 +22,9 @@ pub(crate) fn cache() -> Option<PathBuf> {
 /// The compiler, as a command.
 fn compiler() -> Command {
     let beside = std::env::current_exe().ok().map(|this| this.with_file_name(COMPILER));
-    Command::new(beside.filter(|path| path.exists()).unwrap_or_else(|| COMPILER.into()))
+    let mut compiler = Command::new(beside.filter(|path| path.exists()).unwrap_or_else(|| COMPILER.into()));
+    compiler.env(KEEP_WHAT_IS_FREED.0, KEEP_WHAT_IS_FREED.1);
+    compiler
 }
 
 fn missing(compiler: &Command, error: &std::io::Error) -> String {

@@ -2,6 +2,8 @@
 //! --compile` call it; it is a program of its own because it loads LLVM, which takes longer than
 //! most guests run.
 
+#![forbid(unsafe_code)]
+
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write, stderr};
@@ -9,7 +11,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-mod allocator;
 mod listing;
 mod stats;
 
@@ -17,6 +18,10 @@ use lexopt::Arg::{Long, Short, Value};
 use riverrun_aot::{CompileOptions, Cpu};
 use riverrun_program::Image;
 use stats::{Format, Stats};
+
+/// LLVM allocates all the time, by `malloc`: this takes its place in the whole process.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -56,7 +61,6 @@ struct Job {
 }
 
 fn main() -> ExitCode {
-    allocator::keep_what_is_freed();
     let done = parse().and_then(|job| match job {
         Some(job) => compile(&job),
         None => {

@@ -72,23 +72,20 @@ pub(crate) fn rows(engine: &str, elf: &[u8], compiled: bool, typed: bool) -> Res
         } else if name == "nop" {
             let function: Func<(), ()> = machine.func(name)?;
             let mut slots = [];
-            Row::new(engine, name, move |times| {
-                for _ in 0..times {
-                    match typed {
-                        true => function.call(&mut machine, ()).expect("nothing"),
-                        false => function.call_unchecked(&mut machine, &mut slots).expect("nothing"),
-                    }
-                }
+            Row::new(engine, name, move |times| match typed {
+                true => (0..times).for_each(|_| function.call(&mut machine, ()).expect("nothing")),
+                false => (0..times).for_each(|_| function.call_unchecked(&mut machine, &mut slots).expect("nothing")),
             })
         } else {
             let function: Func<(), i64> = machine.func(name)?;
             Row::new(engine, name, move |times| {
                 let mut slots = [0];
-                for _ in 0..times {
-                    if typed {
-                        slots[0] += function.call(&mut machine, ()).expect("a number") as u64;
-                    } else {
-                        function.call_unchecked(&mut machine, &mut slots).expect("a number");
+                match typed {
+                    true => {
+                        (0..times).for_each(|_| slots[0] += function.call(&mut machine, ()).expect("a number") as u64)
+                    }
+                    false => {
+                        (0..times).for_each(|_| function.call_unchecked(&mut machine, &mut slots).expect("a number"))
                     }
                 }
                 std::hint::black_box(slots);

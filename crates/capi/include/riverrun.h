@@ -87,6 +87,7 @@ typedef struct riverrun_interrupt_handle riverrun_interrupt_handle_t;
 /** A function of a guest. It is good for every machine of its program. */
 typedef struct riverrun_func riverrun_func_t;
 
+typedef struct riverrun_outcome riverrun_outcome_t;
 typedef struct riverrun_called riverrun_called_t;
 typedef struct riverrun_heap_statistics riverrun_heap_statistics_t;
 /** Frees what data points to. Called once, on whatever thread gives it up last. */
@@ -345,6 +346,14 @@ typedef void (*riverrun_body_t)(void *data);
 
 /** Parameters that a function has at most. */
 #define RIVERRUN_PARAMETERS_MAX 16
+
+/** What a call by values has come to. */
+struct riverrun_outcome {
+    /** The address of the error, if it has failed; else, a number below 256, the kind of the result if there is one. */
+    size_t error_or_kind;
+    /** The result as a slot, if there is one. */
+    uint64_t result;
+};
 
 /** What a call has come to. */
 struct riverrun_called {
@@ -730,20 +739,29 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call(const riverrun_func_t *fu
     const riverrun_value_t *arguments, size_t arguments_len, riverrun_value_t *results,
     size_t results_len) RIVERRUN_NOEXCEPT;
 
+/**
+ * Calls it as riverrun_func_call does, with slots for up to three arguments given as values, and what their kinds
+ * and the number of results are in one word: the arguments' kinds, each plus one, from the lowest byte on, and in the
+ * highest byte the number of results, one at most. For the functions at this header's end, and for bindings.
+ */
+riverrun_outcome_t riverrun_func_call_typed(const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t first,
+    uint64_t second, uint64_t third, uint32_t shape) RIVERRUN_NOEXCEPT;
+
 /** Calls it as riverrun_func_call does, within limits of its own, and the machine's. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_within(const riverrun_func_t *func,
     riverrun_machine_t *machine, const riverrun_limits_t *limits, const riverrun_value_t *arguments,
     size_t arguments_len, riverrun_value_t *results, size_t results_len) RIVERRUN_NOEXCEPT;
 
 /**
- * Calls it with values as guest registers hold them, without a check: slots are the arguments, and the results
- * take the place of the first ones. There have to be as many as riverrun_func_slots says. The functions
- * riverrun_slot_i32 and its like make slots, riverrun_slot_as_i32 and its like read them.
+ * Calls it with values as guest registers hold them, without a check of their types: slots are the arguments, and
+ * the results take the place of the first ones; of others, there may be anything then. There have to be as many as
+ * riverrun_func_slots says, or more, and all are read. The functions riverrun_slot_i32 and its like make slots,
+ * riverrun_slot_as_i32 and its like read them.
  *
  * What is demanded of the float environment is as of riverrun_func_call.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked(const riverrun_func_t *func,
-    riverrun_machine_t *machine, uint64_t *slots) RIVERRUN_NOEXCEPT;
+    riverrun_machine_t *machine, uint64_t *slots, size_t slots_len) RIVERRUN_NOEXCEPT;
 
 /**
  * Calls it as riverrun_func_call_unchecked does, and gives the first result instead of writing it to the slots:
@@ -755,14 +773,15 @@ riverrun_called_t riverrun_func_call_for_result(const riverrun_func_t *func, riv
 /**
  * Calls it as riverrun_func_call_for_result does, with slots for up to three parameters given as values; those that
  * the function does not have are ignored. Faster by the way through memory. A function with more parameters is an
- * error.
+ * error. One with two results is not called: the error is the address 1 then, which is not to be freed.
  */
 riverrun_called_t riverrun_func_call_few(const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t first,
     uint64_t second, uint64_t third) RIVERRUN_NOEXCEPT;
 
 /** Calls it as riverrun_func_call_unchecked does, within limits of its own, and the machine's. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked_within(const riverrun_func_t *func,
-    riverrun_machine_t *machine, const riverrun_limits_t *limits, uint64_t *slots) RIVERRUN_NOEXCEPT;
+    riverrun_machine_t *machine, const riverrun_limits_t *limits, uint64_t *slots,
+    size_t slots_len) RIVERRUN_NOEXCEPT;
 
 /** How many parameters the function has. */
 size_t riverrun_func_parameters(const riverrun_func_t *func) RIVERRUN_NOEXCEPT;
@@ -937,6 +956,101 @@ static inline riverrun_value_t riverrun_value_ptr(uint64_t of)
     value.of.ptr = of;
     return value;
 }
+
+/** The slot of a value; 0 if its kind is none. */
+static inline uint64_t riverrun_value_slot(const riverrun_value_t *value)
+{
+    switch (value->kind) {
+    case RIVERRUN_KIND_BOOL: return riverrun_slot_bool(value->of.boolean);
+    case RIVERRUN_KIND_I8: return (uint64_t)(int64_t)value->of.i8;
+    case RIVERRUN_KIND_U8: return value->of.u8;
+    case RIVERRUN_KIND_I16: return (uint64_t)(int64_t)value->of.i16;
+    case RIVERRUN_KIND_U16: return value->of.u16;
+    case RIVERRUN_KIND_I32: return riverrun_slot_i32(value->of.i32);
+    case RIVERRUN_KIND_U32: return riverrun_slot_u32(value->of.u32);
+    case RIVERRUN_KIND_I64: return riverrun_slot_i64(value->of.i64);
+    case RIVERRUN_KIND_U64: return value->of.u64;
+    case RIVERRUN_KIND_F32: return riverrun_slot_f32(value->of.f32);
+    case RIVERRUN_KIND_F64: return riverrun_slot_f64(value->of.f64);
+    case RIVERRUN_KIND_PTR: return value->of.ptr;
+    }
+    return 0;
+}
+
+/* Calls of few arguments, as part of their callers: what compilers know there, such as how many values of which kinds
+ * there are, need not be looked at in each call, and goes by registers. Where nothing is optimised, where less is known,
+ * and with RIVERRUN_NO_INLINE, the library's functions of these names are called. */
+#if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(RIVERRUN_NO_INLINE)
+
+#define RIVERRUN_INLINE static inline __attribute__((always_inline))
+#define RIVERRUN_KNOWN(condition) (__builtin_constant_p(condition) && (condition))
+/* The error of riverrun_func_call_few where there are two results: nothing has been called. It is no error to free. */
+#define RIVERRUN_NOT_CALLED ((riverrun_error_t *)1)
+
+RIVERRUN_INLINE RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_inline(
+    const riverrun_func_t *func, riverrun_machine_t *machine, const riverrun_value_t *arguments, size_t arguments_len,
+    riverrun_value_t *results, size_t results_len) RIVERRUN_NOEXCEPT
+{
+    uint64_t slots[3] = {0, 0, 0};
+    uint32_t shape = (uint32_t)results_len << 24;
+    riverrun_outcome_t outcome;
+    if (!RIVERRUN_KNOWN(arguments_len <= 3 && results_len <= 1) || (arguments_len && !arguments)
+        || (results_len && !results))
+        return riverrun_func_call(func, machine, arguments, arguments_len, results, results_len);
+#define RIVERRUN_ARGUMENT(n)                                                                                       \
+    if (arguments_len > (n)) {                                                                                     \
+        if (!RIVERRUN_KNOWN((unsigned)arguments[n].kind <= RIVERRUN_KIND_PTR))                                     \
+            return riverrun_func_call(func, machine, arguments, arguments_len, results, results_len);              \
+        slots[n] = riverrun_value_slot(&arguments[n]);                                                             \
+        shape |= ((uint32_t)arguments[n].kind + 1) << (8 * (n));                                                   \
+    }
+    RIVERRUN_ARGUMENT(0)
+    RIVERRUN_ARGUMENT(1)
+    RIVERRUN_ARGUMENT(2)
+#undef RIVERRUN_ARGUMENT
+    outcome = riverrun_func_call_typed(func, machine, slots[0], slots[1], slots[2], shape);
+    if (__builtin_expect(outcome.error_or_kind > 255, 0))
+        return (riverrun_error_t *)outcome.error_or_kind;
+    if (results_len) {
+        results[0].kind = (riverrun_kind_t)outcome.error_or_kind;
+        results[0].of.u64 = outcome.result;
+    }
+    return NULL;
+}
+
+RIVERRUN_INLINE RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked_inline(
+    const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t *slots, size_t slots_len) RIVERRUN_NOEXCEPT
+{
+    riverrun_called_t called;
+    if (!RIVERRUN_KNOWN(slots_len <= 3) || (slots_len && !slots))
+        return riverrun_func_call_unchecked(func, machine, slots, slots_len);
+    called = riverrun_func_call_few(func, machine, slots_len > 0 ? slots[0] : 0, slots_len > 1 ? slots[1] : 0,
+                                    slots_len > 2 ? slots[2] : 0);
+    if (__builtin_expect(called.error != NULL, 0)) {
+        /* In slots of their own: those that are given need not be in memory. */
+        uint64_t own[3];
+        size_t i;
+        if (called.error != RIVERRUN_NOT_CALLED)
+            return called.error;
+        for (i = 0; i < slots_len; i++)
+            own[i] = slots[i];
+        called.error = riverrun_func_call_unchecked(func, machine, own, slots_len);
+        for (i = 0; i < slots_len && !called.error; i++)
+            slots[i] = own[i];
+        return called.error;
+    }
+    if (slots_len)
+        slots[0] = called.result;
+    return NULL;
+}
+
+#undef RIVERRUN_NOT_CALLED
+#undef RIVERRUN_KNOWN
+#undef RIVERRUN_INLINE
+#define riverrun_func_call riverrun_func_call_inline
+#define riverrun_func_call_unchecked riverrun_func_call_unchecked_inline
+
+#endif
 
 #ifdef __cplusplus
 }

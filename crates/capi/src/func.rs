@@ -4,15 +4,17 @@ use std::ffi::c_char;
 use std::mem::MaybeUninit;
 #[cfg(not(debug_assertions))]
 use std::mem::offset_of;
+use std::ptr;
 
 use riverrun::{DynFunc, RawMachine, Scalar};
 
-use crate::arguments::{Out, Result, array, array_mut, given, text, text_if_given};
+use crate::arguments::{Out, Result, array, array_mut, given, misuse, text, text_if_given};
 use crate::config::Limits;
 use crate::error::{Error, Returned, delete, guard, guard_value};
 use crate::machine::{Host, Machine, with};
 use crate::program::signature;
-use crate::value::{Extension, Value, counted, wrong_kind};
+use crate::shape::{FEW, Shape};
+use crate::value::{Extension, Value, ValueOf, counted, wrong_kind};
 
 #[cfg(not(debug_assertions))]
 use riverrun::{by_registers, support::Offsets};
@@ -53,17 +55,18 @@ pub struct Func {
     few: Few,
 }
 
-/// What is known of a function that is called by registers alone, for calls by values.
+/// What is known of a function that is called by registers alone.
 #[derive(Debug)]
 struct Few {
-    /// How many parameters and results there are; of others, there are more than of any array's elements.
+    /// How many slots it takes; of others, there are more than of any array's elements.
+    slots_len: usize,
+    /// How many parameters and results there are, for calls by values; likewise.
     parameters_len: usize,
     results_len: usize,
     parameters: [Extension; FEW],
+    /// The same in one word ([`Shape`]), for calls of which the caller's compiler knows it.
+    shape: Shape,
 }
-
-/// Parameters of functions that are called by registers alone, at most.
-const FEW: usize = 3;
 
 /// Parameters that a function has at most.
 pub const PARAMETERS_MAX: usize = 16;
@@ -73,10 +76,14 @@ impl Func {
         let results: Box<[Scalar]> = func.results().collect();
         let mut few = Few::NONE;
         let is_plain = func.parameters().iter().chain(&results).all(|&scalar| Extension::of(scalar).is_some());
-        if let Some(counts) = func.few().filter(|_| is_plain) {
-            [few.parameters_len, few.results_len] = counts;
-            for (parameter, &scalar) in few.parameters.iter_mut().zip(func.parameters()) {
-                *parameter = Extension::of(scalar).unwrap_or(Extension::NONE);
+        if let Some(counts) = func.few() {
+            few.slots_len = func.slots();
+            few.shape = Shape::of(func.parameters(), &results);
+            if is_plain {
+                [few.parameters_len, few.results_len] = counts;
+                for (parameter, &scalar) in few.parameters.iter_mut().zip(func.parameters()) {
+                    *parameter = Extension::of(scalar).unwrap_or(Extension::NONE);
+                }
             }
         }
         Box::new(Func { func, results, few })
@@ -303,7 +310,13 @@ unsafe extern "C" fn values_left(func: &Func, machine: Machine, results: *mut Va
 }
 
 impl Few {
-    const NONE: Few = Few { parameters_len: usize::MAX, results_len: usize::MAX, parameters: [Extension::NONE; FEW] };
+    const NONE: Few = Few {
+        slots_len: usize::MAX,
+        parameters_len: usize::MAX,
+        results_len: usize::MAX,
+        parameters: [Extension::NONE; FEW],
+        shape: Shape::NONE,
+    };
 
     /// The arguments of a function of so few parameters; nothing, if one is of another type.
     ///
@@ -351,6 +364,116 @@ unsafe extern "C" fn call_any(
     })
 }
 
+/// What a call by values has come to.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Outcome {
+    /// The address of the error, if it has failed; else, a number below 256, the kind of the result if there is one.
+    pub error_or_kind: usize,
+    /// The result as a slot, if there is one.
+    pub result: u64,
+}
+
+/// Calls it as `riverrun_func_call` does, with slots for up to three arguments given as values, and what their kinds
+/// and the number of results are in one word: the arguments' kinds, each plus one, from the lowest byte on, and in the
+/// highest byte the number of results, one at most. For the functions at this header's end, and for bindings.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn riverrun_func_call_typed(
+    func: Option<&Func>,
+    machine: Option<Machine>,
+    first: u64,
+    second: u64,
+    third: u64,
+    shape: Shape,
+) -> Outcome {
+    by_registers!(
+        Host,
+        begin [
+            "test rdi, rdi",
+            "je {otherwise}",
+            "test rsi, rsi",
+            "je {otherwise}",
+            "cmp [rdi + {shape}], r9d",
+            "jne {otherwise}",
+            "push r9",
+        ],
+        end [
+            "mov rdx, rax",
+            "mov eax, [rdi + {result_kind}]",
+        ],
+        back ["pop r9"],
+        otherwise typed_otherwise,
+        left typed_left,
+        symbols [],
+        constants [
+            shape = offset_of!(Func, few) + offset_of!(Few, shape),
+            result_kind = Offsets::<Host>::RESULT_NUMBER
+        ]
+    )
+}
+
+/// # Safety
+/// As of [`riverrun_func_call_typed`].
+unsafe extern "C" fn typed_otherwise(
+    func: Option<&Func>,
+    machine: Option<Machine>,
+    first: u64,
+    second: u64,
+    third: u64,
+    shape: Shape,
+) -> Outcome {
+    outcome(|result| {
+        let func = given(func, "func")?;
+        if func.few.shape == shape {
+            return with(machine, |machine| {
+                float_environment::check()?;
+                // SAFETY: as the caller promises.
+                let slot = unsafe { func.func.call_raw_few::<_, Box<Error>>(machine, [first, second, third])? };
+                *result = func.results.first().map(|&scalar| Value::from_slot(scalar, slot));
+                Ok(())
+            });
+        }
+        let mut arguments = [Value::zero(Scalar::Bool); FEW];
+        let mut len = 0;
+        for ((argument, slot), kind) in arguments.iter_mut().zip([first, second, third]).zip(shape.kinds()) {
+            *argument = Value { kind, of: ValueOf { u64: slot } };
+            len += 1;
+        }
+        let mut results = [Value::zero(Scalar::Bool)];
+        let results =
+            results.get_mut(..shape.results()).ok_or_else(|| misuse("a call of `shape` has one result at most"))?;
+        with(machine, |machine| call(func, machine, &arguments[..len], results))?;
+        *result = results.first().copied();
+        Ok(())
+    })
+}
+
+/// # Safety
+/// As of [`riverrun_func_call_typed`].
+unsafe extern "C" fn typed_left(func: &Func, machine: Machine, _: u64) -> Outcome {
+    outcome(|result| {
+        // SAFETY: as the caller promises.
+        let slot = unsafe { func.func.go_on::<_, Box<Error>>(machine.0)? };
+        *result = func.results.first().map(|&scalar| Value::from_slot(scalar, slot));
+        Ok(())
+    })
+}
+
+/// Calls a function for its outcome.
+#[inline(always)]
+fn outcome(call: impl FnOnce(&mut Option<Value>) -> Result<()>) -> Outcome {
+    let mut result = None;
+    match guard(|| call(&mut result)) {
+        Some(error) => Outcome { error_or_kind: Box::into_raw(error).expose_provenance(), result: 0 },
+        None => {
+            let result = result.unwrap_or(Value::zero(Scalar::Bool));
+            // SAFETY: values that come from slots are wholly there.
+            Outcome { error_or_kind: result.kind as usize, result: unsafe { result.of.u64 } }
+        }
+    }
+}
+
 /// Calls it as `riverrun_func_call` does, within limits of its own, and the machine's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_func_call_within(
@@ -370,9 +493,10 @@ pub unsafe extern "C" fn riverrun_func_call_within(
     })
 }
 
-/// Calls it with values as guest registers hold them, without a check: `slots` are the arguments, and the results
-/// take the place of the first ones. There have to be as many as `riverrun_func_slots` says. The functions
-/// `riverrun_slot_i32` and its like make slots, `riverrun_slot_as_i32` and its like read them.
+/// Calls it with values as guest registers hold them, without a check of their types: `slots` are the arguments, and
+/// the results take the place of the first ones; of others, there may be anything then. There have to be as many as
+/// `riverrun_func_slots` says, or more, and all are read. The functions `riverrun_slot_i32` and its like make slots,
+/// `riverrun_slot_as_i32` and its like read them.
 ///
 /// What is demanded of the float environment is as of `riverrun_func_call`.
 #[unsafe(no_mangle)]
@@ -381,6 +505,7 @@ pub unsafe extern "C" fn riverrun_func_call_unchecked(
     func: Option<&Func>,
     machine: Option<Machine>,
     slots: *mut u64,
+    slots_len: usize,
 ) -> Returned {
     by_registers!(
         Host,
@@ -389,6 +514,13 @@ pub unsafe extern "C" fn riverrun_func_call_unchecked(
             "je {otherwise}",
             "test rsi, rsi",
             "je {otherwise}",
+            "cmp rcx, [rdi + {slots_len}]",
+            "jb {otherwise}",
+            "test rdx, rdx",
+            "jne 32f",
+            "test rcx, rcx",
+            "jne {otherwise}",
+            "32:",
             "push rdx",
             "movzx eax, byte ptr [rdi + {count}]",
             "xor ecx, ecx",
@@ -405,12 +537,11 @@ pub unsafe extern "C" fn riverrun_func_call_unchecked(
             "xor eax, eax",
         ],
         back [
-            "31:",
             "pop rdx",
+            // There are enough.
+            "mov rcx, [rdi + {slots_len}]",
             "jmp {otherwise}",
             "30:",
-            "cmp eax, 3",
-            "ja 31b",
             "mov r9, rdx",
             "mov rdx, [r9]",
             "cmp eax, 2",
@@ -424,6 +555,7 @@ pub unsafe extern "C" fn riverrun_func_call_unchecked(
         left slots_left,
         symbols [],
         constants [
+            slots_len = offset_of!(Func, few) + offset_of!(Few, slots_len),
             count = Offsets::<Host>::COUNT,
             has_result = Offsets::<Host>::RESULTS
         ]
@@ -432,15 +564,37 @@ pub unsafe extern "C" fn riverrun_func_call_unchecked(
 
 /// # Safety
 /// As of [`riverrun_func_call_unchecked`].
-unsafe extern "C" fn slots_otherwise(func: Option<&Func>, machine: Option<Machine>, slots: *mut u64) -> Returned {
+unsafe extern "C" fn slots_otherwise(
+    func: Option<&Func>,
+    machine: Option<Machine>,
+    slots: *mut u64,
+    slots_len: usize,
+) -> Returned {
     guard(|| {
         let func = given(func, "func")?;
         with(machine, |machine| {
+            enough_slots(func, slots, slots_len)?;
             float_environment::check()?;
             // SAFETY: as the caller promises.
             unsafe { func.func.call_raw(machine, slots) }
         })
     })
+}
+
+#[inline(always)]
+fn enough_slots(func: &Func, slots: *const u64, slots_len: usize) -> Result<()> {
+    if slots_len < func.func.slots() || slots.is_null() && slots_len != 0 {
+        return Err(too_few_slots(func, slots, slots_len));
+    }
+    Ok(())
+}
+
+#[cold]
+fn too_few_slots(func: &Func, slots: *const u64, slots_len: usize) -> Box<Error> {
+    match array(slots, slots_len, "slots") {
+        Ok(_) => misuse(format!("{slots_len} slots were given, but there have to be {}", func.func.slots())),
+        Err(error) => error,
+    }
 }
 
 /// # Safety
@@ -462,7 +616,7 @@ unsafe extern "C" fn slots_left(func: &Func, machine: Machine, slots: *mut u64) 
 #[derive(Debug)]
 pub struct Called {
     /// Why it has failed, or NULL.
-    pub error: Option<Box<Error>>,
+    pub error: *mut Error,
     /// The first result as a slot, if the function has one.
     pub result: u64,
 }
@@ -485,6 +639,9 @@ pub unsafe extern "C" fn riverrun_func_call_for_result(
     })
 }
 
+/// The address that is no error's.
+const NOT_CALLED: usize = 1;
+
 /// Calls a function for its first result.
 #[inline(always)]
 fn for_result(call: impl FnOnce() -> Result<u64>) -> Called {
@@ -493,12 +650,12 @@ fn for_result(call: impl FnOnce() -> Result<u64>) -> Called {
         result = call()?;
         Ok(())
     });
-    Called { error, result }
+    Called { error: error.map_or(ptr::null_mut(), Box::into_raw), result }
 }
 
 /// Calls it as `riverrun_func_call_for_result` does, with slots for up to three parameters given as values; those that
 /// the function does not have are ignored. Faster by the way through memory. A function with more parameters is an
-/// error.
+/// error. One with two results is not called: the error is the address 1 then, which is not to be freed.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub unsafe extern "C" fn riverrun_func_call_few(
@@ -510,7 +667,7 @@ pub unsafe extern "C" fn riverrun_func_call_few(
 ) -> Called {
     by_registers!(
         Host,
-        // Nothing is to be kept.
+        // What is pushed nobody looks at.
         begin ["test rdi, rdi", "je {otherwise}", "test rsi, rsi", "je {otherwise}", "push r9"],
         end ["mov rdx, rax", "xor eax, eax"],
         back ["pop r9"],
@@ -530,6 +687,9 @@ unsafe extern "C" fn few_otherwise(
     second: u64,
     third: u64,
 ) -> Called {
+    if func.is_some_and(|func| func.results.len() > 1) {
+        return Called { error: ptr::without_provenance_mut(NOT_CALLED), result: 0 };
+    }
     for_result(|| {
         let func = given(func, "func")?;
         with(machine, |machine| {
@@ -554,10 +714,11 @@ pub unsafe extern "C" fn riverrun_func_call_unchecked_within(
     machine: Option<Machine>,
     limits: Option<&Limits>,
     slots: *mut u64,
+    slots_len: usize,
 ) -> Returned {
     guard(|| {
         let (func, limits) = (given(func, "func")?, given(limits, "limits")?);
-        with(machine, |machine| within(machine, limits, || call_unchecked(func, machine, slots)))
+        with(machine, |machine| within(machine, limits, || call_unchecked(func, machine, slots, slots_len)))
     })
 }
 
@@ -573,9 +734,9 @@ fn within(machine: RawMachine<Host>, limits: &Limits, body: impl FnOnce() -> Res
     failure.map_or(Ok(()), Err)
 }
 
-fn call_unchecked(func: &Func, machine: RawMachine<Host>, slots: *mut u64) -> Result<()> {
+fn call_unchecked(func: &Func, machine: RawMachine<Host>, slots: *mut u64, slots_len: usize) -> Result<()> {
     // SAFETY: both are alive; callers have as many slots.
-    unsafe { riverrun_func_call_unchecked(Some(func), Some(Machine(machine)), slots) }.map_or(Ok(()), Err)
+    unsafe { riverrun_func_call_unchecked(Some(func), Some(Machine(machine)), slots, slots_len) }.map_or(Ok(()), Err)
 }
 
 #[inline(always)]

@@ -28,6 +28,7 @@ pub mod machine;
 pub mod memory;
 pub mod owned;
 pub mod program;
+mod shape;
 pub mod value;
 
 pub use error::Error;

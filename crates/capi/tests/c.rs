@@ -10,8 +10,8 @@ use common::{COMPILERS, folder, guests, here, host, libc_guest, run_host, words}
 fn the_interface_does_what_it_says() {
     let folder = folder();
     for [c, _] in COMPILERS {
-        for standard in ["-std=c99", "-std=c11"] {
-            let host = host(c, &[standard, "-O2"], &here().join("tests/c/api.c"), folder.path());
+        for flags in [["-std=c99", "-O2"], ["-std=c11", "-O2"], ["-std=c99", "-O0"], ["-O2", "-DRIVERRUN_NO_INLINE"]] {
+            let host = host(c, &flags, &here().join("tests/c/api.c"), folder.path());
             guests().iter().for_each(|guest| drop(run_host(&host, &[guest.as_os_str(), OsStr::new("")])));
         }
     }
@@ -38,8 +38,10 @@ fn misuse_is_answered_in_words() {
     let (first, second) = (&guests()[0], path("scorer", riverrun::doc::SCORER));
     let build = if cfg!(debug_assertions) { "debug" } else { "release" };
     for [c, _] in COMPILERS {
-        let flags = ["-std=gnu11", "-O1", "-frounding-math"];
-        let host = host(c, &flags, &here().join("tests/c/misuse.c"), folder.path());
-        run_host(&host, &[first.as_os_str(), second.as_os_str(), OsStr::new(build)]);
+        for inlining in ["-O1", "-DRIVERRUN_NO_INLINE"] {
+            let flags = ["-std=gnu11", inlining, "-frounding-math"];
+            let host = host(c, &flags, &here().join("tests/c/misuse.c"), folder.path());
+            run_host(&host, &[first.as_os_str(), second.as_os_str(), OsStr::new(build)]);
+        }
     }
 }

@@ -224,6 +224,7 @@ fn c_type(ty: &Type) -> String {
                 ("Returned", _) => "riverrun_error_t *".to_owned(),
                 ("Machine", _) => "riverrun_machine_t *".to_owned(),
                 ("KindCode", _) => "riverrun_kind_t".to_owned(),
+                ("Shape", _) => "uint32_t".to_owned(),
                 ("c_char", _) => "char".to_owned(),
                 ("c_void", _) => "void".to_owned(),
                 ("bool", _) => "bool".to_owned(),

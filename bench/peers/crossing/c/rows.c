@@ -129,17 +129,17 @@ int64_t c_row_run(c_row *row, enum row_kind kind, uint64_t times)
     switch (kind) {
     case ROW_NOP:
         while (times--)
-            fine(riverrun_func_call_unchecked(row->func, row->machine, NULL));
+            fine(riverrun_func_call_unchecked(row->func, row->machine, NULL, 0));
         break;
     case ROW_NUMBER:
         while (times--) {
-            fine(riverrun_func_call_unchecked(row->func, row->machine, &slot));
+            fine(riverrun_func_call_unchecked(row->func, row->machine, &slot, 1));
             total += riverrun_slot_as_i64(slot);
         }
         break;
     case ROW_LOOP:
         slot = times;
-        fine(riverrun_func_call_unchecked(row->func, row->machine, &slot));
+        fine(riverrun_func_call_unchecked(row->func, row->machine, &slot, 1));
         total = riverrun_slot_as_i64(slot);
     }
     return total;

@@ -169,7 +169,7 @@ template <class R, class... Args> class Func<R(Args...)> {
         std::uint64_t slots[arguments + 1] = {};
         fill(slots, args...);
         riverrun_limits_t both = {limits.fuel, detail::timeout_ns(limits.timeout)};
-        if (auto *error = riverrun_func_call_unchecked_within(func_.get(), machine_, &both, slots))
+        if (auto *error = riverrun_func_call_unchecked_within(func_.get(), machine_, &both, slots, arguments + 1))
             return Error(error);
         return result(slots[0]);
     }

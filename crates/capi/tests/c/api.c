@@ -71,7 +71,7 @@ static riverrun_error_t *again(void *data, riverrun_machine_t *caller, uint64_t 
         return NULL;
     riverrun_func_t **func = data;
     slots[0] = riverrun_slot_i32(n - 1);
-    return riverrun_func_call_unchecked(*func, caller, slots);
+    return riverrun_func_call_unchecked(*func, caller, slots, 1);
 }
 
 static riverrun_error_t *text(void *data, riverrun_machine_t *caller, uint64_t *slots)
@@ -105,7 +105,7 @@ static void calls(riverrun_machine_t *machine, int *score)
     FINE(riverrun_func_call(one, machine, values, 2, &result, 1));
     CHECK(result.kind == RIVERRUN_KIND_I32 && result.of.i32 == 42);
     uint64_t slots[16] = {riverrun_slot_i32(-40), riverrun_slot_i32(-2)};
-    FINE(riverrun_func_call_unchecked(one, machine, slots));
+    FINE(riverrun_func_call_unchecked(one, machine, slots, 2));
     CHECK(riverrun_slot_as_i32(slots[0]) == -42 && riverrun_func_slots(one) == 2);
     riverrun_called_t called = riverrun_func_call_few(one, machine, riverrun_slot_i32(-40), riverrun_slot_i32(8), 99);
     CHECK(!called.error && riverrun_slot_as_i32(called.result) == -32);
@@ -149,6 +149,10 @@ static void calls(riverrun_machine_t *machine, int *score)
     values[0] = riverrun_value_i32(-3);
     FINE(riverrun_func_call(one, machine, values, 2, two, 2));
     CHECK(two[0].kind == RIVERRUN_KIND_I16 && two[0].of.i16 == -3 && two[1].of.i32 == -8);
+    slots[0] = riverrun_slot_i32(-5), slots[1] = riverrun_slot_i32(70000);
+    FINE(riverrun_func_call_unchecked(one, machine, slots, 2));
+    CHECK((int16_t)slots[0] == -5 && riverrun_slot_as_i32(slots[1]) == 70000);
+    CHECK(riverrun_func_call_few(one, machine, 1, 2, 3).error == (riverrun_error_t *)1);
     riverrun_func_delete(one);
 
     one = func(machine, "play", NULL);
@@ -239,13 +243,15 @@ static void ways_out(riverrun_machine_t *machine)
 {
     riverrun_func_t *nop = func(machine, "nop", NULL), *rounded = func(machine, "rounded", NULL);
     riverrun_func_t *failing = func(machine, "fail", NULL);
-    for (int way = 0; way < 3; way++) {
+    uint32_t shape = 1u << 24 | (RIVERRUN_KIND_I32 + 1);
+    for (int way = 0; way < 4; way++) {
         for (int times = 0; times < 3; times++) {
             riverrun_value_t value = riverrun_value_i32(-5 - way), result = {RIVERRUN_KIND_BOOL, {0}};
             uint64_t slots[2] = {riverrun_slot_i32(-5 - way), 77};
             riverrun_called_t called;
+            riverrun_outcome_t outcome;
             /* So that the next one is not the first one. */
-            FINE(riverrun_func_call_unchecked(nop, machine, NULL));
+            FINE(riverrun_func_call_unchecked(nop, machine, NULL, 0));
             FINE(riverrun_func_call(nop, machine, NULL, 0, NULL, 0));
             switch (way) {
             case 0:
@@ -253,14 +259,18 @@ static void ways_out(riverrun_machine_t *machine)
                 CHECK(result.kind == RIVERRUN_KIND_I32 && result.of.i32 == -5);
                 break;
             case 1:
-                FINE(riverrun_func_call_unchecked(rounded, machine, slots));
+                FINE(riverrun_func_call_unchecked(rounded, machine, slots, 1));
                 CHECK(riverrun_slot_as_i32(slots[0]) == -6 && slots[1] == 77);
                 break;
-            default:
+            case 2:
                 called = riverrun_func_call_few(rounded, machine, slots[0], 1, 2);
                 CHECK(!called.error && riverrun_slot_as_i32(called.result) == -7);
+                break;
+            default:
+                outcome = riverrun_func_call_typed(rounded, machine, slots[0], 1, 2, shape);
+                CHECK(outcome.error_or_kind == RIVERRUN_KIND_I32 && riverrun_slot_as_i32(outcome.result) == -8);
             }
-            FINE(riverrun_func_call_unchecked(nop, machine, NULL));
+            FINE(riverrun_func_call_unchecked(nop, machine, NULL, 0));
             FINE(riverrun_func_call(nop, machine, NULL, 0, NULL, 0));
             riverrun_error_t *error;
             switch (way) {
@@ -270,10 +280,13 @@ static void ways_out(riverrun_machine_t *machine)
                 CHECK(result.kind == RIVERRUN_KIND_I32 && result.of.i32 == 33);
                 break;
             case 1:
-                error = riverrun_func_call_unchecked(failing, machine, slots);
+                error = riverrun_func_call_unchecked(failing, machine, slots, 1);
                 CHECK(riverrun_slot_as_i32(slots[0]) == -6 && slots[1] == 77);
                 break;
-            default: error = riverrun_func_call_few(failing, machine, slots[0], 1, 2).error;
+            case 2: error = riverrun_func_call_few(failing, machine, slots[0], 1, 2).error; break;
+            default:
+                outcome = riverrun_func_call_typed(failing, machine, slots[0], 1, 2, shape);
+                error = (riverrun_error_t *)outcome.error_or_kind;
             }
             CHECK(error && riverrun_error_kind(error) == RIVERRUN_ERROR_HOST);
             riverrun_error_delete(error);
@@ -299,31 +312,35 @@ static const struct {
 static void preserved(riverrun_machine_t *machine)
 {
     void (*const calls[])(void) = {(void (*)(void))riverrun_func_call, (void (*)(void))riverrun_func_call_unchecked,
-                                   (void (*)(void))riverrun_func_call_few};
+                                   (void (*)(void))riverrun_func_call_few, (void (*)(void))riverrun_func_call_typed};
     riverrun_func_t *nop = func(machine, "nop", NULL);
     for (size_t end = 0; end < sizeof ends / sizeof *ends; end++) {
         riverrun_func_t *one = func(machine, ends[end].name, NULL);
-        for (int i = 0; i < 9; i++) {
+        for (int i = 0; i < 12; i++) {
             riverrun_value_t value = riverrun_value_i32(ends[end].argument), result = {RIVERRUN_KIND_BOOL, {0}};
             if (strcmp(ends[end].name, "length") == 0)
                 value = riverrun_value_ptr((uint64_t)ends[end].argument);
             uint64_t slot = riverrun_slot_i32(ends[end].argument), arguments[6] = {(uintptr_t)one, (uintptr_t)machine};
-            switch (i % 3) {
+            switch (i % 4) {
             case 0:
                 arguments[2] = (uintptr_t)&value, arguments[3] = riverrun_func_parameters(one);
                 arguments[4] = (uintptr_t)&result, arguments[5] = riverrun_func_results(one);
                 break;
-            case 1: arguments[2] = (uintptr_t)&slot; break;
-            default: arguments[2] = slot;
+            case 1: arguments[2] = (uintptr_t)&slot, arguments[3] = 1; break;
+            case 2: arguments[2] = slot; break;
+            default:
+                arguments[2] = slot;
+                arguments[5] = riverrun_func_results(one) << 24 | (riverrun_func_parameters(one) ? value.kind + 1u : 0);
             }
             if (strcmp(ends[end].name, "spin") == 0)
                 FINE(riverrun_machine_set_timeout(machine, 5 * 1000 * 1000));
             /* So that it is not the first one, if the time is not over before. */
             for (int before = 0; before < 2; before++)
-                riverrun_error_delete(riverrun_func_call_unchecked(nop, machine, NULL));
-            CHECK(preserves(calls[i % 3], arguments));
+                riverrun_error_delete(riverrun_func_call_unchecked(nop, machine, NULL, 0));
+            CHECK(preserves(calls[i % 4], arguments));
             FINE(riverrun_machine_set_timeout(machine, RIVERRUN_UNLIMITED));
-            riverrun_error_t *error = (riverrun_error_t *)(uintptr_t)arguments[0];
+            /* Or the result's kind. */
+            riverrun_error_t *error = arguments[0] < 256 ? NULL : (riverrun_error_t *)(uintptr_t)arguments[0];
             CHECK(!error == ends[end].returns);
             riverrun_error_delete(error);
         }
@@ -341,7 +358,7 @@ static void memory(riverrun_machine_t *machine)
     FINE(riverrun_memory_write(machine, address, numbers, sizeof numbers));
     riverrun_func_t *one = func(machine, "twice", "void (ptr, u64)");
     uint64_t slots[2] = {address, 4};
-    FINE(riverrun_func_call_unchecked(one, machine, slots));
+    FINE(riverrun_func_call_unchecked(one, machine, slots, 2));
     FINE(riverrun_memory_read(machine, address, numbers, sizeof numbers));
     CHECK(numbers[0] == 2 && numbers[1] == -4 && numbers[3] == 8);
     riverrun_func_delete(one);
@@ -387,7 +404,7 @@ static void limits(riverrun_machine_t *machine)
     riverrun_error_delete(error);
 
     riverrun_limits_t fuel = {10000, RIVERRUN_UNLIMITED};
-    error = riverrun_func_call_unchecked_within(one, machine, &fuel, NULL);
+    error = riverrun_func_call_unchecked_within(one, machine, &fuel, NULL, 0);
     CHECK(error && riverrun_error_trap(error) && riverrun_error_trap(error)->kind == RIVERRUN_TRAP_OUT_OF_FUEL);
     riverrun_error_delete(error);
 

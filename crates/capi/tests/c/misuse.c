@@ -61,8 +61,13 @@ static void nulls(riverrun_engine_t *engine, riverrun_program_t *program, riverr
     FAILS(riverrun_func_call(NULL, machine, NULL, 0, NULL, 0), MISUSE, "`func` is NULL");
     FAILS(riverrun_func_call(func, NULL, NULL, 0, NULL, 0), MISUSE, "`machine` is NULL");
     FAILS(riverrun_func_call(func, machine, NULL, 2, &value, 1), MISUSE, "`arguments` is NULL");
-    FAILS(riverrun_func_call_unchecked(NULL, machine, NULL), MISUSE, "`func` is NULL");
-    FAILS(riverrun_func_call_unchecked(func, NULL, NULL), MISUSE, "`machine` is NULL");
+    FAILS(riverrun_func_call_unchecked(NULL, machine, NULL, 0), MISUSE, "`func` is NULL");
+    FAILS(riverrun_func_call_unchecked(func, NULL, NULL, 0), MISUSE, "`machine` is NULL");
+    /* Which compilers do not know. */
+    volatile size_t one_slot = 1, two_slots = 2;
+    uint64_t slot = 0;
+    FAILS(riverrun_func_call_unchecked(func, machine, &slot, one_slot), MISUSE, "1 slots were given, but there have to be 2");
+    FAILS(riverrun_func_call_unchecked(func, machine, NULL, two_slots), MISUSE, "`slots` is NULL");
     FAILS(riverrun_func_call_few(NULL, machine, 0, 0, 0).error, MISUSE, "`func` is NULL");
     FAILS(riverrun_func_call_few(func, NULL, 0, 0, 0).error, MISUSE, "`machine` is NULL");
     FAILS(riverrun_memory_read(machine, 0, NULL, 8), MISUSE, "`buffer` is NULL");
@@ -100,6 +105,10 @@ static void types(riverrun_linker_t *linker, riverrun_machine_t *machine, riverr
     FAILS(riverrun_func_call(func, machine, values, 2, &result, 1), MISUSE, "argument 1 is f32, but has to be i32");
     FAILS(riverrun_func_call(func, machine, values, 3, &result, 1), MISUSE, "3 arguments were given");
     FAILS(riverrun_func_call(func, machine, values, 2, NULL, 0), MISUSE, "0 results were given, but there have to be 1");
+    FAILS(riverrun_func_call(func, machine, values, 1, &result, 1), MISUSE, "1 arguments were given");
+    FAILS(riverrun_func_call(func, machine, values, 2, NULL, 1), MISUSE, "`results` is NULL");
+    riverrun_outcome_t outcome = riverrun_func_call_typed(func, machine, 1, 2, 3, 0x02000606);
+    FAILS((riverrun_error_t *)outcome.error_or_kind, MISUSE, "one result at most");
     memset(&values[1].kind, 0x7f, sizeof values[1].kind);
     FAILS(riverrun_func_call(func, machine, values, 2, &result, 1), MISUSE, "argument 1 is no kind");
 
@@ -201,7 +210,7 @@ int main(int argc, char **argv)
     riverrun_value_t both[2] = {riverrun_value_i32(1), riverrun_value_i32(2)};
     FAILS(riverrun_func_call(add_there, machine, both, 2, &result, 1), RIVERRUN_ERROR_LINK, "of another program");
     uint64_t slots[2] = {1, 2};
-    FAILS(riverrun_func_call_unchecked(add_there, machine, slots), RIVERRUN_ERROR_LINK, "of another program");
+    FAILS(riverrun_func_call_unchecked(add_there, machine, slots, 2), RIVERRUN_ERROR_LINK, "of another program");
     FAILS(riverrun_func_call_few(add_there, machine, 1, 2, 0).error, RIVERRUN_ERROR_LINK, "of another program");
     riverrun_func_t *four;
     FINE(riverrun_func_at(machine, riverrun_func_address(play), "i32 (i32, i32, i32, i32)", &four));

@@ -3,7 +3,7 @@
 use std::arch::{asm, naked_asm};
 use std::mem::{offset_of, size_of};
 
-use riverrun_state::{EngineExit, FRAME_GAP, State, leave_engine, return_signpost};
+use riverrun_state::{EngineExit, FRAME_GAP, State, leave_engine, return_signpost, signpost};
 
 use crate::cell::Cell;
 #[cfg(not(trampoline))]
@@ -19,7 +19,7 @@ const REASON: usize = offset_of!(State, exit) + offset_of!(EngineExit, reason);
 /// Assembly that calls the first handler, which calls the next in its tail.
 #[cfg(not(trampoline))]
 macro_rules! calls_chain {
-    ($asm:ident [$($before:literal)*] [$($after:literal)*] $($operands:tt)*) => {
+    ($asm:ident [$($before:expr),* $(,)?] [$($after:expr),* $(,)?] $($operands:tt)*) => {
         $asm!($($before,)* "call [rdi]", $($after,)* $($operands)*)
     };
 }
@@ -27,7 +27,7 @@ macro_rules! calls_chain {
 /// Assembly that calls what calls handlers in turn.
 #[cfg(trampoline)]
 macro_rules! calls_chain {
-    ($asm:ident [$($before:literal)*] [$($after:literal)*] $($operands:tt)*) => {
+    ($asm:ident [$($before:expr),* $(,)?] [$($after:expr),* $(,)?] $($operands:tt)*) => {
         $asm!($($before,)* "call {chain}", $($after,)* chain = sym chain, $($operands)*)
     };
 }
@@ -42,25 +42,25 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut State, f
     calls_chain! {
         naked_asm
         [
-            "push rbp"
-            "push rbx"
-            "push r12"
-            "push r13"
-            "push r14"
-            "push r15"
-            "sub rsp, {gap}"
-            "lea rax, [rip + {signpost}]"
-            "mov [rsp + 8], rax"
-            "mov [rsi + {host_sp}], rsp"
-            "mov r8, rdx"
-            "mov rcx, [rsi + {returns}]"
-            "and ecx, {mask}"
-            "xor r9d, r9d"
+            "push rbp",
+            "push rbx",
+            "push r12",
+            "push r13",
+            "push r14",
+            "push r15",
+            "sub rsp, {gap}",
+            "lea rax, [rip + {signpost}]",
+            "mov [rsp + 8], rax",
+            "mov [rsi + {host_sp}], rsp",
+            "mov r8, rdx",
+            "mov rcx, [rsi + {returns}]",
+            "and ecx, {mask}",
+            "xor r9d, r9d",
         ]
         [
-            "mov qword ptr [rsi + {reason}], {returned}"
-            "mov rdi, rsi"
-            "jmp {leave}"
+            "mov qword ptr [rsi + {reason}], {returned}",
+            "mov rdi, rsi",
+            "jmp {leave}",
         ]
         gap = const FRAME_GAP,
         host_sp = const HOST_SP,
@@ -91,29 +91,27 @@ pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, sta
             calls_chain! {
                 asm
                 [
-                    "sub rsp, 8"
-                    "push rbp"
-                    "push rbx"
-                    $($push)*
-                    "sub rsp, {gap}"
-                    "lea rax, [rip + 2f]"
-                    "mov [rsp + 8], rax"
-                    "mov [rsi + {host_sp}], rsp"
-                    "xor ecx, ecx"
-                    "xor r9d, r9d"
+                    "sub rsp, 8",
+                    "push rbp",
+                    "push rbx",
+                    $($push,)*
+                    "sub rsp, {gap}",
+                    "lea rax, [rip + 2f]",
+                    "mov [rsp + 8], rax",
+                    "mov [rsi + {host_sp}], rsp",
+                    "xor ecx, ecx",
+                    "xor r9d, r9d",
                 ]
                 [
-                    $above
-                    "3:"
-                    ".pushsection .text.unlikely, \"ax\", @progbits"
-                    "2:"
-                    ".byte 0x0f, 0x1f, 0x80"
-                    ".long 4f - 2b"
-                    "4:"
-                    "add rsp, 8"
-                    "xor esi, esi"
-                    "jmp 3b"
-                    ".popsection"
+                    $above,
+                    "3:",
+                    ".pushsection .text.unlikely, \"ax\", @progbits",
+                    signpost!("2", "4"),
+                    "4:",
+                    "add rsp, 8",
+                    "xor esi, esi",
+                    "jmp 3b",
+                    ".popsection",
                 ]
                 gap = const $gap,
                 host_sp = const HOST_SP,

@@ -7,7 +7,9 @@ use std::arch::{asm, naked_asm};
 use std::hint::cold_path;
 use std::mem::offset_of;
 
-use riverrun_state::{EngineExit, FRAME_GAP, RETURN_ADDRESS, State, WINDOW_OFFSET, leave_by_signpost, return_signpost};
+use riverrun_state::{
+    EngineExit, FRAME_GAP, RETURN_ADDRESS, State, WINDOW_OFFSET, leave_by_signpost, return_signpost, signpost,
+};
 
 use crate::convention::{self, Hot, Reason};
 use crate::execution::{CALL_ARGUMENTS, Callable};
@@ -249,9 +251,7 @@ pub(crate) unsafe fn call_host_entry(
             "jne 3f",
             "2:",
             "call [rdi + {entry}]",
-            "6:",
-            ".byte 0x0f, 0x1f, 0x80",
-            ".long 4f - 6b",
+            signpost!("6", "4"),
             "mov r11d, 1",
             "add rsp, {reserve} + 24",
             "5:",

@@ -18,13 +18,21 @@ use crate::registers::{EngineExit, State};
 /// Bytes between the host's stack pointer and what was pushed: room for the signpost, and for what aligns it.
 pub const FRAME_GAP: usize = 24;
 
+/// A signpost that leads to the next place with this label, at one of its own.
+#[macro_export]
+macro_rules! signpost {
+    ($label:literal, $place:literal) => {
+        concat!($label, ":\n.byte 0x0f, 0x1f, 0x80\n.long ", $place, "f - ", $label, "b")
+    };
+}
+
 /// The signpost of engines that are functions of the host's: they return.
 ///
 /// # Safety
 /// It is for nobody to call: what leaves an engine looks at it.
 #[unsafe(naked)]
 pub unsafe extern "sysv64" fn return_signpost() {
-    naked_asm!("2:", ".byte 0x0f, 0x1f, 0x80", ".long 3f - 2b", "3:", "ret")
+    naked_asm!(signpost!("2", "3"), "3:", "ret")
 }
 
 /// What leaves an engine by its signpost, with rsp where [`crate::EngineExit::host_sp`] says. `gap` is [`FRAME_GAP`].

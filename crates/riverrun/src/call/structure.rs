@@ -113,6 +113,8 @@ macro_rules! by_value {
 
 /// What [`by_value!`](crate::by_value) makes use of.
 pub mod support {
+    pub use riverrun_state::signpost;
+
     pub use super::ByValue;
     pub use crate::call::by_registers::Offsets;
     pub use crate::call::convention::{Arguments, Placement, ResultRegisters, Types};

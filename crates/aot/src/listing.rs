@@ -6,7 +6,7 @@ use inkwell::context::Context;
 use inkwell::targets::FileType;
 use riverrun_program::Image;
 
-use crate::analysis::{Imports, Liveness};
+use crate::analysis::{Imports, Liveness, is_copied};
 use crate::emit;
 use crate::error::CompileError;
 use crate::lift::{Callers, Ir, Known, Surroundings, lift};
@@ -47,7 +47,8 @@ pub fn listing(image: &Image, options: &CompileOptions, address: u64) -> Result<
     let (program, functions) = Program::analyse(image, options, None);
     let has = |pcs: &[u64]| pcs.binary_search(&address).is_ok();
     let pcs = |function: &crate::analysis::Function| -> Vec<u64> {
-        function.blocks.values().flat_map(|block| &block.insts).map(|(pc, _)| *pc).collect()
+        let own = function.blocks.iter().filter(|(at, _)| !is_copied(**at));
+        own.flat_map(|(_, block)| &block.insts).map(|(pc, _)| *pc).collect()
     };
     // Functions may share instructions: the one that begins nearest before it is the one that is meant.
     let before = functions.iter().rev().filter(|function| function.start <= address);

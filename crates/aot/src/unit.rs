@@ -11,7 +11,7 @@ use inkwell::context::Context;
 use riverrun_native::{Dispatch, Header};
 use riverrun_program::{Image, SymbolKind};
 
-use crate::analysis::{Abilities, Function, Imports, Liveness, Text, functions};
+use crate::analysis::{Abilities, Function, Imports, Liveness, Text, functions, insert_copies, is_copied};
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
 use crate::lift::{Callers, Ir, Known, Surroundings, declare, host_entries, lift};
@@ -31,7 +31,7 @@ const ENTRIES: usize = 256;
 pub struct Report {
     /// Functions compiled.
     pub functions: usize,
-    /// Guest instructions in them.
+    /// Guest instructions in them, those of copies included.
     pub instructions: usize,
     /// Bytes of guest text that these are, each counted once.
     pub text_bytes: u64,
@@ -83,7 +83,7 @@ impl<'a> Program<'a> {
         let may_differ = !options.fuel && !options.precise;
         let named = image.symbols().filter(|symbol| symbol.kind == SymbolKind::Function && may_differ);
         let known = named.filter_map(|symbol| Some((symbol.address, Known::named(symbol.name)?))).collect();
-        let functions = functions(&text);
+        let mut functions = functions(&text);
         let program = Program {
             image,
             names: Arc::new(Names::new(&functions, linked)),
@@ -93,13 +93,14 @@ impl<'a> Program<'a> {
             starts: functions.iter().map(|function| function.start).collect(),
             dispatch_bits: Dispatch::index_bits(functions.len()),
         };
+        functions.iter_mut().filter(|function| program.known(function.start).is_none()).for_each(insert_copies);
         (program, functions)
     }
 
     /// Where a function can be entered besides its start, and is: no other one begins between.
     fn entrances(&self, function: &Function) -> impl Iterator<Item = u64> {
         let is_own = |at: &u64| self.starts.range(..=at).next_back() == Some(&function.start);
-        function.entrances().filter(is_own)
+        function.entrances().filter(|&at| !is_copied(at)).filter(is_own)
     }
 }
 

@@ -83,9 +83,14 @@ fn fuel_is_exact_on_generated_programs() {
 
 #[test]
 fn fuel_is_exact_on_a_compiled_program() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/sorting.c");
-    for flags in [&["-O2", "-march=rv64gc"], &["-O1", "-march=rv64imafd"]] {
-        let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, flags);
+    let guests = [
+        ("sorting.c", ["-O2", "-march=rv64gc"]),
+        ("sorting.c", ["-O1", "-march=rv64imafd"]),
+        ("copies.c", ["-O2", "-march=rv64gc"]),
+    ];
+    for (source, flags) in guests {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests").join(source);
+        let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &flags);
         let mut x = [0; 32];
         x[2] = Loaded::new(Engine::SingleStep, &elf).start().x(2);
         let case = Case { elf, x, f: [0; 32], fcsr: 0, fuel: 100_000 };

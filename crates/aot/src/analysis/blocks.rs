@@ -106,6 +106,16 @@ pub(crate) enum Terminator {
     },
     /// With a jump to ra.
     Return,
+    /// With a call of a copy, which is in the same function.
+    CallInside {
+        /// The copy's first block.
+        to: u64,
+    },
+    /// With a jump to ra in a copy.
+    ReturnInside {
+        /// The block behind the copy's call.
+        next: u64,
+    },
     /// With a jump by register.
     JumpIndirect(Targets),
     /// In front of an instruction of the single-step engine.
@@ -125,13 +135,33 @@ impl Terminator {
     /// Where control may go on in the same function.
     pub(crate) fn successors(&self) -> Vec<u64> {
         match self {
-            Terminator::Next(to) | Terminator::Jump(to) => vec![*to],
+            Terminator::Next(to)
+            | Terminator::Jump(to)
+            | Terminator::CallInside { to }
+            | Terminator::ReturnInside { next: to } => vec![*to],
             Terminator::Branch { taken, next } => vec![*taken, *next],
             Terminator::Call { next, .. } | Terminator::CallIndirect { next } | Terminator::Step { next, .. } => {
                 vec![*next]
             }
             Terminator::JumpIndirect(targets) => targets.inside.clone(),
             Terminator::Return | Terminator::Leave(_) => Vec::new(),
+        }
+    }
+
+    /// Whether control goes on at known places with registers as they are.
+    pub(crate) fn goes_on(&self) -> bool {
+        match self {
+            Terminator::Next(_)
+            | Terminator::Jump(_)
+            | Terminator::Branch { .. }
+            | Terminator::CallInside { .. }
+            | Terminator::ReturnInside { .. } => true,
+            Terminator::Call { .. }
+            | Terminator::CallIndirect { .. }
+            | Terminator::Return
+            | Terminator::JumpIndirect(_)
+            | Terminator::Step { .. }
+            | Terminator::Leave(_) => false,
         }
     }
 

@@ -14,7 +14,7 @@ pub(crate) struct Function {
     pub(crate) start: u64,
     /// Its name, where it has one.
     pub(crate) name: Option<String>,
-    /// Its blocks by address; the first one is at its start.
+    /// Its blocks by address, behind them those of copies; the first one is at its start.
     pub(crate) blocks: BTreeMap<u64, Block>,
     /// Whether its blocks are all there is of it.
     pub(crate) extent: Extent,
@@ -34,9 +34,11 @@ pub(crate) enum Extent {
 }
 
 impl Function {
-    /// Where it can be entered besides its start: behind its calls, and where exceptions land.
+    /// Where it can be entered besides its start, behind its calls and where exceptions land, and what is behind a
+    /// copy's calls, where only they come back to.
     pub(crate) fn entrances(&self) -> impl Iterator<Item = u64> {
-        let calls = self.blocks.values().filter(|block| block.end.is_call());
+        let comes_back = |end: &Terminator| end.is_call() || matches!(end, Terminator::ReturnInside { .. });
+        let calls = self.blocks.values().filter(move |block| comes_back(&block.end));
         calls.flat_map(|block| block.end.successors()).chain(self.orphans.iter().copied())
     }
 

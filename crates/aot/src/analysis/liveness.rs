@@ -369,7 +369,11 @@ impl<'a> Flow<'a> {
                 Some(inst) if inst.op.info().format.result() == Destination::Jump => HOST | unseen,
                 _ => PRESERVED,
             },
-            Terminator::Next(_) | Terminator::Jump(_) | Terminator::Branch { .. } => {
+            Terminator::Next(_)
+            | Terminator::Jump(_)
+            | Terminator::Branch { .. }
+            | Terminator::CallInside { .. }
+            | Terminator::ReturnInside { .. } => {
                 let given = |place: &Place| if let Place::Own(_) = place { !0 } else { given };
                 node.next.iter().fold(0, |set, to| set | front(to) & given(to))
             }

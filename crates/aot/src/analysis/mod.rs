@@ -3,6 +3,7 @@
 mod blocks;
 mod call_numbers;
 mod constants;
+mod copies;
 mod functions;
 mod imports;
 mod indices;
@@ -15,6 +16,7 @@ mod text;
 
 pub(crate) use blocks::{Block, Terminator};
 pub(crate) use call_numbers::{CallNumber, call_numbers};
+pub(crate) use copies::{address, insert_copies, is_copied};
 pub(crate) use functions::{Function, functions};
 pub(crate) use imports::{HostCall, Imports};
 pub(crate) use indices::{Index, index};

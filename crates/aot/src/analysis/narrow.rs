@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use riverrun_isa::{Format, Inst, Op};
 
-use crate::analysis::blocks::Terminator;
 use crate::analysis::functions::Function;
 use crate::analysis::registers::{Set, sources, written};
 
@@ -25,12 +24,11 @@ pub(crate) fn narrow(function: &Function) -> BTreeMap<u64, Set> {
     while changed {
         changed = false;
         for (start, block) in &function.blocks {
-            let behind = match block.end {
-                Terminator::Next(_) | Terminator::Jump(_) | Terminator::Branch { .. } => {
-                    block.insts.iter().fold(narrow[start], |set, (_, inst)| behind(inst, set))
-                }
+            let behind = if block.end.goes_on() {
+                block.insts.iter().fold(narrow[start], |set, (_, inst)| behind(inst, set))
+            } else {
                 // Who goes on there finds words.
-                _ => 0,
+                0
             };
             for to in block.end.successors() {
                 if let Some(front) = narrow.get_mut(&to) {

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use inkwell::values::{FunctionValue, IntValue};
 use riverrun_native::convention::{self, NOWHERE, Reason};
 
-use crate::analysis::Liveness;
+use crate::analysis::{Liveness, is_copied};
 use crate::lift::function::lively;
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;
@@ -24,7 +24,7 @@ use crate::lift::registers::{Label, RA, Registers};
 
 /// The continuations of a function.
 pub(crate) struct Continuations<'c> {
-    /// By guest address; their blocks reload what calls may change.
+    /// By blocks; their blocks reload what calls may change.
     labels: RefCell<BTreeMap<u64, Label<'c>>>,
     /// Where calls come back to that have not returned as expected.
     pub(crate) astray: Label<'c>,
@@ -114,7 +114,9 @@ impl<'c> Continuations<'c> {
             target.add_incoming(&[(value, *from)]);
         }
         let target = target.as_basic_value().into_int_value();
-        let mut cases: BTreeMap<u64, Label<'c>> = self.labels.borrow().clone();
+        let mut cases = self.all();
+        // A copy's come back to it by themselves, or else to what it is a copy of.
+        cases.retain(|&at, _| !is_copied(at));
         let again = ir.options.fuel.then(|| ir.block(site.function));
         cases.extend(again.map(|again| (site.pc, again)));
         let elsewhere = ir.block(site.function);

@@ -140,19 +140,18 @@ struct Future {
 fn settle(function: &Function, postorder: &[u64], fuel: bool, facts: &mut BTreeMap<u64, Facts>) {
     let hot = registers::hot_set(fuel);
     let mut futures: HashMap<u64, Future> = HashMap::new();
-    let behind = |start: &u64, facts: &BTreeMap<u64, Facts>, futures: &HashMap<u64, Future>| match &function.blocks
-        [start]
-        .end
-    {
-        end @ (Terminator::Next(_) | Terminator::Jump(_) | Terminator::Branch { .. } | Terminator::JumpIndirect(_)) => {
-            let sought = Future { read: 0, sought: facts[start].live };
-            let known = |to| if function.blocks.contains_key(&to) { futures.get(&to).copied() } else { Some(sought) };
-            let ends = if end.successors().is_empty() { sought } else { Future::default() };
-            let join = |a: Future, b: Future| Future { read: a.read | b.read, sought: a.sought | b.sought };
-            end.successors().into_iter().filter_map(known).fold(ends, join)
-        }
-        _ => Future { read: 0, sought: facts[start].live },
-    };
+    let behind =
+        |start: &u64, facts: &BTreeMap<u64, Facts>, futures: &HashMap<u64, Future>| match &function.blocks[start].end {
+            end if end.goes_on() || matches!(end, Terminator::JumpIndirect(_)) => {
+                let sought = Future { read: 0, sought: facts[start].live };
+                let known =
+                    |to| if function.blocks.contains_key(&to) { futures.get(&to).copied() } else { Some(sought) };
+                let ends = if end.successors().is_empty() { sought } else { Future::default() };
+                let join = |a: Future, b: Future| Future { read: a.read | b.read, sought: a.sought | b.sought };
+                end.successors().into_iter().filter_map(known).fold(ends, join)
+            }
+            _ => Future { read: 0, sought: facts[start].live },
+        };
     let mut changed = true;
     while changed {
         changed = false;
@@ -205,7 +204,8 @@ fn small_loops(function: &Function) -> BTreeSet<u64> {
         }
         let body = || function.blocks.range(first..=last);
         let size: usize = body().map(|(_, block)| block.insts.len()).sum();
-        if size <= SMALL && !body().any(|(_, block)| block.end.is_call()) {
+        let calls = |end: &Terminator| end.is_call() || matches!(end, Terminator::CallInside { .. });
+        if size <= SMALL && !body().any(|(_, block)| calls(&block.end)) {
             found.extend(body().map(|(&start, _)| start));
         }
     }

@@ -9,7 +9,7 @@ use riverrun_isa::{Inst, Operands, Result as Destination, eval};
 use riverrun_native::convention::{self, Reason};
 
 use crate::analysis::{
-    self, Block, CallNumber, Function, HostCall, Imports, Index, Liveness, Terminator, call_numbers,
+    self, Block, CallNumber, Function, HostCall, Imports, Index, Liveness, Terminator, address, call_numbers,
 };
 use crate::lift::continuations::Continuations;
 use crate::lift::dataflow::{self, Facts};
@@ -139,7 +139,7 @@ fn lift_own<'c>(
     let (target, index) = (built(ir.builder.build_alloca(ir.i64, "")), built(ir.builder.build_alloca(ir.i64, "")));
     let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();
     let entry = ir.builder.get_insert_block().expect("the builder stands in a block");
-    let behind = |start| lively(ir, surroundings.liveness().behind(function.start, start));
+    let behind = |start| lively(ir, surroundings.liveness().behind(function.start, address(start)));
     let facts = dataflow::facts(function, ir.options.fuel, resident, is_host_caller, &behind);
     let switches = RefCell::default();
     let registers = &registers;
@@ -229,7 +229,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         ir.builder.position_at_end(self.labels[&start]);
         registers.begin_block(facts.dirty);
         registers.begin_narrow(self.narrow_at(start));
-        ir.line(start);
+        ir.line(address(start));
         self.test_limits(start);
         let count = block.insts.len() as u64;
         if ir.options.fuel && count != 0 {
@@ -311,14 +311,14 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             // The dispatcher enters functions in their middle so: by their beginning.
             ir.jump(self.continuations.entrance);
         } else {
-            site.store_field(convention::PC, start);
+            site.store_field(convention::PC, address(start));
             if ir.callers == Callers::Guest && self.function.entrances().any(|at| at == start) {
                 // It is entered anew: coming back would be one more way on from here.
                 site.flush();
                 registers.save(ir, 0, !0);
                 ir.jump(self.continuations.limit);
             } else {
-                site.leave(Reason::Limit, start);
+                site.leave(Reason::Limit, address(start));
                 registers.reload(ir);
                 self.come_back(start);
             }
@@ -334,7 +334,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let wide = ir.block(self.host);
         ir.branch_likely(is_narrow, label, wide);
         ir.builder.position_at_end(wide);
-        self.site(start, 0, !0).leave_for_good(start);
+        self.site(start, 0, !0).leave_for_good(address(start));
     }
 
     /// Makes the blocks by which control comes back from calls, in whatever way.
@@ -389,7 +389,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let (ir, registers) = (self.ir, self.registers);
         let site = self.site(0, 0, live);
         match end {
-            &Terminator::Next(to) | &Terminator::Jump(to) => self.go(to),
+            &Terminator::Next(to) | &Terminator::Jump(to) | &Terminator::CallInside { to } => self.go(to),
             &Terminator::Branch { taken, next } => {
                 let condition = ir.flag(result);
                 let (a, b) = (self.narrow_at(taken), self.narrow_at(next));
@@ -422,6 +422,10 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             }
             &Terminator::CallIndirect { next } => site.call_indirect(result, next),
             Terminator::Return => site.return_to_caller(),
+            &Terminator::ReturnInside { next } => {
+                site.check_return(next);
+                self.go(next);
+            }
             Terminator::JumpIndirect(targets) if targets.inside.is_empty() => {
                 site.tail_call_indirect(result);
             }

@@ -32,7 +32,7 @@ const WINDOW: usize = 2 + CALL_ARGUMENTS;
 /// return to its frame.
 pub(crate) fn suits(function: &Function, options: &CompileOptions) -> bool {
     let stays = |end: &Terminator| match end {
-        Terminator::Call { .. } | Terminator::CallIndirect { .. } => false,
+        Terminator::Call { .. } | Terminator::CallIndirect { .. } | Terminator::CallInside { .. } => false,
         Terminator::JumpIndirect(targets) => !targets.inside.is_empty(),
         end => end.successors().iter().all(|to| function.blocks.contains_key(to)),
     };

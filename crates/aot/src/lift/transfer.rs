@@ -5,6 +5,7 @@ use inkwell::llvm_sys::LLVMTailCallKind;
 use inkwell::values::{IntValue, PointerValue};
 use riverrun_native::convention::{self, NOWHERE, Reason};
 
+use crate::analysis::{address, is_copied};
 #[cfg(doc)]
 use crate::lift::continuations::Continuations;
 use crate::lift::ir::{Callers, Space, built};
@@ -51,14 +52,39 @@ impl<'c> Site<'_, 'c> {
         registers.take_results(ir, results.into_struct_value());
     }
 
-    /// Calls a compiled function that should return to `next`; if it returns elsewhere, so does this
+    /// Calls a compiled function that should return to the block `next`; if it returns elsewhere, so does this
     /// one, unless that is a place of its own ([`Continuations`]).
     pub(super) fn call_and_check(&self, target: PointerValue<'c>, next: u64) {
-        let (ir, registers) = (self.ir, self.registers);
+        let ir = self.ir;
         self.call(target);
-        let expected = ir.compare(IntPredicate::EQ, ir.word(registers.get(ir, RA)), ir.int(next));
+        let expected = self.returns_to(next);
         let continuation = self.continuations.at(ir, self.function, next);
         ir.branch_likely(expected, continuation, self.continuations.astray);
+    }
+
+    /// Goes on where a copy of a function was called, at the block `next`, if that is where it returns to.
+    pub(super) fn check_return(&self, next: u64) {
+        let (ir, registers) = (self.ir, self.registers);
+        if !is_copied(next) {
+            // Who was called by other means comes back there, too.
+            self.continuations.at(ir, self.function, next);
+        }
+        let expected = self.returns_to(next);
+        let (home, astray) = (ir.block(self.function), ir.block(self.function));
+        let fork = registers.fork();
+        ir.branch_likely(expected, home, astray);
+        ir.builder.position_at_end(astray);
+        self.flush();
+        registers.save(ir, 0, !0);
+        ir.jump(self.continuations.astray);
+        registers.rejoin(fork);
+        ir.builder.position_at_end(home);
+    }
+
+    /// Whether ra has the address of a block.
+    fn returns_to(&self, block: u64) -> IntValue<'c> {
+        let ir = self.ir;
+        ir.compare(IntPredicate::EQ, ir.word(self.registers.get(ir, RA)), ir.int(address(block)))
     }
 
     /// Leaves compiled code for good: the single-step engine goes on at `pc`.

@@ -26,6 +26,15 @@ static int thrower(int n) {
     return thrower(n - 1) + 1;
 }
 
+// Has nothing to unwind, and is small: compiled code has copies of it in itself.
+[[gnu::noipa]] static void at_the_bottom(long n) {
+    if (n == 0) throw 6L;
+}
+[[gnu::noipa]] static long diver(long n) {
+    at_the_bottom(n);
+    return n == 0 ? 0 : (diver(n - 1) ^ n) * 3;
+}
+
 int main(int argc, char **argv) try {
     if (argc != 2) return 2;
     fs::current_path(argv[1]);
@@ -33,6 +42,11 @@ int main(int argc, char **argv) try {
         thrower(3);
     } catch (const std::exception &error) {
         std::cout << error.what() << std::endl;
+    }
+    for (long depth = 0; depth < 5; depth++) try {
+        diver(depth);
+    } catch (long value) {
+        std::cout << "dived " << depth + value << '\n';
     }
     try {
         std::vector<int>().at(3);

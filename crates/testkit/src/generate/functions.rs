@@ -117,6 +117,11 @@ impl Functions<'_> {
 
     fn function(&mut self, index: usize) {
         self.starts.push(self.here());
+        match self.below(8) {
+            0 => return self.leaf(),
+            1 => return self.recursive(index),
+            _ => {}
+        }
         let frame = !self.one_in(4);
         if frame {
             self.put(Op::addi, SP, SP, 0, -FRAME);
@@ -149,6 +154,35 @@ impl Functions<'_> {
             }
             _ => self.put(Op::jalr, 0, RA, 0, 0),
         }
+    }
+
+    /// A small function that calls nothing, and returns elsewhere now and then.
+    fn leaf(&mut self) {
+        self.items(4);
+        if self.one_in(16) {
+            self.put(Op::addi, RA, RA, 0, 4);
+        }
+        self.put(Op::jalr, 0, RA, 0, 0);
+    }
+
+    /// A small function that calls itself, as deep as the stack is.
+    fn recursive(&mut self, index: usize) {
+        self.put(Op::addi, SP, SP, 0, -FRAME);
+        self.put(Op::sd, 0, SP, RA, SAVED_RA);
+        for _ in 0..1 + self.below(2) {
+            self.items(3);
+            self.put(Op::lui, ADDRESS, 0, 0, DATA as i32 + 0x2000);
+            self.put(Op::addi, ADDRESS, ADDRESS, 0, -0x600);
+            self.put(Op::bgeu, 0, ADDRESS, SP, 8);
+            self.call(index);
+        }
+        self.items(3);
+        if self.one_in(8) {
+            self.astray();
+        }
+        self.put(Op::ld, RA, SP, 0, SAVED_RA);
+        self.put(Op::addi, SP, SP, 0, FRAME);
+        self.put(Op::jalr, 0, RA, 0, 0);
     }
 
     /// A function that this one may call without end in sight only now and then.

@@ -212,6 +212,16 @@ impl Program<'_> {
         self.body.defined &= before;
     }
 
+    pub(super) fn little_but_calls_of_itself(&mut self) {
+        for _ in 0..1 + self.below(2) {
+            self.operation();
+            self.call_itself();
+        }
+        if self.body.index < self.catcher && self.one_in(4) {
+            self.throw();
+        }
+    }
+
     /// Says whether there is a place to jump back to.
     pub(super) fn may_jump(&mut self, may: bool) {
         let value = self.fresh(TEMPORARIES);

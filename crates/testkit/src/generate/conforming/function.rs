@@ -97,14 +97,19 @@ impl Program<'_> {
         if !self.one_in(4) {
             self.prologue(signature.parameters);
         }
-        let most = if self.one_in(4) { 20 } else { 6 };
-        let count = 2 + self.below(most);
-        self.statements(count, 0);
+        let is_small = self.body.depth.is_some() && index != self.catcher && self.one_in(2);
+        if is_small {
+            self.little_but_calls_of_itself();
+        } else {
+            let most = if self.one_in(4) { 20 } else { 6 };
+            let count = 2 + self.below(most);
+            self.statements(count, 0);
+        }
         if self.body.calls && index == self.catcher {
             self.catch();
             self.statements(2, 0);
         }
-        if index == 0 || !self.one_in(6) || !self.tail_call() {
+        if index == 0 || is_small || !self.one_in(6) || !self.tail_call() {
             self.give_back();
             self.leave();
         }

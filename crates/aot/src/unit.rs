@@ -260,7 +260,6 @@ fn compile_units(
     let results: Mutex<Vec<(usize, Vec<u8>)>> = Mutex::new(Vec::new());
     let work = || -> Result<Phases, CompileError> {
         let mut phases = Phases::default();
-        let machine = emit::machine(options)?;
         let tune = emit::tune_cpu(options.cpu);
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
@@ -275,7 +274,8 @@ fn compile_units(
                 lift(&ir, function, program);
             }
             phases.lifting += clock.lap();
-            let object = emit::object(&ir, &machine, &mut phases)?;
+            // One for each: it would keep what it has found out of a module, such as how stacks are aligned, for others.
+            let object = emit::object(&ir, &emit::machine(options)?, &mut phases)?;
             results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, object));
             let len = unit.functions.len();
             progress(done.fetch_add(len, Ordering::Relaxed) + len, all);

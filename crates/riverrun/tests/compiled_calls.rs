@@ -30,25 +30,54 @@ struct Guest<const EXPORTED: bool> {
     around: Nothing,
 }
 
+fn compiled(engine: &Engine, exported: bool, artifact: &Path, threads: usize) -> Program {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/claims.c");
+    let flags: &[&str] = if exported { &["-O2", "-DEXPORTED"] } else { &["-O2"] };
+    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, flags);
+    let program = Program::new(engine, elf).unwrap();
+    program.compile_to(&CompileOptions { threads, ..CompileOptions::default() }, artifact).unwrap();
+    program
+}
+
 fn program(exported: bool) -> &'static (Linker<Answer>, Program) {
     static PROGRAMS: [OnceLock<(Linker<Answer>, Program)>; 2] = [const { OnceLock::new() }; 2];
     PROGRAMS[usize::from(exported)].get_or_init(|| {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/claims.c");
-        let flags: &[&str] = if exported { &["-O2", "-DEXPORTED"] } else { &["-O2"] };
-        let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, flags);
         let engine = Engine::new(&Config::new()).unwrap();
-        let program = Program::new(&engine, elf).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        program.compile_to(&CompileOptions::default(), folder.path().join("claims.rro")).unwrap();
+        let program = compiled(&engine, exported, &folder.path().join("claims.rro"), 1);
         let mut linker = Linker::<Answer>::new(&engine);
-        let answer = |mut caller: Caller<'_, Answer>, n: u64| match caller.data_mut().0.take() {
-            Some(mut host) => host(caller, n),
-            None => n,
+        let answer = |mut caller: Caller<'_, Answer>, n: u64| {
+            assert!(stack_is_aligned());
+            match caller.data_mut().0.take() {
+                Some(mut host) => host(caller, n),
+                None => n,
+            }
         };
         linker.syscall(1000, answer).unwrap();
         linker.ecall(|_: Caller<'_, Answer>| Ok(Flow::Continue));
         (linker, program)
     })
+}
+
+/// Whether this is called with a stack as the host's convention asks for: compilers rely on it.
+#[inline(never)]
+fn stack_is_aligned() -> bool {
+    #[repr(align(16))]
+    struct Aligned(#[expect(dead_code, reason = "its address is looked at")] u8);
+    std::hint::black_box(&raw const *std::hint::black_box(&Aligned(0))).addr().is_multiple_of(16)
+}
+
+/// Units are compiled by whichever thread is free.
+#[test]
+fn however_many_threads_compile_the_artifact_is_the_same() {
+    let engine = Engine::new(&Config::new()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let artifacts = [1, 2, 3].map(|threads| {
+        let artifact = folder.path().join(format!("{threads}.rro"));
+        compiled(&engine, true, &artifact, threads);
+        std::fs::read(artifact).unwrap()
+    });
+    assert!(artifacts[0] == artifacts[1] && artifacts[0] == artifacts[2]);
 }
 
 impl<const EXPORTED: bool> Guest<EXPORTED> {

@@ -14,6 +14,7 @@ use inkwell::targets::{
 use crate::error::CompileError;
 use crate::lift::Ir;
 use crate::options::{CompileOptions, Cpu};
+use crate::schedule::{Schedule, scheduled};
 
 /// The processor that code is scheduled for.
 pub(crate) fn tune_cpu(cpu: Cpu) -> String {
@@ -28,17 +29,15 @@ fn initialize() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         Target::initialize_x86(&InitializationConfig::default());
-        // These exist as options of the process only. The scheduler is worth 10 to 15 % on long
-        // multiplications; cases of switches are addresses, which are sparse. Blocks are laid out for the
-        // most to fall through, with the ways out of functions behind them; splitting long chains of them
-        // and making longer ones would take four times as long and gains nothing. Functions begin with a
-        // line of the cache: the speed of small ones would depend, by half, on what happens to stand before
-        // them. The others take time, a third of it for large functions, and gain nothing: looking far where
-        // a register's range is split, scheduling a second and a third time, following variables, of which
-        // there are none, and moving integers to mask registers.
+        // These exist as options of the process only; [`scheduled`] has another. Cases of switches are addresses,
+        // which are sparse. Blocks are laid out for the most to fall through, with the ways out of functions
+        // behind them; splitting long chains of them and making longer ones would take four times as long and
+        // gains nothing. Functions begin with a line of the cache: the speed of small ones would depend, by
+        // half, on what happens to stand before them. The others take time, a third of it for large functions,
+        // and gain nothing: looking far where a register's range is split, scheduling a second and a third
+        // time, following variables, of which there are none, and moving integers to mask registers.
         let options = [
             c"riverrun",
-            c"-pre-RA-sched=list-burr",
             c"-jump-table-density=1",
             c"-enable-ext-tsp-block-placement",
             c"-ext-tsp-chain-split-threshold=16",
@@ -143,11 +142,16 @@ impl Clock {
 }
 
 /// Optimises a module and makes an object of it.
-pub(crate) fn object(ir: &Ir<'_>, machine: &TargetMachine, phases: &mut Phases) -> Result<Vec<u8>, CompileError> {
+pub(crate) fn object(
+    ir: &Ir<'_>,
+    schedule: Schedule,
+    machine: &TargetMachine,
+    phases: &mut Phases,
+) -> Result<Vec<u8>, CompileError> {
     let mut clock = Clock::start();
     optimise(ir, machine)?;
     phases.optimisation += clock.lap();
-    let object = generate(ir, machine, FileType::Object)?;
+    let object = generate(ir, schedule, machine, FileType::Object)?;
     phases.code_generation += clock.lap();
     Ok(object)
 }
@@ -162,8 +166,14 @@ pub(crate) fn optimise(ir: &Ir<'_>, machine: &TargetMachine) -> Result<(), Compi
 }
 
 /// Makes host code of a module, as an object or as text.
-pub(crate) fn generate(ir: &Ir<'_>, machine: &TargetMachine, kind: FileType) -> Result<Vec<u8>, CompileError> {
-    Ok(machine.write_to_memory_buffer(&ir.module, kind).map_err(llvm)?.as_slice().to_vec())
+pub(crate) fn generate(
+    ir: &Ir<'_>,
+    schedule: Schedule,
+    machine: &TargetMachine,
+    kind: FileType,
+) -> Result<Vec<u8>, CompileError> {
+    let code = scheduled(schedule, || machine.write_to_memory_buffer(&ir.module, kind));
+    Ok(code.map_err(llvm)?.as_slice().to_vec())
 }
 
 fn llvm(error: LLVMString) -> CompileError {

@@ -11,6 +11,7 @@ mod link;
 mod listing;
 mod names;
 mod options;
+mod schedule;
 mod tables;
 mod unit;
 

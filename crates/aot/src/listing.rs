@@ -11,6 +11,7 @@ use crate::emit;
 use crate::error::CompileError;
 use crate::lift::{Callers, Ir, Known, Surroundings, lift};
 use crate::options::CompileOptions;
+use crate::schedule::Schedule;
 use crate::unit::Program;
 
 /// A line of intermediate representation or of host code.
@@ -62,7 +63,8 @@ pub fn listing(image: &Image, options: &CompileOptions, address: u64) -> Result<
     let lifted = representation(&ir.module.print_to_string().to_string());
     emit::optimise(&ir, &machine)?;
     let optimised = representation(&ir.module.print_to_string().to_string());
-    let host = assembly(&String::from_utf8_lossy(&emit::generate(&ir, &machine, FileType::Assembly)?));
+    let host =
+        assembly(&String::from_utf8_lossy(&emit::generate(&ir, Schedule::of(function), &machine, FileType::Assembly)?));
     Ok(Listing { start: function.start, pcs, lifted, optimised, host })
 }
 

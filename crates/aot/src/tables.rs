@@ -11,6 +11,7 @@ use crate::emit::{self, Phases};
 use crate::error::CompileError;
 use crate::lift::{Callers, Ir, define_helpers};
 use crate::options::CompileOptions;
+use crate::schedule::Schedule;
 use crate::unit::Program;
 
 /// The object that holds the tables of functions, of the other places where they can be entered, and of host entries.
@@ -38,7 +39,7 @@ pub(crate) fn object(
     } else {
         constant(&ir, IDENTITY_SYMBOL, &context.const_string(&header.identity(), false));
     }
-    emit::object(&ir, &machine, phases)
+    emit::object(&ir, Schedule::Registers, &machine, phases)
 }
 
 /// A table that shared objects export, but never replace by another one's.

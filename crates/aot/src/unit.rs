@@ -18,6 +18,7 @@ use crate::lift::{Callers, Ir, Known, Surroundings, declare, host_entries, lift}
 use crate::link::link;
 use crate::names::Names;
 use crate::options::CompileOptions;
+use crate::schedule::Schedule;
 use crate::tables;
 
 /// Instructions in a unit: enough for LLVM to inline among neighbours, few enough to share the work.
@@ -180,9 +181,11 @@ fn compile_as(
     };
     let host_entered = host_entered(image, &functions, options);
     let mut units = units(&functions);
-    units.extend(
-        host_entered.chunks(ENTRIES).map(|functions| Unit { callers: Callers::Host, functions: functions.to_vec() }),
-    );
+    units.extend(host_entered.chunks(ENTRIES).map(|functions| Unit {
+        callers: Callers::Host,
+        schedule: Schedule::Registers,
+        functions: functions.to_vec(),
+    }));
     let mut objects = compile_units(&units, &program, options, progress, &mut report)?;
     // Functions that do something else first cannot be entered in the middle.
     let entered = functions.iter().filter(|function| program.known(function.start).is_none());
@@ -225,22 +228,27 @@ fn host_entered<'a>(image: &Image, functions: &'a [Function], options: &CompileO
 /// Functions that are compiled together.
 struct Unit<'a> {
     callers: Callers,
+    schedule: Schedule,
     functions: Vec<&'a Function>,
 }
 
-/// Neighbouring functions, up to [`UNIT`] instructions together.
+/// Neighbouring functions of one schedule, up to [`UNIT`] instructions together. Those of one schedule come behind those
+/// of the other, so that threads seldom wait ([`scheduled`](crate::schedule::scheduled)).
 fn units(functions: &[Function]) -> Vec<Unit<'_>> {
     let mut units = Vec::new();
-    let mut rest = functions;
-    while !rest.is_empty() {
-        let mut size = 0;
-        let fitting = rest.iter().take_while(|function| {
-            size += function.size();
-            size <= UNIT
-        });
-        let (unit, behind) = rest.split_at(fitting.count().max(1));
-        units.push(Unit { callers: Callers::Guest, functions: unit.iter().collect() });
-        rest = behind;
+    for schedule in Schedule::ALL {
+        let all: Vec<&Function> = functions.iter().filter(|function| Schedule::of(function) == schedule).collect();
+        let mut rest = &all[..];
+        while !rest.is_empty() {
+            let mut size = 0;
+            let fitting = rest.iter().take_while(|function| {
+                size += function.size();
+                size <= UNIT
+            });
+            let (unit, behind) = rest.split_at(fitting.count().max(1));
+            units.push(Unit { callers: Callers::Guest, schedule, functions: unit.to_vec() });
+            rest = behind;
+        }
     }
     units
 }
@@ -275,7 +283,7 @@ fn compile_units(
             }
             phases.lifting += clock.lap();
             // One for each: it would keep what it has found out of a module, such as how stacks are aligned, for others.
-            let object = emit::object(&ir, &emit::machine(options)?, &mut phases)?;
+            let object = emit::object(&ir, unit.schedule, &emit::machine(options)?, &mut phases)?;
             results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, object));
             let len = unit.functions.len();
             progress(done.fetch_add(len, Ordering::Relaxed) + len, all);

@@ -1,0 +1,139 @@
+//! The order of instructions within blocks, which LLVM is told by an option of the process.
+
+use std::ffi::c_char;
+use std::sync::{Condvar, Mutex, MutexGuard};
+
+use riverrun_isa::Op;
+
+use crate::analysis::Function;
+
+/// Upper halves of products in a function, at most, of which it makes no long multiplications.
+const FEW: usize = 3;
+
+/// By what LLVM orders the instructions of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Schedule {
+    /// For few registers.
+    Registers,
+    /// As the guest's compiler has ordered them: what others wait for comes first.
+    Guest,
+}
+
+impl Schedule {
+    pub(crate) const ALL: [Schedule; 2] = [Schedule::Registers, Schedule::Guest];
+
+    /// The one for a function. The guest's order is good where the host's registers suffice for it: in functions that
+    /// call none, and so need none across calls. In long multiplications it takes as many as the guest has.
+    pub(crate) fn of(function: &Function) -> Schedule {
+        let calls = function.blocks.values().any(|block| block.end.is_call());
+        let insts = function.blocks.values().flat_map(|block| &block.insts);
+        let upper_halves = insts.filter(|(_, inst)| matches!(inst.op, Op::mulhu | Op::mulh | Op::mulhsu)).count();
+        if calls || upper_halves > FEW { Schedule::Registers } else { Schedule::Guest }
+    }
+}
+
+/// What the option says, and how many threads rely on it.
+struct Use {
+    schedule: Option<Schedule>,
+    threads: usize,
+}
+
+static USE: Mutex<Use> = Mutex::new(Use { schedule: None, threads: 0 });
+static FREE: Condvar = Condvar::new();
+
+fn lock() -> MutexGuard<'static, Use> {
+    USE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Makes machine code by a schedule, beside other threads that do so by the same one.
+pub(crate) fn scheduled<T>(schedule: Schedule, make: impl FnOnce() -> T) -> T {
+    let is_other = |now: &mut Use| now.threads != 0 && now.schedule != Some(schedule);
+    let mut now = FREE.wait_while(lock(), is_other).unwrap_or_else(|poisoned| poisoned.into_inner());
+    if now.schedule.replace(schedule) != Some(schedule) {
+        choose(schedule);
+    }
+    now.threads += 1;
+    drop(now);
+    let _leaving = Leaving;
+    make()
+}
+
+/// Says that a thread has done, when dropped.
+struct Leaving;
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        let mut now = lock();
+        now.threads -= 1;
+        if now.threads == 0 {
+            FREE.notify_all();
+        }
+    }
+}
+
+fn choose(schedule: Schedule) {
+    let option = match schedule {
+        Schedule::Registers => c"-pre-RA-sched=list-burr",
+        Schedule::Guest => c"-pre-RA-sched=source",
+    };
+    let pointers: [*const c_char; 2] = [c"riverrun".as_ptr(), option.as_ptr()];
+    // SAFETY: the strings are constants. Of LLVM, only what makes machine code reads the option, which threads of this
+    // crate do in `scheduled` alone, and none is there now.
+    unsafe {
+        inkwell::llvm_sys::support::LLVMParseCommandLineOptions(
+            pointers.len() as i32,
+            pointers.as_ptr(),
+            std::ptr::null(),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use riverrun_program::Image;
+    use riverrun_testkit::tools;
+
+    use super::*;
+    use crate::analysis::{Abilities, Text, functions};
+
+    fn of(body: &str) -> Schedule {
+        let source = format!(
+            ".globl _start\n.type _start, @function\n_start:\n{body}\nret\n.size _start, .-_start\nother: ret\n"
+        );
+        let folder = std::env::temp_dir();
+        let folder = folder.to_str().unwrap();
+        let source = tools::Scratch::new(folder, source.as_bytes());
+        let elf = tools::compile(folder, source.path(), &["-march=rv64gc", "-xassembler"]);
+        let image = Image::parse(elf).unwrap();
+        let functions = functions(&Text::new(&image, Abilities { rounds: true, fuses: true }));
+        Schedule::of(functions.iter().find(|function| function.start == image.entry()).unwrap())
+    }
+
+    #[test]
+    fn functions_that_call_or_multiply_at_length_need_registers() {
+        assert_eq!(of("addi a0, a0, 1"), Schedule::Guest);
+        assert_eq!(of("call other"), Schedule::Registers);
+        assert_eq!(of("jalr a0"), Schedule::Registers);
+        assert_eq!(of(&"mulhu a0, a0, a1\n".repeat(FEW)), Schedule::Guest);
+        assert_eq!(of(&"mulhu a0, a0, a1\n".repeat(FEW + 1)), Schedule::Registers);
+    }
+
+    #[test]
+    fn threads_wait_for_those_of_the_other_schedule() {
+        static RUNNING: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+        let work = |thread: usize| {
+            for round in 0..100 {
+                let (own, other) = ((thread + round) % 2, (thread + round + 1) % 2);
+                scheduled(Schedule::ALL[own], || {
+                    RUNNING[own].fetch_add(1, Ordering::SeqCst);
+                    std::thread::yield_now();
+                    assert_eq!(RUNNING[other].load(Ordering::SeqCst), 0);
+                    RUNNING[own].fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+        };
+        std::thread::scope(|scope| (0..4).for_each(|thread| drop(scope.spawn(move || work(thread)))));
+    }
+}

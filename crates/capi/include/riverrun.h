@@ -728,6 +728,12 @@ uint64_t riverrun_func_address(const riverrun_func_t *func) RIVERRUN_NOEXCEPT;
 /** How many slots a call takes: as many as parameters, or results. */
 size_t riverrun_func_slots(const riverrun_func_t *func) RIVERRUN_NOEXCEPT;
 
+/** How many parameters the function has. */
+size_t riverrun_func_parameters(const riverrun_func_t *func) RIVERRUN_NOEXCEPT;
+
+/** How many results the function has: none, one, or the two fields of a structure. */
+size_t riverrun_func_results(const riverrun_func_t *func) RIVERRUN_NOEXCEPT;
+
 /**
  * Calls the function with values of its types, and gives its results: none, one or two. Within a host function
  * this calls back into the guest that waits.
@@ -782,12 +788,6 @@ riverrun_called_t riverrun_func_call_few(const riverrun_func_t *func, riverrun_m
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked_within(const riverrun_func_t *func,
     riverrun_machine_t *machine, const riverrun_limits_t *limits, uint64_t *slots,
     size_t slots_len) RIVERRUN_NOEXCEPT;
-
-/** How many parameters the function has. */
-size_t riverrun_func_parameters(const riverrun_func_t *func) RIVERRUN_NOEXCEPT;
-
-/** How many results the function has: none, one, or the two fields of a structure. */
-size_t riverrun_func_results(const riverrun_func_t *func) RIVERRUN_NOEXCEPT;
 
 /** Copies guest memory to buffer. If the guest could not read all of it, nothing is copied. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_read(riverrun_machine_t *machine, uint64_t address, void *buffer,

@@ -12,8 +12,11 @@
 #![allow(clippy::missing_safety_doc, reason = "the head of riverrun.h says once what pointers have to be")]
 
 mod arguments;
+mod call;
 mod error;
 
+pub mod call_slots;
+pub mod call_values;
 pub mod config;
 pub mod failure;
 pub mod func;

@@ -9,8 +9,22 @@ use quote::ToTokens;
 use syn::{Attribute, Expr, Fields, FnArg, GenericArgument, Item, ItemFn, ItemStruct, PathArguments, ReturnType, Type};
 
 /// The modules, each behind those whose types it uses.
-const MODULES: [&str; 12] =
-    ["error", "owned", "failure", "value", "config", "program", "linux", "host", "linker", "machine", "func", "memory"];
+const MODULES: [&str; 14] = [
+    "error",
+    "owned",
+    "failure",
+    "value",
+    "config",
+    "program",
+    "linux",
+    "host",
+    "linker",
+    "machine",
+    "func",
+    "call_values",
+    "call_slots",
+    "memory",
+];
 const LAST: &str = "heap";
 
 const BEGIN: &str =

@@ -71,7 +71,7 @@ const _: () = assert!(offset_of!(DynFunc, target) == 0 && offset_of!(Target, fun
 macro_rules! by_registers {
     (
         $host:ty,
-        begin [$($begin:literal),* $(,)?],
+        begin [$($begin:expr),* $(,)?],
         end [$($end:literal),* $(,)?],
         back [$($back:literal),*],
         otherwise $otherwise:path,

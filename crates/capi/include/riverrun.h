@@ -778,11 +778,11 @@ riverrun_called_t riverrun_func_call_for_result(const riverrun_func_t *func, riv
 
 /**
  * Calls it as riverrun_func_call_for_result does, with slots for up to three parameters given as values; those that
- * the function does not have are ignored. Faster by the way through memory. A function with more parameters is an
- * error. One with two results is not called: the error is the address 1 then, which is not to be freed.
+ * the function does not have are ignored. Faster by the way through memory. A second result is written to second_result,
+ * which may be NULL if there is none. A function with more parameters or results is an error.
  */
 riverrun_called_t riverrun_func_call_few(const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t first,
-    uint64_t second, uint64_t third) RIVERRUN_NOEXCEPT;
+    uint64_t second, uint64_t third, uint64_t *second_result) RIVERRUN_NOEXCEPT;
 
 /** Calls it as riverrun_func_call_unchecked does, within limits of its own, and the machine's. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked_within(const riverrun_func_t *func,
@@ -984,8 +984,6 @@ static inline uint64_t riverrun_value_slot(const riverrun_value_t *value)
 
 #define RIVERRUN_INLINE static inline __attribute__((always_inline))
 #define RIVERRUN_KNOWN(condition) (__builtin_constant_p(condition) && (condition))
-/* The error of riverrun_func_call_few where there are two results: nothing has been called. It is no error to free. */
-#define RIVERRUN_NOT_CALLED ((riverrun_error_t *)1)
 
 RIVERRUN_INLINE RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_inline(
     const riverrun_func_t *func, riverrun_machine_t *machine, const riverrun_value_t *arguments, size_t arguments_len,
@@ -1024,27 +1022,14 @@ RIVERRUN_INLINE RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked
     riverrun_called_t called;
     if (!RIVERRUN_KNOWN(slots_len <= 3) || (slots_len && !slots))
         return riverrun_func_call_unchecked(func, machine, slots, slots_len);
+    /* Slots that may get a second result are in memory; others need not be. */
     called = riverrun_func_call_few(func, machine, slots_len > 0 ? slots[0] : 0, slots_len > 1 ? slots[1] : 0,
-                                    slots_len > 2 ? slots[2] : 0);
-    if (__builtin_expect(called.error != NULL, 0)) {
-        /* In slots of their own: those that are given need not be in memory. */
-        uint64_t own[3];
-        size_t i;
-        if (called.error != RIVERRUN_NOT_CALLED)
-            return called.error;
-        for (i = 0; i < slots_len; i++)
-            own[i] = slots[i];
-        called.error = riverrun_func_call_unchecked(func, machine, own, slots_len);
-        for (i = 0; i < slots_len && !called.error; i++)
-            slots[i] = own[i];
-        return called.error;
-    }
-    if (slots_len)
+                                    slots_len > 2 ? slots[2] : 0, slots_len > 1 ? &slots[1] : NULL);
+    if (slots_len && __builtin_expect(called.error == NULL, 1))
         slots[0] = called.result;
-    return NULL;
+    return called.error;
 }
 
-#undef RIVERRUN_NOT_CALLED
 #undef RIVERRUN_KNOWN
 #undef RIVERRUN_INLINE
 #define riverrun_func_call riverrun_func_call_inline

@@ -156,9 +156,6 @@ pub unsafe extern "C" fn riverrun_func_call_for_result(
     })
 }
 
-/// The address that is no error's.
-const NOT_CALLED: usize = 1;
-
 /// Calls a function for its first result.
 #[inline(always)]
 fn for_result(call: impl FnOnce() -> Result<u64>) -> Called {
@@ -171,8 +168,8 @@ fn for_result(call: impl FnOnce() -> Result<u64>) -> Called {
 }
 
 /// Calls it as `riverrun_func_call_for_result` does, with slots for up to three parameters given as values; those that
-/// the function does not have are ignored. Faster by the way through memory. A function with more parameters is an
-/// error. One with two results is not called: the error is the address 1 then, which is not to be freed.
+/// the function does not have are ignored. Faster by the way through memory. A second result is written to `second_result`,
+/// which may be NULL if there is none. A function with more parameters or results is an error.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub unsafe extern "C" fn riverrun_func_call_few(
@@ -181,10 +178,11 @@ pub unsafe extern "C" fn riverrun_func_call_few(
     first: u64,
     second: u64,
     third: u64,
+    second_result: *mut u64,
 ) -> Called {
     by_registers!(
         Host,
-        // What is pushed nobody looks at.
+        // It has one result at most.
         begin [unless_null!("otherwise"), "push r9"],
         end ["mov rdx, rax", "xor eax, eax"],
         back ["pop r9"],
@@ -203,16 +201,26 @@ unsafe extern "C" fn few_otherwise(
     first: u64,
     second: u64,
     third: u64,
+    second_result: *mut u64,
 ) -> Called {
-    if func.is_some_and(|func| func.results.len() > 1) {
-        return Called { error: ptr::without_provenance_mut(NOT_CALLED), result: 0 };
-    }
     for_result(|| {
         let func = given(func, "func")?;
+        let has_second = func.results.len() > 1;
+        if has_second && second_result.is_null() {
+            return Err(misuse("the function has two results, so there have to be 2 slots, but there is room for one"));
+        }
         with(machine, |machine| {
             float_environment::check()?;
+            let mut slots = [first, second, third];
             // SAFETY: as the caller promises.
-            unsafe { func.func.call_raw_few(machine, [first, second, third]) }
+            unsafe {
+                if !has_second || func.func.parameters().len() > slots.len() {
+                    return func.func.call_raw_few(machine, slots);
+                }
+                func.func.call_raw::<_, Box<Error>>(machine, slots.as_mut_ptr())?;
+                *second_result = slots[1];
+            }
+            Ok(slots[0])
         })
     })
 }

@@ -157,7 +157,7 @@ template <class R, class... Args> class Func<R(Args...)> {
         fill(slots, args...);
         riverrun_called_t called = arguments > few
             ? riverrun_func_call_for_result(func_.get(), machine_, slots)
-            : riverrun_func_call_few(func_.get(), machine_, slots[0], slots[1], slots[2]);
+            : riverrun_func_call_few(func_.get(), machine_, slots[0], slots[1], slots[2], nullptr);
         if (__builtin_expect(called.error != nullptr, 0))
             return Error(called.error);
         return result(called.result);

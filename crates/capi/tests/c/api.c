@@ -107,7 +107,7 @@ static void calls(riverrun_machine_t *machine, int *score)
     uint64_t slots[16] = {riverrun_slot_i32(-40), riverrun_slot_i32(-2)};
     FINE(riverrun_func_call_unchecked(one, machine, slots, 2));
     CHECK(riverrun_slot_as_i32(slots[0]) == -42 && riverrun_func_slots(one) == 2);
-    riverrun_called_t called = riverrun_func_call_few(one, machine, riverrun_slot_i32(-40), riverrun_slot_i32(8), 99);
+    riverrun_called_t called = riverrun_func_call_few(one, machine, riverrun_slot_i32(-40), riverrun_slot_i32(8), 99, NULL);
     CHECK(!called.error && riverrun_slot_as_i32(called.result) == -32);
     uint64_t address = riverrun_func_address(one);
     riverrun_func_delete(one);
@@ -152,7 +152,8 @@ static void calls(riverrun_machine_t *machine, int *score)
     slots[0] = riverrun_slot_i32(-5), slots[1] = riverrun_slot_i32(70000);
     FINE(riverrun_func_call_unchecked(one, machine, slots, 2));
     CHECK((int16_t)slots[0] == -5 && riverrun_slot_as_i32(slots[1]) == 70000);
-    CHECK(riverrun_func_call_few(one, machine, 1, 2, 3).error == (riverrun_error_t *)1);
+    called = riverrun_func_call_few(one, machine, riverrun_slot_i32(-6), riverrun_slot_i32(80000), 3, &slots[1]);
+    CHECK(!called.error && (int16_t)called.result == -6 && riverrun_slot_as_i32(slots[1]) == 80000);
     riverrun_func_delete(one);
 
     one = func(machine, "play", NULL);
@@ -263,7 +264,7 @@ static void ways_out(riverrun_machine_t *machine)
                 CHECK(riverrun_slot_as_i32(slots[0]) == -6 && slots[1] == 77);
                 break;
             case 2:
-                called = riverrun_func_call_few(rounded, machine, slots[0], 1, 2);
+                called = riverrun_func_call_few(rounded, machine, slots[0], 1, 2, NULL);
                 CHECK(!called.error && riverrun_slot_as_i32(called.result) == -7);
                 break;
             default:
@@ -283,7 +284,7 @@ static void ways_out(riverrun_machine_t *machine)
                 error = riverrun_func_call_unchecked(failing, machine, slots, 1);
                 CHECK(riverrun_slot_as_i32(slots[0]) == -6 && slots[1] == 77);
                 break;
-            case 2: error = riverrun_func_call_few(failing, machine, slots[0], 1, 2).error; break;
+            case 2: error = riverrun_func_call_few(failing, machine, slots[0], 1, 2, NULL).error; break;
             default:
                 outcome = riverrun_func_call_typed(failing, machine, slots[0], 1, 2, shape);
                 error = (riverrun_error_t *)outcome.error_or_kind;

@@ -68,8 +68,8 @@ static void nulls(riverrun_engine_t *engine, riverrun_program_t *program, riverr
     uint64_t slot = 0;
     FAILS(riverrun_func_call_unchecked(func, machine, &slot, one_slot), MISUSE, "1 slots were given, but there have to be 2");
     FAILS(riverrun_func_call_unchecked(func, machine, NULL, two_slots), MISUSE, "`slots` is NULL");
-    FAILS(riverrun_func_call_few(NULL, machine, 0, 0, 0).error, MISUSE, "`func` is NULL");
-    FAILS(riverrun_func_call_few(func, NULL, 0, 0, 0).error, MISUSE, "`machine` is NULL");
+    FAILS(riverrun_func_call_few(NULL, machine, 0, 0, 0, NULL).error, MISUSE, "`func` is NULL");
+    FAILS(riverrun_func_call_few(func, NULL, 0, 0, 0, NULL).error, MISUSE, "`machine` is NULL");
     FAILS(riverrun_memory_read(machine, 0, NULL, 8), MISUSE, "`buffer` is NULL");
     FAILS(riverrun_memory_view(NULL, 0, 8, NULL), MISUSE, "`view` is NULL");
     FAILS(riverrun_heap_free(NULL, 0), MISUSE, "`machine` is NULL");
@@ -211,11 +211,16 @@ int main(int argc, char **argv)
     FAILS(riverrun_func_call(add_there, machine, both, 2, &result, 1), RIVERRUN_ERROR_LINK, "of another program");
     uint64_t slots[2] = {1, 2};
     FAILS(riverrun_func_call_unchecked(add_there, machine, slots, 2), RIVERRUN_ERROR_LINK, "of another program");
-    FAILS(riverrun_func_call_few(add_there, machine, 1, 2, 0).error, RIVERRUN_ERROR_LINK, "of another program");
+    FAILS(riverrun_func_call_few(add_there, machine, 1, 2, 0, NULL).error, RIVERRUN_ERROR_LINK, "of another program");
     riverrun_func_t *four;
     FINE(riverrun_func_at(machine, riverrun_func_address(play), "i32 (i32, i32, i32, i32)", &four));
-    FAILS(riverrun_func_call_few(four, machine, 1, 2, 3).error, RIVERRUN_ERROR_LINK, "more than 3 parameters");
+    FAILS(riverrun_func_call_few(four, machine, 1, 2, 3, NULL).error, RIVERRUN_ERROR_LINK, "more than 3 parameters");
     riverrun_func_delete(four);
+    riverrun_func_t *two;
+    FINE(riverrun_func_at(machine, riverrun_func_address(play), "{i64, i64} (i32)", &two));
+    FAILS(riverrun_func_call_few(two, machine, 1, 0, 0, NULL).error, MISUSE, "there have to be 2 slots");
+    FAILS(riverrun_func_call_unchecked(two, machine, slots, 1), MISUSE, "there have to be 2");
+    riverrun_func_delete(two);
 
     threads(small, program, is_debug);
     /* A machine whose linker and program are gone. */

@@ -53,6 +53,9 @@ pub(crate) struct Program {
     /// What it needs on WebAssembly.
     #[serde(default)]
     wasm32: Extra,
+    /// What it needs as a Linux executable for RISC-V.
+    #[serde(default)]
+    riscv64: Extra,
 }
 
 /// All `.c` files of a folder, except some.
@@ -132,7 +135,11 @@ impl Program {
 
     /// The flags that only some targets have.
     pub(crate) fn extra_flags(&self, target: Target) -> &[String] {
-        if target.is_wasm() { &self.wasm32.flags } else { &[] }
+        match target {
+            Target::Wasm32 | Target::Wasm32Wide => &self.wasm32.flags,
+            Target::Riscv64 => &self.riscv64.flags,
+            Target::CkbVm | Target::PolkaVm | Target::Native | Target::NativeTuned => &[],
+        }
     }
 
     /// The C files to compile.

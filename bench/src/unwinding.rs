@@ -80,8 +80,9 @@ impl UnwindingReport {
             page,
             "\n{} rounds. `jumps`: longjmp out of seven functions, every third time; `contexts`: swapcontext, to and\n\
              fro; `exceptions`: C++ exceptions out of ten functions with destructors, every third time; `coroutines`,\n\
-             `pcall`: Lua's, a value from each, an error every third time. `speed` is that of the same program without\n\
-             any of it, which returns instead, on the same engine: what it costs natively is in the rows of `{REFERENCE}`.\n",
+             `pcall`: Lua's, a value from each, an error every third time; `save-restore`: Lua whose functions, on RISC-V,\n\
+             save registers by calling functions of libgcc's. `speed` is that of the same program without any of it,\n\
+             which returns instead, on the same engine: what it costs natively is in the rows of `{REFERENCE}`.\n",
             self.runs
         );
         let header = ["program", "engine", "milliseconds", "of native", "speed of that without"].map(String::from);

@@ -33,10 +33,10 @@ fn initialize() {
         // which are sparse. Blocks are laid out for the most to fall through, with the ways out of functions
         // behind them; splitting long chains of them and making longer ones would take four times as long and
         // gains nothing. Functions begin with a line of the cache: the speed of small ones would depend, by
-        // half, on what happens to stand before them; and loops with half of one, so that short ones are read at
-        // once. The others take time, a third of it for large functions,
-        // and gain nothing: looking far where a register's range is split, scheduling a second and a third
-        // time, following variables, of which there are none, and moving integers to mask registers.
+        // half, on what happens to stand before them; innermost loops with half of one, so that short ones are read
+        // at once. The others take time, a third of it for large functions, and gain nothing: looking far where a
+        // register's range is split, scheduling a second and a third time, following variables, of which there are
+        // none, and moving integers to mask registers.
         let options = [
             c"riverrun",
             c"-jump-table-density=1",

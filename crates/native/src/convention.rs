@@ -15,7 +15,7 @@ use riverrun_state::{EngineExit, State, WINDOW_OFFSET};
 pub enum Hot {
     /// An integer register of the guest.
     X(u8),
-    /// The instructions that may still be executed.
+    /// The instructions that may still be executed, less [`RESERVE`].
     Fuel,
 }
 
@@ -74,6 +74,10 @@ pub const HOST_SP: i64 = exit(offset_of!(EngineExit, host_sp));
 pub const IMPORTS: i64 = exit(offset_of!(EngineExit, imports));
 /// From the window to the table of system calls.
 pub const SYSTEM_CALLS: i64 = below_window(riverrun_state::SYSTEM_CALLS_OFFSET);
+/// Instructions that code which counts may execute without a look at its fuel.
+pub const RESERVE: i64 = 128;
+/// Of these, those that are left at least where functions return, and where one is entered elsewhere than at its start.
+pub const RESERVE_BEHIND: i64 = 64;
 /// From the window to the fuel, while it is not in its register.
 pub const FUEL: i64 = exit(offset_of!(EngineExit, fuel));
 

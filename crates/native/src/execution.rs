@@ -12,7 +12,7 @@ use riverrun_state::{Claim, FloatEnv, Gate, Interruption, REASON_ABANDONED, Runn
 use riverrun_state::EngineExit;
 
 use crate::artifact::Artifact;
-use crate::convention::{NOWHERE, Reason};
+use crate::convention::{NOWHERE, RESERVE, RESERVE_BEHIND, Reason};
 use crate::enter::{Stubs, call_host_entry, enter_function, interrupt_landing, landing, returned_astray, stubs};
 use crate::stack::Stack;
 
@@ -218,13 +218,17 @@ impl Execution {
     /// most, and says how many of them are left, if code counts them. Code that does not is left by
     /// force when `interruption` asks for that.
     pub fn run(&mut self, way: Way, window: &mut Window, fuel: i64, interruption: &Interruption) -> (Exit, i64) {
+        // Only functions' starts look at once whether it lasts.
+        if self.counts_fuel() && fuel < RESERVE_BEHIND && !matches!(way.0, Entrance::Start(_)) {
+            return (Exit::Limit, fuel);
+        }
         let resume = self.resume.take();
         let engine_window = &raw mut *window;
         let state = window.state_mut();
         state.exit.window = engine_window as u64;
-        state.exit.count_base = if self.counts_fuel() { state.instret.wrapping_add_signed(fuel) } else { 0 };
+        state.exit.fuel = fuel.wrapping_sub(RESERVE);
+        state.exit.count_base = if self.counts_fuel() { state.instret.wrapping_add_signed(state.exit.fuel) } else { 0 };
         let pc = state.pc;
-        state.exit.fuel = fuel;
         self.stubs.tell(state);
         state.exit.stack_limit = self.stack.limit() as u64;
         let state = window.state_ptr();
@@ -260,7 +264,7 @@ impl Execution {
         }
         window.state_mut().exit.count_base = 0;
         let exit = self.exit(window, &running);
-        (exit, window.state().exit.fuel)
+        (exit, window.state().exit.fuel.wrapping_add(RESERVE))
     }
 
     /// Makes all ready for [`call`], for the window and the interruption of this execution's machine.

@@ -114,7 +114,7 @@ fn lift_own<'c>(
     surroundings: &impl Surroundings,
 ) {
     ir.begin_function(host, ir.options.precise || float_flags::matter(function));
-    if order(function, std::iter::once(function.start), &BTreeSet::new()).headers.is_empty() {
+    if order(function, std::iter::once(function.start), Terminator::successors).headers.is_empty() {
         ir.prefer_narrow_vectors(host);
     }
     ir.begin_lines(host, function, |pc| surroundings.source(pc));
@@ -138,7 +138,7 @@ fn lift_own<'c>(
     }
     let (target, index) = (built(ir.builder.build_alloca(ir.i64, "")), built(ir.builder.build_alloca(ir.i64, "")));
     let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();
-    let entry = ir.builder.get_insert_block().expect("the builder stands in a block");
+    let entry = ir.here();
     let behind = |start| lively(ir, surroundings.liveness().behind(function.start, address(start)));
     let facts = dataflow::facts(function, ir.options.fuel, resident, is_host_caller, &behind);
     let switches = RefCell::default();
@@ -151,7 +151,7 @@ fn lift_own<'c>(
         function,
         labels,
         facts,
-        fuel_tests: if ir.options.fuel { fuel::tests(function) } else { BTreeMap::new() },
+        fuel_tests: if ir.options.fuel { fuel::tests(function) } else { BTreeSet::new() },
         narrow,
         numbers,
         surroundings,
@@ -190,8 +190,8 @@ struct Lifting<'a, 'c, S> {
     function: &'a Function,
     labels: BTreeMap<u64, Label<'c>>,
     facts: BTreeMap<u64, Facts>,
-    /// The blocks that begin with a test of the fuel, and how long it has to last.
-    fuel_tests: BTreeMap<u64, u64>,
+    /// The blocks that begin with a test of the fuel.
+    fuel_tests: BTreeSet<u64>,
     /// Registers that are narrow where blocks begin.
     narrow: BTreeMap<u64, Set>,
     /// What is called by system calls, as far as that is known.
@@ -230,13 +230,8 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         registers.begin_block(facts.dirty);
         registers.begin_narrow(self.narrow_at(start));
         ir.line(address(start));
-        self.test_limits(start);
         let count = block.insts.len() as u64;
-        if ir.options.fuel && count != 0 {
-            let fuel = ir.word(registers.get(ir, FUEL));
-            let left = built(ir.builder.build_int_sub(fuel, ir.int(count), ""));
-            registers.set(FUEL, Value::Word(left));
-        }
+        self.begin(start, count);
         let settling = dataflow::settling(block, facts.settled, facts.live, ir.options.fuel);
         let live = self.live_at_host_calls(block, facts.live);
         let mut result = Value::Word(ir.int(0));
@@ -275,56 +270,87 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         found
     }
 
-    /// Leaves compiled code at the beginning of a block if stack or fuel may be short; goes on there
-    /// when it comes back.
-    fn test_limits(&self, start: u64) {
-        let ir = self.ir;
+    /// What may be read from the beginning of a block on.
+    fn live_at(&self, start: u64) -> Set {
+        let insts = self.function.blocks[&start].insts.iter().rev();
+        lively(self.ir, insts.fold(self.facts[&start].live, |live, (_, inst)| analysis::before(inst, live)))
+    }
+
+    /// Takes a block's instructions off the fuel. Leaves compiled code at its beginning if stack or fuel may be short;
+    /// goes on there when it comes back.
+    fn begin(&self, start: u64, count: u64) {
+        let (ir, registers) = (self.ir, self.registers);
         let is_entry = start == self.function.start;
         let leads_away = |block: &Block| block.end.is_call() || leads_away(&block.end, &self.labels);
         let calls = || self.function.blocks.values().any(leads_away) || !self.function.orphans.is_empty();
         // Host entries run on the host's stack, in one frame.
-        let stack = is_entry && ir.callers == Callers::Guest && calls();
-        let fuel = self.fuel_tests.get(&start).copied();
-        if !stack && fuel.is_none() {
-            return;
-        }
-        let registers = self.registers;
-        let base = registers.base(ir);
-        let mut suffices: Option<IntValue<'c>> = None;
-        if stack {
-            let limit = ir.field(base, convention::STACK_LIMIT);
+        let tests_stack = is_entry && ir.callers == Callers::Guest && calls();
+        let fuel = ir.options.fuel.then(|| ir.word(registers.get(ir, FUEL)));
+        let mut short: Option<Label<'c>> = None;
+        // The fuel that there is where something is short.
+        let mut had: Vec<(IntValue<'c>, Label<'c>)> = Vec::new();
+        if tests_stack {
+            let limit = ir.field(registers.base(ir), convention::STACK_LIMIT);
             let limit = ir.load(ir.i64.into(), limit, Space::State).into_int_value();
-            suffices = Some(ir.compare(IntPredicate::UGE, ir.stack_pointer(), limit));
+            let suffices = ir.compare(IntPredicate::UGE, ir.stack_pointer(), limit);
+            let (here, go_on) = (ir.here(), ir.block(self.host));
+            ir.branch_likely(suffices, go_on, *short.get_or_insert_with(|| ir.block(self.host)));
+            had.extend(fuel.map(|fuel| (fuel, here)));
+            ir.builder.position_at_end(go_on);
         }
-        if let Some(bound) = fuel {
-            let left = ir.word(registers.get(ir, FUEL));
-            let enough = ir.compare(IntPredicate::SGE, left, ir.int(bound));
-            suffices = Some(suffices.map_or(enough, |stack| built(ir.builder.build_and(stack, enough, ""))));
+        let mut left = fuel.map(|fuel| built(ir.builder.build_int_sub(fuel, ir.int(count), "")));
+        if let Some(tested) = left.filter(|_| self.fuel_tests.contains(&start)) {
+            let lasts = ir.compare(IntPredicate::SGE, tested, ir.int(0));
+            let (undo, go_on) = (ir.block(self.host), ir.block(self.host));
+            ir.branch_likely(lasts, go_on, undo);
+            ir.builder.position_at_end(undo);
+            // Made anew, lest it is kept.
+            had.push((built(ir.builder.build_int_add(ir.opaque(tested), ir.int(count), "")), undo));
+            ir.jump(*short.get_or_insert_with(|| ir.block(self.host)));
+            ir.builder.position_at_end(go_on);
+            left = Some(ir.opaque(tested));
         }
-        let (go_on, short) = (ir.block(self.host), ir.block(self.host));
-        ir.branch_likely(suffices.expect("something is tested"), go_on, short);
-        ir.builder.position_at_end(short);
-        let fork = registers.fork();
-        let site = self.site(start, 0, !0);
-        if is_entry {
-            site.leave_at_start();
-            // The dispatcher enters functions in their middle so: by their beginning.
-            ir.jump(self.continuations.entrance);
-        } else {
-            site.store_field(convention::PC, address(start));
-            if ir.callers == Callers::Guest && self.function.entrances().any(|at| at == start) {
-                // It is entered anew: coming back would be one more way on from here.
-                site.flush();
-                registers.save(ir, 0, !0);
-                ir.jump(self.continuations.limit);
-            } else {
-                site.leave(Reason::Limit, address(start));
-                registers.reload(ir);
-                self.come_back(start);
+        if let Some(short) = short {
+            let go_on = ir.here();
+            ir.builder.position_at_end(short);
+            let fork = registers.fork();
+            if !had.is_empty() {
+                let fuel = built(ir.builder.build_phi(ir.i64, ""));
+                for (value, from) in had {
+                    fuel.add_incoming(&[(&value, from)]);
+                }
+                registers.set(FUEL, Value::Word(fuel.as_basic_value().into_int_value()));
             }
+            self.stop_short(start);
+            registers.rejoin(fork);
+            ir.builder.position_at_end(go_on);
         }
-        registers.rejoin(fork);
-        ir.builder.position_at_end(go_on);
+        if let Some(left) = left {
+            registers.set(FUEL, Value::Word(left));
+        }
+    }
+
+    /// Leaves compiled code at the beginning of a block where stack or fuel may be short.
+    fn stop_short(&self, start: u64) {
+        let (ir, registers) = (self.ir, self.registers);
+        if start == self.function.start {
+            self.site(start, 0, !0).leave_at_start();
+            // The dispatcher enters functions in their middle so: by their beginning.
+            return ir.jump(self.continuations.entrance);
+        }
+        let live = self.live_at(start);
+        let site = self.site(start, 0, live);
+        site.store_field(convention::PC, address(start));
+        if ir.callers == Callers::Guest && self.function.entrances().any(|at| at == start) {
+            // It is entered anew: coming back would be one more way on from here.
+            site.flush();
+            registers.save(ir, 0, live);
+            ir.jump(self.continuations.limit);
+        } else {
+            site.leave(Reason::Limit, address(start));
+            registers.reload(ir);
+            self.come_back(start);
+        }
     }
 
     /// Goes on at a block with all registers in their slots, whoever has changed them meanwhile.
@@ -434,7 +460,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 let target = if let Value::Even(word) = result { word } else { ir.word(result) };
                 registers.save(ir, 0, !0);
                 built(ir.builder.build_store(self.target, target));
-                let here = ir.builder.get_insert_block().expect("the builder stands in a block");
+                let here = ir.here();
                 let switch = match entry {
                     Some(entry) => {
                         built(ir.builder.build_store(self.index, entry));

@@ -57,7 +57,7 @@ impl<'c> Group<'c> {
     pub(crate) fn end(&self, ir: &Ir<'c>, registers: &Registers<'c>, exit: Label<'c>) {
         let accesses = self.accesses.take();
         let Some(first) = accesses.first() else { return };
-        let here = ir.builder.get_insert_block().expect("the builder stands in a block");
+        let here = ir.here();
         let now = registers.fork();
         let changed: Set = registers.changed() | 1 << FUEL;
         let common = ir.context.prepend_basic_block(exit, "");

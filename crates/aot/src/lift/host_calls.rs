@@ -124,9 +124,6 @@ impl<'c> Site<'_, 'c> {
         let known = ir.at(ir.field(registers.base(ir), convention::SYSTEM_CALLS), distance);
         let known_key = ir.load(ir.i64.into(), known, Space::State).into_int_value();
         conditions.push(ir.compare(IntPredicate::EQ, known_key, key));
-        if ir.options.fuel {
-            conditions.push(ir.compare(IntPredicate::SGT, ir.word(registers.get(ir, FUEL)), ir.int(0)));
-        }
         let both = |a, b| built(ir.builder.build_and(a, b, ""));
         let is_known = conditions.into_iter().reduce(both).expect("keys are compared");
         let import = ir.at(known, ir.int(std::mem::offset_of!(SystemCall, import) as u64));

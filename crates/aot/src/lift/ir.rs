@@ -16,7 +16,7 @@ use inkwell::values::{
     BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, FloatValue, FunctionValue, GlobalValue, InstructionValue,
     IntValue, MetadataValue, PointerValue,
 };
-use inkwell::{AddressSpace, GlobalVisibility, IntPredicate};
+use inkwell::{AddressSpace, GlobalVisibility, InlineAsmDialect, IntPredicate};
 
 use riverrun_isa::ops::Float;
 use riverrun_native::convention::HOT;
@@ -256,6 +256,21 @@ impl<'c> Ir<'c> {
         let intrinsic = Intrinsic::find(name).unwrap_or_else(|| panic!("LLVM has no {name}"));
         let function = intrinsic.get_declaration(&self.module, &[]).expect("an intrinsic has its types");
         built(self.builder.build_call(function, arguments, ""));
+    }
+
+    /// The block in which the builder stands.
+    pub(crate) fn here(&self) -> BasicBlock<'c> {
+        self.builder.get_insert_block().expect("the builder stands in a block")
+    }
+
+    /// A word of which LLVM does not know what it was made of.
+    pub(crate) fn opaque(&self, word: IntValue<'c>) -> IntValue<'c> {
+        let prototype = self.i64.fn_type(&[self.i64.into()], false);
+        let dialect = Some(InlineAsmDialect::ATT);
+        let nothing =
+            self.context.create_inline_asm(prototype, String::new(), "=r,0".into(), false, false, dialect, false);
+        let call = built(self.builder.build_indirect_call(prototype, nothing, &[word.into()], ""));
+        call.try_as_basic_value().basic().expect("a word is its result").into_int_value()
     }
 
     /// The host's stack pointer.

@@ -199,7 +199,7 @@ impl<'c> Site<'_, 'c> {
     fn for_pieces(&self, len: IntValue<'c>, each: impl Fn(IntValue<'c>)) {
         let ir = self.ir;
         let end = built(ir.builder.build_int_sub(len, ir.int(WIDE), ""));
-        let before = ir.builder.get_insert_block().expect("the builder stands in a block");
+        let before = ir.here();
         let (body, behind) = (ir.block(self.function), ir.block(self.function));
         ir.jump(body);
         ir.builder.position_at_end(body);
@@ -207,7 +207,7 @@ impl<'c> Site<'_, 'c> {
         let at = phi.as_basic_value().into_int_value();
         each(at);
         let next = built(ir.builder.build_int_add(at, ir.int(WIDE), ""));
-        let body_end = ir.builder.get_insert_block().expect("the builder stands in a block");
+        let body_end = ir.here();
         phi.add_incoming(&[(&ir.int(0), before), (&next, body_end)]);
         let more = ir.compare(IntPredicate::ULT, next, end);
         built(ir.builder.build_conditional_branch(more, body, behind));
@@ -218,7 +218,7 @@ impl<'c> Site<'_, 'c> {
     /// the one behind.
     fn for_pieces_backward(&self, len: IntValue<'c>, each: impl Fn(IntValue<'c>)) {
         let ir = self.ir;
-        let before = ir.builder.get_insert_block().expect("the builder stands in a block");
+        let before = ir.here();
         let (body, behind) = (ir.block(self.function), ir.block(self.function));
         ir.jump(body);
         ir.builder.position_at_end(body);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::analysis::Function;
+use crate::analysis::{Function, Terminator};
 
 /// What a walk through a function's blocks has found.
 pub(crate) struct Order {
@@ -12,8 +12,12 @@ pub(crate) struct Order {
     pub(crate) headers: BTreeSet<u64>,
 }
 
-/// Walks from `roots` on, depth first, but to no block of `ends`.
-pub(crate) fn order(function: &Function, roots: impl Iterator<Item = u64>, ends: &BTreeSet<u64>) -> Order {
+/// Walks from `roots` on, depth first, by where the ends of blocks lead to.
+pub(crate) fn order(
+    function: &Function,
+    roots: impl Iterator<Item = u64>,
+    leads_to: impl Fn(&Terminator) -> Vec<u64>,
+) -> Order {
     let mut postorder = Vec::new();
     let mut headers = BTreeSet::new();
     // Present: seen; true: on the path.
@@ -21,7 +25,7 @@ pub(crate) fn order(function: &Function, roots: impl Iterator<Item = u64>, ends:
     let mut path: Vec<(u64, Vec<u64>)> = Vec::new();
     let enter = |at: u64, state: &mut HashMap<u64, bool>, path: &mut Vec<(u64, Vec<u64>)>| {
         state.insert(at, true);
-        path.push((at, function.blocks[&at].end.successors()));
+        path.push((at, leads_to(&function.blocks[&at].end)));
     };
     for root in roots {
         if state.contains_key(&root) {
@@ -30,7 +34,7 @@ pub(crate) fn order(function: &Function, roots: impl Iterator<Item = u64>, ends:
         enter(root, &mut state, &mut path);
         while let Some((at, pending)) = path.last_mut() {
             match pending.pop() {
-                Some(to) if !function.blocks.contains_key(&to) || ends.contains(&to) => {}
+                Some(to) if !function.blocks.contains_key(&to) => {}
                 Some(to) => match state.get(&to) {
                     Some(true) => {
                         headers.insert(to);

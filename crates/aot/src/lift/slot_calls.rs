@@ -74,7 +74,7 @@ impl<'c> Site<'_, 'c> {
         // A function that leaves no result gives its guest nothing of the host's.
         let nothing = [ir.int(0)];
         let arguments = if arguments.is_empty() { &nothing } else { arguments };
-        let here = ir.builder.get_insert_block().expect("the builder stands in a block");
+        let here = ir.here();
         let first = self.function.get_first_basic_block().and_then(|block| block.get_first_instruction());
         ir.builder.position_before(&first.expect("functions begin with their registers' slots"));
         let slots = built(ir.builder.build_alloca(ir.i64.array_type(arguments.len() as u32), ""));

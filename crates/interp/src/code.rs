@@ -314,15 +314,14 @@ impl Code {
         let count = items.len();
         let end_cell = last.cell + last.decoded.cells();
         let ordinal = |index: usize| index as i32 - count as i32;
-        let by_pc: HashMap<u64, usize> = items.iter().enumerate().map(|(index, item)| (item.pc, index)).collect();
 
         // Where each direct branch or jump leads, if that is known: cell, ordinal, check.
         let link = |index: usize| -> Option<(u32, i32, bool)> {
             let item = &items[index];
             let target = item.pc.wrapping_add(item.decoded.direct()? as u64);
-            match by_pc.get(&target) {
-                Some(&to) => Some((distance(items[to].cell), ordinal(to), to <= index)),
-                None => self.decoded(target).map(|entry| (entry.cell, entry.ordinal, true)),
+            match items.binary_search_by_key(&target, |item| item.pc) {
+                Ok(to) => Some((distance(items[to].cell), ordinal(to), to <= index)),
+                Err(_) => self.decoded(target).map(|entry| (entry.cell, entry.ordinal, true)),
             }
         };
         let links: Vec<_> = (0..count).map(link).collect();

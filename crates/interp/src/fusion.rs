@@ -3,8 +3,6 @@
 //! Some thirty common operations fuse in pairs, each with each and with every branch; longer
 //! sequences that programs execute often are listed in [`crate::patterns`].
 
-use std::sync::OnceLock;
-
 use riverrun_isa::{Op, Result as Destination, rows};
 
 use crate::cell::Handler;
@@ -59,7 +57,7 @@ fusible! {
 }
 
 /// A sequence as a number: ten bits for an operation and which operand it takes from the one
-/// before it, the first lowest.
+/// before it, the first highest, so that sorted by it are next to each other those that begin alike.
 pub(crate) const fn key(sequence: &[(Fusible, u8)]) -> u64 {
     let mut key = 0;
     let mut index = 0;
@@ -71,7 +69,12 @@ pub(crate) const fn key(sequence: &[(Fusible, u8)]) -> u64 {
 }
 
 const fn step(operation: Fusible, forward: u8, index: usize) -> u64 {
-    ((operation as u64) << 2 | forward as u64) << (10 * index)
+    ((operation as u64) << 2 | forward as u64) << shift(index)
+}
+
+/// Where an operation is in a sequence's number.
+const fn shift(index: usize) -> usize {
+    10 * (LONGEST - 1 - index)
 }
 
 /// A sequence with its handler; the second one tests the fuel where its branch is taken.
@@ -80,15 +83,32 @@ pub(crate) struct Pattern {
     pub(crate) handlers: [Handler; 2],
 }
 
-/// The patterns, sorted by key.
-fn patterns() -> &'static [&'static Pattern] {
-    static SORTED: OnceLock<Vec<&'static Pattern>> = OnceLock::new();
-    SORTED.get_or_init(|| {
-        let mut sorted: Vec<&Pattern> = PATTERNS.iter().collect();
-        sorted.sort_by_key(|pattern| pattern.key);
-        sorted
-    })
-}
+/// The patterns' places in their list, sorted by key.
+const SORTED: [usize; PATTERNS.len()] = {
+    let mut sorted = [0; PATTERNS.len()];
+    let mut len = 0;
+    while len < sorted.len() {
+        let mut at = len;
+        while at > 0 && PATTERNS[len].key < PATTERNS[sorted[at - 1]].key {
+            sorted[at] = sorted[at - 1];
+            at -= 1;
+        }
+        sorted[at] = len;
+        len += 1;
+    }
+    sorted
+};
+
+/// Their keys, close together: they are searched for whatever is decoded.
+static KEYS: [u64; SORTED.len()] = {
+    let mut keys = [0; SORTED.len()];
+    let mut index = 0;
+    while index < keys.len() {
+        keys[index] = PATTERNS[SORTED[index]].key;
+        index += 1;
+    }
+    keys
+};
 
 /// Handlers for the first two, three, ... operations of `sequence`, each with its number of
 /// operations. `check` says whether the jump of the last one has to test the fuel.
@@ -100,6 +120,9 @@ pub(crate) fn handlers<'a>(
     let mut sequence = sequence.take(LONGEST).enumerate();
     std::iter::from_fn(move || {
         loop {
+            if key == u64::MAX {
+                return None;
+            }
             let (index, (decoded, check)) = sequence.next()?;
             let forward = before.map_or(NO_FORWARD, |before| forward(before, decoded));
             let fusible = Fusible::of(decoded.operation);
@@ -109,16 +132,20 @@ pub(crate) fn handlers<'a>(
             let found = match (index, first) {
                 (0, _) | (_, None) => None,
                 (1, Some(first)) => pair(first, decoded, forward, check),
-                _ => patterns()
-                    .binary_search_by_key(&key, |pattern| pattern.key)
-                    .ok()
-                    .map(|found| patterns()[found].handlers[usize::from(check)]),
+                _ if key == u64::MAX => None,
+                _ => {
+                    let at = KEYS.partition_point(|&known| known < key);
+                    let next = KEYS.get(at).copied().unwrap_or(u64::MAX);
+                    let found = (next == key).then(|| PATTERNS[SORTED[at]].handlers[usize::from(check)]);
+                    // None that begins so is left.
+                    if (next ^ key) >> shift(index) != 0 {
+                        key = u64::MAX;
+                    }
+                    found
+                }
             };
             if let Some(handler) = found {
                 return Some((index + 1, handler));
-            }
-            if key == u64::MAX {
-                return None;
             }
         }
     })

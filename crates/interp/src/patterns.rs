@@ -32,7 +32,7 @@ macro_rules! chain {
 
 macro_rules! patterns {
     ($($first:ident 0 $(, $name:ident $forward:literal)* $(=> $branch:ident $branch_forward:literal)?;)*) => {
-        pub(crate) static PATTERNS: &[Pattern] = &[$(Pattern {
+        pub(crate) const PATTERNS: &[Pattern] = &[$(Pattern {
             key: key(&[(Fusible::$first, 0) $(, (Fusible::$name, $forward))* $(, (Fusible::$branch, $branch_forward))?]),
             handlers: handlers!(chain!(micro!($first) $(, $name $forward)*) $(, $branch $branch_forward)?),
         },)*];

@@ -11,6 +11,7 @@ use inkwell::targets::{
     CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetMachineOptions, TargetTriple,
 };
 
+use crate::carries::add_with_carries;
 use crate::error::CompileError;
 use crate::lift::Ir;
 use crate::options::{CompileOptions, Cpu};
@@ -164,7 +165,9 @@ pub(crate) fn optimise(ir: &Ir<'_>, machine: &TargetMachine) -> Result<(), Compi
     ir.module.set_triple(&machine.get_triple());
     ir.module.set_data_layout(&machine.get_target_data().get_data_layout());
     ir.module.verify().map_err(llvm)?;
-    ir.module.run_passes(passes(ir.options.level), machine, PassBuilderOptions::create()).map_err(llvm)
+    ir.module.run_passes(passes(ir.options.level), machine, PassBuilderOptions::create()).map_err(llvm)?;
+    add_with_carries(ir);
+    Ok(())
 }
 
 /// Makes host code of a module, as an object or as text.

@@ -4,6 +4,7 @@
 //! ([`lift`]), optimises and links them. The only crate that knows LLVM.
 
 mod analysis;
+mod carries;
 mod emit;
 mod error;
 mod lift;

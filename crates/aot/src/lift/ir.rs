@@ -251,6 +251,13 @@ impl<'c> Ir<'c> {
         call.try_as_basic_value().basic().expect("these intrinsics have results")
     }
 
+    /// `a + b + carry`, made by the flag that the carry comes from.
+    pub(crate) fn add_with_carry(&self, a: IntValue<'c>, b: IntValue<'c>, carry: IntValue<'c>) -> IntValue<'c> {
+        let carry = built(self.builder.build_int_z_extend(carry, self.bits(8), ""));
+        let sum = self.intrinsic("llvm.x86.addcarry.64", &[], &[carry.into(), a.into(), b.into()]);
+        built(self.builder.build_extract_value(sum.into_struct_value(), 1, "")).into_int_value()
+    }
+
     /// A call to an intrinsic function that has no result.
     pub(crate) fn effect(&self, name: &str, arguments: &[BasicMetadataValueEnum<'c>]) {
         let intrinsic = Intrinsic::find(name).unwrap_or_else(|| panic!("LLVM has no {name}"));

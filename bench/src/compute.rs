@@ -90,7 +90,7 @@ struct Planned<'a> {
     loadable: Loadable,
 }
 
-/// Every round runs each program on each engine once, in an order that is reversed from round to round. An
+/// Every round runs each program on each engine, in an order that is reversed from round to round. An
 /// engine that fails a program is not asked again.
 fn measure(
     lab: &mut Lab,

@@ -106,6 +106,11 @@ pub(crate) struct Loadable {
     pub(crate) artifact: PathBuf,
 }
 
+/// Runs that take less, in seconds, are made [`RUNS_IF_BRIEF`] times at once.
+const BRIEF: f64 = 0.5;
+/// How often.
+const RUNS_IF_BRIEF: usize = 3;
+
 /// One run, with the expected output.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Sample {
@@ -174,11 +179,23 @@ impl Ready {
         Ok((ended.usage, ended.last_message().to_owned()))
     }
 
-    /// Runs a program once, by this engine's clock.
+    /// Runs a program, three times if it is brief, and gives the least time: what disturbs a run only ever adds.
     ///
     /// # Errors
     /// As [`Ready::run_process`]; or if the engine's statistics are missing.
     pub(crate) fn run(&self, loadable: &Loadable, work: &Work) -> Result<Sample> {
+        let mut least = self.run_once(loadable, work)?;
+        for _ in 1..RUNS_IF_BRIEF {
+            if least.seconds < BRIEF {
+                let other = self.run_once(loadable, work)?;
+                least = if other.seconds < least.seconds { other } else { least };
+            }
+        }
+        Ok(least)
+    }
+
+    /// Runs a program once, by this engine's clock.
+    fn run_once(&self, loadable: &Loadable, work: &Work) -> Result<Sample> {
         let (usage, last_message) = self.run_process(loadable, work)?;
         let stats: Option<Stats> = match self.clock {
             Clock::Guest => {

@@ -66,6 +66,7 @@ typedef struct riverrun_host_results riverrun_host_results_t;
 typedef struct riverrun_environment riverrun_environment_t;
 typedef struct riverrun_import riverrun_import_t;
 typedef struct riverrun_machine_head riverrun_machine_head_t;
+typedef struct riverrun_gate_head riverrun_gate_head_t;
 /**
  * The host functions that guests get. Any number of threads may make machines of it at once, while nobody
  * changes it; machines keep what it had when they were made.
@@ -88,6 +89,7 @@ typedef struct riverrun_interrupt_handle riverrun_interrupt_handle_t;
 typedef struct riverrun_func riverrun_func_t;
 
 typedef struct riverrun_outcome riverrun_outcome_t;
+typedef struct riverrun_func_head riverrun_func_head_t;
 typedef struct riverrun_called riverrun_called_t;
 typedef struct riverrun_heap_statistics riverrun_heap_statistics_t;
 /** Frees what data points to. Called once, on whatever thread gives it up last. */
@@ -327,7 +329,21 @@ struct riverrun_import {
 struct riverrun_machine_head {
     /** What riverrun_machine_registers gives. */
     uint64_t *registers;
+    /** Tells which calls can be made. */
+    riverrun_gate_head_t *gate;
 };
+
+/** What lies at the beginning of a machine's gate: for the functions at this header's end, and for bindings. */
+struct riverrun_gate_head {
+    /**
+     * Which functions it is open for (opening in riverrun_func_head), or RIVERRUN_GATE_CALLING, or another number if calls
+     * need more.
+     */
+    uint64_t word;
+};
+
+/** What a gate's word is while a call by a function's code is in the guest. */
+#define RIVERRUN_GATE_CALLING UINT64_MAX
 
 /** A part of a host function. */
 typedef void (*riverrun_body_t)(void *data);
@@ -353,6 +369,25 @@ struct riverrun_outcome {
     size_t error_or_kind;
     /** The result as a slot, if there is one. */
     uint64_t result;
+};
+
+/**
+ * Calls a function on a machine whose gate was open for it, and has got the word RIVERRUN_GATE_CALLING. If it still has
+ * that word then, the call is over, and the result, if the function has one, is what this gives: the caller opens the
+ * gate again. Else riverrun_func_call_left goes on with the call: callers need nothing else then that they would have to
+ * keep.
+ */
+typedef uint64_t (*riverrun_func_code_t)(const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t first,
+    uint64_t second, uint64_t third, riverrun_gate_head_t *gate);
+
+/** What a function's handle begins with: for the functions at this header's end, and for bindings. */
+struct riverrun_func_head {
+    /** What calls it while a machine's gate is open. */
+    riverrun_func_code_t code;
+    /** The word of gates that are open for it; none has that of a function which is not called so. */
+    uint64_t opening;
+    /** The guest function, for the code. */
+    size_t entry;
 };
 
 /** What a call has come to. */
@@ -759,6 +794,21 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_within(const riverrun_fun
     size_t arguments_len, riverrun_value_t *results, size_t results_len) RIVERRUN_NOEXCEPT;
 
 /**
+ * Goes on with a call for which a function's code has given this, while the gate's word was not
+ * RIVERRUN_GATE_CALLING any more; nothing else was called since.
+ */
+riverrun_called_t riverrun_func_call_left(const riverrun_func_t *func, const riverrun_gate_head_t *gate,
+    uint64_t given) RIVERRUN_NOEXCEPT;
+
+/**
+ * Calls it as riverrun_func_call_for_result does, with slots for up to three parameters given as values; those that
+ * the function does not have are ignored. Faster by the way through memory. A second result is written to second_result,
+ * which may be NULL if there is none. A function with more parameters or results is an error.
+ */
+riverrun_called_t riverrun_func_call_few(const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t first,
+    uint64_t second, uint64_t third, uint64_t *second_result) RIVERRUN_NOEXCEPT;
+
+/**
  * Calls it with values as guest registers hold them, without a check of their types: slots are the arguments, and
  * the results take the place of the first ones; of others, there may be anything then. There have to be as many as
  * riverrun_func_slots says, or more, and all are read. The functions riverrun_slot_i32 and its like make slots,
@@ -775,14 +825,6 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked(const riverrun_
  */
 riverrun_called_t riverrun_func_call_for_result(const riverrun_func_t *func, riverrun_machine_t *machine,
     const uint64_t *slots) RIVERRUN_NOEXCEPT;
-
-/**
- * Calls it as riverrun_func_call_for_result does, with slots for up to three parameters given as values; those that
- * the function does not have are ignored. Faster by the way through memory. A second result is written to second_result,
- * which may be NULL if there is none. A function with more parameters or results is an error.
- */
-riverrun_called_t riverrun_func_call_few(const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t first,
-    uint64_t second, uint64_t third, uint64_t *second_result) RIVERRUN_NOEXCEPT;
 
 /** Calls it as riverrun_func_call_unchecked does, within limits of its own, and the machine's. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked_within(const riverrun_func_t *func,
@@ -1016,6 +1058,28 @@ RIVERRUN_INLINE RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_inline(
     return NULL;
 }
 
+RIVERRUN_INLINE riverrun_called_t riverrun_func_call_few_inline(
+    const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t first, uint64_t second, uint64_t third,
+    uint64_t *second_result) RIVERRUN_NOEXCEPT
+{
+    const riverrun_func_head_t *head = (const riverrun_func_head_t *)(const void *)func;
+    riverrun_called_t called = {NULL, 0};
+    riverrun_gate_head_t *gate;
+    uint64_t result;
+    if (__builtin_expect(!func || !machine, 0))
+        return riverrun_func_call_few(func, machine, first, second, third, second_result);
+    gate = riverrun_machine_head(machine)->gate;
+    if (__builtin_expect(gate->word != head->opening, 0))
+        return riverrun_func_call_few(func, machine, first, second, third, second_result);
+    gate->word = RIVERRUN_GATE_CALLING;
+    result = head->code(func, machine, first, second, third, gate);
+    if (__builtin_expect(gate->word != RIVERRUN_GATE_CALLING, 0))
+        return riverrun_func_call_left(func, gate, result);
+    gate->word = head->opening;
+    called.result = result;
+    return called;
+}
+
 RIVERRUN_INLINE RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked_inline(
     const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t *slots, size_t slots_len) RIVERRUN_NOEXCEPT
 {
@@ -1023,8 +1087,8 @@ RIVERRUN_INLINE RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked
     if (!RIVERRUN_KNOWN(slots_len <= 3) || (slots_len && !slots))
         return riverrun_func_call_unchecked(func, machine, slots, slots_len);
     /* Slots that may get a second result are in memory; others need not be. */
-    called = riverrun_func_call_few(func, machine, slots_len > 0 ? slots[0] : 0, slots_len > 1 ? slots[1] : 0,
-                                    slots_len > 2 ? slots[2] : 0, slots_len > 1 ? &slots[1] : NULL);
+    called = riverrun_func_call_few_inline(func, machine, slots_len > 0 ? slots[0] : 0, slots_len > 1 ? slots[1] : 0,
+                                           slots_len > 2 ? slots[2] : 0, slots_len > 1 ? &slots[1] : NULL);
     if (slots_len && __builtin_expect(called.error == NULL, 1))
         slots[0] = called.result;
     return called.error;
@@ -1033,6 +1097,7 @@ RIVERRUN_INLINE RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked
 #undef RIVERRUN_KNOWN
 #undef RIVERRUN_INLINE
 #define riverrun_func_call riverrun_func_call_inline
+#define riverrun_func_call_few riverrun_func_call_few_inline
 #define riverrun_func_call_unchecked riverrun_func_call_unchecked_inline
 
 #endif

@@ -12,7 +12,7 @@ use crate::machine::Host;
 #[cfg(debug_assertions)]
 macro_rules! by_registers {
     (
-        $host:ty, begin $begin:tt, end $end:tt, back $back:tt, otherwise $otherwise:path, left $left:path,
+        $host:ty, at $at:expr, begin $begin:tt, end $end:tt, back $back:tt, otherwise $otherwise:path, left $left:path,
         symbols [$any:ident = $call_any:path, $($symbol:ident = $function:path),*], constants $constants:tt
     ) => {
         std::arch::naked_asm!(
@@ -24,7 +24,7 @@ macro_rules! by_registers {
         )
     };
     (
-        $host:ty, begin $begin:tt, end $end:tt, back $back:tt, otherwise $otherwise:path, left $left:path,
+        $host:ty, at $at:expr, begin $begin:tt, end $end:tt, back $back:tt, otherwise $otherwise:path, left $left:path,
         symbols [], constants $constants:tt
     ) => {
         std::arch::naked_asm!("jmp {otherwise} # {left}", otherwise = sym $otherwise, left = sym $left)

@@ -1,13 +1,12 @@
 //! Calls of functions by slots, which nobody compares.
 
-use std::ptr;
-
 use riverrun::RawMachine;
 
 use crate::arguments::{Result, array, given, misuse};
 #[cfg(not(debug_assertions))]
 use crate::call::registers::*;
 use crate::call::{by_registers, float_environment, within};
+use crate::call_few::{Called, for_result};
 use crate::config::Limits;
 use crate::error::{Error, Returned, guard};
 use crate::func::Func;
@@ -29,6 +28,7 @@ pub unsafe extern "C" fn riverrun_func_call_unchecked(
 ) -> Returned {
     by_registers!(
         Host,
+        at offset_of!(Func, func),
         begin [
             unless_null!("otherwise"),
             "cmp rcx, [rdi + {slots_len}]",
@@ -73,8 +73,8 @@ pub unsafe extern "C" fn riverrun_func_call_unchecked(
         symbols [],
         constants [
             slots_len = offset_of!(Func, few) + offset_of!(Few, slots_len),
-            count = Offsets::<Host>::COUNT,
-            has_result = Offsets::<Host>::RESULTS
+            count = offset_of!(Func, func) + Offsets::<Host>::COUNT,
+            has_result = offset_of!(Func, func) + Offsets::<Host>::RESULTS
         ]
     )
 }
@@ -128,16 +128,6 @@ unsafe extern "C" fn slots_left(func: &Func, machine: Machine, slots: *mut u64) 
     })
 }
 
-/// What a call has come to.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Called {
-    /// Why it has failed, or NULL.
-    pub error: *mut Error,
-    /// The first result as a slot, if the function has one.
-    pub result: u64,
-}
-
 /// Calls it as `riverrun_func_call_unchecked` does, and gives the first result instead of writing it to the slots:
 /// faster by the way through memory. There have to be as many slots as parameters.
 #[unsafe(no_mangle)]
@@ -154,82 +144,6 @@ pub unsafe extern "C" fn riverrun_func_call_for_result(
             unsafe { func.func.call_raw_first(machine, slots) }
         })
     })
-}
-
-/// Calls a function for its first result.
-#[inline(always)]
-fn for_result(call: impl FnOnce() -> Result<u64>) -> Called {
-    let mut result = 0;
-    let error = guard(|| {
-        result = call()?;
-        Ok(())
-    });
-    Called { error: error.map_or(ptr::null_mut(), Box::into_raw), result }
-}
-
-/// Calls it as `riverrun_func_call_for_result` does, with slots for up to three parameters given as values; those that
-/// the function does not have are ignored. Faster by the way through memory. A second result is written to `second_result`,
-/// which may be NULL if there is none. A function with more parameters or results is an error.
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-pub unsafe extern "C" fn riverrun_func_call_few(
-    func: Option<&Func>,
-    machine: Option<Machine>,
-    first: u64,
-    second: u64,
-    third: u64,
-    second_result: *mut u64,
-) -> Called {
-    by_registers!(
-        Host,
-        // It has one result at most.
-        begin [unless_null!("otherwise"), "push r9"],
-        end ["mov rdx, rax", "xor eax, eax"],
-        back ["pop r9"],
-        otherwise few_otherwise,
-        left few_left,
-        symbols [],
-        constants []
-    )
-}
-
-/// # Safety
-/// As of [`riverrun_func_call_few`].
-unsafe extern "C" fn few_otherwise(
-    func: Option<&Func>,
-    machine: Option<Machine>,
-    first: u64,
-    second: u64,
-    third: u64,
-    second_result: *mut u64,
-) -> Called {
-    for_result(|| {
-        let func = given(func, "func")?;
-        let has_second = func.results.len() > 1;
-        if has_second && second_result.is_null() {
-            return Err(misuse("the function has two results, so there have to be 2 slots, but there is room for one"));
-        }
-        with(machine, |machine| {
-            float_environment::check()?;
-            let mut slots = [first, second, third];
-            // SAFETY: as the caller promises.
-            unsafe {
-                if !has_second || func.func.parameters().len() > slots.len() {
-                    return func.func.call_raw_few(machine, slots);
-                }
-                func.func.call_raw::<_, Box<Error>>(machine, slots.as_mut_ptr())?;
-                *second_result = slots[1];
-            }
-            Ok(slots[0])
-        })
-    })
-}
-
-/// # Safety
-/// As of [`riverrun_func_call_few`].
-unsafe extern "C" fn few_left(func: &Func, machine: Machine) -> Called {
-    // SAFETY: as the caller promises.
-    for_result(|| unsafe { func.func.go_on(machine.0) })
 }
 
 /// Calls it as `riverrun_func_call_unchecked` does, within limits of its own, and the machine's.

@@ -21,6 +21,7 @@ macro_rules! gives_value {
     (begin $begin:tt, symbols $symbols:tt, constants [$($constants:tt)*]) => {
         by_registers!(
             Host,
+            at offset_of!(Func, func),
             begin $begin,
             end [
                 "cmp byte ptr [rdi + {has_result}], 0",
@@ -37,8 +38,8 @@ macro_rules! gives_value {
             symbols $symbols,
             constants [
                 $($constants)*
-                has_result = Offsets::<Host>::RESULTS,
-                result_kind = Offsets::<Host>::RESULT_NUMBER,
+                has_result = offset_of!(Func, func) + Offsets::<Host>::RESULTS,
+                result_kind = offset_of!(Func, func) + Offsets::<Host>::RESULT_NUMBER,
                 kind = offset_of!(Value, kind),
                 of = offset_of!(Value, of)
             ]
@@ -202,6 +203,7 @@ pub unsafe extern "C" fn riverrun_func_call_typed(
 ) -> Outcome {
     by_registers!(
         Host,
+        at offset_of!(Func, func),
         begin [
             unless_null!("otherwise"),
             "cmp [rdi + {shape}], r9d",
@@ -218,7 +220,7 @@ pub unsafe extern "C" fn riverrun_func_call_typed(
         symbols [],
         constants [
             shape = offset_of!(Func, few) + offset_of!(Few, shape),
-            result_kind = Offsets::<Host>::RESULT_NUMBER
+            result_kind = offset_of!(Func, func) + Offsets::<Host>::RESULT_NUMBER
         ]
     )
 }

@@ -5,6 +5,7 @@ use std::ffi::c_char;
 use riverrun::{DynFunc, Scalar};
 
 use crate::arguments::{Out, given, text, text_if_given};
+use crate::call_code::FuncHead;
 use crate::error::{Returned, delete, guard, guard_value};
 use crate::machine::{Machine, with};
 use crate::program::signature;
@@ -15,13 +16,14 @@ use crate::value::{Extension, Value};
 #[derive(Debug)]
 #[repr(C)]
 pub struct Func {
-    /// First, as it is called with its address.
+    /// First, where callers in C find it.
+    head: FuncHead,
     pub(crate) func: DynFunc,
     pub(crate) results: Box<[Scalar]>,
     pub(crate) few: Few,
 }
 
-const _: () = assert!(std::mem::offset_of!(Func, func) == 0);
+const _: () = assert!(std::mem::offset_of!(Func, head) == 0);
 
 /// What is known of a function that is called by registers alone.
 #[derive(Debug)]
@@ -89,7 +91,7 @@ impl Func {
                 }
             }
         }
-        Box::new(Func { func, results, few })
+        Box::new(Func { head: FuncHead::of(&func), func, results, few })
     }
 
     /// Writes the result of a function that has one at most.

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::mem::{MaybeUninit, offset_of, size_of, transmute};
 
+use riverrun::support::Offsets;
 use riverrun::{Caller, HostError, Import as EngineImport, MachineHead as EngineHead, RawMachine};
 use riverrun::{Results, Scalar, Signature, SlotCode, SlotError, SlotFunction, Type, with_host_floats};
 
@@ -75,7 +76,21 @@ pub struct Import {
 pub struct MachineHead {
     /// What `riverrun_machine_registers` gives.
     pub registers: *mut u64,
+    /// Tells which calls can be made.
+    pub gate: *mut GateHead,
 }
+
+/// What lies at the beginning of a machine's gate: for the functions at this header's end, and for bindings.
+#[repr(C)]
+#[derive(Debug)]
+pub struct GateHead {
+    /// Which functions it is open for (`opening` in `riverrun_func_head`), or `RIVERRUN_GATE_CALLING`, or another number if calls
+    /// need more.
+    pub word: u64,
+}
+
+/// What a gate's word is while a call by a function's code is in the guest.
+pub const GATE_CALLING: u64 = u64::MAX;
 
 /// A part of a host function.
 pub type Body = unsafe extern "C" fn(data: *mut c_void);
@@ -93,6 +108,8 @@ pub unsafe extern "C" fn riverrun_with_host_floats(body: Option<Body>, data: *mu
 // What C sees of machines and imports is what engines have.
 const _: () = {
     assert!(offset_of!(MachineHead, registers) == offset_of!(EngineHead, registers));
+    assert!(offset_of!(MachineHead, gate) == offset_of!(EngineHead, gate));
+    assert!(offset_of!(GateHead, word) == Offsets::<Host>::WORD && GATE_CALLING == Offsets::<Host>::CALLING as u64);
     assert!(offset_of!(Import, code) == offset_of!(EngineImport, code));
     assert!(offset_of!(Import, environment) == offset_of!(EngineImport, environment));
     assert!(offset_of!(Import, machine) == offset_of!(EngineImport, context));

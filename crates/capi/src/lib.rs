@@ -15,6 +15,8 @@ mod arguments;
 mod call;
 mod error;
 
+pub mod call_code;
+pub mod call_few;
 pub mod call_slots;
 pub mod call_values;
 pub mod config;

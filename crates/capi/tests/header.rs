@@ -9,7 +9,7 @@ use quote::ToTokens;
 use syn::{Attribute, Expr, Fields, FnArg, GenericArgument, Item, ItemFn, ItemStruct, PathArguments, ReturnType, Type};
 
 /// The modules, each behind those whose types it uses.
-const MODULES: [&str; 14] = [
+const MODULES: [&str; 16] = [
     "error",
     "owned",
     "failure",
@@ -22,6 +22,8 @@ const MODULES: [&str; 14] = [
     "machine",
     "func",
     "call_values",
+    "call_code",
+    "call_few",
     "call_slots",
     "memory",
 ];

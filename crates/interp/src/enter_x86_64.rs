@@ -3,7 +3,7 @@
 use std::arch::{asm, naked_asm};
 use std::mem::{offset_of, size_of};
 
-use riverrun_state::{EngineExit, FRAME_GAP, State, leave_engine, return_signpost, signpost};
+use riverrun_state::{EngineExit, FRAME_GAP, FRAME_SIZE, State, leave_engine, return_signpost, signpost};
 
 use crate::cell::Cell;
 #[cfg(not(trampoline))]
@@ -108,12 +108,13 @@ pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, sta
                     ".pushsection .text.unlikely, \"ax\", @progbits",
                     signpost!("2", "4"),
                     "4:",
-                    "add rsp, 8",
+                    "lea rsp, [rdx + {frame} + 8]",
                     "xor esi, esi",
                     "jmp 3b",
                     ".popsection",
                 ]
                 gap = const $gap,
+                frame = const FRAME_SIZE,
                 host_sp = const HOST_SP,
                 inout("rdi") op => _,
                 inout("rsi") state => returned,

@@ -8,7 +8,8 @@ use std::hint::cold_path;
 use std::mem::offset_of;
 
 use riverrun_state::{
-    EngineExit, FRAME_GAP, RETURN_ADDRESS, State, WINDOW_OFFSET, leave_by_signpost, return_signpost, signpost,
+    EngineExit, FRAME_GAP, FRAME_SIZE, RETURN_ADDRESS, State, WINDOW_OFFSET, leave_by_signpost, return_signpost,
+    signpost,
 };
 
 use crate::convention::{self, Hot, Reason};
@@ -143,7 +144,7 @@ macro_rules! stub {
 
 macro_rules! return_to_host {
     () => {
-        concat!("mov rsp, [rax + {host_sp}]\n", leave_by_signpost!())
+        concat!("mov rdx, [rax + {host_sp}]\n", leave_by_signpost!())
     };
 }
 
@@ -260,11 +261,12 @@ pub(crate) unsafe fn call_host_entry(
             "mov [r9 + {host_sp}], rax",
             "jmp 2b",
             "4:",
-            "add rsp, 8",
+            "lea rsp, [rdx + {frame} + 8]",
             "xor r11d, r11d",
             "jmp 5b",
             ".popsection",
             reserve = const FRAME_GAP - 16 + 4 * 8,
+            frame = const FRAME_SIZE,
             host_sp = const convention::HOST_SP,
             entry = const Callable::ENTRY,
             inout("rdi") function => _,

@@ -132,6 +132,11 @@ impl Callable {
     /// Where it says what that calls, if it is the way into all others.
     pub(crate) const FUNCTION: usize = offset_of!(Callable, function);
 
+    /// The function's host entry, if it has one: it runs on the stack of whoever calls it.
+    pub fn host_entry(&self) -> Option<usize> {
+        (self.entry != 0 && self.entry != enter_function as *const () as usize).then_some(self.entry)
+    }
+
     /// No function.
     pub const NONE: Callable = Callable { entry: 0, function: 0 };
 

@@ -17,7 +17,7 @@ use std::time::Instant;
 use riverrun_interp::{Compiled, Limits, Stop};
 use riverrun_native::{Artifact, Execution};
 use riverrun_state::{
-    Bound, DYNAMIC_CALL, EngineExit, Import, Interruption, RETURN_ADDRESS, State, TrapCause, call_host,
+    Bound, DYNAMIC_CALL, EngineExit, Gate, Import, Interruption, RETURN_ADDRESS, State, TrapCause, call_host,
 };
 
 use crate::backtrace;
@@ -59,6 +59,8 @@ pub(crate) enum Ended {
 pub(crate) struct Instance<T> {
     /// The state of the memory's window.
     pub(crate) state: *mut State,
+    /// The way into it.
+    pub(crate) gate: &'static Gate,
     /// Whether the guest can tell in what float environment host functions run.
     pub(crate) guards_floats: bool,
     pub(crate) memory: Memory,
@@ -195,7 +197,7 @@ impl<T> Instance<T> {
     #[inline(always)]
     pub(crate) unsafe fn depth(this: NonNull<Self>) -> u32 {
         // SAFETY: as the caller promises.
-        unsafe { (*this.as_ptr()).depth + u32::from((*this.as_ptr()).ready.gate.is_calling()) }
+        unsafe { (*this.as_ptr()).depth + u32::from((*this.as_ptr()).gate.is_calling()) }
     }
 
     /// Runs the guest from its pc on until it exits.

@@ -86,12 +86,13 @@ impl<T> Machine<T> {
             Some(execution) => (!execution.counts_fuel()).then_some(PlainEngine::Compiled),
         };
         let interruption = Arc::<Interruption>::default();
-        let ready = Ready::new(interruption.gate());
+        let ready = Ready::none();
         let instance = Box::new(Instance {
             memory: Memory { window },
             data,
             program: program.clone(),
             state,
+            gate: interruption.gate(),
             ecall: linker.ecall.clone(),
             registry: linker.registry.clone(),
             imports: Box::default(),
@@ -141,7 +142,7 @@ impl<T> Machine<T> {
     }
 
     fn position(&self) -> Position {
-        self.instance().ready.position(self.state())
+        self.instance().ready.position(self.instance().gate, self.state())
     }
 
     fn state_mut(&mut self) -> &mut State {

@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use riverrun_program::Signature;
-use riverrun_state::{GuestFloats, Import, Running, State};
+use riverrun_state::{Gate, GuestFloats, Import, Running, State};
 
 use crate::call::dynamic::DynFunc;
 use crate::call::func::CallLimits;
@@ -75,6 +75,16 @@ impl<T> RawMachine<T> {
     #[inline(always)]
     pub unsafe fn from_ptr(address: NonNull<c_void>) -> RawMachine<T> {
         RawMachine(address.cast())
+    }
+
+    /// The machine's state.
+    ///
+    /// # Safety
+    /// As the type says; what is in it is for engines to change.
+    #[inline(always)]
+    pub unsafe fn state(self) -> *mut State {
+        // SAFETY: as the caller promises.
+        unsafe { (*self.0.as_ptr()).state }
     }
 
     /// The machine that a host function is called by.
@@ -281,9 +291,12 @@ impl<T> RawMachine<T> {
 pub struct MachineHead {
     /// [`RawMachine::registers`].
     pub registers: *mut [u64; 65],
+    /// Whether calls can be made, and which.
+    pub gate: &'static Gate,
 }
 
 const _: () = assert!(offset_of!(MachineHead, registers) == offset_of!(Instance<()>, state));
+const _: () = assert!(offset_of!(MachineHead, gate) == offset_of!(Instance<()>, gate));
 const _: () = assert!(offset_of!(State, slots) == 0);
 
 /// Runs a part of a host function that may use floats in the host's float environment, where that is not the

@@ -27,6 +27,11 @@ impl Opening {
         Opening(code)
     }
 
+    /// The word that a gate has which is open so.
+    pub fn word(self) -> u64 {
+        self.0
+    }
+
     /// The compiled functions of the same.
     pub fn compiled(code: u64) -> Opening {
         Opening(code | 1 << 63)
@@ -93,6 +98,11 @@ impl Gate {
     /// Says whose gate it is: the machine is at this address.
     pub fn lead_to(&self, machine: *mut ()) {
         self.machine.store(machine, Relaxed);
+    }
+
+    /// The machine's address, once it has been said.
+    pub fn machine(&self) -> *mut () {
+        self.machine.load(Relaxed)
     }
 
     /// Whether these functions can be called.

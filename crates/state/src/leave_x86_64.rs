@@ -2,21 +2,25 @@
 //!
 //! Every engine is entered by code that pushes rbp, rbx, r12 to r15 in this order, leaves [`FRAME_GAP`]
 //! bytes below, and notes the stack pointer, aligned for calls, in [`crate::EngineExit::host_sp`]: it may lack in the
-//! places of r12 to r15 what nobody wants back.
+//! places of r12 to r15 what nobody wants back. What runs on its caller's stack alone may have the same elsewhere, as
+//! [`crate::Frame`].
 //!
 //! The gap's second word is the address of a *signpost*, which tells whoever leaves the engine otherwise than by returning
 //! where to go on: an instruction that does nothing, `nop dword ptr [rax + distance]`, with the distance from there to the
 //! place. It can be where a call returns to, whose address is in the gap then without being stored for this. What goes on
-//! there has the stack as it was before the pushes, and 0 in rax.
+//! there has 0 in rax, and in rdx where the frame is: it is for it to put the stack pointer back, [`FRAME_SIZE`] bytes above
+//! if the frame is on the stack.
 
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
 use crate::imports::Import;
-use crate::registers::{EngineExit, State};
+use crate::registers::{EngineExit, Frame, State};
 
 /// Bytes between the host's stack pointer and what was pushed: room for the signpost, and for what aligns it.
 pub const FRAME_GAP: usize = 24;
+/// Bytes of the gap and of what was pushed.
+pub const FRAME_SIZE: usize = FRAME_GAP + 6 * 8;
 
 /// A signpost that leads to the next place with this label, at one of its own.
 #[macro_export]
@@ -32,23 +36,22 @@ macro_rules! signpost {
 /// It is for nobody to call: what leaves an engine looks at it.
 #[unsafe(naked)]
 pub unsafe extern "sysv64" fn return_signpost() {
-    naked_asm!(signpost!("2", "3"), "3:", "ret")
+    naked_asm!(signpost!("2", "3"), "3:", "lea rsp, [rdx + {frame}]", "ret", frame = const FRAME_SIZE)
 }
 
-/// What leaves an engine by its signpost, with rsp where [`crate::EngineExit::host_sp`] says. `gap` is [`FRAME_GAP`].
+/// What leaves an engine by its signpost, with in rdx what [`crate::EngineExit::host_sp`] says. `gap` is [`FRAME_GAP`].
 #[macro_export]
 macro_rules! leave_by_signpost {
     () => {
-        "mov rcx, [rsp + 8]
-        movsxd rdx, dword ptr [rcx + 3]
-        add rcx, rdx
-        add rsp, {gap}
-        pop r15
-        pop r14
-        pop r13
-        pop r12
-        pop rbx
-        pop rbp
+        "mov rcx, [rdx + 8]
+        movsxd rax, dword ptr [rcx + 3]
+        add rcx, rax
+        mov r15, [rdx + {gap}]
+        mov r14, [rdx + {gap} + 8]
+        mov r13, [rdx + {gap} + 16]
+        mov r12, [rdx + {gap} + 24]
+        mov rbx, [rdx + {gap} + 32]
+        mov rbp, [rdx + {gap} + 40]
         xor eax, eax
         jmp rcx"
     };
@@ -61,7 +64,7 @@ macro_rules! leave_by_signpost {
 #[unsafe(naked)]
 pub unsafe extern "sysv64" fn leave_engine(_: *mut State) -> ! {
     naked_asm!(
-        "mov rsp, [rdi + {host_sp}]",
+        "mov rdx, [rdi + {host_sp}]",
         leave_by_signpost!(),
         host_sp = const offset_of!(State, exit) + offset_of!(EngineExit, host_sp),
         gap = const FRAME_GAP,
@@ -105,5 +108,11 @@ pub(crate) unsafe extern "sysv64" fn enter_host(_: *mut State, _: *const Import)
     )
 }
 
+// A frame is what is pushed.
+const _: () = assert!(
+    offset_of!(Frame, signpost) == 8
+        && offset_of!(Frame, kept) == FRAME_GAP
+        && offset_of!(Frame, arguments) == FRAME_SIZE
+);
 // The integer registers are addressed by constants.
 const _: () = assert!(offset_of!(State, slots) == 0);

@@ -23,8 +23,10 @@ pub struct Offsets<T>(PhantomData<T>);
 impl<T> Offsets<T> {
     const READY: usize = offset_of!(Instance<T>, ready);
 
+    /// From a machine to its state's address.
+    pub const STATE: usize = offset_of!(Instance<T>, state);
     /// From a machine to its gate's address.
-    pub const GATE: usize = Self::READY + offset_of!(Ready, gate);
+    pub const GATE: usize = offset_of!(Instance<T>, gate);
     /// From a machine to the guest's sp.
     pub const SP: usize = Self::READY + offset_of!(Ready, position) + offset_of!(Position, sp);
     /// From a function to what its gate has to be open for.
@@ -51,13 +53,17 @@ impl<T> Offsets<T> {
     pub const HOST_SP: i64 = convention::HOST_SP;
     /// What is between that and what was pushed.
     pub const GAP: usize = riverrun_state::FRAME_GAP;
+    /// From the window to the frame of calls that have none on the stack.
+    pub const FRAME: i64 = convention::FRAME;
+    /// What is from there to what was on the stack before.
+    pub const FRAME_SIZE: usize = riverrun_state::FRAME_SIZE;
 }
 
 // Host entries are called with the function's own address.
 const _: () = assert!(offset_of!(DynFunc, target) == 0 && offset_of!(Target, function) == 0);
 
-/// The code of a naked function that calls the [`DynFunc`] whose address is in rdi on the [`RawMachine`] in rsi, as
-/// `Instance::attempt` does it. When `begin` has been done, its arguments are in rdx, rcx and r8, with zeros for those that
+/// The code of a naked function that calls a [`DynFunc`] on the [`RawMachine`] in rsi, as `Instance::attempt` does it.
+/// The function is so many bytes (`at`) into what rdi points to, which is what is called the function below. When `begin` has been done, its arguments are in rdx, rcx and r8, with zeros for those that
 /// there are not, and it has pushed a word to keep. When the call is over, the result is in rax, the function in rdi
 /// again, and the word in rdx: `end` puts there what is returned, and leaves rcx and r8 as they are.
 ///
@@ -71,6 +77,7 @@ const _: () = assert!(offset_of!(DynFunc, target) == 0 && offset_of!(Target, fun
 macro_rules! by_registers {
     (
         $host:ty,
+        at $at:expr,
         begin [$($begin:expr),* $(,)?],
         end [$($end:literal),* $(,)?],
         back [$($back:literal),*],
@@ -107,6 +114,7 @@ macro_rules! by_registers {
             "cmp [r9 + {host_sp}], rax",
             "jne 25f",
             "24:",
+            "add rdi, {at}",
             "call [rdi + {entry}]",
             $crate::support::signpost!("26", "23"),
             "mov rcx, [rip + __riverrun_claimed@GOTTPOFF]",
@@ -125,6 +133,7 @@ macro_rules! by_registers {
             $($back,)*
             "jmp {otherwise}",
             "23:",
+            "lea rsp, [rdx + {frame}]",
             "pop rdi",
             "pop rdx",
             "mov rax, [rip + __riverrun_claimed@GOTTPOFF]",
@@ -138,15 +147,17 @@ macro_rules! by_registers {
             ".balign 64",
             gate = const $crate::support::Offsets::<$host>::GATE,
             sp = const $crate::support::Offsets::<$host>::SP,
-            opening = const $crate::support::Offsets::<$host>::OPENING,
+            opening = const $at + $crate::support::Offsets::<$host>::OPENING,
             entry = const $crate::support::Offsets::<$host>::ENTRY,
             word = const $crate::support::Offsets::<$host>::WORD,
             machine = const $crate::support::Offsets::<$host>::MACHINE,
             claim = const $crate::support::Offsets::<$host>::CLAIM,
             calling = const $crate::support::Offsets::<$host>::CALLING,
             closed = const $crate::support::Offsets::<$host>::CLOSED,
+            frame = const $crate::support::Offsets::<$host>::FRAME_SIZE,
             gap = const $crate::support::Offsets::<$host>::GAP,
             host_sp = const $crate::support::Offsets::<$host>::HOST_SP,
+            at = const $at,
             otherwise = sym $otherwise,
             left = sym $left,
             $($symbol = sym $function,)*

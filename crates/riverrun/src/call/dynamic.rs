@@ -285,6 +285,13 @@ impl DynFunc {
         (self.few_count != NOT_FEW).then(|| [self.few_count.into(), results])
     }
 
+    /// The address that hosts call, and what the machine's gate has to be open for then, if the function has so few
+    /// parameters and a body for hosts to call.
+    pub fn host_entry(&self) -> Option<(usize, Opening)> {
+        let entry = self.target.function.host_entry().filter(|_| self.few != Opening::NONE)?;
+        Some((entry, self.few))
+    }
+
     /// Goes on with a call that [`by_registers!`](crate::by_registers) has begun and that has left compiled code, and
     /// gives what [`DynFunc::call_raw_first`] gives.
     ///
@@ -300,7 +307,7 @@ impl DynFunc {
         // SAFETY: as the caller promises.
         unsafe {
             let instance = machine.instance();
-            (*instance.as_ptr()).ready.gate.leave(self.few);
+            (*instance.as_ptr()).gate.leave(self.few);
             self.call_otherwise(instance, ptr::null(), First { func: self }, Unfinished::Left)
         }
     }

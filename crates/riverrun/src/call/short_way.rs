@@ -50,7 +50,6 @@ enum Way {
 /// that matters.
 #[derive(Debug)]
 pub(crate) struct Ready {
-    pub(crate) gate: &'static Gate,
     way: Way,
     /// What calls leave as it is, while `has_position`: they do not put it back, whoever looks at the state next
     /// does ([`Instance::settle`]).
@@ -59,14 +58,14 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    pub(crate) fn new(gate: &'static Gate) -> Ready {
-        Ready { gate, way: Way::None, position: Position { pc: 0, sp: 0 }, has_position: false }
+    pub(crate) fn none() -> Ready {
+        Ready { way: Way::None, position: Position { pc: 0, sp: 0 }, has_position: false }
     }
 
-    /// Where the guest stands.
+    /// Where the guest stands, the gate to which is this.
     #[inline(always)]
-    pub(crate) fn position(&self, state: &State) -> Position {
-        match self.has_position && !self.gate.is_calling() {
+    pub(crate) fn position(&self, gate: &Gate, state: &State) -> Position {
+        match self.has_position && !gate.is_calling() {
             true => self.position,
             false => Position::of(state),
         }
@@ -140,7 +139,7 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises. A gate that is claimed is that of an execution which is ready.
         unsafe {
             let at = this.as_ptr();
-            if (*at).ready.gate.is_open_for(target.compiled) {
+            if (*at).gate.is_open_for(target.compiled) {
                 let claimed = Running::claimed();
                 let placed = Self::place_in_registers(this, exchange).ok_or(Unfinished::NotBegun)?;
                 return Self::enter_compiled(this, target, claimed, placed.first);
@@ -179,7 +178,7 @@ impl<T> Instance<T> {
     ) -> Result<[u64; 2], Unfinished> {
         // SAFETY: as the caller promises.
         unsafe {
-            if (*this.as_ptr()).ready.gate.is_open_for(target.interpreted) {
+            if (*this.as_ptr()).gate.is_open_for(target.interpreted) {
                 let placed = Self::place_in_registers(this, exchange).ok_or(Unfinished::NotBegun)?;
                 Self::enter_interpreter::<IS_FUNCTION>(this, target, &placed)
             } else {
@@ -202,7 +201,8 @@ impl<T> Instance<T> {
     ) -> Result<[u64; 2], Unfinished> {
         // SAFETY: as the caller promises. A gate that is claimed is that of an execution which is ready.
         unsafe {
-            let Ready { gate, position, .. } = (*this.as_ptr()).ready;
+            let at = this.as_ptr();
+            let (gate, position) = ((*at).gate, (*at).ready.position);
             gate.enter();
             if !gate.is_claimed(claim) {
                 cold_path();
@@ -228,7 +228,8 @@ impl<T> Instance<T> {
     ) -> Result<[u64; 2], Unfinished> {
         // SAFETY: as the caller promises. A gate that is open to all is that of a window which is ready.
         unsafe {
-            let Ready { gate, position, .. } = (*this.as_ptr()).ready;
+            let at = this.as_ptr();
+            let (gate, position) = ((*at).gate, (*at).ready.position);
             gate.enter();
             if !gate.is_open_to_all() {
                 cold_path();
@@ -251,15 +252,16 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises.
         unsafe {
             Self::settle(this);
-            let ready = &mut (*this.as_ptr()).ready;
+            let at = this.as_ptr();
+            let (gate, ready) = ((*at).gate, &mut (*at).ready);
             ready.way = Way::None;
-            ready.gate.ask();
-            if !ready.gate.is_calling() {
+            gate.ask();
+            if !gate.is_calling() {
                 if ready.has_position {
-                    end_count(&mut *(*this.as_ptr()).state);
+                    end_count(&mut *(*at).state);
                 }
                 ready.has_position = false;
-                ready.gate.close();
+                gate.close();
             }
         }
     }
@@ -274,9 +276,9 @@ impl<T> Instance<T> {
         unsafe {
             let at = this.as_ptr();
             let state = &mut *(*at).state;
-            let Position { pc, sp } = (*at).ready.position(state);
+            let Position { pc, sp } = (*at).ready.position((*at).gate, state);
             (state.pc, state.slots[SP as usize]) = (pc, sp);
-            if !(*at).ready.gate.is_calling() && (*at).ready.has_position {
+            if !(*at).gate.is_calling() && (*at).ready.has_position {
                 state.instret = state.instructions();
             }
         }
@@ -374,7 +376,7 @@ impl<T> Instance<T> {
             if waits || !can_call || !Self::make_ready(this) {
                 return Self::call_in_full(this, target.address, exchange);
             }
-            let (state, gate) = ((*at).state, (*at).ready.gate);
+            let (state, gate) = ((*at).state, (*at).gate);
             // What the thread said it ran goes on when this is dropped.
             let claim = match (*at).ready.way {
                 Way::Compiled(prepared) => Some(prepared.claim()),
@@ -448,8 +450,8 @@ impl<T> Instance<T> {
                     Way::Fast
                 }
             };
-            (*at).ready.gate.lead_to(at.cast());
-            (*at).ready = Ready { way, position, has_position: true, ..(*at).ready };
+            (*at).gate.lead_to(at.cast());
+            (*at).ready = Ready { way, position, has_position: true };
             true
         }
     }

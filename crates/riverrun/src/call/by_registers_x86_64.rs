@@ -63,8 +63,9 @@ impl<T> Offsets<T> {
 const _: () = assert!(offset_of!(DynFunc, target) == 0 && offset_of!(Target, function) == 0);
 
 /// The code of a naked function that calls a [`DynFunc`] on the [`RawMachine`] in rsi, as `Instance::attempt` does it.
-/// The function is so many bytes (`at`) into what rdi points to, which is what is called the function below. When `begin` has been done, its arguments are in rdx, rcx and r8, with zeros for those that
-/// there are not, and it has pushed a word to keep. When the call is over, the result is in rax, the function in rdi
+/// The function is so many bytes (`at`) into what rdi points to, which is what is called the function below. When `begin`
+/// has been done, its arguments are in rdx, rcx and r8, with zeros for those that there are not, and it has pushed a word
+/// to keep. When the call is over, the result is in rax, the function in rdi
 /// again, and the word in rdx: `end` puts there what is returned, and leaves rcx and r8 as they are.
 ///
 /// Where the call cannot be made so, `otherwise` makes it, a function with the parameters of this one, which `back`

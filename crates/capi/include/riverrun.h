@@ -333,8 +333,10 @@ struct riverrun_machine_head {
     riverrun_gate_head_t *gate;
 };
 
-/** What lies at the beginning of a machine's gate: for the functions at this header's end, and for bindings. */
+/** What a machine's gate begins with: for the functions at this header's end, and for bindings. */
 struct riverrun_gate_head {
+    /** The library's. */
+    uint64_t reserved[8];
     /**
      * Which functions it is open for (opening in riverrun_func_head), or RIVERRUN_GATE_CALLING, or another number if calls
      * need more.
@@ -372,7 +374,7 @@ struct riverrun_outcome {
 };
 
 /**
- * Calls a function on a machine whose gate was open for it, and has got the word RIVERRUN_GATE_CALLING. If it still has
+ * Calls a function on a machine whose gate is open for it, and gets the word RIVERRUN_GATE_CALLING. If it still has
  * that word then, the call is over, and the result, if the function has one, is what this gives: the caller opens the
  * gate again. Else riverrun_func_call_left goes on with the call: callers need nothing else then that they would have to
  * keep.
@@ -1071,7 +1073,6 @@ RIVERRUN_INLINE riverrun_called_t riverrun_func_call_few_inline(
     gate = riverrun_machine_head(machine)->gate;
     if (__builtin_expect(gate->word != head->opening, 0))
         return riverrun_func_call_few(func, machine, first, second, third, second_result);
-    gate->word = RIVERRUN_GATE_CALLING;
     result = head->code(func, machine, first, second, third, gate);
     if (__builtin_expect(gate->word != RIVERRUN_GATE_CALLING, 0))
         return riverrun_func_call_left(func, gate, result);

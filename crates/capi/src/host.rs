@@ -80,10 +80,12 @@ pub struct MachineHead {
     pub gate: *mut GateHead,
 }
 
-/// What lies at the beginning of a machine's gate: for the functions at this header's end, and for bindings.
+/// What a machine's gate begins with: for the functions at this header's end, and for bindings.
 #[repr(C)]
 #[derive(Debug)]
 pub struct GateHead {
+    /// The library's.
+    pub reserved: [u64; 8],
     /// Which functions it is open for (`opening` in `riverrun_func_head`), or `RIVERRUN_GATE_CALLING`, or another number if calls
     /// need more.
     pub word: u64,

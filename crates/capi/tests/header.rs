@@ -182,7 +182,11 @@ fn record<'a>(
     for field in fields {
         comment(&field.attrs, "    ", out);
         let field_name = field.ident.as_ref().expect("a name").to_string();
-        writeln!(out, "    {};", declared(&c_type(&field.ty), &field_name)).unwrap();
+        let declaration = match &field.ty {
+            Type::Array(array) => declared(&c_type(&array.elem), &format!("{field_name}[{}]", text(&array.len))),
+            ty => declared(&c_type(ty), &field_name),
+        };
+        writeln!(out, "    {declaration};").unwrap();
     }
     writeln!(out, "}}{end};\n").unwrap();
 }

@@ -70,8 +70,6 @@ pub const QUIT: i64 = exit(offset_of!(EngineExit, quit));
 pub const STACK_LIMIT: i64 = exit(offset_of!(EngineExit, stack_limit));
 /// From the window to the host's stack pointer, as the entry has left it: host functions run below it.
 pub const HOST_SP: i64 = exit(offset_of!(EngineExit, host_sp));
-/// From the window to what is there for functions of the host that have no frame.
-pub const FRAME: i64 = below_window(offset_of!(State, frame));
 /// From the window to the address of the machine's imports.
 pub const IMPORTS: i64 = exit(offset_of!(EngineExit, imports));
 /// From the window to the table of system calls.

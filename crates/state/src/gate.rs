@@ -5,6 +5,8 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, compiler_fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::leave::FRAME_GAP;
+
 /// No call can be made without more ado.
 const CLOSED: u64 = Gate::CLOSED;
 /// A call is in the guest.
@@ -45,11 +47,12 @@ static FREE: Mutex<Vec<&'static Gate>> = Mutex::new(Vec::new());
 ///
 /// Gates are never freed, but used again: threads that have called a machine's functions look at its gate even when
 /// the machine is gone ([`crate::Running::claim`]).
-#[repr(align(64))]
+///
+/// It is the frame, too, of calls from hosts' functions that have none on the stack. What each of these writes is one line
+/// of the cache.
+#[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Gate {
-    /// What it is open for, or [`CLOSED`], or [`CALLING`].
-    word: AtomicU64,
     /// What the thread has that may make calls at once; 0 if it is to ask first.
     claim: AtomicU64,
     /// What the thread has that claimed the gate last; 0 for none.
@@ -62,7 +65,25 @@ pub struct Gate {
     is_wanted: AtomicBool,
     /// Whose gate it is, for calls that have nothing else to know it by once they have begun.
     machine: AtomicPtr<()>,
+    /// The arguments of a call that has to be made otherwise.
+    arguments: [AtomicU64; 3],
+    /// As in a frame on the stack: the address of what says where to go on.
+    signpost: AtomicU64,
+    /// What it is open for, or [`CLOSED`], or [`CALLING`].
+    word: AtomicU64,
+    /// As in a frame on the stack: r15 to r12, rbx and rbp.
+    kept: [AtomicU64; 6],
+    /// The stack pointer of whoever has made the call.
+    sp: AtomicU64,
 }
+
+// Where a frame has what its gap and what has been pushed.
+const _: () = assert!(
+    offset_of!(Gate, signpost) == Gate::FRAME + 8
+        && offset_of!(Gate, kept) == Gate::FRAME + FRAME_GAP
+        && offset_of!(Gate, word) == 64
+        && size_of::<Gate>() == 128
+);
 
 fn free() -> MutexGuard<'static, Vec<&'static Gate>> {
     FREE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -80,6 +101,14 @@ impl Gate {
     pub const CLAIM: usize = offset_of!(Gate, claim);
     /// Where the address is that [`Gate::lead_to`] has been told.
     pub const MACHINE: usize = offset_of!(Gate, machine);
+    /// Where what is the frame begins.
+    pub const FRAME: usize = offset_of!(Gate, signpost) - 8;
+    /// Where r15 to r12, rbx and rbp are to be saved, in this order.
+    pub const KEPT: usize = offset_of!(Gate, kept);
+    /// Where the stack pointer is.
+    pub const SP: usize = offset_of!(Gate, sp);
+    /// Where the arguments are that [`Gate::arguments`] gives.
+    pub const ARGUMENTS: usize = offset_of!(Gate, arguments);
 
     /// One that nobody uses.
     pub(crate) fn take() -> &'static Gate {
@@ -103,6 +132,11 @@ impl Gate {
     /// The machine's address, once it has been said.
     pub fn machine(&self) -> *mut () {
         self.machine.load(Relaxed)
+    }
+
+    /// Those of a call that was about to be made by code of the host's, and has to be made otherwise.
+    pub fn arguments(&self) -> [u64; 3] {
+        self.arguments.each_ref().map(|argument| argument.load(Relaxed))
     }
 
     /// Whether these functions can be called.

@@ -2,8 +2,8 @@
 //!
 //! Every engine is entered by code that pushes rbp, rbx, r12 to r15 in this order, leaves [`FRAME_GAP`]
 //! bytes below, and notes the stack pointer, aligned for calls, in [`crate::EngineExit::host_sp`]: it may lack in the
-//! places of r12 to r15 what nobody wants back. What runs on its caller's stack alone may have the same elsewhere, as
-//! [`crate::Frame`].
+//! places of r12 to r15 what nobody wants back. What runs on its caller's stack alone may have the same in the
+//! machine's gate ([`crate::Gate::FRAME`]).
 //!
 //! The gap's second word is the address of a *signpost*, which tells whoever leaves the engine otherwise than by returning
 //! where to go on: an instruction that does nothing, `nop dword ptr [rax + distance]`, with the distance from there to the
@@ -15,7 +15,7 @@ use std::arch::naked_asm;
 use std::mem::offset_of;
 
 use crate::imports::Import;
-use crate::registers::{EngineExit, Frame, State};
+use crate::registers::{EngineExit, State};
 
 /// Bytes between the host's stack pointer and what was pushed: room for the signpost, and for what aligns it.
 pub const FRAME_GAP: usize = 24;
@@ -108,11 +108,5 @@ pub(crate) unsafe extern "sysv64" fn enter_host(_: *mut State, _: *const Import)
     )
 }
 
-// A frame is what is pushed.
-const _: () = assert!(
-    offset_of!(Frame, signpost) == 8
-        && offset_of!(Frame, kept) == FRAME_GAP
-        && offset_of!(Frame, arguments) == FRAME_SIZE
-);
 // The integer registers are addressed by constants.
 const _: () = assert!(offset_of!(State, slots) == 0);

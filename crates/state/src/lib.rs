@@ -41,8 +41,8 @@ pub use interruption::Interruption;
 pub use leave::{FRAME_GAP, FRAME_SIZE, leave_engine, return_signpost};
 pub use perm::Perm;
 pub use registers::{
-    EngineExit, F_SLOT, Frame, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT,
-    SYSTEM_CALLS_OFFSET, State,
+    EngineExit, F_SLOT, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, SYSTEM_CALLS_OFFSET,
+    State,
 };
 pub use running::{Claim, FaultExit, Running, Said};
 pub use signal::{CodeRange, install_fault_handler};

@@ -33,24 +33,6 @@ pub struct State {
     pub reserved_value: u64,
     /// Where the running engine stopped.
     pub exit: EngineExit,
-    /// The frame of a call from a host's function that has none.
-    pub frame: Frame,
-}
-
-/// What whoever leaves an engine finds where [`EngineExit::host_sp`] points to, if that is not on the stack.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Frame {
-    /// Nothing, as in the gap on the stack.
-    pub free: u64,
-    /// The address of what says where to go on.
-    pub signpost: u64,
-    /// The stack pointer there.
-    pub sp: u64,
-    /// r15 to r12, rbx and rbp, as there.
-    pub kept: [u64; 6],
-    /// Those of a call that has to be made otherwise.
-    pub arguments: [u64; 3],
 }
 
 /// How an engine's inner loop ended; private to engines, kept here because compiled code and the
@@ -58,7 +40,8 @@ pub struct Frame {
 #[repr(C)]
 #[derive(Clone, Debug)]
 pub struct EngineExit {
-    /// The host's stack pointer at the entry into guest code, or a [`Frame`].
+    /// The host's stack pointer at the entry into guest code, or the [frame](crate::Gate::FRAME) of a call that has
+    /// none there.
     pub host_sp: u64,
     /// The engine's own position.
     pub op: u64,

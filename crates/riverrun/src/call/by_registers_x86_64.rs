@@ -53,8 +53,6 @@ impl<T> Offsets<T> {
     pub const HOST_SP: i64 = convention::HOST_SP;
     /// What is between that and what was pushed.
     pub const GAP: usize = riverrun_state::FRAME_GAP;
-    /// From the window to the frame of calls that have none on the stack.
-    pub const FRAME: i64 = convention::FRAME;
     /// What is from there to what was on the stack before.
     pub const FRAME_SIZE: usize = riverrun_state::FRAME_SIZE;
 }

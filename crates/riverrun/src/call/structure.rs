@@ -113,7 +113,7 @@ macro_rules! by_value {
 
 /// What [`by_value!`](crate::by_value) makes use of.
 pub mod support {
-    pub use riverrun_state::{Frame, Gate, Opening, State, signpost};
+    pub use riverrun_state::{Gate, Opening, State, signpost};
 
     pub use super::ByValue;
     pub use crate::call::by_registers::Offsets;

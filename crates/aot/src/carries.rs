@@ -5,9 +5,9 @@
 //! they become, once all else is done.
 
 use inkwell::IntPredicate;
-use inkwell::values::{BasicValue, BasicValueEnum, InstructionOpcode, InstructionValue, IntValue};
+use inkwell::values::{BasicValue, InstructionOpcode, InstructionValue, IntValue};
 
-use crate::lift::Ir;
+use crate::lift::{Ir, integer_operand};
 
 /// Makes the sums with a carry in a module that has been optimised additions with carry.
 pub(crate) fn add_with_carries(ir: &Ir<'_>) {
@@ -31,7 +31,7 @@ fn parts<'c>(ir: &Ir<'c>, sum: InstructionValue<'c>) -> Option<(IntValue<'c>, In
     if sum.get_opcode() != InstructionOpcode::Add || sum.get_type() != ir.i64.into() {
         return None;
     }
-    let [a, b] = [0, 1].map(|index| operand(sum, index));
+    let [a, b] = [0, 1].map(|index| integer_operand(sum, index));
     let (a, b) = (a?, b?);
     carry(ir, b).map(|carry| (a, carry)).or_else(|| carry(ir, a).map(|carry| (b, carry)))
 }
@@ -40,17 +40,9 @@ fn parts<'c>(ir: &Ir<'c>, sum: InstructionValue<'c>) -> Option<(IntValue<'c>, In
 fn carry<'c>(ir: &Ir<'c>, number: IntValue<'c>) -> Option<IntValue<'c>> {
     let widened = number.as_instruction_value().filter(|inst| inst.get_opcode() == InstructionOpcode::ZExt)?;
     let is_used_once = widened.get_first_use().is_some_and(|first| first.get_next_use().is_none());
-    let flag = operand(widened, 0).filter(|_| is_used_once)?;
+    let flag = integer_operand(widened, 0).filter(|_| is_used_once)?;
     let compared = flag.as_instruction_value().filter(|inst| inst.get_opcode() == InstructionOpcode::ICmp)?;
     let is_carry = matches!(compared.get_icmp_predicate(), Some(IntPredicate::ULT | IntPredicate::UGT));
-    let is_word = operand(compared, 0).is_some_and(|word| word.get_type() == ir.i64);
+    let is_word = integer_operand(compared, 0).is_some_and(|word| word.get_type() == ir.i64);
     (is_carry && is_word).then_some(flag)
-}
-
-/// An operand that is an integer.
-fn operand<'c>(of: InstructionValue<'c>, index: u32) -> Option<IntValue<'c>> {
-    match of.get_operand(index)?.value()? {
-        BasicValueEnum::IntValue(word) => Some(word),
-        _ => None,
-    }
 }

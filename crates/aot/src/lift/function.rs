@@ -280,21 +280,13 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
     /// goes on there when it comes back.
     fn begin(&self, start: u64, count: u64) {
         let (ir, registers) = (self.ir, self.registers);
-        let is_entry = start == self.function.start;
-        let leads_away = |block: &Block| block.end.is_call() || leads_away(&block.end, &self.labels);
-        let calls = || self.function.blocks.values().any(leads_away) || !self.function.orphans.is_empty();
-        // Host entries run on the host's stack, in one frame.
-        let tests_stack = is_entry && ir.callers == Callers::Guest && calls();
         let fuel = ir.options.fuel.then(|| ir.word(registers.get(ir, FUEL)));
         let mut short: Option<Label<'c>> = None;
         // The fuel that there is where something is short.
         let mut had: Vec<(IntValue<'c>, Label<'c>)> = Vec::new();
-        if tests_stack {
-            let limit = ir.field(registers.base(ir), convention::STACK_LIMIT);
-            let limit = ir.load(ir.i64.into(), limit, Space::State).into_int_value();
-            let suffices = ir.compare(IntPredicate::UGE, ir.stack_pointer(), limit);
+        if self.tests_stack(start) {
             let (here, go_on) = (ir.here(), ir.block(self.host));
-            ir.branch_likely(suffices, go_on, *short.get_or_insert_with(|| ir.block(self.host)));
+            ir.branch_likely(self.stack_suffices(), go_on, *short.get_or_insert_with(|| ir.block(self.host)));
             had.extend(fuel.map(|fuel| (fuel, here)));
             ir.builder.position_at_end(go_on);
         }
@@ -328,6 +320,21 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         if let Some(left) = left {
             registers.set(FUEL, Value::Word(left));
         }
+    }
+
+    /// Whether it has to be asked for stack where this block begins: at the start of functions that call others. Host
+    /// entries run on the host's stack, in one frame.
+    fn tests_stack(&self, start: u64) -> bool {
+        let leads_away = |block: &Block| block.end.is_call() || leads_away(&block.end, &self.labels);
+        let calls = || self.function.blocks.values().any(leads_away) || !self.function.orphans.is_empty();
+        start == self.function.start && self.ir.callers == Callers::Guest && calls()
+    }
+
+    fn stack_suffices(&self) -> IntValue<'c> {
+        let ir = self.ir;
+        let limit = ir.field(self.registers.base(ir), convention::STACK_LIMIT);
+        let limit = ir.load(ir.i64.into(), limit, Space::State).into_int_value();
+        ir.compare(IntPredicate::UGE, ir.stack_pointer(), limit)
     }
 
     /// Leaves compiled code at the beginning of a block where stack or fuel may be short.

@@ -464,6 +464,11 @@ impl<'c> Ir<'c> {
     }
 }
 
+/// An operand of an instruction, if it is an integer.
+pub(crate) fn integer_operand<'c>(of: InstructionValue<'c>, index: u32) -> Option<IntValue<'c>> {
+    of.get_operand(index)?.value()?.try_into().ok()
+}
+
 /// The instruction that made a value.
 trait AsInstruction<'c> {
     fn as_instruction_value_of(&self) -> Option<InstructionValue<'c>>;

@@ -5,7 +5,7 @@ use inkwell::values::{BasicValue, InstructionOpcode, IntValue, PointerValue};
 use riverrun_isa::ops::{Float, Mem};
 use riverrun_native::convention;
 
-use crate::lift::ir::{Space, built};
+use crate::lift::ir::{Space, built, integer_operand};
 use crate::lift::ops::Site;
 use crate::lift::registers::FUEL;
 use crate::lift::value::Value;
@@ -175,5 +175,5 @@ fn most(value: IntValue<'_>, depth: u32) -> u64 {
 
 /// An operand of the instruction that makes an integer, if that is one too.
 fn operand(value: IntValue<'_>, index: u32) -> Option<IntValue<'_>> {
-    value.as_instruction_value()?.get_operand(index)?.value()?.try_into().ok()
+    integer_operand(value.as_instruction_value()?, index)
 }

@@ -36,5 +36,5 @@ mod value;
 
 pub(crate) use float_flags::define_helpers;
 pub(crate) use function::{Surroundings, declare, lift};
-pub(crate) use ir::{Callers, Ir};
+pub(crate) use ir::{Callers, Ir, integer_operand};
 pub(crate) use library::Known;

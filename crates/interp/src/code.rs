@@ -1,7 +1,7 @@
 //! A program's pre-decoded code: filled as it is executed, shared by all machines and threads.
 //!
-//! Decoding proceeds by *runs*: from an address that control has reached, straight on, as far as
-//! jumps forward within the run keep it alive. Each instruction of a run has an ordinal, minus
+//! Decoding proceeds by *runs*: from an address that control has reached, straight on, to the first
+//! instruction behind which it never goes on. Each instruction of a run has an ordinal, minus
 //! the number of instructions from it to the end of the run, so that fuel can be counted by
 //! position (see [`crate::cell::Handler`]): what the jumps add is the difference in ordinals.
 //! Jumps backward and jumps out of the run test whether the fuel suffices for the rest of the run
@@ -380,7 +380,6 @@ impl Code {
     fn collect(&self, start: u64, mut cell: usize) -> (Vec<Item>, u64) {
         let mut items: Vec<Item> = Vec::new();
         let mut pc = start;
-        let mut furthest = start;
         loop {
             let decoded = self.instruction(pc);
             cell += items.last().map_or(0, |last| last.decoded.cells());
@@ -393,12 +392,9 @@ impl Code {
                 items[call - arguments.setters()].host_call = Some(call);
             }
             items.push(Item { pc, decoded, cell, arguments, host_call: None });
-            if let Some(distance) = decoded.direct() {
-                furthest = furthest.max(pc.saturating_add_signed(distance.into()));
-            }
             pc += u64::from(decoded.len);
-            let alive = decoded.len != 0 && (decoded.falls_through() || pc <= furthest && furthest < pc + 4096);
-            if !alive || items.len() == RUN_LIMIT || !self.image.is_text(pc) || self.decoded(pc).is_some() {
+            let goes_on = decoded.len != 0 && decoded.falls_through();
+            if !goes_on || items.len() == RUN_LIMIT || !self.image.is_text(pc) || self.decoded(pc).is_some() {
                 return (items, pc);
             }
         }

@@ -18,24 +18,32 @@ pub(crate) struct Compiled {
     name: &'static str,
     /// Options of `riverrun compile`.
     options: &'static [&'static str],
-    fuel: bool,
+    /// An option of `riverrun run`.
+    limit: Option<&'static str>,
 }
 
 /// As users have it, and what each option costs.
-pub(crate) const COMPILED: [Compiled; 4] = [
-    Compiled { name: "riverrun", options: &[], fuel: false },
-    Compiled { name: "riverrun-fuel", options: &["--fuel"], fuel: true },
-    Compiled { name: "riverrun-precise", options: &["--precise"], fuel: false },
-    Compiled { name: "riverrun-canonical-nans", options: &["--canonical-nans"], fuel: false },
+pub(crate) const COMPILED: [Compiled; 5] = [
+    Compiled { name: "riverrun", options: &[], limit: None },
+    Compiled { name: "riverrun-fuel", options: &["--fuel"], limit: Some(FUEL) },
+    Compiled { name: "riverrun-timeout", options: &[], limit: Some("--timeout=60m") },
+    Compiled { name: "riverrun-precise", options: &["--precise"], limit: None },
+    Compiled { name: "riverrun-canonical-nans", options: &["--canonical-nans"], limit: None },
 ];
 
 /// Compiled at each level of optimisation: for the table of compile times.
 pub(crate) const LEVELS: [Compiled; 4] = [
-    Compiled { name: "riverrun -O0", options: &["-O0"], fuel: false },
-    Compiled { name: "riverrun -O1", options: &["-O1"], fuel: false },
-    Compiled { name: "riverrun -O2", options: &["-O2"], fuel: false },
-    Compiled { name: "riverrun -O3", options: &["-O3"], fuel: false },
+    Compiled { name: "riverrun -O0", options: &["-O0"], limit: None },
+    Compiled { name: "riverrun -O1", options: &["-O1"], limit: None },
+    Compiled { name: "riverrun -O2", options: &["-O2"], limit: None },
+    Compiled { name: "riverrun -O3", options: &["-O3"], limit: None },
 ];
+
+impl Compiled {
+    fn is_plain(&self) -> bool {
+        self.options.is_empty() && self.limit.is_none()
+    }
+}
 
 impl Engine for Compiled {
     fn name(&self) -> &'static str {
@@ -51,26 +59,24 @@ impl Engine for Compiled {
     }
 
     fn has_few_rounds(&self) -> bool {
-        !self.options.is_empty()
+        !self.is_plain()
     }
 
     fn is_left_out_of_quick(&self) -> bool {
-        !matches!(self.options, [] | ["-O0"])
+        !self.is_plain() && self.options != ["-O0"]
     }
 
     fn prepare(&self, setup: &Setup) -> Result<Ready> {
         let [riverrun, compiler] = commands(setup)?;
         let mut command: Vec<OsString> = vec![riverrun.into()];
         command.extend(words(&["run", "--stats=json", "--engine=compiled", "--artifact", "{artifact}"]));
-        command.extend(self.fuel.then(|| FUEL.into()));
+        command.extend(self.limit.map(OsString::from));
         command.extend(words(&["--", "{program}"]));
         let mut translator: Vec<OsString> = vec![compiler.into()];
         translator.extend(words(self.options));
         translator.extend(words(&["--output", "{artifact}", "--", "{program}"]));
-        let options = match self.options {
-            [] => "no options".into(),
-            options => options.join(" "),
-        };
+        let options: Vec<&str> = self.options.iter().copied().chain(self.limit).collect();
+        let options = if options.is_empty() { "no options".into() } else { options.join(" ") };
         Ok(Ready {
             command,
             environment: Vec::new(),

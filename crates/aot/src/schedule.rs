@@ -6,6 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use riverrun_isa::Op;
 
 use crate::analysis::Function;
+use crate::lift::is_mostly_floats;
 
 /// Upper halves of products in a function, at most, of which it makes no long multiplications.
 const FEW: usize = 3;
@@ -23,9 +24,11 @@ impl Schedule {
     pub(crate) const ALL: [Schedule; 2] = [Schedule::Registers, Schedule::Guest];
 
     /// The one for a function. The guest's order is good where the host's registers suffice for it: in functions that
-    /// call none, and so need none across calls. In long multiplications it takes as many as the guest has.
+    /// call none, and so need none across calls, and for floats, of which the host has as many. In long multiplications it
+    /// takes as many as the guest has.
     pub(crate) fn of(function: &Function) -> Schedule {
-        let calls = function.blocks.values().any(|block| block.end.is_call());
+        let has_calls = function.blocks.values().any(|block| block.end.is_call());
+        let calls = has_calls && !is_mostly_floats(function);
         let insts = function.blocks.values().flat_map(|block| &block.insts);
         let upper_halves = insts.filter(|(_, inst)| matches!(inst.op, Op::mulhu | Op::mulh | Op::mulhsu)).count();
         if calls || upper_halves > FEW { Schedule::Registers } else { Schedule::Guest }
@@ -116,6 +119,9 @@ mod tests {
         assert_eq!(of("addi a0, a0, 1"), Schedule::Guest);
         assert_eq!(of("call other"), Schedule::Registers);
         assert_eq!(of("jalr a0"), Schedule::Registers);
+        let summing = |add| format!("1: addi a0, a0, -1\n{add}\n{add}\n{add}\nbnez a0, 1b\ncall other");
+        assert_eq!(of(&summing("fadd.d fa0, fa0, fa1")), Schedule::Guest);
+        assert_eq!(of(&summing("add a1, a1, a0")), Schedule::Registers);
         assert_eq!(of(&"mulhu a0, a0, a1\n".repeat(FEW)), Schedule::Guest);
         assert_eq!(of(&"mulhu a0, a0, a1\n".repeat(FEW + 1)), Schedule::Registers);
     }

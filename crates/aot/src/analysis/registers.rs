@@ -38,3 +38,9 @@ pub(crate) fn sources(inst: &Inst) -> [Option<usize>; 3] {
     let registers = [inst.rs1, inst.rs2, inst.rs3];
     std::array::from_fn(|i| files[i].map(|file| number(file, registers[i])).filter(|&register| register != 0))
 }
+
+/// Whether the instruction has a float register among its operands.
+pub(crate) fn names_float(inst: &Inst) -> bool {
+    let floats = F_SLOT as usize..FUEL;
+    sources(inst).into_iter().flatten().chain(written(inst)).any(|register| floats.contains(&register))
+}

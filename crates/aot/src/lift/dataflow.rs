@@ -39,6 +39,22 @@ pub(crate) fn dirty_behind_host(fuel: bool) -> Set {
     host_calls::lacking() | registers::hot_set(fuel) & 1 << FUEL
 }
 
+/// How much more often a small loop runs than what surrounds it.
+const LOOP: usize = 16;
+
+/// Whether most of what the function executes are operations with floats.
+pub(crate) fn is_mostly_floats(function: &Function) -> bool {
+    let loops = small_loops(function);
+    let (mut floats, mut others) = (0, 0);
+    for (start, block) in &function.blocks {
+        let weight = if loops.contains(start) { LOOP } else { 1 };
+        let with_floats = block.insts.iter().filter(|(_, inst)| registers::names_float(inst)).count();
+        floats += weight * with_floats;
+        others += weight * (block.insts.len() - with_floats);
+    }
+    floats > others
+}
+
 /// All registers that the function names.
 pub(crate) fn used(function: &Function) -> Set {
     let makes_system_call = |block: &Block| matches!(block.end, Terminator::Step { is_ecall: true, .. });
@@ -56,8 +72,6 @@ pub(crate) fn used(function: &Function) -> Set {
 /// functions with many calls the host has not nearly as many registers, and keeps copies of the state on
 /// its stack.
 pub(crate) fn resident(function: &Function, fuel: bool) -> Set {
-    /// How much more often a small loop runs than what surrounds it.
-    const LOOP: usize = 16;
     /// What a call costs a register in the host's, in accesses to one in the state.
     const CALL: usize = 4;
     let loops = small_loops(function);

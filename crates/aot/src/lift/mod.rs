@@ -34,6 +34,7 @@ mod slot_calls;
 mod transfer;
 mod value;
 
+pub(crate) use dataflow::is_mostly_floats;
 pub(crate) use float_flags::define_helpers;
 pub(crate) use function::{Surroundings, declare, lift};
 pub(crate) use ir::{Callers, Ir, integer_operand};

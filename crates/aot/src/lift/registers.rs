@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 
-pub(crate) use crate::analysis::registers::{COUNT, FUEL, Set, members, sources, written};
+pub(crate) use crate::analysis::registers::{COUNT, FUEL, Set, members, names_float, sources, written};
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::value::Value;
 use inkwell::IntPredicate;

@@ -96,6 +96,7 @@ fn lift_known<'c>(ir: &Ir<'c>, function: &Function, known: Known, surroundings: 
         group: &Group::default(),
         pc: start,
         ahead: 0,
+        space: Space::Guest,
         live: surroundings.liveness().back(start),
         dispatch_bits: surroundings.dispatch_bits(),
     };
@@ -153,6 +154,7 @@ fn lift_own<'c>(
         facts,
         fuel_tests: if ir.options.fuel { fuel::tests(function) } else { BTreeSet::new() },
         narrow,
+        private: analysis::private_accesses(function),
         numbers,
         surroundings,
         continuations,
@@ -194,6 +196,8 @@ struct Lifting<'a, 'c, S> {
     fuel_tests: BTreeSet<u64>,
     /// Registers that are narrow where blocks begin.
     narrow: BTreeMap<u64, Set>,
+    /// The accesses to its own frame, by blocks and places in them.
+    private: BTreeSet<(u64, usize)>,
     /// What is called by system calls, as far as that is known.
     numbers: BTreeMap<u64, CallNumber>,
     surroundings: &'a S,
@@ -218,6 +222,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             group: &self.group,
             pc,
             ahead,
+            space: Space::Guest,
             live,
             dispatch_bits: self.surroundings.dispatch_bits(),
         }
@@ -243,8 +248,9 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 let word = ir.word(registers.get(ir, read.register));
                 entry = Some(if read.is_low { ir.zero_extend(ir.truncate(word, 32)) } else { word });
             }
-            result =
-                self.instruction(&self.site(pc, count - index as u64, live.get(&index).copied().unwrap_or(!0)), inst);
+            let site = self.site(pc, count - index as u64, live.get(&index).copied().unwrap_or(!0));
+            let space = if self.private.contains(&(start, index)) { Space::Frame } else { Space::Guest };
+            result = self.instruction(&Site { space, ..site }, inst);
             self.group.end_if_full(ir, registers, self.continuations.fault);
             registers.settle(ir, settling.get(&index).copied().unwrap_or(0));
         }

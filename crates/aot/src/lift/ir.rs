@@ -28,13 +28,16 @@ use crate::options::CompileOptions;
 /// LLVM's number of `x86_regcallcc`.
 const REGCALL: u32 = 92;
 
-/// What memory an access is to. Neither can be the other: guards lie between.
+/// What memory an access is to. None can be another: between state and guest lie guards, and to a frame no pointer leads
+/// ([`crate::analysis::private_accesses`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
     /// The register file and what belongs to it.
     State,
     /// The guest's memory.
     Guest,
+    /// What a guest function has on its stack for itself.
+    Frame,
 }
 
 /// Who calls the functions of a module, and so by which convention.
@@ -68,6 +71,7 @@ pub(crate) struct Ir<'c> {
     weights: u32,
     state_access: MetadataValue<'c>,
     guest_access: MetadataValue<'c>,
+    frame_access: MetadataValue<'c>,
     likely: MetadataValue<'c>,
     unlikely: MetadataValue<'c>,
     stack_pointer: MetadataValue<'c>,
@@ -145,6 +149,7 @@ impl<'c> Ir<'c> {
             weights: context.get_kind_id("prof"),
             state_access: access("state"),
             guest_access: access("guest"),
+            frame_access: access("frame"),
             likely,
             unlikely,
             stack_pointer: context.metadata_node(&[word("rsp").into()]),
@@ -326,6 +331,7 @@ impl<'c> Ir<'c> {
         let (kind, alignment) = match space {
             Space::State => (self.state_access, 8),
             Space::Guest => (self.guest_access, 1),
+            Space::Frame => (self.frame_access, 1),
         };
         access.set_alignment(alignment).expect("powers of two are alignments");
         access.set_metadata(kind, self.aliasing).expect("nodes are metadata");

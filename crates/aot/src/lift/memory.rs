@@ -52,7 +52,7 @@ impl<'c> Site<'_, 'c> {
             return self.guarded_load(mem, self.lower_bits(word), constant);
         }
         let kind = ir.bits(8 * mem.bytes());
-        let value = ir.load(kind.into(), self.place(address), Space::Guest).into_int_value();
+        let value = ir.load(kind.into(), self.place(address), self.space).into_int_value();
         Value::Word(match mem {
             Mem::U64 => value,
             Mem::I8 | Mem::I16 | Mem::I32 => ir.sign_extend(value),
@@ -69,11 +69,11 @@ impl<'c> Site<'_, 'c> {
         if let (Value::Float(Float::D, float), Mem::U64) | (Value::Boxed(float), Mem::U32) = (value, mem) {
             // As a float, which need not pass through a register for integers.
             let f = if mem == Mem::U64 { Float::D } else { Float::S };
-            return ir.store(self.place(address), ir.exact(f, float).into(), Space::Guest);
+            return ir.store(self.place(address), ir.exact(f, float).into(), self.space);
         }
         let word = ir.word(value);
         let low = if mem == Mem::U64 { word } else { ir.truncate(word, 8 * mem.bytes()) };
-        ir.store(self.place(address), low.into(), Space::Guest);
+        ir.store(self.place(address), low.into(), self.space);
     }
 
     /// Leaves compiled code where an atomic access is misaligned: the single-step engine traps.

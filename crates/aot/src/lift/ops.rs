@@ -7,7 +7,7 @@ use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
 use crate::analysis::Imports;
 use crate::lift::continuations::Continuations;
 use crate::lift::guarded::Group;
-use crate::lift::ir::{Ir, built};
+use crate::lift::ir::{Ir, Space, built};
 use crate::lift::registers::{Registers, Set};
 use crate::lift::value::Value;
 
@@ -25,6 +25,8 @@ pub(crate) struct Site<'a, 'c> {
     pub(crate) pc: u64,
     /// Instructions of the block from this one on, which its fuel has been taken for.
     pub(crate) ahead: u64,
+    /// What the instruction accesses if it is a load or a store.
+    pub(crate) space: Space,
     /// Registers that may be read where control goes from here.
     pub(crate) live: Set,
     /// Logarithm of the size of the dispatch table.

@@ -5,25 +5,39 @@ pub const TEXT: u64 = 0x1_0000;
 /// Where the data is loaded.
 pub const DATA: u64 = 0x80_0000;
 
-const HEADERS: usize = 64 + 2 * 56;
+/// Where constants are loaded, a page at most.
+pub const CONSTANTS: u64 = DATA - 0x1_0000;
+
+const HEADERS: usize = 64 + 3 * 56;
 const PAGE: usize = 4096;
 
 /// An executable of two segments: `text` at [`TEXT`], readable and executable, and `data` at
 /// [`DATA`], readable and writable and followed by `zeroed` bytes of zeros.
 ///
 /// # Panics
-/// If `text` reaches [`DATA`].
+/// If `text` reaches [`CONSTANTS`].
 pub fn executable(text: &[u8], data: &[u8], zeroed: u64) -> Vec<u8> {
-    assert!(TEXT + (text.len() as u64) < DATA, "the text is too long");
+    with_constants(text, &[], data, zeroed)
+}
+
+/// The same with a third segment, `constants` at [`CONSTANTS`], only readable; none if there are none.
+///
+/// # Panics
+/// If `text` reaches [`CONSTANTS`], or these [`DATA`].
+pub fn with_constants(text: &[u8], constants: &[u8], data: &[u8], zeroed: u64) -> Vec<u8> {
+    assert!(TEXT + (text.len() as u64) < CONSTANTS, "the text is too long");
+    assert!(CONSTANTS + (constants.len() as u64) < DATA, "the constants are too long");
+    let count = if constants.is_empty() { 2 } else { 3 };
     let text_offset = HEADERS.next_multiple_of(PAGE);
-    let data_offset = (text_offset + text.len()).next_multiple_of(PAGE);
+    let constants_offset = (text_offset + text.len()).next_multiple_of(PAGE);
+    let data_offset = (constants_offset + constants.len()).next_multiple_of(PAGE);
     let mut file = Vec::with_capacity(data_offset + data.len());
     file.extend([0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     file.extend([2, 0, 243, 0, 1, 0, 0, 0]); // ET_EXEC, EM_RISCV, version 1
     file.extend(TEXT.to_le_bytes());
     file.extend(64_u64.to_le_bytes()); // program headers
     file.extend(0_u64.to_le_bytes()); // no section headers
-    file.extend([5, 0, 0, 0, 64, 0, 56, 0, 2, 0, 64, 0, 0, 0, 0, 0]); // RVC, double-float ABI
+    file.extend([5, 0, 0, 0, 64, 0, 56, 0, count, 0, 64, 0, 0, 0, 0, 0]); // RVC, double-float ABI
     let mut segment = |flags: u32, offset: usize, address: u64, len: usize, zeroed: u64| {
         file.extend(1_u32.to_le_bytes()); // PT_LOAD
         file.extend(flags.to_le_bytes());
@@ -32,9 +46,14 @@ pub fn executable(text: &[u8], data: &[u8], zeroed: u64) -> Vec<u8> {
         }
     };
     segment(5, text_offset, TEXT, text.len(), 0);
+    if !constants.is_empty() {
+        segment(4, constants_offset, CONSTANTS, constants.len(), 0);
+    }
     segment(6, data_offset, DATA, data.len(), zeroed);
     file.resize(text_offset, 0);
     file.extend(text);
+    file.resize(constants_offset, 0);
+    file.extend(constants);
     file.resize(data_offset, 0);
     file.extend(data);
     file

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use riverrun_isa::ops::Mem;
 use riverrun_isa::{Inst, Op, Result as Destination};
 
 use crate::analysis::text::{Text, Treatment};
@@ -50,6 +51,18 @@ pub(crate) struct Targets {
     pub(crate) are_all: bool,
     /// The table that says so, entry by entry, if there is one.
     pub(crate) table: Vec<u64>,
+    /// Where that is, if nobody can write there.
+    pub(crate) fixed: Option<Fixed>,
+}
+
+/// A table in memory that cannot be written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fixed {
+    pub(crate) start: u64,
+    /// What an entry is.
+    pub(crate) mem: Mem,
+    /// What is added to an entry.
+    pub(crate) plus: u64,
 }
 
 impl Targets {
@@ -64,6 +77,7 @@ impl Targets {
         self.are_all = if self.inside.is_empty() { others.are_all } else { self.are_all };
         if self.table.is_empty() {
             self.table.clone_from(&others.table);
+            self.fixed = others.fixed;
         }
         self.inside.extend(&others.inside);
         self.outside.extend(&others.outside);

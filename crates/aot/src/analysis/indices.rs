@@ -2,6 +2,7 @@
 //!
 //! What is found here is a hint, too: a jump by it compares its target with the one that it went for.
 
+use riverrun_isa::ops::Mem;
 use riverrun_isa::{Inst, Op};
 
 use crate::analysis::blocks::Block;
@@ -20,9 +21,9 @@ pub(crate) struct Index {
 
 /// The index that the block ends in a jump by, if the block itself computes the target from it.
 pub(crate) fn index(block: &Block) -> Option<Index> {
-    let (_, jump) = block.insts.last().filter(|(_, jump)| jump.op == Op::jalr && jump.imm == 0)?;
+    let (at, mem) = load(block)?;
     let block = Insts(&block.insts);
-    let (at, shift) = block.entry(block.0.len() - 1, jump.rs1)?;
+    let shift = mem.bytes().trailing_zeros() as i32;
     let at = block.definition(at, block.inst(at).rs1)?;
     let inst = block.inst(at);
     match (inst.op, shift) {
@@ -31,6 +32,13 @@ pub(crate) fn index(block: &Block) -> Option<Index> {
         (Op::add, _) => block.shifted(at, inst.rs1, shift).or_else(|| block.shifted(at, inst.rs2, shift)),
         _ => None,
     }
+}
+
+/// The place in the block of the load of the entry that it ends in a jump by, and what is loaded, if it may be one:
+/// something may be added to what is in the table.
+pub(crate) fn load(block: &Block) -> Option<(usize, Mem)> {
+    let (_, jump) = block.insts.last().filter(|(_, jump)| jump.op == Op::jalr && jump.imm == 0)?;
+    Insts(&block.insts).entry(block.insts.len() - 1, jump.rs1)
 }
 
 impl Index {
@@ -52,15 +60,16 @@ impl<'a> Insts<'a> {
         self.0[..before].iter().rposition(|(_, inst)| registers::written(inst) == Some(usize::from(register)))
     }
 
-    /// The load of an entry that, with something added or not, is in a register, and the logarithm of the entry's
-    /// size.
-    fn entry(&self, before: usize, register: u8) -> Option<(usize, i32)> {
+    /// The load of an entry that, with something added or not, is in a register, and what is loaded.
+    fn entry(&self, before: usize, register: u8) -> Option<(usize, Mem)> {
         let at = self.definition(before, register)?;
         let inst = self.inst(at);
         match inst.op {
-            Op::lh | Op::lhu => Some((at, 1)),
-            Op::lw | Op::lwu => Some((at, 2)),
-            Op::ld => Some((at, 3)),
+            Op::lh => Some((at, Mem::I16)),
+            Op::lhu => Some((at, Mem::U16)),
+            Op::lw => Some((at, Mem::I32)),
+            Op::lwu => Some((at, Mem::U32)),
+            Op::ld => Some((at, Mem::U64)),
             Op::add => self.entry(at, inst.rs1).or_else(|| self.entry(at, inst.rs2)),
             _ => None,
         }

@@ -10,7 +10,7 @@ use std::ops::Range;
 use riverrun_isa::ops::Mem;
 use riverrun_isa::{File, Operands, Result as Destination, eval};
 
-use crate::analysis::blocks::{Block, T0, Targets, Terminator};
+use crate::analysis::blocks::{Block, Fixed, T0, Targets, Terminator};
 use crate::analysis::constants::{Constants, Known};
 use crate::analysis::text::Text;
 
@@ -43,7 +43,7 @@ pub(crate) fn find(text: &Text<'_>, addresses: &Range<u64>, blocks: &BTreeMap<u6
             match evaluate(block, &mut registers) {
                 Known::Entry { table, mem, plus, is_first } => {
                     let targets = read(text, addresses, table, mem, plus);
-                    if is_first { Targets { table: Vec::new(), ..targets } } else { targets }
+                    if is_first { Targets { table: Vec::new(), fixed: None, ..targets } } else { targets }
                 }
                 Known::Constant(target) if addresses.contains(&target) => Targets::new([target]),
                 _ => Targets::default(),
@@ -145,11 +145,11 @@ pub(super) fn evaluate(block: &Block, registers: &mut Registers) -> Known {
 
 /// The entries that lead to instructions. Some may lead out of it, where a compiler
 /// has moved what is rare; where too many do in a row, or one to no instruction, the table has ended.
-fn read(text: &Text<'_>, addresses: &Range<u64>, table: u64, mem: Mem, plus: u64) -> Targets {
+fn read(text: &Text<'_>, addresses: &Range<u64>, start: u64, mem: Mem, plus: u64) -> Targets {
     let size = u64::from(mem.bytes());
     let entry = |index: u64| {
         let mut word = [0; 8];
-        let bytes = text.data(table.wrapping_add(index * size), size)?;
+        let bytes = text.data(start.wrapping_add(index * size), size)?;
         word[..size as usize].copy_from_slice(bytes);
         let value = u64::from_le_bytes(word);
         let value = match mem {
@@ -168,7 +168,9 @@ fn read(text: &Text<'_>, addresses: &Range<u64>, table: u64, mem: Mem, plus: u64
     });
     let table: Vec<u64> = entries.collect();
     let (inside, outside) = table.iter().partition(|target| addresses.contains(target));
-    let mut targets = Targets { inside, outside, are_all: true, table };
+    let is_fixed = text.is_constant(start, table.len() as u64 * size);
+    let fixed = is_fixed.then_some(Fixed { start, mem, plus });
+    let mut targets = Targets { inside, outside, are_all: true, table, fixed };
     targets.tidy();
     targets
 }
@@ -183,6 +185,11 @@ mod tests {
 
     /// How many targets are known of each jump by register in the function `run` of a guest.
     fn targets_in(source: &str) -> Vec<usize> {
+        jumps_in(source, |targets| targets.inside.len())
+    }
+
+    /// What is known of each jump by register in the function `run` of a guest.
+    fn jumps_in<T>(source: &str, of: impl Fn(&Targets) -> T) -> Vec<T> {
         let folder = std::env::temp_dir();
         let folder = folder.to_str().unwrap();
         let source = tools::Scratch::new(folder, source.as_bytes());
@@ -191,10 +198,32 @@ mod tests {
         let text = Text::new(&image, Abilities { rounds: true, fuses: true });
         let run = functions(&text).into_iter().find(|function| function.name.as_deref() == Some("run")).unwrap();
         let targets = |block: &Block| match &block.end {
-            Terminator::JumpIndirect(targets) => Some(targets.inside.len()),
+            Terminator::JumpIndirect(targets) => Some(of(targets)),
             _ => None,
         };
         run.blocks.values().filter_map(targets).collect()
+    }
+
+    /// A switch's table is among the constants; one of labels may be changed.
+    #[test]
+    fn only_a_table_of_constants_is_fixed() {
+        let is_fixed = |source: &str| jumps_in(source, |targets| (targets.table.len(), targets.fixed.is_some()));
+        let switch = format!(
+            "__attribute__((noinline)) long run(unsigned long op, long x) {{
+                switch (op) {{ {CASES} }} return x;
+            }}
+            long _start(unsigned long op, long x) {{ return run(op, x); }}"
+        );
+        assert_eq!(is_fixed(&switch), [(10, true)]);
+        let labels = "void **volatile kept;
+            __attribute__((noinline)) long run(unsigned long op, long x) {
+                static void *table[] = { &&a, &&b, &&c };
+                kept = table;
+                goto *table[op];
+                a: return x + 3; b: return x ^ x >> 3; c: return x * 7;
+            }
+            long _start(unsigned long op, long x) { return run(op, x); }";
+        assert_eq!(is_fixed(labels), [(3, false)]);
     }
 
     const CASES: &str = "case 0: x += 3; break; case 1: x ^= x >> 3; break; case 2: x *= 7; break;

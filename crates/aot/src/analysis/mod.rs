@@ -15,13 +15,13 @@ mod narrow;
 pub(crate) mod registers;
 mod text;
 
-pub(crate) use blocks::{Block, Terminator};
+pub(crate) use blocks::{Block, Fixed, Targets, Terminator};
 pub(crate) use call_numbers::{CallNumber, call_numbers};
 pub(crate) use copies::{address, insert_copies, is_copied};
 pub(crate) use frame::private_accesses;
 pub(crate) use functions::{Function, functions};
 pub(crate) use imports::{HostCall, Imports};
-pub(crate) use indices::{Index, index};
+pub(crate) use indices::{Index, index, load};
 pub(crate) use liveness::{Liveness, before};
 pub(crate) use narrow::narrow;
 pub(crate) use text::{Abilities, Text};

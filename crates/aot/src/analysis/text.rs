@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use riverrun_isa::ops::Rounding;
 use riverrun_isa::{Extension, Format, Inst, Op, csr, decode};
-use riverrun_program::Image;
+use riverrun_program::{Image, Permissions, Segment};
 
 /// What the host's instructions can do beyond the base.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +66,16 @@ impl<'a> Text<'a> {
         let segment = self.image.segments().iter().find(|segment| segment.filled().contains(&address))?;
         let from = (address - segment.address) as usize;
         self.image.data(segment).get(from..from + len as usize)
+    }
+
+    /// Whether memory can be read, and never written to.
+    pub(crate) fn is_constant(&self, address: u64, len: u64) -> bool {
+        let is_constant = |segment: &Segment| {
+            let Permissions { read, write, .. } = segment.permissions;
+            let addresses = segment.addresses();
+            read && !write && addresses.contains(&address) && len <= addresses.end - address
+        };
+        self.image.segments().iter().any(is_constant)
     }
 
     /// The instruction at `pc`, if there is one.

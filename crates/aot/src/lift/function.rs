@@ -9,7 +9,8 @@ use riverrun_isa::{Inst, Operands, Result as Destination, eval};
 use riverrun_native::convention::{self, Reason};
 
 use crate::analysis::{
-    self, Block, CallNumber, Function, HostCall, Imports, Index, Liveness, Terminator, address, call_numbers,
+    self, Block, CallNumber, Fixed, Function, HostCall, Imports, Index, Liveness, Targets, Terminator, address,
+    call_numbers,
 };
 use crate::lift::continuations::Continuations;
 use crate::lift::dataflow::{self, Facts};
@@ -182,7 +183,18 @@ fn lift_own<'c>(
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Targets(Vec<u64>),
-    Table(Vec<u64>),
+    /// And whether their targets have been compared.
+    Table(Vec<u64>, bool),
+}
+
+/// What a jump by register goes by.
+enum Way<'c> {
+    /// Its target.
+    Target,
+    /// The index that it seems to have into its table. What it is led to by that has to be compared.
+    Index(IntValue<'c>),
+    /// The index into a table that nobody can change, from the entry that it has loaded, and what that was.
+    Entry(Fixed, IntValue<'c>, IntValue<'c>),
 }
 
 struct Lifting<'a, 'c, S> {
@@ -240,23 +252,51 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let settling = dataflow::settling(block, facts.settled, facts.live, ir.options.fuel);
         let live = self.live_at_host_calls(block, facts.live);
         let mut result = Value::Word(ir.int(0));
-        let indexed = indexed(block);
-        let mut entry = None;
+        let fixed = self.fixed(block);
+        let indexed = if fixed.is_none() { indexed(block) } else { None };
+        let mut way = Way::Target;
         for (index, &(pc, ref inst)) in block.insts.iter().enumerate() {
             ir.line(pc);
             if let Some(read) = indexed.filter(|read| read.at == index) {
                 let word = ir.word(registers.get(ir, read.register));
-                entry = Some(if read.is_low { ir.zero_extend(ir.truncate(word, 32)) } else { word });
+                way = Way::Index(if read.is_low { ir.zero_extend(ir.truncate(word, 32)) } else { word });
             }
+            let entry = fixed.filter(|&(load, _)| load == index).map(|(_, fixed)| (fixed, self.index(inst, fixed)));
             let site = self.site(pc, count - index as u64, live.get(&index).copied().unwrap_or(!0));
             let space = if self.private.contains(&(start, index)) { Space::Frame } else { Space::Guest };
             result = self.instruction(&Site { space, ..site }, inst);
+            if let Some((fixed, at)) = entry {
+                way = Way::Entry(fixed, at, ir.word(result));
+            }
             self.group.end_if_full(ir, registers, self.continuations.fault);
             registers.settle(ir, settling.get(&index).copied().unwrap_or(0));
         }
         self.group.end(ir, registers, self.continuations.fault);
         registers.settle(ir, facts.settled);
-        self.end(&block.end, result, entry, facts.live);
+        self.end(&block.end, result, &way, facts.live);
+    }
+
+    /// Where a block loads the entry of a table that nobody can change, by which its jump goes, and that table. Precise
+    /// code trusts what is in memory alone.
+    fn fixed(&self, block: &Block) -> Option<(usize, Fixed)> {
+        let Terminator::JumpIndirect(targets) = &block.end else { return None };
+        let fixed = targets.fixed.filter(|_| !self.ir.options.precise && leads_everywhere(targets))?;
+        let (at, mem) = analysis::load(block)?;
+        (mem == fixed.mem).then_some((at, fixed))
+    }
+
+    /// The index of the entry of a table that an instruction loads; one that is greater than any, if it loads none.
+    fn index(&self, load: &Inst, table: Fixed) -> IntValue<'c> {
+        let ir = self.ir;
+        let base = ir.word(self.registers.get(ir, usize::from(load.rs1)));
+        let distance = load.immediate().wrapping_sub(table.start);
+        let distance = built(ir.builder.build_int_add(base, ir.int(distance), ""));
+        let size = u64::from(table.mem.bytes());
+        let remainder = built(ir.builder.build_and(distance, ir.int(size - 1), ""));
+        let is_aligned = ir.compare(IntPredicate::EQ, remainder, ir.int(0));
+        let shift = ir.int(u64::from(size.trailing_zeros()));
+        let index = built(ir.builder.build_right_shift(distance, shift, false, ""));
+        ir.select(is_aligned, index.into(), ir.int(!0).into()).into_int_value()
     }
 
     /// The registers that are narrow where a block begins; none where it is another function's.
@@ -423,8 +463,8 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         result
     }
 
-    /// Ends a block; a jump by register goes by the `entry` of a table, if that is known.
-    fn end(&self, end: &Terminator, result: Value<'c>, entry: Option<IntValue<'c>>, live: Set) {
+    /// Ends a block, a jump by register in the way given.
+    fn end(&self, end: &Terminator, result: Value<'c>, way: &Way<'c>, live: Set) {
         let (ir, registers) = (self.ir, self.registers);
         let site = self.site(0, 0, live);
         match end {
@@ -474,12 +514,20 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 registers.save(ir, 0, !0);
                 built(ir.builder.build_store(self.target, target));
                 let here = ir.here();
-                let switch = match entry {
-                    Some(entry) => {
-                        built(ir.builder.build_store(self.index, entry));
-                        self.switch_by_index(&targets.table, &targets.inside)
+                let switch = match *way {
+                    Way::Target => self.switch(&targets.inside),
+                    Way::Index(index) => {
+                        built(ir.builder.build_store(self.index, index));
+                        self.switch_by_index(&targets.table, &targets.inside, true)
                     }
-                    None => self.switch(&targets.inside),
+                    Way::Entry(fixed, index, entry) => {
+                        // What is added is what it was taken for, mostly a constant to LLVM, too.
+                        let plus = built(ir.builder.build_int_sub(target, entry, ""));
+                        let is_led = ir.compare(IntPredicate::EQ, plus, ir.int(fixed.plus));
+                        let index = ir.select(is_led, index.into(), ir.int(!0).into()).into_int_value();
+                        built(ir.builder.build_store(self.index, index));
+                        self.switch_by_index(&targets.table, &targets.inside, false)
+                    }
                 };
                 ir.builder.position_at_end(here);
                 ir.jump(switch);
@@ -526,12 +574,15 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         })
     }
 
-    /// The same by [`Lifting::index`], for jumps that take their target from a table, as far as one sees. Its labels
-    /// compare the target, which nothing has to wait for.
-    fn switch_by_index(&self, table: &[u64], targets: &[u64]) -> Label<'c> {
-        self.shared_switch(Key::Table(table.to_vec()), |label| {
+    /// The same by [`Lifting::index`], for jumps that take their target from a table, as far as one sees. If the target
+    /// is to be compared, its labels do that, which nothing has to wait for.
+    fn switch_by_index(&self, table: &[u64], targets: &[u64], compares: bool) -> Label<'c> {
+        self.shared_switch(Key::Table(table.to_vec(), compares), |label| {
             let (ir, elsewhere) = (self.ir, self.elsewhere(targets));
             let compared = |&to: &u64| {
+                if !compares {
+                    return (to, self.labels[&to]);
+                }
                 let label = ir.block(self.host);
                 ir.builder.position_at_end(label);
                 let is_there = ir.compare(IntPredicate::EQ, self.load(self.target), ir.int(to));
@@ -606,9 +657,13 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
 /// The index of the entry that a block's jump takes from its table, where that leads to all of its targets.
 fn indexed(block: &Block) -> Option<Index> {
     let Terminator::JumpIndirect(targets) = &block.end else { return None };
+    if leads_everywhere(targets) { analysis::index(block) } else { None }
+}
+
+/// Whether a jump's table leads to all of its targets.
+fn leads_everywhere(targets: &Targets) -> bool {
     let in_table: BTreeSet<&u64> = targets.table.iter().collect();
-    let is_whole = !targets.inside.is_empty() && targets.inside.iter().all(|to| in_table.contains(to));
-    if is_whole { analysis::index(block) } else { None }
+    !targets.inside.is_empty() && targets.inside.iter().all(|to| in_table.contains(to))
 }
 
 /// Registers that have to be exact, of those that may be read: precise code has all of them so.

@@ -11,7 +11,7 @@ use riverrun_isa::{File, Format, Inst, Op, Result as Destination};
 
 use super::{RA, SP, blank, random_inst};
 use crate::case::Case;
-use crate::elf::{self, DATA, TEXT};
+use crate::elf::{self, CONSTANTS, DATA, TEXT};
 use crate::random::Random;
 use crate::values;
 
@@ -35,7 +35,8 @@ const TEMPORARIES: Set = range(5, 7) | range(28, 31);
 const SCRATCH: Set = !PRESERVED & !0b11;
 
 /// The data: what programs compute with, tables of places to go to, what `setjmp` has saved and whether it has,
-/// what has come out; the stack grows down from the end. The second half is reached from [`HIGH`].
+/// what has come out; the stack grows down from the end. The second half is reached from [`HIGH`]. Some programs read
+/// the tables from a copy that nobody can write to.
 const VARIABLES: i32 = 0x800;
 const TABLES: usize = 0x800;
 const TABLES_END: usize = 0xc00;
@@ -113,6 +114,8 @@ struct Program<'a> {
     addresses: Vec<(usize, u8, Place)>,
     entries: Vec<Entry>,
     tables: usize,
+    /// Behind the page from which the tables are read.
+    tables_high: u64,
     signatures: Vec<Signature>,
     /// Of the functions, made or not.
     shapes: Vec<usize>,
@@ -132,6 +135,7 @@ pub fn cases(random: &mut Random) -> Vec<Case> {
     let count = 1 + random.below(8);
     let signatures: Vec<Signature> = (0..1 + random.below(4)).map(|_| signature(random)).collect();
     let shapes = (0..count).map(|_| random.below(signatures.len())).collect();
+    let tables_high = random.pick(&[HIGH, CONSTANTS + DATA_LEN as u64]);
     let (catcher, knows_clobbers, traps) = (random.below(2 * count), random.one_in(2), random.one_in(8));
     let mut program = Program {
         random,
@@ -140,6 +144,7 @@ pub fn cases(random: &mut Random) -> Vec<Case> {
         addresses: Vec::new(),
         entries: Vec::new(),
         tables: TABLES,
+        tables_high,
         signatures,
         shapes,
         made: Vec::new(),
@@ -161,7 +166,8 @@ pub fn cases(random: &mut Random) -> Vec<Case> {
     // Most compilers say where functions are.
     let (all, some) = (!random.one_in(6), random.one_in(6));
     functions.retain(|_| all && !(some && random.one_in(4)));
-    let elf = elf::with_functions(elf::executable(&text, &data, STACK_LEN), &functions);
+    let constants = if tables_high == HIGH { &[] } else { data.as_slice() };
+    let elf = elf::with_functions(elf::with_constants(&text, constants, &data, STACK_LEN), &functions);
     (0..1 + random.below(3)).map(|_| state(random, elf.clone())).collect()
 }
 
@@ -356,7 +362,7 @@ impl Program<'_> {
             match from {
                 None => data[*at..at + 8].copy_from_slice(&to.to_le_bytes()),
                 Some(from) => {
-                    let distance = to.wrapping_sub(DATA + *from as u64) as u32;
+                    let distance = to.wrapping_sub(self.tables_high - (DATA_LEN - *from) as u64) as u32;
                     data[*at..at + 4].copy_from_slice(&distance.to_le_bytes());
                 }
             }

@@ -111,7 +111,7 @@ impl Program<'_> {
         self.put(Op::andi, index, from, 0, 2 * CASES as i32 - 1);
         self.put(Op::addi, to, 0, 0, CASES as i32);
         let mut done = vec![self.put_forward(Inst { rs1: index, rs2: to, ..blank(Op::bgeu) })];
-        self.put(Op::lui, to, 0, 0, HIGH as i32);
+        self.put(Op::lui, to, 0, 0, self.tables_high as i32);
         let is_relative = self.one_in(2);
         if is_relative {
             self.put(Op::addi, to, to, 0, high(table as i32));
@@ -187,11 +187,11 @@ impl Program<'_> {
             self.entries.push(Entry { at: table + 8 * n, place, from: None });
         }
         if count == 1 {
-            self.put(Op::lui, pointer, 0, 0, HIGH as i32);
+            self.put(Op::lui, pointer, 0, 0, self.tables_high as i32);
         } else {
             let index = self.fresh(TEMPORARIES & !(1 << pointer | 1 << from));
             self.put(Op::andi, index, from, 0, count as i32 - 1);
-            self.put(Op::lui, pointer, 0, 0, HIGH as i32);
+            self.put(Op::lui, pointer, 0, 0, self.tables_high as i32);
             self.put(Op::sh3add, pointer, index, pointer, 0);
         }
         self.put(Op::ld, pointer, pointer, 0, high(table as i32));

@@ -78,11 +78,14 @@ impl UnwindingReport {
         let mut page = String::from("# Leaving functions otherwise than by returning\n");
         let _ = writeln!(
             page,
-            "\n{} rounds. `jumps`: longjmp out of seven functions, every third time; `contexts`: swapcontext, to and\n\
-             fro; `exceptions`: C++ exceptions out of ten functions with destructors, every third time; `coroutines`,\n\
-             `pcall`: Lua's, a value from each, an error every third time; `save-restore`: Lua whose functions, on RISC-V,\n\
-             save registers by calling functions of libgcc's. `speed` is that of the same program without any of it,\n\
-             which returns instead, on the same engine: what it costs natively is in the rows of `{REFERENCE}`.\n",
+            "\n{} rounds. Programs that do little else show what it takes: `jumps`: longjmp out of seven functions, every third\n\
+             time; `contexts`: swapcontext, to and fro; `exceptions`: C++ exceptions out of ten functions with destructors,\n\
+             every third time; `coroutines`, `pcall`: Lua's, a value from each, an error every third time. Others show what it\n\
+             does to programs that have work to do: `parser`: expressions in C++, of which one in 128 is malformed, more than\n\
+             ten functions deep, and an exception says so; `calculator`: the same in Lua, one in eight, by pcall and error;\n\
+             `permutations`: queens on a board, in Lua, from a coroutine; `save-restore`: Lua whose functions, on RISC-V, save\n\
+             registers by calling functions of libgcc's. `speed` is that of the same program without any of it, which returns\n\
+             instead, on the same engine: what it costs natively is in the rows of `{REFERENCE}`.\n",
             self.runs
         );
         let header = ["program", "engine", "milliseconds", "of native", "speed of that without"].map(String::from);

@@ -11,10 +11,10 @@ use inkwell::context::Context;
 use riverrun_native::{Dispatch, Header};
 use riverrun_program::{Image, SymbolKind};
 
-use crate::analysis::{Abilities, Function, Imports, Liveness, Text, functions, insert_copies, is_copied};
+use crate::analysis::{Abilities, Function, Imports, Liveness, Text, costs, functions, insert_copies, is_copied};
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
-use crate::lift::{Callers, Ir, Known, Surroundings, declare, host_entries, lift};
+use crate::lift::{Callers, Ir, Known, KnownFunction, Surroundings, declare, host_entries, lift};
 use crate::link::link;
 use crate::names::Names;
 use crate::options::CompileOptions;
@@ -66,7 +66,7 @@ pub(crate) struct Program<'a> {
     pub(crate) starts: BTreeSet<u64>,
     liveness: Liveness,
     imports: Imports,
-    known: BTreeMap<u64, Known>,
+    known: BTreeMap<u64, KnownFunction>,
     pub(crate) dispatch_bits: u32,
 }
 
@@ -80,10 +80,17 @@ impl<'a> Program<'a> {
         let features = options.cpu.features();
         let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
         let text = Text::new(image, abilities);
-        // Not where fuel or faults are exact.
-        let may_differ = !options.fuel && !options.precise;
-        let named = image.symbols().filter(|symbol| symbol.kind == SymbolKind::Function && may_differ);
-        let known = named.filter_map(|symbol| Some((symbol.address, Known::named(symbol.name)?))).collect();
+        // Not where faults are exact.
+        let named = image.symbols().filter(|symbol| symbol.kind == SymbolKind::Function && !options.precise);
+        let known = named.filter_map(|symbol| {
+            let known = Known::named(symbol.name)?;
+            let costs = match options.fuel {
+                true => Some(costs(&text, symbol.address, known.arguments()?)),
+                false => None,
+            };
+            Some((symbol.address, KnownFunction { known, costs }))
+        });
+        let known = known.collect();
         let mut functions = functions(&text);
         let program = Program {
             image,
@@ -110,8 +117,8 @@ impl Surroundings for Program<'_> {
         self.starts.contains(&address)
     }
 
-    fn known(&self, start: u64) -> Option<Known> {
-        self.known.get(&start).copied()
+    fn known(&self, start: u64) -> Option<&KnownFunction> {
+        self.known.get(&start)
     }
 
     fn liveness(&self) -> &Liveness {

@@ -16,7 +16,7 @@ use crate::lift::order::{Order, order};
 const NOTHING: i64 = -RESERVE;
 
 /// What has to be left behind a function.
-const BEHIND: i64 = RESERVE_BEHIND - RESERVE;
+pub(crate) const BEHIND: i64 = RESERVE_BEHIND - RESERVE;
 
 /// The blocks that test whether the reserve will be whole behind them, as they begin.
 pub(crate) fn tests(function: &Function) -> BTreeSet<u64> {

@@ -18,7 +18,7 @@ use crate::lift::float_flags;
 use crate::lift::fuel;
 use crate::lift::guarded::Group;
 use crate::lift::ir::{Callers, Ir, Space, built};
-use crate::lift::library::Known;
+use crate::lift::library::{Known, KnownFunction};
 use crate::lift::ops::Site;
 use crate::lift::order::order;
 use crate::lift::registers::{self, FUEL, Label, Registers, Set};
@@ -31,7 +31,7 @@ pub(crate) trait Surroundings {
     /// Logarithm of the size of the dispatch table.
     fn dispatch_bits(&self) -> u32;
     /// Whether the function that begins there is one that compilers take for granted, and may be done otherwise.
-    fn known(&self, start: u64) -> Option<Known>;
+    fn known(&self, start: u64) -> Option<&KnownFunction>;
     /// Which registers may be read where.
     fn liveness(&self) -> &Liveness;
     /// The host functions that it calls.
@@ -56,7 +56,7 @@ pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Sur
 /// first, and code that is linked into a host tells its function by its place.
 pub(crate) fn declare(ir: &Ir<'_>, function: &Function, surroundings: &impl Surroundings) {
     if let Some(known) = surroundings.known(function.start).filter(|_| ir.callers == Callers::Guest) {
-        parts(ir, function.start, known);
+        parts(ir, function.start, known.known);
     }
 }
 
@@ -71,9 +71,9 @@ fn parts<'c>(ir: &Ir<'c>, start: u64, known: Known) -> (FunctionValue<'c>, Funct
 /// A host function and the register that is a constant at its beginning.
 type Rest<'c> = (FunctionValue<'c>, (usize, u64));
 
-fn lift_known<'c>(ir: &Ir<'c>, function: &Function, known: Known, surroundings: &impl Surroundings) {
+fn lift_known<'c>(ir: &Ir<'c>, function: &Function, known: &KnownFunction, surroundings: &impl Surroundings) {
     let start = function.start;
-    let (host, own, rest) = parts(ir, start, known);
+    let (host, own, rest) = parts(ir, start, known.known);
     lift_own(ir, own, function, None, surroundings);
     if let Some((rest, argument)) = rest {
         lift_own(ir, rest, function, Some(argument), surroundings);
@@ -487,7 +487,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 }
             }
             &Terminator::Call { target, next } => {
-                if self.surroundings.known(target).is_some_and(|known| site.known_call(known)) {
+                if self.surroundings.known(target).is_some_and(|known| site.known_call(known.known)) {
                     // As behind a call, where the function can still be entered.
                     site.flush();
                     self.continuations.at(ir, self.host, next);

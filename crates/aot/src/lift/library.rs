@@ -3,8 +3,8 @@
 //! own code, which does the rest.
 //!
 //! Nothing outside the window and its guards is touched: what might reach further is the rest. An access that faults
-//! is reported at the function's first instruction, or at the call that it takes the place of. Code that counts fuel,
-//! or is precise, goes without all this.
+//! is reported at the function's first instruction, or at the call that it takes the place of. Precise code goes
+//! without all this. Code that counts fuel does what it knows the guest's cost of.
 
 use std::cell::RefCell;
 
@@ -12,9 +12,11 @@ use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 
+use crate::analysis::{ALIGNMENT, Arguments, LONGEST};
+use crate::lift::fuel;
 use crate::lift::ir::{Space, built};
 use crate::lift::ops::Site;
-use crate::lift::registers::Label;
+use crate::lift::registers::{FUEL, Label};
 use crate::lift::value::Value;
 
 const A0: usize = 10;
@@ -46,11 +48,30 @@ impl Known {
         }
     }
 
+    /// What its arguments are, if what it executes depends on nothing else.
+    pub(crate) fn arguments(self) -> Option<Arguments> {
+        match self {
+            Known::Copy => Some(Arguments::Ranges),
+            Known::Move => Some(Arguments::OverlappingRanges),
+            Known::Fill => Some(Arguments::Range),
+            Known::Compare => None,
+        }
+    }
+
     /// What the guest's own code is often left with: a register and the constant that it is then.
     pub(crate) fn rest(self) -> Option<(usize, u64)> {
         // Two bytes that differ.
         (self == Known::Compare).then_some((A2, 1))
     }
+}
+
+/// A known function of a program.
+#[derive(Clone, Debug)]
+pub(crate) struct KnownFunction {
+    /// What it does.
+    pub(crate) known: Known,
+    /// What [`crate::analysis::costs`] says of it, where fuel is counted.
+    pub(crate) costs: Option<Vec<u16>>,
 }
 
 /// Bytes of the widest pieces.
@@ -72,11 +93,14 @@ const NEAR: u64 = 32 << 10;
 impl<'c> Site<'_, 'c> {
     /// Does what is asked of a known function and returns, or goes on in `own`, the guest's code for it; with
     /// [`Known::rest`], in `rest`.
-    pub(super) fn known_function(&self, known: Known, own: PointerValue<'c>, rest: PointerValue<'c>) {
+    pub(super) fn known_function(&self, function: &KnownFunction, own: PointerValue<'c>, rest: PointerValue<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         let fork = registers.fork();
         let label = ir.block(self.function);
-        match known {
+        if let (Some(costs), Some(arguments)) = (&function.costs, function.known.arguments()) {
+            self.charge(arguments, costs, label);
+        }
+        match function.known {
             Known::Copy => self.copy(label, false),
             Known::Move => self.copy(label, true),
             Known::Fill => self.fill(label),
@@ -87,10 +111,45 @@ impl<'c> Site<'_, 'c> {
         self.tail_call(own);
     }
 
+    /// Takes off the fuel what the guest's own code would use; goes on at `own` if that is not known, or may be more than
+    /// there is.
+    fn charge(&self, arguments: Arguments, costs: &[u16], own: Label<'c>) {
+        let (ir, registers) = (self.ir, self.registers);
+        let [to, from, len] = [A0, A1, A2].map(|register| self.register(register));
+        let go_on = |condition| {
+            let label = ir.block(self.function);
+            ir.branch_likely(condition, label, own);
+            ir.builder.position_at_end(label);
+        };
+        go_on(ir.compare(IntPredicate::ULE, len, ir.int(LONGEST)));
+        let times = |index, by| built(ir.builder.build_int_mul(index, ir.int(by), ""));
+        let plus = |a, b| built(ir.builder.build_int_add(a, b, ""));
+        let low = |address| built(ir.builder.build_and(address, ir.int(ALIGNMENT - 1), ""));
+        let mut index = times(plus(times(len, ALIGNMENT), low(to)), arguments.sources());
+        if arguments != Arguments::Range {
+            index = plus(index, low(from));
+        }
+        if arguments == Arguments::OverlappingRanges {
+            let distance = built(ir.builder.build_int_sub(to, from, ""));
+            let is_apart = ir.zero_extend(ir.compare(IntPredicate::UGE, distance, len));
+            index = plus(index, times(is_apart, ALIGNMENT));
+        }
+        let kind = ir.bits(16);
+        let costs: Vec<_> = costs.iter().map(|&cost| kind.const_int(cost.into(), false)).collect();
+        let cost = ir.zero_extend(ir.look_up(kind, &costs, index));
+        go_on(ir.compare(IntPredicate::NE, cost, ir.int(0)));
+        let left = built(ir.builder.build_int_sub(self.register(FUEL), cost, ""));
+        go_on(ir.compare(IntPredicate::SGE, left, ir.int(fuel::BEHIND as u64)));
+        registers.set(FUEL, Value::Word(left));
+    }
+
     /// Does what a call of a known function would, if that is known to be little; says whether it has. The result,
     /// which is the first argument, then is where it should be.
     pub(super) fn known_call(&self, known: Known) -> bool {
         let ir = self.ir;
+        if ir.options.fuel {
+            return false;
+        }
         let len = ir.constant(self.registers.get(ir, A2)).filter(|len| *len <= LITTLE);
         let Some(len) = len.filter(|_| known != Known::Compare) else { return false };
         let by_words = known != Known::Fill && len <= BY_WORDS;

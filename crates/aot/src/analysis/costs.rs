@@ -1,0 +1,471 @@
+//! How many instructions functions execute that copy or fill memory: code that counts fuel may do so otherwise, and
+//! takes off what the guest's own code would have used.
+//!
+//! That is found by executing the guest's code on what is known of its arguments: the number of bytes, how far the
+//! addresses are from a multiple of eight, and on which side of the other range one begins. Where that does not decide a
+//! branch, or anything but the function's own frame and constants does, nothing is said.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
+use riverrun_isa::{File, Operands, Result as Destination, eval};
+
+use crate::analysis::text::{Text, Treatment};
+
+/// Bytes that costs are known of, at most.
+pub(crate) const LONGEST: u64 = 128;
+
+/// What is told apart of an address: its distance from a multiple of this.
+pub(crate) const ALIGNMENT: u64 = 8;
+
+/// Instructions at most, where a function takes its arguments for others than they are.
+const ENDLESS: u16 = 4096;
+
+/// Where the function returns to: no place in a program.
+const RETURN: u64 = !1;
+
+/// Which arguments a function has in a0 and a1, besides the number of bytes in a2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arguments {
+    /// Where to, and from where.
+    Ranges,
+    /// The same, and its way depends on which range begins first.
+    OverlappingRanges,
+    /// Where to, and a byte.
+    Range,
+}
+
+impl Arguments {
+    /// How many sources there are to be told apart, by alignment and side.
+    pub(crate) fn sources(self) -> u64 {
+        match self {
+            Arguments::Ranges => ALIGNMENT,
+            Arguments::OverlappingRanges => 2 * ALIGNMENT,
+            Arguments::Range => 1,
+        }
+    }
+}
+
+/// The instructions that a function executes for each number of bytes up to [`LONGEST`]; for each of these, by how far
+/// the destination is from a multiple of [`ALIGNMENT`]; for each of these, by the source: first where the destination is
+/// behind the source's beginning, less than the number of bytes, where that is told apart. 0 where it is not known.
+pub(crate) fn costs(text: &Text<'_>, start: u64, arguments: Arguments) -> Vec<u16> {
+    let mut costs = Vec::new();
+    for len in 0..=LONGEST {
+        for to in 0..ALIGNMENT {
+            for source in 0..arguments.sources() {
+                let is_apart = (arguments == Arguments::OverlappingRanges).then_some(source >= ALIGNMENT);
+                let memory = Memory {
+                    text,
+                    low: [to, source % ALIGNMENT],
+                    len,
+                    is_apart,
+                    frame: RefCell::default(),
+                    has_effects: Cell::new(false),
+                };
+                costs.push(memory.execute(start, arguments).unwrap_or(0));
+            }
+        }
+    }
+    costs
+}
+
+/// What an address is relative to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Base {
+    To,
+    From,
+    Stack,
+}
+
+/// What is known of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Partial {
+    /// The bits of a mask.
+    Bits { value: u64, mask: u64 },
+    /// Its distance from an address.
+    Place(Base, u64),
+    /// Its distance from that of the destination from the source.
+    Distance(u64),
+}
+
+use Partial::{Bits, Distance, Place};
+
+const UNKNOWN: Partial = Bits { value: 0, mask: 0 };
+
+/// The lowest bits.
+fn lowest(count: u32) -> u64 {
+    1_u64.checked_shl(count).map_or(!0, |bit| bit - 1)
+}
+
+/// [`Ops`] on [`Partial`].
+struct Memory<'a> {
+    text: &'a Text<'a>,
+    /// The lowest bits of both addresses.
+    low: [u64; 2],
+    len: u64,
+    /// Whether the destination is at least `len` bytes behind the source, around the end of all addresses.
+    is_apart: Option<bool>,
+    /// The words that the function has stored in its frame, by their distances from sp.
+    frame: RefCell<BTreeMap<i64, Partial>>,
+    /// Whether it has done more than computing.
+    has_effects: Cell<bool>,
+}
+
+impl Memory<'_> {
+    /// Executes the function; gives the number of instructions.
+    fn execute(&self, start: u64, arguments: Arguments) -> Option<u16> {
+        let mut registers = [UNKNOWN; 32];
+        registers[0] = self.imm(0);
+        registers[1] = self.imm(RETURN);
+        registers[2] = Place(Base::Stack, 0);
+        registers[10] = Place(Base::To, 0);
+        registers[11] = if arguments == Arguments::Range { UNKNOWN } else { Place(Base::From, 0) };
+        registers[12] = self.imm(self.len);
+        let mut pc = start;
+        for count in 0..ENDLESS {
+            if pc == RETURN {
+                return Some(count);
+            }
+            let inst = self.text.fetch(pc).filter(|inst| self.text.treatment(inst) == Treatment::Compiled)?;
+            let format = inst.op.info().format;
+            let read = |file: Option<File>, n: u8| match file {
+                Some(File::X) => registers[n as usize],
+                _ => UNKNOWN,
+            };
+            let [rs1, rs2, rs3] = format.sources();
+            let operands = Operands {
+                rs1: read(rs1, inst.rs1),
+                rs2: read(rs2, inst.rs2),
+                rs3: read(rs3, inst.rs3),
+                imm: self.imm(inst.immediate()),
+                pc: self.imm(pc),
+                csr: inst.imm as u16,
+                rm: inst.rm,
+                index: inst.rs1,
+            };
+            let value = eval(inst.op, self, &operands);
+            if self.has_effects.get() {
+                return None;
+            }
+            let next = pc + u64::from(inst.len);
+            pc = match format.result() {
+                Destination::Branch if self.whole(value)? != 0 => pc.wrapping_add(inst.imm as u64),
+                Destination::Jump => self.whole(value)?,
+                _ => next,
+            };
+            let result = match format.result() {
+                Destination::X => value,
+                Destination::Jump => self.imm(next),
+                _ => continue,
+            };
+            if inst.rd != 0 {
+                registers[inst.rd as usize] = result;
+            }
+        }
+        None
+    }
+
+    /// The value and the mask of the bits that are known.
+    fn bits(&self, partial: Partial) -> (u64, u64) {
+        let [to, from] = self.low;
+        let (value, mask) = match partial {
+            Bits { value, mask } => (value, mask),
+            Place(Base::To, offset) => (to.wrapping_add(offset), ALIGNMENT - 1),
+            Place(Base::From, offset) => (from.wrapping_add(offset), ALIGNMENT - 1),
+            // The psABI's alignment.
+            Place(Base::Stack, offset) => (offset, 15),
+            Distance(offset) => (to.wrapping_sub(from).wrapping_add(offset), ALIGNMENT - 1),
+        };
+        (value & mask, mask)
+    }
+
+    /// The value, if all of it is known.
+    fn whole(&self, partial: Partial) -> Option<u64> {
+        let (value, mask) = self.bits(partial);
+        (mask == !0).then_some(value)
+    }
+
+    fn flag(&self, flag: Option<bool>) -> Partial {
+        flag.map_or(UNKNOWN, |flag| self.imm(flag.into()))
+    }
+
+    /// What is known where bits depend on those that are not higher.
+    fn from_low(&self, a: Partial, b: Partial, f: impl Fn(u64, u64) -> u64) -> Partial {
+        let ((a, a_mask), (b, b_mask)) = (self.bits(a), self.bits(b));
+        let mask = lowest((a_mask & b_mask).trailing_ones());
+        Bits { value: f(a, b) & mask, mask }
+    }
+
+    /// What is known where values have to be.
+    fn from_whole(&self, a: Partial, b: Partial, f: impl Fn(u64, u64) -> u64) -> Partial {
+        match (self.whole(a), self.whole(b)) {
+            (Some(a), Some(b)) => self.imm(f(a, b)),
+            _ => UNKNOWN,
+        }
+    }
+
+    /// What is known of a value and its mask alike, shifted by a number that is known.
+    fn shifted(&self, a: Partial, by: Partial, f: impl Fn(u64, u64, u32) -> (u64, u64)) -> Partial {
+        let Some(by) = self.whole(by) else { return UNKNOWN };
+        let (value, mask) = self.bits(a);
+        let (value, mask) = f(value, mask, (by & 63) as u32);
+        Bits { value: value & mask, mask }
+    }
+
+    /// The lowest `width` bits, extended with the sign, or not.
+    fn extended(&self, a: Partial, width: u32, signed: bool) -> Partial {
+        let (value, mask) = self.bits(a);
+        let up = 64 - width;
+        let (value, mask) = if signed {
+            (((value << up) as i64 >> up) as u64, ((mask << up) as i64 >> up) as u64)
+        } else {
+            (value & lowest(width), mask | !lowest(width))
+        };
+        Bits { value: value & mask, mask }
+    }
+
+    fn equal(&self, a: Partial, b: Partial) -> Option<bool> {
+        if let (Place(a, x), Place(b, y)) = (a, b)
+            && a == b
+        {
+            return Some(x == y);
+        }
+        let ((a, a_mask), (b, b_mask)) = (self.bits(a), self.bits(b));
+        let both = a_mask & b_mask;
+        if (a ^ b) & both != 0 { Some(false) } else { (both == !0).then_some(true) }
+    }
+
+    fn less(&self, a: Partial, b: Partial, signed: bool) -> Option<bool> {
+        match (a, b) {
+            // No range goes around the end of all addresses.
+            (Place(a, x), Place(b, y)) if a == b => return Some((x as i64) < y as i64),
+            (Distance(0), len) if !signed && self.whole(len) == Some(self.len) => {
+                return self.is_apart.map(|is_apart| !is_apart);
+            }
+            _ => {}
+        }
+        let (a, b) = (self.whole(a)?, self.whole(b)?);
+        Some(if signed { (a as i64) < b as i64 } else { a < b })
+    }
+}
+
+/// Operations that nothing is known of.
+macro_rules! unknown {
+    ($($name:ident($($type:ty),*);)*) => {
+        $(fn $name(&self, $(_: $type),*) -> Partial { UNKNOWN })*
+    };
+}
+
+/// Operations with effects.
+macro_rules! effects {
+    ($($name:ident($($type:ty),*) -> $result:ty = $value:expr;)*) => {
+        $(fn $name(&self, $(_: $type),*) -> $result {
+            self.has_effects.set(true);
+            $value
+        })*
+    };
+}
+
+impl Ops for Memory<'_> {
+    type V = Partial;
+
+    fn imm(&self, value: u64) -> Partial {
+        Bits { value, mask: !0 }
+    }
+
+    fn add(&self, a: Partial, b: Partial) -> Partial {
+        match (a, self.whole(a), b, self.whole(b)) {
+            (Place(base, offset), _, _, Some(by)) | (_, Some(by), Place(base, offset), _) => {
+                Place(base, offset.wrapping_add(by))
+            }
+            (Distance(offset), _, _, Some(by)) | (_, Some(by), Distance(offset), _) => {
+                Distance(offset.wrapping_add(by))
+            }
+            _ => self.from_low(a, b, u64::wrapping_add),
+        }
+    }
+
+    fn sub(&self, a: Partial, b: Partial) -> Partial {
+        match (a, b) {
+            (Place(a, x), Place(b, y)) if a == b => self.imm(x.wrapping_sub(y)),
+            (Place(Base::To, x), Place(Base::From, y)) => Distance(x.wrapping_sub(y)),
+            _ => match self.whole(b) {
+                Some(by) => self.add(a, self.imm(by.wrapping_neg())),
+                None => self.from_low(a, b, u64::wrapping_sub),
+            },
+        }
+    }
+
+    fn mul(&self, a: Partial, b: Partial) -> Partial {
+        self.from_low(a, b, u64::wrapping_mul)
+    }
+
+    fn and(&self, a: Partial, b: Partial) -> Partial {
+        let ((a, a_mask), (b, b_mask)) = (self.bits(a), self.bits(b));
+        Bits { value: a & b, mask: a_mask & b_mask | a_mask & !a | b_mask & !b }
+    }
+
+    fn or(&self, a: Partial, b: Partial) -> Partial {
+        // What is known of the value itself.
+        let ((x, x_mask), (y, y_mask)) = (self.bits(a), self.bits(b));
+        match (self.whole(a), self.whole(b)) {
+            (_, Some(0)) => a,
+            (Some(0), _) => b,
+            _ => Bits { value: x | y, mask: x_mask & y_mask | x | y },
+        }
+    }
+
+    fn xor(&self, a: Partial, b: Partial) -> Partial {
+        let ((a, a_mask), (b, b_mask)) = (self.bits(a), self.bits(b));
+        let mask = a_mask & b_mask;
+        Bits { value: (a ^ b) & mask, mask }
+    }
+
+    fn shl(&self, a: Partial, by: Partial) -> Partial {
+        self.shifted(a, by, |value, mask, by| (value << by, mask << by | lowest(by)))
+    }
+
+    fn shr(&self, a: Partial, by: Partial) -> Partial {
+        self.shifted(a, by, |value, mask, by| (value >> by, mask >> by | !(!0 >> by)))
+    }
+
+    fn sar(&self, a: Partial, by: Partial) -> Partial {
+        self.shifted(a, by, |value, mask, by| ((value as i64 >> by) as u64, (mask as i64 >> by) as u64))
+    }
+
+    fn sext8(&self, a: Partial) -> Partial {
+        self.extended(a, 8, true)
+    }
+
+    fn sext16(&self, a: Partial) -> Partial {
+        self.extended(a, 16, true)
+    }
+
+    fn sext32(&self, a: Partial) -> Partial {
+        self.extended(a, 32, true)
+    }
+
+    fn zext8(&self, a: Partial) -> Partial {
+        self.extended(a, 8, false)
+    }
+
+    fn zext16(&self, a: Partial) -> Partial {
+        self.extended(a, 16, false)
+    }
+
+    fn zext32(&self, a: Partial) -> Partial {
+        self.extended(a, 32, false)
+    }
+
+    fn eq(&self, a: Partial, b: Partial) -> Partial {
+        self.flag(self.equal(a, b))
+    }
+
+    fn ne(&self, a: Partial, b: Partial) -> Partial {
+        self.flag(self.equal(a, b).map(|equal| !equal))
+    }
+
+    fn lt_s(&self, a: Partial, b: Partial) -> Partial {
+        self.flag(self.less(a, b, true))
+    }
+
+    fn lt_u(&self, a: Partial, b: Partial) -> Partial {
+        self.flag(self.less(a, b, false))
+    }
+
+    fn ge_s(&self, a: Partial, b: Partial) -> Partial {
+        self.flag(self.less(a, b, true).map(|less| !less))
+    }
+
+    fn ge_u(&self, a: Partial, b: Partial) -> Partial {
+        self.flag(self.less(a, b, false).map(|less| !less))
+    }
+
+    fn select(&self, condition: Partial, a: Partial, b: Partial) -> Partial {
+        match self.whole(condition) {
+            Some(0) => b,
+            Some(_) => a,
+            None => UNKNOWN,
+        }
+    }
+
+    fn load(&self, mem: Mem, address: Partial) -> Partial {
+        if let Place(Base::Stack, offset) = address {
+            let word = self.frame.borrow().get(&(offset as i64)).copied().filter(|_| mem == Mem::U64);
+            return word.unwrap_or(UNKNOWN);
+        }
+        let size = u64::from(mem.bytes());
+        let constant = self.whole(address).filter(|&at| self.text.is_constant(at, size));
+        let Some(bytes) = constant.and_then(|at| self.text.data(at, size)) else { return UNKNOWN };
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        let word = self.imm(u64::from_le_bytes(word));
+        self.extended(word, 8 * mem.bytes(), matches!(mem, Mem::I8 | Mem::I16 | Mem::I32))
+    }
+
+    fn store(&self, mem: Mem, address: Partial, value: Partial) {
+        // No pointer leads to the frame of a function that has got none to it.
+        let Place(Base::Stack, offset) = address else { return };
+        let (start, end) = (offset as i64, (offset as i64).saturating_add(mem.bytes().into()));
+        let mut frame = self.frame.borrow_mut();
+        frame.retain(|&word, _| word + 8 <= start || end <= word);
+        if mem == Mem::U64 {
+            frame.insert(start, value);
+        }
+    }
+
+    fn mul_high_s(&self, a: Partial, b: Partial) -> Partial {
+        self.from_whole(a, b, |a, b| (i128::from(a as i64) * i128::from(b as i64) >> 64) as u64)
+    }
+
+    fn mul_high_u(&self, a: Partial, b: Partial) -> Partial {
+        self.from_whole(a, b, |a, b| (u128::from(a) * u128::from(b) >> 64) as u64)
+    }
+
+    fn amo(&self, _: Mem, _: Partial, _: impl Fn(Partial) -> Partial) -> Partial {
+        self.has_effects.set(true);
+        UNKNOWN
+    }
+
+    fn csr(&self, _: u16, _: impl Fn(Partial) -> Partial) -> Partial {
+        self.has_effects.set(true);
+        UNKNOWN
+    }
+
+    effects! {
+        load_reserved(Mem, Partial) -> Partial = UNKNOWN;
+        store_conditional(Mem, Partial, Partial) -> Partial = UNKNOWN;
+        system(System) -> () = ();
+        call_import(Partial) -> () = ();
+        raise(u8, Partial) -> () = ();
+    }
+
+    unknown! {
+        div_s(Partial, Partial);
+        div_u(Partial, Partial);
+        rem_s(Partial, Partial);
+        rem_u(Partial, Partial);
+        rotl(Partial, Partial);
+        rotr(Partial, Partial);
+        rotl32(Partial, Partial);
+        rotr32(Partial, Partial);
+        clz(Partial);
+        ctz(Partial);
+        popcount(Partial);
+        bswap(Partial);
+        fadd(Float, Partial, Partial, Rounding);
+        fsub(Float, Partial, Partial, Rounding);
+        fmul(Float, Partial, Partial, Rounding);
+        fdiv(Float, Partial, Partial, Rounding);
+        fsqrt(Float, Partial, Rounding);
+        fma(Float, Partial, Partial, Partial, Rounding);
+        fcompare(Float, FloatCompare, Partial, Partial);
+        float_to_int(Float, Int, Partial, Rounding);
+        int_to_float(Float, Int, Partial, Rounding);
+        widen(Partial);
+        narrow(Partial, Rounding);
+        fround(Float, Partial, Rounding, bool);
+    }
+}

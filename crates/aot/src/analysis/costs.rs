@@ -192,18 +192,10 @@ impl Memory<'_> {
     }
 
     /// What is known where bits depend on those that are not higher.
-    fn from_low(&self, a: Partial, b: Partial, f: impl Fn(u64, u64) -> u64) -> Partial {
+    fn by_low(&self, a: Partial, b: Partial, f: impl Fn(u64, u64) -> u64) -> Partial {
         let ((a, a_mask), (b, b_mask)) = (self.bits(a), self.bits(b));
         let mask = lowest((a_mask & b_mask).trailing_ones());
         Bits { value: f(a, b) & mask, mask }
-    }
-
-    /// What is known where values have to be.
-    fn from_whole(&self, a: Partial, b: Partial, f: impl Fn(u64, u64) -> u64) -> Partial {
-        match (self.whole(a), self.whole(b)) {
-            (Some(a), Some(b)) => self.imm(f(a, b)),
-            _ => UNKNOWN,
-        }
     }
 
     /// What is known of a value and its mask alike, shifted by a number that is known.
@@ -283,7 +275,7 @@ impl Ops for Memory<'_> {
             (Distance(offset), _, _, Some(by)) | (_, Some(by), Distance(offset), _) => {
                 Distance(offset.wrapping_add(by))
             }
-            _ => self.from_low(a, b, u64::wrapping_add),
+            _ => self.by_low(a, b, u64::wrapping_add),
         }
     }
 
@@ -293,13 +285,13 @@ impl Ops for Memory<'_> {
             (Place(Base::To, x), Place(Base::From, y)) => Distance(x.wrapping_sub(y)),
             _ => match self.whole(b) {
                 Some(by) => self.add(a, self.imm(by.wrapping_neg())),
-                None => self.from_low(a, b, u64::wrapping_sub),
+                None => self.by_low(a, b, u64::wrapping_sub),
             },
         }
     }
 
     fn mul(&self, a: Partial, b: Partial) -> Partial {
-        self.from_low(a, b, u64::wrapping_mul)
+        self.by_low(a, b, u64::wrapping_mul)
     }
 
     fn and(&self, a: Partial, b: Partial) -> Partial {
@@ -416,14 +408,6 @@ impl Ops for Memory<'_> {
         }
     }
 
-    fn mul_high_s(&self, a: Partial, b: Partial) -> Partial {
-        self.from_whole(a, b, |a, b| (i128::from(a as i64) * i128::from(b as i64) >> 64) as u64)
-    }
-
-    fn mul_high_u(&self, a: Partial, b: Partial) -> Partial {
-        self.from_whole(a, b, |a, b| (u128::from(a) * u128::from(b) >> 64) as u64)
-    }
-
     fn amo(&self, _: Mem, _: Partial, _: impl Fn(Partial) -> Partial) -> Partial {
         self.has_effects.set(true);
         UNKNOWN
@@ -443,6 +427,8 @@ impl Ops for Memory<'_> {
     }
 
     unknown! {
+        mul_high_s(Partial, Partial);
+        mul_high_u(Partial, Partial);
         div_s(Partial, Partial);
         div_u(Partial, Partial);
         rem_s(Partial, Partial);
@@ -467,5 +453,85 @@ impl Ops for Memory<'_> {
         widen(Partial);
         narrow(Partial, Rounding);
         fround(Float, Partial, Rounding, bool);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use riverrun_program::Image;
+    use riverrun_testkit::tools;
+
+    use super::*;
+    use crate::analysis::Abilities;
+
+    /// What is known of a function of a program in assembly.
+    fn costs_of(name: &str, source: &str, options: &[&str], arguments: Arguments) -> Vec<u16> {
+        let folder = std::env::temp_dir();
+        let folder = folder.to_str().unwrap();
+        let source = tools::Scratch::new(folder, source.as_bytes());
+        let elf = tools::compile(folder, source.path(), &[&["-march=rv64gc", "-xassembler"], options].concat());
+        let image = Image::parse(elf).unwrap();
+        let text = Text::new(&image, Abilities { rounds: true, fuses: true });
+        let start = image.symbols().find(|symbol| symbol.name == name).unwrap().address;
+        costs(&text, start, arguments)
+    }
+
+    fn of(body: &str, arguments: Arguments) -> Vec<u16> {
+        costs_of("_start", &format!(".globl _start\n_start:\n{body}\n"), &[], arguments)
+    }
+
+    /// The cost for some bytes, a destination and a source.
+    fn at(costs: &[u16], arguments: Arguments, len: u64, to: u64, source: u64) -> u16 {
+        costs[((len * ALIGNMENT + to) * arguments.sources() + source) as usize]
+    }
+
+    #[test]
+    fn a_loop_takes_so_much_for_each_byte() {
+        let body = "beqz a2, 2f\nadd a3, a0, a2\n1: lbu a4, 0(a1)\nsb a4, 0(a0)\naddi a0, a0, 1\naddi a1, a1, 1\n\
+                    bne a0, a3, 1b\n2: ret";
+        let costs = of(body, Arguments::Ranges);
+        for (len, expected) in [(0, 2), (1, 8), (2, 13), (LONGEST, 643)] {
+            assert_eq!(at(&costs, Arguments::Ranges, len, 3, 5), expected, "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn it_may_depend_on_alignment_and_side() {
+        let costs = of("andi a3, a1, 7\nbeqz a3, 1f\nnop\n1: ret", Arguments::Ranges);
+        assert_eq!([0, 1, 7].map(|from| at(&costs, Arguments::Ranges, 5, 2, from)), [3, 4, 4]);
+        let body = "sub a3, a0, a1\nbltu a3, a2, 1f\nnop\n1: ret";
+        let costs = of(body, Arguments::OverlappingRanges);
+        assert_eq!([1, 9].map(|source| at(&costs, Arguments::OverlappingRanges, 5, 2, source)), [3, 4]);
+        assert!(of(body, Arguments::Ranges).iter().all(|&cost| cost == 0), "which side is not told apart");
+    }
+
+    #[test]
+    fn what_depends_on_more_is_not_known() {
+        for body in [
+            "lbu a3, 0(a1)\nbeqz a3, 1f\nnop\n1: ret",
+            "andi a3, a1, 8\nbeqz a3, 1f\nnop\n1: ret",
+            "beqz a4, 1f\nnop\n1: ret",
+            "jr a3",
+            "ecall\nret",
+            "1: j 1b",
+        ] {
+            assert!(of(body, Arguments::Ranges).iter().all(|&cost| cost == 0), "{body}");
+        }
+    }
+
+    #[test]
+    fn all_is_known_of_the_c_library() {
+        let source = ".globl _start\n_start: ret\n";
+        for (name, arguments) in
+            [("memcpy", Arguments::Ranges), ("memmove", Arguments::OverlappingRanges), ("memset", Arguments::Range)]
+        {
+            let costs = costs_of(name, source, &[&format!("-Wl,-u,{name},-lc")], arguments);
+            for (index, &cost) in (0..).zip(&costs) {
+                let (len, source) = (index / (ALIGNMENT * arguments.sources()), index % arguments.sources());
+                // No bytes do not overlap.
+                let is_possible = arguments != Arguments::OverlappingRanges || len != 0 || source >= ALIGNMENT;
+                assert!(cost != 0 || !is_possible, "{name} of {len} bytes");
+            }
+        }
     }
 }

@@ -84,10 +84,7 @@ impl<'a> Program<'a> {
         let named = image.symbols().filter(|symbol| symbol.kind == SymbolKind::Function && !options.precise);
         let known = named.filter_map(|symbol| {
             let known = Known::named(symbol.name)?;
-            let costs = match options.fuel {
-                true => Some(costs(&text, symbol.address, known.arguments()?)),
-                false => None,
-            };
+            let costs = if options.fuel { Some(costs(&text, symbol.address, known.arguments()?)) } else { None };
             Some((symbol.address, KnownFunction { known, costs }))
         });
         let known = known.collect();

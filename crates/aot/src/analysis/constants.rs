@@ -3,6 +3,8 @@
 
 use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
 
+use crate::analysis::execution::{unknown, unknown_to_all};
+
 /// What is known of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
@@ -29,13 +31,6 @@ use Known::{Above, Constant, Entry, Unknown};
 
 /// [`Ops`] on [`Known`].
 pub(super) struct Constants;
-
-/// Operations that nothing is known of.
-macro_rules! unknown {
-    ($($name:ident($($type:ty),*);)*) => {
-        $(fn $name(&self, $(_: $type),*) -> Known { Unknown })*
-    };
-}
 
 fn fold(a: Known, b: Known, f: impl Fn(u64, u64) -> u64) -> Known {
     match (a, b) {
@@ -105,27 +100,16 @@ impl Ops for Constants {
         Unknown
     }
 
+    unknown_to_all!(Known = Unknown);
+
     unknown! {
+        Known = Unknown;
         sub(Known, Known);
         mul(Known, Known);
-        mul_high_s(Known, Known);
-        mul_high_u(Known, Known);
-        div_s(Known, Known);
-        div_u(Known, Known);
-        rem_s(Known, Known);
-        rem_u(Known, Known);
         or(Known, Known);
         xor(Known, Known);
         shr(Known, Known);
         sar(Known, Known);
-        rotl(Known, Known);
-        rotr(Known, Known);
-        rotl32(Known, Known);
-        rotr32(Known, Known);
-        clz(Known);
-        ctz(Known);
-        popcount(Known);
-        bswap(Known);
         sext8(Known);
         sext16(Known);
         zext8(Known);
@@ -140,17 +124,5 @@ impl Ops for Constants {
         select(Known, Known, Known);
         load_reserved(Mem, Known);
         store_conditional(Mem, Known, Known);
-        fadd(Float, Known, Known, Rounding);
-        fsub(Float, Known, Known, Rounding);
-        fmul(Float, Known, Known, Rounding);
-        fdiv(Float, Known, Known, Rounding);
-        fsqrt(Float, Known, Rounding);
-        fma(Float, Known, Known, Known, Rounding);
-        fcompare(Float, FloatCompare, Known, Known);
-        float_to_int(Float, Int, Known, Rounding);
-        int_to_float(Float, Int, Known, Rounding);
-        widen(Known);
-        narrow(Known, Rounding);
-        fround(Float, Known, Rounding, bool);
     }
 }

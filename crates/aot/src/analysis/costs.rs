@@ -8,9 +8,10 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
+use riverrun_isa::Result as Destination;
 use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
-use riverrun_isa::{File, Operands, Result as Destination, eval};
 
+use crate::analysis::execution::{execute, unknown, unknown_to_all};
 use crate::analysis::text::{Text, Treatment};
 
 /// Bytes that costs are known of, at most.
@@ -129,40 +130,15 @@ impl Memory<'_> {
                 return Some(count);
             }
             let inst = self.text.fetch(pc).filter(|inst| self.text.treatment(inst) == Treatment::Compiled)?;
-            let format = inst.op.info().format;
-            let read = |file: Option<File>, n: u8| match file {
-                Some(File::X) => registers[n as usize],
-                _ => UNKNOWN,
-            };
-            let [rs1, rs2, rs3] = format.sources();
-            let operands = Operands {
-                rs1: read(rs1, inst.rs1),
-                rs2: read(rs2, inst.rs2),
-                rs3: read(rs3, inst.rs3),
-                imm: self.imm(inst.immediate()),
-                pc: self.imm(pc),
-                csr: inst.imm as u16,
-                rm: inst.rm,
-                index: inst.rs1,
-            };
-            let value = eval(inst.op, self, &operands);
+            let value = execute(self, pc, &inst, &mut registers, UNKNOWN);
             if self.has_effects.get() {
                 return None;
             }
-            let next = pc + u64::from(inst.len);
-            pc = match format.result() {
+            pc = match inst.op.info().format.result() {
                 Destination::Branch if self.whole(value)? != 0 => pc.wrapping_add(inst.imm as u64),
                 Destination::Jump => self.whole(value)?,
-                _ => next,
+                _ => pc + u64::from(inst.len),
             };
-            let result = match format.result() {
-                Destination::X => value,
-                Destination::Jump => self.imm(next),
-                _ => continue,
-            };
-            if inst.rd != 0 {
-                registers[inst.rd as usize] = result;
-            }
         }
         None
     }
@@ -241,13 +217,6 @@ impl Memory<'_> {
         let (a, b) = (self.whole(a)?, self.whole(b)?);
         Some(if signed { (a as i64) < b as i64 } else { a < b })
     }
-}
-
-/// Operations that nothing is known of.
-macro_rules! unknown {
-    ($($name:ident($($type:ty),*);)*) => {
-        $(fn $name(&self, $(_: $type),*) -> Partial { UNKNOWN })*
-    };
 }
 
 /// Operations with effects.
@@ -426,34 +395,7 @@ impl Ops for Memory<'_> {
         raise(u8, Partial) -> () = ();
     }
 
-    unknown! {
-        mul_high_s(Partial, Partial);
-        mul_high_u(Partial, Partial);
-        div_s(Partial, Partial);
-        div_u(Partial, Partial);
-        rem_s(Partial, Partial);
-        rem_u(Partial, Partial);
-        rotl(Partial, Partial);
-        rotr(Partial, Partial);
-        rotl32(Partial, Partial);
-        rotr32(Partial, Partial);
-        clz(Partial);
-        ctz(Partial);
-        popcount(Partial);
-        bswap(Partial);
-        fadd(Float, Partial, Partial, Rounding);
-        fsub(Float, Partial, Partial, Rounding);
-        fmul(Float, Partial, Partial, Rounding);
-        fdiv(Float, Partial, Partial, Rounding);
-        fsqrt(Float, Partial, Rounding);
-        fma(Float, Partial, Partial, Partial, Rounding);
-        fcompare(Float, FloatCompare, Partial, Partial);
-        float_to_int(Float, Int, Partial, Rounding);
-        int_to_float(Float, Int, Partial, Rounding);
-        widen(Partial);
-        narrow(Partial, Rounding);
-        fround(Float, Partial, Rounding, bool);
-    }
+    unknown_to_all!(Partial = UNKNOWN);
 }
 
 #[cfg(test)]

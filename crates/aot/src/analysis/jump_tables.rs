@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use riverrun_isa::ops::Mem;
-use riverrun_isa::{File, Operands, Result as Destination, eval};
 
 use crate::analysis::blocks::{Block, Fixed, T0, Targets, Terminator};
 use crate::analysis::constants::{Constants, Known};
+use crate::analysis::execution::execute;
 use crate::analysis::text::Text;
 
 /// Entries of a table at most.
@@ -113,32 +113,8 @@ pub(super) fn propagate(
 /// Runs the block on what is known, and gives what is known of the last instruction's value.
 pub(super) fn evaluate(block: &Block, registers: &mut Registers) -> Known {
     let mut last = Known::Unknown;
-    for &(pc, ref inst) in &block.insts {
-        let format = inst.op.info().format;
-        let read = |file: Option<File>, n: u8| match file {
-            Some(File::X) => registers[n as usize],
-            _ => Known::Unknown,
-        };
-        let [rs1, rs2, rs3] = format.sources();
-        let operands = Operands {
-            rs1: read(rs1, inst.rs1),
-            rs2: read(rs2, inst.rs2),
-            rs3: read(rs3, inst.rs3),
-            imm: Known::Constant(inst.immediate()),
-            pc: Known::Constant(pc),
-            csr: inst.imm as u16,
-            rm: inst.rm,
-            index: inst.rs1,
-        };
-        last = eval(inst.op, &Constants, &operands);
-        let result = match format.result() {
-            Destination::X => last,
-            Destination::Jump => Known::Constant(pc + u64::from(inst.len)),
-            _ => continue,
-        };
-        if inst.rd != 0 {
-            registers[inst.rd as usize] = result;
-        }
+    for (pc, inst) in &block.insts {
+        last = execute(&Constants, *pc, inst, registers, Known::Unknown);
     }
     last
 }

@@ -5,6 +5,7 @@ mod call_numbers;
 mod constants;
 mod copies;
 mod costs;
+mod execution;
 mod frame;
 mod functions;
 mod imports;

@@ -2,19 +2,20 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use memmap2::MmapOptions;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 use riverrun_state::FaultExit;
 
 use crate::dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, FAULT_EXITS_SECTION, IDENTITY_SYMBOL};
 use crate::enter::enter_function;
 use crate::error::ArtifactError;
-use crate::header::{Header, Identity, Options};
+use crate::header::{Header, Identity, Options, ProgramHash};
 use crate::host_entries::{HOST_ENTRIES_SYMBOL, HostEntries};
 use crate::linked::LinkedArtifact;
 use crate::mapping::Mapping;
@@ -86,11 +87,12 @@ impl Artifact {
     /// # Safety
     /// The artifact's code runs with all rights of the host: it must come from this compiler. The
     /// header guards against mistakes, not against forgery.
-    pub unsafe fn load(path: &Path, program: &[u8]) -> Result<Artifact, ArtifactError> {
+    pub unsafe fn load(path: &Path, program: &ProgramHash) -> Result<Artifact, ArtifactError> {
         let failed = |source| ArtifactError::File { path: path.to_owned(), source };
-        let mut file = File::open(path).map_err(failed)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(failed)?;
+        let file = File::open(path).map_err(failed)?;
+        // All of it is looked at, but once: in the kernel's own pages, without a copy.
+        // SAFETY: nobody writes to the file, as the caller promises.
+        let bytes = unsafe { MmapOptions::new().populate().map(&file) }.map_err(failed)?;
         // SAFETY: as the caller promises.
         unsafe { Artifact::open(&bytes, path.to_owned(), file, program) }
     }
@@ -102,7 +104,7 @@ impl Artifact {
     ///
     /// # Safety
     /// As [`Artifact::load`].
-    pub unsafe fn from_bytes(artifact: &[u8], program: &[u8]) -> Result<Artifact, ArtifactError> {
+    pub unsafe fn from_bytes(artifact: &[u8], program: &ProgramHash) -> Result<Artifact, ArtifactError> {
         let unnamed = |source| ArtifactError::File { path: "a file in memory".into(), source };
         let mut file = memory_file().map_err(unnamed)?;
         file.write_all(artifact).map_err(unnamed)?;
@@ -112,9 +114,9 @@ impl Artifact {
 
     /// # Safety
     /// As [`Artifact::load`]; the file, which is at `path`, has these bytes.
-    unsafe fn open(bytes: &[u8], path: PathBuf, file: File, program: &[u8]) -> Result<Artifact, ArtifactError> {
+    unsafe fn open(bytes: &[u8], path: PathBuf, file: File, program: &ProgramHash) -> Result<Artifact, ArtifactError> {
         let header = Header::open(bytes)?;
-        if header.program != Header::hash(program) {
+        if header.program != *program {
             return Err(ArtifactError::Program);
         }
         let object = object::File::parse(bytes).map_err(|_| ArtifactError::Damaged)?;
@@ -168,10 +170,10 @@ impl Artifact {
     ///
     /// # Safety
     /// It comes from this compiler.
-    pub unsafe fn linked(linked: &'static LinkedArtifact, program: &[u8]) -> Result<Artifact, ArtifactError> {
+    pub unsafe fn linked(linked: &'static LinkedArtifact, program: &ProgramHash) -> Result<Artifact, ArtifactError> {
         // SAFETY: as the caller promises.
         let header = Header::open(unsafe { linked.header() })?;
-        if header.program != Header::hash(program) {
+        if header.program != *program {
             return Err(ArtifactError::Program);
         }
         // SAFETY: the compiler has made the tables, and what is linked stays.

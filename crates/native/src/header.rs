@@ -44,6 +44,9 @@ impl Options {
     }
 }
 
+/// The BLAKE3 hash of a program's file, by which programs are told apart.
+pub type ProgramHash = [u8; HASH_SIZE];
+
 /// What a header says of code, as the code itself has it ([`crate::IDENTITY_SYMBOL`]).
 pub type Identity = [u8; 4 + 8 + 4 + HASH_SIZE];
 
@@ -56,8 +59,8 @@ pub struct Header {
     pub features: Features,
     /// Logarithm of the size of the dispatch table.
     pub dispatch_bits: u32,
-    /// BLAKE3 of the program's file.
-    pub program: [u8; HASH_SIZE],
+    /// What it was compiled from.
+    pub program: ProgramHash,
 }
 
 impl Header {
@@ -65,7 +68,7 @@ impl Header {
     pub const SIZE: usize = BODY + HASH_SIZE;
 
     /// The hash by which programs are told apart.
-    pub fn hash(program: &[u8]) -> [u8; HASH_SIZE] {
+    pub fn hash(program: &[u8]) -> ProgramHash {
         *blake3::hash(program).as_bytes()
     }
 

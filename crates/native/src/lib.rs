@@ -23,6 +23,6 @@ pub use dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, FAULT_EXITS_SECT
 pub use error::ArtifactError;
 pub use execution::{CALL_ARGUMENTS, Callable, Execution, Exit, Prepared, Way, call};
 pub use features::Features;
-pub use header::{ABI, Header, Identity, Options, TRIPLE};
+pub use header::{ABI, Header, Identity, Options, ProgramHash, TRIPLE};
 pub use host_entries::HOST_ENTRIES_SYMBOL;
 pub use linked::LinkedArtifact;

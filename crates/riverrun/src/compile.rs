@@ -50,12 +50,12 @@ impl Program {
         let Some(path) = cached else {
             let (artifact, _) = self.compile(options, |_, _| {})?;
             // SAFETY: it was made here and now.
-            self.set_artifact(unsafe { Artifact::from_bytes(&artifact, self.image().bytes())? })?;
+            self.set_artifact(unsafe { Artifact::from_bytes(&artifact, self.hash())? })?;
             return Ok(());
         };
         if path.exists() {
             // SAFETY: `Config::cache` demands that what is there can be trusted.
-            let artifact = unsafe { Artifact::load(&path, self.image().bytes()) };
+            let artifact = unsafe { Artifact::load(&path, self.hash()) };
             if let Ok(artifact) = artifact
                 && artifact.options() == options.header()
             {
@@ -67,7 +67,7 @@ impl Program {
         riverrun_aot::write(&path, &artifact)?;
         // Not from the file, which somebody else may have replaced meanwhile.
         // SAFETY: it was made here and now.
-        self.set_artifact(unsafe { Artifact::from_bytes(&artifact, self.image().bytes())? })?;
+        self.set_artifact(unsafe { Artifact::from_bytes(&artifact, self.hash())? })?;
         Ok(())
     }
 }

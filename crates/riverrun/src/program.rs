@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use riverrun_interp::Code;
-use riverrun_native::{ABI, Artifact, Header, LinkedArtifact, Options, Symbol};
+use riverrun_native::{ABI, Artifact, Header, LinkedArtifact, Options, ProgramHash, Symbol};
 use riverrun_program::{Export, Image, Import};
 use riverrun_state::Perm;
 
@@ -27,6 +27,8 @@ struct Inner {
     exports: Vec<Export>,
     memory: riverrun_state::Image,
     code: Code,
+    /// Takes reading it whole: not before it is asked for.
+    hash: OnceLock<ProgramHash>,
     compiled: OnceLock<CompiledCode>,
 }
 
@@ -53,7 +55,7 @@ impl Program {
         let memory = memory_of(&image).map_err(|source| Error::Resource { what: "memory for a program", source })?;
         let code = Code::new(image.clone(), engine.config.code_limit).map_err(no_room_for_code)?;
         let engine = engine.clone();
-        let inner = Inner { engine, image, imports, exports, memory, code, compiled: OnceLock::new() };
+        let inner = Inner { engine, image, imports, exports, memory, code, hash: OnceLock::new(), compiled: OnceLock::new() };
         let program = Program { inner: Arc::new(inner) };
         program.take_compiled()?;
         Ok(program)
@@ -109,7 +111,7 @@ impl Program {
     /// against forgery.
     pub unsafe fn load_artifact(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         // SAFETY: as the caller promises.
-        let artifact = unsafe { Artifact::load(path.as_ref(), self.image().bytes())? };
+        let artifact = unsafe { Artifact::load(path.as_ref(), self.hash())? };
         self.set_artifact(artifact)
     }
 
@@ -136,7 +138,7 @@ impl Program {
     /// The code must come from riverrun's compiler.
     pub unsafe fn link_artifact(&self, artifact: &'static LinkedArtifact) -> Result<(), Error> {
         // SAFETY: as the caller promises.
-        self.set_artifact(unsafe { Artifact::linked(artifact, self.image().bytes())? })
+        self.set_artifact(unsafe { Artifact::linked(artifact, self.hash())? })
     }
 
     /// Loads or makes compiled code, as the configuration says.
@@ -149,7 +151,7 @@ impl Program {
         }
         for path in [false, true].into_iter().filter_map(cached) {
             // SAFETY: `Config::cache` demands that what is there can be trusted.
-            let artifact = path.exists().then(|| unsafe { Artifact::load(&path, self.image().bytes()) });
+            let artifact = path.exists().then(|| unsafe { Artifact::load(&path, self.hash()) });
             // Code that does not fit is no reason not to run: there is the interpreter.
             if let Some(Ok(artifact)) = artifact {
                 return self.set_artifact(artifact);
@@ -170,8 +172,13 @@ impl Program {
     /// A file name for this program's compiled code that differs for every program, for code with
     /// fuel and without, and for every version of riverrun that could not use it: for caches.
     pub fn artifact_name(&self, fuel: bool) -> String {
-        let hash: String = Header::hash(self.image().bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash: String = self.hash().iter().map(|byte| format!("{byte:02x}")).collect();
         format!("{hash}-{ABI}{}.rro", if fuel { "-fuel" } else { "" })
+    }
+
+    /// What compiled code says that it was compiled from.
+    pub(crate) fn hash(&self) -> &ProgramHash {
+        self.inner.hash.get_or_init(|| Header::hash(self.image().bytes()))
     }
 
     /// Whether there is compiled code.

@@ -163,7 +163,7 @@ fn profilers_are_told_where_compiled_functions_are() {
     // SAFETY: this test made the code.
     let artifact = unsafe {
         program.load_artifact(&path).unwrap();
-        Artifact::load(&path, program.image().bytes()).unwrap()
+        Artifact::load(&path, &Header::hash(program.image().bytes())).unwrap()
     };
     let map = program.perf_map().unwrap();
     let entry = |line: &str| {

@@ -55,7 +55,8 @@ impl Program {
         let memory = memory_of(&image).map_err(|source| Error::Resource { what: "memory for a program", source })?;
         let code = Code::new(image.clone(), engine.config.code_limit).map_err(no_room_for_code)?;
         let engine = engine.clone();
-        let inner = Inner { engine, image, imports, exports, memory, code, hash: OnceLock::new(), compiled: OnceLock::new() };
+        let inner =
+            Inner { engine, image, imports, exports, memory, code, hash: OnceLock::new(), compiled: OnceLock::new() };
         let program = Program { inner: Arc::new(inner) };
         program.take_compiled()?;
         Ok(program)

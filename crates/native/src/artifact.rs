@@ -78,15 +78,15 @@ impl fmt::Debug for Artifact {
 }
 
 impl Artifact {
-    /// Loads the artifact in a file, if it was compiled from this program and fits this host. The
-    /// file must not be written to as long as the artifact is in use; it may be replaced by another one.
+    /// Loads the artifact in a file, if it was compiled from this program and fits this host.
     ///
     /// # Errors
     /// [`ArtifactError`], which says what does not match.
     ///
     /// # Safety
     /// The artifact's code runs with all rights of the host: it must come from this compiler. The
-    /// header guards against mistakes, not against forgery.
+    /// header guards against mistakes, not against forgery. The file is mapped: it must not be written
+    /// to as long as the artifact is in use; it may be replaced by another one.
     pub unsafe fn load(path: &Path, program: &ProgramHash) -> Result<Artifact, ArtifactError> {
         let failed = |source| ArtifactError::File { path: path.to_owned(), source };
         let file = File::open(path).map_err(failed)?;

@@ -102,6 +102,20 @@ fn a_jump_goes_by_what_its_table_has_become() {
     }
 }
 
+/// What a function does not change its caller may count on. Of one with a switch of which not all was seen, it was taken
+/// that it changed all arguments: what was in them was not handed on past the next call.
+#[cfg(feature = "compile")]
+#[test]
+fn a_switch_leaves_alone_what_its_cases_do_not_change() {
+    use riverrun_testkit::{Engine, Loaded, run, tools};
+
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/left_alone.S");
+    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &[]);
+    for engine in [Engine::Fast, Engine::Compiled, Engine::Default] {
+        assert_eq!(run(&mut Loaded::new(engine, &elf).start()).stop, Stop::Exit(11), "{engine:?}");
+    }
+}
+
 /// The sign of the host's NaN, which is negative, came to a number in the place of the canonical one's.
 #[test]
 fn a_number_takes_the_sign_of_a_nan() {

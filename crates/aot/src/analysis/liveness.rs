@@ -380,6 +380,12 @@ impl<'a> Flow<'a> {
         }
     }
 
+    /// Whether a block ends in a call by register in the place of a return: no switch, as it has no case.
+    fn calls_in_place_of_return(&self, node: &Node<'_>) -> bool {
+        let is_all_seen = self.function.extent == Extent::Whole;
+        matches!(node.end, Terminator::JumpIndirect(targets) if is_all_seen && targets.inside.is_empty())
+    }
+
     /// Finds what blocks may give on purpose: what was given to the function, or what it has written itself, and
     /// results, but not what calls leave in other registers.
     fn find_given(&mut self, clobbers: &[Set]) {
@@ -406,17 +412,18 @@ impl<'a> Flow<'a> {
 }
 
 impl Node<'_> {
-    /// What may have been changed behind its end when control comes back to the function.
+    /// What is known to be changed behind its end when control comes back to the function.
     fn clobbered(&self, clobbers: &[Set]) -> Set {
         match self.end {
-            Terminator::Call { .. } => self.called.map_or(!PRESERVED, |called| clobbers[called]),
+            Terminator::Call { .. } => self.called.map_or(0, |called| clobbers[called]),
             Terminator::CallIndirect { .. } => !PRESERVED,
             _ => 0,
         }
     }
 }
 
-/// What functions may change, by themselves and by those that they call.
+/// What functions are known to change, by themselves and by those that they call. Compilers know that, too, and may count
+/// on what a function leaves alone: what is not seen of it changes nothing.
 fn clobbers(flows: &[Flow<'_>]) -> Vec<Set> {
     let mut clobbers: Vec<Set> = flows.iter().map(|flow| flow.written).collect();
     let mut changed = true;
@@ -427,11 +434,10 @@ fn clobbers(flows: &[Flow<'_>]) -> Vec<Set> {
             for node in &flow.nodes {
                 all |= node.clobbered(&clobbers);
                 all |= node.next.iter().fold(0, |set, to| match *to {
-                    Place::Own(_) => set,
                     Place::Function(number) => set | clobbers[number],
-                    Place::Nowhere => set | !PRESERVED,
+                    Place::Own(_) | Place::Nowhere => set,
                 });
-                if matches!(node.end, Terminator::JumpIndirect(_) | Terminator::Leave(_)) {
+                if flow.calls_in_place_of_return(node) {
                     all |= !PRESERVED;
                 }
             }
@@ -562,6 +568,14 @@ mod tests {
         // `a2` is given to the second call on purpose, but not to the first one's pointer behind it.
         let source = program("li a2, 1\nret", "call callee\njalr a1\nli a2, 3\njalr a1");
         assert_eq!(of("callee", &source).1 & A2, 0);
+    }
+
+    #[test]
+    fn what_calls_leave_alone_may_be_an_argument() {
+        let is_given = |callee| of("callee", &program(callee, "call callee\njalr a1")).1 & A2 == A2;
+        assert!(is_given("beqz a0, 1f\nebreak\n1: ret"), "a trap changes nothing");
+        assert!(is_given("lw a0, 4(a0)\nbeqz a0, 1f\njr a0\n1: ret\n2: li a0, 1\nret"), "a switch with a case unseen");
+        assert!(!is_given("jr a3"), "a call in the place of a return may change it");
     }
 
     #[test]

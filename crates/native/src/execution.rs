@@ -238,11 +238,10 @@ impl Execution {
         state.exit.stack_limit = self.stack.limit() as u64;
         let state = window.state_ptr();
         let running = self.running(state, interruption);
-        // SAFETY: the window is borrowed for as long as the code runs; the stack is this
-        // execution's own, with whole frames on it where it is resumed; the target is a function
-        // of the artifact, whose convention the stubs are for; the float environment is the
-        // default one, which callers ask for (`FloatEnv::supports`), and nothing but guest code
-        // runs within it; `running` outlives the run.
+        // SAFETY: the window is borrowed for as long as the code runs, and `running` outlives that; the stack is this
+        // execution's own, with whole frames on it where it is resumed; the target is a function of the artifact, whose
+        // convention the stubs are for; nothing but guest code runs in the float environment, which is the default one:
+        // callers ask for that (`FloatEnv::supports`).
         unsafe {
             if !running.begin() {
                 running.end();

@@ -14,6 +14,19 @@ fn agree(program: &[Inst], registers: &[(usize, u64)]) -> Outcome {
     check(&Case { elf: elf::executable(&text, &[0; 4096], 0), x, f: [0; 32], fcsr: 0, fuel: 1_000 })
 }
 
+/// Runs a program in assembly in the interpreter, and compiled with and without precision: it exits so.
+#[cfg(feature = "compile")]
+#[track_caller]
+fn all_exit(source: &str, status: i32) {
+    use riverrun_testkit::{Engine, Loaded, run, tools};
+
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests").join(source);
+    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &[]);
+    for engine in [Engine::Fast, Engine::Compiled, Engine::Default] {
+        assert_eq!(run(&mut Loaded::new(engine, &elf).start()).stop, Stop::Exit(status), "{engine:?}");
+    }
+}
+
 /// Linux's call 93.
 const EXIT: [Inst; 2] = [Inst { rd: 17, imm: 93, ..blank(Op::addi) }, blank(Op::ecall)];
 
@@ -59,13 +72,7 @@ fn both_ways_of_a_branch_lead_into_other_functions() {
 #[cfg(feature = "compile")]
 #[test]
 fn jumps_that_share_a_switch_hand_over_what_any_needs() {
-    use riverrun_testkit::{Engine, Loaded, run, tools};
-
-    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/shared_switch.S");
-    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &[]);
-    for engine in [Engine::Fast, Engine::Compiled, Engine::Default] {
-        assert_eq!(run(&mut Loaded::new(engine, &elf).start()).stop, Stop::Exit(7), "{engine:?}");
-    }
+    all_exit("shared_switch.S", 7);
 }
 
 /// Where a call waited, compiled code went on once the guest came to the address behind it, though by a jump: it took
@@ -93,13 +100,7 @@ fn a_jump_to_where_a_call_returns_is_no_return() {
 #[cfg(feature = "compile")]
 #[test]
 fn a_jump_goes_by_what_its_table_has_become() {
-    use riverrun_testkit::{Engine, Loaded, run, tools};
-
-    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/rewritten_table.S");
-    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &[]);
-    for engine in [Engine::Fast, Engine::Compiled, Engine::Default] {
-        assert_eq!(run(&mut Loaded::new(engine, &elf).start()).stop, Stop::Exit(34), "{engine:?}");
-    }
+    all_exit("rewritten_table.S", 34);
 }
 
 /// What a function does not change its caller may count on. Of one with a switch of which not all was seen, it was taken
@@ -107,13 +108,7 @@ fn a_jump_goes_by_what_its_table_has_become() {
 #[cfg(feature = "compile")]
 #[test]
 fn a_switch_leaves_alone_what_its_cases_do_not_change() {
-    use riverrun_testkit::{Engine, Loaded, run, tools};
-
-    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/left_alone.S");
-    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &[]);
-    for engine in [Engine::Fast, Engine::Compiled, Engine::Default] {
-        assert_eq!(run(&mut Loaded::new(engine, &elf).start()).stop, Stop::Exit(11), "{engine:?}");
-    }
+    all_exit("left_alone.S", 11);
 }
 
 /// The sign of the host's NaN, which is negative, came to a number in the place of the canonical one's.

@@ -5,8 +5,8 @@
 //! cost. What instructions read is found over the whole program, so that compilers may make conventions of their
 //! own between functions that they see. Besides, it is assumed that compilers made the program:
 //!
-//! - functions give results back in a0, a1, fa0 and fa1. What else a function may have changed is not handed on
-//!   to a further one, unless an instruction reads it in between;
+//! - functions give results back in a0, a1, fa0 and fa1. What else a function is seen to change is not handed on to a
+//!   further one, unless an instruction reads it in between. What it leaves alone its callers may count on;
 //! - where it cannot be seen who goes on (calls and jumps by register, system calls, returns from functions that
 //!   change ra or sp in unusual ways, returns to other places than behind the call), those do who keep to the calling
 //!   convention of RISC-V's psABI, or a part of the same function, which may read what the function has written.
@@ -399,8 +399,7 @@ impl<'a> Flow<'a> {
             for (index, node) in self.nodes.iter_mut().enumerate() {
                 let given = front[index] | node.written;
                 node.given = given;
-                let clobbered = node.clobbered(clobbers);
-                let behind = if clobbered == 0 { given } else { given & !clobbered | GIVEN_BACK };
+                let behind = given & !node.clobbered(clobbers) | GIVEN_BACK;
                 for to in &node.next {
                     if let Place::Own(to) = *to {
                         changed |= grow(&mut front[to], behind);
@@ -412,7 +411,7 @@ impl<'a> Flow<'a> {
 }
 
 impl Node<'_> {
-    /// What is known to be changed behind its end when control comes back to the function.
+    /// What is seen to be changed behind its end when control comes back to the function.
     fn clobbered(&self, clobbers: &[Set]) -> Set {
         match self.end {
             Terminator::Call { .. } => self.called.map_or(0, |called| clobbers[called]),
@@ -422,8 +421,8 @@ impl Node<'_> {
     }
 }
 
-/// What functions are known to change, by themselves and by those that they call. Compilers know that, too, and may count
-/// on what a function leaves alone: what is not seen of it changes nothing.
+/// What functions are seen to change, by themselves and by those that they call. What is not seen, such as cases of a
+/// switch, is taken to change nothing: too much here would be garbage to those that count on it.
 fn clobbers(flows: &[Flow<'_>]) -> Vec<Set> {
     let mut clobbers: Vec<Set> = flows.iter().map(|flow| flow.written).collect();
     let mut changed = true;

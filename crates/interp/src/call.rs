@@ -59,7 +59,10 @@ impl Code {
 
     /// Makes a window ready for [`Place::call`]. It stays ready until anything else is run in it. Until then its
     /// `instret` says nothing, but for [`State::instructions`].
-    pub fn prepare(&self, window: &mut Window) {
+    ///
+    /// # Safety
+    /// As [`Code::run`].
+    pub unsafe fn prepare(&self, window: &mut Window) {
         self.bind(window);
         let engine_window = &raw mut *window;
         let state = window.state_mut();
@@ -72,8 +75,11 @@ impl Code {
     }
 
     /// What has become of a [`Place::call`] that was left.
+    ///
+    /// # Safety
+    /// As [`Code::run`]; the call was the last that was done with the window.
     #[cold]
-    pub fn left(&self, window: &mut Window) -> Called {
+    pub unsafe fn left(&self, window: &mut Window) -> Called {
         match self.fast_left(window) {
             Left::Abandoned => Called::Abandoned,
             Left::AtStep | Left::Elsewhere => Called::Unfinished,
@@ -81,9 +87,13 @@ impl Code {
     }
 
     /// What has become of a call of a compiled function that was left.
+    ///
+    /// # Safety
+    /// As [`Code::left`]; it was the execution's.
     #[cold]
-    pub fn compiled_left(&self, window: &mut Window, execution: &mut Execution) -> Called {
-        let exit = execution.left(window);
+    pub unsafe fn compiled_left(&self, window: &mut Window, execution: &mut Execution) -> Called {
+        // SAFETY: as the caller promises.
+        let exit = unsafe { execution.left(window) };
         match self.visited(window, exit, execution.is_precise()) {
             Visit::Abandoned => Called::Abandoned,
             Visit::Lost(cause) => Called::Lost(Trap { cause, pc: window.state().pc }),

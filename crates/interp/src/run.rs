@@ -9,6 +9,9 @@ use riverrun_state::{
     FloatEnv, Interruption, REASON_ABANDONED, REASON_UNBOUND, RETURN_ADDRESS, State, Trap, TrapCause, Window,
 };
 
+#[cfg(doc)]
+use riverrun_state::EngineExit;
+
 use crate::cell::Cell;
 use crate::code::{Code, Entry};
 use crate::enter::enter;
@@ -88,7 +91,12 @@ impl Code {
     ///
     /// The window has to have the image of this code's program mapped, as its text is not read
     /// from memory but from the program.
-    pub fn run(
+    ///
+    /// # Safety
+    /// What the state's [`EngineExit`] holds is what engines have left there; [`EngineExit::imports`] is the table of
+    /// the program's imports, all bound for the machine of this window, or there is none. `compiled` is compiled from
+    /// the program, and used with this window alone.
+    pub unsafe fn run(
         &self,
         window: &mut Window,
         limits: Limits<'_>,
@@ -196,7 +204,8 @@ impl Run<'_> {
             return Visit::Refused;
         }
         let limit = (*remaining).min(SLICE);
-        let (exit, left) = execution.run(way, self.window, limit as i64, self.interruption);
+        // SAFETY: as the caller of `Code::run` promises.
+        let (exit, left) = unsafe { execution.run(way, self.window, limit as i64, self.interruption) };
         let executed = if execution.counts_fuel() { limit.wrapping_sub(left as u64) } else { 0 };
         let precise = execution.is_precise();
         self.window.state_mut().instret += executed;

@@ -222,7 +222,12 @@ impl Execution {
     /// Runs the guest from its pc, for which `way` was just found, with `fuel` instructions to execute at
     /// most, and says how many of them are left, if code counts them. Code that does not is left by
     /// force when `interruption` asks for that.
-    pub fn run(&mut self, way: Way, window: &mut Window, fuel: i64, interruption: &Interruption) -> (Exit, i64) {
+    ///
+    /// # Safety
+    /// The window's memory is that of the program that the artifact was compiled from, and no other window is used with
+    /// this execution. What the state's [`EngineExit`] holds is what engines have left there; [`EngineExit::imports`] is
+    /// the table of the program's imports, all bound for the machine of this window.
+    pub unsafe fn run(&mut self, way: Way, window: &mut Window, fuel: i64, interruption: &Interruption) -> (Exit, i64) {
         // Only functions' starts look at once whether it lasts.
         if self.counts_fuel() && fuel < RESERVE_BEHIND && !matches!(way.0, Entrance::Start(_)) {
             return (Exit::Limit, fuel);
@@ -273,7 +278,10 @@ impl Execution {
 
     /// Makes all ready for [`call`], for the window and the interruption of this execution's machine.
     /// It stays ready until anything else is done with the execution or the state's [`EngineExit`].
-    pub fn prepare(&mut self, window: &mut Window, interruption: &Interruption) -> Prepared {
+    ///
+    /// # Safety
+    /// As [`Execution::run`].
+    pub unsafe fn prepare(&mut self, window: &mut Window, interruption: &Interruption) -> Prepared {
         let engine_window = &raw mut *window;
         let state = window.state_mut();
         state.exit.window = engine_window as u64;
@@ -292,7 +300,10 @@ impl Execution {
     }
 
     /// Why [`call`] was left. What waits can be resumed by [`Execution::run`].
-    pub fn left(&mut self, window: &mut Window) -> Exit {
+    ///
+    /// # Safety
+    /// As [`Execution::run`]; the call was the last that was done with the execution and the window.
+    pub unsafe fn left(&mut self, window: &mut Window) -> Exit {
         let running = self.running.take().expect("what was called was prepared");
         self.stack.return_to(returned_astray as *const () as usize);
         let exit = self.exit(window, &running.0);

@@ -39,7 +39,7 @@ impl<'a, T> Caller<'a, T> {
     #[inline(always)]
     pub(crate) unsafe fn of_engine(instance: NonNull<Instance<T>>) -> Caller<'a, T> {
         // SAFETY: as the caller promises.
-        let memory = unsafe { NonNull::new_unchecked((*(*instance.as_ptr()).state).exit.window as *mut Memory) };
+        let memory = unsafe { Instance::engine_memory(instance) };
         Caller { instance, memory, borrowed: PhantomData }
     }
 

@@ -17,7 +17,7 @@ use std::time::Instant;
 use riverrun_interp::{Compiled, Limits, Stop};
 use riverrun_native::{Artifact, Execution};
 use riverrun_state::{
-    Bound, DYNAMIC_CALL, EngineExit, Gate, Import, Interruption, RETURN_ADDRESS, State, TrapCause, call_host,
+    Bound, DYNAMIC_CALL, EngineExit, Gate, Import, Interruption, RETURN_ADDRESS, State, TrapCause, Window, call_host,
 };
 
 use crate::backtrace;
@@ -57,13 +57,14 @@ pub(crate) enum Ended {
 /// What comes first is [`crate::raw::MachineHead`].
 #[repr(C)]
 pub(crate) struct Instance<T> {
-    /// The state of the memory's window.
+    /// The state of the window.
     pub(crate) state: *mut State,
     /// The way into it.
     pub(crate) gate: &'static Gate,
     /// Whether the guest can tell in what float environment host functions run.
     pub(crate) guards_floats: bool,
-    pub(crate) memory: Memory,
+    /// Shown to hosts as a [`Memory`].
+    pub(crate) window: Window,
     pub(crate) data: T,
     pub(crate) program: Program,
     pub(crate) ecall: Arc<EcallHandler<T>>,
@@ -103,7 +104,7 @@ pub(crate) struct Instance<T> {
 /// Everything of the state that a nested call has to bring back, which it does when dropped: engines that
 /// wait rely on it, also where a panic ends the call.
 struct Saved {
-    memory: *mut Memory,
+    window: *mut Window,
     /// Whose tables and predictions the engine uses that waits.
     owner: u64,
     slots: [u64; 65],
@@ -120,16 +121,16 @@ struct Saved {
 
 impl Saved {
     /// # Safety
-    /// The memory is alive as long as the result, and borrowed by nobody when that is made and dropped.
-    unsafe fn of(memory: *mut Memory) -> Saved {
+    /// The window is alive as long as the result, and borrowed by nobody when that is made and dropped.
+    unsafe fn of(window: *mut Window) -> Saved {
         // SAFETY: as the caller promises.
-        let window = unsafe { &mut (*memory).window };
-        let owner = window.predictions_owner();
-        let state = window.state_mut();
+        let borrowed = unsafe { &mut *window };
+        let owner = borrowed.predictions_owner();
+        let state = borrowed.state_mut();
         let instructions = state.instructions();
         let instret = std::mem::replace(&mut state.instret, instructions);
         Saved {
-            memory,
+            window,
             owner,
             slots: state.slots,
             pc: state.pc,
@@ -149,7 +150,7 @@ impl Drop for Saved {
     /// that has what the nested call has executed taken off.
     fn drop(&mut self) {
         // SAFETY: as `of`'s caller promises.
-        let window = unsafe { &mut (*self.memory).window };
+        let window = unsafe { &mut *self.window };
         window.own_predictions(self.owner);
         let state = window.state_mut();
         let executed = state.instret.wrapping_sub(self.instructions);
@@ -252,7 +253,7 @@ impl<T> Instance<T> {
             if !is_nested {
                 Self::forget_ready(this);
             }
-            let saved = Saved::of(Self::memory(this));
+            let saved = Saved::of(Self::window(this));
             let fuel = match is_nested {
                 true => (*at).fuel_end.map(|end| end.saturating_sub(saved.instructions)),
                 false => (*at).fuel,
@@ -328,18 +329,37 @@ impl<T> Instance<T> {
         Ok(())
     }
 
-    /// The memory, as the engine has it that waits, or as it is.
+    /// The window, as the engine has it that waits, or as it is.
+    ///
+    /// # Safety
+    /// The instance is alive.
+    pub(crate) unsafe fn window(this: NonNull<Self>) -> *mut Window {
+        // SAFETY: as the caller promises; an engine's window lives while it waits.
+        unsafe {
+            match (*(*this.as_ptr()).state).exit.window {
+                0 => &raw mut (*this.as_ptr()).window,
+                window => window as *mut Window,
+            }
+        }
+    }
+
+    /// The memory, as the engine has its window that waits for a host function.
+    ///
+    /// # Safety
+    /// The instance is alive, and an engine waits or the loop around it, which has noted its window.
+    #[inline(always)]
+    pub(crate) unsafe fn engine_memory(this: NonNull<Self>) -> NonNull<Memory> {
+        // SAFETY: as the caller promises; a window is never at null.
+        unsafe { Memory::of(NonNull::new_unchecked((*(*this.as_ptr()).state).exit.window as *mut Window)) }
+    }
+
+    /// The memory, as the window that [`Instance::window`] gives.
     ///
     /// # Safety
     /// The instance is alive.
     pub(crate) unsafe fn memory(this: NonNull<Self>) -> *mut Memory {
-        // SAFETY: as the caller promises; an engine's window lives while it waits.
-        unsafe {
-            match (*(*this.as_ptr()).state).exit.window {
-                0 => &raw mut (*this.as_ptr()).memory,
-                window => window as *mut Memory,
-            }
-        }
+        // SAFETY: as the caller promises; a window is never at null.
+        unsafe { Memory::of(NonNull::new_unchecked(Self::window(this))).as_ptr() }
     }
 
     /// Runs `body` within limits that end with it.
@@ -410,7 +430,7 @@ impl<T> Instance<T> {
         unsafe {
             let _depth = Depth::enter(&raw mut (*at).depth);
             let state = (*at).state;
-            let memory = Self::memory(this);
+            let window = Self::window(this);
             (*at).fuel_end = fuel.map(|fuel| (*state).instret.saturating_add(fuel));
             let single_step = (*at).program.engine().config.single_step;
             let is_nested = Self::depth(this) > 1;
@@ -423,9 +443,9 @@ impl<T> Instance<T> {
                 let execution = if is_nested { own.as_mut() } else { (*at).execution.as_mut() };
                 let compiled = execution.zip(around);
                 let compiled = compiled.map(|(execution, around)| Compiled { execution, around });
-                let stop = code.run(&mut (*memory).window, limits, single_step, compiled);
-                // Host functions are called by the loop itself here: the memory is its own.
-                (*state).exit.window = memory as u64;
+                let stop = code.run(&mut *window, limits, single_step, compiled);
+                // Host functions are called by the loop itself here: the window is its own.
+                (*state).exit.window = window as u64;
                 let flow = match stop {
                     Stop::Returned => break Ok(Ended::Returned),
                     Stop::Trap(trap) => break Err(Self::trap(this, trap.cause, trap.pc)),
@@ -441,7 +461,7 @@ impl<T> Instance<T> {
                     Stop::Ecall => match Self::dynamic_function(this) {
                         Some((key, function)) => {
                             let import = function.import(at.cast(), (*at).guards_floats);
-                            (*memory).window.remember_system_call(key, import);
+                            (*window).remember_system_call(key, import);
                             Self::call_host(this, &import)
                         }
                         None => {
@@ -497,7 +517,7 @@ impl<T> Instance<T> {
             let at = &mut *this.as_ptr();
             if !std::mem::replace(&mut at.guards_floats, true) {
                 at.registry.guard_floats(&mut at.imports);
-                at.memory.window.forget_system_calls();
+                at.window.forget_system_calls();
             }
         }
     }

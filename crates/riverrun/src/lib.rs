@@ -25,6 +25,8 @@ mod instance;
 mod linker;
 mod machine;
 mod memory;
+#[cfg(doctest)]
+mod must_not_compile;
 mod program;
 mod raw;
 mod registers;

@@ -1,4 +1,12 @@
 //! A machine: one guest with its memory, registers, limits, and the host's own state.
+//!
+//! What a host borrows of a machine, or of a [`Caller`](crate::Caller), is one of four, so that safe code cannot put
+//! another machine's part in its place:
+//!
+//! - the host's own state, `&mut T`, which engines never look at;
+//! - `&mut` [`Memory`], which has no size and so cannot be moved;
+//! - [`Heap`], a view: what it leads to is not given out;
+//! - values that are shared (`&Program`) or copied (registers).
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -34,10 +42,12 @@ pub struct Machine<T> {
     pub(crate) instance: NonNull<Instance<T>>,
 }
 
-// SAFETY: a machine owns its instance, nothing of which is bound to a thread: host functions are Send and
-// Sync, what pointers it has lead to parts of its own.
+// SAFETY: a machine owns its instance, and moves as a box does. Nothing of it is bound to a thread but `T`: the linker
+// keeps Send and Sync functions only, and pointers lead to parts of the instance, its window and its program. A gate
+// that a thread has claimed is asked for that claim in each call (`short_way.rs`).
 unsafe impl<T: Send> Send for Machine<T> {}
-// SAFETY: a shared machine only shows its data and memory.
+// SAFETY: what takes `&Machine` reads the data, memory, registers and program, or hands out the interruption, which is
+// made of atomics. To run a guest, and to change anything, takes `&mut Machine`.
 unsafe impl<T: Sync> Sync for Machine<T> {}
 
 impl<T> Drop for Machine<T> {
@@ -88,7 +98,7 @@ impl<T> Machine<T> {
         let interruption = Arc::<Interruption>::default();
         let ready = Ready::none();
         let instance = Box::new(Instance {
-            memory: Memory { window },
+            window,
             data,
             program: program.clone(),
             state,
@@ -138,7 +148,7 @@ impl<T> Machine<T> {
     }
 
     fn state(&self) -> &State {
-        self.memory().window.state()
+        self.instance().window.state()
     }
 
     fn position(&self) -> Position {
@@ -148,7 +158,7 @@ impl<T> Machine<T> {
     fn state_mut(&mut self) -> &mut State {
         // SAFETY: the machine is borrowed uniquely.
         unsafe { Instance::forget_ready(self.instance) };
-        self.memory_mut().window.state_mut()
+        self.instance_mut().window.state_mut()
     }
 
     fn guard_floats(&mut self) {
@@ -290,18 +300,20 @@ impl<T> Machine<T> {
 
     /// The guest's memory.
     pub fn memory(&self) -> &Memory {
-        &self.instance().memory
+        // SAFETY: shared, as the window is.
+        unsafe { Memory::of(NonNull::from(&self.instance().window)).as_ref() }
     }
 
     /// The guest's memory.
     pub fn memory_mut(&mut self) -> &mut Memory {
-        &mut self.instance_mut().memory
+        self.split().1
     }
 
     /// The host's own state and the guest's memory at once.
     pub fn split(&mut self) -> (&mut T, &mut Memory) {
         let instance = self.instance_mut();
-        (&mut instance.data, &mut instance.memory)
+        // SAFETY: borrowed uniquely, as the window is.
+        (&mut instance.data, unsafe { Memory::of(NonNull::from(&mut instance.window)).as_mut() })
     }
 
     /// The guest's heap.
@@ -310,7 +322,8 @@ impl<T> Machine<T> {
         // SAFETY: the machine is borrowed uniquely.
         unsafe { Instance::settle(self.instance) };
         let instance = self.instance_mut();
-        Heap::new(&mut instance.memory, &mut instance.heap)
+        // SAFETY: as in `split`.
+        Heap::new(unsafe { Memory::of(NonNull::from(&mut instance.window)).as_mut() }, &mut instance.heap)
     }
 
     /// The program.

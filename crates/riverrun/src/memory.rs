@@ -1,4 +1,10 @@
 //! A guest's memory, as its host sees it.
+//!
+//! A machine's memory must stay where its machine is: engines, and host functions that run on them, reach it by its
+//! address. So nobody may put another one in its place, and a `&mut Memory` to a sized type would allow just that
+//! ([`std::mem::swap`], [`std::mem::replace`]). [`Memory`] has no size the compiler knows, so neither compiles.
+
+use std::ptr::{self, NonNull};
 
 use riverrun_state::{Fault, MapError, PAGE_SIZE, Perm, Region, Window};
 
@@ -17,13 +23,40 @@ use riverrun_state::{Fault, MapError, PAGE_SIZE, Perm, Region, Window};
 /// assert!(memory.write(0x20_0ffe, b"too long").is_err());
 /// # Ok::<(), riverrun::Error>(())
 /// ```
+///
+/// A memory stays its machine's. It cannot be moved, or changed for another one:
+///
+/// ```compile_fail,E0277
+/// # use riverrun::{Config, Engine, Linker, Program};
+/// # let engine = Engine::new(&Config::new())?;
+/// # let program = Program::new(&engine, riverrun::doc::TINY)?;
+/// let mut one = Linker::<()>::new(&engine).instantiate(&program, ())?;
+/// let mut two = Linker::<()>::new(&engine).instantiate(&program, ())?;
+/// std::mem::swap(one.memory_mut(), two.memory_mut());
+/// # Ok::<(), riverrun::Error>(())
+/// ```
 #[derive(Debug)]
-#[repr(transparent)]
+#[repr(C)]
 pub struct Memory {
     pub(crate) window: Window,
+    /// Empty. A type that ends so has no size known to the compiler, and its values can be used by reference only.
+    unsized_tail: [()],
 }
 
 impl Memory {
+    /// The memory that a window is. The pointer may be used as `window` may.
+    #[inline(always)]
+    pub(crate) fn of(window: NonNull<Window>) -> NonNull<Memory> {
+        let memory = ptr::slice_from_raw_parts_mut(window.as_ptr().cast::<()>(), 0) as *mut Memory;
+        // SAFETY: the address is that of `window`.
+        unsafe { NonNull::new_unchecked(memory) }
+    }
+
+    /// A number that no other memory has, or has had.
+    pub(crate) fn id(&self) -> u64 {
+        self.window.id()
+    }
+
     /// A view of `len` bytes that the guest can read.
     ///
     /// # Errors
@@ -172,3 +205,6 @@ impl Memory {
         self.window.unmap(start, len)
     }
 }
+
+// A memory is its window and nothing besides.
+const _: () = assert!(std::mem::offset_of!(Memory, window) == 0);

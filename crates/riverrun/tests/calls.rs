@@ -609,16 +609,6 @@ fn names_have_one_function_and_one_hash() {
     refused(linker.syscall(504, || {}).err(), LinkError::Number { number: 504 });
 }
 
-#[test]
-#[should_panic = "the function is one of another program"]
-fn functions_belong_to_their_program() {
-    let engine = Engine::new(&Config::new()).unwrap();
-    let program = Program::new(&engine, riverrun::doc::ADDER).unwrap();
-    let mut adder = Linker::new(&engine).instantiate(&program, Host::default()).unwrap();
-    let add = adder.func::<(i32, i32), i32>("add").unwrap();
-    let _ = add.call(&mut guests()[0].machine(), (1, 2));
-}
-
 /// Both kinds of places to call from.
 #[test]
 fn contexts_are_generic() {

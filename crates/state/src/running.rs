@@ -216,11 +216,14 @@ impl Running {
     }
 
     /// The thread runs what it ran before.
+    ///
+    /// # Safety
+    /// It is the last that this thread has begun, and the interruption is alive.
     #[inline]
-    pub fn end(&self) {
+    pub unsafe fn end(&self) {
         let outer = self.outer.get();
         outer.say();
-        // SAFETY: as the caller of `begin` has promised.
+        // SAFETY: as the caller promises.
         if let Some(interruption) = unsafe { self.interruption.as_ref() } {
             interruption.gate().is_inside.store(outer.was_inside, Relaxed);
         }

@@ -5,6 +5,8 @@ use std::io;
 use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::slice;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::imports::{Import, SYSTEM_CALLS, SystemCall};
 use crate::perm::Perm;
@@ -95,6 +97,8 @@ pub struct Window {
     /// Bytes in regions that allow any access at all.
     used: u64,
     limit: u64,
+    /// See [`Window::id`].
+    id: u64,
     /// Not in the state, which safe code can write: engines follow what the notes say.
     predictions_owner: u64,
 }
@@ -116,6 +120,7 @@ impl Window {
     /// # Errors
     /// If the host has no 4 GiB of address space left.
     pub fn new(limit: u64) -> io::Result<Window> {
+        static IDS: AtomicU64 = AtomicU64::new(0);
         // SAFETY: a fresh private mapping at an address of the kernel's choice.
         let reservation = unsafe {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -130,6 +135,7 @@ impl Window {
             regions: Vec::new(),
             used: 0,
             limit,
+            id: IDS.fetch_add(1, Relaxed),
             predictions_owner: 0,
         };
         // SAFETY: the state's pages lie in the reservation, which nothing else uses yet.
@@ -214,6 +220,11 @@ impl Window {
     /// Bytes that the guest has mapped for any access.
     pub fn used(&self) -> u64 {
         self.used
+    }
+
+    /// A number that no other window of this process has, or has had.
+    pub fn id(&self) -> u64 {
+        self.id
     }
 
     /// Bytes that the guest may have.

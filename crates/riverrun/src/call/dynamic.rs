@@ -400,9 +400,6 @@ impl DynFunc {
         let exchange = Mixed { slots, parameters: &self.types.parameters, results };
         // SAFETY: as the caller promises.
         unsafe {
-            if (*instance.as_ptr()).code_id != self.target.code {
-                return Err(Error::from(LinkError::OtherProgram { address: self.target.address }).into());
-            }
             let result = match unfinished {
                 Unfinished::NotBegun => Instance::call(instance, &self.target, exchange),
                 _ => Instance::call_otherwise(instance, &self.target, exchange, unfinished),

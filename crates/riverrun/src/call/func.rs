@@ -321,11 +321,11 @@ impl<P: Parameters, R: Returned> Func<P, R> {
     ///
     /// # Errors
     /// [`Error::Trap`] where the guest traps, [`Error::Host`] where a host function that it calls fails,
-    /// [`Error::Exited`] where it ends its program, [`Error::CallDepth`] where calls are nested too deep.
-    /// The machine can be used as before.
+    /// [`Error::Exited`] where it ends its program, [`Error::CallDepth`] where calls are nested too deep,
+    /// [`Error::Link`] if the function is not one of the machine's program. The machine can be used as before.
     ///
     /// # Panics
-    /// If the function is not one of the machine's program, or a host function that it calls panics.
+    /// If a host function that it calls panics.
     #[inline]
     pub fn call(&self, context: &mut impl CallContext, parameters: P) -> Result<R, Error> {
         let instance = context.instance();

@@ -13,7 +13,6 @@ use crate::call::func::Parameters;
 use crate::caller::Caller;
 use crate::error::HostError;
 use crate::instance::{Instance, Pending};
-use crate::memory::Memory;
 
 /// The code of a host function, twice: which one engines call is decided when a machine is made.
 #[derive(Clone, Copy, Debug)]
@@ -132,6 +131,18 @@ impl<T> Call<T> {
         put: impl FnOnce(V, &mut ResultRegisters),
     ) -> Results {
         let Call { instance, environment, first } = self;
+        // What makes registers of a result may be the host's code, too, and panic.
+        let body = |instance: NonNull<Instance<T>>, arguments: &mut Arguments<'_>| {
+            let value = body(instance, arguments)?;
+            // SAFETY: while a host function runs, its engine does not use the state.
+            let slots = unsafe { &mut (*(*instance.as_ptr()).state).slots };
+            let mut registers = ResultRegisters::new([first[0], first[1]], slots);
+            put(value, &mut registers);
+            if has_floats {
+                registers.write_floats(slots);
+            }
+            Ok(Results { a0: registers.a[0], a1: registers.a[1] })
+        };
         // SAFETY: as the caller promises.
         let outcome = unsafe {
             match GUARDED {
@@ -140,16 +151,7 @@ impl<T> Call<T> {
             }
         };
         match outcome {
-            Ok(value) => {
-                // SAFETY: while a host function runs, its engine does not use the state.
-                let slots = unsafe { &mut (*(*instance.as_ptr()).state).slots };
-                let mut registers = ResultRegisters::new([first[0], first[1]], slots);
-                put(value, &mut registers);
-                if has_floats {
-                    registers.write_floats(slots);
-                }
-                Results { a0: registers.a[0], a1: registers.a[1] }
-            }
+            Ok(results) => results,
             // SAFETY: as the caller promises; nothing is left in this frame.
             Err(pending) => unsafe { give_up(instance, environment, pending) },
         }
@@ -168,7 +170,7 @@ impl<T> Call<T> {
             // state nor the memory. `arguments` are read before the closure runs.
             let mut arguments = unsafe {
                 let state = (*instance.as_ptr()).state;
-                Arguments::new(first, &*state, &*((*state).exit.window as *const Memory))
+                Arguments::new(first, &*state, Instance::engine_memory(instance).as_ref())
             };
             body(instance, &mut arguments)
         }));

@@ -14,7 +14,7 @@ use riverrun_state::{FloatEnv, Gate, RETURN_ADDRESS, Running, State};
 
 use crate::call::convention::{Exchange, Placed, Placement, ResultRegisters};
 use crate::call::func::Target;
-use crate::error::Error;
+use crate::error::{Error, LinkError};
 use crate::instance::{Ended, Instance, RA, SP};
 use crate::registers::Position;
 
@@ -94,8 +94,8 @@ fn results_of(outcome: Outcome) -> Result<[u64; 2], Unfinished> {
 
 #[cold]
 #[inline(never)]
-fn wrong_program() -> ! {
-    panic!("the function is one of another program")
+fn wrong_program(target: &Target) -> Error {
+    LinkError::OtherProgram { address: target.address }.into()
 }
 
 impl<T> Instance<T> {
@@ -105,8 +105,11 @@ impl<T> Instance<T> {
     /// The instance is alive, and nothing of it is borrowed but what engines hold that wait for a host
     /// function.
     ///
+    /// # Errors
+    /// As [`crate::Func::call`].
+    ///
     /// # Panics
-    /// If the function is not one of the instance's program, or a host function panics.
+    /// If a host function panics.
     #[inline(always)]
     pub(crate) unsafe fn call<E: Exchange>(
         this: NonNull<Self>,
@@ -364,7 +367,7 @@ impl<T> Instance<T> {
         unsafe {
             let at = this.as_ptr();
             if (*at).code_id != target.code {
-                wrong_program();
+                return Err(wrong_program(target));
             }
             (*at).interruption.renew_gate();
             let waits = Self::depth(this) != 0 || (*at).is_suspended || (*at).interruption.is_reached();
@@ -442,7 +445,7 @@ impl<T> Instance<T> {
             if (*state).frm != 0 || position.sp & 15 != 0 {
                 return false;
             }
-            let window = &mut (*at).memory.window;
+            let window = &mut (*at).window;
             let way = match (*at).execution.as_mut() {
                 Some(execution) => Way::Compiled(execution.prepare(window, &(*at).interruption)),
                 None => {
@@ -471,7 +474,7 @@ impl<T> Instance<T> {
             Self::forget_ready(this);
             let _back = PutBack { state: (*at).state, position: (*at).ready.position };
             let code = (*at).program.code();
-            let window = &mut (*at).memory.window;
+            let window = &mut (*at).window;
             let called = match (unfinished, (*at).execution.as_mut()) {
                 (Unfinished::Left, Some(execution)) => code.compiled_left(window, execution),
                 (Unfinished::Left, None) => code.left(window),

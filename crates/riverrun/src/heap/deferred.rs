@@ -45,8 +45,4 @@ impl Deferred {
         self.0.filled.store(false, Ordering::Relaxed);
         std::mem::take(&mut given_up)
     }
-
-    pub(super) fn is(&self, other: &Deferred) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
 }

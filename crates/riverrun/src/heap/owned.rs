@@ -17,6 +17,8 @@ use crate::memory::Memory;
 pub(super) struct Block {
     pub(super) given_up: GivenUp,
     deferred: Deferred,
+    /// The number of the memory that it is in.
+    memory: u64,
 }
 
 impl Drop for Block {
@@ -30,7 +32,11 @@ impl Drop for Block {
 impl Block {
     pub(super) fn new(heap: &mut Heap<'_>, size: u64, alignment: usize) -> Result<Block, HeapError> {
         let address = heap.take(size, alignment as u64, false, Owner::Host)?;
-        Ok(Block { given_up: GivenUp::Block(address), deferred: heap.deferred().clone() })
+        Ok(Block::at(heap, address))
+    }
+
+    fn at(heap: &Heap<'_>, address: u64) -> Block {
+        Block { given_up: GivenUp::Block(address), deferred: heap.deferred().clone(), memory: heap.memory.id() }
     }
 
     pub(super) fn address(&self) -> u64 {
@@ -40,17 +46,16 @@ impl Block {
         }
     }
 
-    /// Whether it is of this heap.
-    fn check(&self, heap: &Heap<'_>) -> Result<(), HeapError> {
-        match self.deferred.is(heap.deferred()) {
-            true => Ok(()),
+    /// The address of what is in it, if it is in this memory.
+    fn address_in(&self, memory: &Memory) -> Result<u64, HeapError> {
+        match self.memory == memory.id() {
+            true => Ok(self.address()),
             false => Err(Problem::OtherMachine.into()),
         }
     }
 
     fn resize(&mut self, heap: &mut Heap<'_>, size: u64, alignment: usize) -> Result<(), HeapError> {
-        self.check(heap)?;
-        let old = self.address();
+        let old = self.address_in(heap.memory)?;
         if alignment <= 16 {
             self.given_up = GivenUp::Block(heap.reallocate(old, size)?);
             return Ok(());
@@ -63,8 +68,7 @@ impl Block {
     }
 
     fn into_guest(mut self, heap: &mut Heap<'_>) -> Result<u64, HeapError> {
-        self.check(heap)?;
-        let address = self.address();
+        let address = self.address_in(heap.memory)?;
         heap.give_to_guest(address)?;
         self.given_up = GivenUp::Nothing;
         Ok(address)
@@ -81,7 +85,7 @@ impl Block {
             return Err(heap.error(Problem::HostOwned { address }));
         }
         heap.take_from_guest(address)?;
-        Ok(Block { given_up: GivenUp::Block(address), deferred: heap.deferred().clone() })
+        Ok(Block::at(heap, address))
     }
 }
 
@@ -185,17 +189,17 @@ impl<T: AnyBitPattern + NoUninit> GuestBox<T> {
     /// The value, in its machine's memory.
     ///
     /// # Errors
-    /// If the guest has unmapped it.
+    /// If the guest has unmapped it, or the memory is another machine's.
     pub fn get<'a>(&self, memory: &'a Memory) -> Result<&'a T, HeapError> {
-        Ok(bytemuck::from_bytes(memory.slice(self.address(), bytes_of::<T>(1)?)?))
+        Ok(bytemuck::from_bytes(memory.slice(self.block.address_in(memory)?, bytes_of::<T>(1)?)?))
     }
 
     /// The value, in its machine's memory.
     ///
     /// # Errors
-    /// If the guest has unmapped it.
+    /// If the guest has unmapped it, or the memory is another machine's.
     pub fn get_mut<'a>(&self, memory: &'a mut Memory) -> Result<&'a mut T, HeapError> {
-        Ok(bytemuck::from_bytes_mut(memory.slice_mut(self.address(), bytes_of::<T>(1)?)?))
+        Ok(bytemuck::from_bytes_mut(memory.slice_mut(self.block.address_in(memory)?, bytes_of::<T>(1)?)?))
     }
 }
 
@@ -286,7 +290,7 @@ impl<T: AnyBitPattern + NoUninit> GuestVec<T> {
     /// # Errors
     /// If there is no room, or the array is of another machine: then nothing has changed.
     pub fn extend(&mut self, heap: &mut Heap<'_>, elements: &[T]) -> Result<(), HeapError> {
-        self.block.check(heap)?;
+        self.block.address_in(heap.memory)?;
         let len = self.len + elements.len();
         if len > self.capacity {
             let capacity = len.max(2 * self.capacity);
@@ -310,17 +314,17 @@ impl<T: AnyBitPattern + NoUninit> GuestVec<T> {
     /// The elements, in their machine's memory.
     ///
     /// # Errors
-    /// If the guest has unmapped them.
+    /// If the guest has unmapped them, or the memory is another machine's.
     pub fn get<'a>(&self, memory: &'a Memory) -> Result<&'a [T], HeapError> {
-        view(memory, self.address(), self.len)
+        view(memory, self.block.address_in(memory)?, self.len)
     }
 
     /// The elements, in their machine's memory.
     ///
     /// # Errors
-    /// If the guest has unmapped them.
+    /// If the guest has unmapped them, or the memory is another machine's.
     pub fn get_mut<'a>(&self, memory: &'a mut Memory) -> Result<&'a mut [T], HeapError> {
-        view_mut(memory, self.address(), self.len)
+        view_mut(memory, self.block.address_in(memory)?, self.len)
     }
 }
 
@@ -389,15 +393,15 @@ impl GuestString {
     /// The bytes without the zero behind them, in their machine's memory: the guest may have written others.
     ///
     /// # Errors
-    /// If the guest has unmapped them.
+    /// If the guest has unmapped them, or the memory is another machine's.
     pub fn bytes<'a>(&self, memory: &'a Memory) -> Result<&'a [u8], HeapError> {
-        view(memory, self.address(), self.len())
+        view(memory, self.0.block.address_in(memory)?, self.len())
     }
 
     /// The text, in its machine's memory.
     ///
     /// # Errors
-    /// If the guest has unmapped it, or has written what is not UTF-8.
+    /// As [`GuestString::bytes`], and if the guest has written what is not UTF-8.
     pub fn get<'a>(&self, memory: &'a Memory) -> Result<&'a str, HeapError> {
         let address = self.address();
         str::from_utf8(self.bytes(memory)?).map_err(|_| Problem::NotUtf8 { address }.into())

@@ -115,7 +115,7 @@ impl<'a, T> Caller<'a, T> {
     /// it every few milliseconds, and end with [`crate::TrapCause::Interrupted`].
     pub fn interrupted(&self) -> &'a AtomicBool {
         // SAFETY: the flag lives as long as the instance, which outlives the call.
-        unsafe { (*self.instance.as_ptr()).interrupted() }
+        unsafe { (*self.instance.as_ptr()).interruption.requested() }
     }
 
     /// A function of the guest, to be called back: see [`crate::Machine::func`].

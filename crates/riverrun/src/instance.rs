@@ -11,7 +11,6 @@ use std::ops::Range;
 use std::panic::resume_unwind;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use riverrun_interp::{Compiled, Limits, Stop};
@@ -187,10 +186,6 @@ impl Drop for Depth {
 }
 
 impl<T> Instance<T> {
-    pub(crate) fn interrupted(&self) -> &AtomicBool {
-        self.interruption.requested()
-    }
-
     /// Runs and calls that have not ended.
     ///
     /// # Safety
@@ -514,10 +509,10 @@ impl<T> Instance<T> {
     pub(crate) unsafe fn guard_floats(this: NonNull<Self>) {
         // SAFETY: as the caller promises; an engine that waits reads its imports anew for the next call.
         unsafe {
-            let at = &mut *this.as_ptr();
-            if !std::mem::replace(&mut at.guards_floats, true) {
-                at.registry.guard_floats(&mut at.imports);
-                at.window.forget_system_calls();
+            let at = this.as_ptr();
+            if !std::mem::replace(&mut (*at).guards_floats, true) {
+                (*at).registry.guard_floats(&mut (*at).imports);
+                (*Self::window(this)).forget_system_calls();
             }
         }
     }

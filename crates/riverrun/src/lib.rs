@@ -30,6 +30,7 @@ mod must_not_compile;
 mod program;
 mod raw;
 mod registers;
+mod values;
 
 pub use bytemuck;
 pub use call::convention::{Parameter, Returned};

@@ -28,7 +28,7 @@ class Memory {
     /// What a pointer of the guest's leads to: readable, and writable unless it is const.
     template <class T> Result<T *> get(Ptr<T> pointer) const { return elements<T>(pointer.address, 1); }
 
-    /// The elements of an array.
+    /// The elements of an array; one of none may be anywhere.
     template <class T> Result<Span<T>> get(Slice<T> slice) const
     {
         auto first = elements<T>(slice.start.address, slice.length);
@@ -54,6 +54,9 @@ class Memory {
     template <class T> Result<T *> elements(std::uint64_t address, std::uint64_t count) const
     {
         static_assert(std::is_trivially_copyable_v<T>, "guest memory holds plain data");
+        static_assert(alignof(T) <= 4096, "guest memory is aligned as the guest has it up to a page");
+        if (count == 0)
+            return static_cast<T *>(nullptr);
         if (address % alignof(T) != 0 || count > UINT64_MAX / sizeof(T))
             return Error("a guest pointer is not aligned for its type, or its array longer than memory");
         if constexpr (std::is_const_v<T>) {

@@ -172,6 +172,11 @@ void memory(riverrun::Machine &machine)
     machine.heap().free(text).value();
     CHECK(machine.heap().free(text).error().kind() == RIVERRUN_ERROR_HEAP);
     CHECK(!machine.memory().get(riverrun::Ptr<int>{1}) && !machine.memory().get(riverrun::Str{0}));
+    for (std::uint64_t anywhere : {UINT64_C(0), UINT64_C(1), UINT64_MAX}) {
+        using Numbers = riverrun::Slice<const double>;
+        CHECK(machine.memory().get(Numbers{{anywhere}, 0}).value().empty());
+        CHECK(!machine.memory().get(Numbers{{anywhere}, 1}) && !machine.memory().get(Numbers{{anywhere}, UINT64_MAX / 4}));
+    }
     int number = 5;
     CHECK(machine.memory().write(0, &number, 4).error().kind() == RIVERRUN_ERROR_MEMORY);
 }

@@ -11,6 +11,7 @@ use crate::call::convention::Returned;
 use crate::call::func::Parameters;
 use crate::call::host::{Call, Closure, HostCode};
 use crate::call::pointer::Ptr;
+use crate::call::value::GuestValue;
 use crate::caller::Caller;
 use crate::error::HostError;
 use crate::instance::Instance;
@@ -64,11 +65,16 @@ unsafe fn answer<T, R: Returned>(
     }
 }
 
+/// The first argument, a pointer.
+fn argument(address: u64) -> Ptr<u8> {
+    Ptr::new(address).in_argument(1)
+}
+
 unsafe extern "sysv64" fn panic<T>(import: *const Import, a0: u64, a1: u64, a2: u64, a3: u64, a4: u64) -> Results {
     // SAFETY: engines call this as a host function.
     unsafe {
         answer::<T, ()>(import, [a0, a1, a2, a3, a4], |caller| {
-            let bytes = caller.memory().slice(a0, a1.min(MESSAGE_MAX))?;
+            let bytes = argument(a0).slice(a1.min(MESSAGE_MAX)).get(caller.memory())?;
             let shown =
                 |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { char::REPLACEMENT_CHARACTER } else { c };
             Err(GuestPanic { message: String::from_utf8_lossy(bytes).chars().map(shown).collect() }.into())
@@ -81,7 +87,8 @@ unsafe extern "sysv64" fn strlen<T>(import: *const Import, a0: u64, a1: u64, a2:
     // SAFETY: as in `panic`.
     unsafe {
         answer::<T, u64>(import, [a0, a1, a2, a3, a4], |caller| {
-            Ok(caller.memory().zero_within(a0, STEP)?.unwrap_or(STEP))
+            let len = caller.memory().zero_within(a0, STEP).map_err(|fault| argument(a0).fault(fault))?;
+            Ok(len.unwrap_or(STEP))
         })
     }
 }

@@ -9,6 +9,7 @@ use riverrun_state::Fault;
 
 use crate::call::value::GuestValue;
 use crate::memory::Memory;
+use crate::values::NoView;
 
 /// Bytes of a string that a guest hands over without its length, at most.
 pub const STRING_MAX: u64 = 1 << 20;
@@ -23,9 +24,7 @@ pub struct PointerError {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Problem {
-    Fault(Fault),
-    Misaligned { alignment: usize },
-    TooLong { len: u64, size: usize },
+    NoView(NoView),
     Endless,
     NotUtf8,
 }
@@ -49,9 +48,11 @@ impl fmt::Display for PointerError {
             number => write!(f, "argument {number}, the pointer {:#x}: ", self.address)?,
         }
         match self.problem {
-            Problem::Fault(fault) => write!(f, "{fault}"),
-            Problem::Misaligned { alignment } => write!(f, "it is not a multiple of {alignment}"),
-            Problem::TooLong { len, size } => write!(f, "{len} elements of {size} bytes exceed all memory"),
+            Problem::NoView(NoView::Fault(fault)) => write!(f, "{fault}"),
+            Problem::NoView(NoView::Misaligned { alignment }) => write!(f, "it is not a multiple of {alignment}"),
+            Problem::NoView(NoView::TooLong { len, size }) => {
+                write!(f, "{len} elements of {size} bytes exceed all memory")
+            }
             Problem::Endless => write!(f, "no string ends within {STRING_MAX} bytes"),
             Problem::NotUtf8 => write!(f, "the string is not UTF-8"),
         }
@@ -131,14 +132,13 @@ impl<T> Ptr<T> {
         PointerError { argument: self.argument, address: self.address, problem }
     }
 
-    /// Bytes of `len` elements.
-    fn bytes(self, len: u64) -> Result<u64, PointerError> {
-        let size = size_of::<T>();
-        let alignment = align_of::<T>();
-        if !self.address.is_multiple_of(alignment as u64) {
-            return Err(self.error(Problem::Misaligned { alignment }));
-        }
-        len.checked_mul(size as u64).ok_or_else(|| self.error(Problem::TooLong { len, size }))
+    /// It leads to what is not mapped for an access.
+    pub(crate) fn fault(self, fault: Fault) -> PointerError {
+        self.error(Problem::NoView(fault.into()))
+    }
+
+    fn no_view(self) -> impl Fn(NoView) -> PointerError {
+        move |why| self.error(Problem::NoView(why))
     }
 }
 
@@ -148,8 +148,7 @@ impl<T: AnyBitPattern> Ptr<T> {
     /// # Errors
     /// If that is not readable or not aligned.
     pub fn get(self, memory: &Memory) -> Result<&T, PointerError> {
-        let bytes = memory.slice(self.address, self.bytes(1)?).map_err(|fault| self.error(Problem::Fault(fault)))?;
-        Ok(bytemuck::from_bytes(bytes))
+        memory.value(self.address).map_err(self.no_view())
     }
 
     /// What it points to.
@@ -160,9 +159,7 @@ impl<T: AnyBitPattern> Ptr<T> {
     where
         T: NoUninit,
     {
-        let len = self.bytes(1)?;
-        let bytes = memory.slice_mut(self.address, len).map_err(|fault| self.error(Problem::Fault(fault)))?;
-        Ok(bytemuck::from_bytes_mut(bytes))
+        memory.value_mut(self.address).map_err(self.no_view())
     }
 }
 
@@ -235,16 +232,15 @@ impl<T> Slice<T> {
 }
 
 impl<T: AnyBitPattern> Slice<T> {
-    /// The elements.
+    /// The elements. An array of none may be anywhere.
     ///
     /// # Errors
     /// If they are not readable or not aligned.
     pub fn get(self, memory: &Memory) -> Result<&[T], PointerError> {
-        let fault = |fault| self.start.error(Problem::Fault(fault));
-        Ok(bytemuck::cast_slice(memory.slice(self.start.address, self.start.bytes(self.len)?).map_err(fault)?))
+        memory.values(self.start.address, self.len).map_err(self.start.no_view())
     }
 
-    /// The elements.
+    /// The elements. An array of none may be anywhere.
     ///
     /// # Errors
     /// If they are not readable and writable or not aligned.
@@ -252,9 +248,7 @@ impl<T: AnyBitPattern> Slice<T> {
     where
         T: NoUninit,
     {
-        let len = self.start.bytes(self.len)?;
-        let bytes = memory.slice_mut(self.start.address, len);
-        Ok(bytemuck::cast_slice_mut(bytes.map_err(|fault| self.start.error(Problem::Fault(fault)))?))
+        memory.values_mut(self.start.address, self.len).map_err(self.start.no_view())
     }
 }
 
@@ -305,7 +299,7 @@ impl Str {
         memory.c_string(self.0.address, STRING_MAX).map_err(|fault| {
             // A string without an end is reported at its start, though that is readable.
             let endless = fault.address == self.0.address && memory.slice(fault.address, 1).is_ok();
-            self.0.error(if endless { Problem::Endless } else { Problem::Fault(fault) })
+            if endless { self.0.error(Problem::Endless) } else { self.0.fault(fault) }
         })
     }
 

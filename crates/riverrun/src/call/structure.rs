@@ -129,6 +129,14 @@ impl<S: Structure> ByValue<S> {
     const WORDS: usize = {
         assert!(size_of::<S>() <= 16, "a structure of more than 16 bytes goes by reference: pass a pointer");
         assert!(size_of::<S>() > 0, "a structure without fields is not passed at all: leave it out");
+        let mut at = 0;
+        while at < S::FIELDS.len() {
+            assert!(
+                S::FIELDS[at].0 + S::FIELDS[at].1.size() as usize <= size_of::<S>(),
+                "a field is not in the structure"
+            );
+            at += 1;
+        }
         size_of::<S>().div_ceil(8)
     };
 

@@ -12,7 +12,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::deferred::GivenUp;
 use super::error::{HeapError, HeapProblem as Problem};
-use super::owned::{Block, bytes_of, view, view_mut};
+use super::owned::{Block, bytes_of};
 use super::slab::Owner;
 use super::view::Heap;
 use crate::memory::Memory;
@@ -276,17 +276,16 @@ impl<T> CxxVector<T> {
 
 impl<T: AnyBitPattern + NoUninit> CxxVector<T> {
     /// The address and number of the elements.
-    fn find(self, memory: &Memory) -> Result<(u64, usize), HeapError> {
+    fn find(self, memory: &Memory) -> Result<(u64, u64), HeapError> {
         let malformed = || Problem::Malformed { address: self.address };
         let start = memory.read_u64(self.address)?;
         let end = memory.read_u64(self.address.wrapping_add(8))?;
         let bytes = end.checked_sub(start).ok_or_else(malformed)?;
-        let size = size_of::<T>() as u64;
-        let aligned = start.is_multiple_of(align_of::<T>() as u64);
-        if size == 0 || !bytes.is_multiple_of(size) || !aligned {
+        let size = bytes_of::<T>(1)?;
+        if !bytes.is_multiple_of(size) || !start.is_multiple_of(align_of::<T>() as u64) {
             return Err(malformed().into());
         }
-        Ok((start, (bytes / size) as usize))
+        Ok((start, bytes / size))
     }
 
     /// The elements.
@@ -295,7 +294,7 @@ impl<T: AnyBitPattern + NoUninit> CxxVector<T> {
     /// If the object, or what it points to, is not readable, or does not hold `T`s.
     pub fn get(self, memory: &Memory) -> Result<&[T], HeapError> {
         let (start, len) = self.find(memory)?;
-        view(memory, start, len)
+        Ok(memory.values(start, len)?)
     }
 
     /// The elements.
@@ -304,7 +303,7 @@ impl<T: AnyBitPattern + NoUninit> CxxVector<T> {
     /// As [`CxxVector::get`], and if they are not writable.
     pub fn get_mut(self, memory: &mut Memory) -> Result<&mut [T], HeapError> {
         let (start, len) = self.find(memory)?;
-        view_mut(memory, start, len)
+        Ok(memory.values_mut(start, len)?)
     }
 
     /// Makes a vector of these elements where there is none yet; the guest destroys it.

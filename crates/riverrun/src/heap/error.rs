@@ -5,6 +5,8 @@ use std::fmt;
 use riverrun_program::FrameDescription as Frame;
 use riverrun_state::Fault;
 
+use crate::values::NoView;
+
 /// What is wrong with a use of the heap. Addresses are guest addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -23,6 +25,11 @@ pub enum HeapProblem {
     },
     /// An alignment that is no power of two.
     Alignment {
+        /// The alignment.
+        alignment: u64,
+    },
+    /// An address is not a multiple of the alignment of what is to be there.
+    Misaligned {
         /// The alignment.
         alignment: u64,
     },
@@ -94,6 +101,7 @@ impl fmt::Display for HeapProblem {
                 write!(f, "{count} elements of {size} bytes are more than an address space has")
             }
             HeapProblem::Alignment { alignment } => write!(f, "the alignment {alignment} is no power of two"),
+            HeapProblem::Misaligned { alignment } => write!(f, "the address is not a multiple of {alignment}"),
             HeapProblem::Freed { address } => write!(f, "the block at {address:#x} has been freed before"),
             HeapProblem::Foreign { address } => write!(f, "the heap has never given out a block at {address:#x}"),
             HeapProblem::Inside { address, block } => {
@@ -128,6 +136,17 @@ pub struct HeapError {
 impl From<HeapProblem> for HeapError {
     fn from(problem: HeapProblem) -> HeapError {
         HeapError { problem, allocated: Vec::new(), freed: Vec::new() }
+    }
+}
+
+impl From<NoView> for HeapError {
+    fn from(why: NoView) -> HeapError {
+        match why {
+            NoView::Fault(fault) => HeapProblem::Fault(fault),
+            NoView::Misaligned { alignment } => HeapProblem::Misaligned { alignment: alignment as u64 },
+            NoView::TooLong { len, size } => HeapProblem::TooLarge { count: len, size: size as u64 },
+        }
+        .into()
     }
 }
 

@@ -202,14 +202,19 @@ pub(crate) fn add_to_linker<T: 'static>(linker: &mut Linker<T>) -> Result<(), Er
         "riverrun::memmove",
         |mut caller: Caller<'_, T>, to: Pointer, from: Pointer, size: u64| {
             let size = size.min(STEP);
-            caller.memory_mut().copy_within(from.address(), to.address(), size).map(|()| size)
+            let memory = caller.memory_mut();
+            match memory.copy_within(from.address(), to.address(), size) {
+                Ok(()) => Ok(size),
+                // One of them says why.
+                Err(fault) => from.slice(size).get(memory).map(|_| ()).and(Err(to.fault(fault))),
+            }
         },
     )?;
     linker.func_without_floats(
         "riverrun::memset",
         |mut caller: Caller<'_, T>, to: Pointer, byte: i32, size: u64| {
             let size = size.min(STEP);
-            caller.memory_mut().slice_mut(to.address(), size).map(|bytes| bytes.fill(byte as u8)).map(|()| size)
+            to.slice(size).get_mut(caller.memory_mut()).map(|bytes| bytes.fill(byte as u8)).map(|()| size)
         },
     )?;
     Ok(())

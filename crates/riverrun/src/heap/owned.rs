@@ -91,20 +91,9 @@ impl Block {
 
 /// Bytes of so many elements.
 pub(super) fn bytes_of<T>(len: usize) -> Result<u64, HeapError> {
+    const { assert!(size_of::<T>() != 0, "nothing in a guest's memory has no size") };
     let (count, size) = (len as u64, size_of::<T>() as u64);
     count.checked_mul(size).ok_or_else(|| Problem::TooLarge { count, size }.into())
-}
-
-pub(super) fn view<T: AnyBitPattern>(memory: &Memory, address: u64, len: usize) -> Result<&[T], HeapError> {
-    Ok(bytemuck::cast_slice(memory.slice(address, bytes_of::<T>(len)?)?))
-}
-
-pub(super) fn view_mut<T: AnyBitPattern + NoUninit>(
-    memory: &mut Memory,
-    address: u64,
-    len: usize,
-) -> Result<&mut [T], HeapError> {
-    Ok(bytemuck::cast_slice_mut(memory.slice_mut(address, bytes_of::<T>(len)?)?))
 }
 
 /// A value in a guest's memory that the host owns. It frees itself when it is dropped; the guest can read and
@@ -181,7 +170,7 @@ impl<T: AnyBitPattern + NoUninit> GuestBox<T> {
     /// If no block of the guest's starts at `address`, or it is too small or misaligned for a `T`.
     pub fn from_guest(heap: &mut Heap<'_>, address: u64) -> Result<GuestBox<T>, HeapError> {
         if !address.is_multiple_of(align_of::<T>() as u64) {
-            return Err(Problem::Alignment { alignment: align_of::<T>() as u64 }.into());
+            return Err(Problem::Misaligned { alignment: align_of::<T>() as u64 }.into());
         }
         Ok(GuestBox { block: Block::from_guest(heap, address, bytes_of::<T>(1)?)?, value: PhantomData })
     }
@@ -191,7 +180,7 @@ impl<T: AnyBitPattern + NoUninit> GuestBox<T> {
     /// # Errors
     /// If the guest has unmapped it, or the memory is another machine's.
     pub fn get<'a>(&self, memory: &'a Memory) -> Result<&'a T, HeapError> {
-        Ok(bytemuck::from_bytes(memory.slice(self.block.address_in(memory)?, bytes_of::<T>(1)?)?))
+        Ok(memory.value(self.block.address_in(memory)?)?)
     }
 
     /// The value, in its machine's memory.
@@ -199,7 +188,7 @@ impl<T: AnyBitPattern + NoUninit> GuestBox<T> {
     /// # Errors
     /// If the guest has unmapped it, or the memory is another machine's.
     pub fn get_mut<'a>(&self, memory: &'a mut Memory) -> Result<&'a mut T, HeapError> {
-        Ok(bytemuck::from_bytes_mut(memory.slice_mut(self.block.address_in(memory)?, bytes_of::<T>(1)?)?))
+        Ok(memory.value_mut(self.block.address_in(memory)?)?)
     }
 }
 
@@ -291,9 +280,10 @@ impl<T: AnyBitPattern + NoUninit> GuestVec<T> {
     /// If there is no room, or the array is of another machine: then nothing has changed.
     pub fn extend(&mut self, heap: &mut Heap<'_>, elements: &[T]) -> Result<(), HeapError> {
         self.block.address_in(heap.memory)?;
-        let len = self.len + elements.len();
+        // Both are in memory, and elements have a size.
+        let len = self.len.saturating_add(elements.len());
         if len > self.capacity {
-            let capacity = len.max(2 * self.capacity);
+            let capacity = len.max(self.capacity.saturating_mul(2));
             self.block.resize(heap, bytes_of::<T>(capacity)?, align_of::<T>())?;
             self.capacity = capacity;
         }
@@ -316,7 +306,7 @@ impl<T: AnyBitPattern + NoUninit> GuestVec<T> {
     /// # Errors
     /// If the guest has unmapped them, or the memory is another machine's.
     pub fn get<'a>(&self, memory: &'a Memory) -> Result<&'a [T], HeapError> {
-        view(memory, self.block.address_in(memory)?, self.len)
+        Ok(memory.values(self.block.address_in(memory)?, self.len as u64)?)
     }
 
     /// The elements, in their machine's memory.
@@ -324,7 +314,7 @@ impl<T: AnyBitPattern + NoUninit> GuestVec<T> {
     /// # Errors
     /// If the guest has unmapped them, or the memory is another machine's.
     pub fn get_mut<'a>(&self, memory: &'a mut Memory) -> Result<&'a mut [T], HeapError> {
-        view_mut(memory, self.block.address_in(memory)?, self.len)
+        Ok(memory.values_mut(self.block.address_in(memory)?, self.len as u64)?)
     }
 }
 
@@ -395,7 +385,7 @@ impl GuestString {
     /// # Errors
     /// If the guest has unmapped them, or the memory is another machine's.
     pub fn bytes<'a>(&self, memory: &'a Memory) -> Result<&'a [u8], HeapError> {
-        view(memory, self.0.block.address_in(memory)?, self.len())
+        Ok(memory.values(self.0.block.address_in(memory)?, self.len() as u64)?)
     }
 
     /// The text, in its machine's memory.

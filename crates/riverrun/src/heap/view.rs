@@ -435,12 +435,12 @@ fn place(regions: &[Region], limit: u64) -> Option<Range<u64>> {
     let starts = std::iter::once(MIN_ADDRESS).chain(regions.iter().map(|region| region.end));
     let ends = regions.iter().map(|region| region.start).chain([MAX_ADDRESS]);
     let gaps = starts.zip(ends).map(|(start, end)| start + PAGE..end.saturating_sub(PAGE));
-    let preferred = PREFERRED_START..PREFERRED_START + limit;
+    let preferred = PREFERRED_START..PREFERRED_START.saturating_add(limit);
     if gaps.clone().any(|gap| gap.start <= preferred.start && preferred.end <= gap.end) && limit != 0 {
         return Some(preferred);
     }
     let largest = gaps.max_by_key(|gap| gap.end.saturating_sub(gap.start))?;
-    let range = largest.start..largest.end.min(largest.start + limit);
+    let range = largest.start..largest.end.min(largest.start.saturating_add(limit));
     (range.start < range.end).then_some(range)
 }
 
@@ -457,6 +457,7 @@ mod tests {
         let inside = region(0x5000_0000, 0x5000_1000);
         assert_eq!(place(&[program, inside, stack], 1 << 30), Some(0x5000_2000..0x9000_2000));
         assert_eq!(place(&[program, inside, stack], u64::MAX / 2), Some(0x5000_2000..0xfeff_f000));
+        assert_eq!(place(&[program, stack], u64::MAX), Some(0x20_1000..0xfeff_f000));
         assert_eq!(place(&[program, stack], 0), None);
         assert_eq!(place(&[region(MIN_ADDRESS, MAX_ADDRESS)], 1 << 20), None);
     }

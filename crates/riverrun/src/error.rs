@@ -38,7 +38,7 @@ pub enum Error {
     Resource {
         /// Which one.
         what: &'static str,
-        /// What the host said.
+        /// What the host said, and which of its limits that was, with the remedy, where it can be found out.
         source: std::io::Error,
     },
     /// Guest memory could not be mapped as asked.

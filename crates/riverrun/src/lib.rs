@@ -19,6 +19,9 @@ mod caller;
 mod compile;
 mod engine;
 mod error;
+#[cfg(target_os = "linux")]
+#[path = "exhausted_linux.rs"]
+mod exhausted;
 mod heap;
 mod initialization;
 mod instance;

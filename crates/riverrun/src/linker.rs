@@ -187,8 +187,8 @@ impl<T> Linker<T> {
     /// stack mapped and sp at its top.
     ///
     /// # Errors
-    /// If the host has no memory or address space left, or the program needs more than the
-    /// configured limit; [`Error::Link`] if it calls host functions that the linker does not have, or
+    /// [`Error::Resource`] if the host has no memory or address space left: it names the limit that is reached, such
+    /// as `vm.max_map_count`, and the remedy. [`Error::Map`] if the program needs more than the configured limit; [`Error::Link`] if it calls host functions that the linker does not have, or
     /// has with other types.
     pub fn instantiate(&self, program: &Program, data: T) -> Result<Machine<T>, Error> {
         Machine::new(self, program, data)

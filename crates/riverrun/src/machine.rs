@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use riverrun_native::Execution;
 use riverrun_program::{FrameDescription as Frame, Signature};
-use riverrun_state::{Interruption, MAX_ADDRESS, PAGE_SIZE, Perm, State, Window};
+use riverrun_state::{Interruption, MAX_ADDRESS, MapError, PAGE_SIZE, Perm, State, Window};
 
 use crate::backtrace;
 use crate::call::convention::Returned;
@@ -22,6 +22,7 @@ use crate::call::dynamic::DynFunc;
 use crate::call::func::{Func, Parameters};
 use crate::call::short_way::{PlainEngine, Ready};
 use crate::error::Error;
+use crate::exhausted::resource;
 use crate::heap::{Heap, HeapState};
 use crate::instance::{Instance, STACK_GUARD};
 use crate::linker::Linker;
@@ -78,18 +79,22 @@ impl InterruptHandle {
 impl<T> Machine<T> {
     pub(crate) fn new(linker: &Linker<T>, program: &Program, data: T) -> Result<Machine<T>, Error> {
         let config = &linker.engine.config;
-        let no_space = |source| Error::Resource { what: "address space for a machine", source };
+        let no_space = |source| resource("address space for a machine", source);
+        let not_mapped = |error| match error {
+            MapError::Host(source) => no_space(source),
+            error => error.into(),
+        };
         let mut window = Window::new(config.memory_limit).map_err(no_space)?;
-        window.map_image(program.memory())?;
+        window.map_image(program.memory()).map_err(not_mapped)?;
         let stack = STACK_TOP - config.stack_size.next_multiple_of(PAGE_SIZE)..STACK_TOP;
-        window.map(stack.start, stack.end - stack.start, Perm::READ | Perm::WRITE)?;
+        window.map(stack.start, stack.end - stack.start, Perm::READ | Perm::WRITE).map_err(not_mapped)?;
         let state = window.state_mut();
         state.pc = program.image().entry();
         state.set_x(2, stack.end);
         let state = window.state_ptr();
         let artifact = program.compiled().map(|(artifact, _)| artifact.clone());
         let execution = artifact.as_ref().map(|artifact| Execution::new(artifact.clone())).transpose();
-        let execution = execution.map_err(|source| Error::Resource { what: "memory for a stack", source })?;
+        let execution = execution.map_err(|source| resource("memory for a stack", source))?;
         let engine = match &execution {
             _ if config.single_step => None,
             None => Some(PlainEngine::Fast),

@@ -13,6 +13,7 @@ use riverrun_state::Perm;
 
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::exhausted::resource;
 
 /// A program that machines can run. Cheap to clone; clones are the same program.
 #[derive(Clone)]
@@ -52,7 +53,7 @@ impl Program {
     pub fn new(engine: &Engine, elf: impl Into<Arc<[u8]>>) -> Result<Program, Error> {
         let image = Arc::new(Image::parse(elf)?);
         let (imports, exports) = (image.imports()?, image.exports()?);
-        let memory = memory_of(&image).map_err(|source| Error::Resource { what: "memory for a program", source })?;
+        let memory = memory_of(&image).map_err(|source| resource("memory for a program", source))?;
         let code = Code::new(image.clone(), engine.config.code_limit).map_err(no_room_for_code)?;
         let engine = engine.clone();
         let inner =
@@ -240,7 +241,7 @@ impl Program {
 }
 
 fn no_room_for_code(source: std::io::Error) -> Error {
-    Error::Resource { what: "address space for a program's code", source }
+    resource("address space for a program's code", source)
 }
 
 /// Bytes of a program's file at most: what guests can address.

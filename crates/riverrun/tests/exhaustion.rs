@@ -1,0 +1,107 @@
+//! Hosts that reach a limit of their system's are told which. Each test has a process of its own, as a limit is
+//! everybody's in it.
+
+use std::process::{Command, Output};
+use std::ptr;
+
+use riverrun::{Config, Engine, Error, Linker, Machine, Program};
+
+/// In a test's own process: what it is to do.
+const ROLE: &str = "RIVERRUN_TEST_EXHAUST";
+
+/// This test again, by itself, with what the shell does before.
+fn apart(test: &str, before: &str) -> String {
+    let program = std::env::current_exe().unwrap();
+    let script = format!("{before}; exec \"$0\" --exact {test} --nocapture");
+    let output = Command::new("sh").args(["-c", &script]).arg(program).env(ROLE, "1").output().unwrap();
+    let Output { status, stdout, stderr } = &output;
+    let text = [stdout, stderr].map(|bytes| String::from_utf8_lossy(bytes)).concat();
+    assert!(status.success(), "{text}");
+    let said = text.lines().find_map(|line| line.split_once("said: "));
+    said.unwrap_or_else(|| panic!("{text}")).1.to_owned()
+}
+
+fn is_apart() -> bool {
+    std::env::var_os(ROLE).is_some()
+}
+
+/// Makes machines until there can be no more, and says why; others can be used then, and there is room once some are
+/// gone.
+fn exhaust() {
+    let engine = Engine::new(&Config::new()).unwrap();
+    let linker = Linker::<()>::new(&engine);
+    let program = Program::new(&engine, riverrun::doc::ADDER).unwrap();
+    let mut machines: Vec<Machine<()>> = Vec::new();
+    let error = loop {
+        match linker.instantiate(&program, ()) {
+            Ok(machine) => machines.push(machine),
+            Err(error) => break error,
+        }
+    };
+    println!("said: {error}");
+    assert!(matches!(error, Error::Resource { what: "address space for a machine", .. }), "{error:?}");
+    let add = machines[0].func::<(i32, i32), i32>("add").unwrap();
+    let last = machines.len() - 1;
+    assert_eq!(add.call(&mut machines[last], (40, 2)).unwrap(), 42);
+    drop(machines.remove(0));
+    assert!(linker.instantiate(&program, ()).is_ok());
+}
+
+#[test]
+fn a_limit_on_addresses_is_named() {
+    if is_apart() {
+        return exhaust();
+    }
+    // In KiB: room for one machine, and not for two.
+    let said = apart("a_limit_on_addresses_is_named", "ulimit -v 7000000");
+    assert!(said.starts_with("the host has no more address space for a machine: Cannot allocate memory"), "{said}");
+    assert!(said.contains("RLIMIT_AS allows 6835; "), "{said}");
+    assert!(said.contains("Raise it (ulimit -v unlimited)"), "{said}");
+}
+
+/// Mappings, all but so many.
+fn take_mappings(but: usize) {
+    let limit = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap();
+    let count: usize = limit.trim().parse::<usize>().unwrap() - but;
+    const PAGE: usize = 4096;
+    // SAFETY: a fresh mapping, and pages in it that nobody uses: every second one differs from its neighbours.
+    unsafe {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let start = libc::mmap(ptr::null_mut(), count * PAGE, libc::PROT_NONE, flags, -1, 0);
+        assert_ne!(start, libc::MAP_FAILED);
+        for page in (1..count).step_by(2) {
+            assert_eq!(libc::mprotect(start.wrapping_byte_add(page * PAGE), PAGE, libc::PROT_READ), 0);
+        }
+    }
+}
+
+#[test]
+fn a_limit_on_mappings_is_named() {
+    if is_apart() {
+        take_mappings(500);
+        return exhaust();
+    }
+    let said = apart("a_limit_on_mappings_is_named", ":");
+    let limit = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap();
+    assert!(said.starts_with("the host has no more address space for a machine: Cannot allocate memory"), "{said}");
+    assert!(said.contains(&format!("vm.max_map_count allows {}; ", limit.trim())), "{said}");
+    assert!(said.contains("Raise it (sysctl -w vm.max_map_count="), "{said}");
+}
+
+#[test]
+fn a_limit_on_files_is_named() {
+    if is_apart() {
+        let engine = Engine::new(&Config::new()).unwrap();
+        let mut programs = Vec::new();
+        let error = loop {
+            match Program::new(&engine, riverrun::doc::ADDER) {
+                Ok(program) => programs.push(program),
+                Err(error) => break error,
+            }
+        };
+        return println!("said: {error}");
+    }
+    let said = apart("a_limit_on_files_is_named", "ulimit -n 64");
+    assert!(said.starts_with("the host has no more memory for a program: Too many open files"), "{said}");
+    assert!(said.contains("RLIMIT_NOFILE allows; ") && said.contains("Raise it (ulimit -n)"), "{said}");
+}

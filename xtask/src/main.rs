@@ -6,6 +6,7 @@ mod guests;
 mod install;
 mod newcomer;
 mod programs;
+mod sanitize;
 mod setup;
 mod steps;
 mod verdicts;
@@ -30,6 +31,8 @@ cargo xtask <command>
                           for pkg-config and CMake
   test                    everything that CI runs, step by step
   verify                  the exhaustive checks, of which `test` runs a smaller form
+  sanitize [address|thread]
+                          the tests of hosts under AddressSanitizer and ThreadSanitizer
   bench [ARGS..]          the speed comparison (arguments go to bench/): `bench all` makes all tables
   bench crossing PART     of the calls between host and guest, only those whose `engine/name` has
                           this part
@@ -62,6 +65,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
         "install" => install::command(rest)?,
         "test" => return Ok(steps::run_all(steps::TEST)),
         "verify" => return Ok(steps::run_all(steps::VERIFY)),
+        "sanitize" => sanitize::command(rest)?,
         "newcomer" => newcomer::command(rest)?,
         "zig" => zig::command(rest)?,
         "bench" if matches!(rest, [what, part] if what == "crossing" && !part.starts_with('-')) => {

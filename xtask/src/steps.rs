@@ -60,6 +60,7 @@ pub(crate) static TEST: &[Step] = &[
         step("programs compiled; engines agree", COMPILED),
         &[("RIVERRUN_TEST_ENGINE", "compiled"), ("RIVERRUN_VERIFY", "10")],
     ),
+    step("hosts under sanitizers", &["xtask", "sanitize"]),
     step("the game", GAME),
     step("the console", CONSOLE),
     step("demo programs as on qemu-riscv64", &["xtask", "demo", "--engine", "interp", "--engine", "compiled"]),

@@ -1,0 +1,80 @@
+//! `cargo xtask sanitize`: the tests of hosts under AddressSanitizer and ThreadSanitizer.
+//!
+//! Stable Rust has both, behind an option for which `RUSTC_BOOTSTRAP` lets it be asked. What hosts in C and C++ do runs
+//! under the sanitizers of clang in the tests of `riverrun-capi`.
+
+use anyhow::{Context, Result, bail};
+
+use crate::{guests, workspace};
+
+/// What the tests run for: compiled code and the sanitizers need an explicit target, lest build scripts be instrumented.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+struct Sanitizer {
+    name: &'static str,
+    rust_flags: &'static str,
+    /// The options of the sanitizer's runtime: a variable of the environment and its value.
+    options: (&'static str, &'static str),
+    /// Arguments of `cargo test`.
+    tests: &'static [&'static str],
+}
+
+const SANITIZERS: [Sanitizer; 2] = [
+    Sanitizer {
+        name: "address",
+        // A fault of the guest drops the frames of handlers, whose stack slots would stay poisoned for what runs there
+        // next: the stack is not instrumented.
+        rust_flags: "-Zsanitizer=address -Cllvm-args=-asan-stack=0",
+        // The guests' faults, and the tests of the host's own, are the processor's signals.
+        options: ("ASAN_OPTIONS", "handle_segv=0:handle_sigbus=0"),
+        tests: &[
+            "--package",
+            "riverrun",
+            "--package",
+            "riverrun-state",
+            "--package",
+            "riverrun-native",
+            "--package",
+            "riverrun-interp",
+            "--package",
+            "riverrun-linux",
+        ],
+    },
+    Sanitizer {
+        name: "thread",
+        // The standard library is built with it, too, else what it synchronizes looks like races. Compiled code is not
+        // run: the sanitizer keeps signals back until the thread calls the system, and code without calls never ends.
+        rust_flags: "-Zsanitizer=thread",
+        options: ("TSAN_OPTIONS", "handle_segv=0:handle_sigbus=0"),
+        tests: &["-Zbuild-std", "--package", "riverrun", "--package", "riverrun-state"],
+    },
+];
+
+/// `cargo xtask sanitize [address|thread]`.
+pub(crate) fn command(args: &[String]) -> Result<()> {
+    let chosen: Vec<&Sanitizer> = match args {
+        [] => SANITIZERS.iter().collect(),
+        [name] => match SANITIZERS.iter().find(|sanitizer| sanitizer.name == name) {
+            Some(sanitizer) => vec![sanitizer],
+            None => bail!("no such sanitizer: {name}; there are address and thread"),
+        },
+        _ => bail!("sanitize takes one sanitizer, address or thread, or nothing for both"),
+    };
+    guests::command(&[])?;
+    chosen.into_iter().try_for_each(run)
+}
+
+fn run(sanitizer: &Sanitizer) -> Result<()> {
+    if sanitizer.tests.contains(&"-Zbuild-std") {
+        let mut rustup = std::process::Command::new("rustup");
+        workspace::call(rustup.args(["component", "add", "rust-src"]))
+            .context("the source of the standard library is needed: `rustup component add rust-src`")?;
+    }
+    // A folder for each: what was built with other flags would be built anew.
+    let folder = workspace::cargo_target_dir()?.join("sanitized").join(sanitizer.name);
+    let mut command = workspace::cargo();
+    command.args(["test", "--no-fail-fast", "--lib", "--tests", "--target", TARGET, "--target-dir"]).arg(folder);
+    command.args(sanitizer.tests);
+    command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", sanitizer.rust_flags);
+    workspace::call(command.env(sanitizer.options.0, sanitizer.options.1))
+}

@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use riverrun::{Caller, Fault, Flow, Linker, MapError, Memory, TrapCause};
+use riverrun::{Caller, Fault, Flow, Linker, MapError, Memory, SIGNAL_RETURN_ADDRESS, TrapCause};
 use rustix::io::Errno;
 
 use crate::Linux;
 use crate::log::Line;
-use crate::signals::{Delivery, Registers, Site};
+use crate::signals::{Delivery, RT_SIGRETURN, Registers};
 use crate::table;
 
 /// Bytes of a path, its final zero included (`PATH_MAX`).
@@ -170,23 +170,20 @@ const A0: u8 = 10;
 const A7: u8 = 17;
 
 fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> Flow {
-    let number = caller.x(A7);
+    let number = match caller.pc() {
+        SIGNAL_RETURN_ADDRESS => RT_SIGRETURN,
+        _ => caller.x(A7),
+    };
     let args = std::array::from_fn(|n| caller.x(A0 + n as u8));
-    let site = Site { pc: caller.pc(), sp: caller.x(SP), number, first_arg: args[0] };
+    let sp = caller.x(SP);
     let patience = Patience { deadline: caller.deadline(), interrupted: caller.interrupted() };
     let instructions = caller.instructions();
     let (data, memory) = caller.split();
     let linux = get(data);
 
-    let outcome = match linux.signals.is_return(&site) {
-        true => Err(Stop::SignalReturn(site.sp)),
-        false => {
-            let mut call = Call { linux, memory, args, sp: site.sp, patience, instructions };
-            let outcome = table::dispatch(&mut call, number);
-            linux.log.write(&Line { number, args: &args, outcome: &outcome });
-            outcome
-        }
-    };
+    let mut call = Call { linux, memory, args, sp, patience, instructions };
+    let outcome = table::dispatch(&mut call, number);
+    linux.log.write(&Line { number, args: &args, outcome: &outcome });
     let result = match outcome {
         Ok(value) => value,
         Err(Stop::Errno(errno)) => -i64::from(errno.raw_os_error()) as u64,
@@ -201,7 +198,7 @@ fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> 
     let mut registers = Registers::of(&caller);
     registers.x[A0 as usize] = result;
     registers.pc += 4;
-    deliver_signals(&mut caller, get, registers, site)
+    deliver_signals(&mut caller, get, registers)
 }
 
 /// Lets pending signals, if any is not blocked, act on a guest with these registers.
@@ -209,10 +206,9 @@ fn deliver_signals<T>(
     caller: &mut Caller<'_, T>,
     get: &impl Fn(&mut T) -> &mut Linux,
     mut registers: Registers,
-    site: Site,
 ) -> Flow {
     let (data, memory) = caller.split();
-    match get(data).signals.deliver(memory, &mut registers, site) {
+    match get(data).signals.deliver(memory, &mut registers) {
         Delivery::Done => {
             registers.put(caller);
             Flow::Jump(registers.pc)
@@ -223,10 +219,9 @@ fn deliver_signals<T>(
 
 fn signal_return<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux, frame: u64) -> Flow {
     const SIGSEGV: u32 = 11;
-    let here = Site { pc: caller.pc(), sp: frame, number: caller.x(A7), first_arg: caller.x(A0) };
     let (data, memory) = caller.split();
     match get(data).signals.restore(memory, frame) {
-        Ok((registers, site)) => deliver_signals(caller, get, registers, site.unwrap_or(here)),
+        Ok(registers) => deliver_signals(caller, get, registers),
         Err(_) => Flow::Trap(TrapCause::Signal { number: SIGSEGV }),
     }
 }

@@ -1,12 +1,10 @@
 //! Signals that a program sends to itself.
 //!
-//! A handler is entered as by Linux: registers are saved in a frame on the stack, the handler's
-//! return restores them from there. Linux has its own code at the return address; here it is the
-//! `ecall` of the call that raised the signal. When the guest gets there with the frame's sp, it
-//! has come by returning: the handler began with an impossible call number in a7, so that only a
-//! handler that has made that very call on purpose looks different.
+//! A handler is entered as by Linux: its registers are saved in a frame on the stack, and it returns to code that calls
+//! `rt_sigreturn`, which restores them from there. Linux has that code in the vDSO; here it is at
+//! [`SIGNAL_RETURN_ADDRESS`], where unwinders can read it and the dispatcher calls the personality.
 
-use riverrun::{Caller, Fault, Memory};
+use riverrun::{Caller, Fault, Memory, SIGNAL_RETURN_ADDRESS};
 use rustix::io::Errno;
 
 use crate::abi::{Layout, Timespec, load_words, signal};
@@ -29,8 +27,10 @@ const CONTEXT: u64 = 960;
 const MASK: u64 = 40;
 /// The least an alternate stack may have.
 const MIN_STACK: u64 = 2048;
-/// Handlers that have been entered and not left: `longjmp` leaves them without a trace.
-const MAX_RETURNS: usize = 256;
+/// The number of `rt_sigreturn`.
+pub(crate) const RT_SIGRETURN: u64 = 139;
+/// `li a7, 139` and `ecall`: by these instructions unwinders know a signal frame.
+pub(crate) const RETURN_CODE: [u32; 2] = [(RT_SIGRETURN as u32) << 20 | 0x893, 0x73];
 
 /// `struct sigaction` as the system call has it.
 #[derive(Clone, Copy, Debug)]
@@ -53,15 +53,6 @@ impl AlternateStack {
     fn contains(&self, sp: u64) -> bool {
         sp.checked_sub(self.start).is_some_and(|offset| offset != 0 && offset <= self.size)
     }
-}
-
-/// Where a call was made, and what tells it from other calls there.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Site {
-    pub(crate) pc: u64,
-    pub(crate) sp: u64,
-    pub(crate) number: u64,
-    pub(crate) first_arg: u64,
 }
 
 /// All registers of a guest.
@@ -125,7 +116,6 @@ pub(crate) struct Signals {
     /// What is blocked again once a handler that `rt_sigsuspend` waited for has returned.
     suspended: Option<u64>,
     stack: AlternateStack,
-    returns: Vec<Site>,
 }
 
 impl Default for Signals {
@@ -136,7 +126,6 @@ impl Default for Signals {
             pending: 0,
             suspended: None,
             stack: AlternateStack::default(),
-            returns: Vec::new(),
         }
     }
 }
@@ -168,16 +157,8 @@ impl Signals {
         self.pending & !self.blocked == 0
     }
 
-    /// Whether the guest is at the end of a handler.
-    pub(crate) fn is_return(&self, at: &Site) -> bool {
-        self.returns.iter().any(|site| {
-            let repeated = (site.number, site.first_arg) == (at.number, at.first_arg);
-            (site.pc, site.sp) == (at.pc, at.sp) && !repeated
-        })
-    }
-
-    /// Lets every signal that waits act on a guest with these registers, that has made a call.
-    pub(crate) fn deliver(&mut self, memory: &mut Memory, registers: &mut Registers, site: Site) -> Delivery {
+    /// Lets every signal that waits act on a guest with these registers.
+    pub(crate) fn deliver(&mut self, memory: &mut Memory, registers: &mut Registers) -> Delivery {
         while !self.is_idle() {
             let number = (self.pending & !self.blocked).trailing_zeros() + 1;
             self.pending &= !bit(number);
@@ -188,7 +169,7 @@ impl Signals {
                 SIG_DFL => return Delivery::Fatal(number),
                 _ => {
                     const SIGSEGV: u32 = 11;
-                    if self.enter(memory, registers, site, number, action).is_err() {
+                    if self.enter(memory, registers, number, action).is_err() {
                         return Delivery::Fatal(SIGSEGV);
                     }
                 }
@@ -205,14 +186,12 @@ impl Signals {
         &mut self,
         memory: &mut Memory,
         registers: &mut Registers,
-        site: Site,
         number: u32,
         action: Action,
     ) -> Result<(), Fault> {
         const RA: usize = 1;
         const SP: usize = 2;
         const A0: usize = 10;
-        const A7: usize = 17;
         const FROM_THREAD: u32 = -6_i32 as u32;
         let sp = registers.x[SP];
         let on_alternate = action.flags & SA_ONSTACK != 0 && self.stack.size != 0 && !self.stack.contains(sp);
@@ -226,16 +205,10 @@ impl Signals {
         let context = registers.store(context.zeros_to((INFO + REGISTERS) as usize));
         memory.write(frame, &context.zeros_to((INFO + CONTEXT) as usize).into_bytes())?;
 
-        registers.x[RA] = site.pc;
+        registers.x[RA] = SIGNAL_RETURN_ADDRESS;
         registers.x[SP] = frame;
         registers.x[A0..A0 + 3].copy_from_slice(&[number.into(), frame, frame + INFO]);
-        registers.x[A7] = u64::MAX;
         registers.pc = action.handler;
-        self.returns.retain(|site| site.sp != frame);
-        if self.returns.len() == MAX_RETURNS {
-            self.returns.remove(0);
-        }
-        self.returns.push(Site { sp: frame, ..site });
         let own = if action.flags & SA_NODEFER == 0 { bit(number) } else { 0 };
         self.blocked = (self.blocked | action.mask | own) & !always_open();
         if action.flags & SA_RESETHAND != 0 {
@@ -244,14 +217,13 @@ impl Signals {
         Ok(())
     }
 
-    /// The registers before a handler, from its frame, and the call in which it was entered.
-    pub(crate) fn restore(&mut self, memory: &Memory, frame: u64) -> Result<(Registers, Option<Site>), Stop> {
+    /// The registers before a handler, from its frame.
+    pub(crate) fn restore(&mut self, memory: &Memory, frame: u64) -> Result<Registers, Stop> {
         let context = frame.wrapping_add(INFO);
         let blocked = memory.read_u64(context.wrapping_add(MASK))?;
         let registers = Registers::load(memory, context.wrapping_add(REGISTERS))?;
-        let entered = self.returns.iter().position(|site| site.sp == frame);
         self.blocked = blocked & !always_open();
-        Ok((registers, entered.map(|n| self.returns.remove(n))))
+        Ok(registers)
     }
 }
 

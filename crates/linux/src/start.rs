@@ -1,13 +1,14 @@
 //! What a program finds on its stack when it starts: arguments, environment, auxiliary vector.
 
-use riverrun::Machine;
 use riverrun::image::Image;
+use riverrun::{Machine, SIGNAL_RETURN_ADDRESS};
 
 use crate::Linux;
 use crate::abi::Layout;
 use crate::error::Error;
 use crate::memory;
 use crate::process::USER;
+use crate::signals::RETURN_CODE;
 
 /// Bytes that stay free between the stack and the mappings below it.
 const STACK_GUARD: u64 = 1 << 20;
@@ -34,6 +35,7 @@ pub fn start<T>(machine: &mut Machine<T>, get: impl FnOnce(&mut T) -> &mut Linux
     let contents = contents(linux, program.image(), stack.end, room)?;
     let sp = stack.end - contents.len() as u64;
     machine.memory_mut().write(sp, &contents)?;
+    machine.memory_mut().write(SIGNAL_RETURN_ADDRESS, RETURN_CODE.map(u32::to_le_bytes).as_flattened())?;
     machine.set_x(SP, sp);
     Ok(())
 }

@@ -58,6 +58,14 @@ fn the_standard_library_of_cxx() {
 }
 
 #[test]
+fn handlers_return_by_their_return_address_alone() {
+    let program = gxx("handlers.cpp", &["-O2", "-static", "-Wall", "-fnon-call-exceptions"]);
+    let outcome = run(&program, "", Linux::builder().args(["handlers"]));
+    assert!(outcome.stdout.starts_with("counted 1000\n"), "{outcome:?}");
+    assert_same(&outcome, &qemu(&program, &["handlers"], &[], ""));
+}
+
+#[test]
 fn signals() {
     let program = gcc("signals.c", STATIC);
     let outcome = run(&program, "", Linux::builder().args(["signals"]));

@@ -226,7 +226,7 @@ fn arguments_are_checked() {
     };
     assert_eq!(start(Linux::builder().args(vec!["x"; 1000])).unwrap(), 42);
     let error = start(Linux::builder().args(vec!["x"; 2000])).unwrap_err();
-    assert!(error.to_string().ends_with("the stack has room for 16384"), "{error}");
+    assert!(error.to_string().ends_with("the stack has room for 16368"), "{error}");
     let error = start(Linux::builder().env("A", "b\0c")).unwrap_err();
     assert_eq!(error.to_string(), "an argument or environment variable contains a zero byte: \"A=b\\0c\"");
 }

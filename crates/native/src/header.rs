@@ -5,7 +5,7 @@ use crate::features::Features;
 
 /// The number of the contract between compiled code and this crate; it changes with every change of
 /// [`crate::convention`], of the state's layout or of the header.
-pub const ABI: u32 = 15;
+pub const ABI: u32 = 16;
 /// The target that this build can run.
 pub const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 

@@ -16,7 +16,8 @@ use std::time::Instant;
 use riverrun_interp::{Compiled, Limits, Stop};
 use riverrun_native::{Artifact, Execution};
 use riverrun_state::{
-    Bound, DYNAMIC_CALL, EngineExit, Gate, Import, Interruption, RETURN_ADDRESS, State, TrapCause, Window, call_host,
+    Bound, DYNAMIC_CALL, EngineExit, Gate, Import, Interruption, RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, STACK_GUARD,
+    State, TrapCause, Window, call_host,
 };
 
 use crate::backtrace;
@@ -30,9 +31,6 @@ use crate::heap::HeapState;
 use crate::linker::{EcallHandler, Flow};
 use crate::memory::Memory;
 use crate::program::Program;
-
-/// Bytes below the stack whose faults are the stack's.
-pub(crate) const STACK_GUARD: u64 = 1 << 20;
 
 pub(crate) const RA: u8 = 1;
 pub(crate) const SP: u8 = 2;
@@ -51,6 +49,11 @@ pub(crate) enum Ended {
     Returned,
     /// The guest has ended itself.
     Exited(i32),
+}
+
+/// Whether the guest has come to the end of a signal handler.
+fn is_signal_return(trap: &riverrun_state::Trap) -> bool {
+    trap.cause == TrapCause::FetchFault { address: SIGNAL_RETURN_ADDRESS } && trap.pc == SIGNAL_RETURN_ADDRESS
 }
 
 /// What comes first is [`crate::raw::MachineHead`].
@@ -443,6 +446,10 @@ impl<T> Instance<T> {
                 (*state).exit.window = window as u64;
                 let flow = match stop {
                     Stop::Returned => break Ok(Ended::Returned),
+                    Stop::Trap(trap) if is_signal_return(&trap) => {
+                        let ecall = (*at).ecall.clone();
+                        ecall(Caller::of_engine(this)).map_err(|error| Self::failure(this, None, error))
+                    }
                     Stop::Trap(trap) => break Err(Self::trap(this, trap.cause, trap.pc)),
                     Stop::Lost(trap) => {
                         (*at).lost = Some(trap.pc);

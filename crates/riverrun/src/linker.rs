@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use riverrun_state::TrapCause;
+use riverrun_state::{SIGNAL_RETURN_ADDRESS, TrapCause};
 
 use crate::call::host::{Closure, IntoHostFunction};
 use crate::call::registry::Registry;
@@ -69,6 +69,9 @@ impl<T> Linker<T> {
     /// ([`GuestPanic`](crate::GuestPanic)), and `riverrun::strlen`.
     pub fn new(engine: &Engine) -> Linker<T> {
         let none = |caller: Caller<'_, T>| -> Result<Flow, HostError> {
+            if caller.pc() == SIGNAL_RETURN_ADDRESS {
+                return Ok(Flow::Trap(TrapCause::FetchFault { address: SIGNAL_RETURN_ADDRESS }));
+            }
             match caller.x(17) {
                 EXIT | EXIT_GROUP => Ok(Flow::Exit(caller.x(10) as i32)),
                 number => Err(format!("the guest makes system call {number}, but the linker has none").into()),
@@ -179,6 +182,9 @@ impl<T> Linker<T> {
 
     /// Sets what handles `ecall`. Arguments and results are in registers, by convention the
     /// call's number in x17 (a7), arguments in x10 to x16 (a0 to a6), the result in x10.
+    ///
+    /// The handler is called as well where the guest jumps to [`SIGNAL_RETURN_ADDRESS`](crate::SIGNAL_RETURN_ADDRESS),
+    /// which is then the pc: a personality that enters signal handlers has them return there.
     pub fn ecall(&mut self, handler: impl Fn(Caller<'_, T>) -> Result<Flow, HostError> + Send + Sync + 'static) {
         self.ecall = Arc::new(handler);
     }

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use riverrun_native::Execution;
 use riverrun_program::{FrameDescription as Frame, Signature};
-use riverrun_state::{Interruption, MAX_ADDRESS, MapError, PAGE_SIZE, Perm, State, Window};
+use riverrun_state::{Interruption, MapError, PAGE_SIZE, Perm, STACK_RESERVED, STACK_TOP, State, Window};
 
 use crate::backtrace;
 use crate::call::convention::Returned;
@@ -24,7 +24,7 @@ use crate::call::short_way::{PlainEngine, Ready};
 use crate::error::Error;
 use crate::exhausted::resource;
 use crate::heap::{Heap, HeapState};
-use crate::instance::{Instance, STACK_GUARD};
+use crate::instance::Instance;
 use crate::linker::Linker;
 use crate::memory::Memory;
 use crate::program::Program;
@@ -32,9 +32,6 @@ use crate::registers::Position;
 
 #[cfg(doc)]
 use riverrun_state::TrapCause;
-
-/// One past the last address of a guest's stack.
-const STACK_TOP: u64 = MAX_ADDRESS - STACK_GUARD;
 
 /// A guest, alone in its memory, with the host's own state `T`.
 #[repr(transparent)]
@@ -86,8 +83,8 @@ impl<T> Machine<T> {
         };
         let mut window = Window::new(config.memory_limit).map_err(no_space)?;
         window.map_image(program.memory()).map_err(not_mapped)?;
-        let stack = STACK_TOP - config.stack_size.next_multiple_of(PAGE_SIZE)..STACK_TOP;
-        window.map(stack.start, stack.end - stack.start, Perm::READ | Perm::WRITE).map_err(not_mapped)?;
+        let stack = STACK_TOP - config.stack_size.next_multiple_of(PAGE_SIZE)..STACK_TOP - STACK_RESERVED;
+        window.map(stack.start, STACK_TOP - stack.start, Perm::READ | Perm::WRITE).map_err(not_mapped)?;
         let state = window.state_mut();
         state.pc = program.image().entry();
         state.set_x(2, stack.end);

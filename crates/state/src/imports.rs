@@ -16,10 +16,6 @@ use crate::registers::EngineExit;
 /// [`State`].
 pub const REGISTER_ARGUMENTS: usize = 5;
 
-/// Where functions that the host has called return to: an address that no text can have.
-pub const RETURN_ADDRESS: u64 = 0xffff_fffe;
-const _: () = assert!(RETURN_ADDRESS >= crate::window::MAX_ADDRESS && RETURN_ADDRESS.is_multiple_of(2));
-
 /// [`EngineExit::reason`]: a host function has ended the run.
 pub const REASON_ABANDONED: u64 = 16;
 /// [`EngineExit::reason`]: the call at the pc, which has been counted, leads to no host function.

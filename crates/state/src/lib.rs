@@ -24,6 +24,7 @@ mod interruption;
 mod leave;
 mod perm;
 mod registers;
+mod return_addresses;
 mod running;
 mod signal;
 mod signal_stack;
@@ -34,8 +35,8 @@ mod window;
 pub use float_env::{FloatEnv, GuestFloats};
 pub use gate::{Gate, Opening};
 pub use imports::{
-    Bound, DYNAMIC_CALL, HASH_MIN, HostFunction, Import, REASON_ABANDONED, REASON_UNBOUND, REGISTER_ARGUMENTS,
-    RETURN_ADDRESS, Results, SYSTEM_CALLS, SlotCode, SlotError, SlotFunction, SystemCall, abandon, call_host,
+    Bound, DYNAMIC_CALL, HASH_MIN, HostFunction, Import, REASON_ABANDONED, REASON_UNBOUND, REGISTER_ARGUMENTS, Results,
+    SYSTEM_CALLS, SlotCode, SlotError, SlotFunction, SystemCall, abandon, call_host,
 };
 pub use interruption::Interruption;
 pub use leave::{FRAME_GAP, FRAME_SIZE, leave_engine, return_signpost};
@@ -44,6 +45,7 @@ pub use registers::{
     EngineExit, F_SLOT, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, SYSTEM_CALLS_OFFSET,
     State,
 };
+pub use return_addresses::{RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, STACK_GUARD, STACK_RESERVED, STACK_TOP};
 pub use running::{Claim, FaultExit, Running, Said};
 pub use signal::{CodeRange, install_fault_handler};
 pub use trap::{Trap, TrapCause};

@@ -281,13 +281,15 @@ Options of run:
   --timeout TIME      stop after this time: 2s, 500ms, 1m
   --memory SIZE       memory that the guest may have, its image and stack included: 64M, 1G
   --stack SIZE        size of its stack: 8M if not given
-  --dir HOST:GUEST[:ro]
-                      let the guest use the host's directory HOST as GUEST; with :ro only read it
+  --dir HOST:GUEST[:ro][:mounts][:links]
+                      let the guest use the host's directory HOST as GUEST; with :ro only read it; with
+                      :mounts other mounts in it, too (/proc, /sys and their like never); with :links
+                      make symbolic links that lead out of it, for others to follow
   --env NAME=VALUE    set a variable of the guest
   --seed N            make random numbers the same in every run
   --stats[=json]      say on standard error how many instructions were run, and how fast
-  -v, --verbose       say on standard error which system calls the guest lacks; with -vv, all
-                      that it makes
+  -v, --verbose       say on standard error which system calls the guest lacks and which paths are
+                      refused; with -vv, all calls that it makes
   --verbose=heap      say on standard error what the guest allocates and frees by riverrun/heap.h; where
                       it does wrong, say where the block came from
   --compile           compile the program first, unless that has been done; the result is kept in

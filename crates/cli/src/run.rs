@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use riverrun::{Config, Engine, Error, GuestPanic, HeapError, HeapOptions, Linker, Machine, MapError, Program};
-use riverrun_linux::{Builder, Detail, DirAccess, Linux};
+use riverrun_linux::{Builder, Detail, Linux};
 
 use crate::Result;
 use crate::args::{EngineChoice, RunOptions};
@@ -182,8 +182,7 @@ pub(crate) fn grants(options: &RunOptions, name: &OsStr, args: &[OsString]) -> R
         builder = builder.env(name.as_str(), value.as_str());
     }
     for dir in &options.dirs {
-        let access = if dir.read_only { DirAccess::ReadOnly } else { DirAccess::ReadWrite };
-        builder = builder.dir(&dir.host, &dir.guest, access)?;
+        builder = builder.dir(&dir.host, &dir.guest, dir.options)?;
     }
     Ok(match options.verbose {
         0 => builder,

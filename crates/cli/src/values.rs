@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use riverrun::PAGE_SIZE;
+use riverrun_linux::{DirAccess, DirOptions};
 
 use crate::Result;
 use crate::args::EngineChoice;
@@ -16,8 +17,8 @@ pub(crate) struct Mount {
     pub(crate) host: PathBuf,
     /// What the guest calls it: an absolute path.
     pub(crate) guest: String,
-    /// Whether the guest may only read.
-    pub(crate) read_only: bool,
+    /// How it may be used.
+    pub(crate) options: DirOptions,
 }
 
 /// A whole number.
@@ -71,14 +72,20 @@ pub(crate) fn duration(option: &str, value: &OsString) -> Result<Duration> {
     })
 }
 
-/// `HOST:GUEST`, `HOST:GUEST:ro`.
+/// `HOST:GUEST`, with any of `:ro`, `:mounts` and `:links` behind.
 pub(crate) fn mount(value: &OsString) -> Result<Mount> {
     let wrong = |what: &str| format!("--dir {}: {what}; give HOST:GUEST or HOST:GUEST:ro", value.display());
-    let text = value.to_str().ok_or_else(|| wrong("not UTF-8"))?;
-    let (paths, read_only) = match text.strip_suffix(":ro") {
-        Some(paths) => (paths, true),
-        None => (text, false),
-    };
+    let mut paths = value.to_str().ok_or_else(|| wrong("not UTF-8"))?;
+    let (mut access, mut mounts, mut links) = (DirAccess::ReadWrite, false, false);
+    while let Some((before, option)) = paths.rsplit_once(':') {
+        match option {
+            "ro" => access = DirAccess::ReadOnly,
+            "mounts" => mounts = true,
+            "links" => links = true,
+            _ => break,
+        }
+        paths = before;
+    }
     let (host, guest) = paths.rsplit_once(':').ok_or_else(|| wrong("says not where the guest sees it"))?;
     if host.is_empty() {
         return Err(wrong("names no directory of the host").into());
@@ -86,7 +93,8 @@ pub(crate) fn mount(value: &OsString) -> Result<Mount> {
     if !guest.starts_with('/') {
         return Err(wrong("the guest's path must begin with /").into());
     }
-    Ok(Mount { host: host.into(), guest: guest.to_owned(), read_only })
+    let options = DirOptions::new(access).crosses_mounts(mounts).outward_links(links);
+    Ok(Mount { host: host.into(), guest: guest.to_owned(), options })
 }
 
 /// `NAME=VALUE`, taken apart.
@@ -138,15 +146,21 @@ mod tests {
     #[test]
     fn directories() {
         let read = |text: &str| mount(&text.into()).map_err(|error| error.to_string());
-        let plain = Mount { host: "a".into(), guest: "/data".into(), read_only: false };
+        let (options, read_only) = (DirOptions::new(DirAccess::ReadWrite), DirOptions::new(DirAccess::ReadOnly));
+        let plain = Mount { host: "a".into(), guest: "/data".into(), options };
         assert_eq!(read("a:/data"), Ok(plain.clone()));
-        assert_eq!(read("a:/data:ro"), Ok(Mount { read_only: true, ..plain.clone() }));
+        assert_eq!(read("a:/data:ro"), Ok(Mount { options: read_only, ..plain.clone() }));
+        let all = read_only.crosses_mounts(true).outward_links(true);
+        for value in ["a:/data:ro:mounts:links", "a:/data:links:mounts:ro"] {
+            assert_eq!(read(value), Ok(Mount { options: all, ..plain.clone() }));
+        }
         assert_eq!(read("a:b:/data"), Ok(Mount { host: "a:b".into(), ..plain }));
         for (wrong, why) in [
             ("a", "says not where the guest sees it"),
             ("a:ro", "says not where the guest sees it"),
             (":/data", "names no directory of the host"),
             ("a:data", "must begin with /"),
+            ("a:/data:rw", "must begin with /"),
             ("a:", "must begin with /"),
         ] {
             assert!(read(wrong).is_err_and(|message| message.contains(why)), "{wrong}");

@@ -87,3 +87,38 @@ fn without_a_grant_there_are_no_files() {
         assert_eq!(ended.expect(1, &[]).stdout, format!("{path}: No such file or directory\n"));
     }
 }
+
+#[test]
+fn a_granted_root_has_no_view_of_the_kernel() {
+    let tree = Tree::new();
+    let read = |options: &str, path: &str| riverrun(args!["run", "-v", "--dir", options, tree.guest, "read", path]);
+    let own = format!("/h{}", tree.folder.path().join("secret").display());
+    assert_eq!(read("/:/h:ro", &own).expect(0, &[]).stdout, "do not read\n");
+    for path in ["/h/proc/self/mem", "/h/proc/self/environ", "/h/proc/self/root/etc/passwd"] {
+        for (options, reason) in [
+            ("/:/h", "it is in another mount than the granted directory"),
+            ("/:/h:ro", "it is in another mount than the granted directory"),
+            ("/:/h:ro:mounts", "procfs is a file system of the kernel"),
+        ] {
+            let ended = read(options, path);
+            ended.expect(1, &[&format!("\"/h/proc\" is refused: {reason}\n")]);
+            assert_eq!(ended.stdout, format!("{path}: Permission denied\n"));
+        }
+    }
+    let granted = riverrun(args!["run", "--dir", "/proc/self:/h", tree.guest, "read", "/h/environ"]);
+    granted.expect(125, &["cannot grant the directory /proc/self: procfs is a file system of the kernel"]);
+}
+
+#[test]
+fn a_read_only_directory_stays_so_within_a_writable_one() {
+    let tree = Tree::new();
+    let inner = tree.folder.path().join("granted/inner/most");
+    std::fs::create_dir_all(&inner).unwrap();
+    let outer = format!("{}/granted:/data", tree.folder.path().display());
+    for (at, status) in [("/data/inner/most", "Read-only file system"), ("/data/not/there", "Read-only file system")] {
+        let inner = format!("{}:{at}:ro", inner.display());
+        let path = format!("{at}/new");
+        let ended = riverrun(args!["run", "--dir", outer, "--dir", inner, tree.guest, "write", path]);
+        assert_eq!(ended.expect(1, &[]).stdout, format!("{path}: {status}\n"));
+    }
+}

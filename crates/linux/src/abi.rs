@@ -151,8 +151,10 @@ pub(crate) mod mode {
     pub(crate) const FIFO: u32 = 0o010000;
     pub(crate) const CHARACTER_DEVICE: u32 = 0o020000;
     pub(crate) const DIRECTORY: u32 = 0o040000;
+    pub(crate) const BLOCK_DEVICE: u32 = 0o060000;
     pub(crate) const REGULAR: u32 = 0o100000;
     pub(crate) const SYMLINK: u32 = 0o120000;
+    pub(crate) const SOCKET: u32 = 0o140000;
     /// What guests may set: neither set-user-ID nor set-group-ID, whose effect would be the
     /// host's.
     pub(crate) const PERMISSIONS: u32 = 0o777;

@@ -8,6 +8,7 @@ use cap_std::fs::Dir;
 use crate::Linux;
 use crate::descriptors::Descriptors;
 use crate::error::Error;
+use crate::file_systems::kernel_file_system;
 use crate::log::{Detail, Log};
 use crate::memory::Layout;
 use crate::paths::{GuestPath, Names};
@@ -24,6 +25,52 @@ pub enum DirAccess {
     ReadOnly,
     /// Everything that the host's user may.
     ReadWrite,
+}
+
+/// How a directory is granted; see [`Builder::dir`].
+///
+/// ```
+/// use riverrun_linux::{DirAccess, DirOptions, Linux};
+///
+/// let all = DirOptions::new(DirAccess::ReadOnly).crosses_mounts(true);
+/// Linux::builder().dir("/usr", "/usr", DirAccess::ReadOnly)?.dir("/", "/host", all)?;
+/// # Ok::<(), riverrun_linux::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirOptions {
+    pub(crate) access: DirAccess,
+    pub(crate) crosses_mounts: bool,
+    pub(crate) outward_links: bool,
+}
+
+impl DirOptions {
+    /// The directory as far as its own mount goes, and without new links that lead out of it.
+    pub fn new(access: DirAccess) -> DirOptions {
+        DirOptions { access, crosses_mounts: false, outward_links: false }
+    }
+
+    /// Whether other mounts within the directory are part of it. File systems of the kernel, such as procfs and
+    /// sysfs, never are. Off by default: what lies in another mount fails with `EACCES`. A bind mount is another
+    /// mount; a subvolume of the same mount is not.
+    pub fn crosses_mounts(mut self, on: bool) -> DirOptions {
+        self.crosses_mounts = on;
+        self
+    }
+
+    /// Whether the guest may make symbolic links that lead out of the directory. The guest itself never gets out by
+    /// them: it follows links in its own tree. Off by default, for the sake of others who use the directory: links
+    /// whose target is absolute, has `..` but at its beginning, or has too many of them, fail with `EPERM`, whether
+    /// they are made, moved or linked to.
+    pub fn outward_links(mut self, on: bool) -> DirOptions {
+        self.outward_links = on;
+        self
+    }
+}
+
+impl From<DirAccess> for DirOptions {
+    fn from(access: DirAccess) -> DirOptions {
+        DirOptions::new(access)
+    }
 }
 
 /// Collects what a guest is granted; see [`Linux::builder`].
@@ -79,21 +126,37 @@ impl Builder {
         self.stdin(Input::Inherit).stdout(Output::InheritStdout).stderr(Output::InheritStderr)
     }
 
-    /// Grants the host's directory `host` under the guest's absolute path `guest`. The longest
-    /// name wins where one lies within another.
+    /// Grants the host's directory `host` under the guest's absolute path `guest`. How is said by a [`DirAccess`] or
+    /// by [`DirOptions`].
     ///
-    /// Guests cannot leave it: `..` and symbolic links are followed as the guest's own paths.
-    /// What guests leave in it is theirs: a host should not follow symbolic links there.
+    /// Guests cannot leave it: `..` and symbolic links are followed as the guest's own paths. Neither can they open
+    /// devices, FIFOs and sockets in it, nor change devices. File systems of the kernel, such as procfs, are not part
+    /// of it, nor are other mounts unless the options say so.
+    ///
+    /// Directories may be granted within others; the longest name wins. The guest's path is taken literally: where an
+    /// outer directory has no directory on the way, the guest sees one that has nothing else in it and cannot be
+    /// changed. Names on the way to a granted directory cannot be moved or removed (`EBUSY`), as mount points.
+    ///
+    /// The access is that of the name: what is granted as read-only under one name can be changed under another one
+    /// that lets the guest write, such as that of a directory above it.
     ///
     /// # Errors
-    /// [`Error::Directory`] if it cannot be opened, [`Error::GuestPath`] if the guest's path is
-    /// none, [`Error::GrantedTwice`].
-    pub fn dir(mut self, host: impl AsRef<Path>, guest: &str, access: DirAccess) -> Result<Builder, Error> {
+    /// [`Error::Directory`] if it cannot be opened, [`Error::KernelFileSystem`] if it is in one, [`Error::GuestPath`]
+    /// if the guest's path is none, [`Error::GrantedTwice`].
+    pub fn dir(
+        mut self,
+        host: impl AsRef<Path>,
+        guest: &str,
+        options: impl Into<DirOptions>,
+    ) -> Result<Builder, Error> {
         let path = GuestPath::parse_absolute(guest).ok_or_else(|| Error::GuestPath(guest.to_owned()))?;
         let host = host.as_ref();
-        let dir = Dir::open_ambient_dir(host, ambient_authority())
-            .map_err(|source| Error::Directory { host: host.to_owned(), source })?;
-        match self.names.grant(path, dir, access) {
+        let cannot = |source| Error::Directory { host: host.to_owned(), source };
+        let dir = Dir::open_ambient_dir(host, ambient_authority()).map_err(cannot)?;
+        if let Some(name) = kernel_file_system(&dir).map_err(|errno| cannot(errno.into()))? {
+            return Err(Error::KernelFileSystem { host: host.to_owned(), name });
+        }
+        match self.names.grant(path, dir, options.into()).map_err(|errno| cannot(errno.into()))? {
             true => Ok(self),
             false => Err(Error::GrantedTwice(guest.to_owned())),
         }

@@ -8,6 +8,7 @@ use rustix::io::Errno;
 
 use crate::Linux;
 use crate::log::Line;
+use crate::refusal::Refusal;
 use crate::signals::{Delivery, RT_SIGRETURN, Registers};
 use crate::table;
 
@@ -23,6 +24,8 @@ const GLANCE: Duration = Duration::from_millis(5);
 pub(crate) enum Stop {
     /// It fails.
     Errno(Errno),
+    /// It fails, as it would reach beyond what is granted.
+    Refused(Refusal),
     /// The program has ended.
     Exit(i32),
     /// The machine's time is up; the call starts again when the machine runs again.
@@ -187,6 +190,7 @@ fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> 
     let result = match outcome {
         Ok(value) => value,
         Err(Stop::Errno(errno)) => -i64::from(errno.raw_os_error()) as u64,
+        Err(Stop::Refused(refusal)) => -i64::from(refusal.errno().raw_os_error()) as u64,
         Err(Stop::Exit(status)) => return Flow::Exit(status),
         Err(Stop::Interrupted) => return Flow::Trap(TrapCause::Interrupted),
         Err(Stop::SignalReturn(frame)) => return signal_return(&mut caller, get, frame),

@@ -1,18 +1,19 @@
 //! System calls on directories: reading them, and the current one.
 
-use std::ffi::OsString;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::PoisonError;
 
-use rustix::fs::{FileType, RawDir};
+use rustix::fs::{FileType, RawDir, SeekFrom};
 use rustix::io::Errno;
 
 use crate::abi::{Layout, at, mode};
 use crate::call::{Call, Outcome, Stop, writable};
-use crate::open_file::{Directory, Kind, Listing};
-use crate::paths::{Found, Node};
+use crate::open_file::{Directory, Kind};
+use crate::paths::{Found, Names, Node};
 
 /// Bytes of entries that one call reads.
 const MAX_ENTRIES: u64 = 32 << 10;
@@ -33,50 +34,52 @@ fn kind_of(file_type: FileType) -> u8 {
     }
 }
 
+/// Positions in a directory before the host's entries: this, and how many of the guest's own entries have been read.
+/// It is beyond what file systems use.
+const OWN: u64 = i64::MAX as u64 - 0xffff;
+
 pub(crate) fn getdents64(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
     let Kind::Directory(directory) = &file.kind else { return Err(Errno::NOTDIR.into()) };
     let (address, len) = (call.args[1], u64::from(call.uint(2)).min(MAX_ENTRIES));
     let room = writable(call.memory, address, len)? as usize;
-    let entries = match &directory.listing {
-        Listing::Host(fd) => host_entries(fd, room)?,
-        Listing::Synthetic(position) => {
-            let mut position = position.lock().unwrap_or_else(PoisonError::into_inner);
-            synthetic_entries(call, directory, &mut position, room)?
-        }
+    let own = own_names(&call.linux.names, directory);
+    let mut entries = {
+        let mut position = directory.own_entries.lock().unwrap_or_else(PoisonError::into_inner);
+        own_entries(call, directory, &own, &mut position, room)?
     };
+    if let (true, Some(fd)) = (entries.is_empty(), &directory.host) {
+        entries = host_entries(fd, &own, room)?;
+    }
     call.memory.write(address, &entries)?;
     Ok(entries.len() as u64)
 }
 
-fn host_entries(fd: &OwnedFd, room: usize) -> Result<Vec<u8>, Stop> {
-    // Words, so that the host finds its structures aligned.
-    let mut words = vec![MaybeUninit::<u8>::uninit(); room + align_of::<u64>()];
-    let slack = words.as_ptr().align_offset(align_of::<u64>());
-    let mut entries = Vec::new();
-    let mut reader = RawDir::new(fd, &mut words[slack..slack + room]);
-    while let Some(next) = reader.next() {
-        let next = next?;
-        let kind = kind_of(next.file_type());
-        entries.extend(entry(next.ino(), next.next_entry_cookie(), kind, next.file_name().to_bytes()));
-        if reader.is_buffer_empty() {
-            break;
-        }
+/// Names that are there whatever the host's directory has.
+fn own_names(names: &Names, directory: &Directory) -> BTreeSet<OsString> {
+    let mut own = names.children(&directory.path);
+    if directory.host.is_none() {
+        own.extend([".", ".."].map(OsString::from));
     }
-    Ok(entries)
+    own
 }
 
-fn synthetic_entries(call: &Call<'_>, directory: &Directory, position: &mut u64, room: usize) -> Result<Vec<u8>, Stop> {
+fn own_entries(
+    call: &Call<'_>,
+    directory: &Directory,
+    own: &BTreeSet<OsString>,
+    position: &mut u64,
+    room: usize,
+) -> Result<Vec<u8>, Stop> {
     const DIRECTORY: u8 = (mode::DIRECTORY >> 12) as u8;
-    let names = &call.linux.names;
-    let links = [".", ".."].map(OsString::from);
     let mut entries = Vec::new();
-    for (n, name) in links.iter().chain(&names.children(&directory.path)).enumerate().skip(*position as usize) {
-        let kind = match names.resolve(&directory.path, name.as_bytes(), false, call.patience)?.node {
+    for name in own.iter().skip(*position as usize) {
+        let found = call.linux.names.resolve(&directory.path, name.as_bytes(), false, call.patience)?;
+        let kind = match found.node {
             Node::Device(_) => (mode::CHARACTER_DEVICE >> 12) as u8,
             Node::Host(_) | Node::Synthetic => DIRECTORY,
         };
-        let entry = entry(1, n as u64 + 1, kind, name.as_bytes());
+        let entry = entry(1, OWN + *position + 1, kind, name.as_bytes());
         if entries.len() + entry.len() > room {
             return if entries.is_empty() { Err(Errno::INVAL.into()) } else { Ok(entries) };
         }
@@ -84,6 +87,53 @@ fn synthetic_entries(call: &Call<'_>, directory: &Directory, position: &mut u64,
         *position += 1;
     }
     Ok(entries)
+}
+
+fn host_entries(fd: &OwnedFd, own: &BTreeSet<OsString>, room: usize) -> Result<Vec<u8>, Stop> {
+    // Words, so that the host finds its structures aligned.
+    let mut words = vec![MaybeUninit::<u8>::uninit(); room + align_of::<u64>()];
+    let slack = words.as_ptr().align_offset(align_of::<u64>());
+    let mut entries = Vec::new();
+    let mut reader = RawDir::new(fd, &mut words[slack..slack + room]);
+    while let Some(next) = reader.next() {
+        let next = next?;
+        let name = next.file_name().to_bytes();
+        if !own.contains(OsStr::from_bytes(name)) {
+            entries.extend(entry(next.ino(), next.next_entry_cookie(), kind_of(next.file_type()), name));
+        }
+        // Nothing at all would be the directory's end.
+        if reader.is_buffer_empty() && !entries.is_empty() {
+            break;
+        }
+    }
+    Ok(entries)
+}
+
+impl Directory {
+    /// Goes on reading elsewhere: the system call `lseek`.
+    pub(crate) fn seek(&self, to: SeekFrom) -> Outcome {
+        let mut position = self.own_entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let host = |to| self.host.as_ref().map_or(Ok(0), |fd| rustix::fs::seek(fd, to));
+        let at_host = host(SeekFrom::Current(0))?;
+        match to {
+            SeekFrom::Start(to @ (0 | OWN..)) => {
+                host(SeekFrom::Start(0))?;
+                *position = to.saturating_sub(OWN);
+                Ok(to)
+            }
+            // The host's entries come behind all others.
+            SeekFrom::Start(to) if self.host.is_some() => {
+                let at = host(SeekFrom::Start(to))?;
+                *position = u64::MAX;
+                Ok(at)
+            }
+            SeekFrom::Current(0) if at_host == 0 && (1..=i64::MAX as u64 - OWN).contains(&*position) => {
+                Ok(OWN + *position)
+            }
+            SeekFrom::Current(0) => Ok(at_host),
+            _ => Err(Errno::INVAL.into()),
+        }
+    }
 }
 
 pub(crate) fn getcwd(call: &mut Call<'_>) -> Outcome {
@@ -100,7 +150,7 @@ pub(crate) fn chdir(call: &mut Call<'_>) -> Outcome {
     let path = call.path(0)?;
     let Found { path, node, .. } = call.find(at::CURRENT_DIRECTORY, &path, true)?;
     let is_directory = match node {
-        Node::Host(name) => name.status()?.st_mode & mode::TYPE == mode::DIRECTORY,
+        Node::Host(name) => name.look()?.kind == mode::DIRECTORY,
         Node::Device(_) => false,
         Node::Synthetic => true,
     };

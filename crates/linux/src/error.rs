@@ -14,6 +14,14 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// A directory to be granted is a view of the host's kernel, by which a guest could read and change its host.
+    #[error("cannot grant the directory {host}: {name} is a file system of the kernel", host = host.display())]
+    KernelFileSystem {
+        /// The host's path.
+        host: PathBuf,
+        /// Of the file system.
+        name: &'static str,
+    },
     /// The guest's name for a directory is not a path from the root.
     #[error("the guest's name for a directory must be an absolute path without `..`, not {0:?}")]
     GuestPath(String),

@@ -7,9 +7,11 @@ use rustix::io::Errno;
 use crate::abi::{Timespec, at, load_words, mode, open};
 use crate::builder::DirAccess;
 use crate::call::{Call, Outcome, PATH_MAX, Stop};
-use crate::open_file::{Directory, HostFile, Kind, Listing, OpenFile};
-use crate::paths::{Found, HostName, Node};
+use crate::links;
+use crate::open_file::{Directory, HostFile, Kind, OpenFile};
+use crate::paths::{Found, HostName, Node, special_file};
 use crate::process::USER;
+use crate::refusal::Reason;
 
 /// The host's flags that go with the guest's.
 const PASSED_ON: [(u32, OFlags); 6] = [
@@ -40,8 +42,8 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
     let flags = if must_be_directory { flags | open::DIRECTORY } else { flags };
     let kind = match node {
         Node::Host(name) => match open_host(&name, flags, call.new_mode(3))? {
-            (fd, mode::DIRECTORY) => Kind::Directory(Directory { path, listing: Listing::Host(fd) }),
-            (fd, _) => Kind::Regular(HostFile { fd, access: name.access }),
+            (fd, mode::DIRECTORY) => Kind::Directory(Directory::new(path, Some(fd))),
+            (fd, _) => Kind::Regular(HostFile { fd, access: name.access() }),
         },
         _ if flags & (open::CREATE | open::EXCLUSIVE) == open::CREATE | open::EXCLUSIVE => {
             return Err(Errno::EXIST.into());
@@ -49,7 +51,7 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
         Node::Device(_) if flags & open::DIRECTORY != 0 => return Err(Errno::NOTDIR.into()),
         Node::Device(device) => Kind::Device(device),
         Node::Synthetic if flags & (open::ACCESS_MODE | open::CREATE) != 0 => return Err(Errno::ISDIR.into()),
-        Node::Synthetic => Kind::Directory(Directory { path, listing: Listing::Synthetic(0.into()) }),
+        Node::Synthetic => Kind::Directory(Directory::new(path, None)),
     };
     let close_on_exec = flags & open::CLOSE_ON_EXEC != 0;
     Ok(call.linux.descriptors.add(OpenFile::new(kind, flags), close_on_exec)? as u64)
@@ -62,10 +64,10 @@ fn open_host(name: &HostName, flags: u32, new_mode: Mode) -> Result<(std::os::fd
         0 => flags,
         _ => flags & open::DIRECTORY,
     };
-    let kind = match name.status() {
-        Ok(status) => Some(status.st_mode & mode::TYPE),
-        Err(Errno::NOENT) => None,
-        Err(errno) => return Err(errno.into()),
+    let kind = match name.look() {
+        Ok(seen) => Some(seen.kind),
+        Err(Stop::Errno(Errno::NOENT)) => None,
+        Err(stop) => return Err(stop),
     };
     match kind {
         None if flags & open::CREATE == 0 => return Err(Errno::NOENT.into()),
@@ -73,7 +75,7 @@ fn open_host(name: &HostName, flags: u32, new_mode: Mode) -> Result<(std::os::fd
         Some(mode::SYMLINK) if flags & open::EXCLUSIVE == 0 => return Err(Errno::LOOP.into()),
         // Opening one could wait for ever, or have effects beyond files.
         Some(kind) if !matches!(kind, mode::REGULAR | mode::DIRECTORY | mode::SYMLINK) => {
-            return Err(Errno::ACCESS.into());
+            return Err(name.refuse(Reason::SpecialFile(special_file(kind))));
         }
         _ => {}
     }
@@ -99,16 +101,17 @@ fn open_host(name: &HostName, flags: u32, new_mode: Mode) -> Result<(std::os::fd
         }
     }
     let fd = rustix::fs::openat(&name.dir, &name.name, host, new_mode)?;
-    match rustix::fs::fstat(&fd)?.st_mode & mode::TYPE {
+    // The host may have put something else there meanwhile.
+    match name.admit(&fd)? {
         kind @ (mode::REGULAR | mode::DIRECTORY) => Ok((fd, kind)),
-        _ => Err(Errno::ACCESS.into()),
+        kind => Err(name.refuse(Reason::SpecialFile(special_file(kind)))),
     }
 }
 
 pub(crate) fn mkdirat(call: &mut Call<'_>) -> Outcome {
     let found = call.found(0, false)?;
     let Found { node: Node::Host(name), .. } = found else { return Err(Errno::EXIST.into()) };
-    if name.status().is_ok() {
+    if name.exists()? {
         return Err(Errno::EXIST.into());
     }
     let name = name.writable()?;
@@ -123,27 +126,26 @@ pub(crate) fn unlinkat(call: &mut Call<'_>) -> Outcome {
     if found.must_be_directory && !directory {
         return Err(Errno::NOTDIR.into());
     }
-    let ends_in_dots = found.ends_in_dots;
-    let name = found.host()?;
-    name.status()?;
-    if ends_in_dots {
+    if let Node::Host(name) = &found.node {
+        name.look()?;
+    }
+    if found.ends_in_dots {
         return Err(Errno::INVAL.into());
     }
-    let name = name.writable()?;
-    if name.name == "." {
-        // The granted directory itself.
+    if call.linux.names.holds_grant(&found.path) {
         return Err(if directory { Errno::BUSY } else { Errno::ISDIR }.into());
     }
+    let name = found.host()?.changeable()?;
     rustix::fs::unlinkat(&name.dir, &name.name, if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() })?;
     Ok(0)
 }
 
-/// Two names in the same granted directory, the second to be changed.
+/// Two names in the same granted directory, the first of something that is there, the second to be made.
 fn pair(old: Found, new: Found) -> Result<(HostName, HostName), Stop> {
     let (old, new) = (old.host()?, new.host()?);
-    old.status()?;
+    old.look()?;
     match old.same_grant(&new) {
-        true => Ok((old, new.writable()?)),
+        true => Ok((old.changeable()?, new.writable()?)),
         false => Err(Errno::XDEV.into()),
     }
 }
@@ -153,14 +155,23 @@ pub(crate) fn renameat2(call: &mut Call<'_>) -> Outcome {
     const EXCHANGE: u32 = 2;
     let flags = call.only(4, NO_REPLACE | EXCHANGE)?;
     let (old, new) = (call.found(0, false)?, call.found(2, false)?);
-    let dots = old.ends_in_dots || new.ends_in_dots;
-    let (old, new) = pair(old, new)?;
-    if dots || old.name == "." || new.name == "." {
+    let names = &call.linux.names;
+    let stays = |found: &Found| found.ends_in_dots || names.holds_grant(&found.path);
+    if stays(&old) || stays(&new) {
         return Err(Errno::BUSY.into());
     }
+    let (old, mut new) = pair(old, new)?;
+    // What gives way is changed as well.
+    if new.exists()? {
+        new = new.changeable()?;
+    }
+    links::check_move(&old, &new, call.patience)?;
     match flags {
         0 => rustix::fs::renameat(&old.dir, &old.name, &new.dir, &new.name)?,
         _ => {
+            if flags & EXCHANGE != 0 {
+                links::check_move(&new, &old, call.patience)?;
+            }
             let flags = RenameFlags::from_bits_retain(flags);
             rustix::fs::renameat_with(&old.dir, &old.name, &new.dir, &new.name, flags)?;
         }
@@ -170,7 +181,12 @@ pub(crate) fn renameat2(call: &mut Call<'_>) -> Outcome {
 
 pub(crate) fn linkat(call: &mut Call<'_>) -> Outcome {
     let flags = call.only(4, at::SYMLINK_FOLLOW)?;
-    let (old, new) = pair(call.found(0, flags & at::SYMLINK_FOLLOW != 0)?, call.found(2, false)?)?;
+    let (old, new) = (call.found(0, flags & at::SYMLINK_FOLLOW != 0)?, call.found(2, false)?);
+    if matches!(new.node, Node::Device(_) | Node::Synthetic) {
+        return Err(Errno::EXIST.into());
+    }
+    let (old, new) = pair(old, new)?;
+    links::check_move(&old, &new, call.patience)?;
     rustix::fs::linkat(&old.dir, &old.name, &new.dir, &new.name, AtFlags::empty())?;
     Ok(0)
 }
@@ -180,11 +196,12 @@ pub(crate) fn symlinkat(call: &mut Call<'_>) -> Outcome {
     if target.is_empty() {
         return Err(Errno::NOENT.into());
     }
-    let name = call.found(1, false)?.host()?;
-    if name.status().is_ok() {
+    let Found { node: Node::Host(name), .. } = call.found(1, false)? else { return Err(Errno::EXIST.into()) };
+    if name.exists()? {
         return Err(Errno::EXIST.into());
     }
     let name = name.writable()?;
+    links::check_new(&name, &target)?;
     rustix::fs::symlinkat(target, &name.dir, &name.name)?;
     Ok(0)
 }
@@ -195,7 +212,11 @@ pub(crate) fn readlinkat(call: &mut Call<'_>) -> Outcome {
     let (address, size) = (call.args[2], call.args[3] as i32);
     let size = u64::try_from(size).ok().filter(|&size| size > 0).ok_or(Errno::INVAL)?;
     let Node::Host(name) = found.node else { return Err(Errno::INVAL.into()) };
-    let target = rustix::fs::readlinkat(&name.dir, &name.name, Vec::with_capacity(PATH_MAX as usize))?.into_bytes();
+    let seen = name.look()?;
+    if seen.kind != mode::SYMLINK {
+        return Err(Errno::INVAL.into());
+    }
+    let target = rustix::fs::readlinkat(&seen.fd, c"", Vec::with_capacity(PATH_MAX as usize))?.into_bytes();
     let len = target.len().min(size as usize);
     call.memory.write(address, &target[..len])?;
     Ok(len as u64)
@@ -222,7 +243,7 @@ pub(crate) fn fchmod(call: &mut Call<'_>) -> Outcome {
         Kind::Directory(directory) => {
             let Found { node, .. } = call.linux.names.resolve(&directory.path, b".", true, call.patience)?;
             let Node::Host(name) = node else { return Err(Errno::PERM.into()) };
-            set_mode(&name.writable()?, mode)?;
+            set_mode(&name.changeable()?, mode)?;
         }
         Kind::Regular(file) => {
             changeable(file)?;
@@ -235,8 +256,7 @@ pub(crate) fn fchmod(call: &mut Call<'_>) -> Outcome {
 
 pub(crate) fn fchmodat(call: &mut Call<'_>) -> Outcome {
     let name = call.found(0, true)?.host()?;
-    name.status()?;
-    set_mode(&name.writable()?, Mode::from_raw_mode(call.uint(2) & mode::PERMISSIONS))?;
+    set_mode(&name.changeable()?, Mode::from_raw_mode(call.uint(2) & mode::PERMISSIONS))?;
     Ok(0)
 }
 
@@ -270,7 +290,7 @@ pub(crate) fn fchown(call: &mut Call<'_>) -> Outcome {
 pub(crate) fn fchownat(call: &mut Call<'_>) -> Outcome {
     let flags = call.only(4, at::SYMLINK_NOFOLLOW | at::EMPTY_PATH)?;
     if flags & at::EMPTY_PATH == 0 {
-        call.found(0, flags & at::SYMLINK_NOFOLLOW == 0)?.host()?.writable()?.status()?;
+        call.found(0, flags & at::SYMLINK_NOFOLLOW == 0)?.host()?.changeable()?;
     }
     check_owner(call.uint(2), call.uint(3))
 }
@@ -303,15 +323,14 @@ pub(crate) fn utimensat(call: &mut Call<'_>) -> Outcome {
             }
             Kind::Directory(directory) => {
                 let found = call.linux.names.resolve(&directory.path, b".", true, call.patience)?;
-                set_times(&found.host()?.writable()?, &times)?;
+                set_times(&found.host()?.changeable()?, &times)?;
             }
             _ => return Err(Errno::PERM.into()),
         }
         return Ok(0);
     }
     let name = call.found(0, flags & at::SYMLINK_NOFOLLOW == 0)?.host()?;
-    name.status()?;
-    set_times(&name.writable()?, &times)?;
+    set_times(&name.changeable()?, &times)?;
     Ok(0)
 }
 

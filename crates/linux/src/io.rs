@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::abi::load_words;
 use crate::call::{Call, MAX_TRANSFER, Outcome, Stop, readable};
-use crate::open_file::{Kind, Listing, OpenFile};
+use crate::open_file::{Kind, OpenFile};
 
 /// Buffers that one call takes (`UIO_MAXIOV`).
 const MAX_BUFFERS: u64 = 1024;
@@ -141,14 +141,7 @@ pub(crate) fn lseek(call: &mut Call<'_>) -> Outcome {
     match &file.kind {
         Kind::Regular(file) => Ok(rustix::fs::seek(&file.fd, to)?),
         Kind::Stream(stream) => Ok(rustix::fs::seek(stream.fd, to)?),
-        Kind::Directory(directory) => match (&directory.listing, to) {
-            (Listing::Host(fd), to) => Ok(rustix::fs::seek(fd, to)?),
-            (Listing::Synthetic(position), SeekFrom::Start(to)) => {
-                *position.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = to;
-                Ok(to)
-            }
-            _ => Err(Errno::INVAL.into()),
-        },
+        Kind::Directory(directory) => directory.seek(to),
         _ => Ok(0),
     }
 }
@@ -255,7 +248,7 @@ fn sync_with(call: &mut Call<'_>, sync: impl Fn(std::os::fd::BorrowedFd<'_>) -> 
     match &call.file(0)?.kind {
         Kind::Regular(file) => sync(file.fd.as_fd())?,
         Kind::Directory(directory) => {
-            if let Listing::Host(fd) = &directory.listing {
+            if let Some(fd) = &directory.host {
                 sync(fd.as_fd())?;
             }
         }

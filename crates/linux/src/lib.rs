@@ -29,11 +29,15 @@
 //!   (null pointers, illegal instructions) are traps always: no handler sees them.
 //! - A call that waits when the machine's time is up starts anew with the next run.
 //! - The user is number 1000, in group 1000, and owns every file.
-//! - Files that are neither regular files nor directories nor symbolic links cannot be opened.
+//! - Files that are neither regular files nor directories nor symbolic links cannot be opened
+//!   (`EACCES`). Nor can file systems of the host's kernel be reached, nor other mounts, unless
+//!   [`DirOptions`] say so; symbolic links that would lead out of a granted directory cannot be
+//!   made (`EPERM`). [`Builder::dir`] has the rules, and a [`Builder::log`] names what is refused.
 //! - File mappings are copies made when they are mapped; writable shared ones are refused.
 //! - No page is writable and executable, and code is what the program's file holds: what a
 //!   program generates cannot be run.
-//! - A granted directory within another is found by its path, but not listed.
+//! - A granted directory, and the directories on the way to it, cannot be moved or removed.
+//!   Nothing can be made in one of the latter that only the guest has.
 //! - A directory's descriptor stands for its path: once the directory is renamed, names below it
 //!   are no longer found through the descriptor.
 //! - Locks on files always succeed.
@@ -47,8 +51,10 @@ mod descriptors;
 mod devices;
 mod directories;
 mod error;
+mod file_systems;
 mod files;
 mod io;
+mod links;
 mod log;
 mod memory;
 mod open_file;
@@ -57,6 +63,7 @@ mod pipes;
 mod poll;
 mod process;
 mod random;
+mod refusal;
 mod signals;
 mod start;
 mod status;
@@ -64,7 +71,7 @@ mod stdio;
 mod table;
 mod time;
 
-pub use builder::{Builder, DirAccess};
+pub use builder::{Builder, DirAccess, DirOptions};
 pub use call::add_to_linker;
 pub use error::Error;
 pub use log::Detail;

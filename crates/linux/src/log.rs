@@ -1,4 +1,4 @@
-//! Telling the host which system calls a guest makes.
+//! Telling the host which system calls a guest makes, and which are refused.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,7 +10,7 @@ use crate::table;
 /// Which system calls are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// Those that are not provided, each once.
+    /// Those that are not provided, and paths that are refused, each once.
     Unknown,
     /// All, with arguments and results.
     All,
@@ -20,10 +20,10 @@ pub enum Detail {
 pub(crate) struct Log {
     sink: Option<Box<dyn Write + Send>>,
     all: bool,
-    reported: BTreeSet<u64>,
+    reported: BTreeSet<String>,
 }
 
-/// How many unknown calls are reported: more than there are names.
+/// How many lines there are of what is reported once: more than there are names of calls.
 const MAX_REPORTED: usize = 1000;
 
 impl fmt::Debug for Log {
@@ -46,17 +46,18 @@ impl Log {
 
     pub(crate) fn write(&mut self, line: &Line<'_>) {
         let Some(sink) = &mut self.sink else { return };
-        // A log that cannot be written is no reason to stop the guest.
-        if self.all {
-            let _ = writeln!(sink, "{line}");
-        } else if !table::is_provided(line.number)
-            && self.reported.len() < MAX_REPORTED
-            && self.reported.insert(line.number)
-        {
-            let _ = match table::name(line.number) {
-                Some(name) => writeln!(sink, "system call {name} ({}) is not provided", line.number),
-                None => writeln!(sink, "system call {} does not exist", line.number),
-            };
+        let text = match line.outcome {
+            _ if self.all => line.to_string(),
+            Err(Stop::Refused(refusal)) => refusal.to_string(),
+            _ if table::is_provided(line.number) => return,
+            _ => match table::name(line.number) {
+                Some(name) => format!("system call {name} ({}) is not provided", line.number),
+                None => format!("system call {} does not exist", line.number),
+            },
+        };
+        if self.all || self.reported.len() < MAX_REPORTED && self.reported.insert(text.clone()) {
+            // A log that cannot be written is no reason to stop the guest.
+            let _ = writeln!(sink, "{text}");
         }
     }
 }
@@ -75,6 +76,10 @@ impl fmt::Display for Line<'_> {
             Ok(value @ 0..0x1_0000) => write!(f, ") = {value}"),
             Ok(value) => write!(f, ") = {value:#x}"),
             Err(Stop::Errno(errno)) => write!(f, ") = -{} {errno}", errno.raw_os_error()),
+            Err(Stop::Refused(refusal)) => {
+                let errno = refusal.errno();
+                write!(f, ") = -{} {errno}: {refusal}", errno.raw_os_error())
+            }
             Err(Stop::Exit(_)) => write!(f, ") ends the program"),
             Err(Stop::Interrupted) => write!(f, ") is interrupted"),
             Err(Stop::SignalReturn(_)) => write!(f, ") returns from a signal handler"),

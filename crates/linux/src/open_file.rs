@@ -44,14 +44,16 @@ pub(crate) struct HostFile {
 
 pub(crate) struct Directory {
     pub(crate) path: GuestPath,
-    pub(crate) listing: Listing,
+    /// The host's directory; `None` if it is the guest's alone.
+    pub(crate) host: Option<OwnedFd>,
+    /// How many of the entries that are the guest's alone have been read: they come first.
+    pub(crate) own_entries: Mutex<u64>,
 }
 
-/// Where a directory's entries come from.
-pub(crate) enum Listing {
-    Host(OwnedFd),
-    /// The directory is the guest's alone; how many entries have been read.
-    Synthetic(Mutex<u64>),
+impl Directory {
+    pub(crate) fn new(path: GuestPath, host: Option<OwnedFd>) -> Directory {
+        Directory { path, host, own_entries: Mutex::default() }
+    }
 }
 
 pub(crate) struct Stream {

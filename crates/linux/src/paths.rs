@@ -2,25 +2,31 @@
 //!
 //! The guest's tree consists of the granted directories, the directories above them, and `/dev`.
 //! A path is walked here, component by component: `..` and symbolic links mean what they mean in
-//! the guest's tree, wherever in the host's tree a granted directory lies. What remains is a
-//! path without links and `..` below a granted directory, which is opened as a capability
-//! (`cap-std`), and one last name, which is never followed by the host.
+//! the guest's tree, wherever in the host's tree a granted directory lies. What remains is an open
+//! directory, and one last name in it, which is never followed by the host.
+//!
+//! Each component is opened for its path, and the open descriptor is looked at: one that lies in
+//! another mount, or in a file system of the kernel, is refused. All calls that take a path get it
+//! from here, so that none of them can forget to.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
-use rustix::fs::{AtFlags, Stat, readlinkat, statat};
+use rustix::fs::{Mode, OFlags, ResolveFlags, Stat, fstat, openat2, readlinkat};
 use rustix::io::Errno;
 
 use crate::abi::mode;
-use crate::builder::DirAccess;
+use crate::builder::{DirAccess, DirOptions};
 use crate::call::{Patience, Stop};
 use crate::devices::Device;
+use crate::file_systems::{Mount, kernel_file_system, mount_and_kind};
+use crate::refusal::{Reason, Refusal};
 
 /// Components of a path, all links expanded.
 const MAX_DEPTH: usize = 256;
@@ -56,11 +62,48 @@ impl GuestPath {
 }
 
 /// A directory of the host, granted to the guest.
-struct Grant {
+pub(crate) struct Grant {
     at: GuestPath,
     dir: Arc<Dir>,
-    access: DirAccess,
+    mount: Mount,
+    options: DirOptions,
 }
+
+impl Grant {
+    /// The host's directory that these names lead to.
+    fn open(self: &Arc<Grant>, names: &[OsString]) -> Result<Arc<Dir>, Stop> {
+        if names.is_empty() {
+            return Ok(self.dir.clone());
+        }
+        let path: PathBuf = names.iter().collect();
+        let resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
+        if let Ok(fd) = openat2(&self.dir, path, LOOK | OFlags::DIRECTORY, Mode::empty(), resolve) {
+            return Ok(Arc::new(fd.into()));
+        }
+        // One by one: what fails is named, other mounts are looked at, and old kernels cannot do it at once.
+        let mut dir = self.dir.clone();
+        let mut at = self.at.clone();
+        for name in names {
+            at.0.push(name.clone());
+            let seen = HostName { dir, name: name.clone(), path: at.clone(), grant: self.clone() }.look()?;
+            if seen.kind != mode::DIRECTORY {
+                return Err(Errno::NOTDIR.into());
+            }
+            dir = Arc::new(seen.fd.into());
+        }
+        Ok(dir)
+    }
+}
+
+impl fmt::Debug for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Grant").field("at", &self.at).field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// How a name is opened to look at what it stands for: without effects, whatever that is.
+const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A name in a directory of the host; `.` for a granted directory itself. Calls that take it
 /// must not follow it.
@@ -68,20 +111,66 @@ struct Grant {
 pub(crate) struct HostName {
     pub(crate) dir: Arc<Dir>,
     pub(crate) name: OsString,
-    pub(crate) access: DirAccess,
-    grant: usize,
+    path: GuestPath,
+    grant: Arc<Grant>,
+}
+
+/// What a name stands for.
+pub(crate) struct Seen {
+    /// Open for its path only.
+    pub(crate) fd: OwnedFd,
+    /// The type bits of its mode.
+    pub(crate) kind: u32,
 }
 
 impl HostName {
-    pub(crate) fn status(&self) -> Result<Stat, Errno> {
-        statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW)
+    /// What is there, if the grant reaches so far.
+    pub(crate) fn look(&self) -> Result<Seen, Stop> {
+        let fd = rustix::fs::openat(&self.dir, &self.name, LOOK, Mode::empty())?;
+        let kind = self.admit(&fd)?;
+        Ok(Seen { fd, kind })
+    }
+
+    /// The type bits of an open file's mode; refuses it if it lies in a mount that the grant does not reach.
+    pub(crate) fn admit(&self, fd: impl AsFd) -> Result<u32, Stop> {
+        let (mount, kind) = mount_and_kind(&fd)?;
+        if mount != self.grant.mount {
+            if !self.grant.options.crosses_mounts {
+                return Err(self.refuse(Reason::OtherMount));
+            }
+            if let Some(name) = kernel_file_system(&fd)? {
+                return Err(self.refuse(Reason::Kernel(name)));
+            }
+        }
+        Ok(kind)
+    }
+
+    pub(crate) fn refuse(&self, reason: Reason) -> Stop {
+        Stop::Refused(Refusal { path: self.path.clone(), reason })
+    }
+
+    pub(crate) fn status(&self) -> Result<Stat, Stop> {
+        Ok(fstat(&self.look()?.fd)?)
+    }
+
+    /// Whether there is something of this name.
+    pub(crate) fn exists(&self) -> Result<bool, Stop> {
+        match self.look() {
+            Ok(_) => Ok(true),
+            Err(Stop::Errno(Errno::NOENT)) => Ok(false),
+            Err(stop) => Err(stop),
+        }
+    }
+
+    pub(crate) fn access(&self) -> DirAccess {
+        self.grant.options.access
     }
 
     pub(crate) fn is_writable(&self) -> bool {
-        self.access == DirAccess::ReadWrite
+        self.access() == DirAccess::ReadWrite
     }
 
-    /// `EROFS` unless the guest may change it.
+    /// `EROFS` unless the guest may make something of this name.
     pub(crate) fn writable(self) -> Result<HostName, Stop> {
         match self.is_writable() {
             true => Ok(self),
@@ -89,9 +178,39 @@ impl HostName {
         }
     }
 
+    /// Refuses to have what is there changed, moved or removed, unless the guest may.
+    pub(crate) fn changeable(self) -> Result<HostName, Stop> {
+        let kind = self.look()?.kind;
+        let name = self.writable()?;
+        match kind {
+            mode::CHARACTER_DEVICE | mode::BLOCK_DEVICE => Err(name.refuse(Reason::SpecialFile(special_file(kind)))),
+            _ => Ok(name),
+        }
+    }
+
     /// Whether both lie in the same granted directory.
     pub(crate) fn same_grant(&self, other: &HostName) -> bool {
-        self.grant == other.grant
+        Arc::ptr_eq(&self.grant, &other.grant)
+    }
+
+    /// How many directories lie between the granted one and this name.
+    pub(crate) fn depth(&self) -> usize {
+        (self.path.0.len() - self.grant.at.0.len()).saturating_sub(1)
+    }
+
+    /// Whether links of this grant may lead anywhere.
+    pub(crate) fn allows_outward_links(&self) -> bool {
+        self.grant.options.outward_links
+    }
+}
+
+/// What a file that guests cannot open is called.
+pub(crate) fn special_file(kind: u32) -> &'static str {
+    match kind {
+        mode::CHARACTER_DEVICE | mode::BLOCK_DEVICE => "device",
+        mode::FIFO => "FIFO",
+        mode::SOCKET => "socket",
+        _ => "special file",
     }
 }
 
@@ -128,33 +247,41 @@ impl Found {
 
 /// What stands in the way of a walk.
 enum Step {
-    Directory,
+    /// Open for its path only, if the host has it.
+    Directory(Option<OwnedFd>),
     Link(Vec<u8>),
     Other,
+}
+
+/// An open directory of a walk: where the walk's first `depth` components lead.
+struct Opened {
+    depth: usize,
+    dir: Arc<Dir>,
 }
 
 /// The guest's tree of names.
 #[derive(Default)]
 pub(crate) struct Names {
-    grants: Vec<Grant>,
+    grants: Vec<Arc<Grant>>,
     /// The current directory.
     pub(crate) current: GuestPath,
 }
 
 impl fmt::Debug for Names {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.grants.iter().map(|grant| (&grant.at.0, grant.access))).finish()
+        f.debug_map().entries(self.grants.iter().map(|grant| (&grant.at.0, grant.options))).finish()
     }
 }
 
 impl Names {
     /// Adds a granted directory; `false` if the name is taken.
-    pub(crate) fn grant(&mut self, at: GuestPath, dir: Dir, access: DirAccess) -> bool {
+    pub(crate) fn grant(&mut self, at: GuestPath, dir: Dir, options: DirOptions) -> Result<bool, Errno> {
         let free = self.grants.iter().all(|grant| grant.at != at);
         if free {
-            self.grants.push(Grant { at, dir: Arc::new(dir), access });
+            let (mount, _) = mount_and_kind(&dir)?;
+            self.grants.push(Arc::new(Grant { at, dir: Arc::new(dir), mount, options }));
         }
-        free
+        Ok(free)
     }
 
     /// Follows `path`, from `base` unless it is absolute; the last name only where `follow`.
@@ -175,6 +302,7 @@ impl Names {
         let mut ahead = Vec::new();
         push_components(&mut at, &mut ahead, path);
         let (mut steps, mut links) = (0, 0);
+        let mut opened: Option<Opened> = None;
         while let Some(name) = ahead.pop() {
             steps += 1;
             patience.check()?;
@@ -182,6 +310,7 @@ impl Names {
                 b"." => continue,
                 b".." => {
                     at.0.pop();
+                    opened = None;
                     continue;
                 }
                 _ if steps > MAX_STEPS || at.0.len() >= MAX_DEPTH || name.len() > NAME_MAX => {
@@ -193,43 +322,37 @@ impl Names {
             if last && !follow && !must_be_directory {
                 break;
             }
-            match self.step(&at) {
-                Ok(Step::Directory) => {}
+            let node = self.node(&at, opened.as_ref())?;
+            match step(&node) {
+                Ok(Step::Other) if !last || must_be_directory => return Err(Errno::NOTDIR.into()),
+                Ok(Step::Directory(dir)) if !last => {
+                    opened = dir.map(|fd| Opened { depth: at.0.len(), dir: Arc::new(fd.into()) });
+                }
+                Ok(Step::Directory(_) | Step::Other) => {
+                    return Ok(Found { node, path: at, must_be_directory, ends_in_dots });
+                }
                 Ok(Step::Link(_)) if links == MAX_LINKS => return Err(Errno::LOOP.into()),
                 Ok(Step::Link(target)) => {
                     links += 1;
                     at.0.pop();
+                    if target.first() == Some(&b'/') {
+                        opened = None;
+                    }
                     push_components(&mut at, &mut ahead, &target);
                 }
-                Ok(Step::Other) if last && !must_be_directory => {}
-                Ok(Step::Other) => return Err(Errno::NOTDIR.into()),
                 // What is to be created does not exist yet.
                 Err(Stop::Errno(Errno::NOENT)) if last => {}
                 Err(stop) => return Err(stop),
             }
         }
-        Ok(Found { node: self.node(&at)?, path: at, must_be_directory, ends_in_dots })
+        Ok(Found { node: self.node(&at, opened.as_ref())?, path: at, must_be_directory, ends_in_dots })
     }
 
-    fn step(&self, at: &GuestPath) -> Result<Step, Stop> {
-        let host = match self.node(at)? {
-            Node::Synthetic => return Ok(Step::Directory),
-            Node::Device(_) => return Ok(Step::Other),
-            Node::Host(host) => host,
-        };
-        Ok(match host.status()?.st_mode & mode::TYPE {
-            mode::DIRECTORY => Step::Directory,
-            mode::SYMLINK => Step::Link(readlinkat(&host.dir, &host.name, Vec::new())?.into_bytes()),
-            _ => Step::Other,
-        })
-    }
-
-    /// What a path without links stands for.
-    fn node(&self, path: &GuestPath) -> Result<Node, Stop> {
-        let above = |grant: &&Grant| path.0.starts_with(&grant.at.0);
-        let nearest = self.grants.iter().enumerate().filter(|(_, grant)| above(grant));
-        let nearest = nearest.max_by_key(|(_, grant)| grant.at.0.len());
-        if nearest.is_none_or(|(_, grant)| grant.at.0.is_empty()) && path.0.first().is_some_and(|name| name == "dev") {
+    /// What a path without links stands for. `opened` may be the directory that the path's last name is in.
+    fn node(&self, path: &GuestPath, opened: Option<&Opened>) -> Result<Node, Stop> {
+        let above = |grant: &&Arc<Grant>| path.0.starts_with(&grant.at.0);
+        let nearest = self.grants.iter().filter(above).max_by_key(|grant| grant.at.0.len());
+        if nearest.is_none_or(|grant| grant.at.0.is_empty()) && path.0.first().is_some_and(|name| name == "dev") {
             match path.0.as_slice() {
                 [_] => return Ok(Node::Synthetic),
                 [_, name] => {
@@ -240,21 +363,43 @@ impl Names {
                 _ => {}
             }
         }
-        let Some((number, grant)) = nearest else {
-            return match path.0.is_empty() || self.grants.iter().any(|grant| grant.at.0.starts_with(&path.0)) {
+        let leads_to_grant = self.holds_grant(path);
+        let Some(grant) = nearest else {
+            return match path.0.is_empty() || leads_to_grant {
                 true => Ok(Node::Synthetic),
                 false => Err(Errno::NOENT.into()),
             };
         };
-        let (dir, name) = match path.0[grant.at.0.len()..].split_last() {
-            None => (grant.dir.clone(), OsString::from(".")),
-            Some((name, [])) => (grant.dir.clone(), name.clone()),
-            Some((name, parents)) => (Arc::new(grant.dir.open_dir(parents.iter().collect::<PathBuf>())?), name.clone()),
+        let name = |dir, name| HostName { dir, name, path: path.clone(), grant: grant.clone() };
+        let Some((last, parents)) = path.0[grant.at.0.len()..].split_last() else {
+            return Ok(Node::Host(name(grant.dir.clone(), OsString::from("."))));
         };
-        Ok(Node::Host(HostName { dir, name, access: grant.access, grant: number }))
+        let parent = match opened {
+            Some(opened) if opened.depth + 1 == path.0.len() => Ok(opened.dir.clone()),
+            _ => grant.open(parents),
+        };
+        let parent_leads_to_grant = || self.holds_grant(&GuestPath(path.0[..path.0.len() - 1].to_vec()));
+        match parent {
+            Ok(dir) => {
+                let name = name(dir, last.clone());
+                // The way to a granted directory consists of directories, whatever the outer one has there.
+                let is_hidden = leads_to_grant && !matches!(name.look(), Ok(seen) if seen.kind == mode::DIRECTORY);
+                Ok(if is_hidden { Node::Synthetic } else { Node::Host(name) })
+            }
+            Err(_) if leads_to_grant => Ok(Node::Synthetic),
+            // A directory that the outer one lacks has the way to the granted one in it, and nothing else.
+            Err(Stop::Errno(_)) if parent_leads_to_grant() => Err(Errno::NOENT.into()),
+            Err(stop) => Err(stop),
+        }
     }
 
-    /// The names in a directory that is not the host's.
+    /// Whether a granted directory has this path or lies below it: such a path stays what it is, as mount points do.
+    pub(crate) fn holds_grant(&self, path: &GuestPath) -> bool {
+        self.grants.iter().any(|grant| grant.at.0.starts_with(&path.0))
+    }
+
+    /// The names in a directory that are there whatever the host has: those of granted directories, of the
+    /// directories on the way to them, and of `/dev` and its devices.
     pub(crate) fn children(&self, path: &GuestPath) -> BTreeSet<OsString> {
         let below = self.grants.iter().filter(|grant| grant.at.0.starts_with(&path.0));
         let mut names: BTreeSet<OsString> = below.filter_map(|grant| grant.at.0.get(path.0.len())).cloned().collect();
@@ -265,6 +410,21 @@ impl Names {
         }
         names
     }
+}
+
+/// What stands at a walk's next component.
+fn step(node: &Node) -> Result<Step, Stop> {
+    let host = match node {
+        Node::Synthetic => return Ok(Step::Directory(None)),
+        Node::Device(_) => return Ok(Step::Other),
+        Node::Host(host) => host,
+    };
+    let seen = host.look()?;
+    Ok(match seen.kind {
+        mode::DIRECTORY => Step::Directory(Some(seen.fd)),
+        mode::SYMLINK => Step::Link(readlinkat(&seen.fd, c"", Vec::new())?.into_bytes()),
+        _ => Step::Other,
+    })
 }
 
 /// Puts a path's components onto the stack of those still to be walked.

@@ -2,13 +2,13 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::fs::{Access, AtFlags, OFlags};
+use rustix::fs::{Access, AtFlags};
 use rustix::io::Errno;
 
 use crate::abi::{Layout, Timespec, at, mode};
 use crate::call::{Call, Outcome, Stop};
 use crate::devices::Device;
-use crate::open_file::{Kind, Listing, OpenFile};
+use crate::open_file::{Kind, OpenFile};
 use crate::paths::{Found, Node};
 use crate::process::USER;
 
@@ -66,9 +66,9 @@ impl Status {
     fn of_file(file: &OpenFile) -> Result<Status, Stop> {
         Ok(match &file.kind {
             Kind::Regular(file) => rustix::fs::fstat(&file.fd)?.into(),
-            Kind::Directory(directory) => match &directory.listing {
-                Listing::Host(fd) => rustix::fs::fstat(fd)?.into(),
-                Listing::Synthetic(_) => Status::of_synthetic(),
+            Kind::Directory(directory) => match &directory.host {
+                Some(fd) => rustix::fs::fstat(fd)?.into(),
+                None => Status::of_synthetic(),
             },
             Kind::Device(device) => Status::of_device(*device),
             Kind::Stream(stream) => rustix::fs::fstat(stream.fd)?.into(),
@@ -234,11 +234,7 @@ pub(crate) fn statfs(call: &mut Call<'_>) -> Outcome {
     let found = call.find(at::CURRENT_DIRECTORY, &path, true)?;
     Status::of_found(&found)?;
     let layout = match &found.node {
-        Node::Host(name) => {
-            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let fd = rustix::fs::openat(&name.dir, &name.name, flags, rustix::fs::Mode::empty())?;
-            statfs_of(Some(fd.as_fd()))?
-        }
+        Node::Host(name) => statfs_of(Some(name.look()?.fd.as_fd()))?,
         Node::Device(_) | Node::Synthetic => statfs_of(None)?,
     };
     layout.store(call.memory, call.args[1])
@@ -248,10 +244,7 @@ pub(crate) fn fstatfs(call: &mut Call<'_>) -> Outcome {
     let file = call.linux.descriptors.get(call.int(0))?;
     let layout = match &file.kind {
         Kind::Regular(file) => statfs_of(Some(file.fd.as_fd()))?,
-        Kind::Directory(directory) => match &directory.listing {
-            Listing::Host(fd) => statfs_of(Some(fd.as_fd()))?,
-            Listing::Synthetic(_) => statfs_of(None)?,
-        },
+        Kind::Directory(directory) => statfs_of(directory.host.as_ref().map(AsFd::as_fd))?,
         _ => statfs_of(None)?,
     };
     layout.store(call.memory, call.args[1])

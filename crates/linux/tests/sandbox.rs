@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::{Outcome, gcc, machine, run, run_logged, tree, try_run};
 use riverrun::{Config, TrapCause};
-use riverrun_linux::{Builder, Detail, DirAccess, Error, Linux};
+use riverrun_linux::{Builder, Detail, DirAccess, DirOptions, Error, Linux};
 
 const STATIC: &[&str] = &["-O1", "-static"];
 
@@ -67,11 +67,134 @@ fn a_granted_root_is_the_guests_root() {
     }
 }
 
+/// The lines of a guest's output that say what a call gave, as call and result.
+fn results(stdout: &str) -> Vec<(&str, &str)> {
+    stdout.lines().filter_map(|line| line.rsplit_once(" = ")).collect()
+}
+
+/// Every machine has these mounts.
+#[test]
+fn other_mounts_and_file_systems_of_the_kernel_are_not_part_of_a_granted_directory() {
+    let program = gcc("reach.c", STATIC);
+    let file = tempfile::NamedTempFile::new_in("/dev/shm").unwrap();
+    fs::write(&file, "untouched").unwrap();
+    fs::set_permissions(&file, PermissionsExt::from_mode(0o640)).unwrap();
+    let in_shm = format!("/host{}", file.path().display());
+    let proc = ["/host/proc", "/host/proc/self/mem", "/host/proc/self/environ", "/host/proc/self/root/etc/passwd"];
+    let others = ["/host/sys", "/host/sys/kernel", "/host/dev/pts", "/host/dev/pts/ptmx", "/host/dev/shm"];
+    let reach = |paths: &[&str], options: DirOptions| {
+        let args = ["reach"].iter().chain(paths).copied();
+        let builder = Linux::builder().args(args).dir("/", "/host", options).unwrap();
+        run_logged(&program, builder, Detail::Unknown)
+    };
+    let expect_refused = |(outcome, log): &(Outcome, String), paths: usize, reason: &str| {
+        let results = results(&outcome.stdout);
+        assert_eq!(results.len(), 23 * paths);
+        for (call, result) in results {
+            assert_eq!(result, "-1 Permission denied", "{call}: {}", outcome.stdout);
+        }
+        assert_eq!(log.matches(&format!("\"/host/proc\" is refused: {reason}\n")).count(), 1, "{log}");
+    };
+    let all: Vec<&str> = proc.into_iter().chain(others).chain([in_shm.as_str()]).collect();
+    let reason = "it is in another mount than the granted directory";
+    expect_refused(&reach(&all, DirAccess::ReadOnly.into()), all.len(), reason);
+    let writable = [&proc[..], &[&in_shm]].concat();
+    expect_refused(&reach(&writable, DirAccess::ReadWrite.into()), writable.len(), reason);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "untouched");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+
+    // With other mounts, but never those of the kernel.
+    let crossing = |access| DirOptions::new(access).crosses_mounts(true);
+    let reason = "procfs is a file system of the kernel";
+    expect_refused(&reach(&all[..8], crossing(DirAccess::ReadOnly)), 8, reason);
+    expect_refused(&reach(&proc, crossing(DirAccess::ReadWrite)), proc.len(), reason);
+    let (outcome, log) = reach(&[&in_shm], crossing(DirAccess::ReadOnly));
+    for line in ["open(path, O_RDONLY) = 3", "stat(path, &st) = 0", "unlink(path) = -1 Read-only file system"] {
+        assert!(outcome.stdout.contains(&format!("{line}\n")), "{line}: {}", outcome.stdout);
+    }
+    assert_eq!(log, "");
+}
+
+#[test]
+fn special_files_cannot_be_opened_nor_devices_changed() {
+    // The file system of `/dev` holds files, too; its devices are not for guests.
+    let builder = Linux::builder().args(["device", "/host/null"]);
+    let builder = builder.dir("/dev", "/host", DirAccess::ReadWrite).unwrap();
+    let (outcome, log) = run_logged(&gcc("device.c", STATIC), builder, Detail::Unknown);
+    assert_eq!(log, "\"/host/null\" is refused: it is a device\n");
+    let results = results(&outcome.stdout);
+    assert_eq!(results[0].1, "0");
+    assert!(results[1..].iter().all(|(_, result)| *result == "-1 Permission denied"), "{}", outcome.stdout);
+
+    let program = gcc("reach.c", STATIC);
+    let host = tempfile::tempdir().unwrap();
+    mkfifo(&host.path().join("fifo"));
+    let _socket = std::os::unix::net::UnixListener::bind(host.path().join("socket")).unwrap();
+    let builder = Linux::builder().args(["reach", "/data/fifo", "/data/socket"]);
+    let builder = builder.dir(host.path(), "/data", DirAccess::ReadOnly).unwrap();
+    let (outcome, log) = run_logged(&program, builder, Detail::Unknown);
+    for (call, result) in self::results(&outcome.stdout) {
+        assert!(!call.starts_with("open(") || result == "-1 Permission denied", "{call}: {result}");
+    }
+    let expected = "\"/data/fifo\" is refused: it is a FIFO\n\"/data/socket\" is refused: it is a socket\n";
+    assert_eq!(log, expected);
+}
+
+#[test]
+fn granted_directories_lie_within_each_other_and_stay_there() {
+    let host = tempfile::tempdir().unwrap();
+    let path = |name: &str| host.path().join(name);
+    for directory in ["outer/git/hooks", "outer/other", "outer/many", "ro", "elsewhere"] {
+        fs::create_dir_all(path(directory)).unwrap();
+    }
+    for file in ["outer/file", "outer/git/hooks/hidden", "ro/file", "elsewhere/secret"] {
+        fs::write(path(file), "untouched").unwrap();
+    }
+    for n in 0..800 {
+        fs::write(path("outer/many").join(format!("a file with a name of some length, {n}")), "").unwrap();
+    }
+    symlink("../elsewhere", path("outer/shadow")).unwrap();
+    let mut builder = Linux::builder().args(["mounted"]).dir(path("outer"), "/w", DirAccess::ReadWrite).unwrap();
+    for place in ["/w/git/hooks", "/w/new/deep/ro", "/w/shadow/ro", "/w/many/0/b"] {
+        builder = builder.dir(path("ro"), place, DirAccess::ReadOnly).unwrap();
+    }
+    let outcome = run(&gcc("mounted.c", STATIC), "", builder);
+    let expected = include_str!("guests/mounted.expected");
+    assert_eq!(outcome, Outcome { status: 0, stdout: expected.to_owned(), stderr: String::new() });
+    for file in ["outer/file", "outer/git/hooks/hidden", "ro/file", "elsewhere/secret"] {
+        assert_eq!(fs::read_to_string(path(file)).unwrap(), "untouched");
+    }
+    assert_eq!(fs::read_dir(path("ro")).unwrap().count(), 1);
+    assert!(!path("outer/new").exists());
+}
+
+#[test]
+fn links_do_not_lead_out_of_a_granted_directory() {
+    let host = tempfile::tempdir().unwrap();
+    let data = host.path().join("data");
+    fs::create_dir(&data).unwrap();
+    symlink("/etc/shadow", data.join("absolute")).unwrap();
+    let program = gcc("plant.c", STATIC);
+    let builder = Linux::builder().args(["plant"]).dir(&data, "/w", DirAccess::ReadWrite).unwrap();
+    let (outcome, log) = run_logged(&program, builder, Detail::Unknown);
+    let expected = include_str!("guests/plant.expected");
+    assert_eq!(outcome, Outcome { status: 0, stdout: expected.to_owned(), stderr: String::new() });
+    let line = "\"/w/innocent\" is refused: the symbolic link leads out of the granted directory\n";
+    assert!(log.starts_with(line), "{log}");
+
+    let options = DirOptions::new(DirAccess::ReadWrite).outward_links(true);
+    let builder = Linux::builder().args(["plant"]).dir(&data, "/w", options).unwrap();
+    let outcome = run(&program, "", builder);
+    assert!(outcome.stdout.starts_with("symlink(\"/etc/shadow\", \"/w/innocent\") = 0\n"), "{}", outcome.stdout);
+}
+
 #[test]
 fn grants_are_checked() {
     let grant = |host: &str, guest: &str| Linux::builder().dir(host, guest, DirAccess::ReadOnly);
     let message = |result: Result<Builder, Error>| result.unwrap_err().to_string();
     assert!(message(grant("/no/such", "/data")).starts_with("cannot grant the directory /no/such: No such file"));
+    let kernel = "cannot grant the directory /proc/self: procfs is a file system of the kernel";
+    assert_eq!(message(grant("/proc/self", "/data")), kernel);
     for wrong in ["data", "", "/a/../b"] {
         assert!(message(grant("/", wrong)).contains("must be an absolute path"), "{wrong}");
     }

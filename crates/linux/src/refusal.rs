@@ -1,0 +1,50 @@
+//! What a guest may not use though its path leads there: each refusal is told to the guest by an error code, and to
+//! the host by a line of the log.
+
+use std::fmt;
+
+use rustix::io::Errno;
+
+use crate::paths::GuestPath;
+
+/// A path that is refused, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) path: GuestPath,
+    pub(crate) reason: Reason,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// It lies in another mount than the granted directory.
+    OtherMount,
+    /// It lies in a file system that is a view of the host's kernel.
+    Kernel(&'static str),
+    /// It is neither a regular file nor a directory nor a symbolic link.
+    SpecialFile(&'static str),
+    /// A symbolic link there would lead out of the granted directory.
+    OutwardLink,
+}
+
+impl Refusal {
+    /// What the guest is told.
+    pub(crate) fn errno(&self) -> Errno {
+        match self.reason {
+            Reason::OtherMount | Reason::Kernel(_) | Reason::SpecialFile(_) => Errno::ACCESS,
+            Reason::OutwardLink => Errno::PERM,
+        }
+    }
+}
+
+/// `"/host/proc" is refused: procfs is a file system of the kernel`. The guest chooses names: they are escaped.
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} is refused: ", String::from_utf8_lossy(&self.path.to_bytes()))?;
+        match self.reason {
+            Reason::OtherMount => f.write_str("it is in another mount than the granted directory"),
+            Reason::Kernel(name) => write!(f, "{name} is a file system of the kernel"),
+            Reason::SpecialFile(kind) => write!(f, "it is a {kind}"),
+            Reason::OutwardLink => f.write_str("the symbolic link leads out of the granted directory"),
+        }
+    }
+}

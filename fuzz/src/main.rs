@@ -16,6 +16,8 @@ Targets:
   elf         any bytes as a program: headers, symbols, source lines, unwind tables
   decode      any words: decode, encode, disassemble, print semantics
   run         random code on every engine, the final states compared
+  host_api    host functions of all types, the heap, system calls and the C interface, with hostile
+              registers and memory
   compiled    random functions, compiled precisely and interpreted, the final states compared; takes LLVM
   conforming  random functions that keep to the calling convention, compiled as by default; takes LLVM
 
@@ -24,11 +26,12 @@ Targets:
 ";
 
 /// The targets, and how long inputs are: what a small ELF file with debug information takes, a few
-/// instructions, the choices that make a program.
+/// instructions, the choices that make a program or a few calls.
 const TARGETS: &[Target] = &[
     Target { name: "elf", package: TARGETS_PACKAGE, max_len: 16 << 10 },
     Target { name: "decode", package: TARGETS_PACKAGE, max_len: 64 },
     Target { name: "run", package: TARGETS_PACKAGE, max_len: 2 << 10 },
+    Target { name: "host_api", package: TARGETS_PACKAGE, max_len: 2 << 10 },
     Target { name: "compiled", package: COMPILED_PACKAGE, max_len: 4 << 10 },
     Target { name: "conforming", package: COMPILED_PACKAGE, max_len: 4 << 10 },
 ];

@@ -138,6 +138,8 @@ const COMPILED: &[&str] = &[
     "--test",
     "heap",
     "--test",
+    "misuse",
+    "--test",
     "programs",
     "--test",
     "sandbox",

@@ -27,7 +27,7 @@ unsafe impl Send for Place {}
 // SAFETY: likewise.
 unsafe impl Sync for Place {}
 
-/// How [`Code::call`] has gone.
+/// How [`Place::call`] has gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The function has returned, with this in a0 and a1. What is in the state's other registers but fa0 and fa1,

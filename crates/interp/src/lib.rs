@@ -1,8 +1,8 @@
 //! The interpreter: pre-decoded, fused, tail-threaded; and the single-step reference.
 //!
 //! [`Code`] holds a program's pre-decoded code, [`Code::run`] executes a machine on it. The fast
-//! engine ([`handlers`]) executes what programs do all the time; whatever is rare or goes wrong
-//! is left to the single-step engine ([`step`]), which works straight from the instruction table.
+//! engine (`handlers.rs`) executes what programs do all the time; whatever is rare or goes wrong
+//! is left to the single-step engine (`step.rs`), which works straight from the instruction table.
 
 mod arena;
 mod arguments;

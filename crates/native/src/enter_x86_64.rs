@@ -251,7 +251,11 @@ pub(crate) unsafe fn call_host_entry(
             "cmp [r9 + {host_sp}], rax",
             "jne 3f",
             "2:",
+            // The unwind table of the function that this is part of knows nothing of this frame. Host functions that the
+            // guest has called by a jump return here, so to them this is the outermost frame: rip (16) is not known.
+            ".cfi_undefined 16",
             "call [rdi + {entry}]",
+            ".cfi_offset 16, -8",
             signpost!("6", "4"),
             "mov r11d, 1",
             "add rsp, {reserve} + 24",

@@ -12,8 +12,13 @@ use riverrun::{
     LinkError, Linker, Machine, Program, Scalar,
 };
 
+/// An engine, whose guests are compiled where there is a compiler.
 fn engine() -> Engine {
-    Engine::new(&Config::new()).unwrap()
+    #[cfg_attr(not(feature = "compile"), expect(unused_mut, reason = "what is interpreted needs no options"))]
+    let mut config = Config::new();
+    #[cfg(feature = "compile")]
+    config.compile(riverrun::CompileOptions::default());
+    Engine::new(&config).unwrap()
 }
 
 fn adder(engine: &Engine) -> Machine<()> {
@@ -237,6 +242,23 @@ fn panics_of_handlers_come_out_of_runs() {
     let mut machine = linker.instantiate(&program, true).unwrap();
     assert!(panics(|| machine.run()).contains("the handler"));
     assert_eq!(machine.run().unwrap(), 42, "it goes on at the call");
+}
+
+/// Whoever asks for a backtrace, as panics and many errors do by themselves, gets one that ends where the guest begins:
+/// the guest's frames are not the host's to unwind.
+#[test]
+fn backtraces_of_host_functions_end_at_the_guest() {
+    let engine = engine();
+    let mut machine = scorer(&engine, String::new(), |mut caller: Caller<'_, String>, points| {
+        *caller.data_mut() = std::backtrace::Backtrace::force_capture().to_string();
+        points
+    });
+    for _ in 0..3 {
+        assert_eq!(play(&mut machine, 7).unwrap(), 7);
+        let frames = machine.data();
+        assert!(frames.contains("backtraces_of_host_functions_end_at_the_guest::{{closure}}"), "{frames}");
+        assert!(!frames.contains("misuse::play"), "what waits for the guest is behind it:\n{frames}");
+    }
 }
 
 /// What a machine's data does when it is dropped is the host's.

@@ -15,6 +15,9 @@
 //!
 //! This is one of the crates with `unsafe`: the window is raw memory, and faults arrive as
 //! signals. What the rest of riverrun sees of it is safe.
+//!
+//! Safe code can write all of a [`State`], what engines have noted there included ([`EngineExit`]). So whatever follows
+//! these notes is `unsafe`: entering an engine, [`State::import`], [`call_host`], [`Running::end`].
 
 mod claimed;
 mod float_env;

@@ -62,7 +62,7 @@ impl fmt::Display for PointerError {
 /// A guest pointer to a `T`, which may lead anywhere until it is looked at.
 ///
 /// `T` is a type of plain bytes with C's layout, such as a `#[repr(C)]` struct that derives bytemuck's
-/// `Pod` (bytemuck is re-exported). Views are not copies: they are in the guest's memory.
+/// `Pod` (bytemuck is re-exported, and derives have to be told so). Views are not copies: they are in the guest's memory.
 ///
 /// ```
 /// use riverrun::{Config, Engine, Linker, Perm, Program, Ptr};
@@ -70,6 +70,7 @@ impl fmt::Display for PointerError {
 ///
 /// #[repr(C)]
 /// #[derive(Clone, Copy, Pod, Zeroable)]
+/// #[bytemuck(crate = "riverrun::bytemuck")]
 /// struct Point {
 ///     x: f32,
 ///     y: f32,

@@ -22,10 +22,11 @@ pub trait Structure: Pod {
 /// of at most 16 bytes, without gaps (`bytemuck::Pod`). Larger ones go by pointer ([`Ptr`](crate::Ptr)).
 ///
 /// ```
-/// use riverrun::bytemuck::{self, Pod, Zeroable};
+/// use riverrun::bytemuck::{Pod, Zeroable};
 ///
 /// #[repr(C)]
 /// #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+/// #[bytemuck(crate = "riverrun::bytemuck")]
 /// struct Point {
 ///     x: f32,
 ///     y: f32,
@@ -38,9 +39,10 @@ pub trait Structure: Pod {
 /// ```
 ///
 /// ```compile_fail
-/// # use riverrun::bytemuck::{self, Pod, Zeroable};
+/// # use riverrun::bytemuck::{Pod, Zeroable};
 /// #[repr(C)]
 /// #[derive(Clone, Copy, Pod, Zeroable)]
+/// #[bytemuck(crate = "riverrun::bytemuck")]
 /// struct Large {
 ///     a: [u64; 3],
 /// }

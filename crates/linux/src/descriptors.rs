@@ -7,9 +7,10 @@ use rustix::io::Errno;
 use crate::abi::{Layout, at, open};
 use crate::call::{Call, Outcome, Stop};
 use crate::devices::Device;
-use crate::open_file::{Kind, OpenFile, Stream};
+use crate::open_file::{Kind, OpenFile};
 use crate::paths::{Found, GuestPath};
 use crate::stdio::{Input, Output};
+use crate::stream::Stream;
 
 /// Descriptors that a guest may have open (`RLIMIT_NOFILE`).
 pub(crate) const MAX_DESCRIPTORS: usize = 1024;
@@ -26,13 +27,13 @@ impl Descriptors {
     pub(crate) fn new(stdin: Input, stdout: Output, stderr: Output) -> Descriptors {
         let input = match stdin {
             Input::Null => Kind::Device(Device::Null),
-            Input::Inherit => Kind::Stream(Stream::new(rustix::stdio::stdin())),
+            Input::Inherit => Kind::Stream(Stream::new(rustix::stdio::stdin(), false)),
             Input::Reader(reader) => Kind::Reader(reader.into()),
         };
         let output = |output| match output {
             Output::Null => Kind::Device(Device::Null),
-            Output::InheritStdout => Kind::Stream(Stream::new(rustix::stdio::stdout())),
-            Output::InheritStderr => Kind::Stream(Stream::new(rustix::stdio::stderr())),
+            Output::InheritStdout => Kind::Stream(Stream::new(rustix::stdio::stdout(), true)),
+            Output::InheritStderr => Kind::Stream(Stream::new(rustix::stdio::stderr(), true)),
             Output::Writer(writer) => Kind::Writer(writer.into()),
         };
         let files = [(input, 0), (output(stdout), open::WRITE_ONLY), (output(stderr), open::WRITE_ONLY)];

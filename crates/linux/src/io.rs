@@ -185,21 +185,30 @@ fn copy(call: &mut Call<'_>, from: &End, to: &End, len: u64) -> Outcome {
     let mut total = 0;
     while total < len {
         let step = &mut buffer[..(len - total).min(COPY_STEP) as usize];
-        let moved = from.file.read(step, from.at(total), &mut call.linux.random, call.patience).and_then(|read| {
-            let mut written = 0;
-            while written < read {
-                written += to.file.write(&step[written..read], to.at(total + written as u64), call.patience)?;
-            }
-            Ok(read)
-        });
-        match call.signal_broken_pipe(moved) {
+        let read = match from.file.read(step, from.at(total), &mut call.linux.random, call.patience) {
             Ok(0) => break,
-            Ok(moved) => total += moved,
+            Ok(read) => read,
             Err(_) if total > 0 => break,
             Err(stop) => return Err(stop),
+        };
+        let mut written = 0;
+        let mut failure = None;
+        while written < read && failure.is_none() {
+            let result = to.file.write(&step[written..read], to.at(total + written as u64), call.patience);
+            match call.signal_broken_pipe(result) {
+                Ok(moved) => written += moved as usize,
+                Err(stop) => failure = Some(stop),
+            }
         }
-        if call.patience.check().is_err() {
-            break;
+        total += written as u64;
+        if written < read && from.position.is_none() {
+            from.file.step_back((read - written) as u64)?;
+        }
+        match failure {
+            Some(stop) if total == 0 => return Err(stop),
+            Some(_) => break,
+            None if call.patience.check().is_err() => break,
+            None => {}
         }
     }
     from.finish(call, total)?;

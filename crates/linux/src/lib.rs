@@ -40,6 +40,8 @@
 //!   Nothing can be made in one of the latter that only the guest has.
 //! - A directory's descriptor stands for its path: once the directory is renamed, names below it
 //!   are no longer found through the descriptor.
+//! - Standard output and error that are the host's have no position, also where they are files: what
+//!   others have written there cannot be changed (`ESPIPE`).
 //! - Locks on files always succeed.
 
 #![forbid(unsafe_code)]
@@ -68,6 +70,7 @@ mod signals;
 mod start;
 mod status;
 mod stdio;
+mod stream;
 mod table;
 mod time;
 

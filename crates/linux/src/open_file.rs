@@ -5,22 +5,20 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::fs::{OFlags, SeekFrom, fcntl_setfl};
 use rustix::io::Errno;
 
-use crate::abi::{mode, open};
+use crate::abi::open;
 use crate::builder::DirAccess;
 use crate::call::{Patience, Stop};
 use crate::devices::Device;
 use crate::paths::GuestPath;
 use crate::pipes;
 use crate::random::Random;
+use crate::stream::Stream;
 
 /// Bytes moved between two looks at the time.
 pub(crate) const STEP: usize = 1 << 20;
-/// Bytes that a pipe or terminal takes without blocking once it is ready (`PIPE_BUF`).
-const STREAM_STEP: usize = 4096;
 
 /// What is open.
 pub(crate) enum Kind {
@@ -53,67 +51,6 @@ pub(crate) struct Directory {
 impl Directory {
     pub(crate) fn new(path: GuestPath, host: Option<OwnedFd>) -> Directory {
         Directory { path, host, own_entries: Mutex::default() }
-    }
-}
-
-pub(crate) struct Stream {
-    pub(crate) fd: BorrowedFd<'static>,
-    /// A regular file, which is always ready.
-    regular: bool,
-}
-
-impl Stream {
-    pub(crate) fn new(fd: BorrowedFd<'static>) -> Stream {
-        let regular = rustix::fs::fstat(fd).is_ok_and(|status| status.st_mode & mode::TYPE == mode::REGULAR);
-        Stream { fd, regular }
-    }
-
-    /// Waits until the stream is ready.
-    fn wait(&self, events: PollFlags, blocking: bool, patience: Patience<'_>) -> Result<(), Stop> {
-        if self.regular {
-            return Ok(());
-        }
-        loop {
-            let step = patience.glance(None)?;
-            let step = Timespec { tv_sec: 0, tv_nsec: if blocking { step.subsec_nanos().into() } else { 0 } };
-            match poll(&mut [PollFd::new(&self.fd, events)], Some(&step)) {
-                Ok(0) if !blocking => return Err(Errno::AGAIN.into()),
-                Ok(0) | Err(Errno::INTR) => {}
-                Ok(_) => return Ok(()),
-                Err(errno) => return Err(errno.into()),
-            }
-        }
-    }
-
-    fn read(&self, buffer: &mut [u8], blocking: bool, patience: Patience<'_>) -> Result<usize, Stop> {
-        loop {
-            self.wait(PollFlags::IN, blocking, patience)?;
-            match rustix::io::read(self.fd, &mut *buffer) {
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) if blocking => {}
-                result => return Ok(result?),
-            }
-        }
-    }
-
-    fn write(&self, bytes: &[u8], blocking: bool, patience: Patience<'_>) -> Result<usize, Stop> {
-        let step = if self.regular { STEP } else { STREAM_STEP };
-        in_steps(bytes.len(), step, patience, |range| {
-            loop {
-                self.wait(PollFlags::OUT, blocking, patience)?;
-                match rustix::io::write(self.fd, &bytes[range.clone()]) {
-                    Err(Errno::INTR) => {}
-                    Err(Errno::AGAIN) if blocking => {}
-                    result => return Ok(result?),
-                }
-            }
-        })
-    }
-
-    /// Whether reading or writing would not block.
-    pub(crate) fn is_ready(&self, events: PollFlags) -> bool {
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        self.regular || poll(&mut [PollFd::new(&self.fd, events)], Some(&now)) != Ok(0)
     }
 }
 
@@ -179,9 +116,21 @@ impl OpenFile {
     pub(crate) fn check_seekable(&self) -> Result<(), Stop> {
         match &self.kind {
             Kind::Regular(_) | Kind::Directory(_) | Kind::Device(_) => Ok(()),
-            Kind::Stream(stream) if stream.regular => Ok(()),
+            // What others have written to standard output is not the guest's to change.
+            Kind::Stream(stream) if stream.is_regular() && self.check_writable().is_err() => Ok(()),
             _ => Err(Errno::SPIPE.into()),
         }
+    }
+
+    /// Takes back having read `len` bytes at the file's position.
+    pub(crate) fn step_back(&self, len: u64) -> Result<(), Stop> {
+        let back = SeekFrom::Current(-(len as i64));
+        match &self.kind {
+            Kind::Regular(file) => drop(rustix::fs::seek(&file.fd, back)?),
+            Kind::Stream(stream) if stream.is_regular() => drop(rustix::fs::seek(stream.fd, back)?),
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Reads at the file's position, or `at` another.
@@ -209,7 +158,7 @@ impl OpenFile {
                 in_steps(buffer.len(), STEP, patience, |range| device.read(random, &mut buffer[range]))
             }
             Kind::Stream(stream) => match at {
-                Some(at) => Ok(rustix::io::pread(stream.fd, buffer, position(at, 0)?)?),
+                Some(at) => stream.read_at(buffer, at, patience),
                 None => stream.read(buffer, self.blocking(), patience),
             },
             Kind::Reader(reader) => Ok(reader.lock().unwrap_or_else(PoisonError::into_inner).read(buffer)?),
@@ -233,10 +182,7 @@ impl OpenFile {
                 })
             }),
             Kind::Device(device) => device.write(bytes),
-            Kind::Stream(stream) => match at {
-                Some(at) => Ok(rustix::io::pwrite(stream.fd, bytes, position(at, 0)?)?),
-                None => stream.write(bytes, self.blocking(), patience),
-            },
+            Kind::Stream(stream) => stream.write(bytes, self.blocking(), patience),
             Kind::Writer(writer) => {
                 let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
                 writer.write_all(bytes).and_then(|()| writer.flush())?;
@@ -251,7 +197,7 @@ impl OpenFile {
 }
 
 /// A position `offset` bytes behind `at`; `EINVAL` beyond what a signed number holds.
-fn position(at: u64, offset: u64) -> Result<u64, Stop> {
+pub(crate) fn position(at: u64, offset: u64) -> Result<u64, Stop> {
     at.checked_add(offset).filter(|&position| i64::try_from(position).is_ok()).ok_or(Errno::INVAL.into())
 }
 

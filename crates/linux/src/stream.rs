@@ -1,0 +1,169 @@
+//! The host's own standard streams, as a guest uses them: without waiting longer than the machine may, and without
+//! changing how others use them.
+//!
+//! A stream's open file description is shared with whoever else has it, so that it stays blocking. `poll` alone does
+//! not keep a call on it from blocking: others may be quicker, and a terminal that has room may have too little. So
+//! pipes and terminals are opened anew, non-blocking, and sockets are told with each call.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, Mode, OFlags, fstat};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags};
+
+use crate::abi::mode;
+use crate::call::{Patience, Stop};
+use crate::open_file::{STEP, in_steps, position};
+
+/// Bytes that one call to the host moves where the host does not wait.
+const NON_BLOCKING_STEP: usize = 64 << 10;
+/// Bytes that a pipe takes without blocking once it is ready (`PIPE_BUF`).
+const PIPE_STEP: usize = 4096;
+/// How long to leave a stream alone that is ready, but not for what it is to take.
+const PAUSE: Duration = Duration::from_millis(1);
+
+pub(crate) struct Stream {
+    pub(crate) fd: BorrowedFd<'static>,
+    kind: Kind,
+}
+
+enum Kind {
+    /// A file, which does not make anybody wait.
+    Regular,
+    /// Calls on it can be told not to wait.
+    Socket,
+    /// A pipe or terminal, opened anew: calls on this do not wait.
+    Own(OwnedFd),
+    /// Something that cannot be opened anew: calls may wait, if `poll` is wrong. They move this many bytes at most.
+    Shared(usize),
+}
+
+impl Stream {
+    /// One that is read from, or written to.
+    pub(crate) fn new(fd: BorrowedFd<'static>, writes: bool) -> Stream {
+        let access = if writes { OFlags::WRONLY } else { OFlags::RDONLY };
+        let kind = match fstat(fd).map_or(0, |status| status.st_mode & mode::TYPE) {
+            mode::REGULAR | mode::BLOCK_DEVICE => Kind::Regular,
+            mode::SOCKET => Kind::Socket,
+            mode::FIFO => open_anew(fd, access).map_or(Kind::Shared(PIPE_STEP), Kind::Own),
+            _ if rustix::termios::isatty(fd) => open_anew(fd, access).map_or(Kind::Shared(1), Kind::Own),
+            _ => Kind::Shared(PIPE_STEP),
+        };
+        Stream { fd, kind }
+    }
+
+    /// A file, which has a position.
+    pub(crate) fn is_regular(&self) -> bool {
+        matches!(self.kind, Kind::Regular)
+    }
+
+    /// Waits until the stream is ready.
+    fn wait(&self, events: PollFlags, blocking: bool, patience: Patience<'_>) -> Result<(), Stop> {
+        if self.is_regular() {
+            return Ok(());
+        }
+        loop {
+            let step = patience.glance(None)?;
+            let step = Timespec { tv_sec: 0, tv_nsec: if blocking { step.subsec_nanos().into() } else { 0 } };
+            // What is opened anew does not know how the stream has been used before, such as that a pipe's writers
+            // are gone.
+            match poll(&mut [PollFd::new(&self.fd, events)], Some(&step)) {
+                Ok(0) if !blocking => return Err(Errno::AGAIN.into()),
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
+    /// Waits, and makes a call that moves bytes.
+    fn transfer(
+        &self,
+        events: PollFlags,
+        blocking: bool,
+        patience: Patience<'_>,
+        mut call: impl FnMut() -> Result<usize, Errno>,
+    ) -> Result<usize, Stop> {
+        loop {
+            self.wait(events, blocking, patience)?;
+            match call() {
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) if blocking => std::thread::sleep(PAUSE.min(patience.glance(None)?)),
+                result => return Ok(result?),
+            }
+        }
+    }
+
+    pub(crate) fn read(&self, buffer: &mut [u8], blocking: bool, patience: Patience<'_>) -> Result<usize, Stop> {
+        if self.is_regular() {
+            return in_steps(buffer.len(), STEP, patience, |range| Ok(rustix::io::read(self.fd, &mut buffer[range])?));
+        }
+        let len = buffer.len().min(NON_BLOCKING_STEP);
+        let buffer = &mut buffer[..len];
+        self.transfer(PollFlags::IN, blocking, patience, || match &self.kind {
+            Kind::Regular | Kind::Shared(_) => rustix::io::read(self.fd, &mut *buffer),
+            Kind::Own(fd) => rustix::io::read(fd, &mut *buffer),
+            Kind::Socket => rustix::net::recv(self.fd, &mut *buffer, RecvFlags::DONTWAIT).map(|(len, _)| len),
+        })
+    }
+
+    /// Reads a file, not at its own position.
+    pub(crate) fn read_at(&self, buffer: &mut [u8], at: u64, patience: Patience<'_>) -> Result<usize, Stop> {
+        in_steps(buffer.len(), STEP, patience, |range| {
+            let at = position(at, range.start as u64)?;
+            Ok(rustix::io::pread(self.fd, &mut buffer[range], at)?)
+        })
+    }
+
+    /// Writes everything, as blocking streams do, unless the machine's time is up or something goes wrong.
+    pub(crate) fn write(&self, bytes: &[u8], blocking: bool, patience: Patience<'_>) -> Result<usize, Stop> {
+        let step = match self.kind {
+            Kind::Regular => STEP,
+            Kind::Socket | Kind::Own(_) => NON_BLOCKING_STEP,
+            Kind::Shared(step) => step,
+        };
+        let mut done = 0;
+        loop {
+            let part = &bytes[done..bytes.len().min(done + step)];
+            let moved = self.transfer(PollFlags::OUT, blocking, patience, || match &self.kind {
+                Kind::Regular | Kind::Shared(_) => rustix::io::write(self.fd, part),
+                Kind::Own(fd) => rustix::io::write(fd, part),
+                Kind::Socket => rustix::net::send(self.fd, part, SendFlags::DONTWAIT | SendFlags::NOSIGNAL),
+            });
+            let moved = match moved {
+                Ok(moved) => moved,
+                Err(_) if done > 0 => return Ok(done),
+                Err(stop) => return Err(stop),
+            };
+            done += moved;
+            let stops_short = moved < part.len() && (!blocking || self.is_regular());
+            if done >= bytes.len() || stops_short || patience.check().is_err() {
+                return Ok(done);
+            }
+        }
+    }
+
+    /// Whether reading or writing would not block.
+    pub(crate) fn is_ready(&self, events: PollFlags) -> bool {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        self.is_regular() || poll(&mut [PollFd::new(&self.fd, events)], Some(&now)) != Ok(0)
+    }
+}
+
+/// The same pipe or terminal, as a non-blocking descriptor that nobody else has; `None` if that is not to be had: the
+/// user may not open it, or opening it makes something else.
+fn open_anew(fd: BorrowedFd<'_>, access: OFlags) -> Option<OwnedFd> {
+    let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    let flags = access | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let is_master = |status: &rustix::fs::Stat| {
+        let number = status.st_rdev;
+        (rustix::fs::major(number), rustix::fs::minor(number)) == (5, 2)
+    };
+    let old = fstat(fd).ok().filter(|status| !is_master(status))?;
+    let own = rustix::fs::openat(CWD, path, flags, Mode::empty()).ok()?;
+    let new = fstat(own.as_fd()).ok()?;
+    let identity = |status: &rustix::fs::Stat| (status.st_dev, status.st_ino, status.st_rdev);
+    (identity(&old) == identity(&new)).then_some(own)
+}

@@ -55,6 +55,30 @@ fn generated_hosts_work_and_are_checked() {
     }
 }
 
+/// What a guest hands over for an enum is a number, so hosts can take those enums only of which each is a value.
+#[test]
+fn enums_of_guests_have_room_for_any_number() {
+    let folder = folder();
+    let source = folder.path().join("enums.cpp");
+    for (declaration, fits) in
+        [("enum class E { a }", true), ("enum E : signed char { a }", true), ("enum E { a }", false)]
+    {
+        let text = format!(
+            "#include <riverrun.hpp>\n{declaration};\nvoid add(riverrun::Linker &linker)\n{{\n    \
+             linker.func(\"take\", [](E e) {{ return e; }});\n}}\n"
+        );
+        fs::write(&source, text).unwrap();
+        for [_, cxx] in COMPILERS {
+            let mut command = Command::new(cxx);
+            command.args(["-std=c++17", "-fsyntax-only", "-I"]).arg(here().join("include")).arg(&source);
+            let output = command.output().unwrap();
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.success(), fits, "{declaration}: {errors}");
+            assert!(fits || errors.contains("a guest may give any number"), "{declaration}: {errors}");
+        }
+    }
+}
+
 #[test]
 fn the_example_of_the_readme_compiles() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();

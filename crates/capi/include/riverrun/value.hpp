@@ -120,6 +120,10 @@ template <class T> struct Scalar<T, std::enable_if_t<std::is_integral_v<T>>> {
     }
 };
 
+/// Whether every number of an enum's underlying type is one of its values: `enum class`, and `enum E : int`.
+template <class T, class = void> inline constexpr bool takes_any_number = false;
+template <class T> inline constexpr bool takes_any_number<T, std::void_t<decltype(T{std::underlying_type_t<T>{}})>> = true;
+
 template <class T> struct Scalar<T, std::enable_if_t<std::is_enum_v<T>>> {
     using Number = Scalar<std::underlying_type_t<T>>;
     static constexpr bool is_float = false;
@@ -128,7 +132,11 @@ template <class T> struct Scalar<T, std::enable_if_t<std::is_enum_v<T>>> {
     {
         return Number::to_slot(static_cast<std::underlying_type_t<T>>(value));
     }
-    static T from_slot(std::uint64_t slot) noexcept { return static_cast<T>(Number::from_slot(slot)); }
+    static T from_slot(std::uint64_t slot) noexcept
+    {
+        static_assert(takes_any_number<T>, "a guest may give any number: say the enum's type, as in `enum E : int`");
+        return static_cast<T>(Number::from_slot(slot));
+    }
 };
 
 template <> struct Scalar<float> {

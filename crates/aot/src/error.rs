@@ -7,6 +7,9 @@ pub enum CompileError {
     /// LLVM refuses.
     #[error("LLVM: {0}")]
     Llvm(String),
+    /// Functions of the compiler's own have frames that are larger than the stack allows.
+    #[error("the compiler's own functions have too large frames: {0}")]
+    Frame(String),
     /// There is no linker, or it refuses.
     #[error("cannot link: {0}")]
     Link(String),

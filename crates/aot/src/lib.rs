@@ -7,6 +7,7 @@ mod analysis;
 mod carries;
 mod emit;
 mod error;
+mod frames;
 mod lift;
 mod link;
 mod listing;

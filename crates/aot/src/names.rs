@@ -1,5 +1,6 @@
 //! What compiled functions are called: profilers and debuggers show it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use riverrun_program::demangle;
@@ -21,18 +22,20 @@ pub(crate) struct Names {
 impl Names {
     /// `guest::`, or the program's name where it is `linked` into a host, and the function's name,
     /// demangled; where several have the same, or one has none, with its address. The prefix keeps a
-    /// guest's `memcpy` from being taken for the host's.
+    /// guest's `memcpy` from being taken for the host's. A name that has the `#` in it which sets off what is the
+    /// compiler's gets the address as well, so that no symbol of the guest can be another one's.
     pub(crate) fn new(functions: &[Function], linked: Option<&str>) -> Names {
         let prefix = linked.unwrap_or("guest");
-        let plain: Vec<_> = functions.iter().map(|function| function.name.as_deref().map(demangle)).collect();
+        let plain: Vec<Option<Cow<'_, str>>> =
+            functions.iter().map(|function| function.name.as_deref().map(demangle)).collect();
         let mut uses: HashMap<&str, usize> = HashMap::new();
         for name in plain.iter().flatten() {
             *uses.entry(name).or_default() += 1;
         }
-        let name = |(function, plain): (&Function, &Option<_>)| {
+        let name = |(function, plain): (&Function, &Option<Cow<'_, str>>)| {
             let start = function.start;
             let name = match plain.as_deref() {
-                Some(plain) if uses[plain] == 1 => format!("{prefix}::{plain}"),
+                Some(plain) if uses[plain] == 1 && !plain.contains('#') => format!("{prefix}::{plain}"),
                 Some(plain) => format!("{prefix}::{plain}#{start:x}"),
                 None => format!("{prefix}::#{start:x}"),
             };
@@ -47,9 +50,19 @@ impl Names {
         self.by_start.get(&start).cloned().unwrap_or_else(|| format!("{}::#{start:x}", self.prefix))
     }
 
+    /// The symbol of a part of the function that begins at an address; `part` has a letter that is no digit.
+    pub(crate) fn part(&self, start: u64, part: &str) -> String {
+        format!("{}#{part}", self.of(start))
+    }
+
+    /// Whether a symbol is that of the function that begins at an address, or of its part.
+    pub(crate) fn is_of(&self, start: u64, symbol: &str) -> bool {
+        symbol.strip_prefix(&self.of(start)).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
+    }
+
     /// The symbol of the host entry of the function that begins at an address.
     pub(crate) fn host_entry(&self, start: u64) -> String {
-        format!("{}#host", self.of(start))
+        self.part(start, "host")
     }
 
     /// The symbol of a table: `plain` in a shared object, where nothing else can be in its way.

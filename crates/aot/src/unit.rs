@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use inkwell::context::Context;
 use riverrun_native::{Dispatch, Header};
 use riverrun_program::{Image, SymbolKind};
 
 use crate::analysis::{Abilities, Function, Imports, Liveness, Text, costs, functions, insert_copies, is_copied};
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
+use crate::frames::Diagnostics;
 use crate::lift::{Callers, Ir, Known, KnownFunction, Surroundings, declare, host_entries, lift};
 use crate::link::link;
 use crate::names::Names;
@@ -32,6 +32,9 @@ const ENTRIES: usize = 256;
 pub struct Report {
     /// Functions compiled.
     pub functions: usize,
+    /// Functions left to the interpreter: they are too long to compile in reasonable time, or their frames on the
+    /// host's stack would be too large.
+    pub interpreted: usize,
     /// Guest instructions in them, those of copies included.
     pub instructions: usize,
     /// Bytes of guest text that these are, each counted once.
@@ -100,6 +103,11 @@ impl<'a> Program<'a> {
         };
         functions.iter_mut().filter(|function| program.known(function.start).is_none()).for_each(insert_copies);
         (program, functions)
+    }
+
+    /// Has the dispatcher look for no compiled body of these functions.
+    fn leave_to_interpreter(&mut self, functions: &BTreeSet<u64>) {
+        self.starts.retain(|start| !functions.contains(start));
     }
 
     /// Where a function can be entered besides its start, and is: no other one begins between.
@@ -175,7 +183,7 @@ fn compile_as(
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<(Vec<u8>, Report), CompileError> {
     let mut clock = Clock::start();
-    let (program, functions) = Program::analyse(image, options, linked);
+    let (mut program, functions) = Program::analyse(image, options, linked);
     let mut report = Report {
         functions: functions.len(),
         instructions: functions.iter().map(Function::size).sum(),
@@ -190,9 +198,15 @@ fn compile_as(
         schedule: Schedule::Registers,
         functions: functions.to_vec(),
     }));
-    let mut objects = compile_units(&units, &program, options, progress, &mut report)?;
+    let (mut objects, oversized) = compile_units(&units, &program, options, progress, &mut report)?;
+    program.leave_to_interpreter(&oversized.functions);
+    report.interpreted = oversized.functions.len();
+    report.functions -= report.interpreted;
     // Functions that do something else first cannot be entered in the middle.
-    let entered = functions.iter().filter(|function| program.known(function.start).is_none());
+    let is_entered = |function: &&Function| {
+        program.known(function.start).is_none() && !oversized.functions.contains(&function.start)
+    };
+    let entered = functions.iter().filter(is_entered);
     let mut entrances: Vec<u64> = entered.flat_map(|function| program.entrances(function)).collect();
     entrances.sort_unstable();
     entrances.dedup();
@@ -203,7 +217,8 @@ fn compile_as(
         program: Header::hash(image.bytes()),
     };
     let mut phases = Phases::default();
-    let host_entered: Vec<u64> = host_entered.iter().map(|function| function.start).collect();
+    let host_entered = host_entered.iter().map(|function| function.start);
+    let host_entered: Vec<u64> = host_entered.filter(|start| !oversized.entries.contains(start)).collect();
     objects.push(tables::object(&program, &entrances, &host_entered, &header, options, &mut phases)?);
     report.add(&phases);
     let begin = Instant::now();
@@ -257,38 +272,96 @@ fn units(functions: &[Function]) -> Vec<Unit<'_>> {
     units
 }
 
+/// Instructions of the longest function that is compiled. LLVM's time grows with the square of it, and accesses that are
+/// precise are blocks of their own.
+fn longest(options: &CompileOptions) -> usize {
+    if options.precise { 16 << 10 } else { 32 << 10 }
+}
+
+/// Functions that are not compiled, by their addresses: they are too long, or their frames would be too large.
+#[derive(Debug, Default)]
+struct Oversized {
+    /// What is left to the interpreter.
+    functions: BTreeSet<u64>,
+    /// What gets no host entry.
+    entries: BTreeSet<u64>,
+}
+
+impl Oversized {
+    fn of(&mut self, callers: Callers) -> &mut BTreeSet<u64> {
+        match callers {
+            Callers::Guest => &mut self.functions,
+            Callers::Host => &mut self.entries,
+        }
+    }
+}
+
+/// Compiles a unit, and again without what is `oversized`, until nothing more is.
+fn compile_unit(
+    unit: &Unit<'_>,
+    name: &str,
+    program: &Program<'_>,
+    options: &CompileOptions,
+    oversized: &mut BTreeSet<u64>,
+    phases: &mut Phases,
+) -> Result<Vec<u8>, CompileError> {
+    let tune = emit::tune_cpu(options.cpu);
+    loop {
+        let mut clock = Clock::start();
+        let diagnostics = Diagnostics::default();
+        let reporting = diagnostics.context();
+        let ir = Ir::new(&reporting.context, name, *options, unit.callers, &tune, &program.names);
+        let (left, compiled): (Vec<&Function>, Vec<&Function>) =
+            unit.functions.iter().partition(|function| oversized.contains(&function.start));
+        if unit.callers == Callers::Guest {
+            left.iter().for_each(|function| ir.define_interpreted(function.start));
+        }
+        for function in &compiled {
+            declare(&ir, function, program);
+        }
+        for function in &compiled {
+            lift(&ir, function, program);
+        }
+        phases.lifting += clock.lap();
+        // One for each: it would keep what it has found out of a module, such as how stacks are aligned, for others.
+        let object = emit::object(&ir, unit.schedule, &emit::machine(options)?, phases)?;
+        let symbols = diagnostics.oversized()?;
+        let is_large = |function: &&&Function| symbols.iter().any(|symbol| program.names.is_of(function.start, symbol));
+        let large: Vec<u64> = compiled.iter().filter(is_large).map(|function| function.start).collect();
+        match (symbols.is_empty(), large.is_empty()) {
+            (true, _) => return Ok(object),
+            (false, true) => return Err(CompileError::Frame(symbols.into_iter().collect::<Vec<_>>().join(", "))),
+            (false, false) => oversized.extend(large),
+        }
+    }
+}
+
 fn compile_units(
     units: &[Unit<'_>],
     program: &Program<'_>,
     options: &CompileOptions,
     progress: &(dyn Fn(usize, usize) + Sync),
     report: &mut Report,
-) -> Result<Vec<Vec<u8>>, CompileError> {
+) -> Result<(Vec<Vec<u8>>, Oversized), CompileError> {
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = if options.threads == 0 { cores() } else { options.threads }.min(units.len()).max(1);
     let next = AtomicUsize::new(0);
     let done = AtomicUsize::new(0);
     let all = units.iter().map(|unit| unit.functions.len()).sum();
-    let results: Mutex<Vec<(usize, Vec<u8>)>> = Mutex::new(Vec::new());
+    let results: Mutex<(Vec<(usize, Vec<u8>)>, Oversized)> = Mutex::default();
     let work = || -> Result<Phases, CompileError> {
         let mut phases = Phases::default();
-        let tune = emit::tune_cpu(options.cpu);
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(unit) = units.get(index) else { return Ok(phases) };
-            let mut clock = Clock::start();
-            let context = Context::create();
-            let ir = Ir::new(&context, &format!("unit{index}"), *options, unit.callers, &tune, &program.names);
-            for function in &unit.functions {
-                declare(&ir, function, program);
-            }
-            for function in &unit.functions {
-                lift(&ir, function, program);
-            }
-            phases.lifting += clock.lap();
-            // One for each: it would keep what it has found out of a module, such as how stacks are aligned, for others.
-            let object = emit::object(&ir, unit.schedule, &emit::machine(options)?, &mut phases)?;
-            results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((index, object));
+            let long = unit.functions.iter().filter(|function| function.size() > longest(options));
+            let mut oversized = long.map(|function| function.start).collect();
+            let name = format!("unit{index}");
+            let object = compile_unit(unit, &name, program, options, &mut oversized, &mut phases)?;
+            let mut results = results.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            results.0.push((index, object));
+            results.1.of(unit.callers).append(&mut oversized);
+            drop(results);
             let len = unit.functions.len();
             progress(done.fetch_add(len, Ordering::Relaxed) + len, all);
         }
@@ -303,8 +376,8 @@ fn compile_units(
     for outcome in outcomes {
         report.add(&outcome?);
     }
-    let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let (mut objects, oversized) = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     // The same program gives the same artifact, however the threads took turns.
-    results.sort_by_key(|(index, _)| *index);
-    Ok(results.into_iter().map(|(_, object)| object).collect())
+    objects.sort_by_key(|(index, _)| *index);
+    Ok((objects.into_iter().map(|(_, object)| object).collect(), oversized))
 }

@@ -20,6 +20,7 @@ pub(crate) enum Format {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Stats {
     functions: usize,
+    interpreted_functions: usize,
     instructions: usize,
     text_bytes: u64,
     artifact_bytes: u64,
@@ -39,6 +40,7 @@ impl Stats {
         let [analysis, lifting, optimisation, code_generation, linking] = phases.map(|phase| phase.as_secs_f64());
         Stats {
             functions: report.functions,
+            interpreted_functions: report.interpreted,
             instructions: report.instructions,
             text_bytes: report.text_bytes,
             artifact_bytes: report.artifact_bytes,
@@ -81,6 +83,12 @@ impl Stats {
             mib(self.text_bytes),
             mib(self.artifact_bytes),
         );
+        if self.interpreted_functions != 0 {
+            lines += &format!(
+                "  {} functions are left to the interpreter: too long, or their frames on the host's stack would be too large\n",
+                self.interpreted_functions
+            );
+        }
         for (name, seconds) in phases {
             lines += &format!("  {name:<16}{seconds:8.3} s of CPU  {:6.1} ms per KiB of text\n", 1e3 * seconds / kib);
         }

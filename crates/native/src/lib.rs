@@ -26,3 +26,4 @@ pub use features::Features;
 pub use header::{ABI, Header, Identity, Options, ProgramHash, TRIPLE};
 pub use host_entries::HOST_ENTRIES_SYMBOL;
 pub use linked::LinkedArtifact;
+pub use stack::MAX_FRAME;

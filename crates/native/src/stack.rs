@@ -4,12 +4,17 @@ use std::io;
 use std::ops::Range;
 use std::ptr;
 
-/// Bytes of the stack; frames of compiled code are small.
+/// Bytes of the stack.
 const SIZE: usize = 16 << 20;
 /// Bytes below it that are never mapped.
 const GUARD: usize = 64 << 10;
-/// Bytes that a function may use after it has asked whether the stack suffices.
+/// Bytes between the limit that functions compare their stack pointer with and the guard.
 const RESERVE: usize = 64 << 10;
+/// Bytes of the largest frame of a compiled function; the compiler's promise.
+pub const MAX_FRAME: usize = 24 << 10;
+// One frame that its function is about to give up, or one of a function that does not compare; another one's worth is
+// for stubs, and for a signal's frame where the thread has no stack for signals.
+const _: () = assert!(2 * MAX_FRAME <= RESERVE && MAX_FRAME < GUARD);
 
 /// A stack in a mapping of its own, with a guard below it.
 #[derive(Debug)]

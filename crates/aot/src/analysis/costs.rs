@@ -20,8 +20,11 @@ pub(crate) const LONGEST: u64 = 128;
 /// What is told apart of an address: its distance from a multiple of this.
 pub(crate) const ALIGNMENT: u64 = 8;
 
-/// Instructions at most, where a function takes its arguments for others than they are.
+/// Instructions that one use executes at most. What takes more does not do what its name says.
 const ENDLESS: u16 = 4096;
+
+/// Instructions that are executed at most to learn what a function costs: several times what glibc's take.
+const BUDGET: u32 = 8 << 20;
 
 /// Where the function returns to: no place in a program.
 const RETURN: u64 = !1;
@@ -50,9 +53,11 @@ impl Arguments {
 
 /// The instructions that a function executes for each number of bytes up to [`LONGEST`]; for each of these, by how far
 /// the destination is from a multiple of [`ALIGNMENT`]; for each of these, by the source: first where the destination is
-/// behind the source's beginning, less than the number of bytes, where that is told apart. 0 where it is not known.
+/// behind the source's beginning, less than the number of bytes, where that is told apart. 0 where it is not known, as
+/// is everything once the budget is used up.
 pub(crate) fn costs(text: &Text<'_>, start: u64, arguments: Arguments) -> Vec<u16> {
     let mut costs = Vec::new();
+    let budget = Cell::new(BUDGET);
     for len in 0..=LONGEST {
         for to in 0..ALIGNMENT {
             for source in 0..arguments.sources() {
@@ -65,7 +70,7 @@ pub(crate) fn costs(text: &Text<'_>, start: u64, arguments: Arguments) -> Vec<u1
                     frame: RefCell::default(),
                     has_effects: Cell::new(false),
                 };
-                costs.push(memory.execute(start, arguments).unwrap_or(0));
+                costs.push(memory.execute(start, arguments, &budget).unwrap_or(0));
             }
         }
     }
@@ -115,8 +120,8 @@ struct Memory<'a> {
 }
 
 impl Memory<'_> {
-    /// Executes the function; gives the number of instructions.
-    fn execute(&self, start: u64, arguments: Arguments) -> Option<u16> {
+    /// Executes the function; gives the number of instructions, which it takes off the budget.
+    fn execute(&self, start: u64, arguments: Arguments, budget: &Cell<u32>) -> Option<u16> {
         let mut registers = [UNKNOWN; 32];
         registers[0] = self.imm(0);
         registers[1] = self.imm(RETURN);
@@ -129,6 +134,7 @@ impl Memory<'_> {
             if pc == RETURN {
                 return Some(count);
             }
+            budget.set(budget.get().checked_sub(1)?);
             let inst = self.text.fetch(pc).filter(|inst| self.text.treatment(inst) == Treatment::Compiled)?;
             let value = execute(self, pc, &inst, &mut registers, UNKNOWN);
             if self.has_effects.get() {
@@ -140,6 +146,7 @@ impl Memory<'_> {
                 _ => pc + u64::from(inst.len),
             };
         }
+        budget.set(0);
         None
     }
 

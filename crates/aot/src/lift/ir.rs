@@ -19,6 +19,7 @@ use inkwell::values::{
 use inkwell::{AddressSpace, GlobalVisibility, InlineAsmDialect, IntPredicate};
 
 use riverrun_isa::ops::Float;
+use riverrun_native::MAX_FRAME;
 use riverrun_native::convention::HOT;
 
 use crate::lift::lines::Lines;
@@ -47,6 +48,18 @@ pub(crate) enum Callers {
     Guest,
     /// The host, by its convention: see [`crate::lift::host_entries`].
     Host,
+}
+
+impl Callers {
+    /// Bytes of the largest frame of functions with these callers; see [`crate::frames`].
+    fn max_frame(self) -> usize {
+        /// Less than a page, which every stack of a host has for a guard at the least.
+        const MAX_ENTRY_FRAME: usize = 2 << 10;
+        match self {
+            Callers::Guest => MAX_FRAME,
+            Callers::Host => MAX_ENTRY_FRAME,
+        }
+    }
 }
 
 /// A module under construction.
@@ -108,6 +121,7 @@ impl<'c> Ir<'c> {
             text("target-cpu", "x86-64"),
             text("target-features", &features.join(",")),
             text("tune-cpu", tune),
+            text("warn-stack-size", &callers.max_frame().to_string()),
         ];
         if callers == Callers::Guest {
             // Frames need no alignment beyond a word's; what spills vectors does it unaligned.
@@ -167,7 +181,7 @@ impl<'c> Ir<'c> {
 
     /// A host function of its own for what only the guest function at `start` goes on to.
     pub(crate) fn part(&self, start: u64, name: &str) -> FunctionValue<'c> {
-        let function = self.guest_function(&format!("{}.{name}", self.names.of(start)));
+        let function = self.guest_function(&self.names.part(start, name));
         function.set_linkage(Linkage::Internal);
         function
     }

@@ -59,16 +59,8 @@ impl<'c> Ir<'c> {
     pub(crate) fn define_searcher(&self, bits: u32) {
         let searcher = self.searcher();
         let [entry, probe, compare, found, missing] = std::array::from_fn(|_| self.block(searcher));
-        let parameter =
-            |index| searcher.get_nth_param(index as u32).expect("functions have the convention's parameters");
-        let base = parameter(HOT).into_pointer_value();
-        let arguments: Vec<BasicMetadataValueEnum<'c>> = (0..=HOT).map(|index| parameter(index).into()).collect();
-        let go_on = |function| {
-            let call = self.call(function, &arguments);
-            call.set_tail_call_kind(LLVMTailCallKind::LLVMTailCallKindMustTail);
-            let results = call.try_as_basic_value().basic().expect("functions return the registers");
-            built(self.builder.build_return(Some(&results)));
-        };
+        let base = searcher.get_nth_param(HOT as u32).expect("functions have the convention's parameters");
+        let base = base.into_pointer_value();
 
         self.builder.position_at_end(entry);
         let pc = self.load(self.i64.into(), self.field(base, convention::PC), Space::State).into_int_value();
@@ -89,15 +81,41 @@ impl<'c> Ir<'c> {
         built(self.builder.build_conditional_branch(is_here, found, probe));
 
         self.builder.position_at_end(found);
-        go_on(self.function_at(here, bits));
+        self.go_on(searcher, self.function_at(here, bits));
 
-        // Whatever is there will return to ra, whether it is called or jumped to.
         self.builder.position_at_end(missing);
+        self.leave_for(searcher);
+    }
+
+    /// Defines the function that begins at `start` as one that leaves compiled code: the interpreter executes it.
+    pub(crate) fn define_interpreted(&self, start: u64) {
+        let function = self.function(start);
+        self.builder.position_at_end(self.block(function));
+        let base = function.get_nth_param(HOT as u32).expect("functions have the convention's parameters");
+        self.store(self.field(base.into_pointer_value(), convention::PC), self.int(start).into(), Space::State);
+        self.leave_for(function);
+    }
+
+    /// Leaves compiled code in `function`, for what begins at the state's pc. That will return to ra, whether it is called
+    /// or jumped to.
+    fn leave_for(&self, function: FunctionValue<'c>) {
+        let parameter =
+            |index| function.get_nth_param(index as u32).expect("functions have the convention's parameters");
+        let base = parameter(HOT).into_pointer_value();
         let ra = registers::hot(self.options.fuel).iter().position(|&register| register == RA).expect("ra is one");
         self.store(self.field(base, convention::REASON), self.int(Reason::Call as u64).into(), Space::State);
         self.store(self.field(base, convention::RESUME), parameter(ra), Space::State);
         let leave = self.load(self.pointer.into(), self.field(base, convention::LEAVE), Space::State);
-        go_on(leave.into_pointer_value());
+        self.go_on(function, leave.into_pointer_value());
+    }
+
+    /// Goes on in `target` in the place of `function`, with its parameters.
+    fn go_on(&self, function: FunctionValue<'c>, target: PointerValue<'c>) {
+        let arguments: Vec<BasicMetadataValueEnum<'c>> = function.get_param_iter().map(Into::into).collect();
+        let call = self.call(target, &arguments);
+        call.set_tail_call_kind(LLVMTailCallKind::LLVMTailCallKindMustTail);
+        let results = call.try_as_basic_value().basic().expect("functions return the registers");
+        built(self.builder.build_return(Some(&results)));
     }
 }
 

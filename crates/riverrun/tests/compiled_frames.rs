@@ -1,0 +1,187 @@
+//! Whatever frames on the host's stack a guest's functions need, nothing below the stack's guard changes, and the
+//! guest's results are those of the interpreter.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use riverrun::{CompileOptions, Config, Engine, Linker, Program};
+use riverrun_testkit::{Random, amount, tools};
+
+/// Bytes of the guard below the stacks that compiled code runs on, and of these stacks.
+const GUARD: usize = 64 << 10;
+const STACK: usize = 16 << 20;
+
+/// Host memory right below a guard, filled with a pattern.
+struct Canary {
+    start: *mut u8,
+}
+
+impl Canary {
+    /// As much as the largest frame that is tried.
+    const LEN: usize = 4 << 20;
+    const BYTE: u8 = 0xa5;
+
+    /// One below each guard, where nothing is mapped yet.
+    fn below_guards() -> Vec<Canary> {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let range = |line: &str| -> (usize, usize, bool) {
+            let (range, rest) = line.split_once(' ').unwrap();
+            let (start, end) = range.split_once('-').unwrap();
+            let number = |text| usize::from_str_radix(text, 16).unwrap();
+            (number(start), number(end), rest.starts_with("---p"))
+        };
+        let ranges: Vec<_> = maps.lines().map(range).collect();
+        let guards = ranges.windows(2).filter(|pair| {
+            let [(start, end, is_closed), (next, next_end, _)] = [pair[0], pair[1]];
+            is_closed && end == next && end - start >= GUARD && next_end - next >= STACK
+        });
+        guards.filter_map(|pair| Canary::new(pair[0].1 - GUARD - Canary::LEN)).collect()
+    }
+
+    fn new(address: usize) -> Option<Canary> {
+        // SAFETY: a mapping of this test's own, where there is none.
+        unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+            let at = std::ptr::without_provenance_mut(address);
+            let start = libc::mmap(at, Canary::LEN, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+            if start == libc::MAP_FAILED {
+                return None;
+            }
+            std::ptr::write_bytes(start.cast::<u8>(), Canary::BYTE, Canary::LEN);
+            Some(Canary { start: start.cast() })
+        }
+    }
+
+    fn is_intact(&self) -> bool {
+        // SAFETY: the mapping lives as long as the canary.
+        unsafe { std::slice::from_raw_parts(self.start, Canary::LEN) }.iter().all(|&byte| byte == Canary::BYTE)
+    }
+}
+
+impl Drop for Canary {
+    fn drop(&mut self) {
+        // SAFETY: nothing else refers to the mapping.
+        unsafe { libc::munmap(self.start.cast(), Canary::LEN) };
+    }
+}
+
+/// A guest that recurses `depth` calls deep, and at every `often`th of them calls a function that keeps `values` values
+/// for a second use: numbers, or what it has loaded. It exits with their checksum.
+fn guest(values: usize, depth: usize, often: usize, loads: bool) -> String {
+    let mut text = format!(
+        ".bss
+.balign 4096
+returns: .space {returns}
+words: .space {words}
+.text
+.globl _start
+.type _start, @function
+_start:
+    la s1, returns
+    li s2, {depth}
+    li s3, 12345
+    li s4, 777
+    li s6, {often}
+    la s7, words
+    li s8, 0
+    mv t0, s7
+    li t1, {values}
+1:  sd t1, 0(t0)
+    addi t0, t0, 8
+    addi t1, t1, -1
+    bnez t1, 1b
+    call deeper
+    andi a0, s8, 127
+    li a7, 93
+    ecall
+.size _start, . - _start
+.type deeper, @function
+deeper:
+    sd ra, 0(s1)
+    addi s1, s1, 8
+    rem t0, s2, s6
+    bnez t0, 1f
+    call large
+    add s8, s8, a0
+1:  addi s2, s2, -1
+    beqz s2, 2f
+    call deeper
+2:  addi s1, s1, -8
+    ld ra, 0(s1)
+    ret
+.size deeper, . - deeper
+.type large, @function
+large:
+    li a0, 1
+    mv a1, s7
+",
+        returns = 8 * depth + 64,
+        words = 8 * values + 8,
+    );
+    let value = |text: &mut String, n: usize| {
+        if loads {
+            // The base moves on, as immediates are small.
+            writeln!(text, "    li t0, {}\n    add t0, t0, s7\n    ld t0, 0(t0)", 8 * n).unwrap();
+        } else {
+            let number = (n * 2_654_435_761 + 12345) & 0x7fff_ffff;
+            writeln!(text, "    li t0, {number}\n    mulhu t0, t0, s3\n    xor t0, t0, s4").unwrap();
+        }
+    };
+    for n in (0..values).chain((0..values).rev()) {
+        value(&mut text, n);
+        text += "    slli t1, a0, 1\n    add a0, t1, t0\n";
+    }
+    text + "    ret\n.size large, . - large\n"
+}
+
+/// What a guest exits with, and how many canaries were there to see it.
+fn run(elf: &[u8], options: Option<CompileOptions>) -> (i32, usize) {
+    let engine = Engine::new(&Config::new()).unwrap();
+    let program = Program::new(&engine, elf).unwrap();
+    if let Some(options) = options {
+        let file = tempfile::tempdir().unwrap().keep().join("frames.rro");
+        program.compile_to(&options, &file).unwrap();
+        // SAFETY: the artifact was made of this program, just now.
+        unsafe { program.load_artifact(&file).unwrap() };
+        std::fs::remove_dir_all(file.parent().unwrap()).unwrap();
+    }
+    let mut machine = Linker::<()>::new(&engine).instantiate(&program, ()).unwrap();
+    let canaries = Canary::below_guards();
+    let status = machine.run().unwrap();
+    assert!(canaries.iter().all(Canary::is_intact), "something below the guard has changed");
+    (status, canaries.len())
+}
+
+fn assemble(source: &str) -> Vec<u8> {
+    let folder = env!("CARGO_TARGET_TMPDIR");
+    let file = Path::new(folder).join(format!("frames-{}.S", std::process::id()));
+    std::fs::write(&file, source).unwrap();
+    let elf = tools::compile(folder, &file, &[]);
+    std::fs::remove_file(&file).unwrap();
+    elf
+}
+
+#[test]
+fn frames_of_any_size_stay_on_the_stack() {
+    let mut random = Random::seeded(29);
+    // 4 KiB and more; the last two are more than one frame may have, and than is compiled.
+    let mut sizes: Vec<(usize, bool)> = vec![(600, false), (2_400, false), (3_800, true), (12_000, true)];
+    let more = (0..amount(1, 20)).map(|_| (random.between(512..=4_000) as usize, random.one_in(2)));
+    sizes.extend(more.collect::<Vec<_>>());
+    if amount(0, 1) == 1 {
+        sizes.push((512 << 10, true));
+    }
+    let mut watched = 0;
+    for (values, loads) in sizes {
+        let often = random.between(700..=1_500) as usize;
+        let elf = assemble(&guest(values, 1_500_000, often, loads));
+        let (expected, _) = run(&elf, None);
+        for (fuel, precise) in [(false, false), (true, false), (false, true)] {
+            let options = CompileOptions { fuel, precise, threads: 1, ..CompileOptions::default() };
+            let (status, canaries) = run(&elf, Some(options));
+            assert_eq!(status, expected, "{values} values, loaded: {loads}, fuel: {fuel}, precise: {precise}");
+            watched += canaries;
+        }
+    }
+    assert!(watched > 0, "no guard was found to watch");
+}

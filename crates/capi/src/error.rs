@@ -114,7 +114,7 @@ impl From<riverrun::Error> for Box<Error> {
             E::Host(_) => ErrorKind::Host,
             E::Link(_) => ErrorKind::Link,
             E::Exited { .. } => ErrorKind::Exited,
-            E::CallDepth { .. } => ErrorKind::CallDepth,
+            E::CallDepth { .. } | E::HostStack { .. } => ErrorKind::CallDepth,
             #[cfg(feature = "compile")]
             E::Compile(_) => ErrorKind::Compile,
             _ => ErrorKind::Other,

@@ -80,6 +80,14 @@ pub enum Error {
         /// The limit.
         limit: u32,
     },
+    /// Guest and host call each other, and the host thread's stack is nearly used up.
+    #[error(
+        "host and guest call each other, and {left} bytes are left of the host thread's stack: too few for another call; make the thread's stack larger, or lower `Config::call_depth`"
+    )]
+    HostStack {
+        /// Bytes that are left.
+        left: usize,
+    },
 }
 
 impl Error {

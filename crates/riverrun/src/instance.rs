@@ -17,7 +17,7 @@ use riverrun_interp::{Compiled, Limits, Stop};
 use riverrun_native::{Artifact, Execution};
 use riverrun_state::{
     Bound, DYNAMIC_CALL, EngineExit, Gate, Import, Interruption, RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, STACK_GUARD,
-    State, TrapCause, Window, call_host,
+    State, TrapCause, Window, call_host, host_stack_left,
 };
 
 use crate::backtrace;
@@ -31,6 +31,10 @@ use crate::heap::HeapState;
 use crate::linker::{EcallHandler, Flow};
 use crate::memory::Memory;
 use crate::program::Program;
+
+/// Bytes of the thread's stack that a call within a call must find: for the engine, and for the frames of a host
+/// function that it may lead to, and of the error that it may end with.
+const HOST_STACK_RESERVE: usize = 64 << 10;
 
 pub(crate) const RA: u8 = 1;
 pub(crate) const SP: u8 = 2;
@@ -247,6 +251,12 @@ impl<T> Instance<T> {
             let limit = (*at).program.engine().config.call_depth;
             if Self::depth(this) >= limit {
                 return Err(Error::CallDepth { limit });
+            }
+            if is_nested {
+                let left = host_stack_left();
+                if left < HOST_STACK_RESERVE {
+                    return Err(Error::HostStack { left });
+                }
             }
             if !is_nested {
                 Self::forget_ready(this);

@@ -338,6 +338,26 @@ fn calls_nest_as_deep_as_the_limit() {
     fails::<_, i32>(&mut machine, "recurse", (3,));
 }
 
+/// As many calls as the limit allows do not fit a small stack: that is an error, and the process lives.
+#[test]
+fn calls_nest_as_deep_as_the_threads_stack_allows() {
+    let run = || {
+        each(|machine| {
+            let error = fails::<_, i32>(machine, "recurse", (63,));
+            let mut source: &dyn std::error::Error = &error;
+            while let Some(next) = source.source() {
+                source = next;
+            }
+            let text = source.to_string();
+            assert!(text.contains("bytes are left of the host thread's stack"), "{text}");
+            assert_eq!(call::<_, i32>(machine, "recurse", (2,)), 2);
+        });
+    };
+    // Errors of 60 nested calls are printed by the 60: what is compiled without optimisation takes more.
+    let size = if cfg!(debug_assertions) { 384 << 10 } else { 128 << 10 };
+    std::thread::Builder::new().stack_size(size).spawn(run).unwrap().join().unwrap();
+}
+
 #[test]
 fn function_pointers_of_the_guest_can_be_kept() {
     each(|machine| {

@@ -22,6 +22,7 @@
 mod claimed;
 mod float_env;
 mod gate;
+mod host_stack;
 mod imports;
 mod interruption;
 mod leave;
@@ -37,6 +38,7 @@ mod window;
 
 pub use float_env::{FloatEnv, GuestFloats};
 pub use gate::{Gate, Opening};
+pub use host_stack::host_stack_left;
 pub use imports::{
     Bound, DYNAMIC_CALL, HASH_MIN, HostFunction, Import, REASON_ABANDONED, REASON_UNBOUND, REGISTER_ARGUMENTS, Results,
     SYSTEM_CALLS, SlotCode, SlotError, SlotFunction, SystemCall, abandon, call_host,

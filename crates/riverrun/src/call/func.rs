@@ -321,7 +321,7 @@ impl<P: Parameters, R: Returned> Func<P, R> {
     ///
     /// # Errors
     /// [`Error::Trap`] where the guest traps, [`Error::Host`] where a host function that it calls fails,
-    /// [`Error::Exited`] where it ends its program, [`Error::CallDepth`] where calls are nested too deep,
+    /// [`Error::Exited`] where it ends its program, [`Error::CallDepth`] and [`Error::HostStack`] where calls are nested too deep,
     /// [`Error::Link`] if the function is not one of the machine's program. The machine can be used as before.
     ///
     /// # Panics

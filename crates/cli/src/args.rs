@@ -46,6 +46,9 @@ pub(crate) struct RunOptions {
     /// Bytes.
     pub(crate) stack: Option<u64>,
     pub(crate) dirs: Vec<Mount>,
+    pub(crate) descriptors: Option<u64>,
+    /// Bytes.
+    pub(crate) file_size: Option<u64>,
     pub(crate) env: Vec<(String, String)>,
     pub(crate) seed: Option<u64>,
     pub(crate) stats: Option<StatsFormat>,
@@ -149,6 +152,8 @@ fn run_options(mut parser: Parser) -> Result<Command> {
             Long("memory") => options.memory = Some(values::bytes("--memory", &parser.value()?)?),
             Long("stack") => options.stack = Some(values::stack_bytes("--stack", &parser.value()?)?),
             Long("dir") => options.dirs.push(values::mount(&parser.value()?)?),
+            Long("descriptors") => options.descriptors = Some(values::number("--descriptors", &parser.value()?)?),
+            Long("file-size") => options.file_size = Some(values::bytes("--file-size", &parser.value()?)?),
             Long("env") => options.env.push(values::variable(&parser.value()?)?),
             Long("seed") => options.seed = Some(values::number("--seed", &parser.value()?)?),
             Long("stats") => {
@@ -285,6 +290,8 @@ Options of run:
                       let the guest use the host's directory HOST as GUEST; with :ro only read it; with
                       :mounts other mounts in it, too (/proc, /sys and their like never); with :links
                       make symbolic links that lead out of it, for others to follow
+  --descriptors N     files that the guest may have open at a time: 256 if not given
+  --file-size SIZE    size that it may give a file; no limit if not given, but the shell's (ulimit -f)
   --env NAME=VALUE    set a variable of the guest
   --seed N            make random numbers the same in every run
   --stats[=json]      say on standard error how many instructions were run, and how fast

@@ -184,6 +184,12 @@ pub(crate) fn grants(options: &RunOptions, name: &OsStr, args: &[OsString]) -> R
     for dir in &options.dirs {
         builder = builder.dir(&dir.host, &dir.guest, dir.options)?;
     }
+    if let Some(count) = options.descriptors {
+        builder = builder.max_descriptors(usize::try_from(count).unwrap_or(usize::MAX));
+    }
+    if let Some(bytes) = options.file_size {
+        builder = builder.max_file_size(bytes);
+    }
     Ok(match options.verbose {
         0 => builder,
         1 => builder.log(io::stderr(), Detail::Unknown),

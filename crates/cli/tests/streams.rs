@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use common::{Folder, command};
+use common::{Ended, Folder, command};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 /// A terminal: the side that a person is at, and the one that programs have.
@@ -148,4 +148,23 @@ fn a_file_as_output_is_only_appended_to() {
         ftruncate -1 Invalid argument\nfallocate -1 Invalid argument\nwrite 9\npread 4 1234\nlseek 2\nread 4 2345\n";
     assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);
     assert_eq!(std::fs::read_to_string(log).unwrap(), "written by others\nappended\n");
+}
+
+/// A process that writes more than its own limit lets it is ended by a signal: that is the guest's affair.
+#[test]
+fn the_hosts_limit_on_files_ends_the_guest_and_not_the_host() {
+    let folder = Folder::new();
+    let guest = folder.guest("streams.c", &[]);
+    let output = folder.path().join("output");
+    let limited = |limits: &str, options: &[&str]| {
+        let run = command([&["run"], options, &[guest.to_str().unwrap(), "blocks"]].concat());
+        let mut shell = std::process::Command::new("sh");
+        shell.arg("-c").arg(format!("{limits} exec \"$0\" \"$@\"")).arg(run.get_program()).args(run.get_args());
+        Ended::from(shell.stdin(Stdio::null()).stdout(File::create(&output).unwrap()).output().unwrap())
+    };
+    // The command itself needs room for the program's image.
+    for (limits, options, size) in [("ulimit -f 4096;", &[][..], 2 << 20), ("", &["--file-size", "8K"], 8192)] {
+        limited(limits, options).expect(134, &["signal 25"]);
+        assert_eq!(std::fs::metadata(&output).unwrap().len(), size);
+    }
 }

@@ -6,9 +6,10 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::Linux;
-use crate::descriptors::Descriptors;
+use crate::descriptors::{self, Descriptors};
 use crate::error::Error;
 use crate::file_systems::kernel_file_system;
+use crate::host_file::SizeLimit;
 use crate::log::{Detail, Log};
 use crate::memory::Layout;
 use crate::paths::{GuestPath, Names};
@@ -82,6 +83,8 @@ pub struct Builder {
     stdout: Output,
     stderr: Output,
     names: Names,
+    max_descriptors: Option<usize>,
+    max_file_size: Option<u64>,
     seed: Option<u64>,
     virtual_time: bool,
     log: Log,
@@ -162,6 +165,21 @@ impl Builder {
         }
     }
 
+    /// How many descriptors the guest may have open, standard streams included: 256 unless this is called, 65,536 at
+    /// most. Each may take one of its host's. Beyond, calls fail with `EMFILE`.
+    pub fn max_descriptors(mut self, count: usize) -> Builder {
+        self.max_descriptors = Some(count);
+        self
+    }
+
+    /// The size in bytes that the guest may give a file, its standard output included; no limit unless this is
+    /// called, but the process's own (`RLIMIT_FSIZE`). Beyond, calls fail with `EFBIG`, and the guest is sent
+    /// `SIGXFSZ`, as on Linux. How many files there are is not limited.
+    pub fn max_file_size(mut self, bytes: u64) -> Builder {
+        self.max_file_size = Some(bytes);
+        self
+    }
+
     /// Makes the guest's random numbers reproducible. Without a seed they are the host's.
     pub fn seed(mut self, seed: Option<u64>) -> Builder {
         self.seed = seed;
@@ -183,11 +201,14 @@ impl Builder {
 
     /// The guest's operating system, to be put into a machine's data.
     pub fn build(self) -> Linux {
+        let size_limit = self.max_file_size.map_or_else(SizeLimit::default, SizeLimit::new);
+        let limit = self.max_descriptors.unwrap_or(descriptors::DEFAULT_LIMIT);
         Linux {
             args: self.args,
             env: self.env,
-            descriptors: Descriptors::new(self.stdin, self.stdout, self.stderr),
+            descriptors: Descriptors::new(self.stdin, [self.stdout, self.stderr], limit, size_limit),
             names: self.names,
+            size_limit,
             layout: Layout::default(),
             clock: Clock::new(self.virtual_time),
             random: Random::new(self.seed),

@@ -7,13 +7,16 @@ use rustix::io::Errno;
 use crate::abi::{Layout, at, open};
 use crate::call::{Call, Outcome, Stop};
 use crate::devices::Device;
+use crate::host_file::SizeLimit;
 use crate::open_file::{Kind, OpenFile};
 use crate::paths::{Found, GuestPath};
 use crate::stdio::{Input, Output};
 use crate::stream::Stream;
 
-/// Descriptors that a guest may have open (`RLIMIT_NOFILE`).
-pub(crate) const MAX_DESCRIPTORS: usize = 1024;
+/// Descriptors that a guest may have open unless its host says otherwise.
+pub(crate) const DEFAULT_LIMIT: usize = 256;
+/// More of them are not to be had: their table takes memory of the host.
+pub(crate) const MAX_LIMIT: usize = 1 << 16;
 
 #[derive(Clone)]
 struct Slot {
@@ -21,34 +24,43 @@ struct Slot {
     close_on_exec: bool,
 }
 
-pub(crate) struct Descriptors(Vec<Option<Slot>>);
+pub(crate) struct Descriptors {
+    slots: Vec<Option<Slot>>,
+    /// Descriptors are smaller than this (`RLIMIT_NOFILE`): each may cost the host one of its own.
+    limit: usize,
+}
 
 impl Descriptors {
-    pub(crate) fn new(stdin: Input, stdout: Output, stderr: Output) -> Descriptors {
+    pub(crate) fn new(stdin: Input, [stdout, stderr]: [Output; 2], limit: usize, sizes: SizeLimit) -> Descriptors {
         let input = match stdin {
             Input::Null => Kind::Device(Device::Null),
-            Input::Inherit => Kind::Stream(Stream::new(rustix::stdio::stdin(), false)),
+            Input::Inherit => Kind::Stream(Stream::new(rustix::stdio::stdin(), false, sizes)),
             Input::Reader(reader) => Kind::Reader(reader.into()),
         };
         let output = |output| match output {
             Output::Null => Kind::Device(Device::Null),
-            Output::InheritStdout => Kind::Stream(Stream::new(rustix::stdio::stdout(), true)),
-            Output::InheritStderr => Kind::Stream(Stream::new(rustix::stdio::stderr(), true)),
+            Output::InheritStdout => Kind::Stream(Stream::new(rustix::stdio::stdout(), true, sizes)),
+            Output::InheritStderr => Kind::Stream(Stream::new(rustix::stdio::stderr(), true, sizes)),
             Output::Writer(writer) => Kind::Writer(writer.into()),
         };
         let files = [(input, 0), (output(stdout), open::WRITE_ONLY), (output(stderr), open::WRITE_ONLY)];
         let slot = |(kind, status)| Slot { file: Arc::new(OpenFile::new(kind, status)), close_on_exec: false };
-        Descriptors(files.map(|file| Some(slot(file))).into())
+        Descriptors { slots: files.map(|file| Some(slot(file))).into(), limit: limit.min(MAX_LIMIT) }
+    }
+
+    /// One more than the highest descriptor that may be open.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
     }
 
     fn slot(&mut self, fd: i32) -> Result<&mut Slot, Stop> {
-        let slot = usize::try_from(fd).ok().and_then(|fd| self.0.get_mut(fd));
+        let slot = usize::try_from(fd).ok().and_then(|fd| self.slots.get_mut(fd));
         slot.and_then(Option::as_mut).ok_or(Errno::BADF.into())
     }
 
     /// The open file; `EBADF` if there is none.
     pub(crate) fn get(&self, fd: i32) -> Result<Arc<OpenFile>, Stop> {
-        let slot = usize::try_from(fd).ok().and_then(|fd| self.0.get(fd)?.as_ref());
+        let slot = usize::try_from(fd).ok().and_then(|fd| self.slots.get(fd)?.as_ref());
         Ok(slot.ok_or(Errno::BADF)?.file.clone())
     }
 
@@ -61,7 +73,7 @@ impl Descriptors {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &OpenFile> {
-        self.0.iter().flatten().map(|slot| &*slot.file)
+        self.slots.iter().flatten().map(|slot| &*slot.file)
     }
 
     /// Opens the lowest free descriptor.
@@ -71,15 +83,16 @@ impl Descriptors {
 
     /// `EMFILE` if no descriptor is free.
     pub(crate) fn check_free(&self) -> Result<(), Stop> {
-        match self.0.iter().flatten().count() < MAX_DESCRIPTORS {
+        match self.slots.iter().flatten().count() < self.limit {
             true => Ok(()),
             false => Err(Errno::MFILE.into()),
         }
     }
 
     fn add_from(&mut self, lowest: usize, slot: Slot) -> Result<i32, Stop> {
-        let free = (lowest..self.0.len()).find(|&fd| self.0[fd].is_none()).unwrap_or(self.0.len().max(lowest));
-        if free >= MAX_DESCRIPTORS {
+        let free =
+            (lowest..self.slots.len()).find(|&fd| self.slots[fd].is_none()).unwrap_or(self.slots.len().max(lowest));
+        if free >= self.limit {
             return Err(Errno::MFILE.into());
         }
         self.put(free, slot);
@@ -87,15 +100,15 @@ impl Descriptors {
     }
 
     fn put(&mut self, fd: usize, slot: Slot) {
-        if fd >= self.0.len() {
-            self.0.resize(fd + 1, None);
+        if fd >= self.slots.len() {
+            self.slots.resize(fd + 1, None);
         }
-        self.0[fd] = Some(slot);
+        self.slots[fd] = Some(slot);
     }
 
     pub(crate) fn close(&mut self, fd: i32) -> Result<(), Stop> {
         self.slot(fd)?;
-        self.0[fd as usize] = None;
+        self.slots[fd as usize] = None;
         Ok(())
     }
 }
@@ -143,7 +156,7 @@ pub(crate) fn close_range(call: &mut Call<'_>) -> Outcome {
     if first > last {
         return Err(Errno::INVAL.into());
     }
-    let slots = &mut call.linux.descriptors.0;
+    let slots = &mut call.linux.descriptors.slots;
     for slot in slots.iter_mut().take((last as usize).saturating_add(1)).skip(first as usize) {
         match (flags, &mut *slot) {
             (CLOSE_ON_EXEC, Some(slot)) => slot.close_on_exec = true,
@@ -166,7 +179,8 @@ pub(crate) fn dup3(call: &mut Call<'_>) -> Outcome {
         return Err(Errno::INVAL.into());
     }
     let file = call.linux.descriptors.get(old)?;
-    let new = usize::try_from(new).ok().filter(|&new| new < MAX_DESCRIPTORS).ok_or(Errno::BADF)?;
+    let limit = call.linux.descriptors.limit();
+    let new = usize::try_from(new).ok().filter(|&new| new < limit).ok_or(Errno::BADF)?;
     call.linux.descriptors.put(new, Slot { file, close_on_exec });
     Ok(new as u64)
 }
@@ -188,12 +202,13 @@ pub(crate) fn fcntl(call: &mut Call<'_>) -> Outcome {
     const F_UNLCK: u16 = 2;
     let (fd, argument) = (call.int(0), call.uint(2));
     let descriptors = &mut call.linux.descriptors;
+    let limit = descriptors.limit();
     let slot = descriptors.slot(fd)?;
     match call.args[1] as i32 {
         command @ (F_DUPFD | F_DUPFD_CLOEXEC) => {
             let slot = Slot { file: slot.file.clone(), close_on_exec: command == F_DUPFD_CLOEXEC };
             match argument as usize {
-                lowest @ 0..MAX_DESCRIPTORS => Ok(descriptors.add_from(lowest, slot)? as u64),
+                lowest if lowest < limit => Ok(descriptors.add_from(lowest, slot)? as u64),
                 _ => Err(Errno::INVAL.into()),
             }
         }
@@ -230,8 +245,9 @@ mod tests {
 
     #[test]
     fn the_lowest_free_descriptor_is_taken_up_to_the_limit() {
-        let mut table = Descriptors::new(Input::Null, Output::Null, Output::Null);
-        for expected in 3..MAX_DESCRIPTORS as i32 {
+        let outputs = [Output::Null, Output::Null];
+        let mut table = Descriptors::new(Input::Null, outputs, 1024, SizeLimit::default());
+        for expected in 3..1024 {
             assert_eq!(table.add(null(), false), Ok(expected));
         }
         assert_eq!(table.add(null(), false), Err(Stop::Errno(Errno::MFILE)));

@@ -1,5 +1,7 @@
 //! System calls that open, make, name and change files.
 
+use std::os::fd::OwnedFd;
+
 use cap_std::fs::{Permissions, PermissionsExt};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Timestamps};
 use rustix::io::Errno;
@@ -7,8 +9,9 @@ use rustix::io::Errno;
 use crate::abi::{Timespec, at, load_words, mode, open};
 use crate::builder::DirAccess;
 use crate::call::{Call, Outcome, PATH_MAX, Stop};
+use crate::host_file::{HostFile, is_large};
 use crate::links;
-use crate::open_file::{Directory, HostFile, Kind, OpenFile};
+use crate::open_file::{Directory, Kind, OpenFile};
 use crate::paths::{Found, HostName, Node, special_file};
 use crate::process::USER;
 use crate::refusal::Reason;
@@ -41,9 +44,9 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
     }
     let flags = if must_be_directory { flags | open::DIRECTORY } else { flags };
     let kind = match node {
-        Node::Host(name) => match open_host(&name, flags, call.new_mode(3))? {
-            (fd, mode::DIRECTORY) => Kind::Directory(Directory::new(path, Some(fd))),
-            (fd, _) => Kind::Regular(HostFile { fd, access: name.access() }),
+        Node::Host(name) => match open_host(call, &name, flags, call.new_mode(3))? {
+            Opened::Directory(fd) => Kind::Directory(Directory::new(path, Some(fd))),
+            Opened::Regular(file) => Kind::Regular(file),
         },
         _ if flags & (open::CREATE | open::EXCLUSIVE) == open::CREATE | open::EXCLUSIVE => {
             return Err(Errno::EXIST.into());
@@ -57,18 +60,23 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
     Ok(call.linux.descriptors.add(OpenFile::new(kind, flags), close_on_exec)? as u64)
 }
 
-/// Opens a regular file or directory, and says which it is.
-fn open_host(name: &HostName, flags: u32, new_mode: Mode) -> Result<(std::os::fd::OwnedFd, u32), Stop> {
+enum Opened {
+    Directory(OwnedFd),
+    Regular(HostFile),
+}
+
+fn open_host(call: &Call<'_>, name: &HostName, flags: u32, new_mode: Mode) -> Result<Opened, Stop> {
     let access = if flags & open::PATH != 0 { 0 } else { flags & open::ACCESS_MODE };
     let flags = match flags & open::PATH {
         0 => flags,
         _ => flags & open::DIRECTORY,
     };
-    let kind = match name.look() {
-        Ok(seen) => Some(seen.kind),
+    let seen = match name.look() {
+        Ok(seen) => Some(seen),
         Err(Stop::Errno(Errno::NOENT)) => None,
         Err(stop) => return Err(stop),
     };
+    let kind = seen.as_ref().map(|seen| seen.kind);
     match kind {
         None if flags & open::CREATE == 0 => return Err(Errno::NOENT.into()),
         None if flags & open::DIRECTORY != 0 => return Err(Errno::ISDIR.into()),
@@ -100,10 +108,20 @@ fn open_host(name: &HostName, flags: u32, new_mode: Mode) -> Result<(std::os::fd
             host |= flag;
         }
     }
-    let fd = rustix::fs::openat(&name.dir, &name.name, host, new_mode)?;
+    let open = |flags| rustix::fs::openat(&name.dir, &name.name, flags, new_mode);
+    let file = |fd| HostFile { fd, access: name.access(), limit: call.linux.size_limit };
+    // Opening it would give all of its space back at once.
+    if let (Some(seen), true) = (seen, host.contains(OFlags::TRUNC) && kind == Some(mode::REGULAR)) {
+        if is_large(&rustix::fs::fstat(&seen.fd)?) {
+            let writing = host - OFlags::TRUNC - OFlags::RWMODE | OFlags::WRONLY;
+            file(open(writing)?).set_size(0, call.patience)?;
+        }
+    }
+    let fd = open(host)?;
     // The host may have put something else there meanwhile.
     match name.admit(&fd)? {
-        kind @ (mode::REGULAR | mode::DIRECTORY) => Ok((fd, kind)),
+        mode::DIRECTORY => Ok(Opened::Directory(fd)),
+        mode::REGULAR => Ok(Opened::Regular(file(fd))),
         kind => Err(name.refuse(Reason::SpecialFile(special_file(kind)))),
     }
 }
@@ -229,10 +247,11 @@ pub(crate) fn truncate(call: &mut Call<'_>) -> Outcome {
         return Err(Errno::INVAL.into());
     }
     let found = call.find(at::CURRENT_DIRECTORY, &path, true)?;
-    match open_host(&found.host()?, open::WRITE_ONLY, Mode::empty())? {
-        (_, mode::DIRECTORY) => return Err(Errno::ISDIR.into()),
-        (fd, _) => rustix::fs::ftruncate(fd, len)?,
-    }
+    let done = match open_host(call, &found.host()?, open::WRITE_ONLY, Mode::empty())? {
+        Opened::Directory(_) => Err(Errno::ISDIR.into()),
+        Opened::Regular(file) => file.set_size(len, call.patience),
+    };
+    call.signal_failure(done)?;
     Ok(0)
 }
 

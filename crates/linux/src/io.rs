@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
-use crate::abi::load_words;
+use crate::abi::{load_words, signal};
 use crate::call::{Call, MAX_TRANSFER, Outcome, Stop, readable};
 use crate::open_file::{Kind, OpenFile};
 
@@ -25,15 +25,17 @@ impl Call<'_> {
     fn write_from(&mut self, file: &OpenFile, address: u64, len: u64, at: Option<u64>) -> Outcome {
         let len = readable(self.memory, address, len)?;
         let written = file.write(self.memory.slice(address, len)?, at, self.patience);
-        self.signal_broken_pipe(written)
+        Ok(self.signal_failure(written)? as u64)
     }
 
-    /// Raises SIGPIPE where nobody reads what is written.
-    fn signal_broken_pipe(&mut self, written: Result<usize, Stop>) -> Outcome {
-        if written == Err(Stop::Errno(Errno::PIPE)) {
-            self.linux.signals.raise(crate::abi::signal::SIGPIPE);
+    /// Raises the signal that goes with some failures to write: where nobody reads, and beyond the limit on sizes.
+    pub(crate) fn signal_failure<T>(&mut self, result: Result<T, Stop>) -> Result<T, Stop> {
+        match result {
+            Err(Stop::Errno(Errno::PIPE)) => self.linux.signals.raise(signal::SIGPIPE),
+            Err(Stop::Errno(Errno::FBIG)) => self.linux.signals.raise(signal::SIGXFSZ),
+            _ => {}
         }
-        Ok(written? as u64)
+        result
     }
 
     /// Moves bytes to or from each of the buffers that arguments 1 and 2 describe, until one is
@@ -195,8 +197,8 @@ fn copy(call: &mut Call<'_>, from: &End, to: &End, len: u64) -> Outcome {
         let mut failure = None;
         while written < read && failure.is_none() {
             let result = to.file.write(&step[written..read], to.at(total + written as u64), call.patience);
-            match call.signal_broken_pipe(result) {
-                Ok(moved) => written += moved as usize,
+            match call.signal_failure(result) {
+                Ok(moved) => written += moved,
                 Err(stop) => failure = Some(stop),
             }
         }
@@ -232,10 +234,11 @@ pub(crate) fn copy_file_range(call: &mut Call<'_>) -> Outcome {
 
 pub(crate) fn ftruncate(call: &mut Call<'_>) -> Outcome {
     let (file, len) = (call.file(0)?, call.position(1)?);
-    let fd = file.regular()?;
+    let host = file.host_file()?;
     // Linux's answer for a file that is not open for writing.
     file.check_writable().map_err(|_| Errno::INVAL)?;
-    rustix::fs::ftruncate(fd, len)?;
+    let done = host.set_size(len, call.patience);
+    call.signal_failure(done)?;
     Ok(0)
 }
 
@@ -248,7 +251,8 @@ pub(crate) fn fallocate(call: &mut Call<'_>) -> Outcome {
     }
     file.check_writable()?;
     let flags = rustix::fs::FallocateFlags::from_bits_retain(call.uint(1));
-    rustix::fs::fallocate(file.regular()?, flags, at, len)?;
+    let done = file.host_file()?.allocate(flags, at, len, call.patience);
+    call.signal_failure(done)?;
     Ok(0)
 }
 

@@ -43,6 +43,13 @@
 //! - Standard output and error that are the host's have no position, also where they are files: what
 //!   others have written there cannot be changed (`ESPIPE`).
 //! - Locks on files always succeed.
+//!
+//! # Limits
+//!
+//! A guest has 256 descriptors ([`Builder::max_descriptors`]), and files as large as the host's
+//! process may make them ([`Builder::max_file_size`]). Calls look at the machine's deadline and at
+//! interruptions between bounded pieces of work, and wait for standard streams no longer than that.
+//! Work that the host's kernel does in one piece is not cut up: removing a file, `fsync`.
 
 #![forbid(unsafe_code)]
 
@@ -55,6 +62,7 @@ mod directories;
 mod error;
 mod file_systems;
 mod files;
+mod host_file;
 mod io;
 mod links;
 mod log;
@@ -90,6 +98,7 @@ pub struct Linux {
     pub(crate) env: Vec<Vec<u8>>,
     pub(crate) descriptors: descriptors::Descriptors,
     pub(crate) names: paths::Names,
+    pub(crate) size_limit: host_file::SizeLimit,
     pub(crate) layout: memory::Layout,
     pub(crate) clock: time::Clock,
     pub(crate) random: random::Random,

@@ -9,9 +9,9 @@ use rustix::fs::{OFlags, SeekFrom, fcntl_setfl};
 use rustix::io::Errno;
 
 use crate::abi::open;
-use crate::builder::DirAccess;
 use crate::call::{Patience, Stop};
 use crate::devices::Device;
+use crate::host_file::HostFile;
 use crate::paths::GuestPath;
 use crate::pipes;
 use crate::random::Random;
@@ -32,12 +32,6 @@ pub(crate) enum Kind {
     Writer(Mutex<Box<dyn Write + Send>>),
     PipeReader(pipes::Reader),
     PipeWriter(pipes::Writer),
-}
-
-pub(crate) struct HostFile {
-    pub(crate) fd: OwnedFd,
-    /// Of the granted directory that it lies in.
-    pub(crate) access: DirAccess,
 }
 
 pub(crate) struct Directory {
@@ -104,12 +98,17 @@ impl OpenFile {
     }
 
     /// The host's file; `EINVAL` if it is something else.
-    pub(crate) fn regular(&self) -> Result<BorrowedFd<'_>, Stop> {
+    pub(crate) fn host_file(&self) -> Result<&HostFile, Stop> {
         match &self.kind {
-            Kind::Regular(file) => Ok(file.fd.as_fd()),
+            Kind::Regular(file) => Ok(file),
             Kind::Directory(_) => Err(Errno::ISDIR.into()),
             _ => Err(Errno::INVAL.into()),
         }
+    }
+
+    /// The host's descriptor; `EINVAL` if it is something else than a regular file.
+    pub(crate) fn regular(&self) -> Result<BorrowedFd<'_>, Stop> {
+        Ok(self.host_file()?.fd.as_fd())
     }
 
     /// Whether it has a position, that `pread` and `lseek` could use.
@@ -146,13 +145,7 @@ impl OpenFile {
             self.check_seekable()?;
         }
         match &self.kind {
-            Kind::Regular(file) => in_steps(buffer.len(), STEP, patience, |range| {
-                let start = range.start as u64;
-                Ok(match at {
-                    Some(at) => rustix::io::pread(&file.fd, &mut buffer[range], position(at, start)?)?,
-                    None => rustix::io::read(&file.fd, &mut buffer[range])?,
-                })
-            }),
+            Kind::Regular(file) => file.read(buffer, at, patience),
             Kind::Directory(_) => Err(Errno::ISDIR.into()),
             Kind::Device(device) => {
                 in_steps(buffer.len(), STEP, patience, |range| device.read(random, &mut buffer[range]))
@@ -174,13 +167,7 @@ impl OpenFile {
             self.check_seekable()?;
         }
         match &self.kind {
-            Kind::Regular(file) => in_steps(bytes.len(), STEP, patience, |range| {
-                let start = range.start as u64;
-                Ok(match at {
-                    Some(at) => rustix::io::pwrite(&file.fd, &bytes[range], position(at, start)?)?,
-                    None => rustix::io::write(&file.fd, &bytes[range])?,
-                })
-            }),
+            Kind::Regular(file) => file.write(bytes, at, self.status() & open::APPEND != 0, patience),
             Kind::Device(device) => device.write(bytes),
             Kind::Stream(stream) => stream.write(bytes, self.blocking(), patience),
             Kind::Writer(writer) => {

@@ -6,7 +6,7 @@ use rustix::termios::tcgetwinsize;
 
 use crate::abi::{Layout, Timespec};
 use crate::call::{Call, Outcome, Stop};
-use crate::descriptors::{Descriptors, MAX_DESCRIPTORS};
+use crate::descriptors::Descriptors;
 use crate::open_file::{Kind, OpenFile};
 
 const IN: u16 = 0x001;
@@ -69,7 +69,7 @@ pub(crate) fn ppoll(call: &mut Call<'_>) -> Outcome {
     /// Bytes of `struct pollfd`.
     const SIZE: u64 = 8;
     let [address, count, timeout, ..] = call.args;
-    if count > MAX_DESCRIPTORS as u64 {
+    if count > call.linux.descriptors.limit() as u64 {
         return Err(Errno::INVAL.into());
     }
     let table = call.memory.slice(address, SIZE * count)?.chunks_exact(SIZE as usize);
@@ -88,7 +88,7 @@ pub(crate) fn ppoll(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(crate) fn pselect6(call: &mut Call<'_>) -> Outcome {
-    let count = usize::try_from(call.int(0)).map_err(|_| Errno::INVAL)?.min(MAX_DESCRIPTORS);
+    let count = usize::try_from(call.int(0)).map_err(|_| Errno::INVAL)?.min(call.linux.descriptors.limit());
     let timeout = call.args[4];
     let bytes = count.div_ceil(64) * 8;
     let mut sets: [Option<Vec<u8>>; 3] = Default::default();

@@ -5,7 +5,6 @@ use rustix::io::Errno;
 
 use crate::abi::{Layout, Timespec, load_words};
 use crate::call::{Call, Outcome, Stop};
-use crate::descriptors::MAX_DESCRIPTORS;
 
 /// The process and its only thread.
 pub(crate) const PROCESS: u32 = 1000;
@@ -89,6 +88,7 @@ pub(crate) fn sysinfo(call: &mut Call<'_>) -> Outcome {
 
 /// Soft and hard limit of a resource, which are the same.
 fn limit(call: &Call<'_>, resource: u32) -> Result<u64, Stop> {
+    const FILE_SIZE: u32 = 1;
     const STACK: u32 = 3;
     const FILES: u32 = 7;
     const ADDRESS_SPACE: u32 = 9;
@@ -96,7 +96,8 @@ fn limit(call: &Call<'_>, resource: u32) -> Result<u64, Stop> {
     const UNLIMITED: u64 = u64::MAX;
     match resource {
         STACK => Ok(call.linux.layout.stack_size),
-        FILES => Ok(MAX_DESCRIPTORS as u64),
+        FILES => Ok(call.linux.descriptors.limit() as u64),
+        FILE_SIZE => Ok(call.linux.size_limit.bytes()),
         ADDRESS_SPACE => Ok(call.memory.limit()),
         0..RESOURCES => Ok(UNLIMITED),
         _ => Err(Errno::INVAL.into()),

@@ -9,12 +9,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{CWD, Mode, OFlags, fstat};
+use rustix::fs::{CWD, Mode, OFlags, fcntl_getfl, fstat};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
 use crate::abi::mode;
 use crate::call::{Patience, Stop};
+use crate::host_file::SizeLimit;
 use crate::open_file::{STEP, in_steps, position};
 
 /// Bytes that one call to the host moves where the host does not wait.
@@ -27,6 +28,8 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub(crate) struct Stream {
     pub(crate) fd: BorrowedFd<'static>,
     kind: Kind,
+    /// For files.
+    limit: SizeLimit,
 }
 
 enum Kind {
@@ -42,7 +45,7 @@ enum Kind {
 
 impl Stream {
     /// One that is read from, or written to.
-    pub(crate) fn new(fd: BorrowedFd<'static>, writes: bool) -> Stream {
+    pub(crate) fn new(fd: BorrowedFd<'static>, writes: bool, limit: SizeLimit) -> Stream {
         let access = if writes { OFlags::WRONLY } else { OFlags::RDONLY };
         let kind = match fstat(fd).map_or(0, |status| status.st_mode & mode::TYPE) {
             mode::REGULAR | mode::BLOCK_DEVICE => Kind::Regular,
@@ -51,7 +54,7 @@ impl Stream {
             _ if rustix::termios::isatty(fd) => open_anew(fd, access).map_or(Kind::Shared(1), Kind::Own),
             _ => Kind::Shared(PIPE_STEP),
         };
-        Stream { fd, kind }
+        Stream { fd, kind, limit }
     }
 
     /// A file, which has a position.
@@ -123,6 +126,13 @@ impl Stream {
             Kind::Regular => STEP,
             Kind::Socket | Kind::Own(_) => NON_BLOCKING_STEP,
             Kind::Shared(step) => step,
+        };
+        let bytes = match self.kind {
+            Kind::Regular => {
+                let appends = fcntl_getfl(self.fd)?.contains(OFlags::APPEND);
+                self.limit.allowed(self.fd, bytes, None, appends)?
+            }
+            _ => bytes,
         };
         let mut done = 0;
         loop {

@@ -36,6 +36,17 @@ fn files() {
 }
 
 #[test]
+fn sizes_of_files() {
+    let program = gcc("sizes.c", STATIC);
+    let (ours, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let builder = Linux::builder().args(["guest", "/data"]).max_file_size(10_240);
+    let outcome = run(&program, "", builder.dir(ours.path(), "/data", DirAccess::ReadWrite).unwrap());
+    assert_same(&outcome, &qemu(&program, &["guest", theirs.path().to_str().unwrap()], &[], ""));
+    assert_eq!(tree(ours.path()), tree(theirs.path()));
+    assert_eq!(outcome.stdout.matches("signal 25").count(), 8, "{}", outcome.stdout);
+}
+
+#[test]
 fn memory() {
     compare_in_directory(&gcc("memory.c", STATIC), "");
 }

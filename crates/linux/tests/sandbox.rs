@@ -223,6 +223,8 @@ fn memory_in_too_many_pieces_is_refused() {
 #[test]
 fn descriptors_and_pipes_are_limited() {
     let outcome = run(&gcc("limits.c", STATIC), "", limits("descriptors"));
+    assert!(outcome.stdout.starts_with("Too many open files after 253, the last 255\n"), "{}", outcome.stdout);
+    let outcome = run(&gcc("limits.c", STATIC), "", limits("descriptors").max_descriptors(1024));
     let expected = "Too many open files after 1021, the last 1023\ndup(0) = -1 Too many open files\n\
         close(500) = 0\ndup(0) = 500\nclose_range(3, 2000, 0) = 0\n\
         Too many open files in system after 64 pipes\n";

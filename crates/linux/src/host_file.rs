@@ -1,0 +1,181 @@
+//! Regular files of the host: calls on them do a bounded piece of work between two looks at the time, and stay below
+//! the limit on a file's size.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{FallocateFlags, SeekFrom, fallocate, fstat, ftruncate, seek};
+use rustix::io::{Errno, pread, pwrite, read, write};
+use rustix::process::{Resource, getrlimit};
+
+use crate::builder::DirAccess;
+use crate::call::{Patience, Stop};
+use crate::open_file::{STEP, in_steps, position};
+
+/// Bytes whose space is taken between two looks at the time.
+const ALLOCATION_STEP: u64 = 64 << 20;
+/// Bytes whose space is given back between two looks at the time.
+const TRUNCATION_STEP: u64 = 256 << 20;
+/// Steps that giving space back takes at most: files can be much larger than what they hold.
+const MAX_TRUNCATIONS: u64 = 4096;
+
+pub(crate) struct HostFile {
+    pub(crate) fd: OwnedFd,
+    /// Of the granted directory that it lies in.
+    pub(crate) access: DirAccess,
+    pub(crate) limit: SizeLimit,
+}
+
+/// The size in bytes that files may be given (`RLIMIT_FSIZE`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SizeLimit(u64);
+
+impl Default for SizeLimit {
+    fn default() -> SizeLimit {
+        SizeLimit::new(u64::MAX)
+    }
+}
+
+impl SizeLimit {
+    /// At most this, and never more than the host may: its kernel would answer by a signal that ends the host.
+    pub(crate) fn new(bytes: u64) -> SizeLimit {
+        SizeLimit(getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX).min(bytes))
+    }
+
+    /// As `getrlimit` gives it.
+    pub(crate) fn bytes(self) -> u64 {
+        self.0
+    }
+
+    /// `EFBIG` for a file of this size.
+    fn check(self, size: u64) -> Result<(), Stop> {
+        match size <= self.0 {
+            true => Ok(()),
+            false => Err(Errno::FBIG.into()),
+        }
+    }
+
+    /// What of `bytes` may be written; `EFBIG` if nothing may. `at` is where, if not at the file's own position.
+    pub(crate) fn allowed(self, fd: impl AsFd, bytes: &[u8], at: Option<u64>, appends: bool) -> Result<&[u8], Stop> {
+        if self.0 == u64::MAX || bytes.is_empty() {
+            return Ok(bytes);
+        }
+        let start = match at {
+            _ if appends => fstat(fd)?.st_size as u64,
+            Some(at) => at,
+            None => seek(fd, SeekFrom::Current(0))?,
+        };
+        self.check(start.saturating_add(1))?;
+        let room = usize::try_from(self.0 - start).unwrap_or(usize::MAX);
+        Ok(&bytes[..bytes.len().min(room)])
+    }
+}
+
+impl HostFile {
+    /// Reads at the file's position, or `at` another.
+    pub(crate) fn read(&self, buffer: &mut [u8], at: Option<u64>, patience: Patience<'_>) -> Result<usize, Stop> {
+        in_steps(buffer.len(), STEP, patience, |range| {
+            let start = range.start as u64;
+            Ok(match at {
+                Some(at) => pread(&self.fd, &mut buffer[range], position(at, start)?)?,
+                None => read(&self.fd, &mut buffer[range])?,
+            })
+        })
+    }
+
+    /// Writes at the file's position, or `at` another; at its end if it `appends`.
+    pub(crate) fn write(
+        &self,
+        bytes: &[u8],
+        at: Option<u64>,
+        appends: bool,
+        patience: Patience<'_>,
+    ) -> Result<usize, Stop> {
+        let bytes = self.limit.allowed(&self.fd, bytes, at, appends)?;
+        in_steps(bytes.len(), STEP, patience, |range| {
+            let start = range.start as u64;
+            Ok(match at {
+                Some(at) => pwrite(&self.fd, &bytes[range], position(at, start)?)?,
+                None => write(&self.fd, &bytes[range])?,
+            })
+        })
+    }
+
+    /// Gives the file this size.
+    pub(crate) fn set_size(&self, size: u64, patience: Patience<'_>) -> Result<(), Stop> {
+        let status = fstat(&self.fd)?;
+        let old = status.st_size as u64;
+        if size > old {
+            self.limit.check(size)?;
+        }
+        let step = TRUNCATION_STEP.max(old.saturating_sub(size) / MAX_TRUNCATIONS);
+        let mut left = old;
+        while is_large(&status) && left.saturating_sub(size) > step {
+            left -= step;
+            ftruncate(&self.fd, left)?;
+            patience.check()?;
+        }
+        Ok(ftruncate(&self.fd, size)?)
+    }
+
+    /// Takes space for `len` bytes.
+    pub(crate) fn allocate(
+        &self,
+        flags: FallocateFlags,
+        at: u64,
+        len: u64,
+        patience: Patience<'_>,
+    ) -> Result<(), Stop> {
+        let end = at.checked_add(len).filter(|&end| i64::try_from(end).is_ok()).ok_or(Errno::FBIG)?;
+        if len == 0 {
+            return Err(Errno::INVAL.into());
+        }
+        self.limit.check(end)?;
+        let mut at = at;
+        while at < end {
+            patience.check()?;
+            let part = ALLOCATION_STEP.min(end - at);
+            fallocate(&self.fd, flags, at, part)?;
+            at += part;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the file has so much space that giving it back takes time.
+pub(crate) fn is_large(status: &rustix::fs::Stat) -> bool {
+    const BLOCK: u64 = 512;
+    (status.st_blocks as u64).saturating_mul(BLOCK) > TRUNCATION_STEP
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    fn file() -> HostFile {
+        let fd = tempfile::tempfile().unwrap().into();
+        HostFile { fd, access: DirAccess::ReadWrite, limit: SizeLimit::default() }
+    }
+
+    #[test]
+    fn space_is_taken_and_given_back_in_bounded_pieces() {
+        let (never, always) = (AtomicBool::new(false), AtomicBool::new(true));
+        let patient = Patience { deadline: None, interrupted: &never };
+        let late = Patience { deadline: None, interrupted: &always };
+        let size = |file: &HostFile| fstat(&file.fd).unwrap().st_size as u64;
+        let file = file();
+        const LARGE: u64 = 2 * TRUNCATION_STEP + ALLOCATION_STEP / 2;
+        assert_eq!(file.allocate(FallocateFlags::empty(), 0, LARGE, late), Err(Stop::Interrupted));
+        assert!(size(&file) <= ALLOCATION_STEP);
+        assert_eq!(file.allocate(FallocateFlags::empty(), 0, LARGE, patient), Ok(()));
+        assert_eq!(size(&file), LARGE);
+        assert_eq!(file.set_size(1, late), Err(Stop::Interrupted));
+        assert_eq!(size(&file), LARGE - TRUNCATION_STEP);
+        assert_eq!(file.set_size(1, patient), Ok(()));
+        assert_eq!(size(&file), 1);
+        // Much of which is holes.
+        file.set_size(1 << 43, patient).unwrap();
+        file.allocate(FallocateFlags::empty(), 0, LARGE, patient).unwrap();
+        assert_eq!(file.set_size(0, patient), Ok(()));
+    }
+}

@@ -140,8 +140,8 @@ impl Builder {
     /// outer directory has no directory on the way, the guest sees one that has nothing else in it and cannot be
     /// changed. Names on the way to a granted directory cannot be moved or removed (`EBUSY`), as mount points.
     ///
-    /// The access is that of the name: what is granted as read-only under one name can be changed under another one
-    /// that lets the guest write, such as that of a directory above it.
+    /// What is granted as read-only is that by every name that leads through the directory, such as one below another
+    /// directory, above it, that the guest may write to. Only a name that is granted as writable itself overrides that.
     ///
     /// # Errors
     /// [`Error::Directory`] if it cannot be opened, [`Error::KernelFileSystem`] if it is in one, [`Error::GuestPath`]

@@ -82,15 +82,34 @@ pub(crate) enum Mount {
     Device(u32, u32),
 }
 
-/// The mount that `fd` is in, and the type bits of its mode. `fd` may be open for its path only.
-pub(crate) fn mount_and_kind(fd: impl AsFd) -> Result<(Mount, u32), Errno> {
-    let wanted = StatxFlags::TYPE | StatxFlags::MNT_ID;
-    let status: Statx = statx(fd, c"", AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW, wanted)?;
-    let mount = match status.stx_mask & StatxFlags::MNT_ID.bits() {
-        0 => Mount::Device(status.stx_dev_major, status.stx_dev_minor),
-        _ => Mount::Number(status.stx_mnt_id),
-    };
-    Ok((mount, u32::from(status.stx_mode) & crate::abi::mode::TYPE))
+/// Which file an inode number means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    device: (u32, u32),
+    inode: u64,
+}
+
+/// What is decided by: where an open file is, which one, and what.
+pub(crate) struct Place {
+    pub(crate) mount: Mount,
+    pub(crate) identity: Identity,
+    /// The type bits of its mode.
+    pub(crate) kind: u32,
+}
+
+impl Place {
+    /// `fd` may be open for its path only.
+    pub(crate) fn of(fd: impl AsFd) -> Result<Place, Errno> {
+        let wanted = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID;
+        let status: Statx = statx(fd, c"", AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW, wanted)?;
+        let device = (status.stx_dev_major, status.stx_dev_minor);
+        let mount = match status.stx_mask & StatxFlags::MNT_ID.bits() {
+            0 => Mount::Device(device.0, device.1),
+            _ => Mount::Number(status.stx_mnt_id),
+        };
+        let kind = u32::from(status.stx_mode) & crate::abi::mode::TYPE;
+        Ok(Place { mount, identity: Identity { device, inode: status.stx_ino }, kind })
+    }
 }
 
 #[cfg(test)]
@@ -112,7 +131,7 @@ mod tests {
 
     #[test]
     fn mounts_are_told_apart() {
-        let mount = |path: &str| mount_and_kind(File::open(path).unwrap()).unwrap().0;
+        let mount = |path: &str| Place::of(File::open(path).unwrap()).unwrap().mount;
         assert_ne!(mount("/"), mount("/proc"));
         assert_eq!(mount("/proc"), mount("/proc/self"));
     }

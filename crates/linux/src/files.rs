@@ -109,17 +109,19 @@ fn open_host(call: &Call<'_>, name: &HostName, flags: u32, new_mode: Mode) -> Re
         }
     }
     let open = |flags| rustix::fs::openat(&name.dir, &name.name, flags, new_mode);
-    let file = |fd| HostFile { fd, access: name.access(), limit: call.linux.size_limit };
+    let file = |fd| HostFile { fd, access: name.access, limit: call.linux.size_limit };
     // Opening it would give all of its space back at once.
-    if let (Some(seen), true) = (seen, host.contains(OFlags::TRUNC) && kind == Some(mode::REGULAR)) {
-        if is_large(&rustix::fs::fstat(&seen.fd)?) {
-            let writing = host - OFlags::TRUNC - OFlags::RWMODE | OFlags::WRONLY;
-            file(open(writing)?).set_size(0, call.patience)?;
-        }
+    let truncates = host.contains(OFlags::TRUNC) && kind == Some(mode::REGULAR);
+    if let (Some(seen), true) = (seen, truncates)
+        && is_large(&rustix::fs::fstat(&seen.fd)?)
+    {
+        let writing = open((host - OFlags::TRUNC - OFlags::RWMODE) | OFlags::WRONLY)?;
+        name.admit(&writing)?;
+        file(writing).set_size(0, call.patience)?;
     }
     let fd = open(host)?;
     // The host may have put something else there meanwhile.
-    match name.admit(&fd)? {
+    match name.admit(&fd)?.kind {
         mode::DIRECTORY => Ok(Opened::Directory(fd)),
         mode::REGULAR => Ok(Opened::Regular(file(fd))),
         kind => Err(name.refuse(Reason::SpecialFile(special_file(kind)))),

@@ -25,7 +25,7 @@ use crate::abi::mode;
 use crate::builder::{DirAccess, DirOptions};
 use crate::call::{Patience, Stop};
 use crate::devices::Device;
-use crate::file_systems::{Mount, kernel_file_system, mount_and_kind};
+use crate::file_systems::{Identity, Place, kernel_file_system};
 use crate::refusal::{Reason, Refusal};
 
 /// Components of a path, all links expanded.
@@ -65,34 +65,13 @@ impl GuestPath {
 pub(crate) struct Grant {
     at: GuestPath,
     dir: Arc<Dir>,
-    mount: Mount,
+    place: Place,
     options: DirOptions,
 }
 
 impl Grant {
-    /// The host's directory that these names lead to.
-    fn open(self: &Arc<Grant>, names: &[OsString]) -> Result<Arc<Dir>, Stop> {
-        if names.is_empty() {
-            return Ok(self.dir.clone());
-        }
-        let path: PathBuf = names.iter().collect();
-        let resolve =
-            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
-        if let Ok(fd) = openat2(&self.dir, path, LOOK | OFlags::DIRECTORY, Mode::empty(), resolve) {
-            return Ok(Arc::new(fd.into()));
-        }
-        // One by one: what fails is named, other mounts are looked at, and old kernels cannot do it at once.
-        let mut dir = self.dir.clone();
-        let mut at = self.at.clone();
-        for name in names {
-            at.0.push(name.clone());
-            let seen = HostName { dir, name: name.clone(), path: at.clone(), grant: self.clone() }.look()?;
-            if seen.kind != mode::DIRECTORY {
-                return Err(Errno::NOTDIR.into());
-            }
-            dir = Arc::new(seen.fd.into());
-        }
-        Ok(dir)
+    fn root(&self) -> HostDir {
+        HostDir { dir: self.dir.clone(), access: self.options.access }
     }
 }
 
@@ -105,14 +84,24 @@ impl fmt::Debug for Grant {
 /// How a name is opened to look at what it stands for: without effects, whatever that is.
 const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+/// A directory of the host, and what the guest may do in it.
+#[derive(Clone, Debug)]
+struct HostDir {
+    dir: Arc<Dir>,
+    access: DirAccess,
+}
+
 /// A name in a directory of the host; `.` for a granted directory itself. Calls that take it
 /// must not follow it.
 #[derive(Clone, Debug)]
 pub(crate) struct HostName {
     pub(crate) dir: Arc<Dir>,
     pub(crate) name: OsString,
+    /// What the guest may do in the directory.
+    pub(crate) access: DirAccess,
     path: GuestPath,
     grant: Arc<Grant>,
+    read_only: Arc<Vec<Identity>>,
 }
 
 /// What a name stands for.
@@ -121,20 +110,25 @@ pub(crate) struct Seen {
     pub(crate) fd: OwnedFd,
     /// The type bits of its mode.
     pub(crate) kind: u32,
+    /// What the guest may do to it.
+    access: DirAccess,
 }
 
 impl HostName {
     /// What is there, if the grant reaches so far.
     pub(crate) fn look(&self) -> Result<Seen, Stop> {
         let fd = rustix::fs::openat(&self.dir, &self.name, LOOK, Mode::empty())?;
-        let kind = self.admit(&fd)?;
-        Ok(Seen { fd, kind })
+        let place = self.admit(&fd)?;
+        // A directory that is granted for reading is that by other names, too.
+        let is_read_only = self.name != "." && self.read_only.contains(&place.identity);
+        let access = if is_read_only { DirAccess::ReadOnly } else { self.access };
+        Ok(Seen { fd, kind: place.kind, access })
     }
 
-    /// The type bits of an open file's mode; refuses it if it lies in a mount that the grant does not reach.
-    pub(crate) fn admit(&self, fd: impl AsFd) -> Result<u32, Stop> {
-        let (mount, kind) = mount_and_kind(&fd)?;
-        if mount != self.grant.mount {
+    /// Where an open file is; refuses it if that is a mount that the grant does not reach.
+    pub(crate) fn admit(&self, fd: impl AsFd) -> Result<Place, Stop> {
+        let place = Place::of(&fd)?;
+        if place.mount != self.grant.place.mount {
             if !self.grant.options.crosses_mounts {
                 return Err(self.refuse(Reason::OtherMount));
             }
@@ -142,7 +136,7 @@ impl HostName {
                 return Err(self.refuse(Reason::Kernel(name)));
             }
         }
-        Ok(kind)
+        Ok(place)
     }
 
     pub(crate) fn refuse(&self, reason: Reason) -> Stop {
@@ -162,12 +156,8 @@ impl HostName {
         }
     }
 
-    pub(crate) fn access(&self) -> DirAccess {
-        self.grant.options.access
-    }
-
     pub(crate) fn is_writable(&self) -> bool {
-        self.access() == DirAccess::ReadWrite
+        self.access == DirAccess::ReadWrite
     }
 
     /// `EROFS` unless the guest may make something of this name.
@@ -180,11 +170,13 @@ impl HostName {
 
     /// Refuses to have what is there changed, moved or removed, unless the guest may.
     pub(crate) fn changeable(self) -> Result<HostName, Stop> {
-        let kind = self.look()?.kind;
-        let name = self.writable()?;
-        match kind {
-            mode::CHARACTER_DEVICE | mode::BLOCK_DEVICE => Err(name.refuse(Reason::SpecialFile(special_file(kind)))),
-            _ => Ok(name),
+        let seen = self.look()?;
+        match seen.kind {
+            _ if seen.access == DirAccess::ReadOnly => Err(Errno::ROFS.into()),
+            mode::CHARACTER_DEVICE | mode::BLOCK_DEVICE => {
+                Err(self.refuse(Reason::SpecialFile(special_file(seen.kind))))
+            }
+            _ => Ok(self),
         }
     }
 
@@ -247,8 +239,8 @@ impl Found {
 
 /// What stands in the way of a walk.
 enum Step {
-    /// Open for its path only, if the host has it.
-    Directory(Option<OwnedFd>),
+    /// The host's, if it has it.
+    Directory(Option<HostDir>),
     Link(Vec<u8>),
     Other,
 }
@@ -256,13 +248,15 @@ enum Step {
 /// An open directory of a walk: where the walk's first `depth` components lead.
 struct Opened {
     depth: usize,
-    dir: Arc<Dir>,
+    dir: HostDir,
 }
 
 /// The guest's tree of names.
 #[derive(Default)]
 pub(crate) struct Names {
     grants: Vec<Arc<Grant>>,
+    /// The granted directories that may only be read, whatever name leads to them.
+    read_only: Arc<Vec<Identity>>,
     /// The current directory.
     pub(crate) current: GuestPath,
 }
@@ -278,8 +272,11 @@ impl Names {
     pub(crate) fn grant(&mut self, at: GuestPath, dir: Dir, options: DirOptions) -> Result<bool, Errno> {
         let free = self.grants.iter().all(|grant| grant.at != at);
         if free {
-            let (mount, _) = mount_and_kind(&dir)?;
-            self.grants.push(Arc::new(Grant { at, dir: Arc::new(dir), mount, options }));
+            let place = Place::of(&dir)?;
+            if options.access == DirAccess::ReadOnly {
+                Arc::make_mut(&mut self.read_only).push(place.identity);
+            }
+            self.grants.push(Arc::new(Grant { at, dir: Arc::new(dir), place, options }));
         }
         Ok(free)
     }
@@ -326,7 +323,7 @@ impl Names {
             match step(&node) {
                 Ok(Step::Other) if !last || must_be_directory => return Err(Errno::NOTDIR.into()),
                 Ok(Step::Directory(dir)) if !last => {
-                    opened = dir.map(|fd| Opened { depth: at.0.len(), dir: Arc::new(fd.into()) });
+                    opened = dir.map(|dir| Opened { depth: at.0.len(), dir });
                 }
                 Ok(Step::Directory(_) | Step::Other) => {
                     return Ok(Found { node, path: at, must_be_directory, ends_in_dots });
@@ -370,18 +367,17 @@ impl Names {
                 false => Err(Errno::NOENT.into()),
             };
         };
-        let name = |dir, name| HostName { dir, name, path: path.clone(), grant: grant.clone() };
         let Some((last, parents)) = path.0[grant.at.0.len()..].split_last() else {
-            return Ok(Node::Host(name(grant.dir.clone(), OsString::from("."))));
+            return Ok(Node::Host(self.name_in(grant, grant.root(), OsString::from("."), path.clone())));
         };
         let parent = match opened {
             Some(opened) if opened.depth + 1 == path.0.len() => Ok(opened.dir.clone()),
-            _ => grant.open(parents),
+            _ => self.open(grant, parents),
         };
         let parent_leads_to_grant = || self.holds_grant(&GuestPath(path.0[..path.0.len() - 1].to_vec()));
         match parent {
             Ok(dir) => {
-                let name = name(dir, last.clone());
+                let name = self.name_in(grant, dir, last.clone(), path.clone());
                 // The way to a granted directory consists of directories, whatever the outer one has there.
                 let is_hidden = leads_to_grant && !matches!(name.look(), Ok(seen) if seen.kind == mode::DIRECTORY);
                 Ok(if is_hidden { Node::Synthetic } else { Node::Host(name) })
@@ -391,6 +387,39 @@ impl Names {
             Err(Stop::Errno(_)) if parent_leads_to_grant() => Err(Errno::NOENT.into()),
             Err(stop) => Err(stop),
         }
+    }
+
+    fn name_in(&self, grant: &Arc<Grant>, dir: HostDir, name: OsString, path: GuestPath) -> HostName {
+        let HostDir { dir, access } = dir;
+        HostName { dir, name, access, path, grant: grant.clone(), read_only: self.read_only.clone() }
+    }
+
+    /// The host's directory that these names lead to, from a granted one.
+    fn open(&self, grant: &Arc<Grant>, names: &[OsString]) -> Result<HostDir, Stop> {
+        let mut dir = grant.root();
+        if names.is_empty() {
+            return Ok(dir);
+        }
+        // All at once, unless one of them may be a directory that is granted for reading.
+        if dir.access == DirAccess::ReadOnly || self.read_only.is_empty() {
+            let path: PathBuf = names.iter().collect();
+            let resolve =
+                ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
+            if let Ok(fd) = openat2(&dir.dir, path, LOOK | OFlags::DIRECTORY, Mode::empty(), resolve) {
+                return Ok(HostDir { dir: Arc::new(fd.into()), ..dir });
+            }
+        }
+        // One by one: what fails is named, other mounts are looked at, and old kernels cannot do it at once.
+        let mut at = grant.at.clone();
+        for name in names {
+            at.0.push(name.clone());
+            let seen = self.name_in(grant, dir, name.clone(), at.clone()).look()?;
+            if seen.kind != mode::DIRECTORY {
+                return Err(Errno::NOTDIR.into());
+            }
+            dir = HostDir { dir: Arc::new(seen.fd.into()), access: seen.access };
+        }
+        Ok(dir)
     }
 
     /// Whether a granted directory has this path or lies below it: such a path stays what it is, as mount points do.
@@ -421,7 +450,7 @@ fn step(node: &Node) -> Result<Step, Stop> {
     };
     let seen = host.look()?;
     Ok(match seen.kind {
-        mode::DIRECTORY => Step::Directory(Some(seen.fd)),
+        mode::DIRECTORY => Step::Directory(Some(HostDir { dir: Arc::new(seen.fd.into()), access: seen.access })),
         mode::SYMLINK => Step::Link(readlinkat(&seen.fd, c"", Vec::new())?.into_bytes()),
         _ => Step::Other,
     })

@@ -168,6 +168,34 @@ fn granted_directories_lie_within_each_other_and_stay_there() {
     assert!(!path("outer/new").exists());
 }
 
+/// Names are not all that leads to a directory: some file systems do not tell `INNER` from `inner`.
+#[test]
+fn a_read_only_directory_stays_so_by_other_names() {
+    let host = tempfile::tempdir().unwrap();
+    let path = |name: &str| host.path().join(name);
+    for directory in ["data/inner/sub", "data/other", "data/above/deep"] {
+        fs::create_dir_all(path(directory)).unwrap();
+    }
+    for file in ["data/inner/file", "data/inner/sub/file", "data/above/deep/file"] {
+        fs::write(path(file), "untouched").unwrap();
+    }
+    let before = tree(&path("data/inner/sub"));
+    let mut builder = Linux::builder().args(["othername"]);
+    for (directory, guest, access) in [
+        ("data/inner", "/ro", DirAccess::ReadOnly),
+        ("data", "/w", DirAccess::ReadWrite),
+        ("data/above/deep", "/deep", DirAccess::ReadOnly),
+        ("data/inner", "/w2", DirAccess::ReadWrite),
+    ] {
+        builder = builder.dir(path(directory), guest, access).unwrap();
+    }
+    let outcome = run(&gcc("othername.c", STATIC), "", builder);
+    let expected = include_str!("guests/othername.expected");
+    assert_eq!(outcome, Outcome { status: 0, stdout: expected.to_owned(), stderr: String::new() });
+    assert_eq!(tree(&path("data/inner/sub")), before);
+    assert_eq!(fs::read_to_string(path("data/elsewhere/deep/file")).unwrap(), "untouched");
+}
+
 #[test]
 fn links_do_not_lead_out_of_a_granted_directory() {
     let host = tempfile::tempdir().unwrap();

@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::path::{Component, Path};
 use std::time::{Duration, Instant};
 
 use common::{gcc, machine, tree};
@@ -52,7 +53,11 @@ impl Random {
     }
 }
 
-const PATHS: [&str; 14] = [
+const PATHS: [&str; 18] = [
+    "/data/sub/read",
+    "/data/sub/read/file",
+    "/data/sub/read/new",
+    "/data/way/to/it/file",
     "/data",
     "/data/file",
     "/data/sub/../file",
@@ -203,6 +208,25 @@ fn fill_scratch(machine: &mut Machine<Linux>, random: &mut Random) {
     }
 }
 
+/// Links below `directory`, `depth` directories below the granted one, that lead out: by name.
+fn outward_links(directory: &Path, depth: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    // The guest may have taken its host's permission to look.
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if let Ok(target) = fs::read_link(&path) {
+            let up = target.components().filter(|part| matches!(part, Component::ParentDir)).count();
+            let inside = target.components().take(up).all(|part| matches!(part, Component::ParentDir));
+            if target.is_absolute() || up > depth || !inside {
+                found.push(entry.file_name().into_string().unwrap());
+            }
+        } else if path.is_dir() {
+            found.extend(outward_links(&path, depth + 1));
+        }
+    }
+    found
+}
+
 #[test]
 fn wild_arguments_do_no_harm() {
     const A0: u8 = 10;
@@ -212,9 +236,12 @@ fn wild_arguments_do_no_harm() {
     let program = gcc("call.s", &["-nostdlib", "-static"]);
     let host = tempfile::tempdir().unwrap();
     let (data, outside) = (host.path().join("data"), host.path().join("outside"));
+    let read = host.path().join("read");
     fs::create_dir(&outside).unwrap();
+    fs::create_dir(&read).unwrap();
+    fs::write(read.join("file"), "untouched").unwrap();
     fs::write(outside.join("file"), "untouched").unwrap();
-    let before = tree(&outside);
+    let before = [tree(&outside), tree(&read)];
     let mut answered = 0;
     for round in 0..ROUNDS {
         let _ = fs::remove_dir_all(&data);
@@ -229,6 +256,8 @@ fn wild_arguments_do_no_harm() {
         let builder = Linux::builder().args(["wild"]).seed(Some(round)).virtual_time(round % 2 == 0);
         let builder = builder.stdin(Input::bytes("input")).stdout(Output::writer(Captured::default()));
         let builder = builder.log(Captured::default(), Detail::All).dir(&data, "/data", access).unwrap();
+        let builder = builder.dir(&read, "/data/sub/read", DirAccess::ReadOnly).unwrap();
+        let builder = builder.dir(&read, "/data/way/to/it", DirAccess::ReadOnly).unwrap();
         let mut machine = machine(&config, &program, builder.build());
         let (entry, stack) = (machine.pc(), machine.stack());
         let mut random = Random(round);
@@ -264,7 +293,9 @@ fn wild_arguments_do_no_harm() {
             }
             assert!(machine.memory().used() <= MEMORY_LIMIT, "{what}: {} bytes", machine.memory().used());
         }
+        // The host's own, which the guest may have removed.
+        assert!(outward_links(&data, 0).iter().all(|name| name == "out"), "{:?}", outward_links(&data, 0));
     }
-    assert_eq!(before, tree(&outside));
+    assert_eq!(before, [tree(&outside), tree(&read)]);
     assert!(answered > ROUNDS * CALLS_PER_ROUND * 9 / 10, "only {answered} calls were answered");
 }

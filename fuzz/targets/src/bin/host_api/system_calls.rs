@@ -16,10 +16,10 @@ use crate::hostile;
 const NUMBERS: usize = 460;
 
 /// Attacks that share a directory: what guests leave in it is thrown away then.
-const SHARED: u32 = 200;
+const SHARED: u32 = 50;
 
-/// Bytes of a file at most: guests make them as long as they can.
-const FILE_MAX: u64 = 1 << 20;
+/// Bytes of a file at most: guests make them as long as they can. What the fuzzer says may go to a file, too.
+const FILE_MAX: u64 = 16 << 20;
 
 struct Host {
     linker: Linker<Linux>,

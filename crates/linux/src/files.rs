@@ -91,6 +91,11 @@ fn open_host(call: &Call<'_>, name: &HostName, flags: u32, new_mode: Mode) -> Re
     if changes && !name.is_writable() && kind != Some(mode::DIRECTORY) {
         return Err(Errno::ROFS.into());
     }
+    let made = match kind {
+        None => Some(name.clone().writable()?),
+        Some(_) => None,
+    };
+    let name = made.as_ref().unwrap_or(name);
     let mut host = match access {
         0 => OFlags::RDONLY,
         open::WRITE_ONLY => OFlags::WRONLY,
@@ -220,8 +225,8 @@ pub(crate) fn symlinkat(call: &mut Call<'_>) -> Outcome {
     if name.exists()? {
         return Err(Errno::EXIST.into());
     }
-    let name = name.writable()?;
     links::check_new(&name, &target)?;
+    let name = name.writable()?;
     rustix::fs::symlinkat(target, &name.dir, &name.name)?;
     Ok(0)
 }

@@ -37,7 +37,6 @@
 //! - No page is writable and executable, and code is what the program's file holds: what a
 //!   program generates cannot be run.
 //! - A granted directory, and the directories on the way to it, cannot be moved or removed.
-//!   Nothing can be made in one of the latter that only the guest has.
 //! - A directory's descriptor stands for its path: once the directory is renamed, names below it
 //!   are no longer found through the descriptor.
 //! - Standard output and error that are the host's have no position, also where they are files: what

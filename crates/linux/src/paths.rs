@@ -81,6 +81,9 @@ impl fmt::Debug for Grant {
     }
 }
 
+/// The mode of directories that are made as the guest has them already.
+const NEW_DIRECTORY: Mode = Mode::RWXU.union(Mode::RGRP).union(Mode::XGRP).union(Mode::ROTH).union(Mode::XOTH);
+
 /// How a name is opened to look at what it stands for: without effects, whatever that is.
 const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -102,6 +105,9 @@ pub(crate) struct HostName {
     path: GuestPath,
     grant: Arc<Grant>,
     read_only: Arc<Vec<Identity>>,
+    /// Directories from `dir` to the one that the name is in, which the host lacks though the guest has them: they
+    /// are on the way to another granted directory.
+    missing: Vec<OsString>,
 }
 
 /// What a name stands for.
@@ -117,6 +123,9 @@ pub(crate) struct Seen {
 impl HostName {
     /// What is there, if the grant reaches so far.
     pub(crate) fn look(&self) -> Result<Seen, Stop> {
+        if !self.missing.is_empty() {
+            return Err(Errno::NOENT.into());
+        }
         let fd = rustix::fs::openat(&self.dir, &self.name, LOOK, Mode::empty())?;
         let place = self.admit(&fd)?;
         // A directory that is granted for reading is that by other names, too.
@@ -160,12 +169,21 @@ impl HostName {
         self.access == DirAccess::ReadWrite
     }
 
-    /// `EROFS` unless the guest may make something of this name.
-    pub(crate) fn writable(self) -> Result<HostName, Stop> {
-        match self.is_writable() {
-            true => Ok(self),
-            false => Err(Errno::ROFS.into()),
+    /// `EROFS` unless the guest may make something of this name; the host gets the directories that it lacks.
+    pub(crate) fn writable(mut self) -> Result<HostName, Stop> {
+        if !self.is_writable() {
+            return Err(Errno::ROFS.into());
         }
+        for name in std::mem::take(&mut self.missing) {
+            match rustix::fs::mkdirat(&self.dir, &name, NEW_DIRECTORY) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+            let fd = rustix::fs::openat(&self.dir, &name, LOOK | OFlags::DIRECTORY, Mode::empty())?;
+            self.admit(&fd)?;
+            self.dir = Arc::new(fd.into());
+        }
+        Ok(self)
     }
 
     /// Refuses to have what is there changed, moved or removed, unless the guest may.
@@ -383,7 +401,13 @@ impl Names {
                 Ok(if is_hidden { Node::Synthetic } else { Node::Host(name) })
             }
             Err(_) if leads_to_grant => Ok(Node::Synthetic),
-            // A directory that the outer one lacks has the way to the granted one in it, and nothing else.
+            // A directory that the outer one lacks has the way to the granted one in it, and what is yet to be made.
+            Err(Stop::Errno(Errno::NOENT)) if parent_leads_to_grant() => {
+                let (dir, missing) = self.open_some(grant, parents)?;
+                let name = self.name_in(grant, dir, last.clone(), path.clone());
+                Ok(Node::Host(HostName { missing: missing.to_vec(), ..name }))
+            }
+            // Where it has something else, there is the way, and nothing else.
             Err(Stop::Errno(_)) if parent_leads_to_grant() => Err(Errno::NOENT.into()),
             Err(stop) => Err(stop),
         }
@@ -391,7 +415,19 @@ impl Names {
 
     fn name_in(&self, grant: &Arc<Grant>, dir: HostDir, name: OsString, path: GuestPath) -> HostName {
         let HostDir { dir, access } = dir;
-        HostName { dir, name, access, path, grant: grant.clone(), read_only: self.read_only.clone() }
+        let missing = Vec::new();
+        HostName { dir, name, access, path, grant: grant.clone(), read_only: self.read_only.clone(), missing }
+    }
+
+    /// The last of the host's directories that is there, and the names behind it.
+    fn open_some<'a>(&self, grant: &Arc<Grant>, names: &'a [OsString]) -> Result<(HostDir, &'a [OsString]), Stop> {
+        for there in (0..names.len()).rev() {
+            match self.open(grant, &names[..there]) {
+                Err(Stop::Errno(Errno::NOENT)) => {}
+                dir => return Ok((dir?, &names[there..])),
+            }
+        }
+        Err(Errno::NOENT.into())
     }
 
     /// The host's directory that these names lead to, from a granted one.

@@ -155,7 +155,9 @@ fn granted_directories_lie_within_each_other_and_stay_there() {
     }
     symlink("../elsewhere", path("outer/shadow")).unwrap();
     let mut builder = Linux::builder().args(["mounted"]).dir(path("outer"), "/w", DirAccess::ReadWrite).unwrap();
-    for place in ["/w/git/hooks", "/w/new/deep/ro", "/w/shadow/ro", "/w/many/0/b"] {
+    for place in
+        ["/w/git/hooks", "/w/new/deep/ro", "/w/shadow/ro", "/w/many/0/b", "/w/a/b/c", "/w/c/d/e", "/ro/x/y", "/ro"]
+    {
         builder = builder.dir(path("ro"), place, DirAccess::ReadOnly).unwrap();
     }
     let outcome = run(&gcc("mounted.c", STATIC), "", builder);
@@ -165,7 +167,13 @@ fn granted_directories_lie_within_each_other_and_stay_there() {
         assert_eq!(fs::read_to_string(path(file)).unwrap(), "untouched");
     }
     assert_eq!(fs::read_dir(path("ro")).unwrap().count(), 1);
-    assert!(!path("outer/new").exists());
+    // What the guest has made on the way to others is the host's.
+    for made in ["outer/new/file", "outer/new/deep/more", "outer/a/b/way"] {
+        assert!(path(made).symlink_metadata().is_ok(), "{made}");
+    }
+    for not_made in ["outer/c", "outer/many/0", "ro/x", "elsewhere/file"] {
+        assert!(!path(not_made).exists(), "{not_made}");
+    }
 }
 
 /// Names are not all that leads to a directory: some file systems do not tell `INNER` from `inner`.

@@ -78,6 +78,13 @@ int main(void) {
     SHOW(open("/w/new", O_WRONLY | O_CREAT | O_EXCL, 0600));
     SHOW(open("/w/new/file", O_WRONLY | O_CREAT, 0600));
     SHOW(mkdir("/w/new/deep/more", 0700));
+    SHOW(open("/w/new/gone", O_RDONLY));
+    SHOW(open("/w/new/gone/file", O_WRONLY | O_CREAT, 0600));
+    SHOW(open("/w/shadow/file", O_WRONLY | O_CREAT, 0600));
+    SHOW(mkdir("/ro/new", 0700));
+    SHOW(symlink("../../git", "/w/a/b/way"));
+    SHOW(symlink("../../../git", "/w/c/d/way"));
+    SHOW(access("/w/a/b/way", F_OK));
     SHOW(link("/w/git/hooks/file", "/w/mine"));
     SHOW(rename("/w/git/hooks/file", "/w/mine"));
     SHOW(symlink("git", "/w/way"));

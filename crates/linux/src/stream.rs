@@ -28,6 +28,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub(crate) struct Stream {
     pub(crate) fd: BorrowedFd<'static>,
     kind: Kind,
+    is_pipe: bool,
     /// For files.
     limit: SizeLimit,
 }
@@ -47,14 +48,15 @@ impl Stream {
     /// One that is read from, or written to.
     pub(crate) fn new(fd: BorrowedFd<'static>, writes: bool, limit: SizeLimit) -> Stream {
         let access = if writes { OFlags::WRONLY } else { OFlags::RDONLY };
-        let kind = match fstat(fd).map_or(0, |status| status.st_mode & mode::TYPE) {
+        let file_type = fstat(fd).map_or(0, |status| status.st_mode & mode::TYPE);
+        let kind = match file_type {
             mode::REGULAR | mode::BLOCK_DEVICE => Kind::Regular,
             mode::SOCKET => Kind::Socket,
             mode::FIFO => open_anew(fd, access).map_or(Kind::Shared(PIPE_STEP), Kind::Own),
             _ if rustix::termios::isatty(fd) => open_anew(fd, access).map_or(Kind::Shared(1), Kind::Own),
             _ => Kind::Shared(PIPE_STEP),
         };
-        Stream { fd, kind, limit }
+        Stream { fd, kind, is_pipe: file_type == mode::FIFO, limit }
     }
 
     /// A file, which has a position.
@@ -72,7 +74,11 @@ impl Stream {
             let step = Timespec { tv_sec: 0, tv_nsec: if blocking { step.subsec_nanos().into() } else { 0 } };
             // What is opened anew does not know how the stream has been used before, such as that a pipe's writers
             // are gone.
-            match poll(&mut [PollFd::new(&self.fd, events)], Some(&step)) {
+            let mut asked = [PollFd::new(&self.fd, events)];
+            match poll(&mut asked, Some(&step)) {
+                // The host need not ignore the signal that writing would bring. A reader that goes between this and
+                // the write still brings it.
+                Ok(1) if self.is_pipe && asked[0].revents().contains(PollFlags::ERR) => return Err(Errno::PIPE.into()),
                 Ok(0) if !blocking => return Err(Errno::AGAIN.into()),
                 Ok(0) | Err(Errno::INTR) => {}
                 Ok(_) => return Ok(()),

@@ -1,4 +1,7 @@
 /* A program with a libc, and what it is granted. Arguments: the guest, an artifact of it or "", a folder of files. */
+#define _POSIX_C_SOURCE 200809L
+#include <unistd.h>
+
 #include "check.h"
 
 struct text {
@@ -50,6 +53,19 @@ int main(int argc, char **argv)
         CHECK(strcmp(errors.bytes, "to errors\n") == 0);
         riverrun_machine_delete(machine);
     }
+
+    /* Nobody reads what the guest writes: its affair, though C hosts do not ignore SIGPIPE. */
+    int ends[2];
+    CHECK(pipe(ends) == 0);
+    CHECK(dup2(ends[1], 1) == 1 && close(ends[0]) == 0);
+    FINE(riverrun_linux_inherit_streams(granted));
+    FINE(riverrun_machine_new(linker, program, granted, &machine));
+    int32_t status;
+    riverrun_error_t *error = riverrun_machine_run(machine, &status);
+    CHECK(error != NULL && strstr(riverrun_error_message(error), "signal 13") != NULL);
+    riverrun_error_delete(error);
+    riverrun_machine_delete(machine);
+
     riverrun_linux_delete(granted);
     riverrun_linker_delete(linker);
     riverrun_program_delete(program);

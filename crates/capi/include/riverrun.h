@@ -577,9 +577,23 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_output(riverrun_linux_t *
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_errors(riverrun_linux_t *granted, riverrun_write_t write,
     void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
 
-/** Grants the host's directory host under the guest's absolute path guest. Guests cannot leave it. */
+/**
+ * Grants the host's directory host under the guest's absolute path guest. Guests cannot leave it; other mounts, file
+ * systems of the kernel such as procfs, and devices are not part of it.
+ */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_add_directory(riverrun_linux_t *granted, const char *host,
     const char *guest, bool read_only) RIVERRUN_NOEXCEPT;
+
+/**
+ * Limits how many descriptors a guest may have open: 256 if this is not called, 65,536 at most. Each may take one of the
+ * host's.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_max_descriptors(riverrun_linux_t *granted,
+    size_t count) RIVERRUN_NOEXCEPT;
+
+/** Limits the size in bytes that a guest may give a file; the process's own limit (RLIMIT_FSIZE) holds in any case. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_max_file_size(riverrun_linux_t *granted,
+    uint64_t bytes) RIVERRUN_NOEXCEPT;
 
 /** Makes guests' random numbers reproducible. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_seed(riverrun_linux_t *granted,

@@ -20,6 +20,8 @@ pub struct Linux {
     output: OutputTo,
     errors: OutputTo,
     directories: Vec<(String, String, DirAccess)>,
+    max_descriptors: Option<usize>,
+    max_file_size: Option<u64>,
     seed: Option<u64>,
     virtual_time: bool,
 }
@@ -71,6 +73,12 @@ impl Linux {
             .args(self.arguments.iter().map(String::as_str))
             .seed(self.seed)
             .virtual_time(self.virtual_time);
+        if let Some(count) = self.max_descriptors {
+            builder = builder.max_descriptors(count);
+        }
+        if let Some(bytes) = self.max_file_size {
+            builder = builder.max_file_size(bytes);
+        }
         for (name, value) in &self.variables {
             builder = builder.env(name.as_str(), value.as_str());
         }
@@ -184,7 +192,8 @@ pub unsafe extern "C" fn riverrun_linux_set_errors(
     })
 }
 
-/// Grants the host's directory `host` under the guest's absolute path `guest`. Guests cannot leave it.
+/// Grants the host's directory `host` under the guest's absolute path `guest`. Guests cannot leave it; other mounts, file
+/// systems of the kernel such as procfs, and devices are not part of it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_linux_add_directory(
     granted: Option<&mut Linux>,
@@ -202,6 +211,25 @@ pub unsafe extern "C" fn riverrun_linux_add_directory(
             granted.directories.pop();
             return Err(error);
         }
+        Ok(())
+    })
+}
+
+/// Limits how many descriptors a guest may have open: 256 if this is not called, 65,536 at most. Each may take one of the
+/// host's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_set_max_descriptors(granted: Option<&mut Linux>, count: usize) -> Returned {
+    guard(|| {
+        given(granted, "granted")?.max_descriptors = Some(count);
+        Ok(())
+    })
+}
+
+/// Limits the size in bytes that a guest may give a file; the process's own limit (RLIMIT_FSIZE) holds in any case.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_set_max_file_size(granted: Option<&mut Linux>, bytes: u64) -> Returned {
+    guard(|| {
+        given(granted, "granted")?.max_file_size = Some(bytes);
         Ok(())
     })
 }

@@ -126,6 +126,16 @@ class Linux {
     {
         return Error(riverrun_linux_add_directory(get(), host, guest, read_only));
     }
+    /// 256 if this is not called.
+    Result<void> max_descriptors(std::size_t count)
+    {
+        return Error(riverrun_linux_set_max_descriptors(get(), count));
+    }
+    /// In bytes.
+    Result<void> max_file_size(std::uint64_t bytes)
+    {
+        return Error(riverrun_linux_set_max_file_size(get(), bytes));
+    }
     Result<void> seed(std::uint64_t seed) { return Error(riverrun_linux_set_seed(get(), seed)); }
     Result<void> virtual_time(bool on) { return Error(riverrun_linux_set_virtual_time(get(), on)); }
     riverrun_linux_t *get() const noexcept { return linux_.get(); }

@@ -54,6 +54,18 @@ int main(int argc, char **argv)
         riverrun_machine_delete(machine);
     }
 
+    /* The file that the guest opens is its fourth. */
+    for (size_t count = 3; count <= 4; count++) {
+        memset(&output, 0, sizeof output);
+        FINE(riverrun_linux_set_max_descriptors(granted, count));
+        FINE(riverrun_linux_set_max_file_size(granted, 0));
+        FINE(riverrun_machine_new(linker, program, granted, &machine));
+        int32_t status;
+        FINE(riverrun_machine_run(machine, &status));
+        CHECK((strstr(output.bytes, "no file") != NULL) == (count == 3));
+        riverrun_machine_delete(machine);
+    }
+
     /* Nobody reads what the guest writes: its affair, though C hosts do not ignore SIGPIPE. */
     int ends[2];
     CHECK(pipe(ends) == 0);

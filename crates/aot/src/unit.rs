@@ -8,13 +8,15 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use riverrun_native::{Dispatch, Header};
-use riverrun_program::{Image, SymbolKind};
+use riverrun_program::Image;
 
-use crate::analysis::{Abilities, Function, Imports, Liveness, Text, costs, functions, insert_copies, is_copied};
+use crate::analysis::{
+    Abilities, Function, Imports, Liveness, Text, costs, functions, insert_copies, is_copied, libcalls,
+};
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
 use crate::frames::Diagnostics;
-use crate::lift::{Callers, Ir, Known, KnownFunction, Surroundings, declare, host_entries, lift};
+use crate::lift::{Callers, Ir, KnownFunction, Surroundings, declare, host_entries, lift};
 use crate::link::link;
 use crate::names::Names;
 use crate::options::CompileOptions;
@@ -84,11 +86,10 @@ impl<'a> Program<'a> {
         let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
         let text = Text::new(image, abilities);
         // Not where faults are exact.
-        let named = image.symbols().filter(|symbol| symbol.kind == SymbolKind::Function && !options.precise);
-        let known = named.filter_map(|symbol| {
-            let known = Known::named(symbol.name)?;
-            let costs = if options.fuel { Some(costs(&text, symbol.address, known.arguments()?)) } else { None };
-            Some((symbol.address, KnownFunction { known, costs }))
+        let recognised = if options.precise { BTreeMap::new() } else { libcalls(&text) };
+        let known = recognised.into_iter().filter_map(|(start, known)| {
+            let costs = if options.fuel { Some(costs(&text, start, known.arguments()?)) } else { None };
+            Some((start, KnownFunction { known, costs }))
         });
         let known = known.collect();
         let mut functions = functions(&text);

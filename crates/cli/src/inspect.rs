@@ -95,6 +95,7 @@ impl<'a> SymbolRow<'a> {
     fn of(symbol: Symbol<'a>) -> SymbolRow<'a> {
         let kind = match symbol.kind {
             SymbolKind::Function => "function",
+            SymbolKind::Resolver => "resolver",
             SymbolKind::Object => "object",
             SymbolKind::Label => "label",
         };

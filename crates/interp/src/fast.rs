@@ -6,7 +6,7 @@ use riverrun_state::{FloatEnv, State};
 
 use crate::cell::Cell;
 use crate::handlers::COUNTED;
-use crate::words::Effects;
+use riverrun_isa::words::Effects;
 
 #[cfg(target_arch = "x86_64")]
 #[path = "fast_x86_64.rs"]

@@ -8,7 +8,7 @@ use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Rounding, fflags};
 use riverrun_state::WINDOW_OFFSET;
 
 use super::Fast;
-use crate::words::Effects;
+use riverrun_isa::words::Effects;
 
 /// Whether this processor has what the fast handler of fused multiply-add and of rounding to
 /// integers needs; without it the single-step engine executes these.

@@ -13,7 +13,7 @@ use riverrun_state::{LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZ
 
 use crate::cell::{Cell, Extra, Handler, Next};
 use crate::fast::Fast;
-use crate::words::Words;
+use riverrun_isa::words::Words;
 
 /// The chain was left at a cell because what remains of the fuel may not suffice.
 pub(crate) const REASON_FUEL: u64 = 0;

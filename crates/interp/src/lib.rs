@@ -23,7 +23,6 @@ mod run;
 mod select;
 mod soft_float;
 mod step;
-mod words;
 
 pub use call::{Called, Outcome, Place};
 pub use code::Code;

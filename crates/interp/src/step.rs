@@ -11,7 +11,7 @@ use riverrun_program::Image;
 use riverrun_state::{Fault, Perm, State, Trap, TrapCause, Window};
 
 use crate::soft_float::{self, Flagged};
-use crate::words::{Effects, Words};
+use riverrun_isa::words::{Effects, Words};
 
 /// What a step came to, if it did not trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -70,6 +70,7 @@ mod inst;
 pub mod ops;
 mod symbolic;
 mod table;
+pub mod words;
 
 pub use compressed::{CInfo, COp, Layout};
 pub use decode::{decode, decode_compressed};

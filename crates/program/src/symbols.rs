@@ -31,6 +31,9 @@ pub struct Symbol<'image> {
 pub enum SymbolKind {
     /// A function.
     Function,
+    /// A function that the program's start-up code calls once to learn where the function of that name is
+    /// (`STT_GNU_IFUNC`).
+    Resolver,
     /// A variable.
     Object,
     /// An untyped address: a label of assembly, or one that the linker defined.
@@ -192,7 +195,8 @@ impl Record {
             return None;
         }
         let kind = match symbol.st_type() {
-            elf::STT_FUNC | elf::STT_GNU_IFUNC => SymbolKind::Function,
+            elf::STT_FUNC => SymbolKind::Function,
+            elf::STT_GNU_IFUNC => SymbolKind::Resolver,
             elf::STT_OBJECT => SymbolKind::Object,
             elf::STT_NOTYPE => SymbolKind::Label,
             _ => return None,

@@ -125,3 +125,10 @@ fn a_number_takes_the_sign_of_a_nan() {
     ];
     assert_eq!(agree(&program, &[(5, 1)]).stop, Stop::Exit(2));
 }
+
+/// A static function that is called `memset` was done by the host's vectors, as C's is.
+#[cfg(feature = "compile")]
+#[test]
+fn a_function_is_not_what_its_name_says() {
+    all_exit("misnamed.c", 0);
+}

@@ -69,7 +69,7 @@ impl Function {
 pub(crate) fn functions(text: &Text<'_>) -> Vec<Function> {
     let image = text.image;
     let is_start = |address: u64| text.fetch(address).is_some();
-    let named = image.symbols().filter(|symbol| symbol.kind == SymbolKind::Function);
+    let named = image.symbols().filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Resolver));
     let named = named.map(|symbol| symbol.address..symbol.address.saturating_add(symbol.size));
     // Where they begin and how long they are: nothing else tells where exceptions land.
     let mut ends: BTreeMap<u64, u64> = BTreeMap::new();

@@ -9,8 +9,8 @@ use riverrun_isa::{Inst, Operands, Result as Destination, eval};
 use riverrun_native::convention::{self, Reason};
 
 use crate::analysis::{
-    self, Block, CallNumber, Fixed, Function, HostCall, Imports, Index, Liveness, Targets, Terminator, address,
-    call_numbers,
+    self, Block, CallNumber, Fixed, Function, HostCall, Imports, Index, Libcall, Liveness, Targets, Terminator,
+    address, call_numbers,
 };
 use crate::lift::continuations::Continuations;
 use crate::lift::dataflow::{self, Facts};
@@ -18,7 +18,7 @@ use crate::lift::float_flags;
 use crate::lift::fuel;
 use crate::lift::guarded::Group;
 use crate::lift::ir::{Callers, Ir, Space, built};
-use crate::lift::library::{Known, KnownFunction};
+use crate::lift::library::KnownFunction;
 use crate::lift::ops::Site;
 use crate::lift::order::order;
 use crate::lift::registers::{self, FUEL, Label, Registers, Set};
@@ -61,8 +61,8 @@ pub(crate) fn declare(ir: &Ir<'_>, function: &Function, surroundings: &impl Surr
 }
 
 /// The host functions of one that compilers take for granted: itself, the guest's own code, and that for
-/// [`Known::rest`]. The guest's code is apart as it needs registers that what is done in front of it does not.
-fn parts<'c>(ir: &Ir<'c>, start: u64, known: Known) -> (FunctionValue<'c>, FunctionValue<'c>, Option<Rest<'c>>) {
+/// [`Libcall::rest`]. The guest's code is apart as it needs registers that what is done in front of it does not.
+fn parts<'c>(ir: &Ir<'c>, start: u64, known: Libcall) -> (FunctionValue<'c>, FunctionValue<'c>, Option<Rest<'c>>) {
     let host = ir.function(start);
     let own = ir.part(start, "own");
     (host, own, known.rest().map(|argument| (ir.part(start, "rest"), argument)))

@@ -1,5 +1,5 @@
-//! Functions that compilers take for granted and call by themselves: wherever a program has a function of one of
-//! these names, C's standard says what it does. What the host does better is done here, in front of the guest's
+//! Functions that compilers take for granted and call by themselves, where they are recognised
+//! ([`crate::analysis::libcalls`]): C's standard says what they do. What the host does better is done here, in front of the guest's
 //! own code, which does the rest.
 //!
 //! Nothing outside the window and its guards is touched: what might reach further is the rest. An access that faults
@@ -12,7 +12,7 @@ use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 
-use crate::analysis::{ALIGNMENT, Arguments, LONGEST};
+use crate::analysis::{ALIGNMENT, Arguments, LONGEST, Libcall};
 use crate::lift::fuel;
 use crate::lift::ir::{Space, built};
 use crate::lift::ops::Site;
@@ -23,53 +23,11 @@ const A0: usize = 10;
 const A1: usize = 11;
 const A2: usize = 12;
 
-/// One of these functions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Known {
-    /// `memcpy`.
-    Copy,
-    /// `memmove`.
-    Move,
-    /// `memset`.
-    Fill,
-    /// `memcmp`.
-    Compare,
-}
-
-impl Known {
-    /// The function of a name.
-    pub(crate) fn named(name: &str) -> Option<Known> {
-        match name {
-            "memcpy" => Some(Known::Copy),
-            "memmove" => Some(Known::Move),
-            "memset" => Some(Known::Fill),
-            "memcmp" => Some(Known::Compare),
-            _ => None,
-        }
-    }
-
-    /// What its arguments are, if what it executes depends on nothing else.
-    pub(crate) fn arguments(self) -> Option<Arguments> {
-        match self {
-            Known::Copy => Some(Arguments::Ranges),
-            Known::Move => Some(Arguments::OverlappingRanges),
-            Known::Fill => Some(Arguments::Range),
-            Known::Compare => None,
-        }
-    }
-
-    /// What the guest's own code is often left with: a register and the constant that it is then.
-    pub(crate) fn rest(self) -> Option<(usize, u64)> {
-        // Two bytes that differ.
-        (self == Known::Compare).then_some((A2, 1))
-    }
-}
-
 /// A known function of a program.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownFunction {
     /// What it does.
-    pub(crate) known: Known,
+    pub(crate) known: Libcall,
     /// What [`crate::analysis::costs`] says of it, where fuel is counted.
     pub(crate) costs: Option<Vec<u16>>,
 }
@@ -92,7 +50,7 @@ const NEAR: u64 = 32 << 10;
 
 impl<'c> Site<'_, 'c> {
     /// Does what is asked of a known function and returns, or goes on in `own`, the guest's code for it; with
-    /// [`Known::rest`], in `rest`.
+    /// [`Libcall::rest`], in `rest`.
     pub(super) fn known_function(&self, function: &KnownFunction, own: PointerValue<'c>, rest: PointerValue<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         let fork = registers.fork();
@@ -101,10 +59,10 @@ impl<'c> Site<'_, 'c> {
             self.charge(arguments, costs, label);
         }
         match function.known {
-            Known::Copy => self.copy(label, false),
-            Known::Move => self.copy(label, true),
-            Known::Fill => self.fill(label),
-            Known::Compare => self.compare_equal(label, rest),
+            Libcall::Copy => self.copy(label, false),
+            Libcall::Move => self.copy(label, true),
+            Libcall::Fill => self.fill(label),
+            Libcall::Compare => self.compare_equal(label, rest),
         }
         ir.builder.position_at_end(label);
         registers.rejoin(fork);
@@ -145,21 +103,21 @@ impl<'c> Site<'_, 'c> {
 
     /// Does what a call of a known function would, if that is known to be little; says whether it has. The result,
     /// which is the first argument, then is where it should be.
-    pub(super) fn known_call(&self, known: Known) -> bool {
+    pub(super) fn known_call(&self, known: Libcall) -> bool {
         let ir = self.ir;
         if ir.options.fuel {
             return false;
         }
         let len = ir.constant(self.registers.get(ir, A2)).filter(|len| *len <= LITTLE);
-        let Some(len) = len.filter(|_| known != Known::Compare) else { return false };
-        let by_words = known != Known::Fill && len <= BY_WORDS;
+        let Some(len) = len.filter(|_| known != Libcall::Compare) else { return false };
+        let by_words = known != Libcall::Fill && len <= BY_WORDS;
         let most = if by_words { 8 } else { NARROW };
         let Some(bytes) = [most, 8, 4, 2, 1].into_iter().find(|bytes| *bytes <= len) else { return true };
         // Pieces that together are the whole; the last two may overlap.
         let distances = (0..len.div_ceil(bytes)).map(|index| (index * bytes).min(len - bytes));
         let place = |register, distance| ir.at(self.place(self.registers.get(ir, register)), ir.int(distance));
         let pieces: Vec<_> = match known {
-            Known::Fill => {
+            Libcall::Fill => {
                 let piece = self.filled(self.repeated(self.register(A1)), bytes);
                 distances.map(|distance| (distance, piece)).collect()
             }

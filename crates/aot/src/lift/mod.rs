@@ -38,4 +38,4 @@ pub(crate) use dataflow::is_mostly_floats;
 pub(crate) use float_flags::define_helpers;
 pub(crate) use function::{Surroundings, declare, lift};
 pub(crate) use ir::{Callers, Ir, integer_operand};
-pub(crate) use library::{Known, KnownFunction};
+pub(crate) use library::KnownFunction;

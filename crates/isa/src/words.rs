@@ -1,11 +1,11 @@
-//! The word-level operations on `u64`: integers once for both engines of this crate, everything
-//! that has effects or rounds by the engine's own [`Effects`].
+//! [`Ops`] on numbers: integers once for all who execute instructions, everything that has effects or rounds by their own
+//! [`Effects`].
 
-use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
+use crate::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
 
-/// The part of [`Ops`] in which engines differ; each method is that of [`Ops`].
+/// The part of [`Ops`] in which executions differ; each method is that of [`Ops`].
 #[allow(missing_docs)]
-pub(crate) trait Effects {
+pub trait Effects {
     fn load(&self, mem: Mem, address: u64) -> u64;
     fn store(&self, mem: Mem, address: u64, value: u64);
     fn load_reserved(&self, mem: Mem, address: u64) -> u64;
@@ -30,7 +30,8 @@ pub(crate) trait Effects {
 }
 
 /// [`Ops`] on `u64`, with the effects of `E`.
-pub(crate) struct Words<E>(pub(crate) E);
+#[derive(Debug)]
+pub struct Words<E>(pub E);
 
 /// One-line methods that forward to the effects.
 macro_rules! forward {

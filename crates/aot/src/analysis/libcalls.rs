@@ -1,0 +1,581 @@
+//! Functions of C that are recognised in a guest: by their names, and by proof that they do what C says of these.
+//!
+//! A symbol proves nothing: a static function may have the name of one of C's, and an indirect function (`STT_GNU_IFUNC`)
+//! has its resolver's address. So the guest's own code is executed on many arguments, as the host's would be, and what it
+//! does is compared with what it should. It passes only if it writes nothing but its destination and its frame, if it does
+//! not depend on what it reads of the program's variables (a stack protector's is another one each time), and if all code
+//! that its branches lead to was executed: what does otherwise for arguments that were not tried shows such code. Code
+//! behind comparisons with small numbers need not be: all small lengths, and remainders of lengths and addresses, are tried.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+
+use riverrun_isa::Result as Destination;
+use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Rounding, System};
+use riverrun_isa::words::{Effects, Words};
+
+use riverrun_program::{Binding, SymbolKind};
+
+use crate::analysis::costs::Arguments;
+use crate::analysis::execution::execute;
+use crate::analysis::text::{Text, Treatment};
+
+/// A function whose calls may be done otherwise than by the guest's own code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Libcall {
+    /// `memcpy`.
+    Copy,
+    /// `memmove`.
+    Move,
+    /// `memset`.
+    Fill,
+    /// `memcmp`.
+    Compare,
+}
+
+impl Libcall {
+    /// The function of a name.
+    fn named(name: &str) -> Option<Libcall> {
+        match name {
+            "memcpy" => Some(Libcall::Copy),
+            "memmove" => Some(Libcall::Move),
+            "memset" => Some(Libcall::Fill),
+            "memcmp" => Some(Libcall::Compare),
+            _ => None,
+        }
+    }
+
+    /// What its arguments are, if what it executes depends on nothing else.
+    pub(crate) fn arguments(self) -> Option<Arguments> {
+        match self {
+            Libcall::Copy => Some(Arguments::Ranges),
+            Libcall::Move => Some(Arguments::OverlappingRanges),
+            Libcall::Fill => Some(Arguments::Range),
+            Libcall::Compare => None,
+        }
+    }
+
+    /// What the guest's own code is often left with: a register and the constant that it is then.
+    pub(crate) fn rest(self) -> Option<(usize, u64)> {
+        const A2: usize = 12;
+        // Two bytes that differ.
+        (self == Libcall::Compare).then_some((A2, 1))
+    }
+}
+
+/// The functions of a program that are recognised, by their addresses. Where one address has several names, the function
+/// that promises most is meant: `memcpy` may be `memmove`.
+pub(crate) fn libcalls(text: &Text<'_>) -> BTreeMap<u64, Libcall> {
+    let mut found = BTreeMap::new();
+    let named =
+        text.image.symbols().filter(|symbol| symbol.kind == SymbolKind::Function && symbol.binding != Binding::Local);
+    let mut named: Vec<(u64, Libcall)> =
+        named.filter_map(|symbol| Some((symbol.address, Libcall::named(symbol.name)?))).collect();
+    named.sort_by_key(|&(_, libcall)| libcall != Libcall::Move);
+    for (address, libcall) in named {
+        if !found.contains_key(&address) && holds(text, address, libcall) {
+            found.insert(address, libcall);
+        }
+    }
+    found
+}
+
+/// Instructions executed at most for one function.
+const BUDGET: u32 = 4 << 20;
+
+/// Bytes around the arguments, of which they take the middle.
+const ARENA: usize = 32 << 10;
+/// Bytes of the frame that a function may have.
+const FRAME: u64 = 1 << 10;
+/// Of lengths and addresses, all remainders of a division by this are tried together.
+const REMAINDERS: u64 = 8;
+/// Where the function returns to: no place in a program.
+const RETURN: u64 = !1;
+
+/// Where one of the two arguments is if both are apart, in the arena; whole lines of a cache.
+const PLACES: [u64; 2] = [4 << 10, 20 << 10];
+
+/// Whether the function at `start` does what its name says.
+fn holds(text: &Text<'_>, start: u64, libcall: Libcall) -> bool {
+    let Some(base) = free_range(text) else { return false };
+    let trial = Trial {
+        text,
+        start,
+        base,
+        budget: Cell::new(BUDGET),
+        branches: RefCell::default(),
+        executed: RefCell::default(),
+    };
+    let passes = match libcall {
+        Libcall::Copy => trial.copies(),
+        Libcall::Move => trial.copies() && trial.moves(),
+        Libcall::Fill => trial.fills(),
+        Libcall::Compare => trial.compares(),
+    };
+    let executed = trial.executed.borrow();
+    passes
+        && trial
+            .branches
+            .borrow()
+            .values()
+            .all(|branch| branch.is_small || branch.ways.iter().all(|way| executed.contains(way)))
+}
+
+/// An address where the program has nothing, of room for arena and frame.
+fn free_range(text: &Text<'_>) -> Option<u64> {
+    const ROOM: u64 = 1 << 20;
+    let end = |address: u64| address.checked_add(ROOM);
+    let is_free = |&address: &u64| {
+        let segments = text.image.segments().iter();
+        end(address).is_some_and(|end| {
+            segments
+                .map(|segment| segment.address..segment.address + segment.memory_size)
+                .all(|taken| taken.end <= address || end <= taken.start)
+        })
+    };
+    (1..15).map(|n| n << 28).find(is_free)
+}
+
+/// Lengths and how far addresses are from a multiple of 8: all of what is short, and some of what is long.
+fn shapes() -> impl Iterator<Item = (usize, [u64; 2])> {
+    let pairs = |each: u64| (0..8).flat_map(move |a| (0..8).step_by(each as usize).map(move |b| [a, (a + b) % 8]));
+    let short = (0..=17).flat_map(move |len| pairs(1).map(move |pair| (len, pair)));
+    let middle =
+        [18, 19, 23, 24, 25, 31, 32, 33, 39, 40, 47, 48, 63, 64, 65, 72, 79, 95, 96, 127, 128, 129, 136, 200, 256, 263];
+    let middle = middle.into_iter().flat_map(move |len| pairs(3).map(move |pair| (len, pair)));
+    let long =
+        [(511, [0, 0]), (512, [1, 1]), (1024, [0, 0]), (1029, [3, 6]), (4099, [0, 0]), (4096, [5, 5]), (8200, [0, 0])];
+    short.chain(middle).chain(long)
+}
+
+/// What a byte of the arena is at first: never the same at neighbours, nor at the same distance from both places.
+fn pattern(index: usize) -> u8 {
+    (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[0]
+}
+
+/// A branch of a function under trial.
+struct Branch {
+    /// Where it leads, taken or not.
+    ways: [u64; 2],
+    /// Whether it has compared with small numbers only.
+    is_small: bool,
+}
+
+/// A function under trial.
+struct Trial<'a> {
+    text: &'a Text<'a>,
+    start: u64,
+    /// Where the arena is to the guest; the frame is behind it.
+    base: u64,
+    budget: Cell<u32>,
+    /// Its branches, by their addresses.
+    branches: RefCell<HashMap<u64, Branch>>,
+    /// What was executed.
+    executed: RefCell<HashSet<u64>>,
+}
+
+impl Trial<'_> {
+    fn copies(&self) -> bool {
+        shapes().all(|(len, [to, from])| self.copies_once(PLACES[0] + to, PLACES[1] + from, len))
+            && shapes().step_by(7).all(|(len, [to, from])| self.copies_once(PLACES[1] + to, PLACES[0] + from, len))
+    }
+
+    fn moves(&self) -> bool {
+        let lengths = [1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 64, 65, 100, 129, 257];
+        let distances = (0..20).chain([24, 31, 32, 33, 63, 64, 100]);
+        distances.flat_map(|distance| [(0, distance), (distance, 0)]).all(|(to, from)| {
+            lengths.iter().enumerate().all(|(n, &len)| {
+                let shift = PLACES[0] + n as u64 % 8;
+                self.copies_once(shift + to, shift + from, len)
+            })
+        })
+    }
+
+    fn copies_once(&self, to: u64, from: u64, len: usize) -> bool {
+        let mut expected = arena();
+        expected.copy_within(from as usize..from as usize + len, to as usize);
+        let (memory, result) = match self.call([self.base + to, self.base + from, len as u64], to..to + len as u64) {
+            Some(outcome) => outcome,
+            None => return false,
+        };
+        memory == expected && result == self.base + to
+    }
+
+    fn fills(&self) -> bool {
+        let bytes = [0_u64, 0x5a, 0xff, !0, 0x1_23a5];
+        shapes().enumerate().all(|(n, (len, [to, _]))| {
+            let (to, byte) = (PLACES[0] + to, bytes[n % bytes.len()]);
+            let mut expected = arena();
+            expected[to as usize..to as usize + len].fill(byte as u8);
+            let outcome = self.call([self.base + to, byte, len as u64], to..to + len as u64);
+            outcome.is_some_and(|(memory, result)| memory == expected && result == self.base + to)
+        })
+    }
+
+    fn compares(&self) -> bool {
+        shapes().enumerate().all(|(n, (len, [a, b]))| {
+            let (a, b) = (PLACES[0] + a, PLACES[1] + b);
+            // Equal, and with a difference at the beginning, in the middle, and at the end, of either sign.
+            let differences = [None, Some(0), Some(len / 2), len.checked_sub(1), Some(len / 3)];
+            let pairs = [(0_u8, 0x80_u8), (0xff, 1), (0x7f, 0x80), (0x41, 0x42), (0x10, 0)];
+            differences.iter().enumerate().filter(|(_, at)| at.is_none_or(|at| at < len)).all(|(k, at)| {
+                let mut memory = arena();
+                memory.copy_within(a as usize..a as usize + len, b as usize);
+                let mut expected = 0;
+                if let &Some(at) = at {
+                    let (x, y) = pairs[(n + k) % pairs.len()];
+                    (memory[a as usize + at], memory[b as usize + at]) = (x, y);
+                    expected = i32::from(x) - i32::from(y);
+                }
+                let before = memory.clone();
+                let outcome = self.call_on(memory, [self.base + a, self.base + b, len as u64], 0..0);
+                outcome.is_some_and(|(memory, result)| {
+                    let result = result as i32;
+                    memory == before && result.signum() == expected.signum()
+                })
+            })
+        })
+    }
+
+    fn call(&self, arguments: [u64; 3], writable: Range<u64>) -> Option<(Vec<u8>, u64)> {
+        self.call_on(arena(), arguments, writable)
+    }
+
+    /// Executes the function; gives the arena behind it, and a0. `None` if it does what it may not, or too much.
+    fn call_on(&self, memory: Vec<u8>, arguments: [u64; 3], writable: Range<u64>) -> Option<(Vec<u8>, u64)> {
+        let sp = self.base + ARENA as u64 + FRAME;
+        // What is not set for the call may be anything.
+        let mut registers: [u64; 32] = std::array::from_fn(|n| 0x5555_0000_dead_0000 + n as u64);
+        registers[0] = 0;
+        registers[1] = RETURN;
+        registers[2] = sp;
+        registers[10..13].copy_from_slice(&arguments);
+        let before = registers;
+        let mut executed = self.executed.borrow_mut();
+        let ops = Words(Memory {
+            text: self.text,
+            variable: u64::from(self.budget.get()).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            base: self.base,
+            arena: RefCell::new(memory),
+            writable,
+            frame: RefCell::new(vec![0xee; FRAME as usize]),
+            is_out_of_bounds: Cell::new(false),
+        });
+        let mut pc = self.start;
+        while pc != RETURN {
+            self.budget.set(self.budget.get().checked_sub(1)?);
+            executed.insert(pc);
+            let inst = self.text.fetch(pc).filter(|inst| self.text.treatment(inst) == Treatment::Compiled)?;
+            let result = inst.op.info().format.result();
+            if matches!(result, Destination::F) {
+                return None;
+            }
+            let compared = [inst.rs1, inst.rs2].map(|register| registers[usize::from(register & 31)]);
+            let value = execute(&ops, pc, &inst, &mut registers, 0);
+            if ops.0.is_out_of_bounds.get() {
+                return None;
+            }
+            let next = pc + u64::from(inst.len);
+            pc = match result {
+                Destination::Branch => {
+                    let taken = value != 0;
+                    let target = pc.wrapping_add(inst.imm as u64);
+                    let mut branches = self.branches.borrow_mut();
+                    let branch = branches.entry(pc).or_insert(Branch { ways: [target, next], is_small: true });
+                    branch.is_small &= compared.iter().any(|&value| value < REMAINDERS);
+                    drop(branches);
+                    if taken { target } else { next }
+                }
+                Destination::Jump => value,
+                _ => next,
+            };
+        }
+        // ra, sp, gp, tp, s0, s1, s2 to s11.
+        let kept = (1..5).chain(8..10).chain(18..28);
+        let is_kept = |n: usize| registers[n] == before[n];
+        kept.into_iter().all(is_kept).then(|| (ops.0.arena.into_inner(), registers[10]))
+    }
+}
+
+fn arena() -> Vec<u8> {
+    (0..ARENA).map(pattern).collect()
+}
+
+/// What a function under trial reaches.
+struct Memory<'a> {
+    text: &'a Text<'a>,
+    /// What the program's variables hold this time, unless it is an address.
+    variable: u64,
+    base: u64,
+    arena: RefCell<Vec<u8>>,
+    /// Where in the arena it may write.
+    writable: Range<u64>,
+    frame: RefCell<Vec<u8>>,
+    is_out_of_bounds: Cell<bool>,
+}
+
+impl Memory<'_> {
+    fn refuse(&self) -> u64 {
+        self.is_out_of_bounds.set(true);
+        0
+    }
+
+    /// What the program has at an address: what its file says of constants, and of addresses in variables, as the global
+    /// offset table has them; anything of other variables.
+    fn datum(&self, address: u64, len: usize) -> Option<u64> {
+        let image = self.text.image;
+        let segment_of = |address: u64| {
+            let mut segments = image.segments().iter();
+            segments.find(|segment| (segment.address..segment.address + segment.memory_size).contains(&address))
+        };
+        let segment = segment_of(address)?;
+        let offset = (address - segment.address) as usize;
+        // What the file does not fill is zero at first.
+        let value = image.data(segment).get(offset..offset.checked_add(len)?).map_or(0, number);
+        match segment.permissions.write && segment_of(value).is_none() {
+            true => Some(self.variable & u64::MAX >> (64 - 8 * len as u32)),
+            false => Some(value),
+        }
+    }
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
+}
+
+impl Effects for Memory<'_> {
+    fn load(&self, mem: Mem, address: u64) -> u64 {
+        let len = mem.bytes() as usize;
+        let offset = address.wrapping_sub(self.base) as usize;
+        let arena = self.arena.borrow();
+        let value = match (offset < ARENA, offset < ARENA + FRAME as usize) {
+            (true, _) => arena.get(offset..offset + len).map(number),
+            (_, true) => self.frame.borrow().get(offset - ARENA..offset - ARENA + len).map(number),
+            _ => self.datum(address, len),
+        };
+        let Some(value) = value else { return self.refuse() };
+        match mem {
+            Mem::I8 => value as i8 as u64,
+            Mem::I16 => value as i16 as u64,
+            Mem::I32 => value as i32 as u64,
+            Mem::U8 | Mem::U16 | Mem::U32 | Mem::U64 => value,
+        }
+    }
+
+    fn store(&self, mem: Mem, address: u64, value: u64) {
+        let len = mem.bytes() as usize;
+        let offset = address.wrapping_sub(self.base);
+        let bytes = &value.to_le_bytes()[..len];
+        let end = offset.wrapping_add(len as u64);
+        if self.writable.start <= offset && end <= self.writable.end && offset < end {
+            self.arena.borrow_mut()[offset as usize..end as usize].copy_from_slice(bytes);
+        } else if let Some(place) = (offset as usize).checked_sub(ARENA).and_then(|start| {
+            self.frame.borrow_mut().get_mut(start..start.checked_add(len)?).map(|place| place.copy_from_slice(bytes))
+        }) {
+            place
+        } else {
+            self.refuse();
+        }
+    }
+
+    fn load_reserved(&self, _: Mem, _: u64) -> u64 {
+        self.refuse()
+    }
+
+    fn store_conditional(&self, _: Mem, _: u64, _: u64) -> u64 {
+        self.refuse()
+    }
+
+    fn amo(&self, _: Mem, _: u64, _: impl Fn(u64) -> u64) -> u64 {
+        self.refuse()
+    }
+
+    fn fadd(&self, _: Float, _: u64, _: u64, _: Rounding) -> u64 {
+        self.refuse()
+    }
+
+    fn fsub(&self, _: Float, _: u64, _: u64, _: Rounding) -> u64 {
+        self.refuse()
+    }
+
+    fn fmul(&self, _: Float, _: u64, _: u64, _: Rounding) -> u64 {
+        self.refuse()
+    }
+
+    fn fdiv(&self, _: Float, _: u64, _: u64, _: Rounding) -> u64 {
+        self.refuse()
+    }
+
+    fn fsqrt(&self, _: Float, _: u64, _: Rounding) -> u64 {
+        self.refuse()
+    }
+
+    fn fma(&self, _: Float, _: u64, _: u64, _: u64, _: Rounding) -> u64 {
+        self.refuse()
+    }
+
+    fn fcompare(&self, _: Float, _: FloatCompare, _: u64, _: u64) -> u64 {
+        self.refuse()
+    }
+
+    fn float_to_int(&self, _: Float, _: Int, _: u64, _: Rounding) -> u64 {
+        self.refuse()
+    }
+
+    fn int_to_float(&self, _: Float, _: Int, _: u64, _: Rounding) -> u64 {
+        self.refuse()
+    }
+
+    fn widen(&self, _: u64) -> u64 {
+        self.refuse()
+    }
+
+    fn narrow(&self, _: u64, _: Rounding) -> u64 {
+        self.refuse()
+    }
+
+    fn fround(&self, _: Float, _: u64, _: Rounding, _: bool) -> u64 {
+        self.refuse()
+    }
+
+    fn raise(&self, _: u8) {
+        self.refuse();
+    }
+
+    fn csr(&self, _: u16, _: impl Fn(u64) -> u64) -> u64 {
+        self.refuse()
+    }
+
+    fn system(&self, _: System) {
+        self.refuse();
+    }
+
+    fn call_import(&self, _: u64) {
+        self.refuse();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use riverrun_program::Image;
+    use riverrun_testkit::tools;
+
+    use super::*;
+    use crate::analysis::Abilities;
+
+    /// What is recognised in a program, by names, with the instructions that it took.
+    fn recognised(source: &str, options: &[&str]) -> Vec<String> {
+        let folder = std::env::temp_dir();
+        let folder = folder.to_str().unwrap();
+        let source = tools::Scratch::new(folder, source.as_bytes());
+        let elf = tools::compile(folder, source.path(), options);
+        let image = Image::parse(elf).unwrap();
+        let text = Text::new(&image, Abilities { rounds: true, fuses: true });
+        let found = libcalls(&text).into_keys().map(|start| image.symbol_at(start).unwrap().0.name.to_owned());
+        let mut found: Vec<String> = found.collect();
+        found.sort();
+        found
+    }
+
+    fn in_c(body: &str) -> Vec<String> {
+        let start = "typedef unsigned long size_t; __attribute__((used)) void _start(void) {}\n";
+        recognised(
+            &format!("{start}{body}"),
+            &["-xc", "-O2", "-fno-builtin", "-fno-tree-loop-distribute-patterns", "-w"],
+        )
+    }
+
+    #[test]
+    fn those_of_the_c_library_are_recognised() {
+        let undefined = "-Wl,-u,memcpy,-u,memmove,-u,memset,-u,memcmp,--start-group,-lc,-lgcc,-lgcc_eh,--end-group";
+        let found = recognised(".globl _start\n_start: ret\n", &["-xassembler", undefined]);
+        assert_eq!(found, ["memcmp", "memcpy", "memmove", "memset"]);
+    }
+
+    #[test]
+    fn plain_loops_are_recognised() {
+        let found = in_c(
+            "void *memcpy(void *d, const void *s, size_t n)
+            { for (size_t i = 0; i < n; i++) ((char *)d)[i] = ((char *)s)[i]; return d; }
+            void *memset(void *d, int c, size_t n) { for (char *p = d; n; n--) *p++ = c; return d; }
+            int memcmp(const void *a, const void *b, size_t n)
+            { const unsigned char *x = a, *y = b; for (; n; n--, x++, y++) if (*x != *y) return *x - *y; return 0; }",
+        );
+        assert_eq!(found, ["memcmp", "memcpy", "memset"]);
+    }
+
+    #[test]
+    fn names_alone_prove_nothing() {
+        let copy = "{ for (size_t i = 0; i < n; i++) ((char *)d)[i] = ((char *)s)[i]; return d; }";
+        let fill = "{ for (size_t i = 0; i < n; i++) ((char *)d)[i] = c; return d; }";
+        for body in [
+            // What has the name only in its own file may be anything, as here.
+            "__attribute__((used, noinline)) static int memset(int *p, int a, long n)
+            { for (long i = 0; i < n; i++) p[i] = a; return 7; }"
+                .to_owned(),
+            format!("__attribute__((used, noinline)) static void *memcpy(void *d, const void *s, size_t n) {copy}"),
+            // A resolver.
+            format!(
+                "static void *plain(void *d, int c, size_t n) {fill}
+            static void *resolve(void) {{ return plain; }}
+            void *memset(void *, int, size_t) __attribute__((ifunc(\"resolve\")));"
+            ),
+            // Another result, another order, another length, another type.
+            "void *memcpy(void *d, const void *s, size_t n)
+            { for (size_t i = 0; i < n; i++) ((char *)d)[i] = ((char *)s)[i]; return d + n; }"
+                .to_owned(),
+            format!("void *memmove(void *d, const void *s, size_t n) {copy}"),
+            "void *memset(void *d, int c, size_t n) { for (size_t i = 0; i <= n; i++) ((char *)d)[i] = c; return d; }"
+                .to_owned(),
+            "int memcmp(const void *a, const void *b, size_t n)
+            { const signed char *x = a, *y = b; for (; n; n--, x++, y++) if (*x != *y) return *x - *y; return 0; }"
+                .to_owned(),
+            // What depends on memory, or counts its uses.
+            format!("int off; void *memset(void *d, int c, size_t n) {{ if (off) return 0; {}", &fill[1..]),
+            format!("long uses; void *memset(void *d, int c, size_t n) {{ uses++; {}", &fill[1..]),
+            // A length that is not tried.
+            format!("void *memset(void *d, int c, size_t n) {{ if (n == 12345) return 0; {}", &fill[1..]),
+            "void *memset(void *d, int c, size_t n) { for (;;); }".to_owned(),
+            "void *memset(void *d, int c, size_t n) { return memset(d, c, n); }".to_owned(),
+        ] {
+            assert_eq!(in_c(&body), [""; 0], "{body}");
+        }
+    }
+
+    /// Where `memcpy` is `memmove`, calls of either may overlap.
+    #[test]
+    fn of_two_names_the_stronger_one_is_meant() {
+        let source = ".globl _start, memcpy, memmove
+            .type memcpy, @function
+            .type memmove, @function
+            _start: ret
+            memcpy:
+            memmove:
+                mv a3, a0
+                beqz a2, 3f
+                bltu a1, a0, 2f
+            1:  lbu a4, 0(a1)
+                sb a4, 0(a3)
+                addi a1, a1, 1
+                addi a3, a3, 1
+                addi a2, a2, -1
+                bnez a2, 1b
+                ret
+            2:  add a3, a0, a2
+                add a1, a1, a2
+            4:  lbu a4, -1(a1)
+                sb a4, -1(a3)
+                addi a1, a1, -1
+                addi a3, a3, -1
+                bne a3, a0, 4b
+            3:  ret
+            ";
+        let folder = std::env::temp_dir();
+        let folder = folder.to_str().unwrap();
+        let source = tools::Scratch::new(folder, source.as_bytes());
+        let image = Image::parse(tools::compile(folder, source.path(), &["-xassembler"])).unwrap();
+        let text = Text::new(&image, Abilities { rounds: true, fuses: true });
+        assert_eq!(libcalls(&text).into_values().collect::<Vec<_>>(), [Libcall::Move]);
+    }
+}

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use riverrun::{Frame, HeapStatistics, Trap, TrapCause};
+use riverrun::{Backtrace, HeapStatistics, Trap, TrapCause};
 use serde::Serialize;
 
 use crate::args::StatsFormat;
@@ -57,35 +57,18 @@ pub(crate) fn complain(message: impl Display) {
 }
 
 /// Prints why the guest was stopped, where, and who had called (innermost first).
-pub(crate) fn trap(program: &Path, trap: &Trap, backtrace: &[Frame]) {
-    /// More of a deep recursion says no more.
-    const INNERMOST: usize = 24;
-    const OUTERMOST: usize = 8;
-
+pub(crate) fn trap(program: &Path, trap: &Trap, backtrace: &Backtrace) {
     let what = match trap.cause {
         TrapCause::OutOfFuel => "out of fuel (--fuel)".to_owned(),
         TrapCause::Interrupted => "time is up (--timeout)".to_owned(),
         // Ordinary for programs in a pipe, and no reason for words.
         TrapCause::Signal { number: SIGPIPE } => return,
+        // What the guest said of an abort is on standard error already.
         cause => cause.to_string(),
     };
     complain(format_args!("{}: {what} at pc {:#x}", program.display(), trap.pc));
-    // The calls of a plain recursion are all alike.
-    let groups: Vec<&[Frame]> = backtrace.chunk_by(|a, b| a.frame.pc == b.frame.pc).collect();
-    let shown = |index| index < INNERMOST || index + OUTERMOST >= groups.len();
-    let mut lines = String::new();
-    let mut depth = 0;
-    for (index, group) in groups.iter().enumerate() {
-        if shown(index) {
-            lines += &format!("  {depth:>3}: {}\n", group[0]);
-            if group.len() > 1 {
-                lines += &format!("       ... {} more like it ...\n", group.len() - 1);
-            }
-        } else if shown(index - 1) {
-            lines += "       ...\n";
-        }
-        depth += group.len();
-    }
+    // Indented below the message.
+    let lines: String = backtrace.to_string().lines().map(|line| format!("  {line}\n")).collect();
     let _ = io::stderr().write_all(lines.as_bytes());
 }
 

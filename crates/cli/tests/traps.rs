@@ -54,7 +54,7 @@ fn runaway_recursion_names_the_function() {
     let folder = Folder::new();
     let guest = folder.guest("ends.c", &[]);
     let ended = ending(&guest, "runaway");
-    ended.expect(134, &["stack overflow at address 0x", " runaway+0x", " more like it ..."]);
+    ended.expect(134, &["stack overflow at address 0x", " runaway+0x", " (x "]);
     assert!(ended.stderr.lines().count() < 50, "a deep backtrace is cut: {}", ended.stderr);
 }
 

@@ -10,6 +10,7 @@ use crate::descriptors::{self, Descriptors};
 use crate::error::Error;
 use crate::file_systems::kernel_file_system;
 use crate::host_file::SizeLimit;
+use crate::last_words::LastWords;
 use crate::log::{Detail, Log};
 use crate::memory::Layout;
 use crate::paths::{GuestPath, Names};
@@ -215,6 +216,7 @@ impl Builder {
             signals: Signals::default(),
             process: Process::default(),
             log: self.log,
+            last_words: LastWords::default(),
         }
     }
 }

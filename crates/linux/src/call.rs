@@ -184,6 +184,7 @@ fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> 
     let (data, memory) = caller.split();
     let linux = get(data);
 
+    linux.last_words.notice(number, args[0]);
     let mut call = Call { linux, memory, args, sp, patience, instructions };
     let outcome = table::dispatch(&mut call, number);
     linux.log.write(&Line { number, args: &args, outcome: &outcome });
@@ -211,13 +212,21 @@ fn deliver_signals<T>(
     get: &impl Fn(&mut T) -> &mut Linux,
     mut registers: Registers,
 ) -> Flow {
+    const SIGABRT: u32 = 6;
     let (data, memory) = caller.split();
-    match get(data).signals.deliver(memory, &mut registers) {
+    let linux = get(data);
+    match linux.signals.deliver(memory, &mut registers) {
         Delivery::Done => {
             registers.put(caller);
             Flow::Jump(registers.pc)
         }
-        Delivery::Fatal(number) => Flow::Trap(TrapCause::Signal { number }),
+        Delivery::Fatal(number) => {
+            let words = linux.last_words.take().filter(|_| number == SIGABRT);
+            if let Some(words) = words {
+                caller.set_last_words(words);
+            }
+            Flow::Trap(TrapCause::Signal { number })
+        }
     }
 }
 

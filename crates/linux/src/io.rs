@@ -11,6 +11,8 @@ use crate::open_file::{Kind, OpenFile};
 
 /// Buffers that one call takes (`UIO_MAXIOV`).
 const MAX_BUFFERS: u64 = 1024;
+/// The descriptor of standard error.
+pub(crate) const STANDARD_ERROR: i32 = 2;
 /// Bytes on their way between two files.
 const COPY_STEP: u64 = 64 << 10;
 
@@ -24,7 +26,11 @@ impl Call<'_> {
 
     fn write_from(&mut self, file: &OpenFile, address: u64, len: u64, at: Option<u64>) -> Outcome {
         let len = readable(self.memory, address, len)?;
-        let written = file.write(self.memory.slice(address, len)?, at, self.patience);
+        let bytes = self.memory.slice(address, len)?;
+        let written = file.write(bytes, at, self.patience);
+        if let (STANDARD_ERROR, Ok(written)) = (self.int(0), &written) {
+            self.linux.last_words.add(&bytes[..*written]);
+        }
         Ok(self.signal_failure(written)? as u64)
     }
 

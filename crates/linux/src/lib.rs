@@ -63,6 +63,7 @@ mod file_systems;
 mod files;
 mod host_file;
 mod io;
+mod last_words;
 mod links;
 mod log;
 mod memory;
@@ -104,6 +105,7 @@ pub struct Linux {
     pub(crate) signals: signals::Signals,
     pub(crate) process: process::Process,
     pub(crate) log: log::Log,
+    pub(crate) last_words: last_words::LastWords,
 }
 
 impl Linux {

@@ -369,11 +369,13 @@ impl Execution {
             }
             FAULT => {
                 let fault = running.fault.get();
-                if running.stack_guard.contains(&fault) {
-                    return Exit::HostStack;
-                }
-                if !self.artifact.options().precise {
+                let is_stack = running.stack_guard.contains(&fault);
+                // Precise code has left the pc itself, but not where it is the host's stack that faults.
+                if is_stack || !self.artifact.options().precise {
                     state.pc = self.artifact.guest_pc(state.exit.op as usize).unwrap_or(state.pc);
+                }
+                if is_stack {
+                    return Exit::HostStack;
                 }
                 Exit::Fault { address: u64::from(fault.wrapping_sub(base) as u32) }
             }

@@ -1,11 +1,15 @@
 //! A frame in words: function, offset, source lines.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use crate::image::Image;
 use crate::lines::SourceLocation;
 use crate::names::demangle;
 use crate::unwind::Frame;
+
+/// Places of one backtrace whose source lines are looked up ([`Image::describe_all`]).
+pub const SOURCES_MAX: usize = 64;
 
 /// All that is known about a [`Frame`].
 ///
@@ -30,14 +34,33 @@ pub struct FrameDescription {
 impl Image {
     /// Looks up the function and source lines of a frame.
     pub fn describe(&self, frame: Frame) -> FrameDescription {
+        self.describe_by(frame, true)
+    }
+
+    fn describe_by(&self, frame: Frame, has_source: bool) -> FrameDescription {
         let address = frame.lookup_address();
         let symbol = self.symbol_at(address);
         FrameDescription {
             frame,
             function: symbol.map(|(symbol, _)| demangle(symbol.name).into_owned()),
             offset: symbol.map_or(0, |(symbol, _)| frame.pc.wrapping_sub(symbol.address)),
-            locations: self.locate(address),
+            locations: if has_source { self.locate(address) } else { Vec::new() },
         }
+    }
+}
+
+impl Image {
+    /// Looks up the functions and source lines of a backtrace's frames, each place once.
+    ///
+    /// Source lines are looked up for the [`SOURCES_MAX`] first places only: a guest has made the stack that they come
+    /// from.
+    pub fn describe_all(&self, frames: &[Frame]) -> Vec<FrameDescription> {
+        let mut known: HashMap<Frame, FrameDescription> = HashMap::new();
+        let mut describe = |&frame: &Frame| {
+            let has_source = known.len() < SOURCES_MAX;
+            known.entry(frame).or_insert_with(|| self.describe_by(frame, has_source)).clone()
+        };
+        frames.iter().map(&mut describe).collect()
     }
 }
 

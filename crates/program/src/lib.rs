@@ -28,7 +28,7 @@ mod unwind;
 pub use attributes::{Attributes, FileFlags, FloatAbi};
 pub use boundary::{EXPORTS_SECTION, Export, IMPORTS_MAX, IMPORTS_SECTION, Import, OWN_IMPORTS, TEXT_MAX, crc32};
 pub use call_registers::{CallRegisters, CallResults};
-pub use describe::FrameDescription;
+pub use describe::{FrameDescription, SOURCES_MAX};
 pub use error::LoadError;
 pub use image::{Image, ProgramHeaders, STATIC_PIE_BIAS, Tls};
 pub use lines::SourceLocation;

@@ -137,6 +137,14 @@ impl<'a, T> Caller<'a, T> {
         unsafe { Func::at(&(*self.instance.as_ptr()).program, address) }
     }
 
+    /// Notes what the guest has said of why it is about to end: the error of the trap that this host function ends the
+    /// run with ([`Flow::Trap`](crate::Flow::Trap)) has it as its [`message`](crate::Trap::message). A Linux
+    /// personality does so for `abort`, with what was last written to standard error.
+    pub fn set_last_words(&mut self, message: impl Into<String>) {
+        // SAFETY: as in `data`; engines do not look at it.
+        unsafe { (*self.instance.as_ptr()).last_words = Some(message.into()) };
+    }
+
     crate::registers::accessors!();
 
     /// The address of the call.

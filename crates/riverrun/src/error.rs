@@ -2,14 +2,19 @@
 
 use std::fmt;
 
-use riverrun_program::{FrameDescription as Frame, LoadError};
+use riverrun_program::LoadError;
 use riverrun_state::{Fault, MapError, TrapCause};
+
+use crate::backtrace::{Backtrace, Shown};
 
 /// An error of a host function; it ends the guest's run and comes out of [`crate::Machine::run`].
 pub type HostError = Box<dyn std::error::Error + Send + Sync + 'static>;
 
 /// Every error of this crate.
-#[derive(Debug, thiserror::Error)]
+///
+/// `Display` is one line. `Debug`, which is what `fn main() -> Result<(), riverrun::Error>` prints, has the guest's
+/// backtrace on further lines: some 30 at most.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The bytes are no program that can be run.
@@ -100,15 +105,30 @@ impl Error {
     }
 }
 
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Trap(trap) => fmt::Debug::fmt(trap, f),
+            Error::Host(failure) => fmt::Debug::fmt(failure, f),
+            other => fmt::Display::fmt(other, f),
+        }
+    }
+}
+
+/// The error's line, and those of the backtrace below it.
+fn with_backtrace(f: &mut fmt::Formatter<'_>, error: &dyn fmt::Display, backtrace: &Backtrace) -> fmt::Result {
+    write!(f, "{error}")?;
+    if backtrace.is_empty() { Ok(()) } else { write!(f, "\n{backtrace}") }
+}
+
 /// A host function's failure, which has ended its caller's run.
-#[derive(Debug)]
 pub struct HostFailure {
     /// The function; `None` for the handler of system calls ([`crate::Linker::ecall`]).
     pub function: Option<String>,
     /// The address of the guest's call.
     pub pc: u64,
     /// The guest's calls that led there, innermost first.
-    pub backtrace: Vec<Frame>,
+    pub backtrace: Backtrace,
     /// What the function said.
     pub source: HostError,
 }
@@ -120,10 +140,14 @@ impl fmt::Display for HostFailure {
             Some(function) => write!(f, "the host function {function}, called at pc {:#x}", self.pc)?,
             None => write!(f, "a system call at pc {:#x}", self.pc)?,
         }
-        if let Some(Frame { function: Some(name), offset, .. }) = self.backtrace.first() {
-            write!(f, " in {name}+{offset:#x}")?;
-        }
-        write!(f, ", failed: {}", self.source)
+        write!(f, "{}, failed: {}", self.backtrace.summary(), self.source)
+    }
+}
+
+/// The line of `Display`, and the backtrace.
+impl fmt::Debug for HostFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        with_backtrace(f, self, &self.backtrace)
     }
 }
 
@@ -242,25 +266,42 @@ pub enum LinkError {
 }
 
 /// A guest's trap: why, where, and who had called.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
+#[non_exhaustive]
 pub struct Trap {
     /// Why.
     pub cause: TrapCause,
     /// The address of the instruction that could not complete.
     pub pc: u64,
+    /// What the guest said of it just before: for `abort`, what it last wrote to standard error, at most 1 KiB on one
+    /// line, such as C++'s type and `what()` of an exception that nobody catches, or a failed assertion.
+    pub message: Option<String>,
     /// The calls that led there, innermost first; none where a limit stopped a run, as that may happen
-    /// often ([`crate::Machine::backtrace`] gives them then), or compiled code keeps no account of them.
-    pub backtrace: Vec<Frame>,
+    /// often ([`crate::Machine::backtrace`] gives them then), and only the innermost where compiled code keeps no
+    /// account of registers ([`Backtrace::callers_unknown`]).
+    pub backtrace: Backtrace,
 }
 
-/// The cause and where it came up, in one line; the backtrace is the caller's to print.
+/// Cause, function and source line, in one line; the backtrace is the caller's to print, or `Debug`'s.
 impl fmt::Display for Trap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at pc {:#x}", self.cause, self.pc)?;
-        match self.backtrace.first() {
-            Some(Frame { function: Some(name), offset, .. }) => write!(f, " in {name}+{offset:#x}"),
-            _ => Ok(()),
+        let Some(message) = &self.message else {
+            return write!(f, "{} at pc {:#x}{}", self.cause, self.pc, self.backtrace.summary());
+        };
+        // The innermost frames are the C library's.
+        match self.backtrace.innermost_source() {
+            Some((_, function, position)) => {
+                write!(f, "the guest aborted: {message}, in {} at {}", Shown(function), Shown(&position))
+            }
+            None => write!(f, "the guest aborted: {message}"),
         }
+    }
+}
+
+/// The line of `Display`, and the backtrace.
+impl fmt::Debug for Trap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        with_backtrace(f, self, &self.backtrace)
     }
 }
 

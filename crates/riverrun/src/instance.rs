@@ -20,7 +20,7 @@ use riverrun_state::{
     State, TrapCause, Window, call_host, host_stack_left,
 };
 
-use crate::backtrace;
+use crate::backtrace::Backtrace;
 use crate::call::convention::{Exchange, Placement, ResultRegisters};
 use crate::call::func::CallLimits;
 use crate::call::registry::{Function, Registry};
@@ -100,6 +100,8 @@ pub(crate) struct Instance<T> {
     pub(crate) engine: Option<PlainEngine>,
     /// What the short way relies upon.
     pub(crate) ready: Ready,
+    /// What the guest said last, for the error of the trap that comes next: see [`Caller::set_last_words`].
+    pub(crate) last_words: Option<String>,
     /// Whether the guest's own run has stopped before its end, to go on later.
     pub(crate) is_suspended: bool,
     /// Whether the guest may call what is for initialization.
@@ -311,7 +313,7 @@ impl<T> Instance<T> {
                 && trap.backtrace.is_empty()
                 && (*at).lost.is_none()
             {
-                trap.backtrace = backtrace::frames(&*Self::memory(this), (*at).program.image());
+                trap.backtrace = Backtrace::of(&*Self::memory(this), (*at).program.image());
             }
             ended
         }
@@ -463,7 +465,7 @@ impl<T> Instance<T> {
                     Stop::Trap(trap) => break Err(Self::trap(this, trap.cause, trap.pc)),
                     Stop::Lost(trap) => {
                         (*at).lost = Some(trap.pc);
-                        break Err(Self::trap(this, trap.cause, trap.pc));
+                        break Err(Self::lost_trap(this, trap.cause, trap.pc));
                     }
                     Stop::Abandoned => Self::given_up(this),
                     Stop::Import(index) => match (*state).import(index) {
@@ -591,17 +593,44 @@ impl<T> Instance<T> {
             let at = this.as_ptr();
             let pc = (*(*at).state).pc;
             let name = environment.and_then(|environment| (*at).registry.by_environment(environment));
-            let backtrace = backtrace::frames(&*Self::memory(this), (*at).program.image());
+            let backtrace = Backtrace::of(&*Self::memory(this), (*at).program.image());
             let function = name.map(|function| function.name.to_string());
             Error::Host(Box::new(HostFailure { function, pc, backtrace, source: error }))
         }
     }
 
-    /// The error of a trap.
+    /// The error of a trap, with registers that are those of its pc.
     ///
     /// # Safety
     /// As [`Instance::call`].
     pub(crate) unsafe fn trap(this: NonNull<Self>, cause: TrapCause, pc: u64) -> Error {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let at = this.as_ptr();
+            let backtrace = match cause {
+                TrapCause::OutOfFuel | TrapCause::Interrupted => Backtrace::default(),
+                _ => Backtrace::of(&*Self::memory(this), (*at).program.image()),
+            };
+            Self::trap_with(this, cause, pc, backtrace)
+        }
+    }
+
+    /// The error of a trap in compiled code whose registers are as of its last exit: they lead to callers of another
+    /// pc, or to what these have left on the stack.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    pub(crate) unsafe fn lost_trap(this: NonNull<Self>, cause: TrapCause, pc: u64) -> Error {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let backtrace = Backtrace::without_callers((*this.as_ptr()).program.image(), pc);
+            Self::trap_with(this, cause, pc, backtrace)
+        }
+    }
+
+    /// # Safety
+    /// As [`Instance::call`].
+    unsafe fn trap_with(this: NonNull<Self>, cause: TrapCause, pc: u64, backtrace: Backtrace) -> Error {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
@@ -619,11 +648,8 @@ impl<T> Instance<T> {
                 }
                 cause => cause,
             };
-            let backtrace = match cause {
-                TrapCause::OutOfFuel | TrapCause::Interrupted => Vec::new(),
-                _ => backtrace::frames(&*Self::memory(this), (*at).program.image()),
-            };
-            Error::Trap(Box::new(Trap { cause, pc, backtrace }))
+            let message = (*at).last_words.take();
+            Error::Trap(Box::new(Trap { cause, pc, message, backtrace }))
         }
     }
 }

@@ -35,6 +35,7 @@ mod raw;
 mod registers;
 mod values;
 
+pub use backtrace::Backtrace;
 pub use bytemuck;
 pub use call::convention::{Parameter, Returned};
 pub use call::dynamic::DynFunc;

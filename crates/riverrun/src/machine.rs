@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use riverrun_native::Execution;
-use riverrun_program::{FrameDescription as Frame, Signature};
+use riverrun_program::Signature;
 use riverrun_state::{Interruption, MapError, PAGE_SIZE, Perm, STACK_RESERVED, STACK_TOP, State, Window};
 
-use crate::backtrace;
+use crate::backtrace::Backtrace;
 use crate::call::convention::Returned;
 use crate::call::dynamic::DynFunc;
 use crate::call::func::{Func, Parameters};
@@ -116,6 +116,7 @@ impl<T> Machine<T> {
             deadline: None,
             interruption,
             lost: None,
+            last_words: None,
             stack,
             pending: None,
             depth: 0,
@@ -278,9 +279,12 @@ impl<T> Machine<T> {
         }
     }
 
-    /// The guest's calls, innermost first, as far as symbols and unwind tables tell.
-    pub fn backtrace(&self) -> Vec<Frame> {
-        backtrace::frames_at(self.memory(), self.program().image(), self.position())
+    /// The guest's calls, innermost first, as far as they are certain.
+    pub fn backtrace(&self) -> Backtrace {
+        match self.instance().lost {
+            Some(pc) => Backtrace::without_callers(self.program().image(), pc),
+            None => Backtrace::at(self.memory(), self.program().image(), self.position()),
+        }
     }
 
     /// The host's own state.

@@ -166,8 +166,8 @@ impl Script {
 /// An error and the calls of the script that led there, line by line.
 pub(crate) fn report(error: &Error) -> Vec<String> {
     let backtrace = match error {
-        Error::Trap(trap) => trap.backtrace.as_slice(),
-        Error::Host(failure) => failure.backtrace.as_slice(),
+        Error::Trap(trap) => &trap.backtrace[..],
+        Error::Host(failure) => &failure.backtrace[..],
         _ => &[],
     };
     let frames = backtrace.iter().flat_map(|frame| {

@@ -488,7 +488,7 @@ impl<T> Instance<T> {
             let ended = match called {
                 Called::Unfinished => Self::run_call(this, Self::fuel_left(this))?,
                 Called::Abandoned => return Self::given_up(this),
-                Called::Lost(trap) => return Err(Self::trap(this, trap.cause, trap.pc)),
+                Called::Lost(trap) => return Err(Self::lost_trap(this, trap.cause, trap.pc)),
             };
             match ended {
                 Ended::Returned => Ok(ResultRegisters::of(&(*(*at).state).slots)),

@@ -337,6 +337,9 @@ fn compile_unit(
     }
 }
 
+/// An object, and its unit's number.
+type Numbered = (usize, Vec<u8>);
+
 fn compile_units(
     units: &[Unit<'_>],
     program: &Program<'_>,
@@ -349,7 +352,7 @@ fn compile_units(
     let next = AtomicUsize::new(0);
     let done = AtomicUsize::new(0);
     let all = units.iter().map(|unit| unit.functions.len()).sum();
-    let results: Mutex<(Vec<(usize, Vec<u8>)>, Oversized)> = Mutex::default();
+    let results: Mutex<(Vec<Numbered>, Oversized)> = Mutex::default();
     let work = || -> Result<Phases, CompileError> {
         let mut phases = Phases::default();
         loop {

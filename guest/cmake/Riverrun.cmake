@@ -53,3 +53,10 @@ function(riverrun_bindgen description)
         VERBATIM)
     add_custom_target(${arg_TARGET} DEPENDS "${stamp}")
 endfunction()
+
+# riverrun_reactor(<guest>): a guest with a libc stays behind its main, to be called by its host.
+function(riverrun_reactor guest)
+    enable_language(C)
+    target_sources(${guest} PRIVATE "${RIVERRUN_GUEST_DIR}/src/reactor.c")
+    target_link_options(${guest} PRIVATE "LINKER:--wrap=main")
+endfunction()

@@ -19,6 +19,7 @@ const FILES: &[(&str, &str)] = files![
     "include/riverrun/malloc.h"
     "include/riverrun/new.h"
     "riverrun.ld"
+    "src/reactor.c"
     "src/start.S"
     "src/memory.c"
     "src/cxx.c"
@@ -27,6 +28,9 @@ const FILES: &[(&str, &str)] = files![
 
 /// The sources that a guest without a libc is linked with.
 pub(crate) const RUNTIME: &[&str] = &["src/start.S", "src/memory.c", "src/cxx.c"];
+
+/// The source that a guest with a libc is linked with.
+pub(crate) const REACTOR: &str = "src/reactor.c";
 
 /// A name that changes with the files.
 pub(crate) fn version() -> String {

@@ -249,8 +249,12 @@ impl Toolchain {
         if self.kind == Kind::Clang {
             command.arg("-fuse-ld=lld");
         }
+        if library == Library::Libc && self.kind != Kind::Zig {
+            // Zig's linker cannot wrap symbols.
+            command.arg("-Wl,--wrap=main").args(self.objects(&folder, library, &[sdk::REACTOR])?);
+        }
         if library == Library::None {
-            let runtime = self.runtime(&folder)?;
+            let runtime = self.objects(&folder, library, sdk::RUNTIME)?;
             command.args(["-nostdlib", "-Wl,--gc-sections"]).arg("-T").arg(folder.join("riverrun.ld")).args(runtime);
             if self.kind == Kind::Gcc {
                 command.arg("-lgcc");
@@ -259,8 +263,8 @@ impl Toolchain {
         Ok(command)
     }
 
-    /// The SDK's own sources as objects, compiled once for every compiler.
-    fn runtime(&self, folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
+    /// Sources of the SDK as objects, compiled once for every compiler.
+    fn objects(&self, folder: &Path, library: Library, sources: &[&str]) -> Result<Vec<PathBuf>, BuildError> {
         let name: String = self.c.iter().flat_map(|word| [word.to_string_lossy(), "\n".into()]).collect();
         let objects = folder.join(format!("objects-{:08x}", crc32fast::hash(name.as_bytes())));
         let io = |path: &Path| {
@@ -269,12 +273,12 @@ impl Toolchain {
         };
         std::fs::create_dir_all(&objects).map_err(io(&objects))?;
         let mut all = Vec::new();
-        for source in sdk::RUNTIME {
+        for source in sources {
             let source = folder.join(source);
             let object = objects.join(source.file_name().unwrap_or_default()).with_extension("o");
             if !object.exists() {
                 let unfinished = sdk::unfinished(&object);
-                let mut command = self.compiler(Language::C, Library::None);
+                let mut command = self.compiler(Language::C, library);
                 run(command.arg("-c").arg(&source).arg("-o").arg(&unfinished))?;
                 std::fs::rename(&unfinished, &object).map_err(io(&object))?;
             }

@@ -604,6 +604,13 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_virtual_time(riverrun_lin
     bool on) RIVERRUN_NOEXCEPT;
 
 /**
+ * Whether a program that offers functions to its host exits once its main has returned, as others do. By default its
+ * run ends there with nothing torn down, so that its functions can be called, if it was linked with the SDK's reactor.c;
+ * run once more, it exits.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_exits(riverrun_linux_t *granted, bool on) RIVERRUN_NOEXCEPT;
+
+/**
  * Runs a part of a host function that is plain code in the host's float environment: see
  * riverrun_linker_func_code.
  */

@@ -24,6 +24,7 @@ pub struct Linux {
     max_file_size: Option<u64>,
     seed: Option<u64>,
     virtual_time: bool,
+    exits: bool,
 }
 
 #[derive(Debug, Default)]
@@ -72,7 +73,8 @@ impl Linux {
         let mut builder = riverrun_linux::Linux::builder()
             .args(self.arguments.iter().map(String::as_str))
             .seed(self.seed)
-            .virtual_time(self.virtual_time);
+            .virtual_time(self.virtual_time)
+            .exits(self.exits);
         if let Some(count) = self.max_descriptors {
             builder = builder.max_descriptors(count);
         }
@@ -248,6 +250,17 @@ pub unsafe extern "C" fn riverrun_linux_set_seed(granted: Option<&mut Linux>, se
 pub unsafe extern "C" fn riverrun_linux_set_virtual_time(granted: Option<&mut Linux>, on: bool) -> Returned {
     guard(|| {
         given(granted, "granted")?.virtual_time = on;
+        Ok(())
+    })
+}
+
+/// Whether a program that offers functions to its host exits once its main has returned, as others do. By default its
+/// run ends there with nothing torn down, so that its functions can be called, if it was linked with the SDK's reactor.c;
+/// run once more, it exits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_set_exits(granted: Option<&mut Linux>, on: bool) -> Returned {
+    guard(|| {
+        given(granted, "granted")?.exits = on;
         Ok(())
     })
 }

@@ -16,6 +16,7 @@ use crate::memory::Layout;
 use crate::paths::{GuestPath, Names};
 use crate::process::Process;
 use crate::random::Random;
+use crate::reactor::Reactor;
 use crate::signals::Signals;
 use crate::stdio::{Input, Output};
 use crate::time::Clock;
@@ -88,6 +89,7 @@ pub struct Builder {
     max_file_size: Option<u64>,
     seed: Option<u64>,
     virtual_time: bool,
+    exits: bool,
     log: Log,
 }
 
@@ -104,6 +106,17 @@ impl Builder {
         variable.push(b'=');
         variable.extend(value.into());
         self.env.push(variable);
+        self
+    }
+
+    /// Whether a program that offers functions to its host (`RIVERRUN_EXPORT`) exits once its `main` has returned, as
+    /// all others do.
+    ///
+    /// By default it does not, if it was linked with the SDK's `reactor.c`, as `riverrun cc` and `riverrun c++` do: its
+    /// run ends behind `main`, with the status that this has returned, and nothing of it has been torn down. Its
+    /// functions can be called then. Run once more, it exits in order: destructors and `atexit` functions run.
+    pub fn exits(mut self, on: bool) -> Builder {
+        self.exits = on;
         self
     }
 
@@ -215,6 +228,7 @@ impl Builder {
             random: Random::new(self.seed),
             signals: Signals::default(),
             process: Process::default(),
+            reactor: Reactor::new(self.exits),
             log: self.log,
             last_words: LastWords::default(),
         }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use riverrun::{Caller, Fault, Flow, Linker, MapError, Memory, SIGNAL_RETURN_ADDRESS, TrapCause};
+use riverrun::{Caller, Fault, Flow, Linker, MapError, Memory, READY_CALL, SIGNAL_RETURN_ADDRESS, TrapCause};
 use rustix::io::Errno;
 
 use crate::Linux;
@@ -185,6 +185,11 @@ fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> 
     let linux = get(data);
 
     linux.last_words.notice(number, args[0]);
+    if number == READY_CALL
+        && let Some(flow) = linux.reactor.ready(args[0])
+    {
+        return flow;
+    }
     let mut call = Call { linux, memory, args, sp, patience, instructions };
     let outcome = table::dispatch(&mut call, number);
     linux.log.write(&Line { number, args: &args, outcome: &outcome });

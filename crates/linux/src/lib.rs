@@ -73,6 +73,7 @@ mod pipes;
 mod poll;
 mod process;
 mod random;
+mod reactor;
 mod refusal;
 mod signals;
 mod start;
@@ -104,6 +105,7 @@ pub struct Linux {
     pub(crate) random: random::Random,
     pub(crate) signals: signals::Signals,
     pub(crate) process: process::Process,
+    pub(crate) reactor: reactor::Reactor,
     pub(crate) log: log::Log,
     pub(crate) last_words: last_words::LastWords,
 }

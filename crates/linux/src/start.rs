@@ -25,7 +25,9 @@ pub fn start<T>(machine: &mut Machine<T>, get: impl FnOnce(&mut T) -> &mut Linux
     let stack = machine.stack();
     let heap = machine.program().image().end();
     let program = machine.program().clone();
+    let offers_functions = program.image().exports().is_ok_and(|exports| !exports.is_empty());
     let linux = get(machine.data_mut());
+    linux.reactor.offers_functions = offers_functions;
     linux.layout = memory::Layout {
         heap: heap..heap,
         mappings_end: stack.start.saturating_sub(STACK_GUARD),

@@ -5,7 +5,8 @@ mod common;
 use std::path::Path;
 
 use common::{Outcome, gcc, gxx, qemu, run, tree};
-use riverrun_linux::{DirAccess, Linux};
+use riverrun::Config;
+use riverrun_linux::{Captured, DirAccess, Linux, Output};
 
 const STATIC: &[&str] = &["-O2", "-static", "-Wall"];
 
@@ -74,6 +75,61 @@ fn handlers_return_by_their_return_address_alone() {
     let outcome = run(&program, "", Linux::builder().args(["handlers"]));
     assert!(outcome.stdout.starts_with("counted 1000\n"), "{outcome:?}");
     assert_same(&outcome, &qemu(&program, &["handlers"], &[], ""));
+}
+
+/// The program of `reactor.cpp`, linked as `riverrun c++` does it.
+fn reactor(flags: &[&str]) -> std::path::PathBuf {
+    let object = gcc("../../../../guest/src/reactor.c", &["-O2", "-c"]);
+    let include = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../../guest/include");
+    let own = ["-O2", "-static", "-Wl,--wrap=main", include, object.to_str().unwrap()];
+    gxx("reactor.cpp", &[&own[..], flags].concat())
+}
+
+#[test]
+fn programs_that_offer_functions_stay_behind_their_main() {
+    let stdout = Captured::default();
+    let builder = Linux::builder().args(["reactor"]).stdout(Output::writer(stdout.clone()));
+    let mut machine = common::machine(&Config::new(), &reactor(&[]), builder.build());
+    assert_eq!(machine.run().unwrap(), 5, "what main has returned");
+    assert_eq!(String::from_utf8(stdout.take()).unwrap(), "main\n");
+
+    let sum = machine.func::<(), i32>("sum").unwrap();
+    let add = machine.func::<(i32,), i32>("add").unwrap();
+    let caught = machine.func::<(i32,), i32>("caught").unwrap();
+    assert_eq!(sum.call(&mut machine, ()).unwrap(), 40);
+    assert_eq!(add.call(&mut machine, (5,)).unwrap(), 5);
+    assert_eq!(sum.call(&mut machine, ()).unwrap(), 45);
+    assert_eq!([1, 3, 4].map(|n| caught.call(&mut machine, (n,)).unwrap()), [1, -99, -98]);
+    assert_eq!(String::from_utf8(stdout.take()).unwrap(), "too large: 3\ntoo large: 4\n");
+
+    // Run once more, it exits in order.
+    assert_eq!(machine.run().unwrap(), 5);
+    assert_eq!(String::from_utf8(stdout.take()).unwrap(), "at exit\ndestroyed\n");
+}
+
+/// Where nobody calls its functions, such a program is like any other.
+#[test]
+fn programs_that_offer_functions_exit_where_they_are_only_run() {
+    let program = reactor(&[]);
+    let outcome = run(&program, "", Linux::builder().args(["reactor", "1"]).exits(true));
+    assert_eq!((outcome.status, &*outcome.stdout), (6, "main\nat exit\ndestroyed\n"));
+    assert_same(&outcome, &qemu(&program, &["reactor", "1"], &[], ""));
+}
+
+/// The unwinder comes to the end of the stack behind the called function, so that the program says what was thrown.
+#[test]
+fn exceptions_that_leave_a_called_function_end_the_program_in_its_own_words() {
+    let stderr = Captured::default();
+    let builder = Linux::builder().args(["reactor"]).stderr(Output::writer(stderr.clone()));
+    let mut machine = common::machine(&Config::new(), &reactor(&[]), builder.build());
+    machine.run().unwrap();
+    let thrown = machine.func::<(), ()>("thrown").unwrap();
+    let error = thrown.call(&mut machine, ()).unwrap_err();
+    assert_eq!(error.trap().unwrap().cause, riverrun::TrapCause::Signal { number: 6 }, "{error}");
+    let text = String::from_utf8(stderr.take()).unwrap();
+    let expected =
+        "terminate called after throwing an instance of 'std::logic_error'\n  what():  nobody catches this\n";
+    assert_eq!(text, expected);
 }
 
 #[test]

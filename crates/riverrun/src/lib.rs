@@ -68,7 +68,7 @@ pub use riverrun_program as image;
 pub use riverrun_program::doc;
 pub use riverrun_program::{FrameDescription as Frame, LoadError, Scalar, Signature, Type};
 pub use riverrun_state::{
-    DYNAMIC_CALL, Fault, HASH_MIN, HostFunction, Import, MapError, PAGE_SIZE, Perm, Region, Results,
+    DYNAMIC_CALL, Fault, HASH_MIN, HostFunction, Import, MapError, PAGE_SIZE, Perm, READY_CALL, Region, Results,
     SIGNAL_RETURN_ADDRESS, SlotCode, SlotError, SlotFunction, TrapCause,
 };
 

@@ -126,6 +126,10 @@ pub unsafe fn abandon(state: *mut State) -> ! {
 /// The system call by which a guest calls a host function whose key is in t0 instead of a7.
 pub const DYNAMIC_CALL: u64 = 504;
 
+/// The system call by which a program with a libc says that its `main` has returned, with the status in a0: it is ready
+/// to be called (`guest/src/reactor.c`).
+pub const READY_CALL: u64 = 505;
+
 /// Numbers of system calls are below this, hashes of names are not.
 pub const HASH_MIN: u32 = 100_000;
 

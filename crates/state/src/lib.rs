@@ -40,8 +40,8 @@ pub use float_env::{FloatEnv, GuestFloats};
 pub use gate::{Gate, Opening};
 pub use host_stack::host_stack_left;
 pub use imports::{
-    Bound, DYNAMIC_CALL, HASH_MIN, HostFunction, Import, REASON_ABANDONED, REASON_UNBOUND, REGISTER_ARGUMENTS, Results,
-    SYSTEM_CALLS, SlotCode, SlotError, SlotFunction, SystemCall, abandon, call_host,
+    Bound, DYNAMIC_CALL, HASH_MIN, HostFunction, Import, READY_CALL, REASON_ABANDONED, REASON_UNBOUND,
+    REGISTER_ARGUMENTS, Results, SYSTEM_CALLS, SlotCode, SlotError, SlotFunction, SystemCall, abandon, call_host,
 };
 pub use interruption::Interruption;
 pub use leave::{FRAME_GAP, FRAME_SIZE, leave_engine, return_signpost};

@@ -138,6 +138,7 @@ class Linux {
     }
     Result<void> seed(std::uint64_t seed) { return Error(riverrun_linux_set_seed(get(), seed)); }
     Result<void> virtual_time(bool on) { return Error(riverrun_linux_set_virtual_time(get(), on)); }
+    Result<void> exits(bool on) { return Error(riverrun_linux_set_exits(get(), on)); }
     riverrun_linux_t *get() const noexcept { return linux_.get(); }
 
   private:

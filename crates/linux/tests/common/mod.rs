@@ -21,7 +21,7 @@ fn compile(compiler: &str, package: &str, source: &str, flags: &[&str]) -> PathB
     if let Some(path) = compiled.get(&key) {
         return path.clone();
     }
-    let name = format!("{}-{}-{}", std::process::id(), compiled.len(), source.replace('.', "-"));
+    let name = format!("{}-{}-{}", std::process::id(), compiled.len(), source.replace(['.', '/'], "-"));
     let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let run = Command::new(compiler)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests"))

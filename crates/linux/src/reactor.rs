@@ -1,0 +1,28 @@
+//! Programs that stay behind their `main`, to be called by their host.
+
+use riverrun::Flow;
+
+/// How far such a program has come.
+#[derive(Debug, Default)]
+pub(crate) struct Reactor {
+    /// Whether the host wants it to exit as others do.
+    exits: bool,
+    /// Whether it offers functions to its host.
+    pub(crate) offers_functions: bool,
+    /// Whether it has said before that it is ready.
+    is_ready: bool,
+}
+
+impl Reactor {
+    pub(crate) fn new(exits: bool) -> Reactor {
+        Reactor { exits, ..Reactor::default() }
+    }
+
+    /// What comes of a program that says that its `main` has returned with `status`: its run ends, once. `None` if it is
+    /// to go on.
+    pub(crate) fn ready(&mut self, status: u64) -> Option<Flow> {
+        let stops = self.offers_functions && !self.exits && !self.is_ready;
+        self.is_ready = true;
+        stops.then_some(Flow::Exit(status as i32))
+    }
+}

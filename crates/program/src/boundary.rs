@@ -187,7 +187,8 @@ impl<'a> Reader<'a> {
 
     /// What the file has from an address on to the end of its segment.
     fn bytes(&self, address: u64) -> Option<&'a [u8]> {
-        let segment = self.image.segments().iter().find(|segment| segment.filled().contains(&address))?;
+        let after = self.image.segments().partition_point(|segment| segment.address <= address);
+        let segment = self.image.segments()[..after].last().filter(|segment| segment.filled().contains(&address))?;
         self.image.data(segment).get((address - segment.address) as usize..)
     }
 
@@ -218,8 +219,12 @@ fn relative_relocations(image: &Image) -> Option<HashMap<u64, u64>> {
     let header = FileHeader64::<LittleEndian>::parse(image.bytes()).ok()?;
     let sections = header.sections(LittleEndian, image.bytes()).ok()?;
     let mut relocated = HashMap::new();
+    let mut left = image.bytes().len() / size_of::<elf::Rela64<LittleEndian>>();
     for section in sections.iter() {
         let Ok(Some((entries, _))) = section.rela(LittleEndian, image.bytes()) else { continue };
+        // Sections may share their entries; those that a linker makes do not.
+        let entries = &entries[..entries.len().min(left)];
+        left -= entries.len();
         for entry in entries.iter().filter(|entry| entry.r_type(LittleEndian, false) == elf::R_RISCV_RELATIVE) {
             let at = entry.r_offset.get(LittleEndian).wrapping_add(image.bias());
             relocated.insert(at, image.bias().wrapping_add_signed(entry.r_addend.get(LittleEndian)));

@@ -17,6 +17,7 @@ mod header;
 mod image;
 mod lazy;
 mod lines;
+mod metered;
 mod names;
 mod prologue;
 mod sections;

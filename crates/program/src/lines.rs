@@ -3,12 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use addr2line::Context;
-use gimli::{EndianArcSlice, EndianReader, LittleEndian};
+use gimli::{EndianReader, LittleEndian};
 
 use crate::image::Image;
+use crate::metered::{Budget, Metered};
 use crate::names::demangle;
-
-type Reader = EndianArcSlice<LittleEndian>;
 
 /// A place in the source, as far as the program's debug information tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +23,25 @@ pub struct SourceLocation {
 }
 
 /// The reader of debug information: it fills its own caches, one lookup at a time.
-pub(crate) struct Lines(Mutex<Context<Reader>>);
+pub(crate) struct Lines(Mutex<Lookup>);
+
+struct Lookup {
+    context: Context<Metered>,
+    budget: Budget,
+    /// Bytes that all lookups together may read beyond [`EACH`].
+    total: u64,
+}
+
+/// Bytes that the search for units may read, and all lookups together, for a file of this size: sound debug information
+/// has each byte read a few times at most.
+fn allowance(file: usize) -> u64 {
+    const LEAST: u64 = 1 << 20;
+    const MOST: u64 = 64 << 20;
+    (4 * file as u64 + LEAST).min(MOST)
+}
+
+/// Bytes that a lookup may read in any case: what was read before is kept, so that little is left to read.
+const EACH: u64 = 16 << 10;
 
 impl Image {
     /// Where in the source the instruction at `address` comes from.
@@ -32,7 +49,8 @@ impl Image {
     /// If functions were inlined there, the innermost comes first, each followed by the place
     /// in its caller; the last entry is in the function that has the code. Empty: not known, as
     /// in programs that were compiled without `-g`. Compressed debug sections (`-gz`) are not
-    /// read.
+    /// read. Debug information that refers to itself so that it takes much more work than its size counts as not known
+    /// either. At most 32 places are given.
     ///
     /// ```
     /// use riverrun_program::Image;
@@ -57,22 +75,36 @@ impl Image {
 impl Lines {
     fn read(image: &Image) -> Option<Self> {
         let file = EndianReader::new(Arc::clone(image.shared_bytes()), LittleEndian);
+        let budget = Budget::default();
+        budget.set(allowance(image.bytes().len()));
         let sections = image.raw_sections()?;
-        let load = |id: gimli::SectionId| -> Result<Reader, gimli::Error> {
-            Ok(file.range(image.uncompressed(&sections, id.name()).unwrap_or(0..0)))
+        let load = |id: gimli::SectionId| -> Result<Metered, gimli::Error> {
+            let bytes = file.range(image.uncompressed(&sections, id.name()).unwrap_or(0..0));
+            Ok(Metered::new(bytes, budget.clone()))
         };
         let dwarf = gimli::Dwarf::load(load).ok()?;
-        Context::from_dwarf(dwarf).ok().map(|context| Self(Mutex::new(context)))
+        let context = Context::from_dwarf(dwarf).ok()?;
+        let total = allowance(image.bytes().len());
+        Some(Self(Mutex::new(Lookup { context, budget, total })))
     }
 
     fn locate(&self, link_address: u64) -> Vec<SourceLocation> {
-        /// Real programs inline a few dozen levels deep.
-        const INLINED_MAX: usize = 256;
-
         // A panic in a lookup leaves at worst an empty cache entry behind.
-        let context = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lookup = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lookup.budget.set(lookup.total + EACH);
+        let places = lookup.places(link_address);
+        lookup.total = lookup.total.min(lookup.budget.left());
+        places
+    }
+}
+
+impl Lookup {
+    fn places(&self, link_address: u64) -> Vec<SourceLocation> {
+        /// Real programs inline a dozen levels deep.
+        const INLINED_MAX: usize = 32;
+
         let mut places = Vec::new();
-        let Ok(mut frames) = context.find_frames(link_address).skip_all_loads() else {
+        let Ok(mut frames) = self.context.find_frames(link_address).skip_all_loads() else {
             return places;
         };
         while places.len() < INLINED_MAX

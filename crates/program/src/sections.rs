@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use object::LittleEndian;
 use object::elf::{self, FileHeader64, SectionHeader64};
 use object::read::elf::{FileHeader, SectionHeader, SectionTable};
+use object::{LittleEndian, SectionIndex};
 
 use crate::image::Image;
 
@@ -32,7 +32,7 @@ impl Image {
 
     /// Where in the file a section's bytes are, unless it has none or they are compressed.
     pub(crate) fn uncompressed(&self, table: &RawSections<'_>, name: &str) -> Option<Range<usize>> {
-        let (_, header) = table.section_by_name(LittleEndian, name.as_bytes())?;
+        let header = self.find_section(table, name)?;
         let compressed = header.sh_flags.get(LittleEndian).0 & elf::SHF_COMPRESSED.0 != 0;
         (!compressed).then(|| self.section_of(table, header).file)
     }
@@ -59,8 +59,24 @@ impl Image {
     /// ```
     pub fn section(&self, name: &str) -> Option<Section<'_>> {
         let table = self.raw_sections()?;
-        let (_, header) = table.section_by_name(LittleEndian, name.as_bytes())?;
+        let header = self.find_section(&table, name)?;
         Some(self.section_of(&table, header))
+    }
+
+    /// The first section of that name. Compares no more of a section's name than what it looks for: names may be as long
+    /// as the file, and all sections have the same.
+    fn find_section<'image>(
+        &'image self,
+        table: &RawSections<'image>,
+        name: &str,
+    ) -> Option<&'image SectionHeader64<LittleEndian>> {
+        let header = FileHeader64::<LittleEndian>::parse(self.bytes()).ok()?;
+        let names = SectionIndex(header.shstrndx(LittleEndian, self.bytes()).ok()? as usize);
+        let names = table.section(names).ok()?.data(LittleEndian, self.bytes()).ok()?;
+        table.iter().skip(1).find(|header| {
+            let rest = names.get(header.sh_name.get(LittleEndian) as usize..);
+            rest.and_then(|rest| rest.strip_prefix(name.as_bytes())).is_some_and(|rest| rest.first() == Some(&0))
+        })
     }
 
     fn section_of<'image>(

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
+use object::LittleEndian;
 use object::elf::{self, Sym64};
 use object::read::elf::Sym;
-use object::{LittleEndian, SymbolIndex};
 
 use crate::image::Image;
 
@@ -50,6 +50,9 @@ pub enum Binding {
     /// Everywhere.
     Global,
 }
+
+/// Symbols beyond these are not looked at: browsers have fewer.
+const SYMBOLS_MAX: usize = 1 << 20;
 
 /// All symbols, compact, with what is needed to find them fast.
 #[derive(Default)]
@@ -145,15 +148,16 @@ impl Image {
 
     fn contains(&self, address: u64) -> bool {
         // The end is included: linkers define symbols such as `_end` there.
-        self.segments().iter().any(|segment| {
-            let addresses = segment.addresses();
-            addresses.contains(&address) || addresses.end == address
-        })
+        let after = self.segments().partition_point(|segment| segment.address <= address);
+        after > 0 && address <= self.segments()[after - 1].addresses().end
     }
 }
 
 impl SymbolTable {
     /// Reads `.symtab`, or `.dynsym` in stripped programs. `None`: there is neither.
+    ///
+    /// Names may overlap, so that a small file has any number of long ones: only so many bytes of names are read as
+    /// some files' worth, and [`SYMBOLS_MAX`] symbols.
     fn read(image: &Image) -> Option<Self> {
         let sections = image.raw_sections()?;
         let read = |kind| {
@@ -161,14 +165,14 @@ impl SymbolTable {
             (!table.is_empty()).then_some(table)
         };
         let table = read(elf::SHT_SYMTAB).or_else(|| read(elf::SHT_DYNSYM))?;
-        let mut by_address = Vec::with_capacity(table.len());
-        for (index, symbol) in table.enumerate() {
-            // Index 0 is the null symbol.
-            if index != SymbolIndex(0)
-                && let Ok(name) = table.symbol_name(LE, symbol)
-            {
-                by_address.extend(Record::of(image, symbol, name));
-            }
+        let mut name_bytes = 4 * image.bytes().len();
+        let mut by_address = Vec::with_capacity(table.len().min(SYMBOLS_MAX));
+        // Index 0 is the null symbol.
+        for symbol in table.iter().skip(1).take(SYMBOLS_MAX) {
+            let Ok(name) = table.symbol_name(LE, symbol) else { continue };
+            let Some(left) = name_bytes.checked_sub(name.len()) else { break };
+            name_bytes = left;
+            by_address.extend(Record::of(image, symbol, name));
         }
         by_address.sort_by(|a, b| {
             let order = |r: &Record| (r.address, r.size > 0, r.kind != SymbolKind::Label, r.binding);

@@ -118,14 +118,16 @@ impl Image {
         if let Some(offset) = tables.eh_frame.find(address) {
             let section = EhFrame::new(self.table_bytes(&tables.eh_frame), LittleEndian);
             let fde = section.fde_from_offset(&tables.eh_frame.bases, offset.into(), EhFrame::cie_from_offset);
+            let fde = fde.ok().filter(is_moderate);
             let step = Step { section: &section, bases: &tables.eh_frame.bases, registers, read };
-            return Some(step.run(&fde.ok()?, address, context));
+            return Some(step.run(&fde?, address, context));
         }
         let offset = tables.debug_frame.find(address)?;
         let section = DebugFrame::new(self.table_bytes(&tables.debug_frame), LittleEndian);
         let fde = section.fde_from_offset(&tables.debug_frame.bases, offset.into(), DebugFrame::cie_from_offset);
+        let fde = fde.ok().filter(is_moderate);
         let step = Step { section: &section, bases: &tables.debug_frame.bases, registers, read };
-        Some(step.run(&fde.ok()?, address, context))
+        Some(step.run(&fde?, address, context))
     }
 
     /// `None`: the function's code does not tell, or the caller cannot be found.
@@ -139,6 +141,13 @@ impl Image {
     fn table_bytes(&self, index: &FrameIndex) -> &[u8] {
         self.bytes().get(index.section.clone()).unwrap_or_default()
     }
+}
+
+/// Whether an entry is as short as compilers make them: the whole of it is read for each frame.
+fn is_moderate(fde: &FrameDescriptionEntry<Slice<'_>>) -> bool {
+    const ENTRY_BYTES_MAX: usize = 16 << 10;
+
+    fde.entry_len() <= ENTRY_BYTES_MAX && fde.cie().entry_len() <= ENTRY_BYTES_MAX
 }
 
 /// What is known of the integer registers in some frame.
@@ -266,7 +275,7 @@ where
         cfa: Option<u64>,
     ) -> Option<u64> {
         /// Tables are as hostile as any input; compilers need a handful of operations.
-        const OPERATIONS_MAX: u32 = 1000;
+        const OPERATIONS_MAX: u32 = 100;
 
         let Expression(bytecode) = expression.get(self.section).ok()?;
         let mut evaluation = Evaluation::new(bytecode, fde.cie().encoding());

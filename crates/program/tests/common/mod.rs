@@ -30,6 +30,17 @@ pub(crate) fn gcc(source: &str, flags: &[&str]) -> Vec<u8> {
     compile("riscv64-linux-gnu-gcc", "gcc-riscv64-linux-gnu", source, flags)
 }
 
+/// Assembles this text.
+pub(crate) fn gcc_text(source: &str, flags: &[&str]) -> Vec<u8> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("{}-{}.s", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, source).unwrap();
+    let bytes = gcc(path.to_str().unwrap(), flags);
+    std::fs::remove_file(&path).unwrap();
+    bytes
+}
+
 /// Compiles C++.
 pub(crate) fn gxx(source: &str, flags: &[&str]) -> Vec<u8> {
     compile("riscv64-linux-gnu-g++", "g++-riscv64-linux-gnu", source, flags)

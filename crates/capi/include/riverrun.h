@@ -157,12 +157,14 @@ typedef enum riverrun_trap_kind {
     RIVERRUN_TRAP_UNBOUND_IMPORT = 8,
     /** The fuel is used up. */
     RIVERRUN_TRAP_OUT_OF_FUEL = 9,
-    /** The time is up, or the host has interrupted the machine. */
+    /** The host has interrupted the machine. */
     RIVERRUN_TRAP_INTERRUPTED = 10,
     /** A signal that the guest has sent to itself, as by abort; detail is its number. */
     RIVERRUN_TRAP_SIGNAL = 11,
     /** Anything else. */
-    RIVERRUN_TRAP_OTHER = 12
+    RIVERRUN_TRAP_OTHER = 12,
+    /** The time is up. */
+    RIVERRUN_TRAP_DEADLINE = 13
 } riverrun_trap_kind_t;
 
 /** A guest's trap. */
@@ -715,7 +717,7 @@ uint64_t riverrun_machine_fuel(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
 
 /**
  * Ends every run and call that begins or goes on in so many nanoseconds from now, with a trap of the kind
- * RIVERRUN_TRAP_INTERRUPTED; RIVERRUN_UNLIMITED takes the limit away.
+ * RIVERRUN_TRAP_DEADLINE; RIVERRUN_UNLIMITED takes the limit away.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_set_timeout(riverrun_machine_t *machine,
     uint64_t nanoseconds) RIVERRUN_NOEXCEPT;

@@ -71,12 +71,14 @@ pub enum TrapKind {
     UnboundImport = 8,
     /// The fuel is used up.
     OutOfFuel = 9,
-    /// The time is up, or the host has interrupted the machine.
+    /// The host has interrupted the machine.
     Interrupted = 10,
     /// A signal that the guest has sent to itself, as by `abort`; `detail` is its number.
     Signal = 11,
     /// Anything else.
     Other = 12,
+    /// The time is up.
+    Deadline = 13,
 }
 
 /// A guest's trap.
@@ -111,6 +113,7 @@ impl Trap {
             TrapCause::UnboundImport { index } => (TrapKind::UnboundImport, index.into()),
             TrapCause::OutOfFuel => (TrapKind::OutOfFuel, 0),
             TrapCause::Interrupted => (TrapKind::Interrupted, 0),
+            TrapCause::Deadline => (TrapKind::Deadline, 0),
             TrapCause::Signal { number } => (TrapKind::Signal, number.into()),
             _ => (TrapKind::Other, 0),
         };

@@ -228,7 +228,7 @@ pub unsafe extern "C" fn riverrun_machine_fuel(machine: Option<Machine>) -> u64 
 }
 
 /// Ends every run and call that begins or goes on in so many nanoseconds from now, with a trap of the kind
-/// `RIVERRUN_TRAP_INTERRUPTED`; `RIVERRUN_UNLIMITED` takes the limit away.
+/// `RIVERRUN_TRAP_DEADLINE`; `RIVERRUN_UNLIMITED` takes the limit away.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_machine_set_timeout(machine: Option<Machine>, nanoseconds: u64) -> Returned {
     guard(|| {

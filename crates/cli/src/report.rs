@@ -43,7 +43,7 @@ impl Ending {
     pub(crate) fn of(trap: &Trap) -> (Ending, u8) {
         match trap.cause {
             TrapCause::OutOfFuel => (Ending::Fuel, OUT_OF_FUEL),
-            TrapCause::Interrupted => (Ending::Timeout, TIMED_OUT),
+            TrapCause::Deadline => (Ending::Timeout, TIMED_OUT),
             TrapCause::Signal { number: SIGPIPE } => (Ending::Trap, BROKEN_PIPE),
             _ => (Ending::Trap, TRAPPED),
         }
@@ -60,7 +60,7 @@ pub(crate) fn complain(message: impl Display) {
 pub(crate) fn trap(program: &Path, trap: &Trap, backtrace: &Backtrace) {
     let what = match trap.cause {
         TrapCause::OutOfFuel => "out of fuel (--fuel)".to_owned(),
-        TrapCause::Interrupted => "time is up (--timeout)".to_owned(),
+        TrapCause::Deadline => "time is up (--timeout)".to_owned(),
         // Ordinary for programs in a pipe, and no reason for words.
         TrapCause::Signal { number: SIGPIPE } => return,
         // What the guest said of an abort is on standard error already.

@@ -352,7 +352,7 @@ fn waiting_ends_with_the_deadline() {
         for _ in 0..2 {
             machine.set_deadline(Some(Instant::now() + Duration::from_millis(100)));
             let error = machine.run().unwrap_err();
-            assert_eq!(error.trap().unwrap().cause, TrapCause::Interrupted, "{case}");
+            assert_eq!(error.trap().unwrap().cause, TrapCause::Deadline, "{case}");
         }
         let passed = start.elapsed().as_millis();
         // A nap would take 1000 s, a signal for ever.

@@ -112,7 +112,8 @@ impl<'a, T> Caller<'a, T> {
     }
 
     /// Becomes true when another thread interrupts the machine: functions that block must look at
-    /// it every few milliseconds, and end with [`crate::TrapCause::Interrupted`].
+    /// it every few milliseconds, and end with [`crate::TrapCause::Interrupted`], also where the deadline has passed: the
+    /// machine tells the two apart.
     pub fn interrupted(&self) -> &'a AtomicBool {
         // SAFETY: the flag lives as long as the instance, which outlives the call.
         unsafe { (*self.instance.as_ptr()).interruption.requested() }

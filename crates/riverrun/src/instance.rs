@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::panic::resume_unwind;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use riverrun_interp::{Compiled, Limits, Stop};
@@ -608,7 +609,7 @@ impl<T> Instance<T> {
         unsafe {
             let at = this.as_ptr();
             let backtrace = match cause {
-                TrapCause::OutOfFuel | TrapCause::Interrupted => Backtrace::default(),
+                TrapCause::OutOfFuel | TrapCause::Interrupted | TrapCause::Deadline => Backtrace::default(),
                 _ => Backtrace::of(&*Self::memory(this), (*at).program.image()),
             };
             Self::trap_with(this, cause, pc, backtrace)
@@ -634,6 +635,7 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
+            let is_requested = (*at).interruption.requested().load(Ordering::SeqCst);
             // A request to stop is meant for all runs that wait.
             if Self::depth(this) <= 1 {
                 (*at).interruption.withdraw();
@@ -646,6 +648,7 @@ impl<T> Instance<T> {
                 {
                     TrapCause::StackOverflow { address }
                 }
+                TrapCause::Interrupted if !is_requested => TrapCause::Deadline,
                 cause => cause,
             };
             let message = (*at).last_words.take();

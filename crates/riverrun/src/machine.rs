@@ -354,7 +354,7 @@ impl<T> Machine<T> {
         self.instance().fuel
     }
 
-    /// Ends every run with [`TrapCause::Interrupted`] once this time has come.
+    /// Ends every run with [`TrapCause::Deadline`] once this time has come.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
         // SAFETY: the machine is borrowed uniquely.
         unsafe { Instance::set_deadline(self.instance, deadline) };

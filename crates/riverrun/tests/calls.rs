@@ -423,7 +423,7 @@ fn calls_have_limits_of_their_own() {
         assert_eq!(machine.instructions() - before, 1000, "fuel is exact");
         assert_eq!(machine.fuel(), None);
         let limits = CallLimits::new().timeout(Duration::from_millis(20));
-        assert_eq!(cause(&spin.call_within(machine, limits, ()).unwrap_err()), Some(TrapCause::Interrupted));
+        assert_eq!(cause(&spin.call_within(machine, limits, ()).unwrap_err()), Some(TrapCause::Deadline));
         assert_eq!(call::<_, i32>(machine, "add", (1, 2)), 3);
 
         machine.set_fuel(Some(500));

@@ -51,16 +51,16 @@ fn guest() -> &'static Guest {
     GUEST.get_or_init(|| Guest::new(&CompileOptions::default()))
 }
 
-fn assert_interrupted(result: Result<i32, Error>) {
+fn assert_ended(result: Result<i32, Error>, cause: TrapCause) {
     let error = result.unwrap_err();
-    assert_eq!(error.trap().map(|trap| trap.cause), Some(TrapCause::Interrupted), "{error}");
+    assert_eq!(error.trap().map(|trap| trap.cause), Some(cause), "{error}");
 }
 
 /// Runs until the deadline, and asserts that it ends then, and goes on not much longer.
 fn assert_ends_in_time(machine: &mut Machine<()>, time: Duration) {
     let (begin, used_before) = (Instant::now(), processor_time());
     machine.set_deadline(Some(begin + time));
-    assert_interrupted(machine.run());
+    assert_ended(machine.run(), TrapCause::Deadline);
     let (took, used) = (begin.elapsed(), processor_time() - used_before);
     assert!(took >= time && used < time + PATIENCE, "{took:?}, of which {used:?} used, instead of {time:?}");
     machine.set_deadline(None);
@@ -78,7 +78,7 @@ fn deadlines_that_have_passed_end_runs_at_once() {
     let mut machine = guest().machine(0);
     machine.set_deadline(Some(Instant::now()));
     let before = processor_time();
-    assert_interrupted(machine.run());
+    assert_ended(machine.run(), TrapCause::Deadline);
     assert!(processor_time() - before < PATIENCE);
     // Nothing has been executed yet, so that nothing was lost.
     machine.set_x(10, EXIT);
@@ -113,7 +113,7 @@ fn requests_end_runs_on_other_threads() {
                 let run = scope.spawn(|| machine.run());
                 std::thread::sleep(Duration::from_millis(wait));
                 handle.interrupt();
-                assert_interrupted(run.join().unwrap());
+                assert_ended(run.join().unwrap(), TrapCause::Interrupted);
             });
         }
     }
@@ -131,7 +131,7 @@ fn requests_at_any_moment_are_seen() {
             let run = scope.spawn(|| machine.run());
             (0..round * 50).for_each(|_| std::hint::spin_loop());
             handle.interrupt();
-            assert_interrupted(run.join().unwrap());
+            assert_ended(run.join().unwrap(), TrapCause::Interrupted);
         });
     }
 }

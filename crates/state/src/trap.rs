@@ -45,8 +45,11 @@ pub enum TrapCause {
     },
     /// The fuel is used up; the instruction at the trap's pc has not been executed.
     OutOfFuel,
-    /// The deadline has passed, or the host interrupted the machine.
+    /// The host has interrupted the machine. Engines say so of a deadline that has passed, too; the machine tells them
+    /// apart.
     Interrupted,
+    /// The deadline has passed.
+    Deadline,
     /// A signal that the guest sent to itself (`abort` sends 6), by number.
     Signal {
         /// The signal's Linux number.
@@ -69,7 +72,8 @@ impl fmt::Display for TrapCause {
                 write!(f, "call of import {index}, which the program does not declare")
             }
             TrapCause::OutOfFuel => write!(f, "out of fuel"),
-            TrapCause::Interrupted => write!(f, "interrupted"),
+            TrapCause::Interrupted => write!(f, "interrupted by the host"),
+            TrapCause::Deadline => write!(f, "the deadline has passed"),
             TrapCause::Signal { number } => match signal_name(number) {
                 Some(name) => write!(f, "the guest sent itself {name} (signal {number})"),
                 None => write!(f, "the guest sent itself signal {number}"),

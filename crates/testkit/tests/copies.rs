@@ -114,7 +114,7 @@ fn copies_are_interrupted_and_gone_on_with() {
     machine.set_x(A0, 7);
     machine.set_deadline(Some(Instant::now() + Duration::from_millis(20)));
     let error = machine.run().unwrap_err();
-    assert_eq!(error.trap().map(|trap| trap.cause), Some(TrapCause::Interrupted), "{error}");
+    assert_eq!(error.trap().map(|trap| trap.cause), Some(TrapCause::Deadline), "{error}");
     let pc = error.trap().unwrap().pc;
     assert_eq!(function_at(pc), "fib");
 }

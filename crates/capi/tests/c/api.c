@@ -401,7 +401,7 @@ static void limits(riverrun_machine_t *machine)
     riverrun_func_t *one = func(machine, "spin", NULL);
     riverrun_limits_t limits = {RIVERRUN_UNLIMITED, 20 * 1000 * 1000};
     riverrun_error_t *error = riverrun_func_call_within(one, machine, &limits, NULL, 0, NULL, 0);
-    CHECK(error && riverrun_error_trap(error) && riverrun_error_trap(error)->kind == RIVERRUN_TRAP_INTERRUPTED);
+    CHECK(error && riverrun_error_trap(error) && riverrun_error_trap(error)->kind == RIVERRUN_TRAP_DEADLINE);
     riverrun_error_delete(error);
 
     riverrun_limits_t fuel = {10000, RIVERRUN_UNLIMITED};
@@ -426,7 +426,7 @@ static void limits(riverrun_machine_t *machine)
     riverrun_interrupt_handle_delete(handle);
     FINE(riverrun_machine_set_timeout(machine, 20 * 1000 * 1000));
     error = riverrun_func_call(one, machine, NULL, 0, NULL, 0);
-    CHECK(error && riverrun_error_trap(error)->kind == RIVERRUN_TRAP_INTERRUPTED);
+    CHECK(error && riverrun_error_trap(error)->kind == RIVERRUN_TRAP_DEADLINE);
     riverrun_error_delete(error);
     FINE(riverrun_machine_set_timeout(machine, RIVERRUN_UNLIMITED));
     riverrun_func_delete(one);

@@ -189,7 +189,7 @@ void limits(riverrun::Machine &machine)
     CHECK(spin.within(limits).error().trap()->kind == RIVERRUN_TRAP_OUT_OF_FUEL);
     limits = {};
     limits.timeout = std::chrono::milliseconds(20);
-    CHECK(spin.within(limits).error().trap()->kind == RIVERRUN_TRAP_INTERRUPTED);
+    CHECK(spin.within(limits).error().trap()->kind == RIVERRUN_TRAP_DEADLINE);
     machine.interrupt_handle().interrupt();
     CHECK(spin().error().trap()->kind == RIVERRUN_TRAP_INTERRUPTED);
     machine.set_fuel(500).value();

@@ -64,7 +64,7 @@ pub(crate) fn trap(program: &Path, trap: &Trap, backtrace: &Backtrace) {
         // Ordinary for programs in a pipe, and no reason for words.
         TrapCause::Signal { number: SIGPIPE } => return,
         // What the guest said of an abort is on standard error already.
-        cause => cause.to_string(),
+        _ => trap.reason().to_string(),
     };
     complain(format_args!("{}: {what} at pc {:#x}", program.display(), trap.pc));
     // Indented below the message.

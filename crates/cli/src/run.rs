@@ -17,6 +17,9 @@ use crate::report::{self, Ending, Stats};
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
     let engine = Engine::new(&config(options))?;
     let program = load(&engine, &options.program)?;
+    for warning in program.warnings() {
+        report::complain(format_args!("{}: {warning}", options.program.display()));
+    }
     load_compiled(&program, options)?;
     write_perf_map(&program, options)?;
 

@@ -43,6 +43,22 @@ fn instructions_that_are_none() {
 }
 
 #[test]
+fn extensions_that_are_missing_are_named() {
+    let folder = Folder::new();
+    let guest = folder.guest("vector.s", &["-nostdlib", "-march=rv64gcv"]);
+    let ended = riverrun(args!["run", guest]);
+    ended.expect(
+        134,
+        &[
+            "vector.elf: compiled for v, which riverrun does not have",
+            "illegal instruction 0x0c0572d7: vsetvli needs V, which riverrun does not have at pc 0x",
+            " _start+0x0",
+        ],
+    );
+    assert_eq!(ended.stderr.matches("compiled for").count(), 1, "{}", ended.stderr);
+}
+
+#[test]
 fn aborts() {
     let folder = Folder::new();
     let guest = folder.guest("ends.c", &[]);

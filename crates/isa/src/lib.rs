@@ -59,6 +59,7 @@
 
 extern crate alloc;
 
+mod absent;
 mod alias;
 mod compressed;
 pub mod csr;
@@ -72,6 +73,7 @@ mod symbolic;
 mod table;
 pub mod words;
 
+pub use absent::{Absent, absent};
 pub use compressed::{CInfo, COp, Layout};
 pub use decode::{decode, decode_compressed};
 pub use disasm::{Style, disassemble, disassemble_with, length};

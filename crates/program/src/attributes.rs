@@ -4,6 +4,8 @@ use object::LittleEndian;
 use object::elf::{self, FileHeader64};
 use object::read::elf::{AttributesSection, FileHeader, ProgramHeader};
 
+use riverrun_isa::Extension;
+
 use crate::image::Image;
 
 const LE: LittleEndian = LittleEndian;
@@ -79,6 +81,63 @@ impl Attributes {
         let extensions = arch.trim_start_matches("rv").trim_start_matches(|c: char| c.is_ascii_digit());
         let parts = extensions.split('_').filter(|part| !part.is_empty());
         parts.flat_map(extension_names).collect()
+    }
+}
+
+impl Attributes {
+    /// Those of [`Attributes::extensions`] that riverrun does not have, without the parts of others that it does not have.
+    /// A program that has such instructions may ask at run time whether it can use them.
+    ///
+    /// ```
+    /// use riverrun_program::Attributes;
+    ///
+    /// let arch = Some("rv64i2p1_m2p0_a2p1_v1p0_zba1p0_zbc1p0_zve64d1p0_zvl128b1p0".into());
+    /// let attributes = Attributes { arch, ..Attributes::default() };
+    /// assert_eq!(attributes.unsupported_extensions(), ["v", "zbc"]);
+    /// ```
+    pub fn unsupported_extensions(&self) -> Vec<&str> {
+        // The base, extensions that are parts or sums of those in the table, counters, hints, and properties of memory and
+        // time: none of them has an instruction that is missing.
+        const WITHOUT_ROWS: &[&str] = &[
+            "i",
+            "e",
+            "g",
+            "c",
+            "b",
+            "zca",
+            "zcd",
+            "zaamo",
+            "zalrsc",
+            "zmmul",
+            "zicntr",
+            "zihpm",
+            "zihintpause",
+            "zihintntl",
+            "ziccif",
+            "ziccrse",
+            "ziccamoa",
+            "zicclsm",
+            "ziccamoc",
+            "zicbop",
+            "za64rs",
+            "za128rs",
+            "zic64b",
+            "zama16b",
+            "zkt",
+            "ztso",
+            "xriverrun",
+        ];
+        let all = self.extensions();
+        let has_row = |name: &str| Extension::ALL.iter().any(|known| known.name().eq_ignore_ascii_case(name));
+        let is_part_of_vectors = |name: &str| name.starts_with("zve") || name.starts_with("zvl");
+        let is_named = |name: &str| is_part_of_vectors(name) && all.contains(&"v");
+        let mut missing: Vec<&str> = Vec::new();
+        for name in all.iter().copied() {
+            if !WITHOUT_ROWS.contains(&name) && !has_row(name) && !is_named(name) && !missing.contains(&name) {
+                missing.push(name);
+            }
+        }
+        missing
     }
 }
 

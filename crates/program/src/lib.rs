@@ -34,6 +34,7 @@ pub use error::LoadError;
 pub use image::{Image, ProgramHeaders, STATIC_PIE_BIAS, Tls};
 pub use lines::SourceLocation;
 pub use names::demangle;
+pub use riverrun_isa::{Absent, absent};
 pub use sections::Section;
 pub use segment::{ADDRESS_END, ADDRESS_START, PAGE_SIZE, PageRange, Permissions, Segment};
 pub use signature::{FIELDS_MAX, PARAMETERS_MAX, Scalar, Signature, SignatureError, Type};

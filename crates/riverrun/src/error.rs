@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use riverrun_program::LoadError;
+use riverrun_program::{Absent, LoadError, absent};
 use riverrun_state::{Fault, MapError, TrapCause};
 
 use crate::backtrace::{Backtrace, Shown};
@@ -282,11 +282,30 @@ pub struct Trap {
     pub backtrace: Backtrace,
 }
 
+impl Trap {
+    /// The cause, and of an instruction that riverrun does not have, the extension that it belongs to.
+    pub fn reason(&self) -> impl fmt::Display + '_ {
+        fmt::from_fn(move |f| {
+            write!(f, "{}", self.cause)?;
+            let TrapCause::IllegalInstruction { bits } = self.cause else { return Ok(()) };
+            match absent(bits) {
+                Some(Absent { name: Some(name), extension }) => {
+                    write!(f, ": {name} needs {extension}, which riverrun does not have")
+                }
+                Some(Absent { name: None, extension }) => {
+                    write!(f, ": it needs {extension}, which riverrun does not have")
+                }
+                None => Ok(()),
+            }
+        })
+    }
+}
+
 /// Cause, function and source line, in one line; the backtrace is the caller's to print, or `Debug`'s.
 impl fmt::Display for Trap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(message) = &self.message else {
-            return write!(f, "{} at pc {:#x}{}", self.cause, self.pc, self.backtrace.summary());
+            return write!(f, "{} at pc {:#x}{}", self.reason(), self.pc, self.backtrace.summary());
         };
         // The innermost frames are the C library's.
         match self.backtrace.innermost_source() {

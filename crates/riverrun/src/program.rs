@@ -94,6 +94,23 @@ impl Program {
         exports.binary_search_by(|export| export.name.as_str().cmp(name)).ok().map(|index| &exports[index])
     }
 
+    /// What may go wrong with this program, for its host to tell whoever built it: that it was compiled for extensions of
+    /// the instruction set that riverrun does not have, so that it traps where it uses them without asking.
+    ///
+    /// ```
+    /// use riverrun::{Config, Engine, Program};
+    ///
+    /// let program = Program::new(&Engine::new(&Config::new())?, riverrun::doc::TINY)?;
+    /// assert!(program.warnings().is_empty());
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn warnings(&self) -> Vec<String> {
+        let missing = self.image().attributes().unsupported_extensions();
+        let names = missing.join(", ");
+        let warning = || format!("compiled for {names}, which riverrun does not have: it traps where it uses that");
+        (!missing.is_empty()).then(warning).into_iter().collect()
+    }
+
     /// The engine that it was made for.
     pub fn engine(&self) -> &Engine {
         &self.inner.engine

@@ -12,6 +12,7 @@ use memmap2::MmapOptions;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 use riverrun_state::FaultExit;
 
+use crate::debugger::{self, Announced};
 use crate::dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, FAULT_EXITS_SECTION, IDENTITY_SYMBOL};
 use crate::enter::enter_function;
 use crate::error::ArtifactError;
@@ -53,6 +54,8 @@ pub struct Symbol {
 struct Loaded {
     /// Where it was found.
     path: PathBuf,
+    /// What debuggers know of it, if there is one. Before the mapping, as fields are dropped in order.
+    announced: OnceLock<Option<Announced>>,
     /// Keeps the code in memory.
     mapping: Mapping,
     file: File,
@@ -150,6 +153,10 @@ impl Artifact {
             std::slice::from_raw_parts(first, section.size() as usize / size_of::<FaultExit>())
         });
         let starts = OnceLock::new();
+        let announced = OnceLock::new();
+        if debugger::is_present() {
+            announced.get_or_init(|| Announced::new(bytes, mapping.bias));
+        }
         Ok(Artifact {
             entrances,
             starts,
@@ -158,7 +165,7 @@ impl Artifact {
             header,
             dispatch,
             host_entries,
-            loaded: Some(Loaded { path, mapping, file }),
+            loaded: Some(Loaded { path, announced, mapping, file }),
         })
     }
 
@@ -187,6 +194,21 @@ impl Artifact {
         let code = linked.text_start as usize..linked.text_end as usize;
         let starts = OnceLock::new();
         Ok(Artifact { header, dispatch, host_entries, entrances, starts, fault_exits, code, loaded: None })
+    }
+
+    /// Tells debuggers of the code, which they do not find by themselves, for those that attach later: where one is there
+    /// already, loading has told it. Code that is linked into the host needs none of that.
+    ///
+    /// # Errors
+    /// [`ArtifactError::File`], if the file cannot be read again.
+    pub fn show_to_debuggers(&self) -> Result<(), ArtifactError> {
+        let Some(loaded) = self.loaded.as_ref().filter(|loaded| loaded.announced.get().is_none()) else {
+            return Ok(());
+        };
+        let failed = |source| ArtifactError::File { path: loaded.path.clone(), source };
+        let bytes = std::fs::read(loaded.own_path()).map_err(failed)?;
+        loaded.announced.get_or_init(|| Announced::new(&bytes, loaded.mapping.bias));
+        Ok(())
     }
 
     /// How the code was compiled.

@@ -7,6 +7,8 @@
 
 mod artifact;
 pub mod convention;
+#[path = "debugger_x86_64.rs"]
+mod debugger;
 mod dispatch;
 mod enter;
 mod error;

@@ -111,6 +111,27 @@ impl Program {
         (!missing.is_empty()).then(warning).into_iter().collect()
     }
 
+    /// Shows the program's compiled code, if it has some, to debuggers that attach later: by gdb's interface for JIT
+    /// compilers, with functions `guest::NAME` and their source lines. Debuggers that are there when the code is loaded
+    /// have been shown it.
+    ///
+    /// # Errors
+    /// [`Error::Artifact`], if the artifact's file cannot be read again.
+    ///
+    /// ```
+    /// use riverrun::{Config, Engine, Program};
+    ///
+    /// let program = Program::new(&Engine::new(&Config::new())?, riverrun::doc::TINY)?;
+    /// program.show_to_debuggers()?;
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn show_to_debuggers(&self) -> Result<(), Error> {
+        match self.compiled() {
+            Some((artifact, _)) => Ok(artifact.show_to_debuggers()?),
+            None => Ok(()),
+        }
+    }
+
     /// The engine that it was made for.
     pub fn engine(&self) -> &Engine {
         &self.inner.engine

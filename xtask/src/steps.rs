@@ -112,6 +112,8 @@ const PROGRAMS: &[&str] = &[
     "programs",
     "--test",
     "sandbox",
+    "--test",
+    "aborts",
 ];
 
 const COMPILED: &[&str] = &[

@@ -146,6 +146,8 @@ const COMPILED: &[&str] = &[
     "--test",
     "sandbox",
     "--test",
+    "aborts",
+    "--test",
     "values",
     "--test",
     "memory",

@@ -450,7 +450,7 @@ int32_t riverrun_error_exit_status(const riverrun_error_t *error) RIVERRUN_NOEXC
 
 /**
  * How many calls of the guest had not returned when it trapped, or its host function failed; 0 where that is
- * not known.
+ * not known, and 1 where only the innermost is: an access has faulted in compiled code that is not precise.
  */
 size_t riverrun_error_frames(const riverrun_error_t *error) RIVERRUN_NOEXCEPT;
 

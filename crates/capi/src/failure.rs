@@ -178,7 +178,7 @@ pub unsafe extern "C" fn riverrun_error_exit_status(error: Option<&Error>) -> i3
 }
 
 /// How many calls of the guest had not returned when it trapped, or its host function failed; 0 where that is
-/// not known.
+/// not known, and 1 where only the innermost is: an access has faulted in compiled code that is not precise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_error_frames(error: Option<&Error>) -> usize {
     error.map_or(0, |error| error.frames.len())

@@ -21,7 +21,7 @@ const TABLES: [Table; 3] = [
     Table {
         subject: "riverrun",
         title: "How many times as long compiled code takes with an option as without:",
-        peers: &["riverrun-fuel", "riverrun-timeout", "riverrun-precise", "riverrun-canonical-nans"],
+        peers: &["riverrun-fuel", "riverrun-timeout", "riverrun-precise"],
     },
     Table {
         subject: "riverrun-interp",

@@ -23,12 +23,11 @@ pub(crate) struct Compiled {
 }
 
 /// As users have it, and what each option costs.
-pub(crate) const COMPILED: [Compiled; 5] = [
+pub(crate) const COMPILED: [Compiled; 4] = [
     Compiled { name: "riverrun", options: &[], limit: None },
     Compiled { name: "riverrun-fuel", options: &["--fuel"], limit: Some(FUEL) },
     Compiled { name: "riverrun-timeout", options: &[], limit: Some("--timeout=60m") },
     Compiled { name: "riverrun-precise", options: &["--precise"], limit: None },
-    Compiled { name: "riverrun-canonical-nans", options: &["--canonical-nans"], limit: None },
 ];
 
 /// Compiled at each level of optimisation: for the table of compile times.

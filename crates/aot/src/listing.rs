@@ -84,6 +84,10 @@ impl Surroundings for AddressesOnly<'_> {
         self.0.liveness()
     }
 
+    fn reads_exceptions(&self) -> bool {
+        self.0.reads_exceptions()
+    }
+
     fn imports(&self) -> &Imports {
         self.0.imports()
     }

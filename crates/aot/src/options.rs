@@ -30,9 +30,6 @@ pub struct CompileOptions {
     pub fuel: bool,
     /// Whether every access that may fault is made, in order, with all registers in the state.
     pub precise: bool,
-    /// Whether NaNs that arithmetic makes have the bits that RISC-V gives them wherever a program can
-    /// see bits, and not those that the host gives them.
-    pub canonical_nans: bool,
     /// The processors that the code is to run on.
     pub cpu: Cpu,
     /// Threads that compile at once; 0 for one per core.
@@ -41,13 +38,13 @@ pub struct CompileOptions {
 
 impl Default for CompileOptions {
     fn default() -> CompileOptions {
-        CompileOptions { level: 2, fuel: false, precise: false, canonical_nans: false, cpu: Cpu::Native, threads: 0 }
+        CompileOptions { level: 2, fuel: false, precise: false, cpu: Cpu::Native, threads: 0 }
     }
 }
 
 impl CompileOptions {
     /// What artifacts made so say of it.
     pub fn header(&self) -> Options {
-        Options { fuel: self.fuel, precise: self.precise, canonical_nans: self.canonical_nans, level: self.level }
+        Options { fuel: self.fuel, precise: self.precise, level: self.level }
     }
 }

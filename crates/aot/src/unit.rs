@@ -16,7 +16,7 @@ use crate::analysis::{
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
 use crate::frames::Diagnostics;
-use crate::lift::{Callers, Ir, KnownFunction, Surroundings, declare, host_entries, lift};
+use crate::lift::{Callers, Ir, KnownFunction, Surroundings, declare, host_entries, lift, observes};
 use crate::link::link;
 use crate::names::Names;
 use crate::options::CompileOptions;
@@ -71,6 +71,7 @@ pub(crate) struct Program<'a> {
     pub(crate) starts: BTreeSet<u64>,
     liveness: Liveness,
     imports: Imports,
+    reads_exceptions: bool,
     known: BTreeMap<u64, KnownFunction>,
     pub(crate) dispatch_bits: u32,
 }
@@ -98,6 +99,7 @@ impl<'a> Program<'a> {
             names: Arc::new(Names::new(&functions, linked)),
             liveness: Liveness::new(&text, &functions),
             imports: Imports::new(image),
+            reads_exceptions: functions.iter().any(observes),
             known,
             starts: functions.iter().map(|function| function.start).collect(),
             dispatch_bits: Dispatch::index_bits(functions.len()),
@@ -129,6 +131,10 @@ impl Surroundings for Program<'_> {
 
     fn liveness(&self) -> &Liveness {
         &self.liveness
+    }
+
+    fn reads_exceptions(&self) -> bool {
+        self.reads_exceptions
     }
 
     fn imports(&self) -> &Imports {

@@ -35,7 +35,6 @@ riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x
   -O0 .. -O3          how hard to optimise: -O2 if not given
   --fuel              count instructions, for run --fuel
   --precise           make every access that may trap, with all registers known: slower
-  --canonical-nans    give NaNs the bits that RISC-V gives them, where the host has others
   --cpu CPU           native, x86-64-v2, x86-64-v3 or x86-64-v4: native if not given
   --threads N         compile so many functions at once: as many as there are cores if not given
   --emit KIND         artifact, or object: to be linked into a host where there is no dynamic loader; its
@@ -89,7 +88,6 @@ fn parse() -> Result<Option<Job>> {
             Short('O') => job.options.level = level(&parser.value()?)?,
             Long("fuel") => job.options.fuel = true,
             Long("precise") => job.options.precise = true,
-            Long("canonical-nans") => job.options.canonical_nans = true,
             Long("cpu") => job.options.cpu = cpu(&parser.value()?)?,
             Long("threads") => job.options.threads = threads(&parser.value()?)?,
             Long("stats") => job.stats = Some(format(parser.optional_value())?),

@@ -133,6 +133,14 @@ fn exceptions_that_leave_a_called_function_end_the_program_in_its_own_words() {
 }
 
 #[test]
+fn nans_and_float_exceptions() {
+    let program = gcc("floats.c", &["-O2", "-static", "-Wall", "-lm"]);
+    let outcome = run(&program, "", Linux::builder().args(["floats"]));
+    assert!(outcome.stdout.starts_with("lrint 0 raises 1\n"), "{outcome:?}");
+    assert_same(&outcome, &qemu(&program, &["floats"], &[], ""));
+}
+
+#[test]
 fn signals() {
     let program = gcc("signals.c", STATIC);
     let outcome = run(&program, "", Linux::builder().args(["signals"]));

@@ -5,7 +5,7 @@ use crate::features::Features;
 
 /// The number of the contract between compiled code and this crate; it changes with every change of
 /// [`crate::convention`], of the state's layout or of the header.
-pub const ABI: u32 = 16;
+pub const ABI: u32 = 17;
 /// The target that this build can run.
 pub const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
@@ -22,24 +22,19 @@ pub struct Options {
     pub fuel: bool,
     /// Every access that may fault is made, in order, with all registers in the state.
     pub precise: bool,
-    /// NaNs that arithmetic makes have the bits that RISC-V gives them.
-    pub canonical_nans: bool,
     /// The level of optimisation, 0 to 3.
     pub level: u8,
 }
 
 impl Options {
     fn bits(self) -> u32 {
-        u32::from(self.fuel)
-            | u32::from(self.precise) << 1
-            | u32::from(self.canonical_nans) << 2
-            | u32::from(self.level) << 8
+        u32::from(self.fuel) | u32::from(self.precise) << 1 | u32::from(self.level) << 8
     }
 
     /// `None` for what no compiler of this version has written.
     fn of(bits: u32) -> Option<Options> {
         let set = |bit: u32| bits >> bit & 1 != 0;
-        let options = Options { fuel: set(0), precise: set(1), canonical_nans: set(2), level: (bits >> 8) as u8 };
+        let options = Options { fuel: set(0), precise: set(1), level: (bits >> 8) as u8 };
         (options.bits() == bits && options.level <= 3).then_some(options)
     }
 }
@@ -177,7 +172,7 @@ mod tests {
     use super::*;
 
     fn header() -> Header {
-        let options = Options { fuel: true, precise: false, canonical_nans: true, level: 2 };
+        let options = Options { fuel: true, precise: false, level: 2 };
         Header { options, features: Features::default(), dispatch_bits: 3, program: Header::hash(b"program") }
     }
 

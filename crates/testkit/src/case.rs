@@ -24,12 +24,9 @@ pub enum Engine {
     /// Compiled code, precise, that counts nothing.
     #[cfg(feature = "compile")]
     Uncounted,
-    /// Compiled code as it is by default: of programs that trap, or show NaNs, less is known.
+    /// Compiled code as it is by default: of programs that trap, less is known.
     #[cfg(feature = "compile")]
     Default,
-    /// The same, but that NaNs are as in the others.
-    #[cfg(feature = "compile")]
-    Imprecise,
     /// The same with fuel.
     #[cfg(feature = "compile")]
     ImpreciseCounted,
@@ -48,14 +45,13 @@ impl Engine {
     #[cfg(feature = "compile")]
     fn options(self) -> Option<CompileOptions> {
         let default = CompileOptions { threads: 1, ..CompileOptions::default() };
-        let precise = CompileOptions { level: 1, precise: true, canonical_nans: true, ..default };
+        let precise = CompileOptions { level: 1, precise: true, ..default };
         match self {
             Engine::SingleStep | Engine::Fast => None,
             Engine::Compiled => Some(CompileOptions { fuel: true, ..precise }),
             Engine::Uncounted => Some(precise),
             Engine::Default => Some(default),
-            Engine::Imprecise => Some(CompileOptions { canonical_nans: true, ..default }),
-            Engine::ImpreciseCounted => Some(CompileOptions { fuel: true, level: 1, canonical_nans: true, ..default }),
+            Engine::ImpreciseCounted => Some(CompileOptions { fuel: true, level: 1, ..default }),
         }
     }
 
@@ -269,7 +265,7 @@ pub fn check_program(cases: &[Case], counts: bool) {
 pub fn check_conforming(cases: &[Case]) {
     let Some(Case { elf, .. }) = cases.first() else { return };
     let [reference, uncounted, counted] =
-        [Engine::Fast, Engine::Imprecise, Engine::ImpreciseCounted].map(|engine| Loaded::uncounted(engine, elf));
+        [Engine::Fast, Engine::Default, Engine::ImpreciseCounted].map(|engine| Loaded::uncounted(engine, elf));
     for case in cases {
         let end = run(&mut reference.machine(case));
         if !end.stop.is_by_itself() {
@@ -280,7 +276,7 @@ pub fn check_conforming(cases: &[Case]) {
         machine.set_fuel(None);
         let Outcome { instructions, fuel, .. } = expected;
         let outcome = Outcome { instructions, fuel, ..promised(run(&mut machine)) };
-        assert_same(case, &expected, &outcome, "Imprecise");
+        assert_same(case, &expected, &outcome, "Default");
 
         // It stops anywhere, and goes on.
         let fuel = end.instructions / 3;

@@ -2,14 +2,14 @@
 //! the rounding mode, which is the default one wherever compiled code runs.
 //!
 //! Functions that access the exceptions are *strict*: LLVM moves and omits none of their float
-//! operations, and all of them raise just what they should.
+//! operations, and all of them raise just what they should. Where any function of a program reads the exceptions, all are.
 
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Linkage;
 use inkwell::values::{CallSiteValue, FunctionValue, IntValue};
 use inkwell::{GlobalVisibility, IntPredicate};
 use riverrun_isa::ops::Ops;
-use riverrun_isa::{Format, Op, csr};
+use riverrun_isa::{Format, Inst, Op, csr};
 use riverrun_native::convention;
 
 use crate::analysis::{Block, Function};
@@ -33,6 +33,37 @@ const DEFAULT_MXCSR: u64 = 0x1f80;
 /// them behind comparisons, as compilers do for those of C that are quiet.
 pub(crate) fn matter(function: &Function) -> bool {
     function.blocks.values().any(|block| !only_quiet_comparisons(block))
+}
+
+/// Whether the function learns which exceptions have been raised. It does not if it only writes back what it has read, as
+/// C libraries do around conversions.
+pub(crate) fn observes(function: &Function) -> bool {
+    function.blocks.values().any(observes_in)
+}
+
+fn observes_in(block: &Block) -> bool {
+    // The register that holds the exceptions from before.
+    let mut saved: Option<usize> = None;
+    for (_, inst) in &block.insts {
+        let is_flags = inst.op.info().format.is_csr() && matches!(inst.imm as u16, csr::FFLAGS | csr::FCSR);
+        let restores = is_flags && saved == Some(inst.rs1 as usize) && (inst.op, inst.rd) == (Op::csrrw, 0);
+        if restores {
+            saved = None;
+        } else if is_flags && inst.rd != 0 {
+            if saved.is_some() || inst.writes_csr() || inst.imm as u16 != csr::FFLAGS {
+                return true;
+            }
+            saved = registers::written(inst);
+        } else if saved.is_some() && (registers::written(inst) == saved || reads(inst, saved)) {
+            return true;
+        }
+    }
+    saved.is_some()
+}
+
+/// Whether the instruction has the register as a source.
+fn reads(inst: &Inst, register: Option<usize>) -> bool {
+    registers::sources(inst).contains(&register)
 }
 
 fn only_quiet_comparisons(block: &Block) -> bool {

@@ -273,7 +273,7 @@ impl<'c> Site<'_, 'c> {
             true => built(ir.builder.build_signed_int_to_float(source, kind, "")),
             false => built(ir.builder.build_unsigned_int_to_float(source, kind, "")),
         };
-        Value::Float(f, result)
+        Value::Exact(f, result)
     }
 
     /// Raises exceptions that the host's arithmetic does not raise by itself; strict code only.
@@ -334,7 +334,7 @@ impl<'c> Site<'_, 'c> {
 /// The value, if it is a float of the format already.
 fn as_float<'c>(f: Float, value: Value<'c>) -> Option<FloatValue<'c>> {
     match value {
-        Value::Float(same, float) | Value::Both(same, _, float) if same == f => Some(float),
+        Value::Float(same, float) | Value::Exact(same, float) | Value::Both(same, _, float) if same == f => Some(float),
         _ => None,
     }
 }

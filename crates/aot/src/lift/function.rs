@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use inkwell::IntPredicate;
 use inkwell::values::{FunctionValue, IntValue, PointerValue};
-use riverrun_isa::{Inst, Operands, Result as Destination, eval};
+use riverrun_isa::{Format, Inst, Operands, Result as Destination, eval};
 use riverrun_native::convention::{self, Reason};
 
 use crate::analysis::{
@@ -34,6 +34,8 @@ pub(crate) trait Surroundings {
     fn known(&self, start: u64) -> Option<&KnownFunction>;
     /// Which registers may be read where.
     fn liveness(&self) -> &Liveness;
+    /// Whether any code learns which float exceptions have been raised.
+    fn reads_exceptions(&self) -> bool;
     /// The host functions that it calls.
     fn imports(&self) -> &Imports;
     /// The source line of an instruction, with the path of its file, where that is known.
@@ -115,7 +117,8 @@ fn lift_own<'c>(
     argument: Option<(usize, u64)>,
     surroundings: &impl Surroundings,
 ) {
-    ir.begin_function(host, ir.options.precise || float_flags::matter(function));
+    let strict = ir.options.precise || surroundings.reads_exceptions() || float_flags::matter(function);
+    ir.begin_function(host, strict);
     if order(function, std::iter::once(function.start), Terminator::successors).headers.is_empty() {
         ir.prefer_narrow_vectors(host);
     }
@@ -439,6 +442,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let (ir, registers) = (self.ir, self.registers);
         let sources = registers::sources(inst);
         let read = |source: Option<usize>| match source {
+            Some(register) if inst.op.info().format == Format::FStore => registers.see(ir, register),
             Some(register) => registers.get(ir, register),
             None => Value::Word(ir.int(0)),
         };

@@ -108,13 +108,11 @@ impl<'c> Site<'_, 'c> {
     pub(super) fn guarded_store(&self, mem: Mem, low: IntValue<'c>, offset: i64, value: Value<'c>) {
         let ir = self.ir;
         let has_vex = ir.options.cpu.features().has("avx");
-        let (mnemonic, register, constraint, value): (_, _, _, BasicValueEnum<'c>) = match (value, mem) {
-            (Value::Float(Float::D, float), Mem::U64) => {
-                (if has_vex { "vmovsd" } else { "movsd" }, "$0", "x", ir.exact(Float::D, float).into())
+        let (mnemonic, register, constraint, value): (_, _, _, BasicValueEnum<'c>) = match (ir.exact(value), mem) {
+            (Value::Exact(Float::D, float), Mem::U64) => {
+                (if has_vex { "vmovsd" } else { "movsd" }, "$0", "x", float.into())
             }
-            (Value::Boxed(float), Mem::U32) => {
-                (if has_vex { "vmovss" } else { "movss" }, "$0", "x", ir.exact(Float::S, float).into())
-            }
+            (Value::ExactBoxed(float), Mem::U32) => (if has_vex { "vmovss" } else { "movss" }, "$0", "x", float.into()),
             (value, Mem::I8 | Mem::U8) => ("movb", "${0:b}", "r", ir.word(value).into()),
             (value, Mem::I16 | Mem::U16) => ("movw", "${0:w}", "r", ir.word(value).into()),
             (value, Mem::I32 | Mem::U32) => ("movl", "${0:k}", "r", ir.word(value).into()),

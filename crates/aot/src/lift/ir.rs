@@ -86,7 +86,6 @@ pub(crate) struct Ir<'c> {
     guest_access: MetadataValue<'c>,
     frame_access: MetadataValue<'c>,
     likely: MetadataValue<'c>,
-    unlikely: MetadataValue<'c>,
     stack_pointer: MetadataValue<'c>,
 }
 
@@ -137,7 +136,6 @@ impl<'c> Ir<'c> {
         };
         let weight = |weight| context.i32_type().const_int(weight, false);
         let likely = context.metadata_node(&[word("branch_weights").into(), weight(2000).into(), weight(1).into()]);
-        let unlikely = context.metadata_node(&[word("branch_weights").into(), weight(1).into(), weight(2000).into()]);
         let module = context.create_module(name);
         if callers == Callers::Guest {
             let word = context.i32_type().const_int(8, false);
@@ -165,7 +163,6 @@ impl<'c> Ir<'c> {
             guest_access: access("guest"),
             frame_access: access("frame"),
             likely,
-            unlikely,
             stack_pointer: context.metadata_node(&[word("rsp").into()]),
         }
     }
@@ -368,20 +365,6 @@ impl<'c> Ir<'c> {
         b: BasicValueEnum<'c>,
     ) -> BasicValueEnum<'c> {
         built(self.builder.build_select(condition, a, b, ""))
-    }
-
-    /// `a` where a condition holds that hardly ever does, else `b`: a branch, which delays no result.
-    pub(crate) fn select_unlikely(
-        &self,
-        condition: IntValue<'c>,
-        a: BasicValueEnum<'c>,
-        b: BasicValueEnum<'c>,
-    ) -> BasicValueEnum<'c> {
-        let selected = self.select(condition, a, b);
-        if let Some(select) = selected.as_instruction_value_of() {
-            select.set_metadata(self.unlikely, self.weights).expect("nodes are metadata");
-        }
-        selected
     }
 
     pub(crate) fn truncate(&self, value: IntValue<'c>, bits: u32) -> IntValue<'c> {

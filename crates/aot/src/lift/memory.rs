@@ -66,10 +66,10 @@ impl<'c> Site<'_, 'c> {
             let (word, constant) = self.parts(address);
             return self.guarded_store(mem, self.lower_bits(word), constant, value);
         }
-        if let (Value::Float(Float::D, float), Mem::U64) | (Value::Boxed(float), Mem::U32) = (value, mem) {
+        let value = ir.exact(value);
+        if let (Value::Exact(Float::D, float), Mem::U64) | (Value::ExactBoxed(float), Mem::U32) = (value, mem) {
             // As a float, which need not pass through a register for integers.
-            let f = if mem == Mem::U64 { Float::D } else { Float::S };
-            return ir.store(self.place(address), ir.exact(f, float).into(), self.space);
+            return ir.store(self.place(address), float.into(), self.space);
         }
         let word = ir.word(value);
         let low = if mem == Mem::U64 { word } else { ir.truncate(word, 8 * mem.bytes()) };

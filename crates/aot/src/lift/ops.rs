@@ -260,6 +260,9 @@ impl<'c> Ops for Site<'_, 'c> {
             (Value::Float(f, a), Value::Float(g, b)) if f == g => {
                 Value::Float(f, self.ir.select(condition, a.into(), b.into()).into_float_value())
             }
+            (Value::Exact(f, a), Value::Exact(g, b)) if f == g => {
+                Value::Exact(f, self.ir.select(condition, a.into(), b.into()).into_float_value())
+            }
             (a, b) => {
                 let (a, b) = self.words(a, b);
                 Value::Word(self.ir.select(condition, a.into(), b.into()).into_int_value())

@@ -176,6 +176,14 @@ impl<'c> Registers<'c> {
         value
     }
 
+    /// A register whose bits are seen here, so that they are the guest's from here on: what is done with it later waits for
+    /// nothing more, and no second copy is kept.
+    pub(crate) fn see(&self, ir: &Ir<'c>, register: usize) -> Value<'c> {
+        let value = ir.exact(self.get(ir, register));
+        self.values.borrow_mut()[register] = Some(value);
+        value
+    }
+
     /// Writes a register's slots.
     fn put(&self, ir: &Ir<'c>, register: usize, value: Value<'c>) {
         built(ir.builder.build_store(self.slot(register), ir.word(value)));
@@ -234,7 +242,7 @@ impl<'c> Registers<'c> {
     /// Brings the state up to date in the registers `which`.
     pub(crate) fn flush(&self, ir: &Ir<'c>, which: Set) {
         for register in members(which) {
-            let word = ir.word(self.get(ir, register));
+            let word = ir.word(self.see(ir, register));
             ir.store(ir.field(self.base(ir), home(register)), word.into(), Space::State);
         }
     }

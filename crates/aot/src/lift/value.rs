@@ -21,6 +21,10 @@ pub(crate) enum Value<'c> {
     Float(Float, FloatValue<'c>),
     /// A binary32 result of float arithmetic, NaN-boxed.
     Boxed(FloatValue<'c>),
+    /// A float whose bits are the value's: it is no NaN but a canonical one.
+    Exact(Float, FloatValue<'c>),
+    /// A binary32 value whose bits are the value's, NaN-boxed.
+    ExactBoxed(FloatValue<'c>),
     /// A float's bits and, for arithmetic, the same as a float: equal, or another NaN that does not
     /// signal. LLVM omits the one that is not used, and so does not make NaNs canonical where nobody
     /// sees them.
@@ -41,26 +45,44 @@ impl<'c> Ir<'c> {
             Value::Even(word) => built(self.builder.build_and(word, self.int(!1), "")),
             Value::Sum(word, 0) => word,
             Value::Sum(word, constant) => built(self.builder.build_int_add(word, self.int(constant as u64), "")),
-            Value::Float(Float::D, float) => self.float_bits(self.exact(Float::D, float), 64),
-            Value::Float(Float::S, float) => self.zero_extend(self.float_bits(self.exact(Float::S, float), 32)),
-            Value::Boxed(float) => {
-                let low = self.word(Value::Float(Float::S, float));
+            Value::Float(..) | Value::Boxed(_) => self.word(self.exact(value)),
+            Value::Exact(Float::D, float) => self.float_bits(float, 64),
+            Value::Exact(Float::S, float) => self.zero_extend(self.float_bits(float, 32)),
+            Value::ExactBoxed(float) => {
+                let low = self.word(Value::Exact(Float::S, float));
                 built(self.builder.build_or(low, self.int(BOX), ""))
             }
         }
     }
 
-    /// A result of arithmetic as it is to be seen: its NaNs are canonical, if that is asked for.
-    pub(crate) fn exact(&self, f: Float, float: FloatValue<'c>) -> FloatValue<'c> {
-        if !self.options.canonical_nans {
-            return float;
+    /// A result of arithmetic as it is to be seen: its NaNs are canonical. Other values are what they are.
+    pub(crate) fn exact(&self, value: Value<'c>) -> Value<'c> {
+        match value {
+            Value::Float(f, float) => Value::Exact(f, self.canonical(f, float)),
+            Value::Boxed(float) => Value::ExactBoxed(self.canonical(Float::S, float)),
+            other => other,
         }
+    }
+
+    /// The float, or the canonical NaN for any. That is a branch which is hardly ever taken: a selection would delay every
+    /// result.
+    fn canonical(&self, f: Float, float: FloatValue<'c>) -> FloatValue<'c> {
         let nan = match f {
             Float::S => self.bits(32).const_int(CANONICAL_NAN_S, false),
             Float::D => self.int(CANONICAL_NAN_D),
         };
         let nan = self.bit_cast(nan.into(), float.get_type().into());
-        self.select_unlikely(self.is_nan(float), nan, float.into()).into_float_value()
+        let is_number = built(self.builder.build_not(self.is_nan(float), ""));
+        let here = self.here();
+        let function = here.get_parent().expect("blocks are functions'");
+        let (replace, go_on) = (self.block(function), self.block(function));
+        self.branch_likely(is_number, go_on, replace);
+        self.builder.position_at_end(replace);
+        self.jump(go_on);
+        self.builder.position_at_end(go_on);
+        let seen = built(self.builder.build_phi(float.get_type(), ""));
+        seen.add_incoming(&[(&float, here), (&nan, replace)]);
+        seen.as_basic_value().into_float_value()
     }
 
     /// Raises no exception: results of arithmetic are never signalling.
@@ -84,7 +106,11 @@ impl<'c> Ir<'c> {
     /// The value as a float, which stands in its low bits.
     pub(crate) fn float(&self, format: Float, value: Value<'c>) -> FloatValue<'c> {
         match (format, value) {
-            (format, Value::Float(same, float) | Value::Both(same, _, float)) if format == same => float,
+            (format, Value::Float(same, float) | Value::Exact(same, float) | Value::Both(same, _, float))
+                if format == same =>
+            {
+                float
+            }
             (Float::D, other) => {
                 self.bit_cast(self.word(other).into(), self.context.f64_type().into()).into_float_value()
             }
@@ -109,6 +135,7 @@ impl<'c> Ir<'c> {
         };
         match register {
             Value::Boxed(float) => Value::Float(Float::S, float),
+            Value::ExactBoxed(float) => Value::Exact(Float::S, float),
             Value::BothBoxed(word, float) => Value::Both(Float::S, unboxed(word), float),
             other => Value::Word(unboxed(self.word(other))),
         }
@@ -119,6 +146,7 @@ impl<'c> Ir<'c> {
         let boxed = |word| built(self.builder.build_or(word, self.int(BOX), ""));
         match value {
             Value::Float(Float::S, float) => Value::Boxed(float),
+            Value::Exact(Float::S, float) => Value::ExactBoxed(float),
             Value::Both(Float::S, word, float) => Value::BothBoxed(boxed(word), float),
             other => Value::Word(boxed(self.word(other))),
         }

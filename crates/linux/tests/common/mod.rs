@@ -25,8 +25,10 @@ fn compile(compiler: &str, package: &str, source: &str, flags: &[&str]) -> PathB
     let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let run = Command::new(compiler)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests"))
+        .arg(source)
+        // Libraries come behind what needs them.
         .args(flags)
-        .args([source, "-o"])
+        .arg("-o")
         .arg(&output)
         .output()
         .unwrap_or_else(|error| panic!("cannot run {compiler} ({error}): apt install {package}"));

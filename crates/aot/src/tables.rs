@@ -57,7 +57,7 @@ fn constant<'c>(ir: &Ir<'c>, name: &str, value: &impl BasicValue<'c>) -> GlobalV
 fn dispatch<'c>(ir: &Ir<'c>, program: &Program<'_>) -> GlobalValue<'c> {
     let size = 1 << program.dispatch_bits;
     let mut places: Vec<Option<u64>> = vec![None; size];
-    for &start in &program.starts {
+    for &start in program.starts.difference(&program.interpreted) {
         let mut index = Dispatch::index(start as u32, program.dispatch_bits);
         while places[index].is_some() {
             index = (index + 1) % size;

@@ -69,6 +69,8 @@ pub(crate) struct Program<'a> {
     image: &'a Image,
     pub(crate) names: Arc<Names>,
     pub(crate) starts: BTreeSet<u64>,
+    /// Those that the dispatcher finds no compiled body of: the interpreter executes them.
+    pub(crate) interpreted: BTreeSet<u64>,
     liveness: Liveness,
     imports: Imports,
     reads_exceptions: bool,
@@ -101,16 +103,12 @@ impl<'a> Program<'a> {
             imports: Imports::new(image),
             reads_exceptions: functions.iter().any(observes),
             known,
+            interpreted: BTreeSet::new(),
             starts: functions.iter().map(|function| function.start).collect(),
             dispatch_bits: Dispatch::index_bits(functions.len()),
         };
         functions.iter_mut().filter(|function| program.known(function.start).is_none()).for_each(insert_copies);
         (program, functions)
-    }
-
-    /// Has the dispatcher look for no compiled body of these functions.
-    fn leave_to_interpreter(&mut self, functions: &BTreeSet<u64>) {
-        self.starts.retain(|start| !functions.contains(start));
     }
 
     /// Where a function can be entered besides its start, and is: no other one begins between.
@@ -206,12 +204,12 @@ fn compile_as(
         functions: functions.to_vec(),
     }));
     let (mut objects, oversized) = compile_units(&units, &program, options, progress, &mut report)?;
-    program.leave_to_interpreter(&oversized.functions);
     report.interpreted = oversized.functions.len();
+    program.interpreted = oversized.functions;
     report.functions -= report.interpreted;
     // Functions that do something else first cannot be entered in the middle.
     let is_entered = |function: &&Function| {
-        program.known(function.start).is_none() && !oversized.functions.contains(&function.start)
+        program.known(function.start).is_none() && !program.interpreted.contains(&function.start)
     };
     let entered = functions.iter().filter(is_entered);
     let mut entrances: Vec<u64> = entered.flat_map(|function| program.entrances(function)).collect();

@@ -65,9 +65,10 @@ impl Names {
         self.part(start, "host")
     }
 
-    /// The symbol of a table: `plain` in a shared object, where nothing else can be in its way.
+    /// The symbol of a table: `plain` in a shared object, where nothing else can be in its way; set off from all that guests
+    /// can name, elsewhere.
     pub(crate) fn table(&self, plain: &str) -> String {
-        if self.is_linked { format!("{}::{plain}", self.prefix) } else { plain.to_owned() }
+        if self.is_linked { format!("{}::#{plain}", self.prefix) } else { plain.to_owned() }
     }
 
     /// The symbol of the table of functions.

@@ -146,7 +146,6 @@ impl Memory<'_> {
                 _ => pc + u64::from(inst.len),
             };
         }
-        budget.set(0);
         None
     }
 

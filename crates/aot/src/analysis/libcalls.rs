@@ -2,18 +2,23 @@
 //!
 //! A symbol proves nothing: a static function may have the name of one of C's, and an indirect function (`STT_GNU_IFUNC`)
 //! has its resolver's address. So the guest's own code is executed on many arguments, as the host's would be, and what it
-//! does is compared with what it should. It passes only if it writes nothing but its destination and its frame, if it does
-//! not depend on what it reads of the program's variables (a stack protector's is another one each time), and if all code
-//! that its branches lead to was executed: what does otherwise for arguments that were not tried shows such code. Code
-//! behind comparisons with small numbers need not be: all small lengths, and remainders of lengths and addresses, are tried.
+//! does is compared with what it should. It passes only if
+//!
+//! - it writes nothing but its destination and its frame;
+//! - it does not depend on the program's variables, which hold something else each time, and jumps to nothing that it has
+//!   read from them;
+//! - each branch goes both ways at some time, unless it is plain why it cannot ([`Branch::is_explained`]).
+//!
+//! That is evidence, not a proof for all arguments: code that computes with an untried length, without a branch, or that
+//! fails beyond the longest one tried, passes. Precise code takes no part in this: it executes the guest's own.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use riverrun_isa::Result as Destination;
 use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Rounding, System};
 use riverrun_isa::words::{Effects, Words};
+use riverrun_isa::{Op, Result as Destination};
 
 use riverrun_program::{Binding, SymbolKind};
 
@@ -84,42 +89,36 @@ pub(crate) fn libcalls(text: &Text<'_>) -> BTreeMap<u64, Libcall> {
 /// Instructions executed at most for one function.
 const BUDGET: u32 = 4 << 20;
 
-/// Bytes around the arguments, of which they take the middle.
-const ARENA: usize = 32 << 10;
 /// Bytes of the frame that a function may have.
 const FRAME: u64 = 1 << 10;
-/// Of lengths and addresses, all remainders of a division by this are tried together.
-const REMAINDERS: u64 = 8;
 /// Where the function returns to: no place in a program.
 const RETURN: u64 = !1;
-
-/// Where one of the two arguments is if both are apart, in the arena; whole lines of a cache.
-const PLACES: [u64; 2] = [4 << 10, 20 << 10];
 
 /// Whether the function at `start` does what its name says.
 fn holds(text: &Text<'_>, start: u64, libcall: Libcall) -> bool {
     let Some(base) = free_range(text) else { return false };
-    let trial = Trial {
+    let trial = |arena: usize| Trial {
         text,
         start,
         base,
+        arena,
+        pattern: (0..arena).map(pattern).collect(),
+        places: [4 << 10, (4 << 10) + arena as u64 / 2],
         budget: Cell::new(BUDGET),
         branches: RefCell::default(),
-        executed: RefCell::default(),
     };
-    let passes = match libcall {
-        Libcall::Copy => trial.copies(),
-        Libcall::Move => trial.copies() && trial.moves(),
-        Libcall::Fill => trial.fills(),
-        Libcall::Compare => trial.compares(),
+    let passes = |trial: &Trial<'_>, shapes: &[Shape]| match libcall {
+        Libcall::Copy => trial.copies(shapes),
+        Libcall::Move => trial.copies(shapes) && trial.moves(),
+        Libcall::Fill => trial.fills(shapes),
+        Libcall::Compare => trial.compares(shapes),
     };
-    let executed = trial.executed.borrow();
-    passes
-        && trial
-            .branches
-            .borrow()
-            .values()
-            .all(|branch| branch.is_small || branch.ways.iter().all(|way| executed.contains(way)))
+    let small = trial(32 << 10);
+    if !passes(&small, &shapes()) {
+        return false;
+    }
+    let large = Trial { branches: small.branches, ..trial(256 << 10) };
+    passes(&large, &LARGE) && large.branches.borrow().values().all(Branch::is_explained)
 }
 
 /// An address where the program has nothing, of room for arena and frame.
@@ -137,17 +136,23 @@ fn free_range(text: &Text<'_>) -> Option<u64> {
     (1..15).map(|n| n << 28).find(is_free)
 }
 
-/// Lengths and how far addresses are from a multiple of 8: all of what is short, and some of what is long.
-fn shapes() -> impl Iterator<Item = (usize, [u64; 2])> {
-    let pairs = |each: u64| (0..8).flat_map(move |a| (0..8).step_by(each as usize).map(move |b| [a, (a + b) % 8]));
-    let short = (0..=17).flat_map(move |len| pairs(1).map(move |pair| (len, pair)));
-    let middle =
-        [18, 19, 23, 24, 25, 31, 32, 33, 39, 40, 47, 48, 63, 64, 65, 72, 79, 95, 96, 127, 128, 129, 136, 200, 256, 263];
-    let middle = middle.into_iter().flat_map(move |len| pairs(3).map(move |pair| (len, pair)));
-    let long =
-        [(511, [0, 0]), (512, [1, 1]), (1024, [0, 0]), (1029, [3, 6]), (4099, [0, 0]), (4096, [5, 5]), (8200, [0, 0])];
-    short.chain(middle).chain(long)
+/// A length, and how far both addresses are from a multiple of 8.
+type Shape = (usize, [u64; 2]);
+
+/// All short lengths, those up to 17 at all alignments, and some that are longer.
+fn shapes() -> Vec<Shape> {
+    let short = (0..=17).flat_map(|len| (0..64).map(move |n| (len, [n / 8, n % 8])));
+    let middle = (18..=136).flat_map(|len: u64| {
+        let pairs = [[0, 0], [len % 8, len % 8], [len % 8, len / 8 % 8]];
+        pairs.map(|pair| (len as usize, pair))
+    });
+    let long = [200, 256, 263, 511, 512, 1024, 1029, 2048, 4096, 4099, 8200];
+    let long = long.into_iter().zip(0..).map(|(len, n)| (len, [n % 8, n * 3 % 8]));
+    short.chain(middle).chain(long).collect()
 }
+
+/// What takes long.
+const LARGE: [Shape; 3] = [(16_389, [0, 0]), (32_768, [3, 6]), (65_539, [5, 5])];
 
 /// What a byte of the arena is at first: never the same at neighbours, nor at the same distance from both places.
 fn pattern(index: usize) -> u8 {
@@ -155,11 +160,58 @@ fn pattern(index: usize) -> u8 {
 }
 
 /// A branch of a function under trial.
+#[derive(Default)]
 struct Branch {
-    /// Where it leads, taken or not.
-    ways: [u64; 2],
-    /// Whether it has compared with small numbers only.
-    is_small: bool,
+    /// Whether it was not taken at some time, and taken.
+    ways: [bool; 2],
+    /// Whether it asks whether two numbers are equal.
+    is_equality: bool,
+    /// Whether the numbers were equal at some time, and unequal.
+    was: [bool; 2],
+    /// The differences up to 8, a bit each: where the first number is less, and where it is greater.
+    near: [u16; 2],
+    /// The greatest number that was compared, and the greatest that was the lesser of two.
+    greatest: u64,
+    greatest_lesser: u64,
+    /// The first number, the last time.
+    first: Option<u64>,
+    /// Whether that was ever another one.
+    varies: bool,
+}
+
+impl Branch {
+    fn note(&mut self, [a, b]: [u64; 2], taken: bool) {
+        self.ways[usize::from(taken)] = true;
+        self.was[usize::from(a != b)] = true;
+        let difference = a.abs_diff(b);
+        if (1..=8).contains(&difference) {
+            self.near[usize::from(a > b)] |= 1 << difference;
+        }
+        self.greatest = self.greatest.max(a).max(b);
+        self.greatest_lesser = self.greatest_lesser.max(a.min(b));
+        self.varies |= self.first.replace(a).is_some_and(|first| first != a);
+    }
+
+    /// Whether it goes both ways, or cannot:
+    ///
+    /// - numbers that were never equal, the lesser one small, that differed by nearly all small amounts, or all multiples
+    ///   of 2, 4 or 8 among them: a count that is never 0;
+    /// - two that were always equal, and less than 8: what is left of a length's remainders; or others each time: what
+    ///   protects the stack;
+    /// - numbers in an order, and as near to each other as can be: a remainder and its limit.
+    fn is_explained(&self) -> bool {
+        match (self.ways, self.is_equality, self.was) {
+            ([true, true], ..) => true,
+            (_, true, [false, true]) => self.greatest_lesser < 8 && self.near.iter().any(|&near| is_dense(near)),
+            (_, true, _) => self.greatest < 8 || self.varies,
+            (_, false, [is_equal, _]) => is_equal || self.near.iter().any(|near| near & 0b10 != 0),
+        }
+    }
+}
+
+/// Whether differences up to 8, a bit each, are all multiples of a power of 2; of 1, most.
+fn is_dense(near: u16) -> bool {
+    matches!(near, 0b1_0101_0100 | 0b1_0001_0000 | 0b1_0000_0000) || near.count_ones() >= 5 && near & 0b110 != 0
 }
 
 /// A function under trial.
@@ -168,32 +220,38 @@ struct Trial<'a> {
     start: u64,
     /// Where the arena is to the guest; the frame is behind it.
     base: u64,
+    /// Bytes around the arguments.
+    arena: usize,
+    /// What these bytes are at first.
+    pattern: Vec<u8>,
+    /// Where the two arguments are in the arena, if they are apart; whole lines of a cache.
+    places: [u64; 2],
     budget: Cell<u32>,
     /// Its branches, by their addresses.
     branches: RefCell<HashMap<u64, Branch>>,
-    /// What was executed.
-    executed: RefCell<HashSet<u64>>,
 }
 
 impl Trial<'_> {
-    fn copies(&self) -> bool {
-        shapes().all(|(len, [to, from])| self.copies_once(PLACES[0] + to, PLACES[1] + from, len))
-            && shapes().step_by(7).all(|(len, [to, from])| self.copies_once(PLACES[1] + to, PLACES[0] + from, len))
+    fn copies(&self, shapes: &[Shape]) -> bool {
+        let [low, high] = self.places;
+        shapes.iter().all(|&(len, [to, from])| self.copies_once(low + to, high + from, len))
+            && shapes.iter().step_by(7).all(|&(len, [to, from])| self.copies_once(high + to, low + from, len))
     }
 
     fn moves(&self) -> bool {
-        let lengths = [1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 64, 65, 100, 129, 257];
-        let distances = (0..20).chain([24, 31, 32, 33, 63, 64, 100]);
+        let lengths: Vec<usize> =
+            (1..=40).chain((41..=140).step_by(3)).chain((48..=136).step_by(8)).chain([257]).collect();
+        let distances = (0..20).chain([24, 31, 32, 33, 40, 48, 63, 64, 72, 96, 100, 128]);
         distances.flat_map(|distance| [(0, distance), (distance, 0)]).all(|(to, from)| {
             lengths.iter().enumerate().all(|(n, &len)| {
-                let shift = PLACES[0] + n as u64 % 8;
+                let shift = self.places[0] + n as u64 % 8;
                 self.copies_once(shift + to, shift + from, len)
             })
         })
     }
 
     fn copies_once(&self, to: u64, from: u64, len: usize) -> bool {
-        let mut expected = arena();
+        let mut expected = self.memory();
         expected.copy_within(from as usize..from as usize + len, to as usize);
         let (memory, result) = match self.call([self.base + to, self.base + from, len as u64], to..to + len as u64) {
             Some(outcome) => outcome,
@@ -202,25 +260,26 @@ impl Trial<'_> {
         memory == expected && result == self.base + to
     }
 
-    fn fills(&self) -> bool {
+    fn fills(&self, shapes: &[Shape]) -> bool {
         let bytes = [0_u64, 0x5a, 0xff, !0, 0x1_23a5];
-        shapes().enumerate().all(|(n, (len, [to, _]))| {
-            let (to, byte) = (PLACES[0] + to, bytes[n % bytes.len()]);
-            let mut expected = arena();
+        shapes.iter().enumerate().all(|(n, &(len, [to, _]))| {
+            let (to, byte) = (self.places[0] + to, bytes[n % bytes.len()]);
+            let mut expected = self.memory();
             expected[to as usize..to as usize + len].fill(byte as u8);
             let outcome = self.call([self.base + to, byte, len as u64], to..to + len as u64);
             outcome.is_some_and(|(memory, result)| memory == expected && result == self.base + to)
         })
     }
 
-    fn compares(&self) -> bool {
-        shapes().enumerate().all(|(n, (len, [a, b]))| {
-            let (a, b) = (PLACES[0] + a, PLACES[1] + b);
+    fn compares(&self, shapes: &[Shape]) -> bool {
+        shapes.iter().enumerate().all(|(n, &(len, [a, b]))| {
+            let (a, b) = (self.places[0] + a, self.places[1] + b);
             // Equal, and with a difference at the beginning, in the middle, and at the end, of either sign.
             let differences = [None, Some(0), Some(len / 2), len.checked_sub(1), Some(len / 3)];
-            let pairs = [(0_u8, 0x80_u8), (0xff, 1), (0x7f, 0x80), (0x41, 0x42), (0x10, 0)];
+            let far = [(0_u8, 0x80_u8), (0xff, 1), (0x7f, 0x80), (0x41, 0x42), (0x10, 0)];
+            let pairs: Vec<(u8, u8)> = far.into_iter().chain((1..=8).map(|less| (9, 9 - less))).collect();
             differences.iter().enumerate().filter(|(_, at)| at.is_none_or(|at| at < len)).all(|(k, at)| {
-                let mut memory = arena();
+                let mut memory = self.memory();
                 memory.copy_within(a as usize..a as usize + len, b as usize);
                 let mut expected = 0;
                 if let &Some(at) = at {
@@ -238,13 +297,17 @@ impl Trial<'_> {
         })
     }
 
+    fn memory(&self) -> Vec<u8> {
+        self.pattern.clone()
+    }
+
     fn call(&self, arguments: [u64; 3], writable: Range<u64>) -> Option<(Vec<u8>, u64)> {
-        self.call_on(arena(), arguments, writable)
+        self.call_on(self.memory(), arguments, writable)
     }
 
     /// Executes the function; gives the arena behind it, and a0. `None` if it does what it may not, or too much.
     fn call_on(&self, memory: Vec<u8>, arguments: [u64; 3], writable: Range<u64>) -> Option<(Vec<u8>, u64)> {
-        let sp = self.base + ARENA as u64 + FRAME;
+        let sp = self.base + self.arena as u64 + FRAME;
         // What is not set for the call may be anything.
         let mut registers: [u64; 32] = std::array::from_fn(|n| 0x5555_0000_dead_0000 + n as u64);
         registers[0] = 0;
@@ -252,10 +315,13 @@ impl Trial<'_> {
         registers[2] = sp;
         registers[10..13].copy_from_slice(&arguments);
         let before = registers;
-        let mut executed = self.executed.borrow_mut();
+        // Anything, nothing, one, and all.
+        let anything = u64::from(self.budget.get()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let variable = [anything, 0, 1, !0][(anything >> 60) as usize % 4];
         let ops = Words(Memory {
             text: self.text,
-            variable: u64::from(self.budget.get()).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            variable,
+            read: RefCell::default(),
             base: self.base,
             arena: RefCell::new(memory),
             writable,
@@ -265,7 +331,6 @@ impl Trial<'_> {
         let mut pc = self.start;
         while pc != RETURN {
             self.budget.set(self.budget.get().checked_sub(1)?);
-            executed.insert(pc);
             let inst = self.text.fetch(pc).filter(|inst| self.text.treatment(inst) == Treatment::Compiled)?;
             let result = inst.op.info().format.result();
             if matches!(result, Destination::F) {
@@ -280,13 +345,13 @@ impl Trial<'_> {
             pc = match result {
                 Destination::Branch => {
                     let taken = value != 0;
-                    let target = pc.wrapping_add(inst.imm as u64);
                     let mut branches = self.branches.borrow_mut();
-                    let branch = branches.entry(pc).or_insert(Branch { ways: [target, next], is_small: true });
-                    branch.is_small &= compared.iter().any(|&value| value < REMAINDERS);
-                    drop(branches);
-                    if taken { target } else { next }
+                    let branch = branches.entry(pc).or_default();
+                    branch.is_equality = matches!(inst.op, Op::beq | Op::bne);
+                    branch.note(compared, taken);
+                    if taken { pc.wrapping_add(inst.imm as u64) } else { next }
                 }
+                Destination::Jump if ops.0.read.borrow().contains(&(value & !1)) => return None,
                 Destination::Jump => value,
                 _ => next,
             };
@@ -296,10 +361,6 @@ impl Trial<'_> {
         let is_kept = |n: usize| registers[n] == before[n];
         kept.into_iter().all(is_kept).then(|| (ops.0.arena.into_inner(), registers[10]))
     }
-}
-
-fn arena() -> Vec<u8> {
-    (0..ARENA).map(pattern).collect()
 }
 
 /// What a function under trial reaches.
@@ -313,6 +374,8 @@ struct Memory<'a> {
     writable: Range<u64>,
     frame: RefCell<Vec<u8>>,
     is_out_of_bounds: Cell<bool>,
+    /// The addresses that were read from variables.
+    read: RefCell<Vec<u64>>,
 }
 
 impl Memory<'_> {
@@ -335,7 +398,12 @@ impl Memory<'_> {
         let value = image.data(segment).get(offset..offset.checked_add(len)?).map_or(0, number);
         match segment.permissions.write && segment_of(value).is_none() {
             true => Some(self.variable & u64::MAX >> (64 - 8 * len as u32)),
-            false => Some(value),
+            false => {
+                if segment.permissions.write {
+                    self.read.borrow_mut().push(value & !1);
+                }
+                Some(value)
+            }
         }
     }
 }
@@ -349,9 +417,9 @@ impl Effects for Memory<'_> {
         let len = mem.bytes() as usize;
         let offset = address.wrapping_sub(self.base) as usize;
         let arena = self.arena.borrow();
-        let value = match (offset < ARENA, offset < ARENA + FRAME as usize) {
+        let value = match (offset < arena.len(), offset < arena.len() + FRAME as usize) {
             (true, _) => arena.get(offset..offset + len).map(number),
-            (_, true) => self.frame.borrow().get(offset - ARENA..offset - ARENA + len).map(number),
+            (_, true) => self.frame.borrow().get(offset - arena.len()..offset - arena.len() + len).map(number),
             _ => self.datum(address, len),
         };
         let Some(value) = value else { return self.refuse() };
@@ -368,9 +436,10 @@ impl Effects for Memory<'_> {
         let offset = address.wrapping_sub(self.base);
         let bytes = &value.to_le_bytes()[..len];
         let end = offset.wrapping_add(len as u64);
+        let frame = self.arena.borrow().len();
         if self.writable.start <= offset && end <= self.writable.end && offset < end {
             self.arena.borrow_mut()[offset as usize..end as usize].copy_from_slice(bytes);
-        } else if let Some(place) = (offset as usize).checked_sub(ARENA).and_then(|start| {
+        } else if let Some(place) = (offset as usize).checked_sub(frame).and_then(|start| {
             self.frame.borrow_mut().get_mut(start..start.checked_add(len)?).map(|place| place.copy_from_slice(bytes))
         }) {
             place
@@ -536,6 +605,15 @@ mod tests {
             format!("long uses; void *memset(void *d, int c, size_t n) {{ uses++; {}", &fill[1..]),
             // A length that is not tried.
             format!("void *memset(void *d, int c, size_t n) {{ if (n == 12345) return 0; {}", &fill[1..]),
+            format!("void *memset(void *d, int c, size_t n) {{ if (n >> 14) return 0; {}", &fill[1..]),
+            format!("void *memset(void *d, int c, size_t n) {{ if (n - 2000 == 0) return 0; {}", &fill[1..]),
+            format!("int on = 1; void *memset(void *d, int c, size_t n) {{ if (!on) return 0; {}", &fill[1..]),
+            format!("int on = 1; void *memset(void *d, int c, size_t n) {{ if (on == 3) return 0; {}", &fill[1..]),
+            format!(
+                "static void *plain(void *d, int c, size_t n) {fill}
+            void *(*hook)(void *, int, size_t) = plain;
+            void *memset(void *d, int c, size_t n) {{ return hook(d, c, n); }}"
+            ),
             "void *memset(void *d, int c, size_t n) { for (;;); }".to_owned(),
             "void *memset(void *d, int c, size_t n) { return memset(d, c, n); }".to_owned(),
         ] {

@@ -164,7 +164,9 @@ typedef enum riverrun_trap_kind {
     /** Anything else. */
     RIVERRUN_TRAP_OTHER = 12,
     /** The time is up. */
-    RIVERRUN_TRAP_DEADLINE = 13
+    RIVERRUN_TRAP_DEADLINE = 13,
+    /** A system call waits, without a timeout, for what cannot come. */
+    RIVERRUN_TRAP_ENDLESS_WAIT = 14
 } riverrun_trap_kind_t;
 
 /** A guest's trap. */

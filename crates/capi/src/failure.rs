@@ -79,6 +79,8 @@ pub enum TrapKind {
     Other = 12,
     /// The time is up.
     Deadline = 13,
+    /// A system call waits, without a timeout, for what cannot come.
+    EndlessWait = 14,
 }
 
 /// A guest's trap.
@@ -115,6 +117,7 @@ impl Trap {
             TrapCause::Interrupted => (TrapKind::Interrupted, 0),
             TrapCause::Deadline => (TrapKind::Deadline, 0),
             TrapCause::Signal { number } => (TrapKind::Signal, number.into()),
+            TrapCause::EndlessWait { .. } => (TrapKind::EndlessWait, 0),
             _ => (TrapKind::Other, 0),
         };
         let function = frame.and_then(|frame| frame.function.as_ref());

@@ -30,6 +30,8 @@ pub(crate) enum Stop {
     Exit(i32),
     /// The machine's time is up; the call starts again when the machine runs again.
     Interrupted,
+    /// It waits for what cannot come, for this reason.
+    Endless(&'static str),
     /// The registers are to be taken from the signal frame at this address.
     SignalReturn(u64),
 }
@@ -199,6 +201,10 @@ fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> 
         Err(Stop::Refused(refusal)) => -i64::from(refusal.errno().raw_os_error()) as u64,
         Err(Stop::Exit(status)) => return Flow::Exit(status),
         Err(Stop::Interrupted) => return Flow::Trap(TrapCause::Interrupted),
+        Err(Stop::Endless(reason)) => {
+            let call = table::name(number).unwrap_or("a system call");
+            return Flow::Trap(TrapCause::EndlessWait { call, reason });
+        }
         Err(Stop::SignalReturn(frame)) => return signal_return(&mut caller, get, frame),
     };
     if linux.signals.is_idle() {

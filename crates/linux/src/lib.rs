@@ -27,6 +27,8 @@
 //! - Signals that the program sends to itself are delivered to its handlers; a fatal one without
 //!   a handler ends the run with [`riverrun::TrapCause::Signal`]. Faults of the program itself
 //!   (null pointers, illegal instructions) are traps always: no handler sees them.
+//! - A call that waits, without a timeout, for what nobody can bring (another thread's wake-up, a signal, bytes in
+//!   a pipe whose ends are all the guest's) ends the run with [`riverrun::TrapCause::EndlessWait`].
 //! - A call that waits when the machine's time is up starts anew with the next run.
 //! - The user is number 1000, in group 1000, and owns every file.
 //! - Files that are neither regular files nor directories nor symbolic links cannot be opened

@@ -82,6 +82,7 @@ impl fmt::Display for Line<'_> {
             }
             Err(Stop::Exit(_)) => write!(f, ") ends the program"),
             Err(Stop::Interrupted) => write!(f, ") is interrupted"),
+            Err(Stop::Endless(_)) => write!(f, ") cannot end"),
             Err(Stop::SignalReturn(_)) => write!(f, ") returns from a signal handler"),
         }
     }

@@ -155,7 +155,7 @@ impl OpenFile {
                 None => stream.read(buffer, self.blocking(), patience),
             },
             Kind::Reader(reader) => Ok(reader.lock().unwrap_or_else(PoisonError::into_inner).read(buffer)?),
-            Kind::PipeReader(pipe) => pipe.read(buffer, self.blocking(), patience),
+            Kind::PipeReader(pipe) => pipe.read(buffer, self.blocking()),
             Kind::Writer(_) | Kind::PipeWriter(_) => Err(Errno::BADF.into()),
         }
     }
@@ -175,9 +175,9 @@ impl OpenFile {
                 writer.write_all(bytes).and_then(|()| writer.flush())?;
                 Ok(bytes.len())
             }
-            Kind::PipeWriter(pipe) => in_steps(bytes.len(), bytes.len().max(1), patience, |range| {
-                pipe.write(&bytes[range], self.blocking(), patience)
-            }),
+            Kind::PipeWriter(pipe) => {
+                in_steps(bytes.len(), bytes.len().max(1), patience, |range| pipe.write(&bytes[range], self.blocking()))
+            }
             Kind::Directory(_) | Kind::Reader(_) | Kind::PipeReader(_) => Err(Errno::BADF.into()),
         }
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::io::Errno;
 
 use crate::abi::{Layout, open};
-use crate::call::{Call, Outcome, Patience, Stop};
+use crate::call::{Call, Outcome, Stop};
 use crate::open_file::{Kind, OpenFile};
 
 /// Bytes that a pipe holds, as in Linux.
@@ -58,20 +58,16 @@ impl Reader {
         !self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    pub(crate) fn read(&self, buffer: &mut [u8], blocking: bool, patience: Patience<'_>) -> Result<usize, Stop> {
-        loop {
-            {
-                let mut bytes = self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-                let len = bytes.len().min(buffer.len());
-                if len > 0 || buffer.is_empty() || self.is_hung_up() {
-                    for (to, from) in buffer.iter_mut().zip(bytes.drain(..len)) {
-                        *to = from;
-                    }
-                    return Ok(len);
-                }
-            }
-            wait(blocking, patience)?;
+    pub(crate) fn read(&self, buffer: &mut [u8], blocking: bool) -> Result<usize, Stop> {
+        let mut bytes = self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let len = bytes.len().min(buffer.len());
+        if len == 0 && !buffer.is_empty() && !self.is_hung_up() {
+            return Err(would_wait(blocking, "waits for bytes in a pipe that only the guest itself could write to"));
         }
+        for (to, from) in buffer.iter_mut().zip(bytes.drain(..len)) {
+            *to = from;
+        }
+        Ok(len)
     }
 }
 
@@ -84,30 +80,26 @@ impl Writer {
         self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner).len() < CAPACITY
     }
 
-    pub(crate) fn write(&self, from: &[u8], blocking: bool, patience: Patience<'_>) -> Result<usize, Stop> {
-        loop {
-            if self.is_hung_up() {
-                return Err(Errno::PIPE.into());
-            }
-            {
-                let mut bytes = self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-                let len = (CAPACITY - bytes.len()).min(from.len());
-                if len > 0 || from.is_empty() {
-                    bytes.extend(&from[..len]);
-                    return Ok(len);
-                }
-            }
-            wait(blocking, patience)?;
+    pub(crate) fn write(&self, from: &[u8], blocking: bool) -> Result<usize, Stop> {
+        if self.is_hung_up() {
+            return Err(Errno::PIPE.into());
         }
+        let mut bytes = self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let len = (CAPACITY - bytes.len()).min(from.len());
+        if len == 0 && !from.is_empty() {
+            return Err(would_wait(blocking, "waits for room in a pipe that only the guest itself could read from"));
+        }
+        bytes.extend(&from[..len]);
+        Ok(len)
     }
 }
 
-fn wait(blocking: bool, patience: Patience<'_>) -> Result<(), Stop> {
-    if !blocking {
-        return Err(Errno::AGAIN.into());
+/// Why a transfer that finds no bytes, or no room, gives no result: its guest, which waits, has both ends.
+fn would_wait(blocking: bool, reason: &'static str) -> Stop {
+    match blocking {
+        true => Stop::Endless(reason),
+        false => Errno::AGAIN.into(),
     }
-    std::thread::sleep(patience.glance(None)?);
-    Ok(())
 }
 
 pub(crate) fn pipe2(call: &mut Call<'_>) -> Outcome {

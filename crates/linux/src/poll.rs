@@ -48,6 +48,14 @@ fn scan(descriptors: &Descriptors, wanted: &[Entry]) -> Vec<u16> {
     wanted.iter().map(ready).collect()
 }
 
+impl Descriptors {
+    /// Whether one that is not ready can become so while its guest waits, which has both ends of its pipes.
+    fn can_become(&self, wanted: &[Entry]) -> bool {
+        let is_stream = |fd| self.get(fd).is_ok_and(|file| matches!(file.kind, Kind::Stream(_)));
+        wanted.iter().any(|&(fd, events)| events & (READ | WRITE) != 0 && is_stream(fd))
+    }
+}
+
 impl Call<'_> {
     /// Waits until one of `wanted` is ready or the timeout at `timeout`, null for none, has passed.
     fn wait_for(&mut self, wanted: &[Entry], timeout: u64) -> Result<Vec<u16>, Stop> {
@@ -55,7 +63,10 @@ impl Call<'_> {
             0 => None,
             address => Some(Timespec::load(self.memory, address)?.span()?),
         };
-        let mut events = Vec::new();
+        let mut events = scan(&self.linux.descriptors, wanted);
+        if span.is_none() && events.iter().all(|&events| events == 0) && !self.linux.descriptors.can_become(wanted) {
+            return Err(Stop::Endless("waits for descriptors of which none can become ready while the guest waits"));
+        }
         let crate::Linux { descriptors, clock, .. } = &mut *self.linux;
         clock.wait(span, self.patience, || {
             events = scan(descriptors, wanted);

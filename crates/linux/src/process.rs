@@ -175,14 +175,17 @@ pub(crate) fn futex(call: &mut Call<'_>) -> Outcome {
                 return Err(Errno::AGAIN.into());
             }
             let span = match call.args[3] {
-                0 => None,
+                0 => {
+                    let reason = "waits for a wake-up that no other thread can give: guests have one thread";
+                    return Err(Stop::Endless(reason));
+                }
                 timeout => {
                     let time = Timespec::load(call.memory, timeout)?.span()?;
                     let absolute = command == WAIT_BITSET;
-                    Some(if absolute { call.span_until(time, operation & REAL_TIME != 0) } else { time })
+                    if absolute { call.span_until(time, operation & REAL_TIME != 0) } else { time }
                 }
             };
-            call.linux.clock.wait(span, call.patience, || false)?;
+            call.linux.clock.wait(Some(span), call.patience, || false)?;
             Err(Errno::TIMEDOUT.into())
         }
         _ => Err(Errno::NOSYS.into()),

@@ -297,14 +297,15 @@ pub(crate) fn rt_sigpending(call: &mut Call<'_>) -> Outcome {
     Ok(0)
 }
 
-/// Waits for a signal that is pending already, or for the machine's time to be up: nobody else
-/// sends any.
+const NO_SENDER: &str = "waits for a signal that nobody can send: guests get those alone that they send themselves";
+
+/// Waits for a signal that is pending already.
 pub(crate) fn rt_sigsuspend(call: &mut Call<'_>) -> Outcome {
     check_set_size(call.args[1])?;
     let blocked = call.memory.read_u64(call.args[0])? & !always_open();
     let signals = &mut call.linux.signals;
     if signals.pending & !blocked == 0 {
-        call.linux.clock.wait(None, call.patience, || false)?;
+        return Err(Stop::Endless(NO_SENDER));
     }
     let signals = &mut call.linux.signals;
     signals.suspended = Some(std::mem::replace(&mut signals.blocked, blocked));
@@ -318,10 +319,10 @@ pub(crate) fn rt_sigtimedwait(call: &mut Call<'_>) -> Outcome {
     let waiting = call.linux.signals.pending & set;
     if waiting == 0 {
         let span = match timeout {
-            0 => None,
-            address => Some(Timespec::load(call.memory, address)?.span()?),
+            0 => return Err(Stop::Endless(NO_SENDER)),
+            address => Timespec::load(call.memory, address)?.span()?,
         };
-        call.linux.clock.wait(span, call.patience, || false)?;
+        call.linux.clock.wait(Some(span), call.patience, || false)?;
         return Err(Errno::AGAIN.into());
     }
     let number = waiting.trailing_zeros() + 1;

@@ -283,7 +283,7 @@ fn wild_arguments_do_no_harm() {
             match result {
                 Ok(_) => assert!(matches!(number, 93 | 94), "{what} ends the program"),
                 Err(Error::Trap(trap)) => {
-                    let expected = matches!(trap.cause, TrapCause::OutOfFuel | TrapCause::Deadline | TrapCause::Signal { .. })
+                    let expected = matches!(trap.cause, TrapCause::OutOfFuel | TrapCause::Deadline | TrapCause::Signal { .. } | TrapCause::EndlessWait { .. })
                             // A signal's frame holds any pc.
                             || matches!((trap.cause, number), (TrapCause::FetchFault { .. }, _));
                     assert!(expected, "{what}: {trap}");

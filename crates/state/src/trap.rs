@@ -55,6 +55,13 @@ pub enum TrapCause {
         /// The signal's Linux number.
         number: u32,
     },
+    /// A system call that waits for what cannot come, without a timeout.
+    EndlessWait {
+        /// The system call.
+        call: &'static str,
+        /// What it waits for, and why that cannot come.
+        reason: &'static str,
+    },
 }
 
 impl fmt::Display for TrapCause {
@@ -78,6 +85,7 @@ impl fmt::Display for TrapCause {
                 Some(name) => write!(f, "the guest sent itself {name} (signal {number})"),
                 None => write!(f, "the guest sent itself signal {number}"),
             },
+            TrapCause::EndlessWait { call, reason } => write!(f, "{call}: {reason}"),
         }
     }
 }

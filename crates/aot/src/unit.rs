@@ -16,7 +16,7 @@ use crate::analysis::{
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
 use crate::frames::Diagnostics;
-use crate::lift::{Callers, Ir, KnownFunction, Surroundings, declare, host_entries, lift, observes};
+use crate::lift::{Callers, Ir, KnownFunction, Surroundings, declare, host_entries, lift, observed};
 use crate::link::link;
 use crate::names::Names;
 use crate::options::CompileOptions;
@@ -101,7 +101,7 @@ impl<'a> Program<'a> {
             names: Arc::new(Names::new(&functions, linked)),
             liveness: Liveness::new(&text, &functions),
             imports: Imports::new(image),
-            reads_exceptions: functions.iter().any(observes),
+            reads_exceptions: observed(image, &functions),
             known,
             interpreted: BTreeSet::new(),
             starts: functions.iter().map(|function| function.start).collect(),

@@ -79,7 +79,7 @@ fn a_new_project_with_a_guest_in_rust_runs() {
     cargo(&project, "run").expect(101, &["src/main.rs:", "mismatched types", "the compiler failed"]);
     fs::write(&guest, source.replace("FRAMES.fetch_add", "assert_eq!(seconds, 1.0);\n        FRAMES.fetch_add"))
         .unwrap();
-    cargo(&project, "run").expect(1, &["GuestPanic", "src/main.rs:", "left: 0.5"]);
+    cargo(&project, "run").expect(1, &["the guest panicked", "src/main.rs:", "left: 0.5"]);
 }
 
 #[test]

@@ -4,13 +4,17 @@
 //! Functions that access the exceptions are *strict*: LLVM moves and omits none of their float
 //! operations, and all of them raise just what they should. Where any function of a program reads the exceptions, all are.
 
+use std::collections::HashSet;
+use std::ops::Range;
+
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Linkage;
 use inkwell::values::{CallSiteValue, FunctionValue, IntValue};
 use inkwell::{GlobalVisibility, IntPredicate};
 use riverrun_isa::ops::Ops;
-use riverrun_isa::{Format, Inst, Op, csr};
+use riverrun_isa::{Format, Inst, Op, csr, decode};
 use riverrun_native::convention;
+use riverrun_program::Image;
 
 use crate::analysis::{Block, Function};
 use crate::lift::ir::{Ir, Space, built};
@@ -35,30 +39,52 @@ pub(crate) fn matter(function: &Function) -> bool {
     function.blocks.values().any(|block| !only_quiet_comparisons(block))
 }
 
-/// Whether the function learns which exceptions have been raised. It does not if it only writes back what it has read, as
-/// C libraries do around conversions.
-pub(crate) fn observes(function: &Function) -> bool {
-    function.blocks.values().any(observes_in)
+/// Whether any code of a program learns which exceptions have been raised: a function, or text outside of all functions,
+/// which the interpreter executes. Code does not if it only writes back what it has read, as C libraries do around
+/// conversions. Flags that a signal's frame holds are not looked for.
+pub(crate) fn observed(image: &Image, functions: &[Function]) -> bool {
+    let blocks = || functions.iter().flat_map(|function| function.blocks.values());
+    let found: HashSet<u64> = blocks().flat_map(|block| &block.insts).map(|(pc, _)| *pc).collect();
+    let observes_at = |pc: u64, word: &[u8]| {
+        let inst = decode(u32::from_le_bytes(word.try_into().expect("windows have 4 bytes")));
+        inst.is_some_and(|inst| inst.len == 4 && accesses_flags(&inst) && inst.rd != 0) && !found.contains(&pc)
+    };
+    let elsewhere = |range: &Range<u64>| {
+        let bytes = image.text_bytes(range.clone()).unwrap_or_default();
+        bytes.windows(4).step_by(2).zip((range.start..).step_by(2)).any(|(word, pc)| observes_at(pc, word))
+    };
+    blocks().any(observes_in) || image.text().iter().any(elsewhere)
+}
+
+/// Whether the instruction accesses the exceptions.
+fn accesses_flags(inst: &Inst) -> bool {
+    inst.op.info().format.is_csr() && matches!(inst.imm as u16, csr::FFLAGS | csr::FCSR)
 }
 
 fn observes_in(block: &Block) -> bool {
-    // The register that holds the exceptions from before.
-    let mut saved: Option<usize> = None;
+    /// The first result of a function.
+    const A0: usize = 10;
+    // The register that holds the exceptions from before, and whether they are still to be written back.
+    let mut held: Option<(usize, bool)> = None;
     for (_, inst) in &block.insts {
-        let is_flags = inst.op.info().format.is_csr() && matches!(inst.imm as u16, csr::FFLAGS | csr::FCSR);
-        let restores = is_flags && saved == Some(inst.rs1 as usize) && (inst.op, inst.rd) == (Op::csrrw, 0);
-        if restores {
-            saved = None;
-        } else if is_flags && inst.rd != 0 {
-            if saved.is_some() || inst.writes_csr() || inst.imm as u16 != csr::FFLAGS {
+        let register = held.map(|(register, _)| register);
+        if accesses_flags(inst) && register == Some(inst.rs1 as usize) && (inst.op, inst.rd) == (Op::csrrw, 0) {
+            held = held.map(|(register, _)| (register, false));
+        } else if accesses_flags(inst) && inst.rd != 0 {
+            if held.is_some_and(|(_, is_open)| is_open) || inst.writes_csr() || inst.imm as u16 != csr::FFLAGS {
                 return true;
             }
-            saved = registers::written(inst);
-        } else if saved.is_some() && (registers::written(inst) == saved || reads(inst, saved)) {
+            held = registers::written(inst).map(|register| (register, true));
+        } else if register.is_some() && reads(inst, register) {
             return true;
+        } else if register.is_some() && registers::written(inst) == register {
+            if held.is_some_and(|(_, is_open)| is_open) {
+                return true;
+            }
+            held = None;
         }
     }
-    saved.is_some()
+    held.is_some_and(|(register, is_open)| is_open || register == A0)
 }
 
 /// Whether the instruction has the register as a source.

@@ -35,7 +35,7 @@ mod transfer;
 mod value;
 
 pub(crate) use dataflow::is_mostly_floats;
-pub(crate) use float_flags::{define_helpers, observes};
+pub(crate) use float_flags::{define_helpers, observed};
 pub(crate) use function::{Surroundings, declare, lift};
 pub(crate) use ir::{Callers, Ir, integer_operand};
 pub(crate) use library::KnownFunction;

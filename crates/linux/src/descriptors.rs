@@ -53,6 +53,12 @@ impl Descriptors {
         self.limit
     }
 
+    /// Says whether a descriptor is to be closed where another program is executed.
+    pub(crate) fn set_close_on_exec(&mut self, fd: i32, on: bool) -> Result<(), Stop> {
+        self.slot(fd)?.close_on_exec = on;
+        Ok(())
+    }
+
     fn slot(&mut self, fd: i32) -> Result<&mut Slot, Stop> {
         let slot = usize::try_from(fd).ok().and_then(|fd| self.slots.get_mut(fd));
         slot.and_then(Option::as_mut).ok_or(Errno::BADF.into())

@@ -49,13 +49,24 @@ impl Drop for Writer {
     }
 }
 
+impl Shared {
+    fn len(&self) -> usize {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
 impl Reader {
+    /// Bytes that can be read.
+    pub(crate) fn available(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn is_hung_up(&self) -> bool {
         self.0.writers.load(Ordering::Relaxed) == 0
     }
 
     pub(crate) fn is_ready(&self) -> bool {
-        !self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.0.len() != 0
     }
 
     pub(crate) fn read(&self, buffer: &mut [u8], blocking: bool) -> Result<usize, Stop> {
@@ -72,12 +83,17 @@ impl Reader {
 }
 
 impl Writer {
+    /// Bytes that have been written and not been read.
+    pub(crate) fn waiting(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn is_hung_up(&self) -> bool {
         self.0.readers.load(Ordering::Relaxed) == 0
     }
 
     pub(crate) fn is_ready(&self) -> bool {
-        self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner).len() < CAPACITY
+        self.0.len() < CAPACITY
     }
 
     pub(crate) fn write(&self, from: &[u8], blocking: bool) -> Result<usize, Stop> {

@@ -4,7 +4,7 @@ use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::termios::tcgetwinsize;
 
-use crate::abi::{Layout, Timespec};
+use crate::abi::{Layout, Timespec, open};
 use crate::call::{Call, Outcome, Stop};
 use crate::descriptors::Descriptors;
 use crate::open_file::{Kind, OpenFile};
@@ -140,7 +140,37 @@ pub(crate) fn pselect6(call: &mut Call<'_>) -> Outcome {
 pub(crate) fn ioctl(call: &mut Call<'_>) -> Outcome {
     const GET_TERMINAL: u32 = 0x5401;
     const GET_WINDOW_SIZE: u32 = 0x5413;
+    const AVAILABLE: u32 = 0x541b;
+    const SET_NON_BLOCKING: u32 = 0x5421;
+    const KEEP_ON_EXEC: u32 = 0x5450;
+    const CLOSE_ON_EXEC: u32 = 0x5451;
     let (file, address) = (call.file(0)?, call.args[2]);
+    // What files of all kinds know.
+    match call.uint(1) {
+        SET_NON_BLOCKING => {
+            let on = call.memory.read_u32(address)? != 0;
+            let others = file.status() & !open::NON_BLOCKING;
+            file.set_status(others | if on { open::NON_BLOCKING } else { 0 })?;
+            return Ok(0);
+        }
+        request @ (KEEP_ON_EXEC | CLOSE_ON_EXEC) => {
+            call.linux.descriptors.set_close_on_exec(call.args[0] as i32, request == CLOSE_ON_EXEC)?;
+            return Ok(0);
+        }
+        AVAILABLE => {
+            let available = match &file.kind {
+                Kind::PipeReader(pipe) => pipe.available() as u64,
+                Kind::PipeWriter(pipe) => pipe.waiting() as u64,
+                Kind::Regular(_) => {
+                    let fd = file.regular()?;
+                    (rustix::fs::fstat(fd)?.st_size as u64).wrapping_sub(rustix::fs::tell(fd)?)
+                }
+                _ => return Err(Errno::NOTTY.into()),
+            };
+            return Layout::new().u32(available as u32).store(call.memory, address);
+        }
+        _ => {}
+    }
     let terminal = match &file.kind {
         Kind::Stream(stream) if rustix::termios::isatty(stream.fd) => stream.fd,
         _ => return Err(Errno::NOTTY.into()),

@@ -37,6 +37,11 @@ fn files() {
 }
 
 #[test]
+fn controls_of_descriptors_of_every_kind() {
+    compare_in_directory(&gcc("controls.c", STATIC), "");
+}
+
+#[test]
 fn sizes_of_files() {
     let program = gcc("sizes.c", STATIC);
     let (ours, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -480,6 +480,13 @@ void riverrun_config_delete(riverrun_config_t *config) RIVERRUN_NOEXCEPT;
 /** Bytes of memory that a guest may have, image and stack included. */
 void riverrun_config_set_memory_limit(riverrun_config_t *config, uint64_t bytes) RIVERRUN_NOEXCEPT;
 
+/**
+ * Pieces that a guest may split its memory into, 4,096 unless told otherwise: each range of pages with the
+ * same permissions is one, and each hole between two. The kernel keeps a mapping for each, of which a process
+ * has about 65,000.
+ */
+void riverrun_config_set_mapping_limit(riverrun_config_t *config, size_t pieces) RIVERRUN_NOEXCEPT;
+
 /** Bytes of a guest's stack, rounded up to pages: at most 1 GiB. */
 void riverrun_config_set_stack_size(riverrun_config_t *config, uint64_t bytes) RIVERRUN_NOEXCEPT;
 

@@ -32,6 +32,14 @@ pub unsafe extern "C" fn riverrun_config_set_memory_limit(config: Option<&mut Co
     config.map(|config| config.0.memory_limit(bytes));
 }
 
+/// Pieces that a guest may split its memory into, 4,096 unless told otherwise: each range of pages with the
+/// same permissions is one, and each hole between two. The kernel keeps a mapping for each, of which a process
+/// has about 65,000.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_config_set_mapping_limit(config: Option<&mut Config>, pieces: usize) {
+    config.map(|config| config.0.mapping_limit(pieces));
+}
+
 /// Bytes of a guest's stack, rounded up to pages: at most 1 GiB.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_config_set_stack_size(config: Option<&mut Config>, bytes: u64) {

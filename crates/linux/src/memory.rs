@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use riverrun::{Memory, PAGE_SIZE, Perm, Region};
+use riverrun::{MAX_ADDRESS, MIN_ADDRESS, Memory, PAGE_SIZE, Perm, Region};
 use rustix::io::Errno;
 
 use crate::call::{Call, Outcome, Stop};
 use crate::open_file::STEP;
 
-/// Regions that a guest may split its memory into: each costs the host a mapping.
-const MAX_REGIONS: usize = 16 << 10;
+/// Bytes of memory that are changed at once: for so much the kernel takes some milliseconds.
+const CHUNK: u64 = 8 << 20;
 /// The lowest address of a mapping whose place is not the guest's choice.
 const LOWEST: u64 = 0x1_0000;
 
@@ -37,14 +37,6 @@ fn overlapping(memory: &Memory, range: Range<u64>) -> &[Region] {
 
 fn is_free(memory: &Memory, range: Range<u64>) -> bool {
     overlapping(memory, range).is_empty()
-}
-
-/// `ENOMEM` once memory is in too many pieces.
-fn check_regions(memory: &Memory, limit: usize) -> Result<(), Stop> {
-    match memory.regions().len() < limit {
-        true => Ok(()),
-        false => Err(Errno::NOMEM.into()),
-    }
 }
 
 impl Layout {
@@ -81,7 +73,7 @@ fn permissions(prot: u64) -> Result<Perm, Stop> {
 const READ_WRITE: fn() -> Perm = || Perm::READ | Perm::WRITE;
 
 pub(crate) fn brk(call: &mut Call<'_>) -> Outcome {
-    let heap = &mut call.linux.layout.heap;
+    let heap = call.linux.layout.heap.clone();
     let wanted = call.args[0];
     let (Ok(old), Ok(new)) = (pages(heap.end), pages(wanted)) else { return Ok(heap.end) };
     let changed = if wanted < heap.start {
@@ -91,12 +83,15 @@ pub(crate) fn brk(call: &mut Call<'_>) -> Outcome {
         is_free(call.memory, old..new.saturating_add(PAGE_SIZE))
             && call.memory.map(old, new - old, READ_WRITE()).is_ok()
     } else {
-        new == old || call.memory.unmap(new, old - new).is_ok()
+        match unmap(call, new..old) {
+            Err(Stop::Interrupted) => return Err(Stop::Interrupted),
+            unmapped => unmapped.is_ok(),
+        }
     };
     if changed {
-        heap.end = wanted;
+        call.linux.layout.heap.end = wanted;
     }
-    Ok(heap.end)
+    Ok(call.linux.layout.heap.end)
 }
 
 pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
@@ -134,7 +129,6 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
         }
         _ => None,
     };
-    check_regions(call.memory, MAX_REGIONS)?;
     let fixed = flags & (FIXED | FIXED_NO_REPLACE) != 0;
     let wanted = hint..hint.saturating_add(len);
     let start = if fixed {
@@ -151,6 +145,11 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
     } else {
         call.linux.layout.place(call.memory, len)?
     };
+    // What the mapping replaces, if it is more than can be replaced at once.
+    let end = start.saturating_add(len);
+    if len > CHUNK && start >= MIN_ADDRESS && end <= MAX_ADDRESS && start % PAGE_SIZE == 0 {
+        unmap(call, start..end)?;
+    }
     let Some(file) = file else {
         call.memory.map(start, len, perm)?;
         return Ok(start);
@@ -208,12 +207,28 @@ pub(crate) fn munmap(call: &mut Call<'_>) -> Outcome {
     if range.is_empty() {
         return Err(Errno::INVAL.into());
     }
-    check_regions(call.memory, 2 * MAX_REGIONS)?;
-    call.memory.unmap(range.start, range.end - range.start).map_err(|error| match error {
-        riverrun::MapError::OutOfWindow => Stop::Errno(Errno::INVAL),
-        error => error.into(),
-    })?;
+    if range.start < MIN_ADDRESS || range.end > MAX_ADDRESS {
+        return Err(Errno::INVAL.into());
+    }
+    unmap(call, range)?;
     Ok(0)
+}
+
+/// Unmaps a range in chunks, and may be interrupted between: unmapping all of it again goes on then.
+fn unmap(call: &mut Call<'_>, range: Range<u64>) -> Result<(), Stop> {
+    for chunk in chunks(range) {
+        if !is_free(call.memory, chunk.clone()) {
+            call.memory.unmap(chunk.start, chunk.end - chunk.start)?;
+            call.patience.check()?;
+        }
+    }
+    Ok(())
+}
+
+/// The range in parts that are changed at once.
+fn chunks(range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+    let end = range.end;
+    range.step_by(CHUNK as usize).map(move |start| start..end.min(start.saturating_add(CHUNK)))
 }
 
 pub(crate) fn mprotect(call: &mut Call<'_>) -> Outcome {
@@ -222,8 +237,13 @@ pub(crate) fn mprotect(call: &mut Call<'_>) -> Outcome {
     if range.is_empty() {
         return Ok(0);
     }
-    check_regions(call.memory, 2 * MAX_REGIONS)?;
-    call.memory.protect(range.start, range.end - range.start, perm)?;
+    if !is_mapped(call.memory, &range) {
+        return Err(Errno::NOMEM.into());
+    }
+    for chunk in chunks(range) {
+        call.memory.protect(chunk.start, chunk.end - chunk.start, perm)?;
+        call.patience.check()?;
+    }
     Ok(0)
 }
 
@@ -244,7 +264,10 @@ pub(crate) fn madvise(call: &mut Call<'_>) -> Outcome {
     if call.int(2) == DONT_NEED && range.start >= call.linux.layout.heap.start {
         for region in overlapping(call.memory, range.clone()).to_vec() {
             let (start, end) = (region.start.max(range.start), region.end.min(range.end));
-            call.memory.map(start, end - start, region.perm)?;
+            for chunk in chunks(start..end) {
+                call.memory.map(chunk.start, chunk.end - chunk.start, region.perm)?;
+                call.patience.check()?;
+            }
         }
     }
     Ok(0)
@@ -275,7 +298,6 @@ pub(crate) fn mremap(call: &mut Call<'_>) -> Outcome {
         [region] if region.start <= old && region.end >= old_end => region.perm,
         _ => return Err(Errno::FAULT.into()),
     };
-    check_regions(call.memory, MAX_REGIONS)?;
     let new = if flags & FIXED != 0 {
         let overlap = fixed < old_end && old < fixed.saturating_add(new_len);
         if fixed % PAGE_SIZE != 0 || overlap {
@@ -297,13 +319,13 @@ pub(crate) fn mremap(call: &mut Call<'_>) -> Outcome {
         }
         call.linux.layout.place(call.memory, new_len)?
     };
-    let moved = move_pages(call, old..old + old_len.min(new_len), new, new_len, perm);
+    let moved = move_pages(call, old..old + old_len.min(new_len), new, new_len, perm)
+        .and_then(|()| Ok(call.memory.unmap(old, old_len)?));
     if let Err(stop) = moved {
         // The old mapping is whole, unless the new one was to replace something.
         call.memory.unmap(new, new_len)?;
         return Err(stop);
     }
-    call.memory.unmap(old, old_len)?;
     Ok(new)
 }
 

@@ -406,3 +406,38 @@ fn a_wait_that_nothing_can_end_ends_the_run() {
     }
     assert_eq!(run("9").unwrap(), 10);
 }
+
+#[test]
+fn a_guest_cannot_split_its_memory_into_more_pieces_than_its_limit() {
+    let outcome = run(&gcc("pieces.c", STATIC), "", limits("pieces"));
+    assert_eq!(outcome.stdout, "2000 to 2047: Cannot allocate memory\n".repeat(3));
+    let mut config = Config::new();
+    config.mapping_limit(3);
+    let program =
+        riverrun::Program::new(&riverrun::Engine::new(&config).unwrap(), fs::read(gcc("pieces.c", STATIC)).unwrap());
+    let linker = riverrun::Linker::<()>::new(program.as_ref().unwrap().engine());
+    let error = linker.instantiate(&program.unwrap(), ()).unwrap_err();
+    assert!(matches!(error, riverrun::Error::Map(riverrun::MapError::Pieces)), "{error}");
+}
+
+#[test]
+fn a_change_of_much_memory_stops_at_the_deadline_and_goes_on_later() {
+    for way in ["0", "1", "2", "3"] {
+        let output = riverrun_linux::Captured::default();
+        let builder = Linux::builder().args(["release", way]).stdout(riverrun_linux::Output::writer(output.clone()));
+        let mut machine = machine(&Config::new(), &gcc("release.c", STATIC), builder.build());
+        let (mut text, mut stops_in_call) = (String::new(), 0);
+        while let Err(error) = {
+            machine.set_deadline(Some(Instant::now() + Duration::from_millis(2)));
+            machine.run()
+        } {
+            assert_eq!(error.trap().map(|trap| trap.cause), Some(TrapCause::Deadline), "{error}");
+            text += std::str::from_utf8(&output.take()).unwrap();
+            stops_in_call += u32::from(text == "filled\n");
+        }
+        text += std::str::from_utf8(&output.take()).unwrap();
+        assert_eq!(text, "filled\ndone\n", "{way}");
+        // To change permissions takes no time to speak of; the end of the call may be one stop more.
+        assert!(stops_in_call > 1 || way == "2", "{way}: {stops_in_call}");
+    }
+}

@@ -20,6 +20,7 @@ const STACK_LIMIT: u64 = 1 << 30;
 #[derive(Clone, Debug)]
 pub struct Config {
     pub(crate) memory_limit: u64,
+    pub(crate) mapping_limit: usize,
     pub(crate) stack_size: u64,
     pub(crate) code_limit: u64,
     pub(crate) single_step: bool,
@@ -33,6 +34,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             memory_limit: u64::MAX,
+            mapping_limit: riverrun_state::MAPPING_LIMIT,
             stack_size: 8 << 20,
             code_limit: 256 << 20,
             single_step: false,
@@ -54,6 +56,23 @@ impl Config {
     /// Bytes of memory that a guest may have, image and stack included.
     pub fn memory_limit(&mut self, bytes: u64) -> &mut Config {
         self.memory_limit = bytes;
+        self
+    }
+
+    /// Pieces that a guest may split its memory into, 4,096 by default: each range of pages with the same
+    /// permissions is one, and each hole between two. The host's kernel keeps a mapping for each, of which a
+    /// process has about 65,000 (`vm.max_map_count`), for all its machines and itself. Beyond the limit the
+    /// guest's own changes of its memory fail ([`crate::MapError::Pieces`]), and machines whose program
+    /// needs more are not made.
+    ///
+    /// ```
+    /// let mut config = riverrun::Config::new();
+    /// config.mapping_limit(256);
+    /// # riverrun::Engine::new(&config)?;
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn mapping_limit(&mut self, pieces: usize) -> &mut Config {
+        self.mapping_limit = pieces;
         self
     }
 

@@ -68,8 +68,8 @@ pub use riverrun_program as image;
 pub use riverrun_program::doc;
 pub use riverrun_program::{FrameDescription as Frame, LoadError, Scalar, Signature, Type};
 pub use riverrun_state::{
-    DYNAMIC_CALL, Fault, HASH_MIN, HostFunction, Import, MapError, PAGE_SIZE, Perm, READY_CALL, Region, Results,
-    SIGNAL_RETURN_ADDRESS, SlotCode, SlotError, SlotFunction, TrapCause,
+    DYNAMIC_CALL, Fault, HASH_MIN, HostFunction, Import, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Perm,
+    READY_CALL, Region, Results, SIGNAL_RETURN_ADDRESS, SlotCode, SlotError, SlotFunction, TrapCause,
 };
 
 /// The smallest complete host, as the README shows it.

@@ -82,6 +82,7 @@ impl<T> Machine<T> {
             error => error.into(),
         };
         let mut window = Window::new(config.memory_limit).map_err(no_space)?;
+        window.set_mapping_limit(config.mapping_limit);
         window.map_image(program.memory()).map_err(not_mapped)?;
         let stack = STACK_TOP - config.stack_size.next_multiple_of(PAGE_SIZE)..STACK_TOP - STACK_RESERVED;
         window.map(stack.start, STACK_TOP - stack.start, Perm::READ | Perm::WRITE).map_err(not_mapped)?;

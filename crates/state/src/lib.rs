@@ -55,6 +55,6 @@ pub use running::{Claim, FaultExit, Running, Said};
 pub use signal::{CodeRange, install_fault_handler};
 pub use trap::{Trap, TrapCause};
 pub use window::{
-    Fault, GUARD_SIZE, Image, ImagePart, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Region, WINDOW_OFFSET,
-    WINDOW_SIZE, Window,
+    Fault, GUARD_SIZE, Image, ImagePart, MAPPING_LIMIT, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Region,
+    WINDOW_OFFSET, WINDOW_SIZE, Window,
 };

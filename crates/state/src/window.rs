@@ -25,6 +25,9 @@ pub const MIN_ADDRESS: u64 = GUARD_SIZE as u64;
 /// One past the last guest address that can be mapped.
 pub const MAX_ADDRESS: u64 = (WINDOW_SIZE - GUARD_SIZE) as u64;
 
+/// Mappings that a guest may split its window into, unless [`Window::set_mapping_limit`] says otherwise.
+pub const MAPPING_LIMIT: usize = 4096;
+
 const RESERVED: usize = GUARD_SIZE + WINDOW_OFFSET + WINDOW_SIZE + GUARD_SIZE;
 
 /// Why a change of the guest's address space was refused; nothing has changed then.
@@ -37,6 +40,8 @@ pub enum MapError {
     Misaligned,
     /// The guest would have more memory than its limit allows.
     Limit,
+    /// The guest's memory would be in more pieces than its limit allows.
+    Pieces,
     /// A page would be writable and executable at once.
     WriteAndExecute,
     /// Part of the range is not mapped.
@@ -53,6 +58,7 @@ impl fmt::Display for MapError {
             }
             MapError::Misaligned => write!(f, "the range is not made of whole pages of {PAGE_SIZE} bytes"),
             MapError::Limit => write!(f, "the guest's memory limit is reached"),
+            MapError::Pieces => write!(f, "the guest's memory is in as many pieces as its limit allows"),
             MapError::WriteAndExecute => write!(f, "a page cannot be writable and executable"),
             MapError::NotMapped => write!(f, "part of the range is not mapped"),
             MapError::Host(error) => write!(f, "the host refused: {error}"),
@@ -97,6 +103,7 @@ pub struct Window {
     /// Bytes in regions that allow any access at all.
     used: u64,
     limit: u64,
+    mapping_limit: usize,
     /// See [`Window::id`].
     id: u64,
     /// Not in the state, which safe code can write: engines follow what the notes say.
@@ -135,6 +142,7 @@ impl Window {
             regions: Vec::new(),
             used: 0,
             limit,
+            mapping_limit: MAPPING_LIMIT,
             id: IDS.fetch_add(1, Relaxed),
             predictions_owner: 0,
         };
@@ -232,6 +240,12 @@ impl Window {
         self.limit
     }
 
+    /// Limits the pieces that the window may be split into: each region is one, and each hole between two. The
+    /// host's kernel keeps a mapping for each, of which a process has some 65,000.
+    pub fn set_mapping_limit(&mut self, mappings: usize) {
+        self.mapping_limit = mappings;
+    }
+
     fn host(&self, address: u64) -> *mut u8 {
         debug_assert!(address <= WINDOW_SIZE as u64);
         self.state.as_ptr().cast::<u8>().wrapping_add(WINDOW_OFFSET + address as usize)
@@ -268,9 +282,11 @@ impl Window {
         &self.regions[first..last.max(first)]
     }
 
-    /// Records that `start..end` now has `perm`, or nothing is mapped there.
-    fn record(&mut self, start: u64, end: u64, perm: Option<Perm>) {
-        self.used -= self.used_within(start, end);
+    /// The regions once `start..end` has `perm`, or nothing is mapped there.
+    ///
+    /// # Errors
+    /// [`MapError::Pieces`] if they are more pieces than now, and than the limit.
+    fn regions_with(&self, start: u64, end: u64, perm: Option<Perm>) -> Result<Vec<Region>, MapError> {
         let mut regions = Vec::with_capacity(self.regions.len() + 2);
         let mut push = |region: Region| match regions.last_mut() {
             _ if region.start >= region.end => {}
@@ -279,18 +295,28 @@ impl Window {
         };
         let split = self.regions.partition_point(|region| region.end <= start);
         self.regions[..split].iter().for_each(|&region| push(region));
-        let cut: Vec<Region> = self.overlapping(start, end).to_vec();
+        let cut = self.overlapping(start, end);
         if let Some(&first) = cut.first() {
             push(Region { end: first.end.min(start), ..first });
         }
         if let Some(perm) = perm {
             push(Region { start, end, perm });
-            self.used += if perm == Perm::NONE { 0 } else { end - start };
         }
         if let Some(&last) = cut.last() {
             push(Region { start: last.start.max(end), ..last });
         }
         self.regions[split + cut.len()..].iter().for_each(|&region| push(region));
+        let pieces = pieces(&regions);
+        match pieces > self.mapping_limit && pieces > self::pieces(&self.regions) {
+            true => Err(MapError::Pieces),
+            false => Ok(regions),
+        }
+    }
+
+    /// Records that `start..end` now has `perm`, or nothing is mapped there, which makes these `regions`.
+    fn record(&mut self, start: u64, end: u64, perm: Option<Perm>, regions: Vec<Region>) {
+        self.used -= self.used_within(start, end);
+        self.used += if perm.is_none_or(|perm| perm == Perm::NONE) { 0 } else { end - start };
         self.regions = regions;
     }
 
@@ -302,8 +328,9 @@ impl Window {
         let perm = perm.readable();
         let end = self.check_range(start, len)?;
         self.check_change(start, end, perm)?;
+        let regions = self.regions_with(start, end, Some(perm))?;
         self.map_host(start, len, perm, libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)?;
-        self.record(start, end, Some(perm));
+        self.record(start, end, Some(perm), regions);
         Ok(())
     }
 
@@ -346,12 +373,13 @@ impl Window {
             return Err(MapError::NotMapped);
         }
         self.check_change(start, end, perm)?;
+        let regions = self.regions_with(start, end, Some(perm))?;
         // SAFETY: as in `map_host`.
         let failed = unsafe { libc::mprotect(self.host(start).cast(), len as usize, protection(perm)) };
         if failed != 0 {
             return Err(MapError::Host(io::Error::last_os_error()));
         }
-        self.record(start, end, Some(perm));
+        self.record(start, end, Some(perm), regions);
         Ok(())
     }
 
@@ -361,8 +389,9 @@ impl Window {
     /// [`MapError`], and nothing has changed.
     pub fn unmap(&mut self, start: u64, len: u64) -> Result<(), MapError> {
         let end = self.check_range(start, len)?;
+        let regions = self.regions_with(start, end, None)?;
         self.map_host(start, len, Perm::NONE, libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)?;
-        self.record(start, end, None);
+        self.record(start, end, None, regions);
         Ok(())
     }
 
@@ -374,13 +403,14 @@ impl Window {
         for part in &image.parts {
             let end = self.check_range(part.start, part.len)?;
             self.check_change(part.start, end, part.perm)?;
+            let regions = self.regions_with(part.start, end, Some(part.perm))?;
             match part.offset {
                 Some(offset) => self.map_host(part.start, part.len, part.perm, 0, image.file(), offset)?,
                 None => {
                     self.map_host(part.start, part.len, part.perm, libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)?
                 }
             }
-            self.record(part.start, end, Some(part.perm));
+            self.record(part.start, end, Some(part.perm), regions);
         }
         Ok(())
     }
@@ -452,6 +482,11 @@ impl Drop for Window {
         // SAFETY: this is the reservation of `new`, whole; nothing borrows from it any more.
         unsafe { libc::munmap(reservation.cast(), RESERVED) };
     }
+}
+
+/// Regions and the holes between them.
+fn pieces(regions: &[Region]) -> usize {
+    regions.len() + regions.windows(2).filter(|pair| pair[0].end != pair[1].start).count()
 }
 
 /// Guest text is data to the host: never executable.
@@ -571,6 +606,23 @@ mod tests {
         assert!(matches!(window.map(0x20000, 0x1000, RW), Err(MapError::Limit)));
         window.map(0x20000, 0x10000, Perm::NONE).unwrap();
         assert!(matches!(window.protect(0x20000, 0x1000, RW), Err(MapError::Limit)));
+    }
+
+    #[test]
+    fn pieces_are_limited_and_may_become_fewer() {
+        let mut window = Window::new(1 << 20).unwrap();
+        window.set_mapping_limit(5);
+        window.map(0x10000, 0x10000, RW).unwrap();
+        window.unmap(0x12000, 0x1000).unwrap();
+        window.protect(0x14000, 0x1000, Perm::NONE).unwrap();
+        assert!(matches!(window.unmap(0x16000, 0x1000), Err(MapError::Pieces)));
+        assert!(matches!(window.protect(0x16000, 0x1000, Perm::NONE), Err(MapError::Pieces)));
+        assert!(matches!(window.map(0x30000, 0x1000, RW), Err(MapError::Pieces)));
+        assert_eq!((window.regions().len(), window.used()), (4, 0xe000));
+        window.set_mapping_limit(2);
+        window.unmap(0x13000, 0x1000).unwrap();
+        window.map(0x12000, 0x3000, RW).unwrap();
+        assert_eq!(window.regions(), [Region { start: 0x10000, end: 0x20000, perm: RW }]);
     }
 
     #[test]

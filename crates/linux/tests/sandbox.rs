@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use common::{Outcome, gcc, machine, run, run_logged, tree, try_run};
 use riverrun::{Config, TrapCause};
 use riverrun_linux::{Builder, Detail, DirAccess, DirOptions, Error, Linux};
+use riverrun_testkit::suite::SuiteEngine;
 
 const STATIC: &[&str] = &["-O1", "-static"];
 
@@ -425,7 +426,13 @@ fn a_change_of_much_memory_stops_at_the_deadline_and_goes_on_later() {
     for way in ["0", "1", "2", "3"] {
         let output = riverrun_linux::Captured::default();
         let builder = Linux::builder().args(["release", way]).stdout(riverrun_linux::Output::writer(output.clone()));
-        let mut machine = machine(&Config::new(), &gcc("release.c", STATIC), builder.build());
+        // Compiled code that is stopped where it fills the memory cannot go on.
+        let program = fs::read(gcc("release.c", STATIC)).unwrap();
+        let program = SuiteEngine::Interpreter.load(&Config::new(), program);
+        let mut linker = riverrun::Linker::new(program.engine());
+        riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
+        let mut machine = linker.instantiate(&program, builder.build()).unwrap();
+        riverrun_linux::start(&mut machine, |linux| linux).unwrap();
         let (mut text, mut stops_in_call) = (String::new(), 0);
         while let Err(error) = {
             machine.set_deadline(Some(Instant::now() + Duration::from_millis(2)));

@@ -57,7 +57,8 @@ pub(crate) struct RunOptions {
     /// Every use of the heap is told.
     pub(crate) verbose_heap: bool,
     pub(crate) single_step: bool,
-    pub(crate) engine: EngineChoice,
+    /// `None`: as `auto`, but an artifact that is named has to be right.
+    pub(crate) engine: Option<EngineChoice>,
     /// Compiled code.
     pub(crate) artifact: Option<PathBuf>,
     /// Compile the program first.
@@ -67,10 +68,9 @@ pub(crate) struct RunOptions {
 }
 
 /// `--engine`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EngineChoice {
     /// Compiled code where there is some, else the interpreter.
-    #[default]
     Auto,
     /// The interpreter.
     Interpreter,
@@ -149,7 +149,7 @@ fn run_options(mut parser: Parser) -> Result<Command> {
         match arg {
             Long("fuel") => options.fuel = Some(values::number("--fuel", &parser.value()?)?),
             Long("timeout") => options.timeout = Some(values::duration("--timeout", &parser.value()?)?),
-            Long("memory") => options.memory = Some(values::bytes("--memory", &parser.value()?)?),
+            Long("memory") => options.memory = Some(values::memory_bytes("--memory", &parser.value()?)?),
             Long("stack") => options.stack = Some(values::stack_bytes("--stack", &parser.value()?)?),
             Long("dir") => options.dirs.push(values::mount(&parser.value()?)?),
             Long("descriptors") => options.descriptors = Some(values::number("--descriptors", &parser.value()?)?),
@@ -177,7 +177,7 @@ fn run_options(mut parser: Parser) -> Result<Command> {
                 }
             },
             Long("single-step") => options.single_step = true,
-            Long("engine") => options.engine = values::engine(&parser.value()?)?,
+            Long("engine") => options.engine = Some(values::engine(&parser.value()?)?),
             Long("artifact") => options.artifact = Some(parser.value()?.into()),
             Long("compile") => options.compile = true,
             Long("perf-map") => {
@@ -283,8 +283,8 @@ What follows PROGRAM is the guest's.
 
 Options of run:
   --fuel N            stop after N instructions
-  --timeout TIME      stop after this time: 2s, 500ms, 1m
-  --memory SIZE       memory that the guest may have, its image and stack included: 64M, 1G
+  --timeout TIME      stop after this time: 2s, 500ms, 1m; a bare number is seconds
+  --memory SIZE       memory that the guest may have, its image and stack included: 64M, 1G, 4G at most
   --stack SIZE        size of its stack: 8M if not given
   --dir HOST:GUEST[:ro][:mounts][:links]
                       let the guest use the host's directory HOST as GUEST; with :ro only read it; with

@@ -29,7 +29,9 @@ fn compiler() -> Command {
 
 fn missing(compiler: &Command, error: &std::io::Error) -> String {
     let name = compiler.get_program().display();
-    format!("cannot start {name}: {error}; build it by cargo build --release -p {COMPILER} (it takes LLVM 22)")
+    format!(
+        "cannot start {name}: {error}; install it beside riverrun by cargo install --path crates/compiler (it takes LLVM 22)"
+    )
 }
 
 /// What the compiler prints when it is called with these arguments.

@@ -113,7 +113,7 @@ pub(crate) fn cpu_time() -> Duration {
 
 /// Loads the program's compiled code, as the options say.
 pub(crate) fn load_compiled(program: &Program, options: &RunOptions) -> Result<()> {
-    if options.engine == EngineChoice::Interpreter || options.single_step {
+    if options.engine == Some(EngineChoice::Interpreter) || options.single_step {
         return Ok(());
     }
     let fuel = options.fuel.is_some();
@@ -130,7 +130,7 @@ pub(crate) fn load_compiled(program: &Program, options: &RunOptions) -> Result<(
     }
     let Some(path) = path.filter(|path| options.artifact.is_some() || path.exists()) else {
         return match options.engine {
-            EngineChoice::Compiled => {
+            Some(EngineChoice::Compiled) => {
                 let name = options.program.display();
                 Err(format!("{name}: not compiled; say run --compile, or --artifact FILE").into())
             }
@@ -149,7 +149,12 @@ pub(crate) fn load_compiled(program: &Program, options: &RunOptions) -> Result<(
         Ok(()) => return Ok(()),
     };
     let name = path.display();
-    if options.engine == EngineChoice::Compiled {
+    // What was asked for by name is not replaced by something slower unless that was said, too.
+    let wanted = options.engine.unwrap_or(match options.artifact {
+        Some(_) => EngineChoice::Compiled,
+        None => EngineChoice::Auto,
+    });
+    if wanted == EngineChoice::Compiled {
         return Err(format!("{name}: {problem}").into());
     }
     report::complain(format_args!("{name}: {problem}; running in the interpreter"));

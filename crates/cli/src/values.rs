@@ -44,6 +44,15 @@ pub(crate) fn bytes(option: &str, value: &OsString) -> Result<u64> {
     })
 }
 
+/// What a guest may have of memory: not more than it has addresses.
+pub(crate) fn memory_bytes(option: &str, value: &OsString) -> Result<u64> {
+    let size = bytes(option, value)?;
+    if size > 4 << 30 {
+        return Err(format!("{option} {}: a guest has 4G of addresses, and cannot use more", value.display()).into());
+    }
+    Ok(size)
+}
+
 /// The size of a stack: at least a page, and small beside the guest's 4 GiB of addresses.
 pub(crate) fn stack_bytes(option: &str, value: &OsString) -> Result<u64> {
     let size = bytes(option, value)?;
@@ -68,7 +77,8 @@ pub(crate) fn duration(option: &str, value: &OsString) -> Result<Duration> {
         Some(number.parse::<f64>().ok()? * unit)
     });
     seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).ok_or_else(|| {
-        format!("{option} {}: not a time; give a number with ms, s, m or h: 2s, 500ms", value.display()).into()
+        format!("{option} {}: not a time; give seconds, or a number with ms, s, m or h: 2s, 500ms", value.display())
+            .into()
     })
 }
 

@@ -4,7 +4,12 @@ mod common;
 
 use std::process::Stdio;
 
-use common::{Folder, command, riverrun};
+use common::{Ended, Folder, command, riverrun};
+
+/// What the command gives, on the engine that the arguments say.
+fn ended(args: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>) -> Ended {
+    common::plain(args).output().unwrap().into()
+}
 
 #[test]
 fn help_names_every_exit_status() {
@@ -34,8 +39,13 @@ fn wrong_options() {
         (vec!["--fuel", "many", "a.elf"], "--fuel many: not a whole number"),
         (vec!["--seed=-1", "a.elf"], "--seed -1: not a whole number"),
         (vec!["--memory", "12Q", "a.elf"], "--memory 12Q: not an amount of memory; give bytes, or a number with"),
+        (vec!["--memory", "5G", "a.elf"], "--memory 5G: a guest has 4G of addresses"),
+        (vec!["bench", "--memory", "4097M", "a.elf", "b.elf"], "--memory 4097M: a guest has 4G of addresses"),
         (vec!["--stack", "", "a.elf"], "--stack : not an amount of memory"),
-        (vec!["--timeout", "soon", "a.elf"], "--timeout soon: not a time; give a number with ms, s, m or h"),
+        (
+            vec!["--timeout", "soon", "a.elf"],
+            "--timeout soon: not a time; give seconds, or a number with ms, s, m or h",
+        ),
         (vec!["--stats=xml", "a.elf"], "--stats=xml: say --stats or --stats=json"),
         (vec!["--env", "A", "a.elf"], "--env A: not a variable; give NAME=VALUE"),
         (vec!["--dir", "data", "a.elf"], "--dir data: says not where the guest sees it; give HOST:GUEST or"),
@@ -54,6 +64,17 @@ fn wrong_options() {
     for stack in ["0", "4G", "17179869183G"] {
         riverrun(args!["--stack", stack, guest]).expect(125, &[&format!("--stack {stack}: ")]);
     }
+}
+
+#[test]
+fn an_artifact_that_is_refused_is_not_replaced_unasked() {
+    let folder = Folder::new();
+    let guest = folder.guest("tiny.S", &["-nostdlib"]);
+    let artifact = folder.file("tiny.rro", "");
+    ended(args!["--artifact", artifact, guest]).expect(125, &["riverrun: ", "tiny.rro: "]);
+    ended(args!["--engine=compiled", "--artifact", artifact, guest]).expect(125, &["tiny.rro: "]);
+    ended(args!["--engine=auto", "--artifact", artifact, guest])
+        .expect(42, &["tiny.rro: ", "; running in the interpreter"]);
 }
 
 #[test]

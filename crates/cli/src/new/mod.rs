@@ -43,6 +43,74 @@ const RUST: Files = &[
     ("guest/src/main.rs", include_str!("template/rust/main.rs")),
 ];
 
+/// Names that Cargo refuses, or that cannot be a crate beside those of every project: words of Rust, what Cargo or the
+/// compiler bring, and what the project depends on.
+const RESERVED: &[&str] = &[
+    "abstract",
+    "alloc",
+    "as",
+    "async",
+    "await",
+    "become",
+    "box",
+    "break",
+    "build",
+    "const",
+    "continue",
+    "core",
+    "crate",
+    "deps",
+    "do",
+    "dyn",
+    "else",
+    "enum",
+    "examples",
+    "extern",
+    "false",
+    "final",
+    "fn",
+    "for",
+    "gen",
+    "if",
+    "impl",
+    "in",
+    "incremental",
+    "let",
+    "loop",
+    "macro",
+    "match",
+    "mod",
+    "move",
+    "mut",
+    "override",
+    "priv",
+    "proc_macro",
+    "proc-macro",
+    "pub",
+    "ref",
+    "return",
+    "riverrun",
+    "self",
+    "Self",
+    "static",
+    "std",
+    "struct",
+    "super",
+    "test",
+    "trait",
+    "true",
+    "try",
+    "type",
+    "typeof",
+    "unsafe",
+    "unsized",
+    "use",
+    "virtual",
+    "where",
+    "while",
+    "yield",
+];
+
 /// `riverrun new ARGUMENTS`.
 pub(crate) fn new(arguments: &[OsString]) -> Result<ExitCode> {
     let mut parser = Parser::from_args(arguments);
@@ -66,6 +134,9 @@ pub(crate) fn new(arguments: &[OsString]) -> Result<ExitCode> {
         )
         .into());
     };
+    if RESERVED.contains(&name) {
+        return Err(format!("{name}: Rust or Cargo uses this name itself; give another one").into());
+    }
     if folder.exists() {
         return Err(format!("{} is there already; give another name", folder.display()).into());
     }

@@ -1,11 +1,16 @@
 //! The host: it calls the guest, is called by it, and calls it back.
 
-use riverrun::{Caller, Config, Engine, Func, HeapOptions, HostError, Linker, Program, Ptr, Str};
+use std::time::{Duration, Instant};
+
+use riverrun::{CallLimits, Caller, Config, Engine, Func, HeapOptions, HostError, Linker, Program, Ptr, Str};
 
 #[allow(missing_docs, dead_code)]
 mod api {
     include!(concat!(env!("OUT_DIR"), "/api_host.rs"));
 }
+
+/// A guest that takes longer to start, or for a call, is stopped: the error says so.
+const TIME_LIMIT: Duration = Duration::from_secs(1);
 
 /// What the guest's calls work on.
 #[derive(Default)]
@@ -44,10 +49,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     linker.heap(&HeapOptions::new())?;
     let program = Program::new(&engine, &include_bytes!(concat!(env!("OUT_DIR"), "/guest"))[..])?;
     let mut machine = linker.instantiate(&program, Game::default())?;
+    machine.set_deadline(Some(Instant::now() + TIME_LIMIT));
     machine.run()?;
+    machine.set_deadline(None);
     let update = machine.func::<(f32,), i32>("update")?;
     for _ in 0..3 {
-        let frame = update.call(&mut machine, (0.5,))?;
+        let frame = update.call_within(&mut machine, CallLimits::new().timeout(TIME_LIMIT), (0.5,))?;
         println!("host: frame {frame}, score {}", machine.data().score);
     }
     Ok(())

@@ -7,7 +7,8 @@
 # makes stubs and registrations when the description changes. `riverrun_api` is the target that has them made;
 # the variable RIVERRUN names the command if it is not on the PATH.
 
-find_program(RIVERRUN riverrun REQUIRED)
+# Where it is installed, the command is in the same prefix.
+find_program(RIVERRUN riverrun HINTS "${CMAKE_CURRENT_LIST_DIR}/../../../../bin" REQUIRED)
 set(RIVERRUN_GUEST_DIR "${CMAKE_CURRENT_LIST_DIR}/.." CACHE INTERNAL "")
 
 # riverrun_bindgen(<API.json> [TARGET name] [GUEST_C dir] [GUEST_RUST dir] [HOST_RUST dir] [HOST_CPP dir])

@@ -1,4 +1,4 @@
-//! Installs the libraries and headers for hosts in C and C++.
+//! Installs what hosts in C and C++ and their guests take: libraries, headers, the SDK for guests, the command.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -42,12 +42,15 @@ fn options(args: &[String]) -> Result<Options> {
 pub(crate) fn command(args: &[String]) -> Result<()> {
     let options = options(args)?;
     let mut build = workspace::cargo();
-    build.args(["build", "--quiet", "--package", "riverrun-capi"]);
+    build.args(["build", "--quiet", "--package", "riverrun-capi", "--package", "riverrun-cli"]);
     if !options.debug {
         build.arg("--release");
     }
     if let Some(features) = &options.features {
-        build.args(["--features", features]);
+        // Features of the library, unless they name another crate.
+        let full = |name: &str| if name.contains('/') { name.to_owned() } else { format!("riverrun-capi/{name}") };
+        let features: Vec<String> = features.split(',').map(full).collect();
+        build.args(["--features", &features.join(",")]);
     }
     workspace::call(&mut build)?;
 
@@ -56,6 +59,12 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
     let version = version()?;
     let (lib, include) = (options.prefix.join("lib"), options.prefix.join("include"));
     copy_folder(&sources.join("include"), &include)?;
+    copy(&built.join("riverrun"), &options.prefix.join("bin/riverrun"))?;
+    let guest = options.prefix.join("share/riverrun/guest");
+    for folder in ["cmake", "include", "src"] {
+        copy_folder(&workspace::root().join("guest").join(folder), &guest.join(folder))?;
+    }
+    copy(&workspace::root().join("guest/riverrun.ld"), &guest.join("riverrun.ld"))?;
     let shared = format!("libriverrun.so.{version}");
     copy(&built.join("libriverrun_capi.so"), &lib.join(&shared))?;
     link(&shared, &lib.join(format!("libriverrun.so.{SOVERSION}")))?;

@@ -113,6 +113,44 @@ fn cmake_finds_it_or_builds_it() {
     }
 }
 
+/// A guest that is built with nothing but what is installed: by the CMake helper, and by the command.
+#[test]
+#[cfg_attr(debug_assertions, ignore = "it takes minutes; the optimised tests do it")]
+fn guests_are_built_with_what_is_installed() {
+    let folder = folder();
+    let file = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    file("api.json", r#"{ "Game::add": "int sys_add (int a, int b)" }"#);
+    file(
+        "guest.c",
+        "#include <riverrun.h>\n#include \"api.h\"\nRIVERRUN_EXPORT(int, twice, (int));\n\
+                     int twice(int n) { return dsys_add(n, n); }\n",
+    );
+    file(
+        "CMakeLists.txt",
+        "cmake_minimum_required(VERSION 3.20)\nproject(guest C ASM)\nfind_package(riverrun 0.1 REQUIRED)\n\
+         include(\"${riverrun_GUEST_DIR}/cmake/Riverrun.cmake\")\n\
+         riverrun_bindgen(api.json TARGET api GUEST_C made)\n\
+         add_executable(guest guest.c \"${CMAKE_CURRENT_BINARY_DIR}/made/api.S\")\nadd_dependencies(guest api)\n\
+         target_include_directories(guest PRIVATE \"${riverrun_GUEST_DIR}/include\" \"${CMAKE_CURRENT_BINARY_DIR}/made\")\n\
+         target_link_options(guest PRIVATE -static)\nriverrun_reactor(guest)\n",
+    );
+    let command = prefix().join("bin/riverrun");
+    let mut cmake = Command::new("cmake");
+    cmake.args(["-B", "build", "-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_C_COMPILER=riscv64-linux-gnu-gcc"]);
+    cmake.args(["-DCMAKE_ASM_COMPILER=riscv64-linux-gnu-gcc", "-DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=NEVER"]);
+    cmake.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix().display())).current_dir(folder.path());
+    run(&mut cmake);
+    run(Command::new("cmake").args(["--build", "build"]).current_dir(folder.path()));
+    let shown = run(Command::new(&command).args(["inspect", "--symbols", "build/guest"]).current_dir(folder.path()));
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("twice"));
+
+    file("main.c", "int main(void) { return 7; }\n");
+    let cc = ["cc", "main.c", "-o", "main.elf"];
+    run(Command::new(&command).args(cc).current_dir(folder.path()).env("XDG_CACHE_HOME", folder.path()));
+    let status = Command::new(&command).arg(folder.path().join("main.elf")).status().unwrap();
+    assert_eq!(status.code(), Some(7));
+}
+
 /// Sources of hosts, each with its arguments.
 fn hosts(folder: &Path) -> Vec<(PathBuf, Vec<PathBuf>)> {
     let example = example_guest(folder);

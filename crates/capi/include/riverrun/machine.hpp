@@ -207,7 +207,8 @@ class Guest {
     /// The function that the guest exports by this name, or that has a symbol of this name. Types are checked
     /// here and by the compiler, and not when it is called.
     ///
-    ///     riverrun::Func<int(float, int)> update = machine.func<int(float, int)>("update");
+    ///     auto update = machine.func<int(float, int)>("update");
+    ///     int score = update(0.5f, 37);
     template <class Signature> Result<Func<Signature>> func(const char *name)
     {
         riverrun_func_t *func;

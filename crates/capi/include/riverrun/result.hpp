@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -104,6 +105,70 @@ namespace detail {
 #endif
 }
 
+/// Whether there is a value, or else the error. One that nobody has looked at is reported in the end: see Result.
+class Outcome {
+  public:
+    Outcome() = default;
+    explicit Outcome(Error error) noexcept : error_(std::move(error)), state_(error_ ? State::failed : State::value) {}
+    Outcome(Outcome &&other) noexcept
+        : error_(std::move(other.error_)), state_(std::exchange(other.state_, State::looked_at))
+    {
+    }
+    Outcome &operator=(Outcome &&other) noexcept(false)
+    {
+        Outcome before(std::move(*this));
+        error_ = std::move(other.error_);
+        state_ = std::exchange(other.state_, State::looked_at);
+        return *this;
+    }
+    ~Outcome() noexcept(false)
+    {
+        if (__builtin_expect(state_ == State::failed, 0))
+            report();
+    }
+
+    bool has_value() const noexcept
+    {
+        look();
+        return state_ == State::value;
+    }
+    Error &error() const noexcept
+    {
+        look();
+        return error_;
+    }
+    /// Raises the error, if there is no value.
+    void check() const
+    {
+        if (__builtin_expect(state_ == State::value, 1))
+            return;
+        look();
+        raise(error_ ? std::move(error_) : Error("there is no value: the error has been taken from the result before"));
+    }
+    void look() const noexcept
+    {
+        if (state_ == State::failed)
+            state_ = State::looked_at;
+    }
+
+  private:
+    enum class State : unsigned char { value, failed, looked_at };
+
+    __attribute__((noinline, cold)) void report() noexcept(false)
+    {
+        state_ = State::looked_at;
+#if RIVERRUN_EXCEPTIONS
+        // While another exception is on its way, a second one would end the program.
+        if (std::uncaught_exceptions() == 0)
+            throw Exception(std::move(error_));
+#endif
+        std::fprintf(stderr, "riverrun: a result that was not looked at: %s\n", error_.what());
+    }
+
+    mutable Error error_;
+    mutable State state_ = State::value;
+};
+
 /// Lets a result be taken for its value; not for one of `bool`, where that would be mistaken for success.
 template <class Result, class T> struct TakenForValue {
     operator T() && { return std::move(static_cast<Result &>(*this)).value(); }
@@ -116,60 +181,75 @@ template <class Result> struct TakenForValue<Result, bool> {};
 ///
 ///     if (auto result = update(0.5f, 3)) use(*result); else log(result.error().message());
 ///     int next = update(0.5f, 3);   // throws an Exception; without exceptions, ends the program
+///     update(0.5f, 3);              // the compiler warns of it; throws; without exceptions, prints the error
+///     update(0.5f, 3).ignore();
+///
+/// An error is looked at by asking for it, for the value, or whether there is one. A result that goes out of scope
+/// before throws its error. While another exception is on its way, or without exceptions, it prints the error on
+/// standard error.
+///
+/// What a result holds can be called by way of it, with the same errors: `auto update = machine.func<int(float)>("update")`.
 template <class T> class [[nodiscard]] Result : public detail::TakenForValue<Result<T>, T> {
   public:
     Result(T value) : value_(std::move(value)) {}
-    Result(Error error) noexcept : error_(std::move(error)) {}
+    Result(Error error) noexcept : outcome_(std::move(error)) {}
 
     /// Whether there is a value.
-    explicit operator bool() const & noexcept { return !error_; }
-    explicit operator bool() && noexcept { return !error_; }
-    Error &error() noexcept { return error_; }
+    explicit operator bool() const & noexcept { return outcome_.has_value(); }
+    explicit operator bool() && noexcept { return outcome_.has_value(); }
+    Error &error() noexcept { return outcome_.error(); }
+    /// Lets an error be lost.
+    void ignore() noexcept { outcome_.look(); }
 
     /// The value. If there is none, throws the error; without exceptions, ends the program with its words.
     T &value() &
     {
-        check();
+        outcome_.check();
+        return value_;
+    }
+    const T &value() const &
+    {
+        outcome_.check();
         return value_;
     }
     /// A copy of its own, so that it may be looked at for longer than the result lives.
     T value() &&
     {
-        check();
+        outcome_.check();
         return std::move(value_);
     }
     T &operator*() & { return value(); }
+    const T &operator*() const & { return value(); }
     T operator*() && { return std::move(*this).value(); }
     T *operator->() { return &value(); }
+    const T *operator->() const { return &value(); }
 
-  private:
-    void check()
+    /// Calls the value, if that is something to call.
+    template <class... Args> std::invoke_result_t<const T &, Args...> operator()(Args &&...args) const
     {
-        if (error_)
-            detail::raise(std::move(error_));
+        return value()(std::forward<Args>(args)...);
     }
 
+  private:
     T value_{};
-    Error error_;
+    detail::Outcome outcome_;
 };
 
 template <> class [[nodiscard]] Result<void> {
   public:
     Result() = default;
-    Result(Error error) noexcept : error_(std::move(error)) {}
+    Result(Error error) noexcept : outcome_(std::move(error)) {}
 
-    explicit operator bool() const noexcept { return !error_; }
-    Error &error() noexcept { return error_; }
+    explicit operator bool() const noexcept { return outcome_.has_value(); }
+    Error &error() noexcept { return outcome_.error(); }
+    /// Lets an error be lost.
+    void ignore() noexcept { outcome_.look(); }
 
     /// Throws the error, if there is one; without exceptions, ends the program with its words.
-    void value()
-    {
-        if (error_)
-            detail::raise(std::move(error_));
-    }
+    void value() { outcome_.check(); }
 
   private:
-    Error error_;
+    detail::Outcome outcome_;
 };
 
 namespace detail {

@@ -154,6 +154,54 @@ void failures(riverrun::Machine &machine)
 #endif
 }
 
+void results(riverrun::Machine &machine)
+{
+    // A function is called by way of the result that has brought it.
+    auto add = machine.func<int(int, int)>("add");
+    CHECK(add(1, 2).value() == 3 && add(3, 4).value() == 7);
+    const auto fail = machine.func<int(int)>("fail");
+    CHECK(*fail(0) == 0 && !fail(1));
+    fail(1).ignore();
+    auto failed = fail(1);
+    auto moved = std::move(failed);
+    CHECK(has(moved.error().message(), "told to fail"));
+    moved = fail(0);
+    CHECK(moved && *moved == 0);
+#if RIVERRUN_EXCEPTIONS
+    auto thrown = [](auto run) -> std::string {
+        try {
+            run();
+        } catch (const riverrun::Exception &exception) {
+            return exception.what();
+        }
+        return {};
+    };
+    CHECK(has(thrown([&] { (void)fail(1); }), "told to fail by 1"));
+    CHECK(has(thrown([&] { (void)machine.func<void()>("trap").value()(); }), "store"));
+    CHECK(has(thrown([&] { (void)machine.memory().write(0, "", 1); }), "0x0"));
+    CHECK(has(thrown([&] { auto kept = fail(1); }), "told to fail by 1"));
+    CHECK(has(thrown([&] { auto kept = fail(1); kept = fail(0); }), "told to fail by 1"));
+    CHECK(thrown([&] { auto kept = fail(1); if (!kept) return; }).empty());
+    CHECK(thrown([&] { fail(1).ignore(); (void)fail(0); }).empty());
+    // Beside another exception the error is printed: two would end the program.
+    bool is_other = false;
+    try {
+        auto kept = fail(1);
+        throw 7;
+    } catch (int) {
+        is_other = true;
+    }
+    CHECK(is_other);
+    // What has no value never has one, however often it is asked for.
+    auto none = machine.func<int()>("none");
+    CHECK(has(thrown([&] { (void)none(); }), "none"));
+    CHECK(has(thrown([&] { (void)none(); }), "taken from the result before"));
+    CHECK(!none);
+#else
+    (void)fail(1); // it is printed
+#endif
+}
+
 void memory(riverrun::Machine &machine)
 {
     auto numbers = machine.heap().allocate<int>(4).value();
@@ -207,6 +255,7 @@ int main(int, char **argv)
         CHECK(machine.is_initializing() && machine.run().value() == 7 && !machine.is_initializing());
         calls(machine);
         failures(machine);
+        results(machine);
         memory(machine);
         limits(machine);
         riverrun::Machine moved = std::move(machine);

@@ -9,6 +9,7 @@ mod cc;
 mod compile;
 mod disassemble;
 mod inspect;
+mod manual;
 mod new;
 mod report;
 mod run;
@@ -16,24 +17,29 @@ mod steps;
 mod values;
 
 use std::error::Error;
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use args::Command;
+use riverrun_bindgen::Language;
 
 /// What a command gives: the exit status, or what kept riverrun itself from doing it.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
-    let result = args::parse(std::env::args_os().skip(1)).and_then(|command| match command {
-        Command::Bench(arguments) => bench::bench(&arguments),
-        Command::Bindgen(arguments) => bindgen::bindgen(&arguments),
-        Command::New(arguments) => new::new(&arguments),
-        Command::Cc(language, arguments) => cc::cc(language, &arguments),
-        Command::Compile(arguments) => compile::compile(&arguments),
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let result = args::parse(arguments.iter().cloned()).map_err(Into::into).and_then(|command| match command {
+        Command::Bench(options) => bench::bench(options, arguments.get(1..).unwrap_or_default()),
+        Command::Bindgen(options) => bindgen::bindgen(&options),
+        Command::New(options) => new::new(&options),
+        Command::Cc(options) => cc::cc(Language::C, &options),
+        Command::Cxx(options) => cc::cc(Language::Cxx, &options),
+        Command::Compile { arguments } => compile::compile(&arguments),
         Command::Run(options) => run::run(&options),
         Command::Inspect(options) => inspect::inspect(&options),
-        Command::Print(text) => print(&text),
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man { folder } => manual::pages(&folder),
     });
     result.unwrap_or_else(|error| {
         // Whoever reads our output may stop reading: `riverrun inspect prog.elf | head`.
@@ -42,7 +48,12 @@ fn main() -> ExitCode {
         if reader_left {
             return ExitCode::SUCCESS;
         }
-        report::complain(error);
+        match error.downcast_ref::<clap::Error>() {
+            // Help and version, that is.
+            Some(error) if !error.use_stderr() => return print(&error.to_string()).unwrap_or(ExitCode::SUCCESS),
+            Some(error) => report::complain(args::complaint(error)),
+            None => report::complain(error),
+        }
         ExitCode::from(report::FAILURE)
     })
 }

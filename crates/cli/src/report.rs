@@ -75,10 +75,11 @@ pub(crate) fn trap(program: &Path, trap: &Trap, backtrace: &Backtrace) {
 /// The numbers of a run.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Stats {
-    instructions: u64,
+    /// `None`: they were not counted.
+    instructions: Option<u64>,
     seconds: f64,
     cpu_seconds: f64,
-    mips: f64,
+    mips: Option<f64>,
     memory_bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     heap: Option<HeapStats>,
@@ -110,7 +111,7 @@ impl HeapStats {
 
 impl Stats {
     pub(crate) fn new(
-        instructions: u64,
+        instructions: Option<u64>,
         time: Duration,
         cpu: Duration,
         memory_bytes: u64,
@@ -119,7 +120,7 @@ impl Stats {
         status: u8,
     ) -> Stats {
         let seconds = time.as_secs_f64();
-        let mips = if seconds > 0.0 { instructions as f64 / seconds / 1e6 } else { 0.0 };
+        let mips = instructions.map(|number| if seconds > 0.0 { number as f64 / seconds / 1e6 } else { 0.0 });
         let (cpu_seconds, heap) = (cpu.as_secs_f64(), HeapStats::new(heap));
         Stats { instructions, seconds, cpu_seconds, mips, memory_bytes, heap, exit, status }
     }
@@ -137,11 +138,13 @@ impl Stats {
                         "; {allocations} allocations, at most {peak:.1} of {mapped:.1} MiB, {fragmentation:.2} lost"
                     )
                 });
+                let (instructions, mips) = match (self.instructions, self.mips) {
+                    (Some(number), Some(mips)) => (format!("{number} instructions"), format!(", {mips:.0} MIPS")),
+                    _ => ("instructions not counted (run --fuel)".to_owned(), String::new()),
+                };
                 format!(
-                    "riverrun: {} instructions in {:.3} s, {:.0} MIPS, {:.1} MiB of memory{}",
-                    self.instructions,
+                    "riverrun: {instructions} in {:.3} s{mips}, {:.1} MiB of memory{}",
                     self.seconds,
-                    self.mips,
                     self.memory_bytes as f64 / MIB,
                     heap.unwrap_or_default(),
                 )

@@ -10,28 +10,28 @@ use riverrun::{Config, Engine, Error, GuestPanic, HeapError, HeapOptions, Linker
 use riverrun_linux::{Builder, Detail, Linux};
 
 use crate::Result;
-use crate::args::{EngineChoice, RunOptions};
+use crate::args::{self, EngineChoice, RunOptions, Verbose};
 use crate::report::{self, Ending, Stats};
 
 /// Runs the program to its end, and gives what the command's exit status is to be.
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
     let engine = Engine::new(&config(options))?;
-    let program = load(&engine, &options.program)?;
+    let program = load(&engine, options.program())?;
     for warning in program.warnings() {
-        report::complain(format_args!("{}: {warning}", options.program.display()));
+        report::complain(format_args!("{}: {warning}", options.program().display()));
     }
     load_compiled(&program, options)?;
     write_perf_map(&program, options)?;
 
     let linker = linker(&engine, options)?;
-    let linux = grants(options, options.program.as_os_str(), &options.args)?.inherit_stdio();
+    let linux = grants(options, options.program().as_os_str(), options.args())?.inherit_stdio();
     let mut machine = instantiate(&linker, &program, linux.build(), options)?;
     riverrun_linux::start(&mut machine, |linux| linux)?;
 
     machine.set_fuel(options.fuel);
     let begin = Instant::now();
     let cpu_before = cpu_time();
-    machine.set_deadline(options.timeout.and_then(|time| begin.checked_add(time)));
+    machine.set_deadline(options.guest.timeout.and_then(|time| begin.checked_add(time)));
     let result = machine.run();
     let (time, cpu) = (begin.elapsed(), cpu_time().saturating_sub(cpu_before));
 
@@ -40,19 +40,22 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
         Ok(status) => (Ending::Exit, *status as u8),
         Err(Error::Trap(trap)) => {
             // A trap by a limit comes without backtrace.
-            report::trap(&options.program, trap, &machine.backtrace());
+            report::trap(options.program(), trap, &machine.backtrace());
             Ending::of(trap)
         }
         // The guest's mistake, not the command's.
         Err(Error::Host(failure)) if failure.source.is::<HeapError>() || failure.source.is::<GuestPanic>() => {
-            report::complain(format_args!("{}: {failure}", options.program.display()));
+            report::complain(format_args!("{}: {failure}", options.program().display()));
             (Ending::Trap, report::TRAPPED)
         }
-        Err(error) => return Err(format!("{}: {error}", options.program.display()).into()),
+        Err(error) => return Err(format!("{}: {error}", options.program().display()).into()),
     };
     if let Some(format) = options.stats {
         let heap = machine.heap().statistics();
-        let stats = Stats::new(machine.instructions(), time, cpu, machine.memory().used(), &heap, ending, status);
+        // Compiled code counts only if it was compiled to.
+        let counts = program.compiled_options().is_none_or(|compiled| compiled.fuel);
+        let instructions = counts.then(|| machine.instructions());
+        let stats = Stats::new(instructions, time, cpu, machine.memory().used(), &heap, ending, status);
         stats.print(format);
     }
     Ok(ExitCode::from(status))
@@ -61,10 +64,10 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
 /// How the options want programs to be run.
 pub(crate) fn config(options: &RunOptions) -> Config {
     let mut config = Config::new();
-    if let Some(bytes) = options.memory {
+    if let Some(bytes) = options.guest.memory {
         config.memory_limit(bytes);
     }
-    if let Some(bytes) = options.stack {
+    if let Some(bytes) = options.guest.stack {
         config.stack_size(bytes);
     }
     config.single_step(options.single_step);
@@ -86,7 +89,7 @@ pub(crate) fn instantiate(
     linux: Linux,
     options: &RunOptions,
 ) -> Result<Machine<Linux>> {
-    let name = options.program.display();
+    let name = options.program().display();
     linker.instantiate(program, linux).map_err(|error| match error {
         Error::Map(MapError::Limit) => format!(
             "{name}: the program and its stack need more memory; give it more by --memory, or a smaller --stack"
@@ -99,7 +102,7 @@ pub(crate) fn instantiate(
 /// The heap of guests that use the host's; `--verbose=heap` shows the calls of what goes wrong, too.
 fn heap(options: &RunOptions) -> HeapOptions {
     let mut heap = HeapOptions::new();
-    if options.verbose_heap {
+    if options.verbose.contains(&Verbose::Heap) {
         heap.record_sites(true).log(|event| report::complain(event));
     }
     heap
@@ -113,25 +116,25 @@ pub(crate) fn cpu_time() -> Duration {
 
 /// Loads the program's compiled code, as the options say.
 pub(crate) fn load_compiled(program: &Program, options: &RunOptions) -> Result<()> {
-    if options.engine == Some(EngineChoice::Interpreter) || options.single_step {
+    if options.guest.engine == Some(EngineChoice::Interpreter) || options.single_step {
         return Ok(());
     }
     let fuel = options.fuel.is_some();
     let path = options.artifact.clone().or_else(|| {
         // The name takes reading the whole program: not where nothing was ever compiled.
-        let folder = crate::compile::cache().filter(|folder| options.compile || folder.is_dir())?;
+        let folder = crate::compile::cache().filter(|folder| options.guest.compile || folder.is_dir())?;
         Some(folder.join(program.artifact_name(fuel)))
     });
-    if options.compile {
+    if options.guest.compile {
         let path = path.as_deref().ok_or("no place to keep compiled code: set HOME, or say --artifact FILE")?;
         if !path.exists() {
-            crate::compile::compile_into(path, &options.program, fuel)?;
+            crate::compile::compile_into(path, options.program(), fuel)?;
         }
     }
     let Some(path) = path.filter(|path| options.artifact.is_some() || path.exists()) else {
-        return match options.engine {
+        return match options.guest.engine {
             Some(EngineChoice::Compiled) => {
-                let name = options.program.display();
+                let name = options.program().display();
                 Err(format!("{name}: not compiled; say run --compile, or --artifact FILE").into())
             }
             _ => Ok(()),
@@ -150,7 +153,7 @@ pub(crate) fn load_compiled(program: &Program, options: &RunOptions) -> Result<(
     };
     let name = path.display();
     // What was asked for by name is not replaced by something slower unless that was said, too.
-    let wanted = options.engine.unwrap_or(match options.artifact {
+    let wanted = options.guest.engine.unwrap_or(match options.artifact {
         Some(_) => EngineChoice::Compiled,
         None => EngineChoice::Auto,
     });
@@ -177,7 +180,12 @@ fn write_perf_map(program: &Program, options: &RunOptions) -> Result<()> {
 pub(crate) fn load(engine: &Engine, path: &Path) -> Result<Program> {
     Program::from_file(engine, path).map_err(|error| match error {
         // It names the file itself.
-        Error::File { .. } => error.into(),
+        Error::File { .. } => {
+            match path.to_str().filter(|name| !name.contains('/') && !path.exists()).and_then(args::similar_command) {
+                Some(command) => format!("{error}; did you mean `riverrun {command}`?").into(),
+                None => error.into(),
+            }
+        }
         other => format!("{}: {other}", path.display()).into(),
     })
 }
@@ -187,11 +195,11 @@ pub(crate) fn grants(options: &RunOptions, name: &OsStr, args: &[OsString]) -> R
     let args = std::iter::once(name).chain(args.iter().map(OsString::as_os_str));
     let args = args.map(OsStr::as_encoded_bytes);
     // Nobody calls the program's functions here.
-    let mut builder = Linux::builder().args(args).seed(options.seed).exits(true);
-    for (name, value) in &options.env {
+    let mut builder = Linux::builder().args(args).seed(options.guest.seed).exits(true);
+    for (name, value) in &options.guest.env {
         builder = builder.env(name.as_str(), value.as_str());
     }
-    for dir in &options.dirs {
+    for dir in &options.guest.dirs {
         builder = builder.dir(&dir.host, &dir.guest, dir.options)?;
     }
     if let Some(count) = options.descriptors {
@@ -200,7 +208,7 @@ pub(crate) fn grants(options: &RunOptions, name: &OsStr, args: &[OsString]) -> R
     if let Some(bytes) = options.file_size {
         builder = builder.max_file_size(bytes);
     }
-    Ok(match options.verbose {
+    Ok(match options.verbosity() {
         0 => builder,
         1 => builder.log(io::stderr(), Detail::Unknown),
         _ => builder.log(io::stderr(), Detail::All),

@@ -54,5 +54,5 @@ fn what_is_done_with_the_heap_is_shown_on_request() {
     let ended = riverrun(args![guest, "twice"]);
     ended.expect(134, &["the host function riverrun::free", "has been freed before"]);
     assert!(!ended.stderr.contains("allocated in"), "{}", ended.stderr);
-    riverrun(args!["--verbose=stack", guest]).expect(125, &["say --verbose, or --verbose=heap"]);
+    riverrun(args!["--verbose=stack", guest]).expect(125, &["[possible values: calls, heap]"]);
 }

@@ -108,7 +108,11 @@ fn a_function_beside_its_source() {
     assert!(lines[1].starts_with("; ") && lines[1].contains("tiny.S:"), "{lines:?}");
     assert!(lines[2].contains(": li a"), "{lines:?}");
     let wrong = riverrun(args!["inspect", &guest, "--function", "_start", "--show", "guest,all"]);
-    assert!(wrong.stderr.contains("--show all: say guest, ir or host"), "{}", wrong.stderr);
+    assert!(
+        wrong.stderr.contains("'all' for '--show <SHOW>'\n  [possible values: guest, ir, host]"),
+        "{}",
+        wrong.stderr
+    );
     let missing = riverrun(args!["inspect", &guest, "--show", "guest"]);
-    assert!(missing.stderr.contains("--function NAME"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("--function <NAME>"), "{}", missing.stderr);
 }

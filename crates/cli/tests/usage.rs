@@ -13,7 +13,7 @@ fn ended(args: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>) -> Ended {
 
 #[test]
 fn help_names_every_exit_status() {
-    for args in [&["--help"][..], &["-h"], &["help"], &["run", "--help"], &["inspect", "-h"]] {
+    for args in [&["--help"][..], &["-h"], &["help"], &["run", "--help"], &["help", "run"]] {
         let ended = riverrun(args);
         ended.expect(0, &[]);
         for status in ["123  ", "124  ", "125  ", "134  ", "141  "] {
@@ -23,33 +23,81 @@ fn help_names_every_exit_status() {
     assert_eq!(riverrun(["--version"]).stdout, concat!("riverrun ", env!("CARGO_PKG_VERSION"), "\n"));
 }
 
+/// What describes the command names each subcommand, and for each what belongs to it alone.
+#[test]
+fn help_is_of_each_subcommand() {
+    let overview = riverrun(["--help"]).expect(0, &[]).stdout.clone();
+    let folder = Folder::new();
+    let manual = folder.path().join("man");
+    riverrun(args!["man", manual]).expect(0, &[]);
+    let completions = riverrun(["completions", "bash"]).expect(0, &[]).stdout.clone();
+    for (command, option) in [
+        ("run", "--single-step"),
+        ("inspect", "--disassemble"),
+        ("bench", "--threshold"),
+        ("new", "--rust-guest"),
+        ("bindgen", "--host-cpp"),
+        ("cc", "--bare"),
+        ("c++", "--bare"),
+    ] {
+        assert!(overview.contains(&format!("\n  {command} ")), "{overview}");
+        assert!(!overview.contains(option), "{overview}");
+        for args in [[command, "--help"], ["help", command]] {
+            let help = riverrun(args).expect(0, &[]).stdout.clone();
+            assert!(help.contains(option), "{help}");
+            assert!(option == "--single-step" || !help.contains("--single-step"), "{help}");
+        }
+        let page = std::fs::read_to_string(manual.join(format!("riverrun-{command}.1"))).unwrap();
+        assert!(page.contains(&option.replace('-', "\\-")), "{page}");
+        assert!(completions.contains(option));
+    }
+    for shell in ["zsh", "fish", "elvish", "powershell"] {
+        assert!(riverrun(["completions", shell]).expect(0, &[]).stdout.contains("single-step"), "{shell}");
+    }
+}
+
+#[test]
+fn a_command_that_is_called_nearly_so_is_named() {
+    riverrun(["inspct", "a.elf"]).expect(125, &["inspct", "did you mean `riverrun inspect`?"]);
+    riverrun(["help", "benhc"]).expect(125, &["did you mean `riverrun bench`?"]);
+    let ended = riverrun(["./inspct"]);
+    ended.expect(125, &["No such file"]);
+    assert!(!ended.stderr.contains("did you mean"), "{}", ended.stderr);
+}
+
 #[test]
 fn wrong_options() {
     let folder = Folder::new();
     let here = folder.path().display();
     folder.file("file", "");
     for (args, message) in [
-        (vec![], "no program given"),
-        (vec!["run"], "no program given; say riverrun run [OPTIONS] PROGRAM [ARGUMENTS]"),
+        (vec![], "Usage: riverrun <COMMAND>"),
+        (vec!["run"], "Usage: riverrun [run] [OPTIONS] PROGRAM [ARGUMENTS]"),
         (vec!["inspect"], "no program given; say riverrun inspect [OPTIONS] PROGRAM"),
-        (vec!["run", "--feul", "3", "a.elf"], "invalid option '--feul'; riverrun run --help lists the options"),
-        (vec!["inspect", "--dissassemble", "a.elf"], "invalid option '--dissassemble'; riverrun inspect --help"),
-        (vec!["inspect", "a.elf", "b.elf"], "b.elf: inspect takes one program"),
-        (vec!["--fuel"], "missing argument for option '--fuel'"),
-        (vec!["--fuel", "many", "a.elf"], "--fuel many: not a whole number"),
-        (vec!["--seed=-1", "a.elf"], "--seed -1: not a whole number"),
-        (vec!["--memory", "12Q", "a.elf"], "--memory 12Q: not an amount of memory; give bytes, or a number with"),
-        (vec!["--memory", "5G", "a.elf"], "--memory 5G: a guest has 4G of addresses"),
-        (vec!["bench", "--memory", "4097M", "a.elf", "b.elf"], "--memory 4097M: a guest has 4G of addresses"),
-        (vec!["--stack", "", "a.elf"], "--stack : not an amount of memory"),
+        (vec!["run", "--feul", "3", "a.elf"], "a similar argument exists: '--fuel'"),
+        (vec!["inspect", "--dissassemble", "a.elf"], "a similar argument exists: '--disassemble'"),
+        (vec!["inspect", "a.elf", "b.elf"], "unexpected argument 'b.elf'"),
+        (vec!["--fuel"], "a value is required for '--fuel <N>'"),
+        (vec!["--fuel", "many", "a.elf"], "'many' for '--fuel <N>': invalid digit"),
+        (vec!["--seed=-1", "a.elf"], "'-1' for '--seed <N>': invalid digit"),
+        (
+            vec!["--memory", "12Q", "a.elf"],
+            "'12Q' for '--memory <SIZE>': not an amount of memory; give bytes, or a number with",
+        ),
+        (vec!["--memory", "5G", "a.elf"], "'5G' for '--memory <SIZE>': a guest has 4G of addresses"),
+        (
+            vec!["bench", "--memory", "4097M", "a.elf", "b.elf"],
+            "'4097M' for '--memory <SIZE>': a guest has 4G of addresses",
+        ),
+        (vec!["--stack", "", "a.elf"], "--stack <SIZE>"),
         (
             vec!["--timeout", "soon", "a.elf"],
-            "--timeout soon: not a time; give seconds, or a number with ms, s, m or h",
+            "'soon' for '--timeout <TIME>': not a time; give seconds, or a number with ms, s, m or h",
         ),
-        (vec!["--stats=xml", "a.elf"], "--stats=xml: say --stats or --stats=json"),
-        (vec!["--env", "A", "a.elf"], "--env A: not a variable; give NAME=VALUE"),
-        (vec!["--dir", "data", "a.elf"], "--dir data: says not where the guest sees it; give HOST:GUEST or"),
-        (vec!["--dir", "a:b", "a.elf"], "--dir a:b: the guest's path must begin with /"),
+        (vec!["--stats=xml", "a.elf"], "'xml' for '--stats[=<FORMAT>]'\n  [possible values: text, json]"),
+        (vec!["--env", "A", "a.elf"], "'A' for '--env <NAME=VALUE>': not a variable; give NAME=VALUE"),
+        (vec!["--dir", "data", "a.elf"], ": says not where the guest sees it; give HOST:GUEST or"),
+        (vec!["--dir", "a:b", "a.elf"], ": the guest's path must begin with /"),
     ] {
         riverrun(&args).expect(125, &["riverrun: ", message]);
     }
@@ -62,7 +110,8 @@ fn wrong_options() {
         .expect(125, &["--perf-map: cannot write ", "/none/perf-", ".map: No such file or directory"]);
     riverrun(args!["--memory", "1M", guest]).expect(125, &["tiny.elf: ", "--memory", "--stack"]);
     for stack in ["0", "4G", "17179869183G"] {
-        riverrun(args!["--stack", stack, guest]).expect(125, &[&format!("--stack {stack}: ")]);
+        riverrun(args!["--stack", stack, guest])
+            .expect(125, &[&format!("'{stack}' for '--stack <SIZE>': a stack has")]);
     }
 }
 

@@ -13,10 +13,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::Result;
-use crate::args::RunOptions;
 use crate::run;
 use contestant::Contestant;
-use options::{Options, Request};
+pub(crate) use options::BenchOptions;
+use options::Options;
 use report::{Comparison, Run};
 use statistics::{ERROR_CHANCE, Estimate, Verdict};
 use turns::Table;
@@ -28,26 +28,24 @@ const TURNS: usize = 4;
 /// Runs before the first verdict, unless the user says how many there are to be.
 const LEAST_RUNS: usize = 5;
 
-/// `riverrun bench ARGUMENTS`.
-pub(crate) fn bench(arguments: &[OsString]) -> Result<ExitCode> {
-    match options::parse(arguments)? {
-        Request::Help => crate::print(options::HELP),
-        Request::Sample(options, turn) => sample::sample(&options, turn),
-        Request::Compare(options) => {
-            compile(&options)?;
-            let comparison = compare(&options, &mut Table { arguments, count: 0 })?;
-            crate::print(&if options.json { comparison.json()? } else { comparison.text() })
-        }
+/// `riverrun bench`; `arguments` are those that say so, for processes that measure.
+pub(crate) fn bench(options: BenchOptions, arguments: &[OsString]) -> Result<ExitCode> {
+    let (options, turn) = options.resolve()?;
+    if let Some(turn) = turn {
+        return sample::sample(&options, turn);
     }
+    compile(&options)?;
+    let comparison = compare(&options, &mut Table { arguments, count: 0 })?;
+    crate::print(&if options.json { comparison.json()? } else { comparison.text() })
 }
 
 /// Compiles the guests, if that is wanted, before there is anything to be timed.
 fn compile(options: &Options) -> Result<()> {
-    for contestant in options.contestants.iter().filter(|_| options.guest.compile) {
+    for contestant in options.contestants.iter().filter(|_| options.compiles()) {
         if !matches!(contestant, Contestant::Native(_)) {
-            let guest = RunOptions { program: contestant.path().to_owned(), ..options.guest.clone() };
+            let guest = options.of(contestant);
             let engine = riverrun::Engine::new(&run::config(&guest))?;
-            run::load_compiled(&run::load(&engine, &guest.program)?, &guest)?;
+            run::load_compiled(&run::load(&engine, guest.program())?, &guest)?;
         }
     }
     Ok(())

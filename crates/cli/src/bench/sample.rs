@@ -38,8 +38,8 @@ pub(crate) const READY: &str = "ready";
 /// Measures the turn, and prints its sample as a line of JSON.
 pub(crate) fn sample(options: &Options, turn: Turn) -> Result<ExitCode> {
     let contestant = &options.contestants[turn.contestant];
-    let mut guest = RunOptions { program: contestant.path().to_owned(), ..options.guest.clone() };
-    guest.seed = Some(guest.seed.unwrap_or(turn.seed));
+    let mut guest = options.of(contestant);
+    guest.guest.seed.get_or_insert(turn.seed);
     let sample = match contestant {
         Contestant::Guest(_) => program(&Guest::load(&guest)?, &options.contestants[0], turn.repetitions)?,
         Contestant::Function(_, name) => function(&Guest::load(&guest)?, name, turn.repetitions)?,
@@ -68,7 +68,7 @@ struct Guest<'a> {
 impl<'a> Guest<'a> {
     fn load(options: &'a RunOptions) -> Result<Guest<'a>> {
         let engine = Engine::new(&run::config(options))?;
-        let program = run::load(&engine, &options.program)?;
+        let program = run::load(&engine, options.program())?;
         run::load_compiled(&program, options)?;
         let linker = run::linker(&engine, options)?;
         Ok(Guest { options, program, linker })
@@ -78,11 +78,11 @@ impl<'a> Guest<'a> {
     fn machine(&self, name: &Contestant, arguments: bool, checksum: &Checksum) -> Result<Machine<Linux>> {
         // The length of the name would move the guest's stack.
         let name = name.path().as_os_str().to_owned();
-        let given: &[_] = if arguments { &self.options.args } else { &[] };
+        let given: &[_] = if arguments { self.options.args() } else { &[] };
         let linux = run::grants(self.options, &name, given)?.stdout(Output::writer(checksum.clone())).build();
         let mut machine = run::instantiate(&self.linker, &self.program, linux, self.options)?;
         riverrun_linux::start(&mut machine, |linux| linux)?;
-        machine.set_deadline(self.options.timeout.and_then(|time| Instant::now().checked_add(time)));
+        machine.set_deadline(self.options.guest.timeout.and_then(|time| Instant::now().checked_add(time)));
         Ok(machine)
     }
 
@@ -99,7 +99,7 @@ impl<'a> Guest<'a> {
 
     fn failed(&self, machine: &Machine<Linux>, error: &riverrun::Error) -> String {
         let frame = machine.backtrace().into_iter().next().map(|frame| format!(" in {frame}"));
-        format!("{}: {error}{}", self.options.program.display(), frame.unwrap_or_default())
+        format!("{}: {error}{}", self.options.program().display(), frame.unwrap_or_default())
     }
 }
 
@@ -115,7 +115,9 @@ fn program(guest: &Guest<'_>, name: &Contestant, repetitions: u64) -> Result<Sam
         time += run::cpu_time().saturating_sub(before);
         match ended {
             Ok(0) => {}
-            Ok(status) => return Err(format!("{}: ended with status {status}", guest.options.program.display()).into()),
+            Ok(status) => {
+                return Err(format!("{}: ended with status {status}", guest.options.program().display()).into());
+            }
             Err(error) => return Err(guest.failed(&machine, &error).into()),
         }
         instructions += machine.instructions();
@@ -126,17 +128,17 @@ fn program(guest: &Guest<'_>, name: &Contestant, repetitions: u64) -> Result<Sam
 /// Calls a function again and again, in one machine.
 fn function(guest: &Guest<'_>, name: &str, repetitions: u64) -> Result<Sample> {
     type Registers = (i64, i64, i64, i64, i64, i64, i64, i64);
-    let path = guest.options.program.display();
+    let path = guest.options.program().display();
     let image = guest.program.image();
     let symbol = || image.symbol(name).map(|symbol| symbol.address);
     let address = guest.program.export(name).map(|export| export.address).or_else(symbol);
     let address = address.ok_or_else(|| {
         format!("{path}: has no function called {name}; riverrun inspect --symbols lists what there is")
     })?;
-    let [a, b, c, d, e, f, g, h]: [i64; REGISTERS] = contestant::integers(&guest.options.args)?;
+    let [a, b, c, d, e, f, g, h]: [i64; REGISTERS] = contestant::integers(guest.options.args())?;
 
     let checksum = Checksum::default();
-    let mut machine = guest.machine(&Contestant::Guest(guest.options.program.clone()), false, &checksum)?;
+    let mut machine = guest.machine(&Contestant::Guest(guest.options.program().to_owned()), false, &checksum)?;
     // What has start code needs it to be run; others begin anywhere.
     if image.symbol("_start").is_some_and(|start| start.address == image.entry()) {
         match machine.run() {
@@ -163,13 +165,13 @@ fn function(guest: &Guest<'_>, name: &str, repetitions: u64) -> Result<Sample> {
 
 /// Runs a program of the host again and again, and takes the time of its processes.
 fn native(options: &RunOptions, repetitions: u64) -> Result<Sample> {
-    let path = options.program.display();
+    let path = options.program().display();
     let mut checksum = Hasher::new();
     let mut seconds = 0.0;
     wait_for_start()?;
     for _ in 0..repetitions {
-        let mut command = Command::new(&options.program);
-        command.args(&options.args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut command = Command::new(options.program());
+        command.args(options.args()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|error| format!("{path}: {error}"))?;
         let mut output = Vec::new();
         if let Some(mut stdout) = child.stdout.take() {

@@ -1,25 +1,30 @@
 //! `riverrun new`: makes a project that builds and runs.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use lexopt::Arg::{Long, Short, Value};
-use lexopt::Parser;
-
 use crate::Result;
 
-const HELP: &str = "\
-riverrun new [--rust-guest] [--riverrun CHECKOUT] NAME
-
-Makes a project in the folder NAME: a host in Rust, a guest in C++, and the description of what they call of
-each other. `cargo run` in it builds and runs both.
-
-  --rust-guest         a guest in Rust, which takes `rustup target add riscv64gc-unknown-none-elf`
-  --riverrun CHECKOUT  depend on riverrun's sources in this folder; if this is not said, on those that this
-                       command was built from if they are still there, else on the published version
-";
+/// Make a project in the folder NAME: a host in Rust, a guest in C++, and the description of what they call of each
+/// other. `cargo run` in it builds and runs both.
+#[derive(Debug, clap::Args)]
+#[command(args_override_self = true)]
+pub(crate) struct NewOptions {
+    /// The folder, and the project's name.
+    #[arg(value_name = "NAME")]
+    folder: PathBuf,
+    /// A guest with a libc: C++ as a whole, and Linux's system calls as far as the host grants them.
+    #[arg(long)]
+    libc: bool,
+    /// A guest in Rust, which takes `rustup target add riscv64gc-unknown-none-elf`.
+    #[arg(long, conflicts_with = "libc")]
+    rust_guest: bool,
+    /// Depend on riverrun's sources in this folder; if this is not said, on those that this command was built from if
+    /// they are still there, else on the published version.
+    #[arg(long, value_name = "CHECKOUT")]
+    riverrun: Option<PathBuf>,
+}
 
 /// Files by their names.
 type Files = &'static [(&'static str, &'static str)];
@@ -29,6 +34,7 @@ const FILES: Files = &[
     ("Cargo.toml", include_str!("template/Cargo.toml.in")),
     ("api.json", include_str!("template/api.json")),
     ("src/main.rs", include_str!("template/main.rs")),
+    ("README.md", include_str!("template/README.md")),
     (".gitignore", "/target\n"),
 ];
 
@@ -111,21 +117,10 @@ const RESERVED: &[&str] = &[
     "yield",
 ];
 
-/// `riverrun new ARGUMENTS`.
-pub(crate) fn new(arguments: &[OsString]) -> Result<ExitCode> {
-    let mut parser = Parser::from_args(arguments);
-    let (mut folder, mut checkout, mut guest) = (None, None, CXX);
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Long("rust-guest") => guest = RUST,
-            Long("riverrun") => checkout = Some(PathBuf::from(parser.value()?)),
-            Long("help") | Short('h') => return crate::print(HELP),
-            Value(value) if folder.is_none() => folder = Some(PathBuf::from(value)),
-            Value(value) => return Err(format!("{}: new makes one project", value.display()).into()),
-            other => return Err(format!("{}; riverrun new --help lists the options", other.unexpected()).into()),
-        }
-    }
-    let folder = folder.ok_or("no name given; say riverrun new NAME")?;
+/// `riverrun new`.
+pub(crate) fn new(options: &NewOptions) -> Result<ExitCode> {
+    let folder = &options.folder;
+    let guest = if options.rust_guest { RUST } else { CXX };
     let name = folder.file_name().and_then(|name| name.to_str()).filter(|name| is_package_name(name));
     let Some(name) = name else {
         return Err(format!(
@@ -140,25 +135,37 @@ pub(crate) fn new(arguments: &[OsString]) -> Result<ExitCode> {
     if folder.exists() {
         return Err(format!("{} is there already; give another name", folder.display()).into());
     }
-    let checkout = match checkout {
-        Some(path) if is_checkout(&path) => Some(fs::canonicalize(path)?),
+    let checkout = match &options.riverrun {
+        Some(path) if is_checkout(path) => Some(fs::canonicalize(path)?),
         Some(path) => return Err(format!("{}: no sources of riverrun are there", path.display()).into()),
         None => built_from(),
     };
     for (file, text) in FILES.iter().chain(guest) {
-        let text = text
+        let text = lines_for(text, options.libc)
             .replace("@NAME@", name)
             .replace("@RIVERRUN@", &dependency(checkout.as_deref(), "crates/riverrun"))
+            .replace("@LINUX@", &dependency(checkout.as_deref(), "crates/linux"))
             .replace("@BINDGEN@", &dependency(checkout.as_deref(), "crates/bindgen"))
             .replace("@GUEST@", &dependency(checkout.as_deref(), "guest/rust"));
         let path = folder.join(file);
         let write = || {
-            fs::create_dir_all(path.parent().unwrap_or(&folder))?;
+            fs::create_dir_all(path.parent().unwrap_or(folder))?;
             fs::write(&path, text)
         };
         write().map_err(|error| format!("{}: {error}", path.display()))?;
     }
     crate::print(&format!("made {}; now: cd {} && cargo run\n", folder.display(), folder.display()))
+}
+
+/// A template's lines, without those that end in `@libc` if the guest has none, and without those in `@bare` if it has
+/// one.
+fn lines_for(template: &str, libc: bool) -> String {
+    let (kept, dropped) = if libc { ("@libc", "@bare") } else { ("@bare", "@libc") };
+    let lines = template.lines().filter(|line| !line.ends_with(dropped));
+    lines
+        .map(|line| line.strip_suffix(kept).map_or(line, |line| line.trim_end_matches([' ', '/', '#'])))
+        .flat_map(|line| [line, "\n"])
+        .collect()
 }
 
 /// How Cargo is told of a crate.

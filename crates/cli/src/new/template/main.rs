@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use riverrun::{CallLimits, Caller, Config, Engine, Func, HeapOptions, HostError, Linker, Program, Ptr, Str};
+use riverrun_linux::Linux; // @libc
 
 #[allow(missing_docs, dead_code)]
 mod api {
@@ -13,8 +14,9 @@ mod api {
 const TIME_LIMIT: Duration = Duration::from_secs(1);
 
 /// What the guest's calls work on.
-#[derive(Default)]
+#[derive(Default)] // @bare
 struct Game {
+    linux: Linux, // @libc
     score: i32,
     on_score: Option<Func<(i32,), ()>>,
 }
@@ -45,10 +47,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let engine = Engine::new(&Config::new())?;
     let mut linker = Linker::new(&engine);
     api::link(&mut linker)?;
+    // The system calls that the guest's libc makes. It sees no files but what the builder below grants. // @libc
+    riverrun_linux::add_to_linker(&mut linker, |game: &mut Game| &mut game.linux); // @libc
     // What the guest allocates by: `alloc` in Rust, <riverrun/new.h> in C++.
     linker.heap(&HeapOptions::new())?;
     let program = Program::new(&engine, &include_bytes!(concat!(env!("OUT_DIR"), "/guest"))[..])?;
-    let mut machine = linker.instantiate(&program, Game::default())?;
+    let game = Game::default(); // @bare
+    let linux = Linux::builder().args(["guest"]).inherit_stdio().build(); // @libc
+    let game = Game { linux, score: 0, on_score: None }; // @libc
+    let mut machine = linker.instantiate(&program, game)?;
+    riverrun_linux::start(&mut machine, |game| &mut game.linux)?; // @libc
     machine.set_deadline(Some(Instant::now() + TIME_LIMIT));
     machine.run()?;
     machine.set_deadline(None);

@@ -12,7 +12,6 @@ use crate::file_systems::kernel_file_system;
 use crate::host_file::SizeLimit;
 use crate::last_words::LastWords;
 use crate::log::{Detail, Log};
-use crate::memory::Layout;
 use crate::paths::{GuestPath, Names};
 use crate::process::Process;
 use crate::random::Random;
@@ -224,7 +223,7 @@ impl Builder {
             descriptors: Descriptors::new(self.stdin, [self.stdout, self.stderr], limit, size_limit),
             names: self.names,
             size_limit,
-            layout: Layout::default(),
+            layout: None,
             clock: Clock::new(self.virtual_time),
             random: Random::new(self.seed),
             signals: Signals::default(),

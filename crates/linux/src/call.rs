@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use riverrun::{Caller, Fault, Flow, Linker, MapError, Memory, READY_CALL, SIGNAL_RETURN_ADDRESS, TrapCause};
+use riverrun::{
+    Caller, Fault, Flow, HostError, Linker, MapError, Memory, READY_CALL, SIGNAL_RETURN_ADDRESS, TrapCause,
+};
 use rustix::io::Errno;
 
 use crate::Linux;
@@ -32,6 +34,8 @@ pub(crate) enum Stop {
     Interrupted,
     /// It waits for what cannot come, for this reason.
     Endless(&'static str),
+    /// It takes what the host should have prepared, and has not.
+    NotStarted,
     /// The registers are to be taken from the signal frame at this address.
     SignalReturn(u64),
 }
@@ -167,14 +171,14 @@ pub(crate) fn c_string(memory: &Memory, address: u64, limit: u64, too_long: Errn
 /// Makes `linker` answer system calls as Linux does, with the state that `get` finds in a
 /// machine's data.
 pub fn add_to_linker<T>(linker: &mut Linker<T>, get: impl Fn(&mut T) -> &mut Linux + Send + Sync + 'static) {
-    linker.ecall(move |caller| Ok(answer(caller, &get)));
+    linker.ecall(move |caller| answer(caller, &get));
 }
 
 const SP: u8 = 2;
 const A0: u8 = 10;
 const A7: u8 = 17;
 
-fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> Flow {
+fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> Result<Flow, HostError> {
     let number = match caller.pc() {
         SIGNAL_RETURN_ADDRESS => RT_SIGRETURN,
         _ => caller.x(A7),
@@ -190,7 +194,7 @@ fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> 
     if number == READY_CALL
         && let Some(flow) = linux.reactor.ready(args[0])
     {
-        return flow;
+        return Ok(flow);
     }
     let mut call = Call { linux, memory, args, sp, patience, instructions };
     let outcome = table::dispatch(&mut call, number);
@@ -199,22 +203,26 @@ fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> 
         Ok(value) => value,
         Err(Stop::Errno(errno)) => -i64::from(errno.raw_os_error()) as u64,
         Err(Stop::Refused(refusal)) => -i64::from(refusal.errno().raw_os_error()) as u64,
-        Err(Stop::Exit(status)) => return Flow::Exit(status),
-        Err(Stop::Interrupted) => return Flow::Trap(TrapCause::Interrupted),
+        Err(Stop::Exit(status)) => return Ok(Flow::Exit(status)),
+        Err(Stop::Interrupted) => return Ok(Flow::Trap(TrapCause::Interrupted)),
         Err(Stop::Endless(reason)) => {
             let call = table::name(number).unwrap_or("a system call");
-            return Flow::Trap(TrapCause::EndlessWait { call, reason });
+            return Ok(Flow::Trap(TrapCause::EndlessWait { call, reason }));
         }
-        Err(Stop::SignalReturn(frame)) => return signal_return(&mut caller, get, frame),
+        Err(Stop::NotStarted) => {
+            let name = table::name(number).unwrap_or("a system call");
+            return Err(format!("the program calls {name}, but its host has not called riverrun_linux::start").into());
+        }
+        Err(Stop::SignalReturn(frame)) => return Ok(signal_return(&mut caller, get, frame)),
     };
     if linux.signals.is_idle() {
         caller.set_x(A0, result);
-        return Flow::Continue;
+        return Ok(Flow::Continue);
     }
     let mut registers = Registers::of(&caller);
     registers.x[A0 as usize] = result;
     registers.pc += 4;
-    deliver_signals(&mut caller, get, registers)
+    Ok(deliver_signals(&mut caller, get, registers))
 }
 
 /// Lets pending signals, if any is not blocked, act on a guest with these registers.

@@ -102,7 +102,8 @@ pub struct Linux {
     pub(crate) descriptors: descriptors::Descriptors,
     pub(crate) names: paths::Names,
     pub(crate) size_limit: host_file::SizeLimit,
-    pub(crate) layout: memory::Layout,
+    /// `None` until [`start`] has been called.
+    pub(crate) layout: Option<memory::Layout>,
     pub(crate) clock: time::Clock,
     pub(crate) random: random::Random,
     pub(crate) signals: signals::Signals,
@@ -117,6 +118,10 @@ impl Linux {
     /// empty, no directory.
     pub fn builder() -> Builder {
         Builder::default()
+    }
+
+    pub(crate) fn layout(&mut self) -> Result<&mut memory::Layout, call::Stop> {
+        self.layout.as_mut().ok_or(call::Stop::NotStarted)
     }
 }
 

@@ -81,6 +81,7 @@ impl fmt::Display for Line<'_> {
                 write!(f, ") = -{} {errno}: {refusal}", errno.raw_os_error())
             }
             Err(Stop::Exit(_)) => write!(f, ") ends the program"),
+            Err(Stop::NotStarted) => write!(f, ") is not prepared for"),
             Err(Stop::Interrupted) => write!(f, ") is interrupted"),
             Err(Stop::Endless(_)) => write!(f, ") cannot end"),
             Err(Stop::SignalReturn(_)) => write!(f, ") returns from a signal handler"),

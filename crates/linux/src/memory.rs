@@ -14,7 +14,7 @@ const CHUNK: u64 = 8 << 20;
 const LOWEST: u64 = 0x1_0000;
 
 /// Where things lie in the guest's memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Layout {
     /// The heap that `brk` grows; whole pages from its start are mapped.
     pub(crate) heap: Range<u64>,
@@ -73,7 +73,7 @@ fn permissions(prot: u64) -> Result<Perm, Stop> {
 const READ_WRITE: fn() -> Perm = || Perm::READ | Perm::WRITE;
 
 pub(crate) fn brk(call: &mut Call<'_>) -> Outcome {
-    let heap = call.linux.layout.heap.clone();
+    let heap = call.linux.layout()?.heap.clone();
     let wanted = call.args[0];
     let (Ok(old), Ok(new)) = (pages(heap.end), pages(wanted)) else { return Ok(heap.end) };
     let changed = if wanted < heap.start {
@@ -89,9 +89,9 @@ pub(crate) fn brk(call: &mut Call<'_>) -> Outcome {
         }
     };
     if changed {
-        call.linux.layout.heap.end = wanted;
+        call.linux.layout()?.heap.end = wanted;
     }
-    Ok(call.linux.layout.heap.end)
+    Ok(call.linux.layout()?.heap.end)
 }
 
 pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
@@ -138,12 +138,12 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
         hint
     } else if hint >= LOWEST
         && hint % PAGE_SIZE == 0
-        && wanted.end <= call.linux.layout.mappings_end
+        && wanted.end <= call.linux.layout()?.mappings_end
         && is_free(call.memory, wanted)
     {
         hint
     } else {
-        call.linux.layout.place(call.memory, len)?
+        call.linux.layout()?.place(call.memory, len)?
     };
     // What the mapping replaces, if it is more than can be replaced at once.
     let end = start.saturating_add(len);
@@ -261,7 +261,7 @@ pub(crate) fn madvise(call: &mut Call<'_>) -> Outcome {
     if !is_mapped(call.memory, &range) {
         return Err(Errno::NOMEM.into());
     }
-    if call.int(2) == DONT_NEED && range.start >= call.linux.layout.heap.start {
+    if call.int(2) == DONT_NEED && range.start >= call.linux.layout()?.heap.start {
         for region in overlapping(call.memory, range.clone()).to_vec() {
             let (start, end) = (region.start.max(range.start), region.end.min(range.end));
             for chunk in chunks(start..end) {
@@ -317,7 +317,7 @@ pub(crate) fn mremap(call: &mut Call<'_>) -> Outcome {
         if flags & MAY_MOVE == 0 {
             return Err(Errno::NOMEM.into());
         }
-        call.linux.layout.place(call.memory, new_len)?
+        call.linux.layout()?.place(call.memory, new_len)?
     };
     let moved = move_pages(call, old..old + old_len.min(new_len), new, new_len, perm)
         .and_then(|()| Ok(call.memory.unmap(old, old_len)?));

@@ -95,7 +95,7 @@ fn limit(call: &Call<'_>, resource: u32) -> Result<u64, Stop> {
     const RESOURCES: u32 = 16;
     const UNLIMITED: u64 = u64::MAX;
     match resource {
-        STACK => Ok(call.linux.layout.stack_size),
+        STACK => Ok(call.linux.layout.as_ref().ok_or(Stop::NotStarted)?.stack_size),
         FILES => Ok(call.linux.descriptors.limit() as u64),
         FILE_SIZE => Ok(call.linux.size_limit.bytes()),
         ADDRESS_SPACE => Ok(call.memory.limit()),

@@ -28,11 +28,11 @@ pub fn start<T>(machine: &mut Machine<T>, get: impl FnOnce(&mut T) -> &mut Linux
     let offers_functions = program.image().exports().is_ok_and(|exports| !exports.is_empty());
     let linux = get(machine.data_mut());
     linux.reactor.offers_functions = offers_functions;
-    linux.layout = memory::Layout {
+    linux.layout = Some(memory::Layout {
         heap: heap..heap,
         mappings_end: stack.start.saturating_sub(STACK_GUARD),
         stack_size: stack.end - stack.start,
-    };
+    });
     let room = (stack.end - stack.start) / ARGUMENTS_SHARE;
     let contents = contents(linux, program.image(), stack.end, room)?;
     let sp = stack.end - contents.len() as u64;

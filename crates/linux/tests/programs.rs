@@ -183,3 +183,26 @@ fn position_independent() {
     assert_same(&outcome, &qemu(&program, &args, &[("A", "B")], ""));
     assert_eq!((outcome.status, outcome.stdout.as_str()), (5, "pie\nargument\nA=B\nrelocated\n"));
 }
+
+/// A host that has forgotten what programs with a libc need is told what that is.
+#[test]
+fn hosts_without_linux_are_told_what_is_missing() {
+    use riverrun::{Linker, Machine};
+    use riverrun_testkit::suite::SuiteEngine;
+
+    let programs = [gcc("process.c", STATIC), reactor(&[])];
+    for program in programs {
+        let program = SuiteEngine::get().load(&Config::new(), std::fs::read(program).unwrap());
+        let mut linker = Linker::new(program.engine());
+        linker.func("Game::unrelated", || {}).unwrap();
+        let mut machine: Machine<()> = linker.instantiate(&program, ()).unwrap();
+        let error = machine.run().unwrap_err().to_string();
+        assert!(error.contains("programs with a libc need Linux's: riverrun_linux::add_to_linker"), "{error}");
+
+        let mut linker = Linker::new(program.engine());
+        riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
+        let mut machine = linker.instantiate(&program, Linux::builder().build()).unwrap();
+        let error = machine.run().unwrap_err().to_string();
+        assert!(error.contains("calls brk, but its host has not called riverrun_linux::start"), "{error}");
+    }
+}

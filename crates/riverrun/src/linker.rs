@@ -74,7 +74,11 @@ impl<T> Linker<T> {
             }
             match caller.x(17) {
                 EXIT | EXIT_GROUP => Ok(Flow::Exit(caller.x(10) as i32)),
-                number => Err(format!("the guest makes system call {number}, but the linker has none").into()),
+                number => Err(format!(
+                    "the guest makes system call {number}, but the linker has none; programs with a libc need Linux's: \
+                     riverrun_linux::add_to_linker, and riverrun_linux::start, in C riverrun_linker_add_linux"
+                )
+                .into()),
             }
         };
         Linker {

@@ -47,6 +47,7 @@ pub(crate) static TEST: &[Step] = &[
     step("clippy for guests", GUEST_CLIPPY),
     step("clippy for the game", GAME_CLIPPY),
     step("clippy for the console", CONSOLE_CLIPPY),
+    with(step("documentation", &["doc", "--no-deps", "--workspace"]), &[("RUSTDOCFLAGS", "-D warnings")]),
     // Without the optimiser the interpreter's handlers return to a trampoline ..
     step("tests, unoptimised", &["test", "--workspace", "--no-fail-fast"]),
     // .. and with it they chain by tail calls: two different machines.

@@ -1,7 +1,7 @@
 //! The ahead-of-time compiler: guest functions to LLVM IR, and to shared objects.
 //!
-//! [`compile`] finds a program's functions ([`analysis`]), lifts each to one host function
-//! ([`lift`]), optimises and links them. The only crate that knows LLVM.
+//! [`compile`] finds a program's functions (`analysis`), lifts each to one host function
+//! (`lift`), optimises and links them. The only crate that knows LLVM.
 
 mod analysis;
 mod carries;

@@ -105,7 +105,7 @@ impl Config {
 
 impl Config {
     /// Keeps compiled code in a folder: a program whose code is there, and fits, uses it, and what
-    /// [`Config::compile`] makes is put there. All other programs run in the interpreter. The command
+    /// `Config::compile` (feature `compile`) makes is put there. All other programs run in the interpreter. The command
     /// has its own in `$XDG_CACHE_HOME/riverrun`, and the two may share one.
     ///
     /// ```

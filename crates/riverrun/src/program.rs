@@ -137,7 +137,7 @@ impl Program {
         &self.inner.engine
     }
 
-    /// Loads compiled code, made by [`Program::compile`] or the command, for all machines of this
+    /// Loads compiled code, made by `Program::compile` (feature `compile`) or the command, for all machines of this
     /// program that are made from now on; the first code loaded stays. Whatever is not compiled
     /// still runs in the interpreter.
     ///

@@ -158,6 +158,30 @@ fn the_table_of_crates_is_that_of_the_manifests() {
     assert_eq!(listed, present);
 }
 
+/// `cargo build` and `cargo doc` work where there is no LLVM.
+#[test]
+fn only_the_compiler_is_no_default_member() {
+    let manifest = read("Cargo.toml");
+    let (_, members) = manifest.split_once("\ndefault-members = [").expect("the workspace has default members");
+    let members: BTreeSet<PathBuf> = members
+        .split(']')
+        .next()
+        .unwrap_or_default()
+        .split('"')
+        .skip(1)
+        .step_by(2)
+        .map(|path| root().join(path))
+        .collect();
+    let crates = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path());
+    // Elsewhere the dependency is optional.
+    let takes_llvm = |path: &PathBuf| {
+        let manifest = fs::read_to_string(path.join("Cargo.toml")).unwrap();
+        path.ends_with("aot") || manifest.contains("\nriverrun-aot.workspace = true\n")
+    };
+    let expected: BTreeSet<PathBuf> = crates.filter(|path| !takes_llvm(path)).chain([root().join("xtask")]).collect();
+    assert_eq!(members, expected);
+}
+
 #[test]
 fn every_extension_is_named() {
     let sources = ["README.md", "crates/isa/src/lib.rs"].map(|name| (name, read(name)));

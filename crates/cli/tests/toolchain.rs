@@ -129,6 +129,48 @@ fn guests_with_a_libc_run() {
     assert!(shown.stdout.starts_with("/opt/bin/riscv64-linux-gnu-g++-12 -march="), "{}", shown.stdout);
 }
 
+/// What has constructors is alive when functions are called, in C and C++, however it was compiled and linked; what has
+/// no main is called, too. `riverrun bench` calls them behind main.
+#[test]
+fn guests_with_a_libc_are_called_with_everything_alive() {
+    let folder = Folder::new();
+    folder.file(
+        "a.cpp",
+        "#include <riverrun.h>\n#include <iostream>\n#include <stdexcept>\n#include <string>\n#include <vector>\n\
+         static std::vector<int> numbers{1, 2, 3};\nthread_local std::string own = \"own\";\n\
+         struct Last { bool gone = false; ~Last() { gone = true; numbers.clear(); } } last;\n\
+         RIVERRUN_EXPORT(long, work, (long));\n\
+         long work(long n) {\n\
+             try { numbers.at(n); } catch (const std::out_of_range &) { std::cout << own << std::endl; return 7; }\n\
+             if (last.gone || numbers.size() != 3) __builtin_trap();\n\
+             return work(n + 1);\n\
+         }\n\
+         #ifdef MAIN\nint main() { std::atexit([] { numbers.clear(); }); }\n#endif\n",
+    );
+    folder.file(
+        "a.c",
+        "#include <riverrun.h>\n#include <stdio.h>\n#include <stdlib.h>\n\
+         static char *text;\n_Thread_local int own = 5;\n\
+         static void destroy(void) { free(text); text = 0; }\n\
+         __attribute__((constructor)) static void make(void) { text = malloc(64); atexit(destroy); }\n\
+         RIVERRUN_EXPORT(long, work, (long));\n\
+         long work(long n) { return snprintf(text, 64, \"%ld\", n + own); }\n\
+         #ifdef MAIN\nint main(void) { return 0; }\n#endif\n",
+    );
+    for compiler in compilers().iter().filter(|name| !name.contains("zig")) {
+        for (language, source) in [("cc", "a.c"), ("c++", "a.cpp")] {
+            for flags in [&["-O0", "-DMAIN"][..], &["-O2", "-flto", "-DMAIN"], &["-O2"]] {
+                let args = [&[language], flags, &[source, "-o", "a.elf"]].concat();
+                compile(&folder, Some(compiler), &args).expect(0, &[]);
+                let function = format!("{}:work", folder.path().join("a.elf").display());
+                let bench = args!["bench", "--runs=1", "--discard=0", function, function, "--", "0"];
+                let ended = riverrun(bench);
+                assert_eq!(ended.status, Some(0), "{compiler} {args:?}: {ended:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn cmake_makes_bindings() {
     let folder = Folder::new();

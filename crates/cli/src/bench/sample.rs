@@ -74,12 +74,13 @@ impl<'a> Guest<'a> {
         Ok(Guest { options, program, linker })
     }
 
-    /// A machine that stands at the program's start.
-    fn machine(&self, name: &Contestant, arguments: bool, checksum: &Checksum) -> Result<Machine<Linux>> {
+    /// A machine that stands at the program's start: to be run as a whole, or for its functions to be called.
+    fn machine(&self, name: &Contestant, as_a_whole: bool, checksum: &Checksum) -> Result<Machine<Linux>> {
         // The length of the name would move the guest's stack.
         let name = name.path().as_os_str().to_owned();
-        let given: &[_] = if arguments { self.options.args() } else { &[] };
-        let linux = run::grants(self.options, &name, given)?.stdout(Output::writer(checksum.clone())).build();
+        let given: &[_] = if as_a_whole { self.options.args() } else { &[] };
+        let linux = run::grants(self.options, &name, given)?.exits(as_a_whole);
+        let linux = linux.stdout(Output::writer(checksum.clone())).build();
         let mut machine = run::instantiate(&self.linker, &self.program, linux, self.options)?;
         riverrun_linux::start(&mut machine, |linux| linux)?;
         machine.set_deadline(self.options.guest.timeout.and_then(|time| Instant::now().checked_add(time)));

@@ -136,11 +136,12 @@ pub struct HostFailure {
 /// In one line; the backtrace is the caller's to print.
 impl fmt::Display for HostFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The cause comes before the place: a host that has room for one line shows the beginning.
         match &self.function {
-            Some(function) => write!(f, "the host function {function}, called at pc {:#x}", self.pc)?,
-            None => write!(f, "a system call at pc {:#x}", self.pc)?,
+            Some(function) => write!(f, "the host function {function} failed: {}", self.source)?,
+            None => write!(f, "a system call failed: {}", self.source)?,
         }
-        write!(f, "{}, failed: {}", self.backtrace.summary(), self.source)
+        write!(f, "; called at pc {:#x}{}", self.pc, self.backtrace.summary())
     }
 }
 

@@ -234,7 +234,7 @@ fn hostile_pointers_are_named() {
         for address in [16, 0xffff_ffff, u64::MAX, 1 << 32, edge + 4] {
             let pointer = format!("argument 1, the pointer {address:#x}: ");
             let error = fails::<_, ()>(machine, "call_log", (Str::new(address),));
-            refused(error, &["host function log, called at pc", "in log_", &pointer, "is not mapped"]);
+            refused(error, &["host function log failed: ", "; called at pc", "in log_", &pointer, "is not mapped"]);
             let error = fails::<_, f32>(machine, "call_sum", (Ptr::<f32>::new(address).slice(1),));
             refused(error, &["host function sum", &pointer]);
         }

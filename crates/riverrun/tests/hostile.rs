@@ -227,7 +227,7 @@ fn arguments_that_lead_nowhere_are_named() {
         assert_eq!(
             what,
             format!(
-                "the host function take, called at pc 0x10000, failed: argument {argument}, the pointer {address:#x}: {why}"
+                "the host function take failed: argument {argument}, the pointer {address:#x}: {why}; called at pc 0x10000"
             )
         );
     };
@@ -262,8 +262,8 @@ fn the_hosts_own_functions_name_their_arguments() {
         let text = failure(name, a);
         let wrong = a[argument - 1];
         let expected = format!(
-            "the host function {name}, called at pc 0x10000, failed: argument {argument}, the pointer {wrong:#x}: guest \
-             address {wrong:#x} is not mapped for this access"
+            "the host function {name} failed: argument {argument}, the pointer {wrong:#x}: guest address {wrong:#x} is \
+             not mapped for this access; called at pc 0x10000"
         );
         assert_eq!(text, expected);
     }

@@ -489,7 +489,7 @@ fn all_forms_of_calls_lead_to_the_same_functions() {
         assert_eq!(call::<_, i64>(machine, "system_call", (1_i64, 0_i64)), 3, "the handler calls back");
         let error = fails::<_, i64>(machine, "system_call", (2_i64, 0_i64));
         let text = error.to_string();
-        assert!(text.starts_with("a system call at pc 0x") && text.ends_with("failed: no call 2"), "{text}");
+        assert!(text.starts_with("a system call failed: no call 2; called at pc 0x"), "{text}");
     });
 }
 

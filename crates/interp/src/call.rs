@@ -1,4 +1,4 @@
-//! The short way of a host into a guest function and back.
+//! The fast path from a host into a guest function and back.
 
 use std::hint::cold_path;
 

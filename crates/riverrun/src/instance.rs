@@ -23,9 +23,9 @@ use riverrun_state::{
 
 use crate::backtrace::Backtrace;
 use crate::call::convention::{Exchange, Placement, ResultRegisters};
+use crate::call::fast_path::{PlainEngine, Ready};
 use crate::call::func::CallLimits;
 use crate::call::registry::{Function, Registry};
-use crate::call::short_way::{PlainEngine, Ready};
 use crate::caller::Caller;
 use crate::error::{Error, HostError, HostFailure, Trap};
 use crate::heap::HeapState;
@@ -93,13 +93,13 @@ pub(crate) struct Instance<T> {
     pub(crate) stack: Range<u64>,
     /// With the environment of the function.
     pub(crate) pending: Option<(Pending, *const ())>,
-    /// Runs that have not ended, but for one on the short way: see [`Instance::depth`].
+    /// Runs that have not ended, but for one on the fast path: see [`Instance::depth`].
     pub(crate) depth: u32,
     /// The code of the program.
     pub(crate) code_id: u64,
-    /// The engine that functions can be called on the short way, if they can.
+    /// The engine that functions can be called on the fast path, if they can.
     pub(crate) engine: Option<PlainEngine>,
-    /// What the short way relies upon.
+    /// What the fast path relies upon.
     pub(crate) ready: Ready,
     /// What the guest said last, for the error of the trap that comes next: see [`Caller::set_last_words`].
     pub(crate) last_words: Option<String>,

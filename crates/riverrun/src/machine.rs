@@ -19,8 +19,8 @@ use riverrun_state::{Interruption, MapError, PAGE_SIZE, Perm, STACK_RESERVED, ST
 use crate::backtrace::Backtrace;
 use crate::call::convention::Returned;
 use crate::call::dynamic::DynFunc;
+use crate::call::fast_path::{PlainEngine, Ready};
 use crate::call::func::{Func, Parameters};
-use crate::call::short_way::{PlainEngine, Ready};
 use crate::error::Error;
 use crate::exhausted::resource;
 use crate::heap::{Heap, HeapState};
@@ -42,7 +42,7 @@ pub struct Machine<T> {
 
 // SAFETY: a machine owns its instance, and moves as a box does. Nothing of it is bound to a thread but `T`: the linker
 // keeps Send and Sync functions only, and pointers lead to parts of the instance, its window and its program. A gate
-// that a thread has claimed is asked for that claim in each call (`short_way.rs`).
+// that a thread has claimed is asked for that claim in each call (`fast_path.rs`).
 unsafe impl<T: Send> Send for Machine<T> {}
 // SAFETY: what takes `&Machine` reads the data, memory, registers and program, or hands out the interruption, which is
 // made of atomics. To run a guest, and to change anything, takes `&mut Machine`.

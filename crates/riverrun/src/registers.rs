@@ -4,8 +4,8 @@ use riverrun_state::State;
 
 const SP: u8 = 2;
 
-/// Where a guest stands: what the state says, unless calls on the short way have left to be put back what they
-/// changed ([`crate::call::short_way`]).
+/// Where a guest stands: what the state says, unless calls on the fast path have left to be put back what they
+/// changed ([`crate::call::fast_path`]).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Position {
     pub(crate) pc: u64,

@@ -1,6 +1,5 @@
-//! The documents say what is true: their paths exist, their commands are run by CI or here, the
-//! table of crates is that of the manifests, and the walk through adding an instruction ends in
-//! passing tests.
+//! The documents are true: their paths exist, their commands are run by CI or here, the table of crates is that of the
+//! manifests, and CONTRIBUTING's walks end in passing tests.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,10 +7,17 @@ use std::path::{Path, PathBuf};
 
 use riverrun_isa::Extension;
 
-const DOCUMENTS: &[&str] = &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "bench/README.md"];
+#[path = "common/documents.rs"]
+mod documents;
 
-/// Commands of ARCHITECTURE.md and CONTRIBUTING.md that neither CI's steps nor the walk run. (The
-/// README's are run by a test of the command.)
+use documents::root;
+
+/// Largest size of ARCHITECTURE.md in bytes, and of a page of `docs/decisions/`.
+const ARCHITECTURE_SIZE: usize = 16 << 10;
+const PAGE_SIZE: usize = 4 << 10;
+
+/// Commands of ARCHITECTURE.md and CONTRIBUTING.md that neither CI's steps nor the walks run. (The README's are run by a
+/// test of the command.)
 const ELSEWHERE: &[(&str, &str)] = &[
     ("cargo xtask test", "it is what CI runs"),
     ("cargo xtask verify", "CI runs the short forms"),
@@ -31,10 +37,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("cargo deny --manifest-path examples/console/Cargo.toml check", "needs the network"),
 ];
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate lies in crates/")
-}
-
 fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
@@ -51,28 +53,38 @@ fn commands(block: &str) -> impl Iterator<Item = &str> {
     block.lines().map(|line| line.split(" #").next().unwrap_or_default().trim()).filter(|command| !command.is_empty())
 }
 
-/// The walk's section of CONTRIBUTING.md.
-fn walk(contributing: &str) -> &str {
-    let (_, walk) = contributing.split_once("\n## A walk").expect("CONTRIBUTING.md has a walk");
-    walk.split("\n## ").next().unwrap_or_default()
+/// The sections of CONTRIBUTING.md that are walks.
+fn walks(contributing: &str) -> Vec<&str> {
+    contributing.split("\n## ").filter(|section| section.starts_with("A walk: ")).collect()
 }
 
 #[test]
 fn paths_exist() {
-    let folders = ["crates/", "xtask/", "bench/", "fuzz/", "examples/", "guest/rust/", "guest/include/"];
-    for &name in DOCUMENTS {
-        let document = read(name);
-        // Spans of code, and what links lead to.
+    // Paths under guest/ alone may be those of a project that `riverrun new` makes.
+    let guest = ["guest/rust/", "guest/include/", "guest/src/", "guest/cmake/"];
+    let folders = [&["crates/", "docs/", "xtask/", "bench/", "fuzz/", "examples/"][..], &guest].concat();
+    let mut count = 0;
+    for name in documents::all() {
+        let document = read(&name);
+        // Spans of code are paths from the root; links are relative to the document.
         let code = document.split('`').skip(1).step_by(2);
         let paths = code.filter(|span| folders.iter().any(|folder| span.starts_with(folder)) && !span.contains(' '));
         let links = document.split("](").skip(1).filter_map(|rest| rest.split(')').next());
         let links = links.filter(|link| !link.contains("://"));
-        let mut count = 0;
-        for path in paths.chain(links) {
-            assert!(root().join(path).exists(), "{name} speaks of {path}, which does not exist");
+        let folder = root().join(&name).parent().expect("a file is in a folder").to_owned();
+        for path in paths.map(|path| root().join(path)).chain(links.map(|link| folder.join(link))) {
+            assert!(path.exists(), "{name} names {}, which does not exist", path.display());
             count += 1;
         }
-        assert!(count > 0 || ["SECURITY.md", "bench/README.md"].contains(&name), "no paths in {name}");
+    }
+    assert!(count > 200, "only {count} paths in the documents");
+}
+
+#[test]
+fn documents_keep_their_size() {
+    assert!(read("ARCHITECTURE.md").len() <= ARCHITECTURE_SIZE);
+    for name in documents::all().iter().filter(|name| name.starts_with("docs/decisions/")) {
+        assert!(read(name).len() <= PAGE_SIZE, "{name} is more than a page");
     }
 }
 
@@ -93,7 +105,7 @@ fn commands_are_run() {
     };
 
     let documents = [read("ARCHITECTURE.md"), read("CONTRIBUTING.md")];
-    let in_walk = walk(&documents[1]);
+    let walks = walks(&documents[1]);
     let mut documented = BTreeSet::new();
     for (_, block) in documents.iter().flat_map(|document| blocks(document)).filter(|(language, _)| *language == "sh") {
         documented.extend(commands(block));
@@ -101,7 +113,8 @@ fn commands_are_run() {
     assert!(documented.len() > 10, "{documented:?}");
     for command in &documented {
         let known = ELSEWHERE.iter().any(|(elsewhere, _)| elsewhere == command);
-        assert!(known || in_ci(command) || in_walk.contains(&format!("\n{command}\n")), "nobody runs `{command}`");
+        let in_walk = walks.iter().any(|walk| walk.contains(&format!("\n{command}\n")));
+        assert!(known || in_ci(command) || in_walk, "no step and no walk runs `{command}`");
     }
     for (command, why) in ELSEWHERE {
         assert!(documented.contains(command), "`{command}` ({why}) is in no document");
@@ -119,11 +132,7 @@ fn the_readmes_speeds_are_those_of_the_report() {
 
 /// The Rust sources of a folder.
 fn sources(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries
-        .flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] })
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        .collect()
+    documents::files(folder, true, &["rs"])
 }
 
 #[test]
@@ -194,9 +203,9 @@ fn every_extension_is_named() {
     }
 }
 
-/// Once is enough: how this test is compiled does not change what it does.
-#[cfg(debug_assertions)]
-mod walk {
+/// Following the walks takes minutes, so only the optimised tests do it: how they are compiled changes nothing here.
+#[cfg(not(debug_assertions))]
+mod following {
     use std::collections::BTreeMap;
     use std::process::Command;
 
@@ -258,32 +267,41 @@ mod walk {
     }
 
     #[test]
-    #[cfg_attr(debug_assertions, ignore = "it takes minutes; the optimised tests do it")]
-    fn the_walk_ends_in_passing_tests() {
+    fn the_walks_end_in_passing_tests() {
         let contributing = read("CONTRIBUTING.md");
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("walk");
         let mut tree = Tree::new();
-        for path in ["Cargo.toml", "Cargo.lock", "README.md", "crates", "xtask"] {
+        for path in ["Cargo.toml", "Cargo.lock", "README.md", "crates", "guest", "xtask"] {
             add(&mut tree, Path::new(path));
         }
+        let walks = walks(&contributing);
+        assert_eq!(walks.len(), 2, "adding an instruction, and adding a system call");
+        for walk in walks {
+            let (changes, runs) = follow(walk, &mut tree, &folder);
+            assert!(changes > 3 && runs > 0, "{changes} changes, {runs} commands in {walk}");
+        }
+    }
+
+    /// Makes the changes of a walk and runs its commands, in order; how many of each there were.
+    fn follow(walk: &str, tree: &mut Tree, folder: &Path) -> (usize, usize) {
         let (mut changes, mut runs) = (0, 0);
-        for (language, block) in blocks(walk(&contributing)) {
+        for (language, block) in blocks(walk) {
             match language {
                 "diff" => {
-                    apply(&mut tree, &format!("{block}\n"));
+                    apply(tree, &format!("{block}\n"));
                     changes += 1;
                 }
                 "sh" => {
-                    write(&tree, &folder);
+                    write(tree, folder);
                     for command in commands(block) {
-                        run(command, &folder);
+                        run(command, folder);
                         runs += 1;
                     }
                 }
-                other => panic!("what is to be done with a block of {other}?"),
+                other => panic!("a walk has blocks of diff and sh, not of {other}"),
             }
         }
-        assert!(changes > 3 && runs > 1, "{changes} changes, {runs} commands");
+        (changes, runs)
     }
 
     fn run(command: &str, folder: &Path) {

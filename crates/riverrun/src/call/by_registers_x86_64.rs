@@ -11,8 +11,8 @@ use riverrun_native::{Callable, convention};
 use riverrun_state::Gate;
 
 use crate::call::dynamic::DynFunc;
+use crate::call::fast_path::Ready;
 use crate::call::func::Target;
-use crate::call::short_way::Ready;
 use crate::instance::Instance;
 use crate::registers::Position;
 

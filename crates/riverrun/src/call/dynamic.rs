@@ -12,9 +12,9 @@ use riverrun_state::{Import, Opening, Results};
 use crate::call::convention::{
     ARGUMENT_REGISTERS, Exchange, Placement, ResultRegisters, pair_is_in_a1, put_pair, put_scalar, take_pair,
 };
+use crate::call::fast_path::Unfinished;
 use crate::call::func::{CallContext, CallLimits, Target};
 use crate::call::host::{Call, HostCode, lost_arguments};
-use crate::call::short_way::Unfinished;
 use crate::caller::Caller;
 use crate::error::{Error, HostError, LinkError};
 use crate::instance::Instance;
@@ -384,7 +384,7 @@ impl DynFunc {
         }
     }
 
-    /// The same where that could not be done on the short way.
+    /// The same where that could not be done on the fast path.
     ///
     /// # Safety
     /// As [`DynFunc::call_with`].

@@ -5,12 +5,12 @@
 pub(crate) mod by_registers;
 pub(crate) mod convention;
 pub(crate) mod dynamic;
+pub(crate) mod fast_path;
 pub(crate) mod func;
 pub(crate) mod host;
 pub(crate) mod missing;
 pub(crate) mod own;
 pub(crate) mod pointer;
 pub(crate) mod registry;
-pub(crate) mod short_way;
 pub(crate) mod structure;
 pub(crate) mod value;

@@ -1,4 +1,4 @@
-//! The short way of a host into a guest function and back.
+//! The fast path from a host into a guest function and back.
 //!
 //! What a call has to see to, and what it has to ask, is nearly always as the last call left it. So the first call
 //! sees to it and asks, and opens the machine's [`Gate`]; the next ones look whether it is open, and enter the
@@ -35,16 +35,16 @@ enum Way {
     Compiled(Prepared),
 }
 
-/// What calls on the short way rely upon, while the gate is open for the code of the machine's program, and there is
+/// What calls on the fast path rely upon, while the gate is open for the code of the machine's program, and there is
 /// a way:
 ///
 /// - the engine is [prepared](riverrun_interp::Code::prepare), or its [execution](Prepared) is. Runs change that,
 ///   but for those within host functions, which bring the state back;
-/// - nobody waits in the guest: the gate is closed while it runs, and says so itself of calls on the short way;
+/// - nobody waits in the guest: the gate is closed while it runs, and says so itself of calls on the fast path;
 /// - the guest's own run is not suspended: registers are free to be changed;
 /// - there is no limit of fuel, and the program cannot tell in what float environment it runs;
 /// - the rounding mode is the default one, and sp aligned for calls. A guest changes the mode in the single-step
-///   engine, so off the short way; a host by methods that ask for the whole state.
+///   engine, so off the fast path; a host by methods that ask for the whole state.
 ///
 /// That nothing interrupts the guest is asked in each call; and whether it is this thread that has called last, where
 /// that matters.
@@ -75,7 +75,7 @@ impl Ready {
 /// Why there are no results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unfinished {
-    /// The short way is not open.
+    /// The fast path is not open.
     NotBegun,
     /// The engine has refused, for want of fuel.
     Refused,
@@ -128,7 +128,7 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Calls a function on the short way, if that is open, and gives a0 and a1. What goes otherwise is for
+    /// Calls a function on the fast path, if that is open, and gives a0 and a1. What goes otherwise is for
     /// [`Instance::call_otherwise`].
     ///
     /// # Safety
@@ -245,7 +245,7 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Has the next call ask for all that the short way relies upon. A call that is under way opens the gate once
+    /// Has the next call ask for all that the fast path relies upon. A call that is under way opens the gate once
     /// more, but there is no way behind it.
     ///
     /// # Safety
@@ -269,7 +269,7 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Puts back what calls on the short way have left to be put back, so that the state can be looked at.
+    /// Puts back what calls on the fast path have left to be put back, so that the state can be looked at.
     ///
     /// # Safety
     /// The instance is alive, and nothing of its state is borrowed.
@@ -459,7 +459,7 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Goes on with a call that has left the short way, and gives its results.
+    /// Goes on with a call that has left the fast path, and gives its results.
     ///
     /// # Safety
     /// As [`Instance::call`].

@@ -1,0 +1,90 @@
+//! Documents and code use the words of `docs/glossary.md`, and not those that it has replaced.
+
+#[path = "common/documents.rs"]
+mod documents;
+
+use std::fs;
+use std::path::Path;
+
+use documents::{files, root};
+
+/// Words that are retired everywhere, with the glossary's word. Each matches regardless of case, at the beginning of a
+/// word.
+const RETIRED: &[(&str, &str)] = &[
+    ("short way", "fast path"),
+    ("short_way", "fast path"),
+    ("signpost", "unwind marker"),
+    ("whoever", "the name of the actor"),
+    ("astray", "mismatched return"),
+];
+
+/// Words that are retired in documents; in code some of them have another meaning, or are still to be replaced.
+const RETIRED_IN_DOCUMENTS: &[(&str, &str)] = &[
+    ("single-step engine", "reference interpreter"),
+    ("fast engine", "interpreter"),
+    ("plain engine", "interpreter"),
+    ("host entries", "host-ABI entry points"),
+    ("host entry", "host-ABI entry point"),
+    ("landing place", "indirect-jump cache"),
+    ("lively", "live-in"),
+    ("run of cells", "decoded block"),
+    ("known function", "libcall"),
+    ("the watch ", "the watchdog"),
+    ("nobody", "the name of the actor"),
+    ("somebody", "the name of the actor"),
+];
+
+/// Folders whose code keeps to [`RETIRED`].
+const CODE: &[&str] = &[];
+
+/// Where a text has a word, by line.
+fn lines_with(text: &str, word: &str) -> Vec<usize> {
+    let begins_word = |line: &str, at: usize| !line[..at].ends_with(char::is_alphanumeric);
+    let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.to_lowercase()));
+    let has = lines.filter(|(_, line)| line.match_indices(word).any(|(at, _)| begins_word(line, at)));
+    has.map(|(number, _)| number).collect()
+}
+
+fn check(name: &str, text: &str, words: &[(&str, &str)], found: &mut Vec<String>) {
+    for (word, instead) in words {
+        let lines = lines_with(text, word);
+        found.extend(lines.iter().map(|line| format!("{name}:{line}: \"{word}\" is retired, use {instead}")));
+    }
+}
+
+#[test]
+fn documents_use_the_glossarys_words() {
+    let mut found = Vec::new();
+    // The glossary itself names what it replaces.
+    for name in documents::all().iter().filter(|name| *name != "docs/glossary.md") {
+        let text = fs::read_to_string(root().join(name)).unwrap();
+        check(name, &text, RETIRED, &mut found);
+        check(name, &text, RETIRED_IN_DOCUMENTS, &mut found);
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn code_uses_the_glossarys_words() {
+    let own = root().join(file!());
+    let mut found = Vec::new();
+    for folder in CODE {
+        for path in files(&root().join(folder), true, &["rs", "c", "cpp", "h", "hpp", "md", "toml"]) {
+            if path != own {
+                let text = fs::read_to_string(&path).unwrap();
+                check(&shown(&path), &text, RETIRED, &mut found);
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+fn shown(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+}
+
+#[test]
+fn words_are_found_where_they_begin() {
+    assert_eq!(lines_with("a Signpost\nno\nsignposts, resignpost", "signpost"), [1, 3]);
+    assert_eq!(lines_with("resignpost", "signpost"), [] as [usize; 0]);
+}

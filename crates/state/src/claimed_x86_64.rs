@@ -1,8 +1,7 @@
-//! What a thread has claimed, on x86-64 ELF systems.
+//! The thread-local claim on x86-64 ELF systems.
 //!
-//! A variable of the thread's own at a fixed distance from its thread pointer. Compilers go to such variables of
-//! libraries by a call, for which a function has to save what it has in registers; calls of guest functions have not
-//! the time.
+//! The variable is at a fixed distance from the thread pointer (the initial-exec TLS model). In a library, compilers
+//! would access it by a call, for which each call of a guest function would have to save registers.
 
 use std::arch::{asm, global_asm};
 use std::ptr;
@@ -24,13 +23,13 @@ global_asm!(
     none = const NO_CLAIM,
 );
 
-/// What this thread has claimed last, and the state that the calls work on; [`NO_CLAIM`] at first. The variable has the
-/// window in the state's place, as compiled code wants it, and behind it the gate.
+/// This thread's last claim and the state of its machine; [`NO_CLAIM`] at first. The variable holds the claim, the
+/// address of the window (which compiled code needs, not that of the state), and the entry guard.
 #[inline(always)]
 pub(crate) fn get() -> (u64, *mut State) {
     let (claim, window): (u64, *mut State);
-    // SAFETY: reads the two words above. The compiler must not keep them: what it keeps is on the stack, to which a
-    // call comes back by way of the machine.
+    // SAFETY: reads two words of this thread's own variable. `asm!` without `pure` keeps the compiler from reusing
+    // values that an earlier call has spilled.
     unsafe {
         asm!(
             "mov {claim}, [rip + __riverrun_claimed@GOTTPOFF]",
@@ -44,10 +43,10 @@ pub(crate) fn get() -> (u64, *mut State) {
     (claim, window.wrapping_byte_sub(WINDOW_OFFSET))
 }
 
-/// The gate that the thread has claimed last; nothing if what it said last is no claim.
+/// The entry guard of the thread's last claim; `None` if its current activation has none.
 pub(crate) fn gate() -> Option<&'static Gate> {
     let gate: *const Gate;
-    // SAFETY: reads the third word above, which is null or what was written there as a reference.
+    // SAFETY: reads the third word of this thread's own variable: null, or written by `set` from a `&'static Gate`.
     unsafe {
         asm!(
             "mov {gate}, [rip + __riverrun_claimed@GOTTPOFF]",
@@ -59,9 +58,9 @@ pub(crate) fn gate() -> Option<&'static Gate> {
     }
 }
 
-/// Changes all of it.
+/// Writes all three words.
 pub(crate) fn set(claim: u64, state: *mut State, gate: Option<&'static Gate>) {
-    // SAFETY: writes the three words above.
+    // SAFETY: writes the three words of this thread's own variable.
     unsafe {
         asm!(
             "mov {at}, [rip + __riverrun_claimed@GOTTPOFF]",

@@ -39,7 +39,7 @@ impl FloatEnv {
         frm < 4
     }
 
-    /// Puts the guest's rounding mode in force and clears the accrued exceptions.
+    /// Sets the guest's rounding mode and clears the accrued exceptions.
     ///
     /// # Safety
     /// `supports(state.frm)` holds, and nothing but guest code runs until [`FloatEnv::leave`].
@@ -58,7 +58,7 @@ impl FloatEnv {
         FloatEnv { host, on_this_thread: PhantomData }
     }
 
-    /// Adds the exceptions that have accrued to the guest's and puts the host's environment back.
+    /// Adds the accrued exceptions to the guest's `fflags` and restores the host's environment.
     #[inline(always)]
     pub fn leave(self, state: &mut State) {
         let mut guest = 0;
@@ -70,11 +70,11 @@ impl FloatEnv {
         }
     }
 
-    /// [`FloatEnv::enter`] in the default rounding mode, for hosts whose environment is the one that Rust demands:
-    /// to ask for it takes longer than all else. What exceptions had accrued is forgotten.
+    /// [`FloatEnv::enter`] in the default rounding mode, for hosts whose environment is Rust's default: reading it would
+    /// take longer than the rest of a call. Exceptions accrued before are lost.
     ///
     /// # Safety
-    /// As there.
+    /// As [`FloatEnv::enter`].
     #[inline(always)]
     pub unsafe fn enter_default() {
         // SAFETY: as the caller promises.
@@ -89,10 +89,10 @@ impl FloatEnv {
         state.fflags |= flags(guest);
     }
 
-    /// Moves the exceptions that have accrued to the guest's, while its environment is in force.
+    /// Moves the accrued exceptions to the guest's `fflags`, while its environment is in force.
     ///
-    /// It has no memory of its own: a local whose address is given away would cost its caller
-    /// the tail call.
+    /// It uses [`crate::EngineExit::float_env`] as memory: a local variable whose address escapes would cost the calling
+    /// handler its tail call.
     #[inline(always)]
     pub fn drain(state: &mut State) {
         let environment = &mut state.exit.float_env;
@@ -106,8 +106,8 @@ impl FloatEnv {
     }
 }
 
-/// The guest's floating-point environment, set aside while host code runs on behalf of guest code: host code
-/// gets the environment that Rust demands, and exceptions that it raises are not the guest's.
+/// The guest's floating-point environment, saved while a host function runs: the function gets Rust's default
+/// environment, and exceptions that it raises are not added to the guest's.
 #[must_use]
 #[derive(Debug)]
 pub struct GuestFloats {
@@ -116,24 +116,23 @@ pub struct GuestFloats {
 }
 
 impl GuestFloats {
-    /// Puts the host's environment in force, but for exceptions that have accrued.
+    /// Sets the host's environment, but keeps accrued exceptions.
     #[inline(always)]
     pub fn set_aside() -> GuestFloats {
         let mut guest = 0;
         read(&mut guest);
         let host = guest & ACCRUED | ALL_MASKED;
         if guest != host {
-            // SAFETY: this is what Rust demands.
+            // SAFETY: this is Rust's default environment.
             unsafe { write(&host) };
         }
         GuestFloats { guest, on_this_thread: PhantomData }
     }
 
-    /// Puts the guest's environment back in force. Writing it takes less time than to look whether host code
-    /// has changed it.
+    /// Restores the guest's environment. Writing it takes less time than testing whether host code has changed it.
     ///
     /// # Safety
-    /// Only guest code runs from here on, or what has put the guest's environment in force puts the host's back.
+    /// Only guest code runs until [`FloatEnv::leave`] or [`FloatEnv::leave_default`] of the enclosing run.
     #[inline(always)]
     pub unsafe fn put_back(self) {
         // SAFETY: as the caller promises.

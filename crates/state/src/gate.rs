@@ -1,4 +1,9 @@
-//! Gates: what calls of a machine's functions look at before they go into the guest, and note there.
+//! The entry guard of a machine: one word that tells a call of a guest function whether it may take the fast path.
+//!
+//! The first call of a function prepares the machine and writes an entry token to the guard; a following call compares
+//! the guard with its own token. Any code that invalidates the preparations must close the guard. The guard also says
+//! whether a call is in the guest and on which thread, which the watchdog reads to interrupt compiled code. Its keepers
+//! are `fast_path.rs` in the crate `riverrun` and the call code of `riverrun-capi`.
 
 use std::mem::offset_of;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -7,77 +12,77 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::leave::FRAME_GAP;
 
-/// No call can be made without more ado.
+/// The fast path may not be taken.
 const CLOSED: u64 = Gate::CLOSED;
 /// A call is in the guest.
 const CALLING: u64 = Gate::CALLING;
 
-/// A claim that is none's: all threads may call.
+/// The owner of a guard that every thread may use.
 const ALL: u64 = u64::MAX - 1;
 
-/// What a gate is open for: the functions of a code, in one of the engines.
+/// The entry token: for which program's code, and for which engine, a guard is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Opening(u64);
 
 impl Opening {
-    /// No gate is.
+    /// The token that no guard has.
     pub const NONE: Opening = Opening(u64::MAX - 1);
 
-    /// The interpreter's functions of the code with this number, which is below 2^63 - 1.
+    /// The token for interpreted functions of the code with this number, which is below 2^63 - 1.
     pub fn interpreted(code: u64) -> Opening {
         Opening(code)
     }
 
-    /// The word that a gate has which is open so.
+    /// The word of a guard that is open for this.
     pub fn word(self) -> u64 {
         self.0
     }
 
-    /// The compiled functions of the same.
+    /// The token for compiled functions of the code with this number.
     pub fn compiled(code: u64) -> Opening {
         Opening(code | 1 << 63)
     }
 }
 
-/// Gates whose machines are gone.
+/// Guards of machines that have been dropped.
 static FREE: Mutex<Vec<&'static Gate>> = Mutex::new(Vec::new());
 
-/// The way into a guest, and whether it is open.
+/// A machine's entry guard.
 ///
-/// Gates are never freed, but used again: threads that have called a machine's functions look at its gate even when
-/// the machine is gone ([`crate::Running::claim`]).
+/// Guards are reused, never freed: a thread that has called a machine may read its guard after the machine has been
+/// dropped ([`crate::Running::claim`]).
 ///
-/// It is the frame, too, of calls from hosts' functions that have none on the stack. What each of these writes is one line
-/// of the cache.
+/// The second half is also the frame of calls from C, which have no frame on the stack. Each such call writes one cache
+/// line.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Gate {
-    /// What the thread has that may make calls at once; 0 if it is to ask first.
+    /// The owner whose calls need not ask [`Gate::is_wanted`]; 0 if every call must ask.
     claim: AtomicU64,
-    /// What the thread has that claimed the gate last; 0 for none.
+    /// The number of the last owner; 0 for none.
     pub(crate) owner: AtomicU64,
-    /// The kernel's name of the thread that is in the guest, or was last.
+    /// The kernel's ID of the thread that is in the guest, or was last.
     pub(crate) thread: AtomicI32,
-    /// Whether that thread is in compiled code, and not by such a call.
+    /// Whether that thread is in compiled code entered by the dispatcher, not by a call on the fast path.
     pub(crate) is_inside: AtomicBool,
-    /// Whether it has to be asked if a call may begin.
+    /// Whether a call must ask [`crate::Interruption::is_reached`] before it begins.
     is_wanted: AtomicBool,
-    /// Whose gate it is, for calls that have nothing else to know it by once they have begun.
+    /// The machine of this guard, by which calls from C find it after they have begun.
     machine: AtomicPtr<()>,
-    /// The arguments of a call that has to be made otherwise.
+    /// The arguments of a call from C that could not take the fast path.
     arguments: [AtomicU64; 3],
-    /// As in a frame on the stack: the address of what says where to go on.
+    /// As in a frame on the stack: the address of the unwind marker.
     signpost: AtomicU64,
-    /// What it is open for, or [`CLOSED`], or [`CALLING`].
+    /// The entry token that it is open for, [`CLOSED`], or [`CALLING`].
     word: AtomicU64,
-    /// As in a frame on the stack: r15 to r12, rbx and rbp.
+    /// As in a frame on the stack: the caller's r15 to r12, rbx and rbp.
     kept: [AtomicU64; 6],
-    /// The stack pointer of whoever has made the call.
+    /// The caller's stack pointer.
     sp: AtomicU64,
 }
 
-// Where a frame has what its gap and what has been pushed.
+// The layout of a frame on the stack: gap, then pushed registers.
 const _: () = assert!(
     offset_of!(Gate, signpost) == Gate::FRAME + 8
         && offset_of!(Gate, kept) == Gate::FRAME + FRAME_GAP
@@ -90,32 +95,31 @@ fn free() -> MutexGuard<'static, Vec<&'static Gate>> {
 }
 
 impl Gate {
-    /// What [`Gate::close`] writes to its [word](Gate::WORD), and [`Gate::enter`], for calls that are not compiled by
-    /// Rust.
+    /// The [word](Gate::WORD) of a closed guard, for call code in assembly and C.
     pub const CLOSED: u64 = 0;
-    /// The same.
+    /// The word while a call is in the guest, for the same.
     pub const CALLING: u64 = u64::MAX;
-    /// Where the word is that an [`Opening`] is compared with.
+    /// Offset of the word that callers compare with an [`Opening`].
     pub const WORD: usize = offset_of!(Gate, word);
-    /// Where the claim is that [`Gate::is_claimed`] compares.
+    /// Offset of the owner that [`Gate::is_claimed`] compares.
     pub const CLAIM: usize = offset_of!(Gate, claim);
-    /// Where the address is that [`Gate::lead_to`] has been told.
+    /// Offset of the machine's address, which [`Gate::lead_to`] sets.
     pub const MACHINE: usize = offset_of!(Gate, machine);
-    /// Where what is the frame begins.
+    /// Offset of the frame.
     pub const FRAME: usize = offset_of!(Gate, signpost) - 8;
-    /// Where r15 to r12, rbx and rbp are to be saved, in this order.
+    /// Offset of the saved registers: r15 to r12, rbx and rbp, in this order.
     pub const KEPT: usize = offset_of!(Gate, kept);
-    /// Where the stack pointer is.
+    /// Offset of the saved stack pointer.
     pub const SP: usize = offset_of!(Gate, sp);
-    /// Where the arguments are that [`Gate::arguments`] gives.
+    /// Offset of the arguments that [`Gate::arguments`] returns.
     pub const ARGUMENTS: usize = offset_of!(Gate, arguments);
 
-    /// One that nobody uses.
+    /// A guard that no machine uses, closed and without an owner.
     pub(crate) fn take() -> &'static Gate {
         free().pop().unwrap_or_else(|| Box::leak(Box::default()))
     }
 
-    /// Makes it another machine's.
+    /// Returns the guard of a dropped machine, for another one to take.
     pub(crate) fn give_back(&'static self) {
         self.word.store(CLOSED, Relaxed);
         self.disown();
@@ -124,22 +128,22 @@ impl Gate {
         free().push(self);
     }
 
-    /// Says whose gate it is: the machine is at this address.
+    /// Sets the address of the guard's machine.
     pub fn lead_to(&self, machine: *mut ()) {
         self.machine.store(machine, Relaxed);
     }
 
-    /// The machine's address, once it has been said.
+    /// The address that [`Gate::lead_to`] has set.
     pub fn machine(&self) -> *mut () {
         self.machine.load(Relaxed)
     }
 
-    /// Those of a call that was about to be made by code of the host's, and has to be made otherwise.
+    /// The arguments of the call from C that could not take the fast path.
     pub fn arguments(&self) -> [u64; 3] {
         self.arguments.each_ref().map(|argument| argument.load(Relaxed))
     }
 
-    /// Whether these functions can be called.
+    /// Whether functions with this token may be called on the fast path.
     #[inline(always)]
     pub fn is_open_for(&self, opening: Opening) -> bool {
         self.word.load(Relaxed) == opening.0
@@ -151,68 +155,68 @@ impl Gate {
         self.word.load(Relaxed) == CALLING
     }
 
-    /// Notes that a call is in the guest. Only then it can be asked whether it may be: whoever wants it to end sees that
-    /// it has begun, or is seen (the watch does so, `watch.rs`).
+    /// Says that a call is in the guest. The caller must test for interruptions afterwards, not before: a thread that
+    /// interrupts either sees that the call has begun, or its request is seen by that test (`watchdog.rs`).
     #[inline(always)]
     pub fn enter(&self) {
         self.word.store(CALLING, Relaxed);
         compiler_fence(SeqCst);
     }
 
-    /// Whether it has to be asked if a call may begin: [`crate::Interruption::is_reached`] knows.
+    /// Whether a call must ask [`crate::Interruption::is_reached`] before it begins.
     #[inline(always)]
     pub fn is_wanted(&self) -> bool {
         self.is_wanted.load(Relaxed)
     }
 
-    /// Whether calls are those of whoever has this claim, and none has to ask anything.
+    /// Whether the thread with this claim owns the guard and its calls need ask nothing.
     #[inline(always)]
     pub fn is_claimed(&self, claim: u64) -> bool {
         self.claim.load(Relaxed) == claim
     }
 
-    /// Makes calls those of whoever has this claim. Whether they may begin is asked then.
+    /// Makes the thread with this claim the owner. The caller tests for interruptions afterwards.
     pub(crate) fn own(&self, claim: u64) {
         self.owner.store(claim, Relaxed);
         self.claim.store(claim, SeqCst);
     }
 
-    /// Makes calls anybody's, of functions that run in the interpreter. Whether they may begin is asked then.
+    /// Lets every thread call functions that run in the interpreter. The caller tests for interruptions afterwards.
     pub fn open_to_all(&self) {
         self.claim.store(ALL, SeqCst);
     }
 
-    /// Whether calls are anybody's, and none has to ask anything.
+    /// Whether every thread may call and need ask nothing.
     #[inline(always)]
     pub fn is_open_to_all(&self) -> bool {
         self.claim.load(Relaxed) == ALL
     }
 
-    /// Nobody's calls.
+    /// Takes the guard from its owner.
     pub(crate) fn disown(&self) {
         self.claim.store(0, SeqCst);
         self.owner.store(0, SeqCst);
     }
 
-    /// Has the next call ask first.
+    /// Makes the next call test for interruptions first.
     #[inline(always)]
     pub fn ask(&self) {
         self.claim.store(0, Relaxed);
     }
 
-    /// Notes that the call is over, and opens the gate for these functions.
+    /// Says that the call has ended, and opens the guard for these functions.
     #[inline(always)]
     pub fn leave(&self, opening: Opening) {
         self.word.store(opening.0, Relaxed);
     }
 
-    /// Notes that the call is over, or that nothing is known of the next one.
+    /// Closes the guard: the call has ended, or its preparations are invalid.
     #[inline(always)]
     pub fn close(&self) {
         self.word.store(CLOSED, Relaxed);
     }
 
-    /// Says whether it has to be asked.
+    /// Sets whether calls must test for interruptions first.
     pub(crate) fn want(&self, is_wanted: bool) {
         self.is_wanted.store(is_wanted, SeqCst);
         if is_wanted {
@@ -220,7 +224,7 @@ impl Gate {
         }
     }
 
-    /// The kernel's name of the thread that is in compiled code; 0 for none.
+    /// The kernel's ID of the thread that is in compiled code; 0 for none.
     pub(crate) fn thread_inside(&self) -> i32 {
         match self.is_calling() || self.is_inside.load(Relaxed) {
             true => self.thread.load(Relaxed),

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 thread_local! {
-    /// The lowest address of this thread's stack, once it has been asked for.
+    /// The lowest address of this thread's stack, once it is known; 0 if the system does not say.
     static LOWEST: Cell<Option<usize>> = const { Cell::new(None) };
 }
 

@@ -1,8 +1,8 @@
-//! The host functions that guests call, as engines see them.
+//! The contract between engines and the host functions that guests call.
 //!
-//! An engine calls a host function with the state exact but for what it has in registers: the pc is that
-//! of the call, `instret` follows from [`EngineExit::count_base`]. Besides its results the function
-//! changes no register of the guest. It returns, or it calls [`abandon`].
+//! When an engine calls a host function, the state is up to date but for a0 to a4, which the engine passes in registers.
+//! The pc is that of the call; `instret` follows from [`EngineExit::count_base`]. The function changes the guest registers
+//! of its results and no others. It returns, or it calls [`abandon`].
 
 use std::ptr;
 
@@ -12,82 +12,81 @@ use crate::registers::State;
 #[cfg(doc)]
 use crate::registers::EngineExit;
 
-/// Integer arguments that engines hand to a host function in registers; it finds all others in the
-/// [`State`].
+/// Integer arguments that engines pass to a host function in registers; all others are in the [`State`].
 pub const REGISTER_ARGUMENTS: usize = 5;
 
 /// [`EngineExit::reason`]: a host function has ended the run.
 pub const REASON_ABANDONED: u64 = 16;
-/// [`EngineExit::reason`]: the call at the pc, which has been counted, leads to no host function.
+/// [`EngineExit::reason`]: no host function is bound to the call at the pc, which has been counted.
 pub const REASON_UNBOUND: u64 = 17;
 
-/// What a host function leaves in a0 and a1. Float results it writes to the [`State`].
+/// The integer results of a host function. It writes float results to the [`State`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Results {
-    /// What a0 is to hold.
+    /// The new a0.
     pub a0: u64,
-    /// What a1 is to hold.
+    /// The new a1.
     pub a1: u64,
 }
 
 /// A host function, called with its import and a0 to a4.
 pub type HostFunction = unsafe extern "sysv64" fn(*const Import, u64, u64, u64, u64, u64) -> Results;
 
-/// What a guest's host call leads to.
+/// A bound host function, as engines call it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Import {
-    /// What to call.
+    /// The code.
     pub code: HostFunction,
-    /// The function's own data; null where nothing is bound.
+    /// The function's own data; null if no function is bound.
     pub environment: *const (),
-    /// The machine that it is bound for; the state, where nothing is bound.
+    /// The machine; the state if no function is bound.
     pub context: *mut (),
 }
 
 impl Import {
-    /// No host function: calls of it are left to the single-step engine, which traps.
+    /// No host function: a call exits, and the reference interpreter traps.
     pub fn unbound(state: *mut State) -> Import {
         Import { code: unbound, environment: ptr::null(), context: state.cast() }
     }
 }
 
-/// A host function that takes its arguments from an array, and puts its result there: the beginning of the
-/// [`Import::environment`] of its import.
+/// A host function with raw values: it takes its arguments from an array and stores its result there.
+/// [`Import::environment`] points to this.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SlotFunction {
     /// The host's data.
     pub data: *mut (),
-    /// What is called.
+    /// The code.
     pub code: SlotCode,
 }
 
-/// Called with the function's data, [`Import::context`], and as many slots as there are parameters or results. Gives
-/// null, or an error.
+/// Called with the function's data, [`Import::context`], and one raw value for each parameter or result, whichever are
+/// more. Returns null or an error.
 pub type SlotCode = unsafe extern "sysv64" fn(*mut (), *mut (), *mut u64) -> *mut SlotError;
 
 /// The beginning of a [`SlotFunction`]'s error.
 #[repr(C)]
 #[derive(Debug)]
 pub struct SlotError {
-    /// Ends the run of this thread's guest, whose call of the import with this number has failed. It is with the error, as
-    /// nothing else need be kept then until the function returns.
+    /// Ends the run of this thread's guest, whose call of the import with this number has failed. The error carries it, so
+    /// that the caller keeps nothing for errors during the call.
     pub fail: unsafe extern "sysv64" fn(*mut SlotError, u64) -> !,
 }
 
-/// An entry of the table that a guest's host calls index.
+/// An entry of a machine's table of imports, which host calls index.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
-    /// What it leads to.
+    /// The host function.
     pub import: Import,
-    /// What engines call that know the types, which are those of the program's record: registers that hold no result need
-    /// not be as they were.
+    /// The same function for engines that know its types from the program's record: it may clobber a0 and a1 where they
+    /// hold no result.
     pub typed: HostFunction,
-    /// The code of a [`SlotFunction`] that they may call instead: the types are in integer registers,
-    /// [`REGISTER_ARGUMENTS`] at most, and one for a result.
+    /// The code of a [`SlotFunction`] that compiled code may call directly, if at most [`REGISTER_ARGUMENTS`] arguments and
+    /// at most one result are all in integer registers.
     pub slot_code: Option<SlotCode>,
     /// Its data.
     pub slot_data: *mut (),
@@ -101,8 +100,8 @@ impl Bound {
 }
 
 unsafe extern "sysv64" fn unbound(import: *const Import, _: u64, _: u64, _: u64, _: u64, _: u64) -> Results {
-    // SAFETY: an engine has called this, with an entry of the machine's table, and this frame has
-    // nothing to clean up.
+    // SAFETY: an engine has called this with an entry of the machine's table, whose context `Import::unbound` has set to
+    // the state; this frame owns nothing.
     unsafe {
         let state = (*import).context.cast::<State>();
         (*state).exit.reason = REASON_UNBOUND;
@@ -113,8 +112,8 @@ unsafe extern "sysv64" fn unbound(import: *const Import, _: u64, _: u64, _: u64,
 /// Ends the run of the engine that has called a host function, with [`REASON_ABANDONED`].
 ///
 /// # Safety
-/// An engine runs on `state` and has called the host function from which this is called. No frame in
-/// between has anything to clean up: they are dropped.
+/// An engine runs on `state` and has called the host function that calls this. The frames in between are dropped, and own
+/// nothing that needs it.
 pub unsafe fn abandon(state: *mut State) -> ! {
     // SAFETY: as the caller promises.
     unsafe {
@@ -123,42 +122,42 @@ pub unsafe fn abandon(state: *mut State) -> ! {
     }
 }
 
-/// The system call by which a guest calls a host function whose key is in t0 instead of a7.
+/// The system call for a host function whose key is in t0 instead of a7.
 pub const DYNAMIC_CALL: u64 = 504;
 
-/// The system call by which a program with a libc says that its `main` has returned, with the status in a0: it is ready
-/// to be called (`guest/src/reactor.c`).
+/// The system call by which a program with a libc says that its `main` has returned, with the status in a0, and that its
+/// functions can be called (`guest/src/reactor.c`).
 pub const READY_CALL: u64 = 505;
 
 /// Numbers of system calls are below this, hashes of names are not.
 pub const HASH_MIN: u32 = 100_000;
 
-/// How many host functions are known by their keys at once.
+/// Entries of a machine's table of [`SystemCall`]s.
 pub const SYSTEM_CALLS: usize = 128;
 const _: () = assert!(SYSTEM_CALLS.is_power_of_two());
 
-/// A host function that a system call has led to, at the place that the lowest bits of its key name:
-/// engines call it without asking further.
+/// A cached host function of a system call, at the index given by the lowest bits of its key. Engines call it without
+/// consulting the machine.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SystemCall {
-    /// What was in a7, or in t0.
+    /// The value of a7, or of t0.
     pub key: u64,
-    /// What it means.
+    /// The host function.
     pub import: Import,
 }
 
 impl SystemCall {
-    /// The key of a place that holds nothing: one that belongs elsewhere.
+    /// The key of an empty place: one that belongs to another index.
     pub(crate) const fn no_key(place: usize) -> u64 {
         place as u64 ^ 1
     }
 }
 
-/// Calls a host function where no engine runs; false if it has ended the run ([`abandon`]).
+/// Calls a host function while no engine runs; false if it has ended the run ([`abandon`]).
 ///
 /// # Safety
-/// The import is bound, for the machine of `state`, whose engines are all left or wait.
+/// The import is bound for the machine of `state`, and none of the machine's engines is running.
 pub unsafe fn call_host(state: *mut State, import: *const Import) -> bool {
     // SAFETY: as the caller promises.
     unsafe {

@@ -1,8 +1,8 @@
-//! SIGURG on x86-64 Linux: how a thread is got out of compiled code.
+//! SIGURG on x86-64 Linux: it ends compiled code on a thread.
 //!
-//! SIGURG is ignored by default, so that one which comes late hurts nobody. Ours are marked. All
-//! others go to the handler that was there before; a host that installs one later should pass on to
-//! ours what it does not know. If it does not, ours is put in front of it once it is missed.
+//! The default action of SIGURG is to be ignored, so a late signal does no harm. The watchdog's signals carry a mark; all
+//! others go to the handler that was installed before. A host that installs a handler later should call ours for signals
+//! that it does not know. If it does not, the watchdog notices and installs ours in front of it.
 
 use std::cell::Cell;
 use std::mem::MaybeUninit;
@@ -15,13 +15,13 @@ use crate::signal_stack::ensure_signal_stack;
 
 const SIGNAL: libc::c_int = libc::SIGURG;
 
-/// Its address marks our signals.
+/// The address of this marks the watchdog's signals.
 static MARK: u8 = 0;
 
 /// What handled the signal before, if anything; never freed, as a handler may be using it.
 static PREVIOUS: AtomicPtr<libc::sigaction> = AtomicPtr::new(ptr::null_mut());
 
-/// What the kernel takes as a siginfo of our own.
+/// The layout of the kernel's `siginfo_t` for a queued signal.
 #[repr(C)]
 struct Info {
     signal: libc::c_int,
@@ -36,7 +36,7 @@ struct Info {
 
 const _: () = assert!(size_of::<Info>() == size_of::<libc::siginfo_t>());
 
-/// The kernel's name of this thread, which is ready for signals in compiled code then.
+/// The kernel's ID of this thread, after preparing it for signals in compiled code.
 #[inline(always)]
 pub(crate) fn current_thread() -> libc::pid_t {
     match NAME.get() {

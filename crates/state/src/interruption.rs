@@ -1,4 +1,7 @@
-//! What stops a machine from outside: another thread's request, or a deadline.
+//! Stopping a machine from outside: by another thread's request, or by a deadline.
+//!
+//! The dispatcher and the interpreter test [`Interruption::is_reached`]. Compiled code that does not count fuel tests
+//! nothing; the watchdog signals the thread that executes it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, LazyLock};
@@ -7,21 +10,21 @@ use std::time::{Duration, Instant};
 use crate::gate::Gate;
 use crate::watch;
 
-/// What deadlines are counted from, in nanoseconds.
+/// The zero of the clock of deadlines, which counts nanoseconds.
 static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Requests to stop a machine, shared between it and whoever stops it.
+/// Requests to stop a machine, shared between the machine and the threads that stop it.
 ///
-/// Engines ask [`is_reached`](Interruption::is_reached) between two visits to guest code, and the
-/// interpreter in between. Compiled code that does not count fuel asks nothing: while a thread is in
-/// such code, it has entered itself at the gate, and is signalled until it is out ([`crate::Running`]).
+/// The dispatcher tests [`is_reached`](Interruption::is_reached) before it enters an engine, and the interpreter while it
+/// runs. A thread in compiled code that does not count fuel is registered at the machine's entry guard, and the watchdog
+/// signals it until it has exited ([`crate::Running`]).
 #[derive(Debug)]
 pub struct Interruption {
     requested: AtomicBool,
     /// Nanoseconds since [`EPOCH`], or [`NEVER`] or [`PASSED`].
     deadline: AtomicU64,
     gate: &'static Gate,
-    /// Whether the watch knows of this.
+    /// Whether the watchdog observes this.
     pub(crate) listed: AtomicBool,
 }
 
@@ -56,7 +59,7 @@ pub(crate) fn until(deadline: u64) -> Duration {
 }
 
 impl Interruption {
-    /// The gate of the machine, which is its as long as this lives.
+    /// The machine's entry guard, which no other machine has while this lives.
     pub fn gate(&self) -> &'static Gate {
         self.gate
     }
@@ -74,7 +77,8 @@ impl Interruption {
         self.renew_gate();
     }
 
-    /// Has calls ask here if they have to. Those may that need not: so what others want meanwhile is looked at last.
+    /// Makes calls test for interruptions exactly if one is pending. Requests of other threads are read last, so that none
+    /// made meanwhile is lost.
     pub fn renew_gate(&self) {
         if self.gate.is_wanted() {
             self.gate.want(false);
@@ -86,13 +90,12 @@ impl Interruption {
         }
     }
 
-    /// Becomes true with a request.
+    /// The flag that a request sets.
     pub fn requested(&self) -> &AtomicBool {
         &self.requested
     }
 
-    /// Stops runs from this moment on; `None` for never. Where it has passed already, the next run does
-    /// not begin.
+    /// Stops runs from this moment on; `None` for never. If it has already passed, the next run does not begin.
     pub fn set_deadline(self: &Arc<Self>, deadline: Option<Instant>) {
         let at = match deadline.map(nanoseconds) {
             None => NEVER,
@@ -101,14 +104,14 @@ impl Interruption {
         };
         self.deadline.store(at, Ordering::SeqCst);
         self.renew_gate();
-        // One that has passed is for the watch if it ends a run that goes on.
+        // One that has passed already matters to the watchdog if a run is under way.
         if at < watch::next_look() || !self.listed.load(Ordering::SeqCst) && at != NEVER {
             watch::look_at(self);
         }
     }
 
-    /// Whether guest code has to be left. Costs two loads: a deadline that has passed is noticed by
-    /// the watch, which the host's clock is read for only where there is none.
+    /// Whether guest code must exit. Costs two loads: the watchdog marks deadlines that have passed, and the clock is read
+    /// only if there is no watchdog.
     #[inline]
     pub fn is_reached(&self) -> bool {
         let at = self.deadline.load(Ordering::Relaxed);
@@ -120,11 +123,11 @@ impl Interruption {
         at == PASSED || !watch::is_kept() && nanoseconds(Instant::now()) >= at
     }
 
-    /// Notes that the deadline has passed if it has; gives it if there still is one ahead.
+    /// Marks the deadline as passed if it has; returns it if it is still ahead.
     pub(crate) fn deadline_ahead_of(&self, now: u64) -> Option<u64> {
         let at = self.deadline.load(Ordering::SeqCst);
         let is_ahead = at != PASSED && at != NEVER;
-        // Where the exchange fails, another deadline has been set, and the watch was told.
+        // If the exchange fails, another deadline has been set, and the watchdog was told.
         if is_ahead && at <= now {
             let _ = self.deadline.compare_exchange(at, PASSED, Ordering::SeqCst, Ordering::SeqCst);
             self.gate.want(true);
@@ -132,7 +135,7 @@ impl Interruption {
         (is_ahead && at > now).then_some(at)
     }
 
-    /// Whether compiled code can be left when that is asked for: whether there is a watch.
+    /// Whether compiled code can be interrupted: whether the watchdog runs.
     pub fn is_watched(&self) -> bool {
         watch::is_kept()
     }

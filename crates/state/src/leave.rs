@@ -1,4 +1,4 @@
-//! The way out of every engine, whatever frames there are.
+//! Exits from every engine to the host frame that has entered it, dropping all frames above.
 
 #[cfg(all(target_arch = "x86_64", unix))]
 #[path = "leave_x86_64.rs"]

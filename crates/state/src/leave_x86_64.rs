@@ -1,15 +1,15 @@
-//! Leaving an engine on x86-64 Unix.
+//! Exits from an engine on x86-64 Unix.
 //!
-//! Every engine is entered by code that pushes rbp, rbx, r12 to r15 in this order, leaves [`FRAME_GAP`]
-//! bytes below, and notes the stack pointer, aligned for calls, in [`crate::EngineExit::host_sp`]: it may lack in the
-//! places of r12 to r15 what nobody wants back. What runs on its caller's stack alone may have the same in the
-//! machine's gate ([`crate::Gate::FRAME`]).
+//! The code that enters an engine makes a frame of [`FRAME_SIZE`] bytes: it pushes rbp, rbx, r12 to r15 in this order,
+//! reserves [`FRAME_GAP`] bytes below, and stores the stack pointer, aligned for calls, in
+//! [`crate::EngineExit::host_sp`]. The places of r12 to r15 may hold anything if the caller does not need them back. Calls
+//! from C have the same frame in the machine's entry guard ([`crate::Gate::FRAME`]), as they have none on the stack.
 //!
-//! The gap's second word is the address of a *signpost*, which tells whoever leaves the engine otherwise than by returning
-//! where to go on: an instruction that does nothing, `nop dword ptr [rax + distance]`, with the distance from there to the
-//! place. It can be where a call returns to, whose address is in the gap then without being stored for this. What goes on
-//! there has 0 in rax, and in rdx where the frame is: it is for it to put the stack pointer back, [`FRAME_SIZE`] bytes above
-//! if the frame is on the stack.
+//! The second word of the gap is the address of an *unwind marker*: the instruction `nop dword ptr [rax + distance]`,
+//! whose operand is the distance to the code that continues after an exit. Where the marker follows the call into the
+//! engine, the return address that the call pushes is that word, and nothing has to be stored. The code that continues
+//! finds 0 in rax and the frame's address in rdx; it must reset the stack pointer, to [`FRAME_SIZE`] bytes above rdx if
+//! the frame is on the stack.
 
 use std::arch::naked_asm;
 use std::mem::offset_of;
@@ -17,12 +17,12 @@ use std::mem::offset_of;
 use crate::imports::Import;
 use crate::registers::{EngineExit, State};
 
-/// Bytes between the host's stack pointer and what was pushed: room for the signpost, and for what aligns it.
+/// Bytes between the stored stack pointer and the pushed registers: the unwind marker's address, and alignment.
 pub const FRAME_GAP: usize = 24;
-/// Bytes of the gap and of what was pushed.
+/// Bytes of the gap and of the pushed registers.
 pub const FRAME_SIZE: usize = FRAME_GAP + 6 * 8;
 
-/// A signpost that leads to the next place with this label, at one of its own.
+/// An unwind marker labelled `$label` that leads to the next label `$place`.
 #[macro_export]
 macro_rules! signpost {
     ($label:literal, $place:literal) => {
@@ -30,16 +30,16 @@ macro_rules! signpost {
     };
 }
 
-/// The signpost of engines that are functions of the host's: they return.
+/// The unwind marker of engines that are entered by a function call: they return.
 ///
 /// # Safety
-/// It is for nobody to call: what leaves an engine looks at it.
+/// It must not be called: exits read its first instruction.
 #[unsafe(naked)]
 pub unsafe extern "sysv64" fn return_signpost() {
     naked_asm!(signpost!("2", "3"), "3:", "lea rsp, [rdx + {frame}]", "ret", frame = const FRAME_SIZE)
 }
 
-/// What leaves an engine by its signpost, with in rdx what [`crate::EngineExit::host_sp`] says. `gap` is [`FRAME_GAP`].
+/// Assembly that exits an engine by its unwind marker. rdx holds [`crate::EngineExit::host_sp`]; `gap` is [`FRAME_GAP`].
 #[macro_export]
 macro_rules! leave_by_signpost {
     () => {
@@ -57,10 +57,10 @@ macro_rules! leave_by_signpost {
     };
 }
 
-/// Returns to whoever has entered the engine.
+/// Exits to the host frame that has entered the engine.
 ///
 /// # Safety
-/// An engine runs on the state, and no frame above its entry has anything to clean up.
+/// An engine runs on the state, and no frame between it and the caller owns anything that must be dropped.
 #[unsafe(naked)]
 pub unsafe extern "sysv64" fn leave_engine(_: *mut State) -> ! {
     naked_asm!(
@@ -71,7 +71,7 @@ pub unsafe extern "sysv64" fn leave_engine(_: *mut State) -> ! {
     )
 }
 
-/// Calls a host function as an engine does, with the arguments and results of the state.
+/// Calls a host function as an engine does, with arguments from the state and results stored in it.
 ///
 /// # Safety
 /// As [`crate::call_host`].
@@ -108,5 +108,5 @@ pub(crate) unsafe extern "sysv64" fn enter_host(_: *mut State, _: *const Import)
     )
 }
 
-// The integer registers are addressed by constants.
+// The code above addresses a0 to a4 as 80 to 112.
 const _: () = assert!(offset_of!(State, slots) == 0);

@@ -1,5 +1,5 @@
-//! The contract that interpreter, compiled code and machines share: the register file, the guest
-//! memory window, trap causes, and the way out of guest code when the processor faults.
+//! What the interpreters, compiled code and machines share: the register file, the window of guest memory, trap
+//! causes, and the signal handlers that end guest code at faults and interruptions.
 //!
 //! A machine's whole state is one reservation of address space:
 //!
@@ -10,14 +10,11 @@
 //!         + GUARD_SIZE
 //! ```
 //!
-//! A guest address, taken modulo 2^32, is an offset into the window; whatever is not mapped
-//! there faults, so that no access needs a check.
+//! A guest address modulo 2^32 is an offset into the window. What is not mapped faults, so no access needs a check.
 //!
-//! This is one of the crates with `unsafe`: the window is raw memory, and faults arrive as
-//! signals. What the rest of riverrun sees of it is safe.
-//!
-//! Safe code can write all of a [`State`], what engines have noted there included ([`EngineExit`]). So whatever follows
-//! these notes is `unsafe`: entering an engine, [`State::import`], [`call_host`], [`Running::end`].
+//! This crate uses `unsafe`: the window is raw memory, and faults arrive as signals. Safe code can write every field of a
+//! [`State`], including the pointers that engines keep in [`EngineExit`]. Therefore every function that follows one of
+//! those pointers is `unsafe`: entering an engine, [`State::import`], [`call_host`], [`Running::end`].
 
 mod claimed;
 mod float_env;

@@ -1,4 +1,4 @@
-//! Return addresses that the guest's own code did not make: that of functions which the host calls, and that of signal
+//! Return addresses that are not in the guest's text: that of functions which the host calls, and that of signal
 //! handlers.
 //!
 //! Both lie above the initial sp in the guest's stack. No program has text there, so the dispatcher recognises a return

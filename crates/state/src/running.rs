@@ -1,10 +1,12 @@
-//! Compiled code that a thread is running, for the handlers of signals.
+//! The current activation of a thread: which range of compiled code it executes, and on which machine.
 //!
-//! In compiled code no register is sure to hold the [`State`], and there may be any number of
-//! artifacts, so faults in it are recognised by what their thread has said it runs.
+//! Signal handlers read it to decide whether a fault or an interruption is the guest's. No register of compiled code is
+//! certain to hold the [`State`], and there may be any number of artifacts, so the thread publishes both in thread-local
+//! storage before it enters compiled code.
 //!
-//! Saying so takes longer than a short call. So what a thread has said for such calls stays said ([`Running::claim`]),
-//! until it says something else; calls of the same machine's functions just compare.
+//! Publishing takes longer than a short call. So a call on the fast path leaves its activation published
+//! ([`Running::claim`]): the thread becomes the owner of the machine's entry guard, and its following calls only compare
+//! the owner. The activation is valid as long as the thread is the guard's owner.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -19,15 +21,15 @@ use crate::registers::State;
 use crate::signal;
 use crate::window::{WINDOW_OFFSET, WINDOW_SIZE};
 
-/// Where a thread says what it runs. Its signal handlers may look at any time.
+/// The published activation. A signal handler may read it between any two stores.
 struct Board {
     running: Cell<*const Running>,
-    /// [`Running::code`]: that may be looked at when the rest is gone. For calls, which have a gate that is [`claimed`],
-    /// the rest is good as long as the claim is the gate's owner.
+    /// A copy of [`Running::code`], which can be read when `running` dangles. If there is a [`claimed`] guard, `running`
+    /// is valid while this thread's claim is the guard's owner.
     code: [Cell<usize>; 2],
 }
 
-/// No thread's claim, and no gate's.
+/// The claim that no thread has and no guard is owned by.
 pub(crate) const NO_CLAIM: u64 = u64::MAX;
 
 thread_local! {
@@ -39,7 +41,7 @@ thread_local! {
     };
 }
 
-/// What a thread has said.
+/// A copy of a thread's published activation, to restore it.
 #[derive(Clone, Copy, Debug)]
 pub struct Said {
     running: *const Running,
@@ -52,7 +54,7 @@ pub struct Said {
 }
 
 impl Default for Said {
-    /// Nothing.
+    /// No activation.
     fn default() -> Said {
         let state = ptr::null_mut();
         Said { running: ptr::null(), code: [0; 2], gate: None, claim: NO_CLAIM, state, was_inside: false }
@@ -60,7 +62,7 @@ impl Default for Said {
 }
 
 impl Said {
-    /// What this thread has said.
+    /// The activation that this thread has published.
     #[inline]
     fn present() -> Said {
         BOARD.with(|board| {
@@ -70,11 +72,11 @@ impl Said {
         })
     }
 
-    /// Says it.
+    /// Publishes it.
     #[inline]
     fn say(self) {
         BOARD.with(|board| {
-            // A handler in between finds nothing.
+            // A handler that runs in between finds no activation.
             board.running.set(ptr::null());
             compiler_fence(SeqCst);
             board.code[0].set(self.code[0]);
@@ -85,14 +87,14 @@ impl Said {
         });
     }
 
-    /// Whether code still runs that was said by this, or waits for a host function.
+    /// Whether the code of this activation still runs or waits for a host function.
     fn is_under_way(&self) -> bool {
         let is_calling = |gate: &Gate| gate.owner.load(Relaxed) == self.claim && gate.is_calling();
         !self.running.is_null() && self.gate.is_none_or(is_calling)
     }
 }
 
-/// A claim that no thread has ever had.
+/// A claim that no thread has had before.
 fn new_claim() -> u64 {
     /// Threads take claims by blocks.
     const BLOCK: u64 = 1 << 32;
@@ -108,8 +110,8 @@ fn new_claim() -> u64 {
     claim
 }
 
-/// That this thread is the one that makes a machine's calls. What it had said before is said again when this is
-/// dropped, if code runs by that still.
+/// Keeps this thread the owner of a machine's guard. When it is dropped, the activation before it is published again if
+/// its code still runs.
 #[derive(Debug)]
 pub struct Claim {
     outer: Option<Said>,
@@ -123,8 +125,8 @@ impl Drop for Claim {
     }
 }
 
-/// Where an access in compiled code goes on if it faults: an entry of the code's table. Both places are
-/// distances from the field that says them.
+/// An entry of the fault exit table of compiled code: an access, and the cold block that continues if it faults. Both
+/// addresses are distances from their own field.
 #[repr(C)]
 #[derive(Debug)]
 pub struct FaultExit {
@@ -132,7 +134,7 @@ pub struct FaultExit {
     exit: i32,
 }
 
-// As compiled code has them in its table: two words of 32 bits.
+// The compiler emits them as two words of 32 bits.
 const _: () = assert!(size_of::<FaultExit>() == 8 && align_of::<FaultExit>() == 4);
 
 impl FaultExit {
@@ -140,43 +142,43 @@ impl FaultExit {
         (&raw const *field as usize).wrapping_add_signed(*field as isize)
     }
 
-    /// Where the access at `rip` goes on.
+    /// The block that continues if the access at `rip` faults.
     fn find(table: &[FaultExit], rip: usize) -> Option<usize> {
         table.iter().find(|entry| FaultExit::place(&entry.access) == rip).map(|entry| FaultExit::place(&entry.exit))
     }
 }
 
-/// Where the handler of a signal sends compiled code.
+/// Where a signal handler redirects compiled code.
 pub(crate) struct Landing {
     /// The host address.
     pub(crate) rip: usize,
-    /// What rax is to be there, if it is not to stay as it is.
+    /// The value of rax there; `None` leaves rax as it is.
     pub(crate) rax: Option<usize>,
 }
 
-/// What a thread runs between [`Running::begin`] and [`Running::end`], or in calls behind [`Running::claim`].
+/// An activation of compiled code: published between [`Running::begin`] and [`Running::end`], or by [`Running::claim`].
 #[derive(Debug)]
 pub struct Running {
     /// The addresses of the compiled code.
     pub code: Range<usize>,
-    /// Accesses of it that go on elsewhere if they fault, with all registers as they were.
+    /// Its accesses that have a block of their own for faults, which finds all registers unchanged.
     pub fault_exits: &'static [FaultExit],
-    /// Where to go on after any other fault, with rax the address of the state; the other registers are as
-    /// they were. [`crate::EngineExit::op`] is the address of the faulting host instruction then.
+    /// The fault handler entry for all other faults: rax is the state's address, the other registers are unchanged,
+    /// and [`crate::EngineExit::op`] is the address of the faulting host instruction.
     pub landing: usize,
-    /// The state that it works on.
+    /// The state of its machine.
     pub state: *mut State,
-    /// The host address that could not be accessed, written by the fault handler.
+    /// The host address of the fault, written by the signal handler.
     pub fault: Cell<usize>,
     /// The host addresses that no frame of compiled code may reach.
     pub stack_guard: Range<usize>,
-    /// What takes the code to [`Running::interrupt_landing`] wherever it is; null for code that
-    /// asks itself often enough.
+    /// The interruption on which SIGURG redirects the code to [`Running::interrupt_landing`]; null for code that tests
+    /// for it by counting fuel.
     pub interruption: *const Interruption,
-    /// Where to go on then, with rax the address of the state and [`crate::EngineExit::op`] that of the
-    /// next host instruction.
+    /// The entry for interruptions: rax is the state's address, [`crate::EngineExit::op`] the address of the next host
+    /// instruction.
     pub interrupt_landing: usize,
-    /// What the thread had said before.
+    /// The activation before this one.
     pub outer: Cell<Said>,
 }
 
@@ -186,12 +188,12 @@ impl Running {
         Said { running: self, code, gate, claim, state, was_inside: false }
     }
 
-    /// Makes faults in the code the guest's own, and lets it be interrupted, on this thread, until
-    /// [`Running::end`]. Says whether the code may run: whether nothing has interrupted it already.
+    /// Publishes this activation on this thread until [`Running::end`]: faults in the code are then the guest's, and the
+    /// code can be interrupted. Returns whether the code may run, which it may not if an interruption is pending.
     ///
     /// # Safety
-    /// `self` stays where it is until then, state and interruption are alive, and the code at the landings can go
-    /// on from any fault in the code, or from anywhere in it.
+    /// `self` is not moved until then, state and interruption are alive, and the code at `landing` and
+    /// `interrupt_landing` can continue from any instruction of the code.
     #[inline]
     pub unsafe fn begin(&self) -> bool {
         let mut outer = Said::present();
@@ -206,7 +208,7 @@ impl Running {
                 gate.disown();
                 gate.thread.store(thread, Relaxed);
             }
-            // Whoever interrupts from here on sees the thread, or is seen.
+            // A thread that interrupts from here on sees `is_inside`, or `is_reached` below sees its request.
             gate.is_inside.store(true, Relaxed);
             compiler_fence(SeqCst);
             !interruption.is_reached()
@@ -215,10 +217,10 @@ impl Running {
         may_run
     }
 
-    /// The thread runs what it ran before.
+    /// Publishes the activation before this one again.
     ///
     /// # Safety
-    /// It is the last that this thread has begun, and the interruption is alive.
+    /// This is the last activation that this thread has begun, and the interruption is alive.
     #[inline]
     pub unsafe fn end(&self) {
         let outer = self.outer.get();
@@ -229,18 +231,18 @@ impl Running {
         }
     }
 
-    /// What this thread has claimed last, and the state that calls behind that gate work on. They have to ask for
-    /// [`Gate::is_claimed`] once they have entered the gate.
+    /// This thread's last claim, and the state of the machine that it belongs to. A call must test [`Gate::is_claimed`]
+    /// after [`Gate::enter`].
     #[inline(always)]
     pub fn claimed() -> (u64, *mut State) {
         claimed::get()
     }
 
-    /// As [`Running::begin`], for calls behind the gate: while it has this claim, and the thread says nothing else,
-    /// they need not begin and end. The result ends the first call.
+    /// Publishes this activation for calls on the fast path, which need no [`Running::begin`] and [`Running::end`] while
+    /// this thread owns the guard and publishes nothing else. The result must live as long as the first call.
     ///
     /// # Safety
-    /// As there, until [`Running::unclaim`]; there is an [`Running::interruption`], and the gate is its.
+    /// As [`Running::begin`], until [`Running::unclaim`]. [`Running::interruption`] is not null.
     pub unsafe fn claim(&self) -> Claim {
         // SAFETY: as the caller promises.
         let gate = unsafe { (*self.interruption).gate() };
@@ -252,7 +254,7 @@ impl Running {
         Claim { outer: outer.is_under_way().then_some(outer) }
     }
 
-    /// Ends what [`Running::claim`] has begun, on any thread.
+    /// Invalidates the activation that [`Running::claim`] has published, on whichever thread.
     pub fn unclaim(gate: &Gate) {
         gate.disown();
     }
@@ -263,7 +265,7 @@ impl Running {
         signal::install_interrupt_handler();
     }
 
-    /// What this thread runs, if it is in its code.
+    /// The current activation, if `rip` is in its code.
     fn at<'a>(rip: usize) -> Option<&'a Running> {
         BOARD.with(|board| {
             let running = board.running.get();
@@ -273,15 +275,14 @@ impl Running {
             if claimed::gate().is_some_and(|gate| gate.owner.load(SeqCst) != claimed::get().0) {
                 return None;
             }
-            // SAFETY: what the thread has begun stays where it is until it ends; the handler runs on the same
-            // thread, in between. What it has claimed is there as well: the artifact of a claim that holds is loaded,
-            // and whoever executes it on this thread is in a call behind that gate.
+            // SAFETY: the handler runs on the thread that has published `running`, between `begin` and `end`, whose
+            // caller keeps it in place. A claimed activation is kept by its `Execution` until `unclaim`, after
+            // which the test above fails.
             Some(unsafe { &*running })
         })
     }
 
-    /// Where the handler of interruptions sends compiled code; `None` if this thread is not in such code or
-    /// is to go on.
+    /// Where SIGURG redirects this thread; `None` if it is not in compiled code or no interruption is pending.
     pub(crate) fn interrupt(rip: usize) -> Option<Landing> {
         let running = Running::at(rip)?;
         // SAFETY: as in `at`; state and interruption are as alive.
@@ -294,7 +295,7 @@ impl Running {
         Some(Landing { rip: running.interrupt_landing, rax: Some(running.state as usize) })
     }
 
-    /// Where the fault handler sends compiled code; `None` if the fault is not its.
+    /// Where a fault redirects this thread; `None` if the fault is not that of compiled code.
     pub(crate) fn redirect(rip: usize, address: usize) -> Option<Landing> {
         let running = Running::at(rip)?;
         let window = (running.state as usize).wrapping_add(WINDOW_OFFSET);
@@ -307,11 +308,12 @@ impl Running {
             return Some(Landing { rip: exit, rax: None });
         }
         running.fault.set(address);
-        // SAFETY: the state is alive, and its owner stands in the code that has faulted.
+        // SAFETY: the caller of `begin` or `claim` keeps the state alive, and the only thread that uses it is this one,
+        // suspended in the code that has faulted.
         unsafe { (*running.state).exit.op = rip as u64 };
         Some(Landing { rip: running.landing, rax: Some(running.state as usize) })
     }
 }
 
-/// How far beyond the window compiled code's accesses may go.
+/// Bytes by which an address with its immediate may be outside the window: less than a guard.
 const REACH: usize = 32 << 10;

@@ -1,4 +1,4 @@
-//! Faults and interruptions of guest code, which arrive as signals of the host.
+//! The process's signal handlers: faults (SIGSEGV, SIGBUS) and interruptions (SIGURG) of guest code.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "signal_linux_x86_64.rs"]

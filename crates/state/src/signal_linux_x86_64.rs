@@ -1,11 +1,9 @@
 //! SIGSEGV and SIGBUS on x86-64 Linux.
 //!
-//! A fault is the guest's if the instruction pointer lies in a registered range of code that
-//! runs guests and the address in the window of the state that this code works on. Then the
-//! handler redirects the instruction pointer to the range's landing, and does nothing else.
-//! Compiled code, of which there may be any amount, is known by what its thread runs
-//! ([`Running`]) instead of by registered ranges.
-//! Whatever else arrives goes to the handler that was there before.
+//! A fault belongs to a guest if the instruction pointer is in the interpreter's registered code range and the address is
+//! in the window of the state that this code works on, or if both belong to the thread's current activation of compiled
+//! code ([`Running`]). The handler then redirects the instruction pointer to the fault handler entry and does nothing
+//! else. All other signals go to the handler that was installed before.
 
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -17,20 +15,20 @@ use crate::window::{WINDOW_OFFSET, WINDOW_SIZE};
 
 /// Host code that accesses guest memory and may fault there.
 ///
-/// The contract of such code: at every instruction that may fault, rsi holds the address of the
-/// [`crate::State`], and the code at `landing` can go on with the registers as they are.
+/// Such code must hold the address of the [`crate::State`] in rsi at every instruction that may fault, and the code at
+/// `landing` must be able to continue with the registers unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeRange {
     /// The first byte.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
-    /// Where to go on after a fault.
+    /// The fault handler entry.
     pub landing: usize,
 }
 
 impl Landing {
-    /// Has the interrupted code, whose registers these are, go on there.
+    /// Redirects the interrupted code, whose registers these are.
     pub(crate) fn take(self, registers: &mut [libc::greg_t]) {
         registers[libc::REG_RIP as usize] = self.rip as i64;
         if let Some(rax) = self.rax {
@@ -142,7 +140,7 @@ fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::
             }
         }
         _ => {
-            // Nobody wants it: the faulting instruction runs again and ends the process.
+            // No handler before ours: with the default action, the faulting instruction runs again and ends the process.
             // SAFETY: sigaction is async-signal-safe, and all zeros is the default action.
             unsafe {
                 let default: libc::sigaction = MaybeUninit::zeroed().assume_init();

@@ -1,15 +1,15 @@
-//! Stacks for signals.
+//! Alternate stacks for signal handlers.
 
 use std::ptr;
 
-/// Sees to it that signals of this thread have a stack of their own: a fault in compiled code may
-/// come when its stack is at its end. Rust's own threads have one already.
+/// Gives this thread an alternate signal stack unless it has one, as threads that Rust has made do. A fault in compiled
+/// code may come when its own stack is exhausted.
 #[cold]
 #[inline(never)]
 pub(crate) fn ensure_signal_stack() {
     const SIGNAL_STACK: usize = 64 << 10;
-    // SAFETY: asks only; then gives a fresh mapping, which is never taken back as the thread may
-    // handle signals until its end.
+    // SAFETY: the first call only reads. The second installs a fresh mapping, which is never unmapped because the thread
+    // may handle signals until its end.
     unsafe {
         let mut present: libc::stack_t = std::mem::zeroed();
         if libc::sigaltstack(ptr::null(), &mut present) != 0 || present.ss_flags & libc::SS_DISABLE == 0 {

@@ -45,8 +45,8 @@ pub enum TrapCause {
     },
     /// The fuel is used up; the instruction at the trap's pc has not been executed.
     OutOfFuel,
-    /// The host has interrupted the machine. Engines say so of a deadline that has passed, too; the machine tells them
-    /// apart.
+    /// The host has interrupted the machine. Engines report this for deadlines, too; the machine turns it into
+    /// [`TrapCause::Deadline`].
     Interrupted,
     /// The deadline has passed.
     Deadline,

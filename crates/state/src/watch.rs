@@ -1,5 +1,7 @@
-//! The watch: a thread of the process that looks after deadlines, and signals threads in compiled
-//! code until they have left it.
+//! The watchdog: one thread of the process that waits for deadlines and, once one has passed or an interruption is
+//! requested, signals the thread that is in compiled code until it has exited.
+//!
+//! It sleeps until the next deadline of any machine. [`crate::Interruption`] tells it about new ones.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -10,16 +12,16 @@ use crate::signal;
 
 /// Between two signals to a thread that is still in compiled code.
 const PERIOD: Duration = Duration::from_millis(1);
-/// A thread that is about to enter compiled code enters itself first, and looks then. Both may be
-/// overlooked for as long as a store takes to reach the watch, but not in two looks.
+/// A thread that enters compiled code first says so, then tests for interruptions. The watchdog may miss such a thread
+/// while the store is still in the thread's store buffer, but not twice at an interval of [`PERIOD`].
 const LOOKS: u8 = 2;
-/// Signals without effect, after which the handler is looked after.
+/// After so many signals without effect, the watchdog checks that riverrun's signal handler is still installed.
 const VAIN: u32 = 5;
 
-/// An interruption that is looked after.
+/// An interruption that the watchdog observes.
 struct Listed {
     interruption: Weak<Interruption>,
-    /// Looks since it was reached at which no thread was in compiled code.
+    /// How often no thread was in compiled code since the interruption was reached.
     idle: u8,
     /// Signals since it was reached.
     signals: u32,
@@ -27,25 +29,25 @@ struct Listed {
 
 static LIST: Mutex<Vec<Listed>> = Mutex::new(Vec::new());
 static CHANGED: Condvar = Condvar::new();
-/// When the watch looks next by itself; never, while it is looking.
+/// When the watchdog wakes up next without being told; [`NEVER`] while it is awake.
 static NEXT_LOOK: AtomicU64 = AtomicU64::new(NEVER);
 
 fn list() -> MutexGuard<'static, Vec<Listed>> {
     LIST.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// When the watch looks next by itself.
+/// When the watchdog wakes up next without being told.
 pub(crate) fn next_look() -> u64 {
     NEXT_LOOK.load(Ordering::SeqCst)
 }
 
-/// Whether there is a watch: hosts may have no room for a thread.
+/// Whether the watchdog runs; it starts with the first use. A host may be unable to create a thread.
 pub(crate) fn is_kept() -> bool {
     static KEPT: OnceLock<bool> = OnceLock::new();
     *KEPT.get_or_init(|| std::thread::Builder::new().name("riverrun-watch".into()).spawn(keep).is_ok())
 }
 
-/// Has the watch look at an interruption, now and from now on.
+/// Makes the watchdog observe an interruption, beginning now.
 pub(crate) fn look_at(interruption: &Arc<Interruption>) {
     if !is_kept() {
         return;
@@ -80,7 +82,7 @@ fn keep() {
     }
 }
 
-/// Looks at an interruption; when to look again, if at all.
+/// Examines an interruption. Returns when to examine it again, if at all.
 fn look(listed: &mut Listed, now: u64, soon: u64) -> Option<u64> {
     let interruption = listed.interruption.upgrade()?;
     let ahead = interruption.deadline_ahead_of(now);
@@ -102,7 +104,7 @@ fn look(listed: &mut Listed, now: u64, soon: u64) -> Option<u64> {
     }
     (listed.idle, listed.signals) = (0, 0);
     if ahead.is_none() {
-        // Whoever sets a deadline now calls, as the next look is not settled yet.
+        // A thread that sets a deadline now calls `look_at`: `NEXT_LOOK` is still `NEVER`.
         interruption.listed.store(false, Ordering::SeqCst);
     }
     ahead

@@ -1,4 +1,7 @@
 //! A guest's memory: a window of 4 GiB in which the processor checks every access.
+//!
+//! `Window` owns the reservation and the only mappings in it. It keeps a list of regions with the guest's permissions,
+//! which equals the kernel's mappings; host accesses and the reference interpreter check against that list.
 
 use std::fmt;
 use std::io;
@@ -20,7 +23,7 @@ pub const GUARD_SIZE: usize = 64 << 10;
 pub const WINDOW_SIZE: usize = 1 << 32;
 /// From the address of the [`State`] to guest address 0.
 pub const WINDOW_OFFSET: usize = STATE_SIZE + GUARD_SIZE;
-/// The first guest address that can be mapped: below lies a guard, null among it.
+/// The first guest address that can be mapped: below is a guard, which includes null.
 pub const MIN_ADDRESS: u64 = GUARD_SIZE as u64;
 /// One past the last guest address that can be mapped.
 pub const MAX_ADDRESS: u64 = (WINDOW_SIZE - GUARD_SIZE) as u64;
@@ -106,7 +109,8 @@ pub struct Window {
     mapping_limit: usize,
     /// See [`Window::id`].
     id: u64,
-    /// Not in the state, which safe code can write: engines follow what the notes say.
+    /// Which code the predictions beside the state belong to. It is not in the state, which safe code can write, because
+    /// the interpreter follows predictions unchecked.
     predictions_owner: u64,
 }
 
@@ -179,7 +183,7 @@ impl Window {
         self.state.as_ptr().wrapping_byte_add(SYSTEM_CALLS_OFFSET).cast()
     }
 
-    /// Has engines ask anew what system calls mean.
+    /// Empties the table of [`SystemCall`]s.
     pub fn forget_system_calls(&mut self) {
         for place in 0..SYSTEM_CALLS {
             // SAFETY: the table lies in the state's pages, which the window owns.
@@ -187,7 +191,7 @@ impl Window {
         }
     }
 
-    /// Has engines call `import` where a system call's key is `key`.
+    /// Makes engines call `import` for system calls with this key.
     ///
     /// # Safety
     /// The import stays bound as long as the window lives, for the machine that has it.
@@ -197,15 +201,14 @@ impl Window {
         unsafe { self.system_calls().add(place).write(SystemCall { key, import }) };
     }
 
-    /// Makes `owner` the one whose notes stand in the tables at [`RETURNS_OFFSET`] and behind: if
-    /// they were another's, they are cleared. Nobody is 0. Tells whether it was the
-    /// owner before.
+    /// Makes `owner` the code that the return ring and the indirect-jump cache belong to. If they belonged to another code,
+    /// they are cleared. 0 is no code. Returns whether it was the owner before.
     #[inline]
     pub fn own_predictions(&mut self, owner: u64) -> bool {
         self.predictions_owner == owner || self.clear_predictions(owner)
     }
 
-    /// Whose notes stand in those tables; 0 for nobody's.
+    /// The code that those tables belong to; 0 for none.
     pub fn predictions_owner(&self) -> u64 {
         self.predictions_owner
     }
@@ -469,7 +472,7 @@ impl Window {
         if len != 0 {
             self.check(from, len, Perm::READ)?;
             self.check(to, len, Perm::READ | Perm::WRITE)?;
-            // SAFETY: both ranges are mapped so, and nobody has a view of them, as `self` is borrowed uniquely.
+            // SAFETY: both ranges are mapped with these permissions, and `&mut self` excludes other views of them.
             unsafe { std::ptr::copy(self.host(from), self.host(to), len as usize) };
         }
         Ok(())
@@ -479,7 +482,7 @@ impl Window {
 impl Drop for Window {
     fn drop(&mut self) {
         let reservation = self.state.as_ptr().wrapping_byte_sub(GUARD_SIZE);
-        // SAFETY: this is the reservation of `new`, whole; nothing borrows from it any more.
+        // SAFETY: this is the whole reservation of `new`; views of it borrow from `self`, so none is left.
         unsafe { libc::munmap(reservation.cast(), RESERVED) };
     }
 }
@@ -504,12 +507,11 @@ pub struct ImagePart {
     start: u64,
     len: u64,
     perm: Perm,
-    /// Where in the file its content stands; `None` for zeros.
+    /// The offset of its content in the file; `None` for zeros.
     offset: Option<u64>,
 }
 
-/// What a program's memory looks like before its first instruction, kept in a file of the
-/// kernel's memory, so that every machine maps it copy-on-write.
+/// A program's memory before its first instruction, in a memfd that every machine maps copy-on-write.
 #[derive(Debug)]
 pub struct Image {
     file: std::fs::File,
@@ -539,8 +541,7 @@ impl Image {
         self.file.as_raw_fd()
     }
 
-    /// Adds the pages of `addresses`, filled with `contents`, each a guest address and what
-    /// stands there; everything else is zero.
+    /// Adds the pages of `addresses`, filled with `contents`, each a guest address and the bytes there; all else is zero.
     ///
     /// # Errors
     /// If the host has no memory, or a content lies outside of the pages.

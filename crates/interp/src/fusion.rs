@@ -3,7 +3,7 @@
 //! Some thirty common operations fuse in pairs, each with each and with every branch; longer
 //! sequences that programs execute often are listed in [`crate::patterns`].
 
-use riverrun_isa::{Op, Result as Destination, rows};
+use riverrun_isa::{Destination, Op, rows};
 
 use crate::cell::Handler;
 use crate::handlers::*;
@@ -154,7 +154,9 @@ pub(crate) fn handlers<'a>(
 /// Which operand of `second` comes from `first`.
 fn forward(first: &Decoded, second: &Decoded) -> u8 {
     let (gives, reads) = match first.operation {
-        Operation::Row(op) => (op.info().format.result() != Destination::None, op.info().format.sources()[0].is_some()),
+        Operation::Row(op) => {
+            (op.info().format.destination() != Destination::None, op.info().format.sources()[0].is_some())
+        }
         Operation::Move => (true, true),
         _ => (true, false),
     };

@@ -1,7 +1,7 @@
 //! What an instruction becomes: the operation that stands for it in a cell, its registers as
 //! slots of the state.
 
-use riverrun_isa::{Extension, File, Format, Inst, Op, Result as Destination, Rounding, csr};
+use riverrun_isa::{Destination, Extension, Format, Inst, Op, RegisterFile, Rounding, csr};
 use riverrun_program::CallRegisters;
 use riverrun_state::{F_SLOT, SINK_SLOT};
 
@@ -92,9 +92,9 @@ impl Decoded {
     pub(crate) fn new(inst: &Inst, pc: u64, hardware: bool) -> Decoded {
         let format = inst.op.info().format;
         let [rs1, rs2, rs3] = format.sources();
-        let source = |file, n| if file == Some(File::F) { F_SLOT + n } else { n };
+        let source = |file, n| if file == Some(RegisterFile::F) { F_SLOT + n } else { n };
         let x_rd = if inst.rd == 0 { SINK_SLOT } else { inst.rd };
-        let rd = if format.result() == Destination::F { F_SLOT + inst.rd } else { x_rd };
+        let rd = if format.destination() == Destination::F { F_SLOT + inst.rd } else { x_rd };
         let decoded = Decoded {
             operation: Operation::Row(inst.op),
             rs1: source(rs1, inst.rs1),

@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 
 use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Rounding, System};
-use riverrun_isa::{File, Inst, Operands, Result as Destination, csr, decode, eval};
+use riverrun_isa::{Destination, Inst, Operands, RegisterFile, csr, decode, eval};
 use riverrun_program::Image;
 use riverrun_state::{Fault, Perm, State, Trap, TrapCause, Window};
 
@@ -55,9 +55,9 @@ pub(crate) fn step(window: &mut Window, image: &Image) -> Result<Step, Trap> {
         let bits = inst.encode();
         return Err(trap(TrapCause::IllegalInstruction { bits }));
     }
-    let read = |file: Option<File>, n: u8| match file {
-        Some(File::X) => state.x(n),
-        Some(File::F) => state.f(n),
+    let read = |file: Option<RegisterFile>, n: u8| match file {
+        Some(RegisterFile::X) => state.x(n),
+        Some(RegisterFile::F) => state.f(n),
         None => 0,
     };
     let [rs1, rs2, rs3] = format.sources();
@@ -80,7 +80,7 @@ pub(crate) fn step(window: &mut Window, image: &Image) -> Result<Step, Trap> {
     let state = window.state_mut();
     let next = pc.wrapping_add(u64::from(inst.len));
     let mut target = next;
-    match format.result() {
+    match format.destination() {
         Destination::X => state.set_x(inst.rd, value),
         Destination::F => state.set_f(inst.rd, value),
         Destination::None => {}

@@ -1,7 +1,7 @@
-//! Which extension an instruction belongs to that is not in the table: for messages, not for decoding.
+//! The extensions of instructions that are not in the table: for error messages, not for decoding.
 //!
-//! A row is a mask, the bits under it, the instruction if that is the only one, and the extension. The first row that
-//! fits counts. Encodings are those of the RISC-V Unprivileged and Privileged ISA manuals.
+//! A row is a mask, the bits under it, the instruction (empty if it is one of several), and the extension. The first row
+//! that matches applies. Encodings are those of the RISC-V Unprivileged and Privileged ISA manuals.
 
 type Row = (u32, u32, &'static str, &'static str);
 
@@ -91,13 +91,14 @@ const PRIVILEGED: &str = "the privileged architecture";
 /// An instruction that riverrun does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Absent {
-    /// Its mnemonic, or the register that it accesses, if the encoding is known so far.
+    /// Its mnemonic, or the register that it accesses, if the row knows it.
     pub name: Option<&'static str>,
     /// The extension that defines it.
     pub extension: &'static str,
 }
 
-/// What the specification knows `word` as, if the table does not have it; `None` as well where nothing is known of it.
+/// The instruction that the specification defines for `word`, if it is not in the table; `None` if it is in the table or
+/// unknown here.
 ///
 /// ```
 /// use riverrun_isa::absent;

@@ -1,6 +1,5 @@
-//! How instructions are written where that is not plain `mnemonic operands`: pseudo-instructions
-//! and other spellings, as GNU binutils 2.40 has them. A row applies where all its conditions
-//! hold; the first that applies counts.
+//! Spellings other than plain `mnemonic operands`: pseudo-instructions and the like, as in GNU binutils 2.40. The first
+//! row whose conditions all hold applies.
 //!
 //! Operand templates are text in which a capital stands for an operand:
 //!

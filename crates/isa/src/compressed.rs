@@ -9,9 +9,8 @@
 //! ```
 //!
 //! The layout ([`Layout`]) says where the fields are and how the assembler writes them. The
-//! expansion is a base instruction with its fields; those left out are 0. Compressed instructions
-//! have no semantics of their own. Where the constraint fails the parcel is no instruction,
-//! or one of a later row.
+//! expansion is a base instruction with its fields; omitted fields are 0. Compressed instructions
+//! have no semantics of their own. If the constraint fails, the parcel matches a later row or is no instruction.
 
 use crate::ext;
 use crate::inst::Inst;
@@ -167,7 +166,7 @@ pub struct CInfo {
     pub layout: Layout,
     /// Which bits of the encoding are fixed.
     pub mask: u16,
-    /// What the fixed bits are.
+    /// Their values.
     pub bits: u16,
     /// The row's comment: the base instruction it stands for.
     pub doc: &'static str,

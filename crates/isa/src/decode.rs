@@ -1,7 +1,7 @@
 //! From words to instructions and back.
 //!
-//! Decoding looks for the row in a bucket chosen by the bits that tell most rows apart; the
-//! buckets are filled at compile time. Encoding puts the fields where decoding found them.
+//! Decoding searches one bucket of rows, chosen by the bits that distinguish most rows; the buckets are filled at compile
+//! time. Encoding is its inverse.
 
 use crate::compressed::{COp, expand};
 use crate::format::Format;
@@ -115,7 +115,7 @@ const fn write_immediate(format: Format, imm: i32) -> u32 {
 
 impl Inst {
     /// The 32-bit encoding, of compressed instructions that of what they expand to. It decodes
-    /// to this instruction, but for `len`. What exceeds its field is cut off.
+    /// to this instruction, but for `len`. Bits that exceed their field are cut off.
     pub const fn encode(&self) -> u32 {
         let info = self.op.info();
         let format = info.format;

@@ -6,7 +6,7 @@ use crate::alias;
 use crate::csr::CsrName;
 use crate::decode::{decode, decode_compressed};
 use crate::ext::compose;
-use crate::format::{File, Format, Result};
+use crate::format::{Destination, Format, RegisterFile};
 use crate::inst::Inst;
 use crate::ops::Rounding;
 
@@ -22,14 +22,14 @@ pub enum Style {
 
 /// The instruction that `word` begins with as `mnemonic<TAB>operands`, standing at address `pc`.
 ///
-/// What is no instruction is written as data: `.4byte 0x...`, or `.2byte 0x...` where the low two
-/// bits say that it would be a compressed one; 16 bits of zeros are `unimp`.
+/// A word that is no instruction is written as data: `.4byte 0x...`, or `.2byte 0x...` if its low two bits are those of a
+/// compressed instruction; 16 bits of zeros are `unimp`.
 pub fn disassemble(word: u32, pc: u64, style: Style) -> impl Display {
     disassemble_with(word, pc, style, |_| None::<&str>)
 }
 
-/// [`disassemble`] with names for the targets of branches and jumps: where `symbol` gives one,
-/// as in `main+0x10`, the target is written `10078 <main+0x10>`.
+/// [`disassemble`] with names for the targets of branches and jumps: if `symbol` returns `main+0x10`, the target is
+/// written `10078 <main+0x10>`.
 pub fn disassemble_with<S: Display>(
     word: u32,
     pc: u64,
@@ -99,12 +99,12 @@ const F_NAMES: [&str; 32] = [
     "fa6", "fa7", "fs2", "fs3", "fs4", "fs5", "fs6", "fs7", "fs8", "fs9", "fs10", "fs11", "ft8", "ft9", "ft10", "ft11",
 ];
 
-impl File {
+impl RegisterFile {
     /// The assembler's name of register `number` (0 to 31): `a0`, `fs1`.
     pub const fn register_name(self, number: u8) -> &'static str {
         match self {
-            File::X => X_NAMES[number as usize % 32],
-            File::F => F_NAMES[number as usize % 32],
+            RegisterFile::X => X_NAMES[number as usize % 32],
+            RegisterFile::F => F_NAMES[number as usize % 32],
         }
     }
 }
@@ -128,8 +128,8 @@ impl<S: Display, F: Fn(u64) -> Option<S>> Text<'_, F> {
 
     fn write_operand(&self, f: &mut Formatter<'_>, letter: char, inst: &Inst) -> fmt::Result {
         let format = inst.op.info().format;
-        let [file1, file2, file3] = format.sources().map(|file| file.unwrap_or(File::X));
-        let file = if format.result() == Result::F { File::F } else { File::X };
+        let [file1, file2, file3] = format.sources().map(|file| file.unwrap_or(RegisterFile::X));
+        let file = if format.destination() == Destination::F { RegisterFile::F } else { RegisterFile::X };
         match letter {
             'D' => f.write_str(file.register_name(inst.rd)),
             'S' => f.write_str(file1.register_name(inst.rs1)),

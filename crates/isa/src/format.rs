@@ -1,31 +1,31 @@
-//! Instruction formats: which operands an instruction has, where their bits are and how the
+//! Instruction formats: which operands an instruction has, where their bits are, and how the
 //! assembler writes them.
 
 /// A register file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum File {
+pub enum RegisterFile {
     /// Integer registers.
     X,
     /// Floating-point registers.
     F,
 }
 
-/// What becomes of the value that a row's semantics give.
+/// What an instruction does with the value of its row's semantics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Result {
-    /// It goes to the integer register `rd`.
+pub enum Destination {
+    /// Writes it to the integer register `rd`.
     X,
-    /// It goes to the float register `rd`.
+    /// Writes it to the float register `rd`.
     F,
-    /// Nothing: the instruction acts by its effects.
+    /// Discards it: the instruction has effects only.
     None,
-    /// It decides a branch to `pc + imm`.
+    /// Branches to `pc + imm` if it is not 0.
     Branch,
-    /// It is the target of a jump; `rd` receives the address of the next instruction.
+    /// Jumps to it; `rd` receives the address of the next instruction.
     Jump,
 }
 
-/// The operands of an instruction, as its row's second word.
+/// The operands of an instruction: the second word of its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// `rd, rs1, rs2`
@@ -91,22 +91,22 @@ pub enum Format {
 }
 
 impl Format {
-    /// What becomes of the result.
-    pub const fn result(self) -> Result {
+    /// What the instruction does with the result.
+    pub const fn destination(self) -> Destination {
         use Format::*;
         match self {
-            R | R1 | I | Sh | ShW | U | Load | Amo | Lr | Csr | CsrI | FCmp | FToX | FBits => Result::X,
-            FLoad | FR | FR4 | FR1 | FRx | XToF | XBits | FLi => Result::F,
-            Store | FStore | Fence | Sys | Import => Result::None,
-            B => Result::Branch,
-            J | Jr => Result::Jump,
+            R | R1 | I | Sh | ShW | U | Load | Amo | Lr | Csr | CsrI | FCmp | FToX | FBits => Destination::X,
+            FLoad | FR | FR4 | FR1 | FRx | XToF | XBits | FLi => Destination::F,
+            Store | FStore | Fence | Sys | Import => Destination::None,
+            B => Destination::Branch,
+            J | Jr => Destination::Jump,
         }
     }
 
     /// The register files of rs1, rs2 and rs3; `None` for a source that the format lacks.
-    pub const fn sources(self) -> [Option<File>; 3] {
-        use File::{F, X};
+    pub const fn sources(self) -> [Option<RegisterFile>; 3] {
         use Format as T;
+        use RegisterFile::{F, X};
         match self {
             T::R | T::Store | T::B | T::Amo => [Some(X), Some(X), None],
             T::R1 | T::I | T::Sh | T::ShW | T::Load | T::Jr | T::Lr | T::Csr | T::FLoad | T::XToF | T::XBits => {
@@ -122,7 +122,7 @@ impl Format {
 
     /// Whether the instruction has a destination register.
     pub const fn has_rd(self) -> bool {
-        !matches!(self.result(), Result::None | Result::Branch)
+        !matches!(self.destination(), Destination::None | Destination::Branch)
     }
 
     /// Whether the rs1 field holds a number instead of a register: the immediate of `csr*i`, the

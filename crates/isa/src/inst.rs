@@ -4,10 +4,10 @@ use crate::csr;
 use crate::ops::Rounding;
 use crate::table::Op;
 
-/// A decoded instruction. Compressed ones stand as what they expand to, with `len` 2.
+/// A decoded instruction. A compressed one is the instruction that it expands to, with `len` 2.
 ///
-/// Register numbers are 0 to 31; which file they name is the format's to say
-/// ([`crate::Format::sources`], [`crate::Format::result`]). Fields that the format lacks are 0.
+/// Register numbers are 0 to 31; the format says in which register file
+/// ([`crate::Format::sources`], [`crate::Format::destination`]). Fields that the format lacks are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Inst {
     /// The instruction.

@@ -1,10 +1,11 @@
-//! THE instruction table of riverrun: encoding, syntax, semantics and cost of every instruction,
-//! each in one row, and what comes of the rows: decoder, encoder, disassembler, evaluation.
+//! The instruction table of riverrun: one row for each instruction, with encoding, syntax, semantics and cost. Decoder,
+//! encoder, disassembler and evaluation are generated from the rows. Nothing else in the project says what an
+//! instruction does.
 //!
 //! The instructions are those of RV64GC user programs with Zba, Zbb, Zbs, Zicond, Zfa and Zcb,
 //! and of Xriverrun, this project's own, by which guests call host functions by name.
-//! A row is a line in the file of its extension, `src/ext/`; how it reads stands in
-//! `src/table.rs`, that of compressed instructions in `src/compressed.rs`.
+//! Rows are in `src/ext/`, one file for each extension. `src/table.rs` explains how to write a row, `src/compressed.rs` how
+//! to write one of a compressed instruction.
 //!
 //! Decoding turns a word into an [`Inst`], the same for an instruction and its compressed form:
 //!
@@ -15,14 +16,14 @@
 //! assert_eq!((inst.op, inst.rd, inst.rs1, inst.rs2), (Op::sh1add, 10, 11, 12));
 //! assert_eq!(inst.encode(), 0x20c5_a533);
 //!
-//! // c.addi sp, -16; what stands above the 16 bits does not matter.
+//! // c.addi sp, -16; bits above the 16 do not matter.
 //! let inst = decode(0x1141).unwrap();
 //! assert_eq!((inst.op, inst.rd, inst.rs1, inst.imm, inst.len), (Op::addi, 2, 2, -16, 2));
 //!
 //! assert_eq!(decode(0), None);
 //! ```
 //!
-//! Disassembling writes what GNU objdump writes, with pseudo-instructions or without:
+//! Disassembly is written as by GNU objdump, with or without pseudo-instructions:
 //!
 //! ```
 //! use riverrun_isa::{Style, disassemble, disassemble_with};
@@ -35,8 +36,8 @@
 //! assert_eq!(text.to_string(), "beqz\ta0,10008 <done>");
 //! ```
 //!
-//! The semantics of a row are written over the operations of [`Ops`]; [`eval`] runs them over any
-//! implementation. One that prints is at hand:
+//! The semantics of a row are expressions over the operations of [`Ops`]; [`eval`] evaluates them with any
+//! implementation. This crate has one that prints:
 //!
 //! ```
 //! use riverrun_isa::{decode, semantics};
@@ -45,7 +46,7 @@
 //! assert_eq!(semantics(&inst, 0x1_0000), "sh1add: x10 = (x11 << 1) + x12");
 //! ```
 //!
-//! What the table says of an instruction is in its [`Info`]:
+//! The other columns of the table are in an instruction's [`Info`]:
 //!
 //! ```
 //! use riverrun_isa::{Extension, Format, Op};
@@ -77,7 +78,7 @@ pub use absent::{Absent, absent};
 pub use compressed::{CInfo, COp, Layout};
 pub use decode::{decode, decode_compressed};
 pub use disasm::{Style, disassemble, disassemble_with, length};
-pub use format::{File, Format, Result};
+pub use format::{Destination, Format, RegisterFile};
 pub use inst::Inst;
 pub use ops::{Ops, Rounding};
 pub use symbolic::semantics;

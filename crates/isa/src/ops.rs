@@ -1,7 +1,7 @@
 //! The algebra of word-level values in which every instruction's semantics is written.
 //!
 //! A row of the table says *what* an instruction computes; an implementation of [`Ops`] says
-//! *how*: on `u64` in the interpreter, on soft floats in the single-step reference, on text in
+//! *how*: on `u64` in the interpreter, on soft floats in the reference interpreter, on text in
 //! the semantics printer, on LLVM values in the compiler. Methods take `&self`, so that rows
 //! read as expressions: `o.add(o.shl(rs1, o.imm(1)), rs2)`.
 
@@ -36,9 +36,8 @@ impl Mem {
     }
 }
 
-/// A floating-point format. Values of [`Float::S`] stand in the low 32 bits of a word, the high
-/// ones zero ([`Ops::unbox_s`] makes them so, [`Ops::box_s`] goes back to a register's NaN-boxed
-/// form).
+/// A floating-point format. A value of [`Float::S`] is the low 32 bits of a word whose high bits are zero
+/// ([`Ops::unbox_s`] makes it of a register's NaN-boxed form, [`Ops::box_s`] converts it back).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Float {
     /// IEEE 754 binary32.
@@ -58,7 +57,7 @@ impl Float {
 }
 
 /// An integer type that floats convert to and from. Results of 32-bit types are sign-extended
-/// to 64 bits, as the specification has it for both signednesses.
+/// to 64 bits, whether the type is signed or not, as the specification demands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Int {
     /// Signed 32 bits.
@@ -101,7 +100,7 @@ pub enum Rounding {
     Rup = 3,
     /// To nearest, ties away from zero.
     Rmm = 4,
-    /// As the `frm` register says.
+    /// The mode in the `frm` register.
     Dyn = 7,
 }
 
@@ -132,7 +131,7 @@ impl Rounding {
     }
 }
 
-/// Accrued exception bits, as they stand in `fflags` (Unprivileged ISA, section 20.2).
+/// Accrued exception bits, as in `fflags` (Unprivileged ISA, section 20.2).
 pub mod fflags {
     /// Inexact.
     pub const NX: u8 = 1;
@@ -151,7 +150,7 @@ pub const CANONICAL_NAN_S: u64 = 0x7fc0_0000;
 /// Canonical NaN of [`Float::D`].
 pub const CANONICAL_NAN_D: u64 = 0x7ff8_0000_0000_0000;
 
-/// What an instruction asks of the hart's environment.
+/// An instruction's request to its execution environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum System {
     /// `ecall`: a call to the environment.
@@ -167,7 +166,7 @@ pub enum System {
 /// Word-level operations. Every value is 64 bits wide; a condition is a value that is 0 or 1.
 ///
 /// Implementations decide what evaluation means (compute, print, emit). All operations are
-/// total: what the C language leaves undefined is defined here as RISC-V defines it.
+/// total: where C has undefined behaviour, the result is RISC-V's.
 pub trait Ops {
     /// A 64-bit value.
     type V: Copy;
@@ -255,12 +254,11 @@ pub trait Ops {
     fn load(&self, mem: Mem, address: Self::V) -> Self::V;
     /// Stores the low bytes of `value` to guest memory; may trap.
     fn store(&self, mem: Mem, address: Self::V, value: Self::V);
-    /// Loads and reserves; traps where misaligned.
+    /// Loads and reserves; traps if misaligned.
     fn load_reserved(&self, mem: Mem, address: Self::V) -> Self::V;
-    /// Stores if the reservation still holds: 0, else 1; traps where misaligned.
+    /// Stores if the reservation still holds: 0, else 1; traps if misaligned.
     fn store_conditional(&self, mem: Mem, address: Self::V, value: Self::V) -> Self::V;
-    /// Replaces what is in memory by `change` of it, atomically, and gives what was there;
-    /// traps where misaligned.
+    /// Replaces the value in memory by `change` of it, atomically, and returns the old value; traps if misaligned.
     fn amo(&self, mem: Mem, address: Self::V, change: impl Fn(Self::V) -> Self::V) -> Self::V;
 
     /// `a + b`, rounded.
@@ -290,16 +288,15 @@ pub trait Ops {
     /// Raises `flags` ([`fflags`]) where the condition holds.
     fn raise(&self, flags: u8, condition: Self::V);
 
-    /// Replaces the control and status register `csr` by `change` of it and gives what it was.
-    /// Whether it may be written at all is settled by [`crate::Inst::is_legal_csr`].
+    /// Replaces the control and status register `csr` by `change` of it and returns the old value. The caller has tested
+    /// [`crate::Inst::is_legal_csr`].
     fn csr(&self, csr: u16, change: impl Fn(Self::V) -> Self::V) -> Self::V;
-    /// Asks the environment.
+    /// Makes a request to the environment.
     fn system(&self, event: System);
-    /// Calls the host function that is bound to import number `index`. It finds its arguments in the
-    /// registers, and leaves its results there.
+    /// Calls the host function that is bound to import number `index`, with its arguments and results in registers.
     fn call_import(&self, index: Self::V);
 
-    // What follows is composed of the above, once for every implementation.
+    // The following are composed of the above, for every implementation.
 
     /// Bitwise not.
     #[inline(always)]

@@ -1,5 +1,4 @@
-//! Semantics as text: an implementation of [`Ops`] that writes down what the interpreter would
-//! compute.
+//! Semantics as text: an implementation of [`Ops`] that prints what the interpreter would compute.
 //!
 //! Terms are nodes of an arena; a term that is used more than once gets a name (`t1`), so the
 //! text grows with the computation and not with its unfolding.
@@ -12,7 +11,7 @@ use alloc::vec::Vec;
 use core::cell::RefCell;
 
 use crate::csr::CsrName;
-use crate::format::{File, Result};
+use crate::format::{Destination, RegisterFile};
 use crate::inst::Inst;
 use crate::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System, fflags};
 use crate::table::{Operands, eval};
@@ -40,12 +39,12 @@ pub fn semantics(inst: &Inst, pc: u64) -> String {
     let result = eval(inst.op, &printer, &operands);
     let next = printer.imm(pc.wrapping_add(inst.len as u64));
     let taken = printer.imm(pc.wrapping_add_signed(inst.imm as i64));
-    match format.result() {
-        Result::None => {}
-        Result::X => printer.assign(inst.rd, result),
-        Result::F => printer.state(vec![Part::text(format!("f{} = ", inst.rd)), Part::Term(result)]),
-        Result::Branch => printer.state(vec!["if ".into(), result.into(), " then pc = ".into(), taken.into()]),
-        Result::Jump => {
+    match format.destination() {
+        Destination::None => {}
+        Destination::X => printer.assign(inst.rd, result),
+        Destination::F => printer.state(vec![Part::text(format!("f{} = ", inst.rd)), Part::Term(result)]),
+        Destination::Branch => printer.state(vec!["if ".into(), result.into(), " then pc = ".into(), taken.into()]),
+        Destination::Jump => {
             printer.state(vec!["pc = ".into(), result.into()]);
             printer.assign(inst.rd, next);
         }
@@ -136,11 +135,11 @@ impl Printer {
         }
     }
 
-    fn source(&self, file: Option<File>, register: u8) -> Term {
+    fn source(&self, file: Option<RegisterFile>, register: u8) -> Term {
         match (file, register) {
-            (None, _) | (Some(File::X), 0) => self.imm(0),
-            (Some(File::X), _) => self.name(format!("x{register}")),
-            (Some(File::F), _) => self.name(format!("f{register}")),
+            (None, _) | (Some(RegisterFile::X), 0) => self.imm(0),
+            (Some(RegisterFile::X), _) => self.name(format!("x{register}")),
+            (Some(RegisterFile::F), _) => self.name(format!("f{register}")),
         }
     }
 
@@ -154,7 +153,7 @@ impl Printer {
         }
     }
 
-    /// Names what was in a place before it is changed.
+    /// Gives a name to the old value of a place that is about to change.
     fn exchange(&self, place: Vec<Part>, old: Term, change: impl Fn(Term) -> Term) -> Term {
         self.state(vec!["old = ".into(), old.into()]);
         let old = self.name("old".to_string());

@@ -1,4 +1,4 @@
-//! THE table: every instruction is one row, in the file of its extension under `ext/`.
+//! The instruction table: every instruction is one row, in the file of its extension under `ext/`.
 //!
 //! ```text
 //! /// `rd = (rs1 << 1) + rs2`
@@ -13,15 +13,15 @@
 //! - An optional `cost: N` is the row's price in units of a simple instruction (default 1), a
 //!   hint for schedulers and meters; fuel counts instructions, not costs.
 //!
-//! From these rows come the [`Op`] enum, decoder, encoder, disassembler, the generic [`eval`],
+//! Macros generate from the rows: the [`Op`] enum, decoder, encoder, disassembler, the generic [`eval`],
 //! and, for engines, [`for_each_op!`](crate::for_each_op) with one [`Row`] type per instruction.
 
 use crate::ext;
 use crate::format::Format;
 use crate::ops::{Ops, Rounding};
 
-/// What a row's semantics may name. Values are the registers' whole 64 bits; which register
-/// file they come from is the format's to say.
+/// The operands that a row's semantics may use. Values are whole 64-bit registers, of the register file that the format
+/// says.
 #[derive(Clone, Copy, Debug)]
 pub struct Operands<V> {
     /// First source register.
@@ -53,7 +53,7 @@ pub trait Row: Copy + 'static {
     fn eval<O: Ops>(o: &O, x: &Operands<O::V>) -> O::V;
 }
 
-/// What the table says of an instruction besides its semantics.
+/// The columns of an instruction's row but for its semantics.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
     /// The row's name.
@@ -64,7 +64,7 @@ pub struct Info {
     pub format: Format,
     /// Which bits of the encoding are fixed.
     pub mask: u32,
-    /// What the fixed bits are.
+    /// Their values.
     pub bits: u32,
     /// Price in units of a simple instruction.
     pub cost: u8,

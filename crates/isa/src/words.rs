@@ -1,9 +1,9 @@
-//! [`Ops`] on numbers: integers once for all who execute instructions, everything that has effects or rounds by their own
-//! [`Effects`].
+//! [`Ops`] on numbers, for everything that executes instructions. Integer operations are the same for all; operations that
+//! have effects or round are the implementation's own [`Effects`].
 
 use crate::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
 
-/// The part of [`Ops`] in which executions differ; each method is that of [`Ops`].
+/// The operations of [`Ops`] in which implementations on numbers differ.
 #[allow(missing_docs)]
 pub trait Effects {
     fn load(&self, mem: Mem, address: u64) -> u64;

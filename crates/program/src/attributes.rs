@@ -1,4 +1,4 @@
-//! What the file says about the instruction set and ABI that it was compiled for.
+//! The instruction set and ABI for which the file was compiled, from its header and attributes.
 
 use object::LittleEndian;
 use object::elf::{self, FileHeader64};
@@ -48,7 +48,7 @@ impl FileFlags {
         self.0 & 8 != 0
     }
 
-    /// The program counts on the memory model of the extension Ztso.
+    /// The program relies on the memory model of the extension Ztso.
     pub fn needs_total_store_order(self) -> bool {
         self.0 & 16 != 0
     }
@@ -85,8 +85,8 @@ impl Attributes {
 }
 
 impl Attributes {
-    /// Those of [`Attributes::extensions`] that riverrun does not have, without the parts of others that it does not have.
-    /// A program that has such instructions may ask at run time whether it can use them.
+    /// The [`Attributes::extensions`] that riverrun lacks, without those that are parts of another one it lacks. A program
+    /// with such instructions may still test at run time whether it can use them.
     ///
     /// ```
     /// use riverrun_program::Attributes;

@@ -1,15 +1,15 @@
-//! What crosses the boundary: the host functions that a program calls by name, and the functions that it
-//! offers to be called. Both stand in sections of their own, whose records the guest's headers write:
+//! A program's imports and exports: the host functions that it calls, and the functions that it offers to its host. Each
+//! kind has an ELF section, whose records are written by the headers in `guest/include/`:
 //!
 //! ```text
 //! .riverrun.imports   u32 index, u32 hash, u64 name, u64 signature
 //! .riverrun.exports   u64 address, u64 name, u64 signature
 //! ```
 //!
-//! Names and signatures are addresses of C strings. `index` is the number in the instruction `rr.call`,
-//! `hash` the CRC-32 of the name. A signature's address may be 0: then types are not checked.
+//! `name` and `signature` are addresses of C strings. `index` is the number in the instruction `rr.call`,
+//! `hash` the CRC-32 of the name. If a signature's address is 0, types are not checked.
 //!
-//! Records come from whoever wrote the program, so nothing in them is taken on trust.
+//! The program is untrusted, and so is every field of a record.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -30,7 +30,7 @@ pub const IMPORTS_SECTION: &str = ".riverrun.imports";
 pub const EXPORTS_SECTION: &str = ".riverrun.exports";
 /// Numbers of imports are below this.
 pub const IMPORTS_MAX: u32 = 1 << 16;
-/// Numbers below this are for what comes with riverrun; the guest's own imports have the others.
+/// Numbers below this are reserved for functions that come with riverrun.
 pub const OWN_IMPORTS: u32 = 32;
 /// Bytes of a name or signature at most.
 pub const TEXT_MAX: usize = 4096;
@@ -157,7 +157,7 @@ impl fmt::Display for Export {
 /// Reads the program's memory as it is before the first instruction.
 struct Reader<'a> {
     image: &'a Image,
-    /// What the start code of a position-independent program will put where.
+    /// The words that the start code of a position-independent program will write, by address.
     relocated: HashMap<u64, u64>,
 }
 
@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
         Ok((0..bytes.len()).step_by(RECORD_SIZE).map(|at| [word(at), word(at + 8), word(at + 16)]).collect())
     }
 
-    /// What the file has from an address on to the end of its segment.
+    /// The bytes of the file from an address to the end of its segment.
     fn bytes(&self, address: u64) -> Option<&'a [u8]> {
         let after = self.image.segments().partition_point(|segment| segment.address <= address);
         let segment = self.image.segments()[..after].last().filter(|segment| segment.filled().contains(&address))?;
@@ -214,7 +214,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Where the program's own start code adds the load bias, and what will stand there.
+/// Where the program's own start code will add the load bias, and the resulting value.
 fn relative_relocations(image: &Image) -> Option<HashMap<u64, u64>> {
     let header = FileHeader64::<LittleEndian>::parse(image.bytes()).ok()?;
     let sections = header.sections(LittleEndian, image.bytes()).ok()?;

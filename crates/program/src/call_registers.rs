@@ -1,11 +1,11 @@
-//! The registers that a call hands over and gives back, as far as a signature says.
+//! The argument and result registers of a call, as far as its signature says.
 
 use crate::signature::{Scalar, Signature, Type};
 
 /// Registers for arguments of each kind.
 const ARGUMENTS: usize = 8;
 
-/// What registers of the caller a function looks at and changes, by the standard calling convention (psABI, "Integer
+/// The registers that a function reads and writes by the standard calling convention (psABI, "Integer
 /// Calling Convention" and "Hardware Floating-point Calling Convention").
 ///
 /// ```
@@ -17,9 +17,9 @@ const ARGUMENTS: usize = 8;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallRegisters {
-    /// How many integer registers from a0 on are looked at: 8 at most.
+    /// How many integer registers from a0 on are read: 8 at most.
     pub integers: usize,
-    /// Those that are changed.
+    /// The registers that are written.
     pub results: CallResults,
 }
 
@@ -37,12 +37,12 @@ pub enum CallResults {
 }
 
 impl CallRegisters {
-    /// Those of a function of which nothing is known.
+    /// Those of a function whose signature is unknown.
     pub const ANY: CallRegisters = CallRegisters { integers: ARGUMENTS, results: CallResults::Any };
 }
 
 impl Signature {
-    /// The registers that a call of such a function hands over and gives back.
+    /// The argument and result registers of a call of such a function.
     pub fn registers(&self) -> CallRegisters {
         let scalar = |kind: &Type| match kind {
             Type::Scalar(scalar) => Some(*scalar),
@@ -57,7 +57,7 @@ impl Signature {
             None => CallRegisters { integers, results: CallResults::None },
             Some(Some(scalar)) if scalar.is_float() => CallRegisters { integers, results: CallResults::Float },
             Some(Some(_)) => CallRegisters { integers, results: CallResults::Integer },
-            // What it leaves as it was in a0 and a1 has to be handed to it.
+            // A half of a0 and a1 that the function does not write keeps the value that was passed.
             Some(None) => CallRegisters { integers: integers.max(2), results: CallResults::Any },
         }
     }

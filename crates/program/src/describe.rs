@@ -8,10 +8,10 @@ use crate::lines::SourceLocation;
 use crate::names::demangle;
 use crate::unwind::Frame;
 
-/// Places of one backtrace whose source lines are looked up ([`Image::describe_all`]).
+/// Frames of one backtrace whose source lines are looked up at most ([`Image::describe_all`]).
 pub const SOURCES_MAX: usize = 64;
 
-/// All that is known about a [`Frame`].
+/// A [`Frame`] with its function and source lines.
 ///
 /// Its `Display` is one line, and one more for each function that was inlined around it:
 ///
@@ -52,8 +52,8 @@ impl Image {
 impl Image {
     /// Looks up the functions and source lines of a backtrace's frames, each place once.
     ///
-    /// Source lines are looked up for the [`SOURCES_MAX`] first places only: a guest has made the stack that they come
-    /// from.
+    /// Source lines are looked up for the first [`SOURCES_MAX`] places only, because the stack that names them is the
+    /// guest's.
     pub fn describe_all(&self, frames: &[Frame]) -> Vec<FrameDescription> {
         let mut known: HashMap<Frame, FrameDescription> = HashMap::new();
         let mut describe = |&frame: &Frame| {

@@ -1,4 +1,4 @@
-//! What the examples in this documentation need.
+//! Programs for the examples in this documentation.
 
 /// A program of three instructions: it ends with status 42 by Linux's call 93.
 pub const TINY: &[u8] = &TINY_BYTES;

@@ -1,4 +1,4 @@
-//! Why a file cannot be loaded, in words.
+//! Why a file cannot be loaded.
 
 use crate::segment::{ADDRESS_END, ADDRESS_START, Permissions};
 
@@ -15,7 +15,7 @@ pub enum LoadError {
          pass a RISC-V program, as `riscv64-linux-gnu-gcc -static` makes it"
     )]
     NotElf,
-    /// Something that is needed lies past the end of the file.
+    /// A needed part is beyond the end of the file.
     #[error(
         "the file is truncated: {what} reaches to byte {end:#x}, but the file has only \
          {length:#x} bytes; copy or link it again"
@@ -172,7 +172,7 @@ pub enum LoadError {
          define _start, or name the start symbol with -Wl,-e,SYMBOL"
     )]
     EntryOutsideText(u64),
-    /// A section that says what crosses the boundary has a shape that it cannot have.
+    /// A section of imports or exports is malformed.
     #[error("the section {section} is damaged: {problem}; use the headers of this version of riverrun")]
     Section {
         /// Its name.

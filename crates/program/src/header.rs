@@ -38,7 +38,7 @@ impl<'data> Headers<'data> {
         program.iter().enumerate().filter(move |(_, header)| header.p_type.get(LE) == kind)
     }
 
-    /// Refuses what a dynamic linker would have to complete.
+    /// Refuses programs that need a dynamic linker.
     fn check_static(&self) -> Result<(), LoadError> {
         let dynamic = self.dynamic()?;
         if self.is_position_independent() && self.is_library(&dynamic) {
@@ -108,7 +108,7 @@ impl<'data> Headers<'data> {
     }
 }
 
-/// What the dynamic section says, as far as it matters to a static program.
+/// The entries of the dynamic section that matter to a static program.
 #[derive(Default)]
 struct Dynamic {
     needed: Option<u64>,
@@ -178,7 +178,7 @@ fn c_string(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&text[..text.len().min(LIMIT)]).into_owned()
 }
 
-/// Names of the machines that somebody may plausibly mistake for RISC-V.
+/// Names of other machines whose programs users may pass by mistake.
 fn machine_name(machine: elf::Machine) -> &'static str {
     match machine {
         elf::EM_386 => "x86 (32-bit)",

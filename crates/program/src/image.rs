@@ -1,4 +1,4 @@
-//! A program as its file describes it.
+//! A program as described by its ELF file.
 
 use std::fmt;
 use std::ops::Range;

@@ -1,10 +1,10 @@
-//! Frames of functions without unwind tables, read off their code.
+//! Frames of functions without unwind tables, from their code.
 //!
 //! Compilers for RISC-V write tables for C only on request (`-g`,
 //! `-fasynchronous-unwind-tables`), and Debian's static glibc has hardly any. But functions begin
 //! alike: the stack pointer moves down, the registers to be preserved are stored at it.
 
-use riverrun_isa::{Inst, Op, Result, decode};
+use riverrun_isa::{Destination, Inst, Op, decode};
 
 const RA: usize = 1;
 const SP: usize = 2;
@@ -28,8 +28,7 @@ pub(crate) struct FrameLayout {
 /// Follows the code from a function's start.
 struct Reader {
     layout: FrameLayout,
-    /// The frame as it was before the epilogue that the code is in: what comes after the
-    /// epilogue's end belongs to it again.
+    /// The frame before the epilogue that the code is in; code after the epilogue's end has this frame again.
     before_epilogue: Option<FrameLayout>,
     /// Registers that were loaded with constants, for frames of more than 2 KiB.
     constants: [Option<i64>; 32],
@@ -98,7 +97,7 @@ impl Reader {
             Op::addi | Op::addiw if rd == rs1 && rd != SP => {
                 self.constants[rd] = self.constants[rd].map(|value| value + imm);
             }
-            op if op.info().format.result() == Result::X => {
+            op if op.info().format.destination() == Destination::X => {
                 self.constants[rd] = None;
                 if rd == SP {
                     self.layout.size = None;
@@ -127,7 +126,7 @@ impl Reader {
     }
 }
 
-/// ra, s0 to s11: what a function stores to give it back.
+/// ra, s0 to s11: the registers that a function saves and restores.
 fn is_preserved(register: usize) -> bool {
     matches!(register, RA | 8 | 9 | 18..=27)
 }

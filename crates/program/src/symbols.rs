@@ -45,13 +45,13 @@ pub enum SymbolKind {
 pub enum Binding {
     /// In its own object file.
     Local,
-    /// Everywhere, unless somebody else defined it, too.
+    /// Everywhere, unless another object file defined it, too.
     Weak,
     /// Everywhere.
     Global,
 }
 
-/// Symbols beyond these are not looked at: browsers have fewer.
+/// Symbols that are read at most; browsers have fewer.
 const SYMBOLS_MAX: usize = 1 << 20;
 
 /// All symbols, compact, with what is needed to find them fast.

@@ -44,12 +44,10 @@ impl Image {
     /// memory (`None` where there are none). At most `limit` frames are returned, the first of
     /// which is always `pc` itself.
     ///
-    /// The way back is found by the program's unwind tables (`.eh_frame`, `.debug_frame`); where
-    /// they are silent, by the function's own code, if its symbol is there; else by frame
-    /// pointers (`s0`). Code that is nowhere known counts as a leaf function if it comes first
-    /// (its caller is in `ra`). The walk ends at the outermost frame, at a return address outside
-    /// the text, and where the stack does not grow: whatever the tables and the stack hold, it
-    /// ends.
+    /// A frame's caller is found by the program's unwind tables (`.eh_frame`, `.debug_frame`); without an entry there, by
+    /// the function's own code, if it has a symbol; else by frame pointers (`s0`). Unknown code in the first frame is
+    /// taken for a leaf function (its caller is in `ra`). The walk ends at the outermost frame, at a return address
+    /// outside the text, and where the stack does not grow, so it always ends.
     ///
     /// ```
     /// use riverrun_program::Image;
@@ -150,7 +148,7 @@ fn is_moderate(fde: &FrameDescriptionEntry<Slice<'_>>) -> bool {
     fde.entry_len() <= ENTRY_BYTES_MAX && fde.cie().entry_len() <= ENTRY_BYTES_MAX
 }
 
-/// What is known of the integer registers in some frame.
+/// The known integer registers of a frame.
 #[derive(Clone)]
 struct Registers {
     x: [Option<u64>; 32],
@@ -163,7 +161,7 @@ impl Registers {
     }
 }
 
-/// Where a frame was called from, and with what in the registers.
+/// A frame's caller: its pc and registers.
 struct Caller {
     pc: u64,
     registers: Registers,

@@ -5,7 +5,7 @@
 //! writes all that to its output. So results of other machines can be compared byte by byte,
 //! and those of an oracle one by one.
 
-use riverrun_isa::{COp, File, Format, Inst, Op, Result as Destination, Style, csr, decode_compressed, disassemble};
+use riverrun_isa::{COp, Destination, Format, Inst, Op, RegisterFile, Style, csr, decode_compressed, disassemble};
 
 use crate::case::{Engine, Loaded};
 use crate::elf::{self, DATA, TEXT};
@@ -47,7 +47,7 @@ impl Kind {
         let [rs1, rs2, _] = inst.op.info().format.sources();
         let name = inst.op.info().name;
         match () {
-            _ if rs1 != Some(File::F) && rs2 != Some(File::F) => Kind::Integers,
+            _ if rs1 != Some(RegisterFile::F) && rs2 != Some(RegisterFile::F) => Kind::Integers,
             _ if name.ends_with("_s") || name.ends_with("_w") => Kind::Singles,
             _ if name.ends_with("_d") => Kind::Doubles,
             _ => random.pick(&[Kind::Singles, Kind::Doubles]),
@@ -156,8 +156,8 @@ impl Batch {
         let registers: Vec<_> = format.sources().into_iter().zip([rs1, rs2, rs3]).collect();
         let address = RESULTS + (row * ROW) as u64 + 16 + u64::from(probe.offset);
         let sources = std::array::from_fn(|n| match registers[n] {
-            (Some(File::X), 0) => 0,
-            (Some(File::X), register) if is_memory(format) && register == rs1 => {
+            (Some(RegisterFile::X), 0) => 0,
+            (Some(RegisterFile::X), register) if is_memory(format) && register == rs1 => {
                 // The immediate of an atomic is no offset.
                 address.wrapping_add_signed(if matches!(format, Format::Amo | Format::Lr) {
                     0
@@ -295,8 +295,8 @@ impl Writer {
         let format = inst.op.info().format;
         for (n, (file, register)) in format.sources().into_iter().zip([inst.rs1, inst.rs2, inst.rs3]).enumerate() {
             match file {
-                Some(File::X) => self.i(Op::ld, register, frame.inputs, 8 * n as i32),
-                Some(File::F) => self.i(Op::fld, register, frame.inputs, 8 * n as i32),
+                Some(RegisterFile::X) => self.i(Op::ld, register, frame.inputs, 8 * n as i32),
+                Some(RegisterFile::F) => self.i(Op::fld, register, frame.inputs, 8 * n as i32),
                 None => {}
             }
         }
@@ -311,7 +311,7 @@ impl Writer {
             self.put_encoding(word, inst.len);
             pc
         };
-        match format.result() {
+        match format.destination() {
             Destination::X | Destination::Jump => self.s(Op::sd, inst.rd, frame.results, 0),
             Destination::F => self.s(Op::fsd, inst.rd, frame.results, 0),
             Destination::None | Destination::Branch => {}

@@ -2,7 +2,7 @@
 //! SoftFloat, what qemu 7.2 does not know (Zicond, Zcb, Zfa) from the words of the specification.
 
 use riverrun_isa::ops::fflags::{NV, NX};
-use riverrun_isa::{COp, Extension, Op, Result as Destination, Rounding, decode_compressed};
+use riverrun_isa::{COp, Destination, Extension, Op, Rounding, decode_compressed};
 use riverrun_testkit::probe::{Batch, Inputs, Probe, ROUNDS, Results, Subject};
 use riverrun_testkit::{Engine, amount};
 use softfloat_wrapper::{ExceptionFlags, F32, F64, Float, RoundingMode};
@@ -256,7 +256,7 @@ fn softfloat(probe: &Probe, inputs: &Inputs) -> Option<Results> {
     let mut raised = ExceptionFlags::default();
     raised.get();
     flags |= raised.to_bits();
-    let is_x0 = inst.op.info().format.result() == Destination::X && inst.rd == 0;
+    let is_x0 = inst.op.info().format.destination() == Destination::X && inst.rd == 0;
     let value = if is_x0 { 0 } else { value };
     Some(Results { value, fcsr: inputs.fcsr | u32::from(flags), memory: [0, 0] })
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use riverrun_isa::ops::Mem;
-use riverrun_isa::{Inst, Op, Result as Destination};
+use riverrun_isa::{Destination, Inst, Op};
 
 use crate::analysis::text::{Text, Treatment};
 use crate::analysis::{jump_tables, millicode};
@@ -25,7 +25,7 @@ pub(crate) struct Block {
 impl Block {
     /// Whether the jump at its end leaves in t0 where to return to.
     pub(super) fn calls_millicode(&self) -> bool {
-        let links = |inst: &Inst| inst.op.info().format.result() == Destination::Jump && inst.rd == T0;
+        let links = |inst: &Inst| inst.op.info().format.destination() == Destination::Jump && inst.rd == T0;
         self.insts.last().is_some_and(|(_, inst)| links(inst))
     }
 
@@ -291,7 +291,7 @@ fn walk(
         }
         let format = inst.op.info().format;
         let to = target(&insts, pc, &inst);
-        let end = match (format.result(), inst.rd, to) {
+        let end = match (format.destination(), inst.rd, to) {
             (Destination::Branch, ..) => Some(Terminator::Branch { taken: pc.wrapping_add(inst.imm as u64), next }),
             (Destination::Jump, 0, Some(to)) => Some(Terminator::Jump(to)),
             (Destination::Jump, RA, Some(target)) => Some(Terminator::Call { target, next }),

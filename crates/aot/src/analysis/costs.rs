@@ -8,7 +8,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-use riverrun_isa::Result as Destination;
+use riverrun_isa::Destination;
 use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
 
 use crate::analysis::execution::{execute, unknown, unknown_to_all};
@@ -140,7 +140,7 @@ impl Memory<'_> {
             if self.has_effects.get() {
                 return None;
             }
-            pc = match inst.op.info().format.result() {
+            pc = match inst.op.info().format.destination() {
                 Destination::Branch if self.whole(value)? != 0 => pc.wrapping_add(inst.imm as u64),
                 Destination::Jump => self.whole(value)?,
                 _ => pc + u64::from(inst.len),

@@ -1,7 +1,7 @@
 //! Executing a program's instructions on what is known of values without running.
 
 use riverrun_isa::ops::Ops;
-use riverrun_isa::{File, Inst, Operands, Result as Destination, eval};
+use riverrun_isa::{Destination, Inst, Operands, RegisterFile, eval};
 
 /// Operations of an implementation of [`Ops`] whose results are `$unknown`.
 macro_rules! unknown {
@@ -51,8 +51,8 @@ pub(super) use {unknown, unknown_to_all};
 /// branch is taken. Nothing but `unknown` is in float registers.
 pub(super) fn execute<O: Ops>(ops: &O, pc: u64, inst: &Inst, registers: &mut [O::V; 32], unknown: O::V) -> O::V {
     let format = inst.op.info().format;
-    let read = |file: Option<File>, n: u8| match file {
-        Some(File::X) => registers[n as usize],
+    let read = |file: Option<RegisterFile>, n: u8| match file {
+        Some(RegisterFile::X) => registers[n as usize],
         _ => unknown,
     };
     let [rs1, rs2, rs3] = format.sources();
@@ -67,7 +67,7 @@ pub(super) fn execute<O: Ops>(ops: &O, pc: u64, inst: &Inst, registers: &mut [O:
         index: inst.rs1,
     };
     let value = eval(inst.op, ops, &operands);
-    let result = match format.result() {
+    let result = match format.destination() {
         Destination::X => value,
         Destination::Jump => ops.imm(pc + u64::from(inst.len)),
         _ => return value,

@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Rounding, System};
 use riverrun_isa::words::{Effects, Words};
-use riverrun_isa::{Op, Result as Destination};
+use riverrun_isa::{Destination, Op};
 
 use riverrun_program::{Binding, SymbolKind};
 
@@ -332,7 +332,7 @@ impl Trial<'_> {
         while pc != RETURN {
             self.budget.set(self.budget.get().checked_sub(1)?);
             let inst = self.text.fetch(pc).filter(|inst| self.text.treatment(inst) == Treatment::Compiled)?;
-            let result = inst.op.info().format.result();
+            let result = inst.op.info().format.destination();
             if matches!(result, Destination::F) {
                 return None;
             }

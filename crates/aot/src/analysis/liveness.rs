@@ -16,7 +16,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
-use riverrun_isa::{Format, Inst, Op, Result as Destination};
+use riverrun_isa::{Destination, Format, Inst, Op};
 use riverrun_state::F_SLOT;
 
 use crate::analysis::blocks::{Block, Terminator};
@@ -366,7 +366,7 @@ impl<'a> Flow<'a> {
             }
             // Calls that link in another register; all else traps.
             Terminator::Leave(_) => match &node.stepped {
-                Some(inst) if inst.op.info().format.result() == Destination::Jump => HOST | unseen,
+                Some(inst) if inst.op.info().format.destination() == Destination::Jump => HOST | unseen,
                 _ => PRESERVED,
             },
             Terminator::Next(_)
@@ -464,7 +464,7 @@ fn is_regular(function: &Function) -> bool {
 fn is_regular_change(inst: &Inst) -> bool {
     let is_frame = |register: u8| matches!(usize::from(register), SP | S0);
     match written(inst) {
-        Some(RA) => inst.op.info().format.result() == Destination::Jump || inst.op == Op::ld && is_frame(inst.rs1),
+        Some(RA) => inst.op.info().format.destination() == Destination::Jump || inst.op == Op::ld && is_frame(inst.rs1),
         Some(SP) => match inst.op {
             Op::addi => is_frame(inst.rs1),
             // Copies, among them.

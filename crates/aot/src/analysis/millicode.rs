@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use riverrun_isa::{Op, Result as Destination};
+use riverrun_isa::{Destination, Op};
 
 use crate::analysis::blocks::T0;
 use crate::analysis::text::{Text, Treatment};
@@ -27,7 +27,7 @@ pub(super) fn reached_from(text: &Text<'_>, start: u64) -> Option<BTreeSet<u64>>
         let inst = text.fetch(pc).filter(|inst| text.treatment(inst) == Treatment::Compiled)?;
         let target = pc.wrapping_add(inst.imm as u64);
         let next = pc + u64::from(inst.len);
-        match (inst.op.info().format.result(), inst.op) {
+        match (inst.op.info().format.destination(), inst.op) {
             (Destination::Branch, _) => pending.extend([target, next]),
             (Destination::Jump, Op::jal) if inst.rd == 0 => pending.push(target),
             (Destination::Jump, Op::jalr) if (inst.rd, inst.rs1, inst.imm) == (0, T0, 0) => returns = true,

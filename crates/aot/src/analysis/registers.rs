@@ -1,6 +1,6 @@
 //! Registers by numbers and in sets, and which ones instructions name.
 
-use riverrun_isa::{File, Inst, Result as Destination};
+use riverrun_isa::{Destination, Inst, RegisterFile};
 use riverrun_state::F_SLOT;
 
 /// Numbers of registers here: those of [`riverrun_state::State::slots`], and the fuel.
@@ -16,18 +16,18 @@ pub(crate) fn members(set: Set) -> impl Iterator<Item = usize> {
     (0..COUNT).filter(move |register| set >> register & 1 != 0)
 }
 
-fn number(file: File, n: u8) -> usize {
+fn number(file: RegisterFile, n: u8) -> usize {
     match file {
-        File::X => n as usize,
-        File::F => (F_SLOT + n) as usize,
+        RegisterFile::X => n as usize,
+        RegisterFile::F => (F_SLOT + n) as usize,
     }
 }
 
 /// The register that an instruction writes; none for x0.
 pub(crate) fn written(inst: &Inst) -> Option<usize> {
-    match inst.op.info().format.result() {
+    match inst.op.info().format.destination() {
         Destination::X | Destination::Jump => Some(inst.rd as usize).filter(|&rd| rd != 0),
-        Destination::F => Some(number(File::F, inst.rd)),
+        Destination::F => Some(number(RegisterFile::F, inst.rd)),
         Destination::None | Destination::Branch => None,
     }
 }

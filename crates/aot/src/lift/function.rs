@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use inkwell::IntPredicate;
 use inkwell::values::{FunctionValue, IntValue, PointerValue};
-use riverrun_isa::{Format, Inst, Operands, Result as Destination, eval};
+use riverrun_isa::{Destination, Format, Inst, Operands, eval};
 use riverrun_native::convention::{self, Reason};
 
 use crate::analysis::{
@@ -458,7 +458,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         };
         let result = eval(inst.op, site, &operands);
         if let Some(register) = registers::written(inst) {
-            let value = match inst.op.info().format.result() {
+            let value = match inst.op.info().format.destination() {
                 Destination::Jump => Value::Word(ir.int(site.pc + u64::from(inst.len))),
                 _ => result,
             };

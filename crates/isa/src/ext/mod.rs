@@ -1,4 +1,4 @@
-//! The extensions, a file each. [`for_each_row!`] strings their rows together.
+//! The extensions, one file each. [`for_each_row!`] concatenates their rows.
 
 pub(crate) mod a;
 pub(crate) mod c;

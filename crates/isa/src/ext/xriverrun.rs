@@ -1,4 +1,4 @@
-//! Xriverrun: what this project adds, in the space that is set aside for custom extensions
+//! Xriverrun: this project's own instruction, in the encoding space of custom extensions
 //! (Unprivileged ISA, "Base Opcode Map": custom-0).
 
 macro_rules! rows {

@@ -1,6 +1,6 @@
 //! Zicsr: control and status registers (Unprivileged ISA, "Zicsr Extension").
 //!
-//! Which registers there are, and which may be written, is for [`crate::Inst::is_legal_csr`] to say.
+//! [`crate::Inst::is_legal_csr`] says which registers exist and which may be written.
 
 macro_rules! rows {
     ([$($next:ident)*] $callback:ident { $($rows:tt)* }) => {

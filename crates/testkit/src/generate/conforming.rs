@@ -7,7 +7,7 @@
 mod control;
 mod function;
 
-use riverrun_isa::{File, Format, Inst, Op, Result as Destination};
+use riverrun_isa::{Destination, Format, Inst, Op, RegisterFile};
 
 use super::{RA, SP, blank, random_inst};
 use crate::case::Case;
@@ -246,13 +246,13 @@ impl Program<'_> {
         register
     }
 
-    fn source(&mut self, file: File) -> u8 {
+    fn source(&mut self, file: RegisterFile) -> u8 {
         let ours = match file {
-            File::X => INTEGERS & !0b11110,
-            File::F => !INTEGERS,
+            RegisterFile::X => INTEGERS & !0b11110,
+            RegisterFile::F => !INTEGERS,
         };
-        if file == File::F && self.body.defined & ours == 0 {
-            let from = self.source(File::X);
+        if file == RegisterFile::F && self.body.defined & ours == 0 {
+            let from = self.source(RegisterFile::X);
             let to = self.fresh(ours & SCRATCH);
             self.put(Op::fmv_d_x, to - 32, from, 0, 0);
             return to - 32;
@@ -290,7 +290,7 @@ impl Program<'_> {
                 *field = self.source(file);
             }
         }
-        match format.result() {
+        match format.destination() {
             Destination::X => inst.rd = self.fresh(INTEGERS),
             Destination::F => inst.rd = self.fresh(!INTEGERS) - 32,
             _ => {}
@@ -322,7 +322,7 @@ impl Program<'_> {
 
     /// Puts the address of some variable into a register.
     fn aligned(&mut self) -> u8 {
-        let from = self.source(File::X);
+        let from = self.source(RegisterFile::X);
         let index = self.fresh(TEMPORARIES);
         let base = self.fresh(TEMPORARIES & !(1 << index));
         self.put(Op::andi, index, from, 0, VARIABLES - 8);

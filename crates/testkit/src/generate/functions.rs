@@ -311,13 +311,13 @@ impl Functions<'_> {
             }
             // Few registers, so that they are used again.
             let mut inst = self.generator.operands(op);
-            let [rs1, rs2, rs3] = op.info().format.sources().map(|file| file == Some(riverrun_isa::File::F));
+            let [rs1, rs2, rs3] = op.info().format.sources().map(|file| file == Some(riverrun_isa::RegisterFile::F));
             for (field, float) in [(&mut inst.rs1, rs1), (&mut inst.rs2, rs2), (&mut inst.rs3, rs3)] {
                 if float {
                     *field %= 6;
                 }
             }
-            if matches!(op.info().format.result(), riverrun_isa::Result::F) {
+            if matches!(op.info().format.destination(), riverrun_isa::Destination::F) {
                 inst.rd %= 6;
             }
             // Quite often the two operands are one, which makes moves and magnitudes.

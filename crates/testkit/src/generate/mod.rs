@@ -8,7 +8,7 @@ mod functions;
 
 pub use conforming::cases as conforming;
 pub use functions::cases as functions;
-use riverrun_isa::{COp, File, Format, Inst, Op, Result as Destination, Rounding, csr, decode_compressed};
+use riverrun_isa::{COp, Destination, Format, Inst, Op, RegisterFile, Rounding, csr, decode_compressed};
 
 use crate::case::Case;
 use crate::elf::{self, DATA, TEXT};
@@ -236,7 +236,7 @@ impl<'a> Generator<'a> {
         let [rs1, rs2, rs3] = format.sources();
         let memory = matches!(format, Format::Load | Format::Store | Format::FLoad | Format::FStore);
         let mut inst = random_inst(op, self.random);
-        let mut source = |file: Option<File>| if file.is_some() { self.source() } else { 0 };
+        let mut source = |file: Option<RegisterFile>| if file.is_some() { self.source() } else { 0 };
         (inst.rs1, inst.rs2, inst.rs3) = (source(rs1), source(rs2), source(rs3));
         if memory {
             inst.rs1 = self.base();
@@ -247,7 +247,7 @@ impl<'a> Generator<'a> {
         if format == Format::FLi {
             inst.rs1 = self.random.below(32) as u8;
         }
-        if format.result() == Destination::X {
+        if format.destination() == Destination::X {
             inst.rd = self.destination();
         }
         inst
@@ -261,7 +261,7 @@ impl<'a> Generator<'a> {
             let Some((_, inst)) = decode_compressed(parcel) else { continue };
             let format = inst.op.info().format;
             let memory = matches!(format, Format::Load | Format::Store | Format::FLoad | Format::FStore);
-            let fits = match format.result() {
+            let fits = match format.destination() {
                 _ if memory && ![SP, BASE, ALIGNED].contains(&inst.rs1) => false,
                 Destination::X => ![RA, SP, BASE, ALIGNED, COUNTER].contains(&inst.rd),
                 Destination::F | Destination::None => inst.op != Op::ebreak,

@@ -1,6 +1,6 @@
 //! What functions consist of: branches, loops, switches, calls.
 
-use riverrun_isa::{File, Inst, Op};
+use riverrun_isa::{Inst, Op, RegisterFile};
 
 use super::{
     A0, DATA, Entry, HIGH, INTEGERS, JUMP_BACK, MAY_JUMP, PRESERVED, Place, Program, RA, SAVED, SCRATCH, Set,
@@ -50,7 +50,7 @@ impl Program<'_> {
     /// A branch to what [`Program::arrive`] will say.
     pub(super) fn put_branch(&mut self) -> usize {
         let op = self.random.pick(&[Op::beq, Op::bne, Op::blt, Op::bge, Op::bltu, Op::bgeu]);
-        let (rs1, rs2) = (self.source(File::X), if self.one_in(2) { 0 } else { self.source(File::X) });
+        let (rs1, rs2) = (self.source(RegisterFile::X), if self.one_in(2) { 0 } else { self.source(RegisterFile::X) });
         self.put_forward(Inst { rs1, rs2, ..blank(op) })
     }
 
@@ -105,7 +105,7 @@ impl Program<'_> {
 
     fn switch(&mut self, nesting: usize) {
         let Some(table) = self.table(8 * CASES) else { return };
-        let from = self.source(File::X);
+        let from = self.source(RegisterFile::X);
         let index = self.fresh(TEMPORARIES);
         let to = self.fresh(TEMPORARIES & !(1 << index));
         self.put(Op::andi, index, from, 0, 2 * CASES as i32 - 1);
@@ -172,7 +172,7 @@ impl Program<'_> {
     pub(super) fn pointer_to(&mut self, function: usize) -> u8 {
         let alike = |other: &usize| self.shapes[*other] == self.shapes[function];
         let alike: Vec<usize> = (0..self.body.index).filter(alike).collect();
-        let from = self.source(File::X);
+        let from = self.source(RegisterFile::X);
         let pointer = self.fresh(TEMPORARIES);
         let count = self.random.pick(&[1, 2, 4]);
         let Some(table) = self.table(8 * count) else {
@@ -266,7 +266,7 @@ impl Program<'_> {
         if self.one_in(2) {
             self.put(Op::ebreak, 0, 0, 0, 0);
         } else {
-            let value = self.source(File::X);
+            let value = self.source(RegisterFile::X);
             self.put(Op::sd, 0, 0, value, 16);
         }
         self.arrive(not);

@@ -162,13 +162,13 @@ impl Program<'_> {
                 continue;
             }
             if register >= 32 {
-                let from = self.source(riverrun_isa::File::F);
+                let from = self.source(riverrun_isa::RegisterFile::F);
                 self.put(Op::fsgnj_d, register - 32, from, from, 0);
             } else if self.one_in(4) {
                 let imm = self.random.between(-2048..=2047) as i32;
                 self.put(Op::addi, register, 0, 0, imm);
             } else {
-                let from = self.source(riverrun_isa::File::X);
+                let from = self.source(riverrun_isa::RegisterFile::X);
                 self.put(Op::addi, register, from, 0, 0);
             }
             self.define(register);

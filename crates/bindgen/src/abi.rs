@@ -1,15 +1,15 @@
-//! Where arguments and results are (RISC-V psABI, LP64D, chapter "Procedure Calling Convention").
+//! The registers of arguments and results (RISC-V psABI, LP64D, chapter "Procedure Calling Convention").
 
 use crate::error::Problem;
 use crate::types::{Record, Scalar, Type};
 
-/// Bytes of a struct that is passed by value at most; larger ones go by reference, and calls refuse them.
+/// Size in bytes of the largest struct that is passed by value; calls with larger ones are refused.
 pub(crate) const MAX_BY_VALUE: u64 = 16;
 
-/// Parameters that a host function can have, each piece of a struct being one.
+/// Parameters that a host function can have at most; each piece of a struct counts.
 const MAX_PIECES: usize = 16;
 
-/// Integer argument registers, and as many float ones.
+/// Number of integer argument registers, and of float argument registers.
 const REGISTERS: u8 = 8;
 
 /// A register, or none.
@@ -37,8 +37,7 @@ impl Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) place: Place,
-    /// What the register holds; `None` for a pointer. For a struct that goes in integer registers, eight
-    /// of its bytes or what is left of them.
+    /// The type in the register; `None` for a pointer. For a struct in integer registers, up to eight of its bytes.
     pub(crate) scalar: Option<Scalar>,
     /// Where it is in the value, in bytes.
     pub(crate) offset: u64,
@@ -65,7 +64,7 @@ impl Convention {
                 instead: "pass a pointer to a struct",
             });
         }
-        // Results are where a first argument of the same type would be.
+        // A result is in the registers of a first argument of the same type.
         let result = match result.bare() {
             Type::Void => Vec::new(),
             result => Registers::default().assign(result)?,
@@ -73,7 +72,7 @@ impl Convention {
         Ok(Convention { parameters, result })
     }
 
-    /// Whether a parameter is in memory, where only a real call puts it.
+    /// Whether a parameter is on the stack, which only a real call can write.
     pub(crate) fn uses_stack(&self) -> bool {
         self.parameters.iter().flatten().any(|piece| piece.place == Place::Stack)
     }
@@ -115,7 +114,7 @@ impl Registers {
         let fields = flatten(record);
         let floats = fields.iter().filter(|(_, scalar)| scalar.is_some_and(Scalar::is_float)).count() as u8;
         let ints = fields.len() as u8 - floats;
-        // One or two numbers, with a float among them, have a register each, if there is one for each.
+        // One or two numbers, of which one is a float, have a register each if there is one for each.
         let numbers = fields.iter().all(|(_, scalar)| scalar.is_some());
         let room = self.float + floats <= REGISTERS && self.int + ints <= REGISTERS;
         if numbers && floats > 0 && floats + ints <= 2 && room {
@@ -170,8 +169,8 @@ pub(crate) fn flatten(record: &Record) -> Vec<(u64, Option<Scalar>)> {
     all
 }
 
-/// The text of a signature, as records of imports have it: `i32 (ptr, f32)`. What registers hold counts,
-/// so that a struct is its pieces.
+/// The text of a signature in records of imports: `i32 (ptr, f32)`. It names what registers hold, so a struct is its
+/// pieces.
 pub(crate) fn signature(convention: &Convention) -> String {
     let name = |piece: &Piece| piece.scalar.map_or("ptr", Scalar::rust);
     let parameters: Vec<&str> = convention.parameters.iter().flatten().map(name).collect();

@@ -1,4 +1,4 @@
-//! Guests in Rust: Cargo builds them, for a target without an operating system.
+//! Building guests in Rust: by Cargo, for a target without an operating system.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -7,17 +7,17 @@ use std::process::Command;
 
 use crate::toolchain::{BuildError, run};
 
-/// What guests in Rust are compiled for.
+/// The target of guests in Rust.
 const TARGET: &str = "riscv64gc-unknown-none-elf";
-/// What riverrun runs besides.
+/// Target features that riverrun has beyond those of the target.
 const FEATURES: &str = "-Ctarget-feature=+zba,+zbb,+zbs";
 
-/// What the Cargo that has called a build script says about the host, which is not for the guest.
+/// Variables by which Cargo configures the host's build; they must not reach the guest's.
 const FOR_THE_HOST: [&str; 4] =
     ["RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER", "CARGO_BUILD_TARGET", "CARGO_UNSTABLE_BUILD_STD"];
 
-/// Builds the executable `name` of the package in `package`, with its artifacts and what is generated in `folder`.
-/// Gives the executable's path; what it was made from stands beside it, as a rule of make.
+/// Builds the executable `name` of the package in `package`, with artifacts and generated files in `folder`. Returns the
+/// executable's path; a make rule beside it lists its sources.
 pub(crate) fn build(package: &Path, name: &str, flags: &[OsString], folder: &Path) -> Result<PathBuf, BuildError> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     if !has_target(&rustc) {
@@ -26,7 +26,7 @@ pub(crate) fn build(package: &Path, name: &str, flags: &[OsString], folder: &Pat
     let folder = std::path::absolute(folder).map_err(|source| BuildError::Io { path: folder.to_owned(), source })?;
     let target = folder.join(format!("{name}-cargo"));
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // Cargo looks for its configuration from here on.
+    // Cargo searches for its configuration from this folder upward.
     command.current_dir(package).args(["build", "--release", "--target", TARGET, "--bin", name]);
     command.arg("--target-dir").arg(&target);
     for variable in FOR_THE_HOST {

@@ -1,4 +1,4 @@
-//! Declarations in C, as the parser gives them, to types and prototypes.
+//! From the parser's declarations in C to types and prototypes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) struct Prototype {
     pub(crate) parameters: Vec<Parameter>,
 }
 
-/// A parameter, an array turned into a pointer as C has it.
+/// A parameter; an array is a pointer, as in C.
 #[derive(Debug)]
 pub(crate) struct Parameter {
     pub(crate) name: String,
@@ -39,7 +39,7 @@ pub(crate) struct Parameter {
 #[derive(Debug)]
 pub(crate) struct Types {
     named: HashMap<String, Type>,
-    /// `struct x` to what is known of it.
+    /// `struct x` to its type.
     tags: HashMap<String, Type>,
     /// All structs, in the order of their declarations.
     pub(crate) records: Vec<Arc<Record>>,
@@ -98,7 +98,7 @@ impl Types {
         Ok(())
     }
 
-    /// The names of types that are known behind pointers only, sorted.
+    /// The names of types that can only be used behind pointers, sorted.
     pub(crate) fn opaque(&self) -> Vec<String> {
         let opaque = self.tags.values().chain(self.named.values()).filter_map(|ty| match ty {
             Type::Opaque(name) => Some(name.clone()),
@@ -204,7 +204,7 @@ impl Types {
         }
     }
 
-    /// Stars apply in their order, then what stands behind the name, the last first.
+    /// Stars apply in their order, then the suffixes after the name, last one first.
     fn derive(&mut self, text: &str, base: Qualified, derived: &[Node<DerivedDeclarator>]) -> Result<Qualified> {
         let is_star = |part: &&Node<DerivedDeclarator>| matches!(part.node, DerivedDeclarator::Pointer(_));
         let (stars, behind) = derived.split_at(derived.iter().take_while(is_star).count());
@@ -241,7 +241,7 @@ impl Types {
     fn base(&mut self, text: &str, specifiers: &Specifiers<'_>, defining: Defining<'_>) -> Result<Type> {
         match specifiers.types.as_slice() {
             [TypeSpecifier::Void] => Ok(Type::Void),
-            // Unsigned on RISC-V, and yet a type of its own.
+            // `char` is unsigned on RISC-V, and still a type of its own.
             [TypeSpecifier::Char] => Ok(Type::Named(CHAR.to_owned(), Box::new(Type::Scalar(Scalar::U8)))),
             [TypeSpecifier::Struct(record)] => self.record(text, &record.node, defining),
             [TypeSpecifier::Enum(kind)] => self.enumeration(text, &kind.node, defining),
@@ -357,14 +357,14 @@ impl Types {
     }
 }
 
-/// Whether a struct or enum can be defined here, and the name that its typedef gives it.
+/// Whether a struct or enum may be defined here, and the name that its typedef gives it.
 #[derive(Clone, Copy)]
 enum Defining<'a> {
     Yes(Option<&'a str>),
     No,
 }
 
-/// What stands before a declarator.
+/// The specifiers before a declarator.
 struct Specifiers<'a> {
     types: Vec<&'a TypeSpecifier>,
     constant: bool,
@@ -445,7 +445,7 @@ fn is_const_pointer(text: &str, qualifiers: &[Node<PointerQualifier>]) -> Result
     Ok(constant)
 }
 
-/// The name that stands for an array's length.
+/// The name that is an array's length.
 fn counted_by(declarator: &Declarator) -> Option<String> {
     let DerivedDeclarator::Array(array) = &declarator.derived.first()?.node else { return None };
     match &array.node.size {
@@ -457,7 +457,7 @@ fn counted_by(declarator: &Declarator) -> Option<String> {
     }
 }
 
-/// The length of an array: a number, or not said.
+/// The length of an array, if it is a number.
 fn length(text: &str, size: &ArraySize) -> Result<Option<u64>> {
     let expression = match size {
         ArraySize::Unknown | ArraySize::VariableUnknown => return Ok(None),

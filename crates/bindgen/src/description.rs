@@ -14,19 +14,19 @@ use crate::error::{Error, Problem};
 use crate::names;
 use crate::types::{Record, Type};
 
-/// An API: what a guest can ask of its host.
+/// An API: the functions of the host that a guest can call.
 #[derive(Debug)]
 pub struct Api {
     pub(crate) file: PathBuf,
     /// The entries of "typedef", for headers.
     pub(crate) typedefs: Vec<String>,
     pub(crate) records: Vec<Arc<Record>>,
-    /// Types that are known behind pointers only.
+    /// Types that can only be used behind pointers.
     pub(crate) opaque: Vec<String>,
     pub(crate) calls: Vec<Call>,
 }
 
-/// A call of it.
+/// One function of the API.
 #[derive(Debug)]
 pub(crate) struct Call {
     /// `Debug::is_debug`.
@@ -42,7 +42,7 @@ pub(crate) struct Call {
     /// Whether it can be called only while the guest initializes.
     pub(crate) initialization: bool,
     pub(crate) side: Side,
-    /// Whether it touches no memory but what its arguments lead to, and does not call back.
+    /// Whether it accesses only the memory that its arguments point to, and does not call back.
     pub(crate) leaf: bool,
 }
 
@@ -65,7 +65,7 @@ impl Api {
     /// Reads a description.
     ///
     /// # Errors
-    /// If it cannot be read, or what [`Api::parse`] says.
+    /// If it cannot be read, and as [`Api::parse`].
     pub fn read(file: impl AsRef<Path>) -> Result<Api, Error> {
         let file = file.as_ref();
         let text = std::fs::read_to_string(file).map_err(|error| Error {
@@ -77,7 +77,7 @@ impl Api {
         Api::parse(file, &text)
     }
 
-    /// Reads a description from a text; `file` is what errors and generated files say where it comes from.
+    /// Reads a description from a text; errors and generated files name `file` as its source.
     ///
     /// # Errors
     /// Everything that [`Problem`] lists, with line and column.
@@ -97,7 +97,7 @@ impl Api {
     }
 }
 
-/// The lists of names, and what else is not a call.
+/// The keys that are not calls: lists of names, and the types.
 const KEYS: [&str; 5] = ["typedef", "initialization", "clientside", "serverside", "leaf"];
 
 struct Reader<'a> {
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
     fn api(&self) -> Result<Api, Error> {
         let entries: Entries<'a> = serde_json::from_str(self.text).map_err(|error| {
             let json = error.to_string();
-            // The place is said by us, in the form that editors understand.
+            // The position is printed by `Error`, in the form that editors understand.
             let message = json.rsplit_once(" at line ").map_or(json.as_str(), |(message, _)| message);
             let place = Some((error.line().max(1), error.column().max(1)));
             Error {
@@ -231,7 +231,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Notes that `call` is in the list `key`.
+/// Records that `call` is in the list `key`.
 fn mark(call: &mut Call, key: &str) -> Result<(), Problem> {
     let side = match key {
         "initialization" => {
@@ -256,7 +256,7 @@ fn mark(call: &mut Call, key: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether nothing says how much memory a host reaches by this argument.
+/// Whether the declaration leaves open how much memory a host reaches by this argument.
 fn is_unbounded(parameter: &Parameter) -> bool {
     match parameter.ty.bare() {
         Type::Pointer(to, _) => parameter.length.is_none() || to.has_pointers(),

@@ -1,9 +1,9 @@
-//! What can be wrong with a description: where it is, what it is, and what to do.
+//! Errors in a description: position, cause, remedy.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// A description that no bindings can be made of, or a file that cannot be written.
+/// A description from which bindings cannot be generated, or a file that cannot be written.
 ///
 /// It prints as one or two lines, the first of which has the form that editors understand:
 /// `api.json:4:20: GUI::label: ..`.
@@ -13,7 +13,7 @@ pub struct Error {
     pub file: PathBuf,
     /// Line and column in it, from 1, in characters; `None` if the error is not at a place.
     pub place: Option<(usize, usize)>,
-    /// The call, or the key, that it is about.
+    /// The call or key at fault.
     pub subject: Option<String>,
     /// What is wrong.
     pub problem: Box<Problem>,
@@ -69,7 +69,7 @@ pub enum Problem {
         /// The other call.
         other: String,
     },
-    /// A name that cannot stand in a program.
+    /// A name that programs cannot contain.
     #[error("{0}")]
     BadName(String),
     /// Not a declaration in C.
@@ -96,7 +96,7 @@ pub enum Problem {
         /// The text.
         declaration: String,
     },
-    /// C, but not what calls can be made of.
+    /// A construct of C that calls cannot have.
     #[error("unsupported: {what}")]
     Unsupported {
         /// What it is.
@@ -137,7 +137,7 @@ pub enum Problem {
     /// A call that is for clients only and for servers only.
     #[error("the call is in \"clientside\" and in \"serverside\"")]
     BothSides,
-    /// A call that claims to touch its arguments only, with an argument that does not end.
+    /// A leaf with an argument of unknown length.
     #[error("the call is in \"leaf\", but how much memory `{parameter}` leads to is not declared")]
     UnboundedLeaf {
         /// The parameter.
@@ -152,7 +152,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// What to do about it, where that does not go without saying.
+    /// The remedy, unless it is obvious.
     pub fn help(&self) -> Option<String> {
         let help = match self {
             Problem::Io(_) | Problem::Json(_) | Problem::DuplicateName { .. } | Problem::BadName(_) => return None,

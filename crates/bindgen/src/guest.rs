@@ -42,7 +42,7 @@ impl Guest {
         }
     }
 
-    /// What it may use; a libc, if this is not said.
+    /// The library that it may use; a libc by default.
     pub fn library(mut self, library: Library) -> Guest {
         self.library = library;
         self
@@ -60,8 +60,8 @@ impl Guest {
         self
     }
 
-    /// A Cargo package with a guest in Rust, whose executable has the guest's name; instead of sources. It uses the
-    /// crate `riverrun-guest`, and what is made of an API called `game.json` by
+    /// A Cargo package with a guest in Rust instead of sources; its executable has the guest's name. It uses the crate
+    /// `riverrun-guest`, and includes the bindings of an API called `game.json` by
     ///
     /// ```ignore
     /// mod game {
@@ -84,7 +84,7 @@ impl Guest {
         self
     }
 
-    /// Builds it into Cargo's `OUT_DIR`, and tells Cargo when to do so again. Gives the path of the guest.
+    /// Builds the guest into Cargo's `OUT_DIR` and tells Cargo its sources. Returns the guest's path.
     ///
     /// # Errors
     /// [`BuildError`]: what is wrong with a description, that there is no compiler, or that it failed.
@@ -104,7 +104,7 @@ impl Guest {
         Ok(guest)
     }
 
-    /// Builds it as [`Guest::build`] does, or ends the build script with what went wrong, in words.
+    /// Builds the guest as [`Guest::build`] does, or prints the error and ends the build script.
     pub fn build_or_exit(&self) -> PathBuf {
         self.build().unwrap_or_else(|error| {
             eprintln!("{error}");
@@ -112,7 +112,7 @@ impl Guest {
         })
     }
 
-    /// Builds it into a folder. Gives the paths of the guest and of the files that it was made from.
+    /// Builds the guest into a folder. Returns the paths of the guest and of its sources.
     ///
     /// # Errors
     /// As [`Guest::build`].
@@ -175,7 +175,7 @@ impl Guest {
     }
 }
 
-/// What was made in the folder is no reason to make it again.
+/// Sources other than generated files in the output folder.
 fn outside(folder: &Path, files: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     let files: BTreeSet<PathBuf> = files.into_iter().filter(|file| !file.starts_with(folder)).collect();
     files.into_iter().collect()

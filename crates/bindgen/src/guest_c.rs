@@ -1,4 +1,4 @@
-//! What a guest in C or C++ gets: a header with three stubs for every call, and an assembler file.
+//! Generates the bindings of guests in C and C++: a header with three stubs for every call, and an assembler file.
 //!
 //! | stub | what it is | the host finds the function by |
 //! | --- | --- | --- |
@@ -6,8 +6,8 @@
 //! | `isys_x` | inline; `ecall` | the hash in a7 |
 //! | `dsys_x` | inline; an instruction of its own, `rr.call` | the instruction's number, bound at load |
 //!
-//! Where eight registers do not hold the arguments, a7 is taken: all three use the instruction then, and
-//! are functions if the stack is needed.
+//! If the arguments need a7 or the stack, all three stubs use the instruction; they are functions if they need the
+//! stack.
 
 use crate::abi::{Piece, Place};
 use crate::declaration::Parameter;
@@ -16,7 +16,7 @@ use crate::names;
 use crate::text::{comment, head, put, quoted, signed};
 use crate::types::{Scalar, Type, prototype};
 
-/// What all inline stubs of a header are made with.
+/// The macros that all inline stubs of a header use.
 const PRELUDE: &str = include_str!("../../../guest/include/riverrun/import.h");
 
 impl Api {
@@ -39,7 +39,7 @@ impl Api {
         out
     }
 
-    /// The assembler file that goes with it, to be compiled and linked once.
+    /// The assembler file of the header, to be compiled and linked once.
     pub fn guest_assembly(&self) -> String {
         let mut out = String::new();
         put!(out, "/* {} */\n", head(self));
@@ -111,7 +111,7 @@ fn function(symbols: &[&str], body: &[String], out: &mut String) {
     }
 }
 
-/// The declarations of a call's three stubs, and those that inline.
+/// The declarations of a call's three stubs, and the definitions of the inline ones.
 fn stubs(call: &Call, out: &mut String) {
     let when = if call.initialization { "; while initializing only" } else { "" };
     put!(out, "/* {}, hash {:#010x}{when} */", comment(&call.name), call.hash);
@@ -142,7 +142,7 @@ fn stubs(call: &Call, out: &mut String) {
 
 /// The body of a stub: values to registers, the instruction, registers to a value. `number` is for a7.
 fn body(call: &Call, instruction: &str, number: Option<String>, out: &mut String) {
-    // Everything that could become code comes first: it would use the registers.
+    // Expressions that could become code come first: that code could use the argument registers.
     let mut registers: Vec<(String, String, String)> = Vec::new();
     for (parameter, pieces) in call.parameters.iter().zip(&call.convention.parameters) {
         for piece in pieces {
@@ -180,7 +180,7 @@ fn name_of(place: Place) -> String {
     place.register().unwrap_or_default()
 }
 
-/// An expression for the piece of a parameter that a register gets; structs are taken apart before.
+/// An expression for one piece of a parameter; structs have been split before.
 fn value(parameter: &Parameter, piece: &Piece, out: &mut String) -> String {
     let name = &parameter.name;
     if !matches!(parameter.ty.bare(), Type::Record(_)) {
@@ -204,8 +204,8 @@ fn extended(ty: &Type, piece: &Piece, value: &str) -> (&'static str, String) {
     }
 }
 
-/// Tells the compiler which memory the call reads and writes. A leaf's parameters say so exactly; any
-/// other call may reach all that the host knows of, by what it was told before or by calling back.
+/// The memory operands of the call. A leaf accesses exactly what its parameters declare; any other call may access all
+/// memory, through pointers that the host has kept or by calling back.
 fn memory(call: &Call, outputs: &mut Vec<String>, inputs: &mut Vec<String>) -> &'static str {
     if !call.leaf {
         return "\"memory\"";

@@ -1,4 +1,4 @@
-//! What a guest in Rust gets: a `no_std` module with the same three functions for every call as in C.
+//! Generates the bindings of guests in Rust: a `no_std` module with the same three functions for every call as in C.
 
 use crate::abi::{Piece, Place};
 use crate::declaration::Parameter;
@@ -8,7 +8,7 @@ use crate::text::{head, put, quoted};
 use crate::types::{Record, Scalar, Type};
 
 impl Api {
-    /// The module for guests in Rust. It needs nothing but `core`.
+    /// The module for guests in Rust. It depends on `core` only.
     pub fn guest_rust(&self) -> String {
         let mut out = String::new();
         put!(out, "// {}\n", head(self));
@@ -89,8 +89,8 @@ fn returns(call: &Call) -> String {
     if call.convention.result.is_empty() { String::new() } else { format!(" -> {}", rust(&call.result)) }
 }
 
-/// A function that is one instruction. It is unsafe, as `extern` functions are: the host may do with
-/// pointers what the description does not tell.
+/// A function of one instruction. It is unsafe as `extern` functions are: the host may use pointers in ways that the
+/// description does not say.
 fn inline(call: &Call, name: &str, by_number: bool, out: &mut String) {
     let how = if by_number { "by its hash" } else { "directly" };
     put!(out, "/// `{}`, called {how}.\n///\n/// # Safety\n/// Pointers lead to what the host expects.", call.name);
@@ -176,7 +176,7 @@ fn record(call: &Call) -> Vec<String> {
     ]
 }
 
-/// What the compiler may assume: nothing of memory, but for leaves.
+/// The options of the inline assembly: only leaves let the compiler assume anything about memory.
 fn options(call: &Call) -> &'static str {
     let pointers = call.parameters.iter().filter_map(|parameter| match parameter.ty.bare() {
         Type::Pointer(_, constant) => Some(*constant),
@@ -208,7 +208,7 @@ fn register_type(piece: &Piece) -> &'static str {
     }
 }
 
-/// What goes into a piece's register: 64 bits, of which 32 are sign-extended, or a float.
+/// The value of a piece's register: a float, or 64 bits, to which 32-bit values are sign-extended.
 fn value(parameter: &Parameter, piece: &Piece) -> String {
     let name = names::for_rust(&parameter.name);
     let value = match parameter.ty.bare() {

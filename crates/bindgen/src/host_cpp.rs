@@ -1,8 +1,8 @@
-//! What a host in C++ gets: a header with a function that registers all calls as member functions of a
-//! class of the host's. One that is missing, or has other types than the description says, does not compile.
+//! Generates the bindings of hosts in C++: a header with a function that registers the member functions of a host's class
+//! as calls. A member function that is missing or has other types than the description does not compile.
 //!
-//! The header asks little of `<riverrun.hpp>`: the types `riverrun::Caller`, `riverrun::Ptr<T>`,
-//! `riverrun::Slice<T>` and `riverrun::Str`; and of a linker the member function template
+//! The header uses of `<riverrun.hpp>` the types `riverrun::Caller`, `riverrun::Ptr<T>`,
+//! `riverrun::Slice<T>` and `riverrun::Str`, and a linker's member function template
 //! `func<Result(Arguments...)>(name, signature, function)`, where `function` takes a `riverrun::Caller &` and
 //! the arguments. Structs by value are structs of C++ there, with a `riverrun::Layout`.
 
@@ -97,7 +97,7 @@ fn bare_name(name: &str) -> &str {
     name.rsplit(' ').next().unwrap_or(name)
 }
 
-/// Declares `name` as it lies in guest memory: pointers are addresses, numbers have their sizes.
+/// Declares `name` in its layout in guest memory: pointers are addresses, numbers have their sizes.
 fn in_memory(ty: &Type, name: &str) -> String {
     let space = if name.is_empty() || name.starts_with('[') { "" } else { " " };
     match ty.bare() {
@@ -139,7 +139,7 @@ fn cpp(ty: &Type, length: Option<u64>) -> String {
     }
 }
 
-/// What a pointer leads to; `void` for functions.
+/// The pointee of a pointer; `void` for functions.
 fn element(to: &Type, length: &str) -> String {
     match to.bare() {
         Type::Void if length.is_empty() => "void".to_owned(),
@@ -153,7 +153,7 @@ fn member(call: &Call) -> String {
     names::for_c(names::plain(&call.symbol))
 }
 
-/// The parameters of the host's function, the caller aside; with names if they are for the reader.
+/// The parameters of the host's function without the caller; with names for readers.
 fn types(call: &Call, named: bool) -> Vec<String> {
     let mut types = Vec::new();
     if named && !call.leaf {

@@ -1,5 +1,5 @@
-//! What a host in Rust gets: a trait with a function for every call, and what registers them. A function
-//! that is missing, or has other types than the description says, does not compile.
+//! Generates the bindings of hosts in Rust: a trait with a function for every call, and a function that registers them. An
+//! implementation that lacks a function, or has other types than the description, does not compile.
 
 use crate::abi::{MAX_BY_VALUE, flatten};
 use crate::declaration::Parameter;
@@ -8,7 +8,7 @@ use crate::names;
 use crate::text::{head, put};
 use crate::types::{Record, Scalar, Type, prototype};
 
-/// Arguments of a function that Clippy has no objection to.
+/// Arguments of a function up to which Clippy does not complain.
 const MANY_ARGUMENTS: usize = 7;
 
 impl Api {
@@ -74,7 +74,7 @@ fn bounds(sides: &[(Side, &str, &str)], wanted: Side) -> String {
     format!("T: {}", traits.collect::<Vec<_>>().join(" + "))
 }
 
-/// A struct as it lies in memory, with the bytes between its fields.
+/// A struct in its layout in memory, with padding as fields.
 fn structure(record: &Record, out: &mut String) {
     put!(out, "/// The guest's `{}`.\n#[repr(C)]", record.name);
     put!(out, "#[derive(Clone, Copy, Debug, PartialEq, riverrun::bytemuck::Pod, riverrun::bytemuck::Zeroable)]");
@@ -114,7 +114,7 @@ fn rust_name(name: &str) -> String {
     names::for_rust(name.rsplit(' ').next().unwrap_or(name))
 }
 
-/// The type of values that lie in guest memory, pointers being addresses; `None` if that is not known.
+/// The type of values in guest memory, where pointers are addresses; `None` if it is not known.
 fn in_memory(ty: &Type) -> Option<String> {
     match ty.bare() {
         Type::Scalar(Scalar::Bool) => Some("u8".to_owned()),
@@ -140,7 +140,7 @@ fn rust(ty: &Type, length: Option<u64>) -> String {
     }
 }
 
-/// What a pointer leads to: `u8` for `void *`, and `()` for functions.
+/// The pointee of a pointer: `u8` for `void *`, `()` for functions.
 fn element(to: &Type) -> String {
     match to.bare() {
         Type::Void => "u8".to_owned(),
@@ -181,7 +181,7 @@ fn returns(call: &Call) -> String {
     if call.convention.result.is_empty() { "()".to_owned() } else { rust_result(&call.result) }
 }
 
-/// A pointer that is returned is what a guest takes for one.
+/// The type of a result; pointers are guest addresses.
 fn rust_result(ty: &Type) -> String {
     rust(ty, None)
 }
@@ -220,7 +220,7 @@ fn registration(call: &Call, out: &mut String) {
     put!(out, "    }})?;");
 }
 
-/// A call that only hosts of the other side have: the guest loads, and is told when it makes it.
+/// A call that only hosts of the other side have: the guest loads, and making the call is an error.
 fn refusal(call: &Call, out: &mut String) {
     let types: Vec<String> = arguments(call).into_iter().map(|one| format!("_: {}", one.ty)).collect();
     let result = returns(call);

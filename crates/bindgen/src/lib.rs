@@ -1,4 +1,7 @@
-//! Makes the two sides of an API from its description: stubs for guests, typed registration for hosts.
+//! Generates both sides of an API from its description: stubs for guests, typed registration for hosts.
+//!
+//! `riverrun bindgen`, build scripts and CMake use it. It knows nothing of the crate `riverrun`, whose interface the
+//! generated code uses.
 //!
 //! A description is a JSON file that maps names to prototypes in C:
 //!
@@ -20,10 +23,10 @@
 //! | `typedef` | the types that prototypes use: one declaration, or a list |
 //! | `initialization` | names of calls that are possible only while the guest initializes |
 //! | `clientside`, `serverside` | names of calls that only hosts of that side have |
-//! | `leaf` | names of calls that touch no memory of the guest but the arrays that their parameters declare, and do not call back; their inline stubs let the compiler keep all other memory in registers |
+//! | `leaf` | names of calls that access no guest memory but the arrays that their parameters declare, and do not call back; their inline stubs let the compiler keep all other memory in registers |
 //! | anything else | a call |
 
-//! [`Api::read`] reads one; each of the other methods makes a file of it, or writes it to a folder:
+//! [`Api::read`] reads a description; each other method generates one file:
 //!
 //! | method | files, for `game.json` |
 //! | --- | --- |

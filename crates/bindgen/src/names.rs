@@ -1,6 +1,6 @@
-//! Names of calls: their hashes, what is refused, and what stubs are called.
+//! Names of calls: hashes, rules for valid names, names of stubs.
 
-/// Hashes below are left to system calls: Linux numbers those in the hundreds.
+/// Hashes below this are refused: they could be numbers of system calls.
 pub(crate) const FIRST_HASH: u32 = 100_000;
 
 /// The number of the system call by which opaque stubs reach the host; the call's hash is in t0.
@@ -9,10 +9,10 @@ pub const DYNAMIC_CALL: u32 = 504;
 /// Imports that a program can number.
 pub(crate) const MAX_CALLS: usize = (1 << 16) - FIRST_IMPORT as usize;
 
-/// The number of the first import: those before it are for what comes with riverrun.
+/// The number of the first import: lower ones are reserved for functions that come with riverrun.
 pub(crate) const FIRST_IMPORT: u32 = 32;
 
-/// What a name is called by at run time: its CRC-32 (ISO-HDLC, as in zlib).
+/// The number by which a name is called at run time: its CRC-32 (ISO-HDLC, as in zlib).
 ///
 /// ```
 /// assert_eq!(riverrun_bindgen::hash("empty"), 0x68c73dc4);
@@ -21,7 +21,7 @@ pub fn hash(name: &str) -> u32 {
     crc32fast::hash(name.as_bytes())
 }
 
-/// Why `name` cannot be a call's, if it cannot: it stands in strings of C, Rust and assembler.
+/// Why `name` cannot be the name of a call, if so: it must fit strings of C, Rust and assembler.
 pub(crate) fn objection(name: &str) -> Option<String> {
     if name.is_empty() {
         return Some("a call needs a name".to_owned());
@@ -40,7 +40,7 @@ pub(crate) fn direct(symbol: &str) -> String {
     format!("d{symbol}")
 }
 
-/// The nearest of `known` if it is near enough to be what was meant.
+/// The most similar of `known`, if it is similar enough to be what was meant.
 pub(crate) fn similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let nearest = known.map(|other| (distance(name, other), other)).min()?;
     (nearest.0 <= name.len().min(9) / 3).then(|| nearest.1.to_owned())
@@ -77,7 +77,7 @@ pub(crate) fn for_rust(name: &str) -> String {
     }
 }
 
-/// What a call is called where `sys_` says nothing: in hosts, and in Rust.
+/// The name of a call without `sys_`, for hosts and for Rust.
 pub(crate) fn plain(symbol: &str) -> &str {
     symbol.strip_prefix("sys_").filter(|rest| rest.starts_with(|c: char| !c.is_ascii_digit())).unwrap_or(symbol)
 }

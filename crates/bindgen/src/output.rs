@@ -1,4 +1,4 @@
-//! Writes what was made.
+//! Writes generated files.
 
 use std::path::{Path, PathBuf};
 
@@ -41,8 +41,8 @@ impl Api {
         self.write(folder.as_ref(), "_host.hpp", &self.host_cpp())
     }
 
-    /// A file named after the description. One that is the same already is left as it is, so that nothing
-    /// is built again for it.
+    /// Writes a file named after the description. A file with the same contents is not touched, so that build systems do
+    /// not rebuild.
     fn write(&self, folder: &Path, suffix: &str, text: &str) -> Result<PathBuf, Error> {
         let stem = self.file.file_stem().unwrap_or_else(|| "api".as_ref());
         let mut name = stem.to_owned();

@@ -1,4 +1,4 @@
-//! The files that guests are built with, in the program: `riverrun cc` and build scripts need no others.
+//! The SDK, the files that guests are built with, embedded so that `riverrun cc` and build scripts need no installation.
 
 use std::fs;
 use std::io;
@@ -32,7 +32,7 @@ pub(crate) const RUNTIME: &[&str] = &["src/start.S", "src/memory.c", "src/cxx.c"
 /// The source that a guest with a libc is linked with.
 pub(crate) const REACTOR: &str = "src/reactor.c";
 
-/// A name that changes with the files.
+/// A hash of the files, by which a cached copy is found.
 pub(crate) fn version() -> String {
     let all: String = FILES.iter().flat_map(|(path, text)| [*path, *text]).collect();
     format!("{}-{:08x}", env!("CARGO_PKG_VERSION"), crc32fast::hash(all.as_bytes()))
@@ -51,7 +51,7 @@ pub fn write_sdk(folder: impl AsRef<Path>) -> io::Result<PathBuf> {
     Ok(folder.join("include"))
 }
 
-/// Writes a file so that others see it whole, if it is not the same already.
+/// Replaces a file atomically, unless it already has these contents.
 pub(crate) fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     if fs::read(path).is_ok_and(|known| known == contents) {
         return Ok(());
@@ -64,7 +64,7 @@ pub(crate) fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     fs::rename(&unfinished, path)
 }
 
-/// A name beside `path` that nobody else uses.
+/// A name beside `path` that no other process uses.
 pub(crate) fn unfinished(path: &Path) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Calls the parser of C: with the names of types that it has to know, and errors in words.
+//! Calls the C parser: tells it the names of types, and turns its errors into readable ones.
 
 use lang_c::ast::{self, ExternalDeclaration};
 use lang_c::driver::{Config, Flavor, SyntaxError, parse_preprocessed};
@@ -29,7 +29,7 @@ pub(crate) fn parse(
         Ok(declarations) => return Ok(declarations),
         Err(error) => error,
     };
-    // Would it be right if one more name were that of a type? The first name may as well be a function's.
+    // Find the name that makes the text valid if it is a type. The first name may also be a function's.
     for word in words.iter().filter(|word| !is_type(word.text) && word.before_name_or_star) {
         if with_types(text, &[&types[..], &[word.text]].concat()).is_ok() {
             return Err(unknown(text, word.text, similar));

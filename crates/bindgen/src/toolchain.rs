@@ -1,4 +1,4 @@
-//! Compilers for guests: which one is there, and how it is called.
+//! Compilers for guests: finding one, and calling it.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -79,7 +79,7 @@ pub enum Library {
     /// The compiler's C library; the host has to provide Linux's system calls.
     #[default]
     Libc,
-    /// Nothing but what the SDK brings: small, and the host decides on every call.
+    /// Only the SDK: small, and the host decides about every call.
     None,
 }
 
@@ -163,7 +163,7 @@ impl Toolchain {
         }
     }
 
-    /// What somebody has named: a program, or Python's `ziglang`.
+    /// The compiler that `RIVERRUN_CC` names: a program, or Python's `ziglang`.
     fn named(value: &OsStr) -> Option<Toolchain> {
         let file = Path::new(value).file_name()?.to_string_lossy().into_owned();
         if file == "ziglang" {

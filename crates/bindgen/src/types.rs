@@ -1,4 +1,4 @@
-//! The types of C that calls can have, and how they lie in a guest's memory (RISC-V psABI, LP64D).
+//! The types of C that calls can have, and their layout in guest memory (RISC-V psABI, LP64D).
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ pub(crate) enum Type {
     Scalar(Scalar),
     /// A struct.
     Record(Arc<Record>),
-    /// A union, a struct that is only declared, or one with bit fields: known behind pointers only.
+    /// A union, a struct that is only declared, or one with bit fields: can only be used behind pointers.
     Opaque(String),
-    /// A pointer; whether what it leads to is const.
+    /// A pointer, and whether the pointee is const.
     Pointer(Box<Type>, bool),
     /// An array, and how many elements it has if that is declared.
     Array(Box<Type>, Option<u64>),
@@ -149,7 +149,7 @@ impl Type {
         }
     }
 
-    /// Whether values of the type have pointers in them, so that memory can be reached by way of them.
+    /// Whether values of the type contain pointers, through which further memory can be reached.
     pub(crate) fn has_pointers(&self) -> bool {
         match self {
             Type::Scalar(_) => false,
@@ -159,7 +159,7 @@ impl Type {
         }
     }
 
-    /// Whether it is `const char *`, which by convention leads to text that a zero ends.
+    /// Whether it is `const char *`, by convention a pointer to a zero-terminated string.
     pub(crate) fn is_text(&self) -> bool {
         matches!(self, Type::Pointer(to, true) if matches!(&**to, Type::Named(name, _) if name == CHAR))
     }

@@ -1,4 +1,4 @@
-//! The command line: which command, with which options.
+//! The command line: subcommands and options, by clap. Documentation comments are the command's help.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ struct Line {
 pub(crate) enum Command {
     Run(RunOptions),
     /// Compile a program for this kind of machine.
-    // The compiler has options of its own, and says itself which.
+    // The compiler parses its own options and prints their help.
     #[command(disable_help_flag = true)]
     Compile {
         /// The program, and the compiler's options; `riverrun compile --help` lists them.

@@ -1,4 +1,4 @@
-//! `riverrun bindgen`: makes the two sides of an API from its description.
+//! `riverrun bindgen`: generates both sides of an API from its description.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

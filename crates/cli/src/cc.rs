@@ -1,4 +1,4 @@
-//! `riverrun cc` and `riverrun c++`: call the compiler for guests that is there.
+//! `riverrun cc` and `riverrun c++`: call an installed compiler for guests with the flags that they need.
 
 use std::env;
 use std::ffi::OsString;
@@ -37,7 +37,7 @@ pub(crate) fn cc(language: Language, options: &CcOptions) -> Result<ExitCode> {
     Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
 }
 
-/// Where the SDK is kept.
+/// The folder of the SDK.
 fn cache() -> PathBuf {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));

@@ -1,4 +1,4 @@
-//! Compiled code: the compiler, a program of its own that stands beside this one, and the cache.
+//! Compiled code: the compiler `riverrun-compile`, a program beside this one, and the cache.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use crate::Result;
 use crate::report::FAILURE;
 
 const COMPILER: &str = "riverrun-compile";
-/// Has its allocator, mimalloc, keep what is freed for what comes next: the system would have to clear its pages again.
+/// Makes mimalloc, the compiler's allocator, keep freed pages: the kernel would have to clear returned ones again.
 const KEEP_WHAT_IS_FREED: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "-1");
 
-/// Where compiled code is kept between runs: a folder that only the user should be able to write, as
-/// what is in it runs with all of the user's rights. `None` if there is no such place.
+/// The cache of compiled code. Its files run with all of the user's rights, so only the user may be able to write to the
+/// folder. `None` if the user has no such folder.
 pub(crate) fn cache() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
@@ -34,7 +34,7 @@ fn missing(compiler: &Command, error: &std::io::Error) -> String {
     )
 }
 
-/// What the compiler prints when it is called with these arguments.
+/// Calls the compiler with these arguments and returns its output.
 pub(crate) fn output(arguments: &[OsString]) -> Result<Vec<u8>> {
     let mut compiler = compiler();
     compiler.args(arguments).stderr(Stdio::inherit());
@@ -45,7 +45,7 @@ pub(crate) fn output(arguments: &[OsString]) -> Result<Vec<u8>> {
     }
 }
 
-/// Calls the compiler with these arguments, and gives its exit status.
+/// Calls the compiler with these arguments and returns its exit status.
 pub(crate) fn compile(arguments: &[OsString]) -> Result<ExitCode> {
     let mut compiler = compiler();
     let status = compiler.args(arguments).status().map_err(|error| missing(&compiler, &error))?;

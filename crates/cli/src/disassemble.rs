@@ -56,7 +56,7 @@ pub(crate) fn print(image: &Image, listing: &Listing, out: &mut impl Write) -> R
     Ok(())
 }
 
-/// The instructions that the listing is to show, in order of address.
+/// The instructions of a listing, in order of address.
 ///
 /// # Errors
 /// If the place is not in the program's text.
@@ -69,12 +69,12 @@ pub(crate) fn instructions(image: &Image, listing: &Listing) -> Result<impl Iter
     Ok(ranges.into_iter().flat_map(move |range| Walk { image, style, semantics: listing.semantics, range }))
 }
 
-/// Goes through a range of the text, instruction by instruction.
+/// Iterates over the instructions of a range of text.
 struct Walk<'a> {
     image: &'a Image,
     style: Style,
     semantics: bool,
-    /// What is still to come.
+    /// The remaining addresses.
     range: Range<u64>,
 }
 

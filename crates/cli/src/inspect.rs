@@ -1,4 +1,4 @@
-//! `riverrun inspect`: what is in a program.
+//! `riverrun inspect`: a program's segments, instruction set and symbols.
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use crate::args::InspectOptions;
 use crate::disassemble::{self, Instruction};
 use crate::{Result, run, steps};
 
-/// Prints what the options ask for on standard output.
+/// Prints the parts that the options select on standard output.
 pub(crate) fn inspect(options: &InspectOptions) -> Result<ExitCode> {
     let program = run::load(&Engine::new(&Config::new())?, &options.program)?;
     if let Some(steps) = &options.steps {
@@ -33,7 +33,7 @@ pub(crate) fn inspect(options: &InspectOptions) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Inspection<'a> {
     #[serde(flatten)]

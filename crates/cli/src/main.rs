@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use args::Command;
 use riverrun_bindgen::Language;
 
-/// What a command gives: the exit status, or what kept riverrun itself from doing it.
+/// The result of a subcommand: an exit status, or riverrun's own failure.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
@@ -42,14 +42,14 @@ fn main() -> ExitCode {
         Command::Man { folder } => manual::pages(&folder),
     });
     result.unwrap_or_else(|error| {
-        // Whoever reads our output may stop reading: `riverrun inspect prog.elf | head`.
+        // The reader of our output may have closed it: `riverrun inspect prog.elf | head`.
         let reader_left =
             error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
         if reader_left {
             return ExitCode::SUCCESS;
         }
         match error.downcast_ref::<clap::Error>() {
-            // Help and version, that is.
+            // Help and version also arrive as errors.
             Some(error) if !error.use_stderr() => return print(&error.to_string()).unwrap_or(ExitCode::SUCCESS),
             Some(error) => report::complain(args::complaint(error)),
             None => report::complain(error),

@@ -1,4 +1,4 @@
-//! What describes the command to others: shells, which complete it, and the manual.
+//! Shell completions and manual pages of the command.
 
 use std::path::Path;
 use std::process::ExitCode;

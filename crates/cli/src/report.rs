@@ -1,4 +1,4 @@
-//! What riverrun says of a run: how it ended, and its statistics.
+//! Reports of a run: how it ended, exit status, statistics.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -16,10 +16,10 @@ pub(crate) const OUT_OF_FUEL: u8 = 123;
 pub(crate) const TIMED_OUT: u8 = 124;
 /// Exit status: riverrun itself failed, as with env(1) and timeout(1).
 pub(crate) const FAILURE: u8 = 125;
-/// Exit status: the guest trapped; what a shell says of a process that SIGABRT ended.
+/// Exit status: the guest trapped. A shell reports this for a process killed by SIGABRT.
 pub(crate) const TRAPPED: u8 = 134;
 
-/// Exit status: nobody reads what the guest writes; what a shell says of a process that SIGPIPE ended.
+/// Exit status: the reader of the guest's output has closed it. A shell reports this for a process killed by SIGPIPE.
 pub(crate) const BROKEN_PIPE: u8 = 141;
 
 const SIGPIPE: u32 = 13;
@@ -52,7 +52,7 @@ impl Ending {
 
 /// Prints riverrun's own message on standard error.
 pub(crate) fn complain(message: impl Display) {
-    // Where standard error cannot be written, nobody can be told.
+    // An error of writing to standard error cannot be reported.
     let _ = writeln!(io::stderr(), "riverrun: {message}");
 }
 
@@ -61,9 +61,9 @@ pub(crate) fn trap(program: &Path, trap: &Trap, backtrace: &Backtrace) {
     let what = match trap.cause {
         TrapCause::OutOfFuel => "out of fuel (--fuel)".to_owned(),
         TrapCause::Deadline => "time is up (--timeout)".to_owned(),
-        // Ordinary for programs in a pipe, and no reason for words.
+        // Ordinary for programs in a pipe: no message.
         TrapCause::Signal { number: SIGPIPE } => return,
-        // What the guest said of an abort is on standard error already.
+        // The guest's own message about an abort is already on standard error.
         _ => trap.reason().to_string(),
     };
     complain(format_args!("{}: {what} at pc {:#x}", program.display(), trap.pc));
@@ -87,13 +87,13 @@ pub(crate) struct Stats {
     status: u8,
 }
 
-/// Those of the heap that the host keeps, if the guest has used it.
+/// Statistics of the guest heap, if the guest has used it.
 #[derive(Clone, Debug, Serialize)]
 struct HeapStats {
     allocations: u64,
-    /// The most that was ever asked for at once.
+    /// The largest sum of requested bytes at a time.
     peak_bytes: u64,
-    /// What the heap has mapped for it.
+    /// Bytes that the heap has mapped.
     mapped_bytes: u64,
     fragmentation: f64,
 }

@@ -1,4 +1,4 @@
-//! `riverrun run`: a program, its limits, and what it may see.
+//! `riverrun run`: runs a program within its limits and grants.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -13,7 +13,7 @@ use crate::Result;
 use crate::args::{self, EngineChoice, RunOptions, Verbose};
 use crate::report::{self, Ending, Stats};
 
-/// Runs the program to its end, and gives what the command's exit status is to be.
+/// Runs the program to its end and returns the command's exit status.
 pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
     let engine = Engine::new(&config(options))?;
     let program = load(&engine, options.program())?;
@@ -36,7 +36,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
     let (time, cpu) = (begin.elapsed(), cpu_time().saturating_sub(cpu_before));
 
     let (ending, status) = match &result {
-        // As wait(2) has it: the low 8 bits.
+        // As in wait(2): the low 8 bits.
         Ok(status) => (Ending::Exit, *status as u8),
         Err(Error::Trap(trap)) => {
             // A trap by a limit comes without backtrace.
@@ -61,7 +61,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
     Ok(ExitCode::from(status))
 }
 
-/// How the options want programs to be run.
+/// The engine's configuration according to the options.
 pub(crate) fn config(options: &RunOptions) -> Config {
     let mut config = Config::new();
     if let Some(bytes) = options.guest.memory {
@@ -74,7 +74,7 @@ pub(crate) fn config(options: &RunOptions) -> Config {
     config
 }
 
-/// What guests can call.
+/// A linker with the functions that guests can call.
 pub(crate) fn linker(engine: &Engine, options: &RunOptions) -> Result<Linker<Linux>> {
     let mut linker = Linker::new(engine);
     riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
@@ -99,7 +99,7 @@ pub(crate) fn instantiate(
     })
 }
 
-/// The heap of guests that use the host's; `--verbose=heap` shows the calls of what goes wrong, too.
+/// Options of the guest heap; `--verbose=heap` also shows where misused blocks came from.
 fn heap(options: &RunOptions) -> HeapOptions {
     let mut heap = HeapOptions::new();
     if options.verbose.contains(&Verbose::Heap) {
@@ -121,7 +121,7 @@ pub(crate) fn load_compiled(program: &Program, options: &RunOptions) -> Result<(
     }
     let fuel = options.fuel.is_some();
     let path = options.artifact.clone().or_else(|| {
-        // The name takes reading the whole program: not where nothing was ever compiled.
+        // The cache's name for it takes hashing the program, which is not worthwhile while the cache is empty.
         let folder = crate::compile::cache().filter(|folder| options.guest.compile || folder.is_dir())?;
         Some(folder.join(program.artifact_name(fuel)))
     });
@@ -140,8 +140,8 @@ pub(crate) fn load_compiled(program: &Program, options: &RunOptions) -> Result<(
             _ => Ok(()),
         };
     };
-    // SAFETY: what is in the user's own cache was made by this command, and who names a file vouches
-    // for it, as the help says.
+    // SAFETY: files in the user's own cache were made by this command, and a user who names a file vouches for it, as
+    // the help of `--artifact` says.
     #[allow(unsafe_code)]
     let loaded = unsafe { program.load_artifact(&path) };
     let problem = match loaded {
@@ -152,7 +152,7 @@ pub(crate) fn load_compiled(program: &Program, options: &RunOptions) -> Result<(
         Ok(()) => return Ok(()),
     };
     let name = path.display();
-    // What was asked for by name is not replaced by something slower unless that was said, too.
+    // An artifact that was named is an error if it is refused, unless `--engine auto` was given as well.
     let wanted = options.guest.engine.unwrap_or(match options.artifact {
         Some(_) => EngineChoice::Compiled,
         None => EngineChoice::Auto,
@@ -164,7 +164,7 @@ pub(crate) fn load_compiled(program: &Program, options: &RunOptions) -> Result<(
     Ok(())
 }
 
-/// Writes what profilers look for, if the options say so.
+/// Writes the map of compiled functions for profilers, if the options ask for it.
 fn write_perf_map(program: &Program, options: &RunOptions) -> Result<()> {
     let Some(folder) = &options.perf_map else { return Ok(()) };
     let map = program.perf_map()?;
@@ -190,11 +190,11 @@ pub(crate) fn load(engine: &Engine, path: &Path) -> Result<Program> {
     })
 }
 
-/// What the options let a guest of this name, with these arguments, see.
+/// The Linux personality of a guest with this name and arguments, with the grants of the options.
 pub(crate) fn grants(options: &RunOptions, name: &OsStr, args: &[OsString]) -> Result<Builder> {
     let args = std::iter::once(name).chain(args.iter().map(OsString::as_os_str));
     let args = args.map(OsStr::as_encoded_bytes);
-    // Nobody calls the program's functions here.
+    // This command calls no functions of the program.
     let mut builder = Linux::builder().args(args).seed(options.guest.seed).exits(true);
     for (name, value) in &options.guest.env {
         builder = builder.env(name.as_str(), value.as_str());

@@ -1,4 +1,4 @@
-//! `riverrun inspect --function`: a function on its way from guest to host, side by side.
+//! `riverrun inspect --function`: a function's guest instructions beside LLVM's IR and the host instructions.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::args::{InspectOptions, Listing, Steps};
 use crate::{Result, compile, disassemble};
 
-/// What `riverrun-compile --listing` prints.
+/// The output of `riverrun-compile --listing`.
 #[derive(Default, Deserialize)]
 struct Compiled {
     pcs: Vec<u64>,
@@ -27,7 +27,7 @@ struct Line {
     text: String,
 }
 
-/// A guest instruction, and what has become of it; without a pc, what belongs to none.
+/// A guest instruction with its IR and host instructions; without a pc, those that belong to no instruction.
 #[derive(Default, Serialize)]
 struct Row {
     pc: Option<u64>,
@@ -60,7 +60,7 @@ pub(crate) fn show(program: &Program, steps: &Steps, options: &InspectOptions) -
     let mut guest: BTreeMap<u64, String> =
         disassemble::instructions(image, &listing)?.map(|inst| (inst.address(), inst.line())).collect();
     if let (Some(&first), Some(&last)) = (compiled.pcs.first(), compiled.pcs.last()) {
-        // What the compiler takes for the function may be more than its symbol says.
+        // The compiler's function may extend beyond its symbol.
         let place = Some(format!("{first:#x}..{:#x}", last + 1));
         let pcs: BTreeSet<u64> = compiled.pcs.iter().copied().collect();
         let listing = Listing { place, ..listing };
@@ -98,7 +98,7 @@ fn rows(image: &Image, steps: &Steps, guest: BTreeMap<u64, String>, compiled: Co
         add(compiled.host, |row| &mut row.host);
     }
     let mut sources = Sources::default();
-    // What belongs to no instruction comes last.
+    // Lines that belong to no instruction come last.
     let none = rows.remove(&None);
     let mut rows: Vec<Row> = rows
         .into_iter()
@@ -108,7 +108,7 @@ fn rows(image: &Image, steps: &Steps, guest: BTreeMap<u64, String>, compiled: Co
     rows
 }
 
-/// The guest's source, as far as it is there.
+/// The guest's source files that can be read.
 #[derive(Default)]
 struct Sources {
     files: HashMap<String, Vec<String>>,
@@ -135,7 +135,7 @@ impl Sources {
     }
 }
 
-/// Columns are no wider than this; what is longer is cut.
+/// The widest column; longer text is cut.
 const WIDTH: usize = 64;
 
 fn print(rows: &[Row], steps: &Steps, colours: bool, out: &mut impl Write) -> Result<()> {

@@ -1,4 +1,4 @@
-//! The values that options take: amounts of memory, times, directories.
+//! Parsers of option values: amounts of memory, times, directories.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use riverrun::PAGE_SIZE;
 use riverrun_linux::{DirAccess, DirOptions};
 
-/// A value, or what is wrong with it: the option is named by who asks.
+/// A value or an error message; clap adds the option's name.
 type Result<T> = std::result::Result<T, String>;
 
 /// A directory of the host that the guest may use.
@@ -14,7 +14,7 @@ type Result<T> = std::result::Result<T, String>;
 pub(crate) struct Mount {
     /// The directory.
     pub(crate) host: PathBuf,
-    /// What the guest calls it: an absolute path.
+    /// Its path in the guest's tree, absolute.
     pub(crate) guest: String,
     /// How it may be used.
     pub(crate) options: DirOptions,
@@ -34,7 +34,7 @@ pub(crate) fn bytes(value: &str) -> Result<u64> {
     bytes().ok_or_else(|| "not an amount of memory; give bytes, or a number with K, M or G: 256M".to_owned())
 }
 
-/// What a guest may have of memory: not more than it has addresses.
+/// A limit on guest memory: at most the size of the guest's address space.
 pub(crate) fn memory_bytes(value: &str) -> Result<u64> {
     match bytes(value)? {
         size if size > 4 << 30 => Err("a guest has 4G of addresses, and cannot use more".to_owned()),
@@ -42,7 +42,7 @@ pub(crate) fn memory_bytes(value: &str) -> Result<u64> {
     }
 }
 
-/// The size of a stack: at least a page, and small beside the guest's 4 GiB of addresses.
+/// The size of a guest's stack: at least a page, and much less than its 4 GiB of addresses.
 pub(crate) fn stack_bytes(value: &str) -> Result<u64> {
     match bytes(value)? {
         size if (PAGE_SIZE..=1 << 30).contains(&size) => Ok(size),
@@ -50,7 +50,7 @@ pub(crate) fn stack_bytes(value: &str) -> Result<u64> {
     }
 }
 
-/// A time, in seconds unless it says otherwise.
+/// A time; without a unit, in seconds.
 pub(crate) fn duration(value: &str) -> Result<Duration> {
     let seconds = || {
         let unit_start = value.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(value.len());
@@ -69,7 +69,7 @@ pub(crate) fn duration(value: &str) -> Result<Duration> {
         .ok_or_else(|| "not a time; give seconds, or a number with ms, s, m or h: 2s, 500ms".to_owned())
 }
 
-/// `HOST:GUEST`, with any of `:ro`, `:mounts` and `:links` behind.
+/// `HOST:GUEST`, followed by any of `:ro`, `:mounts` and `:links`.
 pub(crate) fn mount(value: &str) -> Result<Mount> {
     let wrong = |what: &str| format!("{what}; give HOST:GUEST or HOST:GUEST:ro");
     let mut paths = value;
@@ -94,7 +94,7 @@ pub(crate) fn mount(value: &str) -> Result<Mount> {
     Ok(Mount { host: host.into(), guest: guest.to_owned(), options })
 }
 
-/// `NAME=VALUE`, taken apart.
+/// Splits `NAME=VALUE`.
 pub(crate) fn variable(value: &str) -> Result<(String, String)> {
     let parts = value.split_once('=').filter(|(name, _)| !name.is_empty());
     let (name, value) = parts.ok_or("not a variable; give NAME=VALUE")?;

@@ -1,4 +1,4 @@
-//! What is compared: programs, guests' functions, programs of the host.
+//! The contestants of a comparison: guests, functions of guests, programs of the host.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -62,7 +62,7 @@ impl Contestant {
             let path = path.display();
             return Err(format!("{path}: neither a RISC-V program nor one that can be executed here").into());
         }
-        // What has no slash would be looked for on the PATH.
+        // A name without a slash would be searched for on the PATH.
         Ok(Contestant::Native(path.canonicalize().map_err(failed)?))
     }
 
@@ -73,7 +73,7 @@ impl Contestant {
         }
     }
 
-    /// Checks the arguments that it is to get.
+    /// Checks its arguments.
     pub(crate) fn check(&self, arguments: &[OsString]) -> Result<()> {
         match self {
             Contestant::Function(..) => integers(arguments).map(drop),

@@ -1,4 +1,4 @@
-//! `riverrun bench`: is this change worthwhile?
+//! `riverrun bench`: measures whether one of two programs is faster.
 
 mod contestant;
 mod options;
@@ -21,8 +21,7 @@ use report::{Comparison, Run};
 use statistics::{ERROR_CHANCE, Estimate, Verdict};
 use turns::Table;
 
-/// Turns of a run: so many that each of the two is first as often as the other, and that what drifts evenly
-/// cancels out.
+/// Turns of a run: each contestant is first equally often, and linear drift cancels out.
 const TURNS: usize = 4;
 
 /// Runs before the first verdict, unless the user says how many there are to be.
@@ -39,7 +38,7 @@ pub(crate) fn bench(options: BenchOptions, arguments: &[OsString]) -> Result<Exi
     crate::print(&if options.json { comparison.json()? } else { comparison.text() })
 }
 
-/// Compiles the guests, if that is wanted, before there is anything to be timed.
+/// Compiles the guests before anything is timed, if the options ask for it.
 fn compile(options: &Options) -> Result<()> {
     for contestant in options.contestants.iter().filter(|_| options.compiles()) {
         if !matches!(contestant, Contestant::Native(_)) {

@@ -84,7 +84,7 @@ impl Options {
     }
 }
 
-/// What a process that measures has to do.
+/// The work of a measuring process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     /// Which of the two.

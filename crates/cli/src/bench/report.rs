@@ -1,4 +1,4 @@
-//! What `riverrun bench` says: every run, the least, the most, the mean, and the verdict.
+//! The output of `riverrun bench`: every run, the least, the most, the mean, and the verdict.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
-//! The process that measures one of the two: it makes all ready, says so, waits for a word, and then repeats what
-//! there is to be done. Each turn has a process of its own, so that where things lie in memory, which is worth some
-//! percent, differs from turn to turn.
+//! The process that measures one contestant: it prepares, prints that it is ready, waits for a line, and then repeats the
+//! work. Each turn has a process of its own, so that addresses in memory, which make a difference of some percent, vary
+//! from turn to turn.
 
 use std::io::{self, Read, Write};
 use std::process::{Command, ExitCode, Stdio};
@@ -19,7 +19,7 @@ use crate::Result;
 use crate::args::RunOptions;
 use crate::run;
 
-/// What a turn has given.
+/// The result of a turn.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Sample {
     /// Processor time of all repetitions.
@@ -28,11 +28,11 @@ pub(crate) struct Sample {
     pub(crate) instructions: Option<u64>,
     /// A checksum of what was printed, or of the functions' results.
     pub(crate) output: u32,
-    /// What ran it.
+    /// The engine that ran it.
     pub(crate) engine: String,
 }
 
-/// What the process prints once it is ready.
+/// The line that the process prints when it is ready.
 pub(crate) const READY: &str = "ready";
 
 /// Measures the turn, and prints its sample as a line of JSON.
@@ -48,11 +48,11 @@ pub(crate) fn sample(options: &Options, turn: Turn) -> Result<ExitCode> {
     crate::print(&format!("{}\n", serde_json::to_string(&sample)?))
 }
 
-/// Says that all is ready, and waits until it shall begin.
+/// Prints that it is ready and waits for the signal to begin.
 fn wait_for_start() -> Result<()> {
     crate::print(&format!("{READY}\n"))?;
     match io::stdin().read(&mut [0])? {
-        // Nobody wants to know any more.
+        // The parent has ended.
         0 => Err("nobody waits for the sample".into()),
         _ => Ok(()),
     }
@@ -140,7 +140,7 @@ fn function(guest: &Guest<'_>, name: &str, repetitions: u64) -> Result<Sample> {
 
     let checksum = Checksum::default();
     let mut machine = guest.machine(&Contestant::Guest(guest.options.program().to_owned()), false, &checksum)?;
-    // What has start code needs it to be run; others begin anywhere.
+    // A program with start code must run it first.
     if image.symbol("_start").is_some_and(|start| start.address == image.entry()) {
         match machine.run() {
             Ok(0) => {}

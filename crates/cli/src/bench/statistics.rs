@@ -1,9 +1,8 @@
-//! Whether one of two things takes longer, from pairs of times that were measured side by side.
+//! Decides whether one of two programs is slower, from pairs of times that were measured side by side.
 //!
-//! Of each pair only the logarithm of the ratio is looked at. Nothing is assumed of its distribution but that it
-//! is symmetric, as it is if the two take the same: outliers and fat tails are what shared machines are like. The
-//! estimate is the median of all means of two (Hodges and Lehmann), and the interval is the one that belongs to
-//! Wilcoxon's signed-rank test.
+//! Only the logarithm of each pair's ratio is used. Its distribution is assumed to be symmetric, which it is if both take
+//! the same time, and nothing else: shared machines cause outliers and fat tails. The estimate is the median of all
+//! pairwise means (Hodges and Lehmann) with the confidence interval of Wilcoxon's signed-rank test.
 
 use serde::Serialize;
 
@@ -19,7 +18,7 @@ pub(crate) struct Estimate {
     pub(crate) high: f64,
 }
 
-/// What may be said.
+/// The verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Verdict {
@@ -44,8 +43,8 @@ impl Estimate {
         Some(Estimate { ratio: middle.exp(), low, high })
     }
 
-    /// What it says of differences of more than `threshold`, a part of one: code that does the same, and lies
-    /// elsewhere in memory, differs by as much.
+    /// The verdict on differences of more than `threshold`, a fraction: the same code at another address in memory differs
+    /// by as much.
     pub(crate) fn verdict(&self, threshold: f64) -> Verdict {
         if self.low > 1.0 + threshold {
             Verdict::Slower

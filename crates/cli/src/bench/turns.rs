@@ -1,9 +1,8 @@
 //! A turn: both contestants at once on one processor.
 //!
-//! The kernel gives each of them some milliseconds in turn. What slows the processor down for longer than that, a
-//! neighbour on the same core or a host that has other guests, takes both alike, and leaves their ratio as it is:
-//! on a machine with twice as much work as processors, ratios scatter by a third of what they do where one runs
-//! after the other.
+//! The kernel gives each of them some milliseconds in turn. Anything that slows the processor for longer than that (a
+//! neighbour on the same core, other virtual machines) slows both alike and leaves their ratio unchanged: on a machine with
+//! twice as many runnable processes as processors, ratios scatter a third as much as if one ran after the other.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,7 +14,7 @@ use super::options::Turn;
 use super::sample::{READY, Sample};
 use crate::Result;
 
-/// How turns are made: by this command, again, with the same arguments.
+/// Makes turns, by starting this command again with the same arguments.
 pub(crate) struct Table<'a> {
     pub(crate) arguments: &'a [OsString],
     /// Turns so far.
@@ -112,7 +111,7 @@ impl Player {
     fn complaint(&mut self) -> String {
         let mut text = String::new();
         if let Some(mut stderr) = self.child.stderr.take() {
-            // What cannot be read is missed, no more.
+            // An output that cannot be read is missing, nothing worse.
             let _ = stderr.read_to_string(&mut text);
         }
         let status = self.child.wait();

@@ -1,4 +1,4 @@
-//! `riverrun new`: makes a project that builds and runs.
+//! `riverrun new`: makes a project that builds and runs, from the templates beside this file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,19 +38,19 @@ const FILES: Files = &[
     (".gitignore", "/target\n"),
 ];
 
-/// Those of a project with a guest in C++.
+/// The files of a project with a guest in C++.
 const CXX: Files =
     &[("build.rs", include_str!("template/build.rs")), ("guest/main.cpp", include_str!("template/main.cpp"))];
 
-/// Those of a project with a guest in Rust.
+/// The files of a project with a guest in Rust.
 const RUST: Files = &[
     ("build.rs", include_str!("template/rust/build.rs")),
     ("guest/Cargo.toml", include_str!("template/rust/Cargo.toml.in")),
     ("guest/src/main.rs", include_str!("template/rust/main.rs")),
 ];
 
-/// Names that Cargo refuses, or that cannot be a crate beside those of every project: words of Rust, what Cargo or the
-/// compiler bring, and what the project depends on.
+/// Names that a project cannot have: keywords of Rust, crates that come with Cargo or the compiler, and the project's own
+/// dependencies.
 const RESERVED: &[&str] = &[
     "abstract",
     "alloc",
@@ -168,7 +168,7 @@ fn lines_for(template: &str, libc: bool) -> String {
         .collect()
 }
 
-/// How Cargo is told of a crate.
+/// A dependency in Cargo.toml.
 fn dependency(checkout: Option<&Path>, folder: &str) -> String {
     match checkout {
         // A string of TOML is quoted as one of Rust is.
@@ -177,7 +177,7 @@ fn dependency(checkout: Option<&Path>, folder: &str) -> String {
     }
 }
 
-/// The sources that this command was built from, where they still are.
+/// The sources from which this command was built, if they still exist.
 fn built_from() -> Option<PathBuf> {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
     is_checkout(checkout).then(|| checkout.to_owned())

@@ -36,7 +36,7 @@ extern "C" {
 /* ---- From here on it is written by crates/capi/tests/header.rs: change the Rust sources instead. ---- */
 
 /**
- * What went wrong, in words and in detail.
+ * An error: message and details.
  *
  * Errors are owned: riverrun_error_delete frees them.
  */
@@ -48,7 +48,7 @@ typedef struct riverrun_value riverrun_value_t;
 /** How programs are run. */
 typedef struct riverrun_config riverrun_config_t;
 
-/** What programs and machines have in common: a configuration. May be used by any number of threads. */
+/** A configuration that programs and machines share. Any number of threads may use it. */
 typedef struct riverrun_engine riverrun_engine_t;
 
 typedef struct riverrun_limits riverrun_limits_t;
@@ -57,8 +57,8 @@ typedef struct riverrun_program riverrun_program_t;
 
 typedef struct riverrun_function_name riverrun_function_name_t;
 /**
- * What guests are granted: arguments, variables, streams, directories. Nothing of it to begin with. Any number of
- * machines may be made with it.
+ * The grants of guests: arguments, variables, streams, directories; nothing at first. Any number of machines may be made
+ * with them.
  */
 typedef struct riverrun_linux riverrun_linux_t;
 
@@ -68,31 +68,30 @@ typedef struct riverrun_import riverrun_import_t;
 typedef struct riverrun_machine_head riverrun_machine_head_t;
 typedef struct riverrun_gate_head riverrun_gate_head_t;
 /**
- * The host functions that guests get. Any number of threads may make machines of it at once, while nobody
- * changes it; machines keep what it had when they were made.
+ * The host functions that guests can call. Any number of threads may make machines with it while no thread changes it; a
+ * machine keeps the functions that the linker had when the machine was made.
  */
 typedef struct riverrun_linker riverrun_linker_t;
 
 /**
- * A guest, alone in its memory; in a host function, the one that has called it.
+ * A machine: one guest with its memory. In a host function, the guest that has called it.
  *
  * One thread at a time may use it, but for riverrun_interrupt_handle_interrupt. While a host function runs,
- * the guest waits: functions of the guest may be called, its memory and heap be used. What cannot be done then
- * says so in its error.
+ * the guest waits: its functions may be called, its memory and heap be used. Anything else is an error that says so.
  */
 typedef struct riverrun_machine riverrun_machine_t;
 
-/** What stops a machine from another thread. */
+/** A handle by which other threads stop a machine. */
 typedef struct riverrun_interrupt_handle riverrun_interrupt_handle_t;
 
-/** A function of a guest. It is good for every machine of its program. */
+/** A function of a guest. It can be called on every machine of its program. */
 typedef struct riverrun_func riverrun_func_t;
 
 typedef struct riverrun_outcome riverrun_outcome_t;
 typedef struct riverrun_func_head riverrun_func_head_t;
 typedef struct riverrun_called riverrun_called_t;
 typedef struct riverrun_heap_statistics riverrun_heap_statistics_t;
-/** Frees what data points to. Called once, on whatever thread gives it up last. */
+/** Frees what data points to. Called once, on the thread that drops the last owner. */
 typedef void (*riverrun_destructor_t)(void *data);
 
 /** What kind of error it is. */
@@ -118,7 +117,7 @@ typedef enum riverrun_error_kind {
     RIVERRUN_ERROR_MEMORY = 8,
     /** The guest's heap has no room, or was not used as it can be. */
     RIVERRUN_ERROR_HEAP = 9,
-    /** What guest and host say of a function does not fit. */
+    /** The guest's and the host's types of a function differ, or one of them is missing. */
     RIVERRUN_ERROR_LINK = 10,
     /** The guest trapped: riverrun_error_trap has the details. */
     RIVERRUN_ERROR_TRAP = 11,
@@ -143,15 +142,15 @@ typedef enum riverrun_trap_kind {
     RIVERRUN_TRAP_ILLEGAL_INSTRUCTION = 1,
     /** An ebreak. */
     RIVERRUN_TRAP_BREAKPOINT = 2,
-    /** A load from where nothing can be read; detail is the address, as for all faults. */
+    /** A load from an address that cannot be read; detail is the address, as for all faults. */
     RIVERRUN_TRAP_LOAD_FAULT = 3,
-    /** A store to where nothing can be written. */
+    /** A store to an address that cannot be written. */
     RIVERRUN_TRAP_STORE_FAULT = 4,
     /** An access just below the stack. */
     RIVERRUN_TRAP_STACK_OVERFLOW = 5,
     /** An atomic access whose address is not a multiple of its size. */
     RIVERRUN_TRAP_MISALIGNED_ATOMIC = 6,
-    /** A jump to where there is no code. */
+    /** A jump to an address without code. */
     RIVERRUN_TRAP_FETCH_FAULT = 7,
     /** A call of an import that the program does not declare; detail is its number. */
     RIVERRUN_TRAP_UNBOUND_IMPORT = 8,
@@ -165,7 +164,7 @@ typedef enum riverrun_trap_kind {
     RIVERRUN_TRAP_OTHER = 12,
     /** The time is up. */
     RIVERRUN_TRAP_DEADLINE = 13,
-    /** A system call waits, without a timeout, for what cannot come. */
+    /** A system call without a timeout waits for an event that cannot happen. */
     RIVERRUN_TRAP_ENDLESS_WAIT = 14
 } riverrun_trap_kind_t;
 
@@ -259,7 +258,7 @@ struct riverrun_value {
     riverrun_value_of_t of;
 };
 
-/** The limits of a call. The tighter one of these and the machine's own holds. */
+/** The limits of a call. The tighter of these and the machine's own applies. */
 struct riverrun_limits {
     /** Instructions that it may execute; RIVERRUN_UNLIMITED for any number. */
     uint64_t fuel;
@@ -270,7 +269,7 @@ struct riverrun_limits {
 /** No limit. */
 #define RIVERRUN_UNLIMITED UINT64_MAX
 
-/** A function that crosses the boundary. The texts live as long as the program. */
+/** An export or import of a program. The texts live as long as the program. */
 struct riverrun_function_name {
     /** Its name. */
     const char *name;
@@ -282,38 +281,37 @@ struct riverrun_function_name {
 typedef void (*riverrun_write_t)(void *data, const void *bytes, size_t len);
 
 /**
- * A host function that gets values with their types. results have their kinds already, and are 0. It returns
- * NULL, or an error, which ends the guest's run. caller is the machine whose guest has called. It must not
- * unwind or longjmp out of the call.
+ * A host function that takes values with their types. results have their kinds set and are 0. It returns NULL, or an
+ * error, which ends the guest's run. caller is the machine whose guest has called. The function must not unwind or
+ * longjmp out of the call.
  */
 typedef riverrun_error_t *(*riverrun_host_func_t)(void *data, riverrun_machine_t *caller,
     const riverrun_value_t *arguments, size_t arguments_len, riverrun_value_t *results, size_t results_len);
 
 /**
- * A host function that gets its arguments in slots, as guest registers hold them, and leaves its results in the
- * first ones, extended as riverrun_slot_i32 and its like do. Otherwise as riverrun_host_func_t.
+ * A host function that takes its arguments as raw values in slots and writes its results to the first ones, extended as
+ * by riverrun_slot_i32 and the like. Otherwise as riverrun_host_func_t.
  */
 typedef riverrun_error_t *(*riverrun_host_func_unchecked_t)(void *data, riverrun_machine_t *caller, uint64_t *slots);
 
 /**
- * What guest code calls for a host function that is plain code, of riverrun_linker_func_code: with the entry of
- * the machine's table, and what is in the guest's a0 to a4. Further arguments are in the other registers, or on
- * the guest's stack. What it returns goes to a0 and a1: those that hold no result have to be as they were. Float
- * results it writes to riverrun_machine_registers. It must not unwind; to fail, it calls
- * riverrun_import_fail.
+ * A host function that the guest calls directly (riverrun_linker_func_code), with the entry of the machine's table and
+ * the guest's a0 to a4. Further arguments are in the other registers or on the guest's stack. Its results become a0 and
+ * a1; one that holds no result must be returned unchanged. Float results it writes to riverrun_machine_registers. It must
+ * not unwind; to fail, it calls riverrun_import_fail.
  */
 typedef riverrun_host_results_t (*riverrun_host_code_t)(const riverrun_import_t *entry, uint64_t a0, uint64_t a1,
     uint64_t a2, uint64_t a3, uint64_t a4);
 
-/** What a host function that is plain code leaves in a0 and a1. */
+/** The results of a riverrun_host_code_t. */
 struct riverrun_host_results {
-    /** What a0 is to hold. */
+    /** The guest's new a0. */
     uint64_t a0;
-    /** What a1 is to hold. */
+    /** The guest's new a1. */
     uint64_t a1;
 };
 
-/** What a host function was registered with. */
+/** The data with which a host function was registered. */
 struct riverrun_environment {
     /** The host's data. */
     void *data;
@@ -323,32 +321,32 @@ struct riverrun_environment {
 struct riverrun_import {
     /** The code. */
     riverrun_host_code_t code;
-    /** What it was registered with. */
+    /** The data with which it was registered. */
     const riverrun_environment_t *environment;
     /** The machine. */
     riverrun_machine_t *machine;
 };
 
-/** What lies at a machine's address, for bindings: riverrun_machine_head. */
+/** The memory at a machine's address, for bindings: riverrun_machine_head. */
 struct riverrun_machine_head {
-    /** What riverrun_machine_registers gives. */
+    /** The result of riverrun_machine_registers. */
     uint64_t *registers;
-    /** Tells which calls can be made. */
+    /** The machine's entry guard. */
     riverrun_gate_head_t *gate;
 };
 
-/** What a machine's gate begins with: for the functions at this header's end, and for bindings. */
+/** The beginning of a machine's entry guard, for the inline functions at the end of this header and for bindings. */
 struct riverrun_gate_head {
-    /** The library's. */
+    /** For the library only. */
     uint64_t reserved[8];
     /**
-     * Which functions it is open for (opening in riverrun_func_head), or RIVERRUN_GATE_CALLING, or another number if calls
-     * need more.
+     * The opening of the functions for which it is open (riverrun_func_head), RIVERRUN_GATE_CALLING, or another
+     * number if it is closed.
      */
     uint64_t word;
 };
 
-/** What a gate's word is while a call by a function's code is in the guest. */
+/** The word of an entry guard while a call by a function's code is in the guest. */
 #define RIVERRUN_GATE_CALLING UINT64_MAX
 
 /** A part of a host function. */
@@ -357,50 +355,50 @@ typedef void (*riverrun_body_t)(void *data);
 /** Registers of a guest, in the order of riverrun_machine_registers. */
 #define RIVERRUN_REGISTERS 65
 
-/** Where the integer argument registers a0 to a7 begin there. */
+/** The index of a0, the first of the integer argument registers a0 to a7. */
 #define RIVERRUN_REGISTER_A0 10
 
-/** Where the float argument registers fa0 to fa7 begin there. */
+/** The index of fa0, the first of the float argument registers fa0 to fa7. */
 #define RIVERRUN_REGISTER_FA0 43
 
-/** Where the stack pointer is. */
+/** The index of the stack pointer. */
 #define RIVERRUN_REGISTER_SP 2
 
-/** Parameters that a function has at most. */
+/** The maximal number of parameters. */
 #define RIVERRUN_PARAMETERS_MAX 16
 
-/** What a call by values has come to. */
+/** The outcome of a call with values. */
 struct riverrun_outcome {
     /** The address of the error, if it has failed; else, a number below 256, the kind of the result if there is one. */
     size_t error_or_kind;
-    /** The result as a slot, if there is one. */
+    /** The result as a raw value, if there is one. */
     uint64_t result;
 };
 
 /**
- * Calls a function on a machine whose gate is open for it, and gets the word RIVERRUN_GATE_CALLING. If it still has
- * that word then, the call is over, and the result, if the function has one, is what this gives: the caller opens the
- * gate again. Else riverrun_func_call_left goes on with the call: callers need nothing else then that they would have to
- * keep.
+ * Calls a function on a machine whose entry guard is open for it, and sets the guard's word to RIVERRUN_GATE_CALLING. If
+ * the word is unchanged afterwards, the call has ended, this returns the function's result, if it has one, and the caller
+ * opens the guard again. Otherwise the caller passes the returned number to riverrun_func_call_left, which finishes the
+ * call; it needs nothing else that the caller would have to keep.
  */
 typedef uint64_t (*riverrun_func_code_t)(const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t first,
     uint64_t second, uint64_t third, riverrun_gate_head_t *gate);
 
-/** What a function's handle begins with: for the functions at this header's end, and for bindings. */
+/** The beginning of a function's handle, for the inline functions at the end of this header and for bindings. */
 struct riverrun_func_head {
-    /** What calls it while a machine's gate is open. */
+    /** The code that calls it while a machine's entry guard is open for it. */
     riverrun_func_code_t code;
-    /** The word of gates that are open for it; none has that of a function which is not called so. */
+    /** The word of guards that are open for it. No guard has the word of a function that cannot be called so. */
     uint64_t opening;
     /** The guest function, for the code. */
     size_t entry;
 };
 
-/** What a call has come to. */
+/** The outcome of a call. */
 struct riverrun_called {
     /** Why it has failed, or NULL. */
     riverrun_error_t *error;
-    /** The first result as a slot, if the function has one. */
+    /** The first result as a raw value, if the function has one. */
     uint64_t result;
 };
 
@@ -414,13 +412,13 @@ struct riverrun_called {
 struct riverrun_heap_statistics {
     /** Blocks in use. */
     uint64_t blocks;
-    /** What was asked for of blocks in use. */
+    /** Requested bytes of blocks in use. */
     uint64_t requested;
-    /** What blocks in use take. */
+    /** Bytes that blocks in use take. */
     uint64_t taken;
-    /** The most that requested has ever been. */
+    /** The maximum of requested so far. */
     uint64_t peak_requested;
-    /** What the heap has mapped. */
+    /** Bytes that the heap has mapped. */
     uint64_t mapped;
     /** Blocks allocated so far. */
     uint64_t allocations;
@@ -432,13 +430,13 @@ struct riverrun_heap_statistics {
  */
 riverrun_error_t *riverrun_error_new(const char *message) RIVERRUN_NOEXCEPT;
 
-/** Frees the error. NULL is fine, as for all functions whose names end so. */
+/** Frees the error. NULL is allowed, as for all functions whose names end in _delete. */
 void riverrun_error_delete(riverrun_error_t *error) RIVERRUN_NOEXCEPT;
 
 /** What kind of error it is. */
 riverrun_error_kind_t riverrun_error_kind(const riverrun_error_t *error) RIVERRUN_NOEXCEPT;
 
-/** What went wrong, in words: UTF-8, one line for most. It lives as long as the error. */
+/** The error's message: UTF-8, usually one line. It lives as long as the error. */
 const char *riverrun_error_message(const riverrun_error_t *error) RIVERRUN_NOEXCEPT;
 
 /**
@@ -456,7 +454,7 @@ int32_t riverrun_error_exit_status(const riverrun_error_t *error) RIVERRUN_NOEXC
  */
 size_t riverrun_error_frames(const riverrun_error_t *error) RIVERRUN_NOEXCEPT;
 
-/** One of these calls; 0 is the innermost. False if there is no such. */
+/** One of these calls; 0 is the innermost. False if there is no such call. */
 bool riverrun_error_frame(const riverrun_error_t *error, size_t index, riverrun_frame_t *frame) RIVERRUN_NOEXCEPT;
 
 /**
@@ -465,12 +463,12 @@ bool riverrun_error_frame(const riverrun_error_t *error, size_t index, riverrun_
  */
 void riverrun_error_set_data(riverrun_error_t *error, void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
 
-/** What riverrun_error_set_data has put into the error, or NULL. It lives as long as the error. */
+/** The data that riverrun_error_set_data has set, or NULL. It lives as long as the error. */
 void *riverrun_error_data(const riverrun_error_t *error) RIVERRUN_NOEXCEPT;
 
 /**
- * The default configuration: memory limited by the guest's 4 GiB of addresses alone, 8 MiB of stack, the fast
- * interpreter, 64 calls of host and guest within each other.
+ * The default configuration: memory limited only by the guest's 4 GiB of addresses, 8 MiB of stack, the interpreter, 64
+ * nested calls between host and guest.
  */
 riverrun_config_t *riverrun_config_new(void) RIVERRUN_NOEXCEPT;
 
@@ -493,10 +491,10 @@ void riverrun_config_set_stack_size(riverrun_config_t *config, uint64_t bytes) R
 /** Bytes that a program's decoded code may take; an instruction that has run takes about 32. */
 void riverrun_config_set_code_limit(riverrun_config_t *config, uint64_t bytes) RIVERRUN_NOEXCEPT;
 
-/** How many runs of a guest may wait for each other, where host functions call back into it. */
+/** How deep runs of a guest may nest, by host functions that call back into it. */
 void riverrun_config_set_call_depth(riverrun_config_t *config, uint32_t runs) RIVERRUN_NOEXCEPT;
 
-/** Runs every instruction by the reference engine: slow, for comparison with the others. */
+/** Runs every instruction in the reference interpreter: slow, for comparison with the other engines. */
 void riverrun_config_set_single_step(riverrun_config_t *config, bool on) RIVERRUN_NOEXCEPT;
 
 /** An engine of this configuration, which stays the caller's; NULL is the default one. */
@@ -519,7 +517,7 @@ void riverrun_program_delete(riverrun_program_t *program) RIVERRUN_NOEXCEPT;
 
 /**
  * Loads compiled code, which riverrun compile or riverrun_program_compile has made of this program, for all
- * machines that are made from now on. Where it does not fit, the error says why, and the program runs in the
+ * machines that are made from now on. If the code is refused, the error says why, and the program runs in the
  * interpreter.
  *
  * Loading it is an act of trust: compiled code runs with all rights of the host. The file must come from
@@ -533,7 +531,7 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_program_load_artifact(const riverru
  * Compiles the program into an artifact, a file at path, and loads it. Code that counts fuel is slower, and
  * the only one that machines with a limit of fuel use.
  *
- * A library that was built without the compiler, as by default, says so in its error: then use riverrun
+ * A library built without the compiler, which is the default, returns an error that says so: then use riverrun
  * compile.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_program_compile(const riverrun_program_t *program, const char *path,
@@ -556,10 +554,10 @@ size_t riverrun_program_imports(const riverrun_program_t *program) RIVERRUN_NOEX
 bool riverrun_program_import(const riverrun_program_t *program, size_t index,
     riverrun_function_name_t *function) RIVERRUN_NOEXCEPT;
 
-/** Nothing granted yet. */
+/** Makes grants that grant nothing. */
 riverrun_linux_t *riverrun_linux_new(void) RIVERRUN_NOEXCEPT;
 
-/** Frees it; machines that were made with it keep what they were granted. */
+/** Frees the grants; machines that were made with them keep theirs. */
 void riverrun_linux_delete(riverrun_linux_t *granted) RIVERRUN_NOEXCEPT;
 
 /** Adds an argument; the first one is the program's name. */
@@ -638,18 +636,18 @@ RIVERRUN_NORETURN void riverrun_import_fail(const riverrun_import_t *entry,
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_new(const riverrun_engine_t *engine,
     riverrun_linker_t **linker) RIVERRUN_NOEXCEPT;
 
-/** Frees the linker; machines that were made of it stay usable. */
+/** Frees the linker; machines that were made with it stay usable. */
 void riverrun_linker_delete(riverrun_linker_t *linker) RIVERRUN_NOEXCEPT;
 
 /**
- * Adds a host function that gets values with their types. types reads i32 (f32, ptr).
+ * Adds a host function that takes values with their types. types is a signature such as i32 (f32, ptr).
  *
  * destructor, which may be NULL, frees data when the linker and all machines are gone; at once if this fails.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_func(riverrun_linker_t *linker, const char *name,
     const char *types, riverrun_host_func_t function, void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
 
-/** Adds a host function that gets its arguments in slots. Otherwise as riverrun_linker_func. */
+/** Adds a host function that takes raw values in slots. Otherwise as riverrun_linker_func. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_func_unchecked(riverrun_linker_t *linker, const char *name,
     const char *types, riverrun_host_func_unchecked_t function, void *data,
     riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
@@ -663,10 +661,10 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_syscall(riverrun_linker_t *l
     riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
 
 /**
- * Adds a host function that is plain code, which the guest calls with nothing between: for bindings, such as
- * riverrun.hpp. It finds data at entry->environment->data. Guests that could tell in what float environment it
- * runs, by their rounding mode or their exceptions, call guarded instead, which does what it does with floats in
- * riverrun_with_host_floats; code without floats may be both. Otherwise as riverrun_linker_func.
+ * Adds a host function that the guest calls directly: for bindings, such as riverrun.hpp. It finds data at
+ * entry->environment->data. Guests that can observe the float environment, by their rounding mode or their exceptions,
+ * call guarded instead, which must compute floats in riverrun_with_host_floats; code without floats may be given as
+ * both. Otherwise as riverrun_linker_func.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_func_code(riverrun_linker_t *linker, const char *name,
     const char *types, riverrun_host_code_t code, riverrun_host_code_t guarded, void *data,
@@ -679,37 +677,34 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_func_code(riverrun_linker_t 
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_add_linux(riverrun_linker_t *linker) RIVERRUN_NOEXCEPT;
 
 /**
- * Lets guests use the heap that their host keeps, by the functions of the guest's header riverrun/heap.h. It may
- * have limit bytes; RIVERRUN_UNLIMITED is as much as the machine's memory allows.
+ * Lets guests use the guest heap by the functions of the guest's header riverrun/heap.h. The heap may have limit
+ * bytes; RIVERRUN_UNLIMITED is as many as the machine's memory allows.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_add_heap(riverrun_linker_t *linker,
     uint64_t limit) RIVERRUN_NOEXCEPT;
 
 /**
- * A machine with the program in it, at its first instruction. granted, which stays the caller's, is what the guest
- * is granted; NULL is nothing.
+ * Makes a machine of the program, at its first instruction, with these grants, which the caller keeps; NULL grants
+ * nothing.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_new(const riverrun_linker_t *linker,
     const riverrun_program_t *program, const riverrun_linux_t *granted,
     riverrun_machine_t **machine) RIVERRUN_NOEXCEPT;
 
-/**
- * Frees the machine, and what it has of the host's. Not from within its own host functions: there this does
- * nothing, and stops debug builds.
- */
+/** Frees the machine and the host's data in it. In its own host functions this does nothing; debug builds abort. */
 void riverrun_machine_delete(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
 
-/** Gives the machine data of the host's, in place of what it had. destructor may be NULL. */
+/** Sets the host's data of the machine and frees the data before it. destructor may be NULL. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_set_data(riverrun_machine_t *machine, void *data,
     riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
 
-/** What riverrun_machine_set_data has given it, or NULL. */
+/** The data that riverrun_machine_set_data has set, or NULL. */
 void *riverrun_machine_data(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
 
 /**
- * Runs the guest from where it stands until it exits: status gets its exit status, and may be NULL.
+ * Runs the guest from its pc until it exits; status receives its exit status, and may be NULL.
  *
- * Where it traps, a further run goes on there (after more fuel or time, for example).
+ * After a trap, another run continues there, for example with more fuel or time.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_run(riverrun_machine_t *machine,
     int32_t *status) RIVERRUN_NOEXCEPT;
@@ -725,19 +720,19 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_set_fuel(riverrun_machine_t
 uint64_t riverrun_machine_fuel(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
 
 /**
- * Ends every run and call that begins or goes on in so many nanoseconds from now, with a trap of the kind
+ * Sets a deadline that many nanoseconds from now. It ends every run and call with a trap of the kind
  * RIVERRUN_TRAP_DEADLINE; RIVERRUN_UNLIMITED takes the limit away.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_set_timeout(riverrun_machine_t *machine,
     uint64_t nanoseconds) RIVERRUN_NOEXCEPT;
 
-/** Ends the initialization, as the guest's own end does: see riverrun_machine_is_initializing. */
+/** Ends the initialization, as the guest's exit does: see riverrun_machine_is_initializing. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_end_initialization(
     riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
 
 /**
- * Whether the guest has not exited yet, and riverrun_machine_end_initialization was not called: host functions
- * that are for that time only ask this.
+ * Whether the guest still initializes: it has not exited, and riverrun_machine_end_initialization was not called. Host
+ * functions for this phase test it.
  */
 bool riverrun_machine_is_initializing(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
 
@@ -747,18 +742,18 @@ uint64_t riverrun_machine_instructions(riverrun_machine_t *machine) RIVERRUN_NOE
 /** The guest's address of the next instruction; in a host function, that of the call. */
 uint64_t riverrun_machine_pc(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
 
-/** Goes on elsewhere. */
+/** Sets the address of the next instruction. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_set_pc(riverrun_machine_t *machine,
     uint64_t pc) RIVERRUN_NOEXCEPT;
 
 /**
- * The guest's registers: x0 to x31, one that is not used, f0 to f31. They are where this points to as long as
- * the machine lives. For host functions, a0 to a4 are not there, but in their arguments. Nothing may be written
- * but float results, by host functions that are plain code.
+ * The guest's registers: x0 to x31, one that is not used, f0 to f31. The pointer is valid as long as the machine lives. In
+ * host functions that the guest calls directly, a0 to a4 are out of date; they are arguments. Only float results of such
+ * functions may be written.
  */
 uint64_t *riverrun_machine_registers(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
 
-/** What stops this machine from another thread; NULL if the machine is NULL. */
+/** Makes a handle by which other threads stop this machine; NULL if the machine is NULL. */
 riverrun_interrupt_handle_t *riverrun_interrupt_handle_new(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
 
 /** Frees the handle. */
@@ -784,7 +779,7 @@ void riverrun_interrupt_handle_interrupt(const riverrun_interrupt_handle_t *hand
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_new(riverrun_machine_t *machine, const char *name,
     const char *types, riverrun_func_t **func) RIVERRUN_NOEXCEPT;
 
-/** The function at a guest address: a function pointer that the guest has handed over, for example. */
+/** The function at a guest address, such as a function pointer that the guest has passed. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_at(riverrun_machine_t *machine, uint64_t address, const char *types,
     riverrun_func_t **func) RIVERRUN_NOEXCEPT;
 
@@ -815,9 +810,9 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call(const riverrun_func_t *fu
     size_t results_len) RIVERRUN_NOEXCEPT;
 
 /**
- * Calls it as riverrun_func_call does, with slots for up to three arguments given as values, and what their kinds
- * and the number of results are in one word: the arguments' kinds, each plus one, from the lowest byte on, and in the
- * highest byte the number of results, one at most. For the functions at this header's end, and for bindings.
+ * As riverrun_func_call, with up to three arguments as slots in registers. shape holds the kinds of the arguments, each
+ * plus one, from the lowest byte on, and in the highest byte the number of results, which is one at most. For the inline
+ * functions at the end of this header and for bindings.
  */
 riverrun_outcome_t riverrun_func_call_typed(const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t first,
     uint64_t second, uint64_t third, uint32_t shape) RIVERRUN_NOEXCEPT;
@@ -827,35 +822,31 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_within(const riverrun_fun
     riverrun_machine_t *machine, const riverrun_limits_t *limits, const riverrun_value_t *arguments,
     size_t arguments_len, riverrun_value_t *results, size_t results_len) RIVERRUN_NOEXCEPT;
 
-/**
- * Goes on with a call for which a function's code has given this, while the gate's word was not
- * RIVERRUN_GATE_CALLING any more; nothing else was called since.
- */
+/** Finishes a call whose code has returned given and changed the guard's word. Nothing else may have been called since. */
 riverrun_called_t riverrun_func_call_left(const riverrun_func_t *func, const riverrun_gate_head_t *gate,
     uint64_t given) RIVERRUN_NOEXCEPT;
 
 /**
- * Calls it as riverrun_func_call_for_result does, with slots for up to three parameters given as values; those that
- * the function does not have are ignored. Faster by the way through memory. A second result is written to second_result,
- * which may be NULL if there is none. A function with more parameters or results is an error.
+ * As riverrun_func_call_for_result, with up to three slots passed in registers instead of memory, which is faster; those
+ * that the function does not have are ignored. A second result is written to second_result, which may be NULL if there is
+ * none. A function with more parameters or results is an error.
  */
 riverrun_called_t riverrun_func_call_few(const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t first,
     uint64_t second, uint64_t third, uint64_t *second_result) RIVERRUN_NOEXCEPT;
 
 /**
- * Calls it with values as guest registers hold them, without a check of their types: slots are the arguments, and
- * the results take the place of the first ones; of others, there may be anything then. There have to be as many as
- * riverrun_func_slots says, or more, and all are read. The functions riverrun_slot_i32 and its like make slots,
- * riverrun_slot_as_i32 and its like read them.
+ * Calls the function with raw values, without a check of their types: slots holds the arguments, and then the results in
+ * the first places and unspecified values in the others. There must be at least as many as riverrun_func_slots says; all
+ * of those are read. riverrun_slot_i32 and the like make slots, riverrun_slot_as_i32 and the like read them.
  *
- * What is demanded of the float environment is as of riverrun_func_call.
+ * The float environment must be as for riverrun_func_call.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked(const riverrun_func_t *func,
     riverrun_machine_t *machine, uint64_t *slots, size_t slots_len) RIVERRUN_NOEXCEPT;
 
 /**
- * Calls it as riverrun_func_call_unchecked does, and gives the first result instead of writing it to the slots:
- * faster by the way through memory. There have to be as many slots as parameters.
+ * As riverrun_func_call_unchecked, but returns the first result instead of writing it to the slots, which is faster.
+ * There must be as many slots as parameters.
  */
 riverrun_called_t riverrun_func_call_for_result(const riverrun_func_t *func, riverrun_machine_t *machine,
     const uint64_t *slots) RIVERRUN_NOEXCEPT;
@@ -874,19 +865,19 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_write(riverrun_machine_t *ma
     const void *bytes, size_t len) RIVERRUN_NOEXCEPT;
 
 /**
- * Where guest memory is in the host's: len bytes that the guest can read. They are the guest's memory, no copy,
- * and may be read until the guest runs or its memory is mapped otherwise.
+ * The host address of len bytes of guest memory that the guest can read. They are not a copy, and may be read until the
+ * guest runs or its mappings change.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_view(riverrun_machine_t *machine, uint64_t address, uint64_t len,
     const uint8_t **view) RIVERRUN_NOEXCEPT;
 
-/** The same for len bytes that the guest can read and write, and the host too. */
+/** The same for len bytes that the guest can read and write; the host may write them. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_view_mut(riverrun_machine_t *machine, uint64_t address,
     uint64_t len, uint8_t **view) RIVERRUN_NOEXCEPT;
 
 /**
- * Where a C string of the guest is in the host's memory: len gets its length without the zero, and may be NULL.
- * An error if it has more than max bytes. As of riverrun_memory_view.
+ * The host address of a C string in guest memory, valid as that of riverrun_memory_view. len receives its length
+ * without the zero, and may be NULL. An error if it has more than max bytes.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_string(riverrun_machine_t *machine, uint64_t address,
     uint64_t max, const char **view, size_t *len) RIVERRUN_NOEXCEPT;
@@ -907,17 +898,13 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_unmap(riverrun_machine_t *ma
 uint64_t riverrun_memory_used(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
 
 /**
- * A block of the host's own in the guest's heap, of size bytes at an address that is a multiple of alignment, a
- * power of two, and of 16. The guest cannot free it, until riverrun_heap_give_to_guest. What is in it is not
- * defined.
+ * Allocates a block in the guest's heap that the host owns, of size bytes at a multiple of alignment, a power of two,
+ * and of 16. The guest cannot free it before riverrun_heap_give_to_guest. Its contents are undefined.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_heap_allocate(riverrun_machine_t *machine, uint64_t size,
     uint64_t alignment, uint64_t *address) RIVERRUN_NOEXCEPT;
 
-/**
- * Gives a block another size, and what it has as far as both sizes reach; address is where it is, and gets where
- * it is now.
- */
+/** Resizes a block and keeps its contents up to the smaller size. address is its address, and receives the new one. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_heap_reallocate(riverrun_machine_t *machine, uint64_t *address,
     uint64_t size) RIVERRUN_NOEXCEPT;
 
@@ -925,11 +912,11 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_heap_reallocate(riverrun_machine_t 
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_heap_free(riverrun_machine_t *machine,
     uint64_t address) RIVERRUN_NOEXCEPT;
 
-/** Makes a block the guest's, which may now free it. */
+/** Transfers a block to the guest, which may then free it. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_heap_give_to_guest(riverrun_machine_t *machine,
     uint64_t address) RIVERRUN_NOEXCEPT;
 
-/** Makes a block the host's, so that the guest cannot free it any more. */
+/** Transfers a block to the host, so that the guest cannot free it any more. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_heap_take_from_guest(riverrun_machine_t *machine,
     uint64_t address) RIVERRUN_NOEXCEPT;
 

@@ -1,6 +1,6 @@
-//! Arguments as they come from C: what is missing or makes no sense is an error in words.
+//! Checks of arguments from C: a missing or invalid one becomes an error that names it.
 //!
-//! Pointers are what the head of `riverrun.h` demands: valid for what they are said to point to, or `NULL`.
+//! The head of `riverrun.h` demands that a pointer is `NULL` or valid for its documented use.
 
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;

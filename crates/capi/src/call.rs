@@ -1,4 +1,4 @@
-//! What calls of functions by values and by slots share.
+//! Parts that calls with values and calls with raw values share.
 
 use riverrun::RawMachine;
 #[cfg(not(debug_assertions))]
@@ -8,7 +8,7 @@ use crate::arguments::Result;
 use crate::config::Limits;
 use crate::machine::Host;
 
-/// Debug builds look at more than can be looked at there.
+/// Debug builds check more than the assembly can, so they jump to the function in Rust at once.
 #[cfg(debug_assertions)]
 macro_rules! by_registers {
     (
@@ -33,7 +33,7 @@ macro_rules! by_registers {
 #[cfg(debug_assertions)]
 pub(crate) use by_registers;
 
-/// What functions by registers are written with, where they are there.
+/// Imports of functions that are written with `by_registers!`.
 #[cfg(not(debug_assertions))]
 pub(crate) mod registers {
     pub(crate) use std::mem::offset_of;
@@ -42,7 +42,7 @@ pub(crate) mod registers {
 
     pub(crate) use crate::func::Few;
 
-    /// Leaves NULL for either handle to one of the function's symbols.
+    /// Jumps to one of the function's symbols if either handle is NULL.
     macro_rules! unless_null {
         ($symbol:literal) => {
             concat!("test rdi, rdi\nje {", $symbol, "}\ntest rsi, rsi\nje {", $symbol, "}")

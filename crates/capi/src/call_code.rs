@@ -1,12 +1,12 @@
-//! Calls of functions with few parameters by code that is no function: it jumps where others call.
+//! The call code of the fast path from C: a stub that jumps to a compiled guest function with few parameters.
 //!
-//! What is around a call, such as looking at the machine's gate, is part of the caller (`riverrun.h`, at its end). The
-//! code here saves for whoever leaves the guest what its caller wants kept, in the machine's [`Gate`], and jumps to
-//! the guest function, which returns to the caller then.
+//! The caller, inline code at the end of `riverrun.h`, tests the machine's entry guard and calls the stub. The stub saves
+//! the caller's preserved registers in the guard ([`Gate`]), where an exit finds them, and jumps to the guest function,
+//! which returns to the caller directly.
 //!
-//! Processors predict where a jump by register goes from where it stands and what was called before: one jump to many
-//! functions is guessed less well, and later, than many jumps to one each. So the code exists several times, and which
-//! one a function has hangs on what it calls.
+//! Processors predict an indirect jump by its address and the history of branches. One jump to many functions is predicted
+//! worse and later than many jumps to one function each. So there are several copies of the stub, and a function's copy is
+//! chosen by the function's address.
 //!
 //! [`Gate`]: riverrun::support::Gate
 
@@ -22,10 +22,10 @@ use crate::func::Func;
 use crate::host::GateHead;
 use crate::machine::{Host, Machine};
 
-/// Calls a function on a machine whose gate is open for it, and gets the word `RIVERRUN_GATE_CALLING`. If it still has
-/// that word then, the call is over, and the result, if the function has one, is what this gives: the caller opens the
-/// gate again. Else `riverrun_func_call_left` goes on with the call: callers need nothing else then that they would have to
-/// keep.
+/// Calls a function on a machine whose entry guard is open for it, and sets the guard's word to `RIVERRUN_GATE_CALLING`. If
+/// the word is unchanged afterwards, the call has ended, this returns the function's result, if it has one, and the caller
+/// opens the guard again. Otherwise the caller passes the returned number to `riverrun_func_call_left`, which finishes the
+/// call; it needs nothing else that the caller would have to keep.
 pub type FuncCode = unsafe extern "C" fn(
     func: *const Func,
     machine: Machine,
@@ -35,22 +35,22 @@ pub type FuncCode = unsafe extern "C" fn(
     gate: *mut GateHead,
 ) -> u64;
 
-/// What a function's handle begins with: for the functions at this header's end, and for bindings.
+/// The beginning of a function's handle, for the inline functions at the end of this header and for bindings.
 #[repr(C)]
 #[derive(Debug)]
 pub struct FuncHead {
-    /// What calls it while a machine's gate is open.
+    /// The code that calls it while a machine's entry guard is open for it.
     pub code: FuncCode,
-    /// The word of gates that are open for it; none has that of a function which is not called so.
+    /// The word of guards that are open for it. No guard has the word of a function that cannot be called so.
     pub opening: u64,
     /// The guest function, for the code.
     pub entry: usize,
 }
 
 impl FuncHead {
-    /// That of a function of a guest.
+    /// The head of a guest's function.
     pub(crate) fn of(func: &DynFunc) -> FuncHead {
-        // Debug builds look at more than this code does.
+        // Debug builds check more than this code can.
         match func.host_entry().filter(|_| !cfg!(debug_assertions)) {
             Some((entry, opening)) => FuncHead { code: code_for(entry), opening: opening.word(), entry },
             None => FuncHead { code: COPIES[0], opening: Opening::NONE.word(), entry: 0 },
@@ -74,9 +74,9 @@ macro_rules! copies {
 static COPIES: [FuncCode; 32] =
     copies!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
 
-/// What the code gives where the call has not begun, with the arguments in the gate.
+/// Returned if the call has not begun; its arguments are in the guard.
 const NOT_BEGUN: u64 = 0;
-/// What it gives where the guest has been left.
+/// Returned if the call has exited.
 const LEFT: u64 = 1;
 
 /// # Safety
@@ -96,7 +96,7 @@ unsafe extern "C" fn code<const COPY: usize>(
         "mov rax, fs:[r10]",
         "cmp [r9 + {claim}], rax",
         "jne 22f",
-        // Side by side, and one after the other: processors write neighbours two at a time.
+        // Adjacent stores in a row: processors combine two neighbours into one write.
         "mov [r9 + {kept}], r15",
         "mov [r9 + {kept} + 8], r14",
         "mov [r9 + {kept} + 16], r13",
@@ -141,7 +141,7 @@ unsafe extern "C" fn code<const COPY: usize>(
     )
 }
 
-/// Where whoever leaves the guest goes on: the caller is told so.
+/// Where exits continue: returns [`LEFT`] to the caller.
 #[unsafe(naked)]
 unsafe extern "C" fn left_signpost() {
     naked_asm!(
@@ -158,13 +158,12 @@ unsafe extern "C" fn left_signpost() {
     )
 }
 
-/// Goes on with a call for which a function's code has given this, while the gate's word was not
-/// `RIVERRUN_GATE_CALLING` any more; nothing else was called since.
+/// Finishes a call whose code has returned `given` and changed the guard's word. Nothing else may have been called since.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_func_call_left(func: &Func, gate: &GateHead, given: u64) -> Called {
-    // SAFETY: as the caller promises: it is what a gate begins with.
+    // SAFETY: the caller passes the head of a machine's guard, which is the whole guard, as guards are never moved.
     let gate = unsafe { &*ptr::from_ref(gate).cast::<Gate>() };
-    // SAFETY: it was open, and so leads to its machine.
+    // SAFETY: the guard was open, so `Gate::lead_to` has set its machine, which the header demands is alive.
     let machine = unsafe { Machine::of_import(gate.machine()) };
     for_result(|| match given {
         // SAFETY: as the caller promises.

@@ -1,4 +1,4 @@
-//! Calls of functions with few parameters, whose slots go by registers.
+//! Calls with raw values of functions with few parameters, passed in registers.
 
 use std::ptr;
 
@@ -12,13 +12,13 @@ use crate::func::Func;
 use crate::machine::Host;
 use crate::machine::{Machine, with};
 
-/// What a call has come to.
+/// The outcome of a call.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Called {
     /// Why it has failed, or NULL.
     pub error: *mut Error,
-    /// The first result as a slot, if the function has one.
+    /// The first result as a raw value, if the function has one.
     pub result: u64,
 }
 
@@ -33,9 +33,9 @@ pub(crate) fn for_result(call: impl FnOnce() -> Result<u64>) -> Called {
     Called { error: error.map_or(ptr::null_mut(), Box::into_raw), result }
 }
 
-/// Calls it as `riverrun_func_call_for_result` does, with slots for up to three parameters given as values; those that
-/// the function does not have are ignored. Faster by the way through memory. A second result is written to `second_result`,
-/// which may be NULL if there is none. A function with more parameters or results is an error.
+/// As `riverrun_func_call_for_result`, with up to three slots passed in registers instead of memory, which is faster; those
+/// that the function does not have are ignored. A second result is written to `second_result`, which may be NULL if there is
+/// none. A function with more parameters or results is an error.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub unsafe extern "C" fn riverrun_func_call_few(

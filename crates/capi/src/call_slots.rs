@@ -1,4 +1,4 @@
-//! Calls of functions by slots, which nobody compares.
+//! Calls of functions with raw values, whose types are not checked.
 
 use riverrun::RawMachine;
 
@@ -12,12 +12,11 @@ use crate::error::{Error, Returned, guard};
 use crate::func::Func;
 use crate::machine::{Host, Machine, with};
 
-/// Calls it with values as guest registers hold them, without a check of their types: `slots` are the arguments, and
-/// the results take the place of the first ones; of others, there may be anything then. There have to be as many as
-/// `riverrun_func_slots` says, or more, and all are read. The functions `riverrun_slot_i32` and its like make slots,
-/// `riverrun_slot_as_i32` and its like read them.
+/// Calls the function with raw values, without a check of their types: `slots` holds the arguments, and then the results in
+/// the first places and unspecified values in the others. There must be at least as many as `riverrun_func_slots` says; all
+/// of those are read. `riverrun_slot_i32` and the like make slots, `riverrun_slot_as_i32` and the like read them.
 ///
-/// What is demanded of the float environment is as of `riverrun_func_call`.
+/// The float environment must be as for `riverrun_func_call`.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub unsafe extern "C" fn riverrun_func_call_unchecked(
@@ -128,8 +127,8 @@ unsafe extern "C" fn slots_left(func: &Func, machine: Machine, slots: *mut u64) 
     })
 }
 
-/// Calls it as `riverrun_func_call_unchecked` does, and gives the first result instead of writing it to the slots:
-/// faster by the way through memory. There have to be as many slots as parameters.
+/// As `riverrun_func_call_unchecked`, but returns the first result instead of writing it to the slots, which is faster.
+/// There must be as many slots as parameters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_func_call_for_result(
     func: Option<&Func>,

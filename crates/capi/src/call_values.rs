@@ -1,4 +1,4 @@
-//! Calls of functions by values, whose kinds are compared with the function's types.
+//! Calls of functions with values, whose kinds are checked against the function's types.
 
 use std::mem::MaybeUninit;
 
@@ -15,8 +15,7 @@ use crate::machine::{Host, Machine, with};
 use crate::shape::{FEW, Shape};
 use crate::value::{Value, ValueOf, counted, wrong_kind};
 
-/// The code of a naked function that calls a function by registers, and keeps where to write its result as a value, where
-/// it has one.
+/// The body of a naked function that calls a function by registers, and writes its result, if it has one, as a value.
 macro_rules! gives_value {
     (begin $begin:tt, symbols $symbols:tt, constants [$($constants:tt)*]) => {
         by_registers!(
@@ -178,19 +177,19 @@ unsafe extern "C" fn call_any(
     })
 }
 
-/// What a call by values has come to.
+/// The outcome of a call with values.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Outcome {
     /// The address of the error, if it has failed; else, a number below 256, the kind of the result if there is one.
     pub error_or_kind: usize,
-    /// The result as a slot, if there is one.
+    /// The result as a raw value, if there is one.
     pub result: u64,
 }
 
-/// Calls it as `riverrun_func_call` does, with slots for up to three arguments given as values, and what their kinds
-/// and the number of results are in one word: the arguments' kinds, each plus one, from the lowest byte on, and in the
-/// highest byte the number of results, one at most. For the functions at this header's end, and for bindings.
+/// As `riverrun_func_call`, with up to three arguments as slots in registers. `shape` holds the kinds of the arguments, each
+/// plus one, from the lowest byte on, and in the highest byte the number of results, which is one at most. For the inline
+/// functions at the end of this header and for bindings.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub unsafe extern "C" fn riverrun_func_call_typed(

@@ -9,12 +9,12 @@ use crate::error::{Returned, delete, guard, guard_value};
 #[derive(Debug, Default)]
 pub struct Config(pub(crate) riverrun::Config);
 
-/// What programs and machines have in common: a configuration. May be used by any number of threads.
+/// A configuration that programs and machines share. Any number of threads may use it.
 #[derive(Debug)]
 pub struct Engine(pub(crate) riverrun::Engine);
 
-/// The default configuration: memory limited by the guest's 4 GiB of addresses alone, 8 MiB of stack, the fast
-/// interpreter, 64 calls of host and guest within each other.
+/// The default configuration: memory limited only by the guest's 4 GiB of addresses, 8 MiB of stack, the interpreter, 64
+/// nested calls between host and guest.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_config_new() -> Option<Box<Config>> {
     guard_value(None, || Some(Some(Box::default())))
@@ -52,13 +52,13 @@ pub unsafe extern "C" fn riverrun_config_set_code_limit(config: Option<&mut Conf
     config.map(|config| config.0.code_limit(bytes));
 }
 
-/// How many runs of a guest may wait for each other, where host functions call back into it.
+/// How deep runs of a guest may nest, by host functions that call back into it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_config_set_call_depth(config: Option<&mut Config>, runs: u32) {
     config.map(|config| config.0.call_depth(runs));
 }
 
-/// Runs every instruction by the reference engine: slow, for comparison with the others.
+/// Runs every instruction in the reference interpreter: slow, for comparison with the other engines.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_config_set_single_step(config: Option<&mut Config>, on: bool) {
     config.map(|config| config.0.single_step(on));
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn riverrun_engine_delete(engine: Option<Box<Engine>>) {
     delete(engine);
 }
 
-/// The limits of a call. The tighter one of these and the machine's own holds.
+/// The limits of a call. The tighter of these and the machine's own applies.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -106,7 +106,7 @@ impl Limits {
     }
 }
 
-/// The time that is so many nanoseconds away.
+/// The time that many nanoseconds from now.
 pub(crate) fn deadline(timeout_ns: u64) -> Option<std::time::Instant> {
     let limit = (timeout_ns != UNLIMITED).then(|| std::time::Duration::from_nanos(timeout_ns));
     std::time::Instant::now().checked_add(limit?)

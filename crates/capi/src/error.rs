@@ -1,4 +1,4 @@
-//! Errors as C gets them, and how a function of the interface ends.
+//! Errors for C, and the wrapper around each function of the interface.
 
 use std::any::Any;
 use std::ffi::CString;
@@ -12,7 +12,7 @@ use crate::owned::Owned;
 
 pub(crate) use crate::failure::ErrorKind;
 
-/// What went wrong, in words and in detail.
+/// An error: message and details.
 ///
 /// Errors are owned: `riverrun_error_delete` frees them.
 #[repr(C)]
@@ -24,7 +24,7 @@ pub struct Error {
     pub(crate) trap: Option<crate::failure::Trap>,
     pub(crate) frames: Vec<FrameText>,
     pub(crate) status: i32,
-    /// What the host has put into an error that it has made.
+    /// The host's data, in an error that the host has made.
     pub(crate) data: Owned,
 }
 
@@ -138,7 +138,7 @@ impl From<riverrun::Error> for Box<Error> {
     }
 }
 
-/// What the host has put into its error, if it is one of the host's.
+/// The host's data, if the error is one of the host's.
 fn data_of(source: HostError) -> Owned {
     match source.downcast::<Raised>() {
         Ok(raised) => raised.0.data,
@@ -170,10 +170,10 @@ impl From<riverrun::HeapError> for Box<Error> {
     }
 }
 
-/// What a function of the interface returns: an owned error, or `NULL`.
+/// The result of a function of the interface: an owned error, or `NULL`.
 pub(crate) type Returned = Option<Box<Error>>;
 
-/// Runs what a function of the interface does. No panic gets out.
+/// Runs the body of a function of the interface; a panic becomes an error.
 #[inline(always)]
 pub(crate) fn guard(body: impl FnOnce() -> Result<(), Box<Error>>) -> Returned {
     match catch_unwind(AssertUnwindSafe(body)) {
@@ -183,13 +183,13 @@ pub(crate) fn guard(body: impl FnOnce() -> Result<(), Box<Error>>) -> Returned {
     }
 }
 
-/// As [`guard`], for functions that cannot fail; `otherwise` is what they return where they are given nothing.
+/// As [`guard`], for functions that cannot fail; they return `otherwise` if a handle is NULL.
 #[inline(always)]
 pub(crate) fn guard_value<T>(otherwise: T, body: impl FnOnce() -> Option<T>) -> T {
     catch_unwind(AssertUnwindSafe(body)).ok().flatten().unwrap_or(otherwise)
 }
 
-/// Drops what C gives back.
+/// Drops a handle that C returns.
 pub(crate) fn delete<T>(handle: Option<Box<T>>) {
     // A destructor that unwinds is the host's fault, which ends here.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(handle)));

@@ -32,7 +32,7 @@ pub enum ErrorKind {
     Memory = 8,
     /// The guest's heap has no room, or was not used as it can be.
     Heap = 9,
-    /// What guest and host say of a function does not fit.
+    /// The guest's and the host's types of a function differ, or one of them is missing.
     Link = 10,
     /// The guest trapped: `riverrun_error_trap` has the details.
     Trap = 11,
@@ -57,15 +57,15 @@ pub enum TrapKind {
     IllegalInstruction = 1,
     /// An `ebreak`.
     Breakpoint = 2,
-    /// A load from where nothing can be read; `detail` is the address, as for all faults.
+    /// A load from an address that cannot be read; `detail` is the address, as for all faults.
     LoadFault = 3,
-    /// A store to where nothing can be written.
+    /// A store to an address that cannot be written.
     StoreFault = 4,
     /// An access just below the stack.
     StackOverflow = 5,
     /// An atomic access whose address is not a multiple of its size.
     MisalignedAtomic = 6,
-    /// A jump to where there is no code.
+    /// A jump to an address without code.
     FetchFault = 7,
     /// A call of an import that the program does not declare; `detail` is its number.
     UnboundImport = 8,
@@ -79,7 +79,7 @@ pub enum TrapKind {
     Other = 12,
     /// The time is up.
     Deadline = 13,
-    /// A system call waits, without a timeout, for what cannot come.
+    /// A system call without a timeout waits for an event that cannot happen.
     EndlessWait = 14,
 }
 
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn riverrun_error_new(message: *const c_char) -> Option<Bo
     guard_value(None, || Some(Some(message.map_or_else(|wrong| wrong, |text| Error::new(ErrorKind::Host, text)))))
 }
 
-/// Frees the error. NULL is fine, as for all functions whose names end so.
+/// Frees the error. NULL is allowed, as for all functions whose names end in `_delete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_error_delete(error: Option<Box<Error>>) {
     delete(error);
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn riverrun_error_kind(error: Option<&Error>) -> ErrorKind
     error.map_or(ErrorKind::Misuse, |error| error.kind)
 }
 
-/// What went wrong, in words: UTF-8, one line for most. It lives as long as the error.
+/// The error's message: UTF-8, usually one line. It lives as long as the error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_error_message(error: Option<&Error>) -> *const c_char {
     error.map_or(c"`error` is NULL", |error| &error.message).as_ptr()
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn riverrun_error_frames(error: Option<&Error>) -> usize {
     error.map_or(0, |error| error.frames.len())
 }
 
-/// One of these calls; 0 is the innermost. False if there is no such.
+/// One of these calls; 0 is the innermost. False if there is no such call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_error_frame(error: Option<&Error>, index: usize, frame: Out<'_, Frame>) -> bool {
     let (Some(text), Some(frame)) = (error.and_then(|error| error.frames.get(index)), frame) else { return false };
@@ -214,7 +214,7 @@ pub unsafe extern "C" fn riverrun_error_set_data(
     });
 }
 
-/// What `riverrun_error_set_data` has put into the error, or NULL. It lives as long as the error.
+/// The data that `riverrun_error_set_data` has set, or NULL. It lives as long as the error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_error_data(error: Option<&Error>) -> *mut c_void {
     error.map_or(ptr::null_mut(), |error| error.data.data)

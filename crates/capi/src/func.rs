@@ -12,11 +12,11 @@ use crate::program::signature;
 use crate::shape::{FEW, Shape};
 use crate::value::{Extension, Value};
 
-/// A function of a guest. It is good for every machine of its program.
+/// A function of a guest. It can be called on every machine of its program.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Func {
-    /// First, where callers in C find it.
+    /// First, at the address of the handle, where inline callers in C expect it.
     head: FuncHead,
     pub(crate) func: DynFunc,
     pub(crate) results: Box<[Scalar]>,
@@ -25,7 +25,7 @@ pub struct Func {
 
 const _: () = assert!(std::mem::offset_of!(Func, head) == 0);
 
-/// What is known of a function that is called by registers alone.
+/// Facts about a function whose arguments and results are all in registers.
 #[derive(Debug)]
 pub(crate) struct Few {
     /// How many slots it takes; of others, there are more than of any array's elements.
@@ -73,7 +73,7 @@ impl Few {
     }
 }
 
-/// Parameters that a function has at most.
+/// The maximal number of parameters.
 pub const PARAMETERS_MAX: usize = 16;
 
 impl Func {
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn riverrun_func_new(
     })
 }
 
-/// The function at a guest address: a function pointer that the guest has handed over, for example.
+/// The function at a guest address, such as a function pointer that the guest has passed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_func_at(
     machine: Option<Machine>,

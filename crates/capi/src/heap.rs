@@ -4,9 +4,8 @@ use crate::arguments::{Out, given};
 use crate::error::{Returned, guard, guard_value};
 use crate::machine::{Machine, with};
 
-/// A block of the host's own in the guest's heap, of `size` bytes at an address that is a multiple of `alignment`, a
-/// power of two, and of 16. The guest cannot free it, until `riverrun_heap_give_to_guest`. What is in it is not
-/// defined.
+/// Allocates a block in the guest's heap that the host owns, of `size` bytes at a multiple of `alignment`, a power of two,
+/// and of 16. The guest cannot free it before `riverrun_heap_give_to_guest`. Its contents are undefined.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_heap_allocate(
     machine: Option<Machine>,
@@ -22,8 +21,7 @@ pub unsafe extern "C" fn riverrun_heap_allocate(
     })
 }
 
-/// Gives a block another size, and what it has as far as both sizes reach; `address` is where it is, and gets where
-/// it is now.
+/// Resizes a block and keeps its contents up to the smaller size. `address` is its address, and receives the new one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_heap_reallocate(
     machine: Option<Machine>,
@@ -45,14 +43,14 @@ pub unsafe extern "C" fn riverrun_heap_free(machine: Option<Machine>, address: u
     guard(|| with(machine, |machine| Ok(unsafe { machine.heap() }.free(address)?)))
 }
 
-/// Makes a block the guest's, which may now free it.
+/// Transfers a block to the guest, which may then free it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_heap_give_to_guest(machine: Option<Machine>, address: u64) -> Returned {
     // SAFETY: as above.
     guard(|| with(machine, |machine| Ok(unsafe { machine.heap() }.give_to_guest(address)?)))
 }
 
-/// Makes a block the host's, so that the guest cannot free it any more.
+/// Transfers a block to the host, so that the guest cannot free it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_heap_take_from_guest(machine: Option<Machine>, address: u64) -> Returned {
     // SAFETY: as above.
@@ -72,13 +70,13 @@ pub unsafe extern "C" fn riverrun_heap_size(machine: Option<Machine>, address: u
 pub struct HeapStatistics {
     /// Blocks in use.
     pub blocks: u64,
-    /// What was asked for of blocks in use.
+    /// Requested bytes of blocks in use.
     pub requested: u64,
-    /// What blocks in use take.
+    /// Bytes that blocks in use take.
     pub taken: u64,
-    /// The most that `requested` has ever been.
+    /// The maximum of `requested` so far.
     pub peak_requested: u64,
-    /// What the heap has mapped.
+    /// Bytes that the heap has mapped.
     pub mapped: u64,
     /// Blocks allocated so far.
     pub allocations: u64,

@@ -1,4 +1,4 @@
-//! Host functions: what the linker makes of functions in C.
+//! Host functions in C: the data and code with which the linker registers them.
 
 use std::ffi::c_void;
 use std::mem::{MaybeUninit, offset_of, size_of, transmute};
@@ -15,9 +15,9 @@ use crate::machine::{Host, Machine};
 use crate::owned::Owned;
 use crate::value::{Value, wrong_kind};
 
-/// A host function that gets values with their types. `results` have their kinds already, and are 0. It returns
-/// NULL, or an error, which ends the guest's run. `caller` is the machine whose guest has called. It must not
-/// unwind or `longjmp` out of the call.
+/// A host function that takes values with their types. `results` have their kinds set and are 0. It returns NULL, or an
+/// error, which ends the guest's run. `caller` is the machine whose guest has called. The function must not unwind or
+/// `longjmp` out of the call.
 pub type HostFunc = unsafe extern "C" fn(
     data: *mut c_void,
     caller: Machine,
@@ -27,30 +27,29 @@ pub type HostFunc = unsafe extern "C" fn(
     results_len: usize,
 ) -> Option<Box<Error>>;
 
-/// A host function that gets its arguments in slots, as guest registers hold them, and leaves its results in the
-/// first ones, extended as `riverrun_slot_i32` and its like do. Otherwise as `riverrun_host_func_t`.
+/// A host function that takes its arguments as raw values in `slots` and writes its results to the first ones, extended as
+/// by `riverrun_slot_i32` and the like. Otherwise as `riverrun_host_func_t`.
 pub type HostFuncUnchecked =
     unsafe extern "C" fn(data: *mut c_void, caller: Machine, slots: *mut u64) -> Option<Box<Error>>;
 
-/// What guest code calls for a host function that is plain code, of `riverrun_linker_func_code`: with the entry of
-/// the machine's table, and what is in the guest's a0 to a4. Further arguments are in the other registers, or on
-/// the guest's stack. What it returns goes to a0 and a1: those that hold no result have to be as they were. Float
-/// results it writes to `riverrun_machine_registers`. It must not unwind; to fail, it calls
-/// `riverrun_import_fail`.
+/// A host function that the guest calls directly (`riverrun_linker_func_code`), with the entry of the machine's table and
+/// the guest's a0 to a4. Further arguments are in the other registers or on the guest's stack. Its results become a0 and
+/// a1; one that holds no result must be returned unchanged. Float results it writes to `riverrun_machine_registers`. It must
+/// not unwind; to fail, it calls `riverrun_import_fail`.
 pub type HostCode =
     unsafe extern "C" fn(entry: *const Import, a0: u64, a1: u64, a2: u64, a3: u64, a4: u64) -> HostResults;
 
-/// What a host function that is plain code leaves in a0 and a1.
+/// The results of a `riverrun_host_code_t`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct HostResults {
-    /// What a0 is to hold.
+    /// The guest's new a0.
     pub a0: u64,
-    /// What a1 is to hold.
+    /// The guest's new a1.
     pub a1: u64,
 }
 
-/// What a host function was registered with.
+/// The data with which a host function was registered.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Environment {
@@ -64,34 +63,34 @@ pub struct Environment {
 pub struct Import {
     /// The code.
     pub code: HostCode,
-    /// What it was registered with.
+    /// The data with which it was registered.
     pub environment: *const Environment,
     /// The machine.
     pub machine: Machine,
 }
 
-/// What lies at a machine's address, for bindings: `riverrun_machine_head`.
+/// The memory at a machine's address, for bindings: `riverrun_machine_head`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct MachineHead {
-    /// What `riverrun_machine_registers` gives.
+    /// The result of `riverrun_machine_registers`.
     pub registers: *mut u64,
-    /// Tells which calls can be made.
+    /// The machine's entry guard.
     pub gate: *mut GateHead,
 }
 
-/// What a machine's gate begins with: for the functions at this header's end, and for bindings.
+/// The beginning of a machine's entry guard, for the inline functions at the end of this header and for bindings.
 #[repr(C)]
 #[derive(Debug)]
 pub struct GateHead {
-    /// The library's.
+    /// For the library only.
     pub reserved: [u64; 8],
-    /// Which functions it is open for (`opening` in `riverrun_func_head`), or `RIVERRUN_GATE_CALLING`, or another number if calls
-    /// need more.
+    /// The `opening` of the functions for which it is open (`riverrun_func_head`), `RIVERRUN_GATE_CALLING`, or another
+    /// number if it is closed.
     pub word: u64,
 }
 
-/// What a gate's word is while a call by a function's code is in the guest.
+/// The word of an entry guard while a call by a function's code is in the guest.
 pub const GATE_CALLING: u64 = u64::MAX;
 
 /// A part of a host function.
@@ -102,12 +101,12 @@ pub type Body = unsafe extern "C" fn(data: *mut c_void);
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_with_host_floats(body: Option<Body>, data: *mut c_void) {
     if let Some(body) = body {
-        // SAFETY: what the header demands of host functions.
+        // SAFETY: the header demands that host functions alone call this, with a body that does not unwind.
         unsafe { with_host_floats(|| body(data)) };
     }
 }
 
-// What C sees of machines and imports is what engines have.
+// The structures that C sees have the layout that engines use.
 const _: () = {
     assert!(offset_of!(MachineHead, registers) == offset_of!(EngineHead, registers));
     assert!(offset_of!(MachineHead, gate) == offset_of!(EngineHead, gate));
@@ -119,10 +118,10 @@ const _: () = {
     assert!(offset_of!(Owned, data) == offset_of!(Environment, data));
 };
 
-/// A function by slots, with its data.
+/// A function with raw values, and its data.
 #[repr(C)]
 pub(crate) struct Unchecked {
-    /// First, where engines look for it.
+    /// First, where engines expect it.
     pub(crate) function: SlotFunction,
     /// Its data.
     owned: Owned,

@@ -1,7 +1,6 @@
-//! Host functions of few integers on x86-64 Unix, as engines call them.
+//! Adapters in assembly, on x86-64 Unix, from engines to host functions in C with few integer arguments.
 //!
-//! What comes between the guest and the host's function keeps nothing in registers that functions preserve, and pushes
-//! what that function reads.
+//! An adapter pushes the arguments as the host function reads them, and uses no registers that it would have to save.
 
 use std::arch::naked_asm;
 use std::mem::offset_of;
@@ -12,7 +11,7 @@ use crate::host::{Checked, FIRST, Unchecked, fail};
 use crate::owned::Owned;
 use crate::value::{KindCode, wrong_kind};
 
-/// Defines a function by slots, so many of which are pushed.
+/// Defines an adapter for raw values, with one push for each.
 macro_rules! by_slots {
     ($name:ident, saved [$($saved:literal),*], slots [$($slot:literal),*], a0 $a0:expr, a1 $a1:expr) => {
         #[unsafe(naked)]
@@ -77,7 +76,7 @@ by_slots!(
     a1 7
 );
 
-/// The code of functions by slots.
+/// The adapters for functions with raw values.
 pub(crate) fn by_slots(parameters: usize, has_result: bool) -> HostFunction {
     match (parameters, has_result) {
         (0 | 1, true) => result_of_1,
@@ -142,8 +141,8 @@ macro_rules! by_values {
     };
 }
 
-/// Defines the functions by values of some number of parameters: one without a result, one whose result fills a
-/// register, and one whose result is of 32 bits, extended by its sign.
+/// Defines the adapters for values with some number of parameters: without a result, with a 64-bit result, and with a
+/// 32-bit result, which is sign-extended.
 macro_rules! three_by_values {
     ($count:literal $values:tt, kept $kept:literal $keep:tt, nothing $nothing:tt, result $give:tt) => {{
         by_values!(nothing, $count $values, results 0, [], [], kept $kept $keep, $nothing);

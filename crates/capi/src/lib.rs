@@ -1,13 +1,12 @@
-//! riverrun for hosts in C and C++: what `include/riverrun.h` declares, and `include/riverrun.hpp` builds upon.
+//! riverrun for hosts in C and C++: the functions that `include/riverrun.h` declares and `include/riverrun.hpp` wraps.
 //!
 //! The exported functions and types here are the header, comments included: a test (`tests/header.rs`) writes
-//! it from these sources, and fails where the two differ. So what stands here is worded for C: `NULL`, not
-//! `None`.
+//! it from these sources, and fails if they differ. So documentation here is worded for C: `NULL`, not `None`.
 //!
 //! - Handles are boxes. Nullable ones are `Option<&T>`, `Option<&mut T>` or `Option<Box<T>>`, which are
-//!   pointers to C. What a handle needs of others it keeps alive itself.
+//!   pointers to C. A handle keeps alive what it needs of others.
 //! - Every function catches panics; those that can fail return an owned error, or `NULL`.
-//! - A machine is its own address ([`riverrun::RawMachine`]): that is what host functions get, too.
+//! - A machine is its own address ([`riverrun::RawMachine`]), so host functions get the handle that their host has.
 
 #![allow(clippy::missing_safety_doc, reason = "the head of riverrun.h says once what pointers have to be")]
 

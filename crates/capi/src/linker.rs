@@ -1,4 +1,4 @@
-//! Linkers: what guests get of their host.
+//! Linkers: the host functions that guests can call.
 
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::machine::{Host, Machine};
 use crate::owned::{Destructor, Owned};
 use crate::program::{Program, signature};
 
-/// The host functions that guests get. Any number of threads may make machines of it at once, while nobody
-/// changes it; machines keep what it had when they were made.
+/// The host functions that guests can call. Any number of threads may make machines with it while no thread changes it; a
+/// machine keeps the functions that the linker had when the machine was made.
 #[derive(Debug)]
 pub struct Linker {
     linker: riverrun::Linker<Host>,
@@ -32,13 +32,13 @@ pub unsafe extern "C" fn riverrun_linker_new(engine: Option<&Engine>, linker: Ou
     })
 }
 
-/// Frees the linker; machines that were made of it stay usable.
+/// Frees the linker; machines that were made with it stay usable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_linker_delete(linker: Option<Box<Linker>>) {
     delete(linker);
 }
 
-/// Adds a host function that gets values with their types. `types` reads `i32 (f32, ptr)`.
+/// Adds a host function that takes values with their types. `types` is a signature such as `i32 (f32, ptr)`.
 ///
 /// `destructor`, which may be NULL, frees `data` when the linker and all machines are gone; at once if this fails.
 #[unsafe(no_mangle)]
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn riverrun_linker_func(
     })
 }
 
-/// Adds a host function that gets its arguments in slots. Otherwise as `riverrun_linker_func`.
+/// Adds a host function that takes raw values in slots. Otherwise as `riverrun_linker_func`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_linker_func_unchecked(
     linker: Option<&mut Linker>,
@@ -113,10 +113,10 @@ pub unsafe extern "C" fn riverrun_linker_syscall(
     })
 }
 
-/// Adds a host function that is plain code, which the guest calls with nothing between: for bindings, such as
-/// `riverrun.hpp`. It finds `data` at `entry->environment->data`. Guests that could tell in what float environment it
-/// runs, by their rounding mode or their exceptions, call `guarded` instead, which does what it does with floats in
-/// `riverrun_with_host_floats`; code without floats may be both. Otherwise as `riverrun_linker_func`.
+/// Adds a host function that the guest calls directly: for bindings, such as `riverrun.hpp`. It finds `data` at
+/// `entry->environment->data`. Guests that can observe the float environment, by their rounding mode or their exceptions,
+/// call `guarded` instead, which must compute floats in `riverrun_with_host_floats`; code without floats may be given as
+/// both. Otherwise as `riverrun_linker_func`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_linker_func_code(
     linker: Option<&mut Linker>,
@@ -159,8 +159,8 @@ pub unsafe extern "C" fn riverrun_linker_add_linux(linker: Option<&mut Linker>) 
     })
 }
 
-/// Lets guests use the heap that their host keeps, by the functions of the guest's header `riverrun/heap.h`. It may
-/// have `limit` bytes; `RIVERRUN_UNLIMITED` is as much as the machine's memory allows.
+/// Lets guests use the guest heap by the functions of the guest's header `riverrun/heap.h`. The heap may have `limit`
+/// bytes; `RIVERRUN_UNLIMITED` is as many as the machine's memory allows.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_linker_add_heap(linker: Option<&mut Linker>, limit: u64) -> Returned {
     guard(|| {
@@ -174,8 +174,8 @@ pub unsafe extern "C" fn riverrun_linker_add_heap(linker: Option<&mut Linker>, l
     })
 }
 
-/// A machine with the program in it, at its first instruction. `granted`, which stays the caller's, is what the guest
-/// is granted; NULL is nothing.
+/// Makes a machine of the program, at its first instruction, with these grants, which the caller keeps; NULL grants
+/// nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_machine_new(
     linker: Option<&Linker>,

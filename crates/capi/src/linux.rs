@@ -1,4 +1,4 @@
-//! What guests are granted of Linux.
+//! Grants of the Linux personality.
 
 use std::ffi::{c_char, c_void};
 use std::io;
@@ -10,8 +10,8 @@ use crate::arguments::{Result, array, given, text};
 use crate::error::{Returned, delete, guard, guard_value};
 use crate::owned::{Destructor, Owned};
 
-/// What guests are granted: arguments, variables, streams, directories. Nothing of it to begin with. Any number of
-/// machines may be made with it.
+/// The grants of guests: arguments, variables, streams, directories; nothing at first. Any number of machines may be made
+/// with them.
 #[derive(Debug, Default)]
 pub struct Linux {
     arguments: Vec<String>,
@@ -103,13 +103,13 @@ impl Linux {
     }
 }
 
-/// Nothing granted yet.
+/// Makes grants that grant nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_linux_new() -> Option<Box<Linux>> {
     guard_value(None, || Some(Some(Box::default())))
 }
 
-/// Frees it; machines that were made with it keep what they were granted.
+/// Frees the grants; machines that were made with them keep theirs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_linux_delete(granted: Option<Box<Linux>>) {
     delete(granted);

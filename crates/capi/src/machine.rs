@@ -11,16 +11,15 @@ use crate::config::{UNLIMITED, deadline};
 use crate::error::{Returned, delete, guard, guard_value};
 use crate::owned::{Destructor, Owned};
 
-/// A guest, alone in its memory; in a host function, the one that has called it.
+/// A machine: one guest with its memory. In a host function, the guest that has called it.
 ///
 /// One thread at a time may use it, but for `riverrun_interrupt_handle_interrupt`. While a host function runs,
-/// the guest waits: functions of the guest may be called, its memory and heap be used. What cannot be done then
-/// says so in its error.
+/// the guest waits: its functions may be called, its memory and heap be used. Anything else is an error that says so.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
 pub struct Machine(pub(crate) RawMachine<Host>);
 
-/// What a machine of this interface has besides its guest.
+/// The data of a machine of this interface.
 pub(crate) struct Host {
     data: Owned,
     pub(crate) linux: Linux,
@@ -66,7 +65,7 @@ impl Machine {
         unsafe { self.0.is_running() }
     }
 
-    /// Notes, in debug builds, that this thread uses the machine; an error if another one does.
+    /// Records, in debug builds, that this thread uses the machine; an error if another thread does.
     #[inline(always)]
     pub(crate) fn begin(self) -> Result<InUse> {
         #[cfg(debug_assertions)]
@@ -81,11 +80,11 @@ impl Machine {
 #[cfg(debug_assertions)]
 pub(crate) use debug::InUse;
 
-/// That this thread uses the machine.
+/// Keeps the record that this thread uses the machine.
 #[cfg(not(debug_assertions))]
 pub(crate) struct InUse;
 
-/// Debug builds notice two threads that use a machine at once.
+/// In debug builds, detects two threads that use a machine at once.
 #[cfg(debug_assertions)]
 mod debug {
     use std::cell::Cell;
@@ -95,7 +94,7 @@ mod debug {
     use super::Machine;
     use crate::arguments::{Result, misuse};
 
-    /// Which thread uses a machine, and how often within itself.
+    /// The thread that uses a machine, and how deeply its uses nest.
     #[derive(Debug, Default)]
     pub(crate) struct User {
         thread: AtomicUsize,
@@ -161,8 +160,7 @@ pub(crate) fn idle<R>(
     body(unsafe { machine.0.machine() })
 }
 
-/// Frees the machine, and what it has of the host's. Not from within its own host functions: there this does
-/// nothing, and stops debug builds.
+/// Frees the machine and the host's data in it. In its own host functions this does nothing; debug builds abort.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_machine_delete(machine: Option<Machine>) {
     let Some(machine) = machine else { return };
@@ -174,7 +172,7 @@ pub unsafe extern "C" fn riverrun_machine_delete(machine: Option<Machine>) {
     delete(Some(Box::new(unsafe { machine.0.into_machine() })));
 }
 
-/// Gives the machine data of the host's, in place of what it had. `destructor` may be NULL.
+/// Sets the host's data of the machine and frees the data before it. `destructor` may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_machine_set_data(
     machine: Option<Machine>,
@@ -190,16 +188,16 @@ pub unsafe extern "C" fn riverrun_machine_set_data(
     })
 }
 
-/// What `riverrun_machine_set_data` has given it, or NULL.
+/// The data that `riverrun_machine_set_data` has set, or NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_machine_data(machine: Option<Machine>) -> *mut c_void {
     // SAFETY: a copy; the header demands that the machine is alive.
     machine.map_or(ptr::null_mut(), |machine| unsafe { machine.0.data().data.data })
 }
 
-/// Runs the guest from where it stands until it exits: `status` gets its exit status, and may be NULL.
+/// Runs the guest from its pc until it exits; `status` receives its exit status, and may be NULL.
 ///
-/// Where it traps, a further run goes on there (after more fuel or time, for example).
+/// After a trap, another run continues there, for example with more fuel or time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_machine_run(machine: Option<Machine>, status: Out<'_, i32>) -> Returned {
     guard(|| {
@@ -227,7 +225,7 @@ pub unsafe extern "C" fn riverrun_machine_fuel(machine: Option<Machine>) -> u64 
     guard_value(UNLIMITED, || idle(machine, |machine| Ok(machine.fuel())).ok()?)
 }
 
-/// Ends every run and call that begins or goes on in so many nanoseconds from now, with a trap of the kind
+/// Sets a deadline that many nanoseconds from now. It ends every run and call with a trap of the kind
 /// `RIVERRUN_TRAP_DEADLINE`; `RIVERRUN_UNLIMITED` takes the limit away.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_machine_set_timeout(machine: Option<Machine>, nanoseconds: u64) -> Returned {
@@ -239,7 +237,7 @@ pub unsafe extern "C" fn riverrun_machine_set_timeout(machine: Option<Machine>, 
     })
 }
 
-/// Ends the initialization, as the guest's own end does: see `riverrun_machine_is_initializing`.
+/// Ends the initialization, as the guest's exit does: see `riverrun_machine_is_initializing`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_machine_end_initialization(machine: Option<Machine>) -> Returned {
     guard(|| {
@@ -250,8 +248,8 @@ pub unsafe extern "C" fn riverrun_machine_end_initialization(machine: Option<Mac
     })
 }
 
-/// Whether the guest has not exited yet, and `riverrun_machine_end_initialization` was not called: host functions
-/// that are for that time only ask this.
+/// Whether the guest still initializes: it has not exited, and `riverrun_machine_end_initialization` was not called. Host
+/// functions for this phase test it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_machine_is_initializing(machine: Option<Machine>) -> bool {
     // SAFETY: the header demands that the machine is alive.
@@ -280,7 +278,7 @@ pub unsafe extern "C" fn riverrun_machine_pc(machine: Option<Machine>) -> u64 {
     guard_value(0, || pc(machine?))
 }
 
-/// Goes on elsewhere.
+/// Sets the address of the next instruction.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_machine_set_pc(machine: Option<Machine>, pc: u64) -> Returned {
     guard(|| {
@@ -293,27 +291,27 @@ pub unsafe extern "C" fn riverrun_machine_set_pc(machine: Option<Machine>, pc: u
 
 /// Registers of a guest, in the order of `riverrun_machine_registers`.
 pub const REGISTERS: usize = 65;
-/// Where the integer argument registers a0 to a7 begin there.
+/// The index of a0, the first of the integer argument registers a0 to a7.
 pub const REGISTER_A0: usize = 10;
-/// Where the float argument registers fa0 to fa7 begin there.
+/// The index of fa0, the first of the float argument registers fa0 to fa7.
 pub const REGISTER_FA0: usize = 43;
-/// Where the stack pointer is.
+/// The index of the stack pointer.
 pub const REGISTER_SP: usize = 2;
 
-/// The guest's registers: x0 to x31, one that is not used, f0 to f31. They are where this points to as long as
-/// the machine lives. For host functions, a0 to a4 are not there, but in their arguments. Nothing may be written
-/// but float results, by host functions that are plain code.
+/// The guest's registers: x0 to x31, one that is not used, f0 to f31. The pointer is valid as long as the machine lives. In
+/// host functions that the guest calls directly, a0 to a4 are out of date; they are arguments. Only float results of such
+/// functions may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_machine_registers(machine: Option<Machine>) -> *mut u64 {
     // SAFETY: the header demands that the machine is alive.
     machine.map_or(ptr::null_mut(), |machine| unsafe { machine.0.registers() }.cast())
 }
 
-/// What stops a machine from another thread.
+/// A handle by which other threads stop a machine.
 #[derive(Debug)]
 pub struct InterruptHandle(Interrupter);
 
-/// What stops this machine from another thread; NULL if the machine is NULL.
+/// Makes a handle by which other threads stop this machine; NULL if the machine is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_interrupt_handle_new(machine: Option<Machine>) -> Option<Box<InterruptHandle>> {
     // SAFETY: the header demands that the machine is alive.

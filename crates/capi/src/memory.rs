@@ -43,8 +43,8 @@ pub unsafe extern "C" fn riverrun_memory_write(
     })
 }
 
-/// Where guest memory is in the host's: `len` bytes that the guest can read. They are the guest's memory, no copy,
-/// and may be read until the guest runs or its memory is mapped otherwise.
+/// The host address of `len` bytes of guest memory that the guest can read. They are not a copy, and may be read until the
+/// guest runs or its mappings change.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_memory_view(
     machine: Option<Machine>,
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn riverrun_memory_view(
     })
 }
 
-/// The same for `len` bytes that the guest can read and write, and the host too.
+/// The same for `len` bytes that the guest can read and write; the host may write them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_memory_view_mut(
     machine: Option<Machine>,
@@ -76,8 +76,8 @@ pub unsafe extern "C" fn riverrun_memory_view_mut(
     })
 }
 
-/// Where a C string of the guest is in the host's memory: `len` gets its length without the zero, and may be NULL.
-/// An error if it has more than `max` bytes. As of `riverrun_memory_view`.
+/// The host address of a C string in guest memory, valid as that of `riverrun_memory_view`. `len` receives its length
+/// without the zero, and may be NULL. An error if it has more than `max` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_memory_string(
     machine: Option<Machine>,

@@ -1,8 +1,8 @@
-//! What the host hands over: a pointer, and what frees it.
+//! The host's data: a pointer with its destructor.
 
 use std::ffi::c_void;
 
-/// Frees what `data` points to. Called once, on whatever thread gives it up last.
+/// Frees what `data` points to. Called once, on the thread that drops the last owner.
 pub type Destructor = unsafe extern "C" fn(data: *mut c_void);
 
 /// A pointer of the host's, with what frees it.

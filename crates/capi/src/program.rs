@@ -28,7 +28,7 @@ struct Name {
     signature: Option<CString>,
 }
 
-/// A function that crosses the boundary. The texts live as long as the program.
+/// An export or import of a program. The texts live as long as the program.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FunctionName {
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn riverrun_program_delete(program: Option<Box<Program>>) 
 }
 
 /// Loads compiled code, which `riverrun compile` or `riverrun_program_compile` has made of this program, for all
-/// machines that are made from now on. Where it does not fit, the error says why, and the program runs in the
+/// machines that are made from now on. If the code is refused, the error says why, and the program runs in the
 /// interpreter.
 ///
 /// Loading it is an act of trust: compiled code runs with all rights of the host. The file must come from
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn riverrun_program_load_artifact(program: Option<&Program
 /// Compiles the program into an artifact, a file at `path`, and loads it. Code that counts fuel is slower, and
 /// the only one that machines with a limit of fuel use.
 ///
-/// A library that was built without the compiler, as by default, says so in its error: then use `riverrun
+/// A library built without the compiler, which is the default, returns an error that says so: then use `riverrun
 /// compile`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_program_compile(

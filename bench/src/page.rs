@@ -88,7 +88,7 @@ pub(crate) fn environment(
     }
     for toolchain in toolchains {
         let flags = [&toolchain.flags[..], &toolchain.link_flags[..]].concat().join(" ");
-        // A path of this machine tells nobody anything.
+        // A path of this machine is of no use to readers.
         let flags = flags.replace(env!("CARGO_MANIFEST_DIR"), "bench");
         let name = toolchain.target.name();
         let _ = writeln!(page, "- {name}: {}: `{} {flags}`", toolchain.version, toolchain.compiler);

@@ -55,7 +55,7 @@ impl Doing {
     }
 }
 
-/// Says again and again what is being done, until nobody can do anything any more.
+/// Prints what is being done, again and again, until the work has ended.
 fn tell(doing: &Weak<Mutex<Option<Doing>>>, is_terminal: bool, period: Duration) {
     loop {
         std::thread::sleep(period);
@@ -68,6 +68,6 @@ fn tell(doing: &Weak<Mutex<Option<Doing>>>, is_terminal: bool, period: Duration)
 }
 
 fn say(text: &str) {
-    // Where nobody reads, there is nobody to be told.
+    // If standard error has no reader, nothing can be reported.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -1,5 +1,5 @@
-//! The newcomer's path: the commands that the README has for a project of one's own, run as it prints them, by somebody
-//! who has nothing yet.
+//! The newcomer's path: the README's commands for a project of one's own, run as it prints them, from a clone with nothing
+//! built.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -75,7 +75,7 @@ pub(crate) fn call_and_hear(command: &mut Command, mut hear: impl FnMut(&str)) -
     for line in BufReader::new(reader).split(b'\n') {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
-        // Where nobody reads any more, the status still counts.
+        // If the reader of the output is gone, the status still counts.
         let _ = writeln!(out, "{line}");
         hear(&line);
     }

@@ -12,7 +12,7 @@ use riverrun::{Config, Error, GuestPanic, HeapOptions, Linker, Machine};
 use riverrun_bindgen::{BuildError, Guest};
 use riverrun_testkit::suite::SuiteEngine;
 
-/// As anybody would build it, without any of riverrun's chores.
+/// Built as users build it, without riverrun's chores.
 fn tally() -> Vec<u8> {
     let folder = folder();
     let mut cargo = Command::new(env!("CARGO"));

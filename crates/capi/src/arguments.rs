@@ -67,7 +67,7 @@ pub(crate) fn array_mut<'a, T>(first: *mut T, len: usize, name: &str) -> Result<
     match (first.is_null(), len) {
         (_, 0) => Ok(&mut []),
         (true, _) => Err(missing(name)),
-        // SAFETY: the header demands that there are so many elements, and that nobody else uses them.
+        // SAFETY: the header demands that there are so many elements, which nothing else uses during the call.
         (false, _) => Ok(unsafe { slice::from_raw_parts_mut(first, len) }),
     }
 }

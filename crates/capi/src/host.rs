@@ -347,7 +347,7 @@ pub(crate) unsafe extern "sysv64" fn fail(import: *const EngineImport, error: Bo
 /// Ends the run of this thread's guest, for the error of a function by slots that it has called by this number.
 ///
 /// # Safety
-/// As [`RawMachine::fail_call`]; the error is a box that nobody else has.
+/// As [`RawMachine::fail_call`]; the error is a box that this function owns.
 pub(crate) unsafe extern "sysv64" fn fail_call(error: *mut SlotError, number: u64) -> ! {
     // SAFETY: as the caller promises.
     unsafe { RawMachine::<Host>::fail_call(number, Raised(Box::from_raw(error.cast::<Error>())).into()) }

@@ -168,7 +168,7 @@ pub unsafe extern "C" fn riverrun_machine_delete(machine: Option<Machine>) {
         debug_assert!(!machine.is_running(), "a host function deletes the machine that is running");
         return;
     }
-    // SAFETY: it is not running, and the header demands that nobody uses it any more.
+    // SAFETY: it is not running, and the header demands that it is not used afterwards.
     delete(Some(Box::new(unsafe { machine.0.into_machine() })));
 }
 

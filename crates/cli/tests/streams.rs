@@ -1,4 +1,4 @@
-//! Standard streams that others share, or that nobody serves: terminals, pipes, sockets, files.
+//! Standard streams that others share, or that have no other end: terminals, pipes, sockets, files.
 
 mod common;
 

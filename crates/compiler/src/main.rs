@@ -63,7 +63,7 @@ fn main() -> ExitCode {
     let done = parse().and_then(|job| match job {
         Some(job) => compile(&job),
         None => {
-            // Where standard output cannot be written, nobody can be told.
+            // An error of writing to standard output cannot be reported.
             let _ = write!(std::io::stdout(), "{HELP}");
             Ok(())
         }

@@ -61,7 +61,7 @@ impl Stats {
             Format::Json => serde_json::to_string(self).unwrap_or_default(),
             Format::Text => self.text(),
         };
-        // Where standard error cannot be written, nobody can be told.
+        // An error of writing to standard error cannot be reported.
         let _ = writeln!(stderr(), "{text}");
     }
 

@@ -27,7 +27,7 @@ struct Difference {
 
 const DIFFERENCES: &[Difference] = &[
     Difference {
-        why: "nobody else knows this project's own instruction",
+        why: "no other disassembler knows this project's own instruction",
         applies: |_, ours, theirs| mnemonic(ours) == "rr.call" && is_data(theirs),
     },
     Difference {

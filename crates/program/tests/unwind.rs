@@ -201,7 +201,7 @@ fn by_frame_pointers_where_there_is_nothing_else() {
     stopped.store(0x7f10, 0x7f40);
     stopped.store(0x7f38, untold_return);
     stopped.store(0x7f30, 0);
-    // Without symbols, nobody knows where functions begin.
+    // Without symbols, it is unknown where functions begin.
     let stripped = Image::parse(gcc("frames.S", &["-nostdlib", "-static", "-s"])).unwrap();
     let pcs: Vec<u64> = Stopped { image: stripped, ..stopped }.frames(9).iter().map(|f| f.pc).collect();
     assert_eq!(pcs[1..], [untold_return; 3]);

@@ -336,6 +336,6 @@ fn report(case: &Case, reference: &Loaded, engine: Engine, loaded: &Loaded) {
 pub fn assert_same(case: &Case, expected: &Outcome, outcome: &Outcome, who: &str) {
     if let Some(difference) = expected.difference(outcome) {
         let code = crate::outcome::around(&case.elf, &[expected.pc, outcome.pc]);
-        panic!("{who} differs from the single-step engine (expected on the left):\n{difference}\n{code}");
+        panic!("{who} differs from the reference interpreter (expected on the left):\n{difference}\n{code}");
     }
 }

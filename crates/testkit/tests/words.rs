@@ -8,34 +8,43 @@ use std::path::Path;
 
 use documents::{files, root};
 
-/// Words that are retired everywhere, with the glossary's word. Each matches regardless of case, at the beginning of a
-/// word.
+/// Words that are retired, with the glossary's word. Each matches regardless of case, at the beginning of a word.
 const RETIRED: &[(&str, &str)] = &[
+    ("astray", "mismatched return"),
+    ("fast engine", "interpreter"),
+    ("host entries", "host-ABI entry points"),
+    ("host entry", "host-ABI entry point"),
+    ("known function", "libcall"),
+    ("landing place", "indirect-jump cache"),
+    ("lively", "live-in"),
+    ("plain engine", "interpreter"),
+    ("run of cells", "decoded block"),
     ("short way", "fast path"),
     ("short_way", "fast path"),
     ("signpost", "unwind marker"),
-    ("whoever", "the name of the actor"),
-    ("astray", "mismatched return"),
-];
-
-/// Words that are retired in documents; in code some of them have another meaning, or are still to be replaced.
-const RETIRED_IN_DOCUMENTS: &[(&str, &str)] = &[
     ("single-step engine", "reference interpreter"),
-    ("fast engine", "interpreter"),
-    ("plain engine", "interpreter"),
-    ("host entries", "host-ABI entry points"),
-    ("host entry", "host-ABI entry point"),
-    ("landing place", "indirect-jump cache"),
-    ("lively", "live-in"),
-    ("run of cells", "decoded block"),
-    ("known function", "libcall"),
-    ("the watch ", "the watchdog"),
-    ("nobody", "the name of the actor"),
-    ("somebody", "the name of the actor"),
+    ("whoever", "the name of the actor"),
 ];
 
-/// Folders whose code keeps to [`RETIRED`].
-const CODE: &[&str] = &[];
+/// Words that are retired in documents, but have other uses in code.
+const RETIRED_IN_DOCUMENTS: &[(&str, &str)] =
+    &[("nobody", "the name of the actor"), ("somebody", "the name of the actor"), ("the watch ", "the watchdog")];
+
+/// Folders whose code keeps to [`RETIRED`]. Add those that follow.
+const CODE: &[&str] = &[
+    "bench/peers",
+    "bench/src",
+    "crates/bindgen",
+    "crates/cli",
+    "crates/compiler",
+    "crates/isa",
+    "crates/program",
+    "crates/testkit",
+    "examples",
+    "fuzz",
+    "guest",
+    "xtask",
+];
 
 /// Where a text has a word, by line.
 fn lines_with(text: &str, word: &str) -> Vec<usize> {

@@ -27,7 +27,7 @@ const TEXT: &[u8] = include_bytes!("../../../LICENSE-APACHE");
 fn main() -> ExitCode {
     match command() {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads the report may stop reading.
+        // The reader of the report may have closed it.
         Err(error) if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) => {
             ExitCode::SUCCESS
         }

@@ -13,7 +13,7 @@ enum Timer { WAVE, FIRE, AGAIN };
 enum Key { LEFT, RIGHT, UP, DOWN };
 
 // What outlives a reload: this, and nothing else. No pointers, as functions and strings move. New fields go to
-// the end and start as they are written here; whoever changes something else raises VERSION, and the game
+// the end and start as they are written here; any other change of them must raise VERSION, and the game
 // starts afresh.
 constexpr int VERSION = 1;
 struct World {

@@ -120,7 +120,7 @@ fn headless(mut game: Game, options: &Options) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Plays in the terminal until somebody has enough.
+/// Plays in the terminal until the player quits.
 fn play(game: &mut Game, out: &mut impl Write) -> io::Result<()> {
     let size = || terminal::size().map(|(width, height)| Screen::new(width.into(), height.into()));
     let mut screen = size()?;

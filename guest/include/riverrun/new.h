@@ -22,8 +22,8 @@ struct nothrow_t;
 }
 #endif
 
-/* The standard wants replacements not to be inline, so that all files use the same. They do: whoever has
-   them has these, and the linker keeps one for those who do not. */
+/* The standard wants replacements not to be inline, so that all files use the same. They do: a file
+   that uses them has these, and the linker keeps one copy for all others. */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Winline-new-delete"
 #endif

@@ -232,7 +232,7 @@ class Guest {
     template <class T> T *data() const noexcept { return static_cast<T *>(riverrun_machine_data(machine_)); }
     std::uint64_t instructions() const noexcept { return riverrun_machine_instructions(machine_); }
     std::uint64_t pc() const noexcept { return riverrun_machine_pc(machine_); }
-    /// Whether the guest has not exited yet, and nobody has ended its initialization.
+    /// Whether the guest still initializes: it has not exited, and the host has not ended its initialization.
     bool is_initializing() const noexcept { return riverrun_machine_is_initializing(machine_); }
     /// The C API's handle.
     riverrun_machine_t *get() const noexcept { return machine_; }

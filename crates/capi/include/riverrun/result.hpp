@@ -94,7 +94,7 @@ class Exception : public std::exception {
 
 namespace detail {
 
-/// What becomes of an error that nobody has looked at.
+/// What happens to an error that was not checked.
 [[noreturn]] inline void raise(Error &&error)
 {
 #if RIVERRUN_EXCEPTIONS
@@ -105,7 +105,7 @@ namespace detail {
 #endif
 }
 
-/// Whether there is a value, or else the error. One that nobody has looked at is reported in the end: see Result.
+/// Whether there is a value, or else the error. An error that was not checked is reported by the destructor: see Result.
 class Outcome {
   public:
     Outcome() = default;

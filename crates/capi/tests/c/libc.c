@@ -66,7 +66,7 @@ int main(int argc, char **argv)
         riverrun_machine_delete(machine);
     }
 
-    /* Nobody reads what the guest writes: its affair, though C hosts do not ignore SIGPIPE. */
+    /* The reader of the guest's output is gone: the guest's affair, though C hosts do not ignore SIGPIPE. */
     int ends[2];
     CHECK(pipe(ends) == 0);
     CHECK(dup2(ends[1], 1) == 1 && close(ends[0]) == 0);

@@ -53,7 +53,7 @@ fn wait_for_start() -> Result<()> {
     crate::print(&format!("{READY}\n"))?;
     match io::stdin().read(&mut [0])? {
         // The parent has ended.
-        0 => Err("nobody waits for the sample".into()),
+        0 => Err("no process waits for the sample".into()),
         _ => Ok(()),
     }
 }

@@ -36,7 +36,7 @@ const SCRATCH: Set = !PRESERVED & !0b11;
 
 /// The data: what programs compute with, tables of places to go to, what `setjmp` has saved and whether it has,
 /// what has come out; the stack grows down from the end. The second half is reached from [`HIGH`]. Some programs read
-/// the tables from a copy that nobody can write to.
+/// the tables from a copy in memory without write permission.
 const VARIABLES: i32 = 0x800;
 const TABLES: usize = 0x800;
 const TABLES_END: usize = 0xc00;

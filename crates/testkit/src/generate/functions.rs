@@ -138,7 +138,7 @@ impl Functions<'_> {
                 11 => self.call_by_pointer(),
                 12..=13 => self.switch(),
                 14 => self.put_call(Inst { rd: LINK, ..blank(Op::jal) }, self.count),
-                _ => self.astray(),
+                _ => self.mismatched_return(),
             }
         }
         if frame {
@@ -178,7 +178,7 @@ impl Functions<'_> {
         }
         self.items(3);
         if self.one_in(8) {
-            self.astray();
+            self.mismatched_return();
         }
         self.put(Op::ld, RA, SP, 0, SAVED_RA);
         self.put(Op::addi, SP, SP, 0, FRAME);
@@ -331,7 +331,7 @@ impl Functions<'_> {
     }
 
     /// What compilers do not do, but libraries and hand-written code.
-    fn astray(&mut self) {
+    fn mismatched_return(&mut self) {
         self.data();
         match self.below(6) {
             // To come back here, as by `setjmp`.

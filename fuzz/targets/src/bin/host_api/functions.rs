@@ -219,7 +219,7 @@ struct Host {
     hashes: Vec<u32>,
 }
 
-/// For the fast engine, and for the single-step engine.
+/// For the interpreter, and for the reference interpreter.
 fn hosts() -> &'static [Host; 2] {
     static HOSTS: OnceLock<[Host; 2]> = OnceLock::new();
     HOSTS.get_or_init(|| {

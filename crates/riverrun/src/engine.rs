@@ -1,4 +1,4 @@
-//! Configuration, shared by all programs and machines of an engine.
+//! Engines: a configuration that programs and machines share.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 #[cfg(feature = "compile")]
 use riverrun_aot::CompileOptions;
 
-/// Bytes that a guest's stack can have.
+/// The largest stack of a guest, in bytes.
 const STACK_LIMIT: u64 = 1 << 30;
 
 /// How programs are run. Start from [`Config::new`] and change what should differ.
@@ -47,8 +47,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The defaults: memory limited by the guest's 4 GiB of addresses alone, 8 MiB of stack,
-    /// 256 MiB of decoded code, the fast interpreter, 64 calls of host and guest within each other.
+    /// The defaults: memory limited only by the guest's 4 GiB of addresses, 8 MiB of stack, 256 MiB of decoded code, the
+    /// interpreter, 64 nested calls between host and guest.
     pub fn new() -> Config {
         Config::default()
     }
@@ -82,21 +82,21 @@ impl Config {
         self
     }
 
-    /// Bytes that a program's decoded code may take, about: beyond them, code that has not run
-    /// before runs slowly. An instruction that has run takes about 32 bytes.
+    /// Bytes that a program's decoded code may take, approximately. Beyond the limit, code that has not run before runs in
+    /// the reference interpreter, which is slow. An instruction that has run takes about 32 bytes.
     pub fn code_limit(&mut self, bytes: u64) -> &mut Config {
         self.code_limit = bytes;
         self
     }
 
-    /// How many runs of the guest may wait for each other: a host function that calls back into the
-    /// guest begins another. Each takes some KiB of the host's stack, besides what host functions take.
+    /// How deep runs of the guest may nest: a host function that calls back into the guest begins a nested run. Each takes
+    /// some KiB of the host's stack, besides the frames of host functions.
     pub fn call_depth(&mut self, runs: u32) -> &mut Config {
         self.call_depth = runs;
         self
     }
 
-    /// Runs every instruction by the reference engine: slow, for comparison with the others.
+    /// Runs every instruction in the reference interpreter: slow, for comparison with the other engines.
     pub fn single_step(&mut self, on: bool) -> &mut Config {
         self.single_step = on;
         self
@@ -104,14 +104,14 @@ impl Config {
 }
 
 impl Config {
-    /// Keeps compiled code in a folder: a program whose code is there, and fits, uses it, and what
-    /// `Config::compile` (feature `compile`) makes is put there. All other programs run in the interpreter. The command
-    /// has its own in `$XDG_CACHE_HOME/riverrun`, and the two may share one.
+    /// Keeps compiled code in a folder: programs use the code that they find there, and `Config::compile` (feature
+    /// `compile`) writes its results there. All other programs run in the interpreter. The command's cache is
+    /// `$XDG_CACHE_HOME/riverrun`; both may use the same folder.
     ///
     /// ```
     /// # let folder = std::env::temp_dir().join("riverrun-example-cache");
     /// let mut config = riverrun::Config::new();
-    /// // SAFETY: nobody else can write there.
+    /// // SAFETY: only this user can write there.
     /// unsafe { config.cache(folder) };
     /// let engine = riverrun::Engine::new(&config)?;
     /// let program = riverrun::Program::new(&engine, riverrun::doc::TINY)?;
@@ -120,8 +120,8 @@ impl Config {
     /// ```
     ///
     /// # Safety
-    /// Compiled code runs with all rights of the host: whoever can write to the folder, or make it,
-    /// must have these already.
+    /// Compiled code runs with all rights of the host: only users and processes that have these rights may be able to write
+    /// to the folder, or create it.
     pub unsafe fn cache(&mut self, folder: impl AsRef<Path>) -> &mut Config {
         self.cache = Some(folder.as_ref().to_owned());
         self
@@ -149,7 +149,7 @@ impl Config {
     }
 }
 
-/// What programs and machines have in common. Cheap to clone; clones are the same engine.
+/// The common configuration of programs and machines. Cheap to clone; clones are the same engine.
 #[derive(Clone, Debug)]
 pub struct Engine {
     pub(crate) config: Arc<Config>,

@@ -1,4 +1,4 @@
-//! What a guest may ask of its host.
+//! Linkers: the host functions that guests can call.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,22 +14,22 @@ use crate::heap::{self, HeapOptions};
 use crate::machine::Machine;
 use crate::program::Program;
 
-/// How a guest's run goes on after a call to the host.
+/// How a guest's run continues after an `ecall`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Behind the `ecall`.
+    /// After the `ecall`.
     Continue,
     /// At this address.
     Jump(u64),
-    /// Not at all: the guest has ended with this status.
+    /// It ends: the guest has exited with this status.
     Exit(i32),
-    /// Not at all: the guest traps here.
+    /// It traps at the `ecall`.
     Trap(TrapCause),
 }
 
 pub(crate) type EcallHandler<T> = dyn Fn(Caller<'_, T>) -> Result<Flow, HostError> + Send + Sync;
 
-/// The host functions that guests get. One linker serves any number of machines and threads.
+/// The host functions that guests can call. One linker serves any number of machines and threads.
 ///
 /// ```
 /// use riverrun::{Config, Engine, Flow, Linker, Program};
@@ -92,9 +92,9 @@ impl<T> Linker<T> {
     /// Adds a host function: a closure that takes [`Parameter`](crate::Parameter)s, with a [`Caller`] in
     /// front of them or not, and returns a [`HostResult`](crate::HostResult). Guests know it by its name.
     ///
-    /// Its arguments come from the guest's registers as the RISC-V calling convention has them, its results
-    /// go there. An error that it returns ends the guest's run, as [`Error::Host`], and so does a panic,
-    /// which goes on in whoever runs the guest; the machine stays usable.
+    /// Arguments and results are in the guest's registers by the RISC-V calling convention. If it returns an error, the
+    /// guest's run ends with [`Error::Host`]. If it panics, the run ends and the panic resumes in the caller of the run. The
+    /// machine stays usable in both cases.
     ///
     /// # Errors
     /// [`Error::Link`] if there is a function of this name or of the same hash.
@@ -132,7 +132,7 @@ impl<T> Linker<T> {
         self.closure(name, function.into_closure::<false>())
     }
 
-    /// Adds a host function as the linker keeps it.
+    /// Adds a registered host function.
     pub(crate) fn closure(&mut self, name: &str, closure: Closure) -> Result<&mut Linker<T>, Error> {
         Arc::make_mut(&mut self.registry).add(name, closure)?;
         Ok(self)
@@ -158,11 +158,11 @@ impl<T> Linker<T> {
         Ok(self)
     }
 
-    /// Lets guests use the heap that their host keeps ([`crate::Heap`]): adds the functions of the guest's
-    /// header `riverrun/heap.h`, by which it allocates, frees, copies and fills memory.
+    /// Lets guests use the guest heap ([`crate::Heap`]): adds the functions of the guest's header `riverrun/heap.h`, which
+    /// allocate, free, copy and fill memory.
     ///
     /// A guest that frees what it has not allocated, or frees a block twice, fails with a
-    /// [`HeapError`](crate::HeapError); where there is no room it gets a null pointer.
+    /// [`HeapError`](crate::HeapError); if the heap is full, it gets a null pointer.
     ///
     /// # Errors
     /// [`Error::Link`] if the linker has a heap already.
@@ -184,17 +184,16 @@ impl<T> Linker<T> {
         Ok(self)
     }
 
-    /// Sets what handles `ecall`. Arguments and results are in registers, by convention the
+    /// Sets the handler of `ecall`. Arguments and results are in registers, by convention the
     /// call's number in x17 (a7), arguments in x10 to x16 (a0 to a6), the result in x10.
     ///
-    /// The handler is called as well where the guest jumps to [`SIGNAL_RETURN_ADDRESS`](crate::SIGNAL_RETURN_ADDRESS),
-    /// which is then the pc: a personality that enters signal handlers has them return there.
+    /// The handler is also called when the guest jumps to [`SIGNAL_RETURN_ADDRESS`](crate::SIGNAL_RETURN_ADDRESS), which is
+    /// then the pc: it is the return address that a personality gives to signal handlers.
     pub fn ecall(&mut self, handler: impl Fn(Caller<'_, T>) -> Result<Flow, HostError> + Send + Sync + 'static) {
         self.ecall = Arc::new(handler);
     }
 
-    /// A machine that has the program loaded and stands before its first instruction, with the
-    /// stack mapped and sp at its top.
+    /// Makes a machine of the program, at its first instruction, with the stack mapped and sp at its top.
     ///
     /// # Errors
     /// [`Error::Resource`] if the host has no memory or address space left: it names the limit that is reached, such

@@ -28,12 +28,12 @@ struct Inner {
     exports: Vec<Export>,
     memory: riverrun_state::Image,
     code: Code,
-    /// Takes reading it whole: not before it is asked for.
+    /// Computed when it is first used, as it takes reading the whole file.
     hash: OnceLock<ProgramHash>,
     compiled: OnceLock<CompiledCode>,
 }
 
-/// Compiled code, and what the interpreter runs between.
+/// Compiled code, and its fallback code for the interpreter.
 struct CompiledCode {
     artifact: Arc<Artifact>,
     around: Code,
@@ -73,7 +73,7 @@ impl Program {
         Program::new(engine, elf)
     }
 
-    /// What the file says: segments, symbols, source lines.
+    /// The contents of the file: segments, symbols, source lines.
     pub fn image(&self) -> &Image {
         &self.inner.image
     }
@@ -94,8 +94,8 @@ impl Program {
         exports.binary_search_by(|export| export.name.as_str().cmp(name)).ok().map(|index| &exports[index])
     }
 
-    /// What may go wrong with this program, for its host to tell whoever built it: that it was compiled for extensions of
-    /// the instruction set that riverrun does not have, so that it traps where it uses them without asking.
+    /// Warnings for the program's author: that it was compiled for extensions of the instruction set that riverrun lacks, so
+    /// that it traps where it uses them without testing for them.
     ///
     /// ```
     /// use riverrun::{Config, Engine, Program};
@@ -138,8 +138,8 @@ impl Program {
     }
 
     /// Loads compiled code, made by `Program::compile` (feature `compile`) or the command, for all machines of this
-    /// program that are made from now on; the first code loaded stays. Whatever is not compiled
-    /// still runs in the interpreter.
+    /// program that are made from now on; the first code loaded stays. Functions that are not compiled run in the
+    /// interpreter.
     ///
     /// # Errors
     /// [`Error::Artifact`], which says what does not match, and [`Error::Resource`]; the program runs
@@ -192,7 +192,7 @@ impl Program {
         for path in [false, true].into_iter().filter_map(cached) {
             // SAFETY: `Config::cache` demands that what is there can be trusted.
             let artifact = path.exists().then(|| unsafe { Artifact::load(&path, self.hash()) });
-            // Code that does not fit is no reason not to run: there is the interpreter.
+            // If the code is refused, the program runs in the interpreter.
             if let Some(Ok(artifact)) = artifact {
                 return self.set_artifact(artifact);
             }
@@ -216,7 +216,7 @@ impl Program {
         format!("{hash}-{ABI}{}.rro", if fuel { "-fuel" } else { "" })
     }
 
-    /// What compiled code says that it was compiled from.
+    /// The hash that the header of compiled code names its program by.
     pub(crate) fn hash(&self) -> &ProgramHash {
         self.inner.hash.get_or_init(|| Header::hash(self.image().bytes()))
     }

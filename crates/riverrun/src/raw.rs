@@ -1,5 +1,5 @@
-//! What bindings to other languages are made of: machines by their addresses, and host functions that are
-//! plain code. What Rust's types keep elsewhere is here the binding's to keep.
+//! The basis of bindings to other languages: machines by their addresses, and host functions that engines call directly.
+//! Bindings must keep the invariants that Rust's types keep elsewhere.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -23,9 +23,9 @@ use crate::machine::{InterruptHandle, Machine};
 use crate::memory::Memory;
 use crate::program::Program;
 
-/// A machine by its address: what a host in another language holds, and what its host functions get.
+/// A machine by its address: the handle of hosts in other languages, and of their host functions.
 ///
-/// Whoever uses one sees to it that its machine is alive, and that one thread at a time uses it.
+/// The caller of each method must ensure that the machine is alive and that one thread at a time uses it.
 #[repr(transparent)]
 pub struct RawMachine<T>(NonNull<Instance<T>>);
 
@@ -49,20 +49,20 @@ impl<T> RawMachine<T> {
         self.0
     }
 
-    /// The machine's address. The machine lives until it is made one again.
+    /// Turns a machine into its address. The machine lives until [`RawMachine::into_machine`].
     pub fn from_machine(machine: Machine<T>) -> RawMachine<T> {
         RawMachine(std::mem::ManuallyDrop::new(machine).instance)
     }
 
-    /// The machine again.
+    /// Turns the address into the machine.
     ///
     /// # Safety
-    /// It is alive, is not running, and nobody uses its address any more.
+    /// The machine is alive and not running, and the address is not used afterwards.
     pub unsafe fn into_machine(self) -> Machine<T> {
         Machine { instance: self.0 }
     }
 
-    /// The address as a number for other languages; also what [`Import::context`] is.
+    /// The address as a pointer for other languages; [`Import::context`] is the same.
     pub fn as_ptr(self) -> *mut c_void {
         self.0.as_ptr().cast()
     }
@@ -80,7 +80,7 @@ impl<T> RawMachine<T> {
     /// The machine's state.
     ///
     /// # Safety
-    /// As the type says; what is in it is for engines to change.
+    /// As the type says. Only engines may change the state.
     #[inline(always)]
     pub unsafe fn state(self) -> *mut State {
         // SAFETY: as the caller promises.

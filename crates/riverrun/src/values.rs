@@ -1,7 +1,7 @@
 //! Guest memory as values of the host's types: the one place where bytes that a guest points to become `T`s.
 //!
-//! Address and number are the guest's, so nothing is taken for granted of them: whatever they are, the result is a
-//! view or a [`NoView`]. What depends on `T` alone is checked when the host is compiled.
+//! Address and length come from the guest and may be anything: the result is a view or a [`NoView`]. Conditions on `T`
+//! alone are checked when the host is compiled.
 
 use bytemuck::{AnyBitPattern, NoUninit, PodCastError};
 use riverrun_state::{Fault, PAGE_SIZE};
@@ -11,7 +11,7 @@ use crate::memory::Memory;
 /// Why there is no view of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoView {
-    /// Part of it is not mapped for this access.
+    /// A part is not mapped for this access.
     Fault(Fault),
     /// The address is not a multiple of the type's alignment.
     Misaligned {
@@ -56,7 +56,7 @@ fn unlikely<T>(_: PodCastError) -> NoView {
 }
 
 impl Memory {
-    /// A view of `len` values. Of none, the address does not matter: C's empty arrays are anywhere.
+    /// A view of `len` values. If `len` is 0, the address does not matter: empty arrays of C may be anywhere.
     pub(crate) fn values<T: AnyBitPattern>(&self, address: u64, len: u64) -> Result<&[T], NoView> {
         if len == 0 {
             return Ok(&[]);

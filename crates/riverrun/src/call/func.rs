@@ -257,9 +257,9 @@ impl Target {
     }
 }
 
-/// A function of a guest, to be called as often as one likes: [`Machine::func`] makes it.
+/// A function of a guest, made by [`Machine::func`].
 ///
-/// It is good for every machine of its program. Calls from host functions, and calls while the guest's own
+/// It can be called on every machine of its program. Calls from host functions, and calls while the guest's own
 /// run is suspended, leave all registers as they found them; others leave pc and sp.
 pub struct Func<P, R> {
     target: Target,

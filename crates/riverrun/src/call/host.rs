@@ -1,4 +1,7 @@
-//! Host functions: closures, and the code that engines call for them.
+//! Host functions: closures, and the code that the Rust compiler generates for engines to call them.
+//!
+//! That code takes arguments from where the RISC-V calling convention puts them, calls the closure, and returns its results
+//! in the same way. An error or a panic of the closure ends the run; no frame of an engine is unwound.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,17 +17,17 @@ use crate::caller::Caller;
 use crate::error::HostError;
 use crate::instance::{Instance, Pending};
 
-/// The code of a host function, twice: which one engines call is decided when a machine is made.
+/// The code of a host function, in two versions. Which one engines call is decided when a machine is made.
 #[derive(Clone, Copy, Debug)]
 pub struct HostCode {
-    /// For guests that cannot tell in what float environment it runs.
+    /// For guests that cannot observe the float environment in which it runs.
     pub plain: HostFunction,
     /// For others: it uses floats in the host's environment ([`crate::with_host_floats`]).
     pub guarded: HostFunction,
-    /// As `plain`, for engines that know the types: registers that hold no result need not be as they were.
+    /// As `plain`, for engines that know the types: it may clobber registers that hold no result.
     pub typed: HostFunction,
-    /// Whether the function's environment begins with a [`SlotFunction`](crate::SlotFunction), which does what `plain`
-    /// does: of five parameters at most and one result, all in integer registers.
+    /// Whether the function's environment begins with a [`SlotFunction`](crate::SlotFunction) that is equivalent to `plain`.
+    /// Such a function has at most five parameters and one result, all in integer registers.
     pub takes_slots: bool,
 }
 
@@ -34,33 +37,32 @@ impl HostCode {
         HostCode::new(code, code)
     }
 
-    /// Code for guests that cannot tell in what float environment it runs, and for others.
+    /// Code for guests that cannot observe the float environment, and code for others.
     pub fn new(plain: HostFunction, guarded: HostFunction) -> HostCode {
         HostCode { plain, guarded, typed: plain, takes_slots: false }
     }
 
-    /// Whether guests could tell one from the other.
+    /// Whether the two versions differ.
     pub(crate) fn uses_floats(&self) -> bool {
         !std::ptr::fn_addr_eq(self.plain, self.guarded)
     }
 
-    /// What engines call.
+    /// The version that engines call.
     pub(crate) fn of(&self, guards_floats: bool) -> HostFunction {
         if guards_floats { self.guarded } else { self.plain }
     }
 }
 
-/// A host function as the linker keeps it.
+/// A host function as stored in a linker.
 pub(crate) struct Closure {
     pub(crate) signature: Signature,
     pub(crate) code: HostCode,
     pub(crate) environment: Arc<dyn Any + Send + Sync>,
 }
 
-/// What a host function may return: what a guest takes, or a `Result` of it, whose error ends the
-/// guest's run.
+/// The return type of a host function: a type that guests receive, or a `Result` of it, whose error ends the guest's run.
 pub trait HostResult {
-    /// What the guest takes.
+    /// The type that the guest receives.
     type Value: Returned;
 
     /// The value, or why the run ends.
@@ -89,14 +91,14 @@ impl<R: Returned, E: Into<HostError>> HostResult for Result<R, E> {
 /// Closures that guests can call: `Fn(A, B, ..) -> R` or `Fn(Caller<'_, T>, A, B, ..) -> R`, of up to 16
 /// [`Parameter`]s and any [`HostResult`]. `Marker` is for the compiler to find.
 pub trait IntoHostFunction<T, Marker>: Send + Sync + 'static {
-    /// What the linker keeps. Only a closure that has no float operation at all, nor calls one that may, can
-    /// do without `FLOATS`; it is faster in programs that look at what float exceptions have accrued.
+    /// Converts the closure to the linker's form. `FLOATS` may be false only if the closure executes no float operation, not
+    /// even in a function that it calls; then it is faster in programs that read accrued float exceptions.
     #[doc(hidden)]
     #[allow(private_interfaces)]
     fn into_closure<const FLOATS: bool>(self) -> Closure;
 }
 
-/// What a host function needs of a guest's call.
+/// A guest's call of a host function.
 pub(crate) struct Call<T> {
     pub(crate) instance: NonNull<Instance<T>>,
     pub(crate) environment: *const (),
@@ -104,8 +106,7 @@ pub(crate) struct Call<T> {
 }
 
 impl<T> Call<T> {
-    /// Runs `body`, hands its results over, or ends the run with what went wrong; in the host's float environment, if
-    /// it is `GUARDED`.
+    /// Runs `body` and returns its results, or ends the run with its error; in the host's float environment, if `GUARDED`.
     ///
     /// # Safety
     /// An engine has called the host function that this is the body of, of the instance's machine, and
@@ -131,7 +132,7 @@ impl<T> Call<T> {
         put: impl FnOnce(V, &mut ResultRegisters),
     ) -> Results {
         let Call { instance, environment, first } = self;
-        // What makes registers of a result may be the host's code, too, and panic.
+        // Converting a result to registers may run the host's code, too, and panic.
         let body = |instance: NonNull<Instance<T>>, arguments: &mut Arguments<'_>| {
             let value = body(instance, arguments)?;
             // SAFETY: while a host function runs, its engine does not use the state.

@@ -1,4 +1,4 @@
-//! Calls of host functions that are not there.
+//! Error messages for calls of host functions that the linker lacks.
 
 use riverrun_state::{DYNAMIC_CALL, HASH_MIN};
 

@@ -1,5 +1,5 @@
-//! The host functions that every linker has: `riverrun::panic`, by which guests give up and say why, and
-//! `riverrun::strlen`, by which those without a libc measure long texts (`guest/src/memory.c`).
+//! The host functions that every linker has: `riverrun::panic`, by which guests abort with a message, and
+//! `riverrun::strlen`, by which guests without a libc measure long texts (`guest/src/memory.c`).
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::caller::Caller;
 use crate::error::HostError;
 use crate::instance::Instance;
 
-/// Bytes that one call looks at, at most: more would be time that no limit counts.
+/// Bytes that one call examines at most: more would be time that no limit counts.
 const STEP: u64 = 1 << 20;
 
 /// Bytes of a message that are kept, at most.
 const MESSAGE_MAX: u64 = 4096;
 
-/// A guest has given up, as Rust's `panic!` does: the source of an [`Error::Host`](crate::Error::Host).
+/// A guest has aborted, as by Rust's `panic!`: the source of an [`Error::Host`](crate::Error::Host).
 ///
 /// ```
 /// let panic = riverrun::GuestPanic { message: "src/main.rs:7:5: no such door".into() };
@@ -31,7 +31,7 @@ const MESSAGE_MAX: u64 = 4096;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the guest panicked: {message}")]
 pub struct GuestPanic {
-    /// What the guest says, in 4096 bytes at most; control characters are replaced.
+    /// The guest's message, 4096 bytes at most; control characters are replaced.
     pub message: String,
 }
 
@@ -82,7 +82,7 @@ unsafe extern "sysv64" fn panic<T>(import: *const Import, a0: u64, a1: u64, a2: 
     }
 }
 
-/// Gives the bytes in front of the first zero, or `STEP` if there is none among so many.
+/// Returns the number of bytes before the first zero, or `STEP` if the first `STEP` bytes contain none.
 unsafe extern "sysv64" fn strlen<T>(import: *const Import, a0: u64, a1: u64, a2: u64, a3: u64, a4: u64) -> Results {
     // SAFETY: as in `panic`.
     unsafe {

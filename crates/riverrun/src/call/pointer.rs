@@ -1,4 +1,4 @@
-//! Guest pointers as arguments: where they lead is checked when it is looked at.
+//! Guest pointers as arguments: they are checked when the host dereferences them.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,10 +11,10 @@ use crate::call::value::GuestValue;
 use crate::memory::Memory;
 use crate::values::NoView;
 
-/// Bytes of a string that a guest hands over without its length, at most.
+/// The longest string without a length that a guest can pass, in bytes.
 pub const STRING_MAX: u64 = 1 << 20;
 
-/// What is wrong with what a guest pointer leads to.
+/// Why a guest pointer cannot be dereferenced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct PointerError {
     argument: u8,
@@ -59,7 +59,7 @@ impl fmt::Display for PointerError {
     }
 }
 
-/// A guest pointer to a `T`, which may lead anywhere until it is looked at.
+/// A guest pointer to a `T`. It may have any value; dereferencing checks it.
 ///
 /// `T` is a type of plain bytes with C's layout, such as a `#[repr(C)]` struct that derives bytemuck's
 /// `Pod` (bytemuck is re-exported, and derives have to be told so). Views are not copies: they are in the guest's memory.
@@ -133,7 +133,7 @@ impl<T> Ptr<T> {
         PointerError { argument: self.argument, address: self.address, problem }
     }
 
-    /// It leads to what is not mapped for an access.
+    /// It points to memory that is not mapped for this access.
     pub(crate) fn fault(self, fault: Fault) -> PointerError {
         self.error(Problem::NoView(fault.into()))
     }

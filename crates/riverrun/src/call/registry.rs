@@ -1,4 +1,4 @@
-//! The host functions of a linker, by name, by number, by hash; and what a machine binds of them.
+//! The host functions of a linker, by name, number and hash, and the tables that a machine makes of them.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ impl fmt::Debug for Function {
 }
 
 impl Function {
-    /// The import that leads to this function, for the machine `context`.
+    /// The import of this function for the machine `context`.
     pub(crate) fn import(&self, context: *mut (), guards_floats: bool) -> Import {
         Import { code: self.code.of(guards_floats), environment: Arc::as_ptr(&self.environment).cast(), context }
     }
@@ -66,7 +66,7 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// What a linker has before its host adds to it.
+    /// The functions that every linker has.
     pub(crate) fn new<T>() -> Registry {
         let mut registry = Registry::default();
         for (name, closure) in own::functions::<T>() {
@@ -131,7 +131,7 @@ impl Registry {
         Some(&self.functions[*index])
     }
 
-    /// The function that an import leads to.
+    /// The function of an import.
     pub(crate) fn by_environment(&self, environment: *const ()) -> Option<&Function> {
         self.functions.iter().find(|function| Arc::as_ptr(&function.environment).cast::<()>() == environment)
     }

@@ -1,8 +1,8 @@
-//! Values as they stand in guest registers.
+//! Scalar values in guest registers.
 
 use riverrun_program::Scalar;
 
-/// A value that a guest register holds: what host functions take and give, and guest functions too.
+/// A value that fits a guest register: the type of parameters and results of host and guest functions.
 ///
 /// Implemented for the integers and floats of C, `bool`, and guest pointers. A host implements it for
 /// types of its own that are such a value in the guest:
@@ -32,7 +32,7 @@ pub trait GuestValue: Copy + 'static {
     /// The type in signatures.
     const TYPE: Scalar;
 
-    /// The value in a register; bits that the type has no use for may be anything.
+    /// The value of a register; bits beyond the type's width may be anything.
     fn from_bits(bits: u64) -> Self;
 
     /// The register that holds the value, extended as the calling convention asks for (RISC-V ELF psABI,

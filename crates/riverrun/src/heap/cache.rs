@@ -1,17 +1,17 @@
-//! Small blocks of the guest's that were freed last, a few of each class: mostly they are wanted again soon, and then
-//! neither their slabs nor the lists of free blocks need to know.
+//! Magazines: for each size class, the few blocks that the guest has freed last. Most are allocated again soon, and then
+//! neither their slab nor its list of free blocks changes.
 
 use super::classes::{CLASS, CLASSES};
 
-/// Blocks of a class that are kept at most; with their number they take a line of the processor's cache.
+/// The capacity of a magazine; with its counter it fills one cache line.
 const DEPTH: usize = 7;
 
-/// A small block: where it is, and where what is known of it.
+/// A small block: its address, and the number of its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kept {
     /// Its address.
     pub(super) address: u32,
-    /// The number of its word.
+    /// The number of its word in [`crate::heap::words`].
     pub(super) number: u32,
 }
 
@@ -20,15 +20,15 @@ impl Kept {
     const NONE: Kept = Kept { address: u32::MAX, number: u32::MAX };
 }
 
-/// The blocks of a class. While one is here its slab takes it for one in use, but its word says that it is free, so
-/// that nobody frees it again.
+/// The magazine of a class. The slab counts a block in a magazine as in use, but the block's word says that it is free, so
+/// that freeing it again is an error.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Magazine {
-    /// How many there are, and how many have been taken, in one word: it is written once then.
+    /// How many blocks there are and how many have been taken, in one word, so that both take one store.
     count: u64,
-    /// These, the last one freed last. Behind them are blocks that were here: the one that was taken last is
-    /// likely to be the next one freed, and what is compared need not be looked up, nor waited for.
+    /// The blocks, the one freed last at the end, followed by blocks that were taken. The block that was taken last is
+    /// likely to be freed next; comparing with it needs no look-up and no load to wait for.
     blocks: [Kept; DEPTH],
 }
 
@@ -57,7 +57,7 @@ impl Magazine {
         Some(kept)
     }
 
-    /// The place for the next one, with what was there before, if there is room. [`Magazine::fill`] follows.
+    /// The next free place and the block that was there before, if there is room. [`Magazine::fill`] must follow.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<&mut Kept> {
         let filled = self.filled();
@@ -70,7 +70,7 @@ impl Magazine {
         self.blocks.get(self.filled()).is_some_and(|next| u64::from(next.address) == address)
     }
 
-    /// Keeps what is in the next place, which there is.
+    /// Adds the block in the next place, which must exist.
     #[inline(always)]
     pub(super) fn fill(&mut self) {
         self.count = self.count.wrapping_add(1);
@@ -105,14 +105,14 @@ impl Cache {
         Some(kept)
     }
 
-    /// The magazine from which a block was taken last. Its place does not follow from a block's address, for which
-    /// all that follows would have to wait.
+    /// The magazine from which a block was taken last. It is stored, not computed from a block's address, since everything
+    /// that follows would have to wait for that.
     #[inline(always)]
     pub(super) fn last(&mut self) -> Option<&mut Magazine> {
         self.magazines.get_mut(self.last)
     }
 
-    /// Forgets which blocks of a class were here: they may be blocks no more.
+    /// Forgets the taken blocks of a class, which may no longer be blocks.
     pub(super) fn forget(&mut self, class: usize) {
         if let Some(magazine) = self.magazines.get_mut(class) {
             let filled = magazine.filled();

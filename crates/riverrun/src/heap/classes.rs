@@ -1,4 +1,4 @@
-//! Size classes: what small blocks are rounded up to, and the slabs that hold equal ones.
+//! Size classes: the sizes to which small blocks are rounded up, and the shape of their slabs.
 
 /// Every block's address and size is a multiple of this.
 pub(crate) const GRANULE: u64 = 16;
@@ -8,7 +8,7 @@ pub(crate) const SMALL_MAX: u64 = 16 << 10;
 pub(crate) const PAGE: u64 = riverrun_state::PAGE_SIZE;
 /// Classes in each doubling of the size, so that rounding up adds an eighth at most.
 const STEPS: u32 = 8;
-/// How many classes there are.
+/// The number of classes.
 pub(crate) const CLASSES: usize = class_of_granules(SMALL_MAX as u32 / GRANULE as u32) + 1;
 
 /// The step of `n` on a scale that is exact to 16 and then has eight steps in each doubling: rounded down.
@@ -46,7 +46,7 @@ static CLASS_OF: [u8; (SMALL_MAX / GRANULE) as usize + 1] = {
     classes
 };
 
-/// What the slabs of a class are like.
+/// The shape of a class's slabs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Class {
     /// Bytes of a block.

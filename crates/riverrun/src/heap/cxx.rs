@@ -1,9 +1,9 @@
-//! Strings and vectors of the guest's C++ library, as they lie in its memory: read without copying, and made
-//! by the host, to be handed to functions that take `std::string&` or `std::vector<T>&`.
+//! Strings and vectors of the guest's C++ library in guest memory. The host can read them without copying, and make them to
+//! pass to functions that take `std::string&` or `std::vector<T>&`.
 //!
 //! The layouts are those of riscv64 and of the libraries' default ABIs: libstdc++'s C++11 strings, libc++'s
-//! ABI version 1. What the host makes owns memory of the guest's heap as the guest's own objects do, so the
-//! guest may change it, provided that its `operator new` and `delete` use that heap.
+//! ABI version 1. Objects that the host makes own memory of the guest heap, as the guest's objects do. The guest may change
+//! them if its `operator new` and `delete` use that heap.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -49,7 +49,7 @@ impl CxxLibrary {
 struct Bytes {
     address: u64,
     len: u64,
-    /// Whether they have a block of their own.
+    /// Whether they are in a block of their own.
     apart: bool,
 }
 

@@ -1,15 +1,15 @@
-//! What owned objects have given up. An object cannot reach its machine when it is dropped, so it puts its
-//! block on a list, which the heap works off before whatever it does next.
+//! Blocks of dropped owned objects. An object cannot reach its machine when it is dropped, so it puts its block on a list,
+//! which the heap empties before its next operation.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::memory::Memory;
 
-/// What is to be freed.
+/// Memory that waits to be freed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum GivenUp {
-    /// Nothing any more.
+    /// None: the object has given up its block.
     Nothing,
     /// A block of the host's.
     Block(u64),
@@ -29,7 +29,7 @@ pub(super) struct Deferred(Arc<List>);
 
 impl Deferred {
     pub(super) fn push(&self, given_up: GivenUp) {
-        // A vector of numbers is sound whoever panicked while holding it.
+        // A panic of another thread cannot have left a vector of numbers inconsistent.
         self.0.given_up.lock().unwrap_or_else(PoisonError::into_inner).push(given_up);
         self.0.filled.store(true, Ordering::Release);
     }

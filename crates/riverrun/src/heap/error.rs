@@ -1,4 +1,4 @@
-//! What is wrong with a use of the heap.
+//! Errors of the guest heap.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use riverrun_state::Fault;
 
 use crate::values::NoView;
 
-/// What is wrong with a use of the heap. Addresses are guest addresses.
+/// Why an operation of the heap failed. Addresses are guest addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HeapProblem {
-    /// The arena, or the machine's memory, has no place for so many bytes. Guests get a null pointer.
+    /// The arena or the machine's memory lacks room for that many bytes. Guests get a null pointer.
     Exhausted {
         /// Bytes that were asked for.
         size: u64,
@@ -38,7 +38,7 @@ pub enum HeapProblem {
         /// Its address.
         address: u64,
     },
-    /// An address that the heap has never given out.
+    /// An address that the heap has never returned.
     Foreign {
         /// The address.
         address: u64,
@@ -50,7 +50,7 @@ pub enum HeapProblem {
         /// Where the block starts.
         block: u64,
     },
-    /// The guest frees what its host owns.
+    /// The guest frees a block that its host owns.
     HostOwned {
         /// The block's address.
         address: u64,
@@ -121,8 +121,8 @@ impl fmt::Display for HeapProblem {
     }
 }
 
-/// A use of the heap that is wrong, and, where call sites are recorded
-/// ([`crate::HeapOptions::record_sites`]), what had happened to the block.
+/// A failed operation of the heap, with the history of the block if call sites are recorded
+/// ([`crate::HeapOptions::record_sites`]).
 #[derive(Clone, Debug)]
 pub struct HeapError {
     /// What is wrong.

@@ -1,4 +1,4 @@
-//! The functions by which guests use their heap: those of `guest/include/riverrun/heap.h`.
+//! The host functions by which guests use their heap, declared in `guest/include/riverrun/heap.h`.
 
 use std::sync::Arc;
 
@@ -16,11 +16,10 @@ use crate::linker::Linker;
 /// A guest pointer to anything.
 type Pointer = crate::Ptr<u8>;
 
-/// Bytes that one call copies or fills at most; it says how many it did. More would be time that no limit
-/// counts.
+/// Bytes that one call copies or fills at most; it returns how many it did. More would be time that no limit counts.
 const STEP: u64 = 1 << 20;
 
-/// What a guest gets for a block: null where there is no room, and nothing at all where it must not go on.
+/// The guest's result of an allocation: null if there is no room; other errors end its run.
 #[inline(always)]
 fn answer(heap: &Heap<'_>, result: Result<u64, Problem>) -> Result<Pointer, HeapError> {
     match result {
@@ -35,24 +34,24 @@ fn done(heap: &Heap<'_>, result: Result<(), Problem>) -> Result<(), HeapError> {
     result.map_err(|problem| heap.error(problem))
 }
 
-/// What a function with a way past all else has for an environment: the function itself, which has none.
+/// The environment of a host function with a fast path: the function's closure, which captures nothing.
 struct Shortcut {
     rest: HostFunction,
 }
 
 impl Shortcut {
-    /// Goes the long way, in the place of what was called, which has two parameters at most.
+    /// Calls the general function instead of the fast path, which has at most two parameters.
     ///
     /// # Safety
-    /// The import is one of [`Shortcut::before`], and what was called returns this.
+    /// The import was made by [`Shortcut::before`], and the caller returns this result at once.
     #[inline(always)]
     unsafe fn rest(import: *const Import, a0: u64, a1: u64) -> Results {
-        // SAFETY: as the caller promises: imports have the environments of their functions.
+        // SAFETY: the caller passes an import of `before`, whose environment is the closure `F`.
         unsafe { ((*(*import).environment.cast::<Shortcut>()).rest)(import, a0, a1, 0, 0, 0) }
     }
 
-    /// The closure with `code` in front, which answers what is simple, and else calls [`Shortcut::rest`]. To get
-    /// ready for unwinding, and for errors, takes longer than what is simple.
+    /// The closure with the fast path `code` before it, which handles simple cases and otherwise calls [`Shortcut::rest`].
+    /// Preparing for errors and unwinding would take longer than the simple cases.
     fn before<T, M, F: IntoHostFunction<T, M>>(code: HostFunction, closure: F) -> Closure {
         const { assert!(size_of::<F>() == 0, "its environment is taken") };
         let closure = closure.into_closure::<false>();

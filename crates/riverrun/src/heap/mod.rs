@@ -1,13 +1,14 @@
-//! The guest's heap, whose records its host keeps.
+//! The guest heap: blocks are in the guest's memory, all records in the host's. No guest can damage its heap's records, and
+//! each block that a guest passes is looked up before it is used.
 //!
 //! ```text
 //! classes     sizes to size classes
 //! slab        blocks of one class: which are free
-//! words       what is known of each block of a slab
-//! cache       blocks that were freed last
-//! runs        runs of pages: slabs, large blocks, free ones
-//! allocator   blocks to slabs and runs; addresses only
-//! view        an allocator, and the guest memory behind it
+//! words       one word for each block of a slab: its owner and size, or the next free block
+//! cache       magazines: blocks that were freed last
+//! runs        page runs: slabs, large blocks, free pages
+//! allocator   allocates blocks of slabs and page runs; knows addresses only
+//! view        an allocator and its guest memory
 //! owned, cxx  objects in that memory
 //! guest       the functions that guests call
 //! ```

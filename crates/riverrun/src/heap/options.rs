@@ -1,9 +1,9 @@
-//! What a heap may do, and what it tells.
+//! Options, events and statistics of the guest heap.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Bytes of address space that a heap reserves unless it is told otherwise.
+/// Bytes of address space that a heap reserves by default.
 const LIMIT: u64 = 2 << 30;
 
 type Log = dyn Fn(&HeapEvent) + Send + Sync;
@@ -52,8 +52,7 @@ impl HeapOptions {
         self
     }
 
-    /// Notes for every block which calls led to its allocation, and to its being freed, for
-    /// [`crate::HeapError`]. This makes the heap some hundred times slower, and takes about a kilobyte of
+    /// Records for every block which calls led to its allocation and to its being freed, for [`crate::HeapError`]. This makes the heap some hundred times slower, and takes about a kilobyte of
     /// the host's memory for each of the last 65,536 blocks.
     pub fn record_sites(&mut self, on: bool) -> &mut HeapOptions {
         self.record_sites = on;
@@ -119,15 +118,15 @@ impl fmt::Display for HeapEvent {
 pub struct HeapStatistics {
     /// Blocks in use.
     pub blocks: u64,
-    /// What was asked for of blocks in use.
+    /// Requested bytes of blocks in use.
     pub requested: u64,
-    /// What blocks in use take.
+    /// Bytes that blocks in use take.
     pub taken: u64,
-    /// The most that [`HeapStatistics::requested`] has ever been.
+    /// The maximum of [`HeapStatistics::requested`] so far.
     pub peak_requested: u64,
-    /// What the heap has mapped: it grows and does not shrink.
+    /// Bytes that the heap has mapped; this never shrinks.
     pub mapped: u64,
-    /// What of it lies in pages that no block is in.
+    /// Bytes of mapped pages without blocks.
     pub free_pages: u64,
     /// The longest run of such pages: larger blocks make the heap grow.
     pub longest_free: u64,
@@ -136,9 +135,9 @@ pub struct HeapStatistics {
 }
 
 impl HeapStatistics {
-    /// The part of the heap's memory that was not asked for when most was, 0 to 1: what sizes are rounded
-    /// up by, and what lies between blocks. Glibc's, which has the same meaning, is between 0.05 and 0.3
-    /// for most programs.
+    /// The overhead at the peak: the fraction, 0 to 1, of the heap's memory that was not requested when
+    /// [`HeapStatistics::requested`] was largest. It consists of rounding and of gaps between blocks. For glibc it is
+    /// between 0.05 and 0.3 in most programs.
     ///
     /// ```
     /// # use riverrun::{Config, Engine, Linker, Program};

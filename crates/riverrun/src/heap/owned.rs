@@ -1,5 +1,5 @@
-//! Objects in a guest's memory that the host owns. They free themselves: dropped, they leave their block to
-//! the heap, which takes it back before its next use.
+//! Objects in a guest's memory that the host owns. Dropping one puts its block on the heap's list ([`super::deferred`]),
+//! which frees it before its next operation.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -46,7 +46,7 @@ impl Block {
         }
     }
 
-    /// The address of what is in it, if it is in this memory.
+    /// The address of its contents, if it is in this memory.
     fn address_in(&self, memory: &Memory) -> Result<u64, HeapError> {
         match self.memory == memory.id() {
             true => Ok(self.address()),
@@ -74,13 +74,13 @@ impl Block {
         Ok(address)
     }
 
-    /// A block of the guest's that has `size` bytes at least becomes the host's.
+    /// Transfers a block of the guest with at least `size` bytes to the host.
     fn from_guest(heap: &mut Heap<'_>, address: u64, size: u64) -> Result<Block, HeapError> {
         let Some(allocated) = heap.size(address) else { return Err(heap.error(Problem::Foreign { address })) };
         if allocated < size {
             return Err(heap.error(Problem::WrongSize { address, size, allocated }));
         }
-        // One object owns a block, or it would be freed twice.
+        // Only one object may own a block, or it would be freed twice.
         if heap.is_owned_by_host(address) {
             return Err(heap.error(Problem::HostOwned { address }));
         }

@@ -1,7 +1,6 @@
-//! Runs of pages: the arena is cut into them without a gap, each either free, a slab of small blocks, or one
-//! large block. Taking and giving back is a two-level segregated fit: free runs hang in lists by their
-//! length, a bitmap says which lists have some, and a run that is given back merges with free neighbours.
-//! No operation looks at more than a few runs.
+//! Page runs: they divide the arena without gaps, and each is free, a slab of small blocks, or one large block. Allocation
+//! is a two-level segregated fit: free runs are in lists by length, a bitmap says which lists are not empty, and a freed
+//! run merges with free neighbours. Every operation examines a bounded number of runs.
 
 use super::classes::{CLASS, CLASSES, Class, PAGE, step_above, step_below};
 use super::slab::{Owner, Slab};
@@ -13,10 +12,10 @@ pub(super) const PAGES_MAX: u32 = 1 << 20;
 /// Lists of free runs.
 const BINS: usize = step_below(PAGES_MAX) + 1;
 
-/// What a run of pages is used for.
+/// The use of a page run.
 #[derive(Clone, Debug)]
 pub(super) enum Use {
-    /// Nothing: it hangs in a list of free runs.
+    /// Free: it is in a list of free runs.
     Free,
     /// Small blocks of one class.
     Slab(Slab),
@@ -24,7 +23,7 @@ pub(super) enum Use {
     Large { size: u64, owner: Owner },
 }
 
-/// Pages that lie one behind the other.
+/// Adjacent pages with one use.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     /// The first, counted from the arena's start.
@@ -42,7 +41,7 @@ impl Run {
     }
 }
 
-/// What a page belongs to.
+/// The run of a page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Page(u32);
 

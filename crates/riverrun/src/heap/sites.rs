@@ -1,4 +1,4 @@
-//! Which calls have led to blocks, where that is recorded.
+//! The calls that have led to each block's allocation and release, if they are recorded.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ const BLOCKS: usize = 1 << 16;
 /// The calls that have led somewhere, innermost first.
 pub(super) type Site = Arc<[Frame]>;
 
-/// What has happened to a block.
+/// The history of a block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
     pub(super) allocated: Option<Site>,

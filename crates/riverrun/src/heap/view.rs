@@ -1,4 +1,4 @@
-//! The heap of a machine, as its host uses it, and as the functions that guests call do.
+//! The heap of a machine, for its host and for the functions that guests call.
 
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ impl HeapState {
         }
     }
 
-    /// Frees what owned objects have given up.
+    /// Frees the blocks of dropped owned objects.
     #[cold]
     fn drain(&mut self, memory: &Memory) {
         for given_up in self.deferred.take() {
@@ -58,7 +58,7 @@ impl HeapState {
                 GivenUp::Block(address) => (address, None),
                 GivenUp::Object { address, owns } => (address, owns(memory, address)),
             };
-            // What an object points to is what the guest says: it loses no other blocks than its own.
+            // The guest may have changed the object's pointer, but then only blocks of its own are freed.
             for (address, owner) in [(Some(address), Owner::Host), (owned, Owner::Guest)] {
                 let Some(address) = address else { continue };
                 if let Some(block) = self.allocator.find(address)
@@ -146,8 +146,7 @@ impl<'a> Heap<'a> {
         Heap { memory, state }
     }
 
-    /// A block of the host's own, of `size` bytes at least, at an address that is a multiple of 16. What is
-    /// in it is not defined.
+    /// Allocates a block that the host owns, of at least `size` bytes, at a multiple of 16. Its contents are undefined.
     ///
     /// # Errors
     /// If there is no room.
@@ -171,7 +170,7 @@ impl<'a> Heap<'a> {
         Ok(self.take(size, 1, true, Owner::Host)?)
     }
 
-    /// Gives a block another size, and what it has as far as both sizes reach; tells where it is now.
+    /// Resizes a block and keeps its contents up to the smaller size; returns its new address.
     ///
     /// # Errors
     /// If there is no room, or no block in use at `address`: then nothing has changed.
@@ -187,7 +186,7 @@ impl<'a> Heap<'a> {
         self.give(address, Owner::Host).map_err(|problem| self.error(problem))
     }
 
-    /// Makes a block the guest's, which may now free it.
+    /// Transfers a block to the guest, which may then free it.
     ///
     /// # Errors
     /// If there is no block in use at `address`.
@@ -195,7 +194,7 @@ impl<'a> Heap<'a> {
         self.set_owner(address, Owner::Guest)
     }
 
-    /// Makes a block the host's, so that the guest cannot free it any more.
+    /// Transfers a block to the host, so that the guest cannot free it any more.
     ///
     /// # Errors
     /// If there is no block in use at `address`.
@@ -219,7 +218,7 @@ impl<'a> Heap<'a> {
         self.state.allocator.find(address).map(|block| block.size)
     }
 
-    /// How the heap is used; this looks at all of its pages' records.
+    /// Statistics of the heap; takes time in proportion to its pages.
     pub fn statistics(&self) -> HeapStatistics {
         let counts = self.state.allocator.counts();
         let census = self.state.allocator.census();
@@ -341,7 +340,7 @@ impl<'a> Heap<'a> {
             return false;
         }
         let allocator = Allocator::new(range.start);
-        // A cache would not tell what is done with it.
+        // Magazines would hide uses from the log.
         self.state.allocator = if self.state.watched { allocator } else { allocator.cached() };
         self.state.reserved = range;
         true
@@ -422,7 +421,7 @@ impl<'a> Heap<'a> {
     }
 }
 
-/// The calls that have led to where the guest stands.
+/// The guest's current backtrace.
 #[cold]
 fn site(memory: &Memory, image: &Image) -> Site {
     let state = memory.window.state();

@@ -1,4 +1,4 @@
-//! Arrays of zeros that cost memory only where they are written.
+//! Arrays of zeros whose pages take memory only when they are written.
 
 use std::io;
 use std::ops::Deref;
@@ -42,7 +42,7 @@ impl<T: Zeroed> Arena<T> {
         Ok(Arena { start: NonNull::new(start).expect("a mapping is never at null").cast(), len })
     }
 
-    /// Writes an element that nobody reads yet.
+    /// Writes an element that no other thread can reach yet.
     ///
     /// # Safety
     /// No reference to the element is in use, and no other thread accesses it.
@@ -67,7 +67,7 @@ impl<T: Zeroed> Deref for Arena<T> {
 
 impl<T: Zeroed> Drop for Arena<T> {
     fn drop(&mut self) {
-        // SAFETY: the mapping of `new`, whole; nothing borrows from it any more.
+        // SAFETY: the whole mapping of `new`; references to elements borrow from `self`, so none is left.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.len.max(1) * size_of::<T>()) };
     }
 }

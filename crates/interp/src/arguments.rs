@@ -1,11 +1,11 @@
-//! What a host call's arguments are, as far as the instructions in front of it do nothing but set them: constants, or what
-//! registers held in front of all these. Instead of one after the other, the call's handler sets them all at once then.
+//! Host calls whose arguments are set by the instructions immediately before: each argument is a constant or another
+//! register. The call's handler then sets them all at once, and those instructions are not executed one by one.
 
 use riverrun_program::{CallRegisters, CallResults};
 
 use crate::operation::{Decoded, Operation};
 
-/// Arguments that host functions get handed over; further ones they look for themselves.
+/// Arguments that engines pass to host functions in registers.
 pub(crate) const ARGUMENTS: usize = 5;
 const A0: u8 = 10;
 
@@ -27,8 +27,8 @@ pub(crate) struct Arguments {
 
 #[cfg_attr(not(by_hand), allow(dead_code, reason = "only handlers by hand set them"))]
 impl Arguments {
-    /// Those of a host call that comes behind a run of instructions; `None` where these set but few of them, or do what
-    /// handlers cannot.
+    /// The arguments that the instructions before a host call set; `None` if they set only a few, or if no handler can do
+    /// what they do.
     pub(crate) fn of<'a>(
         registers: CallRegisters,
         before: impl DoubleEndedIterator<Item = &'a Decoded>,
@@ -47,32 +47,32 @@ impl Arguments {
                 Source::Constant(_) => source,
             };
         }
-        // Handlers set the last one first.
+        // Handlers set the last argument first.
         let is_lost = |n, slot| argument(slot, count).is_some_and(|m| m > n && sources[m] != Source::Slot(slot));
         let is_late = |(n, &source)| matches!(source, Source::Slot(slot) if is_lost(n, slot));
-        // What handlers set again takes longer than what they only read.
+        // Setting an argument again takes longer than reading it.
         let kept = (0..count).filter(|&n| sources[n] == Source::Slot(A0 + n as u8)).count();
         let fits = 2 * kept < count && !sources.iter().enumerate().any(is_late);
         fits.then_some(Arguments { sources, setters: setters.len(), gives })
     }
 
-    /// How many instructions set them: [`ARGUMENTS`] at most.
+    /// The number of instructions that set them, at most [`ARGUMENTS`].
     pub(crate) fn setters(&self) -> usize {
         self.setters
     }
 
-    /// Whether the function gives an integer.
+    /// Whether the function has an integer result.
     pub(crate) fn gives(&self) -> bool {
         self.gives
     }
 
-    /// A bit for each argument, a0's the lowest, which is set where it is a constant; and one that is set above them.
+    /// A bit for each argument, a0's the lowest, that says whether it is a constant; above them a bit that is always set.
     pub(crate) fn kinds(&self) -> usize {
         let is_constant = |source: &Source| matches!(source, Source::Constant(_));
         self.sources.iter().rev().fold(1, |kinds, source| kinds << 1 | usize::from(is_constant(source)))
     }
 
-    /// The constants and slots, as handlers find them.
+    /// The constants and slots in the layout that handlers read.
     pub(crate) fn words(&self) -> [i16; ARGUMENTS] {
         std::array::from_fn(|n| match self.sources.get(n) {
             Some(&Source::Constant(value)) => value,
@@ -88,7 +88,7 @@ fn argument(slot: u8, count: usize) -> Option<usize> {
     (n < count).then_some(n)
 }
 
-/// Which argument an instruction sets, and from where, if it does nothing else.
+/// The argument that an instruction sets, and its source, if the instruction does nothing else.
 fn setter(decoded: &Decoded, count: usize) -> Option<(usize, Source)> {
     let source = match decoded.operation {
         Operation::Constant => Source::Constant(decoded.imm.try_into().ok()?),

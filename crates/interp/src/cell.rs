@@ -1,4 +1,7 @@
-//! A pre-decoded operation: 16 bytes, read by handlers, written by the decoder.
+//! A decoded op: 16 bytes, written by the decoder, read by handlers.
+//!
+//! All threads that run a program share its decoded ops. An op is written before it is published and changes once at most,
+//! when a branch or jump is linked: operands first, then the handler that reads them.
 
 use std::cell::UnsafeCell;
 use std::mem::offset_of;
@@ -8,11 +11,11 @@ use riverrun_state::State;
 
 use crate::arguments::ARGUMENTS;
 
-/// What a handler returns: nothing where it goes on by a tail call, else where to go on.
+/// The result of a handler: none, as it tail-calls the next one.
 #[cfg(not(trampoline))]
 pub(crate) type Next = ();
 
-/// What a handler returns: where to go on; null to leave.
+/// The result of a handler, with a trampoline: the next op, or null to exit.
 #[cfg(trampoline)]
 #[repr(C)]
 pub(crate) struct Next {
@@ -22,29 +25,29 @@ pub(crate) struct Next {
     pub(crate) near: *const Cell,
 }
 
-/// An argument that only [`crate::handlers::landing_place`] reads. With all others it keeps a
-/// register free for those that need rdx (multiplication, division), which else would spill.
+/// An argument that only [`crate::handlers::landing_place`] reads. To all other handlers it is a free register, rdx, which
+/// multiplications and divisions need and would otherwise have to spill.
 pub(crate) type Extra = std::mem::MaybeUninit<u64>;
 
-/// A handler executes the operation at its cell (and further ones fused with it) and goes on with
-/// the next. Its arguments are
+/// A handler executes its decoded op (and further ones, if it is a superinstruction) and tail-calls the next handler. Its
+/// arguments are
 ///
-/// - the cell,
+/// - the decoded op,
 /// - the state,
-/// - mostly nothing,
-/// - the offset of the next free entry in the ring of expected returns,
-/// - the fuel: what remains plus the ordinal of the cell. Ordinals count up to 0 at the end of a
-///   run, so that a negative sum says that the run could not be finished,
-/// - the last target of a jump backward.
+/// - an unused register,
+/// - the offset of the next free entry in the return ring,
+/// - the remaining fuel plus the op's ordinal. Ordinals count up to 0 at the end of a decoded block, so a negative sum says
+///   that the fuel does not reach the end of the block,
+/// - the last target of a backward jump.
 pub(crate) type Handler = unsafe extern "sysv64" fn(*const Cell, *mut State, Extra, u64, i64, *const Cell) -> Next;
 
-/// One operation.
+/// A decoded op.
 ///
-/// `rd` and `rs3` of a branch or jump hold the difference in ordinals that it makes; `imm` is
-/// then the distance of the target cell from the first cell in bytes.
+/// In a branch or jump, `rd` and `rs3` hold the difference of ordinals between it and its target, and `imm` the distance of
+/// the target op from the first op in bytes.
 ///
-/// Other threads may execute a cell while it is linked. Its present handler reads nothing but the
-/// registers then; difference and distance are written once, before the handler that reads them.
+/// Other threads may execute an op while it is linked. Until then its handler reads only the registers; difference and
+/// distance are written once, before the handler that reads them.
 #[repr(C, align(16))]
 #[derive(Debug)]
 pub(crate) struct Cell {
@@ -62,13 +65,13 @@ const _: () = assert!(size_of::<Cell>() == 16);
 const _: () = assert!(offset_of!(Cell, rs1) == 8 && offset_of!(Cell, tail) == 10 && offset_of!(Cell, imm) == 12);
 
 impl Cell {
-    /// Where the second source is.
+    /// Offset of the second source.
     #[cfg(by_hand)]
     pub(crate) const RS2_OFFSET: usize = offset_of!(Cell, rs2);
-    /// Where a jump has its difference.
+    /// Offset of a jump's difference of ordinals.
     #[cfg(by_hand)]
     pub(crate) const DIFFERENCE_OFFSET: usize = offset_of!(Cell, tail);
-    /// Where the immediate is, or a jump's distance.
+    /// Offset of the immediate, or of a jump's distance.
     #[cfg(by_hand)]
     pub(crate) const IMM_OFFSET: usize = offset_of!(Cell, imm);
 
@@ -88,8 +91,8 @@ impl Cell {
         }
     }
 
-    /// What is no operation: the second cell of a host call whose handler sets these arguments. They are where others have
-    /// their handler and sources.
+    /// The second op of a host call, which is never executed: it holds the arguments that the call's handler sets, in the
+    /// place of handler and sources.
     pub(crate) fn arguments(words: [i16; ARGUMENTS], difference: i16, imm: i32) -> Cell {
         let [a0, a1, a2, a3, a4] = words.map(i16::to_le_bytes);
         let front = u64::from_le_bytes([a0[0], a0[1], a1[0], a1[1], a2[0], a2[1], a3[0], a3[1]]);
@@ -105,22 +108,21 @@ impl Cell {
     #[inline(always)]
     pub(crate) fn handler(&self) -> Handler {
         let handler = self.handler.load(Ordering::Acquire);
-        // SAFETY: only `jump` and `set_handler` write it, and they take a Handler; nobody goes to a second cell.
+        // SAFETY: only `jump` and `set_handler` write it, and they take a Handler. Second ops are never reached as ops.
         unsafe { std::mem::transmute::<usize, Handler>(handler) }
     }
 
-    /// Replaces the handler; everything written before is seen by whoever sees the new one.
+    /// Replaces the handler with release order: a thread that sees the new handler sees all writes before.
     pub(crate) fn set_handler(&self, handler: Handler) {
         self.handler.store(handler as usize, Ordering::Release);
     }
 
-    /// Says where a branch or jump leads, and sets the handler that goes there.
+    /// Links a branch or jump: writes difference and distance, then the handler that reads them.
     ///
     /// # Safety
-    /// The present handler reads neither difference nor distance, and no other thread links the
-    /// cell at the same time.
+    /// The present handler reads neither difference nor distance, and no other thread links the op at the same time.
     pub(crate) unsafe fn link(&self, difference: i16, distance: u32, handler: Handler) {
-        // SAFETY: as the caller promises, nobody reads or writes these until the handler is set.
+        // SAFETY: the caller ensures that no thread reads or writes these before the handler is set.
         unsafe {
             *self.tail.get() = difference;
             *self.imm.get() = distance as i32;
@@ -154,7 +156,7 @@ impl Cell {
         // SAFETY: never written once a handler that reads it is set.
         unsafe { *self.imm.get() }
     }
-    /// Everything behind the handler.
+    /// All fields but the handler.
     #[inline(always)]
     pub(crate) fn operands(&self) -> u64 {
         // SAFETY: the second half of the cell, eight bytes at an aligned address; never written

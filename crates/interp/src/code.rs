@@ -1,11 +1,11 @@
-//! A program's pre-decoded code: filled as it is executed, shared by all machines and threads.
+//! A program's decoded code: decoded as it is reached, shared by all machines and threads. Decoding and linking take a
+//! lock; execution takes none.
 //!
-//! Decoding proceeds by *runs*: from an address that control has reached, straight on, to the first
-//! instruction behind which it never goes on. Each instruction of a run has an ordinal, minus
-//! the number of instructions from it to the end of the run, so that fuel can be counted by
-//! position (see [`crate::cell::Handler`]): what the jumps add is the difference in ordinals.
-//! Jumps backward and jumps out of the run test whether the fuel suffices for the rest of the run
-//! they enter; jumps forward within the run need not, nor does straight-line code.
+//! A *decoded block* (`run` in this file) begins at an address that control has reached and ends at the first instruction
+//! after which control never continues. The ordinal of an instruction is minus the number of instructions from it to the
+//! end of its block. Fuel is counted by position ([`crate::cell::Handler`]): a jump adds the difference of ordinals,
+//! straight-line code nothing. Backward jumps and jumps to another block test whether the fuel reaches the end of the block
+//! that they enter; forward jumps within a block need not.
 
 use std::collections::HashMap;
 use std::io;
@@ -26,19 +26,19 @@ use crate::host_call::host_call_with;
 use crate::operation::{Decoded, Operation};
 use crate::{fusion, select, step};
 
-/// Instructions of a run at most; differences in ordinals fit into 16 bits.
+/// Instructions of a decoded block at most, so that differences of ordinals fit 16 bits.
 pub(crate) const RUN_LIMIT: usize = 8192;
 
-/// Bytes that a cell takes with its origin and its share of the map.
+/// Bytes of a decoded op with its origin and its share of the map.
 const MEMORY_PER_CELL: usize = size_of::<Cell>() + 2 * size_of::<u64>();
 
-// SAFETY: cells are only reached by published indices, and those are written before.
+// SAFETY: all zeros is a valid op, and ops are only reached by published indices, after they are written.
 unsafe impl Zeroed for Cell {}
 
-/// A place in the code where execution can go on.
+/// A decoded op at which execution can continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Distance of the cell from the first one in bytes, never 0.
+    /// Distance of the op from the first one in bytes, never 0.
     pub(crate) cell: u32,
     /// Ordinal of its instruction.
     pub(crate) ordinal: i32,
@@ -62,30 +62,30 @@ pub struct Code {
     /// By parcel of two bytes: the [`Entry`] of the instruction there, 0 where none is decoded.
     map: Arena<AtomicU64>,
     cells: Arena<Cell>,
-    /// By cell: its ordinal, and its instruction's distance from the text's start in bytes.
+    /// For each op its ordinal, and its instruction's distance from the text's start in bytes.
     origins: Arena<AtomicU64>,
-    /// The first free cell.
+    /// The first unused op.
     used: Mutex<usize>,
-    /// Cells from which on nothing more is decoded.
+    /// The number of ops at which decoding stops.
     limit: usize,
     hardware: bool,
     touches_float_environment: OnceLock<bool>,
-    /// What the host functions take and give of whose types the program tells, by number.
+    /// The argument and result registers of imports whose types the program declares, by number.
     host_calls: OnceLock<HashMap<u32, CallRegisters>>,
-    /// A bit for each parcel of two bytes: where compiled code is entered. Empty where there is none.
+    /// A bit for each parcel of two bytes: the re-entry points of compiled code. Empty if there is no compiled code.
     entrances: Vec<u64>,
-    /// Of no other code of this process, and not 0.
+    /// A number that no other code of this process has; not 0.
     id: u64,
 }
 
-/// An instruction on its way into cells.
+/// An instruction that is being decoded.
 struct Item {
     pc: u64,
     decoded: Decoded,
     cell: usize,
-    /// Of a host call: what the instructions in front of it set.
+    /// For a host call, the arguments that the instructions before it set.
     arguments: Option<Arguments>,
-    /// Of the first of these: the call's place in the run.
+    /// For the first of those instructions, the call's place in the block.
     host_call: Option<usize>,
 }
 
@@ -93,7 +93,7 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 impl Code {
     /// Prepares a program's text; nothing is decoded yet. Decoded code will take up to about
-    /// `memory_limit` bytes; what does not fit is left to the single-step engine.
+    /// `memory_limit` bytes; instructions beyond the limit run in the reference interpreter.
     ///
     /// # Errors
     /// If the host has no address space left.
@@ -105,7 +105,7 @@ impl Code {
             _ => 0..0,
         };
         let parcels: u64 = text.iter().map(|range| (range.end - range.start).div_ceil(2)).sum();
-        // Each parcel can begin an instruction of up to two cells, and end a run before it.
+        // Each parcel can begin an instruction of up to two ops, and end a block before it.
         let cells = 3 * parcels as usize + 2;
         if u32::try_from(cells * size_of::<Cell>()).is_err() {
             return Err(io::Error::new(io::ErrorKind::OutOfMemory, "the program has more than 170 MiB of text"));
@@ -124,31 +124,30 @@ impl Code {
             entrances: Vec::new(),
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         };
-        // SAFETY: nobody else has the code yet. The first cell belongs to no instruction.
+        // SAFETY: no other thread has the code yet. The first op belongs to no instruction.
         unsafe { code.cells.write(0, Cell::jump(returned, 0, 0, 0, 0)) };
         code.origins[0].store(RETURN_ADDRESS.wrapping_sub(code.text.start) & 0xffff_ffff, Ordering::Relaxed);
         Ok(code)
     }
 
-    /// Of no other code of this process, and not 0.
+    /// A number that no other code of this process has; not 0.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// Where functions that the host has called return to.
+    /// The op that functions which the host has called return to.
     pub(crate) fn returned(&self) -> *const Cell {
         &self.cells[0]
     }
 
-    /// Whether an instruction of the program may look at what float exceptions have accrued, or round
-    /// otherwise than by default. Looks through all of the text, once.
+    /// Whether the program may read accrued float exceptions, or change the rounding mode. Scans the text once.
     #[inline]
     pub fn touches_float_environment(&self) -> bool {
         *self.touches_float_environment.get_or_init(|| self.image.touches_float_environment())
     }
 
-    /// The same, but the fast engine is left wherever control comes to one of these addresses: the
-    /// code around compiled code.
+    /// The fallback code for compiled code: the interpreter exits wherever control reaches one of these addresses, the
+    /// re-entry points of compiled code.
     pub fn around(mut self, entrances: impl Iterator<Item = u64>) -> Code {
         self.entrances = vec![0; self.map.len().div_ceil(64)];
         for entrance in entrances {
@@ -168,7 +167,7 @@ impl Code {
         self.entrance_bit(pc).is_some_and(|(word, bit)| self.entrances[word] & bit != 0)
     }
 
-    /// Tells the handlers of a machine where this code's tables are.
+    /// Stores the addresses of this code's tables in the state of a machine, for handlers.
     #[inline]
     pub(crate) fn bind(&self, window: &mut Window) {
         if window.own_predictions(self.id) {
@@ -189,7 +188,7 @@ impl Code {
         (cell as usize - self.cells.as_ptr() as usize) / size_of::<Cell>()
     }
 
-    /// The address and the ordinal of a cell's instruction.
+    /// The address and the ordinal of an op's instruction.
     pub(crate) fn origin(&self, cell: *const Cell) -> (u64, i32) {
         let bits = self.origins[self.index(cell)].load(Ordering::Relaxed);
         (self.text.start + (bits & 0xffff_ffff), (bits >> 32) as i32)
@@ -200,13 +199,13 @@ impl Code {
         self.map.get((offset / 2) as usize)
     }
 
-    /// The place of the instruction at `pc` if it is decoded.
+    /// The op of the instruction at `pc`, if it is decoded.
     fn decoded(&self, pc: u64) -> Option<Entry> {
         Entry::of(self.slot(pc)?.load(Ordering::Acquire))
     }
 
-    /// The place of the instruction at `pc`, decoded now if it was not; `None` outside the text,
-    /// or where the memory for decoded code is used up.
+    /// The op of the instruction at `pc`, which is decoded now if it was not; `None` outside the text, or if the memory for
+    /// decoded code is used up.
     pub(crate) fn entry(&self, pc: u64) -> Option<Entry> {
         if let Some(entry) = self.decoded(pc) {
             return Some(entry);
@@ -218,17 +217,16 @@ impl Code {
     }
 
     fn lock(&self) -> MutexGuard<'_, usize> {
-        // What a panic can leave behind are cells that nothing refers to.
+        // A panic can only leave ops that are not published.
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Links the branch or jump at `cell`, whose target was not decoded; false where there is
-    /// nothing to decode at its target.
+    /// Links the branch or jump `cell`, whose target was not decoded; false if its target cannot be decoded.
     pub(crate) fn resolve(&self, cell: *const Cell) -> bool {
         let (pc, ordinal) = self.origin(cell);
         let index = self.index(cell);
         let mut used = self.lock();
-        // The end of a run has no instruction of its own: it leads to the one at its address.
+        // The end of a block is an op without an instruction: it jumps to the instruction at its address.
         let continues = ordinal == 0;
         let decoded = self.instruction(pc);
         let unlinked = if continues { unresolved } else { select::unlinked(&decoded) };
@@ -244,7 +242,7 @@ impl Code {
         let difference = entry.ordinal - ordinal - executed;
         let handler = if continues { jump::<true> } else { select::alone(&decoded, true) };
         let cell = &self.cells[index];
-        // SAFETY: the cell has its first handler, which reads neither, and the lock is held.
+        // SAFETY: the op has its first handler, which reads neither, and this thread holds the lock.
         unsafe { cell.link(difference as i16, entry.cell, handler) };
         if !continues {
             self.fuse_with_branch(index, &decoded);
@@ -287,8 +285,7 @@ impl Code {
         }
     }
 
-    /// What the host function takes and gives that the program calls by this number. Hosts have functions of other types
-    /// refused.
+    /// The argument and result registers of the import with this number. Machines refuse host functions of other types.
     fn host_call(&self, index: u32) -> CallRegisters {
         let calls = self.host_calls.get_or_init(|| {
             let imports = self.image.imports().unwrap_or_default();
@@ -297,7 +294,7 @@ impl Code {
         calls.get(&index).copied().unwrap_or(CallRegisters::ANY)
     }
 
-    /// Decodes the run that begins at `start`, which is not decoded; `None` outside the text.
+    /// Decodes the block that begins at `start`, which is not decoded; `None` outside the text.
     fn decode_run(&self, start: u64, used: &mut usize) -> Option<Entry> {
         if !self.image.is_text(start) || !start.is_multiple_of(2) {
             return None;
@@ -315,7 +312,7 @@ impl Code {
         let end_cell = last.cell + last.decoded.cells();
         let ordinal = |index: usize| index as i32 - count as i32;
 
-        // Where each direct branch or jump leads, if that is known: cell, ordinal, check.
+        // The target of each direct branch or jump, if it is decoded: op, ordinal, whether it tests the fuel.
         let link = |index: usize| -> Option<(u32, i32, bool)> {
             let item = &items[index];
             let target = item.pc.wrapping_add(item.decoded.direct()? as u64);
@@ -363,7 +360,7 @@ impl Code {
                 self.put(item.cell + 1, second, item.pc, ordinal(index));
             }
         }
-        // Where the run goes on: in another one, linked when first reached.
+        // The block continues in another one, which is linked when it is first reached.
         self.put(end_cell, Cell::jump(unresolved, 0, 0, 0, 0), end, 0);
         *used = end_cell + 1;
         for (index, item) in items.iter().enumerate() {
@@ -375,8 +372,7 @@ impl Code {
         self.decoded(start)
     }
 
-    /// The instructions of the run that begins at `start`, its first cell being `cell`, and the
-    /// address behind them.
+    /// The instructions of the block that begins at `start` with the op `cell`, and the address after them.
     fn collect(&self, start: u64, mut cell: usize) -> (Vec<Item>, u64) {
         let mut items: Vec<Item> = Vec::new();
         let mut pc = start;
@@ -401,25 +397,24 @@ impl Code {
     }
 
     fn put(&self, index: usize, cell: Cell, pc: u64, ordinal: i32) {
-        // SAFETY: indices from `used` up are reached by nobody before they are published, and
-        // the caller holds its lock.
+        // SAFETY: no thread reaches ops from index `used` on before they are published, and the caller holds the lock.
         unsafe { self.cells.write(index, cell) };
         let bits = (ordinal as u32 as u64) << 32 | (pc - self.text.start) & 0xffff_ffff;
         self.origins[index].store(bits, Ordering::Relaxed);
     }
 }
 
-/// Distance of a cell from the first one in bytes.
+/// Distance of an op from the first one in bytes.
 fn distance(index: usize) -> u32 {
     (index * size_of::<Cell>()) as u32
 }
 
-/// The fused handlers of a run, so chosen that as few handlers as possible are executed from
-/// whichever instruction control enters.
+/// The handlers of a block's instructions, chosen so that as few handlers as possible are executed wherever control enters
+/// the block.
 fn fuse(items: &[Item], links: &[Option<(u32, i32, bool)>]) -> Vec<Option<Handler>> {
     let count = items.len();
     let mut chosen = vec![None; count];
-    // Handlers from the instruction on to the end of its straight line.
+    // The number of handlers from each instruction to the end of its straight-line code.
     let mut cost = vec![0u32; count + fusion::LONGEST + 1];
     for index in (0..count).rev() {
         if !items[index].decoded.is_straight() {
@@ -453,7 +448,7 @@ fn fuse(items: &[Item], links: &[Option<(u32, i32, bool)>]) -> Vec<Option<Handle
     chosen
 }
 
-/// Registers the handlers as code whose faults are guests'.
+/// Registers the handlers as code whose faults belong to guests.
 fn install() {
     unsafe extern "C" {
         #[link_name = "__start_riverrun_interp"]

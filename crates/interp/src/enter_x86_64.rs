@@ -1,4 +1,6 @@
-//! Entry and exit on x86-64 Unix.
+//! Entry into the chain of handlers, and exit from it, on x86-64 Unix.
+//!
+//! The frame is that of `riverrun_state`'s `leave_x86_64.rs`, so that a host function can drop the chain.
 
 use std::arch::{asm, naked_asm};
 use std::mem::{offset_of, size_of};
@@ -24,7 +26,7 @@ macro_rules! calls_chain {
     };
 }
 
-/// Assembly that calls what calls handlers in turn.
+/// Assembly that calls the trampoline, which calls handlers in turn.
 #[cfg(trampoline)]
 macro_rules! calls_chain {
     ($asm:ident [$($before:expr),* $(,)?] [$($after:expr),* $(,)?] $($operands:tt)*) => {
@@ -32,10 +34,10 @@ macro_rules! calls_chain {
     };
 }
 
-/// Runs the chain of handlers that begins at `op`, until one leaves it.
+/// Runs the chain of handlers that begins at `op` until one exits.
 ///
 /// # Safety
-/// `op` is a published cell, `state` that of a live window whose engine tables are set, and the
+/// `op` is a published decoded op, `state` that of a live window whose engine tables are set, and the
 /// guest's float environment is in force.
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut State, fuel: i64) {
@@ -73,17 +75,16 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut State, f
     }
 }
 
-/// The same with no return noted, for callers to whom everything counts: true if the chain was left by a return from the
-/// function where it began, which the state's reason does not say then. Handlers keep what functions keep, so that
-/// what is pushed here is only loaded by who leaves otherwise than by returning. `IS_FUNCTION` says whether the caller is
-/// one that is called each time: the registers that its own caller wants kept are kept here; or part of a loop, that
-/// keeps what it has in them once.
+/// The same for the fast path: true if the function at which the chain began has returned, in which case the state's reason
+/// is not written. Handlers preserve the registers that functions preserve, so only other exits load what is pushed here.
+/// `IS_FUNCTION` says whether the caller is a function of its own for each call; then the registers that its caller wants
+/// preserved are saved here. Otherwise the caller is inlined into a loop, which saves them once.
 ///
 /// # Safety
 /// As [`enter`].
 #[inline(always)]
 pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, state: *mut State, fuel: i64) -> bool {
-    // Where the chain is left by returning, the state's address is where it was.
+    // If the chain has returned, rsi still holds the state's address.
     let returned: *mut State;
     /// What the frame has above the gap is given as `push` and `above`, which is its size.
     macro_rules! enter {
@@ -124,7 +125,8 @@ pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, sta
             }
         };
     }
-    // SAFETY: as the caller promises. The frame is one that everybody can leave who leaves an engine.
+    // SAFETY: the caller provides a live state and a published op. The frame is that of every engine, so that every exit
+    // finds it by `host_sp`.
     unsafe {
         match IS_FUNCTION {
             true => enter!(["push r12" "push r13" "push r14" "push r15"] "add rsp, {gap} + 7 * 8", FRAME_GAP),
@@ -134,7 +136,7 @@ pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, sta
     !returned.is_null()
 }
 
-/// A handler that leaves the chain otherwise than by returning.
+/// A handler that exits the chain without returning from the function.
 #[cfg(not(trampoline))]
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn left(
@@ -148,8 +150,8 @@ pub(crate) unsafe extern "sysv64" fn left(
     naked_asm!("mov rdi, rsi", "jmp {leave}", leave = sym leave_engine)
 }
 
-/// Calls handlers in turn, and leaves them as handlers do that call each other. Backtraces end here, as they do in
-/// those: nothing describes this frame, nor who has entered.
+/// Calls handlers in turn and exits as tail-calling handlers do. Host backtraces end here, as they do in those: no unwind
+/// table describes this frame.
 #[cfg(trampoline)]
 #[unsafe(naked)]
 unsafe extern "sysv64" fn chain() {
@@ -189,9 +191,8 @@ unsafe extern "sysv64" fn call_handlers(
     unsafe { (*state).exit.reason == REASON_RETURNED }
 }
 
-/// Where the fault handler sends a handler whose access faulted: leaves the chain with op and
-/// fuel as they stand in their registers. Frames between here and `enter` are dropped; they
-/// belong to handlers, which have nothing to clean up.
+/// The fault handler entry of the interpreter: exits the chain with the op and fuel of the handler whose access has faulted,
+/// which are in their registers. Frames between here and `enter` are dropped; they belong to handlers, which own nothing.
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn landing() {
     naked_asm!(
@@ -208,5 +209,5 @@ pub(crate) unsafe extern "sysv64" fn landing() {
     )
 }
 
-// The handler is at the front of the cell.
+// The handler is at the front of the op.
 const _: () = assert!(size_of::<Cell>() == 16);

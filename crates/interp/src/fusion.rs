@@ -1,7 +1,7 @@
-//! Which handler executes several operations that follow each other.
+//! Superinstructions: handlers that execute several operations in a row.
 //!
-//! Some thirty common operations fuse in pairs, each with each and with every branch; longer
-//! sequences that programs execute often are listed in [`crate::patterns`].
+//! Some thirty common operations have a handler for each pair of them and for each with every branch. Longer sequences that
+//! programs execute often are listed in [`crate::patterns`].
 
 use riverrun_isa::{Destination, Op, rows};
 
@@ -11,13 +11,13 @@ use crate::operation::{Decoded, Operation};
 use crate::patterns::PATTERNS;
 use crate::select::for_branch;
 
-/// Operations of a sequence at most.
+/// Operations of the longest superinstruction.
 pub(crate) const LONGEST: usize = 6;
 
-/// Defines [`Fusible`] by the rows that can stand in a pattern.
+/// Defines [`Fusible`] by the rows that patterns can contain.
 macro_rules! fusible {
     ($($row:ident)*) => {
-        /// An operation that can stand in a pattern; rows and branches have their own names.
+        /// An operation that patterns can contain; rows and branches have their own names.
         #[allow(non_camel_case_types)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
@@ -56,8 +56,8 @@ fusible! {
     sh1add sh2add sh3add add_uw zext_h rori roriw
 }
 
-/// A sequence as a number: ten bits for an operation and which operand it takes from the one
-/// before it, the first highest, so that sorted by it are next to each other those that begin alike.
+/// A sequence as a number: ten bits for each operation and the operand that it takes from the one before, the first
+/// operation in the highest bits. Sequences with a common beginning are adjacent when sorted by it.
 pub(crate) const fn key(sequence: &[(Fusible, u8)]) -> u64 {
     let mut key = 0;
     let mut index = 0;
@@ -72,7 +72,7 @@ const fn step(operation: Fusible, forward: u8, index: usize) -> u64 {
     ((operation as u64) << 2 | forward as u64) << shift(index)
 }
 
-/// Where an operation is in a sequence's number.
+/// The position of an operation in a sequence's number.
 const fn shift(index: usize) -> usize {
     10 * (LONGEST - 1 - index)
 }
@@ -126,7 +126,7 @@ pub(crate) fn handlers<'a>(
             let (index, (decoded, check)) = sequence.next()?;
             let forward = before.map_or(NO_FORWARD, |before| forward(before, decoded));
             let fusible = Fusible::of(decoded.operation);
-            // A sequence ends with what cannot be fused, or behind a branch.
+            // A sequence ends before an operation that cannot be fused, and after a branch.
             key = fusible.map_or(u64::MAX, |fusible| key | step(fusible, forward, index));
             let first = before.replace(decoded);
             let found = match (index, first) {
@@ -137,7 +137,7 @@ pub(crate) fn handlers<'a>(
                     let at = KEYS.partition_point(|&known| known < key);
                     let next = KEYS.get(at).copied().unwrap_or(u64::MAX);
                     let found = (next == key).then(|| PATTERNS[SORTED[at]].handlers[usize::from(check)]);
-                    // None that begins so is left.
+                    // No pattern has this beginning.
                     if (next ^ key) >> shift(index) != 0 {
                         key = u64::MAX;
                     }
@@ -197,7 +197,7 @@ pub(crate) fn notation(sequence: &[Decoded]) -> Option<String> {
     Some(text)
 }
 
-/// The handler of a branch behind `M`, for each way to take its operands.
+/// The handler of a branch after `M`, for each way to take its operands.
 fn branch_behind<M: Micro>(op: Op, forward: u8, check: bool) -> Handler {
     macro_rules! case {
         ($row:ident) => {
@@ -214,7 +214,7 @@ fn branch_behind<M: Micro>(op: Op, forward: u8, check: bool) -> Handler {
     for_branch!(op, case)
 }
 
-/// Calls `$case!(Micro)` for an operation that pairs with every other; gives `None` for others.
+/// Calls `$case!(Micro)` for an operation that pairs with every other; `None` for others.
 macro_rules! for_pairing {
     ($operation:expr, $case:ident) => {
         match $operation {

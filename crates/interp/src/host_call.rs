@@ -1,5 +1,5 @@
-//! Handlers of calls of host functions. The next cell holds a [`crate::handlers::second_cell`]; where it is none that is
-//! known, the single-step engine does the rest.
+//! Handlers of host calls. The following op is a [`crate::handlers::second_cell`]. A call whose function is not bound or not
+//! cached exits, and the dispatcher does the rest.
 
 #[cfg(by_hand)]
 #[path = "host_call_x86_64.rs"]

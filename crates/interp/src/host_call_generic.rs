@@ -1,4 +1,4 @@
-//! Calls of host functions where nothing better is known, or handlers return to a trampoline.
+//! Host calls in portable Rust: for processors without assembly handlers, and for builds with a trampoline.
 
 use riverrun_program::CallRegisters;
 use riverrun_state::{DYNAMIC_CALL, Import, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, State, SystemCall};
@@ -13,7 +13,7 @@ pub(crate) fn host_call(_: CallRegisters) -> Handler {
     host_call_any
 }
 
-/// There is no handler that sets a host call's arguments as well.
+/// No handler here sets a host call's arguments as well.
 pub(crate) fn host_call_with(_: &Arguments) -> Option<Handler> {
     None
 }
@@ -29,7 +29,7 @@ handlers! {
         call_host(hart, ((*exit).imports as *const Import).byte_add(distance as usize))
     }
 
-    /// An `ecall`, which may lead to a host function that is known.
+    /// An `ecall`, which may have a cached host function.
     fn system_call[](hart) {
         let a7 = hart.get(17);
         let key = if a7 == DYNAMIC_CALL { hart.get(5) } else { a7 };
@@ -42,7 +42,7 @@ handlers! {
     }
 }
 
-/// Calls a host function, and goes on behind the hart's cell and the [`crate::handlers::second_cell`] that follows.
+/// Calls a host function and continues after the hart's op and the [`crate::handlers::second_cell`] that follows it.
 ///
 /// # Safety
 /// The hart stands at such a cell, the import is one of the state's machine, and the caller returns at once what this
@@ -60,7 +60,7 @@ unsafe fn call_host(hart: Fast, import: *const Import) -> Next {
         let results = ((*import).code)(import, hart.get(10), hart.get(11), hart.get(12), hart.get(13), hart.get(14));
         hart.set(10, results.a0);
         hart.set(11, results.a1);
-        // Guest functions that the host has called meanwhile have taken of the fuel.
+        // Guest functions that the host function has called have used fuel.
         go_checked::<true>(hart.op.add(2), Fast { fuel: (*exit).fuel.wrapping_add(ordinal), ..hart })
     }
 }

@@ -1,4 +1,4 @@
-//! Calls of host functions on x86-64 Unix: by hand, as a compiler saves and loads more than is needed behind a call.
+//! Host calls on x86-64 Unix, in assembly: a compiler saves and reloads more registers around a call than needed.
 
 use std::arch::naked_asm;
 use std::mem::{offset_of, size_of};
@@ -48,8 +48,8 @@ pub(crate) fn host_call(registers: CallRegisters) -> Handler {
     }
 }
 
-/// A handler that finds the import and the call's cell, which is in rdi then, by the first instructions; takes the import
-/// into rdi and the arguments by the second ones; and puts results back by the third.
+/// Defines a handler from three pieces of code: the first finds the import and leaves the call's op in rdi, the second loads
+/// the import into rdi and the arguments, the third stores the results.
 macro_rules! calls {
     (
         $(#[$doc:meta])*
@@ -83,7 +83,7 @@ macro_rules! calls {
                 "pop rdi",
                 $($put,)*
                 "mov rcx, [rsi + {returns}]",
-                // Guest functions that the host has called meanwhile have taken of the fuel.
+                // Guest functions that the host function has called have used fuel.
                 "movsx r8, word ptr [rdi + {ordinal}]",
                 "add rdi, {behind}",
                 "add r8, [rsi + {fuel}]",
@@ -153,7 +153,7 @@ host_calls! {
 }
 
 calls! {
-    /// An `ecall`, which may lead to a host function that is known.
+    /// An `ecall`, which may have a cached host function.
     system_call[]:
         [
             "mov rax, [rsi + {a7}]"
@@ -182,7 +182,7 @@ calls! {
         import = offset_of!(SystemCall, import)
 }
 
-/// The handler of the first of those instructions that set a host call's arguments: sets them all, and calls.
+/// The handler of the first of the instructions that set a host call's arguments: sets all and makes the call.
 pub(crate) fn host_call_with(arguments: &Arguments) -> Option<Handler> {
     let handlers = if arguments.gives() { &WITH_ARGUMENTS_FOR_ONE } else { &WITH_ARGUMENTS };
     Some(handlers[arguments.kinds()])
@@ -233,7 +233,7 @@ calls! {
         [
             set!(4, "r9", "r9d"), set!(3, "r8", "r8d"), set!(2, "rcx", "ecx"), set!(1, "rdx", "edx"), set!(0, "rax", "eax"),
             "mov rsi, rax", "mov rdi, r10",
-            // What comes behind the call, 40 bytes, lies in one line of the cache.
+            // The 40 bytes after the call are in one cache line.
             ".balign 64, , 40"
         ]
         [".if {for_one}" "mov [rsi + {a0}], rax" ".endif"]

@@ -1,11 +1,10 @@
-//! What an instruction becomes: the operation that stands for it in a cell, its registers as
-//! slots of the state.
+//! From an instruction to the operation of its decoded op, with registers as slots of the state.
 
 use riverrun_isa::{Destination, Extension, Format, Inst, Op, RegisterFile, Rounding, csr};
 use riverrun_program::CallRegisters;
 use riverrun_state::{F_SLOT, SINK_SLOT};
 
-/// The operation of a cell.
+/// The operation of a decoded op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// A straight-line row. Rows that do the same on slots are one: float loads are integer loads.
@@ -32,13 +31,13 @@ pub(crate) enum Operation {
     Return,
     /// An atomic access.
     Atomic(Op),
-    /// A call of a host function, whose number is the immediate, and what it takes and gives.
+    /// A call of a host function, with its argument and result registers; its number is the immediate.
     HostCall(CallRegisters),
     /// An `ecall`.
     SystemCall,
-    /// Left to the single-step engine.
+    /// An exit: the reference interpreter executes the instruction.
     Step,
-    /// Where compiled code is entered.
+    /// An exit: compiled code can be entered here.
     Entrance,
 }
 
@@ -56,25 +55,25 @@ pub(crate) struct Decoded {
 }
 
 impl Decoded {
-    /// What is left to the single-step engine.
+    /// The exit for an instruction that the reference interpreter executes.
     pub(crate) const STEP: Decoded =
         Decoded { operation: Operation::Step, rs1: 0, rs2: 0, rs3: 0, rd: SINK_SLOT, imm: 0, len: 0 };
 
-    /// What is left to compiled code.
+    /// The exit at a re-entry point of compiled code.
     pub(crate) const ENTRANCE: Decoded = Decoded { operation: Operation::Entrance, ..Decoded::STEP };
 
-    /// Whether control may go on behind it.
+    /// Whether control may continue after it.
     pub(crate) fn falls_through(&self) -> bool {
         !matches!(self.operation, Operation::Jump | Operation::Indirect | Operation::Return)
     }
 
-    /// Whether control goes on behind it, always and at once.
+    /// Whether control always continues directly after it.
     pub(crate) fn is_straight(&self) -> bool {
         use Operation::*;
         matches!(self.operation, Row(_) | Rounded(..) | Constant | Move | Nothing)
     }
 
-    /// How many cells it takes: calls have a second one for the address behind them.
+    /// How many ops it takes: calls have a second one for the address after them.
     pub(crate) fn cells(&self) -> usize {
         match self.operation {
             Operation::Call | Operation::IndirectCall | Operation::HostCall(_) | Operation::SystemCall => 2,
@@ -170,7 +169,7 @@ impl Decoded {
     }
 }
 
-/// Whether the fast engine executes this access to a control and status register.
+/// Whether the interpreter executes this access to a control and status register.
 fn is_float_csr(inst: &Inst) -> bool {
     let number = inst.imm as u16;
     number == csr::FFLAGS || !inst.writes_csr() && matches!(number, csr::FRM | csr::FCSR)

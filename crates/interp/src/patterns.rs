@@ -1,9 +1,9 @@
-//! Sequences of operations that have a handler of their own: `name forward, name forward, ...`,
+//! The superinstructions of three and more operations: `name forward, name forward, ...`,
 //! and `=> name forward` for a branch at the end, where `forward` says which operand comes from
 //! the operation before ([`crate::handlers`]).
 //!
-//! They are those that save most in programs that have nothing to do with riverrun's benchmarks:
-//! zlib, bzip2, LZ4, QuickJS and a mixture of library functions, traced and counted by
+//! They save most dispatches in programs other than riverrun's benchmarks: zlib, bzip2, LZ4, QuickJS and a mixture of
+//! library functions, traced and counted by
 //! `cargo run --release -p riverrun-interp --features profile --example sequences -- PROGRAM...`.
 
 use riverrun_isa::rows;

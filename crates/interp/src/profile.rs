@@ -1,4 +1,4 @@
-//! Which sequences of operations programs execute: the numbers behind [`crate::patterns`].
+//! Counts the sequences of operations that programs execute, from which [`crate::patterns`] was chosen.
 
 use std::collections::HashMap;
 

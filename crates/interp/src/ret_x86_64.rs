@@ -1,4 +1,4 @@
-//! `ret` on x86-64 Unix: by hand, as every instruction counts here, and where the code begins.
+//! `ret` on x86-64 Unix, in assembly, because each instruction and the code's alignment matter here.
 
 use std::arch::naked_asm;
 use std::mem::{offset_of, size_of};
@@ -11,7 +11,7 @@ use crate::handlers::{RETURNS_MASK, Return, out_of_fuel, return_elsewhere};
 /// From the state to the ra.
 const RA: usize = offset_of!(State, slots) + size_of::<u64>();
 
-/// A return: mostly to where the last call came from.
+/// A return, predicted by the return ring to go to the continuation of the last call.
 #[unsafe(naked)]
 pub(super) unsafe extern "sysv64" fn ret(
     _: *const Cell,

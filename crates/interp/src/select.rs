@@ -1,4 +1,4 @@
-//! Which handler executes an operation alone.
+//! The handlers of single operations.
 
 use riverrun_isa::{Op, Rounding, for_each_op, rows};
 
@@ -8,7 +8,7 @@ use crate::host_call::{host_call, system_call};
 use crate::operation::{Decoded, Operation};
 use crate::ret::RET;
 
-/// The handler of a row by its format; formats whose operations are not rows step.
+/// The handler of a row by its format; formats without rows exit to the reference interpreter.
 macro_rules! row_handler {
     (Store, $row:ident) => {
         straight::<Effect<rows::$row>>

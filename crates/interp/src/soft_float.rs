@@ -1,5 +1,5 @@
-//! Floating point in software, exact in every rounding mode: what the single-step engine computes
-//! with. The fast engine computes in hardware; that both agree is tested.
+//! Floating point in software, exact in every rounding mode, for the reference interpreter. The interpreter computes in
+//! hardware; tests compare both.
 //!
 //! Arithmetic is done in binary128, whose exponents never end here, rounded to odd where it is
 //! not exact; rounding that once more to the format gives what rounding the exact result would, as
@@ -221,7 +221,7 @@ fn range(int: Int) -> (i128, i128) {
     }
 }
 
-/// An integer as it stands in a register.
+/// An integer in its register form.
 fn register(int: Int, value: i128) -> u64 {
     match int {
         Int::I32 | Int::U32 => value as i32 as u64,

@@ -1,7 +1,8 @@
-//! The single-step engine: one instruction at a time, straight from the table, with memory
-//! checked by the list of regions and floating point in software. It is the reference that the
-//! fast engine is compared with, and the one place where traps are made: whatever the fast
-//! engine cannot do at once, it leaves to this one.
+//! The reference interpreter: it evaluates one row of the instruction table at a time, checks memory against the list of
+//! regions, and computes floating point in software.
+//!
+//! It defines the right result, with which tests compare the other engines, and is the only place that makes traps: the
+//! other engines exit before an instruction that they cannot complete, and this one executes or refuses it.
 
 use std::cell::{Cell, RefCell};
 
@@ -13,14 +14,14 @@ use riverrun_state::{Fault, Perm, State, Trap, TrapCause, Window};
 use crate::soft_float::{self, Flagged};
 use riverrun_isa::words::{Effects, Words};
 
-/// What a step came to, if it did not trap.
+/// The outcome of a step that did not trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The instruction is done, and counted in `instret`.
+    /// The instruction is executed and counted in `instret`.
     Done,
-    /// An `ecall`: counted, and the pc still at it.
+    /// An `ecall`: counted; the pc is still its address.
     Ecall,
-    /// A call of a bound import: counted, and the pc still at it.
+    /// A call of a bound import: counted; the pc is still its address.
     Import(u32),
 }
 
@@ -107,12 +108,12 @@ fn dynamic(rm: Rounding, state: &State) -> Rounding {
     }
 }
 
-/// Effects on a window, and what became of them.
+/// Effects on a window, with the first trap among them.
 struct Stepper<'a> {
     window: RefCell<&'a mut Window>,
     /// The first trap; the instruction has no effects then.
     cause: Cell<Option<TrapCause>>,
-    /// What it asks of the host.
+    /// The instruction's request to the host.
     call: Cell<Option<Step>>,
 }
 

@@ -1,4 +1,4 @@
-//! The README says what is true: its commands work, its example is the one that is tested.
+//! The README and the guide are true: their commands work, and the README's example is the one that is tested.
 
 mod common;
 
@@ -8,6 +8,8 @@ use std::process::Command;
 use common::Folder;
 
 const README: &str = include_str!("../../../README.md");
+const GUIDE: [&str; 2] =
+    [include_str!("../../../docs/guide/projects.md"), include_str!("../../../docs/guide/command.md")];
 
 /// From nothing to a guest in C++ that is called and calls.
 const PROJECT: [&str; 3] = ["cargo install --path crates/cli", "riverrun new hello", "cd hello && cargo run"];
@@ -19,10 +21,10 @@ const GAME: &str = "cargo run --release --manifest-path examples/game/Cargo.toml
 const CONSOLE: &str = "cargo run --release --manifest-path examples/console/Cargo.toml";
 
 /// The contents of the code blocks in this language.
-fn blocks(language: &str) -> impl Iterator<Item = &'static str> {
+fn blocks(document: &'static str, language: &str) -> impl Iterator<Item = &'static str> {
     let opening = format!("\n```{language}\n");
-    let starts: Vec<usize> = README.match_indices(&opening).map(|(at, _)| at + opening.len()).collect();
-    starts.into_iter().map(|start| README[start..].split("```").next().unwrap())
+    let starts: Vec<usize> = document.match_indices(&opening).map(|(at, _)| at + opening.len()).collect();
+    starts.into_iter().map(|start| document[start..].split("```").next().unwrap())
 }
 
 #[test]
@@ -32,7 +34,9 @@ fn the_commands_work() {
     std::os::unix::fs::symlink(root.join("examples"), folder.path().join("examples")).unwrap();
     let programs = Path::new(env!("CARGO_BIN_EXE_riverrun")).parent().unwrap();
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
-    let commands: Vec<&str> = blocks("sh").flat_map(str::lines).collect();
+    // The guide goes on with the program that the README's commands have compiled.
+    let documents = std::iter::once(README).chain(GUIDE);
+    let commands: Vec<&str> = documents.flat_map(|document| blocks(document, "sh")).flat_map(str::lines).collect();
     // CI runs `cargo xtask` itself, and tests what it installs (`crates/capi/tests/installed.rs`).
     let (chores, commands): (Vec<&str>, Vec<&str>) =
         commands.into_iter().partition(|command| command.starts_with("cargo xtask "));
@@ -46,7 +50,7 @@ fn the_commands_work() {
     let (console, commands): (Vec<&str>, Vec<&str>) =
         commands.into_iter().partition(|command| command.starts_with(CONSOLE));
     assert_eq!(console.len(), 1);
-    assert!(commands.len() > 5, "{commands:?}");
+    assert!(commands.len() > 10, "{commands:?}");
     // Some compile: `cargo build --package riverrun-compile` makes what that takes.
     assert!(programs.join("riverrun-compile").exists(), "no riverrun-compile in {}", programs.display());
     for command in commands {
@@ -64,7 +68,7 @@ fn the_commands_work() {
 fn the_examples_are_small_and_run() {
     let library = include_str!("../../riverrun/src/lib.rs");
     assert!(library.contains("#[cfg(doctest)]\n#[doc = include_str!(\"../../../README.md\")]"));
-    for example in blocks("rust") {
+    for example in blocks(README, "rust") {
         assert!(example.lines().count() <= 25, "{example}");
         assert!(example.contains("fn main()"), "{example}");
     }

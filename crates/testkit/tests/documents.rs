@@ -12,6 +12,8 @@ mod documents;
 
 use documents::root;
 
+/// Most lines of README.md.
+const README_LINES: usize = 250;
 /// Largest size of ARCHITECTURE.md in bytes, and of a page of `docs/decisions/`.
 const ARCHITECTURE_SIZE: usize = 16 << 10;
 const PAGE_SIZE: usize = 4 << 10;
@@ -82,6 +84,7 @@ fn paths_exist() {
 
 #[test]
 fn documents_keep_their_size() {
+    assert!(read("README.md").lines().count() <= README_LINES);
     assert!(read("ARCHITECTURE.md").len() <= ARCHITECTURE_SIZE);
     for name in documents::all().iter().filter(|name| name.starts_with("docs/decisions/")) {
         assert!(read(name).len() <= PAGE_SIZE, "{name} is more than a page");

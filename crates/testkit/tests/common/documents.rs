@@ -11,7 +11,7 @@ pub(crate) fn root() -> &'static Path {
 pub(crate) fn all() -> Vec<String> {
     let fixed = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "bench/README.md"];
     let mut paths: Vec<String> = fixed.map(str::to_owned).to_vec();
-    for folder in ["docs", "docs/decisions"] {
+    for folder in ["docs", "docs/decisions", "docs/guide"] {
         let found = files(&root().join(folder), false, &["md"]);
         paths.extend(found.iter().map(|path| path.strip_prefix(root()).unwrap().display().to_string()));
     }

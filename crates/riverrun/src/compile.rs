@@ -1,4 +1,4 @@
-//! Compiling programs ahead of time.
+//! Compiling programs ahead of time, in the host's process (feature `compile`).
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::program::Program;
 
 impl Program {
-    /// Compiles the program into an artifact, for [`Program::load_artifact`]. `progress` is told from
-    /// time to time how many functions are done, and how many there are.
+    /// Compiles the program into an artifact for [`Program::load_artifact`]. Calls `progress` from time to time with the
+    /// number of functions that are done, and of all.
     ///
     /// ```
     /// use riverrun::{CompileOptions, Config, Engine, Program};
@@ -65,7 +65,7 @@ impl Program {
         }
         let (artifact, _) = self.compile(options, |_, _| {})?;
         riverrun_aot::write(&path, &artifact)?;
-        // Not from the file, which somebody else may have replaced meanwhile.
+        // Not from the file, which another process may have replaced meanwhile.
         // SAFETY: it was made here and now.
         self.set_artifact(unsafe { Artifact::from_bytes(&artifact, self.hash())? })?;
         Ok(())

@@ -1,4 +1,4 @@
-//! Which of the host's limits a request for address space or files has met, and what to do about it.
+//! Finds which limit of the host a request for address space or files has hit, and names the remedy.
 //!
 //! Linux says ENOMEM for nearly all of them ("Cannot allocate memory", while the machine has plenty). So where a
 //! machine or a program cannot be made, `/proc` is asked. That takes milliseconds where a process has many mappings,
@@ -22,7 +22,7 @@ const DATA: u64 = 1 << 30;
 /// Addresses that a process can have, whatever its limits: 47 bits.
 const ALL_ADDRESSES: u64 = 1 << 47;
 
-/// A limit of the host's that is reached.
+/// A limit of the host that is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Limit {
     /// `vm.max_map_count`, and the mappings that the process has.
@@ -82,7 +82,7 @@ impl fmt::Display for Limit {
     }
 }
 
-/// What the host has said, and the limit that it has meant.
+/// The host's error, and the limit behind it.
 #[derive(Debug, thiserror::Error)]
 #[error("{said}: {limit}")]
 struct Exhausted {
@@ -109,7 +109,7 @@ fn limit(said: &io::Error) -> Option<Limit> {
     }
 }
 
-/// What the process has, and may have; `None` where there is no limit.
+/// The process's usage and limits; `None` where there is no limit.
 #[derive(Clone, Copy, Debug)]
 struct Process {
     mappings: u64,

@@ -1,13 +1,13 @@
 //! riverrun: an embeddable RISC-V sandbox.
 //!
-//! A host loads a plain RISC-V executable, hands it a chosen set of host functions, and runs it;
-//! nothing the guest does can hurt the host.
+//! A host loads a plain RISC-V executable, gives it a chosen set of host functions, and runs it. Nothing that the guest does
+//! can hurt the host.
 //!
 //! - [`Engine`]: a configuration, shared by everything below.
 //! - [`Program`]: an executable, loaded once, shared by machines and threads.
-//! - [`Linker`]: the host functions that guests get.
-//! - [`Func`]: a function of a guest, to be called.
-//! - [`Heap`]: the guest's heap, whose records its host keeps.
+//! - [`Linker`]: the host functions that guests can call.
+//! - [`Func`]: a function of a guest that the host can call.
+//! - [`Heap`]: the guest heap, whose records are in the host's memory.
 //! - [`Machine`]: one guest with its memory, registers, limits and the host's own state.
 //!
 //! The smallest host is in [`Linker`]'s example.

@@ -1,5 +1,5 @@
-//! What the types forbid: each example is what a host might write, and must not compile. The first one of each kind
-//! does, and differs in a line.
+//! Misuse that the types forbid: each example is code that a host might write and that must not compile. The first example
+//! of each kind does compile, and differs in one line.
 //!
 //! # A memory is its machine's
 //!

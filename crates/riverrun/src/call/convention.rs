@@ -1,6 +1,7 @@
-//! Where parameters and results are (RISC-V ELF psABI, "Procedure Calling Convention", lp64d).
+//! The registers and stack slots of parameters and results (RISC-V ELF psABI, "Procedure Calling Convention", lp64d).
 //!
-//! Everything here is resolved when host functions are compiled: registers are counted by constants.
+//! The code that Rust generates for host functions and for calls of guest functions uses it. Everything is inlined there and
+//! evaluated at compile time: register numbers are constants.
 
 use riverrun_native::CALL_ARGUMENTS;
 use riverrun_program::{Scalar, Type};
@@ -36,7 +37,7 @@ impl<'a> Arguments<'a> {
         Arguments { first, state, memory, integers: 0, floats: 0, on_stack: 0, number: 0, is_lost: false }
     }
 
-    /// Whether one was to be on the stack, but the stack is not there.
+    /// Whether an argument is on the stack, but the stack is not mapped.
     #[inline(always)]
     pub(crate) fn is_lost(&self) -> bool {
         self.is_lost
@@ -83,7 +84,7 @@ impl<'a> Arguments<'a> {
         if scalar.is_float() { self.float() } else { self.integer() }
     }
 
-    /// Whether there are registers for so many more.
+    /// Whether there are registers for that many more arguments.
     #[inline(always)]
     pub(crate) fn has_room(&self, integers: usize, floats: usize) -> bool {
         self.integers + integers <= ARGUMENT_REGISTERS && self.floats + floats <= ARGUMENT_REGISTERS
@@ -114,11 +115,11 @@ impl Types {
     }
 }
 
-/// The arguments of a call of a guest function, put where it looks for them.
+/// The arguments of a call of a guest function, in the registers and stack slots where it expects them.
 #[derive(Debug)]
 pub struct Placement<'a> {
     slots: &'a mut Registers,
-    /// What goes to the first integer registers: not in memory, if the compiler can help it.
+    /// The first integer registers, which the compiler should keep out of memory.
     first: [u64; CALL_ARGUMENTS],
     integers: usize,
     floats: usize,
@@ -163,7 +164,7 @@ impl<'a> Placement<'a> {
         self.integers + integers <= ARGUMENT_REGISTERS && self.floats + floats <= ARGUMENT_REGISTERS
     }
 
-    /// Puts integers, and nothing else, that have a register each.
+    /// Assigns integers that have a register each.
     #[inline(always)]
     pub(crate) fn put_integers(&mut self, count: usize, integer: impl Fn(usize) -> u64) {
         self.integers = count;
@@ -183,28 +184,28 @@ impl<'a> Placement<'a> {
     }
 }
 
-/// What a host gives to a guest function, and gets of it. It is copied, so that the compiler has it in registers
-/// unless something out of the ordinary happens.
+/// The arguments and results of a call of a guest function. It is `Copy`, so that the compiler keeps it in registers on the
+/// hot path.
 pub(crate) trait Exchange: Copy {
     type Result;
 
-    /// Puts the parameters where the function looks for them.
+    /// Assigns the arguments to registers and stack slots.
     fn place(self, placement: &mut Placement<'_>);
 
-    /// Finds the results in the registers.
+    /// Reads the results from the registers.
     fn take(self, registers: &ResultRegisters) -> Self::Result;
 }
 
 const _: () = assert!(CALL_ARGUMENTS == 3);
 
-/// Arguments of which those that are not here are in the state.
+/// Assigned arguments; those that are not here are in the state.
 #[derive(Debug, Default)]
 pub(crate) struct Placed {
-    /// What the first integer registers have to hold, or zeros.
+    /// The values of the first integer registers, or zeros.
     pub(crate) first: [u64; CALL_ARGUMENTS],
     /// How many integer registers are taken.
     integers: usize,
-    /// What has to be on the stack, from its lowest address up.
+    /// The words on the stack, from its lowest address up.
     pub(crate) stack: Vec<u64>,
 }
 
@@ -220,19 +221,19 @@ impl Placed {
 /// A parameter: a [`GuestValue`], a [`Slice`], which is two of them, or a structure by value
 /// ([`by_value!`](crate::by_value)).
 pub trait Parameter: Copy {
-    /// Adds what signatures have for it.
+    /// Adds its types to a signature.
     #[doc(hidden)]
     fn add_types(types: &mut Types);
 
-    /// Takes it from the next registers.
+    /// Reads it from the next registers.
     #[doc(hidden)]
     fn take(arguments: &mut Arguments<'_>) -> Self;
 
-    /// Puts it into the next registers.
+    /// Writes it to the next registers.
     #[doc(hidden)]
     fn put(self, placement: &mut Placement<'_>);
 
-    /// The same of slots, one for each type; gives the slots behind.
+    /// The same with raw values, one for each type; returns the remaining ones.
     #[doc(hidden)]
     fn put_raw<'a>(slots: &'a [u64], placement: &mut Placement<'_>) -> &'a [u64];
 }
@@ -285,10 +286,10 @@ impl<T: 'static> Parameter for Slice<T> {
     }
 }
 
-/// A guest's registers, as the state has them.
+/// A guest's registers, as in the state.
 pub(crate) type Registers = [u64; 65];
 
-/// The registers that results are in.
+/// The registers of results.
 #[derive(Clone, Copy, Debug)]
 pub struct ResultRegisters {
     pub(crate) a: [u64; 2],
@@ -296,13 +297,13 @@ pub struct ResultRegisters {
 }
 
 impl ResultRegisters {
-    /// Those of the state but for a0 and a1.
+    /// The registers of the state except a0 and a1.
     #[inline(always)]
     pub(crate) fn new(a: [u64; 2], slots: &Registers) -> ResultRegisters {
         ResultRegisters { a, fa: [slots[FA0], slots[FA0 + 1]] }
     }
 
-    /// Those of the state.
+    /// The registers of the state.
     #[inline(always)]
     pub(crate) fn of(slots: &Registers) -> ResultRegisters {
         ResultRegisters::new([slots[A0], slots[A0 + 1]], slots)
@@ -315,8 +316,8 @@ impl ResultRegisters {
     }
 }
 
-/// What a function returns: nothing, a [`GuestValue`], a structure by value ([`by_value!`](crate::by_value)), or a
-/// pair of values, which stands for a C structure of two fields.
+/// The result of a function: nothing, a [`GuestValue`], a structure by value ([`by_value!`](crate::by_value)), or a
+/// pair of values for a C structure of two fields.
 pub trait Returned: Sized {
     /// Whether it is returned in float registers, at least in part.
     #[doc(hidden)]
@@ -329,11 +330,11 @@ pub trait Returned: Sized {
     /// The type in signatures; `None` for nothing.
     fn result_type() -> Option<Type>;
 
-    /// Puts it where the caller looks for it.
+    /// Writes it to the registers where the caller expects it.
     #[doc(hidden)]
     fn put(self, registers: &mut ResultRegisters);
 
-    /// Takes it from where the function has left it.
+    /// Reads it from the registers in which the function returns it.
     #[doc(hidden)]
     fn take(registers: &ResultRegisters) -> Self;
 
@@ -417,7 +418,7 @@ pub(crate) fn put_scalar(scalar: Scalar, bits: u64, registers: &mut ResultRegist
     file[0] = bits;
 }
 
-/// The fields of a structure of two, from where a function has left them.
+/// Reads the fields of a structure of two from the registers of a result.
 #[inline(always)]
 pub(crate) fn take_pair(types: (Scalar, Scalar), registers: &ResultRegisters) -> [u64; 2] {
     let ResultRegisters { a, fa } = *registers;

@@ -1,5 +1,5 @@
-//! Functions whose types are known at run time only: for bindings to other languages, and for hosts that take
-//! guests as they come.
+//! Functions whose types are known at run time only: for bindings to other languages, and for hosts that run arbitrary
+//! guests.
 
 use std::fmt;
 use std::ptr::{self, NonNull};
@@ -22,10 +22,10 @@ use crate::linker::Linker;
 use crate::program::Program;
 use crate::raw::RawMachine;
 
-/// Parameters that a function can have, as [`crate::Func`] has them.
+/// The largest number of parameters, the same as that of [`crate::Func`].
 const PARAMETERS_MAX: usize = 16;
 
-/// A function's types, as far as they can be called by slots.
+/// A function's types, for calls with raw values.
 #[derive(Clone, Debug)]
 struct Types {
     parameters: Box<[Scalar]>,
@@ -59,7 +59,7 @@ impl Types {
         Ok(Types { parameters, result })
     }
 
-    /// The slots that parameters or results take.
+    /// The number of raw values that a call takes.
     fn slots(&self) -> usize {
         let results = match self.result {
             ResultType::Nothing => 0,
@@ -70,26 +70,26 @@ impl Types {
     }
 }
 
-/// A function of a guest with types that the host learns at run time: [`crate::Machine::dyn_func`] makes it.
+/// A function of a guest with types that the host learns at run time, made by [`crate::Machine::dyn_func`].
 ///
-/// Values are 64-bit slots, as guest registers hold them: arguments as [`crate::GuestValue::to_bits`] gives
-/// them, results for [`crate::GuestValue::from_bits`] to read.
+/// Values are raw: 64 bits each, as in guest registers. [`crate::GuestValue::to_bits`] makes arguments,
+/// [`crate::GuestValue::from_bits`] reads results.
 ///
-/// It is good for every machine of its program.
+/// It can be called on every machine of its program.
 #[derive(Clone)]
 #[repr(C)]
 pub struct DynFunc {
-    /// First, as it is called with its address.
+    /// First, because call code gets its address.
     pub(crate) target: Target,
     signature: Signature,
     types: Types,
     /// How many parameters there are, if each of them is in an integer register.
     integers: Option<u8>,
     pub(crate) results: Found,
-    /// The gate through which it is called in compiled code, if all its parameters and its result are in registers
-    /// that are handed over as they are.
+    /// The entry token for calls of compiled code, if all its parameters and its result are in registers that are passed
+    /// unchanged.
     pub(crate) few: Opening,
-    /// How many parameters it has then, or [`NOT_FEW`].
+    /// The number of its parameters then, or [`NOT_FEW`].
     pub(crate) few_count: u8,
     /// The number of the result's type, if there is one.
     pub(crate) result_number: u32,
@@ -98,7 +98,7 @@ pub struct DynFunc {
 /// More parameters than there are.
 const NOT_FEW: u8 = u8::MAX;
 
-/// Where results are found.
+/// The location of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Found {
@@ -183,13 +183,13 @@ impl DynFunc {
         types.into_iter().take(len)
     }
 
-    /// The slots that a call takes: as many as there are parameters, or results.
+    /// The number of raw values that a call takes: the number of parameters or of results, whichever is larger.
     pub fn slots(&self) -> usize {
         self.types.slots()
     }
 
-    /// Calls it, on a machine or from a host function. `slots` are the arguments; results take the place of
-    /// the first ones.
+    /// Calls the function, on a machine or from a host function. `slots` holds the arguments, and then the results in the
+    /// first places.
     ///
     /// # Errors
     /// As [`crate::Func::call`], and if the function is not one of the machine's program.
@@ -263,7 +263,7 @@ impl DynFunc {
         }
     }
 
-    /// A function by itself, lest others need its registers.
+    /// Not inlined, so that callers need not save the registers that it uses.
     ///
     /// # Safety
     /// As [`DynFunc::call_with`].
@@ -285,15 +285,15 @@ impl DynFunc {
         (self.few_count != NOT_FEW).then(|| [self.few_count.into(), results])
     }
 
-    /// The address that hosts call, and what the machine's gate has to be open for then, if the function has so few
-    /// parameters and a body for hosts to call.
+    /// The function's host-ABI entry point and the entry token for which the machine's guard must be open, if it has one
+    /// and few enough parameters.
     pub fn host_entry(&self) -> Option<(usize, Opening)> {
         let entry = self.target.function.host_entry().filter(|_| self.few != Opening::NONE)?;
         Some((entry, self.few))
     }
 
-    /// Goes on with a call that [`by_registers!`](crate::by_registers) has begun and that has left compiled code, and
-    /// gives what [`DynFunc::call_raw_first`] gives.
+    /// Finishes a call that [`by_registers!`](crate::by_registers) has begun and that has exited compiled code; returns as
+    /// [`DynFunc::call_raw_first`].
     ///
     /// # Errors
     /// As [`DynFunc::call`].
@@ -341,8 +341,8 @@ impl DynFunc {
         LinkError::TooManyParameters { signature: self.signature.to_string(), limit: CALL_ARGUMENTS }.into()
     }
 
-    /// As [`DynFunc::call_raw`], and gives what is in the first result's register, or in a0, instead of writing
-    /// slots: faster by the way through memory.
+    /// As [`DynFunc::call_raw`], but returns the register of the first result, or a0, instead of writing it to memory, which
+    /// is faster.
     ///
     /// # Errors
     /// As [`DynFunc::call`].

@@ -1,4 +1,4 @@
-//! Functions of the guest, called by the host.
+//! Functions of the guest that the host calls: types of parameters, limits of a call, [`Func`].
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -22,7 +22,7 @@ pub trait Parameters: Copy {
     #[doc(hidden)]
     fn types() -> Vec<Type>;
 
-    /// Puts them where the function looks for them.
+    /// Assigns them to registers and stack slots.
     #[doc(hidden)]
     fn put(self, placement: &mut Placement<'_>);
 
@@ -78,7 +78,7 @@ mod sealed {
 
     use crate::instance::Instance;
 
-    /// What has an instance.
+    /// A value that has an instance.
     pub trait HasInstance {
         type Data: 'static;
         #[allow(private_interfaces)]
@@ -110,7 +110,7 @@ impl<T: 'static> HasInstance for Caller<'_, T> {
 
 impl<C: HasInstance> CallContext for C {}
 
-/// A call's own limits, besides those of its machine; the tighter ones hold.
+/// A call's own limits, in addition to those of its machine; the tighter ones apply.
 ///
 /// ```
 /// use std::time::Duration;
@@ -176,7 +176,7 @@ impl<P: Parameters, R: Returned> Exchange for Typed<P, R> {
     }
 }
 
-/// The same in slots, of which nobody else has a reference.
+/// The same as raw values, in memory that nothing else references.
 struct Raw<P, R> {
     slots: *mut [u64],
     types: PhantomData<fn(P) -> R>,
@@ -206,35 +206,35 @@ impl<P: Parameters, R: Returned> Exchange for Raw<P, R> {
     }
 }
 
-/// Where a function is.
+/// A function's entries in each engine.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Target {
-    /// Where it is in compiled code: first, as its host entry is called with this address.
+    /// Its entry in compiled code: first, because entry stubs get its address.
     pub(crate) function: Callable,
-    /// The gates through which it is called there; none if that has no such function, or counts fuel.
+    /// The entry token of compiled code; none if that lacks the function or counts fuel.
     pub(crate) compiled: Opening,
     pub(crate) address: u64,
-    /// The code that it is a function of.
+    /// The program's code.
     pub(crate) code: u64,
-    /// The gates through which it is called in decoded code; none if it cannot be decoded.
+    /// The entry token of the interpreter; none if the function cannot be decoded.
     pub(crate) interpreted: Opening,
-    /// Where it begins there.
+    /// Its first decoded op.
     pub(crate) place: Place,
 }
 
 impl Target {
-    /// Where it is in compiled code that does not count fuel.
+    /// Looks the function up in compiled code that does not count fuel.
     pub(crate) fn compiled(&self) -> Option<&Callable> {
         (self.compiled != Opening::NONE).then_some(&self.function)
     }
 
-    /// Where it is in decoded code.
+    /// Looks the function up in decoded code.
     pub(crate) fn interpreted(&self) -> Option<Place> {
         (self.interpreted != Opening::NONE).then_some(self.place)
     }
 
-    /// `gives_a1` says whether the second integer register of results is looked at.
+    /// `gives_a1` says whether the result includes a1.
     ///
     /// # Errors
     /// If no instruction can be at the address.
@@ -259,8 +259,8 @@ impl Target {
 
 /// A function of a guest, made by [`Machine::func`].
 ///
-/// It can be called on every machine of its program. Calls from host functions, and calls while the guest's own
-/// run is suspended, leave all registers as they found them; others leave pc and sp.
+/// It can be called on every machine of its program. Calls from host functions, and calls while the guest's own run is
+/// suspended, preserve all registers; other calls preserve pc and sp.
 pub struct Func<P, R> {
     target: Target,
     types: PhantomData<fn(P) -> R>,
@@ -281,12 +281,12 @@ impl<P, R> fmt::Debug for Func<P, R> {
 }
 
 impl<P: Parameters, R: Returned> Func<P, R> {
-    /// The signature that the types say.
+    /// The signature of the types.
     pub fn signature() -> Signature {
         Signature { result: R::result_type(), parameters: P::types() }
     }
 
-    /// The exported function of that name, or that of the symbol.
+    /// The exported function of that name, or the function of that symbol.
     pub(crate) fn by_name(program: &Program, name: &str) -> Result<Func<P, R>, Error> {
         if let Some(export) = program.export(name) {
             let host = Self::signature();
@@ -315,9 +315,8 @@ impl<P: Parameters, R: Returned> Func<P, R> {
 
     /// Calls it, on a machine or from a host function.
     ///
-    /// The host's float environment has to be the default one, as Rust demands it of all code: a host in
-    /// another language that rounds otherwise, or takes denormal numbers for zero, gets the guest's results
-    /// rounded so.
+    /// The host's float environment must be the default one, as for all Rust code. If a host in another language changes the
+    /// rounding mode or flushes denormals to zero, the guest's results change accordingly.
     ///
     /// # Errors
     /// [`Error::Trap`] where the guest traps, [`Error::Host`] where a host function that it calls fails,
@@ -351,8 +350,8 @@ impl<P: Parameters, R: Returned> Func<P, R> {
         }
     }
 
-    /// Calls it with raw registers: `slots` are the parameters in the order of the signature, each as
-    /// [`crate::GuestValue::to_bits`] gives it; the result takes the place of the first ones.
+    /// Calls the function with raw values: `slots` holds the arguments in the order of the signature, each made by
+    /// [`crate::GuestValue::to_bits`], and then the result in the first places.
     ///
     /// For callers that know types at run time only; [`Func::call`] is as fast and checked by the compiler.
     ///

@@ -11,10 +11,11 @@ use crate::call::value::GuestValue;
 
 /// A structure that calls can take and return by value: [`by_value!`](crate::by_value) implements this.
 ///
-/// One or two numbers, a float among them, have a register each, where there is one for each; any other structure
-/// goes in integer registers, eight bytes in each. (A pointer is no number.) Signatures have these pieces.
+/// A structure of one or two numbers, at least one of them a float, is passed with one register for each, if there are
+/// enough; any other structure is passed in integer registers, eight bytes in each. (Pointers do not count as numbers.) Its
+/// pieces are its types in signatures.
 pub trait Structure: Pod {
-    /// Where its fields are, in bytes, and what they are; those of nested structures and arrays one by one.
+    /// Offset in bytes and type of each field; nested structures and arrays are flattened.
     const FIELDS: &'static [(usize, Scalar)];
 }
 
@@ -113,7 +114,7 @@ macro_rules! by_value {
     };
 }
 
-/// What [`by_value!`](crate::by_value) makes use of.
+/// Items that the expansion of [`by_value!`](crate::by_value) uses.
 pub mod support {
     pub use riverrun_state::{Gate, Opening, State, signpost};
 
@@ -164,7 +165,7 @@ impl<S: Structure> ByValue<S> {
         count
     }
 
-    /// Its fields as registers hold them, if they are apart.
+    /// The register values of its fields, if each has a register.
     #[inline(always)]
     fn fields(&self) -> Parts {
         let mut parts = [0; 2];
@@ -183,7 +184,7 @@ impl<S: Structure> ByValue<S> {
         value
     }
 
-    /// Its bytes, if they are not.
+    /// The register values of its bytes, if fields have no registers of their own.
     #[inline(always)]
     fn words(&self) -> Parts {
         let mut parts = [0; 2];
@@ -219,7 +220,7 @@ impl<S: Structure> ByValue<S> {
 /// Registers of one structure: two at most.
 type Parts = [u64; 2];
 
-/// What a register holds for a field with these bytes.
+/// The register value of a field with these bytes.
 #[inline(always)]
 fn extended(scalar: Scalar, bits: u64) -> u64 {
     match scalar {

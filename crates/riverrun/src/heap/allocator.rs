@@ -1,5 +1,5 @@
-//! The allocator's own state: which blocks of an arena are whose. It knows addresses, and nothing of the
-//! memory behind them: not one of its records is where a guest could write.
+//! The allocator: which blocks of an arena are in use, and whether guest or host owns them. It handles addresses only and
+//! never accesses guest memory, so a guest cannot write its records.
 
 use super::cache::{Cache, Kept, Magazine};
 use super::classes::{CLASS, CLASSES, GRANULE, PAGE, SMALL_MAX, class_of};
@@ -8,18 +8,18 @@ use super::runs::{NONE, PAGES_MAX, Runs, Use};
 use super::slab::{Block, Owner, Slab, Tag, UNLISTED, size_of_guests};
 use super::words::Words;
 
-/// A block that has been taken.
+/// A newly allocated block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub(crate) address: u64,
-    /// Whether nobody has had its bytes before, so that they are zero.
+    /// Whether its bytes have never been used, so that they are zero.
     pub(crate) zero: bool,
 }
 
 /// A block in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InUse {
-    /// Bytes that were asked for.
+    /// Requested bytes.
     pub(crate) size: u64,
     /// Bytes that it has.
     pub(crate) capacity: u64,
@@ -34,7 +34,7 @@ struct Place {
     index: u32,
 }
 
-/// What cannot be told from the runs; sizes in bytes. (Each counter costs every allocation its time.)
+/// Counters that cannot be computed from the runs; sizes in bytes. (Each one costs time in every allocation.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) peak_requested: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Counts {
     allocations: u64,
 }
 
-/// What can be told from them.
+/// Totals computed from the runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Census {
     /// Blocks in use.
@@ -111,7 +111,7 @@ impl Allocator {
         self.counts.allocations + self.cache.taken()
     }
 
-    /// What the arena holds, counted.
+    /// Computes the totals.
     pub(crate) fn census(&self) -> Census {
         let mut census = Census::default();
         for run in self.runs.iter() {
@@ -242,7 +242,7 @@ impl Allocator {
         true
     }
 
-    /// Gives the slabs what was kept.
+    /// Returns all blocks of the magazines to their slabs.
     fn empty_cache(&mut self) {
         for class in 0..CLASSES {
             while let Some(Kept { address, .. }) = self.cache.of(class).and_then(Magazine::remove) {
@@ -345,7 +345,7 @@ impl Allocator {
         }
     }
 
-    /// Why there is no block in use at this address. Takes time, which the guest pays for with its life.
+    /// Why there is no block in use at this address. Slow, but the error ends the guest's run.
     #[cold]
     pub(crate) fn explain(&self, address: u64) -> Problem {
         let foreign = Problem::Foreign { address };
@@ -520,7 +520,7 @@ impl Counts {
         }
     }
 
-    /// What was asked for is more than ever.
+    /// Updates the peak of requested bytes.
     #[cold]
     fn raise_peak(&mut self) {
         self.peak_requested = self.peak_requested.wrapping_sub(self.below_peak);

@@ -1,13 +1,13 @@
-//! One word for each block of each slab, all in one table, so that a block is known by a number.
+//! The table with one word for each block of all slabs. A block is identified by its word's number.
 
 use super::slab::UNLISTED;
 
-/// The words of all slabs. A slab's lie side by side, as many as a power of two; so what one has left, another of
-/// about as many blocks can have.
+/// The words of all slabs. Those of a slab are adjacent, and their number is a power of two, so that the words of a freed
+/// slab fit another one with about as many blocks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Words {
     words: Vec<u32>,
-    /// Where words start that nobody has any more: for each power of two a list.
+    /// The first words of unused groups, in a list for each power of two.
     left: [Vec<u32>; POWERS],
 }
 

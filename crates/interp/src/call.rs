@@ -8,7 +8,8 @@ use riverrun_state::{RETURN_ADDRESS, State, Trap, Window};
 use crate::cell::Cell;
 use crate::code::{Code, Entry};
 use crate::enter::enter_lightly;
-use crate::handlers::{COUNTED, expect_return};
+use crate::fast::COUNTED;
+use crate::handlers::expect_return;
 use crate::run::{Left, SLICE, Visit, count_from};
 
 const A0: usize = 10;

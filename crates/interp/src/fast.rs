@@ -5,8 +5,10 @@ use riverrun_isa::ops::{CANONICAL_NAN_D, CANONICAL_NAN_S, Float, FloatCompare, I
 use riverrun_state::{FloatEnv, State};
 
 use crate::cell::Cell;
-use crate::handlers::COUNTED;
 use riverrun_isa::words::Effects;
+
+/// Whether instructions are counted.
+pub(crate) const COUNTED: bool = !cfg!(feature = "uncounted");
 
 #[cfg(target_arch = "x86_64")]
 #[path = "fast_x86_64.rs"]

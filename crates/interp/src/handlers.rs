@@ -12,7 +12,7 @@ use riverrun_isa::{Operands, Row};
 use riverrun_state::{LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, State};
 
 use crate::cell::{Cell, Extra, Handler, Next};
-use crate::fast::Fast;
+use crate::fast::{COUNTED, Fast};
 use riverrun_isa::words::Words;
 
 /// The chain was left at a cell because what remains of the fuel may not suffice.
@@ -90,9 +90,6 @@ pub(crate) unsafe fn leave(hart: Fast, reason: u64, target: u64) -> Next {
         end(hart)
     }
 }
-
-/// Whether instructions are counted.
-pub(crate) const COUNTED: bool = !cfg!(feature = "uncounted");
 
 /// Goes on at `op` with the fuel that counts there, if it suffices.
 ///

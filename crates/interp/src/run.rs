@@ -15,7 +15,8 @@ use riverrun_state::EngineExit;
 use crate::cell::Cell;
 use crate::code::{Code, Entry};
 use crate::enter::enter;
-use crate::handlers::{COUNTED, REASON_ENTRANCE, REASON_FUEL, REASON_RESOLVE, REASON_RETURNED, REASON_TARGET};
+use crate::fast::COUNTED;
+use crate::handlers::{REASON_ENTRANCE, REASON_FUEL, REASON_RESOLVE, REASON_RETURNED, REASON_TARGET};
 use crate::step::{Step, fetch, step};
 
 /// Instructions between looks at interruptions: a few milliseconds' worth.

@@ -7,8 +7,8 @@ use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Timestamps};
 use rustix::io::Errno;
 
 use crate::abi::{Timespec, at, load_words, mode, open};
-use crate::builder::DirAccess;
 use crate::call::{Call, Outcome, PATH_MAX, Stop};
+use crate::grant::DirAccess;
 use crate::host_file::{HostFile, is_large};
 use crate::links;
 use crate::open_file::{Directory, Kind, OpenFile};

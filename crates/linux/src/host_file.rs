@@ -7,8 +7,8 @@ use rustix::fs::{FallocateFlags, SeekFrom, fallocate, fstat, ftruncate, seek};
 use rustix::io::{Errno, pread, pwrite, read, write};
 use rustix::process::{Resource, getrlimit};
 
-use crate::builder::DirAccess;
 use crate::call::{Patience, Stop};
+use crate::grant::DirAccess;
 use crate::open_file::{STEP, in_steps, position};
 
 /// Bytes whose space is taken between two looks at the time.

@@ -22,10 +22,10 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, Stat, fstat, openat2, readlinkat};
 use rustix::io::Errno;
 
 use crate::abi::mode;
-use crate::builder::{DirAccess, DirOptions};
 use crate::call::{Patience, Stop};
 use crate::devices::Device;
 use crate::file_systems::{Identity, Place, kernel_file_system};
+use crate::grant::{DirAccess, DirOptions};
 use crate::refusal::{Reason, Refusal};
 
 /// Components of a path, all links expanded.

@@ -6,10 +6,8 @@
 use std::arch::{asm, global_asm};
 use std::ptr;
 
-use crate::gate::Gate;
-use crate::registers::State;
-use crate::running::NO_CLAIM;
-use crate::window::WINDOW_OFFSET;
+use crate::gate::{Gate, NO_CLAIM};
+use crate::registers::{State, WINDOW_OFFSET};
 
 global_asm!(
     ".pushsection .tdata.riverrun_claimed, \"awT\", @progbits",

@@ -17,6 +17,8 @@ const CLOSED: u64 = Gate::CLOSED;
 /// A call is in the guest.
 const CALLING: u64 = Gate::CALLING;
 
+/// The claim that no thread has and no guard is owned by.
+pub(crate) const NO_CLAIM: u64 = u64::MAX;
 /// The owner of a guard that every thread may use.
 const ALL: u64 = u64::MAX - 1;
 

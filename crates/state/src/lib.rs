@@ -44,14 +44,13 @@ pub use interruption::Interruption;
 pub use leave::{FRAME_GAP, FRAME_SIZE, leave_engine, return_signpost};
 pub use perm::Perm;
 pub use registers::{
-    EngineExit, F_SLOT, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, SYSTEM_CALLS_OFFSET,
-    State,
+    EngineExit, F_SLOT, GUARD_SIZE, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT,
+    SYSTEM_CALLS_OFFSET, State, WINDOW_OFFSET,
 };
 pub use return_addresses::{RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, STACK_GUARD, STACK_RESERVED, STACK_TOP};
 pub use running::{Claim, FaultExit, Running, Said};
 pub use signal::{CodeRange, install_fault_handler};
 pub use trap::{Trap, TrapCause};
 pub use window::{
-    Fault, GUARD_SIZE, Image, ImagePart, MAPPING_LIMIT, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Region,
-    WINDOW_OFFSET, WINDOW_SIZE, Window,
+    Fault, Image, ImagePart, MAPPING_LIMIT, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Region, WINDOW_SIZE, Window,
 };

@@ -15,11 +15,11 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU64, compiler_fence};
 
 use crate::claimed;
-use crate::gate::Gate;
+use crate::gate::{Gate, NO_CLAIM};
 use crate::interruption::Interruption;
-use crate::registers::State;
+use crate::registers::{State, WINDOW_OFFSET};
 use crate::signal;
-use crate::window::{WINDOW_OFFSET, WINDOW_SIZE};
+use crate::window::WINDOW_SIZE;
 
 /// The published activation. A signal handler may read it between any two stores.
 struct Board {
@@ -28,9 +28,6 @@ struct Board {
     /// is valid while this thread's claim is the guard's owner.
     code: [Cell<usize>; 2],
 }
-
-/// The claim that no thread has and no guard is owned by.
-pub(crate) const NO_CLAIM: u64 = u64::MAX;
 
 thread_local! {
     static BOARD: Board = const {

@@ -10,8 +10,9 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::registers::WINDOW_OFFSET;
 use crate::running::{Landing, Running};
-use crate::window::{WINDOW_OFFSET, WINDOW_SIZE};
+use crate::window::WINDOW_SIZE;
 
 /// Host code that accesses guest memory and may fault there.
 ///

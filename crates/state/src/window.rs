@@ -13,20 +13,20 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::imports::{Import, SYSTEM_CALLS, SystemCall};
 use crate::perm::Perm;
-use crate::registers::{LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, STATE_SIZE, SYSTEM_CALLS_OFFSET, State};
+use crate::registers::{
+    GUARD_SIZE, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, STATE_SIZE, SYSTEM_CALLS_OFFSET, State, WINDOW_OFFSET,
+};
 
 /// Bytes of a page. Permissions are per page.
 pub const PAGE_SIZE: u64 = 4096;
-/// Bytes that are never mapped, on either side of the state and the window.
-pub const GUARD_SIZE: usize = 64 << 10;
 /// Bytes of the window.
 pub const WINDOW_SIZE: usize = 1 << 32;
-/// From the address of the [`State`] to guest address 0.
-pub const WINDOW_OFFSET: usize = STATE_SIZE + GUARD_SIZE;
 /// The first guest address that can be mapped: below is a guard, which includes null.
 pub const MIN_ADDRESS: u64 = GUARD_SIZE as u64;
 /// One past the last guest address that can be mapped.
 pub const MAX_ADDRESS: u64 = (WINDOW_SIZE - GUARD_SIZE) as u64;
+
+const _: () = assert!(SYSTEM_CALLS_OFFSET + SYSTEM_CALLS * size_of::<SystemCall>() <= STATE_SIZE);
 
 /// Mappings that a guest may split its window into, unless [`Window::set_mapping_limit`] says otherwise.
 pub const MAPPING_LIMIT: usize = 4096;

@@ -5,8 +5,8 @@ use super::cache::{Cache, Kept, Magazine};
 use super::classes::{CLASS, CLASSES, GRANULE, PAGE, SMALL_MAX, class_of};
 use super::error::HeapProblem as Problem;
 use super::runs::{NONE, PAGES_MAX, Runs, Use};
-use super::slab::{Block, Owner, Slab, Tag, UNLISTED, size_of_guests};
-use super::words::Words;
+use super::slab::{Block, Owner, Slab, Tag, size_of_guests};
+use super::words::{UNLISTED, Words};
 
 /// A newly allocated block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

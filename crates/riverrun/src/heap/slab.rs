@@ -2,7 +2,7 @@
 //! one word a block, which lies on the host's side.
 
 use super::classes::{Class, SMALL_MAX};
-use super::words::Words;
+use super::words::{END, FREE, Words};
 
 /// A block that is in use: whose it is, and how many bytes were asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,12 +13,6 @@ pub(super) struct Tag {
 
 /// Of the word of a block in use that is the host's. If it is the guest's, the word is its size.
 const HOST: u32 = 1 << 30;
-/// Of the word of a block that is free.
-const FREE: u32 = 1 << 31;
-/// The end of the list of free blocks.
-const END: u32 = FREE - 1;
-/// The word of a block that is free and in no list.
-pub(super) const UNLISTED: u32 = FREE | END;
 const _: () = assert!(SMALL_MAX < HOST as u64);
 
 impl Tag {

@@ -1,6 +1,11 @@
 //! The table with one word for each block of all slabs. A block is identified by its word's number.
 
-use super::slab::UNLISTED;
+/// Of the word of a block that is free.
+pub(super) const FREE: u32 = 1 << 31;
+/// The end of the list of free blocks.
+pub(super) const END: u32 = FREE - 1;
+/// The word of a block that is free and in no list.
+pub(super) const UNLISTED: u32 = FREE | END;
 
 /// The words of all slabs. Those of a slab are adjacent, and their number is a power of two, so that the words of a freed
 /// slab fit another one with about as many blocks.

@@ -1,0 +1,396 @@
+//! Layers: imports go one way. The crates stand in a line, and within a crate no module imports one that imports it,
+//! at once or by others.
+//!
+//! A folder is a module, too: what its files import, it imports. Beside the children of a module stands the module's
+//! own file, which may use them all; a child that uses what stands in that file closes a circle as any other.
+//!
+//! What breaks the rule today is listed, arrow by arrow. A line whose arrow is gone, or closes no circle any more, is
+//! an error: lists only get shorter.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// The layers of crates: each uses those of layers before its own.
+const CRATES: &[&[&str]] = &[
+    &["isa", "state", "bindgen"],
+    &["program"],
+    &["native", "interp"],
+    &["aot"],
+    &["riverrun", "compiler"],
+    &["linux", "testkit"],
+    &["capi", "cli"],
+];
+
+/// Crates that do otherwise: who uses, and what.
+const CRATES_UPWARD: &[(&str, &str)] = &[("interp", "native")];
+
+/// Arrows that close a circle: the folder, who imports, and what.
+const UPWARD: &[(&str, &str, &str)] = &[
+    ("aot", "tables", "unit"),
+    ("aot/analysis", "blocks", "millicode"),
+    ("aot/analysis", "jump_tables", "blocks"),
+    ("aot/lift", "continuations", "function"),
+    ("aot/lift", "ir", "lines"),
+    ("aot/lift", "ops", "continuations"),
+    ("aot/lift", "ops", "guarded"),
+    ("bindgen", "error", "abi"),
+    ("capi", "error", "failure"),
+    ("capi", "error", "host"),
+    ("capi", "func", "call_code"),
+    ("capi", "host_code", "host"),
+    ("cli", "args", "bench"),
+    ("cli", "report", "args"),
+    ("interp", "enter", "handlers"),
+    ("interp", "fusion", "patterns"),
+    ("linux", "call", "log"),
+    ("linux", "call", "signals"),
+    ("linux", "call", "table"),
+    ("linux", "host_file", "open_file"),
+    ("linux", "open_file", "stream"),
+    ("linux", "pipes", "open_file"),
+    ("linux", "refusal", "paths"),
+    ("native", "enter", "execution"),
+    ("program", "error", "segment"),
+    ("program", "image", "attributes"),
+    ("program", "image", "lazy"),
+    ("riverrun", "call", "machine"),
+    ("riverrun", "call", "raw"),
+    ("riverrun", "caller", "call"),
+    ("riverrun", "caller", "heap"),
+    ("riverrun", "caller", "instance"),
+    ("riverrun", "error", "heap"),
+    ("riverrun", "instance", "call"),
+    ("riverrun", "instance", "heap"),
+    ("riverrun", "linker", "call"),
+    ("riverrun", "linker", "heap"),
+    ("riverrun", "linker", "machine"),
+    ("state", "imports", "leave"),
+    ("state", "interruption", "watch"),
+    ("state", "signal", "running"),
+];
+
+/// A module of a crate: the names that lead to it.
+type Module = Vec<String>;
+
+/// Who imports whom, with one place that does.
+type Arrows = BTreeMap<(Module, Module), String>;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate lies in crates/")
+}
+
+/// A crate's source: its modules, and what they import.
+#[derive(Default)]
+struct Source {
+    files: BTreeMap<Module, TokenStream>,
+    /// Modules with a file, and those that are written in one.
+    modules: BTreeSet<Module>,
+    arrows: Arrows,
+}
+
+impl Source {
+    fn read(folder: &Path) -> Source {
+        let mut source = Source::default();
+        for file in ["lib.rs", "main.rs"].map(|name| folder.join(name)).into_iter().filter(|file| file.exists()) {
+            source.add(&file, folder, Vec::new());
+        }
+        for (module, tokens) in source.files.clone() {
+            source.walk(tokens, &module, &module);
+        }
+        source
+    }
+
+    /// Adds a file, and those of the modules that it declares, which lie in `folder`.
+    fn add(&mut self, file: &Path, folder: &Path, module: Module) {
+        let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let tokens = TokenStream::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let here = file.parent().expect("a file lies in a folder");
+        for declared in declared(tokens.clone()) {
+            let child: Module = module.iter().cloned().chain([declared.name.clone()]).collect();
+            let (single, own) = (folder.join(format!("{}.rs", declared.name)), folder.join(&declared.name));
+            let child_file = match &declared.path {
+                Some(path) => here.join(path),
+                None if single.exists() => single,
+                None => own.join("mod.rs"),
+            };
+            self.add(&child_file, &own, child);
+        }
+        self.files.entry(module.clone()).or_default().extend(tokens);
+        self.modules.insert(module);
+    }
+
+    /// Notes the imports in a module's tokens; `file` is the module whose file they are in.
+    fn walk(&mut self, tokens: TokenStream, module: &Module, file: &Module) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut at = 0;
+        while at < tokens.len() {
+            if is_test(&tokens[at..]) {
+                at += 2;
+                // To the end of what is tested: its body, or the semicolon.
+                while at < tokens.len() && !ends_item(&tokens[at]) {
+                    at += 1;
+                }
+            } else if let [TokenTree::Ident(word), TokenTree::Ident(name), TokenTree::Group(body), ..] = &tokens[at..]
+                && *word == "mod"
+            {
+                let inner: Module = module.iter().cloned().chain([name.to_string()]).collect();
+                self.modules.insert(inner.clone());
+                self.walk(body.stream(), &inner, file);
+                at += 2;
+            } else if let Some(base) = base(&tokens[at..], module) {
+                at += self.path(&tokens[at + 1..], base, file);
+            } else if let TokenTree::Group(group) = &tokens[at] {
+                self.walk(group.stream(), module, file);
+            }
+            at += 1;
+        }
+    }
+
+    /// Follows a path from behind its first word, into its groups, and says how many tokens it has.
+    fn path(&mut self, tokens: &[TokenTree], mut base: Module, file: &Module) -> usize {
+        let mut at = 0;
+        while is_separator(&tokens[at..]) {
+            at += 2;
+            match tokens.get(at) {
+                Some(TokenTree::Ident(name)) if *name == "super" => drop(base.pop()),
+                Some(TokenTree::Ident(name)) => base.push(name.to_string()),
+                Some(TokenTree::Group(group)) => {
+                    let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+                    for part in inner.split(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ','))
+                    {
+                        let Some(TokenTree::Ident(name)) = part.first() else { continue };
+                        let mut base = base.clone();
+                        if *name != "self" {
+                            base.push(name.to_string());
+                        }
+                        self.path(&part[1..], base, file);
+                    }
+                    return at + 1;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        self.note(file, base);
+        at
+    }
+
+    fn note(&mut self, from: &Module, mut to: Module) {
+        let shown = to.join("::");
+        while !self.files.contains_key(&to) {
+            to.pop();
+        }
+        if *from != to {
+            self.arrows.entry((from.clone(), to)).or_insert(shown);
+        }
+    }
+}
+
+/// A module that has a file.
+struct Declared {
+    name: String,
+    path: Option<PathBuf>,
+}
+
+/// Those that a file declares, but for tests.
+fn declared(tokens: TokenStream) -> Vec<Declared> {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut found = Vec::new();
+    let (mut path, mut is_tested) = (None, false);
+    for (at, token) in tokens.iter().enumerate() {
+        match &tokens[at..] {
+            [TokenTree::Punct(hash), TokenTree::Group(attribute), ..] if hash.as_char() == '#' => {
+                is_tested |= is_test(&tokens[at..]);
+                let attribute = attribute.stream().to_string();
+                if let Some(text) = attribute.strip_prefix("path = ") {
+                    path = Some(PathBuf::from(text.trim_matches('"')));
+                }
+            }
+            [TokenTree::Ident(word), TokenTree::Ident(name), TokenTree::Punct(end), ..]
+                if *word == "mod" && end.as_char() == ';' && !is_tested =>
+            {
+                found.push(Declared { name: name.to_string(), path: path.take() });
+            }
+            _ => {}
+        }
+        if ends_item(token) {
+            (path, is_tested) = (None, false);
+        }
+    }
+    found
+}
+
+fn ends_item(token: &TokenTree) -> bool {
+    match token {
+        TokenTree::Punct(punct) => punct.as_char() == ';',
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        _ => false,
+    }
+}
+
+/// Whether here begins an item that only tests have.
+fn is_test(tokens: &[TokenTree]) -> bool {
+    let [TokenTree::Punct(hash), TokenTree::Group(attribute), ..] = tokens else { return false };
+    let text: String = attribute.stream().to_string().split_whitespace().collect();
+    hash.as_char() == '#' && ["cfg(test)", "cfg(doc)", "cfg(doctest)", "cfg(all(loom,test))"].contains(&text.as_str())
+}
+
+fn is_separator(tokens: &[TokenTree]) -> bool {
+    let is_colon = |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
+    is_colon(tokens.first()) && is_colon(tokens.get(1))
+}
+
+/// The module that a path starts from, if one starts here.
+fn base(tokens: &[TokenTree], module: &Module) -> Option<Module> {
+    let TokenTree::Ident(word) = &tokens[0] else { return None };
+    if !is_separator(&tokens[1..]) {
+        return None;
+    }
+    match word.to_string().as_str() {
+        "crate" => Some(Vec::new()),
+        "self" => Some(module.clone()),
+        "super" => Some(module[..module.len().checked_sub(1)?].to_vec()),
+        _ => None,
+    }
+}
+
+/// What stands in one folder, and who imports whom there: names of children, or [`OWN`].
+type Graph = BTreeMap<String, BTreeMap<String, String>>;
+
+/// The file of a folder's module.
+const OWN: &str = "self";
+
+/// The graphs of a crate's folders, by the modules that these are.
+fn graphs(arrows: &Arrows) -> BTreeMap<Module, Graph> {
+    let mut graphs: BTreeMap<Module, Graph> = BTreeMap::new();
+    for ((from, to), shown) in arrows {
+        let common = from.iter().zip(to).take_while(|(from, to)| from == to).count();
+        let name = |module: &Module| module.get(common).map_or(OWN, String::as_str).to_owned();
+        let graph = graphs.entry(from[..common].to_vec()).or_default();
+        let text = format!("{} imports {shown}", from.join("::"));
+        graph.entry(name(from)).or_default().entry(name(to)).or_insert(text);
+    }
+    graphs
+}
+
+/// Whether a way of imports leads from one module to the other.
+fn leads(graph: &Graph, from: &str, to: &str) -> bool {
+    let (mut todo, mut seen) = (vec![from], BTreeSet::new());
+    while let Some(module) = todo.pop() {
+        if module == to {
+            return true;
+        }
+        if seen.insert(module) {
+            todo.extend(graph.get(module).into_iter().flatten().map(|(next, _)| next.as_str()));
+        }
+    }
+    false
+}
+
+/// What is wrong with a folder whose arrows `upward` are allowed.
+fn faults(folder: &str, mut graph: Graph, upward: &[(&str, &str)]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (from, to) in upward {
+        if graph.get_mut(*from).and_then(|imports| imports.remove(*to)).is_none() {
+            faults.push(format!("{folder}: {from} imports nothing of {to} any more: take the line out"));
+        }
+    }
+    for (from, to) in upward {
+        if !leads(&graph, to, from) {
+            faults.push(format!("{folder}: that {from} imports {to} closes no circle any more: take the line out"));
+        }
+    }
+    for (from, imports) in &graph {
+        for (to, shown) in imports.iter().filter(|(to, _)| leads(&graph, to, from)) {
+            faults.push(format!("{folder}: {from} -> {to} is part of a circle ({shown})"));
+        }
+    }
+    faults
+}
+
+#[test]
+fn no_module_imports_what_imports_it() {
+    let mut upward: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+    for (folder, from, to) in UPWARD {
+        upward.entry(folder).or_default().push((from, to));
+    }
+    let mut found = Vec::new();
+    for name in fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().file_name()) {
+        let name = name.into_string().unwrap();
+        let source = Source::read(&root().join("crates").join(&name).join("src"));
+        assert!(!source.modules.is_empty(), "no source in {name}");
+        for (module, graph) in graphs(&source.arrows) {
+            let folder =
+                [name.as_str()].into_iter().chain(module.iter().map(String::as_str)).collect::<Vec<_>>().join("/");
+            let allowed = upward.remove(folder.as_str()).unwrap_or_default();
+            found.extend(faults(&folder, graph, &allowed));
+        }
+    }
+    found.extend(upward.keys().map(|folder| format!("{folder}: there are no imports: take its lines out")));
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// A crate's riverrun crates, by its manifest, but for tests.
+fn dependencies(name: &str) -> BTreeSet<String> {
+    let manifest = fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap();
+    let (_, dependencies) = manifest.split_once("\n[dependencies]\n").expect("every crate has the section");
+    let names =
+        dependencies.split("\n[").next().unwrap_or_default().lines().filter_map(|line| line.split(['.', ' ']).next());
+    let names = names.filter_map(|name| name.strip_prefix("riverrun"));
+    names.map(|name| name.strip_prefix('-').unwrap_or("riverrun").to_owned()).collect()
+}
+
+#[test]
+fn crates_stand_in_layers() {
+    let layer = |name: &str| CRATES.iter().position(|layer| layer.contains(&name));
+    let mut upward = BTreeSet::new();
+    for name in fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().file_name()) {
+        let name = name.into_string().unwrap();
+        let own = layer(&name).unwrap_or_else(|| panic!("{name} stands in no layer"));
+        for used in dependencies(&name) {
+            if layer(&used).is_none_or(|used| used >= own) {
+                upward.insert((name.clone(), used));
+            }
+        }
+    }
+    let allowed: BTreeSet<(String, String)> =
+        CRATES_UPWARD.iter().map(|(from, to)| (from.to_string(), to.to_string())).collect();
+    assert_eq!(upward, allowed, "crates that use one of their layer, or above it");
+}
+
+/// The check finds what it looks for.
+#[test]
+fn circles_are_found() {
+    let graph = |arrows: &[(&str, &str)]| {
+        let mut graph = Graph::new();
+        for (from, to) in arrows {
+            graph.entry((*from).into()).or_default().insert((*to).into(), String::new());
+        }
+        graph
+    };
+    let count = |arrows: &[(&str, &str)], upward: &[(&str, &str)]| faults("", graph(arrows), upward).len();
+    assert_eq!(count(&[("b", "a"), ("c", "b"), ("c", "a")], &[]), 0);
+    assert_eq!(count(&[("b", "a"), ("a", "b")], &[]), 2);
+    assert_eq!(count(&[("b", "a"), ("c", "b"), ("a", "c")], &[]), 3);
+    assert_eq!(count(&[("b", "a"), ("c", "b"), ("a", "c")], &[("a", "c")]), 0);
+    assert_eq!(count(&[("b", "a"), ("c", "b")], &[("a", "c")]), 1, "gone");
+    assert_eq!(count(&[("b", "a"), ("c", "a")], &[("c", "a")]), 1, "closes no circle");
+}
+
+#[test]
+fn imports_are_found() {
+    let mut source = Source::default();
+    for module in [&[][..], &["a"], &["a", "b"], &["c"]] {
+        source.files.insert(module.iter().map(|name| (*name).to_owned()).collect(), TokenStream::new());
+    }
+    let text = "use crate::{a::{b::C, D}, Root}; fn f() { super::c::g(); m!(crate::a::X) } // crate::no\n
+        mod inner { use super::super::c; } #[cfg(test)] mod tests { use crate::never; }";
+    let here = vec!["c".to_owned()];
+    source.walk(text.parse().unwrap(), &here, &here);
+    let found: Vec<String> = source.arrows.keys().map(|(_, to)| to.join("::")).collect();
+    assert_eq!(found, ["", "a", "a::b"]);
+}

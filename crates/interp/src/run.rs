@@ -40,8 +40,11 @@ pub enum Stop {
     Import(u32),
     /// The function that the host has called has returned.
     Returned,
-    /// A host function has ended the run.
-    Abandoned,
+    /// A host function has ended the run; the pc is that of its call.
+    Abandoned {
+        /// Whether the state has all registers, those with the call's arguments included.
+        has_arguments: bool,
+    },
     /// A trap; the state is as the trap found it.
     Trap(Trap),
     /// A trap in compiled code, which keeps no account of where its registers are: they are as of the
@@ -139,7 +142,11 @@ impl Run<'_> {
                 // Its entrances would lead back to it at once.
                 Visit::Refused => self.code,
                 Visit::Elsewhere => continue,
-                Visit::Abandoned => return Stop::Abandoned,
+                // Other code hands arguments over in the host's registers, and keeps no account of them.
+                Visit::Abandoned => {
+                    let is_precise = self.compiled.as_ref().is_some_and(|compiled| compiled.execution.is_precise());
+                    return Stop::Abandoned { has_arguments: is_precise };
+                }
                 Visit::Lost(cause) => return Stop::Lost(Trap { cause, pc: self.window.state().pc }),
                 Visit::AtEcall if *remaining != 0 => {
                     // As a step would, without decoding what is known.
@@ -161,7 +168,7 @@ impl Run<'_> {
             };
             match left {
                 Left::Elsewhere => continue,
-                Left::Abandoned => return Stop::Abandoned,
+                Left::Abandoned => return Stop::Abandoned { has_arguments: true },
                 Left::AtStep => {}
             }
             if let Some(stop) = self.step(remaining) {

@@ -59,8 +59,7 @@ impl Builder {
     ///
     /// By default it does not, if it was linked with the SDK's `reactor.c`, as `riverrun cc` and `riverrun c++` do: its
     /// run ends behind `main`, with the status that this has returned, and nothing of it has been torn down. Its
-    /// functions can be called then. Run once more, it exits in order: destructors and `atexit` functions run. What it
-    /// exits with is known in the interpreter and in precise code only.
+    /// functions can be called then. Run once more, it exits in order: destructors and `atexit` functions run.
     pub fn exits(mut self, on: bool) -> Builder {
         self.exits = on;
         self

@@ -57,9 +57,8 @@ impl Backtrace {
     }
 
     /// The calls that led to this position.
-    pub(crate) fn at(memory: &Memory, image: &Image, position: Position) -> Backtrace {
-        let state = memory.window.state();
-        let register = |x| position.x(state, x as u8 & 31);
+    pub(crate) fn at(memory: &Memory, image: &Image, position: Position<'_>) -> Backtrace {
+        let register = |x| position.x(x as u8 & 31);
         let mut frames = image.unwind(position.pc, register, |address| memory.read_u64(address).ok(), LIMIT + 1);
         let end = if frames.len() > LIMIT { End::Limit } else { End::Outermost };
         frames.truncate(LIMIT);

@@ -47,7 +47,7 @@ impl<'a, T> Caller<'a, T> {
         self.memory().window.state()
     }
 
-    fn position(&self) -> Position {
+    fn position(&self) -> Position<'_> {
         Position::of(self.state())
     }
 

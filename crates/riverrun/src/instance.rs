@@ -195,6 +195,28 @@ impl Drop for Depth {
     }
 }
 
+/// Brings back, however it is dropped, why the guest's own run cannot go on: a call's end says nothing of that.
+pub(crate) struct KeptLost {
+    place: *mut Option<u64>,
+    lost: Option<u64>,
+}
+
+impl KeptLost {
+    /// # Safety
+    /// The place outlives the result.
+    pub(crate) unsafe fn of(place: *mut Option<u64>) -> KeptLost {
+        // SAFETY: as the caller promises.
+        KeptLost { place, lost: unsafe { *place } }
+    }
+}
+
+impl Drop for KeptLost {
+    fn drop(&mut self) {
+        // SAFETY: as `of`'s caller promises.
+        unsafe { *self.place = self.lost }
+    }
+}
+
 impl<T> Instance<T> {
     /// Runs and calls that have not ended.
     ///
@@ -269,7 +291,8 @@ impl<T> Instance<T> {
                 true => (*at).fuel_end.map(|end| end.saturating_sub(saved.instructions)),
                 false => (*at).fuel,
             };
-            let (outer_fuel_end, lost) = ((*at).fuel_end, (*at).lost);
+            let outer_fuel_end = (*at).fuel_end;
+            let _lost = KeptLost::of(&raw mut (*at).lost);
             let mut placement = Placement::new(&mut (*state).slots);
             exchange.place(&mut placement);
             let placed = placement.into_placed();
@@ -291,7 +314,7 @@ impl<T> Instance<T> {
             if !is_nested {
                 (*at).fuel = Self::fuel_left(this);
             }
-            ((*at).fuel_end, (*at).lost) = (outer_fuel_end, lost);
+            (*at).fuel_end = outer_fuel_end;
             drop(saved);
             match result? {
                 (Ended::Returned, results) => Ok(exchange.take(&results)),
@@ -468,7 +491,12 @@ impl<T> Instance<T> {
                         (*at).lost = Some(trap.pc);
                         break Err(Self::lost_trap(this, trap.cause, trap.pc));
                     }
-                    Stop::Abandoned => Self::given_up(this),
+                    Stop::Abandoned { has_arguments } => {
+                        if !has_arguments && Self::has_been_given_arguments(this) {
+                            (*at).lost = Some((*state).pc);
+                        }
+                        Self::given_up(this)
+                    }
                     Stop::Import(index) => match (*state).import(index) {
                         Some(import) => Self::call_host(this, import),
                         None => Ok(Flow::Trap(TrapCause::UnboundImport { index })),
@@ -565,6 +593,19 @@ impl<T> Instance<T> {
                 true => Ok(Flow::Continue),
                 false => Self::given_up(this),
             }
+        }
+    }
+
+    /// Whether the host function that has ended a run has parameters.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    unsafe fn has_been_given_arguments(this: NonNull<Self>) -> bool {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let environment = (*this.as_ptr()).pending.as_ref().map(|(_, environment)| *environment);
+            let function = environment.and_then(|environment| (*this.as_ptr()).registry.by_environment(environment));
+            function.is_none_or(|function| !function.signature.parameters.is_empty())
         }
     }
 

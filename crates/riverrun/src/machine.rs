@@ -155,7 +155,7 @@ impl<T> Machine<T> {
         self.instance().window.state()
     }
 
-    fn position(&self) -> Position {
+    fn position(&self) -> Position<'_> {
         self.instance().ready.position(self.instance().gate, self.state())
     }
 
@@ -175,10 +175,11 @@ impl<T> Machine<T> {
     /// # Errors
     /// [`Error::Trap`] where the guest traps, runs out of fuel or of time: its registers and
     /// memory are as the trap found them, and a further `run` goes on there (after more fuel or
-    /// time, for example). [`Error::Host`] where a host function fails. [`Error::Lost`] where the last
-    /// run was stopped in the midst of compiled code that cannot be gone on with: code that counts no
-    /// fuel has no exact registers where its time runs out, nor has code that is not precise where an
-    /// access faults. Memory can be looked at, and [`Machine::set_pc`] begins anew.
+    /// time, for example). [`Error::Host`] where a host function fails: a further `run` calls it again.
+    /// [`Error::Lost`] where the last run was stopped in the midst of compiled code that cannot be gone on with:
+    /// code that counts no fuel has no exact registers where its time runs out, nor has code that is not precise
+    /// where an access faults, or where a host function fails that has been given arguments. Memory can be looked
+    /// at, and [`Machine::set_pc`] begins anew.
     pub fn run(&mut self) -> Result<i32, Error> {
         // SAFETY: the machine is borrowed uniquely, so that no engine runs on it.
         unsafe { Instance::run(self.instance) }
@@ -273,7 +274,7 @@ impl<T> Machine<T> {
     /// Sets gp as the program's start code would, for programs that have none or have not run yet.
     pub(crate) fn set_global_pointer(&mut self) {
         const GP: u8 = 3;
-        if self.state().x(GP) == 0
+        if self.x(GP) == 0
             && let Some(address) = self.program().image().symbol("__global_pointer$").map(|symbol| symbol.address)
         {
             self.set_x(GP, address);

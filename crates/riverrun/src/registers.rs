@@ -1,26 +1,38 @@
 //! A guest's registers, as its host sees them.
 
-use riverrun_state::State;
-
-const SP: u8 = 2;
+use riverrun_state::{F_SLOT, State};
 
 /// Where a guest stands: what the state says, unless calls on the fast path have left to be put back what they
 /// changed ([`crate::call::fast_path`]).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Position {
+pub(crate) struct Position<'a> {
     pub(crate) pc: u64,
-    pub(crate) sp: u64,
+    /// As [`State::slots`].
+    pub(crate) slots: &'a [u64; 65],
 }
 
-impl Position {
+impl<'a> Position<'a> {
     /// As the state has it.
-    pub(crate) fn of(state: &State) -> Position {
-        Position { pc: state.pc, sp: state.x(SP) }
+    pub(crate) fn of(state: &'a State) -> Position<'a> {
+        Position { pc: state.pc, slots: &state.slots }
     }
 
-    /// Register `n` of a guest that stands here.
-    pub(crate) fn x(self, state: &State, n: u8) -> u64 {
-        if n == SP { self.sp } else { state.x(n) }
+    /// Integer register `n`.
+    ///
+    /// # Panics
+    /// If `n` is above 31.
+    pub(crate) fn x(self, n: u8) -> u64 {
+        assert!(n < 32, "there is no register x{n}");
+        self.slots[usize::from(n)]
+    }
+
+    /// Float register `n`.
+    ///
+    /// # Panics
+    /// If `n` is above 31.
+    pub(crate) fn f(self, n: u8) -> u64 {
+        assert!(n < 32, "there is no register f{n}");
+        self.slots[usize::from(F_SLOT + n)]
     }
 }
 
@@ -32,7 +44,7 @@ macro_rules! accessors {
         /// # Panics
         /// If `n` is above 31.
         pub fn x(&self, n: u8) -> u64 {
-            self.position().x(self.state(), n)
+            self.position().x(n)
         }
 
         /// Writes integer register `n`; writes to x0 have no effect.
@@ -48,7 +60,7 @@ macro_rules! accessors {
         /// # Panics
         /// If `n` is above 31.
         pub fn f(&self, n: u8) -> u64 {
-            self.state().f(n)
+            self.position().f(n)
         }
 
         /// Writes float register `n`, all 64 bits.

@@ -590,6 +590,85 @@ fn calls_leave_where_the_guest_stands() {
     });
 }
 
+/// The guest's own run has the same registers before and behind calls, however these end.
+#[test]
+fn calls_leave_the_registers_of_the_guests_own_run() {
+    const GIVEN: [u8; 3] = [0, 2, 3];
+    each(|machine| {
+        let pointer = machine.program().image().symbol("spill").unwrap().address;
+        for n in (0..32).filter(|n| !GIVEN.contains(n)) {
+            machine.set_x(n, 0x1111_0000 + u64::from(n));
+        }
+        for n in 0..32 {
+            machine.set_f(n, 0x2222_0000 + u64::from(n));
+        }
+        let registers = |machine: &Machine<Host>| {
+            let (x, f): (Vec<u64>, Vec<u64>) = (0..32).map(|n| (machine.x(n), machine.f(n))).unzip();
+            (machine.pc(), x, f)
+        };
+        let before = registers(machine);
+        for _ in 0..2 {
+            assert_eq!(call::<_, i32>(machine, "spill", (Ptr::<u8>::new(pointer), 1)), (1..=40).sum::<i32>());
+            assert_eq!(call::<_, f64>(machine, "scale", (2.0_f32, 1.5)), 3.0);
+            assert_eq!(call::<_, u64>(machine, "kept_by_callback", ()), 0);
+            assert_eq!(registers(machine), before);
+            fails::<_, ()>(machine, "call_fail", (5,));
+            assert_eq!(registers(machine), before);
+            fails::<_, ()>(machine, "trap", ());
+            assert_eq!(registers(machine), before);
+            fails::<_, ()>(machine, "call_exit", (3,));
+            assert_eq!(registers(machine), before);
+            let function = machine.func::<(), ()>("call_panic").unwrap();
+            catch_unwind(AssertUnwindSafe(|| function.call(machine, ()))).unwrap_err();
+            assert_eq!(registers(machine), before);
+        }
+    });
+}
+
+/// A run that a host function has ended calls it again when it goes on, with the same arguments, or says that these are
+/// lost.
+#[test]
+fn a_run_that_a_host_function_has_ended_goes_on_at_its_call() {
+    each(|machine| {
+        for (count, name) in [(1, "fail_computed"), (2, "fail_constant")] {
+            machine.set_pc(machine.program().image().symbol(name).unwrap().address);
+            machine.set_x(10, 41);
+            let error = machine.run().unwrap_err().to_string();
+            assert!(error.contains("code 124"), "{error}");
+            for _ in 0..2 {
+                match machine.run().unwrap_err() {
+                    Error::Lost { pc } => assert_eq!(pc, machine.pc()),
+                    error => {
+                        assert!(error.to_string().contains("code 124"), "{error}");
+                        assert_eq!(machine.x(10), 124);
+                    }
+                }
+                assert_eq!(call::<_, i32>(machine, "count", ()), count);
+            }
+        }
+        machine.set_pc(machine.program().image().symbol("call_panic").unwrap().address);
+        for _ in 0..3 {
+            let panic = catch_unwind(AssertUnwindSafe(|| machine.run())).unwrap_err();
+            assert_eq!(panic.downcast_ref::<&str>(), Some(&"the host panics"), "it is given nothing");
+        }
+        assert_eq!(call::<_, i32>(machine, "count", ()), 3);
+    });
+}
+
+/// Calls that are left where compiled code keeps no registers say nothing of the guest's own run.
+#[test]
+fn calls_that_lose_their_registers_leave_those_of_the_guests_own_run() {
+    each(|machine| {
+        for _ in 0..2 {
+            let spin = machine.func::<(), ()>("spin_behind_a_call").unwrap();
+            let limits = CallLimits::new().timeout(Duration::from_millis(10));
+            let error = spin.call_within(machine, limits, ()).unwrap_err();
+            assert_eq!(cause(&error), Some(TrapCause::Deadline), "{error}");
+        }
+        assert_eq!(machine.run().unwrap(), 7);
+    });
+}
+
 #[test]
 fn what_does_not_fit_is_said_at_load() {
     let engine = Engine::new(&Config::new()).unwrap();

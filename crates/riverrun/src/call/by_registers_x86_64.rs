@@ -13,8 +13,7 @@ use riverrun_state::Gate;
 use crate::call::dynamic::DynFunc;
 use crate::call::fast_path::Ready;
 use crate::call::func::Target;
-use crate::instance::Instance;
-use crate::registers::Position;
+use crate::instance::{Instance, SP};
 
 /// Where [`by_registers!`](crate::by_registers) finds what it needs.
 #[derive(Debug)]
@@ -28,7 +27,7 @@ impl<T> Offsets<T> {
     /// From a machine to its gate's address.
     pub const GATE: usize = offset_of!(Instance<T>, gate);
     /// From a machine to the guest's sp.
-    pub const SP: usize = Self::READY + offset_of!(Ready, position) + offset_of!(Position, sp);
+    pub const SP: usize = Self::READY + offset_of!(Ready, slots) + size_of::<u64>() * SP as usize;
     /// From a function to what its gate has to be open for.
     pub const OPENING: usize = offset_of!(DynFunc, few);
     /// From a function to what is called, with the function's address in rdi.

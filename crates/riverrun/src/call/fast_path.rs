@@ -12,10 +12,10 @@ use riverrun_interp::{Called, Outcome, end_count};
 use riverrun_native::{CALL_ARGUMENTS, Prepared};
 use riverrun_state::{FloatEnv, Gate, RETURN_ADDRESS, Running, State};
 
-use crate::call::convention::{Exchange, Placed, Placement, ResultRegisters};
+use crate::call::convention::{Exchange, Placed, Placement, Registers, ResultRegisters};
 use crate::call::func::Target;
 use crate::error::{Error, LinkError};
-use crate::instance::{Ended, Instance, RA, SP};
+use crate::instance::{Ended, Instance, KeptLost, RA, SP};
 use crate::registers::Position;
 
 /// An engine that functions can be called in without more ado.
@@ -51,24 +51,42 @@ enum Way {
 #[derive(Debug)]
 pub(crate) struct Ready {
     way: Way,
-    /// What calls leave as it is, while `has_position`: they do not put it back, whoever looks at the state next
-    /// does ([`Instance::settle`]).
-    pub(crate) position: Position,
+    /// The pc and the registers of the guest's own run, while `has_position`. Calls change those of the state:
+    /// [`Instance::forget_ready`] puts these back, for all who change or run it next.
+    pc: u64,
+    pub(crate) slots: Registers,
     has_position: bool,
 }
 
 impl Ready {
     pub(crate) fn none() -> Ready {
-        Ready { way: Way::None, position: Position { pc: 0, sp: 0 }, has_position: false }
+        Ready { way: Way::None, pc: 0, slots: [0; 65], has_position: false }
     }
 
     /// Where the guest stands, the gate to which is this.
     #[inline(always)]
-    pub(crate) fn position(&self, gate: &Gate, state: &State) -> Position {
+    pub(crate) fn position<'a>(&'a self, gate: &Gate, state: &'a State) -> Position<'a> {
         match self.has_position && !gate.is_calling() {
-            true => self.position,
+            true => Position { pc: self.pc, slots: &self.slots },
             false => Position::of(state),
         }
+    }
+
+    /// The sp that functions begin with.
+    #[inline(always)]
+    fn sp(&self) -> u64 {
+        self.slots[usize::from(SP)]
+    }
+
+    /// Notes where the guest stands.
+    fn take_position(&mut self, state: &State) {
+        (self.pc, self.slots) = (state.pc, state.slots);
+        self.has_position = true;
+    }
+
+    /// Puts back what calls have changed.
+    fn put_back(&self, state: &mut State) {
+        (state.pc, state.slots) = (self.pc, self.slots);
     }
 }
 
@@ -205,14 +223,14 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises. A gate that is claimed is that of an execution which is ready.
         unsafe {
             let at = this.as_ptr();
-            let (gate, position) = ((*at).gate, (*at).ready.position);
+            let (gate, sp) = ((*at).gate, (*at).ready.sp());
             gate.enter();
             if !gate.is_claimed(claim) {
                 cold_path();
                 gate.close();
                 return Err(Unfinished::NotBegun);
             }
-            let results = riverrun_native::call(state, &target.function, position.sp, first);
+            let results = riverrun_native::call(state, &target.function, sp, first);
             gate.leave(target.compiled);
             results.ok_or(Unfinished::Left)
         }
@@ -232,14 +250,14 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises. A gate that is open to all is that of a window which is ready.
         unsafe {
             let at = this.as_ptr();
-            let (gate, position) = ((*at).gate, (*at).ready.position);
+            let (gate, sp) = ((*at).gate, (*at).ready.sp());
             gate.enter();
             if !gate.is_open_to_all() {
                 cold_path();
                 gate.close();
                 return Err(Unfinished::NotBegun);
             }
-            let outcome = target.place.call::<IS_FUNCTION>(Self::begin(this, placed, position.sp));
+            let outcome = target.place.call::<IS_FUNCTION>(Self::begin(this, placed, sp));
             gate.leave(target.interpreted);
             results_of(outcome)
         }
@@ -261,6 +279,7 @@ impl<T> Instance<T> {
             gate.ask();
             if !gate.is_calling() {
                 if ready.has_position {
+                    ready.put_back(&mut *(*at).state);
                     end_count(&mut *(*at).state);
                 }
                 ready.has_position = false;
@@ -269,7 +288,8 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Puts back what calls on the fast path have left to be put back, so that the state can be looked at.
+    /// Puts back where the guest stands, and how far it has come, if calls on the fast path have changed that in the
+    /// state.
     ///
     /// # Safety
     /// The instance is alive, and nothing of its state is borrowed.
@@ -278,10 +298,9 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
-            let state = &mut *(*at).state;
-            let Position { pc, sp } = (*at).ready.position((*at).gate, state);
-            (state.pc, state.slots[SP as usize]) = (pc, sp);
-            if !(*at).gate.is_calling() && (*at).ready.has_position {
+            let (state, ready) = (&mut *(*at).state, &(*at).ready);
+            if ready.has_position && !(*at).gate.is_calling() {
+                (state.pc, state.slots[usize::from(SP)]) = (ready.pc, ready.sp());
                 state.instret = state.instructions();
             }
         }
@@ -330,7 +349,7 @@ impl<T> Instance<T> {
             exchange.place(&mut placement);
             let placed = placement.into_placed();
             if placed.stack.is_empty() {
-                return Ok((placed, (*at).ready.position.sp));
+                return Ok((placed, (*at).ready.sp()));
             }
             Self::push(this, &placed.stack)?;
             Ok((placed, (*(*at).state).x(SP)))
@@ -439,10 +458,9 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
-            Self::settle(this);
+            Self::forget_ready(this);
             let state = (*at).state;
-            let position = Position::of(&*state);
-            if (*state).frm != 0 || position.sp & 15 != 0 {
+            if (*state).frm != 0 || (*state).x(SP) & 15 != 0 {
                 return false;
             }
             let window = &mut (*at).window;
@@ -454,7 +472,8 @@ impl<T> Instance<T> {
                 }
             };
             (*at).gate.lead_to(at.cast());
-            (*at).ready = Ready { way, position, has_position: true };
+            (*at).ready.way = way;
+            (*at).ready.take_position(&*state);
             true
         }
     }
@@ -472,7 +491,8 @@ impl<T> Instance<T> {
             // The state says where the call was left.
             (*at).ready.has_position = false;
             Self::forget_ready(this);
-            let _back = PutBack { state: (*at).state, position: (*at).ready.position };
+            let _lost = KeptLost::of(&raw mut (*at).lost);
+            let _back = PutBack { state: (*at).state, ready: &raw const (*at).ready };
             let code = (*at).program.code();
             let window = &mut (*at).window;
             let called = match (unfinished, (*at).execution.as_mut()) {
@@ -498,19 +518,17 @@ impl<T> Instance<T> {
     }
 }
 
-/// Brings back pc and sp when dropped, also where a panic ends a call: the guest's own run does not stand where
+/// Brings back all registers when dropped, also where a panic ends a call: the guest's own run does not stand where
 /// the call does.
 struct PutBack {
     state: *mut State,
-    position: Position,
+    ready: *const Ready,
 }
 
 impl Drop for PutBack {
     fn drop(&mut self) {
-        // SAFETY: the instance, whose state this is, outlives the call.
-        unsafe {
-            (*self.state).pc = self.position.pc;
-            (*self.state).slots[SP as usize] = self.position.sp;
-        }
+        // SAFETY: the instance, whose these are, outlives the call; nobody takes another position while a call has not
+        // ended.
+        unsafe { (*self.ready).put_back(&mut *self.state) };
     }
 }

@@ -131,6 +131,18 @@ void call_fail(int x) {
     fail(x);
 }
 
+EXPORT(fail_computed, "void (i32)");
+void fail_computed(int x) {
+    calls++;
+    fail(3 * x + calls);
+}
+
+EXPORT(fail_constant, "void ()");
+void fail_constant(void) {
+    calls++;
+    fail(124);
+}
+
 EXPORT(call_panic, "void ()");
 void call_panic(void) {
     calls++;
@@ -278,6 +290,13 @@ int64_t loop(int64_t times) {
         nop();
     }
     return sum;
+}
+
+// Waits for ever in compiled code that has been left before, for the handler of system calls.
+EXPORT(spin_behind_a_call, "void ()");
+void spin_behind_a_call(void) {
+    system_call(1, 0);
+    spin();
 }
 
 EXPORT(call_exit, "void (i32)");

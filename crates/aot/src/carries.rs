@@ -1,15 +1,15 @@
-//! Carries, which RISC-V has no flag for: guests compare a sum with an addend, and add the result to the next sum.
+//! Additions with carry. RISC-V has no carry flag: guests compare a sum with an addend and add the result to the next sum.
 //!
-//! LLVM makes such a pair an addition with carry, as far as it comes upon one. Where two carries go into one sum, it joins
-//! the first one with the other addends, and has to make a number of it. So sums with a carry are given to it as what
-//! they become, once all else is done.
+//! LLVM turns such a pair into an addition with carry if it recognises it. If two carries enter one sum, it reassociates the
+//! first with the other addends and materialises it in a register. So this pass, the last one, rewrites the pairs to LLVM's
+//! intrinsics for addition with carry.
 
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValue, InstructionOpcode, InstructionValue, IntValue};
 
 use crate::lift::{Ir, integer_operand};
 
-/// Makes the sums with a carry in a module that has been optimised additions with carry.
+/// Rewrites the sums with a carry of an optimised module to additions with carry.
 pub(crate) fn add_with_carries(ir: &Ir<'_>) {
     let blocks = ir.module.get_functions().flat_map(|function| function.get_basic_block_iter());
     for block in blocks {
@@ -36,7 +36,7 @@ fn parts<'c>(ir: &Ir<'c>, sum: InstructionValue<'c>) -> Option<(IntValue<'c>, In
     carry(ir, b).map(|carry| (a, carry)).or_else(|| carry(ir, a).map(|carry| (b, carry)))
 }
 
-/// What a number is made of that is a carry, and nothing but an addend.
+/// The comparison behind a number that is a carry and is only used as an addend.
 fn carry<'c>(ir: &Ir<'c>, number: IntValue<'c>) -> Option<IntValue<'c>> {
     let widened = number.as_instruction_value().filter(|inst| inst.get_opcode() == InstructionOpcode::ZExt)?;
     let is_used_once = widened.get_first_use().is_some_and(|first| first.get_next_use().is_none());

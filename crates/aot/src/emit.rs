@@ -1,4 +1,4 @@
-//! From IR to object code.
+//! From LLVM IR to object code: target machine, passes, options.
 
 use std::ffi::c_char;
 use std::sync::Once;
@@ -25,19 +25,20 @@ pub(crate) fn tune_cpu(cpu: Cpu) -> String {
     }
 }
 
-/// What LLVM needs once a process.
+/// Initialises LLVM, once for the process.
 fn initialize() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         Target::initialize_x86(&InitializationConfig::default());
-        // These exist as options of the process only; [`scheduled`] has another. Cases of switches are addresses,
-        // which are sparse. Blocks are laid out for the most to fall through, with the ways out of functions
-        // behind them; splitting long chains of them and making longer ones would take four times as long and
-        // gains nothing. Functions begin with a line of the cache: the speed of small ones would depend, by
-        // half, on what happens to stand before them; innermost loops with half of one, so that short ones are read
-        // at once. The others take time, a third of it for large functions, and gain nothing: looking far where a
-        // register's range is split, scheduling a second and a third time, following variables, of which there are
-        // none, and moving integers to mask registers.
+        // LLVM has these as options of the process only; [`scheduled`] sets another one.
+        // - Jump tables may be sparse, because cases of switches are addresses.
+        // - Extended TSP lays blocks out so that most fall through, with side exits at the end. Splitting long chains and
+        //   merging to longer ones would take four times as long and gain nothing.
+        // - Functions begin with a cache line, as the speed of small ones would otherwise vary by half with their address;
+        //   innermost loops with half of one, so that short loops are fetched at once.
+        // - The others save time, a third of it for large functions, and lose nothing: region splitting with a smaller
+        //   budget, no second and third scheduling, no tracking of variables (there are none), no moving of integers to
+        //   mask registers.
         let options = [
             c"riverrun",
             c"-jump-table-density=1",
@@ -53,8 +54,8 @@ fn initialize() {
             c"-disable-x86-domain-reassignment",
         ];
         let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
-        // SAFETY: the strings outlive the call, which copies them; `Once` sees to it that no other
-        // thread is in LLVM through this crate.
+        // SAFETY: the strings outlive the call, which copies them. `Once` excludes other threads of this crate, which all
+        // come through here before they use LLVM.
         unsafe {
             inkwell::llvm_sys::support::LLVMParseCommandLineOptions(
                 pointers.len() as i32,
@@ -65,7 +66,7 @@ fn initialize() {
     });
 }
 
-/// LLVM's machine for a thread's work.
+/// LLVM's target machine, one for each thread.
 pub(crate) fn machine(options: &CompileOptions) -> Result<TargetMachine, CompileError> {
     initialize();
     let triple = TargetTriple::create(riverrun_native::TRIPLE);
@@ -88,13 +89,12 @@ pub(crate) fn machine(options: &CompileOptions) -> Result<TargetMachine, Compile
 
 /// The passes of a level.
 ///
-/// They are what was left of LLVM's own lists after trying each pass on guests. In code that a compiler
-/// has optimised before, those for modules gain next to nothing, and those for loops only by making
-/// vectors: a tenth of the time to compile, for a third less to run where a guest has such loops. Of the
-/// rest, what a second time finds (combining instructions, above all) is hardly more than nothing. Common
-/// subexpressions are found by what memory holds: without, long multiplications take 1.08 of the time. Pairing
-/// values in vectors (SLP) pairs registers on their way to the state and back, which takes longer than all
-/// the rest, for code that then waits for its own stores.
+/// The list is LLVM's own, reduced by trying each pass on guests, whose code has been optimised before. Module passes gain
+/// next to nothing there. Loop passes gain by vectorisation only: a tenth of the compile time, for a third less run time in
+/// guests with such loops. Running a pass (instruction combining, above all) again gains hardly anything. Common
+/// subexpressions are found with memory SSA; without it, long multiplications take 1.08 of the time. SLP vectorisation is
+/// absent: it would pair registers on their way to the state and back, take longer than all other passes, and make code that
+/// waits for its own stores.
 fn passes(level: u8) -> &'static str {
     match level {
         0 => "function(sroa)",
@@ -116,7 +116,7 @@ fn passes(level: u8) -> &'static str {
     }
 }
 
-/// What a thread has spent on which part of the work.
+/// The processor time that a thread has spent on each phase.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Phases {
     pub(crate) lifting: Duration,
@@ -124,7 +124,7 @@ pub(crate) struct Phases {
     pub(crate) code_generation: Duration,
 }
 
-/// The processor's time that this thread has used.
+/// The processor time that this thread has used.
 pub(crate) struct Clock(Duration);
 
 impl Clock {
@@ -137,14 +137,14 @@ impl Clock {
         Clock(Clock::now())
     }
 
-    /// What has been used since the last call, or the start.
+    /// The time used since the last call, or since the start.
     pub(crate) fn lap(&mut self) -> Duration {
         let now = Clock::now();
         now.saturating_sub(std::mem::replace(&mut self.0, now))
     }
 }
 
-/// Optimises a module and makes an object of it.
+/// Optimises a module and compiles it to an object.
 pub(crate) fn object(
     ir: &Ir<'_>,
     schedule: Schedule,
@@ -170,7 +170,7 @@ pub(crate) fn optimise(ir: &Ir<'_>, machine: &TargetMachine) -> Result<(), Compi
     Ok(())
 }
 
-/// Makes host code of a module, as an object or as text.
+/// Compiles a module to host code, as an object or as assembly.
 pub(crate) fn generate(
     ir: &Ir<'_>,
     schedule: Schedule,

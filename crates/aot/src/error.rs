@@ -4,16 +4,16 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompileError {
-    /// LLVM refuses.
+    /// LLVM reports an error.
     #[error("LLVM: {0}")]
     Llvm(String),
     /// Functions of the compiler's own have frames that are larger than the stack allows.
     #[error("the compiler's own functions have too large frames: {0}")]
     Frame(String),
-    /// There is no linker, or it refuses.
+    /// No linker was found, or it failed.
     #[error("cannot link: {0}")]
     Link(String),
-    /// What is to be linked cannot be called so.
+    /// The name is not valid for linked code.
     #[error("{0:?} is no name for an object: use letters, digits and underscores")]
     Name(String),
     /// No function that can be compiled has the address.

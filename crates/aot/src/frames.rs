@@ -1,10 +1,10 @@
-//! How large the host frames of compiled functions may be, and which of them are larger.
+//! The limit on the host frames of compiled functions.
 //!
-//! A function that calls others compares its stack pointer with the stack's limit once it has its frame; one that calls
-//! none compares nothing. Both are right as long as no frame exceeds [`riverrun_native::MAX_FRAME`], twice of which lies
-//! between the limit and the guard. Host entries run on the stack of their caller, and may take what any small function of the host may.
-//! LLVM reports frames that are larger, once it has laid them out: the unit is then compiled again, with the function
-//! left to the interpreter.
+//! A function that calls others compares its stack pointer with the stack's limit after it has allocated its frame; a leaf
+//! function compares nothing. Both are safe if no frame exceeds [`riverrun_native::MAX_FRAME`]: two such frames fit between
+//! the limit and the guard. Host-ABI entry points run on their caller's stack and may use as much as small functions of
+//! the host. LLVM reports larger frames when it has laid them out. The unit is then compiled again without the function,
+//! which the interpreter executes.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ pub(crate) struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// A context whose diagnostics come here.
+    /// A context that reports its diagnostics here.
     pub(crate) fn context(&self) -> Reporting<'_> {
         let context = Context::create();
         // SAFETY: the context, which alone has the pointer, does not outlive what it points to: `Reporting` borrows it.
@@ -41,7 +41,7 @@ impl Diagnostics {
     /// The symbols of the functions whose frames are too large.
     ///
     /// # Errors
-    /// [`CompileError::Llvm`] with what LLVM has reported as errors.
+    /// [`CompileError::Llvm`] with the errors that LLVM has reported.
     pub(crate) fn oversized(&self) -> Result<BTreeSet<String>, CompileError> {
         match self.errors.borrow() {
             errors if errors.is_empty() => Ok(self.oversized.borrow().clone()),
@@ -69,7 +69,7 @@ pub(crate) struct Reporting<'d> {
     _diagnostics: &'d Diagnostics,
 }
 
-/// LLVM's handler.
+/// The diagnostic handler that LLVM calls.
 extern "C" fn report(info: LLVMDiagnosticInfoRef, data: *mut c_void) {
     // SAFETY: LLVM calls this with a diagnostic that lives as long as the call, in the thread that uses the context, and
     // with the pointer of `Diagnostics::context`; the description is a string of its own, given back once.

@@ -1,7 +1,8 @@
-//! The ahead-of-time compiler: guest functions to LLVM IR, and to shared objects.
+//! The ahead-of-time compiler: from a guest program to an artifact. The only crate that uses LLVM.
 //!
-//! [`compile`] finds a program's functions (`analysis`), lifts each to one host function
-//! (`lift`), optimises and links them. The only crate that knows LLVM.
+//! [`compile`] finds a program's functions (`analysis`), lifts each to one host function in LLVM IR (`lift`), optimises
+//! (`emit`) and links them (`link`). The results of the analysis are hints: compiled code tests them where they could be
+//! wrong, or `analysis::liveness` states what is assumed of compilers.
 
 mod analysis;
 mod carries;

@@ -11,7 +11,7 @@ const LINKERS: [&str; 4] = ["ld.lld-22", "ld.lld", "ld", "x86_64-linux-gnu-ld"];
 const SHARED: &[&str] =
     &["-shared", "-nostdlib", "--hash-style=gnu", "-z", "noexecstack", "--no-undefined", "--build-id=none"];
 
-/// The shared object that the objects make, or one object, to be linked further.
+/// Links objects to a shared object, or to one object that is linked further.
 pub(crate) fn link(objects: &[Vec<u8>], relocatable: bool) -> Result<Vec<u8>, CompileError> {
     let file = |what: &Path| {
         let what = what.display().to_string();
@@ -45,7 +45,7 @@ pub(crate) fn link(objects: &[Vec<u8>], relocatable: bool) -> Result<Vec<u8>, Co
     Err(CompileError::Link(format!("none of {} is there; install binutils or lld", LINKERS.join(", "))))
 }
 
-/// Writes an artifact to a file, and makes the folder that it is in. Nobody ever finds half of it there.
+/// Writes an artifact to a file, atomically, and creates its folder.
 ///
 /// # Errors
 /// [`CompileError::File`].

@@ -1,4 +1,4 @@
-//! One function on its way through the compiler, for people to read.
+//! A readable listing of one function: guest instructions, IR before and after optimisation, host instructions.
 
 use std::collections::HashMap;
 
@@ -17,14 +17,13 @@ use crate::unit::Program;
 /// A line of intermediate representation or of host code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// The guest instruction that it comes from; labels have that of the instruction behind. `None` where
-    /// that is not known.
+    /// The guest instruction that it comes from; that of the next instruction for labels. `None` if unknown.
     pub pc: Option<u64>,
     /// The line.
     pub text: String,
 }
 
-/// A function as the compiler sees it, step by step.
+/// The forms of a function in each phase of the compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
     /// The guest address of its first instruction.
@@ -39,8 +38,8 @@ pub struct Listing {
     pub host: Vec<Line>,
 }
 
-/// Compiles the function that has the instruction at `address`, and shows the steps. It is compiled alone,
-/// as it is beside others.
+/// Compiles the function that contains the instruction at `address` and returns its listing. It is compiled alone, with the
+/// same result as beside others.
 ///
 /// # Errors
 /// [`CompileError::NoFunction`], [`CompileError::Llvm`].
@@ -51,7 +50,7 @@ pub fn listing(image: &Image, options: &CompileOptions, address: u64) -> Result<
         let own = function.blocks.iter().filter(|(at, _)| !is_copied(**at));
         own.flat_map(|(_, block)| &block.insts).map(|(pc, _)| *pc).collect()
     };
-    // Functions may share instructions: the one that begins nearest before it is the one that is meant.
+    // Functions may share instructions: choose the one with the nearest start before the address.
     let before = functions.iter().rev().filter(|function| function.start <= address);
     let found = before.map(|function| (function, pcs(function))).find(|(_, pcs)| has(pcs));
     let (function, pcs) = found.ok_or(CompileError::NoFunction { address })?;
@@ -113,7 +112,7 @@ fn representation(module: &str) -> Vec<Line> {
     let body = module.lines().skip_while(|line| !line.starts_with("define ")).skip(1);
     let body = body.take_while(|line| *line != "}").filter(|line| !line.is_empty());
     let line = |line: &str| {
-        // Whatever is attached to an instruction comes last.
+        // Metadata comes last in an instruction.
         let (text, attached) = line.split_once(", !").unwrap_or((line, ""));
         let node = attached.split(", !").find_map(|part| part.strip_prefix("dbg "));
         // All functions return the same: ten registers and the window.
@@ -143,7 +142,7 @@ fn assembly(text: &str) -> Vec<Line> {
     with_labels(lines)
 }
 
-/// Gives labels, and all else that has no place, to the instruction behind.
+/// Assigns labels and other lines without an address to the next instruction.
 fn with_labels(mut lines: Vec<Line>) -> Vec<Line> {
     let mut next = None;
     for line in lines.iter_mut().rev() {

@@ -1,4 +1,4 @@
-//! What compiled functions are called: profilers and debuggers show it.
+//! The symbols of compiled functions, which profilers and debuggers show.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -12,7 +12,7 @@ use crate::analysis::Function;
 /// The host symbols of a program's functions.
 #[derive(Debug)]
 pub(crate) struct Names {
-    /// What the symbols begin with.
+    /// The prefix of the symbols.
     prefix: String,
     /// Whether the code is to be linked into a host, beside other programs' code.
     pub(crate) is_linked: bool,
@@ -60,18 +60,18 @@ impl Names {
         symbol.strip_prefix(&self.of(start)).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
     }
 
-    /// The symbol of the host entry of the function that begins at an address.
+    /// The symbol of the host-ABI entry point of the function that begins at an address.
     pub(crate) fn host_entry(&self, start: u64) -> String {
         self.part(start, "host")
     }
 
-    /// The symbol of a table: `plain` in a shared object, where nothing else can be in its way; set off from all that guests
-    /// can name, elsewhere.
+    /// The symbol of a table: `plain` in a shared object, where no other symbol can conflict; otherwise one that no guest's
+    /// symbol can equal.
     pub(crate) fn table(&self, plain: &str) -> String {
         if self.is_linked { format!("{}::#{plain}", self.prefix) } else { plain.to_owned() }
     }
 
-    /// The symbol of the table of functions.
+    /// The symbol of the dispatch table.
     pub(crate) fn dispatch(&self) -> String {
         self.table(DISPATCH_SYMBOL)
     }

@@ -1,4 +1,4 @@
-//! How to compile.
+//! Options of the compiler.
 
 use riverrun_native::{Features, Options};
 
@@ -28,7 +28,7 @@ pub struct CompileOptions {
     pub level: u8,
     /// Whether the code counts instructions, and can be limited by fuel.
     pub fuel: bool,
-    /// Whether every access that may fault is made, in order, with all registers in the state.
+    /// Precise mode: whether every access that may fault is made, in order, with all registers committed.
     pub precise: bool,
     /// The processors that the code is to run on.
     pub cpu: Cpu,
@@ -43,7 +43,7 @@ impl Default for CompileOptions {
 }
 
 impl CompileOptions {
-    /// What artifacts made so say of it.
+    /// The options in the header of artifacts.
     pub fn header(&self) -> Options {
         Options { fuel: self.fuel, precise: self.precise, level: self.level }
     }

@@ -1,4 +1,5 @@
-//! The order of instructions within blocks, which LLVM is told by an option of the process.
+//! LLVM's scheduling heuristic, chosen for each function. LLVM has it as an option of the process, so threads that compile
+//! with one heuristic wait for those that use the other.
 
 use std::ffi::c_char;
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -8,24 +9,24 @@ use riverrun_isa::Op;
 use crate::analysis::Function;
 use crate::lift::is_mostly_floats;
 
-/// Upper halves of products in a function, at most, of which it makes no long multiplications.
+/// A function with more multiplications for the upper half of a product contains long multiplications.
 const FEW: usize = 3;
 
-/// By what LLVM orders the instructions of a block.
+/// How LLVM orders the instructions of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Schedule {
-    /// For few registers.
+    /// To use few registers.
     Registers,
-    /// As the guest's compiler has ordered them: what others wait for comes first.
+    /// As the guest's compiler has ordered them, for latency.
     Guest,
 }
 
 impl Schedule {
     pub(crate) const ALL: [Schedule; 2] = [Schedule::Registers, Schedule::Guest];
 
-    /// The one for a function. The guest's order is good where the host's registers suffice for it: in functions that
-    /// call none, and so need none across calls, and for floats, of which the host has as many. In long multiplications it
-    /// takes as many as the guest has.
+    /// The heuristic for a function. The guest's order is better if the host's registers suffice: in leaf functions, which
+    /// keep nothing across calls, and for floats, as the host has as many float registers. In long multiplications that
+    /// order needs as many registers as the guest has.
     pub(crate) fn of(function: &Function) -> Schedule {
         let has_calls = function.blocks.values().any(|block| block.end.is_call());
         let calls = has_calls && !is_mostly_floats(function);
@@ -35,7 +36,7 @@ impl Schedule {
     }
 }
 
-/// What the option says, and how many threads rely on it.
+/// The current value of the option, and how many threads rely on it.
 struct Use {
     schedule: Option<Schedule>,
     threads: usize,
@@ -61,7 +62,7 @@ pub(crate) fn scheduled<T>(schedule: Schedule, make: impl FnOnce() -> T) -> T {
     make()
 }
 
-/// Says that a thread has done, when dropped.
+/// Releases the option when dropped.
 struct Leaving;
 
 impl Drop for Leaving {

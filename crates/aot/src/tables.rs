@@ -1,4 +1,4 @@
-//! The data of compiled code: where functions begin, where else they can be entered, what it all is.
+//! The tables of an artifact: dispatch table, re-entry points, host-ABI entry points, identity.
 
 use inkwell::GlobalVisibility;
 use inkwell::context::Context;
@@ -14,7 +14,7 @@ use crate::options::CompileOptions;
 use crate::schedule::Schedule;
 use crate::unit::Program;
 
-/// The object that holds the tables of functions, of the other places where they can be entered, and of host entries.
+/// The object with the dispatch table, the re-entry points and the host-ABI entry points.
 pub(crate) fn object(
     program: &Program<'_>,
     entrances: &[u64],
@@ -53,7 +53,7 @@ fn constant<'c>(ir: &Ir<'c>, name: &str, value: &impl BasicValue<'c>) -> GlobalV
     global
 }
 
-/// The table of functions; see [`Dispatch`].
+/// The dispatch table; see [`Dispatch`].
 fn dispatch<'c>(ir: &Ir<'c>, program: &Program<'_>) -> GlobalValue<'c> {
     let size = 1 << program.dispatch_bits;
     let mut places: Vec<Option<u64>> = vec![None; size];
@@ -82,7 +82,7 @@ fn dispatch<'c>(ir: &Ir<'c>, program: &Program<'_>) -> GlobalValue<'c> {
     constant(ir, &name, &kind.const_named_struct(&[pcs, distances]))
 }
 
-/// The table of host entries; see [`HOST_ENTRIES_SYMBOL`].
+/// The table of host-ABI entry points; see [`HOST_ENTRIES_SYMBOL`].
 fn host_entries<'c>(ir: &Ir<'c>, starts: &[u64]) -> GlobalValue<'c> {
     let pairs = ir.i64.array_type(2).array_type(starts.len() as u32);
     let name = ir.names.table(HOST_ENTRIES_SYMBOL);

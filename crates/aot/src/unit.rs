@@ -1,5 +1,4 @@
-//! A whole program: its functions in units that are compiled side by side, the table of functions,
-//! the artifact.
+//! Compiling a whole program: its functions in units that threads compile in parallel, the tables, the artifact.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
@@ -23,13 +22,13 @@ use crate::options::CompileOptions;
 use crate::schedule::Schedule;
 use crate::tables;
 
-/// Instructions in a unit: enough for LLVM to inline among neighbours, few enough to share the work.
+/// Instructions in a unit: enough to inline among neighbours, few enough to distribute the work.
 const UNIT: usize = 8 << 10;
-/// Host entries in a unit.
+/// Host-ABI entry points in a unit.
 const ENTRIES: usize = 256;
 
-/// What a compilation came to. Times are of the processor, all threads taken together; only the linker,
-/// a process of its own, is timed by the clock.
+/// Statistics of a compilation. Times are processor time of all threads, except that of the linker, a process of its own,
+/// which is wall-clock time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Report {
     /// Functions compiled.
@@ -64,12 +63,12 @@ impl Report {
     }
 }
 
-/// What all functions of a program have in common.
+/// The context that all functions of a program share.
 pub(crate) struct Program<'a> {
     image: &'a Image,
     pub(crate) names: Arc<Names>,
     pub(crate) starts: BTreeSet<u64>,
-    /// Those that the dispatcher finds no compiled body of: the interpreter executes them.
+    /// Functions without a compiled body, which the interpreter executes.
     pub(crate) interpreted: BTreeSet<u64>,
     liveness: Liveness,
     imports: Imports,
@@ -88,7 +87,7 @@ impl<'a> Program<'a> {
         let features = options.cpu.features();
         let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
         let text = Text::new(image, abilities);
-        // Not where faults are exact.
+        // Not in precise mode.
         let recognised = if options.precise { BTreeMap::new() } else { libcalls(&text) };
         let known = recognised.into_iter().filter_map(|(start, known)| {
             let costs = if options.fuel { Some(costs(&text, start, known.arguments()?)) } else { None };
@@ -111,7 +110,7 @@ impl<'a> Program<'a> {
         (program, functions)
     }
 
-    /// Where a function can be entered besides its start, and is: no other one begins between.
+    /// The re-entry points of a function between its start and that of the next one.
     fn entrances(&self, function: &Function) -> impl Iterator<Item = u64> {
         let is_own = |at: &u64| self.starts.range(..=at).next_back() == Some(&function.start);
         function.entrances().filter(|&at| !is_copied(at)).filter(is_own)
@@ -241,9 +240,9 @@ fn text_bytes(functions: &[Function]) -> u64 {
     insts.values().map(|&len| u64::from(len)).sum()
 }
 
-/// The functions that get host entries, by their addresses: those that the program exports, where they suit.
+/// The functions that get host-ABI entry points, by address: suitable ones that the program exports.
 fn host_entered<'a>(image: &Image, functions: &'a [Function], options: &CompileOptions) -> Vec<&'a Function> {
-    // A program whose exports are in error is refused by whoever runs it.
+    // A program whose exports are invalid cannot be loaded to run, so their errors do not matter here.
     let exports: BTreeSet<u64> = image.exports().into_iter().flatten().map(|export| export.address).collect();
     let suits = |function: &&Function| exports.contains(&function.start) && host_entries::suits(function, options);
     functions.iter().filter(suits).collect()
@@ -256,8 +255,8 @@ struct Unit<'a> {
     functions: Vec<&'a Function>,
 }
 
-/// Neighbouring functions of one schedule, up to [`UNIT`] instructions together. Those of one schedule come behind those
-/// of the other, so that threads seldom wait ([`scheduled`](crate::schedule::scheduled)).
+/// Adjacent functions with one scheduling heuristic, up to [`UNIT`] instructions. All units of one heuristic come before
+/// those of the other, so that threads seldom wait ([`scheduled`](crate::schedule::scheduled)).
 fn units(functions: &[Function]) -> Vec<Unit<'_>> {
     let mut units = Vec::new();
     for schedule in Schedule::ALL {
@@ -277,18 +276,18 @@ fn units(functions: &[Function]) -> Vec<Unit<'_>> {
     units
 }
 
-/// Instructions of the longest function that is compiled. LLVM's time grows with the square of it, and accesses that are
-/// precise are blocks of their own.
+/// Instructions of the longest function that is compiled. LLVM's time grows with the square of the length, and in precise
+/// mode each access is a block of its own.
 fn longest(options: &CompileOptions) -> usize {
     if options.precise { 16 << 10 } else { 32 << 10 }
 }
 
-/// Functions that are not compiled, by their addresses: they are too long, or their frames would be too large.
+/// Functions that are not compiled, by address: they are too long, or their frames would be too large.
 #[derive(Debug, Default)]
 struct Oversized {
-    /// What is left to the interpreter.
+    /// Functions that the interpreter executes.
     functions: BTreeSet<u64>,
-    /// What gets no host entry.
+    /// Functions without a host-ABI entry point.
     entries: BTreeSet<u64>,
 }
 
@@ -301,7 +300,7 @@ impl Oversized {
     }
 }
 
-/// Compiles a unit, and again without what is `oversized`, until nothing more is.
+/// Compiles a unit, again and again without `oversized` functions, until no frame is too large.
 fn compile_unit(
     unit: &Unit<'_>,
     name: &str,
@@ -385,7 +384,7 @@ fn compile_units(
         report.add(&outcome?);
     }
     let (mut objects, oversized) = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    // The same program gives the same artifact, however the threads took turns.
+    // The artifact does not depend on the order in which threads finish.
     objects.sort_by_key(|(index, _)| *index);
     Ok((objects.into_iter().map(|(_, object)| object).collect(), oversized))
 }

@@ -1,4 +1,4 @@
-//! Basic blocks.
+//! Basic blocks of a function, and where each leads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -23,7 +23,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Whether the jump at its end leaves in t0 where to return to.
+    /// Whether the jump at its end links in t0.
     pub(super) fn calls_millicode(&self) -> bool {
         let links = |inst: &Inst| inst.op.info().format.destination() == Destination::Jump && inst.rd == T0;
         self.insts.last().is_some_and(|(_, inst)| links(inst))
@@ -39,19 +39,19 @@ impl Block {
     }
 }
 
-/// Where a jump by register may lead, as far as is known; sorted.
+/// The known targets of a jump by register, sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Targets {
     /// In the function.
     pub(crate) inside: Vec<u64>,
-    /// Elsewhere: where compilers have moved what is rare, or nothing of the kind.
+    /// Targets outside the function, such as cold parts that a compiler has moved.
     pub(crate) outside: Vec<u64>,
-    /// Whether the function itself says that these are all: by a table. Otherwise they are labels of it that
-    /// somebody may jump to, maybe not from here.
+    /// Whether a table of the function proves that these are all. Otherwise they are the function's labels whose address is
+    /// taken, and the jump may lead to any of them.
     pub(crate) are_all: bool,
-    /// The table that says so, entry by entry, if there is one.
+    /// The target of each entry of that table, if there is one.
     pub(crate) table: Vec<u64>,
-    /// Where that is, if nobody can write there.
+    /// The table, if it is in memory that is never writable.
     pub(crate) fixed: Option<Fixed>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Fixed {
     pub(crate) start: u64,
     /// What an entry is.
     pub(crate) mem: Mem,
-    /// What is added to an entry.
+    /// The constant that is added to an entry.
     pub(crate) plus: u64,
 }
 
@@ -72,7 +72,7 @@ impl Targets {
         targets
     }
 
-    /// Adds what was found with less known.
+    /// Adds targets found from weaker facts.
     fn extend(&mut self, others: &Targets) {
         self.are_all = if self.inside.is_empty() { others.are_all } else { self.are_all };
         if self.table.is_empty() {
@@ -92,7 +92,7 @@ impl Targets {
     }
 }
 
-/// How a block ends.
+/// The terminator of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Terminator {
     /// With its last instruction: another block begins there.
@@ -132,7 +132,7 @@ pub(crate) enum Terminator {
     },
     /// With a jump by register.
     JumpIndirect(Targets),
-    /// In front of an instruction of the single-step engine.
+    /// Before an instruction that the reference interpreter executes.
     Step {
         /// Its address.
         at: u64,
@@ -141,12 +141,12 @@ pub(crate) enum Terminator {
         /// Whether it calls the host.
         is_ecall: bool,
     },
-    /// In front of what cannot be compiled and is not returned from.
+    /// Before an instruction that cannot be compiled and after which control does not return.
     Leave(u64),
 }
 
 impl Terminator {
-    /// Where control may go on in the same function.
+    /// The successors in the same function.
     pub(crate) fn successors(&self) -> Vec<u64> {
         match self {
             Terminator::Next(to)
@@ -162,7 +162,7 @@ impl Terminator {
         }
     }
 
-    /// Whether control goes on at known places with registers as they are.
+    /// Whether control continues at known places with registers unchanged.
     pub(crate) fn goes_on(&self) -> bool {
         match self {
             Terminator::Next(_)
@@ -179,7 +179,7 @@ impl Terminator {
         }
     }
 
-    /// Whether everything that compiled code does not keep itself is unknown behind it.
+    /// Whether all facts about registers end with it.
     pub(crate) fn is_call(&self) -> bool {
         matches!(self, Terminator::Call { .. } | Terminator::CallIndirect { .. } | Terminator::Step { .. })
     }
@@ -198,9 +198,8 @@ impl Extent {
     }
 }
 
-/// The blocks that control can reach from the first of `addresses` without leaving them. Up to
-/// `orphans_until`, also those that nothing seems to lead to, whose addresses are given by themselves:
-/// unwinding does.
+/// The blocks that control can reach from the first of `addresses` without leaving them; up to the address `orphans_until`
+/// also blocks without a known predecessor, which unwinding may enter.
 pub(crate) fn blocks(text: &Text<'_>, addresses: Range<u64>, orphans_until: u64) -> (BTreeMap<u64, Block>, Vec<u64>) {
     let mut leaders = BTreeSet::from([addresses.start]);
     let mut roots = vec![addresses.start];
@@ -225,8 +224,8 @@ pub(crate) fn blocks(text: &Text<'_>, addresses: Range<u64>, orphans_until: u64)
             }
             blocks.insert(start, block);
         }
-        // Tables can be read once the blocks that compute their addresses are known; they lead to
-        // further blocks, behind which less may be known: what has been found is kept.
+        // A jump table can be read when the blocks that compute its address are known. It leads to further blocks, after
+        // which fewer facts may hold, so targets that were found before are kept.
         let mut found = jump_tables::find(text, &addresses, &blocks);
         for (jump, targets) in &tables {
             found.entry(*jump).or_default().extend(targets);
@@ -315,7 +314,7 @@ fn walk(
     }
 }
 
-/// Where a jump leads if its instructions tell: `jal`, and `auipc` with `jalr`, for what is far away.
+/// The target of a direct jump: `jal`, or `auipc` with `jalr` for distant targets.
 fn target(before: &[(u64, Inst)], pc: u64, inst: &Inst) -> Option<u64> {
     match inst.op {
         Op::jal => Some(pc.wrapping_add(inst.imm as u64)),

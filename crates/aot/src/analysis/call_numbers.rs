@@ -1,4 +1,4 @@
-//! The numbers of system calls, where they are constants.
+//! Constant numbers of system calls.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,16 @@ use crate::analysis::jump_tables::{evaluate, propagate};
 const A7: usize = 17;
 const T0: usize = 5;
 
-/// What a system call asks for.
+/// The key of a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallNumber {
-    /// What is in a7.
+    /// The constant in a7.
     InA7(u64),
-    /// What is in t0, as a7 says.
+    /// The constant in t0, if a7 has the number of dynamic calls.
     InT0(u64),
 }
 
-/// What a function's system calls, by their addresses, ask for. They are hints, as the host may change registers in
-/// system calls of its own.
+/// The keys of a function's system calls, by address. They are hints: the host's own system calls may change registers.
 pub(crate) fn call_numbers(start: u64, blocks: &BTreeMap<u64, Block>) -> BTreeMap<u64, CallNumber> {
     let calls = |block: &Block| match block.end {
         Terminator::Step { at, is_ecall: true, .. } => Some(at),

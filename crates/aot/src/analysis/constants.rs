@@ -1,20 +1,19 @@
-//! The word-level operations on what is known without running: just enough to recognise the
-//! addresses that jump tables give.
+//! Constant propagation over `Ops`: just enough to recognise the addresses that jump tables contain.
 
 use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
 
 use crate::analysis::execution::{unknown, unknown_to_all};
 
-/// What is known of a value.
+/// The known facts about a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     /// Nothing.
     Unknown,
     /// All.
     Constant(u64),
-    /// It is this constant plus something unknown: an address in a table.
+    /// This constant plus an unknown number: an address in a table.
     Above(u64),
-    /// It is an entry of the table at an address, plus a constant.
+    /// An entry of a table plus a constant.
     Entry {
         /// Where the table begins.
         table: u64,

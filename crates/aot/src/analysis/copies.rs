@@ -1,23 +1,23 @@
-//! Copies of small functions that call themselves, in the place of these calls.
+//! Recursive inlining: copies of a small recursive function replace its calls of itself.
 //!
-//! A copy's blocks are the function's, under numbers of their own: the guest's address, with the copy's number above it.
-//! Instructions keep their addresses, and calls leave in ra what they always do; a copy's return compares it with where
-//! the copy was called. Whoever comes back in any other way goes on in the blocks that are no copy's.
+//! A copy's blocks have numbers of their own: the guest address with the copy's number in the bits above. Instructions keep
+//! their addresses and calls set ra as usual; a copy's return compares ra with the continuation of the copy's call. Control
+//! that comes back in any other way continues in the original blocks.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::analysis::blocks::{Block, Terminator};
 use crate::analysis::functions::Function;
 
-/// Instructions of functions that are copied, at most.
+/// Instructions of the longest function that is inlined into itself.
 const SMALL: usize = 64;
-/// How deep copies are in copies.
+/// The depth of inlining.
 const DEPTH: usize = 2;
-/// Instructions that copies add to a function, at most.
+/// Instructions that copies may add to a function.
 const GROWTH: usize = 256;
 
-/// Where a copy's number begins in those of its blocks: instructions are below 4 GiB, and jumps lead 4 GiB beyond them
-/// at most, or below 0.
+/// The bit at which a copy's number begins in the number of a block: instructions are below 4 GiB, and jumps lead at most 4
+/// GiB beyond, or below 0.
 const COPY: u32 = 40;
 
 /// The guest's address of a block.
@@ -39,7 +39,7 @@ fn in_copy(copy: u64, address: u64) -> u64 {
     copy << COPY | address
 }
 
-/// Puts copies in the place of the calls of itself that a function has, if it is one that may be copied.
+/// Replaces a function's calls of itself by copies, if it may be inlined.
 pub(crate) fn insert_copies(function: &mut Function) {
     let length: usize = function.blocks.values().map(|block| block.insts.len()).sum();
     if length > SMALL || !may_be_copied(function) {

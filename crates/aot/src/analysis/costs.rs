@@ -1,9 +1,9 @@
-//! How many instructions functions execute that copy or fill memory: code that counts fuel may do so otherwise, and
-//! takes off what the guest's own code would have used.
+//! The fuel of libcalls: how many instructions the guest's own code would execute. Code that counts fuel copies and fills
+//! memory with host vectors and subtracts that number.
 //!
-//! That is found by executing the guest's code on what is known of its arguments: the number of bytes, how far the
-//! addresses are from a multiple of eight, and on which side of the other range one begins. Where that does not decide a
-//! branch, or anything but the function's own frame and constants does, nothing is said.
+//! It is found by executing the guest's code on partly known arguments: the number of bytes, the addresses modulo eight, and
+//! which range begins first. If a branch depends on anything else but the function's own frame and constants, the cost is
+//! unknown, and the guest's own code runs.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -14,13 +14,13 @@ use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
 use crate::analysis::execution::{execute, unknown, unknown_to_all};
 use crate::analysis::text::{Text, Treatment};
 
-/// Bytes that costs are known of, at most.
+/// The longest range in bytes whose cost is computed.
 pub(crate) const LONGEST: u64 = 128;
 
-/// What is told apart of an address: its distance from a multiple of this.
+/// Addresses are distinguished modulo this.
 pub(crate) const ALIGNMENT: u64 = 8;
 
-/// Instructions that one use executes at most. What takes more does not do what its name says.
+/// Instructions that one call may execute. A function that needs more is not what its name says.
 const ENDLESS: u16 = 4096;
 
 /// Instructions that are executed at most to learn what a function costs: several times what glibc's take.
@@ -29,7 +29,7 @@ const BUDGET: u32 = 8 << 20;
 /// Where the function returns to: no place in a program.
 const RETURN: u64 = !1;
 
-/// Which arguments a function has in a0 and a1, besides the number of bytes in a2.
+/// The arguments of a function in a0 and a1; the number of bytes is in a2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arguments {
     /// Where to, and from where.
@@ -85,7 +85,7 @@ enum Base {
     Stack,
 }
 
-/// What is known of a value.
+/// The known facts about a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Partial {
     /// The bits of a mask.

@@ -1,4 +1,4 @@
-//! Executing a program's instructions on what is known of values without running.
+//! Abstract execution of instructions, over any implementation of `Ops`.
 
 use riverrun_isa::ops::Ops;
 use riverrun_isa::{Destination, Inst, Operands, RegisterFile, eval};
@@ -10,7 +10,7 @@ macro_rules! unknown {
     };
 }
 
-/// Those of which no analysis knows anything: floats, and what finds no addresses or branches.
+/// The operations that are unknown in every analysis: floats, and those that compute neither addresses nor branches.
 macro_rules! unknown_to_all {
     ($known:ty = $unknown:expr) => {
         unknown! {

@@ -1,8 +1,8 @@
-//! Which accesses are to a function's own frame, that no pointer leads to.
+//! Accesses to a function's private frame, to which no pointer exists.
 //!
-//! What compilers keep on the stack because registers do not suffice is named by sp alone. Where that is all that a
-//! function does with sp, its frame is no memory that any pointer leads to, and LLVM may move other accesses over those
-//! to it. Who makes up an address, or takes it from below a frame that has gone, may find what was there before.
+//! Compilers address spilled registers by sp and a constant. If a function uses sp in no other way, no pointer to its frame
+//! exists, so these accesses do not alias others and LLVM may reorder them. A guest that forges such a pointer, or uses one
+//! into a frame that has been popped, may read an older value. Precise mode does not use this.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +36,7 @@ fn find(function: &Function) -> Option<BTreeSet<(u64, usize)>> {
             match use_of_sp(inst) {
                 Use::None => {}
                 Use::Moved(by) => depth -= by,
-                // What is above has been somebody else's before, who may have a pointer to it.
+                // Memory above belongs to callers, which may have pointers to it.
                 Use::Accessed(range) if range.start >= depth => {}
                 Use::Accessed(range) if 0 <= range.start && range.end <= depth => {
                     accesses.insert((start, index));
@@ -69,7 +69,7 @@ fn stays(function: &Function, block: &Block) -> bool {
     }
 }
 
-/// What an instruction does with sp.
+/// How an instruction uses sp.
 enum Use {
     None,
     /// Adds to it.

@@ -1,4 +1,4 @@
-//! Functions: from symbols, unwind tables, addresses that are taken, and from what is called or jumped to.
+//! Finding functions: by symbols, unwind tables, addresses that are taken, and targets of calls and jumps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,33 +16,33 @@ pub(crate) struct Function {
     pub(crate) name: Option<String>,
     /// Its blocks by address, behind them those of copies; the first one is at its start.
     pub(crate) blocks: BTreeMap<u64, Block>,
-    /// Whether its blocks are all there is of it.
+    /// Whether its blocks are the whole function.
     pub(crate) extent: Extent,
-    /// Blocks that no other one leads to: where exceptions land.
+    /// Blocks without a predecessor: landing pads of exceptions.
     pub(crate) orphans: Vec<u64>,
 }
 
-/// What is known of a function's instructions.
+/// How much of a function was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// They are its blocks'.
+    /// All its instructions are in its blocks.
     Whole,
-    /// There are others between its blocks, to which nothing seems to lead.
+    /// There are instructions between its blocks without a known predecessor.
     Gaps,
-    /// Where it ends is not known, or something inside is taken for another function.
+    /// Its end is unknown, or a part of it is taken for another function.
     Unknown,
 }
 
 impl Function {
-    /// Where it can be entered besides its start, behind its calls and where exceptions land, and what is behind a
-    /// copy's calls, where only they come back to.
+    /// Its re-entry points: the continuations of its calls, landing pads of exceptions, and the continuations of calls in
+    /// copies, to which only those calls return.
     pub(crate) fn entrances(&self) -> impl Iterator<Item = u64> {
         let comes_back = |end: &Terminator| end.is_call() || matches!(end, Terminator::ReturnInside { .. });
         let calls = self.blocks.values().filter(move |block| comes_back(&block.end));
         calls.flat_map(|block| block.end.successors()).chain(self.orphans.iter().copied())
     }
 
-    /// Where control goes on behind system calls.
+    /// The continuations of system calls.
     pub(crate) fn behind_system_calls(&self) -> impl Iterator<Item = u64> {
         self.blocks.values().filter_map(|block| match block.end {
             Terminator::Step { next, is_ecall: true, .. } => Some(next),

@@ -1,4 +1,4 @@
-//! What calls of host functions take and give, as the program's own records say.
+//! The argument and result registers of host calls, from the program's records of imports.
 
 use std::collections::HashMap;
 
@@ -16,16 +16,16 @@ const OWN: &str = "riverrun::";
 /// The registers of a host call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HostCall {
-    /// How many integer registers from a0 on are looked at, of those that are handed over.
+    /// How many integer registers from a0 on are arguments, of those passed in registers.
     pub(crate) arguments: usize,
-    /// The registers that it may change.
+    /// Its result registers.
     pub(crate) results: Set,
-    /// The import's number, if its function may be one [by slots](riverrun_state::SlotFunction).
+    /// The import's number, if its function may take [raw values](riverrun_state::SlotFunction).
     pub(crate) by_slots: Option<u64>,
 }
 
 impl HostCall {
-    /// One of which nothing is known.
+    /// A call whose types are unknown.
     pub(crate) const ANY: HostCall =
         HostCall { arguments: REGISTER_ARGUMENTS, results: 0b11 << A0 | 0b11 << FA0, by_slots: None };
 
@@ -53,7 +53,7 @@ impl HostCall {
 pub(crate) struct Imports(HashMap<u64, HostCall>);
 
 impl Imports {
-    /// What the program says of them. Hosts have functions of other types refused, so that it can be relied upon.
+    /// Their types. Machines refuse host functions of other types, so compiled code may rely on them.
     pub(crate) fn new(image: &Image) -> Imports {
         let imports = image.imports().into_iter().flatten();
         let calls = imports.filter_map(|import| Some((import.index.into(), HostCall::new(&import)?)));

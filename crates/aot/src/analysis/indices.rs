@@ -1,6 +1,6 @@
-//! Which entry of a table a jump by register takes.
+//! The index with which a jump by register selects an entry of a jump table.
 //!
-//! What is found here is a hint, too: a jump by it compares its target with the one that it went for.
+//! An index is a hint: code that switches on it compares the target afterwards.
 
 use riverrun_isa::ops::Mem;
 use riverrun_isa::{Inst, Op};
@@ -8,18 +8,18 @@ use riverrun_isa::{Inst, Op};
 use crate::analysis::blocks::Block;
 use crate::analysis::registers;
 
-/// Where a block has the index of the entry that its jump goes by.
+/// The register and instruction with the index of a block's jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Index {
     /// The place in the block of the instruction that reads it.
     pub(crate) at: usize,
-    /// The register that it is in, in front of that.
+    /// The register that holds it before that instruction.
     pub(crate) register: usize,
     /// Whether it is the register's low 32 bits, without sign.
     pub(crate) is_low: bool,
 }
 
-/// The index that the block ends in a jump by, if the block itself computes the target from it.
+/// The index of the jump that ends a block, if the block computes the target from it.
 pub(crate) fn index(block: &Block) -> Option<Index> {
     let (at, mem) = load(block)?;
     let block = Insts(&block.insts);

@@ -1,7 +1,6 @@
-//! Jump tables: where jumps by register lead.
+//! Jump tables: the targets of jumps by register.
 //!
-//! What is found here are hints: compiled code compares a jump's target with the addresses found,
-//! and leaves by the dispatcher for any other.
+//! Targets are hints: compiled code compares a jump's target with them, and exits for any other.
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
@@ -14,10 +13,10 @@ use crate::analysis::constants::{Constants, Known};
 use crate::analysis::execution::execute;
 use crate::analysis::text::Text;
 
-/// Entries of a table at most.
+/// The largest table.
 const LIMIT: u64 = 4096;
 
-/// Entries that lead out of the function, one after another, at most.
+/// Consecutive entries that may lead out of the function.
 const OUTSIDE: u32 = 16;
 
 /// Registers that calls preserve: sp, gp, tp and the saved ones.
@@ -32,8 +31,8 @@ pub(crate) fn find(text: &Text<'_>, addresses: &Range<u64>, blocks: &BTreeMap<u6
     if !blocks.values().any(jumps) {
         return BTreeMap::new();
     }
-    // Behind calls that do not return, control seems to go on, with registers changed. So where what
-    // all ways agree upon does not tell a table, what any of them says is tried.
+    // Calls that never return look as if control continued with changed registers. So if the facts on which all paths agree
+    // give no table, the facts of any path are tried.
     let known = propagate(addresses.start, blocks, |a, b| if a == b { a } else { Known::Unknown });
     let guessed = LazyCell::new(|| propagate(addresses.start, blocks, |a, b| if a == Known::Unknown { b } else { a }));
     let mut tables = BTreeMap::new();
@@ -67,7 +66,7 @@ pub(crate) fn find(text: &Text<'_>, addresses: &Range<u64>, blocks: &BTreeMap<u6
     tables
 }
 
-/// What is known of the integer registers.
+/// The known facts about the integer registers.
 pub(super) type Registers = [Known; 32];
 
 const NOTHING: Registers = {
@@ -76,8 +75,7 @@ const NOTHING: Registers = {
     registers
 };
 
-/// What is known of the integer registers at the beginning of each block, values that come by two ways
-/// joined.
+/// The known facts about the integer registers at the beginning of each block, joined over its predecessors.
 pub(super) fn propagate(
     start: u64,
     blocks: &BTreeMap<u64, Block>,
@@ -110,7 +108,7 @@ pub(super) fn propagate(
     known
 }
 
-/// Runs the block on what is known, and gives what is known of the last instruction's value.
+/// Executes the block on known facts; returns those about the last instruction's value.
 pub(super) fn evaluate(block: &Block, registers: &mut Registers) -> Known {
     let mut last = Known::Unknown;
     for (pc, inst) in &block.insts {

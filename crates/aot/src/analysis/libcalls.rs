@@ -1,8 +1,8 @@
-//! Functions of C that are recognised in a guest: by their names, and by proof that they do what C says of these.
+//! Libcalls: functions of C that are recognised in a guest by their names and by trial executions.
 //!
 //! A symbol proves nothing: a static function may have the name of one of C's, and an indirect function (`STT_GNU_IFUNC`)
-//! has its resolver's address. So the guest's own code is executed on many arguments, as the host's would be, and what it
-//! does is compared with what it should. It passes only if
+//! has its resolver's address. So the guest's own code is executed on many arguments, and its effects are compared with
+//! those that C demands. It passes only if
 //!
 //! - it writes nothing but its destination and its frame;
 //! - it does not depend on the program's variables, which hold something else each time, and jumps to nothing that it has
@@ -26,7 +26,7 @@ use crate::analysis::costs::Arguments;
 use crate::analysis::execution::execute;
 use crate::analysis::text::{Text, Treatment};
 
-/// A function whose calls may be done otherwise than by the guest's own code.
+/// A function whose calls compiled code may replace by host code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Libcall {
     /// `memcpy`.
@@ -154,7 +154,7 @@ fn shapes() -> Vec<Shape> {
 /// What takes long.
 const LARGE: [Shape; 3] = [(16_389, [0, 0]), (32_768, [3, 6]), (65_539, [5, 5])];
 
-/// What a byte of the arena is at first: never the same at neighbours, nor at the same distance from both places.
+/// The initial value of a byte of the arena: different from its neighbours', and at the same offset of both ranges.
 fn pattern(index: usize) -> u8 {
     (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[0]
 }
@@ -192,7 +192,7 @@ impl Branch {
         self.varies |= self.first.replace(a).is_some_and(|first| first != a);
     }
 
-    /// Whether it goes both ways, or cannot:
+    /// Whether it was both taken and not taken, or plausibly cannot be:
     ///
     /// - numbers that were never equal, the lesser one small, that differed by nearly all small amounts, or all multiples
     ///   of 2, 4 or 8 among them: a count that is never 0;
@@ -363,7 +363,7 @@ impl Trial<'_> {
     }
 }
 
-/// What a function under trial reaches.
+/// The memory of a function under trial.
 struct Memory<'a> {
     text: &'a Text<'a>,
     /// What the program's variables hold this time, unless it is an address.

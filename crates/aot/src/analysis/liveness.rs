@@ -1,17 +1,17 @@
-//! Which registers anybody may still read where control leaves a function, and at the ends of its blocks.
+//! Live registers over the whole program: live-in sets of functions, and live-out sets of functions and blocks.
 //!
-//! What a program's own code never reads again need not be exact at calls and returns: it is garbage left in
-//! temporaries and arguments, and storing it, or keeping it in the host's registers, is most of what calls would
-//! cost. What instructions read is found over the whole program, so that compilers may make conventions of their
-//! own between functions that they see. Besides, it is assumed that compilers made the program:
+//! A register that is dead at a call or return need not be committed there. Most argument and temporary registers are, and
+//! committing them, or keeping them in host registers, would be most of the cost of a call. Reads are found over the whole
+//! program, so compilers may use conventions of their own between functions that they see. Beyond that, two assumptions
+//! about the program's compiler are made in the default mode:
 //!
-//! - functions give results back in a0, a1, fa0 and fa1. What else a function is seen to change is not handed on to a
-//!   further one, unless an instruction reads it in between. What it leaves alone its callers may count on;
-//! - where it cannot be seen who goes on (calls and jumps by register, system calls, returns from functions that
-//!   change ra or sp in unusual ways, returns to other places than behind the call), those do who keep to the calling
-//!   convention of RISC-V's psABI, or a part of the same function, which may read what the function has written.
+//! - Functions return results in a0, a1, fa0 and fa1. Another register that a function writes is not read by a further
+//!   function, unless an instruction reads it in between. Callers may rely on registers that a function does not write.
+//! - If the analysis cannot see where control continues (calls and jumps by register, system calls, returns from functions
+//!   that change ra or sp in unusual ways, mismatched returns), it continues in code that keeps to the psABI's calling
+//!   convention, or in the same function, which may read what that function has written.
 //!
-//! A program that breaks this reads other values than in the interpreter, its own or zeros, and harms nobody.
+//! A program that breaks an assumption reads other values than in the interpreter, its own or zeros; its host is unaffected.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
@@ -38,26 +38,26 @@ const fn floats(registers: RangeInclusive<usize>) -> Set {
 
 /// Registers that functions preserve, with ra, sp, gp and tp.
 const PRESERVED: Set = range(1..=4) | range(8..=9) | range(18..=27) | floats(8..=9) | floats(18..=27) | 1 << FUEL;
-/// What a function may be given: arguments, and the static chain in t2.
+/// Registers that may pass arguments: argument registers, and the static chain in t2.
 const GIVEN: Set = PRESERVED | range(10..=17) | floats(10..=17) | 1 << 7;
-/// What a function may give back.
+/// Registers that may return results.
 const GIVEN_BACK: Set = PRESERVED | range(10..=11) | floats(10..=11);
-/// What a host may look at: arguments, and what dynamic calls have in t0 and t1.
+/// Registers that a host may read: arguments, and t0 and t1 of dynamic calls.
 const HOST: Set = GIVEN | range(5..=6);
 
-/// Registers that may be read before they are written, over a whole program.
+/// Live registers of a whole program.
 #[derive(Debug, Default)]
 pub(crate) struct Liveness {
-    /// By functions, what they or those behind them may read of what they are given.
+    /// For each function, its live-in registers.
     entry: HashMap<u64, Set>,
-    /// By functions, what may be read behind them.
+    /// For each function, its live-out registers.
     back: HashMap<u64, Set>,
-    /// By functions and blocks, what may be read behind the block's end.
+    /// For each function and block, the live-out registers of the block.
     behind: HashMap<u64, BTreeMap<u64, Set>>,
 }
 
 impl Liveness {
-    /// What may be read behind a return to another place than that behind the call.
+    /// The live-out registers of a mismatched return.
     pub(crate) const ASTRAY: Set = GIVEN_BACK;
 
     pub(crate) fn new(text: &Text<'_>, functions: &[Function]) -> Liveness {
@@ -88,7 +88,7 @@ impl Liveness {
         Liveness { entry, back: by_start(&|number| program.back[number]), behind }
     }
 
-    /// What a function may read of what it is given.
+    /// The live-in registers of a function.
     pub(crate) fn entry(&self, function: u64) -> Set {
         self.entry.get(&function).copied().unwrap_or(GIVEN)
     }
@@ -98,36 +98,36 @@ impl Liveness {
         self.back.get(&function).copied().unwrap_or(!0)
     }
 
-    /// What may be read behind the end of a function's block.
+    /// The live-out registers of a function's block.
     pub(crate) fn behind(&self, function: u64, block: u64) -> Set {
         self.behind.get(&function).and_then(|blocks| blocks.get(&block)).copied().unwrap_or(!0)
     }
 }
 
-/// What may be read in front of an instruction, if `behind` may be read behind it.
+/// The live registers before an instruction, given those after it (`behind`).
 pub(crate) fn before(inst: &Inst, behind: Set) -> Set {
     let read = sources(inst).into_iter().flatten().fold(0, |set, register| set | 1 << register);
     let host = if inst.op.info().format == Format::Import { HOST } else { 0 };
     behind & !written(inst).map_or(0, |register| 1 << register) | read | host
 }
 
-/// What is thought to be read behind a function: what it reads of what it is given depends on that, and so on who has
-/// called it. A register is looked at apart from others, so that two answers say what all callers have to know.
+/// The live-out set that is assumed at a function's returns. Its live-in set depends on it, and so on the caller. Each
+/// register is independent of the others, so the answers for two assumptions determine that for every caller.
 #[derive(Clone, Copy)]
 enum Back {
-    /// What any function may give back.
+    /// Result registers only.
     Least,
     /// All registers.
     All,
-    /// What all that call it may read.
+    /// The union over all callers.
     Known,
 }
 
-/// What is known of the functions together so far, by their numbers; it only grows.
+/// The facts about all functions so far, by number; they only grow.
 struct Program {
-    /// What they may read of what they are given, with [`Back::Least`] and [`Back::All`].
+    /// Their live-in registers under [`Back::Least`] and [`Back::All`].
     entry: Vec<[Set; 2]>,
-    /// What is read behind them.
+    /// Their live-out registers.
     back: Vec<Set>,
     /// Whether they may return to others than their callers.
     irregular: Vec<bool>,
@@ -141,7 +141,7 @@ fn grow(set: &mut Set, by: Set) -> bool {
 }
 
 impl Program {
-    /// Finds what functions read and tell of others; says whether that is more than before.
+    /// Propagates facts between functions; returns whether they have grown.
     fn solve(&mut self, flows: &mut [Flow<'_>], back: Back) -> bool {
         let mut any = false;
         let mut pending: BTreeSet<usize> = (0..flows.len()).collect();
@@ -158,7 +158,7 @@ impl Program {
         any
     }
 
-    /// Takes over what a function may read; gives those whom that concerns.
+    /// Merges the live-in registers of a function; returns the functions that depend on them.
     fn note_entry(&mut self, flow: &Flow<'_>, back: Back) -> Vec<usize> {
         let front = flow.nodes[0].front[back as usize];
         let is_more = grow(&mut self.entry[flow.number][back as usize], front);
@@ -196,14 +196,14 @@ impl Program {
         }
     }
 
-    /// What a function may read of what it is given, itself or by handing it on to who reads `behind` it.
+    /// The live-in registers of a function, given its live-out set `behind` at the caller's continuation.
     fn entry(&self, number: usize, behind: Set) -> Set {
         let [least, most] = self.entry[number];
         let others = if self.irregular[number] { self.back[number] } else { 0 };
         least | most & (behind | others)
     }
 
-    /// What may be read from a place on to which a function goes.
+    /// The live registers at a place to which a function leads.
     fn front(&self, flow: &Flow<'_>, at: Place, back: Back) -> Set {
         match at {
             Place::Own(node) => flow.nodes[node].front[back as usize],
@@ -214,16 +214,16 @@ impl Program {
     }
 }
 
-/// For whom it is asked what a function may read.
+/// Who enters a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum View {
-    /// Others, who give it what conventions say.
+    /// Other code, which passes arguments by the calling convention.
     Others,
-    /// Itself: parts of it that were not seen may read all that it has written.
+    /// The function itself: parts that were not found may read all that it has written.
     Itself,
 }
 
-/// Where a block goes on.
+/// A successor of a block.
 #[derive(Clone, Copy)]
 enum Place {
     /// In the function's own block of this number.
@@ -234,7 +234,7 @@ enum Place {
     Nowhere,
 }
 
-/// A block while its function's registers are followed.
+/// A block during the analysis.
 struct Node<'a> {
     start: u64,
     end: &'a Terminator,
@@ -244,28 +244,28 @@ struct Node<'a> {
     called: Option<usize>,
     /// Functions that it goes on to, but for those that it calls.
     outside: Vec<usize>,
-    /// What it reads before it writes it.
+    /// The registers that it reads before it writes them.
     read: Set,
     written: Set,
-    /// What may have been given on purpose to who goes on behind it.
+    /// The registers that may intentionally be passed to its successor.
     given: Set,
-    /// What may be read from its beginning on, for each [`Back`].
+    /// Its live-in registers, for each [`Back`].
     front: [Set; 3],
     /// The instruction that it ends in front of.
     stepped: Option<Inst>,
 }
 
-/// A function while its registers are followed.
+/// A function during the analysis.
 struct Flow<'a> {
     number: usize,
     function: &'a Function,
     /// Its blocks by address; the first one begins it.
     nodes: Vec<Node<'a>>,
-    /// Where the function begins, and where exceptions land.
+    /// Its start, and its landing pads of exceptions.
     entered: Vec<(usize, Set)>,
-    /// All that it writes.
+    /// All registers that it writes.
     written: Set,
-    /// Whether it returns to where it was called, as far as one can see.
+    /// Whether it returns to its caller's continuation, as far as its code shows.
     is_regular: bool,
 }
 
@@ -316,12 +316,12 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Functions on which it depends what this one reads.
+    /// The functions on which its live-in registers depend.
     fn leads_to(&self) -> impl Iterator<Item = usize> {
         self.nodes.iter().flat_map(|node| node.called.iter().chain(&node.outside).copied())
     }
 
-    /// Finds what each block may read, given what is known of other functions.
+    /// Computes the live-in registers of each block from the facts about other functions.
     fn solve(&mut self, program: &Program, view: View, back: Back) {
         let mut changed = true;
         while changed {
@@ -334,7 +334,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// What may be read behind a block.
+    /// The live-out registers of a block.
     fn behind(&self, node: &Node<'_>, program: &Program, view: View, back: Back) -> Set {
         let unseen = if view == View::Itself { self.written } else { 0 };
         let own = program.back(self.number, back);

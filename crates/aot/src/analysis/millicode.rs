@@ -1,8 +1,8 @@
-//! Millicode: short routines that are called with their return address in t0, by code that keeps ra
-//! for itself. `-msave-restore` has them save registers; outliners make them of what occurs often.
+//! Millicode: short routines that are called with their return address in t0, so that ra stays unchanged. `-msave-restore`
+//! uses them to save registers; outliners make them of frequent sequences.
 //!
-//! They become part of every function that calls them, as blocks of its own: nothing is left of the
-//! call, and the jump back is to a place that is known.
+//! They are inlined into every function that calls them, as blocks of that function: the call disappears, and the return is
+//! a jump to a known block.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use riverrun_isa::{Destination, Op};
 use crate::analysis::blocks::T0;
 use crate::analysis::text::{Text, Treatment};
 
-/// Instructions of a routine at most.
+/// Instructions of the longest routine.
 const LIMIT: usize = 64;
 
-/// The addresses of a routine's instructions; `None` if what is at `start` is none: if it calls, leads
-/// elsewhere than back, or is long.
+/// The addresses of the instructions of the routine at `start`; `None` if it makes calls, leads elsewhere than back, or is
+/// too long.
 pub(super) fn reached_from(text: &Text<'_>, start: u64) -> Option<BTreeSet<u64>> {
     let mut addresses = BTreeSet::new();
     let mut pending = vec![start];

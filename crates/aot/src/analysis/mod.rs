@@ -1,4 +1,4 @@
-//! What a program's text consists of: functions, and in them basic blocks.
+//! Analysis of a program's text: functions, basic blocks, and facts about them that lifting uses. It knows nothing of LLVM.
 
 mod blocks;
 mod call_numbers;

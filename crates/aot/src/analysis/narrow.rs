@@ -1,7 +1,7 @@
-//! Which registers hold numbers of 32 bits where blocks begin: words that are the extension of their lower half,
-//! with its sign.
+//! 32-bit value tracking: which registers hold sign-extended 32-bit numbers (are *narrow*) at the beginning of each block.
 //!
-//! Between blocks, LLVM sees words. Of a register that is narrow all around a loop, it need not extend each result.
+//! Between blocks, LLVM sees 64-bit values. If a register is narrow all around a loop, its lower half is passed instead, and
+//! LLVM need not extend each result.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::analysis::registers::{Set, sources, written};
 /// All registers that can be.
 const INTEGERS: Set = (1 << 32) - 2;
 
-/// Of each block of a function, the registers that are narrow at its beginning, whichever way control got there.
+/// For each block of a function, the registers that are narrow at its beginning on every path.
 pub(crate) fn narrow(function: &Function) -> BTreeMap<u64, Set> {
     let mut narrow: BTreeMap<u64, Set> = function.blocks.keys().map(|&start| (start, INTEGERS)).collect();
     narrow.insert(function.start, 0);
@@ -41,7 +41,7 @@ pub(crate) fn narrow(function: &Function) -> BTreeMap<u64, Set> {
     narrow
 }
 
-/// The registers that are narrow behind an instruction, if those of `front` are in front of it.
+/// The registers that are narrow after an instruction, if those of `front` are before it.
 fn behind(inst: &Inst, front: Set) -> Set {
     if inst.op.info().format == Format::Import {
         return 0;

@@ -1,4 +1,4 @@
-//! Registers by numbers and in sets, and which ones instructions name.
+//! Numbers and sets of registers, and the registers that instructions name.
 
 use riverrun_isa::{Destination, Inst, RegisterFile};
 use riverrun_state::F_SLOT;

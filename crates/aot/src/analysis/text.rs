@@ -1,4 +1,4 @@
-//! Fetching instructions, and which of them are compiled.
+//! A program's text: fetching instructions, and which of them are compiled.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use riverrun_isa::ops::Rounding;
 use riverrun_isa::{Extension, Format, Inst, Op, csr, decode};
 use riverrun_program::{Image, Permissions, Segment};
 
-/// What the host's instructions can do beyond the base.
+/// Optional capabilities of the host's processor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Abilities {
     /// Rounding to integral values in a mode that the instruction names.
@@ -15,12 +15,12 @@ pub(crate) struct Abilities {
     pub(crate) fuses: bool,
 }
 
-/// What becomes of an instruction.
+/// How an instruction is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Treatment {
     /// It is compiled.
     Compiled,
-    /// The single-step engine executes it, and compiled code goes on behind it.
+    /// The reference interpreter executes it, and compiled code continues after it.
     Stepped,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Text<'a> {
         let compiled = match format {
             Format::Sys => false,
             Format::Import => self.imports.binary_search(&(inst.imm as u32)).is_ok(),
-            // The counters are the single-step engine's.
+            // The reference interpreter has the counters.
             Format::Csr | Format::CsrI => matches!(inst.imm as u16, csr::FFLAGS | csr::FRM | csr::FCSR),
             Format::FR4 if !self.abilities.fuses => false,
             _ if !format.rounds() || is_exact(inst.op) => true,

@@ -1,14 +1,13 @@
-//! Where a function is come back to.
+//! The continuations of a function, and mismatched returns.
 //!
-//! A call returns to the address behind it. But the guest may return elsewhere: by `longjmp`, by an
-//! exception, by a switch of stacks. The host frames hold nothing of the guest, as all its registers
-//! are in the convention's or in the state at every call; so a frame may be gone on in at any of its
-//! function's continuations, whichever call has come back. A function that is returned to astray goes
-//! on at that address if it is one of its own, or else returns astray itself. Only host frames without
-//! a guest's one are dropped so.
+//! A call normally returns to its own continuation. The guest may return elsewhere: by `longjmp`, an exception, a stack
+//! switch. Host frames hold nothing of the guest, since all its registers are in pinned registers or in the state at every
+//! call, so a frame can continue at any continuation of its function, whichever call has returned. After a mismatched return
+//! a function continues at that address if it is one of its own continuations, and otherwise returns mismatched itself.
+//! This drops only host frames whose guest frame has gone.
 //!
-//! The dispatcher, where no frame is left, enters a function in the middle by the same means: it
-//! enters it at its start without stack to go on, and tells it another pc when it comes back.
+//! The dispatcher enters a function in the middle by the same means: it enters it at its start with a stack limit that
+//! makes it exit at once, and resumes it with another pc.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -24,15 +23,15 @@ use crate::lift::registers::{Label, RA, Registers};
 
 /// The continuations of a function.
 pub(crate) struct Continuations<'c> {
-    /// By blocks; their blocks reload what calls may change.
+    /// The continuations by block; their code reloads registers that calls may change.
     labels: RefCell<BTreeMap<u64, Label<'c>>>,
-    /// Where calls come back to that have not returned as expected.
+    /// Where calls continue after a mismatched return.
     pub(crate) astray: Label<'c>,
-    /// Where the function goes on after it was left at its start: at the state's pc.
+    /// Where the function continues after an exit at its start: at the state's pc.
     pub(crate) entrance: Label<'c>,
-    /// Where fuel may be short behind calls, once the state has the pc and all registers but the convention's.
+    /// Where control goes if fuel may be short after a call, with the pc and all registers but the pinned ones in the state.
     pub(crate) limit: Label<'c>,
-    /// Where accesses of precise code go on that have faulted, once the state has all registers and the pc.
+    /// Where faulting accesses of precise code go, with all registers and the pc in the state.
     pub(crate) fault: Label<'c>,
 }
 
@@ -54,7 +53,7 @@ impl<'c> Continuations<'c> {
         self.labels.borrow().clone()
     }
 
-    /// Makes the blocks of a host entry, which nothing comes back to.
+    /// Fills these blocks in a host-ABI entry point, to which nothing returns.
     pub(crate) fn finish_unused(&self, ir: &Ir<'c>) {
         for label in self.labels.borrow().values().chain([&self.astray, &self.entrance, &self.limit, &self.fault]) {
             ir.builder.position_at_end(*label);
@@ -62,7 +61,7 @@ impl<'c> Continuations<'c> {
         }
     }
 
-    /// Makes the blocks that tell where to go on, as far as anything leads to them.
+    /// Fills the blocks that dispatch to continuations, if they have predecessors.
     pub(crate) fn finish(&self, ir: &Ir<'c>, registers: &Registers<'c>, site: &Site<'_, 'c>) {
         let begin = |label: Label<'c>| {
             ir.builder.position_at_end(label);
@@ -95,13 +94,13 @@ impl<'c> Continuations<'c> {
         }
         if begin(self.fault) {
             registers.refill(ir);
-            // The single-step engine makes the trap.
+            // The reference interpreter makes the trap.
             site.leave(Reason::Step, NOWHERE);
             ir.unreachable();
         }
     }
 
-    /// Goes on at one of `targets`, by where it comes from.
+    /// Continues at one of `targets`, depending on the predecessor.
     fn choose(
         &self,
         ir: &Ir<'c>,
@@ -115,7 +114,7 @@ impl<'c> Continuations<'c> {
         }
         let target = target.as_basic_value().into_int_value();
         let mut cases = self.all();
-        // A copy's come back to it by themselves, or else to what it is a copy of.
+        // Calls in a copy return to the copy directly; mismatched returns continue in the original.
         cases.retain(|&at, _| !is_copied(at));
         let again = ir.options.fuel.then(|| ir.block(site.function));
         cases.extend(again.map(|again| (site.pc, again)));
@@ -123,26 +122,25 @@ impl<'c> Continuations<'c> {
         let cases: Vec<_> = cases.into_iter().collect();
         search(ir, target, &cases, elsewhere);
 
-        // Where fuel was short at the beginning, and is not any more.
+        // Fuel was short at the beginning, and is not any more.
         if let Some(again) = again {
             ir.builder.position_at_end(again);
             registers.begin_block(0);
-            // Not a jump to the first block, which would be a loop's then.
+            // Not a jump to the first block, which would become a loop header.
             site.tail_call(ir.function(site.pc).as_global_value().as_pointer_value());
         }
 
-        // Only astray: the function is entered nowhere else. Who returns so keeps to the calling convention.
+        // Only after mismatched returns, as the function is entered nowhere else. These keep to the calling convention.
         ir.builder.position_at_end(elsewhere);
         registers.begin_block(0);
         Site { live: lively(ir, Liveness::ASTRAY), ..*site }.return_to_caller();
     }
 }
 
-/// Goes on at the label of `target` among `cases`, which are sorted, or else at `missing`.
+/// Jumps to the label of `target` among `cases`, which are sorted, or else to `missing`.
 ///
-/// A table tells which of many cases an address is, so that they are switched between by small numbers. By
-/// addresses, the switch would become a tree, whose blocks take a fortieth of the time to compile, or a table of
-/// labels that is mostly holes.
+/// For many cases, a table maps addresses to small numbers, on which the code switches. A switch on addresses would become a
+/// tree, whose blocks take a fortieth of the compile time, or a jump table that is mostly holes.
 fn search<'c>(ir: &Ir<'c>, target: IntValue<'c>, cases: &[(u64, Label<'c>)], missing: Label<'c>) {
     /// LLVM makes no tables of fewer than four.
     const FEW: usize = 3;

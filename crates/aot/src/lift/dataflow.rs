@@ -1,4 +1,4 @@
-//! What has to be known of a function's blocks before they are lifted.
+//! Facts about a function's blocks that lifting needs: which registers are live, committed, or kept in the state.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,14 +11,14 @@ use crate::lift::host_calls;
 use crate::lift::order::{Order, order};
 use crate::lift::registers::{self, COUNT, FUEL, Set};
 
-/// What is known of a block.
+/// The facts about a block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Facts {
-    /// Registers that the state may lack at its beginning.
+    /// Registers that may be uncommitted at its beginning.
     pub(crate) dirty: Set,
-    /// Registers that may be read behind it.
+    /// Its live-out registers.
     pub(crate) live: Set,
-    /// Registers for the state to have at its end, as the function does not read them behind it.
+    /// Registers to commit by its end, because the function does not read them afterwards.
     pub(crate) settled: Set,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn is_host_caller(function: &Function, numbers: &BTreeMap<u64, CallNu
         || function.blocks.values().flat_map(|block| &block.insts).any(|(_, inst)| calls_host(inst))
 }
 
-/// Registers that the state may lack behind a host call.
+/// Registers that may be uncommitted after a host call.
 pub(crate) fn dirty_behind_host(fuel: bool) -> Set {
     host_calls::lacking() | registers::hot_set(fuel) & 1 << FUEL
 }
@@ -67,12 +67,11 @@ pub(crate) fn used(function: &Function) -> Set {
     })
 }
 
-/// The registers, besides the convention's own, that the function had better leave in the state between
-/// its blocks. What stays in host registers has to be loaded behind every call, needed there or not; in
-/// functions with many calls the host has not nearly as many registers, and keeps copies of the state on
-/// its stack.
+/// The state-resident registers: those, besides the pinned ones, that the function had better keep in the state between its
+/// blocks. A register in a host register must be reloaded after every call, needed there or not. In functions with many
+/// calls, the host has far too few registers and would keep copies of the state on its stack.
 pub(crate) fn resident(function: &Function, fuel: bool) -> Set {
-    /// What a call costs a register in the host's, in accesses to one in the state.
+    /// The cost of a call to a register in a host register, in accesses to the state.
     const CALL: usize = 4;
     let loops = small_loops(function);
     let mut calls = 0;
@@ -109,7 +108,7 @@ pub(crate) fn float_views(function: &Function) -> [Option<Float>; COUNT] {
     views
 }
 
-/// What is known of each block.
+/// The facts about each block.
 pub(crate) fn facts(
     function: &Function,
     fuel: bool,
@@ -123,7 +122,7 @@ pub(crate) fn facts(
     let mut facts: BTreeMap<u64, Facts> = postorder.iter().map(facts_of).collect();
     settle(function, &postorder, fuel, &mut facts);
     facts.values_mut().for_each(|facts| facts.settled |= resident & facts.live);
-    // Host callers bring the state up to date as they begin, lest a loop does it again and again.
+    // Host callers commit as they begin, so that a loop does not do it again and again.
     let hot = registers::hot_set(fuel);
     let dirty = if is_host_caller { dirty_behind_host(fuel) & hot } else { hot };
     let behind_system_calls: BTreeSet<u64> = function.behind_system_calls().collect();
@@ -139,18 +138,17 @@ pub(crate) fn facts(
     facts
 }
 
-/// What happens to registers behind a place.
+/// The future of registers at a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Future {
     /// May be read before they are written.
     read: Set,
-    /// May be looked for in the state before they are written.
+    /// Must be committed, because the state may be read before they are written.
     sought: Set,
 }
 
-/// Finds the registers that blocks should leave in the state: those that nothing but the state needs.
-/// Carried on to the next call or return, they would take the host's registers from others, the more so
-/// the larger the function. Small loops without calls carry them on, to store them once.
+/// Finds the registers that each block should commit: those that only the state needs. Kept until the next call or return,
+/// they would occupy host registers. Small loops without calls keep them, to store them once.
 fn settle(function: &Function, postorder: &[u64], fuel: bool, facts: &mut BTreeMap<u64, Facts>) {
     let hot = registers::hot_set(fuel);
     let mut futures: HashMap<u64, Future> = HashMap::new();
@@ -191,8 +189,8 @@ fn settle(function: &Function, postorder: &[u64], fuel: bool, facts: &mut BTreeM
     }
 }
 
-/// Behind which instructions of a block the state should get which registers: behind the last that writes
-/// them, if the state is to have them at the block's end. What waits for that takes a register of the host's.
+/// After which instruction of a block to commit which registers: after the last one that writes them, if they must be
+/// committed by the block's end. Until then they occupy host registers.
 pub(crate) fn settling(block: &Block, settled: Set, live: Set, fuel: bool) -> HashMap<usize, Set> {
     let ends = matches!(block.end, Terminator::Return) || block.end.is_call();
     let mut wanted = if ends { settled | live & !registers::hot_set(fuel) } else { settled };

@@ -22,9 +22,9 @@ use crate::lift::ops::Site;
 use crate::lift::registers;
 use crate::lift::value::Value;
 
-/// Gives the exceptions that have accrued in MXCSR, as `fflags` has them.
+/// The symbol of the helper that returns the exceptions accrued in MXCSR in the format of `fflags`.
 const ACCRUED: &str = "accrued_exceptions";
-/// Clears them.
+/// The symbol of the helper that clears them.
 const CLEAR: &str = "clear_exceptions";
 /// LLVM's number of `preserve_allcc`: callers need to save nothing.
 const PRESERVE_ALL: u32 = 15;
@@ -39,9 +39,9 @@ pub(crate) fn matter(function: &Function) -> bool {
     function.blocks.values().any(|block| !only_quiet_comparisons(block))
 }
 
-/// Whether any code of a program learns which exceptions have been raised: a function, or text outside of all functions,
-/// which the interpreter executes. Code does not if it only writes back what it has read, as C libraries do around
-/// conversions. Flags that a signal's frame holds are not looked for.
+/// Whether any code of a program reads accrued exceptions: a function, or text outside all functions, which the interpreter
+/// executes. Code that only writes back what it has read, as C libraries do around conversions, does not count. Reads from
+/// a signal's frame are not found.
 pub(crate) fn observed(image: &Image, functions: &[Function]) -> bool {
     let blocks = || functions.iter().flat_map(|function| function.blocks.values());
     let found: HashSet<u64> = blocks().flat_map(|block| &block.insts).map(|(pc, _)| *pc).collect();
@@ -189,8 +189,7 @@ impl<'c> Site<'_, 'c> {
         self.call_helper(CLEAR);
     }
 
-    /// Has the single-step engine execute this instruction if it sets another rounding mode than the
-    /// default one.
+    /// Exits to the reference interpreter if this instruction sets another rounding mode than the default one.
     fn keep_default_rounding(&self, mode: IntValue<'c>) {
         let ir = self.ir;
         let mode = built(ir.builder.build_and(mode, ir.int(7), ""));

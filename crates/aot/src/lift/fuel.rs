@@ -1,9 +1,10 @@
-//! Where code that counts looks at its fuel, of which it keeps a reserve: its register is negative where less is left.
+//! Where code that counts fuel tests it. The fuel register holds the fuel less a reserve: it is negative if less than the
+//! reserve is left.
 //!
-//! The whole reserve is there behind a test, and half of it behind a call, as functions return with so much. On the way
-//! from there to the next test, more than the reserve is never used, lest instructions are executed that there is no
-//! fuel for. So small functions look once, as they begin; what is behind calls does not, up to the next call, but in
-//! front of returns; and only loops that no call cuts look each time round.
+//! After a test, at least the whole reserve is left; after a call at least half, as functions return with so much. Between
+//! there and the next test, at most that much is used, so no instruction is executed without fuel. Therefore small functions
+//! test once, at their beginning; code after a call does not test before the next call, except before returns; and only
+//! loops without calls test in each iteration.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +13,13 @@ use riverrun_native::convention::{RESERVE, RESERVE_BEHIND};
 use crate::analysis::{Function, Terminator};
 use crate::lift::order::{Order, order};
 
-/// What may be left at least: nothing, in terms of the register.
+/// The least value of the register at any time.
 const NOTHING: i64 = -RESERVE;
 
-/// What has to be left behind a function.
+/// The least value of the register when a function returns.
 pub(crate) const BEHIND: i64 = RESERVE_BEHIND - RESERVE;
 
-/// The blocks that test whether the reserve will be whole behind them, as they begin.
+/// The blocks that begin with a test of whether the whole reserve will be left at their end.
 pub(crate) fn tests(function: &Function) -> BTreeSet<u64> {
     let leads_to = |end: &Terminator| if end.is_call() { Vec::new() } else { end.successors() };
     let entrances = || function.entrances().filter(|at| function.blocks.contains_key(at));

@@ -1,4 +1,4 @@
-//! One guest function as one host function.
+//! Lifting one guest function to one host function.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -24,17 +24,17 @@ use crate::lift::order::order;
 use crate::lift::registers::{self, FUEL, Label, Registers, Set};
 use crate::lift::value::Value;
 
-/// What lifting a function asks of the program.
+/// The facts about the program that lifting a function needs.
 pub(crate) trait Surroundings {
     /// Whether a function begins at the address.
     fn is_function(&self, address: u64) -> bool;
     /// Logarithm of the size of the dispatch table.
     fn dispatch_bits(&self) -> u32;
-    /// Whether the function that begins there is one that compilers take for granted, and may be done otherwise.
+    /// The libcall that begins there, if one does.
     fn known(&self, start: u64) -> Option<&KnownFunction>;
-    /// Which registers may be read where.
+    /// The live registers.
     fn liveness(&self) -> &Liveness;
-    /// Whether any code learns which float exceptions have been raised.
+    /// Whether any code reads accrued float exceptions.
     fn reads_exceptions(&self) -> bool;
     /// The host functions that it calls.
     fn imports(&self) -> &Imports;
@@ -42,10 +42,11 @@ pub(crate) trait Surroundings {
     fn source(&self, pc: u64) -> Option<(String, u32)>;
 }
 
-/// Instructions of functions that leave alone, at most, what they do not name: there are registers enough.
+/// Functions of at most that many instructions pass on unchanged the pinned registers that they do not name: they have
+/// enough host registers.
 const SMALL: usize = 48;
 
-/// Adds the host function of `function` to the module, or its host entry, as the module's callers want it.
+/// Adds the host function of `function` to the module, or its host-ABI entry point if the module's callers are the host.
 pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Surroundings) {
     match (ir.callers, surroundings.known(function.start)) {
         (Callers::Host, _) => lift_own(ir, ir.host_entry(function.start), function, None, surroundings),
@@ -54,16 +55,16 @@ pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Sur
     }
 }
 
-/// Declares what [`lift`] makes of a function, if that is more than one host function: what is declared first comes
-/// first, and code that is linked into a host tells its function by its place.
+/// Declares the host functions that [`lift`] makes of a function, if there are several. Code is in the order of
+/// declarations, and linked code finds its function by its place.
 pub(crate) fn declare(ir: &Ir<'_>, function: &Function, surroundings: &impl Surroundings) {
     if let Some(known) = surroundings.known(function.start).filter(|_| ir.callers == Callers::Guest) {
         parts(ir, function.start, known.known);
     }
 }
 
-/// The host functions of one that compilers take for granted: itself, the guest's own code, and that for
-/// [`Libcall::rest`]. The guest's code is apart as it needs registers that what is done in front of it does not.
+/// The host functions of a libcall: itself, the guest's own code, and that code specialised for [`Libcall::rest`]. The
+/// guest's code is separate because it needs registers that the host's code does not.
 fn parts<'c>(ir: &Ir<'c>, start: u64, known: Libcall) -> (FunctionValue<'c>, FunctionValue<'c>, Option<Rest<'c>>) {
     let host = ir.function(start);
     let own = ir.part(start, "own");
@@ -182,7 +183,7 @@ fn lift_own<'c>(
     }
 }
 
-/// What switches are known by.
+/// The key by which jumps share a switch.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Targets(Vec<u64>),
@@ -190,11 +191,11 @@ enum Key {
     Table(Vec<u64>, bool),
 }
 
-/// What a jump by register goes by.
+/// How a jump by register finds its target.
 enum Way<'c> {
     /// Its target.
     Target,
-    /// The index that it seems to have into its table. What it is led to by that has to be compared.
+    /// By the index that it seems to have into its table; the target must be compared afterwards.
     Index(IntValue<'c>),
     /// The index into a table that nobody can change, from the entry that it has loaded, and what that was.
     Entry(Fixed, IntValue<'c>, IntValue<'c>),
@@ -302,12 +303,12 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         ir.select(is_aligned, index.into(), ir.int(!0).into()).into_int_value()
     }
 
-    /// The registers that are narrow where a block begins; none where it is another function's.
+    /// The registers that are narrow at the beginning of a block; none if the block is another function's.
     fn narrow_at(&self, start: u64) -> Set {
         self.narrow.get(&start).copied().unwrap_or(0)
     }
 
-    /// What may be read from the calls of host functions in a block on, by their places.
+    /// The live registers at each host call of a block, by position.
     fn live_at_host_calls(&self, block: &Block, mut live: Set) -> HashMap<usize, Set> {
         let mut found = HashMap::new();
         for (index, (_, inst)) in block.insts.iter().enumerate().rev() {
@@ -319,14 +320,14 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         found
     }
 
-    /// What may be read from the beginning of a block on.
+    /// The live-in registers of a block.
     fn live_at(&self, start: u64) -> Set {
         let insts = self.function.blocks[&start].insts.iter().rev();
         lively(self.ir, insts.fold(self.facts[&start].live, |live, (_, inst)| analysis::before(inst, live)))
     }
 
-    /// Takes a block's instructions off the fuel. Leaves compiled code at its beginning if stack or fuel may be short;
-    /// goes on there when it comes back.
+    /// Subtracts a block's instructions from the fuel. Exits at its beginning if stack or fuel may be short, and continues
+    /// there when resumed.
     fn begin(&self, start: u64, count: u64) {
         let (ir, registers) = (self.ir, self.registers);
         let fuel = ir.options.fuel.then(|| ir.word(registers.get(ir, FUEL)));
@@ -371,8 +372,8 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         }
     }
 
-    /// Whether it has to be asked for stack where this block begins: at the start of functions that call others. Host
-    /// entries run on the host's stack, in one frame.
+    /// Whether this block tests the stack: at the start of functions that call others. Host-ABI entry points run on the
+    /// host's stack, in one frame.
     fn tests_stack(&self, start: u64) -> bool {
         let leads_away = |block: &Block| block.end.is_call() || leads_away(&block.end, &self.labels);
         let calls = || self.function.blocks.values().any(leads_away) || !self.function.orphans.is_empty();
@@ -386,12 +387,12 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         ir.compare(IntPredicate::UGE, ir.stack_pointer(), limit)
     }
 
-    /// Leaves compiled code at the beginning of a block where stack or fuel may be short.
+    /// Exits at the beginning of a block because stack or fuel may be short.
     fn stop_short(&self, start: u64) {
         let (ir, registers) = (self.ir, self.registers);
         if start == self.function.start {
             self.site(start, 0, !0).leave_at_start();
-            // The dispatcher enters functions in their middle so: by their beginning.
+            // The dispatcher enters functions in the middle by this exit at their beginning.
             return ir.jump(self.continuations.entrance);
         }
         let live = self.live_at(start);
@@ -409,7 +410,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         }
     }
 
-    /// Goes on at a block with all registers in their slots, whoever has changed them meanwhile.
+    /// Continues at a block with all registers reloaded into their slots.
     fn come_back(&self, start: u64) {
         let (ir, label) = (self.ir, self.labels[&start]);
         let Some(is_narrow) = self.registers.narrow_down(ir, self.narrow_at(start)) else { return ir.jump(label) };
@@ -419,7 +420,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         self.site(start, 0, !0).leave_for_good(address(start));
     }
 
-    /// Makes the blocks by which control comes back from calls, in whatever way.
+    /// Fills the blocks to which control returns from calls.
     fn finish_continuations(&self) {
         let (ir, registers) = (self.ir, self.registers);
         ir.line(self.function.start);
@@ -480,7 +481,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 let branch = |to: u64| self.labels.get(&to).copied().unwrap_or_else(|| ir.block(self.host));
                 let (taken_label, next_label) = (branch(taken), branch(next));
                 built(ir.builder.build_conditional_branch(condition, taken_label, next_label));
-                // Going on elsewhere makes the state complete, on that way only.
+                // Only the path that leads elsewhere commits all registers.
                 let dirty = registers.dirty(true);
                 for (to, label) in [(taken, taken_label), (next, next_label)] {
                     if !self.labels.contains_key(&to) {
@@ -624,14 +625,14 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         ir.jump_by_table(ir.at_most(index, len), len + 1, labels, elsewhere);
     }
 
-    /// A block for where a jump by register leads to none of its `targets`.
+    /// The block for a jump by register that leads to none of its `targets`.
     fn elsewhere(&self, targets: &[u64]) -> Label<'c> {
         let (ir, registers) = (self.ir, self.registers);
         let label = ir.block(self.host);
         ir.builder.position_at_end(label);
         let target = self.load(self.target);
         registers.begin_block(dataflow::used(self.function) | registers::hot_set(ir.options.fuel));
-        // Those that share it may lead to different places.
+        // Jumps that share it may lead to different places.
         let shares = |block: &Block| matches!(&block.end, Terminator::JumpIndirect(all) if all.inside == targets);
         let blocks = self.function.blocks.iter().filter(|(_, block)| shares(block));
         let live = blocks.fold(0, |live, (start, _)| live | self.facts[start].live);
@@ -670,7 +671,7 @@ fn leads_everywhere(targets: &Targets) -> bool {
     !targets.inside.is_empty() && targets.inside.iter().all(|to| in_table.contains(to))
 }
 
-/// Registers that have to be exact, of those that may be read: precise code has all of them so.
+/// The registers to commit, given the live ones: all of them in precise mode.
 pub(super) fn lively(ir: &Ir<'_>, live: Set) -> Set {
     if ir.options.precise { !0 } else { live }
 }

@@ -1,11 +1,11 @@
-//! Accesses of precise code: one that faults leaves compiled code in front of itself, with all registers.
+//! Accesses in precise mode: one that faults exits before itself, with all registers committed.
 //!
-//! An access is an instruction of inline assembly that has, as `asm goto` has, a second way out: the block
-//! that makes the state complete. It costs the access nothing, as LLVM keeps what only that block needs
-//! wherever there is room. A table ([`riverrun_state::FaultExit`]) leads from the instruction to the block.
+//! An access is an instruction of inline assembly with a second successor, as `asm goto` has: a cold block, its fault exit,
+//! that commits all registers. It costs the access nothing, as LLVM keeps values that only the cold block needs wherever
+//! there is room. A table ([`riverrun_state::FaultExit`]) maps the instruction to the block.
 //!
-//! Accesses that follow each other, a *group*, share what they have in common: their ways out store the
-//! registers that change within the group, and then go on in one block that stores the others.
+//! Adjacent accesses form a *group*: their fault exits commit the registers that change within the group, and then share a
+//! block that commits the others.
 
 use std::cell::RefCell;
 
@@ -26,7 +26,7 @@ use crate::lift::value::Value;
 /// none of theirs.
 const ORDERED: u64 = 3 << 2;
 
-/// Registers that change within a group, at most.
+/// Registers that may change within a group.
 const CHANGES: u32 = 6;
 
 /// The accesses of the present group.
@@ -35,25 +35,25 @@ pub(crate) struct Group<'c> {
     accesses: RefCell<Vec<Access<'c>>>,
 }
 
-/// An access whose way out is yet to be made.
+/// An access whose fault exit is not yet made.
 struct Access<'c> {
     fault: Label<'c>,
-    /// What was known of the registers there.
+    /// The values of the registers there.
     registers: Fork<'c>,
     pc: u64,
     ahead: u64,
 }
 
 impl<'c> Group<'c> {
-    /// Makes the ways out, if what has changed since the first access is a group's worth; they end at `exit`,
-    /// with the state complete.
+    /// Makes the fault exits if enough registers have changed since the group's first access; they end at `exit` with all
+    /// registers committed.
     pub(crate) fn end_if_full(&self, ir: &Ir<'c>, registers: &Registers<'c>, exit: Label<'c>) {
         if registers.changed().count_ones() > CHANGES {
             self.end(ir, registers, exit);
         }
     }
 
-    /// Makes the ways out.
+    /// Makes the fault exits.
     pub(crate) fn end(&self, ir: &Ir<'c>, registers: &Registers<'c>, exit: Label<'c>) {
         let accesses = self.accesses.take();
         let Some(first) = accesses.first() else { return };
@@ -75,7 +75,7 @@ impl<'c> Group<'c> {
             ir.jump(common);
         }
         ir.builder.position_at_end(common);
-        // What has not changed was the same at the first one, whose values all others can use.
+        // Registers that have not changed have the values of the first access.
         registers.rejoin(first.registers.clone());
         registers.flush(ir, registers.dirty(true) & !changed);
         ir.jump(exit);

@@ -1,4 +1,4 @@
-//! Calls of host functions: the host's own calling convention, on the host's own stack.
+//! Host calls from compiled code, by the host's calling convention on the host's stack.
 
 use std::mem::offset_of;
 
@@ -16,14 +16,14 @@ use crate::lift::value::Value;
 
 const FA0: usize = F_SLOT as usize + 10;
 
-/// Integer registers that are handed over.
+/// Integer registers that are passed in host registers.
 const ARGUMENTS: [usize; REGISTER_ARGUMENTS] = [A0, A0 + 1, A0 + 2, A0 + 3, A0 + 4];
 /// Registers that a host function may change.
 const INTEGER_RESULTS: [usize; 2] = [A0, A0 + 1];
 const FLOAT_RESULTS: [usize; 2] = [FA0, FA0 + 1];
 
-/// The convention's positions from here on are in host registers that functions of the host preserve, r12 to r15. Those
-/// before, arguments apart, the state has behind a host call; kept, they would be stored once more.
+/// Pinned registers from this position on are in host registers that host functions preserve, r12 to r15. The others,
+/// except arguments, are committed before a host call and reloaded after it; preserving them would take one more store.
 const PRESERVED: usize = 7;
 
 /// Where a system call's key is: a7, or t0.
@@ -33,22 +33,22 @@ fn set(registers: &[usize]) -> Set {
     registers.iter().fold(0, |set, register| set | 1 << register)
 }
 
-/// Registers that host calls name.
+/// Registers that host calls use.
 pub(crate) fn used() -> Set {
     set(&ARGUMENTS) | set(&FLOAT_RESULTS) | set(&SYSTEM_CALL_KEYS)
 }
 
-/// Registers that the state may lack behind a host call: those that it is handed over.
+/// Registers that may be uncommitted after a host call: its arguments.
 pub(crate) fn lacking() -> Set {
     set(&ARGUMENTS)
 }
 
-/// Which of an import's codes is called.
+/// Which version of an import's code is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HostCode {
-    /// That which leaves in a0 and a1 what they had, if it has no results for them.
+    /// The version that preserves a0 and a1 if they hold no result.
     Any,
-    /// That of at most one integer result, a0, which may leave there what it likes otherwise.
+    /// The version for known types with at most one integer result, which may clobber a0 otherwise.
     Typed,
 }
 
@@ -132,7 +132,7 @@ impl<'c> Site<'_, 'c> {
         (import, hit, miss)
     }
 
-    /// Calls the host function of an import at this address; all other registers stay where they are.
+    /// Calls the host function of the import at this address; other registers keep their places.
     pub(super) fn call_host(&self, import: PointerValue<'c>, call: HostCall) {
         let (ir, registers) = (self.ir, self.registers);
         // With precise code, a guest that a host function has stopped has them in the state all the same.
@@ -149,7 +149,7 @@ impl<'c> Site<'_, 'c> {
             left
         });
 
-        // What nobody looks at may be anything.
+        // Dead registers may have any value.
         let argument = |register| match register - A0 < call.arguments {
             true => ir.word(registers.get(ir, register)),
             false => ir.i64.get_undef(),
@@ -181,7 +181,7 @@ impl<'c> Site<'_, 'c> {
         }
     }
 
-    /// Calls the code that the import has for all host functions, or for those whose types are known.
+    /// Calls the import's version for all types, or that for known types.
     pub(super) fn call_host_code(
         &self,
         import: PointerValue<'c>,
@@ -215,8 +215,7 @@ impl<'c> Site<'_, 'c> {
         [0, 1].map(|index| built(ir.builder.build_extract_value(results, index, "")).into_int_value())
     }
 
-    /// Leaves compiled code if guest functions that the host has called meanwhile have taken of the fuel,
-    /// which may not reach the next test now.
+    /// Exits if guest functions that the host function has called have used fuel, which may then not reach to the next test.
     fn check_fuel(&self, before: IntValue<'c>, behind: IntValue<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         let left = ir.field(registers.base(ir), convention::FUEL);

@@ -1,11 +1,10 @@
-//! Host entries: bodies of guest functions that the host calls as its own, by its convention and on its stack.
+//! Host-ABI entry points: second bodies of guest functions, which the host calls by its own convention on its own stack.
 //!
-//! They are second bodies, of functions that a program exports and that call no guest function. What is below them
-//! on the stack is the host, so nothing has to be changed over: not the stack, nor the registers that the host's
-//! convention preserves. Such a function costs its caller not much more than one of the host's own. It gives back a0:
-//! whoever wants a1, too, calls the other body.
+//! Functions that a program exports and that call no guest function get one. Neither the stack nor the registers that the
+//! host's convention preserves have to be switched, so a call costs little more than one of a host function. An entry point
+//! returns a0 only; callers that also need a1 use the other body.
 //!
-//! Whoever leaves one drops its frame: the guest goes on in the function's other body, or in the interpreter.
+//! An exit drops its frame. The guest continues in the function's other body or in the interpreter.
 
 use inkwell::IntPredicate;
 use inkwell::llvm_sys::LLVMTailCallKind;
@@ -22,14 +21,14 @@ use crate::lift::ops::Site;
 use crate::lift::registers::{self, A0, RA, Registers, SP};
 use crate::options::CompileOptions;
 
-/// Instructions of functions that get one, at most: where there are more, the way into them hardly matters.
+/// The longest function that gets one: in longer ones, the cost of entering hardly matters.
 const SIZE: usize = 256;
 
-/// The host entries' parameter that is the window: behind what is called, sp, and the first arguments.
+/// The parameter with the window's address, after the callee, sp and the first arguments.
 const WINDOW: usize = 2 + CALL_ARGUMENTS;
 
-/// Whether the function can have a host entry: whether it calls and jumps to no other one, so that nothing is to
-/// return to its frame.
+/// Whether the function can have a host-ABI entry point: it neither calls nor jumps to other functions, so nothing returns
+/// to its frame.
 pub(crate) fn suits(function: &Function, options: &CompileOptions) -> bool {
     let stays = |end: &Terminator| match end {
         Terminator::Call { .. } | Terminator::CallIndirect { .. } | Terminator::CallInside { .. } => false,
@@ -53,15 +52,15 @@ impl<'c> Ir<'c> {
         result.fn_type(&parameters, false)
     }
 
-    /// The host entry of the guest function at `start`, declared if it is not there yet: of what the host has called,
-    /// sp, the first arguments, and the window.
+    /// The host-ABI entry point of the guest function at `start`, declared if necessary. Its parameters are the callee, sp,
+    /// the first arguments, and the window.
     pub(crate) fn host_entry(&self, start: u64) -> FunctionValue<'c> {
         self.declare(&self.names.host_entry(start), self.host_prototype(self.i64, WINDOW - 1, 1))
     }
 }
 
 impl<'c> Registers<'c> {
-    /// Takes over a host entry's parameters. All other registers are in the state.
+    /// Takes the parameters of a host-ABI entry point. All other registers are in the state.
     pub(crate) fn take_host_parameters(&self, ir: &Ir<'c>, entry: FunctionValue<'c>) {
         let parameter = |index| entry.get_nth_param(index).expect("host entries have these parameters");
         let base = parameter(WINDOW as u32).into_pointer_value();
@@ -98,8 +97,7 @@ impl<'c> Site<'_, 'c> {
         built(ir.builder.build_return(Some(&result)));
     }
 
-    /// Leaves compiled code, with all registers in the state: this frame is dropped. What is made behind is never
-    /// come to.
+    /// Exits with all registers committed, dropping this frame. Code after this is unreachable.
     pub(super) fn leave_host_entry(&self, reason: Reason) {
         let (ir, registers) = (self.ir, self.registers);
         self.flush();
@@ -125,7 +123,7 @@ impl<'c> Site<'_, 'c> {
         let ir = self.ir;
         let both = ir.context.struct_type(&[ir.i64.into(); 2], false);
         let prototype = match code {
-            // Where the guest returns what the call does, it is a jump then.
+            // If the guest returns the call's result, it becomes a tail call.
             HostCode::Typed => ir.host_prototype(ir.i64, REGISTER_ARGUMENTS, 0),
             HostCode::Any => ir.host_prototype(both, REGISTER_ARGUMENTS, 0),
         };

@@ -29,19 +29,19 @@ use crate::options::CompileOptions;
 /// LLVM's number of `x86_regcallcc`.
 const REGCALL: u32 = 92;
 
-/// What memory an access is to. None can be another: between state and guest lie guards, and to a frame no pointer leads
-/// ([`crate::analysis::private_accesses`]).
+/// The memory of an access. Accesses to different ones never alias: guards separate state and guest, and no pointer to a
+/// private frame exists ([`crate::analysis::private_accesses`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
-    /// The register file and what belongs to it.
+    /// The `State`.
     State,
     /// The guest's memory.
     Guest,
-    /// What a guest function has on its stack for itself.
+    /// The private frame of a guest function.
     Frame,
 }
 
-/// Who calls the functions of a module, and so by which convention.
+/// Who calls the functions of a module, which determines their calling convention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Callers {
     /// Compiled code, by its own convention.
@@ -89,7 +89,7 @@ pub(crate) struct Ir<'c> {
     stack_pointer: MetadataValue<'c>,
 }
 
-/// The builder always stands at the end of a block while code is made.
+/// The builder is always positioned at the end of a block.
 pub(crate) fn built<T>(result: Result<T, BuilderError>) -> T {
     result.expect("the builder stands in a block")
 }
@@ -176,7 +176,7 @@ impl<'c> Ir<'c> {
         self.guest_function(&self.names.of(start))
     }
 
-    /// A host function of its own for what only the guest function at `start` goes on to.
+    /// A separate host function to which only the guest function at `start` continues.
     pub(crate) fn part(&self, start: u64, name: &str) -> FunctionValue<'c> {
         let function = self.guest_function(&self.names.part(start, name));
         function.set_linkage(Linkage::Internal);
@@ -221,8 +221,8 @@ impl<'c> Ir<'c> {
         }
     }
 
-    /// Has LLVM merge stores of a function by the narrower vectors only. Where there are no loops, wider ones save a store
-    /// or two, and the halves that they leave behind have to be cleared wherever the function is left.
+    /// Limits vectors in a function to 128 bits. Without loops, wider ones save a store or two, but their upper halves must be
+    /// cleared wherever the function exits or returns.
     pub(crate) fn prefer_narrow_vectors(&self, function: FunctionValue<'c>) {
         function.add_attribute(AttributeLoc::Function, self.narrow_vectors);
     }
@@ -286,7 +286,7 @@ impl<'c> Ir<'c> {
         self.builder.get_insert_block().expect("the builder stands in a block")
     }
 
-    /// A word of which LLVM does not know what it was made of.
+    /// Hides a word's origin from LLVM.
     pub(crate) fn opaque(&self, word: IntValue<'c>) -> IntValue<'c> {
         let prototype = self.i64.fn_type(&[self.i64.into()], false);
         let dialect = Some(InlineAsmDialect::ATT);
@@ -326,7 +326,7 @@ impl<'c> Ir<'c> {
         value
     }
 
-    /// Has LLVM make no vector of a load and its neighbours.
+    /// Keeps LLVM from merging a load with its neighbours into a vector.
     pub(crate) fn keep_apart(&self, loaded: BasicValueEnum<'c>) {
         if let Some(load) = loaded.as_instruction_value_of() {
             load.set_volatile(true).expect("loads can be volatile");

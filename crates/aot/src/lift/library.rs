@@ -1,10 +1,9 @@
-//! Functions that compilers take for granted and call by themselves, where they are recognised
-//! ([`crate::analysis::libcalls`]): C's standard says what they do. What the host does better is done here, in front of the guest's
-//! own code, which does the rest.
+//! Libcalls in compiled code: recognised functions ([`crate::analysis::libcalls`]) execute with host vectors first; the
+//! guest's own code does the rest.
 //!
-//! Nothing outside the window and its guards is touched: what might reach further is the rest. An access that faults
-//! is reported at the function's first instruction, or at the call that it takes the place of. Precise code goes
-//! without all this. Code that counts fuel does what it knows the guest's cost of.
+//! The host's code accesses nothing outside the window and its guards: ranges that might reach further are left to the
+//! guest's code. A fault is reported at the function's first instruction, or at the call that was replaced. Precise mode has
+//! no libcalls. Code that counts fuel replaces only calls whose cost to the guest is known ([`crate::analysis::costs`]).
 
 use std::cell::RefCell;
 
@@ -23,22 +22,22 @@ const A0: usize = 10;
 const A1: usize = 11;
 const A2: usize = 12;
 
-/// A known function of a program.
+/// A libcall of a program.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownFunction {
-    /// What it does.
+    /// The function.
     pub(crate) known: Libcall,
-    /// What [`crate::analysis::costs`] says of it, where fuel is counted.
+    /// Its costs by [`crate::analysis::costs`], if fuel is counted.
     pub(crate) costs: Option<Vec<u16>>,
 }
 
 /// Bytes of the widest pieces.
 const WIDE: u64 = 32;
 
-/// Bytes of the widest pieces in other functions: wider ones would have to be undone in front of every call.
+/// Bytes of the widest pieces in other functions: wider vectors would require clearing upper halves before every call.
 const NARROW: u64 = 16;
 
-/// Bytes to copy or fill, at most, in the place of a call.
+/// Bytes that are copied or filled inline at a call, at most.
 const LITTLE: u64 = 64;
 /// Copies up to this many bytes go by words, as guests write: what was just written by words cannot be read by a vector
 /// before it is in the cache.
@@ -49,8 +48,8 @@ const BY_WORDS: u64 = 32;
 const NEAR: u64 = 32 << 10;
 
 impl<'c> Site<'_, 'c> {
-    /// Does what is asked of a known function and returns, or goes on in `own`, the guest's code for it; with
-    /// [`Libcall::rest`], in `rest`.
+    /// The body of a libcall: does the work and returns, or continues in `own`, the guest's code, or for [`Libcall::rest`] in
+    /// `rest`.
     pub(super) fn known_function(&self, function: &KnownFunction, own: PointerValue<'c>, rest: PointerValue<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         let fork = registers.fork();
@@ -69,8 +68,7 @@ impl<'c> Site<'_, 'c> {
         self.tail_call(own);
     }
 
-    /// Takes off the fuel what the guest's own code would use; goes on at `own` if that is not known, or may be more than
-    /// there is.
+    /// Subtracts the fuel that the guest's own code would use; continues at `own` if that is unknown or may be too much.
     fn charge(&self, arguments: Arguments, costs: &[u16], own: Label<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         let [to, from, len] = [A0, A1, A2].map(|register| self.register(register));
@@ -101,8 +99,8 @@ impl<'c> Site<'_, 'c> {
         registers.set(FUEL, Value::Word(left));
     }
 
-    /// Does what a call of a known function would, if that is known to be little; says whether it has. The result,
-    /// which is the first argument, then is where it should be.
+    /// Replaces a call of a libcall by inline code, if its length is a small constant; returns whether it did. The result is
+    /// the first argument, which is already in a0.
     pub(super) fn known_call(&self, known: Libcall) -> bool {
         let ir = self.ir;
         if ir.options.fuel {

@@ -1,4 +1,4 @@
-//! From guest addresses to functions, where code calls or jumps by register.
+//! Calls and jumps by register: looking up a guest address in the dispatch table.
 
 use inkwell::IntPredicate;
 use inkwell::llvm_sys::LLVMTailCallKind;
@@ -15,7 +15,7 @@ use crate::lift::value::Value;
 const SEARCHER: &str = "riverrun_search";
 
 impl<'c> Ir<'c> {
-    /// The table of functions, a [`Dispatch`].
+    /// The dispatch table, a [`Dispatch`].
     fn dispatch_table(&self) -> PointerValue<'c> {
         let name = self.names.dispatch();
         let table = self.module.get_global(&name).unwrap_or_else(|| {
@@ -49,13 +49,13 @@ impl<'c> Ir<'c> {
         self.at(table, self.load(self.i64.into(), distance, Space::State).into_int_value())
     }
 
-    /// What is called or jumped to instead of a function that is not in its first place, with its address as the
-    /// state's pc: goes on in the function if it is anywhere in the table, and leaves compiled code if not.
+    /// The search function, called instead of a function that is not in its first place, with that function's address as the
+    /// state's pc. It continues in the function if the table has it, and exits if not.
     fn searcher(&self) -> FunctionValue<'c> {
         self.guest_function(&self.names.table(SEARCHER))
     }
 
-    /// Defines that, in a module of which no other one sees more than its declaration.
+    /// Defines the search function; other modules only declare it.
     pub(crate) fn define_searcher(&self, bits: u32) {
         let searcher = self.searcher();
         let [entry, probe, compare, found, missing] = std::array::from_fn(|_| self.block(searcher));
@@ -87,7 +87,7 @@ impl<'c> Ir<'c> {
         self.leave_for(searcher);
     }
 
-    /// Defines the function that begins at `start` as one that leaves compiled code: the interpreter executes it.
+    /// Defines the function that begins at `start` as an exit: the interpreter executes it.
     pub(crate) fn define_interpreted(&self, start: u64) {
         let function = self.function(start);
         self.builder.position_at_end(self.block(function));
@@ -96,8 +96,7 @@ impl<'c> Ir<'c> {
         self.leave_for(function);
     }
 
-    /// Leaves compiled code in `function`, for what begins at the state's pc. That will return to ra, whether it is called
-    /// or jumped to.
+    /// Exits in `function` to the code at the state's pc, which will return to ra, whether it is called or jumped to.
     fn leave_for(&self, function: FunctionValue<'c>) {
         let parameter =
             |index| function.get_nth_param(index as u32).expect("functions have the convention's parameters");
@@ -120,8 +119,8 @@ impl<'c> Ir<'c> {
 }
 
 impl<'c> Site<'_, 'c> {
-    /// The function at an address. Nearly always its first place is the right one, and the rest is done elsewhere. A
-    /// lowest bit that is to be cleared is cleared for that only: where it was set, the first place is another's.
+    /// The function at an address. Nearly always the first place has it; otherwise the search function is called. The lowest
+    /// bit, if a jump must clear it, is cleared for the search only: if it is set, the first place cannot match.
     pub(super) fn look_up(&self, target: Value<'c>) -> PointerValue<'c> {
         let (ir, bits) = (self.ir, self.dispatch_bits);
         let base = self.registers.base(ir);

@@ -13,7 +13,7 @@ use crate::lift::value::Value;
 /// Constants up to this are added outside the extension to 64 bits: the guards on either side of the
 /// window, and the pages at its ends that are never mapped, make that exact.
 const FOLDED: i64 = 16 << 10;
-/// What cannot be greater is added there too, such as the distance of an entry in a table for bytes.
+/// Indices up to this are added outside as well, such as those into a table of 256 entries.
 const INDEX: u64 = 8 << 10;
 
 impl<'c> Site<'_, 'c> {
@@ -76,18 +76,18 @@ impl<'c> Site<'_, 'c> {
         ir.store(self.place(address), low.into(), self.space);
     }
 
-    /// Leaves compiled code where an atomic access is misaligned: the single-step engine traps.
+    /// Exits if an atomic access is misaligned: the reference interpreter traps.
     pub(super) fn check_aligned(&self, mem: Mem, address: Value<'c>) {
         let ir = self.ir;
         let low = built(ir.builder.build_and(ir.word(address), ir.int(u64::from(mem.bytes()) - 1), ""));
         self.go_on_if(ir.compare(IntPredicate::EQ, low, ir.int(0)));
     }
 
-    /// Leaves compiled code in front of this instruction unless the condition, which is likely, holds.
+    /// Exits before this instruction unless the condition holds, which is likely.
     pub(super) fn go_on_if(&self, condition: IntValue<'c>) {
         let ir = self.ir;
         let (go_on, leave) = (ir.block(self.function), ir.block(self.function));
-        // What is loaded here serves both ways.
+        // Values that are loaded here serve both paths.
         self.registers.base(ir);
         ir.branch_likely(condition, go_on, leave);
         ir.builder.position_at_end(leave);
@@ -97,7 +97,7 @@ impl<'c> Site<'_, 'c> {
         ir.builder.position_at_end(go_on);
     }
 
-    /// Leaves compiled code, never to come back to this frame: the single-step engine goes on at `pc`.
+    /// Exits and drops this frame: the reference interpreter continues at `pc`.
     pub(super) fn leave_for_good(&self, pc: u64) {
         let (ir, registers) = (self.ir, self.registers);
         if ir.options.fuel && self.ahead != 0 {
@@ -121,7 +121,7 @@ impl<'c> Site<'_, 'c> {
     pub(super) fn store_conditional_guest(&self, mem: Mem, address: Value<'c>, value: Value<'c>) -> Value<'c> {
         self.check_aligned(mem, address);
         let ir = self.ir;
-        // The load comes first, so that the reservation still stands where it faults.
+        // The load comes first, so that a fault leaves the reservation unchanged.
         let present = ir.word(self.load_guest(mem, address));
         let base = self.registers.base(ir);
         let field = |field| ir.load(ir.i64.into(), ir.field(base, field), Space::State).into_int_value();

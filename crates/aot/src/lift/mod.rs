@@ -5,13 +5,13 @@
 //! - [`ops`], [`floats`]: the instruction table's operations on these values.
 //! - [`float_flags`]: the exceptions that accrue, and the rounding mode.
 //! - [`lines`]: which host instruction belongs to which guest instruction.
-//! - [`function`]: one guest function; [`registers`]: where its registers are.
-//! - [`fuel`]: where it looks at its fuel.
-//! - [`continuations`]: where a function is come back to.
-//! - [`memory`]: accesses to the guest's memory; [`guarded`]: those of precise code.
-//! - [`host_calls`]: calls of host functions, [`slot_calls`]: of such that have an array; [`host_entries`]: what the host calls as its own.
-//! - [`library`]: functions that compilers take for granted.
-//! - [`transfer`]: calls, returns, and the ways out of compiled code; [`look_up`]: what is called by register.
+//! - [`function`]: one guest function; [`registers`]: where its guest registers are.
+//! - [`fuel`]: where it tests its fuel.
+//! - [`continuations`]: its continuations, and mismatched returns.
+//! - [`memory`]: accesses to the guest's memory; [`guarded`]: those of precise mode.
+//! - [`host_calls`]: host calls; [`slot_calls`]: those with raw values; [`host_entries`]: host-ABI entry points.
+//! - [`library`]: libcalls.
+//! - [`transfer`]: calls, returns and exits; [`look_up`]: calls by register.
 
 mod continuations;
 mod dataflow;

@@ -11,7 +11,7 @@ use crate::lift::ir::{Ir, Space, built};
 use crate::lift::registers::{Registers, Set};
 use crate::lift::value::Value;
 
-/// The place in a function where an instruction is being lifted.
+/// The place in a function at which an instruction is lifted: the implementation of `Ops` on LLVM values.
 pub(crate) struct Site<'a, 'c> {
     pub(crate) ir: &'a Ir<'c>,
     pub(crate) registers: &'a Registers<'c>,
@@ -19,15 +19,15 @@ pub(crate) struct Site<'a, 'c> {
     pub(crate) continuations: &'a Continuations<'c>,
     /// The program's host functions.
     pub(crate) imports: &'a Imports,
-    /// Accesses of precise code before this.
+    /// The group of accesses before this one, in precise mode.
     pub(crate) group: &'a Group<'c>,
     /// The instruction's address.
     pub(crate) pc: u64,
-    /// Instructions of the block from this one on, which its fuel has been taken for.
+    /// Instructions of the block from this one on, whose fuel has already been subtracted.
     pub(crate) ahead: u64,
-    /// What the instruction accesses if it is a load or a store.
+    /// The memory that the instruction accesses, if it is a load or a store.
     pub(crate) space: Space,
-    /// Registers that may be read where control goes from here.
+    /// The live registers after it.
     pub(crate) live: Set,
     /// Logarithm of the size of the dispatch table.
     pub(crate) dispatch_bits: u32,

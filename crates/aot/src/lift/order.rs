@@ -1,14 +1,14 @@
-//! In which order control may come through a function's blocks.
+//! Depth-first order of a function's blocks.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::analysis::{Function, Terminator};
 
-/// What a walk through a function's blocks has found.
+/// The result of a depth-first walk.
 pub(crate) struct Order {
-    /// The blocks that were come to, each behind those that it leads to, but for headers.
+    /// The reachable blocks in postorder: each after its successors, except for loop headers.
     pub(crate) postorder: Vec<u64>,
-    /// Those that one of the blocks behind them leads back to.
+    /// The loop headers.
     pub(crate) headers: BTreeSet<u64>,
 }
 

@@ -1,5 +1,5 @@
-//! Where a function's guest registers are: in a stack slot each, which LLVM turns into registers of
-//! the host; while a block is made, as values; and, as the convention has it, in the state.
+//! Where a function's guest registers are: in LLVM stack slots, which become host registers; within a block, as values; and,
+//! once committed, in the state.
 
 use std::cell::{Cell, RefCell};
 
@@ -13,7 +13,7 @@ use riverrun_isa::ops::Float;
 use riverrun_isa::{Format, Inst, Op};
 use riverrun_native::convention::{self, HOT, Hot};
 
-/// Where functions return to.
+/// The return address.
 pub(crate) const RA: usize = 1;
 /// The guest's stack pointer.
 pub(crate) const SP: usize = 2;
@@ -34,7 +34,7 @@ pub(crate) fn float_sources(inst: &Inst) -> Option<Float> {
     }
 }
 
-/// The ten registers of the convention, by their numbers here.
+/// The ten pinned registers, by number.
 pub(crate) fn hot(fuel: bool) -> [usize; HOT] {
     convention::hot(fuel).map(|hot| match hot {
         Hot::X(n) => n as usize,
@@ -42,7 +42,7 @@ pub(crate) fn hot(fuel: bool) -> [usize; HOT] {
     })
 }
 
-/// Those of [`hot`], as a set.
+/// The pinned registers, as a set.
 pub(crate) fn hot_set(fuel: bool) -> Set {
     hot(fuel).iter().fold(0, |set, &register| set | 1 << register)
 }
@@ -63,18 +63,18 @@ pub(crate) struct Registers<'c> {
     narrow_slots: [Option<PointerValue<'c>>; COUNT],
     /// Those that are narrow where this block begins, and in such slots.
     narrow: Cell<Set>,
-    /// Those that are in the state between blocks, and have no slots.
+    /// The state-resident registers, which have no slots.
     resident: Set,
-    /// Those of the convention's that are handed over as they are, though nobody reads them.
+    /// Pinned registers that are passed on unchanged, although they are dead.
     kept: Set,
     base_slot: PointerValue<'c>,
     hot: [usize; HOT],
-    /// What is in them here in the block, where that is known.
+    /// Their values at this place of the block, if known.
     values: RefCell<[Option<Value<'c>>; COUNT]>,
-    /// Which of these their slots do not have yet.
+    /// Values that are not yet in their slots.
     unsaved: Cell<Set>,
     base: Cell<Option<PointerValue<'c>>>,
-    /// Which ones the state does not have.
+    /// Uncommitted registers.
     dirty: Cell<Set>,
     /// Which ones have been written since [`Registers::watch_changes`].
     changed: Cell<Set>,
@@ -122,7 +122,7 @@ impl<'c> Registers<'c> {
         self.slots[register].expect("registers that are used have slots")
     }
 
-    /// Forgets all values: another block begins, where the state lacks the registers `dirty`.
+    /// Forgets all values: another block begins, where the registers `dirty` are uncommitted.
     pub(crate) fn begin_block(&self, dirty: Set) {
         *self.values.borrow_mut() = [None; COUNT];
         self.unsaved.set(0);
@@ -176,8 +176,8 @@ impl<'c> Registers<'c> {
         value
     }
 
-    /// A register whose bits are seen here, so that they are the guest's from here on: what is done with it later waits for
-    /// nothing more, and no second copy is kept.
+    /// A register whose bits are observed here. From here on its slot has the canonical bits, so that later uses wait for
+    /// nothing and no second copy is kept.
     pub(crate) fn see(&self, ir: &Ir<'c>, register: usize) -> Value<'c> {
         let value = ir.exact(self.get(ir, register));
         self.values.borrow_mut()[register] = Some(value);
@@ -233,13 +233,13 @@ impl<'c> Registers<'c> {
         })
     }
 
-    /// The registers that the state lacks, the convention's own left out unless `hot` says so.
+    /// The uncommitted registers, without the pinned ones unless `hot`.
     pub(crate) fn dirty(&self, hot: bool) -> Set {
         let all = self.dirty.get();
         if hot { all } else { all & !self.hot.iter().fold(0, |set, &register| set | 1 << register) }
     }
 
-    /// Brings the state up to date in the registers `which`.
+    /// Stores the registers `which` in the state.
     pub(crate) fn flush(&self, ir: &Ir<'c>, which: Set) {
         for register in members(which) {
             let word = ir.word(self.see(ir, register));
@@ -247,32 +247,32 @@ impl<'c> Registers<'c> {
         }
     }
 
-    /// Brings the state up to date in those of `which` that it lacks.
+    /// Commits those of `which` that are uncommitted.
     pub(crate) fn settle(&self, ir: &Ir<'c>, which: Set) {
         let lacking = which & self.dirty.get();
         self.flush(ir, lacking);
         self.flushed(lacking);
     }
 
-    /// Notes that the state has all registers of `which`.
+    /// Marks all registers of `which` as committed.
     pub(crate) fn flushed(&self, which: Set) {
         self.dirty.set(self.dirty.get() & !which);
     }
 
-    /// A register of the convention's at a call or return behind which `live` ones may be read. Others are 0: no
-    /// guest sees what is the host's.
+    /// A pinned register at a call or return with these `live` ones after it. Dead ones are 0, so that no guest sees host
+    /// data.
     pub(super) fn handed_over(&self, ir: &Ir<'c>, register: usize, live: Set) -> IntValue<'c> {
         if (live | self.kept) >> register & 1 == 0 { ir.int(0) } else { ir.word(self.get(ir, register)) }
     }
 
-    /// The arguments of a call behind which `live` registers may be read.
+    /// The pinned registers at a call after which `live` registers are live.
     pub(crate) fn arguments(&self, ir: &Ir<'c>, live: Set) -> Vec<BasicMetadataValueEnum<'c>> {
         let base = self.base(ir);
         let hot = self.hot.map(|register| self.handed_over(ir, register, live).into());
         hot.into_iter().chain([base.into()]).collect()
     }
 
-    /// What a function returns, if `live` registers may be read behind it.
+    /// The pinned registers at a return after which `live` registers are live.
     pub(crate) fn results(&self, ir: &Ir<'c>, live: Set) -> StructValue<'c> {
         let kind = ir.prototype.get_return_type().expect("functions return the registers").into_struct_type();
         let base = HOT as u32;

@@ -1,8 +1,7 @@
-//! Calls of host functions that take their arguments from an array, as those in C do, by host entries: with nothing
-//! between.
+//! Host calls with raw values, as host functions in C take them, directly from host-ABI entry points.
 //!
-//! Whether a host's function is one is known when a machine is made, and asked at each call. Other bodies do not ask:
-//! their calls of closures would pay for it.
+//! Whether a host function takes raw values is known when a machine is made, and tested at each call. Other bodies do not
+//! test it, as their calls of closures would pay for it.
 
 use std::mem::offset_of;
 
@@ -14,7 +13,7 @@ use crate::lift::host_calls::HostCode;
 use crate::lift::ir::{Space, built};
 use crate::lift::ops::Site;
 
-/// A call of a function by slots: what it gets besides them.
+/// The operands of a call with raw values besides the values.
 struct SlotCall<'c> {
     code: PointerValue<'c>,
     data: PointerValue<'c>,
@@ -68,7 +67,7 @@ impl<'c> Site<'_, 'c> {
         ir.load(ir.pointer.into(), at, Space::State).into_pointer_value()
     }
 
-    /// Gives the error and the result.
+    /// Returns the error and the result.
     fn call_slots(&self, call: &SlotCall<'c>, arguments: &[IntValue<'c>]) -> [IntValue<'c>; 2] {
         let ir = self.ir;
         // A function that leaves no result gives its guest nothing of the host's.

@@ -1,4 +1,4 @@
-//! Calls, returns, and the ways out of compiled code.
+//! Calls, returns, and exits from compiled code.
 
 use inkwell::IntPredicate;
 use inkwell::llvm_sys::LLVMTailCallKind;
@@ -14,15 +14,15 @@ use crate::lift::registers::RA;
 use crate::lift::value::Value;
 
 impl<'c> Site<'_, 'c> {
-    /// Brings into the state what whoever goes on may look at, but for the convention's own registers.
+    /// Commits the live registers except the pinned ones.
     pub(super) fn flush(&self) {
         let dirty = self.registers.dirty(false);
         self.registers.flush(self.ir, dirty & self.live);
         self.registers.flushed(dirty);
     }
 
-    /// Leaves compiled code, to go on behind this where the guest reaches the address `resume`.
-    /// The state's pc has been set. Frames of host entries cannot wait: there, nothing is come back to.
+    /// Exits, and resumes after this when the guest reaches the address `resume`. The caller has set the state's pc. Frames of
+    /// host-ABI entry points cannot be suspended: they are dropped.
     pub(super) fn leave(&self, reason: Reason, resume: u64) {
         if self.ir.callers == Callers::Host {
             return self.leave_host_entry(reason);
@@ -32,18 +32,18 @@ impl<'c> Site<'_, 'c> {
         self.call(self.stub(convention::LEAVE));
     }
 
-    /// Leaves compiled code at the function's beginning, to go on behind this with another pc, or that one.
+    /// Exits at the function's beginning, and resumes after this with the same or another pc.
     pub(super) fn leave_at_start(&self) {
         self.call(self.stub(convention::LEAVE_AT_START));
     }
 
-    /// A function that the state names.
+    /// A stub whose address is in the state.
     fn stub(&self, field: i64) -> PointerValue<'c> {
         let ir = self.ir;
         ir.load(ir.pointer.into(), ir.field(self.registers.base(ir), field), Space::State).into_pointer_value()
     }
 
-    /// Calls a function by the convention; the registers are its results afterwards.
+    /// Calls a function by the convention; afterwards the registers are its results.
     fn call(&self, target: PointerValue<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         self.flush();
@@ -52,8 +52,8 @@ impl<'c> Site<'_, 'c> {
         registers.take_results(ir, results.into_struct_value());
     }
 
-    /// Calls a compiled function that should return to the block `next`; if it returns elsewhere, so does this
-    /// one, unless that is a place of its own ([`Continuations`]).
+    /// Calls a compiled function that should return to the block `next`. After a mismatched return, this function continues
+    /// at one of its own continuations or returns mismatched, too ([`Continuations`]).
     pub(super) fn call_and_check(&self, target: PointerValue<'c>, next: u64) {
         let ir = self.ir;
         self.call(target);
@@ -62,11 +62,11 @@ impl<'c> Site<'_, 'c> {
         ir.branch_likely(expected, continuation, self.continuations.astray);
     }
 
-    /// Goes on where a copy of a function was called, at the block `next`, if that is where it returns to.
+    /// Returns from a copy to the continuation of its call, the block `next`, if ra has that address.
     pub(super) fn check_return(&self, next: u64) {
         let (ir, registers) = (self.ir, self.registers);
         if !is_copied(next) {
-            // Who was called by other means comes back there, too.
+            // Callees that were called by other means return there, too.
             self.continuations.at(ir, self.function, next);
         }
         let expected = self.returns_to(next);
@@ -87,7 +87,7 @@ impl<'c> Site<'_, 'c> {
         ir.compare(IntPredicate::EQ, ir.word(self.registers.get(ir, RA)), ir.int(address(block)))
     }
 
-    /// Leaves compiled code for good: the single-step engine goes on at `pc`.
+    /// Exits without being resumed: the reference interpreter continues at `pc`.
     pub(super) fn step_out(&self, pc: IntValue<'c>) {
         self.leave_at(pc, Reason::Step);
     }
@@ -99,20 +99,19 @@ impl<'c> Site<'_, 'c> {
         ir.unreachable();
     }
 
-    /// Calls the function at an address, compiled or not, and goes on at `next`.
+    /// Calls the function at an address, compiled or not, and continues at `next`.
     pub(super) fn call_indirect(&self, target: Value<'c>, next: u64) {
         self.call_and_check(self.look_up(target), next);
     }
 
-    /// Has the interpreter execute the instruction at `pc`, for the reason that it is, and goes on at
-    /// `next`.
+    /// Exits to execute the instruction at `pc` elsewhere, for this reason, and continues at `next`.
     pub(super) fn step(&self, pc: u64, next: u64, reason: Reason) {
         self.store_field(convention::PC, pc);
         self.leave(reason, next);
         self.ir.jump(self.continuations.at(self.ir, self.function, next));
     }
 
-    /// Goes on in the function at an address, in this one's place.
+    /// Tail-calls the function at an address.
     pub(super) fn tail_call_indirect(&self, target: Value<'c>) {
         if self.ir.callers == Callers::Host {
             return self.leave_at(self.ir.word(target), Reason::Jump);
@@ -120,7 +119,7 @@ impl<'c> Site<'_, 'c> {
         self.tail_call(self.look_up(target));
     }
 
-    /// Goes on in another function, in this one's place.
+    /// Tail-calls another function.
     pub(super) fn tail_call(&self, target: PointerValue<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         self.flush();
@@ -130,7 +129,7 @@ impl<'c> Site<'_, 'c> {
         built(ir.builder.build_return(Some(&results)));
     }
 
-    /// Returns to the caller, which looks at ra.
+    /// Returns to the caller, which compares ra.
     pub(super) fn return_to_caller(&self) {
         if self.ir.callers == Callers::Host {
             return self.return_to_host();

@@ -1,4 +1,5 @@
-//! Values, kept in the form in which they were made until another one is asked for.
+//! Values of the instruction table's operations in LLVM IR. A value keeps the form in which it was made and is converted when
+//! another form is needed.
 
 use inkwell::IntPredicate;
 use inkwell::values::{FloatValue, IntValue};
@@ -26,8 +27,7 @@ pub(crate) enum Value<'c> {
     /// A binary32 value whose bits are the value's, NaN-boxed.
     ExactBoxed(FloatValue<'c>),
     /// A float's bits and, for arithmetic, the same as a float: equal, or another NaN that does not
-    /// signal. LLVM omits the one that is not used, and so does not make NaNs canonical where nobody
-    /// sees them.
+    /// signal. LLVM removes the one that is not used, and so canonicalises NaNs only where they are observed.
     Both(Float, IntValue<'c>, FloatValue<'c>),
     /// A register's bits and, likewise, the binary32 value that is boxed there.
     BothBoxed(IntValue<'c>, FloatValue<'c>),
@@ -55,7 +55,7 @@ impl<'c> Ir<'c> {
         }
     }
 
-    /// A result of arithmetic as it is to be seen: its NaNs are canonical. Other values are what they are.
+    /// A result of arithmetic as observed, with canonical NaNs. Other values are unchanged.
     pub(crate) fn exact(&self, value: Value<'c>) -> Value<'c> {
         match value {
             Value::Float(f, float) => Value::Exact(f, self.canonical(f, float)),
@@ -64,7 +64,7 @@ impl<'c> Ir<'c> {
         }
     }
 
-    /// The float, or the canonical NaN for any. That is a branch which is hardly ever taken: a selection would delay every
+    /// The float, or the canonical NaN for any NaN, by a branch that is hardly ever taken: a selection would delay every
     /// result.
     fn canonical(&self, f: Float, float: FloatValue<'c>) -> FloatValue<'c> {
         let nan = match f {

@@ -9,7 +9,7 @@ use riverrun_program::Image;
 use crate::analysis::{Imports, Liveness, is_copied};
 use crate::emit;
 use crate::error::CompileError;
-use crate::lift::{Callers, Ir, KnownFunction, Surroundings, lift};
+use crate::lift::{Callers, Ir, KnownLibcall, Surroundings, lift};
 use crate::options::CompileOptions;
 use crate::schedule::Schedule;
 use crate::unit::Program;
@@ -75,8 +75,8 @@ impl Surroundings for AddressesOnly<'_> {
         self.0.is_function(address)
     }
 
-    fn known(&self, start: u64) -> Option<&KnownFunction> {
-        self.0.known(start)
+    fn libcall(&self, start: u64) -> Option<&KnownLibcall> {
+        self.0.libcall(start)
     }
 
     fn liveness(&self) -> &Liveness {

@@ -15,7 +15,7 @@ use crate::analysis::{
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
 use crate::frames::Diagnostics;
-use crate::lift::{Callers, Ir, KnownFunction, Surroundings, declare, host_entries, lift, observed};
+use crate::lift::{Callers, Ir, KnownLibcall, Surroundings, declare, host_entries, lift, observed};
 use crate::link::link;
 use crate::names::Names;
 use crate::options::CompileOptions;
@@ -73,7 +73,7 @@ pub(crate) struct Program<'a> {
     liveness: Liveness,
     imports: Imports,
     reads_exceptions: bool,
-    known: BTreeMap<u64, KnownFunction>,
+    known: BTreeMap<u64, KnownLibcall>,
     pub(crate) dispatch_bits: u32,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Program<'a> {
         let recognised = if options.precise { BTreeMap::new() } else { libcalls(&text) };
         let known = recognised.into_iter().filter_map(|(start, known)| {
             let costs = if options.fuel { Some(costs(&text, start, known.arguments()?)) } else { None };
-            Some((start, KnownFunction { known, costs }))
+            Some((start, KnownLibcall { known, costs }))
         });
         let known = known.collect();
         let mut functions = functions(&text);
@@ -106,7 +106,7 @@ impl<'a> Program<'a> {
             starts: functions.iter().map(|function| function.start).collect(),
             dispatch_bits: Dispatch::index_bits(functions.len()),
         };
-        functions.iter_mut().filter(|function| program.known(function.start).is_none()).for_each(insert_copies);
+        functions.iter_mut().filter(|function| program.libcall(function.start).is_none()).for_each(insert_copies);
         (program, functions)
     }
 
@@ -122,7 +122,7 @@ impl Surroundings for Program<'_> {
         self.starts.contains(&address)
     }
 
-    fn known(&self, start: u64) -> Option<&KnownFunction> {
+    fn libcall(&self, start: u64) -> Option<&KnownLibcall> {
         self.known.get(&start)
     }
 
@@ -208,7 +208,7 @@ fn compile_as(
     report.functions -= report.interpreted;
     // Functions that do something else first cannot be entered in the middle.
     let is_entered = |function: &&Function| {
-        program.known(function.start).is_none() && !program.interpreted.contains(&function.start)
+        program.libcall(function.start).is_none() && !program.interpreted.contains(&function.start)
     };
     let entered = functions.iter().filter(is_entered);
     let mut entrances: Vec<u64> = entered.flat_map(|function| program.entrances(function)).collect();

@@ -39,26 +39,26 @@ const fn floats(registers: RangeInclusive<usize>) -> Set {
 /// Registers that functions preserve, with ra, sp, gp and tp.
 const PRESERVED: Set = range(1..=4) | range(8..=9) | range(18..=27) | floats(8..=9) | floats(18..=27) | 1 << FUEL;
 /// Registers that may pass arguments: argument registers, and the static chain in t2.
-const GIVEN: Set = PRESERVED | range(10..=17) | floats(10..=17) | 1 << 7;
+const ARGUMENTS: Set = PRESERVED | range(10..=17) | floats(10..=17) | 1 << 7;
 /// Registers that may return results.
-const GIVEN_BACK: Set = PRESERVED | range(10..=11) | floats(10..=11);
+const RESULTS: Set = PRESERVED | range(10..=11) | floats(10..=11);
 /// Registers that a host may read: arguments, and t0 and t1 of dynamic calls.
-const HOST: Set = GIVEN | range(5..=6);
+const HOST: Set = ARGUMENTS | range(5..=6);
 
 /// Live registers of a whole program.
 #[derive(Debug, Default)]
 pub(crate) struct Liveness {
     /// For each function, its live-in registers.
-    entry: HashMap<u64, Set>,
+    live_in: HashMap<u64, Set>,
     /// For each function, its live-out registers.
-    back: HashMap<u64, Set>,
+    live_out: HashMap<u64, Set>,
     /// For each function and block, the live-out registers of the block.
-    behind: HashMap<u64, BTreeMap<u64, Set>>,
+    block_live_out: HashMap<u64, BTreeMap<u64, Set>>,
 }
 
 impl Liveness {
     /// The live-out registers of a mismatched return.
-    pub(crate) const ASTRAY: Set = GIVEN_BACK;
+    pub(crate) const MISMATCHED_RETURN: Set = RESULTS;
 
     pub(crate) fn new(text: &Text<'_>, functions: &[Function]) -> Liveness {
         let numbers: HashMap<u64, usize> = (0..).zip(functions).map(|(number, of)| (of.start, number)).collect();
@@ -67,68 +67,72 @@ impl Liveness {
         let clobbers = clobbers(&flows);
         flows.iter_mut().for_each(|flow| flow.find_given(&clobbers));
         let mut program = Program {
-            entry: vec![[0; 2]; flows.len()],
-            back: vec![GIVEN_BACK; flows.len()],
+            live_in: vec![[0; 2]; flows.len()],
+            live_out: vec![RESULTS; flows.len()],
             irregular: flows.iter().map(|flow| !flow.is_regular).collect(),
             leading_to: vec![Vec::new(); flows.len()],
         };
         for flow in &flows {
             flow.leads_to().for_each(|to| program.leading_to[to].push(flow.number));
         }
-        while [Back::Least, Back::All, Back::Known].map(|back| program.solve(&mut flows, back)).contains(&true) {}
-        let behind = flows.iter_mut().map(|flow| {
-            flow.solve(&program, View::Itself, Back::Known);
-            let behind = |node: &Node<'_>| (node.start, flow.behind(node, &program, View::Itself, Back::Known));
-            (flow.function.start, flow.nodes.iter().map(behind).collect())
+        while [Assumed::Results, Assumed::All, Assumed::Callers]
+            .map(|assumed| program.solve(&mut flows, assumed))
+            .contains(&true)
+        {}
+        let block_live_out = flows.iter_mut().map(|flow| {
+            flow.solve(&program, View::Itself, Assumed::Callers);
+            let live_out =
+                |node: &Node<'_>| (node.start, flow.live_out(node, &program, View::Itself, Assumed::Callers));
+            (flow.function.start, flow.nodes.iter().map(live_out).collect())
         });
-        let behind = behind.collect();
+        let block_live_out = block_live_out.collect();
         let by_start =
             |of: &dyn Fn(usize) -> Set| flows.iter().map(|flow| (flow.function.start, of(flow.number))).collect();
-        let entry = by_start(&|number| program.entry(number, program.back[number]));
-        Liveness { entry, back: by_start(&|number| program.back[number]), behind }
+        let live_in = by_start(&|number| program.live_in(number, program.live_out[number]));
+        Liveness { live_in, live_out: by_start(&|number| program.live_out[number]), block_live_out }
     }
 
     /// The live-in registers of a function.
-    pub(crate) fn entry(&self, function: u64) -> Set {
-        self.entry.get(&function).copied().unwrap_or(GIVEN)
+    pub(crate) fn live_in(&self, function: u64) -> Set {
+        self.live_in.get(&function).copied().unwrap_or(ARGUMENTS)
     }
 
-    /// What may be read behind a function.
-    pub(crate) fn back(&self, function: u64) -> Set {
-        self.back.get(&function).copied().unwrap_or(!0)
+    /// The live-out registers of a function.
+    pub(crate) fn live_out(&self, function: u64) -> Set {
+        self.live_out.get(&function).copied().unwrap_or(!0)
     }
 
     /// The live-out registers of a function's block.
-    pub(crate) fn behind(&self, function: u64, block: u64) -> Set {
-        self.behind.get(&function).and_then(|blocks| blocks.get(&block)).copied().unwrap_or(!0)
+    pub(crate) fn block_live_out(&self, function: u64, block: u64) -> Set {
+        self.block_live_out.get(&function).and_then(|blocks| blocks.get(&block)).copied().unwrap_or(!0)
     }
 }
 
-/// The live registers before an instruction, given those after it (`behind`).
-pub(crate) fn before(inst: &Inst, behind: Set) -> Set {
+/// The live registers before an instruction, given those after it.
+pub(crate) fn before(inst: &Inst, live_after: Set) -> Set {
     let read = sources(inst).into_iter().flatten().fold(0, |set, register| set | 1 << register);
     let host = if inst.op.info().format == Format::Import { HOST } else { 0 };
-    behind & !written(inst).map_or(0, |register| 1 << register) | read | host
+    live_after & !written(inst).map_or(0, |register| 1 << register) | read | host
 }
 
 /// The live-out set that is assumed at a function's returns. Its live-in set depends on it, and so on the caller. Each
 /// register is independent of the others, so the answers for two assumptions determine that for every caller.
 #[derive(Clone, Copy)]
-enum Back {
+enum Assumed {
     /// Result registers only.
-    Least,
+    Results,
     /// All registers.
     All,
     /// The union over all callers.
-    Known,
+    Callers,
 }
 
 /// The facts about all functions so far, by number; they only grow.
 struct Program {
-    /// Their live-in registers under [`Back::Least`] and [`Back::All`].
-    entry: Vec<[Set; 2]>,
+    /// Their live-in registers under [`Assumed::Results`] and [`Assumed::All`].
+    live_in: Vec<[Set; 2]>,
     /// Their live-out registers.
-    back: Vec<Set>,
+    live_out: Vec<Set>,
     /// Whether they may return to others than their callers.
     irregular: Vec<bool>,
     /// Those that call them or go on in them.
@@ -142,15 +146,15 @@ fn grow(set: &mut Set, by: Set) -> bool {
 
 impl Program {
     /// Propagates facts between functions; returns whether they have grown.
-    fn solve(&mut self, flows: &mut [Flow<'_>], back: Back) -> bool {
+    fn solve(&mut self, flows: &mut [Flow<'_>], assumed: Assumed) -> bool {
         let mut any = false;
         let mut pending: BTreeSet<usize> = (0..flows.len()).collect();
         while let Some(number) = pending.pop_last() {
             let flow = &mut flows[number];
-            flow.solve(self, View::Others, back);
-            let concerned = match back {
-                Back::Least | Back::All => self.note_entry(flow, back),
-                Back::Known => self.note_back(flow),
+            flow.solve(self, View::Others, assumed);
+            let concerned = match assumed {
+                Assumed::Results | Assumed::All => self.note_live_in(flow, assumed),
+                Assumed::Callers => self.note_live_out(flow),
             };
             any |= !concerned.is_empty();
             pending.extend(concerned);
@@ -159,27 +163,27 @@ impl Program {
     }
 
     /// Merges the live-in registers of a function; returns the functions that depend on them.
-    fn note_entry(&mut self, flow: &Flow<'_>, back: Back) -> Vec<usize> {
-        let front = flow.nodes[0].front[back as usize];
-        let is_more = grow(&mut self.entry[flow.number][back as usize], front);
+    fn note_live_in(&mut self, flow: &Flow<'_>, assumed: Assumed) -> Vec<usize> {
+        let front = flow.nodes[0].front[assumed as usize];
+        let is_more = grow(&mut self.live_in[flow.number][assumed as usize], front);
         if is_more { self.leading_to[flow.number].clone() } else { Vec::new() }
     }
 
     /// Takes over what a function's blocks tell of others; gives those.
-    fn note_back(&mut self, flow: &Flow<'_>) -> Vec<usize> {
+    fn note_live_out(&mut self, flow: &Flow<'_>) -> Vec<usize> {
         let mut concerned = Vec::new();
-        let own = self.back[flow.number];
+        let own = self.live_out[flow.number];
         for node in &flow.nodes {
             if let Terminator::Call { .. } = node.end {
                 // A target that is no function's start is a place in this one.
                 let target = node.called.unwrap_or(flow.number);
-                let front = self.front(flow, node.next[0], Back::Known);
-                if grow(&mut self.back[target], front) {
+                let front = self.front(flow, node.next[0], Assumed::Callers);
+                if grow(&mut self.live_out[target], front) {
                     concerned.push(target);
                 }
                 continue;
             }
-            concerned.extend(node.outside.iter().filter(|&&to| grow(&mut self.back[to], own)));
+            concerned.extend(node.outside.iter().filter(|&&to| grow(&mut self.live_out[to], own)));
         }
         let irregular = concerned.iter().filter(|&&number| self.irregular[number]);
         let leading: Vec<usize> = irregular.flat_map(|&number| &self.leading_to[number]).copied().collect();
@@ -187,27 +191,27 @@ impl Program {
         concerned
     }
 
-    /// What may be read behind a function.
-    fn back(&self, number: usize, back: Back) -> Set {
-        match back {
-            Back::Least => GIVEN_BACK,
-            Back::All => !0,
-            Back::Known => self.back[number],
+    /// The live-out registers of a function.
+    fn live_out(&self, number: usize, assumed: Assumed) -> Set {
+        match assumed {
+            Assumed::Results => RESULTS,
+            Assumed::All => !0,
+            Assumed::Callers => self.live_out[number],
         }
     }
 
-    /// The live-in registers of a function, given its live-out set `behind` at the caller's continuation.
-    fn entry(&self, number: usize, behind: Set) -> Set {
-        let [least, most] = self.entry[number];
-        let others = if self.irregular[number] { self.back[number] } else { 0 };
-        least | most & (behind | others)
+    /// The live-in registers of a function, given the live-out set at the caller's continuation.
+    fn live_in(&self, number: usize, live_after: Set) -> Set {
+        let [least, most] = self.live_in[number];
+        let others = if self.irregular[number] { self.live_out[number] } else { 0 };
+        least | most & (live_after | others)
     }
 
     /// The live registers at a place to which a function leads.
-    fn front(&self, flow: &Flow<'_>, at: Place, back: Back) -> Set {
+    fn front(&self, flow: &Flow<'_>, at: Place, assumed: Assumed) -> Set {
         match at {
-            Place::Own(node) => flow.nodes[node].front[back as usize],
-            Place::Function(number) => self.entry(number, self.back(flow.number, back)),
+            Place::Own(node) => flow.nodes[node].front[assumed as usize],
+            Place::Function(number) => self.live_in(number, self.live_out(flow.number, assumed)),
             // The guest traps.
             Place::Nowhere => PRESERVED,
         }
@@ -249,7 +253,7 @@ struct Node<'a> {
     written: Set,
     /// The registers that may intentionally be passed to its successor.
     given: Set,
-    /// Its live-in registers, for each [`Back`].
+    /// Its live-in registers, for each [`Assumed`].
     front: [Set; 3],
     /// The instruction that it ends in front of.
     stepped: Option<Inst>,
@@ -305,7 +309,7 @@ impl<'a> Flow<'a> {
             }
         };
         let nodes: Vec<Node<'a>> = function.blocks.iter().map(node).collect();
-        let orphans = function.orphans.iter().filter_map(|orphan| Some((*own.get(orphan)?, GIVEN)));
+        let orphans = function.orphans.iter().filter_map(|orphan| Some((*own.get(orphan)?, ARGUMENTS)));
         Flow {
             number,
             function,
@@ -322,47 +326,47 @@ impl<'a> Flow<'a> {
     }
 
     /// Computes the live-in registers of each block from the facts about other functions.
-    fn solve(&mut self, program: &Program, view: View, back: Back) {
+    fn solve(&mut self, program: &Program, view: View, assumed: Assumed) {
         let mut changed = true;
         while changed {
             changed = false;
             for index in (0..self.nodes.len()).rev() {
                 let node = &self.nodes[index];
-                let front = node.read | self.behind(node, program, view, back) & !node.written;
-                changed |= grow(&mut self.nodes[index].front[back as usize], front);
+                let front = node.read | self.live_out(node, program, view, assumed) & !node.written;
+                changed |= grow(&mut self.nodes[index].front[assumed as usize], front);
             }
         }
     }
 
     /// The live-out registers of a block.
-    fn behind(&self, node: &Node<'_>, program: &Program, view: View, back: Back) -> Set {
+    fn live_out(&self, node: &Node<'_>, program: &Program, view: View, assumed: Assumed) -> Set {
         let unseen = if view == View::Itself { self.written } else { 0 };
-        let own = program.back(self.number, back);
+        let own = program.live_out(self.number, assumed);
         let given = node.given;
-        let front = |place: &Place| program.front(self, *place, back);
+        let front = |place: &Place| program.front(self, *place, assumed);
         match node.end {
             Terminator::Call { .. } => {
-                node.called.map_or(GIVEN, |called| program.entry(called, front(&node.next[0]))) & given
+                node.called.map_or(ARGUMENTS, |called| program.live_in(called, front(&node.next[0]))) & given
             }
-            Terminator::CallIndirect { .. } => GIVEN & given,
+            Terminator::CallIndirect { .. } => ARGUMENTS & given,
             Terminator::Return if view == View::Itself && self.function.extent == Extent::Unknown => !0,
             Terminator::Return if self.is_regular => own,
             Terminator::Return => own | unseen,
             Terminator::JumpIndirect(targets) => {
                 let inside = node.next.iter().fold(0, |set, to| set | front(to));
-                let known = node.outside.iter().fold(inside, |set, &to| set | program.entry(to, own));
+                let known = node.outside.iter().fold(inside, |set, &to| set | program.live_in(to, own));
                 match self.function.extent {
                     // A switch: whatever is missing among the targets would leave a gap.
                     Extent::Whole if targets.are_all => known,
-                    Extent::Whole | Extent::Gaps => known | GIVEN & given | own | unseen,
+                    Extent::Whole | Extent::Gaps => known | ARGUMENTS & given | own | unseen,
                     // To another part of what was one function.
                     Extent::Unknown => !0,
                 }
             }
             Terminator::Step { is_ecall, .. } => {
-                let behind = front(&node.next[0]);
-                let host = if *is_ecall { GIVEN & given | HOST & unseen } else { 0 };
-                node.stepped.as_ref().map_or(behind, |inst| before(inst, behind)) | host
+                let live_after = front(&node.next[0]);
+                let host = if *is_ecall { ARGUMENTS & given | HOST & unseen } else { 0 };
+                node.stepped.as_ref().map_or(live_after, |inst| before(inst, live_after)) | host
             }
             // Calls that link in another register; all else traps.
             Terminator::Leave(_) => match &node.stepped {
@@ -399,10 +403,10 @@ impl<'a> Flow<'a> {
             for (index, node) in self.nodes.iter_mut().enumerate() {
                 let given = front[index] | node.written;
                 node.given = given;
-                let behind = given & !node.clobbered(clobbers) | GIVEN_BACK;
+                let live_after = given & !node.clobbered(clobbers) | RESULTS;
                 for to in &node.next {
                     if let Place::Own(to) = *to {
-                        changed |= grow(&mut front[to], behind);
+                        changed |= grow(&mut front[to], live_after);
                     }
                 }
             }
@@ -490,13 +494,13 @@ mod tests {
     /// What may be read in front of and behind a function of a program in assembly.
     fn of(name: &str, source: &str) -> (Set, Set) {
         let (function, liveness) = analysed(name, source);
-        (liveness.entry(function.start), liveness.back(function.start))
+        (liveness.live_in(function.start), liveness.live_out(function.start))
     }
 
     /// What may be read behind a function's last block.
     fn behind_last_block(name: &str, source: &str) -> Set {
         let (function, liveness) = analysed(name, source);
-        liveness.behind(function.start, *function.blocks.keys().last().unwrap())
+        liveness.block_live_out(function.start, *function.blocks.keys().last().unwrap())
     }
 
     fn analysed(name: &str, source: &str) -> (Function, Liveness) {
@@ -523,18 +527,18 @@ mod tests {
     #[test]
     fn nobody_reads_what_is_left_in_temporaries() {
         let source = program("li t3, 1\nli a2, 2\nadd a0, t3, a2\nret", "call callee\nmv a1, a0");
-        let (entry, back) = of("callee", &source);
-        assert_eq!((entry & (T3 | A2), back & (T3 | A2)), (0, 0));
-        assert_eq!(back & (1 << 10), 1 << 10, "results are given back");
+        let (live_in, live_out) = of("callee", &source);
+        assert_eq!((live_in & (T3 | A2), live_out & (T3 | A2)), (0, 0));
+        assert_eq!(live_out & (1 << 10), 1 << 10, "results are given back");
     }
 
     #[test]
     fn functions_may_have_a_convention_of_their_own() {
         let source = program("add a0, a0, t3\nli t3, 7\nret", "li t3, 5\nli a2, 4\ncall callee\nadd a0, t3, a2");
-        let (entry, back) = of("callee", &source);
-        assert_eq!((entry & T3, back & T3), (T3, T3));
+        let (live_in, live_out) = of("callee", &source);
+        assert_eq!((live_in & T3, live_out & T3), (T3, T3));
         // It goes through the function untouched.
-        assert_eq!((entry & A2, back & A2), (A2, A2));
+        assert_eq!((live_in & A2, live_out & A2), (A2, A2));
     }
 
     #[test]
@@ -557,7 +561,7 @@ mod tests {
         let source = format!("{}{program}", function("keeping", keeping));
         let behind_first_block = |name: &str| {
             let (function, liveness) = analysed(name, &source);
-            liveness.behind(function.start, function.start) & T3
+            liveness.block_live_out(function.start, function.start) & T3
         };
         assert_eq!((behind_first_block("keeping"), behind_first_block("_start")), (T3, 0));
     }

@@ -16,7 +16,7 @@ use inkwell::values::{FunctionValue, IntValue};
 use riverrun_native::convention::{self, NOWHERE, Reason};
 
 use crate::analysis::{Liveness, is_copied};
-use crate::lift::function::lively;
+use crate::lift::function::to_commit;
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;
 use crate::lift::registers::{Label, RA, Registers};
@@ -26,7 +26,7 @@ pub(crate) struct Continuations<'c> {
     /// The continuations by block; their code reloads registers that calls may change.
     labels: RefCell<BTreeMap<u64, Label<'c>>>,
     /// Where calls continue after a mismatched return.
-    pub(crate) astray: Label<'c>,
+    pub(crate) mismatched: Label<'c>,
     /// Where the function continues after an exit at its start: at the state's pc.
     pub(crate) entrance: Label<'c>,
     /// Where control goes if fuel may be short after a call, with the pc and all registers but the pinned ones in the state.
@@ -40,7 +40,7 @@ impl<'c> Continuations<'c> {
         let labels = orphans.iter().map(|&orphan| (orphan, ir.block(function))).collect();
         let block = || ir.block(function);
         let labels = RefCell::new(labels);
-        Continuations { labels, astray: block(), entrance: block(), limit: block(), fault: block() }
+        Continuations { labels, mismatched: block(), entrance: block(), limit: block(), fault: block() }
     }
 
     /// The continuation at an address.
@@ -55,7 +55,7 @@ impl<'c> Continuations<'c> {
 
     /// Fills these blocks in a host-ABI entry point, to which nothing returns.
     pub(crate) fn finish_unused(&self, ir: &Ir<'c>) {
-        for label in self.labels.borrow().values().chain([&self.astray, &self.entrance, &self.limit, &self.fault]) {
+        for label in self.labels.borrow().values().chain([&self.mismatched, &self.entrance, &self.limit, &self.fault]) {
             ir.builder.position_at_end(*label);
             ir.unreachable();
         }
@@ -74,9 +74,9 @@ impl<'c> Continuations<'c> {
         };
         let mut targets: Vec<(IntValue<'c>, Label<'c>)> = Vec::new();
         let choice = ir.block(site.function);
-        if begin(self.astray) {
+        if begin(self.mismatched) {
             let ra = ir.word(registers.get(ir, RA));
-            targets.push((built(ir.builder.build_and(ra, ir.int(!1), "")), self.astray));
+            targets.push((built(ir.builder.build_and(ra, ir.int(!1), "")), self.mismatched));
             ir.jump(choice);
         }
         if begin(self.entrance) {
@@ -133,7 +133,7 @@ impl<'c> Continuations<'c> {
         // Only after mismatched returns, as the function is entered nowhere else. These keep to the calling convention.
         ir.builder.position_at_end(elsewhere);
         registers.begin_block(0);
-        Site { live: lively(ir, Liveness::ASTRAY), ..*site }.return_to_caller();
+        Site { live: to_commit(ir, Liveness::MISMATCHED_RETURN), ..*site }.return_to_caller();
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Facts {
     /// Its live-out registers.
     pub(crate) live: Set,
     /// Registers to commit by its end, because the function does not read them afterwards.
-    pub(crate) settled: Set,
+    pub(crate) committed: Set,
 }
 
 pub(crate) fn calls_host(inst: &Inst) -> bool {
@@ -70,7 +70,7 @@ pub(crate) fn used(function: &Function) -> Set {
 /// The state-resident registers: those, besides the pinned ones, that the function had better keep in the state between its
 /// blocks. A register in a host register must be reloaded after every call, needed there or not. In functions with many
 /// calls, the host has far too few registers and would keep copies of the state on its stack.
-pub(crate) fn resident(function: &Function, fuel: bool) -> Set {
+pub(crate) fn state_resident(function: &Function, fuel: bool) -> Set {
     /// The cost of a call to a register in a host register, in accesses to the state.
     const CALL: usize = 4;
     let loops = small_loops(function);
@@ -112,7 +112,7 @@ pub(crate) fn float_views(function: &Function) -> [Option<Float>; COUNT] {
 pub(crate) fn facts(
     function: &Function,
     fuel: bool,
-    resident: Set,
+    state_resident: Set,
     is_host_caller: bool,
     live_behind: &impl Fn(u64) -> Set,
 ) -> BTreeMap<u64, Facts> {
@@ -120,8 +120,8 @@ pub(crate) fn facts(
     let Order { postorder, .. } = order(function, roots, Terminator::successors);
     let facts_of = |&start| (start, Facts { live: live_behind(start), ..Facts::default() });
     let mut facts: BTreeMap<u64, Facts> = postorder.iter().map(facts_of).collect();
-    settle(function, &postorder, fuel, &mut facts);
-    facts.values_mut().for_each(|facts| facts.settled |= resident & facts.live);
+    find_committed(function, &postorder, fuel, &mut facts);
+    facts.values_mut().for_each(|facts| facts.committed |= state_resident & facts.live);
     // Host callers commit as they begin, so that a loop does not do it again and again.
     let hot = registers::hot_set(fuel);
     let dirty = if is_host_caller { dirty_behind_host(fuel) & hot } else { hot };
@@ -149,7 +149,7 @@ struct Future {
 
 /// Finds the registers that each block should commit: those that only the state needs. Kept until the next call or return,
 /// they would occupy host registers. Small loops without calls keep them, to store them once.
-fn settle(function: &Function, postorder: &[u64], fuel: bool, facts: &mut BTreeMap<u64, Facts>) {
+fn find_committed(function: &Function, postorder: &[u64], fuel: bool, facts: &mut BTreeMap<u64, Facts>) {
     let hot = registers::hot_set(fuel);
     let mut futures: HashMap<u64, Future> = HashMap::new();
     let behind =
@@ -184,24 +184,24 @@ fn settle(function: &Function, postorder: &[u64], fuel: bool, facts: &mut BTreeM
     for start in function.blocks.keys().filter(|start| !loops.contains(start)) {
         let future = behind(start, facts, &futures);
         if let Some(facts) = facts.get_mut(start) {
-            facts.settled = future.sought & !future.read & !hot;
+            facts.committed = future.sought & !future.read & !hot;
         }
     }
 }
 
 /// After which instruction of a block to commit which registers: after the last one that writes them, if they must be
 /// committed by the block's end. Until then they occupy host registers.
-pub(crate) fn settling(block: &Block, settled: Set, live: Set, fuel: bool) -> HashMap<usize, Set> {
+pub(crate) fn commits(block: &Block, committed: Set, live: Set, fuel: bool) -> HashMap<usize, Set> {
     let ends = matches!(block.end, Terminator::Return) || block.end.is_call();
-    let mut wanted = if ends { settled | live & !registers::hot_set(fuel) } else { settled };
-    let mut settling = HashMap::new();
+    let mut wanted = if ends { committed | live & !registers::hot_set(fuel) } else { committed };
+    let mut commits = HashMap::new();
     for (index, (_, inst)) in block.insts.iter().enumerate().rev() {
         if let Some(register) = registers::written(inst).filter(|&register| wanted >> register & 1 != 0) {
             wanted &= !(1 << register);
-            settling.insert(index, 1 << register);
+            commits.insert(index, 1 << register);
         }
     }
-    settling
+    commits
 }
 
 /// The blocks of loops without calls, as compilers lay them out: one after another.
@@ -231,7 +231,7 @@ fn propagate_dirty(function: &Function, postorder: &[u64], fuel: bool, facts: &m
         for &start in postorder.iter().rev() {
             let block = &function.blocks[&start];
             let known = &facts[&start];
-            let out = dirty_behind(block, known.dirty, fuel) & !known.settled;
+            let out = dirty_behind(block, known.dirty, fuel) & !known.committed;
             for to in block.end.successors() {
                 if let Some(to) = facts.get_mut(&to) {
                     changed |= out & !to.dirty != 0;

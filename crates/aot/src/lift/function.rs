@@ -18,7 +18,7 @@ use crate::lift::float_flags;
 use crate::lift::fuel;
 use crate::lift::guarded::Group;
 use crate::lift::ir::{Callers, Ir, Space, built};
-use crate::lift::library::KnownFunction;
+use crate::lift::libcalls::KnownLibcall;
 use crate::lift::ops::Site;
 use crate::lift::order::order;
 use crate::lift::registers::{self, FUEL, Label, Registers, Set};
@@ -31,7 +31,7 @@ pub(crate) trait Surroundings {
     /// Logarithm of the size of the dispatch table.
     fn dispatch_bits(&self) -> u32;
     /// The libcall that begins there, if one does.
-    fn known(&self, start: u64) -> Option<&KnownFunction>;
+    fn libcall(&self, start: u64) -> Option<&KnownLibcall>;
     /// The live registers.
     fn liveness(&self) -> &Liveness;
     /// Whether any code reads accrued float exceptions.
@@ -48,9 +48,9 @@ const SMALL: usize = 48;
 
 /// Adds the host function of `function` to the module, or its host-ABI entry point if the module's callers are the host.
 pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Surroundings) {
-    match (ir.callers, surroundings.known(function.start)) {
+    match (ir.callers, surroundings.libcall(function.start)) {
         (Callers::Host, _) => lift_own(ir, ir.host_entry(function.start), function, None, surroundings),
-        (Callers::Guest, Some(known)) => lift_known(ir, function, known, surroundings),
+        (Callers::Guest, Some(known)) => lift_libcall(ir, function, known, surroundings),
         (Callers::Guest, None) => lift_own(ir, ir.function(function.start), function, None, surroundings),
     }
 }
@@ -58,7 +58,7 @@ pub(crate) fn lift<'c>(ir: &Ir<'c>, function: &Function, surroundings: &impl Sur
 /// Declares the host functions that [`lift`] makes of a function, if there are several. Code is in the order of
 /// declarations, and linked code finds its function by its place.
 pub(crate) fn declare(ir: &Ir<'_>, function: &Function, surroundings: &impl Surroundings) {
-    if let Some(known) = surroundings.known(function.start).filter(|_| ir.callers == Callers::Guest) {
+    if let Some(known) = surroundings.libcall(function.start).filter(|_| ir.callers == Callers::Guest) {
         parts(ir, function.start, known.known);
     }
 }
@@ -74,7 +74,7 @@ fn parts<'c>(ir: &Ir<'c>, start: u64, known: Libcall) -> (FunctionValue<'c>, Fun
 /// A host function and the register that is a constant at its beginning.
 type Rest<'c> = (FunctionValue<'c>, (usize, u64));
 
-fn lift_known<'c>(ir: &Ir<'c>, function: &Function, known: &KnownFunction, surroundings: &impl Surroundings) {
+fn lift_libcall<'c>(ir: &Ir<'c>, function: &Function, known: &KnownLibcall, surroundings: &impl Surroundings) {
     let start = function.start;
     let (host, own, rest) = parts(ir, start, known.known);
     lift_own(ir, own, function, None, surroundings);
@@ -101,11 +101,11 @@ fn lift_known<'c>(ir: &Ir<'c>, function: &Function, known: &KnownFunction, surro
         pc: start,
         ahead: 0,
         space: Space::Guest,
-        live: surroundings.liveness().back(start),
+        live: surroundings.liveness().live_out(start),
         dispatch_bits: surroundings.dispatch_bits(),
     };
     let pointer = |function: FunctionValue<'c>| function.as_global_value().as_pointer_value();
-    site.known_function(known, pointer(own), rest.map_or(pointer(own), |(rest, _)| pointer(rest)));
+    site.libcall_body(known, pointer(own), rest.map_or(pointer(own), |(rest, _)| pointer(rest)));
     continuations.finish(ir, &registers, &site);
 }
 
@@ -126,12 +126,12 @@ fn lift_own<'c>(
     ir.begin_lines(host, function, |pc| surroundings.source(pc));
     ir.builder.position_at_end(ir.block(host));
     ir.line(function.start);
-    let resident = dataflow::resident(function, ir.options.fuel);
+    let state_resident = dataflow::state_resident(function, ir.options.fuel);
     let used = dataflow::used(function);
     let kept = if function.size() <= SMALL { registers::hot_set(ir.options.fuel) & !used } else { 0 };
     let narrow = analysis::narrow(function);
     let ever_narrow = narrow.values().fold(0, |all, set| all | set);
-    let registers = Registers::new(ir, used, resident, kept, ever_narrow, dataflow::float_views(function));
+    let registers = Registers::new(ir, used, state_resident, kept, ever_narrow, dataflow::float_views(function));
     match ir.callers {
         Callers::Guest => registers.take_parameters(ir, host),
         Callers::Host => registers.take_host_parameters(ir, host),
@@ -140,13 +140,13 @@ fn lift_own<'c>(
     let is_host_caller = dataflow::is_host_caller(function, &numbers);
     if is_host_caller {
         let kept = registers::hot_set(ir.options.fuel) & !dataflow::dirty_behind_host(ir.options.fuel);
-        registers.flush(ir, kept & lively(ir, surroundings.liveness().entry(function.start)));
+        registers.flush(ir, kept & to_commit(ir, surroundings.liveness().live_in(function.start)));
     }
     let (target, index) = (built(ir.builder.build_alloca(ir.i64, "")), built(ir.builder.build_alloca(ir.i64, "")));
     let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();
     let entry = ir.here();
-    let behind = |start| lively(ir, surroundings.liveness().behind(function.start, address(start)));
-    let facts = dataflow::facts(function, ir.options.fuel, resident, is_host_caller, &behind);
+    let behind = |start| to_commit(ir, surroundings.liveness().block_live_out(function.start, address(start)));
+    let facts = dataflow::facts(function, ir.options.fuel, state_resident, is_host_caller, &behind);
     let switches = RefCell::default();
     let registers = &registers;
     let continuations = Continuations::new(ir, host, &function.orphans);
@@ -253,7 +253,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         ir.line(address(start));
         let count = block.insts.len() as u64;
         self.begin(start, count);
-        let settling = dataflow::settling(block, facts.settled, facts.live, ir.options.fuel);
+        let commits = dataflow::commits(block, facts.committed, facts.live, ir.options.fuel);
         let live = self.live_at_host_calls(block, facts.live);
         let mut result = Value::Word(ir.int(0));
         let fixed = self.fixed(block);
@@ -273,10 +273,10 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 way = Way::Entry(fixed, at, ir.word(result));
             }
             self.group.end_if_full(ir, registers, self.continuations.fault);
-            registers.settle(ir, settling.get(&index).copied().unwrap_or(0));
+            registers.commit(ir, commits.get(&index).copied().unwrap_or(0));
         }
         self.group.end(ir, registers, self.continuations.fault);
-        registers.settle(ir, facts.settled);
+        registers.commit(ir, facts.committed);
         self.end(&block.end, result, &way, facts.live);
     }
 
@@ -312,7 +312,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
     fn live_at_host_calls(&self, block: &Block, mut live: Set) -> HashMap<usize, Set> {
         let mut found = HashMap::new();
         for (index, (_, inst)) in block.insts.iter().enumerate().rev() {
-            live = lively(self.ir, analysis::before(inst, live));
+            live = to_commit(self.ir, analysis::before(inst, live));
             if dataflow::calls_host(inst) {
                 found.insert(index, live);
             }
@@ -323,7 +323,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
     /// The live-in registers of a block.
     fn live_at(&self, start: u64) -> Set {
         let insts = self.function.blocks[&start].insts.iter().rev();
-        lively(self.ir, insts.fold(self.facts[&start].live, |live, (_, inst)| analysis::before(inst, live)))
+        to_commit(self.ir, insts.fold(self.facts[&start].live, |live, (_, inst)| analysis::before(inst, live)))
     }
 
     /// Subtracts a block's instructions from the fuel. Exits at its beginning if stack or fuel may be short, and continues
@@ -431,7 +431,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             registers.begin_block(registers::hot_set(ir.options.fuel));
             registers.reload(ir);
             if behind_system_calls.contains(&next) {
-                registers.settle(ir, !dataflow::dirty_behind_host(ir.options.fuel));
+                registers.commit(ir, !dataflow::dirty_behind_host(ir.options.fuel));
             }
             self.go(next);
         }
@@ -492,7 +492,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 }
             }
             &Terminator::Call { target, next } => {
-                if self.surroundings.known(target).is_some_and(|known| site.known_call(known.known)) {
+                if self.surroundings.libcall(target).is_some_and(|known| site.inline_libcall(known.known)) {
                     // As behind a call, where the function can still be entered.
                     site.flush();
                     self.continuations.at(ir, self.host, next);
@@ -643,7 +643,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
     /// Goes on at an address, in this function or another.
     fn go(&self, to: u64) {
         let (ir, registers) = (self.ir, self.registers);
-        let live = lively(ir, self.surroundings.liveness().entry(to));
+        let live = to_commit(ir, self.surroundings.liveness().live_in(to));
         let site = self.site(to, 0, live);
         match self.labels.get(&to) {
             Some(&label) => {
@@ -672,7 +672,7 @@ fn leads_everywhere(targets: &Targets) -> bool {
 }
 
 /// The registers to commit, given the live ones: all of them in precise mode.
-pub(super) fn lively(ir: &Ir<'_>, live: Set) -> Set {
+pub(super) fn to_commit(ir: &Ir<'_>, live: Set) -> Set {
     if ir.options.precise { !0 } else { live }
 }
 

@@ -85,10 +85,10 @@ impl<'c> Site<'_, 'c> {
         let (ir, registers) = (self.ir, self.registers);
         self.flush();
         let is_home = ir.compare(IntPredicate::EQ, ir.word(registers.get(ir, RA)), ir.int(RETURN_ADDRESS));
-        let (home, astray) = (ir.block(self.function), ir.block(self.function));
+        let (home, mismatched) = (ir.block(self.function), ir.block(self.function));
         let fork = registers.fork();
-        ir.branch_likely(is_home, home, astray);
-        ir.builder.position_at_end(astray);
+        ir.branch_likely(is_home, home, mismatched);
+        ir.builder.position_at_end(mismatched);
         self.leave_host_entry(Reason::Returned);
         ir.unreachable();
         registers.rejoin(fork);

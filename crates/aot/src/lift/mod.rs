@@ -10,7 +10,7 @@
 //! - [`continuations`]: its continuations, and mismatched returns.
 //! - [`memory`]: accesses to the guest's memory; [`guarded`]: those of precise mode.
 //! - [`host_calls`]: host calls; [`slot_calls`]: those with raw values; [`host_entries`]: host-ABI entry points.
-//! - [`library`]: libcalls.
+//! - [`libcalls`]: the bodies of libcalls.
 //! - [`transfer`]: calls, returns and exits; [`look_up`]: calls by register.
 
 mod continuations;
@@ -23,7 +23,7 @@ mod guarded;
 mod host_calls;
 pub(crate) mod host_entries;
 mod ir;
-mod library;
+mod libcalls;
 mod lines;
 mod look_up;
 mod memory;
@@ -38,4 +38,4 @@ pub(crate) use dataflow::is_mostly_floats;
 pub(crate) use float_flags::{define_helpers, observed};
 pub(crate) use function::{Surroundings, declare, lift};
 pub(crate) use ir::{Callers, Ir, integer_operand};
-pub(crate) use library::KnownFunction;
+pub(crate) use libcalls::KnownLibcall;

@@ -64,7 +64,7 @@ pub(crate) struct Registers<'c> {
     /// Those that are narrow where this block begins, and in such slots.
     narrow: Cell<Set>,
     /// The state-resident registers, which have no slots.
-    resident: Set,
+    state_resident: Set,
     /// Pinned registers that are passed on unchanged, although they are dead.
     kept: Set,
     base_slot: PointerValue<'c>,
@@ -82,23 +82,23 @@ pub(crate) struct Registers<'c> {
 
 impl<'c> Registers<'c> {
     /// Slots for the registers of `used`, and those of the convention, in the current block; none for
-    /// `resident` ones. Those that are `kept` are handed over as they are; those that are `narrow` anywhere have slots
+    /// `state_resident` ones. Those that are `kept` are handed over as they are; those that are `narrow` anywhere have slots
     /// for that, too.
     pub(crate) fn new(
         ir: &Ir<'c>,
         used: Set,
-        resident: Set,
+        state_resident: Set,
         kept: Set,
         narrow: Set,
         views: [Option<Float>; COUNT],
     ) -> Registers<'c> {
         let hot = hot(ir.options.fuel);
-        let all = (used | hot_set(ir.options.fuel)) & !resident;
+        let all = (used | hot_set(ir.options.fuel)) & !state_resident;
         let slot = |register| (all >> register & 1 != 0).then(|| built(ir.builder.build_alloca(ir.i64, "")));
         Registers {
             slots: std::array::from_fn(slot),
             views: std::array::from_fn(|register| {
-                let view = views[register].filter(|_| resident >> register & 1 == 0);
+                let view = views[register].filter(|_| state_resident >> register & 1 == 0);
                 view.map(|f| (f, built(ir.builder.build_alloca(ir.float_type(f), ""))))
             }),
             narrow_slots: std::array::from_fn(|register| {
@@ -106,7 +106,7 @@ impl<'c> Registers<'c> {
                 is_narrow.then(|| built(ir.builder.build_alloca(ir.bits(32), "")))
             }),
             narrow: Cell::new(0),
-            resident,
+            state_resident,
             kept,
             base_slot: built(ir.builder.build_alloca(ir.pointer, "")),
             hot,
@@ -160,7 +160,7 @@ impl<'c> Registers<'c> {
             self.values.borrow_mut()[register] = Some(value);
             return value;
         }
-        let word = match self.resident >> register & 1 {
+        let word = match self.state_resident >> register & 1 {
             0 => built(ir.builder.build_load(ir.i64, self.slot(register), "")),
             _ => ir.load(ir.i64.into(), ir.field(self.base(ir), home(register)), Space::State),
         };
@@ -208,10 +208,10 @@ impl<'c> Registers<'c> {
         self.changed.get()
     }
 
-    /// Brings the slots up to date, as a block ends. Resident registers have been settled. Where control goes on,
+    /// Brings the slots up to date, as a block ends. Resident registers have been committed. Where control goes on,
     /// those of `narrow` are looked for in narrow slots, and those of `wide` in others.
     pub(crate) fn save(&self, ir: &Ir<'c>, narrow: Set, wide: Set) {
-        let unsaved = self.unsaved.take() & !self.resident;
+        let unsaved = self.unsaved.take() & !self.state_resident;
         for (register, slot) in self.narrow_slots(unsaved & narrow) {
             let half = ir.truncate(ir.word(self.get(ir, register)), 32);
             built(ir.builder.build_store(slot, half));
@@ -248,7 +248,7 @@ impl<'c> Registers<'c> {
     }
 
     /// Commits those of `which` that are uncommitted.
-    pub(crate) fn settle(&self, ir: &Ir<'c>, which: Set) {
+    pub(crate) fn commit(&self, ir: &Ir<'c>, which: Set) {
         let lacking = which & self.dirty.get();
         self.flush(ir, lacking);
         self.flushed(lacking);

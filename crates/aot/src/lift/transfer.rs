@@ -59,7 +59,7 @@ impl<'c> Site<'_, 'c> {
         self.call(target);
         let expected = self.returns_to(next);
         let continuation = self.continuations.at(ir, self.function, next);
-        ir.branch_likely(expected, continuation, self.continuations.astray);
+        ir.branch_likely(expected, continuation, self.continuations.mismatched);
     }
 
     /// Returns from a copy to the continuation of its call, the block `next`, if ra has that address.
@@ -70,13 +70,13 @@ impl<'c> Site<'_, 'c> {
             self.continuations.at(ir, self.function, next);
         }
         let expected = self.returns_to(next);
-        let (home, astray) = (ir.block(self.function), ir.block(self.function));
+        let (home, mismatched) = (ir.block(self.function), ir.block(self.function));
         let fork = registers.fork();
-        ir.branch_likely(expected, home, astray);
-        ir.builder.position_at_end(astray);
+        ir.branch_likely(expected, home, mismatched);
+        ir.builder.position_at_end(mismatched);
         self.flush();
         registers.save(ir, 0, !0);
-        ir.jump(self.continuations.astray);
+        ir.jump(self.continuations.mismatched);
         registers.rejoin(fork);
         ir.builder.position_at_end(home);
     }

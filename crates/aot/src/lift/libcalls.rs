@@ -24,7 +24,7 @@ const A2: usize = 12;
 
 /// A libcall of a program.
 #[derive(Clone, Debug)]
-pub(crate) struct KnownFunction {
+pub(crate) struct KnownLibcall {
     /// The function.
     pub(crate) known: Libcall,
     /// Its costs by [`crate::analysis::costs`], if fuel is counted.
@@ -50,7 +50,7 @@ const NEAR: u64 = 32 << 10;
 impl<'c> Site<'_, 'c> {
     /// The body of a libcall: does the work and returns, or continues in `own`, the guest's code, or for [`Libcall::rest`] in
     /// `rest`.
-    pub(super) fn known_function(&self, function: &KnownFunction, own: PointerValue<'c>, rest: PointerValue<'c>) {
+    pub(super) fn libcall_body(&self, function: &KnownLibcall, own: PointerValue<'c>, rest: PointerValue<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         let fork = registers.fork();
         let label = ir.block(self.function);
@@ -101,7 +101,7 @@ impl<'c> Site<'_, 'c> {
 
     /// Replaces a call of a libcall by inline code, if its length is a small constant; returns whether it did. The result is
     /// the first argument, which is already in a0.
-    pub(super) fn known_call(&self, known: Libcall) -> bool {
+    pub(super) fn inline_libcall(&self, known: Libcall) -> bool {
         let ir = self.ir;
         if ir.options.fuel {
             return false;

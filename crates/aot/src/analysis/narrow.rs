@@ -93,7 +93,7 @@ mod tests {
         let image = Image::parse(elf).unwrap();
         let functions = functions(&Text::new(&image, Abilities { rounds: true, fuses: true }));
         let blocks = narrow(&functions[0]);
-        assert_eq!(blocks[&functions[0].start] & (A0 | A1), 0, "whoever calls may give words");
+        assert_eq!(blocks[&functions[0].start] & (A0 | A1), 0, "callers may pass 64-bit values");
         let (again, _) = functions[0].blocks.iter().nth(1).unwrap();
         blocks[again] & (A0 | A1)
     }

@@ -62,7 +62,7 @@ impl<'c> Ir<'c> {
 impl<'c> Registers<'c> {
     /// Takes the parameters of a host-ABI entry point. All other registers are in the state.
     pub(crate) fn take_host_parameters(&self, ir: &Ir<'c>, entry: FunctionValue<'c>) {
-        let parameter = |index| entry.get_nth_param(index).expect("host entries have these parameters");
+        let parameter = |index| entry.get_nth_param(index).expect("host-ABI entry points have these parameters");
         let base = parameter(WINDOW as u32).into_pointer_value();
         let first = |register: usize| Some(2 + register.checked_sub(A0)? as u32).filter(|&n| n < WINDOW as u32);
         self.take(ir, base, |register| match register {

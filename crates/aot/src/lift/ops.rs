@@ -374,7 +374,10 @@ impl<'c> Ops for Site<'_, 'c> {
 
     fn system(&self, event: System) {
         // One hart sees its own accesses in order, and its text never changes.
-        assert!(matches!(event, System::Fence | System::FenceI), "the analysis leaves calls to the single-step engine");
+        assert!(
+            matches!(event, System::Fence | System::FenceI),
+            "the analysis leaves calls to the reference interpreter"
+        );
     }
 
     fn call_import(&self, index: Value<'c>) {

@@ -3,7 +3,7 @@
 use std::hint::cold_path;
 
 use riverrun_native::Execution;
-use riverrun_state::{RETURN_ADDRESS, State, Trap, Window};
+use riverrun_state::{RETURN_ADDRESS, Trap, VmContext, Window};
 
 use crate::cell::Cell;
 use crate::code::{Code, Entry};
@@ -59,7 +59,7 @@ impl Code {
     }
 
     /// Makes a window ready for [`Place::call`]. It stays ready until anything else is run in it. Until then its
-    /// `instret` says nothing, but for [`State::instructions`].
+    /// `instret` says nothing, but for [`VmContext::instructions`].
     ///
     /// # Safety
     /// As [`Code::run`].
@@ -97,7 +97,7 @@ impl Code {
         let exit = unsafe { execution.left(window) };
         match self.visited(window, exit, execution.is_precise()) {
             Visit::Abandoned => Called::Abandoned,
-            Visit::Lost(cause) => Called::Lost(Trap { cause, pc: window.state().pc }),
+            Visit::Lost(cause) => Called::Lost(Trap { cause, pc: window.state().hart.pc }),
             _ => Called::Unfinished,
         }
     }
@@ -116,7 +116,7 @@ impl Place {
     /// The place's code is alive, and the window of `state` ready still for it, and has the image of the code's program
     /// mapped. No other engine runs on it, and the rounding mode is the default one.
     #[inline(always)]
-    pub unsafe fn call<const IS_FUNCTION: bool>(self, state: *mut State) -> Outcome {
+    pub unsafe fn call<const IS_FUNCTION: bool>(self, state: *mut VmContext) -> Outcome {
         // SAFETY: as the caller promises; places are published cells.
         unsafe {
             let fuel = (*state).exit.fuel + i64::from(self.ordinal);
@@ -127,7 +127,7 @@ impl Place {
                 cold_path();
                 return Outcome::Left;
             }
-            let slots = &(*state).slots;
+            let slots = &(*state).hart.slots;
             Outcome::Returned([slots[A0], slots[A0 + 1]])
         }
     }
@@ -136,7 +136,7 @@ impl Place {
     ///
     /// # Safety
     /// As [`Place::call`].
-    pub unsafe fn call_within(self, state: *mut State, fuel: u64) -> Outcome {
+    pub unsafe fn call_within(self, state: *mut VmContext, fuel: u64) -> Outcome {
         // SAFETY: as the caller promises.
         unsafe {
             count_from(&mut *state, fuel.min(SLICE));

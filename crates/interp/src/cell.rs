@@ -7,7 +7,7 @@ use std::cell::UnsafeCell;
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use riverrun_state::State;
+use riverrun_state::VmContext;
 
 use crate::arguments::ARGUMENTS;
 
@@ -39,7 +39,7 @@ pub(crate) type Extra = std::mem::MaybeUninit<u64>;
 /// - the remaining fuel plus the op's ordinal. Ordinals count up to 0 at the end of a decoded block, so a negative sum says
 ///   that the fuel does not reach the end of the block,
 /// - the last target of a backward jump.
-pub(crate) type Handler = unsafe extern "sysv64" fn(*const Cell, *mut State, Extra, u64, i64, *const Cell) -> Next;
+pub(crate) type Handler = unsafe extern "sysv64" fn(*const Cell, *mut VmContext, Extra, u64, i64, *const Cell) -> Next;
 
 /// A decoded op.
 ///

@@ -5,18 +5,18 @@
 use std::arch::{asm, naked_asm};
 use std::mem::{offset_of, size_of};
 
-use riverrun_state::{EngineExit, FRAME_GAP, FRAME_SIZE, State, leave_engine, return_signpost, signpost};
+use riverrun_state::{EngineContext, FRAME_GAP, FRAME_SIZE, VmContext, leave_engine, return_signpost, signpost};
 
 use crate::cell::Cell;
 #[cfg(not(trampoline))]
 use crate::cell::{Extra, Next};
 use crate::handlers::{REASON_RETURNED, REASON_STEP, RETURNS_MASK};
 
-const HOST_SP: usize = offset_of!(State, exit) + offset_of!(EngineExit, host_sp);
-const OP: usize = offset_of!(State, exit) + offset_of!(EngineExit, op);
-const FUEL: usize = offset_of!(State, exit) + offset_of!(EngineExit, fuel);
-const RETURNS: usize = offset_of!(State, exit) + offset_of!(EngineExit, returns);
-const REASON: usize = offset_of!(State, exit) + offset_of!(EngineExit, reason);
+const HOST_SP: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, host_sp);
+const OP: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, op);
+const FUEL: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, fuel);
+const RETURNS: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, returns);
+const REASON: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, reason);
 
 /// Assembly that calls the first handler, which calls the next in its tail.
 #[cfg(not(trampoline))]
@@ -40,7 +40,7 @@ macro_rules! calls_chain {
 /// `op` is a published decoded op, `state` that of a live window whose engine tables are set, and the
 /// guest's float environment is in force.
 #[unsafe(naked)]
-pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut State, fuel: i64) {
+pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut VmContext, fuel: i64) {
     calls_chain! {
         naked_asm
         [
@@ -83,9 +83,9 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut State, f
 /// # Safety
 /// As [`enter`].
 #[inline(always)]
-pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, state: *mut State, fuel: i64) -> bool {
+pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, state: *mut VmContext, fuel: i64) -> bool {
     // If the chain has returned, rsi still holds the state's address.
-    let returned: *mut State;
+    let returned: *mut VmContext;
     /// What the frame has above the gap is given as `push` and `above`, which is its size.
     macro_rules! enter {
         ([$($push:literal)*] $above:literal, $gap:expr $(, $kept:tt)*) => {
@@ -141,7 +141,7 @@ pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, sta
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn left(
     _: *const Cell,
-    _: *mut State,
+    _: *mut VmContext,
     _: Extra,
     _: u64,
     _: i64,
@@ -175,7 +175,7 @@ unsafe extern "sysv64" fn chain() {
 #[cfg(trampoline)]
 unsafe extern "sysv64" fn call_handlers(
     op: *const Cell,
-    state: *mut State,
+    state: *mut VmContext,
     _: crate::cell::Extra,
     returns: u64,
     fuel: i64,

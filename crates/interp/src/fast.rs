@@ -2,7 +2,7 @@
 
 use riverrun_isa::csr;
 use riverrun_isa::ops::{CANONICAL_NAN_D, CANONICAL_NAN_S, Float, FloatCompare, Int, Mem, Rounding, System};
-use riverrun_state::{FloatEnv, State};
+use riverrun_state::{FloatEnv, VmContext};
 
 use crate::cell::Cell;
 use riverrun_isa::words::Effects;
@@ -21,7 +21,7 @@ pub(crate) use host::has_hardware;
 #[derive(Clone, Copy)]
 pub(crate) struct Fast {
     pub(crate) op: *const Cell,
-    pub(crate) state: *mut State,
+    pub(crate) state: *mut VmContext,
     pub(crate) returns: u64,
     pub(crate) fuel: i64,
     pub(crate) near: *const Cell,
@@ -39,7 +39,7 @@ impl Fast {
     #[inline(always)]
     pub(crate) unsafe fn get(&self, slot: u8) -> u64 {
         // SAFETY: as the caller promises.
-        unsafe { *(&raw const (*self.state).slots).cast::<u64>().add(slot as usize) }
+        unsafe { *(&raw const (*self.state).hart.slots).cast::<u64>().add(slot as usize) }
     }
 
     /// # Safety
@@ -47,7 +47,7 @@ impl Fast {
     #[inline(always)]
     pub(crate) unsafe fn set(&self, slot: u8, value: u64) {
         // SAFETY: as the caller promises.
-        unsafe { *(&raw mut (*self.state).slots).cast::<u64>().add(slot as usize) = value }
+        unsafe { *(&raw mut (*self.state).hart.slots).cast::<u64>().add(slot as usize) = value }
     }
 }
 
@@ -94,8 +94,8 @@ impl Effects for Fast {
         let value = self.load(mem, address);
         // SAFETY: the state is alive while its engine runs.
         unsafe {
-            (*self.state).reservation = u64::from(address as u32);
-            (*self.state).reserved_value = value;
+            (*self.state).hart.reservation = u64::from(address as u32);
+            (*self.state).hart.reserved_value = value;
         }
         value
     }
@@ -105,13 +105,13 @@ impl Effects for Fast {
         // The load comes first, so that the reservation still stands where it faults.
         let present = self.load(mem, address);
         // SAFETY: as in `load_reserved`.
-        let (reservation, reserved) = unsafe { ((*self.state).reservation, (*self.state).reserved_value) };
+        let (reservation, reserved) = unsafe { ((*self.state).hart.reservation, (*self.state).hart.reserved_value) };
         let holds = reservation == u64::from(address as u32) && reserved == present;
         if holds {
             self.store(mem, address, value);
         }
         // SAFETY: as in `load_reserved`.
-        unsafe { (*self.state).reservation = !0 };
+        unsafe { (*self.state).hart.reservation = !0 };
         u64::from(!holds)
     }
 
@@ -189,7 +189,7 @@ impl Effects for Fast {
     #[inline(always)]
     fn raise(&self, flags: u8) {
         // SAFETY: the state is alive while its engine runs.
-        unsafe { (*self.state).fflags |= u64::from(flags) };
+        unsafe { (*self.state).hart.fflags |= u64::from(flags) };
     }
 
     /// The decoder leaves to the single-step engine what changes the rounding mode, and all
@@ -200,11 +200,11 @@ impl Effects for Fast {
         let state = unsafe { &mut *self.state };
         FloatEnv::drain(state);
         match number {
-            csr::FRM => state.frm,
-            csr::FCSR => state.frm << 5 | state.fflags,
+            csr::FRM => state.hart.frm,
+            csr::FCSR => state.hart.frm << 5 | state.hart.fflags,
             _ => {
-                let old = state.fflags;
-                state.fflags = change(old) & 0x1f;
+                let old = state.hart.fflags;
+                state.hart.fflags = change(old) & 0x1f;
                 old
             }
         }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use riverrun_isa::ops::{Mem, Ops, Rounding};
 use riverrun_isa::{Operands, Row};
-use riverrun_state::{LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, State};
+use riverrun_state::{LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, VmContext};
 
 use crate::cell::{Cell, Extra, Handler, Next};
 use crate::fast::{COUNTED, Fast};
@@ -28,7 +28,7 @@ pub(crate) const REASON_RETURNED: u64 = 4;
 /// At a cell where compiled code is entered.
 pub(crate) const REASON_ENTRANCE: u64 = 5;
 
-/// Indices of [`riverrun_state::EngineExit::tables`].
+/// Indices of [`riverrun_state::EngineContext::tables`].
 pub(crate) const TABLE_BASE: usize = 0;
 pub(crate) const TABLE_LEN: usize = 1;
 pub(crate) const TABLE_MAP: usize = 2;
@@ -289,7 +289,7 @@ macro_rules! handlers {
             #[unsafe(link_section = "riverrun_interp")]
             pub(crate) unsafe extern "sysv64" fn $name<$($generics)*>(
                 op: *const Cell,
-                state: *mut State,
+                state: *mut VmContext,
                 #[allow(unused_variables)] extra: Extra,
                 returns: u64,
                 fuel: i64,
@@ -526,7 +526,7 @@ unsafe fn landing_at(hart: Fast, n: usize) -> *mut Return {
 ///
 /// # Safety
 /// `state` is alive, and the cell published.
-pub(crate) unsafe fn expect_return(state: *mut State, address: u64, cell: *const Cell) {
+pub(crate) unsafe fn expect_return(state: *mut VmContext, address: u64, cell: *const Cell) {
     // SAFETY: as the caller promises; the offset is masked.
     unsafe {
         let last = state.wrapping_byte_add(RETURNS_OFFSET + RETURNS_MASK as usize).cast::<Return>();

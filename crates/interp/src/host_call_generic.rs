@@ -1,7 +1,7 @@
 //! Host calls in portable Rust: for processors without assembly handlers, and for builds with a trampoline.
 
 use riverrun_program::CallRegisters;
-use riverrun_state::{DYNAMIC_CALL, Import, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, State, SystemCall};
+use riverrun_state::{DYNAMIC_CALL, Import, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall, VmContext};
 
 use crate::arguments::Arguments;
 use crate::cell::{Cell, Extra, Handler, Next};
@@ -54,7 +54,7 @@ unsafe fn call_host(hart: Fast, import: *const Import) -> Next {
         let exit = &raw mut (*hart.state).exit;
         let second = &*hart.op.add(1);
         let ordinal = second.difference();
-        (*hart.state).pc = second.imm() as u32 as u64;
+        (*hart.state).hart.pc = second.imm() as u32 as u64;
         (*exit).fuel = hart.fuel.wrapping_sub(ordinal);
         (*exit).returns = hart.returns;
         let results = ((*import).code)(import, hart.get(10), hart.get(11), hart.get(12), hart.get(13), hart.get(14));

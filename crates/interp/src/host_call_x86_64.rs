@@ -4,7 +4,7 @@ use std::arch::naked_asm;
 use std::mem::{offset_of, size_of};
 
 use riverrun_program::{CallRegisters, CallResults};
-use riverrun_state::{DYNAMIC_CALL, EngineExit, Import, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, State, SystemCall};
+use riverrun_state::{DYNAMIC_CALL, EngineContext, Import, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall, VmContext};
 
 use crate::arguments::{ARGUMENTS, Arguments};
 use crate::cell::{Cell, Extra, Handler, Next};
@@ -13,11 +13,11 @@ use crate::handlers::{out_of_fuel, step};
 const T0: usize = register(5);
 const A0: usize = register(10);
 const A7: usize = register(17);
-const PC: usize = offset_of!(State, pc);
-const FUEL: usize = offset_of!(State, exit) + offset_of!(EngineExit, fuel);
-const RETURNS: usize = offset_of!(State, exit) + offset_of!(EngineExit, returns);
-const IMPORTS: usize = offset_of!(State, exit) + offset_of!(EngineExit, imports);
-const IMPORTS_SIZE: usize = offset_of!(State, exit) + offset_of!(EngineExit, imports_size);
+const PC: usize = offset_of!(VmContext, hart.pc);
+const FUEL: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, fuel);
+const RETURNS: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, returns);
+const IMPORTS: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, imports);
+const IMPORTS_SIZE: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, imports_size);
 /// Of the cell behind: the ordinal there.
 const ORDINAL: usize = size_of::<Cell>() + Cell::DIFFERENCE_OFFSET;
 /// Likewise: the guest address of the call.
@@ -31,7 +31,7 @@ const _: () = assert!(offset_of!(Import, code) == 0);
 const _: () = assert!(size_of::<SystemCall>() == 32 && SYSTEM_CALLS.is_power_of_two());
 
 const fn register(n: usize) -> usize {
-    offset_of!(State, slots) + n * size_of::<u64>()
+    offset_of!(VmContext, hart.slots) + n * size_of::<u64>()
 }
 
 /// The handler of a call of a host function by its number in the machine's table.
@@ -59,7 +59,7 @@ macro_rules! calls {
         #[unsafe(naked)]
         pub(crate) unsafe extern "sysv64" fn $name<$($generics)*>(
             _: *const Cell,
-            _: *mut State,
+            _: *mut VmContext,
             _: Extra,
             _: u64,
             _: i64,
@@ -241,7 +241,7 @@ calls! {
         for_one = FOR_ONE,
         call = Cell::RS2_OFFSET,
         words = WORDS,
-        slots = offset_of!(State, slots),
+        slots = offset_of!(VmContext, hart.slots),
         a0 = A0,
         imm = Cell::IMM_OFFSET,
         imports = IMPORTS,

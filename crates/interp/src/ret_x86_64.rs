@@ -3,19 +3,19 @@
 use std::arch::naked_asm;
 use std::mem::{offset_of, size_of};
 
-use riverrun_state::{RETURNS_OFFSET, State};
+use riverrun_state::{RETURNS_OFFSET, VmContext};
 
 use crate::cell::{Cell, Extra, Next};
 use crate::handlers::{RETURNS_MASK, Return, out_of_fuel, return_elsewhere};
 
 /// From the state to the ra.
-const RA: usize = offset_of!(State, slots) + size_of::<u64>();
+const RA: usize = offset_of!(VmContext, hart.slots) + size_of::<u64>();
 
 /// A return, predicted by the return ring to go to the continuation of the last call.
 #[unsafe(naked)]
 pub(super) unsafe extern "sysv64" fn ret(
     _: *const Cell,
-    _: *mut State,
+    _: *mut VmContext,
     _: Extra,
     _: u64,
     _: i64,

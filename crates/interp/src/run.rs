@@ -6,11 +6,11 @@ use std::sync::Arc;
 use riverrun_isa::Format;
 use riverrun_native::{Execution, Exit};
 use riverrun_state::{
-    FloatEnv, Interruption, REASON_ABANDONED, REASON_UNBOUND, RETURN_ADDRESS, State, Trap, TrapCause, Window,
+    FloatEnv, Interruption, REASON_ABANDONED, REASON_UNBOUND, RETURN_ADDRESS, Trap, TrapCause, VmContext, Window,
 };
 
 #[cfg(doc)]
-use riverrun_state::EngineExit;
+use riverrun_state::EngineContext;
 
 use crate::cell::Cell;
 use crate::code::{Code, Entry};
@@ -97,7 +97,7 @@ impl Code {
     /// from memory but from the program.
     ///
     /// # Safety
-    /// What the state's [`EngineExit`] holds is what engines have left there; [`EngineExit::imports`] is the table of
+    /// What the state's [`EngineContext`] holds is what engines have left there; [`EngineContext::imports`] is the table of
     /// the program's imports, all bound for the machine of this window, or there is none. `compiled` is compiled from
     /// the program, and used with this window alone.
     pub unsafe fn run(
@@ -147,10 +147,10 @@ impl Run<'_> {
                     let is_precise = self.compiled.as_ref().is_some_and(|compiled| compiled.execution.is_precise());
                     return Stop::Abandoned { has_arguments: is_precise };
                 }
-                Visit::Lost(cause) => return Stop::Lost(Trap { cause, pc: self.window.state().pc }),
+                Visit::Lost(cause) => return Stop::Lost(Trap { cause, pc: self.window.state().hart.pc }),
                 Visit::AtEcall if *remaining != 0 => {
                     // As a step would, without decoding what is known.
-                    self.window.state_mut().instret += 1;
+                    self.window.state_mut().hart.instret += 1;
                     *remaining -= 1;
                     return Stop::Ecall;
                 }
@@ -179,7 +179,7 @@ impl Run<'_> {
 
     /// Executes an instruction by the single-step engine.
     fn step(&mut self, remaining: &mut u64) -> Option<Stop> {
-        if self.window.state().pc == RETURN_ADDRESS {
+        if self.window.state().hart.pc == RETURN_ADDRESS {
             return Some(Stop::Returned);
         }
         if *remaining == 0 {
@@ -199,7 +199,7 @@ impl Run<'_> {
     }
 
     fn trap(&self, cause: TrapCause) -> Stop {
-        Stop::Trap(Trap { cause, pc: self.window.state().pc })
+        Stop::Trap(Trap { cause, pc: self.window.state().hart.pc })
     }
 
     /// Runs compiled code, if there is some at the pc.
@@ -208,7 +208,7 @@ impl Run<'_> {
         let Some(Compiled { execution, .. }) = &mut self.compiled else { return Visit::None };
         let Some(way) = execution.way(state) else { return Visit::None };
         // Compiled code knows the default rounding mode only.
-        if state.frm != 0 {
+        if state.hart.frm != 0 {
             return Visit::Refused;
         }
         let limit = (*remaining).min(SLICE);
@@ -216,7 +216,7 @@ impl Run<'_> {
         let (exit, left) = unsafe { execution.run(way, self.window, limit as i64, self.interruption) };
         let executed = if execution.counts_fuel() { limit.wrapping_sub(left as u64) } else { 0 };
         let precise = execution.is_precise();
-        self.window.state_mut().instret += executed;
+        self.window.state_mut().hart.instret += executed;
         *remaining -= executed;
         match exit {
             // Less fuel than the code tests for: the interpreter uses it up.
@@ -228,10 +228,10 @@ impl Run<'_> {
     /// Where the fast engine can go on in `code` with this much fuel, if it can.
     fn fast_entry(&self, code: &Code, limit: u64) -> Option<Entry> {
         let state = self.window.state();
-        if self.single_step || !FloatEnv::supports(state.frm) {
+        if self.single_step || !FloatEnv::supports(state.hart.frm) {
             return None;
         }
-        let entry = code.entry(state.pc)?;
+        let entry = code.entry(state.hart.pc)?;
         (limit as i64 + i64::from(entry.ordinal) >= 0).then_some(entry)
     }
 
@@ -240,7 +240,7 @@ impl Run<'_> {
     fn fast(&mut self, code: &Code, entry: Entry, limit: u64, remaining: &mut u64) -> Left {
         code.bind(self.window);
         code.prepare_host_calls(self.window, limit);
-        let before = self.window.state().instret;
+        let before = self.window.state().hart.instret;
         let state = self.window.state_ptr();
         let fuel = limit as i64 + i64::from(entry.ordinal);
         // SAFETY: the window, and with it the state, is borrowed for as long as `self`; its
@@ -253,7 +253,7 @@ impl Run<'_> {
         }
         let left = code.fast_left(self.window);
         // Guest functions that a host function has called count here, too.
-        *remaining -= self.window.state().instret - before;
+        *remaining -= self.window.state().hart.instret - before;
         left
     }
 }
@@ -268,15 +268,15 @@ pub(crate) fn set(place: &mut u64, value: u64) {
 
 /// From here on, instructions are counted by the fuel, of which there are so many at most.
 #[inline(always)]
-pub(crate) fn count_from(state: &mut State, limit: u64) {
+pub(crate) fn count_from(state: &mut VmContext, limit: u64) {
     state.exit.fuel = limit as i64;
-    state.exit.count_base = if COUNTED { state.instret + limit } else { 0 };
+    state.exit.count_base = if COUNTED { state.hart.instret + limit } else { 0 };
 }
 
 /// The state's `instret` is exact again; a window that was ready for [`crate::Place::call`] is so no longer.
 #[inline(always)]
-pub fn end_count(state: &mut State) {
-    state.instret = state.instructions();
+pub fn end_count(state: &mut VmContext) {
+    state.hart.instret = state.instructions();
     state.exit.count_base = 0;
 }
 
@@ -288,10 +288,10 @@ impl Code {
             Exit::Step => Visit::AtStep,
             Exit::Ecall => Visit::AtEcall,
             Exit::Fault { .. } if precise => Visit::AtStep,
-            Exit::Fault { address } => Visit::Lost(self.fault(window.state().pc, address)),
+            Exit::Fault { address } => Visit::Lost(self.fault(window.state().hart.pc, address)),
             Exit::Interrupted => Visit::Lost(TrapCause::Interrupted),
             Exit::Abandoned => Visit::Abandoned,
-            Exit::HostStack => Visit::Lost(TrapCause::StackOverflow { address: window.state().x(2) }),
+            Exit::HostStack => Visit::Lost(TrapCause::StackOverflow { address: window.state().hart.x(2) }),
         }
     }
 
@@ -321,18 +321,18 @@ impl Code {
         let reason = state.exit.reason;
         let left = match reason {
             REASON_TARGET => {
-                state.pc = state.exit.target;
+                state.hart.pc = state.exit.target;
                 state.exit.fuel
             }
             REASON_RETURNED => {
-                state.pc = RETURN_ADDRESS;
+                state.hart.pc = RETURN_ADDRESS;
                 state.exit.fuel
             }
             REASON_ABANDONED => state.exit.fuel,
             REASON_UNBOUND => state.exit.fuel + 1,
             _ => {
                 let (pc, ordinal) = self.origin(cell);
-                state.pc = pc;
+                state.hart.pc = pc;
                 state.exit.fuel - i64::from(ordinal)
             }
         };

@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Rounding, System};
 use riverrun_isa::{Destination, Inst, Operands, RegisterFile, csr, decode, eval};
 use riverrun_program::Image;
-use riverrun_state::{Fault, Perm, State, Trap, TrapCause, Window};
+use riverrun_state::{Fault, Perm, Trap, TrapCause, VmContext, Window};
 
 use crate::soft_float::{self, Flagged};
 use riverrun_isa::words::{Effects, Words};
@@ -46,19 +46,19 @@ pub(crate) fn fetch(image: &Image, pc: u64) -> Result<Inst, TrapCause> {
 /// Executes the instruction at the pc. On a trap nothing has changed, but for the exceptions
 /// that a faulting instruction cannot raise.
 pub(crate) fn step(window: &mut Window, image: &Image) -> Result<Step, Trap> {
-    let pc = window.state().pc;
+    let pc = window.state().hart.pc;
     let trap = |cause| Trap { cause, pc };
     let inst = fetch(image, pc).map_err(trap)?;
     let format = inst.op.info().format;
     let state = window.state();
-    let reserved_mode = inst.rm == Rounding::Dyn && state.frm > 4;
+    let reserved_mode = inst.rm == Rounding::Dyn && state.hart.frm > 4;
     if format.rounds() && reserved_mode {
         let bits = inst.encode();
         return Err(trap(TrapCause::IllegalInstruction { bits }));
     }
     let read = |file: Option<RegisterFile>, n: u8| match file {
-        Some(RegisterFile::X) => state.x(n),
-        Some(RegisterFile::F) => state.f(n),
+        Some(RegisterFile::X) => state.hart.x(n),
+        Some(RegisterFile::F) => state.hart.f(n),
         None => 0,
     };
     let [rs1, rs2, rs3] = format.sources();
@@ -82,28 +82,28 @@ pub(crate) fn step(window: &mut Window, image: &Image) -> Result<Step, Trap> {
     let next = pc.wrapping_add(u64::from(inst.len));
     let mut target = next;
     match format.destination() {
-        Destination::X => state.set_x(inst.rd, value),
-        Destination::F => state.set_f(inst.rd, value),
+        Destination::X => state.hart.set_x(inst.rd, value),
+        Destination::F => state.hart.set_f(inst.rd, value),
         Destination::None => {}
         Destination::Branch if value != 0 => target = pc.wrapping_add(inst.imm as u64),
         Destination::Branch => {}
         Destination::Jump => {
             target = value;
-            state.set_x(inst.rd, next);
+            state.hart.set_x(inst.rd, next);
         }
     }
-    state.instret += 1;
+    state.hart.instret += 1;
     if let Some(call) = call.into_inner() {
         return Ok(call);
     }
-    state.pc = target;
+    state.hart.pc = target;
     Ok(Step::Done)
 }
 
 /// The mode in force. Reserved ones have been refused before.
-fn dynamic(rm: Rounding, state: &State) -> Rounding {
+fn dynamic(rm: Rounding, state: &VmContext) -> Rounding {
     match rm {
-        Rounding::Dyn => Rounding::from_bits(state.frm as u32).unwrap_or(Rounding::Rne),
+        Rounding::Dyn => Rounding::from_bits(state.hart.frm as u32).unwrap_or(Rounding::Rne),
         rm => rm,
     }
 }
@@ -180,8 +180,8 @@ impl Effects for Stepper<'_> {
         if self.cause.get().is_none() {
             let mut window = self.window.borrow_mut();
             let state = window.state_mut();
-            state.reservation = wrap(address);
-            state.reserved_value = value;
+            state.hart.reservation = wrap(address);
+            state.hart.reserved_value = value;
         }
         value
     }
@@ -194,7 +194,7 @@ impl Effects for Stepper<'_> {
         let (reservation, reserved) = {
             let mut window = self.window.borrow_mut();
             let state = window.state_mut();
-            (std::mem::replace(&mut state.reservation, !0), state.reserved_value)
+            (std::mem::replace(&mut state.hart.reservation, !0), state.hart.reserved_value)
         };
         if reservation != wrap(address) || self.load(mem, address) != reserved {
             return 1;
@@ -264,7 +264,7 @@ impl Effects for Stepper<'_> {
     }
 
     fn raise(&self, flags: u8) {
-        self.window.borrow_mut().state_mut().fflags |= u64::from(flags);
+        self.window.borrow_mut().state_mut().hart.fflags |= u64::from(flags);
     }
 
     /// The counters all count instructions, so that programs that read them stay deterministic.
@@ -272,16 +272,16 @@ impl Effects for Stepper<'_> {
         let mut window = self.window.borrow_mut();
         let state = window.state_mut();
         let old = match number {
-            csr::FFLAGS => state.fflags,
-            csr::FRM => state.frm,
-            csr::FCSR => state.frm << 5 | state.fflags,
-            _ => state.instret,
+            csr::FFLAGS => state.hart.fflags,
+            csr::FRM => state.hart.frm,
+            csr::FCSR => state.hart.frm << 5 | state.hart.fflags,
+            _ => state.hart.instret,
         };
         let new = change(old);
         match number {
-            csr::FFLAGS => state.fflags = new & 0x1f,
-            csr::FRM => state.frm = new & 7,
-            csr::FCSR => (state.frm, state.fflags) = (new >> 5 & 7, new & 0x1f),
+            csr::FFLAGS => state.hart.fflags = new & 0x1f,
+            csr::FRM => state.hart.frm = new & 7,
+            csr::FCSR => (state.hart.frm, state.hart.fflags) = (new >> 5 & 7, new & 0x1f),
             _ => {}
         }
         old

@@ -1,14 +1,14 @@
 //! The convention that all compiled functions share.
 //!
 //! A function takes ten guest registers and the window's address in host registers, and returns
-//! them in the same places; all other guest registers stand in the [`State`], below the window. All
+//! them in the same places; all other guest registers stand in the [`VmContext`], below the window. All
 //! that may still be read is exact at every call, and everything is in precise code. A function
 //! returns to its caller's host frame with the address that the guest returns to in `ra`: the caller
 //! compares, and leaves compiled code where they differ.
 
 use std::mem::offset_of;
 
-use riverrun_state::{EngineExit, State, WINDOW_OFFSET};
+use riverrun_state::{EngineContext, VmContext, WINDOW_OFFSET};
 
 /// What stands in a host register at calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,42 +36,42 @@ const fn below_window(offset: usize) -> i64 {
 }
 
 const fn exit(offset: usize) -> i64 {
-    below_window(offset_of!(State, exit) + offset)
+    below_window(offset_of!(VmContext, exit) + offset)
 }
 
 /// From the window to the state.
 pub const STATE: i64 = below_window(0);
-/// From the window to a slot of [`State::slots`].
+/// From the window to a slot of [`Hart::slots`].
 pub const fn slot(slot: u8) -> i64 {
-    below_window(offset_of!(State, slots) + 8 * slot as usize)
+    below_window(offset_of!(VmContext, hart.slots) + 8 * slot as usize)
 }
 /// From the window to the pc.
-pub const PC: i64 = below_window(offset_of!(State, pc));
+pub const PC: i64 = below_window(offset_of!(VmContext, hart.pc));
 /// From the window to the accrued float exceptions.
-pub const FFLAGS: i64 = below_window(offset_of!(State, fflags));
+pub const FFLAGS: i64 = below_window(offset_of!(VmContext, hart.fflags));
 /// From the window to the address that `lr` reserved.
-pub const RESERVATION: i64 = below_window(offset_of!(State, reservation));
+pub const RESERVATION: i64 = below_window(offset_of!(VmContext, hart.reservation));
 /// From the window to what `lr` read.
-pub const RESERVED_VALUE: i64 = below_window(offset_of!(State, reserved_value));
+pub const RESERVED_VALUE: i64 = below_window(offset_of!(VmContext, hart.reserved_value));
 /// From the window to where code says why it wants to be left, a [`Reason`].
-pub const REASON: i64 = exit(offset_of!(EngineExit, reason));
+pub const REASON: i64 = exit(offset_of!(EngineContext, reason));
 /// From the window to where code says at which pc it can go on once it has been left, or [`NOWHERE`].
-pub const RESUME: i64 = exit(offset_of!(EngineExit, target));
+pub const RESUME: i64 = exit(offset_of!(EngineContext, target));
 /// No guest's pc.
 pub const NOWHERE: u64 = u64::MAX;
 /// From the window to the function that leaves compiled code; it returns where code goes on.
-pub const LEAVE: i64 = exit(offset_of!(EngineExit, leave));
+pub const LEAVE: i64 = exit(offset_of!(EngineContext, leave));
 /// From the window to one that does the same where a function begins, for [`Reason::Start`]: it needs to be told nothing.
-pub const LEAVE_AT_START: i64 = exit(offset_of!(EngineExit, leave_at_start));
+pub const LEAVE_AT_START: i64 = exit(offset_of!(EngineContext, leave_at_start));
 /// From the window to the function that drops all frames of compiled code and the host's above it, called with the state
 /// by the host's convention.
-pub const QUIT: i64 = exit(offset_of!(EngineExit, quit));
+pub const QUIT: i64 = exit(offset_of!(EngineContext, quit));
 /// From the window to the least stack pointer with which code may go on.
-pub const STACK_LIMIT: i64 = exit(offset_of!(EngineExit, stack_limit));
+pub const STACK_LIMIT: i64 = exit(offset_of!(EngineContext, stack_limit));
 /// From the window to the host's stack pointer, as the entry has left it: host functions run below it.
-pub const HOST_SP: i64 = exit(offset_of!(EngineExit, host_sp));
+pub const HOST_SP: i64 = exit(offset_of!(EngineContext, host_sp));
 /// From the window to the address of the machine's imports.
-pub const IMPORTS: i64 = exit(offset_of!(EngineExit, imports));
+pub const IMPORTS: i64 = exit(offset_of!(EngineContext, imports));
 /// From the window to the table of system calls.
 pub const SYSTEM_CALLS: i64 = below_window(riverrun_state::SYSTEM_CALLS_OFFSET);
 /// Instructions that code which counts may execute without a look at its fuel.
@@ -79,7 +79,7 @@ pub const RESERVE: i64 = 128;
 /// Of these, those that are left at least where functions return, and where one is entered elsewhere than at its start.
 pub const RESERVE_BEHIND: i64 = 64;
 /// From the window to the fuel, while it is not in its register.
-pub const FUEL: i64 = exit(offset_of!(EngineExit, fuel));
+pub const FUEL: i64 = exit(offset_of!(EngineContext, fuel));
 
 /// Why compiled code was left. It has told the pc then, and all registers are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,24 +8,24 @@ use std::hint::cold_path;
 use std::mem::offset_of;
 
 use riverrun_state::{
-    EngineExit, FRAME_GAP, FRAME_SIZE, RETURN_ADDRESS, State, WINDOW_OFFSET, leave_by_signpost, return_signpost,
+    EngineContext, FRAME_GAP, FRAME_SIZE, RETURN_ADDRESS, VmContext, WINDOW_OFFSET, leave_by_signpost, return_signpost,
     signpost,
 };
 
 use crate::convention::{self, Hot, Reason};
 use crate::execution::{CALL_ARGUMENTS, Callable};
 
-const EXIT: usize = offset_of!(State, exit);
-const HOST_SP: usize = EXIT + offset_of!(EngineExit, host_sp);
-const STACK_TOP: usize = EXIT + offset_of!(EngineExit, stack_top);
-const COMPILED_SP: usize = EXIT + offset_of!(EngineExit, compiled_sp);
-const REASON: usize = EXIT + offset_of!(EngineExit, reason);
-const FUEL: usize = EXIT + offset_of!(EngineExit, fuel);
+const EXIT: usize = offset_of!(VmContext, exit);
+const HOST_SP: usize = EXIT + offset_of!(EngineContext, host_sp);
+const STACK_TOP: usize = EXIT + offset_of!(EngineContext, stack_top);
+const COMPILED_SP: usize = EXIT + offset_of!(EngineContext, compiled_sp);
+const REASON: usize = EXIT + offset_of!(EngineContext, reason);
+const FUEL: usize = EXIT + offset_of!(EngineContext, fuel);
 
 /// From the state to one of the ten registers of the convention.
 const fn home(fuel: bool, position: usize) -> usize {
     match convention::hot(fuel)[position] {
-        Hot::X(n) => offset_of!(State, slots) + 8 * n as usize,
+        Hot::X(n) => offset_of!(VmContext, hart.slots) + 8 * n as usize,
         Hot::Fuel => FUEL,
     }
 }
@@ -38,12 +38,12 @@ pub(crate) struct Stubs {
     /// # Safety
     /// The target is a compiled function, the state that of a live window, its `leave` set, the
     /// stack fit for use, and the guest's float environment in force.
-    pub(crate) enter: unsafe extern "sysv64" fn(state: *mut State, target: usize, stack: usize),
+    pub(crate) enter: unsafe extern "sysv64" fn(state: *mut VmContext, target: usize, stack: usize),
     /// Goes on where code was left.
     ///
     /// # Safety
     /// As [`Stubs::enter`]; and the frames on the stack are as they were then.
-    pub(crate) resume: unsafe extern "sysv64" fn(state: *mut State),
+    pub(crate) resume: unsafe extern "sysv64" fn(state: *mut VmContext),
     /// What compiled code calls to be left.
     pub(crate) leave: unsafe extern "sysv64" fn(),
     /// What it calls where a function begins, for [`Reason::Start`].
@@ -52,7 +52,7 @@ pub(crate) struct Stubs {
 
 impl Stubs {
     /// Tells compiled code of those that it calls.
-    pub(crate) fn tell(&self, state: &mut State) {
+    pub(crate) fn tell(&self, state: &mut VmContext) {
         state.exit.leave = self.leave as usize as u64;
         state.exit.leave_at_start = self.leave_at_start as usize as u64;
     }
@@ -154,7 +154,7 @@ macro_rules! convention {
             use super::*;
 
             #[unsafe(naked)]
-            pub(super) unsafe extern "sysv64" fn enter(_: *mut State, _: usize, _: usize) {
+            pub(super) unsafe extern "sysv64" fn enter(_: *mut VmContext, _: usize, _: usize) {
                 stub!(
                     $fuel,
                     save_host!(),
@@ -173,7 +173,7 @@ macro_rules! convention {
             }
 
             #[unsafe(naked)]
-            pub(super) unsafe extern "sysv64" fn resume(_: *mut State) {
+            pub(super) unsafe extern "sysv64" fn resume(_: *mut VmContext) {
                 stub!(
                     $fuel,
                     save_host!(),
@@ -230,7 +230,7 @@ convention!(counting, true);
 /// As [`Stubs::enter`].
 #[inline(always)]
 pub(crate) unsafe fn call_host_entry(
-    state: *mut State,
+    state: *mut VmContext,
     function: &Callable,
     sp: u64,
     arguments: [u64; CALL_ARGUMENTS],

@@ -6,10 +6,10 @@ use std::mem::offset_of;
 use std::ptr;
 use std::sync::Arc;
 
-use riverrun_state::{Claim, FloatEnv, Gate, Interruption, REASON_ABANDONED, Running, State, Window, leave_engine};
+use riverrun_state::{Claim, FloatEnv, Gate, Interruption, REASON_ABANDONED, Running, VmContext, Window, leave_engine};
 
 #[cfg(doc)]
-use riverrun_state::EngineExit;
+use riverrun_state::EngineContext;
 
 use crate::artifact::Artifact;
 use crate::convention::{NOWHERE, RESERVE, RESERVE_BEHIND, Reason};
@@ -164,7 +164,7 @@ impl Callable {
 /// [`RETURN_ADDRESS`]: riverrun_state::RETURN_ADDRESS
 #[inline(always)]
 pub unsafe fn call(
-    state: *mut State,
+    state: *mut VmContext,
     function: &Callable,
     sp: u64,
     arguments: [u64; CALL_ARGUMENTS],
@@ -204,9 +204,9 @@ impl Execution {
     }
 
     /// How code is gone into at the state's pc, if there is any.
-    pub fn way(&mut self, state: &State) -> Option<Way> {
-        let pc = state.pc;
-        let fits = |resume: Resume| resume.pc == pc && (!resume.by_return || state.x(1) == pc);
+    pub fn way(&mut self, state: &VmContext) -> Option<Way> {
+        let pc = state.hart.pc;
+        let fits = |resume: Resume| resume.pc == pc && (!resume.by_return || state.hart.x(1) == pc);
         if self.resume.is_some_and(fits) {
             return Some(Way(Entrance::Resume));
         }
@@ -225,7 +225,7 @@ impl Execution {
     ///
     /// # Safety
     /// The window's memory is that of the program that the artifact was compiled from, and no other window is used with
-    /// this execution. What the state's [`EngineExit`] holds is what engines have left there; [`EngineExit::imports`] is
+    /// this execution. What the state's [`EngineContext`] holds is what engines have left there; [`EngineContext::imports`] is
     /// the table of the program's imports, all bound for the machine of this window.
     pub unsafe fn run(&mut self, way: Way, window: &mut Window, fuel: i64, interruption: &Interruption) -> (Exit, i64) {
         // Only functions' starts look at once whether it lasts.
@@ -237,8 +237,9 @@ impl Execution {
         let state = window.state_mut();
         state.exit.window = engine_window as u64;
         state.exit.fuel = fuel.wrapping_sub(RESERVE);
-        state.exit.count_base = if self.counts_fuel() { state.instret.wrapping_add_signed(state.exit.fuel) } else { 0 };
-        let pc = state.pc;
+        state.exit.count_base =
+            if self.counts_fuel() { state.hart.instret.wrapping_add_signed(state.exit.fuel) } else { 0 };
+        let pc = state.hart.pc;
         self.stubs.tell(state);
         state.exit.stack_limit = self.stack.limit() as u64;
         let state = window.state_ptr();
@@ -263,7 +264,7 @@ impl Execution {
                     (self.stubs.enter)(state, target, self.stack.top());
                     (*state).exit.stack_limit = stack_limit;
                     if (*state).exit.reason == Reason::Start as u64 {
-                        (*state).pc = pc;
+                        (*state).hart.pc = pc;
                         (self.stubs.resume)(state);
                     }
                 }
@@ -277,7 +278,7 @@ impl Execution {
     }
 
     /// Makes all ready for [`call`], for the window and the interruption of this execution's machine.
-    /// It stays ready until anything else is done with the execution or the state's [`EngineExit`].
+    /// It stays ready until anything else is done with the execution or the state's [`EngineContext`].
     ///
     /// # Safety
     /// As [`Execution::run`].
@@ -313,7 +314,7 @@ impl Execution {
 
     /// What a thread runs that runs this.
     #[inline]
-    fn running(&self, state: *mut State, interruption: &Interruption) -> Running {
+    fn running(&self, state: *mut VmContext, interruption: &Interruption) -> Running {
         Running {
             code: self.artifact.code(),
             fault_exits: self.artifact.fault_exits(),
@@ -342,7 +343,7 @@ impl Execution {
         let state = window.state_mut();
         match state.exit.reason {
             RETURNED => {
-                state.pc = state.x(1) & !1;
+                state.hart.pc = state.hart.x(1) & !1;
                 Exit::Elsewhere
             }
             reason @ (STEP | ECALL) => {
@@ -360,11 +361,11 @@ impl Execution {
             }
             START => {
                 let waits = self.stack.waits(state.exit.compiled_sp as usize);
-                state.pc = self.artifact.start_before(waits).expect("what has left is a function's code");
+                state.hart.pc = self.artifact.start_before(waits).expect("what has left is a function's code");
                 // Where it is the stack that is short, all frames are dropped: their functions are
                 // entered in the middle once they are returned to.
                 let short = state.exit.compiled_sp < self.stack.limit() as u64;
-                self.resume = goes_on_at(state.pc).filter(|_| !short);
+                self.resume = goes_on_at(state.hart.pc).filter(|_| !short);
                 if short { Exit::Elsewhere } else { Exit::Limit }
             }
             FAULT => {
@@ -372,7 +373,7 @@ impl Execution {
                 let is_stack = running.stack_guard.contains(&fault);
                 // Precise code has left the pc itself, but not where it is the host's stack that faults.
                 if is_stack || !self.artifact.options().precise {
-                    state.pc = self.artifact.guest_pc(state.exit.op as usize).unwrap_or(state.pc);
+                    state.hart.pc = self.artifact.guest_pc(state.exit.op as usize).unwrap_or(state.hart.pc);
                 }
                 if is_stack {
                     return Exit::HostStack;
@@ -380,7 +381,7 @@ impl Execution {
                 Exit::Fault { address: u64::from(fault.wrapping_sub(base) as u32) }
             }
             INTERRUPTED => {
-                state.pc = self.artifact.guest_pc(state.exit.op as usize).unwrap_or(state.pc);
+                state.hart.pc = self.artifact.guest_pc(state.exit.op as usize).unwrap_or(state.hart.pc);
                 Exit::Interrupted
             }
             REASON_ABANDONED => Exit::Abandoned,

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use riverrun_state::State;
+use riverrun_state::VmContext;
 
 use crate::call::convention::Returned;
 use crate::call::func::{Func, Parameters};
@@ -43,7 +43,7 @@ impl<'a, T> Caller<'a, T> {
         Caller { instance, memory, borrowed: PhantomData }
     }
 
-    fn state(&self) -> &State {
+    fn state(&self) -> &VmContext {
         self.memory().window.state()
     }
 
@@ -51,7 +51,7 @@ impl<'a, T> Caller<'a, T> {
         Position::of(self.state())
     }
 
-    fn state_mut(&mut self) -> &mut State {
+    fn state_mut(&mut self) -> &mut VmContext {
         // SAFETY: as in `data`.
         unsafe { Instance::forget_ready(self.instance) };
         self.memory_mut().window.state_mut()

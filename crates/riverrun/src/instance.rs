@@ -3,7 +3,7 @@
 //! While a guest runs, host functions work on the same instance that waits for them, and may call into the
 //! guest again. So the instance is reached by its address, and everything here borrows single fields of it,
 //! for as long as needed: an engine holds the window, the fuel and its place in compiled code; a host
-//! function gets the window from the engine that waits for it ([`riverrun_state::EngineExit::window`]),
+//! function gets the window from the engine that waits for it ([`riverrun_state::EngineContext::window`]),
 //! and the data.
 
 use std::any::Any;
@@ -17,8 +17,8 @@ use std::time::Instant;
 use riverrun_interp::{Compiled, Limits, Stop};
 use riverrun_native::{Artifact, Execution};
 use riverrun_state::{
-    Bound, DYNAMIC_CALL, EngineExit, Gate, Import, Interruption, RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, STACK_GUARD,
-    State, TrapCause, Window, call_host, host_stack_left,
+    Bound, DYNAMIC_CALL, EngineContext, Gate, Hart, Import, Interruption, RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS,
+    STACK_GUARD, TrapCause, VmContext, Window, call_host, host_stack_left,
 };
 
 use crate::backtrace::Backtrace;
@@ -65,7 +65,7 @@ fn is_signal_return(trap: &riverrun_state::Trap) -> bool {
 #[repr(C)]
 pub(crate) struct Instance<T> {
     /// The state of the window.
-    pub(crate) state: *mut State,
+    pub(crate) state: *mut VmContext,
     /// The way into it.
     pub(crate) gate: &'static Gate,
     /// Whether the guest can tell in what float environment host functions run.
@@ -116,16 +116,10 @@ struct Saved {
     window: *mut Window,
     /// Whose tables and predictions the engine uses that waits.
     owner: u64,
-    slots: [u64; 65],
-    pc: u64,
-    frm: u64,
-    fflags: u64,
-    reservation: u64,
-    reserved_value: u64,
-    instret: u64,
+    hart: Hart,
     /// Instructions that had been executed.
     instructions: u64,
-    exit: EngineExit,
+    exit: EngineContext,
 }
 
 impl Saved {
@@ -137,20 +131,9 @@ impl Saved {
         let owner = borrowed.predictions_owner();
         let state = borrowed.state_mut();
         let instructions = state.instructions();
-        let instret = std::mem::replace(&mut state.instret, instructions);
-        Saved {
-            window,
-            owner,
-            slots: state.slots,
-            pc: state.pc,
-            frm: state.frm,
-            fflags: state.fflags,
-            reservation: state.reservation,
-            reserved_value: state.reserved_value,
-            instret,
-            instructions,
-            exit: state.exit.clone(),
-        }
+        let hart = state.hart.clone();
+        state.hart.instret = instructions;
+        Saved { window, owner, hart, instructions, exit: state.exit.clone() }
     }
 }
 
@@ -162,15 +145,13 @@ impl Drop for Saved {
         let window = unsafe { &mut *self.window };
         window.own_predictions(self.owner);
         let state = window.state_mut();
-        let executed = state.instret.wrapping_sub(self.instructions);
-        state.slots = self.slots;
-        state.pc = self.pc;
-        (state.frm, state.fflags) = (self.frm, self.fflags);
-        (state.reservation, state.reserved_value) = (self.reservation, self.reserved_value);
+        let now = state.hart.instret;
+        let executed = now.wrapping_sub(self.instructions);
+        state.hart = self.hart.clone();
         state.exit = self.exit.clone();
-        if state.exit.count_base != 0 {
-            state.instret = self.instret;
-            state.exit.fuel = state.exit.fuel.wrapping_sub_unsigned(executed);
+        match state.exit.count_base {
+            0 => state.hart.instret = now,
+            _ => state.exit.fuel = state.exit.fuel.wrapping_sub_unsigned(executed),
         }
     }
 }
@@ -293,14 +274,14 @@ impl<T> Instance<T> {
             };
             let outer_fuel_end = (*at).fuel_end;
             let _lost = KeptLost::of(&raw mut (*at).lost);
-            let mut placement = Placement::new(&mut (*state).slots);
+            let mut placement = Placement::new(&mut (*state).hart.slots);
             exchange.place(&mut placement);
             let placed = placement.into_placed();
-            placed.write_first(&mut (*state).slots);
+            placed.write_first(&mut (*state).hart.slots);
             let result = match Self::push(this, &placed.stack) {
                 Ok(()) => {
-                    (*state).set_x(RA, RETURN_ADDRESS);
-                    (*state).pc = address;
+                    (*state).hart.set_x(RA, RETURN_ADDRESS);
+                    (*state).hart.pc = address;
                     let ended = Self::run_call(this, fuel);
                     // The frames that wait in compiled code are the call's.
                     if let Some(execution) = (*at).execution.as_mut().filter(|_| !is_nested) {
@@ -310,7 +291,7 @@ impl<T> Instance<T> {
                 }
                 Err(error) => Err(error),
             };
-            let result = result.map(|ended| (ended, ResultRegisters::of(&(*state).slots)));
+            let result = result.map(|ended| (ended, ResultRegisters::of(&(*state).hart.slots)));
             if !is_nested {
                 (*at).fuel = Self::fuel_left(this);
             }
@@ -351,8 +332,8 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises. The window is the engine's if one waits.
         unsafe {
             let state = (*this.as_ptr()).state;
-            let sp = ((*state).x(SP).wrapping_sub(8 * words.len() as u64)) & !15;
-            (*state).set_x(SP, sp);
+            let sp = ((*state).hart.x(SP).wrapping_sub(8 * words.len() as u64)) & !15;
+            (*state).hart.set_x(SP, sp);
             if words.is_empty() {
                 return Ok(());
             }
@@ -465,7 +446,7 @@ impl<T> Instance<T> {
             let _depth = Depth::enter(&raw mut (*at).depth);
             let state = (*at).state;
             let window = Self::window(this);
-            (*at).fuel_end = fuel.map(|fuel| (*state).instret.saturating_add(fuel));
+            (*at).fuel_end = fuel.map(|fuel| (*state).hart.instret.saturating_add(fuel));
             let single_step = (*at).program.engine().config.single_step;
             let is_nested = Self::depth(this) > 1;
             let mut own = if is_nested { Self::take_execution(this) } else { None };
@@ -493,7 +474,7 @@ impl<T> Instance<T> {
                     }
                     Stop::Abandoned { has_arguments } => {
                         if !has_arguments && Self::has_been_given_arguments(this) {
-                            (*at).lost = Some((*state).pc);
+                            (*at).lost = Some((*state).hart.pc);
                         }
                         Self::given_up(this)
                     }
@@ -520,10 +501,10 @@ impl<T> Instance<T> {
                     },
                 };
                 match flow {
-                    Ok(Flow::Continue) => (*state).pc = (*state).pc.wrapping_add(4),
-                    Ok(Flow::Jump(pc)) => (*state).pc = pc,
+                    Ok(Flow::Continue) => (*state).hart.pc = (*state).hart.pc.wrapping_add(4),
+                    Ok(Flow::Jump(pc)) => (*state).hart.pc = pc,
                     Ok(Flow::Exit(status)) => break Ok(Ended::Exited(status)),
-                    Ok(Flow::Trap(cause)) => break Err(Self::trap(this, cause, (*state).pc)),
+                    Ok(Flow::Trap(cause)) => break Err(Self::trap(this, cause, (*state).hart.pc)),
                     Err(error) => break Err(error),
                 }
             };
@@ -576,8 +557,8 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises; the registry lives as long as the instance, and does not change.
         unsafe {
             let state = (*this.as_ptr()).state;
-            let a7 = (*state).x(A7);
-            let key = if a7 == DYNAMIC_CALL { (*state).x(T0) } else { a7 };
+            let a7 = (*state).hart.x(A7);
+            let key = if a7 == DYNAMIC_CALL { (*state).hart.x(T0) } else { a7 };
             Some((key, (*this.as_ptr()).registry.by_number(key)?))
         }
     }
@@ -633,7 +614,7 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
-            let pc = (*(*at).state).pc;
+            let pc = (*(*at).state).hart.pc;
             let name = environment.and_then(|environment| (*at).registry.by_environment(environment));
             let backtrace = Backtrace::of(&*Self::memory(this), (*at).program.image());
             let function = name.map(|function| function.name.to_string());

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use riverrun_native::Execution;
 use riverrun_program::Signature;
-use riverrun_state::{Interruption, MapError, PAGE_SIZE, Perm, STACK_RESERVED, STACK_TOP, State, Window};
+use riverrun_state::{Interruption, MapError, PAGE_SIZE, Perm, STACK_RESERVED, STACK_TOP, VmContext, Window};
 
 use crate::backtrace::Backtrace;
 use crate::call::convention::Returned;
@@ -87,8 +87,8 @@ impl<T> Machine<T> {
         let stack = STACK_TOP - config.stack_size.next_multiple_of(PAGE_SIZE)..STACK_TOP - STACK_RESERVED;
         window.map(stack.start, STACK_TOP - stack.start, Perm::READ | Perm::WRITE).map_err(not_mapped)?;
         let state = window.state_mut();
-        state.pc = program.image().entry();
-        state.set_x(2, stack.end);
+        state.hart.pc = program.image().entry();
+        state.hart.set_x(2, stack.end);
         let state = window.state_ptr();
         let artifact = program.compiled().map(|(artifact, _)| artifact.clone());
         let execution = artifact.as_ref().map(|artifact| Execution::new(artifact.clone())).transpose();
@@ -151,7 +151,7 @@ impl<T> Machine<T> {
         unsafe { self.instance.as_mut() }
     }
 
-    fn state(&self) -> &State {
+    fn state(&self) -> &VmContext {
         self.instance().window.state()
     }
 
@@ -159,7 +159,7 @@ impl<T> Machine<T> {
         self.instance().ready.position(self.instance().gate, self.state())
     }
 
-    fn state_mut(&mut self) -> &mut State {
+    fn state_mut(&mut self) -> &mut VmContext {
         // SAFETY: the machine is borrowed uniquely.
         unsafe { Instance::forget_ready(self.instance) };
         self.instance_mut().window.state_mut()
@@ -380,7 +380,7 @@ impl<T> Machine<T> {
     /// Goes on elsewhere.
     pub fn set_pc(&mut self, pc: u64) {
         self.instance_mut().lost = None;
-        self.state_mut().pc = pc;
+        self.state_mut().hart.pc = pc;
     }
 
     crate::registers::accessors!();

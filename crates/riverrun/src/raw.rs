@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use riverrun_program::Signature;
-use riverrun_state::{Gate, GuestFloats, Import, Running, State};
+use riverrun_state::{Gate, GuestFloats, Import, Running, VmContext};
 
 use crate::call::dynamic::DynFunc;
 use crate::call::func::CallLimits;
@@ -82,7 +82,7 @@ impl<T> RawMachine<T> {
     /// # Safety
     /// As the type says. Only engines may change the state.
     #[inline(always)]
-    pub unsafe fn state(self) -> *mut State {
+    pub unsafe fn state(self) -> *mut VmContext {
         // SAFETY: as the caller promises.
         unsafe { (*self.0.as_ptr()).state }
     }
@@ -239,7 +239,7 @@ impl<T> RawMachine<T> {
         unsafe { &(*self.0.as_ptr()).program }
     }
 
-    /// The guest's registers: [`riverrun_state::State::slots`]. Exact while the machine is not running. For a
+    /// The guest's registers: [`riverrun_state::Hart::slots`]. Exact while the machine is not running. For a
     /// host function all are but a0 to a4, which it gets as arguments; of these slots it may write those of
     /// float results.
     ///
@@ -253,7 +253,7 @@ impl<T> RawMachine<T> {
             if Instance::depth(self.0) == 0 {
                 Instance::forget_ready(self.0);
             }
-            &raw mut (*(*at).state).slots
+            &raw mut (*(*at).state).hart.slots
         }
     }
 
@@ -297,7 +297,7 @@ pub struct MachineHead {
 
 const _: () = assert!(offset_of!(MachineHead, registers) == offset_of!(Instance<()>, state));
 const _: () = assert!(offset_of!(MachineHead, gate) == offset_of!(Instance<()>, gate));
-const _: () = assert!(offset_of!(State, slots) == 0);
+const _: () = assert!(offset_of!(VmContext, hart.slots) == 0);
 
 /// Runs a part of a host function that may use floats in the host's float environment, where that is not the
 /// guest's. The compiler must not see into `body`, lest it moves float operations out of it.

@@ -1,20 +1,20 @@
 //! A guest's registers, as its host sees them.
 
-use riverrun_state::{F_SLOT, State};
+use riverrun_state::{F_SLOT, VmContext};
 
 /// Where a guest stands: what the state says, unless calls on the fast path have left to be put back what they
 /// changed ([`crate::call::fast_path`]).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Position<'a> {
     pub(crate) pc: u64,
-    /// As [`State::slots`].
+    /// As [`Hart::slots`].
     pub(crate) slots: &'a [u64; 65],
 }
 
 impl<'a> Position<'a> {
     /// As the state has it.
-    pub(crate) fn of(state: &'a State) -> Position<'a> {
-        Position { pc: state.pc, slots: &state.slots }
+    pub(crate) fn of(state: &'a VmContext) -> Position<'a> {
+        Position { pc: state.hart.pc, slots: &state.hart.slots }
     }
 
     /// Integer register `n`.
@@ -52,7 +52,7 @@ macro_rules! accessors {
         /// # Panics
         /// If `n` is above 31.
         pub fn set_x(&mut self, n: u8, value: u64) {
-            self.state_mut().set_x(n, value);
+            self.state_mut().hart.set_x(n, value);
         }
 
         /// Float register `n`, all 64 bits.
@@ -68,20 +68,20 @@ macro_rules! accessors {
         /// # Panics
         /// If `n` is above 31.
         pub fn set_f(&mut self, n: u8, value: u64) {
-            self.state_mut().set_f(n, value);
+            self.state_mut().hart.set_f(n, value);
         }
 
         /// The float control and status register: rounding mode and accrued exceptions.
         pub fn fcsr(&self) -> u32 {
             let state = self.state();
-            (state.frm << 5 | state.fflags) as u32
+            (state.hart.frm << 5 | state.hart.fflags) as u32
         }
 
         /// Writes the float control and status register; bits above the lowest eight have no effect.
         pub fn set_fcsr(&mut self, value: u32) {
             let state = self.state_mut();
-            state.frm = u64::from(value >> 5 & 7);
-            state.fflags = u64::from(value & 31);
+            state.hart.frm = u64::from(value >> 5 & 7);
+            state.hart.fflags = u64::from(value & 31);
             // Host functions round as they always do.
             self.guard_floats();
         }

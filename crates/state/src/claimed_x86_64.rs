@@ -6,8 +6,8 @@
 use std::arch::{asm, global_asm};
 use std::ptr;
 
+use crate::context::{VmContext, WINDOW_OFFSET};
 use crate::gate::{Gate, NO_CLAIM};
-use crate::registers::{State, WINDOW_OFFSET};
 
 global_asm!(
     ".pushsection .tdata.riverrun_claimed, \"awT\", @progbits",
@@ -24,8 +24,8 @@ global_asm!(
 /// This thread's last claim and the state of its machine; [`NO_CLAIM`] at first. The variable holds the claim, the
 /// address of the window (which compiled code needs, not that of the state), and the entry guard.
 #[inline(always)]
-pub(crate) fn get() -> (u64, *mut State) {
-    let (claim, window): (u64, *mut State);
+pub(crate) fn get() -> (u64, *mut VmContext) {
+    let (claim, window): (u64, *mut VmContext);
     // SAFETY: reads two words of this thread's own variable. `asm!` without `pure` keeps the compiler from reusing
     // values that an earlier call has spilled.
     unsafe {
@@ -57,7 +57,7 @@ pub(crate) fn gate() -> Option<&'static Gate> {
 }
 
 /// Writes all three words.
-pub(crate) fn set(claim: u64, state: *mut State, gate: Option<&'static Gate>) {
+pub(crate) fn set(claim: u64, state: *mut VmContext, gate: Option<&'static Gate>) {
     // SAFETY: writes the three words of this thread's own variable.
     unsafe {
         asm!(

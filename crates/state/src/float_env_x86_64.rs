@@ -3,7 +3,7 @@
 use std::arch::asm;
 use std::marker::PhantomData;
 
-use crate::registers::State;
+use crate::context::VmContext;
 
 const ALL_MASKED: u32 = 0x1f80;
 const ACCRUED: u32 = 0x3f;
@@ -44,9 +44,9 @@ impl FloatEnv {
     /// # Safety
     /// `supports(state.frm)` holds, and nothing but guest code runs until [`FloatEnv::leave`].
     #[inline(always)]
-    pub unsafe fn enter(state: &State) -> FloatEnv {
+    pub unsafe fn enter(state: &VmContext) -> FloatEnv {
         // RISC-V orders RNE, RTZ, RDN, RUP; MXCSR's field RNE, RDN, RUP, RTZ.
-        let rounding = [0, 3, 1, 2][state.frm as usize & 3];
+        let rounding = [0, 3, 1, 2][state.hart.frm as usize & 3];
         let mut host = 0;
         read(&mut host);
         let guest = ALL_MASKED | rounding << 13;
@@ -60,10 +60,10 @@ impl FloatEnv {
 
     /// Adds the accrued exceptions to the guest's `fflags` and restores the host's environment.
     #[inline(always)]
-    pub fn leave(self, state: &mut State) {
+    pub fn leave(self, state: &mut VmContext) {
         let mut guest = 0;
         read(&mut guest);
-        state.fflags |= flags(guest);
+        state.hart.fflags |= flags(guest);
         if guest != self.host {
             // SAFETY: this is the value that the host had.
             unsafe { write(&self.host) };
@@ -83,22 +83,22 @@ impl FloatEnv {
 
     /// [`FloatEnv::leave`] after [`FloatEnv::enter_default`].
     #[inline(always)]
-    pub fn leave_default(state: &mut State) {
+    pub fn leave_default(state: &mut VmContext) {
         let mut guest = 0;
         read(&mut guest);
-        state.fflags |= flags(guest);
+        state.hart.fflags |= flags(guest);
     }
 
     /// Moves the accrued exceptions to the guest's `fflags`, while its environment is in force.
     ///
-    /// It uses [`crate::EngineExit::float_env`] as memory: a local variable whose address escapes would cost the calling
+    /// It uses [`crate::EngineContext::float_env`] as memory: a local variable whose address escapes would cost the calling
     /// handler its tail call.
     #[inline(always)]
-    pub fn drain(state: &mut State) {
+    pub fn drain(state: &mut VmContext) {
         let environment = &mut state.exit.float_env;
         read(environment);
         if *environment & ACCRUED != 0 {
-            state.fflags |= flags(*environment);
+            state.hart.fflags |= flags(*environment);
             *environment &= !ACCRUED;
             // SAFETY: only what has accrued changes, which host code does not look at.
             unsafe { write(environment) };

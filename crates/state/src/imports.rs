@@ -1,26 +1,26 @@
 //! The contract between engines and the host functions that guests call.
 //!
 //! When an engine calls a host function, the state is up to date but for a0 to a4, which the engine passes in registers.
-//! The pc is that of the call; `instret` follows from [`EngineExit::count_base`]. The function changes the guest registers
+//! The pc is that of the call; `instret` follows from [`EngineContext::count_base`]. The function changes the guest registers
 //! of its results and no others. It returns, or it calls [`abandon`].
 
 use std::ptr;
 
+use crate::context::VmContext;
 use crate::leave::{enter_host, leave_engine};
-use crate::registers::State;
 
 #[cfg(doc)]
-use crate::registers::EngineExit;
+use crate::context::EngineContext;
 
-/// Integer arguments that engines pass to a host function in registers; all others are in the [`State`].
+/// Integer arguments that engines pass to a host function in registers; all others are in the [`VmContext`].
 pub const REGISTER_ARGUMENTS: usize = 5;
 
-/// [`EngineExit::reason`]: a host function has ended the run.
+/// [`EngineContext::reason`]: a host function has ended the run.
 pub const REASON_ABANDONED: u64 = 16;
-/// [`EngineExit::reason`]: no host function is bound to the call at the pc, which has been counted.
+/// [`EngineContext::reason`]: no host function is bound to the call at the pc, which has been counted.
 pub const REASON_UNBOUND: u64 = 17;
 
-/// The integer results of a host function. It writes float results to the [`State`].
+/// The integer results of a host function. It writes float results to the [`VmContext`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Results {
@@ -47,7 +47,7 @@ pub struct Import {
 
 impl Import {
     /// No host function: a call exits, and the reference interpreter traps.
-    pub fn unbound(state: *mut State) -> Import {
+    pub fn unbound(state: *mut VmContext) -> Import {
         Import { code: unbound, environment: ptr::null(), context: state.cast() }
     }
 }
@@ -94,7 +94,7 @@ pub struct Bound {
 
 impl Bound {
     /// No host function.
-    pub fn unbound(state: *mut State) -> Bound {
+    pub fn unbound(state: *mut VmContext) -> Bound {
         Bound { import: Import::unbound(state), typed: unbound, slot_code: None, slot_data: ptr::null_mut() }
     }
 }
@@ -103,7 +103,7 @@ unsafe extern "sysv64" fn unbound(import: *const Import, _: u64, _: u64, _: u64,
     // SAFETY: an engine has called this with an entry of the machine's table, whose context `Import::unbound` has set to
     // the state; this frame owns nothing.
     unsafe {
-        let state = (*import).context.cast::<State>();
+        let state = (*import).context.cast::<VmContext>();
         (*state).exit.reason = REASON_UNBOUND;
         leave_engine(state)
     }
@@ -114,7 +114,7 @@ unsafe extern "sysv64" fn unbound(import: *const Import, _: u64, _: u64, _: u64,
 /// # Safety
 /// An engine runs on `state` and has called the host function that calls this. The frames in between are dropped, and own
 /// nothing that needs it.
-pub unsafe fn abandon(state: *mut State) -> ! {
+pub unsafe fn abandon(state: *mut VmContext) -> ! {
     // SAFETY: as the caller promises.
     unsafe {
         (*state).exit.reason = REASON_ABANDONED;
@@ -158,7 +158,7 @@ impl SystemCall {
 ///
 /// # Safety
 /// The import is bound for the machine of `state`, and none of the machine's engines is running.
-pub unsafe fn call_host(state: *mut State, import: *const Import) -> bool {
+pub unsafe fn call_host(state: *mut VmContext, import: *const Import) -> bool {
     // SAFETY: as the caller promises.
     unsafe {
         (*state).exit.reason = 0;
@@ -167,11 +167,11 @@ pub unsafe fn call_host(state: *mut State, import: *const Import) -> bool {
     }
 }
 
-impl State {
+impl VmContext {
     /// The import of this number, if a host function is bound to it.
     ///
     /// # Safety
-    /// [`EngineExit::imports`] is the address of a live table of [`EngineExit::imports_size`] bytes, or
+    /// [`EngineContext::imports`] is the address of a live table of [`EngineContext::imports_size`] bytes, or
     /// that number is 0.
     pub unsafe fn import(&self, index: u32) -> Option<*const Import> {
         if u64::from(index) * size_of::<Bound>() as u64 >= self.exit.imports_size {
@@ -186,7 +186,7 @@ impl State {
     /// Instructions executed, the present one included, while a host function runs.
     pub fn instructions(&self) -> u64 {
         match self.exit.count_base {
-            0 => self.instret,
+            0 => self.hart.instret,
             base => base.wrapping_sub(self.exit.fuel as u64),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! The code that enters an engine makes a frame of [`FRAME_SIZE`] bytes: it pushes rbp, rbx, r12 to r15 in this order,
 //! reserves [`FRAME_GAP`] bytes below, and stores the stack pointer, aligned for calls, in
-//! [`crate::EngineExit::host_sp`]. The places of r12 to r15 may hold anything if the caller does not need them back. Calls
+//! [`crate::EngineContext::host_sp`]. The places of r12 to r15 may hold anything if the caller does not need them back. Calls
 //! from C have the same frame in the machine's entry guard ([`crate::Gate::FRAME`]), as they have none on the stack.
 //!
 //! The second word of the gap is the address of an *unwind marker*: the instruction `nop dword ptr [rax + distance]`,
@@ -14,8 +14,8 @@
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
+use crate::context::{EngineContext, VmContext};
 use crate::imports::Import;
-use crate::registers::{EngineExit, State};
 
 /// Bytes between the stored stack pointer and the pushed registers: the unwind marker's address, and alignment.
 pub const FRAME_GAP: usize = 24;
@@ -39,7 +39,7 @@ pub unsafe extern "sysv64" fn return_signpost() {
     naked_asm!(signpost!("2", "3"), "3:", "lea rsp, [rdx + {frame}]", "ret", frame = const FRAME_SIZE)
 }
 
-/// Assembly that exits an engine by its unwind marker. rdx holds [`crate::EngineExit::host_sp`]; `gap` is [`FRAME_GAP`].
+/// Assembly that exits an engine by its unwind marker. rdx holds [`crate::EngineContext::host_sp`]; `gap` is [`FRAME_GAP`].
 #[macro_export]
 macro_rules! leave_by_signpost {
     () => {
@@ -62,11 +62,11 @@ macro_rules! leave_by_signpost {
 /// # Safety
 /// An engine runs on the state, and no frame between it and the caller owns anything that must be dropped.
 #[unsafe(naked)]
-pub unsafe extern "sysv64" fn leave_engine(_: *mut State) -> ! {
+pub unsafe extern "sysv64" fn leave_engine(_: *mut VmContext) -> ! {
     naked_asm!(
         "mov rdx, [rdi + {host_sp}]",
         leave_by_signpost!(),
-        host_sp = const offset_of!(State, exit) + offset_of!(EngineExit, host_sp),
+        host_sp = const offset_of!(VmContext, exit) + offset_of!(EngineContext, host_sp),
         gap = const FRAME_GAP,
     )
 }
@@ -76,7 +76,7 @@ pub unsafe extern "sysv64" fn leave_engine(_: *mut State) -> ! {
 /// # Safety
 /// As [`crate::call_host`].
 #[unsafe(naked)]
-pub(crate) unsafe extern "sysv64" fn enter_host(_: *mut State, _: *const Import) {
+pub(crate) unsafe extern "sysv64" fn enter_host(_: *mut VmContext, _: *const Import) {
     naked_asm!(
         "push rbp",
         "push rbx",
@@ -100,7 +100,7 @@ pub(crate) unsafe extern "sysv64" fn enter_host(_: *mut State, _: *const Import)
         "mov [rbx + 88], rdx",
         "mov rdi, rbx",
         "jmp {leave}",
-        host_sp = const offset_of!(State, exit) + offset_of!(EngineExit, host_sp),
+        host_sp = const offset_of!(VmContext, exit) + offset_of!(EngineContext, host_sp),
         gap = const FRAME_GAP,
         code = const offset_of!(Import, code),
         leave = sym leave_engine,
@@ -109,4 +109,4 @@ pub(crate) unsafe extern "sysv64" fn enter_host(_: *mut State, _: *const Import)
 }
 
 // The code above addresses a0 to a4 as 80 to 112.
-const _: () = assert!(offset_of!(State, slots) == 0);
+const _: () = assert!(offset_of!(VmContext, hart.slots) == 0);

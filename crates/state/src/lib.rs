@@ -4,27 +4,28 @@
 //! A machine's whole state is one reservation of address space:
 //!
 //! ```text
-//! | guard | State | guard | window: 4 GiB of guest addresses | guard |
+//! | guard | VmContext | guard | window: 4 GiB of guest addresses | guard |
 //!         ^               ^
-//!         reservation     State::window_base() = address of State + WINDOW_OFFSET
+//!         reservation     VmContext::window_base() = address of VmContext + WINDOW_OFFSET
 //!         + GUARD_SIZE
 //! ```
 //!
 //! A guest address modulo 2^32 is an offset into the window. What is not mapped faults, so no access needs a check.
 //!
 //! This crate uses `unsafe`: the window is raw memory, and faults arrive as signals. Safe code can write every field of a
-//! [`State`], including the pointers that engines keep in [`EngineExit`]. Therefore every function that follows one of
-//! those pointers is `unsafe`: entering an engine, [`State::import`], [`call_host`], [`Running::end`].
+//! [`VmContext`], including the pointers that engines keep in [`EngineContext`]. Therefore every function that follows one of
+//! those pointers is `unsafe`: entering an engine, [`VmContext::import`], [`call_host`], [`Running::end`].
 
 mod claimed;
+mod context;
 mod float_env;
 mod gate;
+mod hart;
 mod host_stack;
 mod imports;
 mod interruption;
 mod leave;
 mod perm;
-mod registers;
 mod return_addresses;
 mod running;
 mod signal;
@@ -33,8 +34,13 @@ mod trap;
 mod watch;
 mod window;
 
+pub use context::{
+    EngineContext, GUARD_SIZE, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SYSTEM_CALLS_OFFSET,
+    VmContext, WINDOW_OFFSET,
+};
 pub use float_env::{FloatEnv, GuestFloats};
 pub use gate::{Gate, Opening};
+pub use hart::{F_SLOT, Hart, SINK_SLOT};
 pub use host_stack::host_stack_left;
 pub use imports::{
     Bound, DYNAMIC_CALL, HASH_MIN, HostFunction, Import, READY_CALL, REASON_ABANDONED, REASON_UNBOUND,
@@ -43,10 +49,6 @@ pub use imports::{
 pub use interruption::Interruption;
 pub use leave::{FRAME_GAP, FRAME_SIZE, leave_engine, return_signpost};
 pub use perm::Perm;
-pub use registers::{
-    EngineExit, F_SLOT, GUARD_SIZE, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT,
-    SYSTEM_CALLS_OFFSET, State, WINDOW_OFFSET,
-};
 pub use return_addresses::{RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, STACK_GUARD, STACK_RESERVED, STACK_TOP};
 pub use running::{Claim, FaultExit, Running, Said};
 pub use signal::{CodeRange, install_fault_handler};

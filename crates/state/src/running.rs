@@ -1,7 +1,7 @@
 //! The current activation of a thread: which range of compiled code it executes, and on which machine.
 //!
 //! Signal handlers read it to decide whether a fault or an interruption is the guest's. No register of compiled code is
-//! certain to hold the [`State`], and there may be any number of artifacts, so the thread publishes both in thread-local
+//! certain to hold the [`VmContext`], and there may be any number of artifacts, so the thread publishes both in thread-local
 //! storage before it enters compiled code.
 //!
 //! Publishing takes longer than a short call. So a call on the fast path leaves its activation published
@@ -15,9 +15,9 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU64, compiler_fence};
 
 use crate::claimed;
+use crate::context::{VmContext, WINDOW_OFFSET};
 use crate::gate::{Gate, NO_CLAIM};
 use crate::interruption::Interruption;
-use crate::registers::{State, WINDOW_OFFSET};
 use crate::signal;
 use crate::window::WINDOW_SIZE;
 
@@ -45,7 +45,7 @@ pub struct Said {
     code: [usize; 2],
     gate: Option<&'static Gate>,
     claim: u64,
-    state: *mut State,
+    state: *mut VmContext,
     /// What was [`Gate::is_inside`].
     was_inside: bool,
 }
@@ -161,10 +161,10 @@ pub struct Running {
     /// Its accesses that have a block of their own for faults, which finds all registers unchanged.
     pub fault_exits: &'static [FaultExit],
     /// The fault handler entry for all other faults: rax is the state's address, the other registers are unchanged,
-    /// and [`crate::EngineExit::op`] is the address of the faulting host instruction.
+    /// and [`crate::EngineContext::op`] is the address of the faulting host instruction.
     pub landing: usize,
     /// The state of its machine.
-    pub state: *mut State,
+    pub state: *mut VmContext,
     /// The host address of the fault, written by the signal handler.
     pub fault: Cell<usize>,
     /// The host addresses that no frame of compiled code may reach.
@@ -172,7 +172,7 @@ pub struct Running {
     /// The interruption on which SIGURG redirects the code to [`Running::interrupt_landing`]; null for code that tests
     /// for it by counting fuel.
     pub interruption: *const Interruption,
-    /// The entry for interruptions: rax is the state's address, [`crate::EngineExit::op`] the address of the next host
+    /// The entry for interruptions: rax is the state's address, [`crate::EngineContext::op`] the address of the next host
     /// instruction.
     pub interrupt_landing: usize,
     /// The activation before this one.
@@ -231,7 +231,7 @@ impl Running {
     /// This thread's last claim, and the state of the machine that it belongs to. A call must test [`Gate::is_claimed`]
     /// after [`Gate::enter`].
     #[inline(always)]
-    pub fn claimed() -> (u64, *mut State) {
+    pub fn claimed() -> (u64, *mut VmContext) {
         claimed::get()
     }
 

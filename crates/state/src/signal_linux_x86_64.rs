@@ -10,13 +10,13 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::registers::WINDOW_OFFSET;
+use crate::context::WINDOW_OFFSET;
 use crate::running::{Landing, Running};
 use crate::window::WINDOW_SIZE;
 
 /// Host code that accesses guest memory and may fault there.
 ///
-/// Such code must hold the address of the [`crate::State`] in rsi at every instruction that may fault, and the code at
+/// Such code must hold the address of the [`crate::VmContext`] in rsi at every instruction that may fault, and the code at
 /// `landing` must be able to continue with the registers unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeRange {

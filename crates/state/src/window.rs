@@ -11,11 +11,12 @@ use std::slice;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::context::{
+    GUARD_SIZE, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, STATE_SIZE, SYSTEM_CALLS_OFFSET, VmContext, WINDOW_OFFSET,
+};
+use crate::hart::Hart;
 use crate::imports::{Import, SYSTEM_CALLS, SystemCall};
 use crate::perm::Perm;
-use crate::registers::{
-    GUARD_SIZE, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, STATE_SIZE, SYSTEM_CALLS_OFFSET, State, WINDOW_OFFSET,
-};
 
 /// Bytes of a page. Permissions are per page.
 pub const PAGE_SIZE: u64 = 4096;
@@ -99,8 +100,8 @@ pub struct Region {
 
 /// A guest's memory and registers. Dropping it gives the address space back.
 pub struct Window {
-    /// The first byte of the [`State`].
-    state: NonNull<State>,
+    /// The first byte of the [`VmContext`].
+    state: NonNull<VmContext>,
     /// Sorted, not overlapping, none empty, neighbours differ.
     regions: Vec<Region>,
     /// Bytes in regions that allow any access at all.
@@ -156,26 +157,26 @@ impl Window {
             return Err(io::Error::last_os_error());
         }
         let mut window = window;
-        window.state_mut().reservation = !0;
+        window.state_mut().hart = Hart::new();
         window.forget_system_calls();
         Ok(window)
     }
 
     /// The registers.
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &VmContext {
         // SAFETY: the state's pages are mapped as long as the window lives; all zeros, as fresh
-        // pages are, is a valid State.
+        // pages are, is a valid VmContext.
         unsafe { self.state.as_ref() }
     }
 
     /// The registers.
-    pub fn state_mut(&mut self) -> &mut State {
+    pub fn state_mut(&mut self) -> &mut VmContext {
         // SAFETY: as in `state`; the borrow is unique.
         unsafe { self.state.as_mut() }
     }
 
     /// The address of the state, from which engines reach registers and memory alike.
-    pub fn state_ptr(&mut self) -> *mut State {
+    pub fn state_ptr(&mut self) -> *mut VmContext {
         self.state.as_ptr()
     }
 
@@ -646,8 +647,8 @@ mod tests {
     #[test]
     fn machines_move_between_threads() {
         let mut window = Window::new(1 << 20).unwrap();
-        window.state_mut().set_x(10, 7);
+        window.state_mut().hart.set_x(10, 7);
         let window = std::thread::spawn(move || window).join().unwrap();
-        assert_eq!(window.state().x(10), 7);
+        assert_eq!(window.state().hart.x(10), 7);
     }
 }

@@ -3,7 +3,7 @@
 use riverrun_isa::{Destination, Inst, RegisterFile};
 use riverrun_state::F_SLOT;
 
-/// Numbers of registers here: those of [`riverrun_state::State::slots`], and the fuel.
+/// Numbers of registers here: those of [`riverrun_state::Hart::slots`], and the fuel.
 pub(crate) const FUEL: usize = 65;
 /// One past the last number.
 pub(crate) const COUNT: usize = 66;

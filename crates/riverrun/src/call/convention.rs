@@ -5,7 +5,7 @@
 
 use riverrun_native::CALL_ARGUMENTS;
 use riverrun_program::{Scalar, Type};
-use riverrun_state::{F_SLOT, REGISTER_ARGUMENTS, State};
+use riverrun_state::{F_SLOT, REGISTER_ARGUMENTS, VmContext};
 
 use crate::call::pointer::{Ptr, Slice};
 use crate::call::value::GuestValue;
@@ -22,7 +22,7 @@ const SP: usize = 2;
 #[derive(Debug)]
 pub struct Arguments<'a> {
     first: [u64; REGISTER_ARGUMENTS],
-    state: &'a State,
+    state: &'a VmContext,
     memory: &'a Memory,
     integers: usize,
     floats: usize,
@@ -33,7 +33,7 @@ pub struct Arguments<'a> {
 
 impl<'a> Arguments<'a> {
     #[inline(always)]
-    pub(crate) fn new(first: [u64; REGISTER_ARGUMENTS], state: &'a State, memory: &'a Memory) -> Arguments<'a> {
+    pub(crate) fn new(first: [u64; REGISTER_ARGUMENTS], state: &'a VmContext, memory: &'a Memory) -> Arguments<'a> {
         Arguments { first, state, memory, integers: 0, floats: 0, on_stack: 0, number: 0, is_lost: false }
     }
 
@@ -56,7 +56,7 @@ impl<'a> Arguments<'a> {
             return self.stacked();
         }
         self.integers += 1;
-        if n < REGISTER_ARGUMENTS { self.first[n] } else { self.state.slots[A0 + n] }
+        if n < REGISTER_ARGUMENTS { self.first[n] } else { self.state.hart.slots[A0 + n] }
     }
 
     #[inline(always)]
@@ -66,12 +66,12 @@ impl<'a> Arguments<'a> {
             return self.integer();
         }
         self.floats += 1;
-        self.state.slots[FA0 + n]
+        self.state.hart.slots[FA0 + n]
     }
 
     #[cold]
     fn stacked(&mut self) -> u64 {
-        let address = self.state.slots[SP].wrapping_add(8 * self.on_stack);
+        let address = self.state.hart.slots[SP].wrapping_add(8 * self.on_stack);
         self.on_stack += 1;
         self.memory.read_u64(address).unwrap_or_else(|_| {
             self.is_lost = true;

@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 
 use riverrun_interp::{Called, Outcome, end_count};
 use riverrun_native::{CALL_ARGUMENTS, Prepared};
-use riverrun_state::{FloatEnv, Gate, RETURN_ADDRESS, Running, State};
+use riverrun_state::{FloatEnv, Gate, RETURN_ADDRESS, Running, VmContext};
 
 use crate::call::convention::{Exchange, Placed, Placement, Registers, ResultRegisters};
 use crate::call::func::Target;
@@ -65,7 +65,7 @@ impl Ready {
 
     /// Where the guest stands, the gate to which is this.
     #[inline(always)]
-    pub(crate) fn position<'a>(&'a self, gate: &Gate, state: &'a State) -> Position<'a> {
+    pub(crate) fn position<'a>(&'a self, gate: &Gate, state: &'a VmContext) -> Position<'a> {
         match self.has_position && !gate.is_calling() {
             true => Position { pc: self.pc, slots: &self.slots },
             false => Position::of(state),
@@ -79,14 +79,14 @@ impl Ready {
     }
 
     /// Notes where the guest stands.
-    fn take_position(&mut self, state: &State) {
-        (self.pc, self.slots) = (state.pc, state.slots);
+    fn take_position(&mut self, state: &VmContext) {
+        (self.pc, self.slots) = (state.hart.pc, state.hart.slots);
         self.has_position = true;
     }
 
     /// Puts back what calls have changed.
-    fn put_back(&self, state: &mut State) {
-        (state.pc, state.slots) = (self.pc, self.slots);
+    fn put_back(&self, state: &mut VmContext) {
+        (state.hart.pc, state.hart.slots) = (self.pc, self.slots);
     }
 }
 
@@ -176,7 +176,7 @@ impl<T> Instance<T> {
     #[inline(always)]
     unsafe fn place_in_registers<E: Exchange>(this: NonNull<Self>, exchange: E) -> Option<Placed> {
         // SAFETY: as the caller promises.
-        let mut placement = Placement::new(unsafe { &mut (*(*this.as_ptr()).state).slots });
+        let mut placement = Placement::new(unsafe { &mut (*(*this.as_ptr()).state).hart.slots });
         exchange.place(&mut placement);
         let placed = placement.into_placed();
         if placed.stack.is_empty() {
@@ -217,7 +217,7 @@ impl<T> Instance<T> {
     unsafe fn enter_compiled(
         this: NonNull<Self>,
         target: &Target,
-        (claim, state): (u64, *mut State),
+        (claim, state): (u64, *mut VmContext),
         first: [u64; CALL_ARGUMENTS],
     ) -> Result<[u64; 2], Unfinished> {
         // SAFETY: as the caller promises. A gate that is claimed is that of an execution which is ready.
@@ -300,8 +300,8 @@ impl<T> Instance<T> {
             let at = this.as_ptr();
             let (state, ready) = (&mut *(*at).state, &(*at).ready);
             if ready.has_position && !(*at).gate.is_calling() {
-                (state.pc, state.slots[usize::from(SP)]) = (ready.pc, ready.sp());
-                state.instret = state.instructions();
+                (state.hart.pc, state.hart.slots[usize::from(SP)]) = (ready.pc, ready.sp());
+                state.hart.instret = state.instructions();
             }
         }
     }
@@ -313,7 +313,7 @@ impl<T> Instance<T> {
     #[inline(always)]
     pub(crate) unsafe fn take<E: Exchange>(this: NonNull<Self>, results: [u64; 2], exchange: E) -> E::Result {
         // SAFETY: as the caller promises.
-        unsafe { exchange.take(&ResultRegisters::new(results, &(*(*this.as_ptr()).state).slots)) }
+        unsafe { exchange.take(&ResultRegisters::new(results, &(*(*this.as_ptr()).state).hart.slots)) }
     }
 
     /// Calls a function where [`Instance::attempt`] has not done it.
@@ -345,14 +345,14 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
-            let mut placement = Placement::new(&mut (*(*at).state).slots);
+            let mut placement = Placement::new(&mut (*(*at).state).hart.slots);
             exchange.place(&mut placement);
             let placed = placement.into_placed();
             if placed.stack.is_empty() {
                 return Ok((placed, (*at).ready.sp()));
             }
             Self::push(this, &placed.stack)?;
-            Ok((placed, (*(*at).state).x(SP)))
+            Ok((placed, (*(*at).state).hart.x(SP)))
         }
     }
 
@@ -361,11 +361,11 @@ impl<T> Instance<T> {
     /// # Safety
     /// As [`Instance::call`], and nobody waits in the guest.
     #[inline(always)]
-    unsafe fn begin(this: NonNull<Self>, placed: &Placed, sp: u64) -> *mut State {
+    unsafe fn begin(this: NonNull<Self>, placed: &Placed, sp: u64) -> *mut VmContext {
         // SAFETY: as the caller promises.
         unsafe {
             let state = (*this.as_ptr()).state;
-            let slots = &mut (*state).slots;
+            let slots = &mut (*state).hart.slots;
             placed.write_first(slots);
             // Functions leave them as they are, mostly.
             for (register, value) in [(RA, RETURN_ADDRESS), (SP, sp)] {
@@ -460,7 +460,7 @@ impl<T> Instance<T> {
             let at = this.as_ptr();
             Self::forget_ready(this);
             let state = (*at).state;
-            if (*state).frm != 0 || (*state).x(SP) & 15 != 0 {
+            if (*state).hart.frm != 0 || (*state).hart.x(SP) & 15 != 0 {
                 return false;
             }
             let window = &mut (*at).window;
@@ -500,8 +500,8 @@ impl<T> Instance<T> {
                 (Unfinished::Left, None) => code.left(window),
                 (Unfinished::Refused | Unfinished::NotBegun, _) => {
                     end_count(&mut *(*at).state);
-                    (*(*at).state).pc = address;
-                    (*(*at).state).set_x(RA, RETURN_ADDRESS);
+                    (*(*at).state).hart.pc = address;
+                    (*(*at).state).hart.set_x(RA, RETURN_ADDRESS);
                     Called::Unfinished
                 }
             };
@@ -511,7 +511,7 @@ impl<T> Instance<T> {
                 Called::Lost(trap) => return Err(Self::lost_trap(this, trap.cause, trap.pc)),
             };
             match ended {
-                Ended::Returned => Ok(ResultRegisters::of(&(*(*at).state).slots)),
+                Ended::Returned => Ok(ResultRegisters::of(&(*(*at).state).hart.slots)),
                 Ended::Exited(status) => Err(Error::Exited { status }),
             }
         }
@@ -521,7 +521,7 @@ impl<T> Instance<T> {
 /// Brings back all registers when dropped, also where a panic ends a call: the guest's own run does not stand where
 /// the call does.
 struct PutBack {
-    state: *mut State,
+    state: *mut VmContext,
     ready: *const Ready,
 }
 

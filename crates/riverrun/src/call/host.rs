@@ -136,7 +136,7 @@ impl<T> Call<T> {
         let body = |instance: NonNull<Instance<T>>, arguments: &mut Arguments<'_>| {
             let value = body(instance, arguments)?;
             // SAFETY: while a host function runs, its engine does not use the state.
-            let slots = unsafe { &mut (*(*instance.as_ptr()).state).slots };
+            let slots = unsafe { &mut (*(*instance.as_ptr()).state).hart.slots };
             let mut registers = ResultRegisters::new([first[0], first[1]], slots);
             put(value, &mut registers);
             if has_floats {

@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use riverrun_program::{Signature, crc32};
-use riverrun_state::{Bound, DYNAMIC_CALL, HASH_MIN, Import, SlotFunction, State};
+use riverrun_state::{Bound, DYNAMIC_CALL, HASH_MIN, Import, SlotFunction, VmContext};
 
 use crate::call::host::{Closure, HostCode};
 use crate::call::own;
@@ -140,7 +140,7 @@ impl Registry {
     pub(crate) fn bind(
         &self,
         program: &Program,
-        state: *mut State,
+        state: *mut VmContext,
         context: *mut (),
         guards_floats: bool,
     ) -> Result<Box<[Bound]>, Error> {

@@ -425,7 +425,7 @@ impl<'a> Heap<'a> {
 #[cold]
 fn site(memory: &Memory, image: &Image) -> Site {
     let state = memory.window.state();
-    image.unwind(state.pc, |x| state.slots[x & 31], |address| memory.read_u64(address).ok(), DEPTH).into()
+    image.unwind(state.hart.pc, |x| state.hart.slots[x & 31], |address| memory.read_u64(address).ok(), DEPTH).into()
 }
 
 /// Where `limit` bytes are free: at the preferred address, or in the largest gap, as much of it as is wanted.

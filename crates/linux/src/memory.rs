@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use crate::call::{Call, Outcome, Stop};
 use crate::open_file::STEP;
 
-/// Bytes of memory that are changed at once: for so much the kernel takes some milliseconds.
+/// Bytes of memory that are given back at once: for so much the kernel takes some milliseconds.
 const CHUNK: u64 = 8 << 20;
 /// The lowest address of a mapping whose place is not the guest's choice.
 const LOWEST: u64 = 0x1_0000;
@@ -33,6 +33,13 @@ fn overlapping(memory: &Memory, range: Range<u64>) -> &[Region] {
     let first = regions.partition_point(|region| region.end <= range.start);
     let last = regions.partition_point(|region| region.start < range.end);
     &regions[first..last.max(first)]
+}
+
+/// The parts of regions that lie in a range.
+fn held(memory: &Memory, range: Range<u64>) -> Vec<Region> {
+    let clip =
+        |region: &Region| Region { start: region.start.max(range.start), end: region.end.min(range.end), ..*region };
+    overlapping(memory, range.clone()).iter().map(clip).collect()
 }
 
 fn is_free(memory: &Memory, range: Range<u64>) -> bool {
@@ -145,11 +152,8 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
     } else {
         call.linux.layout()?.place(call.memory, len)?
     };
-    // What the mapping replaces, if it is more than can be replaced at once.
-    let end = start.saturating_add(len);
-    if len > CHUNK && start >= MIN_ADDRESS && end <= MAX_ADDRESS && start % PAGE_SIZE == 0 {
-        unmap(call, start..end)?;
-    }
+    call.memory.can_map(start, len, perm)?;
+    lighten(call, start..start.saturating_add(len))?;
     let Some(file) = file else {
         call.memory.map(start, len, perm)?;
         return Ok(start);
@@ -214,21 +218,35 @@ pub(crate) fn munmap(call: &mut Call<'_>) -> Outcome {
     Ok(0)
 }
 
-/// Unmaps a range in chunks, and may be interrupted between: unmapping all of it again goes on then.
+/// Unmaps a range at once, or fails. May be interrupted before, as what it holds is given back in chunks.
 fn unmap(call: &mut Call<'_>, range: Range<u64>) -> Result<(), Stop> {
-    for chunk in chunks(range) {
-        if !is_free(call.memory, chunk.clone()) {
-            call.memory.unmap(chunk.start, chunk.end - chunk.start)?;
+    if range.is_empty() {
+        return Ok(());
+    }
+    let len = range.end - range.start;
+    call.memory.can_unmap(range.start, len)?;
+    lighten(call, range.clone())?;
+    Ok(call.memory.unmap(range.start, len)?)
+}
+
+/// Gives back what a range holds that is about to be replaced, if that is too much to be done at once.
+fn lighten(call: &mut Call<'_>, range: Range<u64>) -> Result<(), Stop> {
+    let held = held(call.memory, range);
+    match held.iter().map(|region| region.end - region.start).sum::<u64>() {
+        0..=CHUNK => Ok(()),
+        _ => discard(call, &held),
+    }
+}
+
+/// Gives back what regions hold, in chunks, and may be interrupted between.
+fn discard(call: &mut Call<'_>, regions: &[Region]) -> Result<(), Stop> {
+    for region in regions {
+        for start in (region.start..region.end).step_by(CHUNK as usize) {
+            call.memory.discard(start, CHUNK.min(region.end - start))?;
             call.patience.check()?;
         }
     }
     Ok(())
-}
-
-/// The range in parts that are changed at once.
-fn chunks(range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
-    let end = range.end;
-    range.step_by(CHUNK as usize).map(move |start| start..end.min(start.saturating_add(CHUNK)))
 }
 
 pub(crate) fn mprotect(call: &mut Call<'_>) -> Outcome {
@@ -240,10 +258,8 @@ pub(crate) fn mprotect(call: &mut Call<'_>) -> Outcome {
     if !is_mapped(call.memory, &range) {
         return Err(Errno::NOMEM.into());
     }
-    for chunk in chunks(range) {
-        call.memory.protect(chunk.start, chunk.end - chunk.start, perm)?;
-        call.patience.check()?;
-    }
+    // The kernel takes some 13 ms for a GiB.
+    call.memory.protect(range.start, range.end - range.start, perm)?;
     Ok(0)
 }
 
@@ -261,14 +277,9 @@ pub(crate) fn madvise(call: &mut Call<'_>) -> Outcome {
     if !is_mapped(call.memory, &range) {
         return Err(Errno::NOMEM.into());
     }
-    if call.int(2) == DONT_NEED && range.start >= call.linux.layout()?.heap.start {
-        for region in overlapping(call.memory, range.clone()).to_vec() {
-            let (start, end) = (region.start.max(range.start), region.end.min(range.end));
-            for chunk in chunks(start..end) {
-                call.memory.map(chunk.start, chunk.end - chunk.start, region.perm)?;
-                call.patience.check()?;
-            }
-        }
+    if call.int(2) == DONT_NEED {
+        let held = held(call.memory, range);
+        discard(call, &held)?;
     }
     Ok(0)
 }
@@ -306,7 +317,7 @@ pub(crate) fn mremap(call: &mut Call<'_>) -> Outcome {
         fixed
     } else if new_len <= old_len {
         if new_len < old_len {
-            call.memory.unmap(old + new_len, old_len - new_len)?;
+            unmap(call, old + new_len..old_end)?;
         }
         return Ok(old);
     } else {

@@ -421,30 +421,59 @@ fn a_guest_cannot_split_its_memory_into_more_pieces_than_its_limit() {
     assert!(matches!(error, riverrun::Error::Map(riverrun::MapError::Pieces)), "{error}");
 }
 
+/// A machine's data, and how many of the calls after the guest's first line are interrupted.
+struct Interrupting {
+    linux: Linux,
+    handle: Option<riverrun::InterruptHandle>,
+    output: riverrun_linux::Captured,
+    text: String,
+    interruptions: u32,
+}
+
+impl Interrupting {
+    /// What the guest has written so far.
+    fn text(&mut self) -> &str {
+        self.text += std::str::from_utf8(&self.output.take()).unwrap();
+        &self.text
+    }
+}
+
+/// By an interruption as by the deadline: the call looks for both at the same places.
 #[test]
-fn a_change_of_much_memory_stops_at_the_deadline_and_goes_on_later() {
-    for way in ["0", "1", "2", "3"] {
+fn a_change_of_much_memory_stops_where_it_is_interrupted_and_goes_on_later() {
+    // To change permissions takes no time to speak of: the stop is behind the call.
+    for (way, stops_in_call) in [("0", 3), ("1", 3), ("2", 1), ("3", 3)] {
         let output = riverrun_linux::Captured::default();
         let builder = Linux::builder().args(["release", way]).stdout(riverrun_linux::Output::writer(output.clone()));
-        // Compiled code that is stopped where it fills the memory cannot go on.
+        // Compiled code that is stopped outside of calls cannot go on.
         let program = fs::read(gcc("release.c", STATIC)).unwrap();
         let program = SuiteEngine::Interpreter.load(&Config::new(), program);
         let mut linker = riverrun::Linker::new(program.engine());
-        riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
-        let mut machine = linker.instantiate(&program, builder.build()).unwrap();
-        riverrun_linux::start(&mut machine, |linux| linux).unwrap();
-        let (mut text, mut stops_in_call) = (String::new(), 0);
-        while let Err(error) = {
-            machine.set_deadline(Some(Instant::now() + Duration::from_millis(2)));
-            machine.run()
-        } {
-            assert_eq!(error.trap().map(|trap| trap.cause), Some(TrapCause::Deadline), "{error}");
-            text += std::str::from_utf8(&output.take()).unwrap();
-            stops_in_call += u32::from(text == "filled\n");
+        riverrun_linux::add_to_linker(&mut linker, |data: &mut Interrupting| {
+            if !data.text().is_empty() && data.interruptions != 0 {
+                data.interruptions -= 1;
+                data.handle.as_ref().unwrap().interrupt();
+            }
+            &mut data.linux
+        });
+        let data = Interrupting { linux: builder.build(), handle: None, output, text: String::new(), interruptions: 3 };
+        let mut machine = linker.instantiate(&program, data).unwrap();
+        machine.data_mut().handle = Some(machine.interrupt_handle());
+        riverrun_linux::start(&mut machine, |data| &mut data.linux).unwrap();
+        let mut stops = 0;
+        while let Err(error) = machine.run() {
+            assert_eq!(error.trap().map(|trap| trap.cause), Some(TrapCause::Interrupted), "{error}");
+            stops += u32::from(machine.data_mut().text() == "filled\n");
         }
-        text += std::str::from_utf8(&output.take()).unwrap();
-        assert_eq!(text, "filled\ndone\n", "{way}");
-        // To change permissions takes no time to speak of; the end of the call may be one stop more.
-        assert!(stops_in_call > 1 || way == "2", "{way}: {stops_in_call}");
+        assert_eq!((machine.data_mut().text(), stops), ("filled\ndone\n", stops_in_call), "{way}");
     }
+}
+
+#[test]
+fn changes_at_the_limits_of_memory_are_made_whole_or_not_at_all() {
+    let mut config = Config::new();
+    config.memory_limit(512 << 20);
+    let (result, outcome) = try_run(&config, &gcc("atlimit.c", STATIC), "", Linux::builder().args(["atlimit"]));
+    assert_eq!(outcome.stdout, include_str!("guests/atlimit.expected"), "{result:?}");
+    assert_eq!(result.unwrap(), 0);
 }

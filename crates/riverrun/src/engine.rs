@@ -60,7 +60,8 @@ impl Config {
     }
 
     /// Pieces that a guest may split its memory into, 4,096 by default: each range of pages with the same
-    /// permissions is one, and each hole between two. The host's kernel keeps a mapping for each, of which a
+    /// permissions is one, and each hole between two; what the guest changes within its program's image is more
+    /// pieces. The host's kernel keeps at most a mapping for each, of which a
     /// process has about 65,000 (`vm.max_map_count`), for all its machines and itself. Beyond the limit the
     /// guest's own changes of its memory fail ([`crate::MapError::Pieces`]), and machines whose program
     /// needs more are not made.

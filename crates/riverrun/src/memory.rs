@@ -189,6 +189,23 @@ impl Memory {
         self.window.map(start, len, perm)
     }
 
+    /// Whether [`map`](Memory::map) would do this, if the host's kernel does not refuse.
+    ///
+    /// ```
+    /// # use riverrun::{Config, Engine, Linker, MapError, Perm, Program};
+    /// # let engine = Engine::new(Config::new().memory_limit(16 << 20))?;
+    /// # let program = Program::new(&engine, riverrun::doc::TINY)?;
+    /// # let machine = Linker::<()>::new(&engine).instantiate(&program, ())?;
+    /// assert!(matches!(machine.memory().can_map(0x1000_0000, 32 << 20, Perm::READ), Err(MapError::Limit)));
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there.
+    pub fn can_map(&self, start: u64, len: u64, perm: Perm) -> Result<(), MapError> {
+        self.window.can_map(start, len, perm)
+    }
+
     /// Changes the permissions of mapped pages.
     ///
     /// # Errors
@@ -203,6 +220,37 @@ impl Memory {
     /// [`MapError`], and nothing has changed.
     pub fn unmap(&mut self, start: u64, len: u64) -> Result<(), MapError> {
         self.window.unmap(start, len)
+    }
+
+    /// Whether [`unmap`](Memory::unmap) would do this, if the host's kernel does not refuse: a hole may split what is
+    /// mapped into too many pieces.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn can_unmap(&self, start: u64, len: u64) -> Result<(), MapError> {
+        self.window.can_unmap(start, len)
+    }
+
+    /// Gives the contents of mapped pages back to the host. They are as they were at first: the program's image, or
+    /// zeros.
+    ///
+    /// ```
+    /// # use riverrun::{Config, Engine, Linker, Perm, Program};
+    /// # let engine = Engine::new(&Config::new())?;
+    /// # let program = Program::new(&engine, riverrun::doc::TINY)?;
+    /// # let mut machine = Linker::<()>::new(&engine).instantiate(&program, ())?;
+    /// let memory = machine.memory_mut();
+    /// memory.map(0x20_0000, 0x1000, Perm::READ | Perm::WRITE)?;
+    /// memory.write(0x20_0000, b"hello")?;
+    /// memory.discard(0x20_0000, 0x1000)?;
+    /// assert_eq!(memory.slice(0x20_0000, 5)?, [0; 5]);
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`MapError`], and nothing has changed.
+    pub fn discard(&mut self, start: u64, len: u64) -> Result<(), MapError> {
+        self.window.discard(start, len)
     }
 }
 

@@ -28,6 +28,7 @@ mod leave;
 mod perm;
 mod return_addresses;
 mod running;
+mod seams;
 mod signal;
 mod signal_stack;
 mod trap;

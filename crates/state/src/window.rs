@@ -8,6 +8,7 @@ use std::io;
 use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::slice;
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -17,6 +18,7 @@ use crate::context::{
 use crate::hart::Hart;
 use crate::imports::{Import, SYSTEM_CALLS, SystemCall};
 use crate::perm::Perm;
+use crate::seams::Seams;
 
 /// Bytes of a page. Permissions are per page.
 pub const PAGE_SIZE: u64 = 4096;
@@ -104,6 +106,8 @@ pub struct Window {
     state: NonNull<VmContext>,
     /// Sorted, not overlapping, none empty, neighbours differ.
     regions: Vec<Region>,
+    /// Where the kernel may keep mappings apart besides.
+    seams: Seams,
     /// Bytes in regions that allow any access at all.
     used: u64,
     limit: u64,
@@ -133,31 +137,34 @@ impl Window {
     /// If the host has no 4 GiB of address space left.
     pub fn new(limit: u64) -> io::Result<Window> {
         static IDS: AtomicU64 = AtomicU64::new(0);
-        // SAFETY: a fresh private mapping at an address of the kernel's choice.
-        let reservation = unsafe {
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-            libc::mmap(ptr::null_mut(), RESERVED, libc::PROT_NONE, flags, -1, 0)
+        let (reservation, seams) = match writable_room_is_free().then(|| reserve(libc::PROT_READ | libc::PROT_WRITE)) {
+            Some(Ok(reservation)) => (reservation, Seams::default()),
+            _ => (reserve(libc::PROT_NONE)?, Seams::all_foreign(0..WINDOW_SIZE as u64)),
         };
-        if reservation == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
         let state = reservation.wrapping_byte_add(GUARD_SIZE);
-        let window = Window {
+        let mut window = Window {
             state: NonNull::new(state).expect("a mapping is never at null").cast(),
             regions: Vec::new(),
+            seams,
             used: 0,
             limit,
             mapping_limit: MAPPING_LIMIT,
             id: IDS.fetch_add(1, Relaxed),
             predictions_owner: 0,
         };
-        // SAFETY: the state's pages lie in the reservation, which nothing else uses yet.
-        let failed = unsafe { libc::mprotect(state, STATE_SIZE, libc::PROT_READ | libc::PROT_WRITE) };
-        if failed != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let mut window = window;
+        // SAFETY: the ranges lie in the reservation, which nothing else uses yet.
+        let protect = |from: usize, to: usize, protection| match unsafe {
+            libc::mprotect(reservation.wrapping_byte_add(from), to - from, protection)
+        } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        };
+        let state_end = GUARD_SIZE + STATE_SIZE;
+        protect(GUARD_SIZE, state_end, libc::PROT_READ | libc::PROT_WRITE)?;
+        // The first page of the reservation, while that is one mapping: see `Seams`.
         window.state_mut().hart = Hart::new();
+        protect(0, GUARD_SIZE, libc::PROT_NONE)?;
+        protect(state_end, RESERVED, libc::PROT_NONE)?;
         window.forget_system_calls();
         Ok(window)
     }
@@ -244,10 +251,15 @@ impl Window {
         self.limit
     }
 
-    /// Limits the pieces that the window may be split into: each region is one, and each hole between two. The
-    /// host's kernel keeps a mapping for each, of which a process has some 65,000.
+    /// Limits [`mappings`](Window::mappings).
     pub fn set_mapping_limit(&mut self, mappings: usize) {
         self.mapping_limit = mappings;
+    }
+
+    /// How many mappings the host's kernel has, at most, from the first region to the last: one for each region and
+    /// each hole between two, and more where what is mapped is of several origins. A process has some 65,000.
+    pub fn mappings(&self) -> usize {
+        mappings(&self.regions, &self.seams)
     }
 
     fn host(&self, address: u64) -> *mut u8 {
@@ -287,10 +299,7 @@ impl Window {
     }
 
     /// The regions once `start..end` has `perm`, or nothing is mapped there.
-    ///
-    /// # Errors
-    /// [`MapError::Pieces`] if they are more pieces than now, and than the limit.
-    fn regions_with(&self, start: u64, end: u64, perm: Option<Perm>) -> Result<Vec<Region>, MapError> {
+    fn regions_with(&self, start: u64, end: u64, perm: Option<Perm>) -> Vec<Region> {
         let mut regions = Vec::with_capacity(self.regions.len() + 2);
         let mut push = |region: Region| match regions.last_mut() {
             _ if region.start >= region.end => {}
@@ -310,18 +319,48 @@ impl Window {
             push(Region { start: last.start.max(end), ..last });
         }
         self.regions[split + cut.len()..].iter().for_each(|&region| push(region));
-        let pieces = pieces(&regions);
-        match pieces > self.mapping_limit && pieces > self::pieces(&self.regions) {
+        regions
+    }
+
+    /// What a change of `start..end` leads to, if it is allowed.
+    ///
+    /// # Errors
+    /// [`MapError::Pieces`] if the kernel would have more mappings than now, and than the limit.
+    fn plan(&self, start: u64, end: u64, change: Change) -> Result<Plan, MapError> {
+        let perm = match change {
+            Change::Map(perm) | Change::Protect(perm) | Change::File(perm) => Some(perm),
+            Change::Unmap => None,
+        };
+        if let Some(perm) = perm {
+            self.check_change(start, end, perm)?;
+        }
+        let regions = self.regions_with(start, end, perm);
+        let mut seams = self.seams.clone();
+        match change {
+            Change::Protect(_) => seams.split(&(start..end)),
+            Change::File(_) => seams.replace(&(start..end)),
+            Change::Map(_) => seams.foreign_within(start..end).iter().for_each(|part| seams.replace(part)),
+            Change::Unmap => {
+                seams.foreign_within(start..end).iter().for_each(|part| seams.replace(part));
+                let next = regions.partition_point(|region| region.end <= start);
+                let hole_start = next.checked_sub(1).map_or(0, |previous| regions[previous].end);
+                let hole_end = regions.get(next).map_or(WINDOW_SIZE as u64, |region| region.start);
+                seams.absorb(&(hole_start..hole_end));
+            }
+        }
+        let mappings = mappings(&regions, &seams);
+        match mappings > self.mapping_limit && mappings > self.mappings() {
             true => Err(MapError::Pieces),
-            false => Ok(regions),
+            false => Ok(Plan { start, end, perm, regions, seams }),
         }
     }
 
-    /// Records that `start..end` now has `perm`, or nothing is mapped there, which makes these `regions`.
-    fn record(&mut self, start: u64, end: u64, perm: Option<Perm>, regions: Vec<Region>) {
+    /// Records a change that the kernel has made.
+    fn record(&mut self, plan: Plan) {
+        let Plan { start, end, perm, regions, seams } = plan;
         self.used -= self.used_within(start, end);
         self.used += if perm.is_none_or(|perm| perm == Perm::NONE) { 0 } else { end - start };
-        self.regions = regions;
+        (self.regions, self.seams) = (regions, seams);
     }
 
     /// Maps zeroed pages, in place of whatever was there.
@@ -329,34 +368,20 @@ impl Window {
     /// # Errors
     /// [`MapError`], and nothing has changed.
     pub fn map(&mut self, start: u64, len: u64, perm: Perm) -> Result<(), MapError> {
-        let perm = perm.readable();
-        let end = self.check_range(start, len)?;
-        self.check_change(start, end, perm)?;
-        let regions = self.regions_with(start, end, Some(perm))?;
-        self.map_host(start, len, perm, libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)?;
-        self.record(start, end, Some(perm), regions);
-        Ok(())
+        let plan = self.plan_map(start, len, perm)?;
+        self.make(plan, perm.readable())
     }
 
-    fn map_host(
-        &mut self,
-        start: u64,
-        len: u64,
-        perm: Perm,
-        flags: libc::c_int,
-        fd: libc::c_int,
-        offset: u64,
-    ) -> Result<(), MapError> {
-        let flags = flags | libc::MAP_PRIVATE | libc::MAP_FIXED;
-        // SAFETY: callers have checked that the range lies in the window, between the guards,
-        // and `&mut self` says that no view of it is held.
-        let at = unsafe {
-            libc::mmap(self.host(start).cast(), len as usize, protection(perm), flags, fd, offset as libc::off_t)
-        };
-        match at == libc::MAP_FAILED {
-            true => Err(MapError::Host(io::Error::last_os_error())),
-            false => Ok(()),
-        }
+    /// Whether [`map`](Window::map) would do this, if the host does not refuse.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn can_map(&self, start: u64, len: u64, perm: Perm) -> Result<(), MapError> {
+        self.plan_map(start, len, perm).map(drop)
+    }
+
+    fn plan_map(&self, start: u64, len: u64, perm: Perm) -> Result<Plan, MapError> {
+        self.plan(start, self.check_range(start, len)?, Change::Map(perm.readable()))
     }
 
     /// Changes the permissions of mapped pages.
@@ -366,6 +391,14 @@ impl Window {
     pub fn protect(&mut self, start: u64, len: u64, perm: Perm) -> Result<(), MapError> {
         let perm = perm.readable();
         let end = self.check_range(start, len)?;
+        self.check_mapped(start, end)?;
+        let plan = self.plan(start, end, Change::Protect(perm))?;
+        self.protect_host(start..end, perm).inspect_err(|_| self.restore(start, end))?;
+        self.record(plan);
+        Ok(())
+    }
+
+    fn check_mapped(&self, start: u64, end: u64) -> Result<(), MapError> {
         let mut covered = start;
         for region in self.overlapping(start, end) {
             if region.start > covered {
@@ -373,18 +406,10 @@ impl Window {
             }
             covered = region.end;
         }
-        if covered < end {
-            return Err(MapError::NotMapped);
+        match covered < end {
+            true => Err(MapError::NotMapped),
+            false => Ok(()),
         }
-        self.check_change(start, end, perm)?;
-        let regions = self.regions_with(start, end, Some(perm))?;
-        // SAFETY: as in `map_host`.
-        let failed = unsafe { libc::mprotect(self.host(start).cast(), len as usize, protection(perm)) };
-        if failed != 0 {
-            return Err(MapError::Host(io::Error::last_os_error()));
-        }
-        self.record(start, end, Some(perm), regions);
-        Ok(())
     }
 
     /// Unmaps pages; what is not mapped stays so.
@@ -392,11 +417,30 @@ impl Window {
     /// # Errors
     /// [`MapError`], and nothing has changed.
     pub fn unmap(&mut self, start: u64, len: u64) -> Result<(), MapError> {
+        let plan = self.plan_unmap(start, len)?;
+        self.make(plan, Perm::NONE)
+    }
+
+    /// Whether [`unmap`](Window::unmap) would do this, if the host does not refuse.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn can_unmap(&self, start: u64, len: u64) -> Result<(), MapError> {
+        self.plan_unmap(start, len).map(drop)
+    }
+
+    fn plan_unmap(&self, start: u64, len: u64) -> Result<Plan, MapError> {
+        self.plan(start, self.check_range(start, len)?, Change::Unmap)
+    }
+
+    /// Gives the contents of mapped pages back to the host. They are as they were at first: the image's, or zeros.
+    ///
+    /// # Errors
+    /// [`MapError`], and nothing has changed.
+    pub fn discard(&mut self, start: u64, len: u64) -> Result<(), MapError> {
         let end = self.check_range(start, len)?;
-        let regions = self.regions_with(start, end, None)?;
-        self.map_host(start, len, Perm::NONE, libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)?;
-        self.record(start, end, None, regions);
-        Ok(())
+        self.check_mapped(start, end)?;
+        self.discard_host(start..end)
     }
 
     /// Maps a program's image, each part in place of whatever was there.
@@ -405,18 +449,96 @@ impl Window {
     /// [`MapError`]; parts may be mapped then.
     pub fn map_image(&mut self, image: &Image) -> Result<(), MapError> {
         for part in &image.parts {
+            let Some(offset) = part.offset else {
+                self.map(part.start, part.len, part.perm)?;
+                continue;
+            };
             let end = self.check_range(part.start, part.len)?;
-            self.check_change(part.start, end, part.perm)?;
-            let regions = self.regions_with(part.start, end, Some(part.perm))?;
-            match part.offset {
-                Some(offset) => self.map_host(part.start, part.len, part.perm, 0, image.file(), offset)?,
-                None => {
-                    self.map_host(part.start, part.len, part.perm, libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)?
-                }
-            }
-            self.record(part.start, end, Some(part.perm), regions);
+            let plan = self.plan(part.start, end, Change::File(part.perm))?;
+            self.map_host(part.start..end, part.perm, 0, image.file(), offset)?;
+            self.record(plan);
         }
         Ok(())
+    }
+
+    /// Has the kernel put zeroed pages in place of whatever was there.
+    fn make(&mut self, plan: Plan, perm: Perm) -> Result<(), MapError> {
+        let (start, end) = (plan.start, plan.end);
+        self.make_host(start..end, perm).inspect_err(|_| self.restore(start, end))?;
+        self.record(plan);
+        Ok(())
+    }
+
+    fn make_host(&mut self, range: Range<u64>, perm: Perm) -> Result<(), MapError> {
+        for part in self.seams.native_within(range.clone()) {
+            self.protect_host(part.clone(), perm)?;
+            if !self.overlapping(part.start, part.end).is_empty() {
+                self.discard_host(part)?;
+            }
+        }
+        for part in self.seams.foreign_within(range) {
+            // Memory that was writable once is another's to the kernel where it counts what may be written to.
+            let writable = Perm::READ | Perm::WRITE;
+            self.map_host(part.clone(), writable, libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)?;
+            if perm != writable {
+                self.protect_host(part, perm)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives mapped pages and holes the protection that they are recorded with, after the kernel has refused to change
+    /// some of them.
+    fn restore(&mut self, start: u64, end: u64) {
+        let mut at = start;
+        for region in self.overlapping(start, end).to_vec() {
+            let (from, to) = (region.start.max(start), region.end.min(end));
+            for (range, perm) in [(at..from, Perm::NONE), (from..to, region.perm)] {
+                if !range.is_empty() {
+                    // There is nothing else to do if this fails, too.
+                    let _ = self.protect_host(range, perm);
+                }
+            }
+            at = to;
+        }
+        if at < end {
+            let _ = self.protect_host(at..end, Perm::NONE);
+        }
+    }
+
+    fn map_host(
+        &mut self,
+        range: Range<u64>,
+        perm: Perm,
+        flags: libc::c_int,
+        fd: libc::c_int,
+        offset: u64,
+    ) -> Result<(), MapError> {
+        let flags = flags | libc::MAP_PRIVATE | libc::MAP_FIXED;
+        let (start, len) = self.host_range(range);
+        // SAFETY: callers have checked that the range lies in the window, between the guards,
+        // and `&mut self` says that no view of it is held.
+        let at = unsafe { libc::mmap(start, len, protection(perm), flags, fd, offset as libc::off_t) };
+        done(at != libc::MAP_FAILED)
+    }
+
+    fn protect_host(&mut self, range: Range<u64>, perm: Perm) -> Result<(), MapError> {
+        let (start, len) = self.host_range(range);
+        // SAFETY: as in `map_host`.
+        done(unsafe { libc::mprotect(start, len, protection(perm)) } == 0)
+    }
+
+    fn discard_host(&mut self, range: Range<u64>) -> Result<(), MapError> {
+        /// The same for pages that the host has locked in memory; Linux 5.18.
+        const MADV_DONTNEED_LOCKED: libc::c_int = 24;
+        let (start, len) = self.host_range(range);
+        // SAFETY: as in `map_host`.
+        let advise = |advice| unsafe { libc::madvise(start, len, advice) } == 0;
+        done(advise(libc::MADV_DONTNEED) || advise(MADV_DONTNEED_LOCKED))
+    }
+
+    fn host_range(&self, range: Range<u64>) -> (*mut libc::c_void, usize) {
+        (self.host(range.start).cast(), (range.end - range.start) as usize)
     }
 
     /// Whether every byte of the range allows `perm`.
@@ -488,9 +610,65 @@ impl Drop for Window {
     }
 }
 
-/// Regions and the holes between them.
-fn pieces(regions: &[Region]) -> usize {
-    regions.len() + regions.windows(2).filter(|pair| pair[0].end != pair[1].start).count()
+/// Reserves address space with this protection.
+fn reserve(protection: libc::c_int) -> io::Result<*mut libc::c_void> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a fresh private mapping at an address of the kernel's choice.
+    match unsafe { libc::mmap(ptr::null_mut(), RESERVED, protection, flags, -1, 0) } {
+        libc::MAP_FAILED => Err(io::Error::last_os_error()),
+        reservation => Ok(reservation),
+    }
+}
+
+/// Whether the kernel lets address space be writable without counting it as memory. It does unless it is told never to
+/// promise more memory than it has (`vm.overcommit_memory`): then it refuses what no host has.
+fn writable_room_is_free() -> bool {
+    static IS_FREE: LazyLock<bool> = LazyLock::new(|| {
+        const MUCH: usize = 16 << 40;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a fresh private mapping, which nothing uses.
+        unsafe {
+            let at = libc::mmap(ptr::null_mut(), MUCH, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+            at != libc::MAP_FAILED && libc::munmap(at, MUCH) == 0
+        }
+    });
+    *IS_FREE
+}
+
+fn done(is_done: bool) -> Result<(), MapError> {
+    match is_done {
+        true => Ok(()),
+        false => Err(MapError::Host(io::Error::last_os_error())),
+    }
+}
+
+/// A change of a range of the guest's address space.
+#[derive(Clone, Copy)]
+enum Change {
+    /// Zeroed pages.
+    Map(Perm),
+    /// Pages of the image's file.
+    File(Perm),
+    /// Other permissions.
+    Protect(Perm),
+    Unmap,
+}
+
+/// What a window is to be like once a range is changed.
+struct Plan {
+    start: u64,
+    end: u64,
+    perm: Option<Perm>,
+    regions: Vec<Region>,
+    seams: Seams,
+}
+
+/// Regions, the holes between them, and what seams within either make more.
+fn mappings(regions: &[Region], seams: &Seams) -> usize {
+    let holes = regions.windows(2).map(|pair| pair[0].end..pair[1].start).filter(|hole| !hole.is_empty());
+    let parts = |range: Range<u64>| 1 + seams.count_within(range);
+    let regions = regions.iter().map(|region| region.start..region.end);
+    regions.map(parts).sum::<usize>() + holes.map(parts).sum::<usize>()
 }
 
 /// Guest text is data to the host: never executable.

@@ -29,7 +29,8 @@ static void mappings(void) {
     int failed = 0;
     for (long i = 0; i < 1 << 16 && !failed; i += 2) failed = mprotect(block + 4096 * i, 4096, PROT_READ);
     printf("mprotect = %d %s\n", failed, strerror(errno));
-    char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    // A place of its own is two pieces more.
+    char *page = mmap((void *)0x40000000, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     SHOW(page == MAP_FAILED);
 }
 

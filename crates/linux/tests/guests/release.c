@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 int main(int argc, char **argv) {
-    unsigned long size = 640ul << 20;
+    unsigned long size = 64ul << 20;
     int way = argc > 1 ? atoi(argv[1]) : 0;
     char *p = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (unsigned long n = 0; n < size; n += 4096) {

@@ -1,5 +1,4 @@
-//! What Linux on RISC-V 64 lays down: structures and constants, each in one place. Structures
-//! are written little-endian, field by field.
+//! Structures and constants of Linux on RISC-V 64, each in one place. Structures are written little-endian, field by field.
 
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::call::Stop;
 
-/// Bytes of a structure in the making.
+/// The bytes of a structure under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Layout(Vec<u8>);
 
@@ -68,7 +67,7 @@ impl Layout {
         self.0
     }
 
-    /// Puts the structure into guest memory.
+    /// Writes the structure to guest memory.
     pub(crate) fn store(&self, memory: &mut Memory, address: u64) -> Result<u64, Stop> {
         memory.write(address, &self.0)?;
         Ok(0)
@@ -88,7 +87,7 @@ impl Timespec {
         Ok(Timespec { seconds: seconds as i64, nanoseconds: nanoseconds as i64 })
     }
 
-    /// As a span of time; `EINVAL` if it is none.
+    /// As a duration; `EINVAL` if it is not a valid one.
     pub(crate) fn span(self) -> Result<Duration, Stop> {
         match (u64::try_from(self.seconds), u32::try_from(self.nanoseconds)) {
             (Ok(seconds), Ok(nanoseconds @ 0..1_000_000_000)) => Ok(Duration::new(seconds, nanoseconds)),
@@ -155,8 +154,7 @@ pub(crate) mod mode {
     pub(crate) const REGULAR: u32 = 0o100000;
     pub(crate) const SYMLINK: u32 = 0o120000;
     pub(crate) const SOCKET: u32 = 0o140000;
-    /// What guests may set: neither set-user-ID nor set-group-ID, whose effect would be the
-    /// host's.
+    /// The bits that guests may set: neither set-user-ID nor set-group-ID, which would take effect on the host.
     pub(crate) const PERMISSIONS: u32 = 0o777;
 }
 

@@ -1,4 +1,4 @@
-//! A system call on its way from the guest's registers to a handler and back.
+//! System calls: from the guest's registers to the handler of a row, and its result back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::table;
 pub(crate) const PATH_MAX: u64 = 4096;
 /// Bytes that one call transfers at most (`MAX_RW_COUNT`).
 pub(crate) const MAX_TRANSFER: u64 = 0x7fff_f000;
-/// How long a waiting call may overlook that the machine has been interrupted.
+/// The longest time that a waiting call may miss an interruption of the machine.
 const GLANCE: Duration = Duration::from_millis(5);
 
 /// Why a call gives no result.
@@ -26,21 +26,21 @@ const GLANCE: Duration = Duration::from_millis(5);
 pub(crate) enum Stop {
     /// It fails.
     Errno(Errno),
-    /// It fails, as it would reach beyond what is granted.
+    /// It fails, because its path is not within the grants.
     Refused(Refusal),
     /// The program has ended.
     Exit(i32),
     /// The machine's time is up; the call starts again when the machine runs again.
     Interrupted,
-    /// It waits for what cannot come, for this reason.
+    /// It waits for an event that cannot happen, for this reason.
     Endless(&'static str),
-    /// It takes what the host should have prepared, and has not.
+    /// The host has not called [`crate::start`], which it needs.
     NotStarted,
     /// The registers are to be taken from the signal frame at this address.
     SignalReturn(u64),
 }
 
-/// What a call's handler gives.
+/// The result of a call's handler.
 pub(crate) type Outcome = Result<u64, Stop>;
 
 impl From<Errno> for Stop {
@@ -91,7 +91,7 @@ impl Patience<'_> {
         }
     }
 
-    /// How long to wait before looking again, at most until `until`; zero once that has come.
+    /// How long to wait before testing again, at most until `until`; zero once that has passed.
     pub(crate) fn glance(&self, until: Option<Instant>) -> Result<Duration, Stop> {
         self.check()?;
         let now = Instant::now();
@@ -138,7 +138,7 @@ impl Call<'_> {
     }
 }
 
-/// How many of these bytes, at least one unless none are asked for, are writable.
+/// How many of these bytes are writable; an error if the first one is not.
 pub(crate) fn writable(memory: &mut Memory, address: u64, len: u64) -> Result<u64, Stop> {
     let len = len.min(MAX_TRANSFER);
     match memory.slice_mut(address, len) {
@@ -148,7 +148,7 @@ pub(crate) fn writable(memory: &mut Memory, address: u64, len: u64) -> Result<u6
     }
 }
 
-/// How many of these bytes, at least one unless none are asked for, are readable.
+/// How many of these bytes are readable; an error if the first one is not.
 pub(crate) fn readable(memory: &Memory, address: u64, len: u64) -> Result<u64, Stop> {
     let len = len.min(MAX_TRANSFER);
     match memory.slice(address, len) {

@@ -13,9 +13,9 @@ use crate::paths::{Found, GuestPath};
 use crate::stdio::{Input, Output};
 use crate::stream::Stream;
 
-/// Descriptors that a guest may have open unless its host says otherwise.
+/// Descriptors that a guest may have open by default.
 pub(crate) const DEFAULT_LIMIT: usize = 256;
-/// More of them are not to be had: their table takes memory of the host.
+/// The largest limit on descriptors: their table takes memory of the host.
 pub(crate) const MAX_LIMIT: usize = 1 << 16;
 
 #[derive(Clone)]
@@ -53,7 +53,7 @@ impl Descriptors {
         self.limit
     }
 
-    /// Says whether a descriptor is to be closed where another program is executed.
+    /// Sets whether a descriptor is closed on `execve`.
     pub(crate) fn set_close_on_exec(&mut self, fd: i32, on: bool) -> Result<(), Stop> {
         self.slot(fd)?.close_on_exec = on;
         Ok(())
@@ -70,7 +70,7 @@ impl Descriptors {
         Ok(slot.ok_or(Errno::BADF)?.file.clone())
     }
 
-    /// The open file, unless the descriptor is good for its path only.
+    /// The open file; `EBADF` if the descriptor is open for its path only.
     pub(crate) fn get_for_use(&self, fd: i32) -> Result<Arc<OpenFile>, Stop> {
         match self.get(fd)? {
             file if file.status() & open::PATH != 0 => Err(Errno::BADF.into()),
@@ -225,7 +225,7 @@ pub(crate) fn fcntl(call: &mut Call<'_>) -> Outcome {
         }
         F_GETFL => Ok(slot.file.status().into()),
         F_SETFL => slot.file.set_status(argument).map(|()| 0),
-        // Nobody else in the machine could hold a lock: the region is free.
+        // A machine has one process, so no other one holds a lock.
         F_GETLK | F_OFD_GETLK => Layout::new().u16(F_UNLCK).store(call.memory, call.args[2]),
         F_SETLK | F_SETLKW | F_OFD_SETLK | F_OFD_SETLKW => {
             const STRUCT_FLOCK: u64 = 32;

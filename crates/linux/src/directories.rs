@@ -1,4 +1,4 @@
-//! System calls on directories: reading them, and the current one.
+//! System calls on directories: reading entries, and the current directory.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -90,7 +90,7 @@ fn own_entries(
 }
 
 fn host_entries(fd: &OwnedFd, own: &BTreeSet<OsString>, room: usize) -> Result<Vec<u8>, Stop> {
-    // Words, so that the host finds its structures aligned.
+    // Words, because the host's structures are aligned.
     let mut words = vec![MaybeUninit::<u8>::uninit(); room + align_of::<u64>()];
     let slack = words.as_ptr().align_offset(align_of::<u64>());
     let mut entries = Vec::new();
@@ -101,7 +101,7 @@ fn host_entries(fd: &OwnedFd, own: &BTreeSet<OsString>, room: usize) -> Result<V
         if !own.contains(OsStr::from_bytes(name)) {
             entries.extend(entry(next.ino(), next.next_entry_cookie(), kind_of(next.file_type()), name));
         }
-        // Nothing at all would be the directory's end.
+        // An empty result would mean the directory's end.
         if reader.is_buffer_empty() && !entries.is_empty() {
             break;
         }
@@ -110,7 +110,7 @@ fn host_entries(fd: &OwnedFd, own: &BTreeSet<OsString>, room: usize) -> Result<V
 }
 
 impl Directory {
-    /// Goes on reading elsewhere: the system call `lseek`.
+    /// Changes the position of reading, for `lseek`.
     pub(crate) fn seek(&self, to: SeekFrom) -> Outcome {
         let mut position = self.own_entries.lock().unwrap_or_else(PoisonError::into_inner);
         let host = |to| self.host.as_ref().map_or(Ok(0), |fd| rustix::fs::seek(fd, to));
@@ -121,7 +121,7 @@ impl Directory {
                 *position = to.saturating_sub(OWN);
                 Ok(to)
             }
-            // The host's entries come behind all others.
+            // The host's entries come after the guest's own.
             SeekFrom::Start(to) if self.host.is_some() => {
                 let at = host(SeekFrom::Start(to))?;
                 *position = u64::MAX;

@@ -1,8 +1,8 @@
-//! What can go wrong before a guest runs.
+//! Errors of preparing a guest: grants, arguments, stack.
 
 use std::path::PathBuf;
 
-/// Every error of this crate that is not an answer to the guest.
+/// An error that the host gets. Errors of system calls go to the guest instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

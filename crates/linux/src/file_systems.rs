@@ -1,5 +1,5 @@
-//! Tells file systems that hold files from those that are views of the host's kernel: procfs, sysfs and their like.
-//! A guest with one of the latter could read and change its host, so that none is part of a granted directory.
+//! Distinguishes file systems that store files from views of the host's kernel (procfs, sysfs and the like). By the latter a
+//! guest could read and change its host, so none is ever part of a granted directory.
 //!
 //! The decision is made by an open descriptor's own file system, not by a path.
 
@@ -60,8 +60,7 @@ const WITHOUT_BLOCKS: [u32; 6] = [
 
 /// The name of the kernel's file system that `fd` is in; `None` if it holds files.
 ///
-/// Kernels to come will have more of them: what has no blocks to keep files in, and is not known to be able to, counts
-/// as one.
+/// Later kernels will have more views: a file system without blocks counts as one, unless it is known to store files.
 pub(crate) fn kernel_file_system(fd: impl AsFd) -> Result<Option<&'static str>, Errno> {
     let status = fstatfs(fd)?;
     // The number has 32 bits; what it is kept in differs between machines.

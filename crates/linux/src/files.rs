@@ -1,4 +1,4 @@
-//! System calls that open, make, name and change files.
+//! System calls that open, create, rename and change files.
 
 use std::os::fd::OwnedFd;
 
@@ -27,7 +27,7 @@ const PASSED_ON: [(u32, OFlags); 6] = [
 ];
 
 impl Call<'_> {
-    /// A mode without what the guest's umask takes away.
+    /// A mode with the guest's umask applied.
     fn new_mode(&self, n: usize) -> Mode {
         Mode::from_raw_mode(self.uint(n) & mode::PERMISSIONS & !self.linux.process.umask)
     }
@@ -81,7 +81,7 @@ fn open_host(call: &Call<'_>, name: &HostName, flags: u32, new_mode: Mode) -> Re
         None if flags & open::CREATE == 0 => return Err(Errno::NOENT.into()),
         None if flags & open::DIRECTORY != 0 => return Err(Errno::ISDIR.into()),
         Some(mode::SYMLINK) if flags & open::EXCLUSIVE == 0 => return Err(Errno::LOOP.into()),
-        // Opening one could wait for ever, or have effects beyond files.
+        // Opening such a file could block, or have side effects.
         Some(kind) if !matches!(kind, mode::REGULAR | mode::DIRECTORY | mode::SYMLINK) => {
             return Err(name.refuse(Reason::SpecialFile(special_file(kind))));
         }
@@ -115,7 +115,7 @@ fn open_host(call: &Call<'_>, name: &HostName, flags: u32, new_mode: Mode) -> Re
     }
     let open = |flags| rustix::fs::openat(&name.dir, &name.name, flags, new_mode);
     let file = |fd| HostFile { fd, access: name.access, limit: call.linux.size_limit };
-    // Opening it would give all of its space back at once.
+    // Opening with O_TRUNC would free all of its space in one piece.
     let truncates = host.contains(OFlags::TRUNC) && kind == Some(mode::REGULAR);
     if let (Some(seen), true) = (seen, truncates)
         && is_large(&rustix::fs::fstat(&seen.fd)?)
@@ -125,7 +125,7 @@ fn open_host(call: &Call<'_>, name: &HostName, flags: u32, new_mode: Mode) -> Re
         file(writing).set_size(0, call.patience)?;
     }
     let fd = open(host)?;
-    // The host may have put something else there meanwhile.
+    // Another process may have replaced the file meanwhile.
     match name.admit(&fd)?.kind {
         mode::DIRECTORY => Ok(Opened::Directory(fd)),
         mode::REGULAR => Ok(Opened::Regular(file(fd))),
@@ -186,7 +186,7 @@ pub(crate) fn renameat2(call: &mut Call<'_>) -> Outcome {
         return Err(Errno::BUSY.into());
     }
     let (old, mut new) = pair(old, new)?;
-    // What gives way is changed as well.
+    // The file that is replaced changes as well.
     if new.exists()? {
         new = new.changeable()?;
     }

@@ -1,5 +1,5 @@
-//! Regular files of the host: calls on them do a bounded piece of work between two looks at the time, and stay below
-//! the limit on a file's size.
+//! Regular files of the host. Calls on them test the machine's deadline between bounded pieces of work, and respect the limit
+//! on a file's size.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -11,11 +11,11 @@ use crate::call::{Patience, Stop};
 use crate::grant::DirAccess;
 use crate::open_file::{STEP, in_steps, position};
 
-/// Bytes whose space is taken between two looks at the time.
+/// Bytes that are allocated between two tests of the deadline.
 const ALLOCATION_STEP: u64 = 64 << 20;
-/// Bytes whose space is given back between two looks at the time.
+/// Bytes that are freed between two tests of the deadline.
 const TRUNCATION_STEP: u64 = 256 << 20;
-/// Steps that giving space back takes at most: files can be much larger than what they hold.
+/// The maximal number of steps in which space is freed: sparse files can be much larger than their contents.
 const MAX_TRUNCATIONS: u64 = 4096;
 
 pub(crate) struct HostFile {

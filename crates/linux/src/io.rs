@@ -1,4 +1,4 @@
-//! System calls that move bytes.
+//! System calls that read, write and copy.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::open_file::{Kind, OpenFile};
 const MAX_BUFFERS: u64 = 1024;
 /// The descriptor of standard error.
 pub(crate) const STANDARD_ERROR: i32 = 2;
-/// Bytes on their way between two files.
+/// The buffer of a copy between two files.
 const COPY_STEP: u64 = 64 << 10;
 
 impl Call<'_> {
@@ -34,7 +34,7 @@ impl Call<'_> {
         Ok(self.signal_failure(written)? as u64)
     }
 
-    /// Raises the signal that goes with some failures to write: where nobody reads, and beyond the limit on sizes.
+    /// Sends the signal of some failed writes: SIGPIPE without a reader, SIGXFSZ beyond the limit on sizes.
     pub(crate) fn signal_failure<T>(&mut self, result: Result<T, Stop>) -> Result<T, Stop> {
         match result {
             Err(Stop::Errno(Errno::PIPE)) => self.linux.signals.raise(signal::SIGPIPE),
@@ -284,7 +284,7 @@ pub(crate) fn fdatasync(call: &mut Call<'_>) -> Outcome {
     sync_with(call, |fd| rustix::fs::fdatasync(fd))
 }
 
-/// Advice on reading ahead: none of it is needed.
+/// Advice on reading ahead, which is ignored.
 pub(crate) fn advise(call: &mut Call<'_>) -> Outcome {
     call.file(0)?;
     Ok(0)

@@ -1,9 +1,8 @@
-//! What a guest wrote to standard error just before it aborted: the reason, in the words of its C library, C++ runtime,
-//! or Rust's panic.
+//! The message that a guest wrote to standard error just before it aborted: the reason given by its C library, C++ runtime
+//! or Rust panic.
 //!
-//! Writes to descriptor 2 are gathered as long as no other call comes between that would do anything outside the
-//! guest's memory. So the message of an abort is together, however many writes it took, and what was logged earlier is
-//! not part of it.
+//! Writes to descriptor 2 are collected until another call has an effect outside the guest's memory. So the message of an
+//! abort is complete even if it took several writes, and earlier log lines are not part of it.
 
 use crate::table::is_quiet;
 

@@ -1,4 +1,4 @@
-//! The Linux personality: what a static Linux program finds when it runs in a riverrun machine.
+//! The Linux personality: the system calls of static Linux programs in a riverrun machine.
 //!
 //! A guest sees system calls with Linux's numbers, structures and error codes, and nothing of its
 //! host but what a [`Builder`] grants: arguments, environment, standard streams and directories.
@@ -27,8 +27,8 @@
 //! - Signals that the program sends to itself are delivered to its handlers; a fatal one without
 //!   a handler ends the run with [`riverrun::TrapCause::Signal`]. Faults of the program itself
 //!   (null pointers, illegal instructions) are traps always: no handler sees them.
-//! - A call that waits, without a timeout, for what nobody can bring (another thread's wake-up, a signal, bytes in
-//!   a pipe whose ends are all the guest's) ends the run with [`riverrun::TrapCause::EndlessWait`].
+//! - A call that waits without a timeout for an event that cannot happen (another thread's wake-up, a signal, bytes in a
+//!   pipe whose ends are all the guest's) ends the run with [`riverrun::TrapCause::EndlessWait`].
 //! - A call that waits when the machine's time is up starts anew with the next run.
 //! - The user is number 1000, in group 1000, and owns every file.
 //! - Files that are neither regular files nor directories nor symbolic links cannot be opened
@@ -96,8 +96,8 @@ pub use stdio::{Captured, Input, Output};
 
 use std::fmt;
 
-/// A guest's operating system: its open files, memory layout, clock and signals. Part of a
-/// machine's data; one for each machine.
+/// The state of the personality for one machine: open files, memory layout, clock, signals. It is part of the machine's
+/// data.
 pub struct Linux {
     pub(crate) args: Vec<Vec<u8>>,
     pub(crate) env: Vec<Vec<u8>>,

@@ -1,8 +1,8 @@
 //! Symbolic links that lead out of a granted directory.
 //!
-//! A guest follows links in its own tree, and never gets out by them. Others who use the directory follow them in the
-//! host's tree: a guest that leaves `output -> /home/user/.bashrc` waits for somebody to write to `output`. So guests
-//! do not get to make such links, nor to put existing ones elsewhere.
+//! A guest follows links in its own tree and never leaves it by them. Other users of the directory follow them in the host's
+//! tree: a guest could leave `output -> /home/user/.bashrc` and wait until a user writes to `output`. So guests cannot make
+//! such links, nor move existing ones.
 //!
 //! The rule that keeps links inside: `..` is only at a target's beginning, and no more often than there are
 //! directories between the granted one and the link. Each link that a walk meets then leads to a place inside,

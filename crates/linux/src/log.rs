@@ -1,4 +1,4 @@
-//! Telling the host which system calls a guest makes, and which are refused.
+//! The log of system calls: those that a guest makes, and those that are refused.
 
 use std::collections::BTreeSet;
 use std::fmt;

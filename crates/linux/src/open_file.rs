@@ -1,4 +1,4 @@
-//! Open files: what a descriptor stands for, and how bytes get in and out.
+//! Open files, to which descriptors refer: reading and writing.
 
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -17,10 +17,10 @@ use crate::pipes;
 use crate::random::Random;
 use crate::stream::Stream;
 
-/// Bytes moved between two looks at the time.
+/// Bytes moved between two tests of the deadline.
 pub(crate) const STEP: usize = 1 << 20;
 
-/// What is open.
+/// The kinds of open files.
 pub(crate) enum Kind {
     /// A regular file of the host.
     Regular(HostFile),
@@ -48,7 +48,7 @@ impl Directory {
     }
 }
 
-/// What descriptors of one origin share.
+/// An open file description, which duplicated descriptors share.
 pub(crate) struct OpenFile {
     pub(crate) kind: Kind,
     /// Access mode, O_APPEND, O_NONBLOCK, O_PATH.
@@ -115,7 +115,7 @@ impl OpenFile {
     pub(crate) fn check_seekable(&self) -> Result<(), Stop> {
         match &self.kind {
             Kind::Regular(_) | Kind::Directory(_) | Kind::Device(_) => Ok(()),
-            // What others have written to standard output is not the guest's to change.
+            // The guest must not change what others have written to standard output.
             Kind::Stream(stream) if stream.is_regular() && self.check_writable().is_err() => Ok(()),
             _ => Err(Errno::SPIPE.into()),
         }

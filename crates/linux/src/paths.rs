@@ -1,13 +1,13 @@
-//! Names of files: from a guest's path to a granted directory and a name in it.
+//! Path resolution: from a guest's path to a granted directory and a name in it. This file confines guests to their grants.
 //!
 //! The guest's tree consists of the granted directories, the directories above them, and `/dev`.
 //! A path is walked here, component by component: `..` and symbolic links mean what they mean in
 //! the guest's tree, wherever in the host's tree a granted directory lies. What remains is an open
 //! directory, and one last name in it, which is never followed by the host.
 //!
-//! Each component is opened for its path, and the open descriptor is looked at: one that lies in
-//! another mount, or in a file system of the kernel, is refused. All calls that take a path get it
-//! from here, so that none of them can forget to.
+//! Each component is opened with `O_PATH` and without following links, and the open descriptor is examined: one in another
+//! mount, or in a file system of the kernel, is refused. All calls that take a path resolve it here, so none can omit
+//! this.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -30,7 +30,7 @@ use crate::refusal::{Reason, Refusal};
 
 /// Components of a path, all links expanded.
 const MAX_DEPTH: usize = 256;
-/// Components that one walk looks at.
+/// Components that one walk examines.
 const MAX_STEPS: usize = 4096;
 /// Symbolic links that one walk follows, as in Linux.
 const MAX_LINKS: usize = 40;
@@ -84,7 +84,7 @@ impl fmt::Debug for Grant {
 /// The mode of directories that are made as the guest has them already.
 const NEW_DIRECTORY: Mode = Mode::RWXU.union(Mode::RGRP).union(Mode::XGRP).union(Mode::ROTH).union(Mode::XOTH);
 
-/// How a name is opened to look at what it stands for: without effects, whatever that is.
+/// How a name is opened to examine it: without side effects, whatever it is.
 const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A directory of the host, and what the guest may do in it.
@@ -110,7 +110,7 @@ pub(crate) struct HostName {
     missing: Vec<OsString>,
 }
 
-/// What a name stands for.
+/// A file that a name refers to.
 pub(crate) struct Seen {
     /// Open for its path only.
     pub(crate) fd: OwnedFd,
@@ -214,7 +214,7 @@ impl HostName {
     }
 }
 
-/// What a file that guests cannot open is called.
+/// The name of a file type that guests cannot open, for messages.
 pub(crate) fn special_file(kind: u32) -> &'static str {
     match kind {
         mode::CHARACTER_DEVICE | mode::BLOCK_DEVICE => "device",
@@ -224,7 +224,7 @@ pub(crate) fn special_file(kind: u32) -> &'static str {
     }
 }
 
-/// What a path leads to.
+/// The result of resolving a path.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     /// Something in a granted directory, which need not exist.
@@ -255,7 +255,7 @@ impl Found {
     }
 }
 
-/// What stands in the way of a walk.
+/// Why a walk stopped.
 enum Step {
     /// The host's, if it has it.
     Directory(Option<HostDir>),
@@ -477,7 +477,7 @@ impl Names {
     }
 }
 
-/// What stands at a walk's next component.
+/// The next component of a walk.
 fn step(node: &Node) -> Result<Step, Stop> {
     let host = match node {
         Node::Synthetic => return Ok(Step::Directory(None)),

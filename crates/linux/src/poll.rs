@@ -1,4 +1,4 @@
-//! Waiting for files to be ready, and asking terminals.
+//! Waiting for files to be ready (`ppoll`, `pselect6`), and `ioctl`.
 
 use rustix::event::PollFlags;
 use rustix::io::Errno;

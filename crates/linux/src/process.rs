@@ -1,4 +1,4 @@
-//! Who and where the guest is: identity, limits, ending.
+//! System calls on the process: identity, limits, exit, threads.
 
 use riverrun::Memory;
 use rustix::io::Errno;
@@ -42,7 +42,7 @@ pub(crate) fn getuid(_: &mut Call<'_>) -> Outcome {
     Ok(USER.into())
 }
 
-/// Of a process, that must be this one.
+/// The group of a process, which must be this one.
 pub(crate) fn getpgid(call: &mut Call<'_>) -> Outcome {
     match call.uint(0) {
         0 | PROCESS => Ok(PROCESS.into()),
@@ -74,7 +74,7 @@ pub(crate) fn uname(call: &mut Call<'_>) -> Outcome {
     fields.iter().fold(Layout::new(), |layout, field| layout.text(field, LEN)).store(call.memory, call.args[0])
 }
 
-/// What the guest could have at most.
+/// The total memory that the guest is told.
 fn total_memory(memory: &Memory) -> u64 {
     memory.limit().min(4 << 30)
 }
@@ -115,7 +115,7 @@ pub(crate) fn prlimit64(call: &mut Call<'_>) -> Outcome {
         return Err(Errno::SRCH.into());
     }
     let limit = limit(call, call.uint(1))?;
-    // Limits are the host's to set.
+    // Only the host sets limits.
     if new != 0 && load_words(call.memory, new)? != [limit, limit] {
         return Err(Errno::PERM.into());
     }
@@ -149,7 +149,7 @@ pub(crate) fn set_robust_list(call: &mut Call<'_>) -> Outcome {
     }
 }
 
-/// Waiting is for nobody, as there is no other thread that could wake: until the timeout.
+/// Waits until the timeout only, since there is no other thread that could wake this one.
 pub(crate) fn futex(call: &mut Call<'_>) -> Outcome {
     const COMMAND: u32 = 0x7f;
     const REAL_TIME: u32 = 0x100;
@@ -200,7 +200,7 @@ pub(crate) fn membarrier(call: &mut Call<'_>) -> Outcome {
     }
 }
 
-/// Calls that have nothing to do.
+/// Calls without an effect.
 pub(crate) fn nothing(_: &mut Call<'_>) -> Outcome {
     Ok(0)
 }

@@ -8,7 +8,7 @@ use crate::call::{Call, Outcome, Stop};
 
 pub(crate) struct Random(Option<Box<ChaCha20Rng>>);
 
-/// Between two looks at the time.
+/// Bytes between two tests of the deadline.
 const STEP: usize = 1 << 20;
 
 impl Random {

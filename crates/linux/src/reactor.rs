@@ -1,15 +1,15 @@
-//! Programs that stay behind their `main`, to be called by their host.
+//! Programs whose run ends when `main` returns, so that their host can call their functions.
 
 use riverrun::Flow;
 
-/// How far such a program has come.
+/// The progress of such a program.
 #[derive(Debug, Default)]
 pub(crate) struct Reactor {
     /// Whether the host wants it to exit as others do.
     exits: bool,
     /// Whether it offers functions to its host.
     pub(crate) offers_functions: bool,
-    /// Whether it has said before that it is ready.
+    /// Whether it has already reported that it is ready.
     is_ready: bool,
 }
 

@@ -1,5 +1,5 @@
-//! What a guest may not use though its path leads there: each refusal is told to the guest by an error code, and to
-//! the host by a line of the log.
+//! Refusals of files that a guest's path leads to but that it may not use. The guest gets an error code, the host a line of
+//! the log.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub(crate) enum Reason {
 }
 
 impl Refusal {
-    /// What the guest is told.
+    /// The guest's error code.
     pub(crate) fn errno(&self) -> Errno {
         match self.reason {
             Reason::OtherMount | Reason::Kernel(_) | Reason::SpecialFile(_) => Errno::ACCESS,

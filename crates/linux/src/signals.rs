@@ -18,14 +18,14 @@ const SA_ONSTACK: u64 = 0x0800_0000;
 const SA_NODEFER: u64 = 0x4000_0000;
 const SA_RESETHAND: u64 = 0x8000_0000;
 
-/// Bytes of a signal set, which the calls are told.
+/// Bytes of a signal set, which callers pass.
 const SET_SIZE: u64 = 8;
 /// Bytes of `struct siginfo`, and of `struct ucontext` up to its registers and whole.
 const INFO: u64 = 128;
 const REGISTERS: u64 = 176;
 const CONTEXT: u64 = 960;
 const MASK: u64 = 40;
-/// The least an alternate stack may have.
+/// The smallest alternate stack.
 const MIN_STACK: u64 = 2048;
 /// The number of `rt_sigreturn`.
 pub(crate) const RT_SIGRETURN: u64 = 139;
@@ -97,7 +97,7 @@ impl Registers {
     }
 }
 
-/// What pending signals do.
+/// The effect of pending signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
     /// The registers are set for what comes next.
@@ -113,7 +113,7 @@ pub(crate) struct Signals {
     actions: [Action; signal::MAX as usize],
     blocked: u64,
     pending: u64,
-    /// What is blocked again once a handler that `rt_sigsuspend` waited for has returned.
+    /// The mask to restore when the handler that `rt_sigsuspend` waited for has returned.
     suspended: Option<u64>,
     stack: AlternateStack,
 }
@@ -134,7 +134,7 @@ fn bit(number: u32) -> u64 {
     1 << (number - 1)
 }
 
-/// What cannot be blocked.
+/// Signals that cannot be blocked.
 fn always_open() -> u64 {
     bit(signal::SIGKILL) | bit(signal::SIGSTOP)
 }
@@ -297,7 +297,7 @@ pub(crate) fn rt_sigpending(call: &mut Call<'_>) -> Outcome {
     Ok(0)
 }
 
-const NO_SENDER: &str = "waits for a signal that nobody can send: guests get those alone that they send themselves";
+const NO_SENDER: &str = "waits for a signal that cannot come: guests get only signals that they send themselves";
 
 /// Waits for a signal that is pending already.
 pub(crate) fn rt_sigsuspend(call: &mut Call<'_>) -> Outcome {

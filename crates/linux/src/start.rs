@@ -1,4 +1,4 @@
-//! What a program finds on its stack when it starts: arguments, environment, auxiliary vector.
+//! The initial stack of a program: arguments, environment, auxiliary vector.
 
 use riverrun::image::Image;
 use riverrun::{Machine, SIGNAL_RETURN_ADDRESS};

@@ -1,4 +1,4 @@
-//! What is known about files: `stat` and its relatives.
+//! Status of files: `stat` and its relatives.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -145,7 +145,7 @@ fn split_device(number: u64) -> (u32, u32) {
 }
 
 impl Call<'_> {
-    /// The status of what arguments 0 and 1 name, as `flags` say.
+    /// The status of the file that arguments 0 and 1 name, with these flags.
     fn status(&self, flags: u32) -> Result<Status, Stop> {
         if flags & !(at::SYMLINK_NOFOLLOW | at::NO_AUTOMOUNT | at::EMPTY_PATH | at::STATX_SYNC) != 0 {
             return Err(Errno::INVAL.into());

@@ -84,7 +84,7 @@ impl fmt::Debug for Output {
 pub struct Captured(Arc<Mutex<Vec<u8>>>);
 
 impl Captured {
-    /// What has been written since the last time.
+    /// The bytes written since the last call.
     pub fn take(&self) -> Vec<u8> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

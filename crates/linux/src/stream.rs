@@ -1,9 +1,9 @@
-//! The host's own standard streams, as a guest uses them: without waiting longer than the machine may, and without
-//! changing how others use them.
+//! The host's own standard streams as a guest uses them: calls never wait longer than the machine may run, and do not change
+//! the streams for other processes.
 //!
-//! A stream's open file description is shared with whoever else has it, so that it stays blocking. `poll` alone does
-//! not keep a call on it from blocking: others may be quicker, and a terminal that has room may have too little. So
-//! pipes and terminals are opened anew, non-blocking, and sockets are told with each call.
+//! Other processes share a stream's open file description, so it must stay blocking. `poll` alone does not prevent a call
+//! from blocking: another process may be quicker, and a terminal may have too little room. So pipes and terminals are
+//! reopened as non-blocking, and calls on sockets are non-blocking one by one.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::open_file::{STEP, in_steps, position};
 const NON_BLOCKING_STEP: usize = 64 << 10;
 /// Bytes that a pipe takes without blocking once it is ready (`PIPE_BUF`).
 const PIPE_STEP: usize = 4096;
-/// How long to leave a stream alone that is ready, but not for what it is to take.
+/// How long to wait for a stream that is ready, but not for the whole write.
 const PAUSE: Duration = Duration::from_millis(1);
 
 pub(crate) struct Stream {
@@ -34,7 +34,7 @@ pub(crate) struct Stream {
 }
 
 enum Kind {
-    /// A file, which does not make anybody wait.
+    /// A file, on which calls do not block.
     Regular,
     /// Calls on it can be told not to wait.
     Socket,
@@ -168,8 +168,8 @@ impl Stream {
     }
 }
 
-/// The same pipe or terminal, as a non-blocking descriptor that nobody else has; `None` if that is not to be had: the
-/// user may not open it, or opening it makes something else.
+/// The same pipe or terminal as a non-blocking descriptor of our own; `None` if the user may not open it, or opening it gives
+/// another file.
 fn open_anew(fd: BorrowedFd<'_>, access: OFlags) -> Option<OwnedFd> {
     let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let flags = access | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;

@@ -12,7 +12,7 @@ const VIRTUAL_EPOCH: Duration = Duration::from_secs(946_684_800);
 /// Of `times`, per second.
 const TICKS: u128 = 100;
 
-/// A guest's sense of time.
+/// A guest's clocks.
 #[derive(Debug)]
 pub(crate) struct Clock {
     start: Instant,

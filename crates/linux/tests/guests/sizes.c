@@ -1,4 +1,4 @@
-// Files larger than 10,240 bytes cannot be made: the limit is set by whoever runs this, or here.
+// Files larger than 10,240 bytes cannot be made: the limit is set by the test that runs this, or here.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>

@@ -34,10 +34,12 @@ const RETIRED_IN_DOCUMENTS: &[(&str, &str)] =
 const CODE: &[&str] = &[
     "bench/peers",
     "bench/src",
+    "crates/aot",
     "crates/bindgen",
     "crates/cli",
     "crates/compiler",
     "crates/isa",
+    "crates/linux",
     "crates/program",
     "crates/testkit",
     "examples",

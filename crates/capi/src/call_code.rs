@@ -15,7 +15,7 @@ use std::mem::offset_of;
 use std::ptr;
 
 use riverrun::DynFunc;
-use riverrun::support::{Gate, Offsets, Opening, signpost};
+use riverrun::support::{Gate, Offsets, Opening, unwind_marker};
 
 use crate::call_few::{Called, for_result};
 use crate::func::Func;
@@ -112,7 +112,7 @@ unsafe extern "C" fn code<const COPY: usize>(
         "mov rsi, [rsi + {sp}]",
         "jmp [rdi + {entry}]",
         "25:",
-        "lea r11, [rip + {signpost}]",
+        "lea r11, [rip + {marker}]",
         "mov [rax + 8], r11",
         "mov [r9 + {host_sp}], rax",
         "jmp 24b",
@@ -137,15 +137,15 @@ unsafe extern "C" fn code<const COPY: usize>(
         sp = const Offsets::<Host>::SP,
         host_sp = const Offsets::<Host>::HOST_SP,
         entry = const offset_of!(FuncHead, entry),
-        signpost = sym left_signpost,
+        marker = sym exit_marker,
     )
 }
 
 /// Where exits continue: returns [`LEFT`] to the caller.
 #[unsafe(naked)]
-unsafe extern "C" fn left_signpost() {
+unsafe extern "C" fn exit_marker() {
     naked_asm!(
-        signpost!("2", "3"),
+        unwind_marker!("2", "3"),
         "3:",
         "mov rsp, [rdx + {host_stack}]",
         "mov qword ptr [rdx + {word}], {closed}",

@@ -5,7 +5,7 @@
 use std::arch::{asm, naked_asm};
 use std::mem::{offset_of, size_of};
 
-use riverrun_state::{EngineContext, FRAME_GAP, FRAME_SIZE, VmContext, leave_engine, return_signpost, signpost};
+use riverrun_state::{EngineContext, FRAME_GAP, FRAME_SIZE, VmContext, leave_engine, return_marker, unwind_marker};
 
 use crate::cell::Cell;
 #[cfg(not(trampoline))]
@@ -51,7 +51,7 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut VmContex
             "push r14",
             "push r15",
             "sub rsp, {gap}",
-            "lea rax, [rip + {signpost}]",
+            "lea rax, [rip + {marker}]",
             "mov [rsp + 8], rax",
             "mov [rsi + {host_sp}], rsp",
             "mov r8, rdx",
@@ -71,7 +71,7 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut VmContex
         reason = const REASON,
         returned = const REASON_RETURNED,
         leave = sym leave_engine,
-        signpost = sym return_signpost,
+        marker = sym return_marker,
     }
 }
 
@@ -107,7 +107,7 @@ pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, sta
                     $above,
                     "3:",
                     ".pushsection .text.unlikely, \"ax\", @progbits",
-                    signpost!("2", "4"),
+                    unwind_marker!("2", "4"),
                     "4:",
                     "lea rsp, [rdx + {frame} + 8]",
                     "xor esi, esi",

@@ -8,8 +8,8 @@ use std::hint::cold_path;
 use std::mem::offset_of;
 
 use riverrun_state::{
-    EngineContext, FRAME_GAP, FRAME_SIZE, RETURN_ADDRESS, VmContext, WINDOW_OFFSET, leave_by_signpost, return_signpost,
-    signpost,
+    EngineContext, FRAME_GAP, FRAME_SIZE, RETURN_ADDRESS, VmContext, WINDOW_OFFSET, exit_by_marker, return_marker,
+    unwind_marker,
 };
 
 use crate::convention::{self, Hot, Reason};
@@ -78,7 +78,7 @@ macro_rules! save_host {
         push r14
         push r15
         sub rsp, {gap}
-        lea rax, [rip + {signpost}]
+        lea rax, [rip + {marker}]
         mov [rsp + 8], rax
         mov [rdi + {host_sp}], rsp"
     };
@@ -121,11 +121,11 @@ macro_rules! store_hot {
 
 /// A stub's code, which loads or stores the registers of the convention of code that counts fuel, or does not.
 macro_rules! stub {
-    ($fuel:expr, $($template:expr),+; $($name:ident = $value:expr),+ $(; signpost $signpost:ident)?) => {
+    ($fuel:expr, $($template:expr),+; $($name:ident = $value:expr),+ $(; marker $marker:ident)?) => {
         naked_asm!(
             $($template,)+
             $($name = const $value,)+
-            $(signpost = sym $signpost,)?
+            $(marker = sym $marker,)?
             window = const WINDOW_OFFSET,
             gap = const FRAME_GAP,
             first = const home($fuel, 0),
@@ -144,7 +144,7 @@ macro_rules! stub {
 
 macro_rules! return_to_host {
     () => {
-        concat!("mov rdx, [rax + {host_sp}]\n", leave_by_signpost!())
+        concat!("mov rdx, [rax + {host_sp}]\n", exit_by_marker!())
     };
 }
 
@@ -168,7 +168,7 @@ macro_rules! convention {
                     host_sp = HOST_SP,
                     reason = REASON,
                     returned = Reason::Returned as u64;
-                    signpost return_signpost
+                    marker return_marker
                 )
             }
 
@@ -182,7 +182,7 @@ macro_rules! convention {
                     "ret";
                     host_sp = HOST_SP,
                     compiled_sp = COMPILED_SP;
-                    signpost return_signpost
+                    marker return_marker
                 )
             }
 
@@ -244,7 +244,7 @@ pub(crate) unsafe fn call_host_entry(
             "sub rsp, 8",
             "push rbp",
             "push rbx",
-            // The call's own address is in the gap, as that of the signpost.
+            // The call's own address is in the gap, as that of the unwind marker.
             "lea rax, [rsp - {reserve} - 16]",
             "sub rsp, {reserve}",
             // Written at each call, it would have to be waited for at each end.
@@ -256,7 +256,7 @@ pub(crate) unsafe fn call_host_entry(
             ".cfi_undefined 16",
             "call [rdi + {entry}]",
             ".cfi_offset 16, -8",
-            signpost!("6", "4"),
+            unwind_marker!("6", "4"),
             "mov r11d, 1",
             "add rsp, {reserve} + 24",
             "5:",

@@ -75,7 +75,7 @@ pub struct Gate {
     /// The arguments of a call from C that could not take the fast path.
     arguments: [AtomicU64; 3],
     /// As in a frame on the stack: the address of the unwind marker.
-    signpost: AtomicU64,
+    marker: AtomicU64,
     /// The entry token that it is open for, [`CLOSED`], or [`CALLING`].
     word: AtomicU64,
     /// As in a frame on the stack: the caller's r15 to r12, rbx and rbp.
@@ -86,7 +86,7 @@ pub struct Gate {
 
 // The layout of a frame on the stack: gap, then pushed registers.
 const _: () = assert!(
-    offset_of!(Gate, signpost) == Gate::FRAME + 8
+    offset_of!(Gate, marker) == Gate::FRAME + 8
         && offset_of!(Gate, kept) == Gate::FRAME + FRAME_GAP
         && offset_of!(Gate, word) == 64
         && size_of::<Gate>() == 128
@@ -108,7 +108,7 @@ impl Gate {
     /// Offset of the machine's address, which [`Gate::lead_to`] sets.
     pub const MACHINE: usize = offset_of!(Gate, machine);
     /// Offset of the frame.
-    pub const FRAME: usize = offset_of!(Gate, signpost) - 8;
+    pub const FRAME: usize = offset_of!(Gate, marker) - 8;
     /// Offset of the saved registers: r15 to r12, rbx and rbp, in this order.
     pub const KEPT: usize = offset_of!(Gate, kept);
     /// Offset of the saved stack pointer.

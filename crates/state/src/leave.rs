@@ -5,4 +5,4 @@
 mod host;
 
 pub(crate) use host::enter_host;
-pub use host::{FRAME_GAP, FRAME_SIZE, leave_engine, return_signpost};
+pub use host::{FRAME_GAP, FRAME_SIZE, leave_engine, return_marker};

@@ -24,7 +24,7 @@ pub const FRAME_SIZE: usize = FRAME_GAP + 6 * 8;
 
 /// An unwind marker labelled `$label` that leads to the next label `$place`.
 #[macro_export]
-macro_rules! signpost {
+macro_rules! unwind_marker {
     ($label:literal, $place:literal) => {
         concat!($label, ":\n.byte 0x0f, 0x1f, 0x80\n.long ", $place, "f - ", $label, "b")
     };
@@ -35,13 +35,13 @@ macro_rules! signpost {
 /// # Safety
 /// It must not be called: exits read its first instruction.
 #[unsafe(naked)]
-pub unsafe extern "sysv64" fn return_signpost() {
-    naked_asm!(signpost!("2", "3"), "3:", "lea rsp, [rdx + {frame}]", "ret", frame = const FRAME_SIZE)
+pub unsafe extern "sysv64" fn return_marker() {
+    naked_asm!(unwind_marker!("2", "3"), "3:", "lea rsp, [rdx + {frame}]", "ret", frame = const FRAME_SIZE)
 }
 
 /// Assembly that exits an engine by its unwind marker. rdx holds [`crate::EngineContext::host_sp`]; `gap` is [`FRAME_GAP`].
 #[macro_export]
-macro_rules! leave_by_signpost {
+macro_rules! exit_by_marker {
     () => {
         "mov rcx, [rdx + 8]
         movsxd rax, dword ptr [rcx + 3]
@@ -65,7 +65,7 @@ macro_rules! leave_by_signpost {
 pub unsafe extern "sysv64" fn leave_engine(_: *mut VmContext) -> ! {
     naked_asm!(
         "mov rdx, [rdi + {host_sp}]",
-        leave_by_signpost!(),
+        exit_by_marker!(),
         host_sp = const offset_of!(VmContext, exit) + offset_of!(EngineContext, host_sp),
         gap = const FRAME_GAP,
     )
@@ -85,7 +85,7 @@ pub(crate) unsafe extern "sysv64" fn enter_host(_: *mut VmContext, _: *const Imp
         "push r14",
         "push r15",
         "sub rsp, {gap}",
-        "lea rax, [rip + {signpost}]",
+        "lea rax, [rip + {marker}]",
         "mov [rsp + 8], rax",
         "mov [rdi + {host_sp}], rsp",
         "mov rbx, rdi",
@@ -104,7 +104,7 @@ pub(crate) unsafe extern "sysv64" fn enter_host(_: *mut VmContext, _: *const Imp
         gap = const FRAME_GAP,
         code = const offset_of!(Import, code),
         leave = sym leave_engine,
-        signpost = sym return_signpost,
+        marker = sym return_marker,
     )
 }
 

@@ -48,7 +48,7 @@ pub use imports::{
     REGISTER_ARGUMENTS, Results, SYSTEM_CALLS, SlotCode, SlotError, SlotFunction, SystemCall, abandon, call_host,
 };
 pub use interruption::Interruption;
-pub use leave::{FRAME_GAP, FRAME_SIZE, leave_engine, return_signpost};
+pub use leave::{FRAME_GAP, FRAME_SIZE, leave_engine, return_marker};
 pub use perm::Perm;
 pub use return_addresses::{RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, STACK_GUARD, STACK_RESERVED, STACK_TOP};
 pub use running::{Claim, FaultExit, Running, Said};

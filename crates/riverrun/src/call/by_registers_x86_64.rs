@@ -114,7 +114,7 @@ macro_rules! by_registers {
             "24:",
             "add rdi, {at}",
             "call [rdi + {entry}]",
-            $crate::support::signpost!("26", "23"),
+            $crate::support::unwind_marker!("26", "23"),
             "mov rcx, [rip + __riverrun_claimed@GOTTPOFF]",
             "add rsp, 7 * 8",
             "pop rdi",

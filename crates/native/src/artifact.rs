@@ -1,4 +1,6 @@
-//! Loading an artifact.
+//! Loading artifacts: checks the header, maps the object, and finds its tables.
+//!
+//! Loading trusts the artifact's code and tables. The header guards against mistakes, not against forgery.
 
 use std::fmt;
 use std::fs::File;
@@ -31,10 +33,10 @@ pub struct Artifact {
     header: Header,
     dispatch: Dispatch,
     host_entries: HostEntries,
-    /// Where functions can be entered besides their starts, sorted; in the object.
+    /// The re-entry points, sorted; in the object.
     entrances: &'static [u32],
     starts: OnceLock<Vec<u32>>,
-    /// Where accesses go on that fault; in the object.
+    /// The fault exits of accesses; in the object.
     fault_exits: &'static [FaultExit],
     code: Range<usize>,
     /// `None` where the code is linked into the host.
@@ -52,9 +54,9 @@ pub struct Symbol {
 
 /// A shared object that has been loaded.
 struct Loaded {
-    /// Where it was found.
+    /// The path from which it was loaded.
     path: PathBuf,
-    /// What debuggers know of it, if there is one. Before the mapping, as fields are dropped in order.
+    /// Its registration with debuggers, if there is one. Before the mapping, because fields are dropped in order.
     announced: OnceLock<Option<Announced>>,
     /// Keeps the code in memory.
     mapping: Mapping,
@@ -62,7 +64,7 @@ struct Loaded {
 }
 
 impl Loaded {
-    /// A path to the file, whatever is where it was found by now.
+    /// A path to the loaded file, even if another file has replaced it.
     fn own_path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
     }
@@ -93,8 +95,8 @@ impl Artifact {
     pub unsafe fn load(path: &Path, program: &ProgramHash) -> Result<Artifact, ArtifactError> {
         let failed = |source| ArtifactError::File { path: path.to_owned(), source };
         let file = File::open(path).map_err(failed)?;
-        // All of it is looked at, but once: in the kernel's own pages, without a copy.
-        // SAFETY: nobody writes to the file, as the caller promises.
+        // The whole file is hashed once, in the page cache, without a copy.
+        // SAFETY: the caller ensures that the file is not written to while it is mapped.
         let bytes = unsafe { MmapOptions::new().populate().map(&file) }.map_err(failed)?;
         // SAFETY: as the caller promises.
         unsafe { Artifact::open(&bytes, path.to_owned(), file, program) }
@@ -169,8 +171,7 @@ impl Artifact {
         })
     }
 
-    /// Takes compiled code that is linked into the host, if it was compiled from this program and fits
-    /// this host.
+    /// Uses compiled code that is linked into the host, if it was compiled from this program and for this host.
     ///
     /// # Errors
     /// [`ArtifactError`], which says what does not match.
@@ -183,7 +184,7 @@ impl Artifact {
         if header.program != *program {
             return Err(ArtifactError::Program);
         }
-        // SAFETY: the compiler has made the tables, and what is linked stays.
+        // SAFETY: the compiler has made the tables, and linked code is never unmapped.
         let (dispatch, host_entries) =
             unsafe { (Dispatch::new(linked.dispatch, header.dispatch_bits), HostEntries::new(linked.host_entries)) };
         // SAFETY: as before.
@@ -196,8 +197,8 @@ impl Artifact {
         Ok(Artifact { header, dispatch, host_entries, entrances, starts, fault_exits, code, loaded: None })
     }
 
-    /// Tells debuggers of the code, which they do not find by themselves, for those that attach later: where one is there
-    /// already, loading has told it. Code that is linked into the host needs none of that.
+    /// Registers the code for debuggers that attach later; one that was attached at loading knows it already. Code that is
+    /// linked into the host needs no registration.
     ///
     /// # Errors
     /// [`ArtifactError::File`], if the file cannot be read again.
@@ -220,12 +221,12 @@ impl Artifact {
         self.code.clone()
     }
 
-    /// Where accesses go on that fault.
+    /// The fault exits of accesses.
     pub(crate) fn fault_exits(&self) -> &'static [FaultExit] {
         self.fault_exits
     }
 
-    /// The guest addresses at which code can be entered.
+    /// The guest addresses at which code can be entered: starts and re-entry points.
     pub fn entrances(&self) -> impl Iterator<Item = u64> {
         self.starts().iter().chain(self.entrances).map(|&pc| u64::from(pc))
     }
@@ -240,19 +241,19 @@ impl Artifact {
         self.dispatch.find(pc)
     }
 
-    /// The host address of the host entry of the function that begins at `pc`.
+    /// The host-ABI entry point of the function that begins at `pc`.
     pub(crate) fn host_entry(&self, pc: u64) -> Option<usize> {
         self.host_entries.find(pc)
     }
 
-    /// The guest address of the function, or host entry of one, whose host code begins at `host` or, of all, nearest
-    /// before it.
+    /// The guest address of the function whose host code, or host-ABI entry point, has the nearest start at or before
+    /// `host`.
     pub(crate) fn start_before(&self, host: usize) -> Option<u64> {
         let bodies = self.dispatch.before(host).into_iter().chain(self.host_entries.before(host));
         bodies.max_by_key(|(_, code)| *code).map(|(pc, _)| pc)
     }
 
-    /// The start of the function that can be entered at `pc`, which is not its start.
+    /// The start of the function that has the re-entry point `pc`.
     pub(crate) fn entered_at(&self, pc: u64) -> Option<u64> {
         let pc = u32::try_from(pc).ok()?;
         self.entrances.binary_search(&pc).ok()?;
@@ -287,7 +288,7 @@ impl Artifact {
         let Some(loaded) = &self.loaded else { return self.start_before(host) };
         let loader = addr2line::Loader::new(loaded.own_path()).ok()?;
         let address = host.wrapping_sub(loaded.mapping.bias) as u64;
-        // A merged instruction has no place of its own: its neighbours' is the closest there is.
+        // A merged instruction has no line of its own; use its neighbour's.
         (0..64).find_map(|back| {
             let location = loader.find_location(address.checked_sub(back)?).ok()??;
             if location.file.is_some_and(|file| file.ends_with(GUEST_FILE)) {
@@ -300,14 +301,14 @@ impl Artifact {
     }
 }
 
-/// A file that only this process can see.
+/// An anonymous file of this process.
 fn memory_file() -> std::io::Result<File> {
     // SAFETY: the name is a C string.
     let descriptor = unsafe { libc::memfd_create(c"riverrun-artifact".as_ptr(), libc::MFD_CLOEXEC) };
     if descriptor < 0 {
         return Err(std::io::Error::last_os_error());
     }
-    // SAFETY: the descriptor is new, and nobody else's.
+    // SAFETY: the descriptor is new and owned by nothing else.
     Ok(unsafe { File::from_raw_fd(descriptor) })
 }
 

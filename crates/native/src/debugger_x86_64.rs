@@ -1,4 +1,4 @@
-//! Telling debuggers of loaded artifacts, by gdb's JIT interface (gdb's manual, "JIT Compilation Interface").
+//! Registering loaded artifacts with debuggers, by gdb's JIT interface (gdb's manual, "JIT Compilation Interface").
 //!
 //! The dynamic loader does not know artifacts, so gdb does not find them. It does look for two names: a function where
 //! it sets a breakpoint, and a list of object files in memory. Both names are local symbols here: LLVM, or another
@@ -31,7 +31,7 @@ struct Entry {
     size: u64,
 }
 
-/// What gdb reads when [`announce`] comes to its breakpoint.
+/// The descriptor that gdb reads at the breakpoint in [`announce`].
 #[repr(C)]
 struct Descriptor {
     version: u32,
@@ -40,7 +40,7 @@ struct Descriptor {
     first: *mut Entry,
 }
 
-/// Gives the descriptor's address; comes by gdb's breakpoint if it is to `tell`.
+/// Returns the descriptor's address; passes gdb's breakpoint first if `tell`.
 #[unsafe(naked)]
 extern "sysv64" fn announce(tell: bool) -> *mut Descriptor {
     naked_asm!(
@@ -63,17 +63,17 @@ extern "sysv64" fn announce(tell: bool) -> *mut Descriptor {
     )
 }
 
-/// Held by all who look at the descriptor or the list.
+/// Held while the descriptor or the list is accessed.
 static LIST: Mutex<()> = Mutex::new(());
 
-/// An artifact that debuggers know as long as this lives.
+/// The registration of an artifact, until this is dropped.
 pub(crate) struct Announced {
     entry: *mut Entry,
-    /// What the entry leads to.
+    /// The object file of the entry.
     _object: Box<[u8]>,
 }
 
-// SAFETY: the entry is looked at under the lock only.
+// SAFETY: the entry is accessed only while `LIST` is held.
 unsafe impl Send for Announced {}
 // SAFETY: as above.
 unsafe impl Sync for Announced {}

@@ -1,11 +1,11 @@
-//! From guest addresses to compiled functions: a hash table in the artifact.
+//! The dispatch table: a hash table in the artifact from guest addresses to compiled functions, which compiled code probes,
+//! too.
 
 use std::fmt;
 
-/// The artifact's symbol for the table of functions.
+/// The artifact's symbol for the dispatch table.
 pub const DISPATCH_SYMBOL: &str = "riverrun_dispatch";
-/// The artifact's symbol for the list of other places where functions can be entered: their number
-/// and their guest addresses, sorted, in 32 bits each.
+/// The artifact's symbol for the re-entry points: their number and their guest addresses, sorted, in 32 bits each.
 pub const ENTRANCES_SYMBOL: &str = "riverrun_entrances";
 
 /// The artifact's section of [`riverrun_state::FaultExit`]s.
@@ -14,9 +14,8 @@ pub const FAULT_EXITS_SECTION: &str = "riverrun_fault_exits";
 /// The artifact's symbol for [`crate::Header::identity`].
 pub const IDENTITY_SYMBOL: &str = "riverrun_identity";
 
-/// A table in memory; also what says how tables are laid out: the guest addresses of functions' first instructions,
-/// with [`Dispatch::free`] in free places, then as many distances from the table to the compiled functions, in bytes.
-/// All are words, so that code finds either by the same index.
+/// A dispatch table in memory: the guest addresses of functions, with [`Dispatch::free`] in free places, followed by as many
+/// distances in bytes from the table to the compiled functions. All are 64-bit words, so that code finds both by one index.
 #[derive(Clone, Copy)]
 pub struct Dispatch {
     pcs: &'static [u64],
@@ -38,14 +37,13 @@ impl Dispatch {
         (2 * functions.max(1)).next_power_of_two().trailing_zeros().max(1)
     }
 
-    /// Where to look for an address first; then follow the places behind it, round the end, up to
-    /// the first that is free.
+    /// The first place to probe for an address. Probing continues with the next places, around the end, up to a free one.
     pub fn index(pc: u32, bits: u32) -> usize {
         (pc.wrapping_mul(Self::MULTIPLIER) >> (32 - bits)) as usize
     }
 
-    /// What stands in a free place: an odd number, which no function's address is, and whose own place is another.
-    /// So code may look a jump's target up with its lowest bit, which the jump clears, and never finds a free place.
+    /// The word of a free place: an odd number, which is no function's address, and whose own first place is another one. So
+    /// code may look up a jump's target without clearing its lowest bit, and never matches a free place.
     pub fn free(place: usize, bits: u32) -> u64 {
         [1, 5].into_iter().find(|&word| Self::index(word, bits) != place).expect("they have not the same place").into()
     }
@@ -59,7 +57,7 @@ impl Dispatch {
     /// At `table` there is one with `1 << bits` places, which lives as long as the result is used.
     pub(crate) unsafe fn new(table: *const u64, bits: u32) -> Dispatch {
         let len = 1 << bits;
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller passes a table of `len` addresses followed by `len` distances, which outlives `self`.
         let (pcs, distances) =
             unsafe { (std::slice::from_raw_parts(table, len), std::slice::from_raw_parts(table.add(len).cast(), len)) };
         Dispatch { pcs, distances }

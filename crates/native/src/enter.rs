@@ -1,4 +1,4 @@
-//! The way from host code into compiled code and back.
+//! Entry from host code into compiled code, and exits from it.
 
 #[cfg(all(target_arch = "x86_64", unix))]
 #[path = "enter_x86_64.rs"]

@@ -1,7 +1,8 @@
-//! Entry and exit on x86-64 Unix.
+//! Stubs that enter, exit and resume compiled code on x86-64 Unix.
 //!
-//! Compiled functions have LLVM's `x86_regcallcc`: parameters in rax, rcx, rdx, rdi, rsi, r8, r9, r12, r13, r14, and
-//! r15, which is the window's address, the same for results; no register is preserved.
+//! Compiled functions have LLVM's `x86_regcallcc`: parameters and results are in rax, rcx, rdx, rdi, rsi, r8, r9, r12, r13,
+//! r14 and r15, the last one being the window's address; no register is preserved. Stubs that enter make the frame that
+//! `leave_x86_64.rs` in riverrun-state describes, so that every exit finds it.
 
 use std::arch::{asm, naked_asm};
 use std::hint::cold_path;
@@ -22,7 +23,7 @@ const COMPILED_SP: usize = EXIT + offset_of!(EngineContext, compiled_sp);
 const REASON: usize = EXIT + offset_of!(EngineContext, reason);
 const FUEL: usize = EXIT + offset_of!(EngineContext, fuel);
 
-/// From the state to one of the ten registers of the convention.
+/// The offset of a pinned register in the state.
 const fn home(fuel: bool, position: usize) -> usize {
     match convention::hot(fuel)[position] {
         Hot::X(n) => offset_of!(VmContext, hart.slots) + 8 * n as usize,
@@ -30,7 +31,7 @@ const fn home(fuel: bool, position: usize) -> usize {
     }
 }
 
-/// The ways in and out of code of one convention.
+/// The stubs of code that counts fuel, or of code that does not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stubs {
     /// Runs the function `target` on the stack whose top is `stack`, until compiled code is left.
@@ -39,19 +40,19 @@ pub(crate) struct Stubs {
     /// The target is a compiled function, the state that of a live window, its `leave` set, the
     /// stack fit for use, and the guest's float environment in force.
     pub(crate) enter: unsafe extern "sysv64" fn(state: *mut VmContext, target: usize, stack: usize),
-    /// Goes on where code was left.
+    /// Resumes suspended code.
     ///
     /// # Safety
     /// As [`Stubs::enter`]; and the frames on the stack are as they were then.
     pub(crate) resume: unsafe extern "sysv64" fn(state: *mut VmContext),
-    /// What compiled code calls to be left.
+    /// The exit stub, which compiled code calls.
     pub(crate) leave: unsafe extern "sysv64" fn(),
-    /// What it calls where a function begins, for [`Reason::Start`].
+    /// The exit stub for a function's beginning, for [`Reason::Start`].
     pub(crate) leave_at_start: unsafe extern "sysv64" fn(),
 }
 
 impl Stubs {
-    /// Tells compiled code of those that it calls.
+    /// Stores the exit stubs in the state, where compiled code finds them.
     pub(crate) fn tell(&self, state: &mut VmContext) {
         state.exit.leave = self.leave as usize as u64;
         state.exit.leave_at_start = self.leave_at_start as usize as u64;
@@ -84,7 +85,7 @@ macro_rules! save_host {
     };
 }
 
-/// Of the state whose address is in rdi.
+/// Loads the pinned registers from the state whose address is in rdi.
 macro_rules! load_hot {
     () => {
         "lea r15, [rdi + {window}]
@@ -101,7 +102,7 @@ macro_rules! load_hot {
     };
 }
 
-/// From here on rax is the state's address.
+/// Stores the pinned registers in the state; afterwards rax is the state's address.
 macro_rules! store_hot {
     () => {
         "sub r15, {window}
@@ -119,7 +120,7 @@ macro_rules! store_hot {
     };
 }
 
-/// A stub's code, which loads or stores the registers of the convention of code that counts fuel, or does not.
+/// The code of a stub that loads or stores the pinned registers of code that counts fuel, or of code that does not.
 macro_rules! stub {
     ($fuel:expr, $($template:expr),+; $($name:ident = $value:expr),+ $(; marker $marker:ident)?) => {
         naked_asm!(
@@ -219,12 +220,10 @@ macro_rules! convention {
 convention!(free, false);
 convention!(counting, true);
 
-/// Calls a function by its host entry, with this sp and a0 to a2. Gives a0 and a1, or nothing if
-/// compiled code was left before its end. If it has returned, the state has no registers that say anything but fa0
-/// and fa1.
+/// Calls a function through [`Callable::ENTRY`] with this sp and a0 to a2. Returns a0 and a1, or `None` if the function
+/// exited. After a return, fa0 and fa1 are the only registers in the state that are up to date.
 ///
-/// It is a part of its caller, which has less jumps so. What callers have in r12 to r15 is theirs to keep: where
-/// it is in a loop, they keep it once.
+/// It is inlined into its caller, which saves jumps. r12 to r15 are clobbered, so a caller with a loop saves them once.
 ///
 /// # Safety
 /// As [`Stubs::enter`].
@@ -244,10 +243,10 @@ pub(crate) unsafe fn call_host_entry(
             "sub rsp, 8",
             "push rbp",
             "push rbx",
-            // The call's own address is in the gap, as that of the unwind marker.
+            // The call pushes the address of the unwind marker, which follows it, into the gap.
             "lea rax, [rsp - {reserve} - 16]",
             "sub rsp, {reserve}",
-            // Written at each call, it would have to be waited for at each end.
+            // Compared instead of written at each call: the exit would have to wait for the store.
             "cmp [r9 + {host_sp}], rax",
             "jne 3f",
             "2:",
@@ -292,8 +291,8 @@ pub(crate) unsafe fn call_host_entry(
     Some([a0, a1])
 }
 
-/// The host entry of all functions that have none of their own: calls the function of the [`Callable`] in rdi, on the
-/// stack of compiled code. What the host's convention preserves it takes back from its caller's frame.
+/// The entry of all functions without a host-ABI entry point: calls the function of the [`Callable`] in rdi on the stack of
+/// compiled code. It restores the registers that the host's convention preserves from its caller's frame.
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn enter_function() {
     naked_asm!(
@@ -302,7 +301,7 @@ pub(crate) unsafe extern "sysv64" fn enter_function() {
         "mov rax, r8",
         "mov r10, [rdi + {function}]",
         "mov edi, {return_address}",
-        // The guest gets nothing of the host's.
+        // No host data may leak into the guest's registers.
         "xor esi, esi",
         "xor r8d, r8d",
         "xor r9d, r9d",
@@ -322,7 +321,7 @@ pub(crate) unsafe extern "sysv64" fn enter_function() {
         "mov r12, [rsp + {gap} + 24]",
         "mov rbx, [rsp + {gap} + 32]",
         "mov rbp, [rsp + {gap} + 40]",
-        // Where the call has put its address.
+        // Skips the alignment below the return address.
         "add rsp, 8",
         "ret",
         function = const Callable::FUNCTION,
@@ -334,8 +333,8 @@ pub(crate) unsafe extern "sysv64" fn enter_function() {
     )
 }
 
-/// Leaves compiled code where the outermost function has returned, wherever to, with all registers in the state.
-/// Functions that [`enter_function`] has called return here once they have been left: its caller waits no longer.
+/// Exits because the outermost function has returned, to whichever address, with all registers committed. Functions that
+/// [`enter_function`] has called return here if they have exited before: their caller has already continued.
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn returned_astray() {
     stub!(
@@ -349,8 +348,7 @@ pub(crate) unsafe extern "sysv64" fn returned_astray() {
     )
 }
 
-/// Where the fault handler sends compiled code, with the state's address in rax: leaves it, its
-/// frames dropped.
+/// The fault handler entry of compiled code, with the state's address in rax: exits and drops all frames.
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn landing() {
     naked_asm!(
@@ -363,8 +361,7 @@ pub(crate) unsafe extern "sysv64" fn landing() {
     )
 }
 
-/// Where the handler of interruptions sends compiled code, with the state's address in rax: leaves
-/// it, its frames dropped.
+/// Where the handler of SIGURG redirects compiled code, with the state's address in rax: exits and drops all frames.
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn interrupt_landing() {
     naked_asm!(
@@ -377,7 +374,7 @@ pub(crate) unsafe extern "sysv64" fn interrupt_landing() {
     )
 }
 
-// Where `enter_function` puts the registers that it is given.
+// `enter_function` assumes these positions.
 const _: () = {
     let [a2, a1, a0, ra, .., sp] = convention::hot(false);
     assert!(matches!([a0, a1, a2, ra, sp], [Hot::X(10), Hot::X(11), Hot::X(12), Hot::X(1), Hot::X(2)]));

@@ -17,7 +17,7 @@ pub enum ArtifactError {
     /// It does not end with an artifact's header.
     #[error("not an artifact of riverrun, or a truncated one")]
     NotAnArtifact,
-    /// What it consists of does not hash to what its header says.
+    /// Its contents do not have the hash in its header.
     #[error("the artifact is damaged: compile it again")]
     Damaged,
     /// It was made by another version of the compiler.

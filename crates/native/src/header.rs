@@ -1,10 +1,10 @@
-//! What stands at an artifact's end: what it is, and what it was made for.
+//! The header at the end of an artifact: version, options, processor, program.
 
 use crate::error::ArtifactError;
 use crate::features::Features;
 
-/// The number of the contract between compiled code and this crate; it changes with every change of
-/// [`crate::convention`], of the state's layout or of the header.
+/// The version of the contract between compiled code and this crate. Any change of [`crate::convention`], of the state's
+/// layout or of the header must change it.
 pub const ABI: u32 = 17;
 /// The target that this build can run.
 pub const TRIPLE: &str = "x86_64-unknown-linux-gnu";
@@ -20,7 +20,7 @@ const BODY: usize = 8 + 4 + 4 + 8 + 4 + 4 + 8 + 2 * HASH_SIZE + TRIPLE_SIZE;
 pub struct Options {
     /// It counts instructions and stops where they are used up.
     pub fuel: bool,
-    /// Every access that may fault is made, in order, with all registers in the state.
+    /// Precise mode: every access that may fault is made, in order, with all registers committed.
     pub precise: bool,
     /// The level of optimisation, 0 to 3.
     pub level: u8,
@@ -31,7 +31,7 @@ impl Options {
         u32::from(self.fuel) | u32::from(self.precise) << 1 | u32::from(self.level) << 8
     }
 
-    /// `None` for what no compiler of this version has written.
+    /// `None` for options that this version does not have.
     fn of(bits: u32) -> Option<Options> {
         let set = |bit: u32| bits >> bit & 1 != 0;
         let options = Options { fuel: set(0), precise: set(1), level: (bits >> 8) as u8 };
@@ -39,10 +39,10 @@ impl Options {
     }
 }
 
-/// The BLAKE3 hash of a program's file, by which programs are told apart.
+/// The BLAKE3 hash of a program's file, which identifies the program.
 pub type ProgramHash = [u8; HASH_SIZE];
 
-/// What a header says of code, as the code itself has it ([`crate::IDENTITY_SYMBOL`]).
+/// The header's fields as the code itself contains them ([`crate::IDENTITY_SYMBOL`]).
 pub type Identity = [u8; 4 + 8 + 4 + HASH_SIZE];
 
 /// An artifact's description.
@@ -50,11 +50,11 @@ pub type Identity = [u8; 4 + 8 + 4 + HASH_SIZE];
 pub struct Header {
     /// How it was compiled.
     pub options: Options,
-    /// What the processor must have.
+    /// The features that the processor must have.
     pub features: Features,
     /// Logarithm of the size of the dispatch table.
     pub dispatch_bits: u32,
-    /// What it was compiled from.
+    /// The program from which it was compiled.
     pub program: ProgramHash,
 }
 
@@ -62,12 +62,12 @@ impl Header {
     /// The header's size in bytes.
     pub const SIZE: usize = BODY + HASH_SIZE;
 
-    /// The hash by which programs are told apart.
+    /// The hash of a program.
     pub fn hash(program: &[u8]) -> ProgramHash {
         *blake3::hash(program).as_bytes()
     }
 
-    /// Everything here, which tells this code from other code in memory.
+    /// The fields of this header in the form in which code contains them.
     pub fn identity(&self) -> Identity {
         let mut identity = [0; size_of::<Identity>()];
         let (options, rest) = identity.split_at_mut(4);
@@ -80,7 +80,7 @@ impl Header {
         identity
     }
 
-    /// What code of this identity has other than the header says, in words.
+    /// The field in which code of this identity differs from the header, for messages.
     pub(crate) fn differs_from(&self, identity: &Identity) -> Option<&'static str> {
         let own = self.identity();
         let fields = [
@@ -92,7 +92,7 @@ impl Header {
         fields.into_iter().find_map(|(what, place)| (own[place.clone()] != identity[place]).then_some(what))
     }
 
-    /// The artifact: the shared object with its header behind it.
+    /// The artifact: the shared object followed by its header.
     pub fn seal(&self, mut object: Vec<u8>) -> Vec<u8> {
         let mut body = Vec::with_capacity(Header::SIZE);
         body.extend(MAGIC);
@@ -124,7 +124,7 @@ impl Header {
         if fields.take::<8>() != *MAGIC {
             return Err(ArtifactError::NotAnArtifact);
         }
-        // The number comes before everything whose meaning it settles.
+        // The version comes before all fields whose meaning it determines.
         let abi = u32::from_le_bytes(fields.take());
         if blake3::hash(body).as_bytes() != hash {
             return Err(ArtifactError::Damaged);

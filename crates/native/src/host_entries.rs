@@ -1,16 +1,16 @@
-//! Where the host calls guest functions as its own.
+//! The artifact's table of host-ABI entry points.
 
-/// The symbol of the table of host entries: how many there are, and for each, sorted, the guest address of its
-/// function, and the distance of its code from the table.
+/// The symbol of the table of host-ABI entry points: their number, and for each, sorted, the guest address of its function
+/// and the distance of its code from the table.
 pub const HOST_ENTRIES_SYMBOL: &str = "riverrun_host_entries";
 
-/// A function's guest address, and the distance of its host entry from the table.
+/// A function's guest address, and the distance of its host-ABI entry point from the table.
 type Entry = [u64; 2];
 
-/// The functions that the host can call by its own convention: second bodies of some that a program exports.
+/// The table: exported functions with a second body that the host calls by its own convention.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostEntries {
-    /// Where the table is.
+    /// The table's address.
     here: usize,
     entries: &'static [Entry],
 }

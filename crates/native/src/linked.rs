@@ -1,11 +1,11 @@
-//! Compiled code that is linked into the host, for where there is no dynamic loader.
+//! Compiled code that is linked into the host, for platforms where files cannot be mapped as code.
 
 use riverrun_state::FaultExit;
 
 use crate::header::Header;
 
-/// A program's compiled code as part of the host: what an object of `riverrun compile --emit object` has
-/// under its name, `riverrun_artifact_NAME`.
+/// A program's compiled code as part of the host: the symbol `riverrun_artifact_NAME` in an object made by `riverrun compile
+/// --emit object`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct LinkedArtifact {
@@ -23,7 +23,7 @@ pub struct LinkedArtifact {
     pub(crate) fault_exits_end: *const FaultExit,
 }
 
-// SAFETY: what it points to never changes.
+// SAFETY: it points to constants of the host's executable.
 unsafe impl Sync for LinkedArtifact {}
 
 impl LinkedArtifact {

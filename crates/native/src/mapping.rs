@@ -1,8 +1,8 @@
-//! A shared object in memory.
+//! Mapping an artifact's shared object, without the dynamic loader.
 //!
-//! The compiler's objects have nothing that a dynamic loader would have to see to: no relocations, no data that
-//! changes, nothing from elsewhere. So they are just mapped, and where it is best: calls between host and guest are
-//! jumps from one to the other, and processors predict those best that do not lead far.
+//! The compiler's objects have no relocations, no writable data and no imports, so mapping their segments suffices. They are
+//! mapped near the host's code, because processors predict jumps between host and guest earlier if these are in the same 4
+//! GiB.
 
 use std::fs::File;
 use std::io;
@@ -14,14 +14,14 @@ use crate::error::ArtifactError;
 
 const PAGE: usize = 4096;
 
-/// Processors that keep the lower half of a target apart from the upper one want both in the same part of this size.
+/// Processors store the lower half of branch targets separately, so jumps should stay within an aligned range of this size.
 const NEAR: usize = 1 << 32;
-/// Places are tried at such distances.
+/// The distance between the addresses that are tried.
 const STEP: usize = 16 << 20;
-/// Above the host's code, so much is left to its data.
+/// The distance above the host's code that is left for its data.
 const ABOVE: usize = 1 << 30;
 
-/// The mapped segments of an object. None can be written: those that say so are for dynamic loaders.
+/// The mapped segments of an object. None is writable, even if its flags say so for dynamic loaders.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: *mut libc::c_void,
@@ -30,7 +30,7 @@ pub(crate) struct Mapping {
     pub(crate) bias: usize,
 }
 
-// SAFETY: what is mapped belongs to this, and never changes.
+// SAFETY: the mapping is owned by this value and never written.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
@@ -57,7 +57,7 @@ impl Mapping {
             let protection = libc::PROT_READ | if part.is_code { libc::PROT_EXEC } else { 0 };
             let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
             let at = mapping.bias.wrapping_add(part.address) as *mut libc::c_void;
-            // SAFETY: the part lies in what was reserved for it, where nothing else is.
+            // SAFETY: the part is within the range that `reserve` has just reserved for this mapping.
             let mapped = unsafe { libc::mmap(at, part.len, protection, flags, file.as_raw_fd(), part.offset) };
             if mapped == libc::MAP_FAILED {
                 return Err(ArtifactError::Load(io::Error::last_os_error()));
@@ -69,7 +69,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: this is what was reserved, whole, and nobody has it any more.
+        // SAFETY: this is the whole reserved range; `Artifact` keeps the mapping as long as its code is used.
         unsafe { libc::munmap(self.start, self.len) };
     }
 }
@@ -83,7 +83,7 @@ struct Part {
 }
 
 impl Part {
-    /// What is to be mapped of a segment, if anything is.
+    /// The pages of a segment that must be mapped, if any.
     fn of(segment: &object::Segment<'_, '_>) -> Option<Part> {
         let SegmentFlags::Elf { p_flags, .. } = segment.flags() else { return None };
         let (offset, size) = segment.file_range();
@@ -98,7 +98,7 @@ impl Part {
     }
 }
 
-/// Sets addresses aside: near `host`, below it if there is room, or else anywhere.
+/// Reserves addresses near `host`, preferably below it, or else anywhere.
 fn reserve(len: usize, host: usize) -> io::Result<*mut libc::c_void> {
     let reserve = |at: usize, flags| {
         let flags = flags | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -111,7 +111,7 @@ fn reserve(len: usize, host: usize) -> io::Result<*mut libc::c_void> {
     let above = (ABOVE / STEP..NEAR / STEP).map(|steps| (host / STEP + steps) * STEP);
     for at in below.chain(above).filter(is_near) {
         if let Ok(start) = reserve(at, libc::MAP_FIXED_NOREPLACE) {
-            // Kernels that do not know the flag take the address for a hint.
+            // Kernels without this flag treat the address as a hint.
             if start as usize == at {
                 return Ok(start);
             }

@@ -10,10 +10,10 @@ const SIZE: usize = 16 << 20;
 const GUARD: usize = 64 << 10;
 /// Bytes between the limit that functions compare their stack pointer with and the guard.
 const RESERVE: usize = 64 << 10;
-/// Bytes of the largest frame of a compiled function; the compiler's promise.
+/// Bytes of the largest frame of a compiled function; the compiler keeps to it (`frames.rs` in riverrun-aot).
 pub const MAX_FRAME: usize = 24 << 10;
-// One frame that its function is about to give up, or one of a function that does not compare; another one's worth is
-// for stubs, and for a signal's frame where the thread has no stack for signals.
+// The reserve holds one frame (of a function that is about to exit, or of a leaf function, which does not compare) and as
+// much again for stubs, and for a signal frame if the thread has no alternate signal stack.
 const _: () = assert!(2 * MAX_FRAME <= RESERVE && MAX_FRAME < GUARD);
 
 /// A stack in a mapping of its own, with a guard below it.
@@ -22,7 +22,7 @@ pub(crate) struct Stack {
     mapping: *mut libc::c_void,
 }
 
-// SAFETY: the mapping is the stack's own; nothing in it is bound to a thread.
+// SAFETY: the stack owns its mapping; nothing in it is bound to a thread.
 unsafe impl Send for Stack {}
 // SAFETY: a shared stack can only be asked for its addresses.
 unsafe impl Sync for Stack {}
@@ -49,13 +49,14 @@ impl Stack {
         self.mapping as usize + GUARD + SIZE
     }
 
-    /// Has the function that was called first return there, and not to its caller.
+    /// Makes the outermost function return to this address instead of its caller.
     pub(crate) fn return_to(&mut self, address: usize) {
         // SAFETY: the stack is this one's own, and its first word what the first call has left there, or nothing.
         unsafe { (self.top() as *mut usize).sub(1).write(address) };
     }
 
-    /// The word at `sp`, where code has left that waits: the address at which it goes on. 0 if that is not on the stack.
+    /// The word at `sp`, the stack pointer of suspended code: the host address at which it resumes. 0 if `sp` is not on this
+    /// stack.
     pub(crate) fn waits(&self, sp: usize) -> usize {
         if !(self.guard().end..self.top()).contains(&sp) {
             return 0;
@@ -64,7 +65,7 @@ impl Stack {
         unsafe { (sp as *const usize).read() }
     }
 
-    /// What no frame may reach.
+    /// The addresses that no frame may reach.
     pub(crate) fn guard(&self) -> Range<usize> {
         self.mapping as usize..self.mapping as usize + GUARD
     }

@@ -25,7 +25,7 @@ pub(crate) struct Next {
     pub(crate) near: *const Cell,
 }
 
-/// An argument that only [`crate::handlers::landing_place`] reads. To all other handlers it is a free register, rdx, which
+/// An argument that only [`crate::handlers::cached_jump`] reads. To all other handlers it is a free register, rdx, which
 /// multiplications and divisions need and would otherwise have to spill.
 pub(crate) type Extra = std::mem::MaybeUninit<u64>;
 

@@ -1,4 +1,4 @@
-//! Effects of the fast engine: memory accessed by one host instruction each, floats in hardware.
+//! The interpreter's effects: each memory access is one host instruction, floats are computed in hardware.
 
 use riverrun_isa::csr;
 use riverrun_isa::ops::{CANONICAL_NAN_D, CANONICAL_NAN_S, Float, FloatCompare, Int, Mem, Rounding, System};
@@ -16,8 +16,8 @@ mod host;
 
 pub(crate) use host::has_hardware;
 
-/// The hart while a handler runs: a handler's arguments ([`crate::cell::Handler`]). A fault must
-/// find cell, state and fuel in their registers.
+/// The hart while a handler runs: the handler's arguments ([`crate::cell::Handler`]). A fault must find op, state and fuel
+/// in their registers.
 #[derive(Clone, Copy)]
 pub(crate) struct Fast {
     pub(crate) op: *const Cell,
@@ -28,7 +28,7 @@ pub(crate) struct Fast {
 }
 
 impl Fast {
-    /// The fuel that counts where the ordinal is higher by `difference`.
+    /// The fuel at an op whose ordinal is higher by `difference`.
     #[inline(always)]
     pub(crate) fn after(&self, difference: i64) -> i64 {
         if COUNTED { self.fuel.wrapping_add(difference) } else { self.fuel }
@@ -54,8 +54,8 @@ impl Fast {
 /// The canonical NaN for every NaN.
 #[inline(always)]
 fn canonical(f: Float, value: u64) -> u64 {
-    // A branch, as it is hardly ever taken, instead of a selection that delays every result; and
-    // a float throughout, as an integer would go through an integer register.
+    // A branch that is hardly ever taken, since a selection would delay every result; and a float throughout, since an
+    // integer would pass through an integer register.
     match f {
         Float::S => {
             let mut value = f32::from_bits(value as u32);
@@ -102,7 +102,7 @@ impl Effects for Fast {
 
     #[inline(always)]
     fn store_conditional(&self, mem: Mem, address: u64, value: u64) -> u64 {
-        // The load comes first, so that the reservation still stands where it faults.
+        // The load comes first, so that a fault leaves the reservation unchanged.
         let present = self.load(mem, address);
         // SAFETY: as in `load_reserved`.
         let (reservation, reserved) = unsafe { ((*self.state).hart.reservation, (*self.state).hart.reserved_value) };
@@ -192,8 +192,7 @@ impl Effects for Fast {
         unsafe { (*self.state).hart.fflags |= u64::from(flags) };
     }
 
-    /// The decoder leaves to the single-step engine what changes the rounding mode, and all
-    /// registers but those of floating point.
+    /// Only registers of floating point: for all others, and for changes of the rounding mode, the decoder emits exits.
     #[inline(always)]
     fn csr(&self, number: u16, change: impl Fn(u64) -> u64) -> u64 {
         // SAFETY: the state is alive while its engine runs, and the guest's environment in force.
@@ -211,7 +210,7 @@ impl Effects for Fast {
     }
 
     fn system(&self, _event: System) {
-        unreachable!("the decoder leaves calls to the environment to the single-step engine")
+        unreachable!("the decoder leaves calls to the environment to the reference interpreter")
     }
 
     fn call_import(&self, _index: u64) {

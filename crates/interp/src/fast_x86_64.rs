@@ -11,7 +11,7 @@ use super::Fast;
 use riverrun_isa::words::Effects;
 
 /// Whether this processor has what the fast handler of fused multiply-add and of rounding to
-/// integers needs; without it the single-step engine executes these.
+/// integers needs; without it the reference interpreter executes these.
 pub(crate) fn has_hardware() -> bool {
     std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("sse4.1")
 }
@@ -268,7 +268,7 @@ pub(super) fn round(f: Float, a: u64, rm: Rounding) -> u64 {
         Rounding::Rdn => round!(9),
         Rounding::Rup => round!(10),
         Rounding::Rtz => round!(11),
-        // The decoder leaves ties away from zero to the single-step engine.
+        // The decoder leaves ties away from zero to the reference interpreter.
         Rounding::Dyn | Rounding::Rmm => round!(12),
     }
 }

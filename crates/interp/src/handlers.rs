@@ -1,7 +1,7 @@
-//! Handlers: functions that execute one cell, or two fused ones, and go on with the next.
+//! Handlers: functions that execute one decoded op, or several as a superinstruction, and tail-call the next handler.
 //!
-//! Each is made of [`Micro`] operations, which in turn evaluate a row of the instruction table;
-//! semantics are never written here.
+//! A handler is composed of [`Micro`] operations, which evaluate rows of the instruction table; semantics are never written
+//! here. Handlers own nothing that must be dropped, because a fault drops their frame.
 
 use std::hint::cold_path;
 use std::marker::PhantomData;
@@ -15,17 +15,17 @@ use crate::cell::{Cell, Extra, Handler, Next};
 use crate::fast::{COUNTED, Fast};
 use riverrun_isa::words::Words;
 
-/// The chain was left at a cell because what remains of the fuel may not suffice.
+/// Exit before an op, because the remaining fuel may not reach the end of its block.
 pub(crate) const REASON_FUEL: u64 = 0;
-/// At a cell that the single-step engine has to execute.
+/// Exit before an op that the reference interpreter must execute.
 pub(crate) const REASON_STEP: u64 = 1;
-/// At a branch or jump whose target has not been decoded yet.
+/// Exit before a branch or jump whose target is not decoded yet.
 pub(crate) const REASON_RESOLVE: u64 = 2;
-/// At an address that no cell stands for yet; the fuel is what remains.
+/// Exit at an address without a decoded op; the fuel is the remaining fuel.
 pub(crate) const REASON_TARGET: u64 = 3;
-/// A function that the host has called has returned; the fuel is what remains.
+/// A function that the host has called has returned; the fuel is the remaining fuel.
 pub(crate) const REASON_RETURNED: u64 = 4;
-/// At a cell where compiled code is entered.
+/// Exit before an op at which compiled code can be entered.
 pub(crate) const REASON_ENTRANCE: u64 = 5;
 
 /// Indices of [`riverrun_state::EngineContext::tables`].
@@ -55,7 +55,7 @@ unsafe fn go(op: *const Cell, hart: Fast) -> Next {
     Next { op, returns: hart.returns, fuel: hart.fuel, near: hart.near }
 }
 
-/// Leaves the chain, otherwise than by returning.
+/// Exits the chain of handlers without returning from the guest function.
 ///
 /// # Safety
 /// The hart's state is alive, and the caller returns at once what this returns.
@@ -66,14 +66,14 @@ unsafe fn end(hart: Fast) -> Next {
     unsafe { crate::enter::left(hart.op, hart.state, Extra::uninit(), hart.returns, hart.fuel, hart.near) }
 }
 
-/// What a handler returns that leaves the chain.
+/// The result of a handler that exits.
 #[cfg(trampoline)]
 #[inline(always)]
 unsafe fn end(_: Fast) -> Next {
     Next { op: std::ptr::null(), returns: 0, fuel: 0, near: std::ptr::null() }
 }
 
-/// Leaves the chain at the hart's cell.
+/// Exits before the hart's op.
 ///
 /// # Safety
 /// The hart's state is alive, and the caller returns at once what this returns.
@@ -91,7 +91,7 @@ pub(crate) unsafe fn leave(hart: Fast, reason: u64, target: u64) -> Next {
     }
 }
 
-/// Goes on at `op` with the fuel that counts there, if it suffices.
+/// Continues at `op` with its fuel, if that is not negative; exits otherwise.
 ///
 /// # Safety
 /// As [`go`].
@@ -107,14 +107,14 @@ pub(crate) unsafe fn go_checked<const CHECK: bool>(op: *const Cell, hart: Fast) 
     }
 }
 
-/// Which operand a fused operation takes from the one before instead of from its register.
+/// The operand that a fused operation takes from the one before instead of from its register.
 pub(crate) const NO_FORWARD: u8 = 0;
 pub(crate) const FORWARD_RS1: u8 = 1;
 pub(crate) const FORWARD_RS2: u8 = 2;
 /// Its `rs1` is that of the one before, which has not changed it.
 pub(crate) const SAME_RS1: u8 = 3;
 
-/// What an operation leaves to the one fused behind it.
+/// The values that an operation passes to the one fused after it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Left {
     /// Its result.
@@ -125,7 +125,7 @@ pub(crate) struct Left {
 
 /// A straight-line operation.
 pub(crate) trait Micro: 'static {
-    /// How many cells it covers.
+    /// The number of ops that it covers.
     const CELLS: usize = 1;
 
     /// Executes it. `FORWARD` says which operand comes from the operation `before` it.
@@ -161,7 +161,7 @@ unsafe fn operands<const FORWARD: u8>(hart: Fast, rm: Rounding, before: Left) ->
     }
 }
 
-/// A row that gives a value to `rd`, rounding as the environment does.
+/// A row with the result `rd`, in the dynamic rounding mode.
 pub(crate) struct Value<R>(PhantomData<R>);
 
 impl<R: Row> Micro for Value<R> {
@@ -177,7 +177,7 @@ impl<R: Row> Micro for Value<R> {
     }
 }
 
-/// A row that gives a value to `rd`, rounding as the instruction says.
+/// A row with the result `rd`, in the instruction's rounding mode.
 pub(crate) struct Rounded<R, const RM: u32>(PhantomData<R>);
 
 impl<R: Row, const RM: u32> Micro for Rounded<R, RM> {
@@ -209,7 +209,7 @@ impl<R: Row> Micro for Effect<R> {
     }
 }
 
-/// `rd = imm`: what `lui`, `auipc` and `addi rd, x0, imm` come to.
+/// `rd = imm`: `lui`, `auipc` and `addi rd, x0, imm`.
 pub(crate) struct Constant;
 
 impl Micro for Constant {
@@ -239,7 +239,7 @@ impl Micro for Move {
     }
 }
 
-/// Nothing: hints, fences, results that nobody can see.
+/// No effect: hints, fences, results in x0.
 pub(crate) struct Nothing;
 
 impl Micro for Nothing {
@@ -269,7 +269,7 @@ impl<A: Micro, B: Micro, const FORWARD_B: u8> Micro for Fused<A, B, FORWARD_B> {
 
     #[inline(always)]
     unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Left) -> Left {
-        // SAFETY: the decoder fuses cells that follow each other.
+        // SAFETY: the decoder fuses adjacent ops, so the next one is published, too.
         unsafe {
             let left = A::execute::<FORWARD>(hart, before);
             B::execute::<FORWARD_B>(Fast { op: hart.op.add(A::CELLS), ..hart }, left)
@@ -277,11 +277,10 @@ impl<A: Micro, B: Micro, const FORWARD_B: u8> Micro for Fused<A, B, FORWARD_B> {
     }
 }
 
-/// Handlers: their common signature, and the section that tells the fault handler what they are.
+/// Defines handlers: their common signature, and the section by which the fault handler recognises them.
 ///
-/// In every body the chain has brought a published cell of this handler and a live state, and the
-/// decoder has seen to what the handler needs: a cell follows every one that falls through, and
-/// what a linked cell leads to is published.
+/// The chain enters every body with a published op of this handler and a live state. The decoder guarantees that an op
+/// follows each one that falls through, and that the targets of linked ops are published.
 macro_rules! handlers {
     ($($(#[$attribute:meta])* fn $name:ident [$($generics:tt)*] ($hart:ident $(, $extra:ident)?) $body:block)*) => {
         $(
@@ -306,8 +305,8 @@ macro_rules! handlers {
 #[cfg(not(by_hand))]
 pub(crate) use handlers;
 
-/// Begins the section of handlers: it has them lie alike in lines of the cache, wherever the linker puts it, and where loops
-/// around host calls are fastest.
+/// The beginning of the section of handlers. It fixes their offsets in cache lines, at the one where loops around host calls
+/// are fastest, wherever the linker puts the section.
 #[cfg(by_hand)]
 #[unsafe(naked)]
 #[unsafe(link_section = "riverrun_interp")]
@@ -320,13 +319,13 @@ unsafe extern "sysv64" fn beginning() {
 static BEGINNING: unsafe extern "sysv64" fn() = beginning;
 
 handlers! {
-    /// Executes `M` and goes on behind it.
+    /// Executes `M` and continues after it.
     fn straight[M: Micro](hart) {
         M::execute::<NO_FORWARD>(hart, Left::default());
         go(hart.op.add(M::CELLS), hart)
     }
 
-    /// Executes `M`, then branches on the row `R`, whose operand `FORWARD` is what `M` gave.
+    /// Executes `M`, then branches on the row `R`, whose operand `FORWARD` is the result of `M`.
     fn branch[M: Micro, R: Row, const FORWARD: u8, const CHECK: bool](hart) {
         let left = M::execute::<NO_FORWARD>(hart, Left::default());
         let hart = Fast { op: hart.op.add(M::CELLS), ..hart };
@@ -346,24 +345,24 @@ handlers! {
         }
     }
 
-    /// An unconditional jump, or the end of a run that goes on in another one.
+    /// An unconditional jump, or the end of a block that continues in another one.
     fn jump[const CHECK: bool](hart) {
         go_linked::<CHECK>(hart)
     }
 
-    /// A direct call: the link register is `rs1`, the next cell holds the [`Return`].
+    /// A direct call: the link register is `rs1`, the next op holds the [`Return`].
     fn call[](hart) {
         let hart = link(hart, (*hart.op).rs1);
         let fuel = hart.after((*hart.op).difference());
         go_checked::<true>(target(hart), Fast { fuel, ..hart })
     }
 
-    /// Anything whose target is not decoded yet.
+    /// A branch or jump whose target is not decoded yet.
     fn unresolved[](hart) {
         leave(hart, REASON_RESOLVE, 0)
     }
 
-    /// What the single-step engine has to do.
+    /// An instruction that the reference interpreter must execute.
     fn step[](hart) {
         leave(hart, REASON_STEP, 0)
     }
@@ -380,7 +379,7 @@ handlers! {
         go_indirect(target, Fast { fuel, ..hart })
     }
 
-    /// An indirect call: `rs2` is the link register, the next cell holds the [`Return`].
+    /// An indirect call: `rs2` is the link register, the next op holds the [`Return`].
     fn call_indirect[R: Row](hart) {
         let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default()));
         let hart = link(hart, (*hart.op).rs2);
@@ -388,8 +387,8 @@ handlers! {
         go_indirect(target, Fast { fuel, ..hart })
     }
 
-    /// Number `N` of the places where indirect jumps go on: the target is the extra argument.
-    fn landing_place[const N: usize](hart, target) {
+    /// Entry `N` of the indirect-jump cache: the target is the extra argument.
+    fn cached_jump[const N: usize](hart, target) {
         let target = target.assume_init();
         let known = landing_at(hart, N);
         if (*known).is_at(target) {
@@ -400,7 +399,7 @@ handlers! {
         }
     }
 
-    /// A return: mostly to where the last call came from.
+    /// A return, predicted by the return ring to go to the continuation of the last call.
     fn return_by[R: Row](hart) {
         let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default()));
         let fuel = hart.after((*hart.op).difference());
@@ -415,31 +414,31 @@ handlers! {
         }
     }
 
-    /// Where the fuel may not suffice behind a call of a host function.
+    /// Exits after a host call, because the remaining fuel may not reach the end of the block.
     #[cfg(by_hand)]
     fn out_of_fuel[](hart) {
         leave(hart, REASON_FUEL, 0)
     }
 
-    /// Where functions that the host has called return to: this leaves the chain by returning.
+    /// The op to which functions that the host has called return: it ends the chain by returning.
     #[cfg(not(trampoline))]
     fn returned[](hart) {
         (*hart.state).exit.fuel = hart.fuel;
     }
 
-    /// Where functions that the host has called return to.
+    /// The op to which functions that the host has called return.
     #[cfg(trampoline)]
     fn returned[](hart) {
         leave(hart, REASON_RETURNED, 0)
     }
 
-    /// Where a return leads that was not expected to lead there.
+    /// A return that the return ring has not predicted.
     #[cfg(by_hand)]
     fn return_elsewhere[](hart, target) {
         go_mapped(target.assume_init(), hart)
     }
 
-    /// An atomic access: misaligned ones are the single-step engine's to refuse.
+    /// An atomic access. A misaligned one exits: the reference interpreter traps.
     fn atomic[R: Row](hart) {
         let mem = const { if R::OP.info().bits >> 12 & 7 == 2 { Mem::U32 } else { Mem::U64 } };
         if hart.get((*hart.op).rs1) & u64::from(mem.bytes() - 1) != 0 {
@@ -450,24 +449,23 @@ handlers! {
     }
 }
 
-/// Where a call will return to, as the host predicts it.
+/// An entry of the return ring: the predicted target of a return.
 ///
-/// The way of a return through the guest's registers and the map is long, and everything behind
-/// it waits for the address of the next cell. So calls leave that address in a ring, and returns
-/// only compare.
+/// Without it, a return looks its target up by the guest's register in the map, and everything after it waits for the next
+/// op's address. So calls store that address in a ring, and returns only compare the guest's address with it.
 #[repr(C)]
 pub(crate) struct Return {
-    /// The guest address, its lowest bit set, above the ordinal there and 16 bits of nothing.
+    /// The guest address with its lowest bit set in the upper half, then the ordinal there, then 16 unused bits.
     bits: u64,
     cell: *const Cell,
 }
 
 impl Return {
-    /// Where the address is, of 32 bits.
+    /// Offset of the address, of 32 bits.
     pub(crate) const ADDRESS_OFFSET: usize = 4;
-    /// Where the ordinal there is, of 16 bits.
+    /// Offset of the ordinal, of 16 bits.
     pub(crate) const ORDINAL_OFFSET: usize = 2;
-    /// Where the cell is.
+    /// Offset of the op's address.
     #[cfg(by_hand)]
     pub(crate) const CELL_OFFSET: usize = std::mem::offset_of!(Return, cell);
 
@@ -475,7 +473,7 @@ impl Return {
         Return { bits: (address | 1) << 32 | (ordinal as u64 & 0xffff) << 16, cell }
     }
 
-    /// Whether it stands for this address, whose lowest bit counts for nothing.
+    /// Whether it predicts this address, whose lowest bit is ignored.
     #[inline(always)]
     fn is_at(&self, address: u64) -> bool {
         // SAFETY: the upper half, by itself: that is an instruction less than to shift.
@@ -498,7 +496,7 @@ const RETURN_SIZE: u64 = size_of::<Return>() as u64;
 pub(crate) const RETURNS_MASK: u64 = RETURNS_SIZE as u64 - RETURN_SIZE;
 const _: () = assert!(RETURNS_SIZE.is_power_of_two());
 
-/// The ring's entry that the hart stands at.
+/// The hart's current entry of the ring.
 ///
 /// # Safety
 /// The hart's state is alive; its offset has been masked.
@@ -507,11 +505,11 @@ unsafe fn returns_at(hart: Fast) -> *mut Return {
     hart.state.wrapping_byte_add(RETURNS_OFFSET + hart.returns as usize).cast()
 }
 
-/// How many [`landing_place`]s there are.
+/// The number of entries of the indirect-jump cache, [`cached_jump`].
 const LANDINGS: usize = 256;
 const _: () = assert!(LANDINGS * size_of::<Return>() == LANDINGS_SIZE);
 
-/// What was last seen at landing place `n`.
+/// The last target that entry `n` of the indirect-jump cache has seen.
 ///
 /// # Safety
 /// The hart's state is alive, `n` below [`LANDINGS`].
@@ -520,9 +518,8 @@ unsafe fn landing_at(hart: Fast, n: usize) -> *mut Return {
     hart.state.wrapping_byte_add(LANDINGS_OFFSET + n * size_of::<Return>()).cast()
 }
 
-/// Notes that the next return is expected to lead to `cell`, which stands for the guest address
-/// `address` and the end of a run. The ring's place for that is the last one, so that calls in turn find it
-/// as they left it.
+/// Predicts that the next return leads to `cell`, the op at the end of a block for the guest address `address`. It uses the
+/// last entry of the ring, so that repeated calls find it unchanged.
 ///
 /// # Safety
 /// `state` is alive, and the cell published.
@@ -534,12 +531,11 @@ pub(crate) unsafe fn expect_return(state: *mut VmContext, address: u64, cell: *c
     }
 }
 
-/// Goes on at a guest address that was computed.
+/// Continues at a computed guest address.
 ///
-/// What comes next would wait for the address, the map, and the cell it names, one after the
-/// other. So the jump goes through one of many landing places, chosen by the address: which one,
-/// the host's branch predictor knows early, and each has the cell where its target was found last
-/// at a fixed place.
+/// A look-up would wait for the address, then the map, then the op. So the jump goes through one of many handlers, the
+/// entries of the indirect-jump cache, chosen by the address. The host predicts early which one, and each has its last target
+/// at a fixed place to compare with.
 ///
 /// # Safety
 /// As [`go`].
@@ -547,30 +543,30 @@ pub(crate) unsafe fn expect_return(state: *mut VmContext, address: u64, cell: *c
 unsafe fn go_indirect(address: u64, hart: Fast) -> Next {
     let n = (address >> 1) as usize % LANDINGS;
     // SAFETY: as the caller promises.
-    unsafe { LANDING_PLACES[n](hart.op, hart.state, Extra::new(address), hart.returns, hart.fuel, hart.near) }
+    unsafe { CACHED_JUMPS[n](hart.op, hart.state, Extra::new(address), hart.returns, hart.fuel, hart.near) }
 }
 
-/// Handlers by number.
-macro_rules! landing_places {
+/// Handlers of the indirect-jump cache by number.
+macro_rules! cached_jumps {
     ($($high:literal)*) => { [$(
-        landing_place::<{ 16 * $high }>, landing_place::<{ 16 * $high + 1 }>, landing_place::<{ 16 * $high + 2 }>,
-        landing_place::<{ 16 * $high + 3 }>, landing_place::<{ 16 * $high + 4 }>, landing_place::<{ 16 * $high + 5 }>,
-        landing_place::<{ 16 * $high + 6 }>, landing_place::<{ 16 * $high + 7 }>, landing_place::<{ 16 * $high + 8 }>,
-        landing_place::<{ 16 * $high + 9 }>, landing_place::<{ 16 * $high + 10 }>, landing_place::<{ 16 * $high + 11 }>,
-        landing_place::<{ 16 * $high + 12 }>, landing_place::<{ 16 * $high + 13 }>, landing_place::<{ 16 * $high + 14 }>,
-        landing_place::<{ 16 * $high + 15 }>,
+        cached_jump::<{ 16 * $high }>, cached_jump::<{ 16 * $high + 1 }>, cached_jump::<{ 16 * $high + 2 }>,
+        cached_jump::<{ 16 * $high + 3 }>, cached_jump::<{ 16 * $high + 4 }>, cached_jump::<{ 16 * $high + 5 }>,
+        cached_jump::<{ 16 * $high + 6 }>, cached_jump::<{ 16 * $high + 7 }>, cached_jump::<{ 16 * $high + 8 }>,
+        cached_jump::<{ 16 * $high + 9 }>, cached_jump::<{ 16 * $high + 10 }>, cached_jump::<{ 16 * $high + 11 }>,
+        cached_jump::<{ 16 * $high + 12 }>, cached_jump::<{ 16 * $high + 13 }>, cached_jump::<{ 16 * $high + 14 }>,
+        cached_jump::<{ 16 * $high + 15 }>,
     )*] };
 }
 
-static LANDING_PLACES: [Handler; LANDINGS] = landing_places![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15];
+static CACHED_JUMPS: [Handler; LANDINGS] = cached_jumps![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15];
 
-/// The second cell of a call, with the ordinal behind it: [`link`] makes a [`Return`] of the address there with its
-/// lowest bit set; of a host call it is the call's own.
+/// The second op of a call, which is never executed: it holds the continuation's ordinal and address. [`link`] makes a
+/// [`Return`] of it. For a host call it holds the call's own address.
 pub(crate) fn second_cell(address: u64, ordinal: i32) -> Cell {
     Cell::jump(step, 0, 0, ordinal as i16, address as u32)
 }
 
-/// Writes the link register `slot`, and notes where the call will return to.
+/// Writes the link register `slot`, and predicts the return.
 ///
 /// # Safety
 /// The hart stands at a published call.
@@ -585,21 +581,21 @@ unsafe fn link(hart: Fast, slot: u8) -> Fast {
     }
 }
 
-/// The cell that a linked branch or jump leads to.
+/// The target op of a linked branch or jump.
 ///
 /// # Safety
 /// The hart stands at a published, linked cell.
 #[inline(always)]
 unsafe fn target(hart: Fast) -> *const Cell {
-    // SAFETY: the engine has set the tables. Cells are counted from the first one, which is
-    // known before the distance is.
+    // SAFETY: `Code::bind` has set the tables, and a linked op's distance leads to a published op. Adding it to the first op,
+    // whose address is loaded early, keeps the chain of dependencies short.
     unsafe {
         let cells = (*hart.state).exit.tables[TABLE_CELLS] as *const Cell;
         cells.byte_add((*hart.op).imm() as u32 as usize)
     }
 }
 
-/// Goes where a linked branch or jump leads.
+/// Continues at the target of a linked branch or jump.
 ///
 /// # Safety
 /// As [`go`]; the hart stands at a published, linked cell.
@@ -613,19 +609,19 @@ unsafe fn go_linked<const CHECK: bool>(hart: Fast) -> Next {
         if !CHECK {
             return go(target, hart);
         }
-        // Loops jump to the same cell again and again. Comparing with the last such target, which
-        // is in a register, lets the processor go on before the distance is loaded.
+        // Loops jump to the same op again and again. Comparing with the last such target, which is in a register, lets the
+        // processor continue before the distance is loaded.
         if target == hart.near {
             go_checked::<true>(opaque(hart.near), hart)
         } else {
-            // Not that it were rare: but where loops go on has to be straight on, as jumps that are taken take longer.
+            // This path is not rare, but marking it cold makes the loop's path fall through, which is faster than a taken jump.
             cold_path();
             go_checked::<true>(target, Fast { near: target, ..hart })
         }
     }
 }
 
-/// The same pointer, but the compiler does not know that.
+/// The same pointer, hidden from the compiler.
 #[inline(always)]
 fn opaque(cell: *const Cell) -> *const Cell {
     let mut address = cell.addr();
@@ -634,7 +630,7 @@ fn opaque(cell: *const Cell) -> *const Cell {
     cell.with_addr(address)
 }
 
-/// Goes on at a guest address with the fuel that remains.
+/// Continues at a guest address with the remaining fuel.
 ///
 /// # Safety
 /// As [`go`].

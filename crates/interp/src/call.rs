@@ -2,15 +2,14 @@
 
 use std::hint::cold_path;
 
-use riverrun_native::Execution;
-use riverrun_state::{RETURN_ADDRESS, Trap, VmContext, Window};
+use riverrun_state::{Exit, RETURN_ADDRESS, SLICE, VmContext, Window};
 
 use crate::cell::Cell;
 use crate::code::{Code, Entry};
 use crate::enter::enter_lightly;
 use crate::fast::COUNTED;
 use crate::handlers::expect_return;
-use crate::run::{Left, SLICE, Visit, count_from};
+use crate::run::count_from;
 
 const A0: usize = 10;
 
@@ -40,17 +39,6 @@ pub enum Outcome {
     Refused,
 }
 
-/// What has become of a call that was left before its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Called {
-    /// The state is exact, and [`Code::run`] goes on.
-    Unfinished,
-    /// A host function has ended the run.
-    Abandoned,
-    /// As [`crate::Stop::Lost`].
-    Lost(Trap),
-}
-
 impl Code {
     /// Where the function at an address begins; `None` where that is not decoded, and cannot be.
     pub fn place(&self, address: u64) -> Option<Place> {
@@ -75,31 +63,13 @@ impl Code {
         unsafe { expect_return(state, RETURN_ADDRESS, self.returned()) };
     }
 
-    /// What has become of a [`Place::call`] that was left.
+    /// Commits the hart after a [`Place::call`] that was left before its end, and says why it was left.
     ///
     /// # Safety
     /// As [`Code::run`]; the call was the last that was done with the window.
     #[cold]
-    pub unsafe fn left(&self, window: &mut Window) -> Called {
-        match self.fast_left(window) {
-            Left::Abandoned => Called::Abandoned,
-            Left::AtStep | Left::Elsewhere => Called::Unfinished,
-        }
-    }
-
-    /// What has become of a call of a compiled function that was left.
-    ///
-    /// # Safety
-    /// As [`Code::left`]; it was the execution's.
-    #[cold]
-    pub unsafe fn compiled_left(&self, window: &mut Window, execution: &mut Execution) -> Called {
-        // SAFETY: as the caller promises.
-        let exit = unsafe { execution.left(window) };
-        match self.visited(window, exit, execution.is_precise()) {
-            Visit::Abandoned => Called::Abandoned,
-            Visit::Lost(cause) => Called::Lost(Trap { cause, pc: window.state().hart.pc }),
-            _ => Called::Unfinished,
-        }
+    pub unsafe fn left(&self, window: &mut Window) -> Exit {
+        self.commit(window)
     }
 }
 

@@ -24,6 +24,7 @@ mod select;
 mod soft_float;
 mod step;
 
-pub use call::{Called, Outcome, Place};
+pub use call::{Outcome, Place};
 pub use code::Code;
-pub use run::{Compiled, Limits, Stop, end_count};
+pub use run::end_count;
+pub use step::Step;

@@ -16,7 +16,7 @@ use riverrun_isa::words::{Effects, Words};
 
 /// The outcome of a step that did not trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
     /// The instruction is executed and counted in `instret`.
     Done,
     /// An `ecall`: counted; the pc is still its address.

@@ -6,7 +6,9 @@ use std::mem::offset_of;
 use std::ptr;
 use std::sync::Arc;
 
-use riverrun_state::{Claim, FloatEnv, Gate, Interruption, REASON_ABANDONED, Running, VmContext, Window, leave_engine};
+use riverrun_state::{
+    Claim, Exit, FloatEnv, Gate, Interruption, REASON_ABANDONED, Running, TrapCause, VmContext, Window, leave_engine,
+};
 
 #[cfg(doc)]
 use riverrun_state::EngineContext;
@@ -16,35 +18,9 @@ use crate::convention::{NOWHERE, RESERVE, RESERVE_BEHIND, Reason};
 use crate::enter::{Stubs, call_host_entry, enter_function, interrupt_landing, landing, returned_astray, stubs};
 use crate::stack::Stack;
 
-/// Why compiled code stopped; the state's pc says where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// The guest goes on at the pc, wherever that is.
-    Elsewhere,
-    /// The instruction at the pc is the single-step engine's.
-    Step,
-    /// At the pc is an `ecall`.
-    Ecall,
-    /// Fuel may be short, or the run is to end before it has begun.
-    Limit,
-    /// The run was to end, and has, in code that counts no fuel: the pc is as near as is known, and
-    /// registers are as of the last call.
-    Interrupted,
-    /// The access at the pc has faulted. In code that is not precise, the pc is as near as is known,
-    /// and registers are as of the last call.
-    Fault {
-        /// The guest address that could not be accessed, modulo 2^32.
-        address: u64,
-    },
-    /// A host function has ended the run.
-    Abandoned,
-    /// The host stack of compiled code has overflowed in a place that did not ask before.
-    HostStack,
-}
-
-/// How compiled code is gone into at a pc.
+/// How compiled code is entered at a pc.
 #[derive(Clone, Copy, Debug)]
-pub struct Way(Entrance);
+pub struct Entry(Entrance);
 
 /// With the host address of the function.
 #[derive(Clone, Copy, Debug)]
@@ -203,12 +179,12 @@ impl Execution {
         self.artifact.options().precise
     }
 
-    /// How code is gone into at the state's pc, if there is any.
-    pub fn way(&mut self, state: &VmContext) -> Option<Way> {
+    /// How code is entered at the state's pc, if there is any.
+    pub fn entry(&mut self, state: &VmContext) -> Option<Entry> {
         let pc = state.hart.pc;
         let fits = |resume: Resume| resume.pc == pc && (!resume.by_return || state.hart.x(1) == pc);
         if self.resume.is_some_and(fits) {
-            return Some(Way(Entrance::Resume));
+            return Some(Entry(Entrance::Resume));
         }
         let found = &mut self.found[(pc >> 1) as usize % FOUND];
         if found.pc != pc {
@@ -216,21 +192,28 @@ impl Execution {
             let entrance = self.artifact.function(pc).map(Entrance::Start).or_else(inside);
             *found = Found { pc, entrance };
         }
-        found.entrance.map(Way)
+        found.entrance.map(Entry)
     }
 
-    /// Runs the guest from its pc, for which `way` was just found, with `fuel` instructions to execute at
-    /// most, and says how many of them are left, if code counts them. Code that does not is left by
-    /// force when `interruption` asks for that.
+    /// Runs the guest from its pc, for which `entry` was just found, for `limit` instructions at most, and says how many
+    /// were executed: 0 if code does not count them. Code that does not is stopped by force when `interruption` asks for
+    /// that.
     ///
     /// # Safety
     /// The window's memory is that of the program that the artifact was compiled from, and no other window is used with
     /// this execution. What the state's [`EngineContext`] holds is what engines have left there; [`EngineContext::imports`] is
     /// the table of the program's imports, all bound for the machine of this window.
-    pub unsafe fn run(&mut self, way: Way, window: &mut Window, fuel: i64, interruption: &Interruption) -> (Exit, i64) {
+    pub unsafe fn run(
+        &mut self,
+        entry: Entry,
+        window: &mut Window,
+        limit: u64,
+        interruption: &Interruption,
+    ) -> (Exit, u64) {
+        let fuel = limit as i64;
         // Only functions' starts look at once whether it lasts.
-        if self.counts_fuel() && fuel < RESERVE_BEHIND && !matches!(way.0, Entrance::Start(_)) {
-            return (Exit::Limit, fuel);
+        if self.counts_fuel() && fuel < RESERVE_BEHIND && !matches!(entry.0, Entrance::Start(_)) {
+            return (Exit::Refused, 0);
         }
         let resume = self.resume.take();
         let engine_window = &raw mut *window;
@@ -252,10 +235,10 @@ impl Execution {
             if !running.begin() {
                 running.end();
                 self.resume = resume;
-                return (Exit::Limit, fuel);
+                return (Exit::Refused, 0);
             }
             let environment = FloatEnv::enter(&*state);
-            match way.0 {
+            match entry.0 {
                 Entrance::Resume => (self.stubs.resume)(state),
                 Entrance::Start(target) => (self.stubs.enter)(state, target, self.stack.top()),
                 Entrance::Inside(target) => {
@@ -272,9 +255,12 @@ impl Execution {
             environment.leave(&mut *state);
             running.end();
         }
-        window.state_mut().exit.count_base = 0;
-        let exit = self.exit(window, &running);
-        (exit, window.state().exit.fuel.wrapping_add(RESERVE))
+        let state = window.state_mut();
+        state.exit.count_base = 0;
+        let left = state.exit.fuel.wrapping_add(RESERVE);
+        let executed = if self.counts_fuel() { limit.wrapping_sub(left as u64) } else { 0 };
+        state.hart.instret += executed;
+        (self.exit(window, &running), executed)
     }
 
     /// Makes all ready for [`call`], for the window and the interruption of this execution's machine.
@@ -344,7 +330,7 @@ impl Execution {
         match state.exit.reason {
             RETURNED => {
                 state.hart.pc = state.hart.x(1) & !1;
-                Exit::Elsewhere
+                Exit::Continue
             }
             reason @ (STEP | ECALL) => {
                 self.resume = goes_on_at(state.exit.target).filter(|resume| resume.pc != NOWHERE);
@@ -352,12 +338,12 @@ impl Execution {
             }
             CALL => {
                 self.resume = Some(Resume { pc: state.exit.target, by_return: true });
-                Exit::Elsewhere
+                Exit::Continue
             }
-            JUMP => Exit::Elsewhere,
+            JUMP => Exit::Continue,
             LIMIT => {
                 self.resume = goes_on_at(state.exit.target).filter(|resume| resume.pc != NOWHERE);
-                Exit::Limit
+                Exit::Refused
             }
             START => {
                 let waits = self.stack.waits(state.exit.compiled_sp as usize);
@@ -366,7 +352,7 @@ impl Execution {
                 // entered in the middle once they are returned to.
                 let short = state.exit.compiled_sp < self.stack.limit() as u64;
                 self.resume = goes_on_at(state.hart.pc).filter(|_| !short);
-                if short { Exit::Elsewhere } else { Exit::Limit }
+                if short { Exit::Continue } else { Exit::Refused }
             }
             FAULT => {
                 let fault = running.fault.get();
@@ -376,15 +362,18 @@ impl Execution {
                     state.hart.pc = self.artifact.guest_pc(state.exit.op as usize).unwrap_or(state.hart.pc);
                 }
                 if is_stack {
-                    return Exit::HostStack;
+                    return Exit::Lost(TrapCause::StackOverflow { address: state.hart.x(2) });
                 }
-                Exit::Fault { address: u64::from(fault.wrapping_sub(base) as u32) }
+                match self.artifact.options().precise {
+                    true => Exit::Step,
+                    false => Exit::Fault { address: u64::from(fault.wrapping_sub(base) as u32) },
+                }
             }
             INTERRUPTED => {
                 state.hart.pc = self.artifact.guest_pc(state.exit.op as usize).unwrap_or(state.hart.pc);
-                Exit::Interrupted
+                Exit::Lost(TrapCause::Interrupted)
             }
-            REASON_ABANDONED => Exit::Abandoned,
+            REASON_ABANDONED => Exit::Abandoned { has_arguments: self.artifact.options().precise },
             reason => unreachable!("compiled code was left for the reason {reason}"),
         }
     }

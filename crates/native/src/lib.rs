@@ -23,7 +23,7 @@ mod stack;
 pub use artifact::{Artifact, GUEST_FILE, Symbol};
 pub use dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, FAULT_EXITS_SECTION, IDENTITY_SYMBOL};
 pub use error::ArtifactError;
-pub use execution::{CALL_ARGUMENTS, Callable, Execution, Exit, Prepared, Way, call};
+pub use execution::{CALL_ARGUMENTS, Callable, Entry, Execution, Prepared, call};
 pub use features::Features;
 pub use header::{ABI, Header, Identity, Options, ProgramHash, TRIPLE};
 pub use host_entries::HOST_ENTRIES_SYMBOL;

@@ -14,11 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use riverrun_interp::{Compiled, Limits, Stop};
 use riverrun_native::{Artifact, Execution};
 use riverrun_state::{
-    Bound, DYNAMIC_CALL, EngineContext, Gate, Hart, Import, Interruption, RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS,
-    STACK_GUARD, TrapCause, VmContext, Window, call_host, host_stack_left,
+    Bound, DYNAMIC_CALL, EngineContext, Gate, Hart, Interruption, RETURN_ADDRESS, STACK_GUARD, TrapCause, VmContext,
+    Window, host_stack_left,
 };
 
 use crate::backtrace::Backtrace;
@@ -26,10 +25,10 @@ use crate::call::convention::{Exchange, Placement, ResultRegisters};
 use crate::call::fast_path::{PlainEngine, Ready};
 use crate::call::func::CallLimits;
 use crate::call::registry::{Function, Registry};
-use crate::caller::Caller;
+use crate::dispatch::Ended;
 use crate::error::{Error, HostError, HostFailure, Trap};
 use crate::heap::HeapState;
-use crate::linker::{EcallHandler, Flow};
+use crate::linker::EcallHandler;
 use crate::memory::Memory;
 use crate::program::Program;
 
@@ -46,19 +45,6 @@ const A7: u8 = 17;
 pub(crate) enum Pending {
     Error(HostError),
     Panic(Box<dyn Any + Send>),
-}
-
-/// How a run ended.
-pub(crate) enum Ended {
-    /// The function that was called has returned.
-    Returned,
-    /// The guest has ended itself.
-    Exited(i32),
-}
-
-/// Whether the guest has come to the end of a signal handler.
-fn is_signal_return(trap: &riverrun_state::Trap) -> bool {
-    trap.cause == TrapCause::FetchFault { address: SIGNAL_RETURN_ADDRESS } && trap.pc == SIGNAL_RETURN_ADDRESS
 }
 
 /// What comes first is [`crate::raw::MachineHead`].
@@ -157,12 +143,12 @@ impl Drop for Saved {
 }
 
 /// Counts a run as long as it lives, however it ends.
-struct Depth(*mut u32);
+pub(crate) struct Depth(*mut u32);
 
 impl Depth {
     /// # Safety
     /// The counter outlives the result.
-    unsafe fn enter(counter: *mut u32) -> Depth {
+    pub(crate) unsafe fn enter(counter: *mut u32) -> Depth {
         // SAFETY: as the caller promises.
         unsafe { *counter += 1 };
         Depth(counter)
@@ -434,93 +420,11 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Runs the guest from its pc on, with this much fuel.
-    ///
-    /// # Safety
-    /// As [`Instance::call`]; the state has all registers.
-    unsafe fn run_guest(this: NonNull<Self>, fuel: Option<u64>) -> Result<Ended, Error> {
-        let at = this.as_ptr();
-        // SAFETY: as the caller promises. What is borrowed for a run is the window (the engine's own if
-        // one waits, else the instance's), and a place in compiled code that nobody else has.
-        unsafe {
-            let _depth = Depth::enter(&raw mut (*at).depth);
-            let state = (*at).state;
-            let window = Self::window(this);
-            (*at).fuel_end = fuel.map(|fuel| (*state).hart.instret.saturating_add(fuel));
-            let single_step = (*at).program.engine().config.single_step;
-            let is_nested = Self::depth(this) > 1;
-            let mut own = if is_nested { Self::take_execution(this) } else { None };
-            let result = loop {
-                let mut fuel = Self::fuel_left(this);
-                let limits = Limits { fuel: fuel.as_mut(), interruption: &(*at).interruption };
-                let code = (*at).program.code();
-                let around = (*at).program.compiled().map(|(_, around)| around);
-                let execution = if is_nested { own.as_mut() } else { (*at).execution.as_mut() };
-                let compiled = execution.zip(around);
-                let compiled = compiled.map(|(execution, around)| Compiled { execution, around });
-                let stop = code.run(&mut *window, limits, single_step, compiled);
-                // Host functions are called by the loop itself here: the window is its own.
-                (*state).exit.window = window as u64;
-                let flow = match stop {
-                    Stop::Returned => break Ok(Ended::Returned),
-                    Stop::Trap(trap) if is_signal_return(&trap) => {
-                        let ecall = (*at).ecall.clone();
-                        ecall(Caller::of_engine(this)).map_err(|error| Self::failure(this, None, error))
-                    }
-                    Stop::Trap(trap) => break Err(Self::trap(this, trap.cause, trap.pc)),
-                    Stop::Lost(trap) => {
-                        (*at).lost = Some(trap.pc);
-                        break Err(Self::lost_trap(this, trap.cause, trap.pc));
-                    }
-                    Stop::Abandoned { has_arguments } => {
-                        if !has_arguments && Self::has_been_given_arguments(this) {
-                            (*at).lost = Some((*state).hart.pc);
-                        }
-                        Self::given_up(this)
-                    }
-                    Stop::Import(index) => match (*state).import(index) {
-                        Some(import) => Self::call_host(this, import),
-                        None => Ok(Flow::Trap(TrapCause::UnboundImport { index })),
-                    },
-                    Stop::Ecall => match Self::dynamic_function(this) {
-                        Some((key, function)) => {
-                            let import = function.import(at.cast(), (*at).guards_floats);
-                            (*window).remember_system_call(key, import);
-                            Self::call_host(this, &import)
-                        }
-                        None => {
-                            let caller = Caller::of_engine(this);
-                            match caller.missing_function().filter(|_| !(*at).registry.is_empty()) {
-                                Some(missing) => Err(Self::failure(this, None, missing.into())),
-                                None => {
-                                    let ecall = (*at).ecall.clone();
-                                    ecall(caller).map_err(|error| Self::failure(this, None, error))
-                                }
-                            }
-                        }
-                    },
-                };
-                match flow {
-                    Ok(Flow::Continue) => (*state).hart.pc = (*state).hart.pc.wrapping_add(4),
-                    Ok(Flow::Jump(pc)) => (*state).hart.pc = pc,
-                    Ok(Flow::Exit(status)) => break Ok(Ended::Exited(status)),
-                    Ok(Flow::Trap(cause)) => break Err(Self::trap(this, cause, (*state).hart.pc)),
-                    Err(error) => break Err(error),
-                }
-            };
-            (*state).exit.window = 0;
-            // Its frames end with it.
-            own.iter_mut().for_each(Execution::forget);
-            (*at).spare_executions.extend(own);
-            result
-        }
-    }
-
     /// A place for a nested run in compiled code, if there is such code.
     ///
     /// # Safety
     /// As [`Instance::call`].
-    unsafe fn take_execution(this: NonNull<Self>) -> Option<Execution> {
+    pub(crate) unsafe fn take_execution(this: NonNull<Self>) -> Option<Execution> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
@@ -550,7 +454,7 @@ impl<T> Instance<T> {
     ///
     /// # Safety
     /// As [`Instance::call`].
-    unsafe fn dynamic_function<'a>(this: NonNull<Self>) -> Option<(u64, &'a Function)>
+    pub(crate) unsafe fn dynamic_function<'a>(this: NonNull<Self>) -> Option<(u64, &'a Function)>
     where
         T: 'a,
     {
@@ -563,25 +467,11 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Calls a host function as an engine does.
-    ///
-    /// # Safety
-    /// As [`Instance::call`]; the import is this instance's.
-    unsafe fn call_host(this: NonNull<Self>, import: *const Import) -> Result<Flow, Error> {
-        // SAFETY: as the caller promises.
-        unsafe {
-            match call_host((*this.as_ptr()).state, import) {
-                true => Ok(Flow::Continue),
-                false => Self::given_up(this),
-            }
-        }
-    }
-
     /// Whether the host function that has ended a run has parameters.
     ///
     /// # Safety
     /// As [`Instance::call`].
-    unsafe fn has_been_given_arguments(this: NonNull<Self>) -> bool {
+    pub(crate) unsafe fn has_been_given_arguments(this: NonNull<Self>) -> bool {
         // SAFETY: as the caller promises.
         unsafe {
             let environment = (*this.as_ptr()).pending.as_ref().map(|(_, environment)| *environment);
@@ -610,7 +500,7 @@ impl<T> Instance<T> {
     ///
     /// # Safety
     /// As [`Instance::call`].
-    unsafe fn failure(this: NonNull<Self>, environment: Option<*const ()>, error: HostError) -> Error {
+    pub(crate) unsafe fn failure(this: NonNull<Self>, environment: Option<*const ()>, error: HostError) -> Error {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();

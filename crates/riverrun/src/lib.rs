@@ -17,6 +17,7 @@ mod call;
 mod caller;
 #[cfg(feature = "compile")]
 mod compile;
+mod dispatch;
 mod engine;
 mod error;
 #[cfg(target_os = "linux")]

@@ -18,6 +18,7 @@
 
 mod claimed;
 mod context;
+mod exit;
 mod float_env;
 mod gate;
 mod hart;
@@ -39,6 +40,7 @@ pub use context::{
     EngineContext, GUARD_SIZE, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SYSTEM_CALLS_OFFSET,
     VmContext, WINDOW_OFFSET,
 };
+pub use exit::{Exit, SLICE};
 pub use float_env::{FloatEnv, GuestFloats};
 pub use gate::{Gate, Opening};
 pub use hart::{F_SLOT, Hart, SINK_SLOT};

@@ -26,7 +26,7 @@ const CRATES: &[&[&str]] = &[
 ];
 
 /// Crates that do otherwise: who uses, and what.
-const CRATES_UPWARD: &[(&str, &str)] = &[("interp", "native")];
+const CRATES_UPWARD: &[(&str, &str)] = &[];
 
 /// Arrows that close a circle: the folder, who imports, and what.
 const UPWARD: &[(&str, &str, &str)] = &[

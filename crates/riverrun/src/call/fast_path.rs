@@ -8,14 +8,15 @@
 use std::hint::cold_path;
 use std::ptr::NonNull;
 
-use riverrun_interp::{Called, Outcome, end_count};
+use riverrun_interp::{Outcome, end_count};
 use riverrun_native::{CALL_ARGUMENTS, Prepared};
-use riverrun_state::{FloatEnv, Gate, RETURN_ADDRESS, Running, VmContext};
+use riverrun_state::{Exit, FloatEnv, Gate, RETURN_ADDRESS, Running, VmContext};
 
 use crate::call::convention::{Exchange, Placed, Placement, Registers, ResultRegisters};
 use crate::call::func::Target;
+use crate::dispatch::{Ended, lost};
 use crate::error::{Error, LinkError};
-use crate::instance::{Ended, Instance, KeptLost, RA, SP};
+use crate::instance::{Instance, KeptLost, RA, SP};
 use crate::registers::Position;
 
 /// An engine that functions can be called in without more ado.
@@ -495,21 +496,23 @@ impl<T> Instance<T> {
             let _back = PutBack { state: (*at).state, ready: &raw const (*at).ready };
             let code = (*at).program.code();
             let window = &mut (*at).window;
-            let called = match (unfinished, (*at).execution.as_mut()) {
-                (Unfinished::Left, Some(execution)) => code.compiled_left(window, execution),
+            let exit = match (unfinished, (*at).execution.as_mut()) {
+                (Unfinished::Left, Some(execution)) => execution.left(window),
                 (Unfinished::Left, None) => code.left(window),
                 (Unfinished::Refused | Unfinished::NotBegun, _) => {
                     end_count(&mut *(*at).state);
                     (*(*at).state).hart.pc = address;
                     (*(*at).state).hart.set_x(RA, RETURN_ADDRESS);
-                    Called::Unfinished
+                    Exit::Continue
                 }
             };
-            let ended = match called {
-                Called::Unfinished => Self::run_call(this, Self::fuel_left(this))?,
-                Called::Abandoned => return Self::given_up(this),
-                Called::Lost(trap) => return Err(Self::lost_trap(this, trap.cause, trap.pc)),
-            };
+            if let Some(cause) = lost(code, window, exit) {
+                return Err(Self::lost_trap(this, cause, (*(*at).state).hart.pc));
+            }
+            if let Exit::Abandoned { .. } = exit {
+                return Self::given_up(this);
+            }
+            let ended = Self::run_call(this, Self::fuel_left(this))?;
             match ended {
                 Ended::Returned => Ok(ResultRegisters::of(&(*(*at).state).hart.slots)),
                 Ended::Exited(status) => Err(Error::Exited { status }),

@@ -1,0 +1,306 @@
+//! The dispatcher: the only code that decides what runs next.
+//!
+//! [`Instance::run_guest`] runs a guest until its run ends. It asks [`Dispatcher::next_stop`] for the next event that no
+//! engine handles by itself (a host call that an engine cannot make, a trap, a return to the host) and handles it.
+//! `next_stop` chooses the engine: compiled code where there is some for the pc, else the interpreter, and for the
+//! instructions that neither executes the reference interpreter.
+//!
+//! Invariant: whenever control is here, the hart is committed, and no host frame holds anything of the guest, except where
+//! [`Exit`] says that registers were lost.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use riverrun_interp::{Code, Step};
+use riverrun_native::Execution;
+use riverrun_state::{
+    Exit, Import, Interruption, RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, SLICE, Trap, TrapCause, Window, call_host,
+};
+
+use crate::caller::Caller;
+use crate::error::Error;
+use crate::instance::{Depth, Instance};
+use crate::linker::Flow;
+
+/// How a run ended.
+pub(crate) enum Ended {
+    /// The function that was called has returned.
+    Returned,
+    /// The guest has ended itself.
+    Exited(i32),
+}
+
+/// An event that ends the engines' part of a run.
+enum Stop {
+    /// At an `ecall`: the pc is its address, and it counts as executed.
+    Ecall,
+    /// At a call of the import with this index: likewise.
+    Import(u32),
+    /// The function that the host has called has returned.
+    Returned,
+    /// As [`Exit::Abandoned`].
+    Abandoned { has_arguments: bool },
+    /// A trap. The hart is as it was before the instruction.
+    Trap(Trap),
+    /// A trap in compiled code that does not commit registers there: the run cannot continue.
+    Lost(Trap),
+}
+
+/// The compiled code of a run.
+struct Compiled<'a> {
+    execution: &'a mut Execution,
+    /// The interpreter's code beside it, which stops where compiled code can be entered.
+    fallback: &'a Code,
+}
+
+/// The engines of one run, and what limits it.
+struct Dispatcher<'a> {
+    window: &'a mut Window,
+    code: &'a Code,
+    compiled: Option<Compiled<'a>>,
+    single_step: bool,
+    interruption: &'a Arc<Interruption>,
+    /// Instructions that may still be executed.
+    fuel: u64,
+}
+
+impl Dispatcher<'_> {
+    /// Runs the guest until something happens that no engine handles by itself.
+    ///
+    /// # Safety
+    /// As [`Code::run`] and [`Execution::run`], for the window, the code and the execution.
+    unsafe fn next_stop(&mut self) -> Stop {
+        loop {
+            if self.interruption.is_reached() {
+                return self.trap(TrapCause::Interrupted);
+            }
+            // SAFETY: as the caller promises.
+            let exit = unsafe { self.run_engine() };
+            match exit {
+                Exit::Continue => {}
+                Exit::Ecall if self.fuel != 0 => {
+                    // As the reference interpreter would, without decoding what is known.
+                    self.window.state_mut().hart.instret += 1;
+                    self.fuel -= 1;
+                    return Stop::Ecall;
+                }
+                Exit::Step | Exit::Ecall | Exit::Refused => {
+                    if let Some(stop) = self.step() {
+                        return stop;
+                    }
+                }
+                Exit::Abandoned { has_arguments } => return Stop::Abandoned { has_arguments },
+                Exit::Fault { .. } | Exit::Lost(_) => {
+                    let cause = lost(self.code, self.window, exit).unwrap_or(TrapCause::Interrupted);
+                    return Stop::Lost(self.trap_here(cause));
+                }
+            }
+        }
+    }
+
+    /// Runs the engine that has code for the pc, for a slice at most.
+    ///
+    /// # Safety
+    /// As [`Dispatcher::next_stop`].
+    unsafe fn run_engine(&mut self) -> Exit {
+        if self.single_step {
+            return Exit::Step;
+        }
+        let limit = self.fuel.min(SLICE);
+        let mut code = self.code;
+        if let Some(Compiled { execution, fallback }) = &mut self.compiled {
+            code = fallback;
+            match execution.entry(self.window.state()) {
+                None => {}
+                // Compiled code knows the default rounding mode only.
+                Some(_) if self.window.state().hart.frm != 0 => code = self.code,
+                Some(entry) => {
+                    // SAFETY: as the caller promises.
+                    let (exit, executed) = unsafe { execution.run(entry, self.window, limit, self.interruption) };
+                    self.fuel -= executed;
+                    match exit {
+                        Exit::Refused if executed != 0 || self.fuel >= SLICE => return Exit::Continue,
+                        // The fallback code would lead back to compiled code at once.
+                        Exit::Refused => code = self.code,
+                        exit => return exit,
+                    }
+                }
+            }
+        }
+        // SAFETY: as the caller promises.
+        let (exit, executed) = unsafe { code.run(self.window, limit) };
+        self.fuel -= executed;
+        exit
+    }
+
+    /// Executes an instruction by the reference interpreter, which makes all traps.
+    fn step(&mut self) -> Option<Stop> {
+        if self.window.state().hart.pc == RETURN_ADDRESS {
+            return Some(Stop::Returned);
+        }
+        if self.fuel == 0 {
+            return Some(self.trap(TrapCause::OutOfFuel));
+        }
+        match self.code.step(self.window) {
+            Ok(step) => {
+                self.fuel -= 1;
+                match step {
+                    Step::Done => None,
+                    Step::Ecall => Some(Stop::Ecall),
+                    Step::Import(index) => Some(Stop::Import(index)),
+                }
+            }
+            Err(trap) => Some(Stop::Trap(trap)),
+        }
+    }
+
+    fn trap_here(&self, cause: TrapCause) -> Trap {
+        Trap { cause, pc: self.window.state().hart.pc }
+    }
+
+    fn trap(&self, cause: TrapCause) -> Stop {
+        Stop::Trap(self.trap_here(cause))
+    }
+}
+
+/// The cause of the trap of an exit that has lost registers.
+pub(crate) fn lost(code: &Code, window: &Window, exit: Exit) -> Option<TrapCause> {
+    match exit {
+        Exit::Fault { address } => Some(code.fault_of(window.state().hart.pc, address)),
+        Exit::Lost(cause) => Some(cause),
+        _ => None,
+    }
+}
+
+/// Whether the guest has come to the end of a signal handler.
+fn is_signal_return(trap: &Trap) -> bool {
+    trap.cause == TrapCause::FetchFault { address: SIGNAL_RETURN_ADDRESS } && trap.pc == SIGNAL_RETURN_ADDRESS
+}
+
+impl<T> Instance<T> {
+    /// Runs the guest from its pc on, with this much fuel.
+    ///
+    /// # Safety
+    /// As [`Instance::call`]; the state has all registers.
+    pub(crate) unsafe fn run_guest(this: NonNull<Self>, fuel: Option<u64>) -> Result<Ended, Error> {
+        let at = this.as_ptr();
+        // SAFETY: as the caller promises. What is borrowed for a run is the window (the engine's own if
+        // one waits, else the instance's), and a place in compiled code that nobody else has.
+        unsafe {
+            let _depth = Depth::enter(&raw mut (*at).depth);
+            let state = (*at).state;
+            let window = Self::window(this);
+            (*at).fuel_end = fuel.map(|fuel| (*state).hart.instret.saturating_add(fuel));
+            let is_nested = Self::depth(this) > 1;
+            let mut own = if is_nested { Self::take_execution(this) } else { None };
+            let result = loop {
+                let execution = if is_nested { own.as_mut() } else { (*at).execution.as_mut() };
+                let stop = Self::next_stop(this, &mut *window, execution);
+                // Host functions are called by the loop itself here: the window is its own.
+                (*state).exit.window = window as u64;
+                let flow = match stop {
+                    Stop::Returned => break Ok(Ended::Returned),
+                    Stop::Trap(trap) if is_signal_return(&trap) => Self::call_ecall_handler(this),
+                    Stop::Trap(trap) => break Err(Self::trap(this, trap.cause, trap.pc)),
+                    Stop::Lost(trap) => {
+                        (*at).lost = Some(trap.pc);
+                        break Err(Self::lost_trap(this, trap.cause, trap.pc));
+                    }
+                    Stop::Abandoned { has_arguments } => {
+                        if !has_arguments && Self::has_been_given_arguments(this) {
+                            (*at).lost = Some((*state).hart.pc);
+                        }
+                        Self::given_up(this)
+                    }
+                    Stop::Import(index) => match (*state).import(index) {
+                        Some(import) => Self::call_host(this, import),
+                        None => Ok(Flow::Trap(TrapCause::UnboundImport { index })),
+                    },
+                    Stop::Ecall => Self::system_call(this, window),
+                };
+                match flow {
+                    Ok(Flow::Continue) => (*state).hart.pc = (*state).hart.pc.wrapping_add(4),
+                    Ok(Flow::Jump(pc)) => (*state).hart.pc = pc,
+                    Ok(Flow::Exit(status)) => break Ok(Ended::Exited(status)),
+                    Ok(Flow::Trap(cause)) => break Err(Self::trap(this, cause, (*state).hart.pc)),
+                    Err(error) => break Err(error),
+                }
+            };
+            (*state).exit.window = 0;
+            // Its frames end with it.
+            own.iter_mut().for_each(Execution::forget);
+            (*at).spare_executions.extend(own);
+            result
+        }
+    }
+
+    /// Runs the engines until something happens that none of them handles by itself.
+    ///
+    /// # Safety
+    /// As [`Instance::run_guest`]; the window is this instance's, and the execution no other run's.
+    unsafe fn next_stop(this: NonNull<Self>, window: &mut Window, execution: Option<&mut Execution>) -> Stop {
+        let at = this.as_ptr();
+        // SAFETY: as the caller promises.
+        unsafe {
+            let fuel = Self::fuel_left(this);
+            let program = &(*at).program;
+            let single_step = program.engine().config.single_step;
+            let interruption = &(*at).interruption;
+            // Code that does not count can be stopped by force alone.
+            let can_stop =
+                |execution: &Execution| execution.counts_fuel() || (fuel.is_none() && interruption.is_watched());
+            let compiled = execution
+                .filter(|execution| !single_step && can_stop(execution))
+                .zip(program.compiled())
+                .map(|(execution, (_, fallback))| Compiled { execution, fallback });
+            let fuel = fuel.unwrap_or(u64::MAX);
+            Dispatcher { window, code: program.code(), compiled, single_step, interruption, fuel }.next_stop()
+        }
+    }
+
+    /// Makes the system call at the pc: a call of a host function by its number or hash, or one for the host's handler.
+    ///
+    /// # Safety
+    /// As [`Instance::run_guest`].
+    unsafe fn system_call(this: NonNull<Self>, window: *mut Window) -> Result<Flow, Error> {
+        let at = this.as_ptr();
+        // SAFETY: as the caller promises.
+        unsafe {
+            if let Some((key, function)) = Self::dynamic_function(this) {
+                let import = function.import(at.cast(), (*at).guards_floats);
+                (*window).remember_system_call(key, import);
+                return Self::call_host(this, &import);
+            }
+            match Caller::of_engine(this).missing_function().filter(|_| !(*at).registry.is_empty()) {
+                Some(missing) => Err(Self::failure(this, None, missing.into())),
+                None => Self::call_ecall_handler(this),
+            }
+        }
+    }
+
+    /// Calls the host's handler of system calls.
+    ///
+    /// # Safety
+    /// As [`Instance::run_guest`].
+    unsafe fn call_ecall_handler(this: NonNull<Self>) -> Result<Flow, Error> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let ecall = (*this.as_ptr()).ecall.clone();
+            ecall(Caller::of_engine(this)).map_err(|error| Self::failure(this, None, error))
+        }
+    }
+
+    /// Calls a host function as an engine does.
+    ///
+    /// # Safety
+    /// As [`Instance::call`]; the import is this instance's.
+    unsafe fn call_host(this: NonNull<Self>, import: *const Import) -> Result<Flow, Error> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match call_host((*this.as_ptr()).state, import) {
+                true => Ok(Flow::Continue),
+                false => Self::given_up(this),
+            }
+        }
+    }
+}

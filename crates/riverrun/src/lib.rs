@@ -34,6 +34,7 @@ mod must_not_compile;
 mod program;
 mod raw;
 mod registers;
+mod run;
 mod values;
 
 pub use backtrace::Backtrace;

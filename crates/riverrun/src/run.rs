@@ -1,0 +1,178 @@
+//! Runs of a machine's guest: its own run, and calls of its functions with everything that a call has to bring back.
+
+use std::ptr::NonNull;
+
+use riverrun_state::{EngineContext, Hart, RETURN_ADDRESS, TrapCause, Window, host_stack_left};
+
+use crate::backtrace::Backtrace;
+use crate::call::convention::{Exchange, Placement, ResultRegisters};
+use crate::dispatch::Ended;
+use crate::error::Error;
+use crate::instance::{Instance, KeptLost, RA};
+
+/// Bytes of the thread's stack that a call within a call must find: for the engine, and for the frames of a host
+/// function that it may lead to, and of the error that it may end with.
+const HOST_STACK_RESERVE: usize = 64 << 10;
+
+/// Everything of the state that a nested call has to bring back, which it does when dropped: engines that
+/// wait rely on it, also where a panic ends the call.
+struct Saved {
+    window: *mut Window,
+    /// Whose tables and predictions the engine uses that waits.
+    owner: u64,
+    hart: Hart,
+    /// Instructions that had been executed.
+    instructions: u64,
+    exit: EngineContext,
+}
+
+impl Saved {
+    /// # Safety
+    /// The window is alive as long as the result, and borrowed by nobody when that is made and dropped.
+    unsafe fn of(window: *mut Window) -> Saved {
+        // SAFETY: as the caller promises.
+        let borrowed = unsafe { &mut *window };
+        let owner = borrowed.predictions_owner();
+        let state = borrowed.state_mut();
+        let instructions = state.instructions();
+        let hart = state.hart.clone();
+        state.hart.instret = instructions;
+        Saved { window, owner, hart, instructions, exit: state.exit.clone() }
+    }
+}
+
+impl Drop for Saved {
+    /// Brings all back but the count of instructions, which goes on: where an engine counts by its fuel,
+    /// that has what the nested call has executed taken off.
+    fn drop(&mut self) {
+        // SAFETY: as `of`'s caller promises.
+        let window = unsafe { &mut *self.window };
+        window.own_predictions(self.owner);
+        let state = window.state_mut();
+        let now = state.hart.instret;
+        let executed = now.wrapping_sub(self.instructions);
+        state.hart = self.hart.clone();
+        state.exit = self.exit.clone();
+        match state.exit.count_base {
+            0 => state.hart.instret = now,
+            _ => state.exit.fuel = state.exit.fuel.wrapping_sub_unsigned(executed),
+        }
+    }
+}
+
+impl<T> Instance<T> {
+    /// Runs the guest from its pc on until it exits.
+    ///
+    /// # Safety
+    /// The instance is alive, nothing of it is borrowed, and no engine runs on it.
+    pub(crate) unsafe fn run(this: NonNull<Self>) -> Result<i32, Error> {
+        let at = this.as_ptr();
+        // SAFETY: as the caller promises.
+        unsafe {
+            if let Some(pc) = (*at).lost {
+                return Err(Error::Lost { pc });
+            }
+            (*at).is_suspended = true;
+            Self::forget_ready(this);
+            let ended = Self::run_guest(this, (*at).fuel);
+            (*at).fuel = Self::fuel_left(this);
+            match ended? {
+                Ended::Exited(status) => {
+                    (*at).is_suspended = false;
+                    (*at).is_initializing = false;
+                    Ok(status)
+                }
+                Ended::Returned => {
+                    let cause = TrapCause::FetchFault { address: RETURN_ADDRESS };
+                    Err(Self::trap(this, cause, RETURN_ADDRESS))
+                }
+            }
+        }
+    }
+
+    /// The long way: all registers come back to what they were.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    #[cold]
+    #[inline(never)]
+    pub(crate) unsafe fn call_in_full<E: Exchange>(
+        this: NonNull<Self>,
+        address: u64,
+        exchange: E,
+    ) -> Result<E::Result, Error> {
+        let at = this.as_ptr();
+        // SAFETY: as the caller promises; the state is used by nobody else while host code runs.
+        unsafe {
+            let state = (*at).state;
+            let is_nested = Self::depth(this) != 0;
+            let limit = (*at).program.engine().config.call_depth;
+            if Self::depth(this) >= limit {
+                return Err(Error::CallDepth { limit });
+            }
+            if is_nested {
+                let left = host_stack_left();
+                if left < HOST_STACK_RESERVE {
+                    return Err(Error::HostStack { left });
+                }
+            }
+            if !is_nested {
+                Self::forget_ready(this);
+            }
+            let saved = Saved::of(Self::window(this));
+            let fuel = match is_nested {
+                true => (*at).fuel_end.map(|end| end.saturating_sub(saved.instructions)),
+                false => (*at).fuel,
+            };
+            let outer_fuel_end = (*at).fuel_end;
+            let _lost = KeptLost::of(&raw mut (*at).lost);
+            let mut placement = Placement::new(&mut (*state).hart.slots);
+            exchange.place(&mut placement);
+            let placed = placement.into_placed();
+            placed.write_first(&mut (*state).hart.slots);
+            let result = match Self::push(this, &placed.stack) {
+                Ok(()) => {
+                    (*state).hart.set_x(RA, RETURN_ADDRESS);
+                    (*state).hart.pc = address;
+                    let ended = Self::run_call(this, fuel);
+                    // The frames that wait in compiled code are the call's.
+                    if let Some(execution) = (*at).execution.as_mut().filter(|_| !is_nested) {
+                        execution.forget();
+                    }
+                    ended
+                }
+                Err(error) => Err(error),
+            };
+            let result = result.map(|ended| (ended, ResultRegisters::of(&(*state).hart.slots)));
+            if !is_nested {
+                (*at).fuel = Self::fuel_left(this);
+            }
+            (*at).fuel_end = outer_fuel_end;
+            drop(saved);
+            match result? {
+                (Ended::Returned, results) => Ok(exchange.take(&results)),
+                (Ended::Exited(status), _) => Err(Error::Exited { status }),
+            }
+        }
+    }
+
+    /// Runs a call from where it stands. Other than a run, a call that a limit has stopped cannot be looked
+    /// at afterwards: the error says where it was.
+    ///
+    /// # Safety
+    /// As [`Instance::run_guest`].
+    pub(crate) unsafe fn run_call(this: NonNull<Self>, fuel: Option<u64>) -> Result<Ended, Error> {
+        let at = this.as_ptr();
+        // SAFETY: as the caller promises.
+        unsafe {
+            let mut ended = Self::run_guest(this, fuel);
+            if let Err(Error::Trap(trap)) = &mut ended
+                && trap.backtrace.is_empty()
+                && (*at).lost.is_none()
+            {
+                trap.backtrace = Backtrace::of(&*Self::memory(this), (*at).program.image());
+            }
+            ended
+        }
+    }
+}

@@ -151,7 +151,7 @@ impl Registers {
     }
 }
 
-/// The scalars in a struct with their offsets, those of nested structs and arrays too; `None` is a pointer.
+/// The scalars of a struct with their offsets, including those of nested structs and arrays; `None` is a pointer.
 pub(crate) fn flatten(record: &Record) -> Vec<(u64, Option<Scalar>)> {
     fn add(ty: &Type, offset: u64, all: &mut Vec<(u64, Option<Scalar>)>) {
         match ty.bare() {

@@ -23,7 +23,7 @@ pub(crate) struct Instruction {
 }
 
 impl Instruction {
-    /// Where it is.
+    /// Its guest address.
     pub(crate) fn address(&self) -> u64 {
         self.address
     }

@@ -48,12 +48,12 @@ impl Drop for Interruption {
     }
 }
 
-/// The moment on the deadlines' clock; at least 1.
+/// Converts a moment to the clock of deadlines, in nanoseconds; at least 1.
 pub(crate) fn nanoseconds(moment: Instant) -> u64 {
     u64::try_from(moment.saturating_duration_since(*EPOCH).as_nanos()).unwrap_or(NEVER - 1).clamp(1, NEVER - 1)
 }
 
-/// How long until then.
+/// The time from now until a deadline.
 pub(crate) fn until(deadline: u64) -> Duration {
     Duration::from_nanos(deadline.saturating_sub(nanoseconds(Instant::now())))
 }

@@ -11,12 +11,12 @@ use crate::outcome::{Outcome, Stop};
 /// Bytes of a case's stack.
 const STACK: u64 = 16 << 10;
 
-/// What executes guests. Every engine has to give the same outcomes.
+/// An engine and its mode. All of them must give the same outcomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
-    /// One instruction at a time, from the table: the reference.
+    /// The reference interpreter.
     SingleStep,
-    /// The fast interpreter.
+    /// The interpreter.
     Fast,
     /// Compiled code, precise and with fuel.
     #[cfg(feature = "compile")]
@@ -24,7 +24,7 @@ pub enum Engine {
     /// Compiled code, precise, that counts nothing.
     #[cfg(feature = "compile")]
     Uncounted,
-    /// Compiled code as it is by default: of programs that trap, less is known.
+    /// Compiled code in the default mode, which keeps less of a program that traps.
     #[cfg(feature = "compile")]
     Default,
     /// The same with fuel.
@@ -290,8 +290,8 @@ pub fn check_conforming(cases: &[Case]) {
     }
 }
 
-/// What of an outcome is so on compiled code that is not precise: where the guest exits or stops itself, results and
-/// what functions preserve; of faults, what they were.
+/// The part of an outcome that compiled code in the default mode promises: if the guest exits or stops itself, its results
+/// and preserved registers; of a fault, its cause.
 #[cfg(feature = "compile")]
 fn promised(mut outcome: Outcome) -> Outcome {
     use riverrun::TrapCause;
@@ -317,8 +317,7 @@ fn promised(mut outcome: Outcome) -> Outcome {
     outcome
 }
 
-/// Panics with what is different after the first instruction that makes a difference, if fuel
-/// that ends there shows it.
+/// Finds the first instruction after which outcomes differ, by limiting the fuel, and panics with the difference there.
 fn report(case: &Case, reference: &Loaded, engine: Engine, loaded: &Loaded) {
     let at = |fuel, loaded: &Loaded| run(&mut loaded.machine(&Case { fuel, ..case.clone() }));
     let differs = |fuel| at(fuel, reference) != at(fuel, loaded);

@@ -1,11 +1,11 @@
-//! How long things take, on a host that may be busy with others.
+//! Measuring time on a host that may be busy with other processes.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The processor's time that this thread has used. While it waits for its turn, or for anything else, that stands still,
-/// so that what has to end soon can be asked for that.
+/// The processor time that this thread has used. It does not advance while the thread waits, so tests can assert that work
+/// ends soon even on a busy host.
 ///
 /// ```
 /// let before = riverrun_testkit::processor_time();

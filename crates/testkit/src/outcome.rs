@@ -18,13 +18,13 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// Whether it was not for want of fuel.
+    /// Whether the run ended for another reason than fuel.
     pub fn is_by_itself(&self) -> bool {
         !matches!(self, Stop::Trap(TrapCause::OutOfFuel, _))
     }
 }
 
-/// All that a guest or host can see of a machine that has stopped.
+/// The observable state of a machine that has stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// How it stopped.
@@ -48,7 +48,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// What is different in `other`, a line for each thing; `None` if they are the same.
+    /// The differences of `other`, one a line; `None` if there are none.
     pub fn difference(&self, other: &Outcome) -> Option<String> {
         if self == other {
             return None;

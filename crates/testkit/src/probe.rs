@@ -1,9 +1,8 @@
 //! Batches of probes: one instruction each, executed on many inputs.
 //!
 //! A batch is a program for Linux that runs anywhere: for each probe it loads the sources and
-//! `fcsr` from a table, executes the instruction, and stores what came of it; at the end it
-//! writes all that to its output. So results of other machines can be compared byte by byte,
-//! and those of an oracle one by one.
+//! `fcsr` from a table, executes the instruction, and stores the results; at the end it writes all results to its output. So
+//! outputs of two machines can be compared byte by byte, and results with those of an oracle one by one.
 
 use riverrun_isa::{COp, Destination, Format, Inst, Op, RegisterFile, Style, csr, decode_compressed, disassemble};
 
@@ -55,7 +54,7 @@ impl Kind {
     }
 }
 
-/// What a probe starts from.
+/// The inputs of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inputs {
     /// The sources as the instruction finds them in its registers; where it lacks one, any value.
@@ -67,7 +66,7 @@ pub struct Inputs {
     pub memory: [u64; 2],
 }
 
-/// What comes of a probe.
+/// The results of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Results {
     /// The destination register; 0 if there is none.

@@ -12,12 +12,12 @@ use riverrun::{Config, Program};
 /// The variable's name.
 const VARIABLE: &str = "RIVERRUN_TEST_ENGINE";
 
-/// What runs programs.
+/// The engine that runs the suite's programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SuiteEngine {
-    /// `single-step`: the reference.
+    /// `single-step`: the reference interpreter.
     SingleStep,
-    /// `interp`: the fast interpreter.
+    /// `interp`: the interpreter.
     Interpreter,
     /// `compiled`: compiled code as it is by default, where that does not take long to compile.
     Compiled,

@@ -92,6 +92,7 @@ fn reads(inst: &Inst, register: Option<usize>) -> bool {
     registers::sources(inst).contains(&register)
 }
 
+/// Whether a block accesses the exceptions only to restore them after comparisons, as compilers do for C's quiet ones.
 fn only_quiet_comparisons(block: &Block) -> bool {
     // The register that holds the exceptions from before a comparison.
     let mut saved: Option<usize> = None;
@@ -115,8 +116,7 @@ fn only_quiet_comparisons(block: &Block) -> bool {
     saved.is_none()
 }
 
-/// Adds the helpers, which are a program's own: in a module of which no other one sees more than their
-/// declarations.
+/// Defines the helpers, in one module of the artifact; other modules only declare them.
 pub(crate) fn define_helpers(ir: &Ir<'_>) {
     let accrued = helper(ir, ACCRUED);
     ir.builder.position_at_end(ir.block(accrued));

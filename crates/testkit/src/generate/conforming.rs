@@ -1,8 +1,8 @@
-//! Random programs that keep to the calling convention of RISC-V's psABI, as compilers' programs do, and as compiled
-//! code assumes that is not precise. Functions read what they are given and what they have written themselves; they
-//! preserve what is to be preserved; and what calls leave in other registers is garbage to them.
+//! Random programs that keep to the psABI's calling convention, as programs of compilers do and as compiled code in the
+//! default mode assumes. Functions read their arguments and registers that they have written themselves, preserve the
+//! registers that they must, and never read other registers after a call.
 //!
-//! What each instruction may read is followed here while the program is made: `defined`, a set of registers.
+//! The generator tracks in `defined` the set of registers that the next instruction may read.
 
 mod control;
 mod function;
@@ -31,7 +31,7 @@ const SAVED: Set = range(8, 9) | range(18, 27) | range(32 + 8, 32 + 9) | range(3
 const PRESERVED: Set = SAVED | range(2, 4);
 /// Neither arguments nor preserved: for addresses that are about to be used.
 const TEMPORARIES: Set = range(5, 7) | range(28, 31);
-/// What functions may write without saving it.
+/// Registers that functions may write without saving them.
 const SCRATCH: Set = !PRESERVED & !0b11;
 
 /// The data: what programs compute with, tables of places to go to, what `setjmp` has saved and whether it has,
@@ -47,7 +47,7 @@ const DATA_LEN: usize = 0x1000;
 const STACK_LEN: u64 = 0x8000;
 const HIGH: u64 = DATA + 0x1000;
 
-/// Which registers a function is given, and gives back.
+/// The argument and result registers of a function.
 #[derive(Clone, Copy)]
 struct Signature {
     parameters: Set,
@@ -61,7 +61,7 @@ struct Made {
     clobbers: Set,
 }
 
-/// Where a jump, call or pointer leads.
+/// The target of a jump, call or pointer.
 #[derive(Clone, Copy)]
 enum Place {
     At(usize),
@@ -85,9 +85,9 @@ struct Body {
     index: usize,
     /// Where it begins.
     start: usize,
-    /// What may be read.
+    /// Registers that may be read.
     defined: Set,
-    /// What may be written.
+    /// Registers that may be written.
     free: Set,
     written: Set,
     results: Set,
@@ -298,7 +298,7 @@ impl Program<'_> {
         self.put_inst(inst);
     }
 
-    /// Puts an address of variables into a register: that, and a distance.
+    /// Emits code that loads the address of a variable; returns the register and an offset to add.
     fn address(&mut self) -> (u8, i32) {
         let imm = |program: &mut Self, len: i32| {
             let imm = program.below(len as usize - 7) as i32;
@@ -320,7 +320,7 @@ impl Program<'_> {
         }
     }
 
-    /// Puts the address of some variable into a register.
+    /// Emits code that loads the address of a random aligned variable; returns the register.
     fn aligned(&mut self) -> u8 {
         let from = self.source(RegisterFile::X);
         let index = self.fresh(TEMPORARIES);
@@ -331,7 +331,7 @@ impl Program<'_> {
         base
     }
 
-    /// Resolves all places; gives the data.
+    /// Resolves all places and returns the data section.
     fn link(&mut self) -> Vec<u8> {
         let mut data: Vec<u8> = (0..DATA_LEN / 8)
             .flat_map(|n| {

@@ -1,6 +1,5 @@
-//! Random programs of several functions, as compilers make them and as they do not: calls in loops and
-//! by pointers, recursion, jump tables, links in other registers, jumps out of several functions at
-//! once, returns to elsewhere.
+//! Random programs of several functions, both as compilers make them and as only hand-written code is: calls in loops and by
+//! pointers, recursion, jump tables, links in other registers, jumps out of several functions at once, mismatched returns.
 
 use riverrun_isa::{Inst, Op};
 
@@ -330,7 +329,7 @@ impl Functions<'_> {
         self.generator.put_jump(Inst { rs1: LINK, ..blank(Op::bne) }, Target::At(head));
     }
 
-    /// What compilers do not do, but libraries and hand-written code.
+    /// Constructs of libraries and hand-written code that compilers do not emit.
     fn mismatched_return(&mut self) {
         self.data();
         match self.below(6) {

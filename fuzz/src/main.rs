@@ -23,6 +23,7 @@ Targets:
 
   --seconds N     fuzz each target for N seconds (20)
   --input FILE    run the target on this file only, to see a failure again
+  --no-run        only build
 ";
 
 /// The targets, and how long inputs are: what a small ELF file with debug information takes, a few
@@ -63,15 +64,17 @@ struct Options {
     targets: Vec<Target>,
     seconds: u64,
     input: Option<PathBuf>,
+    is_run: bool,
 }
 
 fn parse() -> Result<Option<Options>, lexopt::Error> {
     use lexopt::prelude::*;
-    let mut options = Options { targets: Vec::new(), seconds: 20, input: None };
+    let mut options = Options { targets: Vec::new(), seconds: 20, input: None, is_run: true };
     let mut parser = lexopt::Parser::from_env();
     while let Some(argument) = parser.next()? {
         match argument {
             Long("seconds") => options.seconds = parser.value()?.parse()?,
+            Long("no-run") => options.is_run = false,
             Long("input") => options.input = Some(parser.value()?.into()),
             Short('h') | Long("help") => return Ok(None),
             Value(name) if name == "all" => options.targets.extend(TARGETS),
@@ -114,6 +117,9 @@ fn run(options: &Options) -> Result<(), String> {
     let mut built = Vec::new();
     for target in &options.targets {
         built.push((target, build(folder, target.package)?));
+    }
+    if !options.is_run {
+        return Ok(());
     }
     let is_alone = built.len() == 1;
     let todo = Mutex::new(built.into_iter());

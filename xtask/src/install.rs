@@ -18,31 +18,37 @@ const SOVERSION: &str = "0";
 struct Options {
     prefix: PathBuf,
     features: Option<String>,
+    /// Whether `riverrun-compile` is installed too, which `riverrun compile` calls: it takes LLVM.
+    compiler: bool,
     /// The build that is installed: an optimised one, or one that looks for misuse.
     debug: bool,
 }
 
 fn options(args: &[String]) -> Result<Options> {
-    let (mut prefix, mut features, mut debug) = (None, None, false);
+    let (mut prefix, mut features, mut compiler, mut debug) = (None, None, false, false);
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut value = || args.next().with_context(|| format!("{arg} takes a value"));
         match arg.as_str() {
             "--prefix" => prefix = Some(PathBuf::from(value()?)),
             "--features" => features = Some(value()?.clone()),
+            "--compiler" => compiler = true,
             "--debug" => debug = true,
-            other => bail!("install knows no `{other}`, but --prefix FOLDER, --features LIST and --debug"),
+            other => bail!("install knows no `{other}`, but --prefix FOLDER, --features LIST, --compiler and --debug"),
         }
     }
     let prefix = prefix.context("say where to: --prefix FOLDER")?;
-    Ok(Options { prefix: std::path::absolute(prefix)?, features, debug })
+    Ok(Options { prefix: std::path::absolute(prefix)?, features, compiler, debug })
 }
 
-/// `cargo xtask install --prefix FOLDER [--features LIST] [--debug]`.
+/// `cargo xtask install --prefix FOLDER [--features LIST] [--compiler] [--debug]`.
 pub(crate) fn command(args: &[String]) -> Result<()> {
     let options = options(args)?;
     let mut build = workspace::cargo();
     build.args(["build", "--quiet", "--package", "riverrun-capi", "--package", "riverrun-cli"]);
+    if options.compiler {
+        build.args(["--package", "riverrun-compile"]);
+    }
     if !options.debug {
         build.arg("--release");
     }
@@ -59,7 +65,10 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
     let version = version()?;
     let (lib, include) = (options.prefix.join("lib"), options.prefix.join("include"));
     copy_folder(&sources.join("include"), &include)?;
-    copy(&built.join("riverrun"), &options.prefix.join("bin/riverrun"))?;
+    let programs: &[&str] = if options.compiler { &["riverrun", "riverrun-compile"] } else { &["riverrun"] };
+    for program in programs {
+        copy(&built.join(program), &options.prefix.join("bin").join(program))?;
+    }
     let guest = options.prefix.join("share/riverrun/guest");
     for folder in ["cmake", "include", "src"] {
         copy_folder(&workspace::root().join("guest").join(folder), &guest.join(folder))?;

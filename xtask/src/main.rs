@@ -26,12 +26,13 @@ cargo xtask <command>
   demo [--json] [--riverrun PATH] [--engine interp|compiled|single-step].. [NAME..]
                           run the demo programs on riverrun, qemu-riscv64 and natively,
                           compare their output and show their times
-  install --prefix FOLDER [--features LIST] [--debug]
+  install --prefix FOLDER [--features LIST] [--compiler] [--debug]
                           install the libraries and headers for hosts in C and C++, with files
-                          for pkg-config and CMake
+                          for pkg-config and CMake, and the command; with --compiler also what
+                          `riverrun compile` needs, which takes LLVM
   test                    everything that CI runs, step by step
   verify                  the exhaustive checks, of which `test` runs a smaller form
-  sanitize [address|thread]
+  sanitize [address|thread] [--no-run]
                           the tests of hosts under AddressSanitizer and ThreadSanitizer
   bench [ARGS..]          the speed comparison (arguments go to bench/): `bench all` makes all tables
   bench crossing PART     of the calls between host and guest, only those whose `engine/name` has

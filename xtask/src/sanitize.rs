@@ -51,9 +51,10 @@ const SANITIZERS: [Sanitizer; 2] = [
     },
 ];
 
-/// `cargo xtask sanitize [address|thread]`.
+/// `cargo xtask sanitize [address|thread] [--no-run]`.
 pub(crate) fn command(args: &[String]) -> Result<()> {
-    let chosen: Vec<&Sanitizer> = match args {
+    let (options, names): (Vec<&String>, Vec<&String>) = args.iter().partition(|arg| *arg == "--no-run");
+    let chosen: Vec<&Sanitizer> = match names[..] {
         [] => SANITIZERS.iter().collect(),
         [name] => match SANITIZERS.iter().find(|sanitizer| sanitizer.name == name) {
             Some(sanitizer) => vec![sanitizer],
@@ -62,10 +63,11 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
         _ => bail!("sanitize takes one sanitizer, address or thread, or nothing for both"),
     };
     guests::command(&[])?;
-    chosen.into_iter().try_for_each(run)
+    chosen.into_iter().try_for_each(|sanitizer| run(sanitizer, options.is_empty()))
 }
 
-fn run(sanitizer: &Sanitizer) -> Result<()> {
+/// Builds the tests, and runs them if they are not only built.
+fn run(sanitizer: &Sanitizer, is_run: bool) -> Result<()> {
     if sanitizer.tests.contains(&"-Zbuild-std") {
         let mut rustup = std::process::Command::new("rustup");
         workspace::call(rustup.args(["component", "add", "rust-src"]))
@@ -75,7 +77,7 @@ fn run(sanitizer: &Sanitizer) -> Result<()> {
     let folder = workspace::cargo_target_dir()?.join("sanitized").join(sanitizer.name);
     let mut command = workspace::cargo();
     command.args(["test", "--no-fail-fast", "--lib", "--tests", "--target", TARGET, "--target-dir"]).arg(folder);
-    command.args(sanitizer.tests);
+    command.args(sanitizer.tests).args((!is_run).then_some("--no-run"));
     // The sanitizers' own memory exceeds the limits on the process that these tests set.
     command.args(["--", "--skip", "a_limit_on_"]);
     command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", sanitizer.rust_flags);

@@ -2,7 +2,8 @@
 //! packages that are workspaces of their own.
 
 use std::io::IsTerminal;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -19,14 +20,20 @@ pub(crate) struct Step {
     environment: &'static [(&'static str, &'static str)],
     /// Whether the steps after it are pointless if it fails.
     required: bool,
+    /// Whether `--no-run` has it only build, which is done while the steps before it run.
+    builds_ahead: bool,
 }
 
 const fn step(name: &'static str, cargo: &'static [&'static str]) -> Step {
-    Step { name, cargo, environment: &[], required: false }
+    Step { name, cargo, environment: &[], required: false, builds_ahead: false }
 }
 
 const fn required(step: Step) -> Step {
     Step { required: true, ..step }
+}
+
+const fn ahead(step: Step) -> Step {
+    Step { builds_ahead: true, ..step }
 }
 
 const fn with(step: Step, environment: &'static [(&'static str, &'static str)]) -> Step {
@@ -51,22 +58,22 @@ pub(crate) static TEST: &[Step] = &[
     // Without the optimiser the interpreter's handlers return to a trampoline ..
     step("tests, unoptimised", &["test", "--workspace", "--no-fail-fast"]),
     // .. and with it they chain by tail calls: two different machines.
-    step("tests, optimised", &["test", "--workspace", "--no-fail-fast", "--release"]),
+    ahead(step("tests, optimised", &["test", "--workspace", "--no-fail-fast", "--release"])),
     // The suite of whole programs again, on the other engines ..
     with(step("programs in single steps", PROGRAMS), &[("RIVERRUN_TEST_ENGINE", "single-step")]),
     required(step("compiler", COMPILER)),
     with(step("programs compiled, by the command", COMMAND), &[("RIVERRUN_TEST_ENGINE", "compiled")]),
     // .. and with the compiler built in. A tenth of the random programs: each one is compiled.
     with(
-        step("programs compiled; engines agree", COMPILED),
+        ahead(step("programs compiled; engines agree", COMPILED)),
         &[("RIVERRUN_TEST_ENGINE", "compiled"), ("RIVERRUN_VERIFY", "10")],
     ),
-    step("hosts under sanitizers", &["xtask", "sanitize"]),
-    step("the game", GAME),
-    step("the console", CONSOLE),
+    ahead(step("hosts under sanitizers", &["xtask", "sanitize"])),
+    ahead(step("the game", GAME)),
+    ahead(step("the console", CONSOLE)),
     step("demo programs as on qemu-riscv64", &["xtask", "demo", "--engine", "interp", "--engine", "compiled"]),
-    step("fuzz targets, briefly", &["xtask", "fuzz"]),
-    step("tests of the benchmarks", BENCH),
+    ahead(step("fuzz targets, briefly", &["xtask", "fuzz"])),
+    ahead(step("tests of the benchmarks", BENCH)),
     step("benchmarks, briefly", BENCH_SMOKE),
     step("instances, briefly", INSTANCES_SMOKE),
 ];
@@ -260,15 +267,26 @@ enum Outcome {
 /// Runs the steps in order, each to its end even if an earlier one failed, and prints what failed and a
 /// summary whose last line is `N passed, N failed`. A step that could not run counts as failed, and a failed step
 /// makes the exit code one of failure.
+///
+/// Tests leave a processor idle much of the time. So once what is set up first is there, what later steps need is built,
+/// at the lowest priority: see [`build_ahead`].
 pub(crate) fn run_all(steps: &[Step]) -> ExitCode {
     let mut outcomes: Vec<(&Step, Outcome, Duration)> = Vec::new();
-    let mut stopped = false;
-    for step in steps {
-        let begin = Instant::now();
-        let outcome = if stopped { Outcome::NotRun } else { run(step) };
-        stopped |= step.required && !matches!(outcome, Outcome::Passed);
-        outcomes.push((step, outcome, begin.elapsed()));
-    }
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (mut stopped, mut is_building) = (false, false);
+        for step in steps {
+            if !is_building && !step.required && !stopped {
+                scope.spawn(|| build_ahead(steps, &is_over));
+                is_building = true;
+            }
+            let begin = Instant::now();
+            let outcome = if stopped { Outcome::NotRun } else { run(step) };
+            stopped |= step.required && !matches!(outcome, Outcome::Passed);
+            outcomes.push((step, outcome, begin.elapsed()));
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
 
     for (step, outcome, _) in &outcomes {
         if let Outcome::Failed(lines) = outcome {
@@ -289,6 +307,22 @@ pub(crate) fn run_all(steps: &[Step]) -> ExitCode {
     let failed = outcomes.len() - passed;
     println!("{passed} passed, {failed} failed");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Builds what steps build that can do that alone, in their order, until all is over. A step that comes to what is being
+/// built waits for Cargo's lock. What fails here says nothing: it fails in its step again, and is shown there.
+fn build_ahead(steps: &[Step], is_over: &AtomicBool) {
+    for step in steps.iter().filter(|step| step.builds_ahead) {
+        if is_over.load(Ordering::Relaxed) {
+            return;
+        }
+        let cargo = workspace::cargo();
+        let mut command = Command::new("nice");
+        command.current_dir(workspace::root()).args(["-n", "19"]).arg(cargo.get_program()).args(step.cargo);
+        command.arg("--no-run").envs(step.environment.iter().copied());
+        // Without `nice` the steps build for themselves.
+        let _ = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
 }
 
 fn run(step: &Step) -> Outcome {

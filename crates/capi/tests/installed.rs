@@ -14,13 +14,14 @@ use common::{COMPILERS, compile_guest, folder, guests, here, libc_guest, root, r
 /// Debug builds of the tests look at a debug build of the library.
 const DEBUG: bool = cfg!(debug_assertions);
 
-/// Where it is installed, once.
+/// Where it is installed, once. With the compiler, dependencies have the features that they have in the workspace's
+/// tests: nothing is built again.
 fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
         let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join(if DEBUG { "installed-debug" } else { "installed" });
         let mut command = Command::new(env!("CARGO"));
-        command.current_dir(root()).args(["xtask", "install", "--prefix"]).arg(&prefix);
+        command.current_dir(root()).args(["xtask", "install", "--compiler", "--prefix"]).arg(&prefix);
         run(command.args(DEBUG.then_some("--debug")));
         prefix
     })
@@ -101,7 +102,7 @@ fn cmake_finds_it_or_builds_it() {
     let guest = example_guest(folder.path());
     let expected = expected(&guest);
     let installed = format!("-DCMAKE_PREFIX_PATH={}", prefix().display());
-    let options = format!("-DRIVERRUN_INSTALL_OPTIONS={}", if DEBUG { "--debug" } else { "" });
+    let options = format!("-DRIVERRUN_INSTALL_OPTIONS=--compiler{}", if DEBUG { ";--debug" } else { "" });
     for (name, flags) in [("found", vec![installed]), ("fetched", vec!["-DFETCH_RIVERRUN=ON".to_owned(), options])] {
         let build = folder.path().join(name);
         run(Command::new("cmake").arg("-S").arg(examples()).arg("-B").arg(&build).args(flags));
@@ -149,6 +150,9 @@ fn guests_are_built_with_what_is_installed() {
     run(Command::new(&command).args(cc).current_dir(folder.path()).env("XDG_CACHE_HOME", folder.path()));
     let status = Command::new(&command).arg(folder.path().join("main.elf")).status().unwrap();
     assert_eq!(status.code(), Some(7));
+    run(Command::new(&command).args(["compile", "-O0", "main.elf", "-o", "main.rro"]).current_dir(folder.path()));
+    let compiled = ["run", "--engine=compiled", "--artifact", "main.rro", "main.elf"];
+    assert_eq!(Command::new(&command).args(compiled).current_dir(folder.path()).status().unwrap().code(), Some(7));
 }
 
 /// Sources of hosts, each with its arguments.

@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use riverrun::{CompileOptions, Config, Engine, Linker, Program};
 use riverrun_testkit::{Random, amount, tools};
@@ -159,7 +161,8 @@ fn run(elf: &[u8], options: Option<CompileOptions>) -> (i32, usize) {
 
 fn assemble(source: &str) -> Vec<u8> {
     let folder = env!("CARGO_TARGET_TMPDIR");
-    let file = Path::new(folder).join(format!("frames-{}.S", std::process::id()));
+    let thread = std::thread::current().id();
+    let file = Path::new(folder).join(format!("frames-{}-{thread:?}.S", std::process::id()));
     std::fs::write(&file, source).unwrap();
     let elf = tools::compile(folder, &file, &[]);
     std::fs::remove_file(&file).unwrap();
@@ -176,17 +179,33 @@ fn frames_of_any_size_stay_on_the_stack() {
     if amount(0, 1) == 1 {
         sizes.push((512 << 10, true));
     }
-    let mut watched = 0;
-    for (values, loads) in sizes {
-        let often = random.between(700..=1_500) as usize;
-        let elf = assemble(&guest(values, 1_500_000, often, loads));
-        let (expected, _) = run(&elf, None);
-        for (fuel, precise) in [(false, false), (true, false), (false, true)] {
-            let options = CompileOptions { fuel, precise, threads: 1, ..CompileOptions::default() };
-            let (status, canaries) = run(&elf, Some(options));
-            assert_eq!(status, expected, "{values} values, loaded: {loads}, fuel: {fuel}, precise: {precise}");
-            watched += canaries;
+    // The largest first: it takes longest, and cases run side by side.
+    sizes.sort_unstable_by(|a, b| b.cmp(a));
+    let cases: Vec<_> = sizes.into_iter().map(|size| (size, random.between(700..=1_500) as usize)).collect();
+    let (cases, watched) = (Mutex::new(cases.into_iter()), AtomicUsize::new(0));
+    let next = || cases.lock().unwrap().next();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(((values, loads), often)) = next() {
+                    watched.fetch_add(check(values, loads, often), Relaxed);
+                }
+            });
         }
+    });
+    assert!(watched.into_inner() > 0, "no guard was found to watch");
+}
+
+/// Runs a guest in all ways; how many canaries were there to see it.
+fn check(values: usize, loads: bool, often: usize) -> usize {
+    let mut watched = 0;
+    let elf = assemble(&guest(values, 1_500_000, often, loads));
+    let (expected, _) = run(&elf, None);
+    for (fuel, precise) in [(false, false), (true, false), (false, true)] {
+        let options = CompileOptions { fuel, precise, threads: 1, ..CompileOptions::default() };
+        let (status, canaries) = run(&elf, Some(options));
+        assert_eq!(status, expected, "{values} values, loaded: {loads}, fuel: {fuel}, precise: {precise}");
+        watched += canaries;
     }
-    assert!(watched > 0, "no guard was found to watch");
+    watched
 }

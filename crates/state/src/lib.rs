@@ -32,6 +32,7 @@ mod running;
 mod seams;
 mod signal;
 mod signal_stack;
+mod sys;
 mod trap;
 mod watch;
 mod window;

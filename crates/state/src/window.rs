@@ -6,9 +6,8 @@
 use std::fmt;
 use std::io;
 use std::ops::Range;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::slice;
-use std::sync::LazyLock;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -19,11 +18,12 @@ use crate::hart::Hart;
 use crate::imports::{Import, SYSTEM_CALLS, SystemCall};
 use crate::perm::Perm;
 use crate::seams::Seams;
+use crate::sys::{self, ImageFile};
 
 /// Bytes of a page. Permissions are per page.
 pub const PAGE_SIZE: u64 = 4096;
-/// Bytes of the window.
-pub const WINDOW_SIZE: usize = 1 << 32;
+/// Bytes of the window. Miri keeps a record of each, so it has a small one.
+pub const WINDOW_SIZE: usize = 1 << if cfg!(miri) { 24 } else { 32 };
 /// The first guest address that can be mapped: below is a guard, which includes null.
 pub const MIN_ADDRESS: u64 = GUARD_SIZE as u64;
 /// One past the last guest address that can be mapped.
@@ -137,13 +137,14 @@ impl Window {
     /// If the host has no 4 GiB of address space left.
     pub fn new(limit: u64) -> io::Result<Window> {
         static IDS: AtomicU64 = AtomicU64::new(0);
-        let (reservation, seams) = match writable_room_is_free().then(|| reserve(libc::PROT_READ | libc::PROT_WRITE)) {
+        let (reservation, seams) = match sys::writable_room_is_free().then(|| sys::reserve(RESERVED, true)) {
             Some(Ok(reservation)) => (reservation, Seams::default()),
-            _ => (reserve(libc::PROT_NONE)?, Seams::all_foreign(0..WINDOW_SIZE as u64)),
+            _ => (sys::reserve(RESERVED, false)?, Seams::all_foreign(0..WINDOW_SIZE as u64)),
         };
-        let state = reservation.wrapping_byte_add(GUARD_SIZE);
+        // SAFETY: the reservation is larger than a guard.
+        let state = unsafe { reservation.add(GUARD_SIZE) };
         let mut window = Window {
-            state: NonNull::new(state).expect("a mapping is never at null").cast(),
+            state: state.cast(),
             regions: Vec::new(),
             seams,
             used: 0,
@@ -152,19 +153,15 @@ impl Window {
             id: IDS.fetch_add(1, Relaxed),
             predictions_owner: 0,
         };
-        // SAFETY: the ranges lie in the reservation, which nothing else uses yet.
-        let protect = |from: usize, to: usize, protection| match unsafe {
-            libc::mprotect(reservation.wrapping_byte_add(from), to - from, protection)
-        } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        };
+        // SAFETY: the ranges lie in the reservation, and no view of them is held.
+        let protect =
+            |from: usize, to: usize, perm| unsafe { sys::protect(reservation.add(from).as_ptr(), to - from, perm) };
         let state_end = GUARD_SIZE + STATE_SIZE;
-        protect(GUARD_SIZE, state_end, libc::PROT_READ | libc::PROT_WRITE)?;
+        protect(GUARD_SIZE, state_end, Perm::READ | Perm::WRITE)?;
         // The first page of the reservation, while that is one mapping: see `Seams`.
         window.state_mut().hart = Hart::new();
-        protect(0, GUARD_SIZE, libc::PROT_NONE)?;
-        protect(state_end, RESERVED, libc::PROT_NONE)?;
+        protect(0, GUARD_SIZE, Perm::NONE)?;
+        protect(state_end, RESERVED, Perm::NONE)?;
         window.forget_system_calls();
         Ok(window)
     }
@@ -455,7 +452,9 @@ impl Window {
             };
             let end = self.check_range(part.start, part.len)?;
             let plan = self.plan(part.start, end, Change::File(part.perm))?;
-            self.map_host(part.start..end, part.perm, 0, image.file(), offset)?;
+            let (at, len) = self.host_range(part.start..end);
+            // SAFETY: as in `map_host`.
+            unsafe { sys::map_file(at, len, part.perm, &image.file, offset) }.map_err(MapError::Host)?;
             self.record(plan);
         }
         Ok(())
@@ -479,7 +478,7 @@ impl Window {
         for part in self.seams.foreign_within(range) {
             // Memory that was writable once is another's to the kernel where it counts what may be written to.
             let writable = Perm::READ | Perm::WRITE;
-            self.map_host(part.clone(), writable, libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0)?;
+            self.map_host(part.clone(), writable)?;
             if perm != writable {
                 self.protect_host(part, perm)?;
             }
@@ -506,39 +505,27 @@ impl Window {
         }
     }
 
-    fn map_host(
-        &mut self,
-        range: Range<u64>,
-        perm: Perm,
-        flags: libc::c_int,
-        fd: libc::c_int,
-        offset: u64,
-    ) -> Result<(), MapError> {
-        let flags = flags | libc::MAP_PRIVATE | libc::MAP_FIXED;
+    fn map_host(&mut self, range: Range<u64>, perm: Perm) -> Result<(), MapError> {
         let (start, len) = self.host_range(range);
         // SAFETY: callers have checked that the range lies in the window, between the guards,
         // and `&mut self` says that no view of it is held.
-        let at = unsafe { libc::mmap(start, len, protection(perm), flags, fd, offset as libc::off_t) };
-        done(at != libc::MAP_FAILED)
+        unsafe { sys::map_zeros(start, len, perm) }.map_err(MapError::Host)
     }
 
     fn protect_host(&mut self, range: Range<u64>, perm: Perm) -> Result<(), MapError> {
         let (start, len) = self.host_range(range);
         // SAFETY: as in `map_host`.
-        done(unsafe { libc::mprotect(start, len, protection(perm)) } == 0)
+        unsafe { sys::protect(start, len, perm) }.map_err(MapError::Host)
     }
 
     fn discard_host(&mut self, range: Range<u64>) -> Result<(), MapError> {
-        /// The same for pages that the host has locked in memory; Linux 5.18.
-        const MADV_DONTNEED_LOCKED: libc::c_int = 24;
         let (start, len) = self.host_range(range);
         // SAFETY: as in `map_host`.
-        let advise = |advice| unsafe { libc::madvise(start, len, advice) } == 0;
-        done(advise(libc::MADV_DONTNEED) || advise(MADV_DONTNEED_LOCKED))
+        unsafe { sys::discard(start, len) }.map_err(MapError::Host)
     }
 
-    fn host_range(&self, range: Range<u64>) -> (*mut libc::c_void, usize) {
-        (self.host(range.start).cast(), (range.end - range.start) as usize)
+    fn host_range(&self, range: Range<u64>) -> (*mut u8, usize) {
+        (self.host(range.start), (range.end - range.start) as usize)
     }
 
     /// Whether every byte of the range allows `perm`.
@@ -606,39 +593,7 @@ impl Drop for Window {
     fn drop(&mut self) {
         let reservation = self.state.as_ptr().wrapping_byte_sub(GUARD_SIZE);
         // SAFETY: this is the whole reservation of `new`; views of it borrow from `self`, so none is left.
-        unsafe { libc::munmap(reservation.cast(), RESERVED) };
-    }
-}
-
-/// Reserves address space with this protection.
-fn reserve(protection: libc::c_int) -> io::Result<*mut libc::c_void> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a fresh private mapping at an address of the kernel's choice.
-    match unsafe { libc::mmap(ptr::null_mut(), RESERVED, protection, flags, -1, 0) } {
-        libc::MAP_FAILED => Err(io::Error::last_os_error()),
-        reservation => Ok(reservation),
-    }
-}
-
-/// Whether the kernel lets address space be writable without counting it as memory. It does unless it is told never to
-/// promise more memory than it has (`vm.overcommit_memory`): then it refuses what no host has.
-fn writable_room_is_free() -> bool {
-    static IS_FREE: LazyLock<bool> = LazyLock::new(|| {
-        const MUCH: usize = 16 << 40;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a fresh private mapping, which nothing uses.
-        unsafe {
-            let at = libc::mmap(ptr::null_mut(), MUCH, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
-            at != libc::MAP_FAILED && libc::munmap(at, MUCH) == 0
-        }
-    });
-    *IS_FREE
-}
-
-fn done(is_done: bool) -> Result<(), MapError> {
-    match is_done {
-        true => Ok(()),
-        false => Err(MapError::Host(io::Error::last_os_error())),
+        unsafe { sys::release(reservation.cast(), RESERVED) };
     }
 }
 
@@ -671,15 +626,6 @@ fn mappings(regions: &[Region], seams: &Seams) -> usize {
     regions.map(parts).sum::<usize>() + holes.map(parts).sum::<usize>()
 }
 
-/// Guest text is data to the host: never executable.
-fn protection(perm: Perm) -> libc::c_int {
-    match perm {
-        Perm::NONE => libc::PROT_NONE,
-        _ if perm.contains(Perm::WRITE) => libc::PROT_READ | libc::PROT_WRITE,
-        _ => libc::PROT_READ,
-    }
-}
-
 /// A part of a program's image: whole pages with one set of permissions.
 #[derive(Clone, Copy, Debug)]
 pub struct ImagePart {
@@ -693,7 +639,7 @@ pub struct ImagePart {
 /// A program's memory before its first instruction, in a memfd that every machine maps copy-on-write.
 #[derive(Debug)]
 pub struct Image {
-    file: std::fs::File,
+    file: ImageFile,
     parts: Vec<ImagePart>,
     len: u64,
 }
@@ -704,20 +650,7 @@ impl Image {
     /// # Errors
     /// If the host has no more file descriptors or memory.
     pub fn new() -> io::Result<Image> {
-        use std::os::fd::FromRawFd;
-        // SAFETY: the name is a C string.
-        let fd = unsafe { libc::memfd_create(c"riverrun-image".as_ptr(), libc::MFD_CLOEXEC) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the descriptor is fresh and owned by nobody else.
-        let file = unsafe { std::fs::File::from_raw_fd(fd) };
-        Ok(Image { file, parts: Vec::new(), len: 0 })
-    }
-
-    fn file(&self) -> libc::c_int {
-        use std::os::fd::AsRawFd;
-        self.file.as_raw_fd()
+        Ok(Image { file: ImageFile::new()?, parts: Vec::new(), len: 0 })
     }
 
     /// Adds the pages of `addresses`, filled with `contents`, each a guest address and the bytes there; all else is zero.
@@ -725,7 +658,6 @@ impl Image {
     /// # Errors
     /// If the host has no memory, or a content lies outside of the pages.
     pub fn add(&mut self, addresses: Range<u64>, perm: Perm, contents: &[(u64, &[u8])]) -> io::Result<()> {
-        use std::os::unix::fs::FileExt;
         let end_of = |&(address, bytes): &(u64, &[u8])| address.saturating_add(bytes.len() as u64);
         let outside = |content: &(u64, &[u8])| content.0 < addresses.start || end_of(content) > addresses.end;
         if !addresses.start.is_multiple_of(PAGE_SIZE) || contents.iter().any(outside) {

@@ -4,6 +4,7 @@ mod demo;
 mod failures;
 mod guests;
 mod install;
+mod models;
 mod newcomer;
 mod programs;
 mod sanitize;
@@ -34,6 +35,8 @@ cargo xtask <command>
   verify                  the exhaustive checks, of which `test` runs a smaller form
   sanitize [address|thread] [--no-run]
                           the tests of hosts under AddressSanitizer and ThreadSanitizer
+  miri                    what Miri can run of the tests: needs a nightly toolchain
+  loom                    the protocol between threads in all orders, by loom
   bench [ARGS..]          the speed comparison (arguments go to bench/): `bench all` makes all tables
   bench crossing PART     of the calls between host and guest, only those whose `engine/name` has
                           this part
@@ -67,6 +70,8 @@ fn run(args: &[String]) -> Result<ExitCode> {
         "test" => return Ok(steps::run_all(steps::TEST)),
         "verify" => return Ok(steps::run_all(steps::VERIFY)),
         "sanitize" => sanitize::command(rest)?,
+        "miri" => models::miri(rest)?,
+        "loom" => models::loom(rest)?,
         "newcomer" => newcomer::command(rest)?,
         "zig" => zig::command(rest)?,
         "bench" if matches!(rest, [what, part] if what == "crossing" && !part.starts_with('-')) => {

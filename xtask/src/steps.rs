@@ -69,6 +69,8 @@ pub(crate) static TEST: &[Step] = &[
         &[("RIVERRUN_TEST_ENGINE", "compiled"), ("RIVERRUN_VERIFY", "10")],
     ),
     ahead(step("hosts under sanitizers", &["xtask", "sanitize"])),
+    step("what Miri can run", &["xtask", "miri"]),
+    step("threads in all orders", &["xtask", "loom"]),
     ahead(step("the game", GAME)),
     ahead(step("the console", CONSOLE)),
     step("demo programs as on qemu-riscv64", &["xtask", "demo", "--engine", "interp", "--engine", "compiled"]),

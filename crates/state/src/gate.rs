@@ -6,11 +6,12 @@
 //! are `fast_path.rs` in the crate `riverrun` and the call code of `riverrun-capi`.
 
 use std::mem::offset_of;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, compiler_fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::leave::FRAME_GAP;
+use crate::sync::LoadLate;
+use crate::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
+use crate::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, compiler_fence};
 
 /// The fast path may not be taken.
 const CLOSED: u64 = Gate::CLOSED;
@@ -86,10 +87,11 @@ pub struct Gate {
 
 // The layout of a frame on the stack: gap, then pushed registers.
 const _: () = assert!(
-    offset_of!(Gate, marker) == Gate::FRAME + 8
-        && offset_of!(Gate, kept) == Gate::FRAME + FRAME_GAP
-        && offset_of!(Gate, word) == 64
-        && size_of::<Gate>() == 128
+    cfg!(loom)
+        || offset_of!(Gate, marker) == Gate::FRAME + 8
+            && offset_of!(Gate, kept) == Gate::FRAME + FRAME_GAP
+            && offset_of!(Gate, word) == 64
+            && size_of::<Gate>() == 128
 );
 
 fn free() -> MutexGuard<'static, Vec<&'static Gate>> {
@@ -127,7 +129,10 @@ impl Gate {
         self.disown();
         self.thread.store(0, Relaxed);
         self.want(false);
-        free().push(self);
+        // Loom makes all anew each time.
+        if !cfg!(loom) {
+            free().push(self);
+        }
     }
 
     /// Sets the address of the guard's machine.
@@ -161,7 +166,7 @@ impl Gate {
     /// interrupts either sees that the call has begun, or its request is seen by that test (`watchdog.rs`).
     #[inline(always)]
     pub fn enter(&self) {
-        self.word.store(CALLING, Relaxed);
+        self.word.store(CALLING, Release);
         compiler_fence(SeqCst);
     }
 
@@ -228,9 +233,16 @@ impl Gate {
 
     /// The kernel's ID of the thread that is in compiled code; 0 for none.
     pub(crate) fn thread_inside(&self) -> i32 {
-        match self.is_calling() || self.is_inside.load(Relaxed) {
+        match self.word.load_late() == CALLING || self.is_inside.load_late() {
             true => self.thread.load(Relaxed),
             false => 0,
         }
+    }
+
+    /// So much time has passed that no store of others is kept back any more.
+    #[cfg(loom)]
+    pub(crate) fn settle(&self) {
+        self.word.settle();
+        self.is_inside.settle();
     }
 }

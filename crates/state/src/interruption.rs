@@ -3,15 +3,28 @@
 //! The dispatcher and the interpreter test [`Interruption::is_reached`]. Compiled code that does not count fuel tests
 //! nothing; the watchdog signals the thread that executes it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::gate::Gate;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use crate::watch;
 
 /// The zero of the clock of deadlines, which counts nanoseconds.
 static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// What the clock of deadlines says.
+#[cfg(not(loom))]
+pub(crate) fn now() -> u64 {
+    nanoseconds(Instant::now())
+}
+
+/// In a model, time passes as it is looked at.
+#[cfg(loom)]
+pub(crate) fn now() -> u64 {
+    loom::lazy_static! { static ref CLOCK: AtomicU64 = AtomicU64::new(1); }
+    CLOCK.fetch_add(1, Ordering::SeqCst)
+}
 
 /// Requests to stop a machine, shared between the machine and the threads that stop it.
 ///
@@ -53,11 +66,6 @@ pub(crate) fn nanoseconds(moment: Instant) -> u64 {
     u64::try_from(moment.saturating_duration_since(*EPOCH).as_nanos()).unwrap_or(NEVER - 1).clamp(1, NEVER - 1)
 }
 
-/// The time from now until a deadline.
-pub(crate) fn until(deadline: u64) -> Duration {
-    Duration::from_nanos(deadline.saturating_sub(nanoseconds(Instant::now())))
-}
-
 impl Interruption {
     /// The machine's entry guard, which no other machine has while this lives.
     pub fn gate(&self) -> &'static Gate {
@@ -97,11 +105,12 @@ impl Interruption {
 
     /// Stops runs from this moment on; `None` for never. If it has already passed, the next run does not begin.
     pub fn set_deadline(self: &Arc<Self>, deadline: Option<Instant>) {
-        let at = match deadline.map(nanoseconds) {
-            None => NEVER,
-            Some(at) if at <= nanoseconds(Instant::now()) => PASSED,
-            Some(at) => at,
-        };
+        self.set_deadline_at(deadline.map_or(NEVER, nanoseconds));
+    }
+
+    /// The same by the clock of deadlines.
+    pub(crate) fn set_deadline_at(self: &Arc<Self>, at: u64) {
+        let at = if at != NEVER && at <= now() { PASSED } else { at };
         self.deadline.store(at, Ordering::SeqCst);
         self.renew_gate();
         // One that has passed already matters to the watchdog if a run is under way.
@@ -120,7 +129,7 @@ impl Interruption {
 
     #[cold]
     fn is_past(at: u64) -> bool {
-        at == PASSED || !watch::is_kept() && nanoseconds(Instant::now()) >= at
+        at == PASSED || !watch::is_kept() && now() >= at
     }
 
     /// Marks the deadline as passed if it has; returns it if it is still ahead.

@@ -16,6 +16,8 @@
 //! [`VmContext`], including the pointers that engines keep in [`EngineContext`]. Therefore every function that follows one of
 //! those pointers is `unsafe`: entering an engine, [`VmContext::import`], [`call_host`], [`Running::end`].
 
+#![cfg_attr(loom, allow(dead_code, reason = "models have no signals"))]
+
 mod claimed;
 mod context;
 mod exit;
@@ -26,12 +28,15 @@ mod host_stack;
 mod imports;
 mod interruption;
 mod leave;
+#[cfg(all(loom, test))]
+mod model;
 mod perm;
 mod return_addresses;
 mod running;
 mod seams;
 mod signal;
 mod signal_stack;
+mod sync;
 mod sys;
 mod trap;
 mod watch;

@@ -11,14 +11,15 @@
 use std::cell::Cell;
 use std::ops::Range;
 use std::ptr;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicU64, compiler_fence};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 
 use crate::claimed;
 use crate::context::{VmContext, WINDOW_OFFSET};
 use crate::gate::{Gate, NO_CLAIM};
 use crate::interruption::Interruption;
 use crate::signal;
+use crate::sync::atomic::compiler_fence;
 use crate::window::WINDOW_SIZE;
 
 /// The published activation. A signal handler may read it between any two stores.
@@ -206,7 +207,7 @@ impl Running {
                 gate.thread.store(thread, Relaxed);
             }
             // A thread that interrupts from here on sees `is_inside`, or `is_reached` below sees its request.
-            gate.is_inside.store(true, Relaxed);
+            gate.is_inside.store(true, Release);
             compiler_fence(SeqCst);
             !interruption.is_reached()
         });
@@ -254,6 +255,12 @@ impl Running {
     /// Invalidates the activation that [`Running::claim`] has published, on whichever thread.
     pub fn unclaim(gate: &Gate) {
         gate.disown();
+    }
+
+    /// This thread has published nothing: threads of all models are one thread of the host.
+    #[cfg(all(loom, test))]
+    pub(crate) fn forget() {
+        Said::default().say();
     }
 
     /// Installs the process's handlers, if they are not there yet.

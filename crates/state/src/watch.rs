@@ -3,12 +3,13 @@
 //!
 //! It sleeps until the next deadline of any machine. [`crate::Interruption`] tells it about new ones.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
-use crate::interruption::{Interruption, NEVER, nanoseconds, until};
+use crate::interruption::{Interruption, NEVER, now};
 use crate::signal;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Condvar, Mutex, MutexGuard, shared};
 
 /// Between two signals to a thread that is still in compiled code.
 const PERIOD: Duration = Duration::from_millis(1);
@@ -27,12 +28,16 @@ struct Listed {
     signals: u32,
 }
 
-static LIST: Mutex<Vec<Listed>> = Mutex::new(Vec::new());
-static CHANGED: Condvar = Condvar::new();
-/// When the watchdog wakes up next without being told; [`NEVER`] while it is awake.
-static NEXT_LOOK: AtomicU64 = AtomicU64::new(NEVER);
+shared! {
+    static LIST: Mutex<Vec<Listed>> = Mutex::new(Vec::new());
+    static CHANGED: Condvar = Condvar::new();
+    /// When the watchdog wakes up next without being told; [`NEVER`] while it is awake.
+    static NEXT_LOOK: AtomicU64 = AtomicU64::new(NEVER);
+}
 
-fn list() -> MutexGuard<'static, Vec<Listed>> {
+type List = MutexGuard<'static, Vec<Listed>>;
+
+fn list() -> List {
     LIST.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -44,7 +49,8 @@ pub(crate) fn next_look() -> u64 {
 /// Whether the watchdog runs; it starts with the first use. A host may be unable to create a thread.
 pub(crate) fn is_kept() -> bool {
     static KEPT: OnceLock<bool> = OnceLock::new();
-    *KEPT.get_or_init(|| std::thread::Builder::new().name("riverrun-watch".into()).spawn(keep).is_ok())
+    // A model has one among its threads.
+    cfg!(loom) || *KEPT.get_or_init(|| std::thread::Builder::new().name("riverrun-watch".into()).spawn(keep).is_ok())
 }
 
 /// Makes the watchdog observe an interruption, beginning now.
@@ -62,23 +68,34 @@ pub(crate) fn look_at(interruption: &Arc<Interruption>) {
 fn keep() {
     let mut list = list();
     loop {
-        NEXT_LOOK.store(NEVER, Ordering::SeqCst);
-        let now = nanoseconds(Instant::now());
-        let soon = now + PERIOD.as_nanos() as u64;
-        let mut next = NEVER;
-        list.retain_mut(|listed| match look(listed, now, soon) {
-            Some(at) => {
-                next = next.min(at);
-                true
-            }
-            None => false,
-        });
-        NEXT_LOOK.store(next, Ordering::SeqCst);
-        let wait = if next == NEVER { Duration::MAX } else { until(next) };
-        list = match CHANGED.wait_timeout(list, wait.min(Duration::from_secs(3600))) {
-            Ok((list, _)) => list,
-            Err(poisoned) => poisoned.into_inner().0,
-        };
+        list = look_at_all(list);
+    }
+}
+
+/// Examines all interruptions, and waits until it is time to do so again.
+fn look_at_all(mut list: List) -> List {
+    NEXT_LOOK.store(NEVER, Ordering::SeqCst);
+    let now = now();
+    let soon = now + PERIOD.as_nanos() as u64;
+    let mut next = NEVER;
+    list.retain_mut(|listed| match look(listed, now, soon) {
+        Some(at) => {
+            next = next.min(at);
+            true
+        }
+        None => false,
+    });
+    NEXT_LOOK.store(next, Ordering::SeqCst);
+    wait(list, next)
+}
+
+/// Waits until then, or until the list changes.
+#[cfg(not(loom))]
+fn wait(list: List, next: u64) -> List {
+    let wait = if next == NEVER { Duration::MAX } else { Duration::from_nanos(next.saturating_sub(now())) };
+    match CHANGED.wait_timeout(list, wait.min(Duration::from_secs(3600))) {
+        Ok((list, _)) => list,
+        Err(poisoned) => poisoned.into_inner().0,
     }
 }
 
@@ -109,3 +126,11 @@ fn look(listed: &mut Listed, now: u64, soon: u64) -> Option<u64> {
     }
     ahead
 }
+
+#[cfg(loom)]
+#[path = "watch_loom.rs"]
+mod modelled;
+#[cfg(loom)]
+use modelled::wait;
+#[cfg(all(loom, test))]
+pub(crate) use modelled::{end, keep_until_end};

@@ -1,0 +1,51 @@
+//! `cargo xtask miri` and `cargo xtask loom`: tests in machines that know what the language allows. Miri runs what
+//! needs neither the host's assembly nor another process, and finds undefined behaviour; loom runs the protocol between
+//! threads in all orders (`crates/state/src/model.rs`).
+
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace;
+
+/// What Miri runs: a crate, the targets of `cargo test`, and the tests. What is not here forbids `unsafe`, calls the
+/// host's assembly, or runs a compiler.
+const MIRI: &[(&str, &[&str], &[&str])] = &[
+    ("riverrun-isa", &["--test", "semantics"], &[]),
+    ("riverrun-state", &["--lib"], &["window::"]),
+    ("riverrun", &["--lib"], &["heap::model::"]),
+];
+
+/// `cargo xtask miri`.
+pub(crate) fn miri(args: &[String]) -> Result<()> {
+    if !args.is_empty() {
+        bail!("miri takes no arguments");
+    }
+    let mut rustup = Command::new("rustup");
+    rustup.args(["component", "add", "--toolchain", "nightly", "miri", "rust-src"]);
+    workspace::call(&mut rustup).context(
+        "Miri is a part of the nightly toolchain: `rustup toolchain install nightly --component miri,rust-src`",
+    )?;
+    for (package, targets, tests) in MIRI {
+        let mut command = Command::new("cargo");
+        command.current_dir(workspace::root()).args(["+nightly", "miri", "test", "--package", package]);
+        command.args(*targets).arg("--").args(*tests);
+        // Cargo's variables name the toolchain that this runs with.
+        command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN").env_remove("RUSTC");
+        command.env("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-permissive-provenance");
+        workspace::call(&mut command)?;
+    }
+    Ok(())
+}
+
+/// `cargo xtask loom`.
+pub(crate) fn loom(args: &[String]) -> Result<()> {
+    if !args.is_empty() {
+        bail!("loom takes no arguments");
+    }
+    let mut command = workspace::cargo();
+    command.args(["test", "--release", "--package", "riverrun-state", "--lib", "--target-dir"]);
+    command.arg(workspace::cargo_target_dir()?.join("loom")).args(["--", "model::"]);
+    command.env("RUSTFLAGS", "--cfg loom").env("LOOM_MAX_BRANCHES", "2000");
+    workspace::call(&mut command)
+}

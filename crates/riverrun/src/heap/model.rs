@@ -173,7 +173,7 @@ fn only_blocks_that_were_never_used_are_called_zero() {
     let mut random = Random::seeded(7);
     let mut heap = Checked::new(64 << 20);
     let mut touched = vec![false; 64 << 16];
-    for _ in 0..slowly(50_000) {
+    for _ in 0..50_000 {
         if random.below(2) == 0 {
             let Some(taken) = heap.take(size(&mut random), 1, Owner::Guest) else { continue };
             let known = heap.in_use[&taken.address];

@@ -10,6 +10,12 @@ pub enum CompileError {
     /// Functions of the compiler's own have frames that are larger than the stack allows.
     #[error("the compiler's own functions have too large frames: {0}")]
     Frame(String),
+    /// The program takes more work than [`CompileOptions::max_work`](crate::CompileOptions::max_work) allows.
+    #[error("compiling takes more work than the limit of {limit} instructions")]
+    Work {
+        /// The limit.
+        limit: u64,
+    },
     /// No linker was found, or it failed.
     #[error("cannot link: {0}")]
     Link(String),

@@ -5,6 +5,7 @@
 //! wrong, or `analysis::liveness` states what is assumed of compilers.
 
 mod analysis;
+mod budget;
 mod carries;
 mod emit;
 mod error;
@@ -22,4 +23,4 @@ pub use error::CompileError;
 pub use link::write;
 pub use listing::{Line, Listing, listing};
 pub use options::{CompileOptions, Cpu};
-pub use unit::{Report, compile, compile_object};
+pub use unit::{Interpreted, Report, compile, compile_object};

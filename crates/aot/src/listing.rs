@@ -42,9 +42,9 @@ pub struct Listing {
 /// same result as beside others.
 ///
 /// # Errors
-/// [`CompileError::NoFunction`], [`CompileError::Llvm`].
+/// [`CompileError::NoFunction`], [`CompileError::Work`], [`CompileError::Llvm`].
 pub fn listing(image: &Image, options: &CompileOptions, address: u64) -> Result<Listing, CompileError> {
-    let (program, functions) = Program::analyse(image, options, None);
+    let (program, functions) = Program::analyse(image, options, None)?;
     let has = |pcs: &[u64]| pcs.binary_search(&address).is_ok();
     let pcs = |function: &crate::analysis::Function| -> Vec<u64> {
         let own = function.blocks.iter().filter(|(at, _)| !is_copied(**at));

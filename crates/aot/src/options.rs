@@ -34,11 +34,15 @@ pub struct CompileOptions {
     pub cpu: Cpu,
     /// Threads that compile at once; 0 for one per core.
     pub threads: usize,
+    /// The most work that a compilation may take, in instructions; those of long functions count with their square, as
+    /// they take time. A program that takes more is not compiled. The count is the same on every machine. The default
+    /// is 8 Mi: some minutes of a core.
+    pub max_work: u64,
 }
 
 impl Default for CompileOptions {
     fn default() -> CompileOptions {
-        CompileOptions { level: 2, fuel: false, precise: false, cpu: Cpu::Native, threads: 0 }
+        CompileOptions { level: 2, fuel: false, precise: false, cpu: Cpu::Native, threads: 0, max_work: 8 << 20 }
     }
 }
 

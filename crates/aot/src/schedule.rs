@@ -101,6 +101,7 @@ mod tests {
 
     use super::*;
     use crate::analysis::{Abilities, Text, functions};
+    use crate::budget::Budget;
 
     fn of(body: &str) -> Schedule {
         let source = format!(
@@ -111,7 +112,10 @@ mod tests {
         let source = tools::Scratch::new(folder, source.as_bytes());
         let elf = tools::compile(folder, source.path(), &["-march=rv64gc", "-xassembler"]);
         let image = Image::parse(elf).unwrap();
-        let functions = functions(&Text::new(&image, Abilities { rounds: true, fuses: true }));
+        let functions = functions(
+            &Text::new(&image, Abilities { rounds: true, fuses: true }),
+            &Budget::of_analysis(&Default::default()),
+        );
         Schedule::of(functions.iter().find(|function| function.start == image.entry()).unwrap())
     }
 

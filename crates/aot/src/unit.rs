@@ -1,6 +1,7 @@
 //! Compiling a whole program: its functions in units that threads compile in parallel, the tables, the artifact.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,6 +13,7 @@ use riverrun_program::Image;
 use crate::analysis::{
     Abilities, Function, Imports, Liveness, Text, costs, functions, insert_copies, is_copied, libcalls,
 };
+use crate::budget::{Budget, work};
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
 use crate::frames::Diagnostics;
@@ -27,15 +29,47 @@ const UNIT: usize = 8 << 10;
 /// Host-ABI entry points in a unit.
 const ENTRIES: usize = 256;
 
+/// A function that is left to the interpreter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interpreted {
+    /// The address of its first instruction.
+    pub address: u64,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Its instructions, if they are too many; otherwise its frame on the host's stack would be too large.
+    pub too_long: Option<usize>,
+}
+
+impl Interpreted {
+    fn new(function: &Function, options: &CompileOptions) -> Interpreted {
+        let size = function.size();
+        let too_long = (size > longest(options)).then_some(size);
+        Interpreted { address: function.start, name: function.name.clone(), too_long }
+    }
+}
+
+impl fmt::Display for Interpreted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "{}", name.escape_debug())?,
+            None => write!(f, "{:#x}", self.address)?,
+        }
+        match self.too_long {
+            Some(size) => write!(f, " (too long: {size} instructions)"),
+            None => f.write_str(" (its frame on the host's stack would be too large)"),
+        }
+    }
+}
+
 /// Statistics of a compilation. Times are processor time of all threads, except that of the linker, a process of its own,
 /// which is wall-clock time.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Functions compiled.
     pub functions: usize,
     /// Functions left to the interpreter: they are too long to compile in reasonable time, or their frames on the
     /// host's stack would be too large.
-    pub interpreted: usize,
+    pub interpreted: Vec<Interpreted>,
     /// Guest instructions in them, those of copies included.
     pub instructions: usize,
     /// Bytes of guest text that these are, each counted once.
@@ -83,7 +117,8 @@ impl<'a> Program<'a> {
         image: &'a Image,
         options: &CompileOptions,
         linked: Option<&str>,
-    ) -> (Program<'a>, Vec<Function>) {
+    ) -> Result<(Program<'a>, Vec<Function>), CompileError> {
+        let budget = Budget::of_analysis(options);
         let features = options.cpu.features();
         let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
         let text = Text::new(image, abilities);
@@ -94,11 +129,12 @@ impl<'a> Program<'a> {
             Some((start, KnownLibcall { known, costs }))
         });
         let known = known.collect();
-        let mut functions = functions(&text);
+        let mut functions = functions(&text, &budget);
+        budget.check()?;
         let program = Program {
             image,
             names: Arc::new(Names::new(&functions, linked)),
-            liveness: Liveness::new(&text, &functions),
+            liveness: Liveness::new(&text, &functions, &budget),
             imports: Imports::new(image),
             reads_exceptions: observed(image, &functions),
             known,
@@ -106,8 +142,9 @@ impl<'a> Program<'a> {
             starts: functions.iter().map(|function| function.start).collect(),
             dispatch_bits: Dispatch::index_bits(functions.len()),
         };
+        budget.check()?;
         functions.iter_mut().filter(|function| program.libcall(function.start).is_none()).for_each(insert_copies);
-        (program, functions)
+        Ok((program, functions))
     }
 
     /// The re-entry points of a function between its start and that of the next one.
@@ -187,7 +224,7 @@ fn compile_as(
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<(Vec<u8>, Report), CompileError> {
     let mut clock = Clock::start();
-    let (mut program, functions) = Program::analyse(image, options, linked);
+    let (mut program, functions) = Program::analyse(image, options, linked)?;
     let mut report = Report {
         functions: functions.len(),
         instructions: functions.iter().map(Function::size).sum(),
@@ -203,9 +240,10 @@ fn compile_as(
         functions: functions.to_vec(),
     }));
     let (mut objects, oversized) = compile_units(&units, &program, options, progress, &mut report)?;
-    report.interpreted = oversized.functions.len();
+    let interpreted = functions.iter().filter(|function| oversized.functions.contains(&function.start));
+    report.interpreted = interpreted.map(|function| Interpreted::new(function, options)).collect();
     program.interpreted = oversized.functions;
-    report.functions -= report.interpreted;
+    report.functions -= report.interpreted.len();
     // Functions that do something else first cannot be entered in the middle.
     let is_entered = |function: &&Function| {
         program.libcall(function.start).is_none() && !program.interpreted.contains(&function.start)
@@ -307,6 +345,7 @@ fn compile_unit(
     program: &Program<'_>,
     options: &CompileOptions,
     oversized: &mut BTreeSet<u64>,
+    budget: &Budget,
     phases: &mut Phases,
 ) -> Result<Vec<u8>, CompileError> {
     let tune = emit::tune_cpu(options.cpu);
@@ -337,6 +376,11 @@ fn compile_unit(
             (false, true) => return Err(CompileError::Frame(symbols.into_iter().collect::<Vec<_>>().join(", "))),
             (false, false) => oversized.extend(large),
         }
+        let again = unit.functions.iter().filter(|function| !oversized.contains(&function.start));
+        let is_within = again.map(|function| work(function.size())).all(|work| budget.spend(work));
+        if !is_within {
+            budget.check()?;
+        }
     }
 }
 
@@ -356,6 +400,11 @@ fn compile_units(
     let done = AtomicUsize::new(0);
     let all = units.iter().map(|unit| unit.functions.len()).sum();
     let results: Mutex<(Vec<Numbered>, Oversized)> = Mutex::default();
+    let budget = Budget::of_llvm(options);
+    // All at once, so that a program that is too much takes no time.
+    let sizes = units.iter().flat_map(|unit| &unit.functions).map(|function| function.size());
+    sizes.filter(|&size| size <= longest(options)).take_while(|&size| budget.spend(work(size))).for_each(drop);
+    budget.check()?;
     let work = || -> Result<Phases, CompileError> {
         let mut phases = Phases::default();
         loop {
@@ -364,7 +413,7 @@ fn compile_units(
             let long = unit.functions.iter().filter(|function| function.size() > longest(options));
             let mut oversized = long.map(|function| function.start).collect();
             let name = format!("unit{index}");
-            let object = compile_unit(unit, &name, program, options, &mut oversized, &mut phases)?;
+            let object = compile_unit(unit, &name, program, options, &mut oversized, &budget, &mut phases)?;
             let mut results = results.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             results.0.push((index, object));
             results.1.of(unit.callers).append(&mut oversized);

@@ -8,6 +8,11 @@ use crate::Result;
 use crate::report::FAILURE;
 
 const COMPILER: &str = "riverrun-compile";
+/// The compiler's exit status where a limit has ended it.
+const LIMIT: u8 = 124;
+/// What `run --compile` lets a compilation take.
+const MAX_SECONDS: &str = "300";
+const MAX_MIB: &str = "8192";
 /// Makes mimalloc, the compiler's allocator, keep freed pages: the kernel would have to clear returned ones again.
 const KEEP_WHAT_IS_FREED: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "-1");
 
@@ -52,13 +57,17 @@ pub(crate) fn compile(arguments: &[OsString]) -> Result<ExitCode> {
     Ok(ExitCode::from(status.code().map_or(FAILURE, |code| code as u8)))
 }
 
-/// Compiles a program into the file `artifact`.
-pub(crate) fn compile_into(artifact: &Path, program: &Path, fuel: bool) -> Result<()> {
+/// Compiles a program into the file `artifact`, within limits; false if it exceeds one, which the compiler has said then.
+/// `names_interpreted` has it name functions that are left to the interpreter.
+pub(crate) fn compile_into(artifact: &Path, program: &Path, fuel: bool, names_interpreted: bool) -> Result<bool> {
     let mut arguments: Vec<OsString> = vec!["--output".into(), artifact.into()];
+    arguments.extend(["--max-time", MAX_SECONDS, "--max-memory", MAX_MIB].map(Into::into));
     arguments.extend(fuel.then(|| "--fuel".into()));
+    arguments.extend((!names_interpreted).then(|| "--quiet".into()));
     arguments.extend(["--".into(), program.into()]);
-    match compile(&arguments)? == ExitCode::SUCCESS {
-        true => Ok(()),
-        false => Err(format!("{}: not compiled", program.display()).into()),
+    match compile(&arguments)? {
+        ExitCode::SUCCESS => Ok(true),
+        code if code == ExitCode::from(LIMIT) => Ok(false),
+        _ => Err(format!("{}: not compiled", program.display()).into()),
     }
 }

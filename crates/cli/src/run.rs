@@ -128,7 +128,15 @@ pub(crate) fn load_compiled(program: &Program, options: &RunOptions) -> Result<(
     if options.guest.compile {
         let path = path.as_deref().ok_or("no place to keep compiled code: set HOME, or say --artifact FILE")?;
         if !path.exists() {
-            crate::compile::compile_into(path, options.program(), fuel)?;
+            let is_verbose = !options.verbose.is_empty();
+            if !crate::compile::compile_into(path, options.program(), fuel, is_verbose)? {
+                let name = options.program().display();
+                if options.guest.engine == Some(EngineChoice::Compiled) {
+                    return Err(format!("{name}: not compiled").into());
+                }
+                report::complain(format_args!("{name}: not compiled; running in the interpreter"));
+                return Ok(());
+            }
         }
     }
     let Some(path) = path.filter(|path| options.artifact.is_some() || path.exists()) else {

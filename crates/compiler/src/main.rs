@@ -9,13 +9,15 @@ use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write, stderr};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+mod limits;
 mod listing;
 mod stats;
 
 use lexopt::Arg::{Long, Short, Value};
-use riverrun_aot::{CompileOptions, Cpu};
+use limits::Limits;
+use riverrun_aot::{CompileError, CompileOptions, Cpu, Report};
 use riverrun_program::Image;
 use stats::{Format, Stats};
 
@@ -27,6 +29,10 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Exit status of a failure, as of the command riverrun.
 const FAILURE: u8 = 125;
+/// Exit status where a limit has ended the compilation; `riverrun run --compile` knows it.
+const LIMIT: u8 = 124;
+/// Functions left to the interpreter that are named, at most.
+const NAMED: usize = 10;
 
 const HELP: &str = "\
 riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x86-64.
@@ -40,6 +46,11 @@ riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x
   --emit KIND         artifact, or object: to be linked into a host where there is no dynamic loader; its
                       symbol is riverrun_artifact_NAME, for Program::link_artifact
   --name NAME         with --emit object: the program's name there, its file's if not given
+  --max-work N        give up a program that takes more work, in instructions; those of long functions count
+                      with their square: 8388608 if not given
+  --max-time SECONDS  give up after so many seconds
+  --max-memory MIB    give up when more MiB of memory are in use
+  --quiet             name no functions that are left to the interpreter
   --stats[=json]      say on standard error what took how long
   --listing ADDRESS   compile nothing but the function there, and print its way through the compiler as
                       JSON; riverrun inspect --function shows it
@@ -52,6 +63,8 @@ struct Job {
     program: PathBuf,
     output: Option<PathBuf>,
     options: CompileOptions,
+    limits: Limits,
+    quiet: bool,
     stats: Option<Format>,
     is_object: bool,
     name: Option<String>,
@@ -72,7 +85,8 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(stderr(), "riverrun: {error}");
-            ExitCode::from(FAILURE)
+            let is_limit = matches!(error.downcast_ref(), Some(CompileError::Work { .. }));
+            ExitCode::from(if is_limit { LIMIT } else { FAILURE })
         }
     }
 }
@@ -90,6 +104,14 @@ fn parse() -> Result<Option<Job>> {
             Long("precise") => job.options.precise = true,
             Long("cpu") => job.options.cpu = cpu(&parser.value()?)?,
             Long("threads") => job.options.threads = threads(&parser.value()?)?,
+            Long("max-work") => job.options.max_work = number("--max-work", &parser.value()?)?,
+            Long("max-time") => {
+                job.limits.time = Some(Duration::from_secs(number("--max-time", &parser.value()?)?));
+            }
+            Long("max-memory") => {
+                job.limits.memory = Some(number("--max-memory", &parser.value()?)?.saturating_mul(1 << 20));
+            }
+            Long("quiet") => job.quiet = true,
             Long("stats") => job.stats = Some(format(parser.optional_value())?),
             Long("emit") => job.is_object = emits_object(&parser.value()?)?,
             Long("name") => job.name = Some(parser.value()?.to_string_lossy().into_owned()),
@@ -127,6 +149,11 @@ fn threads(value: &OsStr) -> Result<usize> {
     number.ok_or_else(|| format!("--threads {}: not a number", value.display()).into())
 }
 
+fn number(option: &str, value: &OsStr) -> Result<u64> {
+    let number = value.to_str().and_then(|value| value.parse().ok());
+    number.ok_or_else(|| format!("{option} {}: not a number", value.display()).into())
+}
+
 fn emits_object(value: &OsStr) -> Result<bool> {
     match value.to_str() {
         Some("artifact") => Ok(false),
@@ -150,6 +177,7 @@ fn format(value: Option<OsString>) -> Result<Format> {
 }
 
 fn compile(job: &Job) -> Result<()> {
+    job.limits.watch()?;
     let name = job.program.display();
     let elf = std::fs::read(&job.program).map_err(|error| format!("cannot read {name}: {error}"))?;
     let image = Image::parse(elf).map_err(|error| format!("{name}: {error}"))?;
@@ -176,10 +204,24 @@ fn compile(job: &Job) -> Result<()> {
         let seconds = begin.elapsed().as_secs_f64();
         let _ = writeln!(stderr(), "\r\x1b[K{}: {} KiB in {seconds:.1} s", output.display(), bytes.len() >> 10);
     }
+    if !job.quiet {
+        warn(&report);
+    }
     if let Some(format) = job.stats {
         Stats::new(&report, begin.elapsed()).print(format);
     }
     Ok(())
+}
+
+/// Names functions that the interpreter will run.
+fn warn(report: &Report) {
+    let (named, further) = report.interpreted.split_at(report.interpreted.len().min(NAMED));
+    for function in named {
+        let _ = writeln!(stderr(), "riverrun: left to the interpreter: {function}");
+    }
+    if !further.is_empty() {
+        let _ = writeln!(stderr(), "riverrun: left to the interpreter: {} further functions", further.len());
+    }
 }
 
 /// A bar of progress.

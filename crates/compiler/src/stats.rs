@@ -40,7 +40,7 @@ impl Stats {
         let [analysis, lifting, optimisation, code_generation, linking] = phases.map(|phase| phase.as_secs_f64());
         Stats {
             functions: report.functions,
-            interpreted_functions: report.interpreted,
+            interpreted_functions: report.interpreted.len(),
             instructions: report.instructions,
             text_bytes: report.text_bytes,
             artifact_bytes: report.artifact_bytes,
@@ -51,7 +51,7 @@ impl Stats {
             linking_seconds: linking,
             cpu_seconds: phases.iter().sum::<Duration>().as_secs_f64(),
             seconds: time.as_secs_f64(),
-            peak_memory_bytes: peak_memory(),
+            peak_memory_bytes: memory("VmHWM:"),
         }
     }
 
@@ -96,10 +96,11 @@ impl Stats {
     }
 }
 
-/// Bytes of memory that this process has had at most; 0 where the kernel does not say.
-fn peak_memory() -> u64 {
+/// Bytes of memory that the kernel tells of this process under a name, `VmRSS:` (now) or `VmHWM:` (at most); 0 where it
+/// does not say.
+pub(crate) fn memory(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
     let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
     kib.unwrap_or(0) << 10
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use riverrun_aot::{CompileOptions, Report};
+use riverrun_aot::{CompileError, CompileOptions, Report};
 use riverrun_native::Artifact;
 
 use crate::error::Error;
@@ -44,9 +44,18 @@ impl Program {
         Ok(report)
     }
 
+    /// As [`Program::compile_or_take`]; a program that takes more work than the options allow is left to the
+    /// interpreter.
+    pub(crate) fn compile_cached(&self, options: &CompileOptions, cached: Option<PathBuf>) -> Result<(), Error> {
+        match self.compile_or_take(options, cached) {
+            Err(Error::Compile(CompileError::Work { .. })) => Ok(()),
+            done => done,
+        }
+    }
+
     /// Takes code that was compiled so from the cache or, if it is not there, compiles it and keeps it
     /// there.
-    pub(crate) fn compile_cached(&self, options: &CompileOptions, cached: Option<PathBuf>) -> Result<(), Error> {
+    fn compile_or_take(&self, options: &CompileOptions, cached: Option<PathBuf>) -> Result<(), Error> {
         let Some(path) = cached else {
             let (artifact, _) = self.compile(options, |_, _| {})?;
             // SAFETY: it was made here and now.

@@ -129,7 +129,9 @@ impl Config {
     }
 
     /// Compiles every program as it is loaded, unless the [cache](Config::cache) has its code; for most
-    /// of them that takes seconds. Without a cache the code is lost with the program.
+    /// of them that takes seconds. Without a cache the code is lost with the program. A program that takes more work
+    /// than [`CompileOptions::max_work`] runs in the interpreter: [`Program::is_compiled`](crate::Program::is_compiled)
+    /// tells.
     ///
     /// Code that does not count instructions ([`CompileOptions::fuel`]) is not used by machines that have
     /// a limit of fuel.

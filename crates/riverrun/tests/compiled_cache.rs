@@ -42,6 +42,16 @@ fn a_program_is_compiled_as_it_is_loaded() {
 }
 
 #[test]
+fn a_program_that_takes_too_much_work_is_interpreted() {
+    let few = CompileOptions { max_work: 1, ..CompileOptions::default() };
+    let interpreted = program(&config(None, Some(few)));
+    assert!(!interpreted.is_compiled());
+    runs(&interpreted);
+    let error = interpreted.compile(&few, |_, _| {}).unwrap_err();
+    assert!(error.to_string().contains("more work than the limit of 1 instructions"), "{error}");
+}
+
+#[test]
 fn what_is_in_the_cache_is_not_compiled_again() {
     let folder = tempfile::tempdir().unwrap();
     let cache = folder.path().join("made/on/demand");

@@ -8,6 +8,7 @@ use riverrun_isa::{Destination, Inst, Op};
 
 use crate::analysis::text::{Text, Treatment};
 use crate::analysis::{jump_tables, millicode};
+use crate::budget::Budget;
 
 const RA: u8 = 1;
 pub(super) const T0: u8 = 5;
@@ -199,8 +200,13 @@ impl Extent {
 }
 
 /// The blocks that control can reach from the first of `addresses` without leaving them; up to the address `orphans_until`
-/// also blocks without a known predecessor, which unwinding may enter.
-pub(crate) fn blocks(text: &Text<'_>, addresses: Range<u64>, orphans_until: u64) -> (BTreeMap<u64, Block>, Vec<u64>) {
+/// also blocks without a known predecessor, which unwinding may enter. Some of them if the budget is spent.
+pub(crate) fn blocks(
+    text: &Text<'_>,
+    addresses: Range<u64>,
+    orphans_until: u64,
+    budget: &Budget,
+) -> (BTreeMap<u64, Block>, Vec<u64>) {
     let mut leaders = BTreeSet::from([addresses.start]);
     let mut roots = vec![addresses.start];
     let mut tables: BTreeMap<u64, Targets> = BTreeMap::new();
@@ -215,6 +221,9 @@ pub(crate) fn blocks(text: &Text<'_>, addresses: Range<u64>, orphans_until: u64)
                 continue;
             }
             let block = walk(text, start, &extent, &known, &tables);
+            if !budget.spend(block.insts.len() + 1) {
+                return (blocks, roots);
+            }
             if let (Terminator::Jump(to), true) = (&block.end, block.calls_millicode()) {
                 extent.millicode.extend(millicode::reached_from(text, *to).unwrap_or_default());
             }

@@ -98,10 +98,14 @@ mod tests {
 
     use super::*;
     use crate::analysis::{Abilities, Text, functions};
+    use crate::budget::Budget;
 
     fn with_copies(elf: Vec<u8>) -> Vec<Function> {
         let image = Image::parse(elf).unwrap();
-        let mut functions = functions(&Text::new(&image, Abilities { rounds: true, fuses: true }));
+        let mut functions = functions(
+            &Text::new(&image, Abilities { rounds: true, fuses: true }),
+            &Budget::of_analysis(&Default::default()),
+        );
         functions.iter_mut().for_each(insert_copies);
         functions
     }

@@ -110,6 +110,7 @@ mod tests {
 
     use super::*;
     use crate::analysis::{Abilities, Text, functions};
+    use crate::budget::Budget;
 
     /// How many accesses of a function are to a frame that is its own.
     fn count(body: &str) -> usize {
@@ -122,7 +123,10 @@ mod tests {
         let source = tools::Scratch::new(folder, source.as_bytes());
         let elf = tools::compile(folder, source.path(), &["-march=rv64gc", "-xassembler"]);
         let image = Image::parse(elf).unwrap();
-        let functions = functions(&Text::new(&image, Abilities { rounds: true, fuses: true }));
+        let functions = functions(
+            &Text::new(&image, Abilities { rounds: true, fuses: true }),
+            &Budget::of_analysis(&Default::default()),
+        );
         private_accesses(functions.iter().find(|function| function.start == image.entry()).unwrap()).len()
     }
 

@@ -6,6 +6,7 @@ use riverrun_program::SymbolKind;
 
 use crate::analysis::blocks::{Block, Terminator, blocks, gaps};
 use crate::analysis::text::Text;
+use crate::budget::Budget;
 
 /// A function of the guest.
 #[derive(Clone, Debug)]
@@ -65,8 +66,8 @@ impl Function {
     }
 }
 
-/// The functions of a program, by address.
-pub(crate) fn functions(text: &Text<'_>) -> Vec<Function> {
+/// The functions of a program, by address; none if the budget is spent.
+pub(crate) fn functions(text: &Text<'_>, budget: &Budget) -> Vec<Function> {
     let image = text.image;
     let is_start = |address: u64| text.fetch(address).is_some();
     let named = image.symbols().filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Resolver));
@@ -88,12 +89,15 @@ pub(crate) fn functions(text: &Text<'_>) -> Vec<Function> {
         let mut further = BTreeSet::new();
         let next = starts.iter().skip(1).copied().chain([u64::MAX]);
         for (&start, end) in starts.iter().zip(next) {
+            if !budget.spend(1) {
+                return Vec::new();
+            }
             // A function changes only where another one begins inside it.
             if found.get(&start).is_none_or(|(known_end, _)| *known_end != end) {
                 let symbol = image.symbol_at(start).filter(|(_, offset)| *offset == 0).map(|(symbol, _)| symbol);
                 let known_end = ends.get(&start).copied().unwrap_or(start);
                 let orphans_until = if has_exceptions { end.min(known_end) } else { start };
-                let (blocks, orphans) = blocks(text, start..end, orphans_until);
+                let (blocks, orphans) = blocks(text, start..end, orphans_until, budget);
                 let name = symbol.map(|symbol| symbol.name.to_owned());
                 let extent = match known_end {
                     known_end if known_end <= start || end < known_end => Extent::Unknown,

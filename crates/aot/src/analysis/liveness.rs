@@ -23,6 +23,7 @@ use crate::analysis::blocks::{Block, Terminator};
 use crate::analysis::functions::{Extent, Function};
 use crate::analysis::registers::{FUEL, Set, sources, written};
 use crate::analysis::text::Text;
+use crate::budget::Budget;
 
 const RA: usize = 1;
 const SP: usize = 2;
@@ -60,12 +61,13 @@ impl Liveness {
     /// The live-out registers of a mismatched return.
     pub(crate) const MISMATCHED_RETURN: Set = RESULTS;
 
-    pub(crate) fn new(text: &Text<'_>, functions: &[Function]) -> Liveness {
+    /// The live registers of a program; an answer without meaning if the budget is spent.
+    pub(crate) fn new(text: &Text<'_>, functions: &[Function], budget: &Budget) -> Liveness {
         let numbers: HashMap<u64, usize> = (0..).zip(functions).map(|(number, of)| (of.start, number)).collect();
         let mut flows: Vec<Flow<'_>> =
             (0..).zip(functions).map(|(number, function)| Flow::new(text, number, function, &numbers)).collect();
-        let clobbers = clobbers(&flows);
-        flows.iter_mut().for_each(|flow| flow.find_given(&clobbers));
+        let clobbers = clobbers(&flows, budget);
+        flows.iter_mut().for_each(|flow| flow.find_given(&clobbers, budget));
         let mut program = Program {
             live_in: vec![[0; 2]; flows.len()],
             live_out: vec![RESULTS; flows.len()],
@@ -76,11 +78,11 @@ impl Liveness {
             flow.leads_to().for_each(|to| program.leading_to[to].push(flow.number));
         }
         while [Assumed::Results, Assumed::All, Assumed::Callers]
-            .map(|assumed| program.solve(&mut flows, assumed))
+            .map(|assumed| program.solve(&mut flows, assumed, budget))
             .contains(&true)
         {}
         let block_live_out = flows.iter_mut().map(|flow| {
-            flow.solve(&program, View::Itself, Assumed::Callers);
+            flow.solve(&program, View::Itself, Assumed::Callers, budget);
             let live_out =
                 |node: &Node<'_>| (node.start, flow.live_out(node, &program, View::Itself, Assumed::Callers));
             (flow.function.start, flow.nodes.iter().map(live_out).collect())
@@ -146,12 +148,14 @@ fn grow(set: &mut Set, by: Set) -> bool {
 
 impl Program {
     /// Propagates facts between functions; returns whether they have grown.
-    fn solve(&mut self, flows: &mut [Flow<'_>], assumed: Assumed) -> bool {
+    fn solve(&mut self, flows: &mut [Flow<'_>], assumed: Assumed, budget: &Budget) -> bool {
         let mut any = false;
         let mut pending: BTreeSet<usize> = (0..flows.len()).collect();
         while let Some(number) = pending.pop_last() {
             let flow = &mut flows[number];
-            flow.solve(self, View::Others, assumed);
+            if !flow.solve(self, View::Others, assumed, budget) {
+                return false;
+            }
             let concerned = match assumed {
                 Assumed::Results | Assumed::All => self.note_live_in(flow, assumed),
                 Assumed::Callers => self.note_live_out(flow),
@@ -325,10 +329,13 @@ impl<'a> Flow<'a> {
         self.nodes.iter().flat_map(|node| node.called.iter().chain(&node.outside).copied())
     }
 
-    /// Computes the live-in registers of each block from the facts about other functions.
-    fn solve(&mut self, program: &Program, view: View, assumed: Assumed) {
+    /// Computes the live-in registers of each block from the facts about other functions; false if the budget is spent.
+    fn solve(&mut self, program: &Program, view: View, assumed: Assumed, budget: &Budget) -> bool {
         let mut changed = true;
         while changed {
+            if !budget.spend(self.nodes.len()) {
+                return false;
+            }
             changed = false;
             for index in (0..self.nodes.len()).rev() {
                 let node = &self.nodes[index];
@@ -336,6 +343,7 @@ impl<'a> Flow<'a> {
                 changed |= grow(&mut self.nodes[index].front[assumed as usize], front);
             }
         }
+        true
     }
 
     /// The live-out registers of a block.
@@ -392,13 +400,13 @@ impl<'a> Flow<'a> {
 
     /// Finds what blocks may give on purpose: what was given to the function, or what it has written itself, and
     /// results, but not what calls leave in other registers.
-    fn find_given(&mut self, clobbers: &[Set]) {
+    fn find_given(&mut self, clobbers: &[Set], budget: &Budget) {
         let mut front = vec![PRESERVED; self.nodes.len()];
         for &(node, given) in &self.entered {
             front[node] = given;
         }
         let mut changed = true;
-        while changed {
+        while changed && budget.spend(self.nodes.len()) {
             changed = false;
             for (index, node) in self.nodes.iter_mut().enumerate() {
                 let given = front[index] | node.written;
@@ -427,12 +435,15 @@ impl Node<'_> {
 
 /// What functions are seen to change, by themselves and by those that they call. What is not seen, such as cases of a
 /// switch, is taken to change nothing: too much here would be garbage to those that count on it.
-fn clobbers(flows: &[Flow<'_>]) -> Vec<Set> {
+fn clobbers(flows: &[Flow<'_>], budget: &Budget) -> Vec<Set> {
     let mut clobbers: Vec<Set> = flows.iter().map(|flow| flow.written).collect();
     let mut changed = true;
     while changed {
         changed = false;
         for flow in flows {
+            if !budget.spend(flow.nodes.len()) {
+                return clobbers;
+            }
             let mut all = clobbers[flow.number];
             for node in &flow.nodes {
                 all |= node.clobbered(&clobbers);
@@ -487,6 +498,7 @@ mod tests {
 
     use super::*;
     use crate::analysis::{Abilities, functions};
+    use crate::options::CompileOptions;
 
     const A2: Set = 1 << 12;
     const T3: Set = 1 << 28;
@@ -510,9 +522,10 @@ mod tests {
         let elf = tools::compile(folder, source.path(), &["-march=rv64gc", "-xassembler"]);
         let image = Image::parse(elf).unwrap();
         let text = Text::new(&image, Abilities { rounds: true, fuses: true });
-        let functions = functions(&text);
+        let budget = Budget::of_analysis(&CompileOptions::default());
+        let functions = functions(&text, &budget);
         let function = functions.iter().find(|function| function.name.as_deref() == Some(name)).unwrap();
-        (function.clone(), Liveness::new(&text, &functions))
+        (function.clone(), Liveness::new(&text, &functions, &budget))
     }
 
     fn function(name: &str, body: &str) -> String {

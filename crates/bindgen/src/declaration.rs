@@ -151,8 +151,17 @@ impl Types {
         syntax::parse(text, |name| self.named.contains_key(name), |name| self.similar(name))
     }
 
+    /// What may have been meant by a type that is not known: the same name with or without its keyword, else a similar one.
     fn similar(&self, name: &str) -> Option<String> {
-        names::similar(name, self.named.keys().map(String::as_str))
+        if let Some((_, bare)) = name.split_once(' ') {
+            if self.named.contains_key(bare) {
+                return Some(bare.to_owned());
+            }
+            return names::similar(name, self.tags.keys().map(String::as_str));
+        }
+        let with_keyword = ["struct", "union", "enum"].map(|keyword| format!("{keyword} {name}"));
+        let tag = with_keyword.into_iter().find(|tag| self.tags.contains_key(tag));
+        tag.or_else(|| names::similar(name, self.named.keys().map(String::as_str)))
     }
 
     fn parameters(&mut self, text: &str, function: &ast::FunctionDeclarator) -> Result<Vec<Parameter>> {
@@ -270,9 +279,7 @@ impl Types {
                 let tag = tag.unwrap_or_default();
                 return match (self.tags.get(&tag), defining) {
                     (Some(ty), _) => Ok(ty.clone()),
-                    (None, Defining::No) => Err(syntax::unknown(text, &tag, |name| {
-                        names::similar(name, self.tags.keys().map(String::as_str))
-                    })),
+                    (None, Defining::No) => Err(syntax::unknown(text, &tag, |name| self.similar(name))),
                     (None, Defining::Yes(_)) => {
                         self.tags.insert(tag.clone(), Type::Opaque(tag.clone()));
                         Ok(Type::Opaque(tag))
@@ -333,9 +340,7 @@ impl Types {
         if let (Some(tag), true) = (&tag, kind.enumerators.is_empty()) {
             return match self.tags.get(tag) {
                 Some(ty) => Ok(ty.clone()),
-                None => {
-                    Err(syntax::unknown(text, tag, |name| names::similar(name, self.tags.keys().map(String::as_str))))
-                }
+                None => Err(syntax::unknown(text, tag, |name| self.similar(name))),
             };
         }
         if matches!(defining, Defining::No) {

@@ -162,7 +162,12 @@ impl Problem {
             Problem::Syntax { .. } => "write a prototype, such as \"int sys_find (const char *name)\"".to_owned(),
             Problem::UnknownType { similar: Some(similar), .. } => format!("did you mean `{similar}`?"),
             Problem::UnknownType { name, .. } => {
-                format!("declare it under \"typedef\", before it is used: \"typedef struct {{ int x; }} {name}\"")
+                let example = match name.split_once(' ') {
+                    Some(("enum", _)) => format!("{name} {{ ONE }}"),
+                    Some(_) => format!("{name} {{ int x; }}"),
+                    None => format!("typedef struct {{ int x; }} {name}"),
+                };
+                format!("declare it under \"typedef\", before it is used: \"{example}\"")
             }
             Problem::Variadic { .. } => "pass a pointer and a length, or make a call for each form".to_owned(),
             Problem::Unsupported { instead, .. } => (*instead).to_owned(),

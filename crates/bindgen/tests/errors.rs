@@ -130,6 +130,32 @@ fn unknown_types() {
         "api.json:1:8: a: unknown type `Vec3` in `void sys_a (Vec3 v)`\n  \
          help: declare it under \"typedef\", before it is used: \"typedef struct { int x; } Vec3\"",
     );
+    for (typedef, ty, help) in [
+        ("struct Vec2 { int x; }", "Vec2", "did you mean `struct Vec2`?"),
+        ("typedef struct { int x; } Vec2", "struct Vec2", "did you mean `Vec2`?"),
+        (
+            "struct Other { int x; }",
+            "struct Vec2",
+            "declare it under \"typedef\", before it is used: \"struct Vec2 { int x; }\"",
+        ),
+        (
+            "struct Other { int x; }",
+            "enum Kind",
+            "declare it under \"typedef\", before it is used: \"enum Kind { ONE }\"",
+        ),
+    ] {
+        let description = format!(r#"{{ "typedef": "{typedef}", "a": "void sys_a ({ty} v)" }}"#);
+        let error = refused(&description).to_string();
+        assert!(
+            error.contains(&format!("unknown type `{ty}`")) && error.ends_with(&format!("help: {help}")),
+            "{error}"
+        );
+        // What the help proposes is accepted.
+        if let Some((_, proposed)) = help.split_once(": ") {
+            let description = format!(r#"{{ "typedef": {proposed}, "a": "void sys_a ({ty} v)" }}"#);
+            Api::parse("api.json", &description).unwrap();
+        }
+    }
 }
 
 #[test]

@@ -5,12 +5,14 @@
 use std::arch::{asm, naked_asm};
 use std::mem::{offset_of, size_of};
 
-use riverrun_state::{EngineContext, FRAME_GAP, FRAME_SIZE, VmContext, leave_engine, return_marker, unwind_marker};
+use riverrun_state::{
+    EngineContext, FRAME_GAP, FRAME_SIZE, Reason, VmContext, leave_engine, return_marker, unwind_marker,
+};
 
 use crate::cell::Cell;
 #[cfg(not(trampoline))]
 use crate::cell::{Extra, Next};
-use crate::handlers::{REASON_RETURNED, REASON_STEP, RETURNS_MASK};
+use crate::handlers::RETURNS_MASK;
 
 const HOST_SP: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, host_sp);
 const OP: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, op);
@@ -69,7 +71,7 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut VmContex
         returns = const RETURNS,
         mask = const RETURNS_MASK,
         reason = const REASON,
-        returned = const REASON_RETURNED,
+        returned = const Reason::Returned as u64,
         leave = sym leave_engine,
         marker = sym return_marker,
     }
@@ -188,7 +190,7 @@ unsafe extern "sysv64" fn call_handlers(
         next = unsafe { (*next.op).handler()(next.op, state, free, next.returns, next.fuel, next.near) };
     }
     // SAFETY: `enter`'s caller promises that the state is alive.
-    unsafe { (*state).exit.reason == REASON_RETURNED }
+    unsafe { (*state).exit.reason == Reason::Returned as u64 }
 }
 
 /// The fault handler entry of the interpreter: exits the chain with the op and fuel of the handler whose access has faulted,
@@ -204,7 +206,7 @@ pub(crate) unsafe extern "sysv64" fn landing() {
         op = const OP,
         fuel = const FUEL,
         reason = const REASON,
-        step = const REASON_STEP,
+        step = const Reason::Step as u64,
         leave = sym leave_engine,
     )
 }

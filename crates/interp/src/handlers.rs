@@ -9,24 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use riverrun_isa::ops::{Mem, Ops, Rounding};
 use riverrun_isa::{Operands, Row};
-use riverrun_state::{LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SINK_SLOT, VmContext};
+use riverrun_state::{LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, Reason, SINK_SLOT, VmContext};
 
 use crate::cell::{Cell, Extra, Handler, Next};
 use crate::fast::{COUNTED, Fast};
 use riverrun_isa::words::Words;
-
-/// Exit before an op, because the remaining fuel may not reach the end of its block.
-pub(crate) const REASON_FUEL: u64 = 0;
-/// Exit before an op that the reference interpreter must execute.
-pub(crate) const REASON_STEP: u64 = 1;
-/// Exit before a branch or jump whose target is not decoded yet.
-pub(crate) const REASON_RESOLVE: u64 = 2;
-/// Exit at an address without a decoded op; the fuel is the remaining fuel.
-pub(crate) const REASON_TARGET: u64 = 3;
-/// A function that the host has called has returned; the fuel is the remaining fuel.
-pub(crate) const REASON_RETURNED: u64 = 4;
-/// Exit before an op at which compiled code can be entered.
-pub(crate) const REASON_ENTRANCE: u64 = 5;
 
 /// Indices of [`riverrun_state::EngineContext::tables`].
 pub(crate) const TABLE_BASE: usize = 0;
@@ -78,13 +65,13 @@ unsafe fn end(_: Fast) -> Next {
 /// # Safety
 /// The hart's state is alive, and the caller returns at once what this returns.
 #[inline(always)]
-pub(crate) unsafe fn leave(hart: Fast, reason: u64, target: u64) -> Next {
+pub(crate) unsafe fn leave(hart: Fast, reason: Reason, target: u64) -> Next {
     // SAFETY: as the caller promises.
     unsafe {
         let exit = &mut (*hart.state).exit;
         exit.op = hart.op as u64;
         exit.fuel = hart.fuel;
-        exit.reason = reason;
+        exit.reason = reason as u64;
         exit.target = target;
         exit.returns = hart.returns;
         end(hart)
@@ -101,7 +88,7 @@ pub(crate) unsafe fn go_checked<const CHECK: bool>(op: *const Cell, hart: Fast) 
     unsafe {
         if CHECK && COUNTED && hart.fuel < 0 {
             cold_path();
-            return leave(Fast { op, ..hart }, REASON_FUEL, 0);
+            return leave(Fast { op, ..hart }, Reason::Limit, 0);
         }
         go(op, hart)
     }
@@ -339,7 +326,7 @@ handlers! {
     /// A branch whose target is not decoded yet.
     fn branch_unresolved[R: Row](hart) {
         if R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default())) != 0 {
-            leave(hart, REASON_RESOLVE, 0)
+            leave(hart, Reason::Undecoded, 0)
         } else {
             go(hart.op.add(1), hart)
         }
@@ -359,17 +346,17 @@ handlers! {
 
     /// A branch or jump whose target is not decoded yet.
     fn unresolved[](hart) {
-        leave(hart, REASON_RESOLVE, 0)
+        leave(hart, Reason::Undecoded, 0)
     }
 
     /// An instruction that the reference interpreter must execute.
     fn step[](hart) {
-        leave(hart, REASON_STEP, 0)
+        leave(hart, Reason::Step, 0)
     }
 
     /// Where compiled code is entered.
     fn entrance[](hart) {
-        leave(hart, REASON_ENTRANCE, 0)
+        leave(hart, Reason::Entry, 0)
     }
 
     /// An indirect jump.
@@ -417,7 +404,7 @@ handlers! {
     /// Exits after a host call, because the remaining fuel may not reach the end of the block.
     #[cfg(by_hand)]
     fn out_of_fuel[](hart) {
-        leave(hart, REASON_FUEL, 0)
+        leave(hart, Reason::Limit, 0)
     }
 
     /// The op to which functions that the host has called return: it ends the chain by returning.
@@ -429,7 +416,7 @@ handlers! {
     /// The op to which functions that the host has called return.
     #[cfg(trampoline)]
     fn returned[](hart) {
-        leave(hart, REASON_RETURNED, 0)
+        leave(hart, Reason::Returned, 0)
     }
 
     /// A return that the return ring has not predicted.
@@ -442,7 +429,7 @@ handlers! {
     fn atomic[R: Row](hart) {
         let mem = const { if R::OP.info().bits >> 12 & 7 == 2 { Mem::U32 } else { Mem::U64 } };
         if hart.get((*hart.op).rs1) & u64::from(mem.bytes() - 1) != 0 {
-            return leave(hart, REASON_STEP, 0);
+            return leave(hart, Reason::Step, 0);
         }
         Value::<R>::execute::<NO_FORWARD>(hart, Left::default());
         go(hart.op.add(1), hart)
@@ -641,12 +628,12 @@ unsafe fn go_mapped(address: u64, hart: Fast) -> Next {
         let tables = &(*hart.state).exit.tables;
         let offset = address.wrapping_sub(tables[TABLE_BASE]);
         if offset >= tables[TABLE_LEN] {
-            return leave(hart, REASON_TARGET, address);
+            return leave(hart, Reason::Jump, address);
         }
         let map = tables[TABLE_MAP] as *const AtomicU64;
         let entry = (*map.add((offset >> 1) as usize)).load(Ordering::Acquire);
         if entry == 0 {
-            return leave(hart, REASON_TARGET, address);
+            return leave(hart, Reason::Jump, address);
         }
         let cell = (tables[TABLE_CELLS] as *const Cell).byte_add(entry as u32 as usize);
         let ordinal = entry as i64 >> 32;

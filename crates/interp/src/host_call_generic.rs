@@ -1,12 +1,12 @@
 //! Host calls in portable Rust: for processors without assembly handlers, and for builds with a trampoline.
 
 use riverrun_program::CallRegisters;
-use riverrun_state::{DYNAMIC_CALL, Import, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall, VmContext};
+use riverrun_state::{DYNAMIC_CALL, Import, Reason, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall, VmContext};
 
 use crate::arguments::Arguments;
 use crate::cell::{Cell, Extra, Handler, Next};
 use crate::fast::Fast;
-use crate::handlers::{REASON_STEP, go_checked, handlers, leave};
+use crate::handlers::{go_checked, handlers, leave};
 
 /// The handler of a call of a host function by its number in the machine's table.
 pub(crate) fn host_call(_: CallRegisters) -> Handler {
@@ -24,7 +24,7 @@ handlers! {
         let exit = &raw const (*hart.state).exit;
         let distance = (*hart.op).imm() as u32;
         if u64::from(distance) >= (*exit).imports_size {
-            return leave(hart, REASON_STEP, 0);
+            return leave(hart, Reason::Step, 0);
         }
         call_host(hart, ((*exit).imports as *const Import).byte_add(distance as usize))
     }
@@ -36,7 +36,7 @@ handlers! {
         let known = hart.state.wrapping_byte_add(SYSTEM_CALLS_OFFSET).cast::<SystemCall>();
         let known = known.wrapping_add(key as usize % SYSTEM_CALLS);
         if (*known).key != key {
-            return leave(hart, REASON_STEP, 0);
+            return leave(hart, Reason::Step, 0);
         }
         call_host(hart, &raw const (*known).import)
     }

@@ -1,9 +1,7 @@
 //! The interpreter as an engine: entering the fast engine, and steps of the reference interpreter.
 
 use riverrun_isa::Format;
-use riverrun_state::{
-    Exit, FloatEnv, REASON_ABANDONED, REASON_UNBOUND, RETURN_ADDRESS, Trap, TrapCause, VmContext, Window,
-};
+use riverrun_state::{Exit, FloatEnv, RETURN_ADDRESS, Reason, Trap, TrapCause, VmContext, Window};
 
 #[cfg(doc)]
 use riverrun_state::EngineContext;
@@ -12,7 +10,6 @@ use crate::cell::Cell;
 use crate::code::Code;
 use crate::enter::enter;
 use crate::fast::COUNTED;
-use crate::handlers::{REASON_ENTRANCE, REASON_FUEL, REASON_RESOLVE, REASON_RETURNED, REASON_TARGET};
 use crate::step::{Step, fetch, step};
 
 impl Code {
@@ -101,18 +98,18 @@ impl Code {
     pub(crate) fn commit(&self, window: &mut Window) -> Exit {
         let state = window.state_mut();
         let cell = state.exit.op as *const Cell;
-        let reason = state.exit.reason;
+        let reason = Reason::of(state.exit.reason);
         let left = match reason {
-            REASON_TARGET => {
+            Reason::Jump => {
                 state.hart.pc = state.exit.target;
                 state.exit.fuel
             }
-            REASON_RETURNED => {
+            Reason::Returned => {
                 state.hart.pc = RETURN_ADDRESS;
                 state.exit.fuel
             }
-            REASON_ABANDONED => state.exit.fuel,
-            REASON_UNBOUND => state.exit.fuel + 1,
+            Reason::Abandoned => state.exit.fuel,
+            Reason::Unbound => state.exit.fuel + 1,
             _ => {
                 let (pc, ordinal) = self.origin(cell);
                 state.hart.pc = pc;
@@ -122,9 +119,9 @@ impl Code {
         state.exit.fuel = left;
         end_count(state);
         match reason {
-            REASON_FUEL | REASON_TARGET | REASON_ENTRANCE => Exit::Continue,
-            REASON_ABANDONED => Exit::Abandoned { has_arguments: true },
-            REASON_RESOLVE if self.resolve(cell) => Exit::Continue,
+            Reason::Limit | Reason::Jump | Reason::Entry => Exit::Continue,
+            Reason::Abandoned => Exit::Abandoned { has_arguments: true },
+            Reason::Undecoded if self.resolve(cell) => Exit::Continue,
             _ => Exit::Step,
         }
     }

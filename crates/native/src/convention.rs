@@ -79,28 +79,3 @@ pub const RESERVE: i64 = 128;
 pub const RESERVE_BEHIND: i64 = 64;
 /// From the window to the fuel less the reserve, while it is not in its register.
 pub const FUEL: i64 = exit(offset_of!(EngineContext, fuel));
-
-/// Why compiled code exited. It has set the pc, and all registers are committed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Reason {
-    /// The outermost function has returned, to ra.
-    Returned = 0,
-    /// The reference interpreter must execute the instruction at the pc.
-    Step = 1,
-    /// The guest continues at the pc, and no frames are suspended.
-    Jump = 2,
-    /// Fuel may be short.
-    Limit = 3,
-    /// An access has faulted; written by the fault handler entry. Registers are up to date in precise mode only.
-    Fault = 4,
-    /// The code at the pc, which was called or jumped to, has no compiled body. Suspended frames resume when it returns to
-    /// ra.
-    Call = 5,
-    /// The run was interrupted; written by the entry for interruptions. Registers are as of the last call.
-    Interrupted = 6,
-    /// An `ecall` is at the pc, and the code can resume after it.
-    Ecall = 7,
-    /// Stack or fuel may be short at a function's beginning. The suspended code's address says at which pc.
-    Start = 8,
-}

@@ -9,11 +9,11 @@ use std::hint::cold_path;
 use std::mem::offset_of;
 
 use riverrun_state::{
-    EngineContext, FRAME_GAP, FRAME_SIZE, RETURN_ADDRESS, VmContext, WINDOW_OFFSET, exit_by_marker, return_marker,
-    unwind_marker,
+    EngineContext, FRAME_GAP, FRAME_SIZE, RETURN_ADDRESS, Reason, VmContext, WINDOW_OFFSET, exit_by_marker,
+    return_marker, unwind_marker,
 };
 
-use crate::convention::{self, Hot, Reason};
+use crate::convention::{self, Hot};
 use crate::execution::{CALL_ARGUMENTS, Callable};
 
 const EXIT: usize = offset_of!(VmContext, exit);

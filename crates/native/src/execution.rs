@@ -7,14 +7,14 @@ use std::ptr;
 use std::sync::Arc;
 
 use riverrun_state::{
-    Claim, Exit, FloatEnv, Gate, Interruption, REASON_ABANDONED, Running, TrapCause, VmContext, Window, leave_engine,
+    Claim, Exit, FloatEnv, Gate, Interruption, Reason, Running, TrapCause, VmContext, Window, leave_engine,
 };
 
 #[cfg(doc)]
 use riverrun_state::EngineContext;
 
 use crate::artifact::Artifact;
-use crate::convention::{NOWHERE, RESERVE, RESERVE_BEHIND, Reason};
+use crate::convention::{NOWHERE, RESERVE, RESERVE_BEHIND};
 use crate::enter::{Stubs, call_host_entry, enter_function, interrupt_landing, landing, returned_astray, stubs};
 use crate::stack::Stack;
 
@@ -315,37 +315,28 @@ impl Execution {
     }
 
     fn exit(&mut self, window: &mut Window, running: &Running) -> Exit {
-        const RETURNED: u64 = Reason::Returned as u64;
-        const STEP: u64 = Reason::Step as u64;
-        const ECALL: u64 = Reason::Ecall as u64;
-        const JUMP: u64 = Reason::Jump as u64;
-        const LIMIT: u64 = Reason::Limit as u64;
-        const START: u64 = Reason::Start as u64;
-        const FAULT: u64 = Reason::Fault as u64;
-        const CALL: u64 = Reason::Call as u64;
-        const INTERRUPTED: u64 = Reason::Interrupted as u64;
         let goes_on_at = |pc| Some(Resume { pc, by_return: false });
         let base = window.state_ptr() as usize + riverrun_state::WINDOW_OFFSET;
         let state = window.state_mut();
-        match state.exit.reason {
-            RETURNED => {
+        match Reason::of(state.exit.reason) {
+            Reason::Returned => {
                 state.hart.pc = state.hart.x(1) & !1;
                 Exit::Continue
             }
-            reason @ (STEP | ECALL) => {
+            reason @ (Reason::Step | Reason::Ecall) => {
                 self.resume = goes_on_at(state.exit.target).filter(|resume| resume.pc != NOWHERE);
-                if reason == ECALL { Exit::Ecall } else { Exit::Step }
+                if reason == Reason::Ecall { Exit::Ecall } else { Exit::Step }
             }
-            CALL => {
+            Reason::Call => {
                 self.resume = Some(Resume { pc: state.exit.target, by_return: true });
                 Exit::Continue
             }
-            JUMP => Exit::Continue,
-            LIMIT => {
+            Reason::Jump => Exit::Continue,
+            Reason::Limit => {
                 self.resume = goes_on_at(state.exit.target).filter(|resume| resume.pc != NOWHERE);
                 Exit::Refused
             }
-            START => {
+            Reason::Start => {
                 let waits = self.stack.waits(state.exit.compiled_sp as usize);
                 state.hart.pc = self.artifact.start_before(waits).expect("what has left is a function's code");
                 // Where it is the stack that is short, all frames are dropped: their functions are
@@ -354,7 +345,7 @@ impl Execution {
                 self.resume = goes_on_at(state.hart.pc).filter(|_| !short);
                 if short { Exit::Continue } else { Exit::Refused }
             }
-            FAULT => {
+            Reason::Fault => {
                 let fault = running.fault.get();
                 let is_stack = running.stack_guard.contains(&fault);
                 // Precise code has left the pc itself, but not where it is the host's stack that faults.
@@ -369,12 +360,12 @@ impl Execution {
                     false => Exit::Fault { address: u64::from(fault.wrapping_sub(base) as u32) },
                 }
             }
-            INTERRUPTED => {
+            Reason::Interrupted => {
                 state.hart.pc = self.artifact.guest_pc(state.exit.op as usize).unwrap_or(state.hart.pc);
                 Exit::Lost(TrapCause::Interrupted)
             }
-            REASON_ABANDONED => Exit::Abandoned { has_arguments: self.artifact.options().precise },
-            reason => unreachable!("compiled code was left for the reason {reason}"),
+            Reason::Abandoned => Exit::Abandoned { has_arguments: self.artifact.options().precise },
+            reason => unreachable!("compiled code was left for the reason {reason:?}"),
         }
     }
 

@@ -7,6 +7,7 @@
 use std::ptr;
 
 use crate::context::VmContext;
+use crate::exit::Reason;
 use crate::leave::{enter_host, leave_engine};
 
 #[cfg(doc)]
@@ -14,11 +15,6 @@ use crate::context::EngineContext;
 
 /// Integer arguments that engines pass to a host function in registers; all others are in the [`VmContext`].
 pub const REGISTER_ARGUMENTS: usize = 5;
-
-/// [`EngineContext::reason`]: a host function has ended the run.
-pub const REASON_ABANDONED: u64 = 16;
-/// [`EngineContext::reason`]: no host function is bound to the call at the pc, which has been counted.
-pub const REASON_UNBOUND: u64 = 17;
 
 /// The integer results of a host function. It writes float results to the [`VmContext`].
 #[repr(C)]
@@ -104,12 +100,12 @@ unsafe extern "sysv64" fn unbound(import: *const Import, _: u64, _: u64, _: u64,
     // the state; this frame owns nothing.
     unsafe {
         let state = (*import).context.cast::<VmContext>();
-        (*state).exit.reason = REASON_UNBOUND;
+        (*state).exit.reason = Reason::Unbound as u64;
         leave_engine(state)
     }
 }
 
-/// Ends the run of the engine that has called a host function, with [`REASON_ABANDONED`].
+/// Ends the run of the engine that has called a host function, with [`Reason::Abandoned`].
 ///
 /// # Safety
 /// An engine runs on `state` and has called the host function that calls this. The frames in between are dropped, and own
@@ -117,7 +113,7 @@ unsafe extern "sysv64" fn unbound(import: *const Import, _: u64, _: u64, _: u64,
 pub unsafe fn abandon(state: *mut VmContext) -> ! {
     // SAFETY: as the caller promises.
     unsafe {
-        (*state).exit.reason = REASON_ABANDONED;
+        (*state).exit.reason = Reason::Abandoned as u64;
         leave_engine(state)
     }
 }
@@ -163,7 +159,7 @@ pub unsafe fn call_host(state: *mut VmContext, import: *const Import) -> bool {
     unsafe {
         (*state).exit.reason = 0;
         enter_host(state, import);
-        (*state).exit.reason != REASON_ABANDONED
+        (*state).exit.reason != Reason::Abandoned as u64
     }
 }
 

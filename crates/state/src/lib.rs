@@ -46,14 +46,14 @@ pub use context::{
     EngineContext, GUARD_SIZE, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SYSTEM_CALLS_OFFSET,
     VmContext, WINDOW_OFFSET,
 };
-pub use exit::{Exit, SLICE};
+pub use exit::{Exit, Reason, SLICE};
 pub use float_env::{FloatEnv, GuestFloats};
 pub use gate::{Gate, Opening};
 pub use hart::{F_SLOT, Hart, SINK_SLOT};
 pub use host_stack::host_stack_left;
 pub use imports::{
-    Bound, DYNAMIC_CALL, HASH_MIN, HostFunction, Import, READY_CALL, REASON_ABANDONED, REASON_UNBOUND,
-    REGISTER_ARGUMENTS, Results, SYSTEM_CALLS, SlotCode, SlotError, SlotFunction, SystemCall, abandon, call_host,
+    Bound, DYNAMIC_CALL, HASH_MIN, HostFunction, Import, READY_CALL, REGISTER_ARGUMENTS, Results, SYSTEM_CALLS,
+    SlotCode, SlotError, SlotFunction, SystemCall, abandon, call_host,
 };
 pub use interruption::Interruption;
 pub use leave::{FRAME_GAP, FRAME_SIZE, leave_engine, return_marker};

@@ -13,7 +13,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use inkwell::values::{FunctionValue, IntValue};
-use riverrun_native::convention::{self, NOWHERE, Reason};
+use riverrun_native::convention::{self, NOWHERE};
+use riverrun_state::Reason;
 
 use crate::analysis::{Liveness, is_copied};
 use crate::lift::function::to_commit;

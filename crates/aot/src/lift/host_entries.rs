@@ -11,8 +11,8 @@ use inkwell::llvm_sys::LLVMTailCallKind;
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, FunctionType};
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use riverrun_native::CALL_ARGUMENTS;
-use riverrun_native::convention::{self, NOWHERE, Reason};
-use riverrun_state::{REGISTER_ARGUMENTS, RETURN_ADDRESS};
+use riverrun_native::convention::{self, NOWHERE};
+use riverrun_state::{REGISTER_ARGUMENTS, RETURN_ADDRESS, Reason};
 
 use crate::analysis::{Function, Terminator};
 use crate::lift::host_calls::HostCode;

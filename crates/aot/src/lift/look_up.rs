@@ -4,7 +4,8 @@ use inkwell::IntPredicate;
 use inkwell::llvm_sys::LLVMTailCallKind;
 use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerValue};
 use riverrun_native::Dispatch;
-use riverrun_native::convention::{self, HOT, Reason};
+use riverrun_native::convention::{self, HOT};
+use riverrun_state::Reason;
 
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;

@@ -180,6 +180,30 @@ fn endless_recursion_is_a_trap() {
     }
 }
 
+/// As threads of C are, and of languages that make no stack for signals: the handlers run on the stack of compiled code.
+#[test]
+fn threads_without_a_stack_for_signals_survive() {
+    let body = || {
+        let none = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+        let mut present = none;
+        // SAFETY: both are valid, and nothing runs on the thread's signal stack now; the thread's end only unmaps it.
+        unsafe {
+            assert_eq!(libc::sigaltstack(&raw const none, std::ptr::null_mut()), 0);
+            assert_eq!(libc::sigaltstack(std::ptr::null(), &raw mut present), 0);
+        }
+        assert_eq!(present.ss_flags, libc::SS_DISABLE);
+        for _ in 0..3 {
+            for which in ENDLESS.filter(|&which| which != 4) {
+                assert_ends_in_time(&mut guest().machine(which), Duration::from_millis(10));
+            }
+            let error = guest().machine(RECURSION).run().unwrap_err();
+            assert!(matches!(error.trap().unwrap().cause, TrapCause::StackOverflow { .. }), "{error}");
+            assert_eq!(guest().machine(EXIT).run().unwrap(), EXIT as i32);
+        }
+    };
+    std::thread::spawn(body).join().unwrap();
+}
+
 /// Runs the named test of this file again in a process of its own: handlers are the process's.
 fn in_a_process_of_its_own(name: &str, body: impl FnOnce()) {
     if std::env::var_os(CHILD).is_some() {

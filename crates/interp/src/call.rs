@@ -1,4 +1,4 @@
-//! The fast path from a host into a guest function and back.
+//! Calls of interpreted functions on the fast path.
 
 use std::hint::cold_path;
 
@@ -13,10 +13,10 @@ use crate::run::count_from;
 
 const A0: usize = 10;
 
-/// Where a function begins in decoded code.
+/// The first decoded op of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Published, and never moved; it goes with its code.
+    /// Published; never moved, and freed with its code.
     cell: *const Cell,
     ordinal: i32,
 }
@@ -27,27 +27,26 @@ unsafe impl Send for Place {}
 // SAFETY: likewise.
 unsafe impl Sync for Place {}
 
-/// How [`Place::call`] has gone.
+/// The outcome of [`Place::call`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The function has returned, with this in a0 and a1. What is in the state's other registers but fa0 and fa1,
-    /// and in the pc, says nothing.
+    /// The function has returned with these a0 and a1. Of the state, only fa0 and fa1 are up to date.
     Returned([u64; 2]),
-    /// It was left; [`Code::left`] says why.
+    /// It exited; [`Code::left`] says why.
     Left,
-    /// It has not begun, for want of fuel.
+    /// It has not begun, because fuel may be short.
     Refused,
 }
 
 impl Code {
-    /// Where the function at an address begins; `None` where that is not decoded, and cannot be.
+    /// The function at an address; `None` if it cannot be decoded.
     pub fn place(&self, address: u64) -> Option<Place> {
         let Entry { cell, ordinal } = self.entry(address)?;
         Some(Place { cell: self.cell(cell), ordinal })
     }
 
-    /// Makes a window ready for [`Place::call`]. It stays ready until anything else is run in it. Until then its
-    /// `instret` says nothing, but for [`VmContext::instructions`].
+    /// Prepares a window for [`Place::call`]. It stays ready until anything else runs in it. Until then its `instret` is out of
+    /// date, and [`VmContext::instructions`] is right.
     ///
     /// # Safety
     /// As [`Code::run`].
@@ -74,10 +73,10 @@ impl Code {
 }
 
 impl Place {
-    /// Nowhere.
+    /// No function.
     pub const NONE: Place = Place { cell: std::ptr::null(), ordinal: 0 };
 
-    /// Runs the fast engine from here on, until the guest comes to [`RETURN_ADDRESS`], which is in ra,
+    /// Runs the interpreter from here on, until the guest reaches [`RETURN_ADDRESS`], which is in ra,
     /// or the engine leaves off: at the latest after as many instructions as there are in a slice, counted over such
     /// calls. The float environment is the caller's, and has to be the default one. `IS_FUNCTION` says whether the caller
     /// is one that is called each time, or part of a loop.

@@ -1,8 +1,8 @@
-//! The interpreter: pre-decoded, fused, tail-threaded; and the single-step reference.
+//! Two engines: the interpreter, with tail-calling handlers over decoded ops, and the reference interpreter.
 //!
-//! [`Code`] holds a program's pre-decoded code, [`Code::run`] executes a machine on it. The fast
-//! engine (`handlers.rs`) executes what programs do all the time; whatever is rare or goes wrong
-//! is left to the single-step engine (`step.rs`), which works straight from the instruction table.
+//! [`Code`] holds a program's pre-decoded code, [`Code::run`] executes a machine on it. The
+//! interpreter (`handlers.rs`) executes what is frequent and has no error paths: before anything else it exits, and the
+//! reference interpreter (`step.rs`) evaluates that instruction directly from the instruction table.
 
 mod arena;
 mod arguments;

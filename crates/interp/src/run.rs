@@ -1,4 +1,4 @@
-//! The interpreter as an engine: entering the fast engine, and steps of the reference interpreter.
+//! Running the interpreter for a slice, and single steps of the reference interpreter, for the dispatcher.
 
 use riverrun_isa::Format;
 use riverrun_state::{Exit, FloatEnv, RETURN_ADDRESS, Reason, Trap, TrapCause, VmContext, Window};
@@ -13,7 +13,7 @@ use crate::fast::COUNTED;
 use crate::step::{Step, fetch, step};
 
 impl Code {
-    /// Runs the fast engine from the guest's pc on, for `limit` instructions at most, and says how many were executed.
+    /// Runs the interpreter from the guest's pc on, for `limit` instructions at most, and says how many were executed.
     /// It exits with [`Exit::Step`] where it cannot begin.
     ///
     /// # Safety
@@ -52,7 +52,7 @@ impl Code {
     }
 }
 
-/// Writes what is not there already: a host looks faster than it stores.
+/// Writes a word unless it has this value already: comparing is faster than storing.
 #[inline(always)]
 pub(crate) fn set(place: &mut u64, value: u64) {
     if *place != value {
@@ -60,14 +60,14 @@ pub(crate) fn set(place: &mut u64, value: u64) {
     }
 }
 
-/// From here on, instructions are counted by the fuel, of which there are so many at most.
+/// Makes `instret` follow from the fuel, which begins at `limit`.
 #[inline(always)]
 pub(crate) fn count_from(state: &mut VmContext, limit: u64) {
     state.exit.fuel = limit as i64;
     state.exit.count_base = if COUNTED { state.hart.instret + limit } else { 0 };
 }
 
-/// The state's `instret` is exact again; a window that was ready for [`crate::Place::call`] is so no longer.
+/// Commits the state's `instret`. A window that was ready for [`crate::Place::call`] is no longer ready.
 #[inline(always)]
 pub fn end_count(state: &mut VmContext) {
     state.hart.instret = state.instructions();
@@ -84,8 +84,7 @@ impl Code {
         }
     }
 
-    /// Notes in the state what host functions need to know while the fast engine runs with `limit`
-    /// instructions to execute at most.
+    /// Stores in the state what host functions need while the interpreter runs for at most `limit` instructions.
     #[inline]
     pub(crate) fn prepare_host_calls(&self, window: &mut Window, limit: u64) {
         let engine_window = &raw mut *window;
@@ -94,7 +93,7 @@ impl Code {
         count_from(state, limit);
     }
 
-    /// Commits the hart after the fast engine has run.
+    /// Commits the hart after the interpreter has run.
     pub(crate) fn commit(&self, window: &mut Window) -> Exit {
         let state = window.state_mut();
         let cell = state.exit.op as *const Cell;

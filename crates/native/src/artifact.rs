@@ -148,7 +148,7 @@ impl Artifact {
         };
         // SAFETY: as before.
         let host_entries =
-            unsafe { HostEntries::new(table(HOST_ENTRIES_SYMBOL, "table of host entries")? as *const u64) };
+            unsafe { HostEntries::new(table(HOST_ENTRIES_SYMBOL, "table of host-ABI entry points")? as *const u64) };
         // SAFETY: as before; the object's section has nothing else.
         let fault_exits = object.section_by_name(FAULT_EXITS_SECTION).map_or(&[][..], |section| unsafe {
             let first = place(section.address()) as *const FaultExit;

@@ -4,4 +4,4 @@
 #[path = "enter_x86_64.rs"]
 mod host;
 
-pub(crate) use host::{Stubs, call_host_entry, enter_function, interrupt_landing, landing, returned_astray, stubs};
+pub(crate) use host::{Stubs, call_host_entry, enter_function, interrupt_landing, landing, outermost_returned, stubs};

@@ -311,7 +311,7 @@ pub(crate) unsafe extern "sysv64" fn enter_function() {
         "call r10",
         "mov r11d, {return_address}",
         "cmp rdi, r11",
-        "jne {astray}",
+        "jne {mismatched}",
         "mov rsp, [r15 + {host_sp}]",
         "mov rax, rdx",
         "mov rdx, rcx",
@@ -329,14 +329,14 @@ pub(crate) unsafe extern "sysv64" fn enter_function() {
         stack_top = const STACK_TOP as isize - WINDOW_OFFSET as isize,
         host_sp = const HOST_SP as isize - WINDOW_OFFSET as isize,
         return_address = const RETURN_ADDRESS,
-        astray = sym returned_astray,
+        mismatched = sym outermost_returned,
     )
 }
 
 /// Exits because the outermost function has returned, to whichever address, with all registers committed. Functions that
 /// [`enter_function`] has called return here if they have exited before: their caller has already continued.
 #[unsafe(naked)]
-pub(crate) unsafe extern "sysv64" fn returned_astray() {
+pub(crate) unsafe extern "sysv64" fn outermost_returned() {
     stub!(
         false,
         store_hot!(),

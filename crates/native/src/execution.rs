@@ -1,4 +1,7 @@
-//! Running a machine on compiled code.
+//! Running a machine on compiled code: entering at a pc, resuming suspended frames, and calls on the fast path.
+//!
+//! An `Execution` owns the host stack of compiled code and knows which frames on it are suspended. The dispatcher uses it for
+//! runs; the fast path uses [`Execution::prepare`] once and then [`call`].
 
 use std::cell::Cell;
 use std::io;
@@ -15,80 +18,79 @@ use riverrun_state::EngineContext;
 
 use crate::artifact::Artifact;
 use crate::convention::{NOWHERE, RESERVE, RESERVE_BEHIND};
-use crate::enter::{Stubs, call_host_entry, enter_function, interrupt_landing, landing, returned_astray, stubs};
+use crate::enter::{Stubs, call_host_entry, enter_function, interrupt_landing, landing, outermost_returned, stubs};
 use crate::stack::Stack;
 
 /// How compiled code is entered at a pc.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry(Entrance);
 
-/// With the host address of the function.
+/// An entry, with the host address of the function.
 #[derive(Clone, Copy, Debug)]
 enum Entrance {
-    /// Where it was left.
+    /// Resumes the suspended frames.
     Resume,
     /// At a function's start.
     Start(usize),
-    /// Elsewhere in a function.
+    /// At a re-entry point of a function.
     Inside(usize),
 }
 
-/// Where frames go on that wait.
+/// Where suspended frames resume.
 #[derive(Clone, Copy, Debug)]
 struct Resume {
     pc: u64,
-    /// Whether they are returned to, and so look at ra.
+    /// Whether they resume by a return, and so compare ra.
     by_return: bool,
 }
 
-/// What was found at a pc; looking for it takes a while.
+/// A cached look-up of a pc.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     pc: u64,
     entrance: Option<Entrance>,
 }
 
-/// Places for what was found.
+/// Entries of the cache of look-ups.
 const FOUND: usize = 256;
 
-/// A machine's place in compiled code: its host stack, and the frames that wait there.
+/// A machine's run in compiled code: its host stack, and the suspended frames there.
 #[derive(Debug)]
 pub struct Execution {
     artifact: Arc<Artifact>,
     stack: Stack,
-    /// Where the frames on the stack go on, if there are any.
+    /// Where the suspended frames resume, if there are any.
     resume: Option<Resume>,
     stubs: Stubs,
-    /// What a thread runs in [`call`], once there was one, and the gate that it claims.
+    /// The activation of [`call`], once there was one, and the entry guard that it claims.
     running: Option<(Box<Running>, &'static Gate)>,
-    /// By the pc's lower bits. An odd pc stands for nothing yet.
+    /// The cache of look-ups, by the pc's lower bits. An odd pc marks an empty entry.
     found: Box<[Found; FOUND]>,
 }
 
-// SAFETY: what it points to belongs to the machine that it is for, and moves between threads with it.
+// SAFETY: its pointers lead to the machine that owns it, which moves between threads as a whole.
 unsafe impl Send for Execution {}
-// SAFETY: a shared execution can only be asked what it is.
+// SAFETY: the methods that take `&self` only read its options.
 unsafe impl Sync for Execution {}
 
-/// What [`Execution::prepare`] has made ready: calls of functions that the host makes, again and again.
+/// The result of [`Execution::prepare`]: an execution that is ready for calls on the fast path.
 #[derive(Clone, Copy, Debug)]
 pub struct Prepared {
-    /// A box of the execution's, in which only cells change.
+    /// The activation, in a box of the execution; only its cells change.
     running: *const Running,
 }
 
-/// Integer arguments that [`call`] takes apart from the state: those from a0 on.
+/// Integer arguments from a0 on that [`call`] takes in host registers.
 pub const CALL_ARGUMENTS: usize = 3;
 
 impl Prepared {
-    /// Makes the next calls those of this thread, which says so that faults in them are the guest's, and they can be
-    /// interrupted. The result lives at least as long as the first of them.
+    /// Makes this thread the owner of the entry guard and publishes the activation, so that faults in the next calls are the
+    /// guest's and they can be interrupted. The result must live at least as long as the first call.
     ///
     /// # Safety
-    /// The execution is ready still.
+    /// The execution is still ready.
     pub unsafe fn claim(self) -> Claim {
-        // SAFETY: as the caller promises; what runs is there until the execution is dropped, which takes the claim
-        // back.
+        // SAFETY: the box lives as long as the execution, whose `drop` ends the claim; the caller ensures that it is ready.
         unsafe { (*self.running).claim() }
     }
 }
@@ -96,19 +98,19 @@ impl Prepared {
 /// A function of an artifact that does not count fuel, for [`call`].
 #[derive(Clone, Copy, Debug)]
 pub struct Callable {
-    /// What the host calls: the function's host entry, or the way into all others.
+    /// The code that the host calls: the function's host-ABI entry point, or `enter_function`.
     entry: usize,
-    /// The function itself.
+    /// The compiled function, for `enter_function`.
     function: usize,
 }
 
 impl Callable {
-    /// Where it says what is called, with the address of this in rdi.
+    /// Offset of the code to call, with the address of this in rdi.
     pub const ENTRY: usize = offset_of!(Callable, entry);
-    /// Where it says what that calls, if it is the way into all others.
+    /// Offset of the function that `enter_function` calls.
     pub(crate) const FUNCTION: usize = offset_of!(Callable, function);
 
-    /// The function's host entry, if it has one: it runs on the stack of whoever calls it.
+    /// The function's host-ABI entry point, if it has one; it runs on its caller's stack.
     pub fn host_entry(&self) -> Option<usize> {
         (self.entry != 0 && self.entry != enter_function as *const () as usize).then_some(self.entry)
     }
@@ -116,8 +118,8 @@ impl Callable {
     /// No function.
     pub const NONE: Callable = Callable { entry: 0, function: 0 };
 
-    /// The function that begins at `pc`, if the artifact has one, and calls it without counting; `gives_a1` says whether
-    /// what it leaves in a1 is looked at.
+    /// The function that begins at `pc`, if the artifact has it and does not count fuel. `gives_a1` says whether the caller
+    /// needs a1.
     pub fn new(artifact: &Artifact, pc: u64, gives_a1: bool) -> Option<Callable> {
         let function = artifact.function(pc).filter(|_| !artifact.options().fuel)?;
         let host_entry = artifact.host_entry(pc).filter(|_| !gives_a1);
@@ -126,16 +128,15 @@ impl Callable {
     }
 }
 
-/// Runs a function with this sp and these arguments, the others where the state has them; ra is
-/// [`RETURN_ADDRESS`]. If it has returned, gives what is in a0, and in a1 if the callable
-/// gives that; what is in other registers of the state but fa0 and fa1, and in the pc, says nothing then. Otherwise
-/// [`Execution::left`] says why it was left.
+/// Runs a function with this sp and these arguments, further ones being in the state; ra is [`RETURN_ADDRESS`]. If it returns,
+/// the result is a0, and a1 if the callable gives it; of the state, only fa0 and fa1 are up to date then. If it exits,
+/// [`Execution::left`] says why.
 ///
-/// The float environment is the caller's, and has to be the default one.
+/// The float environment is the caller's and must be the default one.
 ///
 /// # Safety
-/// The state is what [`Running::claimed`] gives with a claim that is the gate's of an execution that is ready, and on
-/// which nobody runs. The function is one of its artifact. The rounding mode is the default one.
+/// The state comes from [`Running::claimed`], with a claim that owns the entry guard of an execution that is ready and not
+/// running. The function is one of its artifact. The rounding mode is the default one.
 ///
 /// [`RETURN_ADDRESS`]: riverrun_state::RETURN_ADDRESS
 #[inline(always)]
@@ -158,7 +159,7 @@ impl Drop for Execution {
 }
 
 impl Execution {
-    /// A place to run the artifact's code.
+    /// Prepares to run the artifact's code on a new host stack.
     ///
     /// # Errors
     /// If the host has no memory for a stack.
@@ -174,7 +175,7 @@ impl Execution {
         self.artifact.options().fuel
     }
 
-    /// Whether all registers are exact where an access faults.
+    /// Whether all registers are up to date when an access faults.
     pub fn is_precise(&self) -> bool {
         self.artifact.options().precise
     }
@@ -211,7 +212,7 @@ impl Execution {
         interruption: &Interruption,
     ) -> (Exit, u64) {
         let fuel = limit as i64;
-        // Only functions' starts look at once whether it lasts.
+        // Only functions' starts test the fuel at once.
         if self.counts_fuel() && fuel < RESERVE_BEHIND && !matches!(entry.0, Entrance::Start(_)) {
             return (Exit::Refused, 0);
         }
@@ -242,7 +243,7 @@ impl Execution {
                 Entrance::Resume => (self.stubs.resume)(state),
                 Entrance::Start(target) => (self.stubs.enter)(state, target, self.stack.top()),
                 Entrance::Inside(target) => {
-                    // Without stack, the function asks to be left at once, and goes on at the pc.
+                    // With this stack limit the function exits at once, and is resumed at the pc.
                     let stack_limit = std::mem::replace(&mut (*state).exit.stack_limit, u64::MAX);
                     (self.stubs.enter)(state, target, self.stack.top());
                     (*state).exit.stack_limit = stack_limit;
@@ -263,7 +264,7 @@ impl Execution {
         (self.exit(window, &running), executed)
     }
 
-    /// Makes all ready for [`call`], for the window and the interruption of this execution's machine.
+    /// Prepares [`call`] for the window and the interruption of this execution's machine.
     /// It stays ready until anything else is done with the execution or the state's [`EngineContext`].
     ///
     /// # Safety
@@ -286,19 +287,19 @@ impl Execution {
         Prepared { running: &raw const **running }
     }
 
-    /// Why [`call`] was left. What waits can be resumed by [`Execution::run`].
+    /// Why [`call`] exited. [`Execution::run`] can resume its frames.
     ///
     /// # Safety
     /// As [`Execution::run`]; the call was the last that was done with the execution and the window.
     pub unsafe fn left(&mut self, window: &mut Window) -> Exit {
         let running = self.running.take().expect("what was called was prepared");
-        self.stack.return_to(returned_astray as *const () as usize);
+        self.stack.return_to(outermost_returned as *const () as usize);
         let exit = self.exit(window, &running.0);
         self.running = Some(running);
         exit
     }
 
-    /// What a thread runs that runs this.
+    /// The activation of a run.
     #[inline]
     fn running(&self, state: *mut VmContext, interruption: &Interruption) -> Running {
         Running {
@@ -369,7 +370,7 @@ impl Execution {
         }
     }
 
-    /// Drops the frames that wait.
+    /// Drops the suspended frames.
     pub fn forget(&mut self) {
         self.resume = None;
     }

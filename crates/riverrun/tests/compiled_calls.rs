@@ -182,13 +182,13 @@ fn a_machine_is_called_back_into_while_it_waits<const EXPORTED: bool>() {
 
 fn functions_return_however_they_do<const EXPORTED: bool>() {
     let Guest { mut machine, around, .. } = Guest::<EXPORTED>::new();
-    let astray: Nothing = machine.func("astray").unwrap();
+    let elsewhere: Nothing = machine.func("elsewhere").unwrap();
     let rounded: Func<(f64, f64), f64> = machine.func("rounded").unwrap();
     let chosen: Number = machine.func("chosen").unwrap();
     let sp = machine.x(2);
     for _ in 0..3 {
         assert_eq!(around.call(&mut machine, ()).unwrap(), 9);
-        assert_eq!(astray.call(&mut machine, ()).unwrap(), 9);
+        assert_eq!(elsewhere.call(&mut machine, ()).unwrap(), 9);
         assert_eq!(rounded.call(&mut machine, (1.0, 10.0)).unwrap().to_bits(), 0.1_f64.to_bits() - 1);
         let all: Vec<u64> = (0..7).map(|n| chosen.call(&mut machine, (n,)).unwrap()).collect();
         assert_eq!(all, [4, 4, 16, 4, 5_u64.wrapping_sub(9), 4, 6]);

@@ -245,7 +245,7 @@ fn panics_of_handlers_come_out_of_runs() {
     assert_eq!(machine.run().unwrap(), 42, "it goes on at the call");
 }
 
-/// Whoever asks for a backtrace, as panics and many errors do by themselves, gets one that ends where the guest begins:
+/// A host backtrace, which panics and many errors capture by themselves, ends where the guest begins:
 /// the guest's frames are not the host's to unwind.
 #[test]
 fn backtraces_of_host_functions_end_at_the_guest() {

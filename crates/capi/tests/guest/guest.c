@@ -74,7 +74,7 @@ void leave(int status)
     register long a7 __asm__("a7") = 93;
     __asm__ volatile("ecall" : : "r"(a0), "r"(a7));
 }
-/* Compiled code is left in front of the first instruction, and the interpreter's fast engine in front of all. Programs
+/* Compiled code exits before the first instruction, and the interpreter before all. Programs
    that touch the float environment are called otherwise than others. */
 int rounded(int n)
 {

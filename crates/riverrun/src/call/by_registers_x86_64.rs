@@ -56,7 +56,7 @@ impl<T> Offsets<T> {
     pub const FRAME_SIZE: usize = riverrun_state::FRAME_SIZE;
 }
 
-// Host entries are called with the function's own address.
+// Host-ABI entry points are called with the function's own address.
 const _: () = assert!(offset_of!(DynFunc, target) == 0 && offset_of!(Target, function) == 0);
 
 /// The code of a naked function that calls a [`DynFunc`] on the [`RawMachine`] in rsi, as `Instance::attempt` does it.

@@ -1,9 +1,8 @@
 //! The fast path from a host into a guest function and back.
 //!
-//! What a call has to see to, and what it has to ask, is nearly always as the last call left it. So the first call
-//! sees to it and asks, and opens the machine's [`Gate`]; the next ones look whether it is open, and enter the
-//! engine. Whoever changes what that stands for takes it back
-//! ([`Instance::forget_ready`]).
+//! A call must prepare an engine and test limits, and nearly always the previous call has left all of that as needed. So the
+//! first call prepares and tests, and opens the machine's entry guard ([`Gate`]); following calls only compare the guard and
+//! enter the engine. Any code that invalidates a condition of [`Ready`] must call [`Instance::forget_ready`].
 
 use std::hint::cold_path;
 use std::ptr::NonNull;
@@ -19,16 +18,16 @@ use crate::error::{Error, LinkError};
 use crate::instance::{Instance, KeptLost, RA, SP};
 use crate::registers::Position;
 
-/// An engine that functions can be called in without more ado.
+/// An engine that the fast path can enter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlainEngine {
-    /// The fast engine, which has no compiled code beside it.
+    /// The interpreter, without compiled code beside it.
     Fast,
-    /// Compiled code that does not count.
+    /// Compiled code that does not count fuel.
     Compiled,
 }
 
-/// The engine, made ready.
+/// The prepared engine.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     None,
@@ -36,19 +35,17 @@ enum Way {
     Compiled(Prepared),
 }
 
-/// What calls on the fast path rely upon, while the gate is open for the code of the machine's program, and there is
-/// a way:
+/// The conditions of the fast path. They hold while the entry guard is open for the program's code and an engine is prepared:
 ///
-/// - the engine is [prepared](riverrun_interp::Code::prepare), or its [execution](Prepared) is. Runs change that,
-///   but for those within host functions, which bring the state back;
-/// - nobody waits in the guest: the gate is closed while it runs, and says so itself of calls on the fast path;
-/// - the guest's own run is not suspended: registers are free to be changed;
-/// - there is no limit of fuel, and the program cannot tell in what float environment it runs;
-/// - the rounding mode is the default one, and sp aligned for calls. A guest changes the mode in the single-step
-///   engine, so off the fast path; a host by methods that ask for the whole state.
+/// - the engine is [prepared](riverrun_interp::Code::prepare), or its [execution](Prepared) is. Runs invalidate that, except
+///   those within host functions, which restore the state;
+/// - no call is in the guest: the guard is closed while one is, or says that a fast-path call is in it;
+/// - the guest's own run is not suspended, so registers may be changed;
+/// - there is no limit of fuel, and the program cannot observe the float environment;
+/// - the rounding mode is the default one, and sp is aligned for calls. A guest changes the mode by the reference
+///   interpreter, which is not on the fast path; a host by methods that commit the whole state first.
 ///
-/// That nothing interrupts the guest is asked in each call; and whether it is this thread that has called last, where
-/// that matters.
+/// Each call tests for interruptions and, for compiled code, whether this thread is the guard's owner.
 #[derive(Debug)]
 pub(crate) struct Ready {
     way: Way,
@@ -64,7 +61,7 @@ impl Ready {
         Ready { way: Way::None, pc: 0, slots: [0; 65], has_position: false }
     }
 
-    /// Where the guest stands, the gate to which is this.
+    /// The guest's position, for the machine with this entry guard.
     #[inline(always)]
     pub(crate) fn position<'a>(&'a self, gate: &Gate, state: &'a VmContext) -> Position<'a> {
         match self.has_position && !gate.is_calling() {
@@ -73,32 +70,32 @@ impl Ready {
         }
     }
 
-    /// The sp that functions begin with.
+    /// The sp with which functions begin.
     #[inline(always)]
     fn sp(&self) -> u64 {
         self.slots[usize::from(SP)]
     }
 
-    /// Notes where the guest stands.
+    /// Saves the guest's position.
     fn take_position(&mut self, state: &VmContext) {
         (self.pc, self.slots) = (state.hart.pc, state.hart.slots);
         self.has_position = true;
     }
 
-    /// Puts back what calls have changed.
+    /// Restores the position that calls have changed.
     fn put_back(&self, state: &mut VmContext) {
         (state.hart.pc, state.hart.slots) = (self.pc, self.slots);
     }
 }
 
-/// Why there are no results.
+/// Why a call has no results yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unfinished {
-    /// The fast path is not open.
+    /// The entry guard is not open.
     NotBegun,
-    /// The engine has refused, for want of fuel.
+    /// The engine has not begun, because fuel may be short.
     Refused,
-    /// The engine was left before the function's end.
+    /// The engine exited before the function's end.
     Left,
 }
 
@@ -147,8 +144,8 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Calls a function on the fast path, if that is open, and gives a0 and a1. What goes otherwise is for
-    /// [`Instance::call_otherwise`].
+    /// Calls a function on the fast path, if the guard is open, and returns a0 and a1. [`Instance::call_otherwise`] handles
+    /// all other cases.
     ///
     /// # Safety
     /// As [`Instance::call`].
@@ -187,8 +184,8 @@ impl<T> Instance<T> {
         None
     }
 
-    /// As [`Instance::attempt`], where the gate is known not to be open for compiled code; `IS_FUNCTION` says whether the
-    /// caller is one that is called each time, or part of a loop.
+    /// As [`Instance::attempt`], if the guard is known not to be open for compiled code. `IS_FUNCTION` says whether the caller
+    /// is a function of its own for each call, or inlined into a loop.
     ///
     /// # Safety
     /// As [`Instance::call`].
@@ -210,7 +207,7 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Calls a function in compiled code, behind a gate that is open for it.
+    /// Calls a compiled function whose guard is open.
     ///
     /// # Safety
     /// As [`Instance::call`]; `claimed` is what [`Running::claimed`] gives.
@@ -237,8 +234,7 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Calls a function in the interpreter, behind a gate that is open for it; `IS_FUNCTION` as of
-    /// [`Instance::attempt_interpreted`].
+    /// Calls an interpreted function whose guard is open; `IS_FUNCTION` as for [`Instance::attempt_interpreted`].
     ///
     /// # Safety
     /// As [`Instance::call`].
@@ -264,8 +260,8 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Has the next call ask for all that the fast path relies upon. A call that is under way opens the gate once
-    /// more, but there is no way behind it.
+    /// Invalidates the preparations: the next call prepares and tests everything anew. A call that is under way may open the
+    /// guard once more, but no engine is prepared then.
     ///
     /// # Safety
     /// The instance is alive.
@@ -289,8 +285,7 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Puts back where the guest stands, and how far it has come, if calls on the fast path have changed that in the
-    /// state.
+    /// Commits the guest's position and `instret`, if calls on the fast path have changed them in the state.
     ///
     /// # Safety
     /// The instance is alive, and nothing of its state is borrowed.
@@ -317,7 +312,7 @@ impl<T> Instance<T> {
         unsafe { exchange.take(&ResultRegisters::new(results, &(*(*this.as_ptr()).state).hart.slots)) }
     }
 
-    /// Calls a function where [`Instance::attempt`] has not done it.
+    /// Calls a function that [`Instance::attempt`] could not call or finish.
     ///
     /// # Safety
     /// As [`Instance::call`].
@@ -357,7 +352,7 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Puts what a function in the fast engine begins with into the state.
+    /// Stores the initial registers of an interpreted function in the state.
     ///
     /// # Safety
     /// As [`Instance::call`], and nobody waits in the guest.
@@ -368,7 +363,7 @@ impl<T> Instance<T> {
             let state = (*this.as_ptr()).state;
             let slots = &mut (*state).hart.slots;
             placed.write_first(slots);
-            // Functions leave them as they are, mostly.
+            // Most functions preserve them, so comparing is cheaper than storing.
             for (register, value) in [(RA, RETURN_ADDRESS), (SP, sp)] {
                 if slots[register as usize] != value {
                     slots[register as usize] = value;
@@ -378,7 +373,7 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Calls where the gate is closed, or not all is ready behind it, and makes it so if that can be.
+    /// Calls a function when the guard is closed or no engine is prepared; prepares and opens it if possible.
     ///
     /// # Safety
     /// As [`Instance::call`].
@@ -400,7 +395,7 @@ impl<T> Instance<T> {
                 return Self::call_in_full(this, target.address, exchange);
             }
             let (state, gate) = ((*at).state, (*at).gate);
-            // What the thread said it ran goes on when this is dropped.
+            // Dropping this publishes the thread's previous activation again.
             let claim = match (*at).ready.way {
                 Way::Compiled(prepared) => Some(prepared.claim()),
                 Way::Fast => {
@@ -423,7 +418,7 @@ impl<T> Instance<T> {
             if touches_floats {
                 FloatEnv::enter_default();
             }
-            // Nothing of the host's runs from here on but its host functions.
+            // From here on, only host functions of the guest run host code.
             let results = match (&claim, target.compiled(), target.interpreted()) {
                 (Some(_), Some(function), _) => {
                     riverrun_native::call(state, function, sp, placed.first).ok_or(Unfinished::Left)
@@ -451,7 +446,7 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Makes all so as [`Ready`] stands for, but for limits and float environments; false if it cannot be.
+    /// Establishes the conditions of [`Ready`], except those on limits and the float environment; false if impossible.
     ///
     /// # Safety
     /// As [`Instance::call`], and nobody waits in the guest.
@@ -479,7 +474,7 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Goes on with a call that has left the fast path, and gives its results.
+    /// Continues a call that has left the fast path, and returns its results.
     ///
     /// # Safety
     /// As [`Instance::call`].
@@ -489,7 +484,7 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
-            // The state says where the call was left.
+            // The state has the position at which the call exited.
             (*at).ready.has_position = false;
             Self::forget_ready(this);
             let _lost = KeptLost::of(&raw mut (*at).lost);
@@ -521,8 +516,7 @@ impl<T> Instance<T> {
     }
 }
 
-/// Brings back all registers when dropped, also where a panic ends a call: the guest's own run does not stand where
-/// the call does.
+/// Restores all registers when dropped, also if a panic ends a call: the guest's own run continues at its own position.
 struct PutBack {
     state: *mut VmContext,
     ready: *const Ready,

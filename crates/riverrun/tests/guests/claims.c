@@ -14,7 +14,7 @@ EXPORT(wild, "u64 ()");
 EXPORT(endless, "u64 ()");
 EXPORT(out, "u64 (u64)");
 EXPORT(around, "u64 ()");
-EXPORT(astray, "u64 ()");
+EXPORT(elsewhere, "u64 ()");
 EXPORT(rounded, "f64 (f64, f64)");
 EXPORT(chosen, "u64 (u64)");
 
@@ -53,7 +53,7 @@ word around(void) {
 }
 
 /* Returns by way of an address of its own. */
-__attribute__((naked)) word astray(void) {
+__attribute__((naked)) word elsewhere(void) {
     __asm__("mv t1, ra\n"
             "la ra, 1f\n"
             "ret\n"

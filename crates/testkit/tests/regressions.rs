@@ -132,3 +132,10 @@ fn a_number_takes_the_sign_of_a_nan() {
 fn a_function_is_not_what_its_name_says() {
     all_exit("misnamed.c", 0);
 }
+
+/// What symbols say of functions' sizes is not so; results do not depend on it.
+#[cfg(feature = "compile")]
+#[test]
+fn functions_end_where_their_code_does() {
+    all_exit("false_sizes.S", 62);
+}

@@ -14,13 +14,14 @@ use std::sync::Arc;
 use riverrun_interp::{Code, Step};
 use riverrun_native::Execution;
 use riverrun_state::{
-    Exit, Import, Interruption, RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, SLICE, Trap, TrapCause, Window, call_host,
+    Exit, Import, Interruption, RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, Trap, TrapCause, Window, call_host,
 };
 
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::instance::{Depth, Instance};
 use crate::linker::Flow;
+use crate::pace::Pace;
 
 /// How a run ended.
 pub(crate) enum Ended {
@@ -62,6 +63,7 @@ struct Dispatcher<'a> {
     interruption: &'a Arc<Interruption>,
     /// Instructions that may still be executed.
     fuel: u64,
+    pace: Pace,
 }
 
 impl Dispatcher<'_> {
@@ -106,7 +108,7 @@ impl Dispatcher<'_> {
         if self.single_step {
             return Exit::Step;
         }
-        let limit = self.fuel.min(SLICE);
+        let limit = self.fuel.min(self.pace.slice());
         let mut code = self.code;
         if let Some(Compiled { execution, fallback }) = &mut self.compiled {
             code = fallback;
@@ -118,8 +120,13 @@ impl Dispatcher<'_> {
                     // SAFETY: as the caller promises.
                     let (exit, executed) = unsafe { execution.run(entry, self.window, limit, self.interruption) };
                     self.fuel -= executed;
+                    self.pace.executed(executed, self.fuel);
                     match exit {
-                        Exit::Refused if executed != 0 || self.fuel >= SLICE => return Exit::Continue,
+                        Exit::Refused if executed != 0 => return Exit::Continue,
+                        Exit::Refused if self.fuel > limit => {
+                            self.pace.widen();
+                            return Exit::Continue;
+                        }
                         // The fallback code would lead back to compiled code at once.
                         Exit::Refused => code = self.code,
                         exit => return exit,
@@ -130,6 +137,7 @@ impl Dispatcher<'_> {
         // SAFETY: as the caller promises.
         let (exit, executed) = unsafe { code.run(self.window, limit) };
         self.fuel -= executed;
+        self.pace.executed(executed, self.fuel);
         exit
     }
 
@@ -254,7 +262,8 @@ impl<T> Instance<T> {
                 .zip(program.compiled())
                 .map(|(execution, (_, fallback))| Compiled { execution, fallback });
             let fuel = fuel.unwrap_or(u64::MAX);
-            Dispatcher { window, code: program.code(), compiled, single_step, interruption, fuel }.next_stop()
+            Dispatcher { window, code: program.code(), compiled, single_step, interruption, fuel, pace: Pace::new() }
+                .next_stop()
         }
     }
 

@@ -31,6 +31,7 @@ mod machine;
 mod memory;
 #[cfg(doctest)]
 mod must_not_compile;
+mod pace;
 mod program;
 mod raw;
 mod registers;

@@ -93,5 +93,5 @@ impl Reason {
 }
 
 /// Instructions that an engine which counts them executes at most before it returns to the dispatcher, which looks at
-/// interruptions: a few milliseconds' worth.
-pub const SLICE: u64 = 4 << 20;
+/// interruptions: a tenth of a millisecond's worth, and 50 ms' where each third instruction faults a page in.
+pub const SLICE: u64 = 128 << 10;

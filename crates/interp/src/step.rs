@@ -150,13 +150,7 @@ impl Effects for Stepper<'_> {
             Ok(memory) => bytes[..len].copy_from_slice(memory),
             Err(Fault { address }) => self.trap(TrapCause::LoadFault { address }),
         }
-        let value = u64::from_le_bytes(bytes);
-        match mem {
-            Mem::I8 => value as i8 as u64,
-            Mem::I16 => value as i16 as u64,
-            Mem::I32 => value as i32 as u64,
-            Mem::U8 | Mem::U16 | Mem::U32 | Mem::U64 => value,
-        }
+        mem.extend(u64::from_le_bytes(bytes))
     }
 
     fn store(&self, mem: Mem, address: u64, value: u64) {

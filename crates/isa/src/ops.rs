@@ -34,6 +34,22 @@ impl Mem {
             Mem::U64 => 8,
         }
     }
+
+    /// What a register holds after a load of `value`, whose bits beyond the access's width are zero.
+    ///
+    /// ```
+    /// use riverrun_isa::Mem;
+    /// assert_eq!(Mem::I16.extend(0x8001), 0xffff_ffff_ffff_8001);
+    /// assert_eq!(Mem::U16.extend(0x8001), 0x8001);
+    /// ```
+    pub const fn extend(self, value: u64) -> u64 {
+        match self {
+            Mem::I8 => value as i8 as u64,
+            Mem::I16 => value as i16 as u64,
+            Mem::I32 => value as i32 as u64,
+            Mem::U8 | Mem::U16 | Mem::U32 | Mem::U64 => value,
+        }
+    }
 }
 
 /// A floating-point format. A value of [`Float::S`] is the low 32 bits of a word whose high bits are zero

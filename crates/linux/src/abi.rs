@@ -162,6 +162,7 @@ pub(crate) mod mode {
 pub(crate) mod signal {
     pub(crate) const SIGKILL: u32 = 9;
     pub(crate) const SIGPIPE: u32 = 13;
+    pub(crate) const SIGALRM: u32 = 14;
     pub(crate) const SIGCHLD: u32 = 17;
     pub(crate) const SIGCONT: u32 = 18;
     pub(crate) const SIGSTOP: u32 = 19;

@@ -74,11 +74,21 @@ impl From<std::io::Error> for Stop {
     }
 }
 
+/// When a signal ends what a call waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Alarm {
+    pub(crate) at: Instant,
+    /// The same from the call's beginning on, in the guest's time.
+    pub(crate) span: Duration,
+}
+
 /// How long a call may wait.
 #[derive(Clone, Copy)]
 pub(crate) struct Patience<'a> {
     pub(crate) deadline: Option<Instant>,
     pub(crate) interrupted: &'a AtomicBool,
+    /// When a signal ends what is waited for.
+    pub(crate) alarm: Option<Alarm>,
 }
 
 impl Patience<'_> {
@@ -95,7 +105,11 @@ impl Patience<'_> {
     pub(crate) fn glance(&self, until: Option<Instant>) -> Result<Duration, Stop> {
         self.check()?;
         let now = Instant::now();
-        let ends = [self.deadline, until].into_iter().flatten();
+        let alarm = self.alarm.map(|alarm| alarm.at);
+        if alarm.is_some_and(|at| at <= now) && until.is_none_or(|until| until > now) {
+            return Err(Errno::INTR.into());
+        }
+        let ends = [self.deadline, until, alarm].into_iter().flatten();
         Ok(ends.map(|end| end.saturating_duration_since(now)).fold(GLANCE, Duration::min))
     }
 }
@@ -185,7 +199,7 @@ fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> 
     };
     let args = std::array::from_fn(|n| caller.x(A0 + n as u8));
     let sp = caller.x(SP);
-    let patience = Patience { deadline: caller.deadline(), interrupted: caller.interrupted() };
+    let (deadline, interrupted) = (caller.deadline(), caller.interrupted());
     let instructions = caller.instructions();
     let (data, memory) = caller.split();
     let linux = get(data);
@@ -196,8 +210,15 @@ fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> 
     {
         return Ok(flow);
     }
+    linux.look_at_timer(instructions);
+    let patience = Patience { deadline, interrupted, alarm: linux.alarm(linux.signals.blocked(), instructions) };
     let mut call = Call { linux, memory, args, sp, patience, instructions };
-    let outcome = table::dispatch(&mut call, number);
+    let mut outcome = table::dispatch(&mut call, number);
+    if let (Err(Stop::Endless(_)), Some(_)) = (&outcome, patience.alarm) {
+        outcome = linux.clock.wait(None, patience, || false).map(u64::from);
+    }
+    linux.look_at_timer(instructions);
+    let restarts = outcome == Err(Errno::INTR.into()) && linux.signals.restart(number);
     linux.log.write(&Line { number, args: &args, outcome: &outcome });
     let result = match outcome {
         Ok(value) => value,
@@ -220,8 +241,10 @@ fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> 
         return Ok(Flow::Continue);
     }
     let mut registers = Registers::of(&caller);
-    registers.x[A0 as usize] = result;
-    registers.pc += 4;
+    if !restarts {
+        registers.x[A0 as usize] = result;
+        registers.pc += 4;
+    }
     Ok(deliver_signals(&mut caller, get, registers))
 }
 

@@ -160,8 +160,8 @@ mod tests {
     #[test]
     fn space_is_taken_and_given_back_in_bounded_pieces() {
         let (never, always) = (AtomicBool::new(false), AtomicBool::new(true));
-        let patient = Patience { deadline: None, interrupted: &never };
-        let late = Patience { deadline: None, interrupted: &always };
+        let patient = Patience { deadline: None, interrupted: &never, alarm: None };
+        let late = Patience { deadline: None, interrupted: &always, alarm: None };
         let size = |file: &HostFile| fstat(&file.fd).unwrap().st_size as u64;
         let file = file();
         const LARGE: u64 = 2 * TRUNCATION_STEP + ALLOCATION_STEP / 2;

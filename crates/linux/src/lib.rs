@@ -27,6 +27,8 @@
 //! - Signals that the program sends to itself are delivered to its handlers; a fatal one without
 //!   a handler ends the run with [`riverrun::TrapCause::Signal`]. Faults of the program itself
 //!   (null pointers, illegal instructions) are traps always: no handler sees them.
+//! - `alarm` and `setitimer` of real time send their signal, which is delivered at the next system call, or ends one
+//!   that waits: a program that only computes does not see it. Timers of the processor's time are not provided.
 //! - A call that waits without a timeout for an event that cannot happen (another thread's wake-up, a signal, bytes in a
 //!   pipe whose ends are all the guest's) ends the run with [`riverrun::TrapCause::EndlessWait`].
 //! - A call that waits when the machine's time is up starts anew with the next run.
@@ -85,6 +87,7 @@ mod stdio;
 mod stream;
 mod table;
 mod time;
+mod timer;
 
 pub use builder::Builder;
 pub use call::add_to_linker;
@@ -107,6 +110,7 @@ pub struct Linux {
     /// `None` until [`start`] has been called.
     pub(crate) layout: Option<memory::Layout>,
     pub(crate) clock: time::Clock,
+    pub(crate) timer: timer::Timer,
     pub(crate) random: random::Random,
     pub(crate) signals: signals::Signals,
     pub(crate) process: process::Process,

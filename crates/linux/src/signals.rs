@@ -8,13 +8,14 @@ use riverrun::{Caller, Fault, Memory, SIGNAL_RETURN_ADDRESS};
 use rustix::io::Errno;
 
 use crate::abi::{Layout, Timespec, load_words, signal};
-use crate::call::{Call, Outcome, Stop};
+use crate::call::{Call, Outcome, Patience, Stop};
 use crate::process::{PROCESS, USER};
 
 const SIG_DFL: u64 = 0;
 const SIG_IGN: u64 = 1;
 
 const SA_ONSTACK: u64 = 0x0800_0000;
+const SA_RESTART: u64 = 0x1000_0000;
 const SA_NODEFER: u64 = 0x4000_0000;
 const SA_RESETHAND: u64 = 0x8000_0000;
 
@@ -155,6 +156,27 @@ impl Signals {
     /// Whether no signal waits for delivery.
     pub(crate) fn is_idle(&self) -> bool {
         self.pending & !self.blocked == 0
+    }
+
+    /// The set of signals that are not delivered.
+    pub(crate) fn blocked(&self) -> u64 {
+        self.blocked
+    }
+
+    /// Whether a signal ends a wait with these blocked.
+    pub(crate) fn interrupts(&self, number: u32, blocked: u64) -> bool {
+        let handler = self.actions[number as usize - 1].handler;
+        blocked & bit(number) == 0 && handler != SIG_IGN && !(handler == SIG_DFL && is_ignored_by_default(number))
+    }
+
+    /// Whether a call of this number that a signal has ended starts anew behind the signal's handler.
+    pub(crate) fn restart(&self, call: u64) -> bool {
+        const READ: u64 = 63;
+        const WRITEV: u64 = 66;
+        const FUTEX: u64 = 98;
+        let next = (self.pending & !self.blocked).trailing_zeros() as usize;
+        let restarts = self.actions.get(next).is_some_and(|action| action.flags & SA_RESTART != 0);
+        restarts && matches!(call, READ..=WRITEV | FUTEX)
     }
 
     /// Lets every signal that waits act on a guest with these registers.
@@ -303,9 +325,15 @@ const NO_SENDER: &str = "waits for a signal that cannot come: guests get only si
 pub(crate) fn rt_sigsuspend(call: &mut Call<'_>) -> Outcome {
     check_set_size(call.args[1])?;
     let blocked = call.memory.read_u64(call.args[0])? & !always_open();
-    let signals = &mut call.linux.signals;
-    if signals.pending & !blocked == 0 {
-        return Err(Stop::Endless(NO_SENDER));
+    if call.linux.signals.pending & !blocked == 0 {
+        let alarm = call.linux.alarm(blocked, call.instructions);
+        if alarm.is_none() {
+            return Err(Stop::Endless(NO_SENDER));
+        }
+        match call.linux.clock.wait(None, Patience { alarm, ..call.patience }, || false) {
+            Err(Stop::Errno(Errno::INTR)) => {}
+            other => return other.map(u64::from),
+        }
     }
     let signals = &mut call.linux.signals;
     signals.suspended = Some(std::mem::replace(&mut signals.blocked, blocked));
@@ -316,13 +344,18 @@ pub(crate) fn rt_sigtimedwait(call: &mut Call<'_>) -> Outcome {
     let [set, info, timeout, size, ..] = call.args;
     check_set_size(size)?;
     let set = call.memory.read_u64(set)?;
+    if call.linux.signals.pending & set == 0 {
+        let timeout = match timeout {
+            0 => None,
+            address => Some(Timespec::load(call.memory, address)?.span()?),
+        };
+        let signal = call.linux.until_signal(call.instructions).filter(|_| set & bit(signal::SIGALRM) != 0);
+        let Some(span) = timeout.into_iter().chain(signal).min() else { return Err(Stop::Endless(NO_SENDER)) };
+        call.linux.clock.wait(Some(span), call.patience, || false)?;
+        call.linux.look_at_timer(call.instructions);
+    }
     let waiting = call.linux.signals.pending & set;
     if waiting == 0 {
-        let span = match timeout {
-            0 => return Err(Stop::Endless(NO_SENDER)),
-            address => Timespec::load(call.memory, address)?.span()?,
-        };
-        call.linux.clock.wait(Some(span), call.patience, || false)?;
         return Err(Errno::AGAIN.into());
     }
     let number = waiting.trailing_zeros() + 1;

@@ -6,7 +6,7 @@
 use rustix::io::Errno;
 
 use crate::call::{Call, Outcome};
-use crate::{descriptors, directories, files, io, memory, pipes, poll, process, random, signals, status, time};
+use crate::{descriptors, directories, files, io, memory, pipes, poll, process, random, signals, status, time, timer};
 
 type Handler = fn(&mut Call<'_>) -> Outcome;
 
@@ -174,8 +174,8 @@ table! {
     99 set_robust_list(2) => process::set_robust_list;
     100 get_robust_list;
     101 nanosleep(2) => time::nanosleep;
-    102 getitimer;
-    103 setitimer;
+    102 getitimer(2) => timer::getitimer;
+    103 setitimer(3) => timer::setitimer;
     104 kexec_load;
     105 init_module;
     106 delete_module;

@@ -55,6 +55,11 @@ impl Clock {
         }
     }
 
+    /// Time since the guest's start.
+    pub(crate) fn uptime(&self, instructions: u64) -> Duration {
+        self.monotonic(instructions)
+    }
+
     fn now(&self, kind: Kind, instructions: u64) -> Duration {
         match kind {
             Kind::Real if self.is_virtual => VIRTUAL_EPOCH.saturating_add(self.monotonic(instructions)),
@@ -76,6 +81,12 @@ impl Clock {
         let until = span.and_then(|span| start.checked_add(span));
         if is_ready() {
             return Ok(false);
+        }
+        if let (true, Some(alarm)) = (self.is_virtual, patience.alarm)
+            && span.is_none_or(|span| alarm.span < span)
+        {
+            self.waited = self.waited.saturating_add(alarm.span);
+            return Err(Errno::INTR.into());
         }
         if let (true, Some(span)) = (self.is_virtual, span) {
             self.waited = self.waited.saturating_add(span);
@@ -148,25 +159,30 @@ pub(crate) fn times(call: &mut Call<'_>) -> Outcome {
     Ok(ticks(call.uptime()))
 }
 
-fn sleep(call: &mut Call<'_>, span: Duration) -> Outcome {
-    call.linux.clock.wait(Some(span), call.patience, || false)?;
-    Ok(0)
+/// Sleeps; where a signal ends that, what is left is stored at `left`, null for nowhere.
+fn sleep(call: &mut Call<'_>, span: Duration, left: u64) -> Outcome {
+    let end = call.uptime().saturating_add(span);
+    let slept = call.linux.clock.wait(Some(span), call.patience, || false);
+    if slept == Err(Errno::INTR.into()) && left != 0 {
+        let left_over = end.saturating_sub(call.uptime());
+        Layout::new().timespec(left_over.into()).store(call.memory, left)?;
+    }
+    slept.map(|_| 0)
 }
 
 pub(crate) fn nanosleep(call: &mut Call<'_>) -> Outcome {
     let span = Timespec::load(call.memory, call.args[0])?.span()?;
-    sleep(call, span)
+    sleep(call, span, call.args[1])
 }
 
 pub(crate) fn clock_nanosleep(call: &mut Call<'_>) -> Outcome {
     const ABSOLUTE: u32 = 1;
     let kind = Kind::named(call.int(0))?;
     let time = Timespec::load(call.memory, call.args[2])?.span()?;
-    let span = match call.uint(1) & ABSOLUTE {
-        0 => time,
-        _ => time.saturating_sub(call.now(kind)),
-    };
-    sleep(call, span)
+    match call.uint(1) & ABSOLUTE {
+        0 => sleep(call, time, call.args[3]),
+        _ => sleep(call, time.saturating_sub(call.now(kind)), 0),
+    }
 }
 
 #[cfg(test)]
@@ -178,7 +194,7 @@ mod tests {
     fn virtual_time_goes_by_instructions_and_sleeps() {
         let mut clock = Clock::new(true);
         let never = AtomicBool::new(false);
-        let patience = Patience { deadline: None, interrupted: &never };
+        let patience = Patience { deadline: None, interrupted: &never, alarm: None };
         assert_eq!(clock.now(Kind::Monotonic, 1_500), Duration::from_nanos(1_500));
         let day = Duration::from_secs(86_400);
         assert_eq!(clock.wait(Some(day), patience, || false), Ok(true));
@@ -194,7 +210,8 @@ mod tests {
         let interrupted = AtomicBool::new(false);
         let mut clock = Clock::new(false);
         let start = Instant::now();
-        let patience = Patience { deadline: Some(start + Duration::from_millis(30)), interrupted: &interrupted };
+        let patience =
+            Patience { deadline: Some(start + Duration::from_millis(30)), interrupted: &interrupted, alarm: None };
         assert_eq!(clock.wait(None, patience, || false), Err(Stop::Interrupted));
         assert!((30..500).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
         assert_eq!(clock.wait(None, patience, || true), Ok(false));

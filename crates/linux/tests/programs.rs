@@ -154,6 +154,19 @@ fn signals() {
 }
 
 #[test]
+fn alarms() {
+    let program = gcc("alarms.c", STATIC);
+    let expected = qemu(&program, &["alarms"], &[], "");
+    for is_virtual in [false, true] {
+        let builder = Linux::builder().args(["alarms"]).virtual_time(is_virtual);
+        let (result, outcome) = common::try_run(&Config::new(), &program, "", builder);
+        assert_eq!(outcome.stdout, expected.stdout);
+        let cause = result.expect_err(&format!("{outcome:?}")).trap().expect("a trap").cause;
+        assert_eq!(cause, riverrun::TrapCause::Signal { number: 14 });
+    }
+}
+
+#[test]
 fn streams() {
     let program = gcc("streams.c", STATIC);
     let input = "first line\n42 the rest\nof the input\n";

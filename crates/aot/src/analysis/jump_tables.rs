@@ -125,13 +125,7 @@ fn read(text: &Text<'_>, addresses: &Range<u64>, start: u64, mem: Mem, plus: u64
         let mut word = [0; 8];
         let bytes = text.data(start.wrapping_add(index * size), size)?;
         word[..size as usize].copy_from_slice(bytes);
-        let value = u64::from_le_bytes(word);
-        let value = match mem {
-            Mem::I8 => value as i8 as u64,
-            Mem::I16 => value as i16 as u64,
-            Mem::I32 => value as i32 as u64,
-            Mem::U8 | Mem::U16 | Mem::U32 | Mem::U64 => value,
-        };
+        let value = mem.extend(u64::from_le_bytes(word));
         let target = value.wrapping_add(plus) & !1;
         text.fetch(target).map(|_| target)
     };

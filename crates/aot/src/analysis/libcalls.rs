@@ -423,12 +423,7 @@ impl Effects for Memory<'_> {
             _ => self.datum(address, len),
         };
         let Some(value) = value else { return self.refuse() };
-        match mem {
-            Mem::I8 => value as i8 as u64,
-            Mem::I16 => value as i16 as u64,
-            Mem::I32 => value as i32 as u64,
-            Mem::U8 | Mem::U16 | Mem::U32 | Mem::U64 => value,
-        }
+        mem.extend(value)
     }
 
     fn store(&self, mem: Mem, address: u64, value: u64) {

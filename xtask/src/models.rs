@@ -22,11 +22,13 @@ pub(crate) fn miri(args: &[String]) -> Result<()> {
     if !args.is_empty() {
         bail!("miri takes no arguments");
     }
-    let mut rustup = Command::new("rustup");
-    rustup.args(["component", "add", "--toolchain", "nightly", "miri", "rust-src"]);
-    workspace::call(&mut rustup).context(
-        "Miri is a part of the nightly toolchain: `rustup toolchain install nightly --component miri,rust-src`",
-    )?;
+    // A toolchain that is there is kept as it is; only a machine without one gets the newest.
+    let add = ["component", "add", "--toolchain", "nightly", "miri", "rust-src"];
+    let install = ["toolchain", "install", "nightly", "--profile", "minimal", "--component", "miri,rust-src"];
+    if workspace::call(Command::new("rustup").args(add)).is_err() {
+        workspace::call(Command::new("rustup").args(install))
+            .context("Miri is a part of the nightly toolchain, which rustup could not install")?;
+    }
     for (package, targets, tests) in MIRI {
         let mut command = Command::new("cargo");
         command.current_dir(workspace::root()).args(["+nightly", "miri", "test", "--package", package]);

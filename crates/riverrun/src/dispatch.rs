@@ -192,8 +192,8 @@ impl<T> Instance<T> {
     /// As [`Instance::call`]; the state has all registers.
     pub(crate) unsafe fn run_guest(this: NonNull<Self>, fuel: Option<u64>) -> Result<Ended, Error> {
         let at = this.as_ptr();
-        // SAFETY: as the caller promises. What is borrowed for a run is the window (the engine's own if
-        // one waits, else the instance's), and a place in compiled code that nobody else has.
+        // SAFETY: as the caller promises. A run borrows the window (that of the suspended engine, if there is one) and an
+        // execution that no other run has.
         unsafe {
             let _depth = Depth::enter(&raw mut (*at).depth);
             let state = (*at).state;
@@ -204,7 +204,7 @@ impl<T> Instance<T> {
             let result = loop {
                 let execution = if is_nested { own.as_mut() } else { (*at).execution.as_mut() };
                 let stop = Self::next_stop(this, &mut *window, execution);
-                // Host functions are called by the loop itself here: the window is its own.
+                // The host functions called below take the window from here.
                 (*state).exit.window = window as u64;
                 let flow = match stop {
                     Stop::Returned => break Ok(Ended::Returned),
@@ -235,7 +235,7 @@ impl<T> Instance<T> {
                 }
             };
             (*state).exit.window = 0;
-            // Its frames end with it.
+            // A nested run's suspended frames end with it.
             own.iter_mut().for_each(Execution::forget);
             (*at).spare_executions.extend(own);
             result
@@ -254,7 +254,7 @@ impl<T> Instance<T> {
             let program = &(*at).program;
             let single_step = program.engine().config.single_step;
             let interruption = &(*at).interruption;
-            // Code that does not count can be stopped by force alone.
+            // Code that does not count its instructions is stopped by a signal, so someone must send it.
             let can_stop =
                 |execution: &Execution| execution.counts_fuel() || (fuel.is_none() && interruption.is_watched());
             let compiled = execution

@@ -1,10 +1,11 @@
-//! What a machine is made of, and how its guest is run.
+//! The fields of a machine, and what runs, calls and host functions do with them.
 //!
-//! While a guest runs, host functions work on the same instance that waits for them, and may call into the
-//! guest again. So the instance is reached by its address, and everything here borrows single fields of it,
-//! for as long as needed: an engine holds the window, the fuel and its place in compiled code; a host
-//! function gets the window from the engine that waits for it ([`riverrun_state::EngineContext::window`]),
-//! and the data.
+//! A host function works on the instance whose run called it, and may call the guest again. So all code reaches the
+//! instance by its address and borrows single fields, never the whole. While an engine runs, it holds the window, the
+//! fuel and the [`Execution`]; a host function takes the window from the suspended engine
+//! ([`riverrun_state::EngineContext::window`]).
+//!
+//! Used by [`crate::run`], [`crate::dispatch`] and the fast path of calls, which come later in the order of imports.
 
 use std::any::Any;
 use std::ops::Range;
@@ -32,22 +33,22 @@ pub(crate) const SP: u8 = 2;
 const T0: u8 = 5;
 const A7: u8 = 17;
 
-/// What a host function has ended its caller's run with.
+/// The reason for which a host function has ended the run that called it.
 pub(crate) enum Pending {
     Error(HostError),
     Panic(Box<dyn Any + Send>),
 }
 
-/// What comes first is [`crate::raw::MachineHead`].
+/// A machine. Its first fields are [`crate::raw::MachineHead`], which compiled C and C++ reads.
 #[repr(C)]
 pub(crate) struct Instance<T> {
-    /// The state of the window.
+    /// The context below the window.
     pub(crate) state: *mut VmContext,
-    /// The way into it.
+    /// The entry guard of the fast path.
     pub(crate) gate: &'static Gate,
-    /// Whether the guest can tell in what float environment host functions run.
+    /// Whether host functions run in the host's float environment, because the program can observe the difference.
     pub(crate) guards_floats: bool,
-    /// Shown to hosts as a [`Memory`].
+    /// Public as [`Memory`].
     pub(crate) window: Window,
     pub(crate) data: T,
     pub(crate) program: Program,
@@ -56,38 +57,38 @@ pub(crate) struct Instance<T> {
     pub(crate) imports: Box<[Bound]>,
     /// Compiled code, if there was some when the machine was made.
     pub(crate) artifact: Option<Arc<Artifact>>,
-    /// Where the outermost run has its place in compiled code.
+    /// The outermost run's host stack of compiled code.
     pub(crate) execution: Option<Execution>,
-    /// Places of nested runs, that none uses now.
+    /// Those of earlier nested runs, for later ones.
     pub(crate) spare_executions: Vec<Execution>,
     pub(crate) fuel: Option<u64>,
-    /// The number of instructions executed at which the fuel is used up, while the guest runs.
+    /// While the guest runs: the value of `instret` at which its fuel is used up.
     pub(crate) fuel_end: Option<u64>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) interruption: Arc<Interruption>,
-    /// Why the guest's own run cannot go on, if it cannot: the pc where registers were lost.
+    /// The pc at which the registers of the guest's own run were lost, if they were: it cannot continue.
     pub(crate) lost: Option<u64>,
     pub(crate) stack: Range<u64>,
-    /// With the environment of the function.
+    /// Why a host function has ended the run, with the function's environment; taken by [`Instance::given_up`].
     pub(crate) pending: Option<(Pending, *const ())>,
-    /// Runs that have not ended, but for one on the fast path: see [`Instance::depth`].
+    /// Unfinished runs, without the one on the fast path: see [`Instance::depth`].
     pub(crate) depth: u32,
-    /// The code of the program.
+    /// Identifies the program's code: a function of another program is refused by it.
     pub(crate) code_id: u64,
-    /// The engine that functions can be called on the fast path, if they can.
+    /// The engine of the fast path, if this machine can have one.
     pub(crate) engine: Option<PlainEngine>,
-    /// What the fast path relies upon.
+    /// The conditions of the fast path.
     pub(crate) ready: Ready,
-    /// What the guest said last, for the error of the trap that comes next: see [`Caller::set_last_words`].
+    /// The guest's message for the error of the next trap: see [`crate::Caller::set_last_words`].
     pub(crate) last_words: Option<String>,
-    /// Whether the guest's own run has stopped before its end, to go on later.
+    /// Whether the guest's own run has stopped before its end and can continue.
     pub(crate) is_suspended: bool,
-    /// Whether the guest may call what is for initialization.
+    /// Whether the guest may call functions that are for initialization only.
     pub(crate) is_initializing: bool,
     pub(crate) heap: HeapState,
 }
 
-/// Counts a run as long as it lives, however it ends.
+/// Counts a run until it is dropped, also by a panic.
 pub(crate) struct Depth(*mut u32);
 
 impl Depth {
@@ -107,7 +108,8 @@ impl Drop for Depth {
     }
 }
 
-/// Brings back, however it is dropped, why the guest's own run cannot go on: a call's end says nothing of that.
+/// Restores [`Instance::lost`] when dropped, also by a panic: a call that loses its registers does not end the guest's own
+/// run.
 pub(crate) struct KeptLost {
     place: *mut Option<u64>,
     lost: Option<u64>,
@@ -130,7 +132,7 @@ impl Drop for KeptLost {
 }
 
 impl<T> Instance<T> {
-    /// Runs and calls that have not ended.
+    /// The number of unfinished runs and calls.
     ///
     /// # Safety
     /// The instance is alive.
@@ -140,12 +142,12 @@ impl<T> Instance<T> {
         unsafe { (*this.as_ptr()).depth + u32::from((*this.as_ptr()).gate.is_calling()) }
     }
 
-    /// Puts words on the guest's stack, which is aligned then.
+    /// Pushes words to the guest's stack, and aligns it.
     ///
     /// # Safety
     /// As [`Instance::call`].
     pub(crate) unsafe fn push(this: NonNull<Self>, words: &[u64]) -> Result<(), Error> {
-        // SAFETY: as the caller promises. The window is the engine's if one waits.
+        // SAFETY: as the caller promises. `Instance::memory` takes the window of a suspended engine, if there is one.
         unsafe {
             let state = (*this.as_ptr()).state;
             let sp = ((*state).hart.x(SP).wrapping_sub(8 * words.len() as u64)) & !15;
@@ -160,12 +162,12 @@ impl<T> Instance<T> {
         Ok(())
     }
 
-    /// The window, as the engine has it that waits, or as it is.
+    /// The window: that of the suspended engine, which holds the only borrow of it, or the field.
     ///
     /// # Safety
     /// The instance is alive.
     pub(crate) unsafe fn window(this: NonNull<Self>) -> *mut Window {
-        // SAFETY: as the caller promises; an engine's window lives while it waits.
+        // SAFETY: as the caller promises; an engine clears the field before its borrow of the window ends.
         unsafe {
             match (*(*this.as_ptr()).state).exit.window {
                 0 => &raw mut (*this.as_ptr()).window,
@@ -174,17 +176,17 @@ impl<T> Instance<T> {
         }
     }
 
-    /// The memory, as the engine has its window that waits for a host function.
+    /// The memory, in a host function: the window of the suspended engine.
     ///
     /// # Safety
-    /// The instance is alive, and an engine waits or the loop around it, which has noted its window.
+    /// The instance is alive, and an engine or the dispatcher is suspended in a host call and has noted its window.
     #[inline(always)]
     pub(crate) unsafe fn engine_memory(this: NonNull<Self>) -> NonNull<Memory> {
         // SAFETY: as the caller promises; a window is never at null.
         unsafe { Memory::of(NonNull::new_unchecked((*(*this.as_ptr()).state).exit.window as *mut Window)) }
     }
 
-    /// The memory, as the window that [`Instance::window`] gives.
+    /// The memory: [`Instance::window`] as the public type.
     ///
     /// # Safety
     /// The instance is alive.
@@ -193,7 +195,7 @@ impl<T> Instance<T> {
         unsafe { Memory::of(NonNull::new_unchecked(Self::window(this))).as_ptr() }
     }
 
-    /// Runs `body` within limits that end with it.
+    /// Runs `body` with these limits, besides those that hold already.
     ///
     /// # Safety
     /// As [`Instance::call`].
@@ -250,7 +252,7 @@ impl<T> Instance<T> {
         }
     }
 
-    /// A place for a nested run in compiled code, if there is such code.
+    /// A host stack of compiled code for a nested run, if the machine has compiled code.
     ///
     /// # Safety
     /// As [`Instance::call`].
@@ -265,12 +267,12 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Has host functions use floats in the host's environment from now on, as the guest could tell otherwise.
+    /// Has host functions run in the host's float environment from now on: the guest could observe the difference.
     ///
     /// # Safety
     /// As [`Instance::call`]; an engine may wait for a host function.
     pub(crate) unsafe fn guard_floats(this: NonNull<Self>) {
-        // SAFETY: as the caller promises; an engine that waits reads its imports anew for the next call.
+        // SAFETY: as the caller promises; a suspended engine reads the imports again for its next call.
         unsafe {
             let at = this.as_ptr();
             if !std::mem::replace(&mut (*at).guards_floats, true) {
@@ -280,7 +282,7 @@ impl<T> Instance<T> {
         }
     }
 
-    /// The host function that a system call means, if it means one, with its key.
+    /// The host function that the system call at the pc calls by number or hash, if any, with its key.
     ///
     /// # Safety
     /// As [`Instance::call`].
@@ -310,7 +312,7 @@ impl<T> Instance<T> {
         }
     }
 
-    /// What becomes of a run that a host function has ended.
+    /// The error of a run that a host function has ended, or its panic, which continues here.
     ///
     /// # Safety
     /// As [`Instance::call`].
@@ -342,7 +344,7 @@ impl<T> Instance<T> {
         }
     }
 
-    /// The error of a trap, with registers that are those of its pc.
+    /// The error of a trap with the hart committed.
     ///
     /// # Safety
     /// As [`Instance::call`].
@@ -358,8 +360,8 @@ impl<T> Instance<T> {
         }
     }
 
-    /// The error of a trap in compiled code whose registers are as of its last exit: they lead to callers of another
-    /// pc, or to what these have left on the stack.
+    /// The error of a trap in compiled code that lost its registers. They are as of an earlier pc, so its backtrace has no
+    /// callers.
     ///
     /// # Safety
     /// As [`Instance::call`].
@@ -378,7 +380,7 @@ impl<T> Instance<T> {
         unsafe {
             let at = this.as_ptr();
             let is_requested = (*at).interruption.requested().load(Ordering::SeqCst);
-            // A request to stop is meant for all runs that wait.
+            // A request stops all nested runs, so the outermost one withdraws it.
             if Self::depth(this) <= 1 {
                 (*at).interruption.withdraw();
             }

@@ -1,4 +1,7 @@
-//! Runs of a machine's guest: its own run, and calls of its functions with everything that a call has to bring back.
+//! Runs of a machine's guest: its own run, and calls of its functions that restore the whole context afterwards.
+//!
+//! [`Instance::run`] continues the guest at its pc. [`Instance::call_in_full`] is the path of every call that the fast
+//! path does not take: the first one, nested ones, and those with limits. Both enter the guest by the dispatcher.
 
 use std::ptr::NonNull;
 
@@ -10,25 +13,24 @@ use crate::dispatch::Ended;
 use crate::error::Error;
 use crate::instance::{Instance, KeptLost, RA};
 
-/// Bytes of the thread's stack that a call within a call must find: for the engine, and for the frames of a host
-/// function that it may lead to, and of the error that it may end with.
+/// Bytes of the thread's stack that a nested call must find: for the engine, a host function that the guest may call, and
+/// the making of an error.
 const HOST_STACK_RESERVE: usize = 64 << 10;
 
-/// Everything of the state that a nested call has to bring back, which it does when dropped: engines that
-/// wait rely on it, also where a panic ends the call.
+/// The context before a call. Dropping restores it, also in a panic: suspended engines rely on it.
 struct Saved {
     window: *mut Window,
-    /// Whose tables and predictions the engine uses that waits.
+    /// The owner of the predictions that the suspended engine uses.
     owner: u64,
     hart: Hart,
-    /// Instructions that had been executed.
+    /// Instructions executed before the call.
     instructions: u64,
     exit: EngineContext,
 }
 
 impl Saved {
     /// # Safety
-    /// The window is alive as long as the result, and borrowed by nobody when that is made and dropped.
+    /// The window outlives the result, and is not borrowed when that is made and dropped.
     unsafe fn of(window: *mut Window) -> Saved {
         // SAFETY: as the caller promises.
         let borrowed = unsafe { &mut *window };
@@ -42,8 +44,8 @@ impl Saved {
 }
 
 impl Drop for Saved {
-    /// Brings all back but the count of instructions, which goes on: where an engine counts by its fuel,
-    /// that has what the nested call has executed taken off.
+    /// Restores all but the count of instructions. If the suspended engine counts by its fuel, the call's instructions
+    /// are taken off that.
     fn drop(&mut self) {
         // SAFETY: as `of`'s caller promises.
         let window = unsafe { &mut *self.window };
@@ -90,7 +92,7 @@ impl<T> Instance<T> {
         }
     }
 
-    /// The long way: all registers come back to what they were.
+    /// Calls a function, and restores the whole context.
     ///
     /// # Safety
     /// As [`Instance::call`].
@@ -102,7 +104,7 @@ impl<T> Instance<T> {
         exchange: E,
     ) -> Result<E::Result, Error> {
         let at = this.as_ptr();
-        // SAFETY: as the caller promises; the state is used by nobody else while host code runs.
+        // SAFETY: as the caller promises; no engine uses the context while host code runs.
         unsafe {
             let state = (*at).state;
             let is_nested = Self::depth(this) != 0;
@@ -135,7 +137,7 @@ impl<T> Instance<T> {
                     (*state).hart.set_x(RA, RETURN_ADDRESS);
                     (*state).hart.pc = address;
                     let ended = Self::run_call(this, fuel);
-                    // The frames that wait in compiled code are the call's.
+                    // Suspended frames in compiled code are the call's.
                     if let Some(execution) = (*at).execution.as_mut().filter(|_| !is_nested) {
                         execution.forget();
                     }
@@ -156,8 +158,8 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Runs a call from where it stands. Other than a run, a call that a limit has stopped cannot be looked
-    /// at afterwards: the error says where it was.
+    /// Runs a call from its pc. A call that a limit has stopped is gone afterwards, unlike a run, so its error has a
+    /// backtrace.
     ///
     /// # Safety
     /// As [`Instance::run_guest`].

@@ -83,7 +83,11 @@ fn work_is_limited_where_analysis_takes_it() {
 
 #[test]
 fn time_and_memory_are_limited() {
-    let guest = Guest::new(&function("_start", &straight(30_000)));
+    // Several times as much as any machine compiles in a second.
+    let names = (0..12).map(|n| format!("f{n}"));
+    let calls: String = names.clone().map(|name| format!("call {name}\n")).collect();
+    let functions: String = names.map(|name| function(&name, &straight(30_000))).collect();
+    let guest = Guest::new(&(function("_start", &calls) + &functions));
     guest.assert_ends(&["--max-time", "1"], "limit of 1 s");
     guest.assert_ends(&["--max-memory", "1"], "limit of 1 MiB of memory");
 }

@@ -38,7 +38,7 @@ impl Mem {
     /// What a register holds after a load of `value`, whose bits beyond the access's width are zero.
     ///
     /// ```
-    /// use riverrun_isa::Mem;
+    /// use riverrun_isa::ops::Mem;
     /// assert_eq!(Mem::I16.extend(0x8001), 0xffff_ffff_ffff_8001);
     /// assert_eq!(Mem::U16.extend(0x8001), 0x8001);
     /// ```

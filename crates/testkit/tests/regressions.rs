@@ -139,3 +139,10 @@ fn a_function_is_not_what_its_name_says() {
 fn functions_end_where_their_code_does() {
     all_exit("false_sizes.S", 62);
 }
+
+/// Compiled code had not committed the temporaries that such a function reads after its call.
+#[cfg(feature = "compile")]
+#[test]
+fn a_function_that_calls_into_itself_keeps_its_temporaries() {
+    all_exit("calls_into_itself.S", 40);
+}

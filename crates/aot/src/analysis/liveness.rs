@@ -9,7 +9,8 @@
 //!   function, unless an instruction reads it in between. Callers may rely on registers that a function does not write.
 //! - If the analysis cannot see where control continues (calls and jumps by register, system calls, returns from functions
 //!   that change ra or sp in unusual ways, mismatched returns), it continues in code that keeps to the psABI's calling
-//!   convention, or in the same function, which may read what that function has written.
+//!   convention, or in the same function, which may read what that function has written. A function that reads temporary
+//!   registers after a call whose target is unknown has called a place in itself.
 //!
 //! A program that breaks an assumption reads other values than in the interpreter, its own or zeros; its host is unaffected.
 
@@ -141,6 +142,12 @@ struct Program {
     leading_to: Vec<Vec<usize>>,
 }
 
+/// The registers at a call's continuation that a callee may change by the psABI, and yet the caller reads afterwards: code
+/// in assembly that calls a place of its own, of which it knows what that changes. Empty in what compilers make.
+fn kept_by_unknown_callee(live_in_at_continuation: Set) -> Set {
+    live_in_at_continuation & !RESULTS
+}
+
 fn grow(set: &mut Set, by: Set) -> bool {
     let grown = *set | by;
     std::mem::replace(set, grown) != grown
@@ -178,10 +185,13 @@ impl Program {
         let mut concerned = Vec::new();
         let own = self.live_out[flow.number];
         for node in &flow.nodes {
-            if let Terminator::Call { .. } = node.end {
-                // A target that is no function's start is a place in this one.
-                let target = node.called.unwrap_or(flow.number);
+            if let Terminator::Call { .. } | Terminator::CallIndirect { .. } = node.end {
                 let front = self.front(flow, node.next[0], Assumed::Callers);
+                // A target that is no function's start is a place in this one.
+                let (target, front) = match node.end {
+                    Terminator::Call { .. } => (node.called.unwrap_or(flow.number), front),
+                    _ => (flow.number, kept_by_unknown_callee(front)),
+                };
                 if grow(&mut self.live_out[target], front) {
                     concerned.push(target);
                 }
@@ -353,10 +363,10 @@ impl<'a> Flow<'a> {
         let given = node.given;
         let front = |place: &Place| program.front(self, *place, assumed);
         match node.end {
-            Terminator::Call { .. } => {
-                node.called.map_or(ARGUMENTS, |called| program.live_in(called, front(&node.next[0]))) & given
-            }
-            Terminator::CallIndirect { .. } => ARGUMENTS & given,
+            Terminator::Call { .. } | Terminator::CallIndirect { .. } => match node.called {
+                Some(called) => program.live_in(called, front(&node.next[0])) & given,
+                None => ARGUMENTS & given | kept_by_unknown_callee(front(&node.next[0])),
+            },
             Terminator::Return if view == View::Itself && self.function.extent == Extent::Unknown => !0,
             Terminator::Return if self.is_regular => own,
             Terminator::Return => own | unseen,
@@ -552,6 +562,14 @@ mod tests {
         assert_eq!((live_in & T3, live_out & T3), (T3, T3));
         // It goes through the function untouched.
         assert_eq!((live_in & A2, live_out & A2), (A2, A2));
+    }
+
+    #[test]
+    fn temporaries_are_kept_where_a_function_calls_a_place_in_itself() {
+        let source = program("mv t3, ra\nadd a2, a2, a3\njalr a2\nmv ra, t3\nret", "call callee");
+        let (function, liveness) = analysed("callee", &source);
+        assert_eq!(liveness.block_live_out(function.start, function.start) & T3, T3);
+        assert_eq!(liveness.live_out(function.start) & T3, T3, "the place in itself leaves it alone");
     }
 
     #[test]

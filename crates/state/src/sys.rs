@@ -10,4 +10,6 @@ mod host;
 #[path = "sys_linux.rs"]
 mod host;
 
-pub(crate) use host::{ImageFile, discard, map_file, map_zeros, protect, release, reserve, writable_room_is_free};
+pub(crate) use host::{
+    HUGE_PAGE, ImageFile, discard, map_file, map_zeros, protect, release, reserve, writable_room_is_free,
+};

@@ -11,6 +11,9 @@ use crate::perm::Perm;
 
 const ANONYMOUS: libc::c_int = libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
+/// Bytes of a huge page, at whose multiples it begins.
+pub(crate) const HUGE_PAGE: usize = 2 << 20;
+
 /// Reserves `len` bytes of address space, all of which can be written to, or none accessed.
 ///
 /// # Errors

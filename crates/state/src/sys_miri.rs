@@ -11,6 +11,8 @@ fn layout(len: usize) -> Layout {
     Layout::from_size_align(len, 64 << 10).expect("a reservation is no larger than addresses allow")
 }
 
+pub(crate) const HUGE_PAGE: usize = 2 << 20;
+
 pub(crate) fn reserve(len: usize, _: bool) -> io::Result<NonNull<u8>> {
     // SAFETY: the layout has a size.
     NonNull::new(unsafe { alloc_zeroed(layout(len)) }).ok_or_else(|| io::ErrorKind::OutOfMemory.into())

@@ -158,10 +158,20 @@ impl Window {
             |from: usize, to: usize, perm| unsafe { sys::protect(reservation.add(from).as_ptr(), to - from, perm) };
         let state_end = GUARD_SIZE + STATE_SIZE;
         protect(GUARD_SIZE, state_end, Perm::READ | Perm::WRITE)?;
-        // The first page of the reservation, while that is one mapping: see `Seams`.
-        window.state_mut().hart = Hart::new();
+        // `Seams` needs a page in the reservation while that is one mapping.
+        match state.addr().get() / sys::HUGE_PAGE * sys::HUGE_PAGE < reservation.addr().get() {
+            true => window.state_mut().hart = Hart::new(),
+            // A host that gives huge pages unasked has room for one here, but not across the end.
+            false => {
+                let last_page = RESERVED - PAGE_SIZE as usize;
+                protect(last_page, RESERVED, Perm::READ | Perm::WRITE)?;
+                // SAFETY: the page lies in the reservation, can be written to, and is not used otherwise.
+                unsafe { reservation.add(last_page).as_ptr().write_volatile(0) };
+            }
+        }
         protect(0, GUARD_SIZE, Perm::NONE)?;
         protect(state_end, RESERVED, Perm::NONE)?;
+        window.state_mut().hart = Hart::new();
         window.forget_system_calls();
         Ok(window)
     }

@@ -140,6 +140,13 @@ fn functions_end_where_their_code_does() {
     all_exit("false_sizes.S", 62);
 }
 
+/// Nor on what unwind tables and records of exports say.
+#[cfg(feature = "compile")]
+#[test]
+fn functions_begin_where_their_code_does() {
+    all_exit("false_unwind.S", 62);
+}
+
 /// Compiled code had not committed the temporaries that such a function reads after its call.
 #[cfg(feature = "compile")]
 #[test]

@@ -34,8 +34,8 @@ impl<'a, T> Caller<'a, T> {
     /// The caller of a host function that an engine has called.
     ///
     /// # Safety
-    /// An engine, or the loop around it, waits for a host function of the instance's machine, has noted
-    /// its window, and goes on after the result has ended.
+    /// An engine or the dispatcher is suspended in a call of a host function of this machine, has noted its window, and
+    /// continues after the result is dropped.
     #[inline(always)]
     pub(crate) unsafe fn of_engine(instance: NonNull<Instance<T>>) -> Caller<'a, T> {
         // SAFETY: as the caller promises.
@@ -105,7 +105,7 @@ impl<'a, T> Caller<'a, T> {
         unsafe { &(*self.instance.as_ptr()).program }
     }
 
-    /// When the guest's time is up: functions that block must not block longer.
+    /// The guest's deadline: functions that block must return by then.
     pub fn deadline(&self) -> Option<Instant> {
         // SAFETY: a copy; it changes while no host function runs.
         unsafe { (*self.instance.as_ptr()).deadline }
@@ -128,8 +128,8 @@ impl<'a, T> Caller<'a, T> {
         unsafe { Func::by_name(&(*self.instance.as_ptr()).program, name) }
     }
 
-    /// A function of the guest by its address, such as one that the guest has handed over to be called
-    /// back: see [`crate::Machine::func_at`].
+    /// A function of the guest by its address, such as a callback that the guest has passed: see
+    /// [`crate::Machine::func_at`].
     ///
     /// # Errors
     /// As there.
@@ -138,9 +138,8 @@ impl<'a, T> Caller<'a, T> {
         unsafe { Func::at(&(*self.instance.as_ptr()).program, address) }
     }
 
-    /// Notes what the guest has said of why it is about to end: the error of the trap that this host function ends the
-    /// run with ([`Flow::Trap`](crate::Flow::Trap)) has it as its [`message`](crate::Trap::message). A Linux
-    /// personality does so for `abort`, with what was last written to standard error.
+    /// Sets the [`message`](crate::Trap::message) of the trap with which this host function ends the run
+    /// ([`Flow::Trap`](crate::Flow::Trap)). The Linux personality sets it for `abort`, to what the guest last wrote to standard error.
     pub fn set_last_words(&mut self, message: impl Into<String>) {
         // SAFETY: as in `data`; engines do not look at it.
         unsafe { (*self.instance.as_ptr()).last_words = Some(message.into()) };

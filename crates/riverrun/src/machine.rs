@@ -1,11 +1,11 @@
 //! A machine: one guest with its memory, registers, limits, and the host's own state.
 //!
-//! What a host borrows of a machine, or of a [`Caller`](crate::Caller), is one of four, so that safe code cannot put
-//! another machine's part in its place:
+//! Invariant: safe code cannot exchange a part of one machine for that of another. A machine, or a
+//! [`Caller`](crate::Caller), therefore lends only:
 //!
-//! - the host's own state, `&mut T`, which engines never look at;
-//! - `&mut` [`Memory`], which has no size and so cannot be moved;
-//! - [`Heap`], a view: what it leads to is not given out;
+//! - the host's own state, `&mut T`, which engines never read;
+//! - `&mut` [`Memory`], which is unsized and so cannot be moved;
+//! - [`Heap`], a view that does not lend what it refers to;
 //! - values that are shared (`&Program`) or copied (registers).
 
 use std::ptr::NonNull;
@@ -36,7 +36,7 @@ use riverrun_state::TrapCause;
 /// A guest, alone in its memory, with the host's own state `T`.
 #[repr(transparent)]
 pub struct Machine<T> {
-    /// A box, which host functions reach by its address while the guest runs.
+    /// A box: host functions reach it by its address while the guest runs.
     pub(crate) instance: NonNull<Instance<T>>,
 }
 
@@ -125,7 +125,7 @@ impl<T> Machine<T> {
             engine,
             ready,
             is_suspended: false,
-            // To ask a program takes a while.
+            // Kept here because asking the program is slow.
             guards_floats: linker.registry.uses_floats() && program.code().touches_float_environment(),
             is_initializing: true,
             heap: HeapState::new(&linker.heap, program),
@@ -170,16 +170,15 @@ impl<T> Machine<T> {
         unsafe { Instance::guard_floats(self.instance) };
     }
 
-    /// Runs the guest from where it stands until it exits, and gives its exit status.
+    /// Runs the guest from its pc until it exits, and returns its exit status.
     ///
     /// # Errors
-    /// [`Error::Trap`] where the guest traps, runs out of fuel or of time: its registers and
-    /// memory are as the trap found them, and a further `run` goes on there (after more fuel or
-    /// time, for example). [`Error::Host`] where a host function fails: a further `run` calls it again.
-    /// [`Error::Lost`] where the last run was stopped in the midst of compiled code that cannot be gone on with:
-    /// code that counts no fuel has no exact registers where its time runs out, nor has code that is not precise
-    /// where an access faults, or where a host function fails that has been given arguments. Memory can be looked
-    /// at, and [`Machine::set_pc`] begins anew.
+    /// - [`Error::Trap`] if the guest traps, or runs out of fuel or time. Registers and memory are as before the
+    ///   instruction, and the next `run` continues there, for example after more fuel or time.
+    /// - [`Error::Host`] if a host function fails. The next `run` calls it again.
+    /// - [`Error::Lost`] if the last run stopped in compiled code without committing its registers, so that it cannot
+    ///   continue: at a deadline in code that counts no fuel; in code that is not precise also at a fault, and at a failed
+    ///   host function that has parameters. Memory can be read, and [`Machine::set_pc`] starts the guest again.
     pub fn run(&mut self) -> Result<i32, Error> {
         // SAFETY: the machine is borrowed uniquely, so that no engine runs on it.
         unsafe { Instance::run(self.instance) }
@@ -187,12 +186,11 @@ impl<T> Machine<T> {
 
     /// A function of the guest that the program exports by this name, or that has a symbol of this name.
     ///
-    /// The types of parameters and result are checked once, here, against the signature that the guest has
-    /// exported; a plain symbol has none, so that it is for the host to know them. Wrong types then give
-    /// wrong values, and nothing worse.
+    /// The types of parameters and result are checked once, here, against the signature that the guest exports. A plain
+    /// symbol has no signature; there, wrong types give wrong values and nothing worse.
     ///
-    /// Programs with a C library have to be [run](Machine::run) first, until `main` has returned: their
-    /// start code makes the library ready. Memory stays as it is then.
+    /// Programs with a C library must be [run](Machine::run) first, until `main` has returned: their start code
+    /// initialises the library.
     ///
     /// # Errors
     /// [`Error::Link`] if there is no such function, or it has other types: both signatures are named.
@@ -215,8 +213,8 @@ impl<T> Machine<T> {
         Func::by_name(self.program(), name)
     }
 
-    /// A function of the guest by its address: a function pointer that the guest has handed over, for
-    /// example. It is for the host to know its types.
+    /// A function of the guest by its address, for example a function pointer that the guest has passed. Types are not
+    /// checked.
     ///
     /// # Errors
     /// [`Error::Link`] if no instruction can be there.
@@ -237,11 +235,11 @@ impl<T> Machine<T> {
         Func::at(self.program(), address)
     }
 
-    /// A function of the guest as [`Machine::func`] gives it, with types that are known at run time only: those
-    /// that the guest has exported, or `signature`, which has to be the same if the guest has exported any.
+    /// Like [`Machine::func`], with types that are known only at run time: those that the guest exports, or `signature`,
+    /// which must equal them if there are any.
     ///
     /// # Errors
-    /// As [`Machine::func`], and if nobody knows the types, or they are more than [`DynFunc`] can do.
+    /// As [`Machine::func`], and if there are no types from either side, or more than [`DynFunc`] supports.
     ///
     /// ```
     /// use riverrun::{Config, Engine, Linker, Program};
@@ -261,11 +259,10 @@ impl<T> Machine<T> {
         DynFunc::by_name(self.program(), name, signature)
     }
 
-    /// A function of the guest by its address, as [`Machine::func_at`] gives it, with types that are known at
-    /// run time only.
+    /// Like [`Machine::func_at`], with types that are known only at run time.
     ///
     /// # Errors
-    /// As [`Machine::func_at`], and if the types are more than [`DynFunc`] can do.
+    /// As [`Machine::func_at`], and if there are more types than [`DynFunc`] supports.
     pub fn dyn_func_at(&mut self, address: u64, signature: &Signature) -> Result<DynFunc, Error> {
         self.set_global_pointer();
         DynFunc::at(self.program(), address, signature)
@@ -299,7 +296,7 @@ impl<T> Machine<T> {
         &mut self.instance_mut().data
     }
 
-    /// The host's own state, the machine given up.
+    /// Drops the machine and returns the host's own state.
     pub fn into_data(self) -> T {
         let machine = std::mem::ManuallyDrop::new(self);
         // SAFETY: this is the box of `new`, which the machine does not free any more.
@@ -326,7 +323,7 @@ impl<T> Machine<T> {
 
     /// The guest's heap.
     pub fn heap(&mut self) -> Heap<'_> {
-        // The heap notes where the guest stands.
+        // The heap records the guest's position.
         // SAFETY: the machine is borrowed uniquely.
         unsafe { Instance::settle(self.instance) };
         let instance = self.instance_mut();
@@ -377,7 +374,7 @@ impl<T> Machine<T> {
         self.position().pc
     }
 
-    /// Goes on elsewhere.
+    /// Makes the guest continue at another address.
     pub fn set_pc(&mut self, pc: u64) {
         self.instance_mut().lost = None;
         self.state_mut().hart.pc = pc;

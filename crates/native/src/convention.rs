@@ -40,7 +40,7 @@ const fn exit(offset: usize) -> i64 {
 
 /// From the window to the state.
 pub const STATE: i64 = below_window(0);
-/// From the window to a slot of [`Hart::slots`].
+/// From the window to a slot of [`riverrun_state::Hart::slots`].
 pub const fn slot(slot: u8) -> i64 {
     below_window(offset_of!(VmContext, hart.slots) + 8 * slot as usize)
 }
@@ -52,7 +52,7 @@ pub const FFLAGS: i64 = below_window(offset_of!(VmContext, hart.fflags));
 pub const RESERVATION: i64 = below_window(offset_of!(VmContext, hart.reservation));
 /// From the window to what `lr` read.
 pub const RESERVED_VALUE: i64 = below_window(offset_of!(VmContext, hart.reserved_value));
-/// From the window to the [`Reason`] of an exit.
+/// From the window to the [`riverrun_state::Reason`] of an exit.
 pub const REASON: i64 = exit(offset_of!(EngineContext, reason));
 /// From the window to the pc at which suspended frames resume, or [`NOWHERE`].
 pub const RESUME: i64 = exit(offset_of!(EngineContext, target));
@@ -60,7 +60,7 @@ pub const RESUME: i64 = exit(offset_of!(EngineContext, target));
 pub const NOWHERE: u64 = u64::MAX;
 /// From the window to the exit stub; it returns when the code is resumed.
 pub const LEAVE: i64 = exit(offset_of!(EngineContext, leave));
-/// From the window to the exit stub for a function's beginning, [`Reason::Start`]; code sets no other field for it.
+/// From the window to the exit stub for a function's beginning, [`riverrun_state::Reason::Start`]; code sets no other field for it.
 pub const LEAVE_AT_START: i64 = exit(offset_of!(EngineContext, leave_at_start));
 /// From the window to the function that drops all frames of compiled code and host functions above it, called with the
 /// state by the host's convention.

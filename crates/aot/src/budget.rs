@@ -47,6 +47,14 @@ impl Budget {
     }
 }
 
+/// That of the default options, for the analysis.
+#[cfg(test)]
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget::of_analysis(&CompileOptions::default())
+    }
+}
+
 /// What a function of so many instructions costs LLVM, whose time grows with the square of long ones.
 pub(crate) fn work(instructions: usize) -> usize {
     instructions + instructions.saturating_mul(instructions) / LONG

@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{Ended, Folder, command, plain, riverrun, riverrun_with_input};
@@ -206,4 +206,23 @@ fn a_map_of_compiled_functions_is_written_for_profilers() {
         assert_eq!(map, "");
         assert!(String::from_utf8_lossy(&ended.stderr).contains("--perf-map: the program is not compiled"));
     }
+}
+
+/// The compiler exits with 124 where a limit has ended it, which its own tests assert; a script does the same here.
+#[test]
+fn a_program_that_exceeds_the_compilers_limits_is_interpreted() {
+    let folder = Folder::new();
+    let guest = folder.guest("ends.c", &[]);
+    let command = folder.path().join("riverrun");
+    std::fs::hard_link(env!("CARGO_BIN_EXE_riverrun"), &command).unwrap();
+    // Written by a process of its own: a file that this one writes may still be open in a child of another test.
+    let script = "printf '#!/bin/sh\\nexit 124\\n' > riverrun-compile && chmod +x riverrun-compile";
+    assert!(Command::new("sh").args(["-c", script]).current_dir(folder.path()).status().unwrap().success());
+    let run = |options: &[&str]| {
+        let mut command = Command::new(&command);
+        command.env("XDG_CACHE_HOME", folder.path()).args(["run", "--compile"]).args(options);
+        Ended::from(command.arg(&guest).args(["exit", "42"]).output().unwrap())
+    };
+    run(&[]).expect(42, &["not compiled; running in the interpreter"]);
+    run(&["--engine", "compiled"]).expect(125, &["not compiled"]);
 }

@@ -223,15 +223,12 @@ impl Execution {
         state.exit.fuel = fuel.wrapping_sub(RESERVE);
         state.exit.count_base =
             if self.counts_fuel() { state.hart.instret.wrapping_add_signed(state.exit.fuel) } else { 0 };
-        let pc = state.hart.pc;
         self.stubs.tell(state);
         state.exit.stack_limit = self.stack.limit() as u64;
         let state = window.state_ptr();
         let running = self.running(state, interruption);
-        // SAFETY: the window is borrowed for as long as the code runs, and `running` outlives that; the stack is this
-        // execution's own, with whole frames on it where it is resumed; the target is a function of the artifact, whose
-        // convention the stubs are for; nothing but guest code runs in the float environment, which is the default one:
-        // callers ask for that (`FloatEnv::supports`).
+        // SAFETY: `window` is borrowed until the code has exited, and `running` outlives that. Only guest code runs in the
+        // float environment, which is the default one: the caller asks for that.
         unsafe {
             if !running.begin() {
                 running.end();
@@ -239,10 +236,31 @@ impl Execution {
                 return (Exit::Refused, 0);
             }
             let environment = FloatEnv::enter(&*state);
-            match entry.0 {
+            self.enter(entry.0, state);
+            environment.leave(&mut *state);
+            running.end();
+        }
+        let state = window.state_mut();
+        state.exit.count_base = 0;
+        let left = state.exit.fuel.wrapping_add(RESERVE);
+        let executed = if self.counts_fuel() { limit.wrapping_sub(left as u64) } else { 0 };
+        state.hart.instret += executed;
+        (self.exit(window, &running), executed)
+    }
+
+    /// Enters the code, and returns once it has exited.
+    ///
+    /// # Safety
+    /// As [`Execution::run`], whose activation has begun; the guest's float environment is in force.
+    unsafe fn enter(&self, entrance: Entrance, state: *mut VmContext) {
+        // SAFETY: as the caller promises. The stack is only this execution's, with whole frames where it is resumed; the
+        // target is a function of the artifact, whose convention the stubs are for.
+        unsafe {
+            match entrance {
                 Entrance::Resume => (self.stubs.resume)(state),
                 Entrance::Start(target) => (self.stubs.enter)(state, target, self.stack.top()),
                 Entrance::Inside(target) => {
+                    let pc = (*state).hart.pc;
                     // With this stack limit the function exits at once, and is resumed at the pc.
                     let stack_limit = std::mem::replace(&mut (*state).exit.stack_limit, u64::MAX);
                     (self.stubs.enter)(state, target, self.stack.top());
@@ -253,15 +271,7 @@ impl Execution {
                     }
                 }
             }
-            environment.leave(&mut *state);
-            running.end();
         }
-        let state = window.state_mut();
-        state.exit.count_base = 0;
-        let left = state.exit.fuel.wrapping_add(RESERVE);
-        let executed = if self.counts_fuel() { limit.wrapping_sub(left as u64) } else { 0 };
-        state.hart.instret += executed;
-        (self.exit(window, &running), executed)
     }
 
     /// Prepares [`call`] for the window and the interruption of this execution's machine.

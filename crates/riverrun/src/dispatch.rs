@@ -92,10 +92,10 @@ impl Dispatcher<'_> {
                     }
                 }
                 Exit::Abandoned { has_arguments } => return Stop::Abandoned { has_arguments },
-                Exit::Fault { .. } | Exit::Lost(_) => {
-                    let cause = lost(self.code, self.window, exit).unwrap_or(TrapCause::Interrupted);
-                    return Stop::Lost(self.trap_here(cause));
+                Exit::Fault { address } => {
+                    return Stop::Lost(self.trap_here(self.code.fault_of(self.window.state().hart.pc, address)));
                 }
+                Exit::Lost(cause) => return Stop::Lost(self.trap_here(cause)),
             }
         }
     }
@@ -168,15 +168,6 @@ impl Dispatcher<'_> {
 
     fn trap(&self, cause: TrapCause) -> Stop {
         Stop::Trap(self.trap_here(cause))
-    }
-}
-
-/// The cause of the trap of an exit that has lost registers.
-pub(crate) fn lost(code: &Code, window: &Window, exit: Exit) -> Option<TrapCause> {
-    match exit {
-        Exit::Fault { address } => Some(code.fault_of(window.state().hart.pc, address)),
-        Exit::Lost(cause) => Some(cause),
-        _ => None,
     }
 }
 

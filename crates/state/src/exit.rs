@@ -30,65 +30,63 @@ pub enum Exit {
     },
 }
 
-/// Why the code of an engine's inner loop was left: what handlers, compiled code, stubs and the fault handler write to
-/// [`crate::EngineContext::reason`]. The engine makes an [`Exit`] of it. Numbers are part of the ABI of compiled code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub enum Reason {
-    /// The outermost function has returned: in compiled code to ra, in the interpreter to the host.
-    Returned = 0,
-    /// The reference interpreter must execute the instruction here.
-    Step = 1,
-    /// The guest continues elsewhere, and no frames are suspended.
-    Jump = 2,
-    /// Fuel may be short.
-    Limit = 3,
-    /// Compiled code: an access has faulted; written by the fault handler entry. Registers are up to date in precise mode
-    /// only.
-    Fault = 4,
-    /// Compiled code: the code at the pc, which was called or jumped to, has no compiled body. Suspended frames resume when
-    /// it returns to ra.
-    Call = 5,
-    /// Compiled code: the run was interrupted; written by the entry for interruptions. Registers are as of the last call.
-    Interrupted = 6,
-    /// Compiled code: an `ecall` is at the pc, and the code can resume after it.
-    Ecall = 7,
-    /// Compiled code: stack or fuel may be short at a function's beginning. The suspended code's address says at which pc.
-    Start = 8,
-    /// The interpreter: a branch or jump whose target is not decoded yet.
-    Undecoded = 9,
-    /// The interpreter: compiled code can be entered here.
-    Entry = 10,
-    /// A host function has ended the run.
-    Abandoned = 16,
-    /// No host function is bound to the call at the pc, which has been counted.
-    Unbound = 17,
+/// Defines [`Reason`] and the way back from its numbers.
+macro_rules! reasons {
+    ($(#[$doc:meta])* $name:ident { $($(#[$meaning:meta])* $reason:ident = $number:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u64)]
+        pub enum $name {
+            $($(#[$meaning])* $reason = $number,)*
+        }
+
+        impl $name {
+            /// The reason of this number.
+            ///
+            /// # Panics
+            /// If there is none: safe code has written the context.
+            pub fn of(number: u64) -> $name {
+                match number {
+                    $($number => $name::$reason,)*
+                    _ => panic!("{number} is no reason to leave an engine"),
+                }
+            }
+        }
+    };
 }
 
-impl Reason {
-    const ALL: [Reason; 13] = [
-        Reason::Returned,
-        Reason::Step,
-        Reason::Jump,
-        Reason::Limit,
-        Reason::Fault,
-        Reason::Call,
-        Reason::Interrupted,
-        Reason::Ecall,
-        Reason::Start,
-        Reason::Undecoded,
-        Reason::Entry,
-        Reason::Abandoned,
-        Reason::Unbound,
-    ];
-
-    /// The reason of this number.
-    ///
-    /// # Panics
-    /// If there is none: safe code has written the context.
-    pub fn of(number: u64) -> Reason {
-        let known = Reason::ALL.into_iter().find(|&reason| reason as u64 == number);
-        known.unwrap_or_else(|| panic!("{number} is no reason to leave an engine"))
+reasons! {
+    /// Why the code of an engine's inner loop was left: what handlers, compiled code, stubs and the fault handler write to
+    /// [`crate::EngineContext::reason`]. The engine makes an [`Exit`] of it. Numbers are part of the ABI of compiled code.
+    Reason {
+        /// The outermost function has returned: in compiled code to ra, in the interpreter to the host.
+        Returned = 0,
+        /// The reference interpreter must execute the instruction here.
+        Step = 1,
+        /// The guest continues elsewhere, and no frames are suspended.
+        Jump = 2,
+        /// Fuel may be short.
+        Limit = 3,
+        /// Compiled code: an access has faulted; written by the fault handler entry. Registers are up to date in precise mode
+        /// only.
+        Fault = 4,
+        /// Compiled code: the code at the pc, which was called or jumped to, has no compiled body. Suspended frames resume when
+        /// it returns to ra.
+        Call = 5,
+        /// Compiled code: the run was interrupted; written by the entry for interruptions. Registers are as of the last call.
+        Interrupted = 6,
+        /// Compiled code: an `ecall` is at the pc, and the code can resume after it.
+        Ecall = 7,
+        /// Compiled code: stack or fuel may be short at a function's beginning. The suspended code's address says at which pc.
+        Start = 8,
+        /// The interpreter: a branch or jump whose target is not decoded yet.
+        Undecoded = 9,
+        /// The interpreter: compiled code can be entered here.
+        Entry = 10,
+        /// A host function has ended the run.
+        Abandoned = 16,
+        /// No host function is bound to the call at the pc, which has been counted.
+        Unbound = 17,
     }
 }
 

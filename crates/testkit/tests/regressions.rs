@@ -18,10 +18,17 @@ fn agree(program: &[Inst], registers: &[(usize, u64)]) -> Outcome {
 #[cfg(feature = "compile")]
 #[track_caller]
 fn all_exit(source: &str, status: i32) {
+    all_exit_with(source, &[], status);
+}
+
+/// The same, compiled with these flags.
+#[cfg(feature = "compile")]
+#[track_caller]
+fn all_exit_with(source: &str, flags: &[&str], status: i32) {
     use riverrun_testkit::{Engine, Loaded, run, tools};
 
     let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests").join(source);
-    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &[]);
+    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, flags);
     for engine in [Engine::Fast, Engine::Compiled, Engine::Default] {
         assert_eq!(run(&mut Loaded::new(engine, &elf).start()).stop, Stop::Exit(status), "{engine:?}");
     }
@@ -137,14 +144,14 @@ fn a_function_is_not_what_its_name_says() {
 #[cfg(feature = "compile")]
 #[test]
 fn functions_end_where_their_code_does() {
-    all_exit("false_sizes.S", 62);
+    all_exit_with("false_metadata.S", &["-DFALSE_SIZES"], 62);
 }
 
 /// Nor on what unwind tables and records of exports say.
 #[cfg(feature = "compile")]
 #[test]
 fn functions_begin_where_their_code_does() {
-    all_exit("false_unwind.S", 62);
+    all_exit("false_metadata.S", 62);
 }
 
 /// Compiled code had not committed the temporaries that such a function reads after its call.

@@ -102,10 +102,7 @@ mod tests {
 
     fn with_copies(elf: Vec<u8>) -> Vec<Function> {
         let image = Image::parse(elf).unwrap();
-        let mut functions = functions(
-            &Text::new(&image, Abilities { rounds: true, fuses: true }),
-            &Budget::of_analysis(&Default::default()),
-        );
+        let mut functions = functions(&Text::new(&image, Abilities { rounds: true, fuses: true }), &Budget::default());
         functions.iter_mut().for_each(insert_copies);
         functions
     }

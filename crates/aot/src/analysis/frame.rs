@@ -123,10 +123,7 @@ mod tests {
         let source = tools::Scratch::new(folder, source.as_bytes());
         let elf = tools::compile(folder, source.path(), &["-march=rv64gc", "-xassembler"]);
         let image = Image::parse(elf).unwrap();
-        let functions = functions(
-            &Text::new(&image, Abilities { rounds: true, fuses: true }),
-            &Budget::of_analysis(&Default::default()),
-        );
+        let functions = functions(&Text::new(&image, Abilities { rounds: true, fuses: true }), &Budget::default());
         private_accesses(functions.iter().find(|function| function.start == image.entry()).unwrap()).len()
     }
 

@@ -100,7 +100,6 @@ mod tests {
     use super::*;
     use crate::analysis::{Abilities, Terminator, Text, functions};
     use crate::budget::Budget;
-    use crate::options::CompileOptions;
 
     /// How the indices of the jumps by table in the function `run` are read, with options of the compiler.
     fn indices(options: &[&str]) -> Vec<(Op, bool)> {
@@ -118,7 +117,7 @@ mod tests {
         let elf = tools::compile(folder, source.path(), &[&["-O2", "-xc"], options].concat());
         let image = Image::parse(elf).unwrap();
         let text = Text::new(&image, Abilities { rounds: true, fuses: true });
-        let run = functions(&text, &Budget::of_analysis(&CompileOptions::default()))
+        let run = functions(&text, &Budget::default())
             .into_iter()
             .find(|function| function.name.as_deref() == Some("run"))
             .unwrap();

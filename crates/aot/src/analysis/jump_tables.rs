@@ -151,7 +151,6 @@ mod tests {
     use super::*;
     use crate::analysis::{Abilities, Text, functions};
     use crate::budget::Budget;
-    use crate::options::CompileOptions;
 
     /// How many targets are known of each jump by register in the function `run` of a guest.
     fn targets_in(source: &str) -> Vec<usize> {
@@ -166,7 +165,7 @@ mod tests {
         let elf = tools::compile(folder, source.path(), &["-O2", "-xc"]);
         let image = Image::parse(elf).unwrap();
         let text = Text::new(&image, Abilities { rounds: true, fuses: true });
-        let run = functions(&text, &Budget::of_analysis(&CompileOptions::default()))
+        let run = functions(&text, &Budget::default())
             .into_iter()
             .find(|function| function.name.as_deref() == Some("run"))
             .unwrap();

@@ -142,12 +142,6 @@ struct Program {
     leading_to: Vec<Vec<usize>>,
 }
 
-/// The registers at a call's continuation that a callee may change by the psABI, and yet the caller reads afterwards: code
-/// in assembly that calls a place of its own, of which it knows what that changes. Empty in what compilers make.
-fn kept_by_unknown_callee(live_in_at_continuation: Set) -> Set {
-    live_in_at_continuation & !RESULTS
-}
-
 fn grow(set: &mut Set, by: Set) -> bool {
     let grown = *set | by;
     std::mem::replace(set, grown) != grown
@@ -186,12 +180,9 @@ impl Program {
         let own = self.live_out[flow.number];
         for node in &flow.nodes {
             if let Terminator::Call { .. } | Terminator::CallIndirect { .. } = node.end {
+                // A target that is unknown or no function's start is a place in this one.
+                let target = node.called.unwrap_or(flow.number);
                 let front = self.front(flow, node.next[0], Assumed::Callers);
-                // A target that is no function's start is a place in this one.
-                let (target, front) = match node.end {
-                    Terminator::Call { .. } => (node.called.unwrap_or(flow.number), front),
-                    _ => (flow.number, kept_by_unknown_callee(front)),
-                };
                 if grow(&mut self.live_out[target], front) {
                     concerned.push(target);
                 }
@@ -365,7 +356,8 @@ impl<'a> Flow<'a> {
         match node.end {
             Terminator::Call { .. } | Terminator::CallIndirect { .. } => match node.called {
                 Some(called) => program.live_in(called, front(&node.next[0])) & given,
-                None => ARGUMENTS & given | kept_by_unknown_callee(front(&node.next[0])),
+                // Code in assembly that reads temporaries afterwards knows that its callee leaves them alone.
+                None => ARGUMENTS & given | front(&node.next[0]) & !RESULTS,
             },
             Terminator::Return if view == View::Itself && self.function.extent == Extent::Unknown => !0,
             Terminator::Return if self.is_regular => own,
@@ -508,7 +500,6 @@ mod tests {
 
     use super::*;
     use crate::analysis::{Abilities, functions};
-    use crate::options::CompileOptions;
 
     const A2: Set = 1 << 12;
     const T3: Set = 1 << 28;
@@ -532,7 +523,7 @@ mod tests {
         let elf = tools::compile(folder, source.path(), &["-march=rv64gc", "-xassembler"]);
         let image = Image::parse(elf).unwrap();
         let text = Text::new(&image, Abilities { rounds: true, fuses: true });
-        let budget = Budget::of_analysis(&CompileOptions::default());
+        let budget = Budget::default();
         let functions = functions(&text, &budget);
         let function = functions.iter().find(|function| function.name.as_deref() == Some(name)).unwrap();
         (function.clone(), Liveness::new(&text, &functions, &budget))

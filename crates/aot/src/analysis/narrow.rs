@@ -92,10 +92,7 @@ mod tests {
         let source = tools::Scratch::new(folder, source.as_bytes());
         let elf = tools::compile(folder, source.path(), &["-march=rv64gc", "-xassembler"]);
         let image = Image::parse(elf).unwrap();
-        let functions = functions(
-            &Text::new(&image, Abilities { rounds: true, fuses: true }),
-            &Budget::of_analysis(&Default::default()),
-        );
+        let functions = functions(&Text::new(&image, Abilities { rounds: true, fuses: true }), &Budget::default());
         let blocks = narrow(&functions[0]);
         assert_eq!(blocks[&functions[0].start] & (A0 | A1), 0, "callers may pass 64-bit values");
         let (again, _) = functions[0].blocks.iter().nth(1).unwrap();

@@ -13,7 +13,7 @@ use riverrun_state::{Exit, FloatEnv, Gate, RETURN_ADDRESS, Running, VmContext};
 
 use crate::call::convention::{Exchange, Placed, Placement, Registers, ResultRegisters};
 use crate::call::func::Target;
-use crate::dispatch::{Ended, lost};
+use crate::dispatch::Ended;
 use crate::error::{Error, LinkError};
 use crate::instance::{Instance, KeptLost, RA, SP};
 use crate::registers::Position;
@@ -501,11 +501,12 @@ impl<T> Instance<T> {
                     Exit::Continue
                 }
             };
-            if let Some(cause) = lost(code, window, exit) {
-                return Err(Self::lost_trap(this, cause, (*(*at).state).hart.pc));
-            }
-            if let Exit::Abandoned { .. } = exit {
-                return Self::given_up(this);
+            let pc = (*(*at).state).hart.pc;
+            match exit {
+                Exit::Abandoned { .. } => return Self::given_up(this),
+                Exit::Fault { address } => return Err(Self::lost_trap(this, code.fault_of(pc, address), pc)),
+                Exit::Lost(cause) => return Err(Self::lost_trap(this, cause, pc)),
+                Exit::Continue | Exit::Step | Exit::Ecall | Exit::Refused => {}
             }
             let ended = Self::run_call(this, Self::fuel_left(this))?;
             match ended {

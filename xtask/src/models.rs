@@ -1,6 +1,6 @@
 //! `cargo xtask miri` and `cargo xtask loom`: tests in machines that know what the language allows. Miri runs what
 //! needs neither the host's assembly nor another process, and finds undefined behaviour; loom runs the protocol between
-//! threads in all orders (`crates/state/src/model.rs`).
+//! threads in all orders (`crates/vm/src/interrupt/model.rs`).
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ use crate::workspace;
 const MIRI: &[(&str, &[&str], &[&str])] = &[
     ("riverrun-isa", &["--test", "disassemble"], &[]),
     ("riverrun-program", &["--lib"], &["call_registers::", "prologue::", "signature::"]),
-    ("riverrun-state", &["--lib"], &["window::"]),
+    ("riverrun-vm", &["--lib"], &["memory::"]),
     ("riverrun", &["--lib"], &["heap::model::no_two_blocks"]),
 ];
 
@@ -47,7 +47,7 @@ pub(crate) fn loom(args: &[String]) -> Result<()> {
         bail!("loom takes no arguments");
     }
     let mut command = workspace::cargo();
-    command.args(["test", "--release", "--package", "riverrun-state", "--lib", "--target-dir"]);
+    command.args(["test", "--release", "--package", "riverrun-vm", "--lib", "--target-dir"]);
     command.arg(workspace::cargo_target_dir()?.join("loom")).args(["--", "model::"]);
     command.env("RUSTFLAGS", "--cfg loom").env("LOOM_MAX_BRANCHES", "2000");
     workspace::call(&mut command)

@@ -32,9 +32,7 @@ const SANITIZERS: [Sanitizer; 2] = [
             "--package",
             "riverrun",
             "--package",
-            "riverrun-state",
-            "--package",
-            "riverrun-native",
+            "riverrun-vm",
             "--package",
             "riverrun-interp",
             "--package",
@@ -47,7 +45,7 @@ const SANITIZERS: [Sanitizer; 2] = [
         // run: the sanitizer keeps signals back until the thread calls the system, and code without calls never ends.
         rust_flags: "-Zsanitizer=thread",
         options: ("TSAN_OPTIONS", "handle_segv=0:handle_sigbus=0"),
-        tests: &["-Zbuild-std", "--package", "riverrun", "--package", "riverrun-state"],
+        tests: &["-Zbuild-std", "--package", "riverrun", "--package", "riverrun-vm"],
     },
 ];
 

@@ -69,7 +69,7 @@ fn initialize() {
 /// LLVM's target machine, one for each thread.
 pub(crate) fn machine(options: &CompileOptions) -> Result<TargetMachine, CompileError> {
     initialize();
-    let triple = TargetTriple::create(riverrun_native::TRIPLE);
+    let triple = TargetTriple::create(riverrun_vm::artifact::TRIPLE);
     let target = Target::from_triple(&triple).map_err(|error| CompileError::Llvm(error.to_string()))?;
     let features: Vec<String> = options.cpu.features().names().map(|name| format!("+{name}")).collect();
     let settings = TargetMachineOptions::new()
@@ -84,7 +84,7 @@ pub(crate) fn machine(options: &CompileOptions) -> Result<TargetMachine, Compile
         .set_reloc_mode(RelocMode::PIC)
         .set_code_model(CodeModel::Small);
     let machine = target.create_target_machine_from_options(&triple, settings);
-    machine.ok_or_else(|| CompileError::Llvm(format!("no machine for {}", riverrun_native::TRIPLE)))
+    machine.ok_or_else(|| CompileError::Llvm(format!("no machine for {}", riverrun_vm::artifact::TRIPLE)))
 }
 
 /// The passes of a level.

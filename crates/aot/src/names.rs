@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use riverrun_program::demangle;
 
-use riverrun_native::{DISPATCH_SYMBOL, FAULT_EXITS_SECTION, LinkedArtifact};
+use riverrun_vm::artifact::{DISPATCH_SYMBOL, FAULT_EXITS_SECTION, LinkedArtifact};
 
 use crate::analysis::Function;
 

@@ -1,6 +1,7 @@
 //! Options of the compiler.
 
-use riverrun_native::{Features, Options};
+use riverrun_vm::Features;
+use riverrun_vm::artifact::Options;
 
 /// The processors that the code is to run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

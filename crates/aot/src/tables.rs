@@ -5,7 +5,7 @@ use inkwell::context::Context;
 use inkwell::module::Linkage;
 use inkwell::types::BasicType;
 use inkwell::values::{BasicValue, GlobalValue};
-use riverrun_native::{Dispatch, ENTRANCES_SYMBOL, HOST_ENTRIES_SYMBOL, Header, IDENTITY_SYMBOL};
+use riverrun_vm::artifact::{Dispatch, ENTRANCES_SYMBOL, HOST_ENTRIES_SYMBOL, Header, IDENTITY_SYMBOL};
 
 use crate::emit::{self, Phases};
 use crate::error::CompileError;
@@ -98,7 +98,7 @@ fn host_entries<'c>(ir: &Ir<'c>, starts: &[u64]) -> GlobalValue<'c> {
     constant(ir, &name, &kind.const_named_struct(&[ir.int(starts.len() as u64).into(), entries.into()]))
 }
 
-/// The [`riverrun_native::LinkedArtifact`].
+/// The [`riverrun_vm::artifact::LinkedArtifact`].
 fn descriptor<'c>(ir: &Ir<'c>, program: &Program<'_>, tables: [GlobalValue<'c>; 3], header: &Header) {
     let names = &program.names;
     let sealed = constant(ir, &names.table("header"), &ir.context.const_string(&header.seal(Vec::new()), false));

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use riverrun_native::{Dispatch, Header};
 use riverrun_program::Image;
+use riverrun_vm::artifact::{Dispatch, Header};
 
 use crate::analysis::{
     Abilities, Function, Imports, Liveness, Text, costs, functions, insert_copies, is_copied, libcalls,
@@ -200,7 +200,7 @@ pub fn compile(
 
 /// Compiles a program to an object that a linker makes part of a host; `name` tells the program from
 /// others there. The object has one symbol that others see: `riverrun_artifact_` and the name, a
-/// [`riverrun_native::LinkedArtifact`].
+/// [`riverrun_vm::artifact::LinkedArtifact`].
 ///
 /// # Errors
 /// [`CompileError`]; [`CompileError::Name`] if the name is no identifier of C.

@@ -2,7 +2,7 @@
 
 use std::hint::cold_path;
 
-use riverrun_state::{Exit, RETURN_ADDRESS, SLICE, VmContext, Window};
+use riverrun_vm::{Exit, RETURN_ADDRESS, SLICE, VmContext, Window};
 
 use crate::cell::Cell;
 use crate::code::{Code, Entry};

@@ -7,7 +7,7 @@ use std::cell::UnsafeCell;
 use std::mem::offset_of;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use riverrun_state::VmContext;
+use riverrun_vm::VmContext;
 
 use crate::arguments::ARGUMENTS;
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 use riverrun_program::{CallRegisters, Image};
-use riverrun_state::{Bound, CodeRange, RETURN_ADDRESS, Window, install_fault_handler};
+use riverrun_vm::{Bound, CodeRange, RETURN_ADDRESS, Window, install_fault_handler};
 
 use crate::arena::{Arena, Zeroed};
 use crate::arguments::Arguments;

@@ -1,11 +1,11 @@
 //! Entry into the chain of handlers, and exit from it, on x86-64 Unix.
 //!
-//! The frame is that of `riverrun_state`'s `leave_x86_64.rs`, so that a host function can drop the chain.
+//! The frame is that of `arch/x86_64/leave.rs` in the crate `vm`, so that a host function can drop the chain.
 
 use std::arch::{asm, naked_asm};
 use std::mem::{offset_of, size_of};
 
-use riverrun_state::{
+use riverrun_vm::{
     EngineContext, FRAME_GAP, FRAME_SIZE, Reason, VmContext, leave_engine, return_marker, unwind_marker,
 };
 

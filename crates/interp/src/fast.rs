@@ -2,7 +2,7 @@
 
 use riverrun_isa::csr;
 use riverrun_isa::ops::{CANONICAL_NAN_D, CANONICAL_NAN_S, Float, FloatCompare, Int, Mem, Rounding, System};
-use riverrun_state::{FloatEnv, VmContext};
+use riverrun_vm::{FloatEnv, VmContext};
 
 use crate::cell::Cell;
 use riverrun_isa::words::Effects;

@@ -5,7 +5,7 @@
 use std::arch::asm;
 
 use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Rounding, fflags};
-use riverrun_state::WINDOW_OFFSET;
+use riverrun_vm::WINDOW_OFFSET;
 
 use super::Fast;
 use riverrun_isa::words::Effects;

@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use riverrun_isa::ops::{Mem, Ops, Rounding};
 use riverrun_isa::{Operands, Row};
-use riverrun_state::{LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, Reason, SINK_SLOT, VmContext};
+use riverrun_vm::{LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, Reason, SINK_SLOT, VmContext};
 
 use crate::cell::{Cell, Extra, Handler, Next};
 use crate::fast::{COUNTED, Fast};
 use riverrun_isa::words::Words;
 
-/// Indices of [`riverrun_state::EngineContext::tables`].
+/// Indices of [`riverrun_vm::EngineContext::tables`].
 pub(crate) const TABLE_BASE: usize = 0;
 pub(crate) const TABLE_LEN: usize = 1;
 pub(crate) const TABLE_MAP: usize = 2;

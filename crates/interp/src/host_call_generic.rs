@@ -1,7 +1,7 @@
 //! Host calls in portable Rust: for processors without assembly handlers, and for builds with a trampoline.
 
 use riverrun_program::CallRegisters;
-use riverrun_state::{DYNAMIC_CALL, Import, Reason, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall, VmContext};
+use riverrun_vm::{DYNAMIC_CALL, Import, Reason, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall, VmContext};
 
 use crate::arguments::Arguments;
 use crate::cell::{Cell, Extra, Handler, Next};

@@ -4,7 +4,7 @@ use std::arch::naked_asm;
 use std::mem::{offset_of, size_of};
 
 use riverrun_program::{CallRegisters, CallResults};
-use riverrun_state::{DYNAMIC_CALL, EngineContext, Import, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall, VmContext};
+use riverrun_vm::{DYNAMIC_CALL, EngineContext, Import, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall, VmContext};
 
 use crate::arguments::{ARGUMENTS, Arguments};
 use crate::cell::{Cell, Extra, Handler, Next};

@@ -2,7 +2,7 @@
 
 use riverrun_isa::{Destination, Extension, Format, Inst, Op, RegisterFile, Rounding, csr};
 use riverrun_program::CallRegisters;
-use riverrun_state::{F_SLOT, SINK_SLOT};
+use riverrun_vm::{F_SLOT, SINK_SLOT};
 
 /// The operation of a decoded op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::arch::naked_asm;
 use std::mem::{offset_of, size_of};
 
-use riverrun_state::{RETURNS_OFFSET, VmContext};
+use riverrun_vm::{RETURNS_OFFSET, VmContext};
 
 use crate::cell::{Cell, Extra, Next};
 use crate::handlers::{RETURNS_MASK, Return, out_of_fuel, return_elsewhere};

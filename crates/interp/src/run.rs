@@ -1,10 +1,10 @@
 //! Running the interpreter for a slice, and single steps of the reference interpreter, for the dispatcher.
 
 use riverrun_isa::Format;
-use riverrun_state::{Exit, FloatEnv, RETURN_ADDRESS, Reason, Trap, TrapCause, VmContext, Window};
+use riverrun_vm::{Exit, FloatEnv, RETURN_ADDRESS, Reason, Trap, TrapCause, VmContext, Window};
 
 #[cfg(doc)]
-use riverrun_state::EngineContext;
+use riverrun_vm::EngineContext;
 
 use crate::cell::Cell;
 use crate::code::Code;

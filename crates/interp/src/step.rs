@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Rounding, System};
 use riverrun_isa::{Destination, Inst, Operands, RegisterFile, csr, decode, eval};
 use riverrun_program::Image;
-use riverrun_state::{Fault, Perm, Trap, TrapCause, VmContext, Window};
+use riverrun_vm::{Fault, Perm, Trap, TrapCause, VmContext, Window};
 
 use crate::soft_float::{self, Flagged};
 use riverrun_isa::words::{Effects, Words};

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use riverrun_state::VmContext;
+use riverrun_vm::VmContext;
 
 use crate::call::convention::Returned;
 use crate::call::func::{Func, Parameters};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use riverrun_aot::{CompileError, CompileOptions, Report};
-use riverrun_native::Artifact;
+use riverrun_vm::artifact::Artifact;
 
 use crate::error::Error;
 use crate::program::Program;

@@ -12,8 +12,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use riverrun_interp::{Code, Step};
-use riverrun_native::Execution;
-use riverrun_state::{
+use riverrun_vm::artifact::Execution;
+use riverrun_vm::{
     Exit, Import, Interruption, RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, Trap, TrapCause, Window, call_host,
 };
 

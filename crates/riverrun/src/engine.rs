@@ -34,7 +34,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             memory_limit: u64::MAX,
-            mapping_limit: riverrun_state::MAPPING_LIMIT,
+            mapping_limit: riverrun_vm::MAPPING_LIMIT,
             stack_size: 8 << 20,
             code_limit: 256 << 20,
             single_step: false,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use riverrun_program::{Absent, LoadError, absent};
-use riverrun_state::{Fault, MapError, TrapCause};
+use riverrun_vm::{Fault, MapError, TrapCause};
 
 use crate::backtrace::{Backtrace, Shown};
 
@@ -22,7 +22,7 @@ pub enum Error {
     Load(#[from] LoadError),
     /// Compiled code cannot be used.
     #[error(transparent)]
-    Artifact(#[from] riverrun_native::ArtifactError),
+    Artifact(#[from] riverrun_vm::artifact::ArtifactError),
     /// The program cannot be compiled.
     #[cfg(feature = "compile")]
     #[error("cannot compile the program: {0}")]

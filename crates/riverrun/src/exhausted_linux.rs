@@ -150,7 +150,7 @@ impl Process {
         let max_mappings = text("/proc/sys/vm/max_map_count", &mut buffer)?.trim().parse().ok()?;
         let is_commitment_strict = text("/proc/sys/vm/overcommit_memory", &mut buffer)?.trim() == "2";
         let mut pages = text("/proc/self/statm", &mut buffer)?.split_ascii_whitespace().map(|n| n.parse().ok());
-        let [addresses, data] = [pages.next()??, pages.nth(4)??].map(|pages: u64| pages * riverrun_state::PAGE_SIZE);
+        let [addresses, data] = [pages.next()??, pages.nth(4)??].map(|pages: u64| pages * riverrun_vm::PAGE_SIZE);
         let limits = text("/proc/self/limits", &mut buffer)?;
         // Its name, the soft limit, the hard limit, the unit.
         let of = |name: &str| {

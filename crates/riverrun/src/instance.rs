@@ -3,7 +3,7 @@
 //! A host function works on the instance whose run called it, and may call the guest again. So all code reaches the
 //! instance by its address and borrows single fields, never the whole. While an engine runs, it holds the window, the
 //! fuel and the [`Execution`]; a host function takes the window from the suspended engine
-//! ([`riverrun_state::EngineContext::window`]).
+//! ([`riverrun_vm::EngineContext::window`]).
 //!
 //! Used by [`crate::run`], [`crate::dispatch`] and the fast path of calls, which come later in the order of imports.
 
@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use riverrun_native::{Artifact, Execution};
-use riverrun_state::{Bound, DYNAMIC_CALL, Gate, Interruption, STACK_GUARD, TrapCause, VmContext, Window};
+use riverrun_vm::artifact::{Artifact, Execution};
+use riverrun_vm::{Bound, DYNAMIC_CALL, Gate, Interruption, STACK_GUARD, TrapCause, VmContext, Window};
 
 use crate::backtrace::Backtrace;
 use crate::call::fast_path::{PlainEngine, Ready};

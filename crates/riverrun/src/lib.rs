@@ -65,12 +65,12 @@ pub use program::Program;
 pub use raw::{MachineHead, RawMachine, with_host_floats};
 #[cfg(feature = "compile")]
 pub use riverrun_aot::{CompileError, CompileOptions, Cpu, Report as CompileReport};
-pub use riverrun_native::{ArtifactError, LinkedArtifact, Options as ArtifactOptions};
 pub use riverrun_program as image;
 #[doc(hidden)]
 pub use riverrun_program::doc;
 pub use riverrun_program::{FrameDescription as Frame, LoadError, Scalar, Signature, Type};
-pub use riverrun_state::{
+pub use riverrun_vm::artifact::{ArtifactError, LinkedArtifact, Options as ArtifactOptions};
+pub use riverrun_vm::{
     DYNAMIC_CALL, Fault, HASH_MIN, HostFunction, Import, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Perm,
     READY_CALL, Region, Results, SIGNAL_RETURN_ADDRESS, SlotCode, SlotError, SlotFunction, TrapCause,
 };

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use riverrun_state::{SIGNAL_RETURN_ADDRESS, TrapCause};
+use riverrun_vm::{SIGNAL_RETURN_ADDRESS, TrapCause};
 
 use crate::call::host::{Closure, IntoHostFunction};
 use crate::call::registry::Registry;

@@ -12,9 +12,9 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Instant;
 
-use riverrun_native::Execution;
 use riverrun_program::Signature;
-use riverrun_state::{Interruption, MapError, PAGE_SIZE, Perm, STACK_RESERVED, STACK_TOP, VmContext, Window};
+use riverrun_vm::artifact::Execution;
+use riverrun_vm::{Interruption, MapError, PAGE_SIZE, Perm, STACK_RESERVED, STACK_TOP, VmContext, Window};
 
 use crate::backtrace::Backtrace;
 use crate::call::convention::Returned;
@@ -31,7 +31,7 @@ use crate::program::Program;
 use crate::registers::Position;
 
 #[cfg(doc)]
-use riverrun_state::TrapCause;
+use riverrun_vm::TrapCause;
 
 /// A guest, alone in its memory, with the host's own state `T`.
 #[repr(transparent)]

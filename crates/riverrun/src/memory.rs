@@ -6,7 +6,7 @@
 
 use std::ptr::{self, NonNull};
 
-use riverrun_state::{Fault, MapError, PAGE_SIZE, Perm, Region, Window};
+use riverrun_vm::{Fault, MapError, PAGE_SIZE, Perm, Region, Window};
 
 /// A machine's memory. Addresses are guest addresses; the host may read and write what the guest
 /// may, and nothing else.

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use riverrun_state::SLICE;
+use riverrun_vm::SLICE;
 
 /// Instructions between two looks, at least: more than any run of decoded code has, so that each slice makes progress.
 const SMALLEST: u64 = 16 << 10;

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use riverrun_interp::Code;
-use riverrun_native::{ABI, Artifact, Header, LinkedArtifact, Options, ProgramHash, Symbol};
 use riverrun_program::{Export, Image, Import};
-use riverrun_state::Perm;
+use riverrun_vm::Perm;
+use riverrun_vm::artifact::{ABI, Artifact, Header, LinkedArtifact, Options, ProgramHash, Symbol};
 
 use crate::engine::Engine;
 use crate::error::Error;
@@ -26,7 +26,7 @@ struct Inner {
     image: Arc<Image>,
     imports: Vec<Import>,
     exports: Vec<Export>,
-    memory: riverrun_state::Image,
+    memory: riverrun_vm::Image,
     code: Code,
     /// Computed when it is first used, as it takes reading the whole file.
     hash: OnceLock<ProgramHash>,
@@ -269,7 +269,7 @@ impl Program {
         self.inner.compiled.get().map(|compiled| (&compiled.artifact, &compiled.around))
     }
 
-    pub(crate) fn memory(&self) -> &riverrun_state::Image {
+    pub(crate) fn memory(&self) -> &riverrun_vm::Image {
         &self.inner.memory
     }
 
@@ -307,8 +307,8 @@ fn read(path: &Path) -> std::io::Result<Arc<[u8]>> {
 }
 
 /// The program's memory before its first instruction.
-fn memory_of(image: &Image) -> std::io::Result<riverrun_state::Image> {
-    let mut memory = riverrun_state::Image::new()?;
+fn memory_of(image: &Image) -> std::io::Result<riverrun_vm::Image> {
+    let mut memory = riverrun_vm::Image::new()?;
     for pages in image.pages() {
         let here = |address: &u64| pages.addresses.contains(address);
         let contents: Vec<(u64, &[u8])> = image

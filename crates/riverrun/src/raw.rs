@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use riverrun_program::Signature;
-use riverrun_state::{Gate, GuestFloats, Import, Running, VmContext};
+use riverrun_vm::{Gate, GuestFloats, Import, Running, VmContext};
 
 use crate::call::dynamic::DynFunc;
 use crate::call::func::CallLimits;
@@ -239,7 +239,7 @@ impl<T> RawMachine<T> {
         unsafe { &(*self.0.as_ptr()).program }
     }
 
-    /// The guest's registers: [`riverrun_state::Hart::slots`]. Exact while the machine is not running. For a
+    /// The guest's registers: [`riverrun_vm::Hart::slots`]. Exact while the machine is not running. For a
     /// host function all are but a0 to a4, which it gets as arguments; of these slots it may write those of
     /// float results.
     ///

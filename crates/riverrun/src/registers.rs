@@ -1,6 +1,6 @@
 //! A guest's registers, as its host sees them.
 
-use riverrun_state::{F_SLOT, VmContext};
+use riverrun_vm::{F_SLOT, VmContext};
 
 /// Where a guest stands: what the state says, unless calls on the fast path have left to be put back what they
 /// changed ([`crate::call::fast_path`]).

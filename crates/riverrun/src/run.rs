@@ -5,7 +5,7 @@
 
 use std::ptr::NonNull;
 
-use riverrun_state::{EngineContext, Hart, RETURN_ADDRESS, TrapCause, Window, host_stack_left};
+use riverrun_vm::{EngineContext, Hart, RETURN_ADDRESS, TrapCause, Window, host_stack_left};
 
 use crate::backtrace::Backtrace;
 use crate::call::convention::{Exchange, Placement, ResultRegisters};

@@ -4,7 +4,7 @@
 //! alone are checked when the host is compiled.
 
 use bytemuck::{AnyBitPattern, NoUninit, PodCastError};
-use riverrun_state::{Fault, PAGE_SIZE};
+use riverrun_vm::{Fault, PAGE_SIZE};
 
 use crate::memory::Memory;
 

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use riverrun::{ArtifactError, Caller, CompileOptions, Config, Engine, Error, Flow, Linker, Program};
-use riverrun_native::{ABI, Artifact, Header};
 use riverrun_testkit::tools;
+use riverrun_vm::artifact::{ABI, Artifact, Header};
 
 fn program(flags: &[&str]) -> Program {
     let engine = Engine::new(&Config::new()).unwrap();

@@ -16,9 +16,9 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// The layers of crates: each uses those of layers before its own.
 const CRATES: &[&[&str]] = &[
-    &["isa", "state", "bindgen"],
+    &["isa", "vm", "bindgen"],
     &["program"],
-    &["native", "interp"],
+    &["interp"],
     &["aot"],
     &["riverrun", "compiler"],
     &["linux", "testkit"],
@@ -50,7 +50,6 @@ const UPWARD: &[(&str, &str, &str)] = &[
     ("linux", "open_file", "stream"),
     ("linux", "pipes", "open_file"),
     ("linux", "refusal", "paths"),
-    ("native", "enter", "execution"),
     ("program", "error", "segment"),
     ("program", "image", "attributes"),
     ("program", "image", "lazy"),
@@ -65,9 +64,7 @@ const UPWARD: &[(&str, &str, &str)] = &[
     ("riverrun", "linker", "call"),
     ("riverrun", "linker", "heap"),
     ("riverrun", "linker", "machine"),
-    ("state", "imports", "leave"),
-    ("state", "interruption", "watch"),
-    ("state", "signal", "running"),
+    ("vm/interrupt", "interruption", "watchdog"),
 ];
 
 /// A module of a crate: the names that lead to it.
@@ -307,6 +304,18 @@ fn faults(folder: &str, mut graph: Graph, upward: &[(&str, &str)]) -> Vec<String
         }
     }
     faults
+}
+
+/// The interpreter knows nothing of compiled code.
+#[test]
+fn engines_are_apart() {
+    let source = Source::read(&root().join("crates/interp/src"));
+    for (module, tokens) in source.files {
+        let text: String = tokens.to_string().split_whitespace().collect();
+        for name in ["artifact", "convention"] {
+            assert!(!text.contains(&format!("riverrun_vm::{name}")), "{} imports {name}", module.join("::"));
+        }
+    }
 }
 
 #[test]

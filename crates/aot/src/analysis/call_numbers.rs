@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use riverrun_state::DYNAMIC_CALL;
+use riverrun_vm::DYNAMIC_CALL;
 
 use crate::analysis::blocks::{Block, Terminator};
 use crate::analysis::constants::Known;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use riverrun_program::{CallRegisters, CallResults, Image, Import};
-use riverrun_state::{F_SLOT, REGISTER_ARGUMENTS};
+use riverrun_vm::{F_SLOT, REGISTER_ARGUMENTS};
 
 use crate::analysis::registers::Set;
 
@@ -20,7 +20,7 @@ pub(crate) struct HostCall {
     pub(crate) arguments: usize,
     /// Its result registers.
     pub(crate) results: Set,
-    /// The import's number, if its function may take [raw values](riverrun_state::SlotFunction).
+    /// The import's number, if its function may take [raw values](riverrun_vm::SlotFunction).
     pub(crate) by_slots: Option<u64>,
 }
 

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
 use riverrun_isa::{Destination, Format, Inst, Op};
-use riverrun_state::F_SLOT;
+use riverrun_vm::F_SLOT;
 
 use crate::analysis::blocks::{Block, Terminator};
 use crate::analysis::functions::{Extent, Function};

@@ -1,9 +1,9 @@
 //! Numbers and sets of registers, and the registers that instructions name.
 
 use riverrun_isa::{Destination, Inst, RegisterFile};
-use riverrun_state::F_SLOT;
+use riverrun_vm::F_SLOT;
 
-/// Numbers of registers here: those of [`riverrun_state::Hart::slots`], and the fuel.
+/// Numbers of registers here: those of [`riverrun_vm::Hart::slots`], and the fuel.
 pub(crate) const FUEL: usize = 65;
 /// One past the last number.
 pub(crate) const COUNT: usize = 66;

@@ -13,8 +13,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use inkwell::values::{FunctionValue, IntValue};
-use riverrun_native::convention::{self, NOWHERE};
-use riverrun_state::Reason;
+use riverrun_vm::Reason;
+use riverrun_vm::convention::{self, NOWHERE};
 
 use crate::analysis::{Liveness, is_copied};
 use crate::lift::function::to_commit;

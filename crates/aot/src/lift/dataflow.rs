@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use riverrun_isa::ops::Float;
 use riverrun_isa::{Format, Inst};
-use riverrun_state::HASH_MIN;
+use riverrun_vm::HASH_MIN;
 
 use crate::analysis::{Block, CallNumber, Function, Terminator};
 use crate::lift::host_calls;

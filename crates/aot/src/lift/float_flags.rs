@@ -13,8 +13,8 @@ use inkwell::values::{CallSiteValue, FunctionValue, IntValue};
 use inkwell::{GlobalVisibility, IntPredicate};
 use riverrun_isa::ops::Ops;
 use riverrun_isa::{Format, Inst, Op, csr, decode};
-use riverrun_native::convention;
 use riverrun_program::Image;
+use riverrun_vm::convention;
 
 use crate::analysis::{Block, Function};
 use crate::lift::ir::{Ir, Space, built};

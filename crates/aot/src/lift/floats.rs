@@ -5,7 +5,7 @@ use inkwell::FloatPredicate;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FloatValue, IntValue};
 use riverrun_isa::ops::{Float, FloatCompare, Int, Ops, Rounding, fflags};
-use riverrun_native::convention;
+use riverrun_vm::convention;
 
 use crate::lift::ir::{Space, built};
 use crate::lift::ops::Site;

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use riverrun_native::convention::{RESERVE, RESERVE_BEHIND};
+use riverrun_vm::convention::{RESERVE, RESERVE_BEHIND};
 
 use crate::analysis::{Function, Terminator};
 use crate::lift::order::{Order, order};

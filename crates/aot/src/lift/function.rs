@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use inkwell::IntPredicate;
 use inkwell::values::{FunctionValue, IntValue, PointerValue};
 use riverrun_isa::{Destination, Format, Inst, Operands, eval};
-use riverrun_native::convention;
-use riverrun_state::Reason;
+use riverrun_vm::Reason;
+use riverrun_vm::convention;
 
 use crate::analysis::{
     self, Block, CallNumber, Fixed, Function, HostCall, Imports, Index, Libcall, Liveness, Targets, Terminator,

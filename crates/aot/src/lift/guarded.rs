@@ -2,7 +2,7 @@
 //!
 //! An access is an instruction of inline assembly with a second successor, as `asm goto` has: a cold block, its fault exit,
 //! that commits all registers. It costs the access nothing, as LLVM keeps values that only the cold block needs wherever
-//! there is room. A table ([`riverrun_state::FaultExit`]) maps the instruction to the block.
+//! there is room. A table ([`riverrun_vm::FaultExit`]) maps the instruction to the block.
 //!
 //! Adjacent accesses form a *group*: their fault exits commit the registers that change within the group, and then share a
 //! block that commits the others.
@@ -15,7 +15,7 @@ use inkwell::llvm_sys::core::LLVMBuildCallBr;
 use inkwell::types::{AsTypeRef, BasicMetadataTypeEnum, FunctionType};
 use inkwell::values::{AsValueRef, BasicValueEnum, CallSiteValue, IntValue};
 use riverrun_isa::ops::{Float, Mem};
-use riverrun_native::convention;
+use riverrun_vm::convention;
 
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;

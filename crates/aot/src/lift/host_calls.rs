@@ -5,8 +5,8 @@ use std::mem::offset_of;
 use inkwell::InlineAsmDialect;
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, PointerValue};
-use riverrun_native::convention;
-use riverrun_state::{Bound, DYNAMIC_CALL, F_SLOT, Import, REGISTER_ARGUMENTS, SYSTEM_CALLS, SystemCall};
+use riverrun_vm::convention;
+use riverrun_vm::{Bound, DYNAMIC_CALL, F_SLOT, Import, REGISTER_ARGUMENTS, SYSTEM_CALLS, SystemCall};
 
 use crate::analysis::{CallNumber, HostCall};
 use crate::lift::ir::{Callers, Ir, Space, built};

@@ -10,9 +10,9 @@ use inkwell::IntPredicate;
 use inkwell::llvm_sys::LLVMTailCallKind;
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, FunctionType};
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
-use riverrun_native::CALL_ARGUMENTS;
-use riverrun_native::convention::{self, NOWHERE};
-use riverrun_state::{REGISTER_ARGUMENTS, RETURN_ADDRESS, Reason};
+use riverrun_vm::convention::CALL_ARGUMENTS;
+use riverrun_vm::convention::{self, NOWHERE};
+use riverrun_vm::{REGISTER_ARGUMENTS, RETURN_ADDRESS, Reason};
 
 use crate::analysis::{Function, Terminator};
 use crate::lift::host_calls::HostCode;

@@ -19,8 +19,8 @@ use inkwell::values::{
 use inkwell::{AddressSpace, GlobalVisibility, InlineAsmDialect, IntPredicate};
 
 use riverrun_isa::ops::Float;
-use riverrun_native::MAX_FRAME;
-use riverrun_native::convention::HOT;
+use riverrun_vm::artifact::MAX_FRAME;
+use riverrun_vm::convention::HOT;
 
 use crate::lift::lines::Lines;
 use crate::names::Names;
@@ -313,7 +313,7 @@ impl<'c> Ir<'c> {
         built(unsafe { self.builder.build_gep(self.i64, array, &[index], "") })
     }
 
-    /// The place of a field at a distance from the window ([`riverrun_native::convention`]).
+    /// The place of a field at a distance from the window ([`riverrun_vm::convention`]).
     pub(crate) fn field(&self, base: PointerValue<'c>, distance: i64) -> PointerValue<'c> {
         self.at(base, self.int(distance as u64))
     }

@@ -16,8 +16,8 @@ use inkwell::debug_info::{
 use inkwell::module::{FlagBehavior, Module};
 use inkwell::values::FunctionValue;
 
-use riverrun_native::GUEST_FILE;
 use riverrun_program::demangle;
+use riverrun_vm::artifact::GUEST_FILE;
 
 use crate::analysis::Function;
 use crate::lift::ir::Ir;

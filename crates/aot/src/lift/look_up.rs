@@ -3,9 +3,9 @@
 use inkwell::IntPredicate;
 use inkwell::llvm_sys::LLVMTailCallKind;
 use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerValue};
-use riverrun_native::Dispatch;
-use riverrun_native::convention::{self, HOT};
-use riverrun_state::Reason;
+use riverrun_vm::Reason;
+use riverrun_vm::artifact::Dispatch;
+use riverrun_vm::convention::{self, HOT};
 
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;

@@ -3,7 +3,7 @@
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValue, InstructionOpcode, IntValue, PointerValue};
 use riverrun_isa::ops::{Float, Mem};
-use riverrun_native::convention;
+use riverrun_vm::convention;
 
 use crate::lift::ir::{Space, built, integer_operand};
 use crate::lift::ops::Site;

@@ -11,7 +11,7 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue, StructValue};
 use riverrun_isa::ops::Float;
 use riverrun_isa::{Format, Inst, Op};
-use riverrun_native::convention::{self, HOT, Hot};
+use riverrun_vm::convention::{self, HOT, Hot};
 
 /// The return address.
 pub(crate) const RA: usize = 1;

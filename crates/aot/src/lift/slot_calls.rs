@@ -7,7 +7,7 @@ use std::mem::offset_of;
 
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, PointerValue};
-use riverrun_state::{Bound, Import, REGISTER_ARGUMENTS, SlotError};
+use riverrun_vm::{Bound, Import, REGISTER_ARGUMENTS, SlotError};
 
 use crate::lift::host_calls::HostCode;
 use crate::lift::ir::{Space, built};

@@ -3,8 +3,8 @@
 use inkwell::IntPredicate;
 use inkwell::llvm_sys::LLVMTailCallKind;
 use inkwell::values::{IntValue, PointerValue};
-use riverrun_native::convention::{self, NOWHERE};
-use riverrun_state::Reason;
+use riverrun_vm::Reason;
+use riverrun_vm::convention::{self, NOWHERE};
 
 use crate::analysis::{address, is_copied};
 #[cfg(doc)]

@@ -7,8 +7,9 @@
 use std::marker::PhantomData;
 use std::mem::offset_of;
 
-use riverrun_native::{Callable, convention};
-use riverrun_state::Gate;
+use riverrun_vm::Gate;
+use riverrun_vm::artifact::Callable;
+use riverrun_vm::convention;
 
 use crate::call::dynamic::DynFunc;
 use crate::call::fast_path::Ready;
@@ -51,9 +52,9 @@ impl<T> Offsets<T> {
     /// From the window to the host's stack pointer.
     pub const HOST_SP: i64 = convention::HOST_SP;
     /// What is between that and what was pushed.
-    pub const GAP: usize = riverrun_state::FRAME_GAP;
+    pub const GAP: usize = riverrun_vm::FRAME_GAP;
     /// What is from there to what was on the stack before.
-    pub const FRAME_SIZE: usize = riverrun_state::FRAME_SIZE;
+    pub const FRAME_SIZE: usize = riverrun_vm::FRAME_SIZE;
 }
 
 // Host-ABI entry points are called with the function's own address.

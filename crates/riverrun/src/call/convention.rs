@@ -3,9 +3,9 @@
 //! The code that Rust generates for host functions and for calls of guest functions uses it. Everything is inlined there and
 //! evaluated at compile time: register numbers are constants.
 
-use riverrun_native::CALL_ARGUMENTS;
 use riverrun_program::{Scalar, Type};
-use riverrun_state::{F_SLOT, REGISTER_ARGUMENTS, VmContext};
+use riverrun_vm::convention::CALL_ARGUMENTS;
+use riverrun_vm::{F_SLOT, REGISTER_ARGUMENTS, VmContext};
 
 use crate::call::pointer::{Ptr, Slice};
 use crate::call::value::GuestValue;

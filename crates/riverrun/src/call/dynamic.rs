@@ -5,9 +5,9 @@ use std::fmt;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use riverrun_native::CALL_ARGUMENTS;
 use riverrun_program::{Scalar, Signature, Type};
-use riverrun_state::{Import, Opening, Results};
+use riverrun_vm::convention::CALL_ARGUMENTS;
+use riverrun_vm::{Import, Opening, Results};
 
 use crate::call::convention::{
     ARGUMENT_REGISTERS, Exchange, Placement, ResultRegisters, pair_is_in_a1, put_pair, put_scalar, take_pair,

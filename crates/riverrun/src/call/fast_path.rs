@@ -8,8 +8,9 @@ use std::hint::cold_path;
 use std::ptr::NonNull;
 
 use riverrun_interp::{Outcome, end_count};
-use riverrun_native::{CALL_ARGUMENTS, Prepared};
-use riverrun_state::{Exit, FloatEnv, Gate, RETURN_ADDRESS, Running, VmContext};
+use riverrun_vm::artifact::Prepared;
+use riverrun_vm::convention::CALL_ARGUMENTS;
+use riverrun_vm::{Exit, FloatEnv, Gate, RETURN_ADDRESS, Running, VmContext};
 
 use crate::call::convention::{Exchange, Placed, Placement, Registers, ResultRegisters};
 use crate::call::func::Target;
@@ -228,7 +229,7 @@ impl<T> Instance<T> {
                 gate.close();
                 return Err(Unfinished::NotBegun);
             }
-            let results = riverrun_native::call(state, &target.function, sp, first);
+            let results = riverrun_vm::artifact::call(state, &target.function, sp, first);
             gate.leave(target.compiled);
             results.ok_or(Unfinished::Left)
         }
@@ -421,7 +422,7 @@ impl<T> Instance<T> {
             // From here on, only host functions of the guest run host code.
             let results = match (&claim, target.compiled(), target.interpreted()) {
                 (Some(_), Some(function), _) => {
-                    riverrun_native::call(state, function, sp, placed.first).ok_or(Unfinished::Left)
+                    riverrun_vm::artifact::call(state, function, sp, placed.first).ok_or(Unfinished::Left)
                 }
                 (None, _, Some(start)) => results_of(start.call_within(Self::begin(this, &placed, sp), limit)),
                 _ => Err(Unfinished::Refused),

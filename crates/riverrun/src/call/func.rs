@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use std::time::Instant;
 
 use riverrun_interp::Place;
-use riverrun_native::Callable;
 use riverrun_program::{Signature, Type};
-use riverrun_state::Opening;
+use riverrun_vm::Opening;
+use riverrun_vm::artifact::Callable;
 
 use crate::call::convention::{Exchange, Parameter, Placement, ResultRegisters, Returned, Types};
 use crate::caller::Caller;

@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use riverrun_program::Signature;
-use riverrun_state::{GuestFloats, HostFunction, Import, Results, abandon};
+use riverrun_vm::{GuestFloats, HostFunction, Import, Results, abandon};
 
 use crate::call::convention::{Arguments, Parameter, ResultRegisters, Returned};
 use crate::call::func::Parameters;

@@ -1,6 +1,6 @@
 //! Error messages for calls of host functions that the linker lacks.
 
-use riverrun_state::{DYNAMIC_CALL, HASH_MIN};
+use riverrun_vm::{DYNAMIC_CALL, HASH_MIN};
 
 use crate::caller::Caller;
 

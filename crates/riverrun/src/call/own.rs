@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use riverrun_program::Signature;
-use riverrun_state::{HostFunction, Import, Results};
+use riverrun_vm::{HostFunction, Import, Results};
 
 use crate::call::convention::Returned;
 use crate::call::func::Parameters;

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 use riverrun_program::Scalar;
-use riverrun_state::Fault;
+use riverrun_vm::Fault;
 
 use crate::call::value::GuestValue;
 use crate::memory::Memory;

@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use riverrun_program::{Signature, crc32};
-use riverrun_state::{Bound, DYNAMIC_CALL, HASH_MIN, Import, SlotFunction, VmContext};
+use riverrun_vm::{Bound, DYNAMIC_CALL, HASH_MIN, Import, SlotFunction, VmContext};
 
 use crate::call::host::{Closure, HostCode};
 use crate::call::own;

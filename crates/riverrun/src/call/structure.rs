@@ -116,7 +116,7 @@ macro_rules! by_value {
 
 /// Items that the expansion of [`by_value!`](crate::by_value) uses.
 pub mod support {
-    pub use riverrun_state::{Gate, Opening, VmContext, unwind_marker};
+    pub use riverrun_vm::{Gate, Opening, VmContext, unwind_marker};
 
     pub use super::ByValue;
     pub use crate::call::by_registers::Offsets;

@@ -5,7 +5,7 @@ pub(crate) const GRANULE: u64 = 16;
 /// Blocks up to this size share slabs; larger ones have pages of their own.
 pub(crate) const SMALL_MAX: u64 = 16 << 10;
 /// Bytes of a page, in which slabs and large blocks are measured.
-pub(crate) const PAGE: u64 = riverrun_state::PAGE_SIZE;
+pub(crate) const PAGE: u64 = riverrun_vm::PAGE_SIZE;
 /// Classes in each doubling of the size, so that rounding up adds an eighth at most.
 const STEPS: u32 = 8;
 /// The number of classes.

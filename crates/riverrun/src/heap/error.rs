@@ -3,7 +3,7 @@
 use std::fmt;
 
 use riverrun_program::FrameDescription as Frame;
-use riverrun_state::Fault;
+use riverrun_vm::Fault;
 
 use crate::values::NoView;
 

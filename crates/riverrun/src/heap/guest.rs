@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use riverrun_state::{HostFunction, Import, Results};
+use riverrun_vm::{HostFunction, Import, Results};
 
 use super::error::{HeapError, HeapProblem as Problem};
 use super::slab::Owner;

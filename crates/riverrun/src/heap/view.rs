@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use riverrun_program::Image;
-use riverrun_state::{MAX_ADDRESS, MIN_ADDRESS, Perm, Region};
+use riverrun_vm::{MAX_ADDRESS, MIN_ADDRESS, Perm, Region};
 
 use super::allocator::{Allocator, Full, InUse, Taken};
 use super::classes::PAGE;

@@ -1,0 +1,371 @@
+//! Running a machine on compiled code: entering at a pc, resuming suspended frames, and calls on the fast path.
+//!
+//! An `Execution` owns the host stack of compiled code and knows which frames on it are suspended. The dispatcher uses it for
+//! runs; the fast path uses [`Execution::prepare`] once and then [`call`].
+
+use std::cell::Cell;
+use std::io;
+use std::ptr;
+use std::sync::Arc;
+
+use super::loaded::Artifact;
+use super::stack::Stack;
+use crate::arch::{
+    FloatEnv, Stubs, call_host_entry, enter_function, interrupt_landing, landing, leave_engine, outermost_returned,
+    stubs,
+};
+use crate::callable::Callable;
+use crate::context::VmContext;
+use crate::convention::{CALL_ARGUMENTS, NOWHERE, RESERVE, RESERVE_BEHIND};
+use crate::exit::{Exit, Reason};
+use crate::interrupt::{Claim, Gate, Interruption, Running, install_handlers};
+use crate::memory::Window;
+use crate::trap::TrapCause;
+
+#[cfg(doc)]
+use crate::context::EngineContext;
+
+/// How compiled code is entered at a pc.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry(Entrance);
+
+/// An entry, with the host address of the function.
+#[derive(Clone, Copy, Debug)]
+enum Entrance {
+    /// Resumes the suspended frames.
+    Resume,
+    /// At a function's start.
+    Start(usize),
+    /// At a re-entry point of a function.
+    Inside(usize),
+}
+
+/// Where suspended frames resume.
+#[derive(Clone, Copy, Debug)]
+struct Resume {
+    pc: u64,
+    /// Whether they resume by a return, and so compare ra.
+    by_return: bool,
+}
+
+/// A cached look-up of a pc.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    pc: u64,
+    entrance: Option<Entrance>,
+}
+
+/// Entries of the cache of look-ups.
+const FOUND: usize = 256;
+
+/// A machine's run in compiled code: its host stack, and the suspended frames there.
+#[derive(Debug)]
+pub struct Execution {
+    artifact: Arc<Artifact>,
+    stack: Stack,
+    /// Where the suspended frames resume, if there are any.
+    resume: Option<Resume>,
+    stubs: Stubs,
+    /// The activation of [`call`], once there was one, and the entry guard that it claims.
+    running: Option<(Box<Running>, &'static Gate)>,
+    /// The cache of look-ups, by the pc's lower bits. An odd pc marks an empty entry.
+    found: Box<[Found; FOUND]>,
+}
+
+// SAFETY: its pointers lead to the machine that owns it, which moves between threads as a whole.
+unsafe impl Send for Execution {}
+// SAFETY: the methods that take `&self` only read its options.
+unsafe impl Sync for Execution {}
+
+/// The result of [`Execution::prepare`]: an execution that is ready for calls on the fast path.
+#[derive(Clone, Copy, Debug)]
+pub struct Prepared {
+    /// The activation, in a box of the execution; only its cells change.
+    running: *const Running,
+}
+
+impl Prepared {
+    /// Makes this thread the owner of the entry guard and publishes the activation, so that faults in the next calls are the
+    /// guest's and they can be interrupted. The result must live at least as long as the first call.
+    ///
+    /// # Safety
+    /// The execution is still ready.
+    pub unsafe fn claim(self) -> Claim {
+        // SAFETY: the box lives as long as the execution, whose `drop` ends the claim; the caller ensures that it is ready.
+        unsafe { (*self.running).claim() }
+    }
+}
+
+impl Callable {
+    /// The function's host-ABI entry point, if it has one; it runs on its caller's stack.
+    pub fn host_entry(&self) -> Option<usize> {
+        (self.entry != 0 && self.entry != enter_function as *const () as usize).then_some(self.entry)
+    }
+
+    /// The function that begins at `pc`, if the artifact has it and does not count fuel. `gives_a1` says whether the caller
+    /// needs a1.
+    pub fn new(artifact: &Artifact, pc: u64, gives_a1: bool) -> Option<Callable> {
+        let function = artifact.function(pc).filter(|_| !artifact.options().fuel)?;
+        let host_entry = artifact.host_entry(pc).filter(|_| !gives_a1);
+        let entry = host_entry.unwrap_or(enter_function as *const () as usize);
+        Some(Callable { entry, function })
+    }
+}
+
+/// Runs a function with this sp and these arguments, further ones being in the state; ra is [`RETURN_ADDRESS`]. If it returns,
+/// the result is a0, and a1 if the callable gives it; of the state, only fa0 and fa1 are up to date then. If it exits,
+/// [`Execution::left`] says why.
+///
+/// The float environment is the caller's and must be the default one.
+///
+/// # Safety
+/// The state comes from [`Running::claimed`], with a claim that owns the entry guard of an execution that is ready and not
+/// running. The function is one of its artifact. The rounding mode is the default one.
+///
+/// [`RETURN_ADDRESS`]: crate::RETURN_ADDRESS
+#[inline(always)]
+pub unsafe fn call(
+    state: *mut VmContext,
+    function: &Callable,
+    sp: u64,
+    arguments: [u64; CALL_ARGUMENTS],
+) -> Option<[u64; 2]> {
+    // SAFETY: as the caller promises.
+    unsafe { call_host_entry(state, function, sp, arguments) }
+}
+
+impl Drop for Execution {
+    fn drop(&mut self) {
+        if let Some((_, gate)) = &self.running {
+            Running::unclaim(gate);
+        }
+    }
+}
+
+impl Execution {
+    /// Prepares to run the artifact's code on a new host stack.
+    ///
+    /// # Errors
+    /// If the host has no memory for a stack.
+    pub fn new(artifact: Arc<Artifact>) -> io::Result<Execution> {
+        install_handlers();
+        let stubs = stubs(artifact.options().fuel);
+        let found = Box::new([Found { pc: 1, entrance: None }; FOUND]);
+        Ok(Execution { artifact, stack: Stack::new()?, resume: None, stubs, running: None, found })
+    }
+
+    /// Whether the code counts fuel; if not, it must only be run without a limit.
+    pub fn counts_fuel(&self) -> bool {
+        self.artifact.options().fuel
+    }
+
+    /// Whether all registers are up to date when an access faults.
+    pub fn is_precise(&self) -> bool {
+        self.artifact.options().precise
+    }
+
+    /// How code is entered at the state's pc, if there is any.
+    pub fn entry(&mut self, state: &VmContext) -> Option<Entry> {
+        let pc = state.hart.pc;
+        let fits = |resume: Resume| resume.pc == pc && (!resume.by_return || state.hart.x(1) == pc);
+        if self.resume.is_some_and(fits) {
+            return Some(Entry(Entrance::Resume));
+        }
+        let found = &mut self.found[(pc >> 1) as usize % FOUND];
+        if found.pc != pc {
+            let inside = || Some(Entrance::Inside(self.artifact.function(self.artifact.entered_at(pc)?)?));
+            let entrance = self.artifact.function(pc).map(Entrance::Start).or_else(inside);
+            *found = Found { pc, entrance };
+        }
+        found.entrance.map(Entry)
+    }
+
+    /// Runs the guest from its pc, for which `entry` was just found, for `limit` instructions at most, and says how many
+    /// were executed: 0 if code does not count them. Code that does not is stopped by force when `interruption` asks for
+    /// that.
+    ///
+    /// # Safety
+    /// The window's memory is that of the program that the artifact was compiled from, and no other window is used with
+    /// this execution. What the state's [`EngineContext`] holds is what engines have left there; [`EngineContext::imports`] is
+    /// the table of the program's imports, all bound for the machine of this window.
+    pub unsafe fn run(
+        &mut self,
+        entry: Entry,
+        window: &mut Window,
+        limit: u64,
+        interruption: &Interruption,
+    ) -> (Exit, u64) {
+        let fuel = limit as i64;
+        // Only functions' starts test the fuel at once.
+        if self.counts_fuel() && fuel < RESERVE_BEHIND && !matches!(entry.0, Entrance::Start(_)) {
+            return (Exit::Refused, 0);
+        }
+        let resume = self.resume.take();
+        let engine_window = &raw mut *window;
+        let state = window.state_mut();
+        state.exit.window = engine_window as u64;
+        state.exit.fuel = fuel.wrapping_sub(RESERVE);
+        state.exit.count_base =
+            if self.counts_fuel() { state.hart.instret.wrapping_add_signed(state.exit.fuel) } else { 0 };
+        self.stubs.tell(state);
+        state.exit.stack_limit = self.stack.limit() as u64;
+        let state = window.state_ptr();
+        let running = self.running(state, interruption);
+        // SAFETY: `window` is borrowed until the code has exited, and `running` outlives that. Only guest code runs in the
+        // float environment, which is the default one: the caller asks for that.
+        unsafe {
+            if !running.begin() {
+                running.end();
+                self.resume = resume;
+                return (Exit::Refused, 0);
+            }
+            let environment = FloatEnv::enter(&*state);
+            self.enter(entry.0, state);
+            environment.leave(&mut *state);
+            running.end();
+        }
+        let state = window.state_mut();
+        state.exit.count_base = 0;
+        let left = state.exit.fuel.wrapping_add(RESERVE);
+        let executed = if self.counts_fuel() { limit.wrapping_sub(left as u64) } else { 0 };
+        state.hart.instret += executed;
+        (self.exit(window, &running), executed)
+    }
+
+    /// Enters the code, and returns once it has exited.
+    ///
+    /// # Safety
+    /// As [`Execution::run`], whose activation has begun; the guest's float environment is in force.
+    unsafe fn enter(&self, entrance: Entrance, state: *mut VmContext) {
+        // SAFETY: as the caller promises. The stack is only this execution's, with whole frames where it is resumed; the
+        // target is a function of the artifact, whose convention the stubs are for.
+        unsafe {
+            match entrance {
+                Entrance::Resume => (self.stubs.resume)(state),
+                Entrance::Start(target) => (self.stubs.enter)(state, target, self.stack.top()),
+                Entrance::Inside(target) => {
+                    let pc = (*state).hart.pc;
+                    // With this stack limit the function exits at once, and is resumed at the pc.
+                    let stack_limit = std::mem::replace(&mut (*state).exit.stack_limit, u64::MAX);
+                    (self.stubs.enter)(state, target, self.stack.top());
+                    (*state).exit.stack_limit = stack_limit;
+                    if (*state).exit.reason == Reason::Start as u64 {
+                        (*state).hart.pc = pc;
+                        (self.stubs.resume)(state);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Prepares [`call`] for the window and the interruption of this execution's machine.
+    /// It stays ready until anything else is done with the execution or the state's [`EngineContext`].
+    ///
+    /// # Safety
+    /// As [`Execution::run`].
+    pub unsafe fn prepare(&mut self, window: &mut Window, interruption: &Interruption) -> Prepared {
+        let engine_window = &raw mut *window;
+        let state = window.state_mut();
+        state.exit.window = engine_window as u64;
+        state.exit.count_base = 0;
+        self.stubs.tell(state);
+        state.exit.stack_limit = self.stack.limit() as u64;
+        state.exit.stack_top = self.stack.top() as u64;
+        state.exit.quit = leave_engine as *const () as usize as u64;
+        self.resume = None;
+        let (running, gate) = match self.running.take() {
+            Some(running) => running,
+            None => (Box::new(self.running(state, interruption)), interruption.gate()),
+        };
+        let (running, _) = self.running.insert((running, gate));
+        Prepared { running: &raw const **running }
+    }
+
+    /// Why [`call`] exited. [`Execution::run`] can resume its frames.
+    ///
+    /// # Safety
+    /// As [`Execution::run`]; the call was the last that was done with the execution and the window.
+    pub unsafe fn left(&mut self, window: &mut Window) -> Exit {
+        let running = self.running.take().expect("what was called was prepared");
+        self.stack.return_to(outermost_returned as *const () as usize);
+        let exit = self.exit(window, &running.0);
+        self.running = Some(running);
+        exit
+    }
+
+    /// The activation of a run.
+    #[inline]
+    fn running(&self, state: *mut VmContext, interruption: &Interruption) -> Running {
+        Running {
+            code: self.artifact.code(),
+            fault_exits: self.artifact.fault_exits(),
+            landing: landing as *const () as usize,
+            state,
+            fault: Cell::new(0),
+            stack_guard: self.stack.guard(),
+            interruption: if self.counts_fuel() { ptr::null() } else { interruption },
+            interrupt_landing: interrupt_landing as *const () as usize,
+            outer: Cell::default(),
+        }
+    }
+
+    fn exit(&mut self, window: &mut Window, running: &Running) -> Exit {
+        let goes_on_at = |pc| Some(Resume { pc, by_return: false });
+        let base = window.state_ptr() as usize + crate::WINDOW_OFFSET;
+        let state = window.state_mut();
+        match Reason::of(state.exit.reason) {
+            Reason::Returned => {
+                state.hart.pc = state.hart.x(1) & !1;
+                Exit::Continue
+            }
+            reason @ (Reason::Step | Reason::Ecall) => {
+                self.resume = goes_on_at(state.exit.target).filter(|resume| resume.pc != NOWHERE);
+                if reason == Reason::Ecall { Exit::Ecall } else { Exit::Step }
+            }
+            Reason::Call => {
+                self.resume = Some(Resume { pc: state.exit.target, by_return: true });
+                Exit::Continue
+            }
+            Reason::Jump => Exit::Continue,
+            Reason::Limit => {
+                self.resume = goes_on_at(state.exit.target).filter(|resume| resume.pc != NOWHERE);
+                Exit::Refused
+            }
+            Reason::Start => {
+                let waits = self.stack.waits(state.exit.compiled_sp as usize);
+                state.hart.pc = self.artifact.start_before(waits).expect("what has left is a function's code");
+                // Where it is the stack that is short, all frames are dropped: their functions are
+                // entered in the middle once they are returned to.
+                let short = state.exit.compiled_sp < self.stack.limit() as u64;
+                self.resume = goes_on_at(state.hart.pc).filter(|_| !short);
+                if short { Exit::Continue } else { Exit::Refused }
+            }
+            Reason::Fault => {
+                let fault = running.fault.get();
+                let is_stack = running.stack_guard.contains(&fault);
+                // Precise code has left the pc itself, but not where it is the host's stack that faults.
+                if is_stack || !self.artifact.options().precise {
+                    state.hart.pc = self.artifact.guest_pc(state.exit.op as usize).unwrap_or(state.hart.pc);
+                }
+                if is_stack {
+                    return Exit::Lost(TrapCause::StackOverflow { address: state.hart.x(2) });
+                }
+                match self.artifact.options().precise {
+                    true => Exit::Step,
+                    false => Exit::Fault { address: u64::from(fault.wrapping_sub(base) as u32) },
+                }
+            }
+            Reason::Interrupted => {
+                state.hart.pc = self.artifact.guest_pc(state.exit.op as usize).unwrap_or(state.hart.pc);
+                Exit::Lost(TrapCause::Interrupted)
+            }
+            Reason::Abandoned => Exit::Abandoned { has_arguments: self.artifact.options().precise },
+            reason => unreachable!("compiled code was left for the reason {reason:?}"),
+        }
+    }
+
+    /// Drops the suspended frames.
+    pub fn forget(&mut self) {
+        self.resume = None;
+    }
+}

@@ -1,0 +1,29 @@
+//! Artifacts of compiled guest code: what they look like, loading them, entering and leaving their
+//! code. The compiler is elsewhere and not needed for any of this.
+//!
+//! An artifact is a shared object followed by a [`Header`]. Its code keeps the convention that
+//! [`crate::convention`] describes; an [`Execution`] runs it, on a host stack of its own. Some functions have bodies besides
+//! that are the host's own functions.
+
+mod debugger;
+mod dispatch;
+mod error;
+mod execution;
+mod header;
+mod host_entries;
+mod linked;
+mod loaded;
+mod mapping;
+mod stack;
+
+pub use crate::arch::TRIPLE;
+pub use crate::callable::Callable;
+pub use crate::convention::ABI;
+pub use dispatch::{DISPATCH_SYMBOL, Dispatch, ENTRANCES_SYMBOL, FAULT_EXITS_SECTION, IDENTITY_SYMBOL};
+pub use error::ArtifactError;
+pub use execution::{Entry, Execution, Prepared, call};
+pub use header::{Header, Identity, Options, ProgramHash};
+pub use host_entries::HOST_ENTRIES_SYMBOL;
+pub use linked::LinkedArtifact;
+pub use loaded::{Artifact, GUEST_FILE, Symbol};
+pub use stack::MAX_FRAME;

@@ -1,0 +1,151 @@
+//! Stopping a machine from outside: by another thread's request, or by a deadline.
+//!
+//! The dispatcher and the interpreter test [`Interruption::is_reached`]. Compiled code that does not count fuel tests
+//! nothing; the watchdog signals the thread that executes it.
+
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
+
+use super::gate::Gate;
+use super::watchdog;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+
+/// The zero of the clock of deadlines, which counts nanoseconds.
+static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// What the clock of deadlines says.
+#[cfg(not(loom))]
+pub(crate) fn now() -> u64 {
+    nanoseconds(Instant::now())
+}
+
+/// In a model, time passes as it is looked at.
+#[cfg(loom)]
+pub(crate) fn now() -> u64 {
+    loom::lazy_static! { static ref CLOCK: AtomicU64 = AtomicU64::new(1); }
+    CLOCK.fetch_add(1, Ordering::SeqCst)
+}
+
+/// Requests to stop a machine, shared between the machine and the threads that stop it.
+///
+/// The dispatcher tests [`is_reached`](Interruption::is_reached) before it enters an engine, and the interpreter while it
+/// runs. A thread in compiled code that does not count fuel is registered at the machine's entry guard, and the watchdog
+/// signals it until it has exited ([`crate::Running`]).
+#[derive(Debug)]
+pub struct Interruption {
+    requested: AtomicBool,
+    /// Nanoseconds since [`EPOCH`], or [`NEVER`] or [`PASSED`].
+    deadline: AtomicU64,
+    gate: &'static Gate,
+    /// Whether the watchdog observes this.
+    pub(crate) listed: AtomicBool,
+}
+
+pub(crate) const NEVER: u64 = u64::MAX;
+const PASSED: u64 = 0;
+
+impl Default for Interruption {
+    fn default() -> Interruption {
+        Interruption {
+            requested: AtomicBool::new(false),
+            deadline: AtomicU64::new(NEVER),
+            gate: Gate::take(),
+            listed: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Drop for Interruption {
+    fn drop(&mut self) {
+        self.gate.give_back();
+    }
+}
+
+/// Converts a moment to the clock of deadlines, in nanoseconds; at least 1.
+pub(crate) fn nanoseconds(moment: Instant) -> u64 {
+    u64::try_from(moment.saturating_duration_since(*EPOCH).as_nanos()).unwrap_or(NEVER - 1).clamp(1, NEVER - 1)
+}
+
+impl Interruption {
+    /// The machine's entry guard, which no other machine has while this lives.
+    pub fn gate(&self) -> &'static Gate {
+        self.gate
+    }
+
+    /// Stops the machine's present run within milliseconds, or its next one.
+    pub fn request(self: &Arc<Self>) {
+        self.requested.store(true, Ordering::SeqCst);
+        self.gate.want(true);
+        watchdog::look_at(self);
+    }
+
+    /// Takes the request back.
+    pub fn withdraw(&self) {
+        self.requested.store(false, Ordering::SeqCst);
+        self.renew_gate();
+    }
+
+    /// Makes calls test for interruptions exactly if one is pending. Requests of other threads are read last, so that none
+    /// made meanwhile is lost.
+    pub fn renew_gate(&self) {
+        if self.gate.is_wanted() {
+            self.gate.want(false);
+        }
+        fence(Ordering::SeqCst);
+        let at = self.deadline.load(Ordering::SeqCst);
+        if self.requested.load(Ordering::SeqCst) || at == PASSED || at != NEVER && !watchdog::is_kept() {
+            self.gate.want(true);
+        }
+    }
+
+    /// The flag that a request sets.
+    pub fn requested(&self) -> &AtomicBool {
+        &self.requested
+    }
+
+    /// Stops runs from this moment on; `None` for never. If it has already passed, the next run does not begin.
+    pub fn set_deadline(self: &Arc<Self>, deadline: Option<Instant>) {
+        self.set_deadline_at(deadline.map_or(NEVER, nanoseconds));
+    }
+
+    /// The same by the clock of deadlines.
+    pub(crate) fn set_deadline_at(self: &Arc<Self>, at: u64) {
+        let at = if at != NEVER && at <= now() { PASSED } else { at };
+        self.deadline.store(at, Ordering::SeqCst);
+        self.renew_gate();
+        // One that has passed already matters to the watchdog if a run is under way.
+        if at < watchdog::next_look() || !self.listed.load(Ordering::SeqCst) && at != NEVER {
+            watchdog::look_at(self);
+        }
+    }
+
+    /// Whether guest code must exit. Costs two loads: the watchdog marks deadlines that have passed, and the clock is read
+    /// only if there is no watchdog.
+    #[inline]
+    pub fn is_reached(&self) -> bool {
+        let at = self.deadline.load(Ordering::Relaxed);
+        self.requested.load(Ordering::Relaxed) || at != NEVER && Self::is_past(at)
+    }
+
+    #[cold]
+    fn is_past(at: u64) -> bool {
+        at == PASSED || !watchdog::is_kept() && now() >= at
+    }
+
+    /// Marks the deadline as passed if it has; returns it if it is still ahead.
+    pub(crate) fn deadline_ahead_of(&self, now: u64) -> Option<u64> {
+        let at = self.deadline.load(Ordering::SeqCst);
+        let is_ahead = at != PASSED && at != NEVER;
+        // If the exchange fails, another deadline has been set, and the watchdog was told.
+        if is_ahead && at <= now {
+            let _ = self.deadline.compare_exchange(at, PASSED, Ordering::SeqCst, Ordering::SeqCst);
+            self.gate.want(true);
+        }
+        (is_ahead && at > now).then_some(at)
+    }
+
+    /// Whether compiled code can be interrupted: whether the watchdog runs.
+    pub fn is_watched(&self) -> bool {
+        watchdog::is_kept()
+    }
+}

@@ -1,0 +1,150 @@
+//! The protocol between a thread that runs guest code, its entry guard, the watchdog, and a thread that interrupts, in all
+//! orders that loom finds: once an interruption is requested, guest code ends, wherever it is; a request is never lost.
+//!
+//! Compiled code tests nothing: here it is a loop that only the watchdog's signal ends. Where a request is lost it never
+//! ends, which loom reports.
+//!
+//! ```sh
+//! cargo xtask loom
+//! ```
+
+use std::ptr;
+use std::sync::Arc;
+
+use loom::thread;
+
+use super::gate::Opening;
+use super::interruption::{Interruption, now};
+use super::running::Running;
+use super::watchdog;
+use crate::sys;
+
+/// Tries all orders in which threads are interrupted at most so often where they need not be.
+fn model(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(move || {
+        Running::forget();
+        body();
+    });
+}
+
+/// Runs a guest on this thread, beside a watchdog and another thread.
+fn beside(other: impl FnOnce(&Arc<Interruption>) + 'static, guest: impl FnOnce(&Arc<Interruption>)) {
+    let interruption = Arc::new(Interruption::default());
+    let watchdog = thread::spawn(watchdog::keep_until_end);
+    let shared = interruption.clone();
+    let other = thread::spawn(move || other(&shared));
+    guest(&interruption);
+    other.join().unwrap();
+    watchdog::end();
+    watchdog.join().unwrap();
+}
+
+/// Compiled code that runs until it is interrupted.
+fn run_compiled_code(interruption: &Interruption) {
+    // As the handler of the signal does.
+    while !(sys::take_interrupt() && interruption.is_reached()) {
+        thread::yield_now();
+    }
+}
+
+fn running(interruption: &Interruption) -> Running {
+    Running {
+        code: 0..0,
+        fault_exits: &[],
+        landing: 0,
+        state: ptr::null_mut(),
+        fault: Default::default(),
+        stack_guard: 0..0,
+        interruption,
+        interrupt_landing: 0,
+        outer: Default::default(),
+    }
+}
+
+/// A run of the machine (as `Execution::run`).
+fn run(interruption: &Interruption) {
+    let running = running(interruption);
+    // SAFETY: it stays where it is until it ends. No code runs in which it would be looked at.
+    unsafe {
+        if running.begin() {
+            run_compiled_code(interruption);
+        }
+        running.end();
+    }
+}
+
+const TOKEN: u64 = 7;
+
+/// The first call, which makes all ready and asks (as `Instance::call_unready` in `riverrun`). Whether it began.
+fn first_call(interruption: &Interruption, running: &Running, function: impl FnOnce()) -> bool {
+    let gate = interruption.gate();
+    interruption.renew_gate();
+    // SAFETY: what runs stays where it is until all is over; the gate is the interruption's.
+    let _claim = unsafe { running.claim() };
+    gate.enter();
+    if interruption.is_reached() {
+        gate.close();
+        return false;
+    }
+    function();
+    gate.leave(Opening::compiled(TOKEN));
+    true
+}
+
+/// A call on the fast path, which compares only (as `Instance::enter_compiled` in `riverrun`). Whether it began.
+fn next_call(interruption: &Interruption) -> bool {
+    let gate = interruption.gate();
+    gate.enter();
+    if !gate.is_claimed(Running::claimed().0) {
+        gate.close();
+        return false;
+    }
+    run_compiled_code(interruption);
+    gate.leave(Opening::compiled(TOKEN));
+    true
+}
+
+#[test]
+fn a_run_ends_that_another_thread_interrupts() {
+    model(3, || beside(|interruption| interruption.request(), |interruption| run(interruption)));
+}
+
+#[test]
+fn a_first_call_ends_that_another_thread_interrupts() {
+    let guest = |interruption: &Arc<Interruption>| {
+        first_call(interruption, &running(interruption), || run_compiled_code(interruption));
+    };
+    model(2, move || beside(|interruption| interruption.request(), guest));
+}
+
+#[test]
+fn a_call_on_the_fast_path_ends_that_another_thread_interrupts() {
+    let guest = |interruption: &Arc<Interruption>| {
+        let running = running(interruption);
+        if first_call(interruption, &running, || {}) && !next_call(interruption) {
+            assert!(interruption.is_reached(), "a call is refused only for a reason");
+        }
+    };
+    model(2, move || beside(|interruption| interruption.request(), guest));
+}
+
+#[test]
+fn a_run_ends_at_its_deadline() {
+    let guest = |interruption: &Arc<Interruption>| {
+        interruption.set_deadline_at(now() + 1);
+        run(interruption);
+    };
+    model(2, move || beside(|_| {}, guest));
+}
+
+#[test]
+fn a_request_is_not_lost_behind_one_that_was_withdrawn() {
+    let other = |interruption: &Arc<Interruption>| {
+        interruption.request();
+        interruption.withdraw();
+        interruption.request();
+    };
+    model(2, move || beside(other, |interruption| run(interruption)));
+}

@@ -1,0 +1,66 @@
+//! A machine below the public interface: what the interpreters, compiled code and the dispatcher share.
+//!
+//! ```text
+//! hart, context, exit, trap   registers, what engines keep beside them, why they stop
+//! imports, host_call          host functions as engines call them
+//! convention, callable        what compiled code and its stubs agree upon
+//! memory                      the window of guest memory
+//! interrupt                   faults, requests to stop, deadlines
+//! artifact                    compiled code: loading it, running it
+//! arch, sys                   what depends on the processor, and on the operating system
+//! ```
+//!
+//! A machine's whole state is one reservation of address space:
+//!
+//! ```text
+//! | guard | VmContext | guard | window: 4 GiB of guest addresses | guard |
+//!         ^               ^
+//!         reservation     VmContext::window_base() = address of VmContext + WINDOW_OFFSET
+//!         + GUARD_SIZE
+//! ```
+//!
+//! A guest address modulo 2^32 is an offset into the window. What is not mapped faults, so no access needs a check.
+//!
+//! This crate uses `unsafe`: the window is raw memory, and faults arrive as signals. Safe code can write every field of a
+//! [`VmContext`], including the pointers that engines keep in [`EngineContext`]. Therefore every function that follows one of
+//! those pointers is `unsafe`: entering an engine, [`VmContext::import`], [`call_host`], [`Running::end`].
+
+#![cfg_attr(loom, allow(dead_code, reason = "models have no signals"))]
+
+mod arch;
+pub mod artifact;
+mod callable;
+mod context;
+pub mod convention;
+mod exit;
+mod hart;
+mod host_call;
+mod imports;
+mod interrupt;
+mod memory;
+mod perm;
+mod return_addresses;
+mod sync;
+mod sys;
+mod trap;
+
+pub use arch::{FRAME_GAP, FRAME_SIZE, Features, FloatEnv, GuestFloats, leave_engine, return_marker};
+pub use context::{
+    EngineContext, GUARD_SIZE, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SYSTEM_CALLS_OFFSET,
+    VmContext, WINDOW_OFFSET,
+};
+pub use exit::{Exit, Reason, SLICE};
+pub use hart::{F_SLOT, Hart, SINK_SLOT};
+pub use host_call::{abandon, call_host};
+pub use imports::{
+    Bound, DYNAMIC_CALL, HASH_MIN, HostFunction, Import, READY_CALL, REGISTER_ARGUMENTS, Results, SYSTEM_CALLS,
+    SlotCode, SlotError, SlotFunction, SystemCall,
+};
+pub use interrupt::{Claim, CodeRange, FaultExit, Gate, Interruption, Opening, Running, Said, install_fault_handler};
+pub use memory::{
+    Fault, Image, ImagePart, MAPPING_LIMIT, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Region, WINDOW_SIZE, Window,
+};
+pub use perm::Perm;
+pub use return_addresses::{RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, STACK_GUARD, STACK_RESERVED, STACK_TOP};
+pub use sys::host_stack_left;
+pub use trap::{Trap, TrapCause};

@@ -1,0 +1,774 @@
+//! A guest's memory: a window of 4 GiB in which the processor checks every access.
+//!
+//! `Window` owns the reservation and the only mappings in it. It keeps a list of regions with the guest's permissions,
+//! which equals the kernel's mappings; host accesses and the reference interpreter check against that list.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::slice;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::seams::Seams;
+use crate::context::{
+    GUARD_SIZE, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, STATE_SIZE, SYSTEM_CALLS_OFFSET, VmContext, WINDOW_OFFSET,
+};
+use crate::hart::Hart;
+use crate::imports::{Import, SYSTEM_CALLS, SystemCall};
+use crate::perm::Perm;
+use crate::sys::{self, ImageFile};
+
+/// Bytes of a page. Permissions are per page.
+pub const PAGE_SIZE: u64 = 4096;
+/// Bytes of the window. Miri keeps a record of each, so it has a small one.
+pub const WINDOW_SIZE: usize = 1 << if cfg!(miri) { 24 } else { 32 };
+/// The first guest address that can be mapped: below is a guard, which includes null.
+pub const MIN_ADDRESS: u64 = GUARD_SIZE as u64;
+/// One past the last guest address that can be mapped.
+pub const MAX_ADDRESS: u64 = (WINDOW_SIZE - GUARD_SIZE) as u64;
+
+const _: () = assert!(SYSTEM_CALLS_OFFSET + SYSTEM_CALLS * size_of::<SystemCall>() <= STATE_SIZE);
+
+/// Mappings that a guest may split its window into, unless [`Window::set_mapping_limit`] says otherwise.
+pub const MAPPING_LIMIT: usize = 4096;
+
+const RESERVED: usize = GUARD_SIZE + WINDOW_OFFSET + WINDOW_SIZE + GUARD_SIZE;
+
+/// Why a change of the guest's address space was refused; nothing has changed then.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum MapError {
+    /// The range is empty, wraps, or leaves [`MIN_ADDRESS`]..[`MAX_ADDRESS`].
+    OutOfWindow,
+    /// The range does not begin and end at pages.
+    Misaligned,
+    /// The guest would have more memory than its limit allows.
+    Limit,
+    /// The guest's memory would be in more pieces than its limit allows.
+    Pieces,
+    /// A page would be writable and executable at once.
+    WriteAndExecute,
+    /// Part of the range is not mapped.
+    NotMapped,
+    /// The host refused.
+    Host(io::Error),
+}
+
+impl fmt::Display for MapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MapError::OutOfWindow => {
+                write!(f, "the range leaves the guest's addresses, {MIN_ADDRESS:#x} to {MAX_ADDRESS:#x}")
+            }
+            MapError::Misaligned => write!(f, "the range is not made of whole pages of {PAGE_SIZE} bytes"),
+            MapError::Limit => write!(f, "the guest's memory limit is reached"),
+            MapError::Pieces => write!(f, "the guest's memory is in as many pieces as its limit allows"),
+            MapError::WriteAndExecute => write!(f, "a page cannot be writable and executable"),
+            MapError::NotMapped => write!(f, "part of the range is not mapped"),
+            MapError::Host(error) => write!(f, "the host refused: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for MapError {}
+
+/// A host access to guest memory that the guest's own permissions do not allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The first guest address that could not be accessed.
+    pub address: u64,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "guest address {:#x} is not mapped for this access", self.address)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// Adjacent pages with the same permissions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// First address.
+    pub start: u64,
+    /// One past the last address.
+    pub end: u64,
+    /// What the guest may do.
+    pub perm: Perm,
+}
+
+/// A guest's memory and registers. Dropping it gives the address space back.
+pub struct Window {
+    /// The first byte of the [`VmContext`].
+    state: NonNull<VmContext>,
+    /// Sorted, not overlapping, none empty, neighbours differ.
+    regions: Vec<Region>,
+    /// Where the kernel may keep mappings apart besides.
+    seams: Seams,
+    /// Bytes in regions that allow any access at all.
+    used: u64,
+    limit: u64,
+    mapping_limit: usize,
+    /// See [`Window::id`].
+    id: u64,
+    /// Which code the predictions beside the state belong to. It is not in the state, which safe code can write, because
+    /// the interpreter follows predictions unchecked.
+    predictions_owner: u64,
+}
+
+// SAFETY: a Window owns its reservation alone; nothing in it is bound to a thread.
+unsafe impl Send for Window {}
+// SAFETY: through `&Window` memory can only be read, and no engine runs without `&mut`.
+unsafe impl Sync for Window {}
+
+impl fmt::Debug for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Window").field("regions", &self.regions).field("used", &self.used).finish_non_exhaustive()
+    }
+}
+
+impl Window {
+    /// Reserves a window with nothing mapped, whose guest may have `limit` bytes.
+    ///
+    /// # Errors
+    /// If the host has no 4 GiB of address space left.
+    pub fn new(limit: u64) -> io::Result<Window> {
+        static IDS: AtomicU64 = AtomicU64::new(0);
+        let (reservation, seams) = match sys::writable_room_is_free().then(|| sys::reserve(RESERVED, true)) {
+            Some(Ok(reservation)) => (reservation, Seams::default()),
+            _ => (sys::reserve(RESERVED, false)?, Seams::all_foreign(0..WINDOW_SIZE as u64)),
+        };
+        // SAFETY: the reservation is larger than a guard.
+        let state = unsafe { reservation.add(GUARD_SIZE) };
+        let mut window = Window {
+            state: state.cast(),
+            regions: Vec::new(),
+            seams,
+            used: 0,
+            limit,
+            mapping_limit: MAPPING_LIMIT,
+            id: IDS.fetch_add(1, Relaxed),
+            predictions_owner: 0,
+        };
+        // SAFETY: the ranges lie in the reservation, and no view of them is held.
+        let protect =
+            |from: usize, to: usize, perm| unsafe { sys::protect(reservation.add(from).as_ptr(), to - from, perm) };
+        let state_end = GUARD_SIZE + STATE_SIZE;
+        protect(GUARD_SIZE, state_end, Perm::READ | Perm::WRITE)?;
+        // `Seams` needs a page in the reservation while that is one mapping.
+        match state.addr().get() / sys::HUGE_PAGE * sys::HUGE_PAGE < reservation.addr().get() {
+            true => window.state_mut().hart = Hart::new(),
+            // A host that gives huge pages unasked has room for one here, but not across the end.
+            false => {
+                let last_page = RESERVED - PAGE_SIZE as usize;
+                protect(last_page, RESERVED, Perm::READ | Perm::WRITE)?;
+                // SAFETY: the page lies in the reservation, can be written to, and is not used otherwise.
+                unsafe { reservation.add(last_page).as_ptr().write_volatile(0) };
+            }
+        }
+        protect(0, GUARD_SIZE, Perm::NONE)?;
+        protect(state_end, RESERVED, Perm::NONE)?;
+        window.state_mut().hart = Hart::new();
+        window.forget_system_calls();
+        Ok(window)
+    }
+
+    /// The registers.
+    pub fn state(&self) -> &VmContext {
+        // SAFETY: the state's pages are mapped as long as the window lives; all zeros, as fresh
+        // pages are, is a valid VmContext.
+        unsafe { self.state.as_ref() }
+    }
+
+    /// The registers.
+    pub fn state_mut(&mut self) -> &mut VmContext {
+        // SAFETY: as in `state`; the borrow is unique.
+        unsafe { self.state.as_mut() }
+    }
+
+    /// The address of the state, from which engines reach registers and memory alike.
+    pub fn state_ptr(&mut self) -> *mut VmContext {
+        self.state.as_ptr()
+    }
+
+    fn system_calls(&mut self) -> *mut SystemCall {
+        self.state.as_ptr().wrapping_byte_add(SYSTEM_CALLS_OFFSET).cast()
+    }
+
+    /// Empties the table of [`SystemCall`]s.
+    pub fn forget_system_calls(&mut self) {
+        for place in 0..SYSTEM_CALLS {
+            // SAFETY: the table lies in the state's pages, which the window owns.
+            unsafe { (&raw mut (*self.system_calls().add(place)).key).write(SystemCall::no_key(place)) };
+        }
+    }
+
+    /// Makes engines call `import` for system calls with this key.
+    ///
+    /// # Safety
+    /// The import stays bound as long as the window lives, for the machine that has it.
+    pub unsafe fn remember_system_call(&mut self, key: u64, import: Import) {
+        let place = key as usize % SYSTEM_CALLS;
+        // SAFETY: as in `forget_system_calls`.
+        unsafe { self.system_calls().add(place).write(SystemCall { key, import }) };
+    }
+
+    /// Makes `owner` the code that the return ring and the indirect-jump cache belong to. If they belonged to another code,
+    /// they are cleared. 0 is no code. Returns whether it was the owner before.
+    #[inline]
+    pub fn own_predictions(&mut self, owner: u64) -> bool {
+        self.predictions_owner == owner || self.clear_predictions(owner)
+    }
+
+    /// The code that those tables belong to; 0 for none.
+    pub fn predictions_owner(&self) -> u64 {
+        self.predictions_owner
+    }
+
+    #[cold]
+    fn clear_predictions(&mut self, owner: u64) -> bool {
+        self.predictions_owner = owner;
+        let start = self.state.as_ptr().cast::<u8>().wrapping_add(RETURNS_OFFSET);
+        // SAFETY: both tables, one behind the other, lie in the state's pages, which the window
+        // owns.
+        unsafe { start.write_bytes(0, RETURNS_SIZE + LANDINGS_SIZE) };
+        false
+    }
+
+    /// What is mapped, in order.
+    pub fn regions(&self) -> &[Region] {
+        &self.regions
+    }
+
+    /// Bytes that the guest has mapped for any access.
+    pub fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// A number that no other window of this process has, or has had.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Bytes that the guest may have.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Limits [`mappings`](Window::mappings).
+    pub fn set_mapping_limit(&mut self, mappings: usize) {
+        self.mapping_limit = mappings;
+    }
+
+    /// How many mappings the host's kernel has, at most, from the first region to the last: one for each region and
+    /// each hole between two, and more where what is mapped is of several origins. A process has some 65,000.
+    pub fn mappings(&self) -> usize {
+        mappings(&self.regions, &self.seams)
+    }
+
+    fn host(&self, address: u64) -> *mut u8 {
+        debug_assert!(address <= WINDOW_SIZE as u64);
+        self.state.as_ptr().cast::<u8>().wrapping_add(WINDOW_OFFSET + address as usize)
+    }
+
+    fn check_range(&self, start: u64, len: u64) -> Result<u64, MapError> {
+        let end = start.checked_add(len).filter(|&end| len != 0 && start >= MIN_ADDRESS && end <= MAX_ADDRESS);
+        let end = end.ok_or(MapError::OutOfWindow)?;
+        match (start | len) % PAGE_SIZE {
+            0 => Ok(end),
+            _ => Err(MapError::Misaligned),
+        }
+    }
+
+    fn check_change(&self, start: u64, end: u64, perm: Perm) -> Result<(), MapError> {
+        if perm.contains(Perm::WRITE | Perm::EXECUTE) {
+            return Err(MapError::WriteAndExecute);
+        }
+        let grows = if perm == Perm::NONE { 0 } else { end - start };
+        match self.used - self.used_within(start, end) + grows > self.limit {
+            true => Err(MapError::Limit),
+            false => Ok(()),
+        }
+    }
+
+    fn used_within(&self, start: u64, end: u64) -> u64 {
+        let overlap = |region: &Region| region.end.min(end).saturating_sub(region.start.max(start));
+        self.overlapping(start, end).iter().filter(|region| region.perm != Perm::NONE).map(overlap).sum()
+    }
+
+    fn overlapping(&self, start: u64, end: u64) -> &[Region] {
+        let first = self.regions.partition_point(|region| region.end <= start);
+        let last = self.regions.partition_point(|region| region.start < end);
+        &self.regions[first..last.max(first)]
+    }
+
+    /// The regions once `start..end` has `perm`, or nothing is mapped there.
+    fn regions_with(&self, start: u64, end: u64, perm: Option<Perm>) -> Vec<Region> {
+        let mut regions = Vec::with_capacity(self.regions.len() + 2);
+        let mut push = |region: Region| match regions.last_mut() {
+            _ if region.start >= region.end => {}
+            Some(Region { end, perm, .. }) if *end == region.start && *perm == region.perm => *end = region.end,
+            _ => regions.push(region),
+        };
+        let split = self.regions.partition_point(|region| region.end <= start);
+        self.regions[..split].iter().for_each(|&region| push(region));
+        let cut = self.overlapping(start, end);
+        if let Some(&first) = cut.first() {
+            push(Region { end: first.end.min(start), ..first });
+        }
+        if let Some(perm) = perm {
+            push(Region { start, end, perm });
+        }
+        if let Some(&last) = cut.last() {
+            push(Region { start: last.start.max(end), ..last });
+        }
+        self.regions[split + cut.len()..].iter().for_each(|&region| push(region));
+        regions
+    }
+
+    /// What a change of `start..end` leads to, if it is allowed.
+    ///
+    /// # Errors
+    /// [`MapError::Pieces`] if the kernel would have more mappings than now, and than the limit.
+    fn plan(&self, start: u64, end: u64, change: Change) -> Result<Plan, MapError> {
+        let perm = match change {
+            Change::Map(perm) | Change::Protect(perm) | Change::File(perm) => Some(perm),
+            Change::Unmap => None,
+        };
+        if let Some(perm) = perm {
+            self.check_change(start, end, perm)?;
+        }
+        let regions = self.regions_with(start, end, perm);
+        let mut seams = self.seams.clone();
+        match change {
+            Change::Protect(_) => seams.split(&(start..end)),
+            Change::File(_) => seams.replace(&(start..end)),
+            Change::Map(_) => seams.foreign_within(start..end).iter().for_each(|part| seams.replace(part)),
+            Change::Unmap => {
+                seams.foreign_within(start..end).iter().for_each(|part| seams.replace(part));
+                let next = regions.partition_point(|region| region.end <= start);
+                let hole_start = next.checked_sub(1).map_or(0, |previous| regions[previous].end);
+                let hole_end = regions.get(next).map_or(WINDOW_SIZE as u64, |region| region.start);
+                seams.absorb(&(hole_start..hole_end));
+            }
+        }
+        let mappings = mappings(&regions, &seams);
+        match mappings > self.mapping_limit && mappings > self.mappings() {
+            true => Err(MapError::Pieces),
+            false => Ok(Plan { start, end, perm, regions, seams }),
+        }
+    }
+
+    /// Records a change that the kernel has made.
+    fn record(&mut self, plan: Plan) {
+        let Plan { start, end, perm, regions, seams } = plan;
+        self.used -= self.used_within(start, end);
+        self.used += if perm.is_none_or(|perm| perm == Perm::NONE) { 0 } else { end - start };
+        (self.regions, self.seams) = (regions, seams);
+    }
+
+    /// Maps zeroed pages, in place of whatever was there.
+    ///
+    /// # Errors
+    /// [`MapError`], and nothing has changed.
+    pub fn map(&mut self, start: u64, len: u64, perm: Perm) -> Result<(), MapError> {
+        let plan = self.plan_map(start, len, perm)?;
+        self.make(plan, perm.readable())
+    }
+
+    /// Whether [`map`](Window::map) would do this, if the host does not refuse.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn can_map(&self, start: u64, len: u64, perm: Perm) -> Result<(), MapError> {
+        self.plan_map(start, len, perm).map(drop)
+    }
+
+    fn plan_map(&self, start: u64, len: u64, perm: Perm) -> Result<Plan, MapError> {
+        self.plan(start, self.check_range(start, len)?, Change::Map(perm.readable()))
+    }
+
+    /// Changes the permissions of mapped pages.
+    ///
+    /// # Errors
+    /// [`MapError`], and nothing has changed.
+    pub fn protect(&mut self, start: u64, len: u64, perm: Perm) -> Result<(), MapError> {
+        let perm = perm.readable();
+        let end = self.check_range(start, len)?;
+        self.check_mapped(start, end)?;
+        let plan = self.plan(start, end, Change::Protect(perm))?;
+        self.protect_host(start..end, perm).inspect_err(|_| self.restore(start, end))?;
+        self.record(plan);
+        Ok(())
+    }
+
+    fn check_mapped(&self, start: u64, end: u64) -> Result<(), MapError> {
+        let mut covered = start;
+        for region in self.overlapping(start, end) {
+            if region.start > covered {
+                return Err(MapError::NotMapped);
+            }
+            covered = region.end;
+        }
+        match covered < end {
+            true => Err(MapError::NotMapped),
+            false => Ok(()),
+        }
+    }
+
+    /// Unmaps pages; what is not mapped stays so.
+    ///
+    /// # Errors
+    /// [`MapError`], and nothing has changed.
+    pub fn unmap(&mut self, start: u64, len: u64) -> Result<(), MapError> {
+        let plan = self.plan_unmap(start, len)?;
+        self.make(plan, Perm::NONE)
+    }
+
+    /// Whether [`unmap`](Window::unmap) would do this, if the host does not refuse.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn can_unmap(&self, start: u64, len: u64) -> Result<(), MapError> {
+        self.plan_unmap(start, len).map(drop)
+    }
+
+    fn plan_unmap(&self, start: u64, len: u64) -> Result<Plan, MapError> {
+        self.plan(start, self.check_range(start, len)?, Change::Unmap)
+    }
+
+    /// Gives the contents of mapped pages back to the host. They are as they were at first: the image's, or zeros.
+    ///
+    /// # Errors
+    /// [`MapError`], and nothing has changed.
+    pub fn discard(&mut self, start: u64, len: u64) -> Result<(), MapError> {
+        let end = self.check_range(start, len)?;
+        self.check_mapped(start, end)?;
+        self.discard_host(start..end)
+    }
+
+    /// Maps a program's image, each part in place of whatever was there.
+    ///
+    /// # Errors
+    /// [`MapError`]; parts may be mapped then.
+    pub fn map_image(&mut self, image: &Image) -> Result<(), MapError> {
+        for part in &image.parts {
+            let Some(offset) = part.offset else {
+                self.map(part.start, part.len, part.perm)?;
+                continue;
+            };
+            let end = self.check_range(part.start, part.len)?;
+            let plan = self.plan(part.start, end, Change::File(part.perm))?;
+            let (at, len) = self.host_range(part.start..end);
+            // SAFETY: as in `map_host`.
+            unsafe { sys::map_file(at, len, part.perm, &image.file, offset) }.map_err(MapError::Host)?;
+            self.record(plan);
+        }
+        Ok(())
+    }
+
+    /// Has the kernel put zeroed pages in place of whatever was there.
+    fn make(&mut self, plan: Plan, perm: Perm) -> Result<(), MapError> {
+        let (start, end) = (plan.start, plan.end);
+        self.make_host(start..end, perm).inspect_err(|_| self.restore(start, end))?;
+        self.record(plan);
+        Ok(())
+    }
+
+    fn make_host(&mut self, range: Range<u64>, perm: Perm) -> Result<(), MapError> {
+        for part in self.seams.native_within(range.clone()) {
+            self.protect_host(part.clone(), perm)?;
+            if !self.overlapping(part.start, part.end).is_empty() {
+                self.discard_host(part)?;
+            }
+        }
+        for part in self.seams.foreign_within(range) {
+            // Memory that was writable once is another's to the kernel where it counts what may be written to.
+            let writable = Perm::READ | Perm::WRITE;
+            self.map_host(part.clone(), writable)?;
+            if perm != writable {
+                self.protect_host(part, perm)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives mapped pages and holes the protection that they are recorded with, after the kernel has refused to change
+    /// some of them.
+    fn restore(&mut self, start: u64, end: u64) {
+        let mut at = start;
+        for region in self.overlapping(start, end).to_vec() {
+            let (from, to) = (region.start.max(start), region.end.min(end));
+            for (range, perm) in [(at..from, Perm::NONE), (from..to, region.perm)] {
+                if !range.is_empty() {
+                    // There is nothing else to do if this fails, too.
+                    let _ = self.protect_host(range, perm);
+                }
+            }
+            at = to;
+        }
+        if at < end {
+            let _ = self.protect_host(at..end, Perm::NONE);
+        }
+    }
+
+    fn map_host(&mut self, range: Range<u64>, perm: Perm) -> Result<(), MapError> {
+        let (start, len) = self.host_range(range);
+        // SAFETY: callers have checked that the range lies in the window, between the guards,
+        // and `&mut self` says that no view of it is held.
+        unsafe { sys::map_zeros(start, len, perm) }.map_err(MapError::Host)
+    }
+
+    fn protect_host(&mut self, range: Range<u64>, perm: Perm) -> Result<(), MapError> {
+        let (start, len) = self.host_range(range);
+        // SAFETY: as in `map_host`.
+        unsafe { sys::protect(start, len, perm) }.map_err(MapError::Host)
+    }
+
+    fn discard_host(&mut self, range: Range<u64>) -> Result<(), MapError> {
+        let (start, len) = self.host_range(range);
+        // SAFETY: as in `map_host`.
+        unsafe { sys::discard(start, len) }.map_err(MapError::Host)
+    }
+
+    fn host_range(&self, range: Range<u64>) -> (*mut u8, usize) {
+        (self.host(range.start), (range.end - range.start) as usize)
+    }
+
+    /// Whether every byte of the range allows `perm`.
+    ///
+    /// # Errors
+    /// The first address that does not. A range that is empty is always allowed.
+    pub fn check(&self, address: u64, len: u64, perm: Perm) -> Result<(), Fault> {
+        let end = address.checked_add(len).ok_or(Fault { address })?;
+        let mut covered = address;
+        for region in self.overlapping(address, end) {
+            if region.start > covered || !region.perm.contains(perm) {
+                break;
+            }
+            covered = region.end;
+        }
+        match covered >= end {
+            true => Ok(()),
+            false => Err(Fault { address: covered }),
+        }
+    }
+
+    /// A view of guest memory that the guest could read.
+    ///
+    /// # Errors
+    /// The first address that is not readable.
+    pub fn slice(&self, address: u64, len: u64) -> Result<&[u8], Fault> {
+        if len == 0 {
+            return Ok(&[]);
+        }
+        self.check(address, len, Perm::READ)?;
+        // SAFETY: the range is mapped readable and stays so while `self` is borrowed, as neither
+        // engine nor mapping can change without `&mut`.
+        Ok(unsafe { slice::from_raw_parts(self.host(address), len as usize) })
+    }
+
+    /// A view of guest memory that the guest could read and write.
+    ///
+    /// # Errors
+    /// The first address that is not readable and writable.
+    pub fn slice_mut(&mut self, address: u64, len: u64) -> Result<&mut [u8], Fault> {
+        if len == 0 {
+            return Ok(&mut []);
+        }
+        self.check(address, len, Perm::READ | Perm::WRITE)?;
+        // SAFETY: as in `slice`; the borrow is unique.
+        Ok(unsafe { slice::from_raw_parts_mut(self.host(address), len as usize) })
+    }
+
+    /// Copies guest memory; the two places may overlap.
+    ///
+    /// # Errors
+    /// The first address that is not readable or, of the destination, not readable and writable.
+    pub fn copy_within(&mut self, from: u64, to: u64, len: u64) -> Result<(), Fault> {
+        if len != 0 {
+            self.check(from, len, Perm::READ)?;
+            self.check(to, len, Perm::READ | Perm::WRITE)?;
+            // SAFETY: both ranges are mapped with these permissions, and `&mut self` excludes other views of them.
+            unsafe { std::ptr::copy(self.host(from), self.host(to), len as usize) };
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        let reservation = self.state.as_ptr().wrapping_byte_sub(GUARD_SIZE);
+        // SAFETY: this is the whole reservation of `new`; views of it borrow from `self`, so none is left.
+        unsafe { sys::release(reservation.cast(), RESERVED) };
+    }
+}
+
+/// A change of a range of the guest's address space.
+#[derive(Clone, Copy)]
+enum Change {
+    /// Zeroed pages.
+    Map(Perm),
+    /// Pages of the image's file.
+    File(Perm),
+    /// Other permissions.
+    Protect(Perm),
+    Unmap,
+}
+
+/// What a window is to be like once a range is changed.
+struct Plan {
+    start: u64,
+    end: u64,
+    perm: Option<Perm>,
+    regions: Vec<Region>,
+    seams: Seams,
+}
+
+/// Regions, the holes between them, and what seams within either make more.
+fn mappings(regions: &[Region], seams: &Seams) -> usize {
+    let holes = regions.windows(2).map(|pair| pair[0].end..pair[1].start).filter(|hole| !hole.is_empty());
+    let parts = |range: Range<u64>| 1 + seams.count_within(range);
+    let regions = regions.iter().map(|region| region.start..region.end);
+    regions.map(parts).sum::<usize>() + holes.map(parts).sum::<usize>()
+}
+
+/// A part of a program's image: whole pages with one set of permissions.
+#[derive(Clone, Copy, Debug)]
+pub struct ImagePart {
+    start: u64,
+    len: u64,
+    perm: Perm,
+    /// The offset of its content in the file; `None` for zeros.
+    offset: Option<u64>,
+}
+
+/// A program's memory before its first instruction, in a memfd that every machine maps copy-on-write.
+#[derive(Debug)]
+pub struct Image {
+    file: ImageFile,
+    parts: Vec<ImagePart>,
+    len: u64,
+}
+
+impl Image {
+    /// An empty image.
+    ///
+    /// # Errors
+    /// If the host has no more file descriptors or memory.
+    pub fn new() -> io::Result<Image> {
+        Ok(Image { file: ImageFile::new()?, parts: Vec::new(), len: 0 })
+    }
+
+    /// Adds the pages of `addresses`, filled with `contents`, each a guest address and the bytes there; all else is zero.
+    ///
+    /// # Errors
+    /// If the host has no memory, or a content lies outside of the pages.
+    pub fn add(&mut self, addresses: Range<u64>, perm: Perm, contents: &[(u64, &[u8])]) -> io::Result<()> {
+        let end_of = |&(address, bytes): &(u64, &[u8])| address.saturating_add(bytes.len() as u64);
+        let outside = |content: &(u64, &[u8])| content.0 < addresses.start || end_of(content) > addresses.end;
+        if !addresses.start.is_multiple_of(PAGE_SIZE) || contents.iter().any(outside) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a content leaves its pages"));
+        }
+        let perm = perm.readable();
+        let filled = contents.iter().filter(|(_, bytes)| !bytes.is_empty()).map(end_of).max();
+        let filled = filled.unwrap_or(addresses.start).next_multiple_of(PAGE_SIZE);
+        if filled > addresses.start {
+            let offset = self.len;
+            let len = filled - addresses.start;
+            self.file.set_len(offset + len)?;
+            for &(address, bytes) in contents {
+                self.file.write_all_at(bytes, offset + (address - addresses.start))?;
+            }
+            self.len += len;
+            self.parts.push(ImagePart { start: addresses.start, len, perm, offset: Some(offset) });
+        }
+        if addresses.end > filled {
+            self.parts.push(ImagePart { start: filled, len: addresses.end - filled, perm, offset: None });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RW: Perm = Perm::READ;
+
+    #[test]
+    fn regions_split_and_merge() {
+        let mut window = Window::new(1 << 20).unwrap();
+        window.map(0x10000, 0x4000, RW).unwrap();
+        window.protect(0x11000, 0x1000, Perm::NONE).unwrap();
+        assert_eq!(window.regions().len(), 3);
+        assert_eq!(window.used(), 0x3000);
+        window.protect(0x11000, 0x1000, RW).unwrap();
+        assert_eq!(window.regions(), [Region { start: 0x10000, end: 0x14000, perm: RW }]);
+        window.unmap(0x12000, 0x1000).unwrap();
+        assert_eq!(window.regions().len(), 2);
+        assert_eq!(window.slice(0x11ff0, 0x20).unwrap_err(), Fault { address: 0x12000 });
+        assert!(matches!(window.protect(0x11000, 0x2000, RW), Err(MapError::NotMapped)));
+    }
+
+    #[test]
+    fn limits_and_guards_hold() {
+        let mut window = Window::new(0x3000).unwrap();
+        assert!(matches!(window.map(0, 0x1000, RW), Err(MapError::OutOfWindow)));
+        assert!(matches!(window.map(MAX_ADDRESS, 0x1000, RW), Err(MapError::OutOfWindow)));
+        assert!(matches!(window.map(u64::MAX - 0xfff, 0x1000, RW), Err(MapError::OutOfWindow)));
+        assert!(matches!(window.map(0x10001, 0x1000, RW), Err(MapError::Misaligned)));
+        assert!(matches!(window.map(0x10000, 0x4000, RW), Err(MapError::Limit)));
+        assert!(matches!(window.map(0x10000, 0x1000, Perm::WRITE | Perm::EXECUTE), Err(MapError::WriteAndExecute)));
+        window.map(0x10000, 0x3000, RW).unwrap();
+        window.map(0x10000, 0x3000, RW).unwrap();
+        assert!(matches!(window.map(0x20000, 0x1000, RW), Err(MapError::Limit)));
+        window.map(0x20000, 0x10000, Perm::NONE).unwrap();
+        assert!(matches!(window.protect(0x20000, 0x1000, RW), Err(MapError::Limit)));
+    }
+
+    #[test]
+    fn pieces_are_limited_and_may_become_fewer() {
+        let mut window = Window::new(1 << 20).unwrap();
+        window.set_mapping_limit(5);
+        window.map(0x10000, 0x10000, RW).unwrap();
+        window.unmap(0x12000, 0x1000).unwrap();
+        window.protect(0x14000, 0x1000, Perm::NONE).unwrap();
+        assert!(matches!(window.unmap(0x16000, 0x1000), Err(MapError::Pieces)));
+        assert!(matches!(window.protect(0x16000, 0x1000, Perm::NONE), Err(MapError::Pieces)));
+        assert!(matches!(window.map(0x30000, 0x1000, RW), Err(MapError::Pieces)));
+        assert_eq!((window.regions().len(), window.used()), (4, 0xe000));
+        window.set_mapping_limit(2);
+        window.unmap(0x13000, 0x1000).unwrap();
+        window.map(0x12000, 0x3000, RW).unwrap();
+        assert_eq!(window.regions(), [Region { start: 0x10000, end: 0x20000, perm: RW }]);
+    }
+
+    #[test]
+    fn an_image_is_mapped_copy_on_write() {
+        let mut image = Image::new().unwrap();
+        let content: &[(u64, &[u8])] = &[(0x10ff0, b"sixteen bytes..."), (0x11000, b"and more")];
+        image.add(0x10000..0x14000, Perm::READ | Perm::WRITE, content).unwrap();
+        assert!(image.add(0x10000..0x10010, Perm::READ, content).is_err());
+        let mut one = Window::new(1 << 20).unwrap();
+        let mut two = Window::new(1 << 20).unwrap();
+        one.map_image(&image).unwrap();
+        two.map_image(&image).unwrap();
+        one.slice_mut(0x10ff0, 7).unwrap().copy_from_slice(b"SIXTEEN");
+        assert_eq!(two.slice(0x10ff0, 24).unwrap(), b"sixteen bytes...and more");
+        assert_eq!(one.slice(0x10ff0, 10).unwrap(), b"SIXTEEN by");
+        assert_eq!(two.regions(), [Region { start: 0x10000, end: 0x14000, perm: Perm::READ | Perm::WRITE }]);
+        assert!(two.slice(0x13fff, 1).unwrap() == [0]);
+    }
+
+    #[test]
+    fn machines_move_between_threads() {
+        let mut window = Window::new(1 << 20).unwrap();
+        window.state_mut().hart.set_x(10, 7);
+        let window = std::thread::spawn(move || window).join().unwrap();
+        assert_eq!(window.state().hart.x(10), 7);
+    }
+}

@@ -1,0 +1,179 @@
+//! Mappings on Linux. A change replaces what was there; if it fails, nothing has changed.
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::fs::FileExt;
+use std::ptr::{self, NonNull};
+use std::sync::LazyLock;
+
+use crate::perm::Perm;
+
+const ANONYMOUS: libc::c_int = libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+
+/// Bytes of a page of the host.
+pub(crate) const PAGE_SIZE: usize = 4096;
+/// Bytes of a huge page, at whose multiples it begins.
+pub(crate) const HUGE_PAGE: usize = 2 << 20;
+
+/// Reserves `len` bytes of address space, all of which can be written to, or none accessed.
+///
+/// # Errors
+/// If the host has no such space left.
+pub(crate) fn reserve(len: usize, is_writable: bool) -> io::Result<NonNull<u8>> {
+    let protection = if is_writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_NONE };
+    // SAFETY: a fresh private mapping at an address of the kernel's choice.
+    let start = unsafe { libc::mmap(ptr::null_mut(), len, protection, libc::MAP_PRIVATE | ANONYMOUS, -1, 0) };
+    match start == libc::MAP_FAILED {
+        true => Err(io::Error::last_os_error()),
+        false => Ok(NonNull::new(start.cast()).expect("a mapping is never at null")),
+    }
+}
+
+/// Whether the kernel lets address space be writable without counting it as memory. It does unless it is told never to
+/// promise more memory than it has (`vm.overcommit_memory`): then it refuses what no host has.
+pub(crate) fn writable_room_is_free() -> bool {
+    static IS_FREE: LazyLock<bool> = LazyLock::new(|| {
+        const MUCH: usize = 16 << 40;
+        // SAFETY: a fresh mapping, which nothing uses.
+        reserve(MUCH, true).is_ok_and(|start| unsafe { libc::munmap(start.as_ptr().cast(), MUCH) } == 0)
+    });
+    *IS_FREE
+}
+
+/// Gives a reservation back.
+///
+/// # Safety
+/// It is a whole one of [`reserve`], and nothing refers to it any more.
+pub(crate) unsafe fn release(start: *mut u8, len: usize) {
+    // SAFETY: as the caller promises.
+    unsafe { libc::munmap(start.cast(), len) };
+}
+
+/// Maps pages that are zero.
+///
+/// # Safety
+/// They lie in a reservation, and no view of them is held.
+///
+/// # Errors
+/// If the host refuses.
+pub(crate) unsafe fn map_zeros(start: *mut u8, len: usize, perm: Perm) -> io::Result<()> {
+    // SAFETY: as the caller promises.
+    unsafe { map(start, len, protection(perm), ANONYMOUS, -1, 0) }
+}
+
+/// Maps pages of a file, copied where they are written to.
+///
+/// # Safety
+/// As [`map_zeros`].
+///
+/// # Errors
+/// If the host refuses.
+pub(crate) unsafe fn map_file(start: *mut u8, len: usize, perm: Perm, file: &ImageFile, offset: u64) -> io::Result<()> {
+    // SAFETY: as the caller promises.
+    unsafe { map(start, len, protection(perm), 0, file.0.as_raw_fd(), offset) }
+}
+
+/// Makes pages of no file zero again.
+///
+/// # Safety
+/// As [`map_zeros`].
+///
+/// # Errors
+/// If the host refuses.
+pub(crate) unsafe fn discard(start: *mut u8, len: usize) -> io::Result<()> {
+    /// The same for pages that the host has locked in memory; Linux 5.18.
+    const MADV_DONTNEED_LOCKED: libc::c_int = 24;
+    // SAFETY: as the caller promises.
+    let advise = |advice| unsafe { libc::madvise(start.cast(), len, advice) } == 0;
+    match advise(libc::MADV_DONTNEED) || advise(MADV_DONTNEED_LOCKED) {
+        true => Ok(()),
+        false => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Changes the permissions of mapped pages.
+///
+/// # Safety
+/// As [`map_zeros`].
+///
+/// # Errors
+/// If the host refuses.
+pub(crate) unsafe fn protect(start: *mut u8, len: usize, perm: Perm) -> io::Result<()> {
+    // SAFETY: as the caller promises.
+    match unsafe { libc::mprotect(start.cast(), len, protection(perm)) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+unsafe fn map(
+    start: *mut u8,
+    len: usize,
+    protection: libc::c_int,
+    flags: libc::c_int,
+    fd: libc::c_int,
+    offset: u64,
+) -> io::Result<()> {
+    let flags = flags | libc::MAP_PRIVATE | libc::MAP_FIXED;
+    // SAFETY: callers promise that the pages lie in a reservation, and that no view of them is held.
+    let at = unsafe { libc::mmap(start.cast(), len, protection, flags, fd, offset as libc::off_t) };
+    match at == libc::MAP_FAILED {
+        true => Err(io::Error::last_os_error()),
+        false => Ok(()),
+    }
+}
+
+/// Guest text is data to the host: never executable.
+fn protection(perm: Perm) -> libc::c_int {
+    match perm {
+        Perm::NONE => libc::PROT_NONE,
+        _ if perm.contains(Perm::WRITE) => libc::PROT_READ | libc::PROT_WRITE,
+        _ => libc::PROT_READ,
+    }
+}
+
+/// An anonymous file of this process, in memory.
+///
+/// # Errors
+/// If the host has no more file descriptors or memory.
+pub(crate) fn memory_file(name: &CStr) -> io::Result<File> {
+    // SAFETY: the name is a C string.
+    let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is fresh and owned by nobody else.
+    Ok(unsafe { File::from_raw_fd(fd) })
+}
+
+/// A file in memory (a memfd).
+#[derive(Debug)]
+pub(crate) struct ImageFile(File);
+
+impl ImageFile {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// If the host has no more file descriptors or memory.
+    pub(crate) fn new() -> io::Result<ImageFile> {
+        memory_file(c"riverrun-image").map(ImageFile)
+    }
+
+    /// Makes it this long; what is new is zero.
+    ///
+    /// # Errors
+    /// If the host has no memory.
+    pub(crate) fn set_len(&mut self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    /// Writes bytes.
+    ///
+    /// # Errors
+    /// If the host has no memory.
+    pub(crate) fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.0.write_all_at(bytes, offset)
+    }
+}

@@ -1,0 +1,9 @@
+//! Linux.
+
+pub(crate) mod code;
+pub(crate) mod fault;
+pub(crate) mod host_stack;
+pub(crate) mod interrupt;
+pub(crate) mod mapping;
+pub(crate) mod redirect;
+mod signal_stack;

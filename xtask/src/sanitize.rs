@@ -78,7 +78,17 @@ fn run(sanitizer: &Sanitizer, is_run: bool) -> Result<()> {
     command.args(sanitizer.tests).args((!is_run).then_some("--no-run"));
     // The sanitizers' own memory exceeds the limits on the process that these tests set, and leaves no room for the large
     // writable mapping without which the kernel keeps a window's mappings apart.
-    command.args(["--", "--skip", "a_limit_on_", "--skip", "are_one_mapping"]);
+    command.args([
+        "--",
+        "--skip",
+        "a_limit_on_",
+        "--skip",
+        "are_one_mapping",
+        "--skip",
+        "moving_",
+        "--skip",
+        "counted_memory_",
+    ]);
     command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", sanitizer.rust_flags);
     workspace::call(command.env(sanitizer.options.0, sanitizer.options.1))
 }

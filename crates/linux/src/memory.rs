@@ -10,6 +10,8 @@ use crate::open_file::STEP;
 
 /// Bytes of memory that are given back at once: for so much the kernel takes some milliseconds.
 const CHUNK: u64 = 8 << 20;
+/// Bytes of memory that are copied sooner than moved: each move makes a mapping, of which the host has few.
+const LEAST_MOVED: u64 = 64 << 10;
 /// The lowest address of a mapping whose place is not the guest's choice.
 const LOWEST: u64 = 0x1_0000;
 
@@ -330,27 +332,37 @@ pub(crate) fn mremap(call: &mut Call<'_>) -> Outcome {
         }
         call.linux.layout()?.place(call.memory, new_len)?
     };
-    let moved = move_pages(call, old..old + old_len.min(new_len), new, new_len, perm)
-        .and_then(|()| Ok(call.memory.unmap(old, old_len)?));
-    if let Err(stop) = moved {
+    let kept = old..old + old_len.min(new_len);
+    lighten(call, new..new.saturating_add(new_len))?;
+    lighten(call, kept.end..old_end)?;
+    let len = kept.end - kept.start;
+    let is_moved = len >= LEAST_MOVED && call.memory.move_pages(old, len, new, new_len).is_ok();
+    if !is_moved
+        && let Err(stop) = copy_pages(call, kept, new, new_len, perm).and_then(|()| Ok(call.memory.unmap(old, len)?))
+    {
         // The old mapping is whole, unless the new one was to replace something.
         call.memory.unmap(new, new_len)?;
+        call.memory.protect(old, len, perm)?;
         return Err(stop);
+    }
+    if len < old_len {
+        call.memory.unmap(old + len, old_len - len)?;
     }
     Ok(new)
 }
 
-/// Maps `len` bytes at `to` and copies `from` there.
-fn move_pages(call: &mut Call<'_>, from: Range<u64>, to: u64, len: u64, perm: Perm) -> Result<(), Stop> {
+/// Maps `len` bytes at `to` and copies `from` there, which may be left readable.
+fn copy_pages(call: &mut Call<'_>, from: Range<u64>, to: u64, len: u64, perm: Perm) -> Result<(), Stop> {
     call.memory.map(to, len, READ_WRITE())?;
-    if perm.contains(Perm::READ) {
-        let mut buffer = vec![0; STEP.min((from.end - from.start) as usize)];
-        for start in from.clone().step_by(STEP) {
-            let part = &mut buffer[..(from.end - start).min(STEP as u64) as usize];
-            call.memory.read(start, part)?;
-            call.memory.write(to + (start - from.start), part)?;
-            call.patience.check()?;
-        }
+    if !perm.contains(Perm::READ) {
+        call.memory.protect(from.start, from.end - from.start, Perm::READ)?;
+    }
+    let mut buffer = vec![0; STEP.min((from.end - from.start) as usize)];
+    for start in from.clone().step_by(STEP) {
+        let part = &mut buffer[..(from.end - start).min(STEP as u64) as usize];
+        call.memory.read(start, part)?;
+        call.memory.write(to + (start - from.start), part)?;
+        call.patience.check()?;
     }
     Ok(call.memory.protect(to, len, perm)?)
 }

@@ -57,6 +57,22 @@ fn memory() {
     compare_in_directory(&gcc("memory.c", STATIC), "");
 }
 
+/// Page faults that this thread has had without waiting for a disk.
+fn faults() -> u64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+    // The name, which may have spaces, is in parentheses.
+    stat.rsplit(") ").next().unwrap().split(' ').nth(7).unwrap().parse().unwrap()
+}
+
+#[test]
+fn moving_memory_copies_nothing() {
+    let program = gcc("moves.c", STATIC);
+    let before = faults();
+    assert_eq!(run(&program, "", Linux::builder().args(["moves"])).status, 0);
+    let pages = (64 << 20) / 4096;
+    assert!(faults() - before < 3 * pages, "{} page faults", faults() - before);
+}
+
 #[test]
 fn blocks_of_memory() {
     compare_in_directory(&gcc("blocks.c", &[STATIC, &["-fno-builtin"]].concat()), "");

@@ -231,6 +231,38 @@ impl Memory {
         self.window.can_unmap(start, len)
     }
 
+    /// Moves `len` bytes of mapped pages to `to`, in place of whatever was there, without copying them: contents and
+    /// permissions go along. There they are `new_len` bytes, of which those behind the old ones are zero. Nothing is
+    /// mapped at `from` any more.
+    ///
+    /// ```
+    /// # use riverrun::{Config, Engine, Linker, MapError, Perm, Program};
+    /// # let engine = Engine::new(&Config::new())?;
+    /// # let program = Program::new(&engine, riverrun::doc::TINY)?;
+    /// # let mut machine = Linker::<()>::new(&engine).instantiate(&program, ())?;
+    /// let memory = machine.memory_mut();
+    /// memory.map(0x20_0000, 0x1000, Perm::READ | Perm::WRITE)?;
+    /// memory.write(0x20_0000, b"hello")?;
+    /// match memory.move_pages(0x20_0000, 0x1000, 0x30_0000, 0x2000) {
+    ///     Ok(()) => {
+    ///         assert_eq!(memory.slice(0x30_0000, 5)?, b"hello");
+    ///         assert!(memory.slice(0x20_0000, 5).is_err());
+    ///     }
+    ///     // Linux before 5.7, or one that counts writable memory: the pages are where they were.
+    ///     Err(MapError::Host(_) | MapError::NotMovable) => assert_eq!(memory.slice(0x20_0000, 5)?, b"hello"),
+    ///     Err(error) => return Err(error.into()),
+    /// }
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`MapError`], and nothing has changed, but that what was at `to` may be zero after [`MapError::Host`]. Pages can
+    /// be copied where they cannot be moved: after [`MapError::NotMovable`], [`MapError::Pieces`] (each move makes a
+    /// mapping of its own) and [`MapError::Host`].
+    pub fn move_pages(&mut self, from: u64, len: u64, to: u64, new_len: u64) -> Result<(), MapError> {
+        self.window.move_pages(from, len, to, new_len)
+    }
+
     /// Gives the contents of mapped pages back to the host. They are as they were at first: the program's image, or
     /// zeros.
     ///

@@ -57,6 +57,30 @@ int main(int argc, char **argv) {
     SHOW(mremap(b, PAGE, PAGE, MREMAP_FIXED, place));
     SHOW(mremap(b + 1, PAGE, PAGE, 0));
 
+    // Moved over and over, by pages and by megabytes, and grown.
+    for (long pages = 3; pages <= 1000; pages += 997) {
+        char *d = map(pages * PAGE);
+        for (long i = 0; i < pages; i++) d[i * PAGE] = (char)i;
+        SHOW(mprotect(d, pages * PAGE, PROT_NONE));
+        char *there = map(2 * pages * PAGE);
+        memset(there, 4, 2 * pages * PAGE);
+        d = mremap(d, pages * PAGE, 2 * pages * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, there);
+        SHOW(write(1, d, 1));
+        SHOW(mprotect(d, 2 * pages * PAGE, PROT_READ | PROT_WRITE));
+        int kept = is_zero(d + pages * PAGE, pages * PAGE);
+        for (long i = 0; i < pages; i++) kept = kept && d[i * PAGE] == (char)i;
+        for (int i = 0; i < 50; i++) {
+            char *next = map(2 * pages * PAGE);
+            d = mremap(d, 2 * pages * PAGE, 2 * pages * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, next);
+            kept = kept && d[(i % pages) * PAGE] == (char)(i % pages);
+        }
+        there = map(pages * PAGE);
+        d = mremap(d, 2 * pages * PAGE, pages * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, there);
+        kept = kept && d[(pages - 1) * PAGE] == (char)(pages - 1) && d[1] == 0;
+        printf("%d %d\n", d == there, kept);
+        SHOW(munmap(d, pages * PAGE));
+    }
+
     int fd = open("mapped", O_RDWR | O_CREAT, 0600);
     char text[6000];
     memset(text, 'm', sizeof text);

@@ -52,6 +52,9 @@ pub enum MapError {
     WriteAndExecute,
     /// Part of the range is not mapped.
     NotMapped,
+    /// The pages cannot be moved, only copied: they differ in permissions, overlap their new place, are the program's
+    /// image, or the host counts writable memory.
+    NotMovable,
     /// The host refused.
     Host(io::Error),
 }
@@ -67,6 +70,7 @@ impl fmt::Display for MapError {
             MapError::Pieces => write!(f, "the guest's memory is in as many pieces as its limit allows"),
             MapError::WriteAndExecute => write!(f, "a page cannot be writable and executable"),
             MapError::NotMapped => write!(f, "part of the range is not mapped"),
+            MapError::NotMovable => write!(f, "the pages cannot be moved, only copied"),
             MapError::Host(error) => write!(f, "the host refused: {error}"),
         }
     }
@@ -108,6 +112,8 @@ pub struct Window {
     regions: Vec<Region>,
     /// Where the kernel may keep mappings apart besides.
     seams: Seams,
+    /// Where pages of an image's file are, or once were.
+    image: Vec<Range<u64>>,
     /// Bytes in regions that allow any access at all.
     used: u64,
     limit: u64,
@@ -147,6 +153,7 @@ impl Window {
             state: state.cast(),
             regions: Vec::new(),
             seams,
+            image: Vec::new(),
             used: 0,
             limit,
             mapping_limit: MAPPING_LIMIT,
@@ -283,14 +290,15 @@ impl Window {
         }
     }
 
-    fn check_change(&self, start: u64, end: u64, perm: Perm) -> Result<(), MapError> {
+    /// Bytes that the guest has once the pages of `replaced` make room for `len` bytes with `perm`.
+    fn used_with(&self, replaced: &[Range<u64>], len: u64, perm: Perm) -> Result<u64, MapError> {
         if perm.contains(Perm::WRITE | Perm::EXECUTE) {
             return Err(MapError::WriteAndExecute);
         }
-        let grows = if perm == Perm::NONE { 0 } else { end - start };
-        match self.used - self.used_within(start, end) + grows > self.limit {
-            true => Err(MapError::Limit),
-            false => Ok(()),
+        let freed: u64 = replaced.iter().map(|range| self.used_within(range.start, range.end)).sum();
+        match self.used - freed + if perm == Perm::NONE { 0 } else { len } {
+            used if used > self.limit => Err(MapError::Limit),
+            used => Ok(used),
         }
     }
 
@@ -300,33 +308,7 @@ impl Window {
     }
 
     fn overlapping(&self, start: u64, end: u64) -> &[Region] {
-        let first = self.regions.partition_point(|region| region.end <= start);
-        let last = self.regions.partition_point(|region| region.start < end);
-        &self.regions[first..last.max(first)]
-    }
-
-    /// The regions once `start..end` has `perm`, or nothing is mapped there.
-    fn regions_with(&self, start: u64, end: u64, perm: Option<Perm>) -> Vec<Region> {
-        let mut regions = Vec::with_capacity(self.regions.len() + 2);
-        let mut push = |region: Region| match regions.last_mut() {
-            _ if region.start >= region.end => {}
-            Some(Region { end, perm, .. }) if *end == region.start && *perm == region.perm => *end = region.end,
-            _ => regions.push(region),
-        };
-        let split = self.regions.partition_point(|region| region.end <= start);
-        self.regions[..split].iter().for_each(|&region| push(region));
-        let cut = self.overlapping(start, end);
-        if let Some(&first) = cut.first() {
-            push(Region { end: first.end.min(start), ..first });
-        }
-        if let Some(perm) = perm {
-            push(Region { start, end, perm });
-        }
-        if let Some(&last) = cut.last() {
-            push(Region { start: last.start.max(end), ..last });
-        }
-        self.regions[split + cut.len()..].iter().for_each(|&region| push(region));
-        regions
+        overlapping(&self.regions, start, end)
     }
 
     /// What a change of `start..end` leads to, if it is allowed.
@@ -334,40 +316,56 @@ impl Window {
     /// # Errors
     /// [`MapError::Pieces`] if the kernel would have more mappings than now, and than the limit.
     fn plan(&self, start: u64, end: u64, change: Change) -> Result<Plan, MapError> {
+        let range = start..end;
         let perm = match change {
             Change::Map(perm) | Change::Protect(perm) | Change::File(perm) => Some(perm),
             Change::Unmap => None,
         };
-        if let Some(perm) = perm {
-            self.check_change(start, end, perm)?;
-        }
-        let regions = self.regions_with(start, end, perm);
+        let used = self.used_with(std::slice::from_ref(&range), end - start, perm.unwrap_or(Perm::NONE))?;
+        let regions = regions_with(&self.regions, start, end, perm);
         let mut seams = self.seams.clone();
         match change {
-            Change::Protect(_) => seams.split(&(start..end)),
-            Change::File(_) => seams.replace(&(start..end)),
-            Change::Map(_) => seams.foreign_within(start..end).iter().for_each(|part| seams.replace(part)),
+            Change::Protect(_) => seams.split(&range),
+            Change::File(_) => seams.replace(&range),
+            Change::Map(_) => seams.foreign_within(range.clone()).iter().for_each(|part| seams.replace(part)),
             Change::Unmap => {
-                seams.foreign_within(start..end).iter().for_each(|part| seams.replace(part));
-                let next = regions.partition_point(|region| region.end <= start);
-                let hole_start = next.checked_sub(1).map_or(0, |previous| regions[previous].end);
-                let hole_end = regions.get(next).map_or(WINDOW_SIZE as u64, |region| region.start);
-                seams.absorb(&(hole_start..hole_end));
+                seams.foreign_within(range.clone()).iter().for_each(|part| seams.replace(part));
+                seams.absorb(&hole_around(&regions, start));
             }
         }
-        let mappings = mappings(&regions, &seams);
+        self.checked(Plan { range, regions, seams, used })
+    }
+
+    /// What a move leads to, if it is allowed.
+    fn plan_move(&self, from: Range<u64>, to: Range<u64>) -> Result<Plan, MapError> {
+        self.check_mapped(from.start, from.end)?;
+        let [Region { perm, .. }] = *self.overlapping(from.start, from.end) else { return Err(MapError::NotMovable) };
+        let touches = |other: &Range<u64>| other.start < from.end && from.start < other.end;
+        if touches(&to) || self.image.iter().any(touches) || !sys::writable_room_is_free() {
+            return Err(MapError::NotMovable);
+        }
+        let used = self.used_with(&[from.clone(), to.clone()], to.end - to.start, perm)?;
+        let regions = regions_with(&self.regions, to.start, to.end, Some(perm));
+        let regions = regions_with(&regions, from.start, from.end, None);
+        let mut seams = self.seams.clone();
+        seams.replace(&to);
+        // A mapping of which all has been moved has no pages, and may get its first one from another origin.
+        seams.replace(&from);
+        seams.absorb(&hole_around(&regions, from.start));
+        self.checked(Plan { range: from, regions, seams, used })
+    }
+
+    fn checked(&self, plan: Plan) -> Result<Plan, MapError> {
+        let mappings = mappings(&plan.regions, &plan.seams);
         match mappings > self.mapping_limit && mappings > self.mappings() {
             true => Err(MapError::Pieces),
-            false => Ok(Plan { start, end, perm, regions, seams }),
+            false => Ok(plan),
         }
     }
 
     /// Records a change that the kernel has made.
     fn record(&mut self, plan: Plan) {
-        let Plan { start, end, perm, regions, seams } = plan;
-        self.used -= self.used_within(start, end);
-        self.used += if perm.is_none_or(|perm| perm == Perm::NONE) { 0 } else { end - start };
-        (self.regions, self.seams) = (regions, seams);
+        (self.regions, self.seams, self.used) = (plan.regions, plan.seams, plan.used);
     }
 
     /// Maps zeroed pages, in place of whatever was there.
@@ -440,6 +438,33 @@ impl Window {
         self.plan(start, self.check_range(start, len)?, Change::Unmap)
     }
 
+    /// Moves `len` bytes of mapped pages to `to`, in place of whatever was there: contents and permissions go along, and
+    /// nothing is copied. There they are `new_len` bytes, of which those behind the old ones are zero. Nothing is mapped
+    /// at `from` any more.
+    ///
+    /// # Errors
+    /// [`MapError`], and nothing has changed, but that what was at `to` may be zero after [`MapError::Host`]. The pages
+    /// can be copied after [`MapError::NotMovable`], [`MapError::Pieces`] (each move makes a mapping of its own) and
+    /// [`MapError::Host`] (Linux before 5.7 cannot move pages, nor can a later one if they are of several origins).
+    pub fn move_pages(&mut self, from: u64, len: u64, to: u64, new_len: u64) -> Result<(), MapError> {
+        let from = from..self.check_range(from, len)?;
+        let to = to..self.check_range(to, new_len)?;
+        let plan = self.plan_move(from.clone(), to.clone())?;
+        let (source, source_len) = self.host_range(from.clone());
+        let (target, target_len) = self.host_range(to.clone());
+        // SAFETY: as in `map_host`; the ranges do not overlap, and have no pages of a file.
+        unsafe { sys::move_pages(source, source_len, target, target_len) }
+            .inspect_err(|_| self.restore(to.start, to.end))
+            .map_err(MapError::Host)?;
+        // If this fails the source has no contents, but the guest can still access it.
+        if let Err(error) = self.map_host(from.clone()) {
+            self.restore(to.start, to.end);
+            return Err(error);
+        }
+        self.record(plan);
+        Ok(())
+    }
+
     /// Gives the contents of mapped pages back to the host. They are as they were at first: the image's, or zeros.
     ///
     /// # Errors
@@ -464,7 +489,9 @@ impl Window {
             let plan = self.plan(part.start, end, Change::File(part.perm))?;
             let (at, len) = self.host_range(part.start..end);
             // SAFETY: as in `map_host`.
-            unsafe { sys::map_file(at, len, part.perm, &image.file, offset) }.map_err(MapError::Host)?;
+            unsafe { sys::map_file(at, len, &image.file, offset) }.map_err(MapError::Host)?;
+            self.image.push(part.start..end);
+            self.protect_host(part.start..end, part.perm)?;
             self.record(plan);
         }
         Ok(())
@@ -472,7 +499,7 @@ impl Window {
 
     /// Has the kernel put zeroed pages in place of whatever was there.
     fn make(&mut self, plan: Plan, perm: Perm) -> Result<(), MapError> {
-        let (start, end) = (plan.start, plan.end);
+        let Range { start, end } = plan.range;
         self.make_host(start..end, perm).inspect_err(|_| self.restore(start, end))?;
         self.record(plan);
         Ok(())
@@ -486,10 +513,12 @@ impl Window {
             }
         }
         for part in self.seams.foreign_within(range) {
-            // Memory that was writable once is another's to the kernel where it counts what may be written to.
-            let writable = Perm::READ | Perm::WRITE;
-            self.map_host(part.clone(), writable)?;
-            if perm != writable {
+            // The kernel may refuse to make pages writable, if it counts such: before anything is lost.
+            if perm.contains(Perm::WRITE) {
+                self.protect_host(part.clone(), perm)?;
+            }
+            self.map_host(part.clone())?;
+            if perm != Perm::NONE {
                 self.protect_host(part, perm)?;
             }
         }
@@ -515,11 +544,11 @@ impl Window {
         }
     }
 
-    fn map_host(&mut self, range: Range<u64>, perm: Perm) -> Result<(), MapError> {
+    fn map_host(&mut self, range: Range<u64>) -> Result<(), MapError> {
         let (start, len) = self.host_range(range);
         // SAFETY: callers have checked that the range lies in the window, between the guards,
         // and `&mut self` says that no view of it is held.
-        unsafe { sys::map_zeros(start, len, perm) }.map_err(MapError::Host)
+        unsafe { sys::map_zeros(start, len) }.map_err(MapError::Host)
     }
 
     fn protect_host(&mut self, range: Range<u64>, perm: Perm) -> Result<(), MapError> {
@@ -621,11 +650,47 @@ enum Change {
 
 /// What a window is to be like once a range is changed.
 struct Plan {
-    start: u64,
-    end: u64,
-    perm: Option<Perm>,
+    range: Range<u64>,
     regions: Vec<Region>,
     seams: Seams,
+    used: u64,
+}
+
+fn overlapping(regions: &[Region], start: u64, end: u64) -> &[Region] {
+    let first = regions.partition_point(|region| region.end <= start);
+    let last = regions.partition_point(|region| region.start < end);
+    &regions[first..last.max(first)]
+}
+
+/// The regions once `start..end` has `perm`, or nothing is mapped there.
+fn regions_with(regions: &[Region], start: u64, end: u64, perm: Option<Perm>) -> Vec<Region> {
+    let mut changed = Vec::with_capacity(regions.len() + 2);
+    let mut push = |region: Region| match changed.last_mut() {
+        _ if region.start >= region.end => {}
+        Some(Region { end, perm, .. }) if *end == region.start && *perm == region.perm => *end = region.end,
+        _ => changed.push(region),
+    };
+    let split = regions.partition_point(|region| region.end <= start);
+    regions[..split].iter().for_each(|&region| push(region));
+    let cut = overlapping(regions, start, end);
+    if let Some(&first) = cut.first() {
+        push(Region { end: first.end.min(start), ..first });
+    }
+    if let Some(perm) = perm {
+        push(Region { start, end, perm });
+    }
+    if let Some(&last) = cut.last() {
+        push(Region { start: last.start.max(end), ..last });
+    }
+    regions[split + cut.len()..].iter().for_each(|&region| push(region));
+    changed
+}
+
+/// The addresses around an unmapped one that are not mapped either.
+fn hole_around(regions: &[Region], address: u64) -> Range<u64> {
+    let next = regions.partition_point(|region| region.end <= address);
+    let start = next.checked_sub(1).map_or(0, |previous| regions[previous].end);
+    start..regions.get(next).map_or(WINDOW_SIZE as u64, |region| region.start)
 }
 
 /// Regions, the holes between them, and what seams within either make more.

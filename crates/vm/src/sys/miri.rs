@@ -23,16 +23,26 @@ pub(crate) unsafe fn release(start: *mut u8, len: usize) {
     unsafe { dealloc(start, layout(len)) };
 }
 
-pub(crate) unsafe fn map_zeros(start: *mut u8, len: usize, _: Perm) -> io::Result<()> {
+pub(crate) unsafe fn map_zeros(start: *mut u8, len: usize) -> io::Result<()> {
     // SAFETY: as the caller promises.
     unsafe { start.write_bytes(0, len) };
     Ok(())
 }
 
-pub(crate) unsafe fn map_file(start: *mut u8, len: usize, _: Perm, file: &ImageFile, offset: u64) -> io::Result<()> {
+pub(crate) unsafe fn map_file(start: *mut u8, len: usize, file: &ImageFile, offset: u64) -> io::Result<()> {
     let bytes = &file.0[offset as usize..][..len];
     // SAFETY: as the caller promises.
     unsafe { start.copy_from_nonoverlapping(bytes.as_ptr(), len) };
+    Ok(())
+}
+
+pub(crate) unsafe fn move_pages(from: *mut u8, len: usize, to: *mut u8, new_len: usize) -> io::Result<()> {
+    // SAFETY: as the caller promises.
+    unsafe {
+        to.write_bytes(0, new_len);
+        to.copy_from_nonoverlapping(from, len.min(new_len));
+        from.write_bytes(0, len);
+    }
     Ok(())
 }
 

@@ -51,28 +51,71 @@ pub(crate) unsafe fn release(start: *mut u8, len: usize) {
     unsafe { libc::munmap(start.cast(), len) };
 }
 
-/// Maps pages that are zero.
+/// Maps pages that are zero, and that nobody can access.
 ///
 /// # Safety
 /// They lie in a reservation, and no view of them is held.
 ///
 /// # Errors
 /// If the host refuses.
-pub(crate) unsafe fn map_zeros(start: *mut u8, len: usize, perm: Perm) -> io::Result<()> {
+pub(crate) unsafe fn map_zeros(start: *mut u8, len: usize) -> io::Result<()> {
     // SAFETY: as the caller promises.
-    unsafe { map(start, len, protection(perm), ANONYMOUS, -1, 0) }
+    unsafe { map(start, len, ANONYMOUS | libc::MAP_FIXED, -1, 0) }
 }
 
-/// Maps pages of a file, copied where they are written to.
+/// Maps pages of a file, copied where they are written to; nobody can access them.
 ///
 /// # Safety
 /// As [`map_zeros`].
 ///
 /// # Errors
 /// If the host refuses.
-pub(crate) unsafe fn map_file(start: *mut u8, len: usize, perm: Perm, file: &ImageFile, offset: u64) -> io::Result<()> {
+pub(crate) unsafe fn map_file(start: *mut u8, len: usize, file: &ImageFile, offset: u64) -> io::Result<()> {
     // SAFETY: as the caller promises.
-    unsafe { map(start, len, protection(perm), 0, file.0.as_raw_fd(), offset) }
+    unsafe { map(start, len, libc::MAP_NORESERVE | libc::MAP_FIXED, file.0.as_raw_fd(), offset) }
+}
+
+/// Moves pages of no file with their permissions, in place of what is at `to`; what `new_len` adds is zero. The pages
+/// at `from` stay mapped, and are zero. Both ranges belong to the reservation at any time: the pages go by way of an
+/// address of the kernel's choice, and only that is given back.
+///
+/// # Safety
+/// As [`map_zeros`], of both ranges, which do not overlap.
+///
+/// # Errors
+/// If the kernel is older than Linux 5.7, or keeps several mappings of different origin in the range. Then nothing has
+/// changed. If the kernel has no memory for its own records, what was at `to` may be zero and without access.
+pub(crate) unsafe fn move_pages(from: *mut u8, len: usize, to: *mut u8, new_len: usize) -> io::Result<()> {
+    let (flags, anywhere) = (libc::MREMAP_MAYMOVE | libc::MREMAP_DONTUNMAP, ptr::null_mut::<u8>());
+    // SAFETY: as the caller promises.
+    let between = unsafe { libc::mremap(from.cast(), len, len, flags, anywhere) };
+    if between == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: as the caller promises; nobody else knows the pages' address.
+    unsafe {
+        place(between.cast(), len, to, new_len).inspect_err(|_| {
+            if place(between.cast(), len, from, len).is_err() {
+                libc::munmap(between, len);
+            }
+        })
+    }
+}
+
+/// Moves pages into a reservation.
+unsafe fn place(pages: *mut u8, len: usize, to: *mut u8, new_len: usize) -> io::Result<()> {
+    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+    // SAFETY: as the callers promise.
+    match unsafe { libc::mremap(pages.cast(), len, new_len, flags, to) } {
+        libc::MAP_FAILED => {
+            let error = io::Error::last_os_error();
+            // A gap, if the kernel has left one, must not be another's. This fails where there is none.
+            // SAFETY: as the callers promise; nothing is replaced.
+            let _ = unsafe { map(to, new_len, ANONYMOUS | libc::MAP_FIXED_NOREPLACE, -1, 0) };
+            Err(error)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Makes pages of no file zero again.
@@ -108,17 +151,12 @@ pub(crate) unsafe fn protect(start: *mut u8, len: usize, perm: Perm) -> io::Resu
     }
 }
 
-unsafe fn map(
-    start: *mut u8,
-    len: usize,
-    protection: libc::c_int,
-    flags: libc::c_int,
-    fd: libc::c_int,
-    offset: u64,
-) -> io::Result<()> {
-    let flags = flags | libc::MAP_PRIVATE | libc::MAP_FIXED;
+/// Maps pages that nobody can access. The kernel refuses to count writable ones only after it has unmapped what they
+/// replace, and another thread could take such a gap: so [`protect`] makes them writable.
+unsafe fn map(start: *mut u8, len: usize, flags: libc::c_int, fd: libc::c_int, offset: u64) -> io::Result<()> {
+    let flags = flags | libc::MAP_PRIVATE;
     // SAFETY: callers promise that the pages lie in a reservation, and that no view of them is held.
-    let at = unsafe { libc::mmap(start.cast(), len, protection, flags, fd, offset as libc::off_t) };
+    let at = unsafe { libc::mmap(start.cast(), len, libc::PROT_NONE, flags, fd, offset as libc::off_t) };
     match at == libc::MAP_FAILED {
         true => Err(io::Error::last_os_error()),
         false => Ok(()),

@@ -6,13 +6,14 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::Linux;
-use crate::descriptors::{self, Descriptors};
+use crate::descriptors::{self, Descriptors, standard_streams};
 use crate::error::Error;
 use crate::file_systems::kernel_file_system;
 use crate::grant::DirOptions;
 use crate::host_file::SizeLimit;
 use crate::last_words::LastWords;
 use crate::log::{Detail, Log};
+use crate::open_file::OpenFile;
 use crate::paths::{GuestPath, Names};
 use crate::process::Process;
 use crate::random::Random;
@@ -160,12 +161,24 @@ impl Builder {
 
     /// The guest's operating system, to be put into a machine's data.
     pub fn build(self) -> Linux {
+        let (mut linux, standard) = self.assemble();
+        linux.descriptors.set_standard_streams(standard);
+        linux
+    }
+
+    /// Whether the guest's random numbers are reproducible.
+    pub(crate) fn has_seed(&self) -> bool {
+        self.seed.is_some()
+    }
+
+    /// The same without descriptors, and what its standard streams are.
+    pub(crate) fn assemble(self) -> (Linux, [OpenFile; 3]) {
         let size_limit = self.max_file_size.map_or_else(SizeLimit::default, SizeLimit::new);
         let limit = self.max_descriptors.unwrap_or(descriptors::DEFAULT_LIMIT);
-        Linux {
+        let linux = Linux {
             args: self.args,
             env: self.env,
-            descriptors: Descriptors::new(self.stdin, [self.stdout, self.stderr], limit, size_limit),
+            descriptors: Descriptors::new(limit),
             names: self.names,
             size_limit,
             layout: None,
@@ -177,6 +190,9 @@ impl Builder {
             reactor: Reactor::new(self.exits),
             log: self.log,
             last_words: LastWords::default(),
-        }
+            baseline: None,
+            is_changed: false,
+        };
+        (linux, standard_streams(self.stdin, [self.stdout, self.stderr], size_limit))
     }
 }

@@ -204,6 +204,7 @@ fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> 
     let (data, memory) = caller.split();
     let linux = get(data);
 
+    linux.is_changed = true;
     linux.last_words.notice(number, args[0]);
     if number == READY_CALL
         && let Some(flow) = linux.reactor.ready(args[0])

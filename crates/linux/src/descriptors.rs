@@ -18,34 +18,45 @@ pub(crate) const DEFAULT_LIMIT: usize = 256;
 /// The largest limit on descriptors: their table takes memory of the host.
 pub(crate) const MAX_LIMIT: usize = 1 << 16;
 
+/// An open descriptor.
 #[derive(Clone)]
-struct Slot {
-    file: Arc<OpenFile>,
-    close_on_exec: bool,
+pub(crate) struct Slot {
+    pub(crate) file: Arc<OpenFile>,
+    pub(crate) close_on_exec: bool,
 }
 
 pub(crate) struct Descriptors {
-    slots: Vec<Option<Slot>>,
+    pub(crate) slots: Vec<Option<Slot>>,
     /// Descriptors are smaller than this (`RLIMIT_NOFILE`): each may cost the host one of its own.
     limit: usize,
 }
 
+/// The standard streams as open files.
+pub(crate) fn standard_streams(stdin: Input, [stdout, stderr]: [Output; 2], sizes: SizeLimit) -> [OpenFile; 3] {
+    let input = match stdin {
+        Input::Null => Kind::Device(Device::Null),
+        Input::Inherit => Kind::Stream(Stream::new(rustix::stdio::stdin(), false, sizes)),
+        Input::Reader(reader) => Kind::Reader(reader.into()),
+    };
+    let output = |output| match output {
+        Output::Null => Kind::Device(Device::Null),
+        Output::InheritStdout => Kind::Stream(Stream::new(rustix::stdio::stdout(), true, sizes)),
+        Output::InheritStderr => Kind::Stream(Stream::new(rustix::stdio::stderr(), true, sizes)),
+        Output::Writer(writer) => Kind::Writer(writer.into()),
+    };
+    [OpenFile::standard(0, input), OpenFile::standard(1, output(stdout)), OpenFile::standard(2, output(stderr))]
+}
+
 impl Descriptors {
-    pub(crate) fn new(stdin: Input, [stdout, stderr]: [Output; 2], limit: usize, sizes: SizeLimit) -> Descriptors {
-        let input = match stdin {
-            Input::Null => Kind::Device(Device::Null),
-            Input::Inherit => Kind::Stream(Stream::new(rustix::stdio::stdin(), false, sizes)),
-            Input::Reader(reader) => Kind::Reader(reader.into()),
-        };
-        let output = |output| match output {
-            Output::Null => Kind::Device(Device::Null),
-            Output::InheritStdout => Kind::Stream(Stream::new(rustix::stdio::stdout(), true, sizes)),
-            Output::InheritStderr => Kind::Stream(Stream::new(rustix::stdio::stderr(), true, sizes)),
-            Output::Writer(writer) => Kind::Writer(writer.into()),
-        };
-        let files = [(input, 0), (output(stdout), open::WRITE_ONLY), (output(stderr), open::WRITE_ONLY)];
-        let slot = |(kind, status)| Slot { file: Arc::new(OpenFile::new(kind, status)), close_on_exec: false };
-        Descriptors { slots: files.map(|file| Some(slot(file))).into(), limit: limit.min(MAX_LIMIT) }
+    /// None is open.
+    pub(crate) fn new(limit: usize) -> Descriptors {
+        Descriptors { slots: Vec::new(), limit: limit.min(MAX_LIMIT) }
+    }
+
+    /// Opens descriptors 0 to 2, and closes all others.
+    pub(crate) fn set_standard_streams(&mut self, files: [OpenFile; 3]) {
+        let slot = |file| Some(Slot { file: Arc::new(file), close_on_exec: false });
+        self.slots = files.map(slot).into();
     }
 
     /// One more than the highest descriptor that may be open.
@@ -251,8 +262,8 @@ mod tests {
 
     #[test]
     fn the_lowest_free_descriptor_is_taken_up_to_the_limit() {
-        let outputs = [Output::Null, Output::Null];
-        let mut table = Descriptors::new(Input::Null, outputs, 1024, SizeLimit::default());
+        let mut table = Descriptors::new(1024);
+        table.set_standard_streams([null(), null(), null()]);
         for expected in 3..1024 {
             assert_eq!(table.add(null(), false), Ok(expected));
         }

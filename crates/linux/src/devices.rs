@@ -3,11 +3,12 @@
 use std::ffi::OsStr;
 
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use crate::call::Stop;
 use crate::random::Random;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Device {
     Full,
     Null,

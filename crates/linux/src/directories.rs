@@ -9,6 +9,7 @@ use std::sync::PoisonError;
 
 use rustix::fs::{FileType, RawDir, SeekFrom};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use crate::abi::{Layout, at, mode};
 use crate::call::{Call, Outcome, Stop, writable};
@@ -17,6 +18,18 @@ use crate::paths::{Found, Names, Node};
 
 /// Bytes of entries that one call reads.
 const MAX_ENTRIES: u64 = 32 << 10;
+
+/// Bytes that have room for an entry.
+const MAX_ENTRY: usize = 512;
+
+/// Where an open directory is read.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct DirectoryPosition {
+    /// The position of the host's directory.
+    host: u64,
+    /// How many of the guest's own entries have been read.
+    own: u64,
+}
 
 /// One `struct linux_dirent64`.
 fn entry(inode: u64, cookie: u64, kind: u8, name: &[u8]) -> Vec<u8> {
@@ -110,6 +123,27 @@ fn host_entries(fd: &OwnedFd, own: &BTreeSet<OsString>, room: usize) -> Result<V
 }
 
 impl Directory {
+    /// Where the next entry is read, as [`Directory::place`] takes it.
+    pub(crate) fn position(&self) -> Result<DirectoryPosition, Stop> {
+        let host = self.host.as_ref().map_or(Ok(0), |fd| rustix::fs::seek(fd, SeekFrom::Current(0)))?;
+        let own = *self.own_entries.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(DirectoryPosition { host, own })
+    }
+
+    /// Goes on reading there, in the same directory or one that has been opened anew.
+    pub(crate) fn place(&self, position: DirectoryPosition) -> Result<(), Stop> {
+        if let Some(fd) = &self.host {
+            if position.host != 0 {
+                // A directory of ext4 that is first read at its end stays empty, also from its beginning on.
+                rustix::fs::seek(fd, SeekFrom::Start(0))?;
+                host_entries(fd, &BTreeSet::new(), MAX_ENTRY)?;
+            }
+            rustix::fs::seek(fd, SeekFrom::Start(position.host))?;
+        }
+        *self.own_entries.lock().unwrap_or_else(PoisonError::into_inner) = position.own;
+        Ok(())
+    }
+
     /// Changes the position of reading, for `lseek`.
     pub(crate) fn seek(&self, to: SeekFrom) -> Outcome {
         let mut position = self.own_entries.lock().unwrap_or_else(PoisonError::into_inner);

@@ -39,6 +39,59 @@ pub enum Error {
         /// Bytes that they may take: a quarter of the stack.
         room: u64,
     },
+    /// A file is open whose name no longer leads to it, so that its state cannot be saved.
+    #[error(
+        "descriptor {descriptor} is {path:?}, which has been deleted, renamed or replaced since it was opened: close it \
+         before the state is saved"
+    )]
+    FileGone {
+        /// The guest's descriptor.
+        descriptor: u32,
+        /// The name by which it was opened.
+        path: String,
+    },
+    /// A file that was open cannot be opened again.
+    #[error(
+        "cannot open {path:?} again, which is descriptor {descriptor}: {reason}; grant its directory as it was before"
+    )]
+    Reopen {
+        /// The guest's descriptor.
+        descriptor: u32,
+        /// The guest's path.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+    /// The current directory is not within the grants, or does not exist.
+    #[error("the current directory {path:?} cannot be used: {reason}; grant it as it was before")]
+    CurrentDirectory {
+        /// The guest's path.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+    /// A descriptor beyond the limit is open.
+    #[error("descriptor {descriptor} is open, but the limit is {limit}: raise it (`Builder::max_descriptors`)")]
+    TooManyDescriptors {
+        /// The guest's descriptor.
+        descriptor: u32,
+        /// How many there may be.
+        limit: u32,
+    },
+    /// The bytes are not what was saved.
+    #[error("{0} is damaged: take the snapshot anew")]
+    Damaged(&'static str),
+    /// Another version of this crate has saved the state.
+    #[error("the saved state of the Linux personality has version {found}, not {supported}: take the snapshot anew")]
+    SavedVersion {
+        /// Of the bytes.
+        found: u8,
+        /// Of this crate.
+        supported: u8,
+    },
+    /// There is no state to go back to: this personality was built, not restored.
+    #[error("this personality cannot be reset, since it was not restored from a saved state (`Builder::restore`)")]
+    NotRestored,
     /// The host gives no random numbers.
     #[error("the host gives no random numbers; set a seed")]
     NoRandomNumbers,

@@ -1,15 +1,13 @@
 //! System calls that open, create, rename and change files.
 
-use std::os::fd::OwnedFd;
-
 use cap_std::fs::{Permissions, PermissionsExt};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Timestamps};
 use rustix::io::Errno;
 
 use crate::abi::{Timespec, at, load_words, mode, open};
-use crate::call::{Call, Outcome, PATH_MAX, Stop};
+use crate::call::{Call, Outcome, PATH_MAX, Patience, Stop};
 use crate::grant::DirAccess;
-use crate::host_file::{HostFile, is_large};
+use crate::host_file::{HostFile, SizeLimit, is_large};
 use crate::links;
 use crate::open_file::{Directory, Kind, OpenFile};
 use crate::paths::{Found, HostName, Node, special_file};
@@ -44,10 +42,7 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
     }
     let flags = if must_be_directory { flags | open::DIRECTORY } else { flags };
     let kind = match node {
-        Node::Host(name) => match open_host(call, &name, flags, call.new_mode(3))? {
-            Opened::Directory(fd) => Kind::Directory(Directory::new(path, Some(fd))),
-            Opened::Regular(file) => Kind::Regular(file),
-        },
+        Node::Host(name) => open_host(&name, flags, call.new_mode(3), call.linux.size_limit, call.patience)?,
         _ if flags & (open::CREATE | open::EXCLUSIVE) == open::CREATE | open::EXCLUSIVE => {
             return Err(Errno::EXIST.into());
         }
@@ -60,12 +55,15 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
     Ok(call.linux.descriptors.add(OpenFile::new(kind, flags), close_on_exec)? as u64)
 }
 
-enum Opened {
-    Directory(OwnedFd),
-    Regular(HostFile),
-}
-
-fn open_host(call: &Call<'_>, name: &HostName, flags: u32, new_mode: Mode) -> Result<Opened, Stop> {
+/// Opens, or makes, what a name of the host stands for: a regular file or a directory.
+pub(crate) fn open_host(
+    name: &HostName,
+    flags: u32,
+    new_mode: Mode,
+    limit: SizeLimit,
+    patience: Patience<'_>,
+) -> Result<Kind, Stop> {
+    let sync = flags & open::SYNC;
     let access = if flags & open::PATH != 0 { 0 } else { flags & open::ACCESS_MODE };
     let flags = match flags & open::PATH {
         0 => flags,
@@ -114,7 +112,7 @@ fn open_host(call: &Call<'_>, name: &HostName, flags: u32, new_mode: Mode) -> Re
         }
     }
     let open = |flags| rustix::fs::openat(&name.dir, &name.name, flags, new_mode);
-    let file = |fd| HostFile { fd, access: name.access, limit: call.linux.size_limit };
+    let file = |fd| HostFile { fd, access: name.access, limit, path: name.path().clone(), sync };
     // Opening with O_TRUNC would free all of its space in one piece.
     let truncates = host.contains(OFlags::TRUNC) && kind == Some(mode::REGULAR);
     if let (Some(seen), true) = (seen, truncates)
@@ -122,13 +120,13 @@ fn open_host(call: &Call<'_>, name: &HostName, flags: u32, new_mode: Mode) -> Re
     {
         let writing = open((host - OFlags::TRUNC - OFlags::RWMODE) | OFlags::WRONLY)?;
         name.admit(&writing)?;
-        file(writing).set_size(0, call.patience)?;
+        file(writing).set_size(0, patience)?;
     }
     let fd = open(host)?;
     // Another process may have replaced the file meanwhile.
     match name.admit(&fd)?.kind {
-        mode::DIRECTORY => Ok(Opened::Directory(fd)),
-        mode::REGULAR => Ok(Opened::Regular(file(fd))),
+        mode::DIRECTORY => Ok(Kind::Directory(Directory::new(name.path().clone(), Some(fd)))),
+        mode::REGULAR => Ok(Kind::Regular(file(fd))),
         kind => Err(name.refuse(Reason::SpecialFile(special_file(kind)))),
     }
 }
@@ -254,9 +252,10 @@ pub(crate) fn truncate(call: &mut Call<'_>) -> Outcome {
         return Err(Errno::INVAL.into());
     }
     let found = call.find(at::CURRENT_DIRECTORY, &path, true)?;
-    let done = match open_host(call, &found.host()?, open::WRITE_ONLY, Mode::empty())? {
-        Opened::Directory(_) => Err(Errno::ISDIR.into()),
-        Opened::Regular(file) => file.set_size(len, call.patience),
+    let (limit, patience) = (call.linux.size_limit, call.patience);
+    let done = match open_host(&found.host()?, open::WRITE_ONLY, Mode::empty(), limit, patience)? {
+        Kind::Regular(file) => file.set_size(len, patience),
+        _ => Err(Errno::ISDIR.into()),
     };
     call.signal_failure(done)?;
     Ok(0)

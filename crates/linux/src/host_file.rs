@@ -10,6 +10,7 @@ use rustix::process::{Resource, getrlimit};
 use crate::call::{Patience, Stop};
 use crate::grant::DirAccess;
 use crate::open_file::{STEP, in_steps, position};
+use crate::paths::GuestPath;
 
 /// Bytes that are allocated between two tests of the deadline.
 const ALLOCATION_STEP: u64 = 64 << 20;
@@ -23,6 +24,10 @@ pub(crate) struct HostFile {
     /// Of the granted directory that it lies in.
     pub(crate) access: DirAccess,
     pub(crate) limit: SizeLimit,
+    /// The name by which it was opened.
+    pub(crate) path: GuestPath,
+    /// The `O_SYNC` and `O_DSYNC` that it was opened with.
+    pub(crate) sync: u32,
 }
 
 /// The size in bytes that files may be given (`RLIMIT_FSIZE`).
@@ -154,7 +159,7 @@ mod tests {
 
     fn file() -> HostFile {
         let fd = tempfile::tempfile().unwrap().into();
-        HostFile { fd, access: DirAccess::ReadWrite, limit: SizeLimit::default() }
+        HostFile { fd, access: DirAccess::ReadWrite, limit: SizeLimit::default(), path: GuestPath::default(), sync: 0 }
     }
 
     #[test]

@@ -21,6 +21,16 @@ impl LastWords {
         self.bytes.drain(..self.bytes.len().saturating_sub(BYTES_MAX));
     }
 
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Replaces what has been written.
+    pub(crate) fn set(&mut self, bytes: &[u8]) {
+        self.bytes.clear();
+        self.add(bytes);
+    }
+
     /// Forgets what was written if this call shows that the guest went on to something else.
     pub(crate) fn notice(&mut self, number: u64, first_arg: u64) {
         if !self.bytes.is_empty() && !is_quiet(number, first_arg) {

@@ -80,6 +80,7 @@ mod process;
 mod random;
 mod reactor;
 mod refusal;
+mod saved;
 mod signals;
 mod start;
 mod status;
@@ -117,6 +118,10 @@ pub struct Linux {
     pub(crate) reactor: reactor::Reactor,
     pub(crate) log: log::Log,
     pub(crate) last_words: last_words::LastWords,
+    /// What [`Linux::reset`] goes back to, if a builder has restored it.
+    pub(crate) baseline: Option<Box<saved::Baseline>>,
+    /// Whether a system call has been made since.
+    pub(crate) is_changed: bool,
 }
 
 impl Linux {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use riverrun::{MAX_ADDRESS, MIN_ADDRESS, Memory, PAGE_SIZE, Perm, Region};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Outcome, Stop};
 use crate::open_file::STEP;
@@ -16,7 +17,7 @@ const LEAST_MOVED: u64 = 64 << 10;
 const LOWEST: u64 = 0x1_0000;
 
 /// Where things lie in the guest's memory.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Layout {
     /// The heap that `brk` grows; whole pages from its start are mapped.
     pub(crate) heap: Range<u64>,

@@ -53,14 +53,23 @@ pub(crate) struct OpenFile {
     pub(crate) kind: Kind,
     /// Access mode, O_APPEND, O_NONBLOCK, O_PATH.
     status: AtomicU32,
+    /// Which of the three standard streams it is, if it is one.
+    pub(crate) standard: Option<u8>,
 }
 
 /// The status flags that `fcntl` may change.
-const CHANGEABLE: u32 = open::APPEND | open::NON_BLOCKING;
+pub(crate) const CHANGEABLE: u32 = open::APPEND | open::NON_BLOCKING;
 
 impl OpenFile {
     pub(crate) fn new(kind: Kind, status: u32) -> OpenFile {
-        OpenFile { kind, status: AtomicU32::new(status & (open::ACCESS_MODE | open::PATH | CHANGEABLE)) }
+        let status = AtomicU32::new(status & (open::ACCESS_MODE | open::PATH | CHANGEABLE));
+        OpenFile { kind, status, standard: None }
+    }
+
+    /// Standard stream `number`, 0 to 2.
+    pub(crate) fn standard(number: u8, kind: Kind) -> OpenFile {
+        let status = if number == 0 { 0 } else { open::WRITE_ONLY };
+        OpenFile { standard: Some(number), ..OpenFile::new(kind, status) }
     }
 
     pub(crate) fn status(&self) -> u32 {

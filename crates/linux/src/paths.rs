@@ -43,9 +43,10 @@ pub(crate) struct GuestPath(Vec<OsString>);
 
 impl GuestPath {
     /// A path as a host writes it; `None` if it is not absolute or has `..`.
-    pub(crate) fn parse_absolute(path: &str) -> Option<GuestPath> {
-        let components = path.strip_prefix('/')?.split('/').filter(|name| !matches!(*name, "" | "."));
-        let path: Vec<OsString> = components.map(OsString::from).collect();
+    pub(crate) fn parse_absolute(path: impl AsRef<[u8]>) -> Option<GuestPath> {
+        let names = path.as_ref().strip_prefix(b"/")?.split(|&byte| byte == b'/');
+        let components = names.filter(|name| !matches!(*name, b"" | b"."));
+        let path: Vec<OsString> = components.map(|name| OsStr::from_bytes(name).to_owned()).collect();
         match path.iter().any(|name| name == ".." || name.len() > NAME_MAX) || path.len() > MAX_DEPTH {
             true => None,
             false => Some(GuestPath(path)),
@@ -146,6 +147,11 @@ impl HostName {
             }
         }
         Ok(place)
+    }
+
+    /// The guest's path.
+    pub(crate) fn path(&self) -> &GuestPath {
+        &self.path
     }
 
     pub(crate) fn refuse(&self, reason: Reason) -> Stop {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
 
@@ -11,9 +11,9 @@ use crate::call::{Call, Outcome, Stop};
 use crate::open_file::{Kind, OpenFile};
 
 /// Bytes that a pipe holds, as in Linux.
-const CAPACITY: usize = 64 << 10;
+pub(crate) const CAPACITY: usize = 64 << 10;
 /// Descriptors of pipes that a guest may have: bounds what they hold.
-const MAX_ENDS: usize = 128;
+pub(crate) const MAX_ENDS: usize = 128;
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -22,55 +22,95 @@ struct Shared {
     writers: AtomicUsize,
 }
 
+/// A pipe, which its ends share.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pipe(Arc<Shared>);
+
+impl Pipe {
+    /// One with these bytes in it, and no ends yet.
+    pub(crate) fn holding(bytes: &[u8]) -> Pipe {
+        let pipe = Pipe::default();
+        pipe.fill(bytes);
+        pipe
+    }
+
+    /// Another end to read from.
+    pub(crate) fn reader(&self) -> Reader {
+        self.0.readers.fetch_add(1, Ordering::Relaxed);
+        Reader(self.clone())
+    }
+
+    /// Another end to write to.
+    pub(crate) fn writer(&self) -> Writer {
+        self.0.writers.fetch_add(1, Ordering::Relaxed);
+        Writer(self.clone())
+    }
+
+    /// The bytes that have been written and not been read.
+    pub(crate) fn contents(&self) -> Vec<u8> {
+        self.bytes().iter().copied().collect()
+    }
+
+    /// Replaces these.
+    pub(crate) fn fill(&self, bytes: &[u8]) {
+        *self.bytes() = bytes.iter().copied().collect();
+    }
+
+    /// A number that no other pipe has at the same time.
+    pub(crate) fn identity(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
+    fn bytes(&self) -> MutexGuard<'_, VecDeque<u8>> {
+        self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The end of a pipe that is read from.
 #[derive(Debug)]
-pub(crate) struct Reader(Arc<Shared>);
+pub(crate) struct Reader(Pipe);
 
 /// The end of a pipe that is written to.
 #[derive(Debug)]
-pub(crate) struct Writer(Arc<Shared>);
+pub(crate) struct Writer(Pipe);
 
 pub(crate) fn pipe() -> (Reader, Writer) {
-    let shared = Arc::new(Shared::default());
-    shared.readers.store(1, Ordering::Relaxed);
-    shared.writers.store(1, Ordering::Relaxed);
-    (Reader(shared.clone()), Writer(shared))
+    let pipe = Pipe::default();
+    (pipe.reader(), pipe.writer())
 }
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.0.readers.fetch_sub(1, Ordering::Relaxed);
+        self.0.0.readers.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.0.writers.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl Shared {
-    fn len(&self) -> usize {
-        self.bytes.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.0.0.writers.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Reader {
+    pub(crate) fn pipe(&self) -> &Pipe {
+        &self.0
+    }
+
     /// Bytes that can be read.
     pub(crate) fn available(&self) -> usize {
-        self.0.len()
+        self.0.bytes().len()
     }
 
     pub(crate) fn is_hung_up(&self) -> bool {
-        self.0.writers.load(Ordering::Relaxed) == 0
+        self.0.0.writers.load(Ordering::Relaxed) == 0
     }
 
     pub(crate) fn is_ready(&self) -> bool {
-        self.0.len() != 0
+        !self.0.bytes().is_empty()
     }
 
     pub(crate) fn read(&self, buffer: &mut [u8], blocking: bool) -> Result<usize, Stop> {
-        let mut bytes = self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes = self.0.bytes();
         let len = bytes.len().min(buffer.len());
         if len == 0 && !buffer.is_empty() && !self.is_hung_up() {
             return Err(would_wait(blocking, "waits for bytes in a pipe that only the guest itself could write to"));
@@ -83,24 +123,28 @@ impl Reader {
 }
 
 impl Writer {
+    pub(crate) fn pipe(&self) -> &Pipe {
+        &self.0
+    }
+
     /// Bytes that have been written and not been read.
     pub(crate) fn waiting(&self) -> usize {
-        self.0.len()
+        self.0.bytes().len()
     }
 
     pub(crate) fn is_hung_up(&self) -> bool {
-        self.0.readers.load(Ordering::Relaxed) == 0
+        self.0.0.readers.load(Ordering::Relaxed) == 0
     }
 
     pub(crate) fn is_ready(&self) -> bool {
-        self.0.len() < CAPACITY
+        self.0.bytes().len() < CAPACITY
     }
 
     pub(crate) fn write(&self, from: &[u8], blocking: bool) -> Result<usize, Stop> {
         if self.is_hung_up() {
             return Err(Errno::PIPE.into());
         }
-        let mut bytes = self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes = self.0.bytes();
         let len = (CAPACITY - bytes.len()).min(from.len());
         if len == 0 && !from.is_empty() {
             return Err(would_wait(blocking, "waits for room in a pipe that only the guest itself could read from"));

@@ -2,6 +2,7 @@
 
 use riverrun::Memory;
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use crate::abi::{Layout, Timespec, load_words};
 use crate::call::{Call, Outcome, Stop};
@@ -12,7 +13,10 @@ const PARENT: u64 = 1;
 /// The user and the user's group.
 pub(crate) const USER: u32 = 1000;
 
-#[derive(Debug)]
+/// The bits of a umask.
+const PERMISSIONS: u32 = 0o777;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Process {
     /// Permissions that new files do not get.
     pub(crate) umask: u32,
@@ -23,6 +27,13 @@ pub(crate) struct Process {
 impl Default for Process {
     fn default() -> Process {
         Process { umask: 0o022, name: *b"guest\0\0\0\0\0\0\0\0\0\0\0" }
+    }
+}
+
+impl Process {
+    /// Whether system calls can have made it so.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.umask & !PERMISSIONS == 0 && self.name[15] == 0
     }
 }
 
@@ -64,7 +75,7 @@ pub(crate) fn getgroups(_: &mut Call<'_>) -> Outcome {
 }
 
 pub(crate) fn umask(call: &mut Call<'_>) -> Outcome {
-    let umask = call.uint(0) & 0o777;
+    let umask = call.uint(0) & PERMISSIONS;
     Ok(std::mem::replace(&mut call.linux.process.umask, umask).into())
 }
 

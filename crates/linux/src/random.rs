@@ -3,10 +3,15 @@
 use chacha20::ChaCha20Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use rustix::rand::GetRandomFlags;
+use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Outcome, Stop};
 
 pub(crate) struct Random(Option<Box<ChaCha20Rng>>);
+
+/// A generator's state: seed, stream and position.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SavedRandom(Vec<u8>);
 
 /// Bytes between two tests of the deadline.
 const STEP: usize = 1 << 20;
@@ -14,6 +19,22 @@ const STEP: usize = 1 << 20;
 impl Random {
     pub(crate) fn new(seed: Option<u64>) -> Random {
         Random(seed.map(|seed| Box::new(ChaCha20Rng::seed_from_u64(seed))))
+    }
+
+    /// The generator's state, if it is a reproducible one.
+    pub(crate) fn save(&self) -> Option<SavedRandom> {
+        Some(SavedRandom(self.0.as_ref()?.serialize_state().to_vec()))
+    }
+
+    /// `None` if these bytes are no state.
+    pub(crate) fn from_saved(saved: Option<&SavedRandom>) -> Option<Random> {
+        let generator = match saved {
+            Some(SavedRandom(state)) => {
+                Some(Box::new(ChaCha20Rng::deserialize_state(state.as_slice().try_into().ok()?)))
+            }
+            None => None,
+        };
+        Some(Random(generator))
     }
 
     /// Fills all of `bytes`.

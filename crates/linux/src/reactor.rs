@@ -10,7 +10,7 @@ pub(crate) struct Reactor {
     /// Whether it offers functions to its host.
     pub(crate) offers_functions: bool,
     /// Whether it has already reported that it is ready.
-    is_ready: bool,
+    pub(crate) is_ready: bool,
 }
 
 impl Reactor {

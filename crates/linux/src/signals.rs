@@ -6,6 +6,7 @@
 
 use riverrun::{Caller, Fault, Memory, SIGNAL_RETURN_ADDRESS};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use crate::abi::{Layout, Timespec, load_words, signal};
 use crate::call::{Call, Outcome, Patience, Stop};
@@ -34,7 +35,7 @@ pub(crate) const RT_SIGRETURN: u64 = 139;
 pub(crate) const RETURN_CODE: [u32; 2] = [(RT_SIGRETURN as u32) << 20 | 0x893, 0x73];
 
 /// `struct sigaction` as the system call has it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Action {
     handler: u64,
     flags: u64,
@@ -44,7 +45,7 @@ struct Action {
 const DEFAULT: Action = Action { handler: SIG_DFL, flags: 0, mask: 0 };
 
 /// `stack_t`.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct AlternateStack {
     start: u64,
     size: u64,
@@ -131,6 +132,17 @@ impl Default for Signals {
     }
 }
 
+/// A guest's signals while it is saved.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SavedSignals {
+    /// By number, those that are not the default.
+    actions: Vec<(u32, Action)>,
+    blocked: u64,
+    pending: u64,
+    suspended: Option<u64>,
+    stack: AlternateStack,
+}
+
 fn bit(number: u32) -> u64 {
     1 << (number - 1)
 }
@@ -148,6 +160,24 @@ fn is_ignored_by_default(number: u32) -> bool {
 }
 
 impl Signals {
+    pub(crate) fn save(&self) -> SavedSignals {
+        let Signals { actions, blocked, pending, suspended, stack } = *self;
+        let actions = (1..).zip(actions).filter(|(_, action)| *action != DEFAULT).collect();
+        SavedSignals { actions, blocked, pending, suspended, stack }
+    }
+
+    /// `None` if system calls cannot make it so.
+    pub(crate) fn from_saved(saved: &SavedSignals) -> Option<Signals> {
+        let SavedSignals { blocked, pending, suspended, stack, .. } = *saved;
+        let mut signals = Signals { blocked, pending, suspended, stack, ..Signals::default() };
+        for &(number, action) in &saved.actions {
+            number_of(number).ok().filter(|&number| bit(number) & always_open() == 0)?;
+            signals.actions[number as usize - 1] = action;
+        }
+        let is_sound = (blocked | suspended.unwrap_or(0)) & always_open() == 0;
+        is_sound.then_some(signals)
+    }
+
     /// Sends signal `number`, 1 to 64.
     pub(crate) fn raise(&mut self, number: u32) {
         self.pending |= bit(number);
@@ -250,7 +280,7 @@ impl Signals {
 }
 
 /// The signal that an argument names.
-fn number(value: u32) -> Result<u32, Stop> {
+fn number_of(value: u32) -> Result<u32, Stop> {
     match value {
         1..=signal::MAX => Ok(value),
         _ => Err(Errno::INVAL.into()),
@@ -267,7 +297,7 @@ fn check_set_size(size: u64) -> Result<(), Stop> {
 pub(crate) fn rt_sigaction(call: &mut Call<'_>) -> Outcome {
     let [_, new, old, size, ..] = call.args;
     check_set_size(size)?;
-    let number = number(call.uint(0))?;
+    let number = number_of(call.uint(0))?;
     let action = &mut call.linux.signals.actions[number as usize - 1];
     let before = *action;
     if new != 0 {
@@ -403,7 +433,7 @@ fn send(call: &mut Call<'_>, argument: usize) -> Outcome {
     match call.uint(argument) {
         0 => Ok(0),
         value => {
-            call.linux.signals.raise(number(value)?);
+            call.linux.signals.raise(number_of(value)?);
             Ok(0)
         }
     }

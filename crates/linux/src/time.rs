@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use crate::abi::{Layout, Timespec};
 use crate::call::{Call, Outcome, Patience, Stop};
@@ -16,8 +17,19 @@ const TICKS: u128 = 100;
 #[derive(Debug)]
 pub(crate) struct Clock {
     start: Instant,
+    /// The uptime at `start`, of a guest that has been saved before.
+    before: Duration,
     is_virtual: bool,
     /// Time in which the guest did not run.
+    waited: Duration,
+}
+
+/// A guest's clocks while it is saved.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SavedClock {
+    is_virtual: bool,
+    /// The uptime, but of virtual time, which instructions and `waited` make.
+    uptime: Duration,
     waited: Duration,
 }
 
@@ -45,13 +57,24 @@ impl Kind {
 
 impl Clock {
     pub(crate) fn new(is_virtual: bool) -> Clock {
-        Clock { start: Instant::now(), is_virtual, waited: Duration::ZERO }
+        Clock { start: Instant::now(), before: Duration::ZERO, is_virtual, waited: Duration::ZERO }
+    }
+
+    pub(crate) fn save(&self) -> SavedClock {
+        let uptime = if self.is_virtual { Duration::ZERO } else { self.monotonic(0) };
+        SavedClock { is_virtual: self.is_virtual, uptime, waited: self.waited }
+    }
+
+    /// The clock goes on from there: no time has passed for the guest, but on the real clock.
+    pub(crate) fn from_saved(saved: &SavedClock) -> Clock {
+        let SavedClock { is_virtual, uptime, waited } = *saved;
+        Clock { start: Instant::now(), before: uptime, is_virtual, waited }
     }
 
     fn monotonic(&self, instructions: u64) -> Duration {
         match self.is_virtual {
             true => Duration::from_nanos(instructions).saturating_add(self.waited),
-            false => self.start.elapsed(),
+            false => self.before.saturating_add(self.start.elapsed()),
         }
     }
 

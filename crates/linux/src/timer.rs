@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use riverrun::Memory;
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use crate::Linux;
 use crate::abi::{Layout, load_words, signal};
 use crate::call::{Alarm, Call, Outcome, Stop};
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Timer {
     /// When it sends the signal next, in time since the guest's start.
     at: Option<Duration>,

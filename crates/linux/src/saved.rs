@@ -1,0 +1,493 @@
+//! The personality's state as bytes, a section of a snapshot.
+//!
+//! [`Linux::save`] writes it, [`Builder::restore`] reads it. What a guest is granted is not part of it: that comes from the
+//! builder, by which files are opened again, by their guest paths. The bytes are not trusted. What they say is either
+//! checked here, or could have been made so by the guest's own system calls.
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use riverrun::MAX_ADDRESS;
+use rustix::fs::{Mode, SeekFrom, seek};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::abi::{mode, open};
+use crate::builder::Builder;
+use crate::call::{Patience, Stop};
+use crate::descriptors::Slot;
+use crate::devices::Device;
+use crate::directories::DirectoryPosition;
+use crate::error::Error;
+use crate::file_systems::Place;
+use crate::files::open_host;
+use crate::host_file::SizeLimit;
+use crate::open_file::{CHANGEABLE, Directory, Kind, OpenFile};
+use crate::paths::{GuestPath, Names, Node};
+use crate::pipes::{self, Pipe};
+use crate::process::Process;
+use crate::random::{Random, SavedRandom};
+use crate::signals::{SavedSignals, Signals};
+use crate::time::{Clock, SavedClock};
+use crate::timer::Timer;
+use crate::{Linux, memory};
+
+/// The first byte: the version of what follows.
+const VERSION: u8 = 1;
+const DAMAGED: Error = Error::Damaged("the saved state of the Linux personality");
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Saved {
+    args: Vec<Vec<u8>>,
+    env: Vec<Vec<u8>>,
+    descriptors: Vec<Descriptor>,
+    files: Vec<File>,
+    /// The bytes in each pipe.
+    pipes: Vec<Vec<u8>>,
+    current: Vec<u8>,
+    layout: Option<memory::Layout>,
+    clock: SavedClock,
+    timer: Timer,
+    random: Option<SavedRandom>,
+    signals: SavedSignals,
+    process: Process,
+    offers_functions: bool,
+    is_ready: bool,
+    last_words: Vec<u8>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Descriptor {
+    number: u32,
+    /// Which of the files.
+    file: u32,
+    close_on_exec: bool,
+}
+
+/// An open file description.
+#[derive(Debug, Serialize, Deserialize)]
+struct File {
+    kind: FileKind,
+    status: u32,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+enum FileKind {
+    /// One of the three that the builder has.
+    Standard(u8),
+    Regular {
+        path: Vec<u8>,
+        position: u64,
+        sync: u32,
+    },
+    Directory {
+        path: Vec<u8>,
+        position: DirectoryPosition,
+    },
+    Device(Device),
+    /// Which of the pipes.
+    PipeReader(u32),
+    PipeWriter(u32),
+}
+
+/// What [`Linux::reset`] goes back to.
+pub(crate) struct Baseline {
+    saved: Saved,
+    slots: Vec<Option<Slot>>,
+    /// By the number of a saved file.
+    files: Vec<Arc<OpenFile>>,
+}
+
+/// As long as it takes: the host has no deadline here.
+fn patience() -> Patience<'static> {
+    static NEVER: AtomicBool = AtomicBool::new(false);
+    Patience { deadline: None, interrupted: &NEVER, alarm: None }
+}
+
+fn text(path: &GuestPath) -> String {
+    String::from_utf8_lossy(&path.to_bytes()).into_owned()
+}
+
+fn reason(stop: Stop) -> String {
+    match stop {
+        Stop::Errno(errno) => std::io::Error::from(errno).to_string(),
+        Stop::Refused(refusal) => refusal.to_string(),
+        _ => "it takes too long".to_owned(),
+    }
+}
+
+fn position(fd: impl AsFd) -> Result<u64, Stop> {
+    Ok(seek(fd, SeekFrom::Current(0))?)
+}
+
+/// Fails unless `path` still leads to this file.
+fn check_name(names: &Names, path: &GuestPath, fd: &OwnedFd) -> Result<(), Stop> {
+    match names.resolve(&GuestPath::default(), &path.to_bytes(), false, patience())?.node {
+        Node::Host(name) if Place::of(&name.look()?.fd)?.identity == Place::of(fd)?.identity => Ok(()),
+        _ => Err(Errno::NOENT.into()),
+    }
+}
+
+impl Linux {
+    /// The state as bytes: open files by their names with flags and positions, what is in pipes, the current directory,
+    /// arguments and environment, clocks, timers, signals, random numbers if they are seeded. [`Builder::restore`] makes
+    /// a new personality of it, on this host or another.
+    ///
+    /// Not part of it are what the builder grants (directories, limits, the log, and where standard streams lead) and the
+    /// contents of files.
+    ///
+    /// ```
+    /// # use riverrun_linux::Linux;
+    /// let linux = Linux::builder().args(["game", "--level", "3"]).virtual_time(true).build();
+    /// let bytes = linux.save()?;
+    /// let again = Linux::builder().restore(&bytes)?;
+    /// assert_eq!(again.save()?, bytes);
+    /// # Ok::<(), riverrun_linux::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::FileGone`] if a file is open that cannot be opened by its name again, because it has been deleted, renamed
+    /// or replaced since.
+    pub fn save(&self) -> Result<Vec<u8>, Error> {
+        let mut numbers = BTreeMap::new();
+        let mut files = Vec::new();
+        let mut pipes = Pipes::default();
+        let mut descriptors = Vec::new();
+        for (number, slot) in self.descriptors.slots.iter().enumerate() {
+            let Some(Slot { file, close_on_exec }) = slot else { continue };
+            let id = match numbers.get(&Arc::as_ptr(file)) {
+                Some(&id) => id,
+                None => {
+                    files.push(self.save_file(number, file, &mut pipes)?);
+                    numbers.insert(Arc::as_ptr(file), files.len() as u32 - 1);
+                    files.len() as u32 - 1
+                }
+            };
+            descriptors.push(Descriptor { number: number as u32, file: id, close_on_exec: *close_on_exec });
+        }
+        let saved = Saved {
+            args: self.args.clone(),
+            env: self.env.clone(),
+            descriptors,
+            files,
+            pipes: pipes.contents,
+            current: self.names.current.to_bytes(),
+            layout: self.layout.clone(),
+            clock: self.clock.save(),
+            timer: self.timer.clone(),
+            random: self.random.save(),
+            signals: self.signals.save(),
+            process: self.process.clone(),
+            offers_functions: self.reactor.offers_functions,
+            is_ready: self.reactor.is_ready,
+            last_words: self.last_words.bytes().to_vec(),
+        };
+        postcard::to_extend(&saved, vec![VERSION]).map_err(|_| DAMAGED)
+    }
+
+    fn save_file(&self, number: usize, file: &OpenFile, pipes: &mut Pipes) -> Result<File, Error> {
+        let gone = |path: &GuestPath| Error::FileGone { descriptor: number as u32, path: text(path) };
+        let named = |path: &GuestPath, fd: &OwnedFd| check_name(&self.names, path, fd).map_err(|_| gone(path));
+        let kind = match &file.kind {
+            _ if let Some(number) = file.standard => FileKind::Standard(number),
+            Kind::Regular(host) => {
+                named(&host.path, &host.fd)?;
+                let position = position(&host.fd).map_err(|_| gone(&host.path))?;
+                FileKind::Regular { path: host.path.to_bytes(), position, sync: host.sync }
+            }
+            Kind::Directory(directory) => {
+                let path = &directory.path;
+                if let Some(fd) = &directory.host {
+                    named(path, fd)?;
+                }
+                let position = directory.position().map_err(|_| gone(path))?;
+                FileKind::Directory { path: path.to_bytes(), position }
+            }
+            Kind::Device(device) => FileKind::Device(*device),
+            Kind::PipeReader(reader) => FileKind::PipeReader(pipes.number(reader.pipe())),
+            Kind::PipeWriter(writer) => FileKind::PipeWriter(pipes.number(writer.pipe())),
+            Kind::Stream(_) | Kind::Reader(_) | Kind::Writer(_) => unreachable!("only standard streams are the host's"),
+        };
+        Ok(File { kind, status: file.status() })
+    }
+
+    /// Puts the state back to what [`Builder::restore`] has made: files that were open then are open again, at the
+    /// positions that they had; those opened since are closed. What has been written to files stays, and so does what
+    /// has been read from the host's readers.
+    ///
+    /// This does nothing if the guest has made no system call since. Clocks that are not virtual then just go on.
+    ///
+    /// ```
+    /// # use riverrun_linux::Linux;
+    /// let saved = Linux::builder().args(["server"]).build().save()?;
+    /// let mut linux = Linux::builder().restore(&saved)?;
+    /// // ... serve a request ...
+    /// linux.reset()?;
+    /// # Ok::<(), riverrun_linux::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotRestored`] if a builder's [`build`](Builder::build) has made it; an error of the host for a file.
+    pub fn reset(&mut self) -> Result<(), Error> {
+        let Some(baseline) = self.baseline.take() else { return Err(Error::NotRestored) };
+        let result = match self.is_changed {
+            true => self.go_back(&baseline),
+            false => Ok(()),
+        };
+        self.is_changed &= result.is_err();
+        self.baseline = Some(baseline);
+        result
+    }
+
+    fn go_back(&mut self, Baseline { saved, slots, files }: &Baseline) -> Result<(), Error> {
+        self.descriptors.slots.clone_from(slots);
+        for (id, (saved_file, file)) in saved.files.iter().zip(files).enumerate() {
+            place(saved_file, file, &saved.pipes).map_err(|stop| {
+                let descriptor = saved.descriptors.iter().find(|descriptor| descriptor.file as usize == id);
+                saved_file.error(descriptor.map_or(0, |descriptor| descriptor.number), stop)
+            })?;
+        }
+        self.take_state(saved)
+    }
+
+    /// Takes over all that is neither a descriptor nor the random numbers' seed.
+    fn take_state(&mut self, saved: &Saved) -> Result<(), Error> {
+        let parsed = GuestPath::parse_absolute(&saved.current).ok_or(DAMAGED)?;
+        self.names.current = parsed;
+        self.layout.clone_from(&saved.layout);
+        self.clock = Clock::from_saved(&saved.clock);
+        self.timer = saved.timer.clone();
+        self.random = Random::from_saved(saved.random.as_ref()).ok_or(DAMAGED)?;
+        self.signals = Signals::from_saved(&saved.signals).ok_or(DAMAGED)?;
+        self.process = saved.process.clone();
+        self.reactor.offers_functions = saved.offers_functions;
+        self.reactor.is_ready = saved.is_ready;
+        self.last_words.set(&saved.last_words);
+        Ok(())
+    }
+}
+
+/// The pipes that have been met.
+#[derive(Default)]
+struct Pipes {
+    numbers: BTreeMap<usize, u32>,
+    contents: Vec<Vec<u8>>,
+}
+
+impl Pipes {
+    fn number(&mut self, pipe: &Pipe) -> u32 {
+        *self.numbers.entry(pipe.identity()).or_insert_with(|| {
+            self.contents.push(pipe.contents());
+            self.contents.len() as u32 - 1
+        })
+    }
+}
+
+impl File {
+    fn error(&self, descriptor: u32, stop: Stop) -> Error {
+        Error::Reopen { descriptor, path: self.path(), reason: reason(stop) }
+    }
+
+    /// What it is, for messages.
+    fn path(&self) -> String {
+        match &self.kind {
+            FileKind::Regular { path, .. } | FileKind::Directory { path, .. } => {
+                String::from_utf8_lossy(path).into_owned()
+            }
+            FileKind::Standard(number) => format!("standard stream {number}"),
+            FileKind::Device(device) => format!("/dev/{}", device.name()),
+            FileKind::PipeReader(_) | FileKind::PipeWriter(_) => "a pipe".to_owned(),
+        }
+    }
+}
+
+/// Sets the position and the flags of an open file, and what is in the pipe that it reads.
+fn place(saved: &File, file: &OpenFile, pipes: &[Vec<u8>]) -> Result<(), Stop> {
+    match (&saved.kind, &file.kind) {
+        (FileKind::Regular { position, .. }, Kind::Regular(host)) => {
+            seek(&host.fd, SeekFrom::Start(*position))?;
+        }
+        (FileKind::Directory { position, .. }, Kind::Directory(directory)) => directory.place(*position)?,
+        (FileKind::PipeReader(id), Kind::PipeReader(end)) => end.pipe().fill(bytes_of(pipes, *id)),
+        (FileKind::PipeWriter(id), Kind::PipeWriter(end)) => end.pipe().fill(bytes_of(pipes, *id)),
+        _ => {}
+    }
+    let status = saved.status & CHANGEABLE;
+    if file.status() & CHANGEABLE != status {
+        file.set_status(status)?;
+    }
+    Ok(())
+}
+
+fn bytes_of(pipes: &[Vec<u8>], id: u32) -> &[u8] {
+    pipes.get(id as usize).map_or(&[], Vec::as_slice)
+}
+
+/// Opens saved files by the grants of a new guest.
+struct Opener<'a> {
+    names: &'a Names,
+    standard: [Option<OpenFile>; 3],
+    pipes: Vec<Pipe>,
+    limit: SizeLimit,
+}
+
+impl Opener<'_> {
+    fn open(&mut self, file: &File) -> Result<OpenFile, Stop> {
+        let damaged = Stop::Errno(Errno::INVAL);
+        let kind = match &file.kind {
+            FileKind::Standard(number) => {
+                let stream = self.standard.get_mut(usize::from(*number)).and_then(Option::take);
+                return stream.ok_or(damaged);
+            }
+            FileKind::Regular { path, sync, .. } => {
+                // Nothing is made and nothing is changed by opening it again.
+                let flags = file.status & (open::ACCESS_MODE | open::PATH | open::APPEND) | sync & open::SYNC;
+                self.open_host(path, flags, mode::REGULAR)?
+            }
+            FileKind::Directory { path, .. } => {
+                let flags = file.status & open::PATH | open::DIRECTORY;
+                self.open_host(path, flags, mode::DIRECTORY)?
+            }
+            FileKind::Device(device) => Kind::Device(*device),
+            FileKind::PipeReader(id) => {
+                let end = self.pipes.get(*id as usize).ok_or(damaged)?.reader();
+                return Ok(OpenFile::new(Kind::PipeReader(end), 0));
+            }
+            FileKind::PipeWriter(id) => {
+                let end = self.pipes.get(*id as usize).ok_or(damaged)?.writer();
+                return Ok(OpenFile::new(Kind::PipeWriter(end), open::WRITE_ONLY));
+            }
+        };
+        Ok(OpenFile::new(kind, file.status))
+    }
+
+    fn open_host(&self, path: &[u8], flags: u32, wanted: u32) -> Result<Kind, Stop> {
+        let path = GuestPath::parse_absolute(path).ok_or(Errno::INVAL)?;
+        let found = self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, patience())?;
+        let kind = match found.node {
+            Node::Host(name) => open_host(&name, flags, Mode::empty(), self.limit, patience())?,
+            Node::Synthetic => Kind::Directory(Directory::new(path, None)),
+            Node::Device(_) => return Err(Errno::NODEV.into()),
+        };
+        match (&kind, wanted) {
+            (Kind::Regular(_), mode::REGULAR) | (Kind::Directory(_), mode::DIRECTORY) => Ok(kind),
+            (Kind::Directory(_), _) => Err(Errno::ISDIR.into()),
+            _ => Err(Errno::NOTDIR.into()),
+        }
+    }
+}
+
+impl Saved {
+    /// Reads the bytes, and checks what nothing else checks.
+    fn parse(bytes: &[u8]) -> Result<Saved, Error> {
+        let bytes = match bytes.split_first() {
+            Some((&VERSION, bytes)) => bytes,
+            Some((&found, _)) => return Err(Error::SavedVersion { found, supported: VERSION }),
+            None => return Err(DAMAGED),
+        };
+        let (saved, rest) = postcard::take_from_bytes::<Saved>(bytes).map_err(|_| DAMAGED)?;
+        let layout_is_sound = saved.layout.as_ref().is_none_or(|layout| {
+            layout.heap.start <= layout.heap.end
+                && [layout.heap.end, layout.mappings_end, layout.stack_size].into_iter().all(|end| end <= MAX_ADDRESS)
+        });
+        let is_sound = rest.is_empty()
+            && layout_is_sound
+            && saved.files.len() <= saved.descriptors.len()
+            && saved.pipes.len() <= pipes::MAX_ENDS
+            && saved.pipes.iter().all(|contents| contents.len() <= pipes::CAPACITY)
+            && saved.process.is_sound();
+        if is_sound { Ok(saved) } else { Err(DAMAGED) }
+    }
+}
+
+impl Builder {
+    /// Makes a personality that goes on where another was [saved](Linux::save).
+    ///
+    /// What is granted is this builder's: directories, limits, the log, where the standard streams lead. Files that were
+    /// open are opened again by their guest paths and must be within the new grants. Arguments, environment and clocks are
+    /// the saved ones. Random numbers go on as saved, unless this builder has a seed of its own.
+    ///
+    /// The bytes need not be trusted: the guest gets nothing by them that it could not get by system calls.
+    ///
+    /// ```
+    /// use riverrun_linux::{DirAccess, Error, Linux};
+    ///
+    /// let saved = Linux::builder().args(["game"]).build().save()?;
+    /// let linux = Linux::builder().dir(std::env::temp_dir(), "/saves", DirAccess::ReadWrite)?.restore(&saved)?;
+    /// assert!(matches!(Linux::builder().restore(&saved[..9]), Err(Error::Damaged(_))));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Reopen`] names the first descriptor whose file the new guest may not open, or that does not exist;
+    /// [`Error::CurrentDirectory`] likewise; [`Error::Damaged`] and [`Error::SavedVersion`] if the bytes are not what
+    /// [`Linux::save`] gives; [`Error::TooManyDescriptors`].
+    pub fn restore(self, bytes: &[u8]) -> Result<Linux, Error> {
+        let saved = Saved::parse(bytes)?;
+        let has_own_seed = self.has_seed();
+        let (mut linux, standard) = self.assemble();
+        let limit = linux.descriptors.limit();
+        let mut opener = Opener {
+            names: &linux.names,
+            standard: standard.map(Some),
+            pipes: saved.pipes.iter().map(|contents| Pipe::holding(contents)).collect(),
+            limit: linux.size_limit,
+        };
+        let mut opened: Vec<Option<Arc<OpenFile>>> = vec![None; saved.files.len()];
+        let mut slots = Vec::new();
+        for descriptor in &saved.descriptors {
+            let number = descriptor.number as usize;
+            if number >= limit {
+                return Err(Error::TooManyDescriptors { descriptor: descriptor.number, limit: limit as u32 });
+            }
+            let id = descriptor.file as usize;
+            let (Some(file), Some(place_of)) = (saved.files.get(id), opened.get_mut(id)) else { return Err(DAMAGED) };
+            let open_file = match place_of {
+                Some(file) => file.clone(),
+                None => {
+                    let open = opener.open(file).and_then(|open_file| {
+                        place(file, &open_file, &saved.pipes)?;
+                        Ok(open_file)
+                    });
+                    let open = open.map_err(|stop| file.error(descriptor.number, stop))?;
+                    place_of.insert(Arc::new(open)).clone()
+                }
+            };
+            if number >= slots.len() {
+                slots.resize(number + 1, None);
+            }
+            slots[number] = Some(Slot { file: open_file, close_on_exec: descriptor.close_on_exec });
+        }
+        let files = opened.into_iter().collect::<Option<Vec<_>>>().ok_or(DAMAGED)?;
+        linux.check_current(&saved.current)?;
+        linux.descriptors.slots.clone_from(&slots);
+        linux.args.clone_from(&saved.args);
+        linux.env.clone_from(&saved.env);
+        let own_random = has_own_seed.then(|| std::mem::replace(&mut linux.random, Random::new(None)));
+        linux.take_state(&saved)?;
+        let mut saved = saved;
+        if let Some(random) = own_random {
+            linux.random = random;
+            saved.random = linux.random.save();
+        }
+        linux.baseline = Some(Box::new(Baseline { saved, slots, files }));
+        Ok(linux)
+    }
+}
+
+impl Linux {
+    fn check_current(&self, current: &[u8]) -> Result<(), Error> {
+        let path = GuestPath::parse_absolute(current).ok_or(DAMAGED)?;
+        let check = || {
+            let found = self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, patience())?;
+            match found.node {
+                Node::Host(name) if name.look()?.kind == mode::DIRECTORY => Ok(()),
+                Node::Synthetic => Ok(()),
+                _ => Err(Stop::Errno(Errno::NOTDIR)),
+            }
+        };
+        check().map_err(|stop| Error::CurrentDirectory { path: text(&path), reason: reason(stop) })
+    }
+}

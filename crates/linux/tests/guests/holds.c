@@ -1,0 +1,100 @@
+// Holds what the first argument says while its host looks, until the file /data/go is there.
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "show.h"
+
+static void wait_for_host(void) {
+    puts("ready");
+    fflush(stdout);
+    while (access("/data/go", F_OK) != 0) continue;
+}
+
+static void on_alarm(int number) {
+    printf("handler of %d\n", number);
+}
+
+// Everything that can be kept, each with a state that is not the first.
+static void everything(void) {
+    char buffer[100] = "";
+    int file = open("/data/file", O_RDWR | O_CREAT, 0640);
+    write(file, "0123456789", 10);
+    lseek(file, 4, SEEK_SET);
+    int same = fcntl(file, F_DUPFD_CLOEXEC, 40);
+    int log = open("/data/log", O_WRONLY | O_CREAT | O_APPEND, 0600);
+    write(log, "before ", 7);
+    int zero = open("/dev/zero", O_RDONLY);
+    int above = open("/", O_RDONLY | O_DIRECTORY);
+    mkdir("/data/sub", 0755);
+    chdir("/data/sub");
+    umask(027);
+    int ends[2];
+    pipe2(ends, O_NONBLOCK);
+    write(ends[1], "in the pipe", 11);
+    struct sigaction action = {.sa_handler = on_alarm};
+    sigaction(SIGALRM, &action, NULL);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    raise(SIGUSR1);
+    struct itimerval timer = {.it_value = {1000, 0}, .it_interval = {7, 0}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+    close(2);
+
+    wait_for_host();
+
+    SHOW(read(file, buffer, 2));
+    SHOW(read(same, buffer + 2, 100));
+    printf("%s, flags %d %d\n", buffer, fcntl(file, F_GETFD), fcntl(same, F_GETFD));
+    lseek(log, 0, SEEK_SET);
+    SHOW(write(log, "behind", 6));
+    SHOW(read(zero, buffer, 10));
+    struct stat status;
+    SHOW(fstat(above, &status));
+    printf("a directory: %d\n", S_ISDIR(status.st_mode));
+    printf("%s %o\n", getcwd(buffer, sizeof buffer), umask(0));
+    SHOW(read(ends[0], buffer, 100));
+    printf("%.11s\n", buffer);
+    SHOW(read(ends[0], buffer, 100));
+    SHOW(sigpending(&set));
+    printf("pending: %d, blocked: ", sigismember(&set, SIGUSR1));
+    sigprocmask(SIG_BLOCK, NULL, &set);
+    printf("%d\n", sigismember(&set, SIGUSR1));
+    SHOW(getitimer(ITIMER_REAL, &timer));
+    printf("due: %d, interval %ld\n", timer.it_value.tv_sec > 900, timer.it_interval.tv_sec);
+    raise(SIGALRM);
+    SHOW(write(2, "x", 1));
+    SHOW(open("/data/new", O_RDWR | O_CREAT, 0600));
+    fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+    const char *held = argv[1];
+    if (strcmp(held, "everything") == 0) {
+        everything();
+    } else if (strcmp(held, "deleted") == 0) {
+        open("/data/file", O_RDWR | O_CREAT, 0600);
+        unlink("/data/file");
+        wait_for_host();
+    } else if (strcmp(held, "reading") == 0) {
+        open("/data/file", O_RDONLY);
+        wait_for_host();
+    } else if (strcmp(held, "writing") == 0) {
+        open("/data/file", O_RDWR);
+        wait_for_host();
+    } else if (strcmp(held, "elsewhere") == 0) {
+        chdir("/data/sub");
+        wait_for_host();
+    } else if (strcmp(held, "high") == 0) {
+        dup2(1, 100);
+        wait_for_host();
+    }
+    return argc;
+}

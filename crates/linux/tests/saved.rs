@@ -1,0 +1,266 @@
+//! The personality's state as bytes: a guest does not see that it has been saved and restored, and gets nothing by it that
+//! its new host has not granted.
+
+mod common;
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use common::{gcc, machine, tree};
+use riverrun::{Config, Error, Machine, TrapCause};
+use riverrun_linux::{Builder, Captured, DirAccess, Input, Linux, Output};
+
+const STATIC: &[&str] = &["-O2", "-static", "-Wall"];
+
+/// A reader that its clones share, as a host's input is.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<std::io::Cursor<Vec<u8>>>>);
+
+impl Read for Shared {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().read(buffer)
+    }
+}
+
+/// How a program ends that runs with virtual time in an empty directory, what it writes, and the instructions. It stops
+/// after each of these numbers of instructions, and goes on with a personality that has been saved and restored.
+fn run_in_pieces(program: &Path, stdin: &str, mut pieces: impl FnMut() -> Option<u64>) -> (String, Vec<String>, u64) {
+    let data = tempfile::tempdir().unwrap();
+    let output = Captured::default();
+    let input = Shared(Arc::new(Mutex::new(std::io::Cursor::new(stdin.into()))));
+    let builder = || {
+        let builder = Linux::builder().dir(data.path(), "/data", DirAccess::ReadWrite).unwrap();
+        let builder = builder.stdin(Input::reader(input.clone())).stdout(Output::writer(output.clone()));
+        builder.stderr(Output::writer(output.clone()))
+    };
+    let first = builder().args(["guest", "/data"]).env("TEST_A", "value").seed(Some(7)).virtual_time(true);
+    let mut machine = machine(&Config::new(), program, first.build());
+    let (mut stops, mut saved) = (0, 0);
+    let end = loop {
+        machine.set_fuel(pieces());
+        match machine.run() {
+            Err(error) if error.trap().is_some_and(|trap| trap.cause == TrapCause::OutOfFuel) => {
+                stops += 1;
+                match machine.data().save() {
+                    Ok(bytes) => {
+                        *machine.data_mut() = builder().restore(&bytes).unwrap();
+                        saved += 1;
+                    }
+                    // The guest has deleted what it holds open.
+                    Err(riverrun_linux::Error::FileGone { .. }) => {}
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            other => break format!("{other:?}"),
+        }
+    };
+    assert!(saved * 2 >= stops, "saved {saved} times of {stops}");
+    let text = String::from_utf8(output.take()).unwrap();
+    (end + &text, tree(data.path()), machine.instructions())
+}
+
+#[test]
+fn guests_do_not_see_that_they_have_been_saved_and_restored() {
+    let programs = [
+        ("files.c", ""),
+        ("controls.c", ""),
+        ("streams.c", "first line\n42 the rest\nof the input\n"),
+        ("process.c", ""),
+        ("signals.c", ""),
+        ("alarms.c", ""),
+    ];
+    for (source, stdin) in programs {
+        let program = gcc(source, STATIC);
+        let whole = run_in_pieces(&program, stdin, || None);
+        // A cheap sequence of lengths that do not repeat.
+        let mut state = 1_u64;
+        let pieces = run_in_pieces(&program, stdin, || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            Some(1 + (state >> 33) % (whole.2 / 100))
+        });
+        let differs = whole.0.lines().zip(pieces.0.lines()).find(|(whole, pieces)| whole != pieces);
+        assert_eq!(differs, None, "{source}");
+        assert_eq!(whole.0.len(), pieces.0.len(), "{source}");
+        assert!(whole.1 == pieces.1, "{source} leaves other files");
+        // How long it takes to sort a directory depends on its file system.
+        assert!(whole.2 == pieces.2 || source == "files.c", "{source}: {} and {} instructions", whole.2, pieces.2);
+    }
+}
+
+/// A guest of `holds.c` that is ready, with its output so far.
+fn holding(data: &Path, held: &str) -> (Machine<Linux>, Captured) {
+    let output = Captured::default();
+    let builder = Linux::builder().args(["holds", held]).dir(data, "/data", DirAccess::ReadWrite).unwrap();
+    let linux = builder.stdout(Output::writer(output.clone())).virtual_time(true).build();
+    let mut machine = machine(&Config::new(), &gcc("holds.c", STATIC), linux);
+    let mut written = Vec::new();
+    while !written.ends_with(b"ready\n") {
+        machine.set_fuel(Some(100_000));
+        machine.run().unwrap_err();
+        written.extend(output.take());
+    }
+    (machine, output)
+}
+
+fn go_on(machine: &mut Machine<Linux>, data: &Path) -> Result<i32, Error> {
+    fs::write(data.join("go"), "").unwrap();
+    machine.set_fuel(None);
+    let result = machine.run();
+    fs::remove_file(data.join("go")).unwrap();
+    result
+}
+
+const EVERYTHING: &str = "\
+read(file, buffer, 2) = 2
+read(same, buffer + 2, 100) = 4
+456789, flags 0 1
+write(log, \"behind\", 6) = 6
+read(zero, buffer, 10) = 10
+fstat(above, &status) = 0
+a directory: 1
+/data/sub 27
+read(ends[0], buffer, 100) = 11
+in the pipe
+read(ends[0], buffer, 100) = -1 Resource temporarily unavailable
+sigpending(&set) = 0
+pending: 1, blocked: 1
+getitimer(ITIMER_REAL, &timer) = 0
+due: 1, interval 7
+handler of 14
+write(2, \"x\", 1) = -1 Bad file descriptor
+open(\"/data/new\", O_RDWR | O_CREAT, 0600) = 2
+";
+
+/// The same in the same directory, and in a copy of it: on another host, as it were.
+#[test]
+fn everything_is_as_it_was() {
+    let data = tempfile::tempdir().unwrap();
+    let (mut machine, output) = holding(data.path(), "everything");
+    let saved = machine.data().save().unwrap();
+
+    let copy = tempfile::tempdir().unwrap();
+    fs::create_dir(copy.path().join("sub")).unwrap();
+    for name in ["file", "log"] {
+        fs::copy(data.path().join(name), copy.path().join(name)).unwrap();
+    }
+    let other = Captured::default();
+    let builder = Linux::builder().dir(copy.path(), "/data", DirAccess::ReadWrite).unwrap();
+    let restored = builder.stdout(Output::writer(other.clone())).restore(&saved).unwrap();
+
+    assert_eq!(go_on(&mut machine, data.path()).unwrap(), 2);
+    assert_eq!(String::from_utf8(output.take()).unwrap(), EVERYTHING);
+    assert_eq!(fs::read_to_string(data.path().join("log")).unwrap(), "before behind");
+
+    let (mut machine, _) = holding(data.path(), "everything");
+    *machine.data_mut() = restored;
+    assert_eq!(go_on(&mut machine, copy.path()).unwrap(), 2);
+    assert_eq!(String::from_utf8(other.take()).unwrap(), EVERYTHING);
+    assert_eq!(fs::read_to_string(copy.path().join("log")).unwrap(), "before behind");
+}
+
+/// What has been read from pipes and files is there again, what has been opened since is closed.
+#[test]
+fn a_reset_goes_back_to_what_was_restored() {
+    let data = tempfile::tempdir().unwrap();
+    let (machine, _) = holding(data.path(), "everything");
+    let saved = machine.data().save().unwrap();
+    let output = Captured::default();
+    let builder = Linux::builder().dir(data.path(), "/data", DirAccess::ReadWrite).unwrap();
+    let mut linux = builder.stdout(Output::writer(output.clone())).restore(&saved).unwrap();
+    for _ in 0..3 {
+        fs::write(data.path().join("file"), "0123456789").unwrap();
+        let _ = fs::remove_file(data.path().join("new"));
+        // The memory and registers of a machine at the same point.
+        let (mut machine, _) = holding(tempfile::tempdir().unwrap().path(), "everything");
+        std::mem::swap(machine.data_mut(), &mut linux);
+        assert_eq!(go_on(&mut machine, data.path()).unwrap(), 2);
+        assert_eq!(String::from_utf8(output.take()).unwrap(), EVERYTHING);
+        std::mem::swap(machine.data_mut(), &mut linux);
+        linux.reset().unwrap();
+        assert_eq!(linux.save().unwrap(), saved);
+    }
+    let mut built = Linux::builder().build();
+    assert!(matches!(built.reset(), Err(riverrun_linux::Error::NotRestored)));
+}
+
+fn restore(data: &Path, access: DirAccess, saved: &[u8]) -> String {
+    let builder = Linux::builder().dir(data, "/data", access).unwrap();
+    builder.restore(saved).map_or_else(|error| error.to_string(), |_| "restored".to_owned())
+}
+
+#[test]
+fn files_that_cannot_be_opened_again_are_named() {
+    let data = tempfile::tempdir().unwrap();
+    fs::create_dir(data.path().join("sub")).unwrap();
+    let file = data.path().join("file");
+    let saved = |held: &str| holding(data.path(), held).0.data().save();
+
+    let error = saved("deleted").unwrap_err().to_string();
+    let expected = "descriptor 3 is \"/data/file\", which has been deleted, renamed or replaced since it was opened: \
+                    close it before the state is saved";
+    assert_eq!(error, expected);
+
+    fs::write(&file, "contents").unwrap();
+    let (reading, writing, elsewhere) =
+        (saved("reading").unwrap(), saved("writing").unwrap(), saved("elsewhere").unwrap());
+    assert_eq!(restore(data.path(), DirAccess::ReadOnly, &reading), "restored");
+    assert_eq!(restore(data.path(), DirAccess::ReadWrite, &writing), "restored");
+    let cannot = |reason: &str| {
+        format!(
+            "cannot open \"/data/file\" again, which is descriptor 3: {reason}; grant its directory as it was before"
+        )
+    };
+    let refused = restore(data.path(), DirAccess::ReadOnly, &writing);
+    assert_eq!(refused, cannot("Read-only file system (os error 30)"));
+    let refused = Linux::builder().restore(&reading).unwrap_err().to_string();
+    assert_eq!(refused, cannot("No such file or directory (os error 2)"));
+    fs::remove_file(&file).unwrap();
+    assert_eq!(restore(data.path(), DirAccess::ReadWrite, &writing), cannot("No such file or directory (os error 2)"));
+    assert!(!file.exists(), "opening again makes nothing");
+    fs::create_dir(&file).unwrap();
+    assert_eq!(restore(data.path(), DirAccess::ReadWrite, &reading), cannot("Is a directory (os error 21)"));
+    fs::remove_dir(&file).unwrap();
+    std::os::unix::fs::symlink("sub", &file).unwrap();
+    assert!(restore(data.path(), DirAccess::ReadWrite, &reading).starts_with("cannot open \"/data/file\" again"));
+
+    fs::remove_dir(data.path().join("sub")).unwrap();
+    let refused = restore(data.path(), DirAccess::ReadWrite, &elsewhere);
+    assert!(refused.starts_with("the current directory \"/data/sub\" cannot be used: No such file"), "{refused}");
+
+    let high = saved("high").unwrap();
+    let builder = Linux::builder().dir(data.path(), "/data", DirAccess::ReadWrite).unwrap().max_descriptors(100);
+    let refused = builder.restore(&high).unwrap_err().to_string();
+    assert_eq!(refused, "descriptor 100 is open, but the limit is 100: raise it (`Builder::max_descriptors`)");
+}
+
+/// A guest restored from forged bytes is another guest, within the same grants.
+#[test]
+fn forged_bytes_are_an_error_or_another_guest() {
+    let data = tempfile::tempdir().unwrap();
+    let (machine, _) = holding(data.path(), "everything");
+    let saved = machine.data().save().unwrap();
+    let before = tree(data.path());
+    let builder = || -> Builder { Linux::builder().dir(data.path(), "/data", DirAccess::ReadWrite).unwrap() };
+    for len in 0..saved.len() {
+        assert!(builder().restore(&saved[..len]).is_err(), "{len} bytes");
+    }
+    assert!(builder().restore(&[&saved[..], b"x"].concat()).is_err());
+    let mut accepted = 0;
+    for at in 0..saved.len() {
+        for flip in [1, 2, 0x10, 0x80, 0xff] {
+            let mut forged = saved.clone();
+            forged[at] ^= flip;
+            if let Ok(mut linux) = builder().restore(&forged) {
+                accepted += 1;
+                linux.reset().unwrap();
+                let _ = linux.save();
+            }
+        }
+    }
+    assert!(accepted > 0);
+    assert_eq!(tree(data.path()), before, "restoring changes no file");
+    let version = Linux::builder().restore(&[&[77], &saved[1..]].concat()).unwrap_err().to_string();
+    assert!(version.contains("has version 77, not 1"), "{version}");
+}

@@ -516,28 +516,27 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_program_from_file(const riverrun_en
 void riverrun_program_delete(riverrun_program_t *program) RIVERRUN_NOEXCEPT;
 
 /**
- * Loads compiled code, which riverrun compile or riverrun_program_compile has made of this program, for all
- * machines that are made from now on. If the code is refused, the error says why, and the program runs in the
- * interpreter.
+ * Makes another program: the same executable with compiled code, which riverrun compile or
+ * riverrun_program_compile has made of it. If the code is refused, the error says why.
  *
  * Loading it is an act of trust: compiled code runs with all rights of the host. The file must come from
  * riverrun's compiler, and must not change while the program is in use. What is checked guards against
  * mistakes, not against forgery.
  */
-RIVERRUN_MUST_USE riverrun_error_t *riverrun_program_load_artifact(const riverrun_program_t *program,
-    const char *path) RIVERRUN_NOEXCEPT;
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_program_with_artifact(const riverrun_program_t *program,
+    const char *path, riverrun_program_t **compiled) RIVERRUN_NOEXCEPT;
 
 /**
- * Compiles the program into an artifact, a file at path, and loads it. Code that counts fuel is slower, and
- * the only one that machines with a limit of fuel use.
+ * Compiles the program into an artifact, a file at path, and makes another program: the same executable with that
+ * code. Code that counts fuel is slower, and the only one that machines with a limit of fuel use.
  *
  * A library built without the compiler, which is the default, returns an error that says so: then use riverrun
  * compile.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_program_compile(const riverrun_program_t *program, const char *path,
-    bool counts_fuel) RIVERRUN_NOEXCEPT;
+    bool counts_fuel, riverrun_program_t **compiled) RIVERRUN_NOEXCEPT;
 
-/** Whether compiled code was loaded. */
+/** Whether the program has compiled code. */
 bool riverrun_program_is_compiled(const riverrun_program_t *program) RIVERRUN_NOEXCEPT;
 
 /** How many functions the program exports by name. */

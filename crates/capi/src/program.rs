@@ -99,25 +99,28 @@ pub unsafe extern "C" fn riverrun_program_delete(program: Option<Box<Program>>) 
     delete(program);
 }
 
-/// Loads compiled code, which `riverrun compile` or `riverrun_program_compile` has made of this program, for all
-/// machines that are made from now on. If the code is refused, the error says why, and the program runs in the
-/// interpreter.
+/// Makes another program: the same executable with compiled code, which `riverrun compile` or
+/// `riverrun_program_compile` has made of it. If the code is refused, the error says why.
 ///
 /// Loading it is an act of trust: compiled code runs with all rights of the host. The file must come from
 /// riverrun's compiler, and must not change while the program is in use. What is checked guards against
 /// mistakes, not against forgery.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn riverrun_program_load_artifact(program: Option<&Program>, path: *const c_char) -> Returned {
+pub unsafe extern "C" fn riverrun_program_with_artifact(
+    program: Option<&Program>,
+    path: *const c_char,
+    compiled: Out<'_, Box<Program>>,
+) -> Returned {
     guard(|| {
-        let program = given(program, "program")?;
-        // SAFETY: as the header demands.
-        unsafe { program.program.load_artifact(text(path, "path")?)? };
+        let (program, compiled) = (given(program, "program")?, given(compiled, "compiled")?);
+        // SAFETY: the caller vouches for the file, as the documentation in the header demands.
+        compiled.write(Program::new(unsafe { program.program.with_artifact(text(path, "path")?)? }));
         Ok(())
     })
 }
 
-/// Compiles the program into an artifact, a file at `path`, and loads it. Code that counts fuel is slower, and
-/// the only one that machines with a limit of fuel use.
+/// Compiles the program into an artifact, a file at `path`, and makes another program: the same executable with that
+/// code. Code that counts fuel is slower, and the only one that machines with a limit of fuel use.
 ///
 /// A library built without the compiler, which is the default, returns an error that says so: then use `riverrun
 /// compile`.
@@ -126,28 +129,29 @@ pub unsafe extern "C" fn riverrun_program_compile(
     program: Option<&Program>,
     path: *const c_char,
     counts_fuel: bool,
+    compiled: Out<'_, Box<Program>>,
 ) -> Returned {
     guard(|| {
-        let (program, path) = (given(program, "program")?, text(path, "path")?);
-        compile(&program.program, path, counts_fuel)
+        let (program, path, compiled) = (given(program, "program")?, text(path, "path")?, given(compiled, "compiled")?);
+        compiled.write(Program::new(compile(&program.program, path, counts_fuel)?));
+        Ok(())
     })
 }
 
 #[cfg(feature = "compile")]
-fn compile(program: &riverrun::Program, path: &str, counts_fuel: bool) -> crate::arguments::Result<()> {
+fn compile(program: &riverrun::Program, path: &str, counts_fuel: bool) -> crate::arguments::Result<riverrun::Program> {
     let options = riverrun::CompileOptions { fuel: counts_fuel, ..Default::default() };
-    program.compile_to(&options, path)?;
-    Ok(())
+    Ok(program.compile_to(&options, path)?.0)
 }
 
 #[cfg(not(feature = "compile"))]
-fn compile(_: &riverrun::Program, _: &str, _: bool) -> crate::arguments::Result<()> {
+fn compile(_: &riverrun::Program, _: &str, _: bool) -> crate::arguments::Result<riverrun::Program> {
     let message = "this library was built without the compiler: use `riverrun compile`, or build it with the feature \
                    `compile`";
     Err(crate::error::Error::new(crate::error::ErrorKind::Compile, message))
 }
 
-/// Whether compiled code was loaded.
+/// Whether the program has compiled code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_program_is_compiled(program: Option<&Program>) -> bool {
     program.is_some_and(|program| program.program.is_compiled())

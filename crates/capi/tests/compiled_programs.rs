@@ -4,7 +4,7 @@ mod common;
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::Path;
-use std::ptr::null;
+use std::ptr::{null, null_mut};
 
 use common::{folder, guests};
 // The library as it was built with this test: with the compiler, or without.
@@ -16,7 +16,12 @@ unsafe extern "C" {
     fn riverrun_engine_new(config: *const c_void, engine: *mut Handle) -> Handle;
     fn riverrun_engine_delete(engine: Handle);
     fn riverrun_program_from_file(engine: Handle, path: *const c_char, program: *mut Handle) -> Handle;
-    fn riverrun_program_compile(program: Handle, path: *const c_char, counts_fuel: bool) -> Handle;
+    fn riverrun_program_compile(
+        program: Handle,
+        path: *const c_char,
+        counts_fuel: bool,
+        compiled: *mut Handle,
+    ) -> Handle;
     fn riverrun_program_is_compiled(program: Handle) -> bool;
     fn riverrun_program_delete(program: Handle);
     fn riverrun_error_message(error: Handle) -> *const c_char;
@@ -27,13 +32,14 @@ unsafe extern "C" {
 fn compile(guest: &Path, artifact: &Path, counts_fuel: bool) -> Result<(), String> {
     let text = |path: &Path| CString::new(path.to_str().unwrap()).unwrap();
     let (guest, artifact) = (text(guest), text(artifact));
-    let (mut engine, mut program) = (std::ptr::null_mut(), std::ptr::null_mut());
+    let (mut engine, mut program, mut compiled) = (null_mut(), null_mut(), null_mut());
     // SAFETY: as the header has it; everything is deleted once.
     unsafe {
         assert!(riverrun_engine_new(null(), &mut engine).is_null());
         assert!(riverrun_program_from_file(engine, guest.as_ptr(), &mut program).is_null());
-        let error = riverrun_program_compile(program, artifact.as_ptr(), counts_fuel);
-        assert_eq!(riverrun_program_is_compiled(program), error.is_null());
+        let error = riverrun_program_compile(program, artifact.as_ptr(), counts_fuel, &mut compiled);
+        assert!(!riverrun_program_is_compiled(program));
+        assert_eq!(riverrun_program_is_compiled(compiled), error.is_null());
         let result = if error.is_null() {
             Ok(())
         } else {
@@ -41,6 +47,7 @@ fn compile(guest: &Path, artifact: &Path, counts_fuel: bool) -> Result<(), Strin
         };
         riverrun_error_delete(error);
         riverrun_program_delete(program);
+        riverrun_program_delete(compiled);
         riverrun_engine_delete(engine);
         result
     }

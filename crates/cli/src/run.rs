@@ -20,7 +20,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
     for warning in program.warnings() {
         report::complain(format_args!("{}: {warning}", options.program().display()));
     }
-    load_compiled(&program, options)?;
+    let program = compiled(program, options)?;
     write_perf_map(&program, options)?;
 
     let linker = linker(&engine, options)?;
@@ -114,10 +114,10 @@ pub(crate) fn cpu_time() -> Duration {
     Duration::try_from(time).unwrap_or_default()
 }
 
-/// Loads the program's compiled code, as the options say.
-pub(crate) fn load_compiled(program: &Program, options: &RunOptions) -> Result<()> {
+/// The program with its compiled code, as the options say.
+pub(crate) fn compiled(program: Program, options: &RunOptions) -> Result<Program> {
     if options.guest.engine == Some(EngineChoice::Interpreter) || options.single_step {
-        return Ok(());
+        return Ok(program);
     }
     let fuel = options.fuel.is_some();
     let path = options.artifact.clone().or_else(|| {
@@ -135,7 +135,7 @@ pub(crate) fn load_compiled(program: &Program, options: &RunOptions) -> Result<(
                     return Err(format!("{name}: not compiled").into());
                 }
                 report::complain(format_args!("{name}: not compiled; running in the interpreter"));
-                return Ok(());
+                return Ok(program);
             }
         }
     }
@@ -145,19 +145,19 @@ pub(crate) fn load_compiled(program: &Program, options: &RunOptions) -> Result<(
                 let name = options.program().display();
                 Err(format!("{name}: not compiled; say run --compile, or --artifact FILE").into())
             }
-            _ => Ok(()),
+            _ => Ok(program),
         };
     };
     // SAFETY: files in the user's own cache were made by this command, and a user who names a file vouches for it, as
     // the help of `--artifact` says.
     #[allow(unsafe_code)]
-    let loaded = unsafe { program.load_artifact(&path) };
-    let problem = match loaded {
+    let compiled = unsafe { program.with_artifact(&path) };
+    let problem = match compiled {
         Err(error) => error.to_string(),
-        Ok(()) if fuel && program.compiled_options().is_some_and(|compiled| !compiled.fuel) => {
+        Ok(compiled) if fuel && compiled.compiled_options().is_some_and(|compiled| !compiled.fuel) => {
             "compiled without --fuel, so that it does not count instructions".to_owned()
         }
-        Ok(()) => return Ok(()),
+        Ok(compiled) => return Ok(compiled),
     };
     let name = path.display();
     // An artifact that was named is an error if it is refused, unless `--engine auto` was given as well.
@@ -169,7 +169,7 @@ pub(crate) fn load_compiled(program: &Program, options: &RunOptions) -> Result<(
         return Err(format!("{name}: {problem}").into());
     }
     report::complain(format_args!("{name}: {problem}; running in the interpreter"));
-    Ok(())
+    Ok(program)
 }
 
 /// Writes the map of compiled functions for profilers, if the options ask for it.

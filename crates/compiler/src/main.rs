@@ -44,7 +44,7 @@ riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x
   --cpu CPU           native, x86-64-v2, x86-64-v3 or x86-64-v4: native if not given
   --threads N         compile so many functions at once: as many as there are cores if not given
   --emit KIND         artifact, or object: to be linked into a host where there is no dynamic loader; its
-                      symbol is riverrun_artifact_NAME, for Program::link_artifact
+                      symbol is riverrun_artifact_NAME, for Program::with_linked_artifact
   --name NAME         with --emit object: the program's name there, its file's if not given
   --max-work N        give up a program that takes more work, in instructions; those of long functions count
                       with their square: 8388608 if not given

@@ -47,7 +47,7 @@ impl Compiled {
         let engine = Engine::new(&Config::new()).unwrap();
         let program = Program::from_file(&engine, self.guest()).unwrap();
         // SAFETY: it was made here and now.
-        unsafe { program.load_artifact(self.artifact()) }.unwrap();
+        let program = unsafe { program.with_artifact(self.artifact()) }.unwrap();
         let mut machine = Linker::new(&engine).instantiate(&program, ()).unwrap();
         match machine.run() {
             Err(Error::Trap(trap)) => (trap.cause, program.image().locate(trap.pc).first().and_then(|at| at.line)),

@@ -50,7 +50,7 @@ fn code_of_two_programs_in_one_host() {
     for (name, addend, (guest, _)) in &programs {
         let program = Program::from_file(&engine, guest).unwrap();
         // SAFETY: it was made here and now.
-        unsafe { program.link_artifact(artifact(host, name)) }.unwrap();
+        let program = unsafe { program.with_linked_artifact(artifact(host, name)) }.unwrap();
         assert!(program.is_compiled());
         let mut linker = Linker::new(&engine);
         linker.ecall(|caller: riverrun::Caller<'_, ()>| Ok(Flow::Exit(caller.x(10) as i32)));
@@ -59,7 +59,7 @@ fn code_of_two_programs_in_one_host() {
     }
     let program = Program::from_file(&engine, &programs[0].2.0).unwrap();
     // SAFETY: as before.
-    let refused = unsafe { program.link_artifact(artifact(host, "second")) };
+    let refused = unsafe { program.with_linked_artifact(artifact(host, "second")) };
     assert!(matches!(refused, Err(Error::Artifact(ArtifactError::Program))), "{refused:?}");
 }
 
@@ -71,10 +71,10 @@ fn linked_code_is_as_precise() {
     let host = host(folder.path(), &[&object]);
     let engine = Engine::new(&Config::new()).unwrap();
     let trapped = |is_compiled: bool| {
-        let program = Program::from_file(&engine, &guest).unwrap();
+        let mut program = Program::from_file(&engine, &guest).unwrap();
         if is_compiled {
             // SAFETY: it was made here and now.
-            unsafe { program.link_artifact(artifact(host, "poke")) }.unwrap();
+            program = unsafe { program.with_linked_artifact(artifact(host, "poke")) }.unwrap();
         }
         let mut machine = Linker::new(&engine).instantiate(&program, ()).unwrap();
         let trap = machine.run().unwrap_err().trap().expect("a trap").clone();

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::program::Program;
 
 impl Program {
-    /// Compiles the program into an artifact for [`Program::load_artifact`]. Calls `progress` from time to time with the
+    /// Compiles the program into an artifact for [`Program::with_artifact`]. Calls `progress` from time to time with the
     /// number of functions that are done, and of all.
     ///
     /// ```
@@ -31,36 +31,39 @@ impl Program {
         Ok(riverrun_aot::compile(self.image(), options, &progress)?)
     }
 
-    /// Compiles the program, keeps the artifact in a file, and loads it.
+    /// Compiles the program and keeps the artifact in a file. Returns the program with that code.
     ///
     /// # Errors
     /// As [`Program::compile`], and [`Error::Artifact`].
-    pub fn compile_to(&self, options: &CompileOptions, path: impl AsRef<Path>) -> Result<Report, Error> {
+    pub fn compile_to(&self, options: &CompileOptions, path: impl AsRef<Path>) -> Result<(Program, Report), Error> {
         let path = path.as_ref();
         let (artifact, report) = self.compile(options, |_, _| {})?;
         riverrun_aot::write(path, &artifact)?;
         // SAFETY: the file was made here and now.
-        unsafe { self.load_artifact(path)? };
-        Ok(report)
+        let compiled = unsafe { self.with_artifact(path)? };
+        Ok((compiled, report))
     }
 
-    /// As [`Program::compile_or_take`]; a program that takes more work than the options allow is left to the
-    /// interpreter.
-    pub(crate) fn compile_cached(&self, options: &CompileOptions, cached: Option<PathBuf>) -> Result<(), Error> {
+    /// As [`Program::compile_or_take`]; `None` if that takes more work than the options allow, so that the program is left
+    /// to the interpreter.
+    pub(crate) fn compile_cached(
+        &self,
+        options: &CompileOptions,
+        cached: Option<PathBuf>,
+    ) -> Result<Option<Program>, Error> {
         match self.compile_or_take(options, cached) {
-            Err(Error::Compile(CompileError::Work { .. })) => Ok(()),
-            done => done,
+            Err(Error::Compile(CompileError::Work { .. })) => Ok(None),
+            compiled => compiled.map(Some),
         }
     }
 
     /// Takes code that was compiled so from the cache or, if it is not there, compiles it and keeps it
     /// there.
-    fn compile_or_take(&self, options: &CompileOptions, cached: Option<PathBuf>) -> Result<(), Error> {
+    fn compile_or_take(&self, options: &CompileOptions, cached: Option<PathBuf>) -> Result<Program, Error> {
         let Some(path) = cached else {
             let (artifact, _) = self.compile(options, |_, _| {})?;
             // SAFETY: it was made here and now.
-            self.set_artifact(unsafe { Artifact::from_bytes(&artifact, self.hash())? })?;
-            return Ok(());
+            return self.compiled_as(unsafe { Artifact::from_bytes(&artifact, self.hash())? });
         };
         if path.exists() {
             // SAFETY: `Config::cache` demands that what is there can be trusted.
@@ -68,15 +71,13 @@ impl Program {
             if let Ok(artifact) = artifact
                 && artifact.options() == options.header()
             {
-                self.set_artifact(artifact)?;
-                return Ok(());
+                return self.compiled_as(artifact);
             }
         }
         let (artifact, _) = self.compile(options, |_, _| {})?;
         riverrun_aot::write(&path, &artifact)?;
         // Not from the file, which another process may have replaced meanwhile.
         // SAFETY: it was made here and now.
-        self.set_artifact(unsafe { Artifact::from_bytes(&artifact, self.hash())? })?;
-        Ok(())
+        self.compiled_as(unsafe { Artifact::from_bytes(&artifact, self.hash())? })
     }
 }

@@ -15,22 +15,29 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::exhausted::resource;
 
-/// A program that machines can run. Cheap to clone; clones are the same program.
+/// A program that machines can run: an executable, and its compiled code if there is any. It does not change. Cheap to
+/// clone; clones are the same program.
 #[derive(Clone)]
 pub struct Program {
-    inner: Arc<Inner>,
+    file: Arc<Executable>,
+    /// Functions of a machine belong to this one's code: another program of the same executable has its own.
+    code: Arc<ProgramCode>,
 }
 
-struct Inner {
+/// What an executable's file says.
+struct Executable {
     engine: Engine,
     image: Arc<Image>,
     imports: Vec<Import>,
     exports: Vec<Export>,
     memory: riverrun_vm::Image,
-    code: Code,
     /// Computed when it is first used, as it takes reading the whole file.
     hash: OnceLock<ProgramHash>,
-    compiled: OnceLock<CompiledCode>,
+}
+
+struct ProgramCode {
+    decoded: Code,
+    compiled: Option<CompiledCode>,
 }
 
 /// Compiled code, and its fallback code for the interpreter.
@@ -54,13 +61,22 @@ impl Program {
         let image = Arc::new(Image::parse(elf)?);
         let (imports, exports) = (image.imports()?, image.exports()?);
         let memory = memory_of(&image).map_err(|source| resource("memory for a program", source))?;
-        let code = Code::new(image.clone(), engine.config.code_limit).map_err(no_room_for_code)?;
-        let engine = engine.clone();
-        let inner =
-            Inner { engine, image, imports, exports, memory, code, hash: OnceLock::new(), compiled: OnceLock::new() };
-        let program = Program { inner: Arc::new(inner) };
-        program.take_compiled()?;
-        Ok(program)
+        let file = Executable { engine: engine.clone(), image, imports, exports, memory, hash: OnceLock::new() };
+        let program = Program::of(Arc::new(file), None)?;
+        Ok(program.compiled_by_config()?.unwrap_or(program))
+    }
+
+    fn of(file: Arc<Executable>, artifact: Option<Artifact>) -> Result<Program, Error> {
+        let code = || Code::new(file.image.clone(), file.engine.config.code_limit).map_err(no_room_for_code);
+        let decoded = code()?;
+        let compiled = match artifact {
+            Some(artifact) => {
+                let around = code()?.around(artifact.entrances());
+                Some(CompiledCode { artifact: Arc::new(artifact), around })
+            }
+            None => None,
+        };
+        Ok(Program { code: Arc::new(ProgramCode { decoded, compiled }), file })
     }
 
     /// Reads a static RISC-V executable from a file.
@@ -75,17 +91,17 @@ impl Program {
 
     /// The contents of the file: segments, symbols, source lines.
     pub fn image(&self) -> &Image {
-        &self.inner.image
+        &self.file.image
     }
 
     /// The host functions that it calls by name.
     pub fn imports(&self) -> &[Import] {
-        &self.inner.imports
+        &self.file.imports
     }
 
     /// The functions that it exports, by name.
     pub fn exports(&self) -> &[Export] {
-        &self.inner.exports
+        &self.file.exports
     }
 
     /// The function that it exports by this name.
@@ -134,28 +150,36 @@ impl Program {
 
     /// The engine that it was made for.
     pub fn engine(&self) -> &Engine {
-        &self.inner.engine
+        &self.file.engine
     }
 
-    /// Loads compiled code, made by `Program::compile` (feature `compile`) or the command, for all machines of this
-    /// program that are made from now on; the first code loaded stays. Functions that are not compiled run in the
-    /// interpreter.
+    /// The program with compiled code, which was made by `Program::compile` (feature `compile`) or the command. Functions
+    /// that are not compiled run in the interpreter.
+    ///
+    /// ```no_run
+    /// # use riverrun::{Config, Engine, Program};
+    /// # let engine = Engine::new(&Config::new())?;
+    /// let program = Program::from_file(&engine, "game.elf")?;
+    /// // SAFETY: `riverrun compile game.elf` has made the file.
+    /// let program = unsafe { program.with_artifact("game.rro")? };
+    /// assert!(program.is_compiled());
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Error::Artifact`], which says what does not match, and [`Error::Resource`]; the program runs
-    /// without it.
+    /// [`Error::Artifact`], which says what does not match, and [`Error::Resource`].
     ///
     /// # Safety
     /// Compiled code runs with all rights of the host. The file must come from riverrun's compiler,
     /// and must not change while the program is in use: its header guards against mistakes, not
     /// against forgery.
-    pub unsafe fn load_artifact(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        // SAFETY: as the caller promises.
+    pub unsafe fn with_artifact(&self, path: impl AsRef<Path>) -> Result<Program, Error> {
+        // SAFETY: the caller vouches for the file.
         let artifact = unsafe { Artifact::load(path.as_ref(), self.hash())? };
-        self.set_artifact(artifact)
+        self.compiled_as(artifact)
     }
 
-    /// Takes compiled code that is linked into the host, as [`Program::load_artifact`] takes it from a
+    /// The program with compiled code that is linked into the host, as [`Program::with_artifact`] takes it from a
     /// file: for platforms without dynamic loading. `riverrun compile --emit object --name game` makes an
     /// object, which the host's build hands to its linker (`println!("cargo::rustc-link-arg=game.o")` in a
     /// build script), and which has one symbol:
@@ -165,24 +189,24 @@ impl Program {
     ///     static riverrun_artifact_game: riverrun::LinkedArtifact;
     /// }
     /// // SAFETY: the object comes from riverrun's compiler.
-    /// unsafe { program.link_artifact(&riverrun_artifact_game)? };
+    /// let program = unsafe { program.with_linked_artifact(&riverrun_artifact_game)? };
     /// ```
     ///
     /// Where the code is not precise, traps of memory accesses in it have the address of their function, as
     /// the host's line tables may be anywhere.
     ///
     /// # Errors
-    /// [`Error::Artifact`], which says what does not match; the program runs without it.
+    /// [`Error::Artifact`], which says what does not match.
     ///
     /// # Safety
     /// The code must come from riverrun's compiler.
-    pub unsafe fn link_artifact(&self, artifact: &'static LinkedArtifact) -> Result<(), Error> {
-        // SAFETY: as the caller promises.
-        self.set_artifact(unsafe { Artifact::linked(artifact, self.hash())? })
+    pub unsafe fn with_linked_artifact(&self, artifact: &'static LinkedArtifact) -> Result<Program, Error> {
+        // SAFETY: the caller vouches for the code.
+        self.compiled_as(unsafe { Artifact::linked(artifact, self.hash())? })
     }
 
-    /// Loads or makes compiled code, as the configuration says.
-    fn take_compiled(&self) -> Result<(), Error> {
+    /// The program with the compiled code that the configuration asks for, if it does and there is some.
+    fn compiled_by_config(&self) -> Result<Option<Program>, Error> {
         let config = &self.engine().config;
         let cached = |fuel| config.cache.as_ref().map(|folder| folder.join(self.artifact_name(fuel)));
         #[cfg(feature = "compile")]
@@ -194,19 +218,15 @@ impl Program {
             let artifact = path.exists().then(|| unsafe { Artifact::load(&path, self.hash()) });
             // If the code is refused, the program runs in the interpreter.
             if let Some(Ok(artifact)) = artifact {
-                return self.set_artifact(artifact);
+                return self.compiled_as(artifact).map(Some);
             }
         }
-        Ok(())
+        Ok(None)
     }
 
-    /// Uses this code for all machines that are made from now on, unless there is some already.
-    pub(crate) fn set_artifact(&self, artifact: Artifact) -> Result<(), Error> {
-        let limit = self.engine().config.code_limit;
-        let code = Code::new(self.inner.image.clone(), limit).map_err(no_room_for_code)?;
-        let around = code.around(artifact.entrances());
-        self.inner.compiled.get_or_init(|| CompiledCode { artifact: Arc::new(artifact), around });
-        Ok(())
+    /// The same executable with this code.
+    pub(crate) fn compiled_as(&self, artifact: Artifact) -> Result<Program, Error> {
+        Program::of(self.file.clone(), Some(artifact))
     }
 
     /// A file name for this program's compiled code that differs for every program, for code with
@@ -218,12 +238,12 @@ impl Program {
 
     /// The hash that the header of compiled code names its program by.
     pub(crate) fn hash(&self) -> &ProgramHash {
-        self.inner.hash.get_or_init(|| Header::hash(self.image().bytes()))
+        self.file.hash.get_or_init(|| Header::hash(self.image().bytes()))
     }
 
     /// Whether there is compiled code.
     pub fn is_compiled(&self) -> bool {
-        self.inner.compiled.get().is_some()
+        self.code.compiled.is_some()
     }
 
     /// How its code was compiled, if there is any. Machines with a limit of fuel use code that counts only.
@@ -236,7 +256,7 @@ impl Program {
     /// # Ok::<(), riverrun::Error>(())
     /// ```
     pub fn compiled_options(&self) -> Option<Options> {
-        self.inner.compiled.get().map(|compiled| compiled.artifact.options())
+        self.code.compiled.as_ref().map(|compiled| compiled.artifact.options())
     }
 
     /// What perf and other profilers read from `/tmp/perf-PID.map`: a line for each compiled function, with its
@@ -266,15 +286,15 @@ impl Program {
 
     /// Compiled code, and the code around it.
     pub(crate) fn compiled(&self) -> Option<(&Arc<Artifact>, &Code)> {
-        self.inner.compiled.get().map(|compiled| (&compiled.artifact, &compiled.around))
+        self.code.compiled.as_ref().map(|compiled| (&compiled.artifact, &compiled.around))
     }
 
     pub(crate) fn memory(&self) -> &riverrun_vm::Image {
-        &self.inner.memory
+        &self.file.memory
     }
 
     pub(crate) fn code(&self) -> &Code {
-        &self.inner.code
+        &self.code.decoded
     }
 }
 

@@ -130,10 +130,10 @@ impl Guest {
 
 #[cfg(feature = "compile")]
 fn compiled(name: &'static str, fuel: bool, precise: bool, flags: bool) -> Guest {
-    let guest = Guest::new(name, &Config::new(), flags);
+    let mut guest = Guest::new(name, &Config::new(), flags);
     let folder = tempfile::tempdir().unwrap();
     let options = riverrun::CompileOptions { fuel, precise, ..Default::default() };
-    guest.program.compile_to(&options, folder.path().join("calls.rro")).unwrap();
+    guest.program = guest.program.compile_to(&options, folder.path().join("calls.rro")).unwrap().0;
     guest
 }
 

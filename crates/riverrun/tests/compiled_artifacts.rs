@@ -29,14 +29,14 @@ fn load(program: &Program, artifact: &[u8]) -> Result<(), ArtifactError> {
     let path = folder.path().join("test.rro");
     std::fs::write(&path, artifact).unwrap();
     // SAFETY: this test made the code, and what has been changed about it is to be found.
-    let loaded = unsafe { program.load_artifact(&path) };
-    assert_eq!(program.is_compiled(), loaded.is_ok());
+    let compiled = unsafe { program.with_artifact(&path) };
+    assert!(!program.is_compiled());
     let mut linker = Linker::new(program.engine());
     linker.ecall(|caller: Caller<'_, ()>| Ok(Flow::Exit(caller.x(10) as i32)));
-    let mut machine = linker.instantiate(program, ()).unwrap();
+    let mut machine = linker.instantiate(compiled.as_ref().unwrap_or(program), ()).unwrap();
     machine.set_x(10, 7);
     assert_eq!(machine.run().unwrap(), 7, "it runs without, too");
-    loaded.map_err(|error| match error {
+    compiled.map(drop).map_err(|error| match error {
         Error::Artifact(error) => error,
         error => panic!("{error}"),
     })
@@ -161,9 +161,9 @@ fn profilers_are_told_where_compiled_functions_are() {
     let program = ours();
     assert_eq!(program.perf_map().unwrap(), "");
     // SAFETY: this test made the code.
-    let artifact = unsafe {
-        program.load_artifact(&path).unwrap();
-        Artifact::load(&path, &Header::hash(program.image().bytes())).unwrap()
+    let (program, artifact) = unsafe {
+        let artifact = Artifact::load(&path, &Header::hash(program.image().bytes())).unwrap();
+        (program.with_artifact(&path).unwrap(), artifact)
     };
     let map = program.perf_map().unwrap();
     let entry = |line: &str| {

@@ -20,10 +20,10 @@ impl Guest {
         linker.ecall(|caller: Caller<'_, ()>| Ok(Flow::Exit(caller.x(10) as i32)));
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/chain.c");
         let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, flags);
-        let program = Program::new(&engine, elf).unwrap();
+        let mut program = Program::new(&engine, elf).unwrap();
         if let Some(options) = options {
             let folder = tempfile::tempdir().unwrap();
-            program.compile_to(options, folder.path().join("chain.rro")).unwrap();
+            program = program.compile_to(options, folder.path().join("chain.rro")).unwrap().0;
         }
         Guest { linker, program }
     }

@@ -87,10 +87,10 @@ fn what_is_in_the_cache_but_does_not_fit_is_compiled_again() {
 fn a_file_that_replaces_one_in_use_is_another_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("code.rro");
-    let [first, second] = [(); 2].map(|()| program(&config(None, None)));
-    first.compile_to(&CompileOptions::default(), &path).unwrap();
+    let program = program(&config(None, None));
     let other = CompileOptions { fuel: true, ..CompileOptions::default() };
-    second.compile_to(&other, &path).unwrap();
+    let [first, second] =
+        [CompileOptions::default(), other].map(|options| program.compile_to(&options, &path).unwrap().0);
     assert_eq!([&first, &second].map(|program| program.compiled_options().unwrap().fuel), [false, true]);
     runs(&first);
     runs(&second);

@@ -35,8 +35,7 @@ fn compiled(engine: &Engine, exported: bool, artifact: &Path, threads: usize) ->
     let flags: &[&str] = if exported { &["-O2", "-DEXPORTED"] } else { &["-O2"] };
     let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, flags);
     let program = Program::new(engine, elf).unwrap();
-    program.compile_to(&CompileOptions { threads, ..CompileOptions::default() }, artifact).unwrap();
-    program
+    program.compile_to(&CompileOptions { threads, ..CompileOptions::default() }, artifact).unwrap().0
 }
 
 fn program(exported: bool) -> &'static (Linker<Answer>, Program) {

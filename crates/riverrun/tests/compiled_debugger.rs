@@ -34,15 +34,10 @@ fn child_folder() -> Option<PathBuf> {
 /// Loads the artifact twice, so that one is taken off the list while the other is on it.
 fn run_child(folder: &Path) {
     let elf = std::fs::read(folder.join("chain.elf")).unwrap();
-    let (_, other) = load(elf.clone());
     let (linker, program) = load(elf);
-    for program in [&other, &program] {
-        // SAFETY: the parent has made it.
-        #[allow(unsafe_code)]
-        unsafe {
-            program.load_artifact(folder.join("chain.rro")).unwrap();
-        }
-    }
+    // SAFETY: the parent has made it.
+    #[allow(unsafe_code)]
+    let [other, program] = [(); 2].map(|()| unsafe { program.with_artifact(folder.join("chain.rro")) }.unwrap());
     drop(other);
     let mut machine = linker.instantiate(&program, ()).unwrap();
     let run = machine.func::<(i32,), i32>("run").unwrap();

@@ -144,12 +144,10 @@ large:
 /// What a guest exits with, and how many canaries were there to see it.
 fn run(elf: &[u8], options: Option<CompileOptions>) -> (i32, usize) {
     let engine = Engine::new(&Config::new()).unwrap();
-    let program = Program::new(&engine, elf).unwrap();
+    let mut program = Program::new(&engine, elf).unwrap();
     if let Some(options) = options {
         let file = tempfile::tempdir().unwrap().keep().join("frames.rro");
-        program.compile_to(&options, &file).unwrap();
-        // SAFETY: the artifact was made of this program, just now.
-        unsafe { program.load_artifact(&file).unwrap() };
+        program = program.compile_to(&options, &file).unwrap().0;
         std::fs::remove_dir_all(file.parent().unwrap()).unwrap();
     }
     let mut machine = Linker::<()>::new(&engine).instantiate(&program, ()).unwrap();

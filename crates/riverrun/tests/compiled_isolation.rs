@@ -107,7 +107,8 @@ fn wild_accesses_of_compiled_code_stay_in_the_window() {
         let program = Program::new(&engine, elf::executable(&guest(&mut random), &[], 0)).unwrap();
         let (fuel, precise) = [(false, false), (true, false), (true, true)][round as usize % 3];
         let options = CompileOptions { fuel, precise, threads: 1, ..CompileOptions::default() };
-        program.compile_to(&options, tempfile::tempdir().unwrap().path().join("wild.rro")).unwrap();
+        let artifact = tempfile::tempdir().unwrap();
+        let (program, _) = program.compile_to(&options, artifact.path().join("wild.rro")).unwrap();
         // The kernel places mappings side by side, downward: canaries lie on both sides.
         let before = Canary::new();
         let mut machine = linker.instantiate(&program, ()).unwrap();
@@ -151,8 +152,8 @@ fn jumps_to_odd_addresses_lead_to_even_ones() {
     let linker = Linker::new(&engine);
     let program = Program::new(&engine, elf::executable(&text, &[], 0)).unwrap();
     let function = elf::TEXT + 5 * 4;
-    let run = |target: u64, is_call: bool| {
-        let mut machine = linker.instantiate(&program, ()).unwrap();
+    let run = |program: &Program, target: u64, is_call: bool| {
+        let mut machine = linker.instantiate(program, ()).unwrap();
         machine.set_x(1, elf::TEXT + 3 * 4);
         machine.set_x(5, target);
         machine.set_x(28, u64::from(!is_call));
@@ -160,10 +161,11 @@ fn jumps_to_odd_addresses_lead_to_even_ones() {
         (format!("{:?}", error.trap().expect("it traps")), machine.pc(), machine.x(6))
     };
     let cases = (0..8).chain(function..function + 2).flat_map(|target| [(target, false), (target, true)]);
-    let cases: Vec<_> = cases.map(|(target, is_call)| (target, is_call, run(target, is_call))).collect();
+    let cases: Vec<_> = cases.map(|(target, is_call)| (target, is_call, run(&program, target, is_call))).collect();
     assert!(cases.iter().any(|(_, _, (_, _, called))| *called == 2));
-    program.compile_to(&CompileOptions::default(), tempfile::tempdir().unwrap().path().join("odd.rro")).unwrap();
+    let artifact = tempfile::tempdir().unwrap();
+    let (compiled, _) = program.compile_to(&CompileOptions::default(), artifact.path().join("odd.rro")).unwrap();
     for (target, is_call, expected) in cases {
-        assert_eq!(run(target, is_call), expected, "target {target:#x}, {is_call}");
+        assert_eq!(run(&compiled, target, is_call), expected, "target {target:#x}, {is_call}");
     }
 }

@@ -34,7 +34,7 @@ impl Guest {
         let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-O2", "-fno-optimize-sibling-calls"]);
         let program = Program::new(&engine, elf).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        program.compile_to(options, folder.path().join("endless.rro")).unwrap();
+        let (program, _) = program.compile_to(options, folder.path().join("endless.rro")).unwrap();
         Guest { linker, program }
     }
 

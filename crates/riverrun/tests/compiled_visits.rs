@@ -18,14 +18,15 @@ fn run(which: u64, flags: &[&str]) -> (i32, u64, u64) {
     let program = Program::new(&engine, elf).unwrap();
     let mut linker = Linker::new(&engine);
     linker.ecall(|caller: Caller<'_, ()>| Ok(Flow::Exit(caller.x(10) as i32)));
-    let run = || {
-        let mut machine = linker.instantiate(&program, ()).unwrap();
+    let run = |program: &Program| {
+        let mut machine = linker.instantiate(program, ()).unwrap();
         machine.set_x(10, which);
         (machine.run().unwrap(), machine.instructions())
     };
-    let (expected, all) = run();
-    program.compile_to(&CompileOptions::default(), tempfile::tempdir().unwrap().path().join("test.rro")).unwrap();
-    let (status, interpreted) = run();
+    let (expected, all) = run(&program);
+    let folder = tempfile::tempdir().unwrap();
+    let (compiled, _) = program.compile_to(&CompileOptions::default(), folder.path().join("test.rro")).unwrap();
+    let (status, interpreted) = run(&compiled);
     assert_eq!(status, expected);
     (status, interpreted, all)
 }

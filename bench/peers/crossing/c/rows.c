@@ -69,8 +69,12 @@ c_row *c_row_new(const char *guest, const char *artifact, const char *name, bool
     c_row *row = calloc(1, sizeof *row);
     fine(riverrun_engine_new(NULL, &engine));
     fine(riverrun_program_from_file(engine, guest, &program));
-    if (*artifact)
-        fine(riverrun_program_load_artifact(program, artifact));
+    if (*artifact) {
+        riverrun_program_t *compiled;
+        fine(riverrun_program_with_artifact(program, artifact, &compiled));
+        riverrun_program_delete(program);
+        program = compiled;
+    }
     fine(riverrun_linker_new(engine, &linker));
     fine(riverrun_linker_func_unchecked(linker, "empty", "void ()", empty, NULL, NULL));
     fine(riverrun_linker_func_unchecked(linker, "three", "i32 (i32, i32, i32)", empty, NULL, NULL));

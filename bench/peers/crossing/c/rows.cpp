@@ -15,7 +15,7 @@ cpp_row *cpp_row_new(const char *guest, const char *artifact, const char *name, 
     riverrun::Engine engine;
     riverrun::Program program = riverrun::Program::from_file(engine, guest);
     if (*artifact)
-        program.load_artifact(artifact).value();
+        program = program.with_artifact(artifact);
     riverrun::Linker linker(engine);
     linker.func("empty", [] {});
     linker.func("three", [](int a, int b, int c) { return a ^ b ^ c; });

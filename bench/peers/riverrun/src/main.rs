@@ -7,12 +7,12 @@ use riverrun::{Config, Engine, Func, Linker, Machine, Program};
 fn main() -> Result<()> {
     let (path, arguments) = peer_common::arguments()?;
     let engine = Engine::new(&Config::new())?;
-    let program = Program::from_file(&engine, &path)?;
+    let mut program = Program::from_file(&engine, &path)?;
     let count = match &arguments[1..] {
         [count] => count,
         [artifact, count] => {
             // SAFETY: the harness names a file that `riverrun compile` made.
-            unsafe { program.load_artifact(artifact)? };
+            program = unsafe { program.with_artifact(artifact)? };
             count
         }
         _ => bail!("usage: peer-riverrun PROGRAM [ARTIFACT] COUNT"),

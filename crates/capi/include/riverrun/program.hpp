@@ -82,11 +82,14 @@ class Program {
         return Program(program);
     }
 
-    /// Loads compiled code, which is an act of trust: it runs with all rights of the host, and must come from
-    /// riverrun's compiler.
-    Result<void> load_artifact(const char *path)
+    /// The same executable with compiled code. Loading it is an act of trust: it runs with all rights of the host, and
+    /// must come from riverrun's compiler.
+    Result<Program> with_artifact(const char *path) const
     {
-        return Error(riverrun_program_load_artifact(program_.get(), path));
+        riverrun_program_t *compiled;
+        if (auto *error = riverrun_program_with_artifact(program_.get(), path, &compiled))
+            return Error(error);
+        return Program(compiled);
     }
     bool is_compiled() const noexcept { return riverrun_program_is_compiled(program_.get()); }
     riverrun_program_t *get() const noexcept { return program_.get(); }

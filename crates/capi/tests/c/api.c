@@ -464,8 +464,12 @@ int main(int argc, char **argv)
     riverrun_config_delete(config);
     riverrun_program_t *program;
     FINE(riverrun_program_from_file(engine, argv[1], &program));
-    if (*argv[2])
-        FINE(riverrun_program_load_artifact(program, argv[2]));
+    if (*argv[2]) {
+        riverrun_program_t *compiled;
+        FINE(riverrun_program_with_artifact(program, argv[2], &compiled));
+        riverrun_program_delete(program);
+        program = compiled;
+    }
     CHECK(riverrun_program_is_compiled(program) == (*argv[2] != 0));
     names(program);
 

@@ -49,7 +49,9 @@ static void nulls(riverrun_engine_t *engine, riverrun_program_t *program, riverr
     FAILS(riverrun_program_from_file(engine, NULL, (riverrun_program_t **)&out), MISUSE, "`path` is NULL");
     FAILS(riverrun_program_from_file(engine, "/no/such", (riverrun_program_t **)&out), RIVERRUN_ERROR_FILE, "/no/such");
     FAILS(riverrun_program_from_file(engine, "\xff", (riverrun_program_t **)&out), MISUSE, "`path` is not UTF-8");
-    FAILS(riverrun_program_load_artifact(program, "/no/such"), RIVERRUN_ERROR_ARTIFACT, "/no/such");
+    FAILS(riverrun_program_with_artifact(program, "/no/such", (riverrun_program_t **)&out), RIVERRUN_ERROR_ARTIFACT,
+          "/no/such");
+    FAILS(riverrun_program_with_artifact(program, "/no/such", NULL), MISUSE, "`compiled` is NULL");
     FAILS(riverrun_linker_new(engine, NULL), MISUSE, "`linker` is NULL");
     FAILS(riverrun_linker_func(NULL, "a", "void ()", add, NULL, NULL), MISUSE, "`linker` is NULL");
     FAILS(riverrun_linker_func(linker, NULL, "void ()", add, NULL, NULL), MISUSE, "`name` is NULL");

@@ -44,7 +44,7 @@ fn compile(options: &Options) -> Result<()> {
         if !matches!(contestant, Contestant::Native(_)) {
             let guest = options.of(contestant);
             let engine = riverrun::Engine::new(&run::config(&guest))?;
-            run::load_compiled(&run::load(&engine, guest.program())?, &guest)?;
+            run::compiled(run::load(&engine, guest.program())?, &guest)?;
         }
     }
     Ok(())

@@ -68,8 +68,7 @@ struct Guest<'a> {
 impl<'a> Guest<'a> {
     fn load(options: &'a RunOptions) -> Result<Guest<'a>> {
         let engine = Engine::new(&run::config(options))?;
-        let program = run::load(&engine, options.program())?;
-        run::load_compiled(&program, options)?;
+        let program = run::compiled(run::load(&engine, options.program())?, options)?;
         let linker = run::linker(&engine, options)?;
         Ok(Guest { options, program, linker })
     }

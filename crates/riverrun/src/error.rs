@@ -67,6 +67,12 @@ pub enum Error {
         /// Where it was, as near as is known.
         pc: u64,
     },
+    /// A snapshot cannot be taken or used.
+    #[error(transparent)]
+    Snapshot(#[from] crate::snapshot::SnapshotError),
+    /// A pool could not make the host's own state for a new machine.
+    #[error("the host's own state for a new machine cannot be made: {0}")]
+    Data(#[source] HostError),
     /// A host function failed.
     #[error(transparent)]
     Host(Box<HostFailure>),

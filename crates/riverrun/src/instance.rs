@@ -242,6 +242,21 @@ impl<T> Instance<T> {
         }
     }
 
+    /// Withdraws a request to stop, and lets none that is still to come reach this machine. No engine runs.
+    pub(crate) fn renew_interruption(&mut self) {
+        if Arc::strong_count(&self.interruption) == 1 {
+            if self.interruption.requested().load(Ordering::SeqCst) {
+                self.interruption.withdraw();
+            }
+            return;
+        }
+        // SAFETY: the instance is borrowed uniquely, and its gate and execution are those of the old interruption.
+        unsafe { Self::forget_ready(NonNull::from(&mut *self)) };
+        self.execution.iter_mut().chain(&mut self.spare_executions).for_each(Execution::disown);
+        self.interruption = Arc::default();
+        self.gate = self.interruption.gate();
+    }
+
     /// # Safety
     /// As [`Instance::run`], after a run with this fuel.
     pub(crate) unsafe fn fuel_left(this: NonNull<Self>) -> Option<u64> {

@@ -9,6 +9,7 @@
 //! - [`Func`]: a function of a guest that the host can call.
 //! - [`Heap`]: the guest heap, whose records are in the host's memory.
 //! - [`Machine`]: one guest with its memory, registers, limits and the host's own state.
+//! - [`Snapshot`]: a guest at one moment, from which machines are made; [`Pool`]: machines that return to one.
 //!
 //! The smallest host is in [`Linker`]'s example.
 
@@ -36,6 +37,7 @@ mod program;
 mod raw;
 mod registers;
 mod run;
+mod snapshot;
 mod values;
 
 pub use backtrace::Backtrace;
@@ -74,6 +76,7 @@ pub use riverrun_vm::{
     DYNAMIC_CALL, Fault, HASH_MIN, HostFunction, Import, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Perm,
     READY_CALL, Region, Results, SIGNAL_RETURN_ADDRESS, SlotCode, SlotError, SlotFunction, TrapCause,
 };
+pub use snapshot::{Pool, PooledMachine, Snapshot, SnapshotError};
 
 /// The smallest complete host, as the README shows it.
 #[cfg(doctest)]

@@ -53,6 +53,13 @@ pub struct Linker<T> {
     pub(crate) heap: HeapOptions,
 }
 
+impl<T> Clone for Linker<T> {
+    fn clone(&self) -> Linker<T> {
+        let (engine, ecall) = (self.engine.clone(), self.ecall.clone());
+        Linker { engine, ecall, registry: self.registry.clone(), heap: self.heap.clone() }
+    }
+}
+
 impl<T> fmt::Debug for Linker<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Linker").finish_non_exhaustive()
@@ -200,6 +207,6 @@ impl<T> Linker<T> {
     /// as `vm.max_map_count`, and the remedy. [`Error::Map`] if the program needs more than the configured limit; [`Error::Link`] if it calls host functions that the linker does not have, or
     /// has with other types.
     pub fn instantiate(&self, program: &Program, data: T) -> Result<Machine<T>, Error> {
-        Machine::new(self, program, data)
+        Machine::make(self, program, None, data)
     }
 }

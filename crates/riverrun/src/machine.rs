@@ -29,6 +29,7 @@ use crate::linker::Linker;
 use crate::memory::Memory;
 use crate::program::Program;
 use crate::registers::Position;
+use crate::snapshot::Guest;
 
 #[cfg(doc)]
 use riverrun_vm::TrapCause;
@@ -74,7 +75,13 @@ impl InterruptHandle {
 }
 
 impl<T> Machine<T> {
-    pub(crate) fn new(linker: &Linker<T>, program: &Program, data: T) -> Result<Machine<T>, Error> {
+    /// A machine of the program: at its first instruction, or as the guest that is given.
+    pub(crate) fn make(
+        linker: &Linker<T>,
+        program: &Program,
+        guest: Option<&Guest>,
+        data: T,
+    ) -> Result<Machine<T>, Error> {
         let config = &linker.engine.config;
         let no_space = |source| resource("address space for a machine", source);
         let not_mapped = |error| match error {
@@ -83,12 +90,14 @@ impl<T> Machine<T> {
         };
         let mut window = Window::new(config.memory_limit).map_err(no_space)?;
         window.set_mapping_limit(config.mapping_limit);
-        window.map_image(program.memory()).map_err(not_mapped)?;
         let stack = STACK_TOP - config.stack_size.next_multiple_of(PAGE_SIZE)..STACK_TOP - STACK_RESERVED;
-        window.map(stack.start, STACK_TOP - stack.start, Perm::READ | Perm::WRITE).map_err(not_mapped)?;
-        let state = window.state_mut();
-        state.hart.pc = program.image().entry();
-        state.hart.set_x(2, stack.end);
+        if guest.is_none() {
+            window.map_image(program.memory()).map_err(not_mapped)?;
+            window.map(stack.start, STACK_TOP - stack.start, Perm::READ | Perm::WRITE).map_err(not_mapped)?;
+            let state = window.state_mut();
+            state.hart.pc = program.image().entry();
+            state.hart.set_x(2, stack.end);
+        }
         let state = window.state_ptr();
         let artifact = program.compiled().map(|(artifact, _)| artifact.clone());
         let execution = artifact.as_ref().map(|artifact| Execution::new(artifact.clone())).transpose();
@@ -137,6 +146,9 @@ impl<T> Machine<T> {
         let state = machine.state_mut();
         (state.exit.imports, state.exit.imports_size) = (imports.as_ptr() as u64, size_of_val(&*imports) as u64);
         machine.instance_mut().imports = imports;
+        if let Some(guest) = guest {
+            machine.restore(guest)?;
+        }
         Ok(machine)
     }
 

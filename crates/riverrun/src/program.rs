@@ -236,6 +236,11 @@ impl Program {
         format!("{hash}-{ABI}{}.rro", if fuel { "-fuel" } else { "" })
     }
 
+    /// Whether both are the same executable.
+    pub(crate) fn is_same_file(&self, other: &Program) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner) || self.hash() == other.hash()
+    }
+
     /// The hash that the header of compiled code names its program by.
     pub(crate) fn hash(&self) -> &ProgramHash {
         self.file.hash.get_or_init(|| Header::hash(self.image().bytes()))

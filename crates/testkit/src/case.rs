@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 #[cfg(feature = "compile")]
 use riverrun::CompileOptions;
-use riverrun::{Caller, Config, Error, Flow, HostError, Linker, Machine, PAGE_SIZE, Perm, Program};
+use riverrun::{Caller, Config, Error, Flow, HostError, Linker, Machine, PAGE_SIZE, Perm, Program, Snapshot};
 
 use crate::outcome::{Outcome, Stop};
 
@@ -120,6 +120,15 @@ impl Loaded {
     /// A machine in the initial state that the loader gives it.
     pub fn start(&self) -> Machine<Output> {
         self.linker.instantiate(&self.program, Output::new()).expect("a machine")
+    }
+
+    /// A machine that continues a snapshot of the same executable, after this output.
+    ///
+    /// # Panics
+    /// If it is one of another executable.
+    pub fn continued(&self, snapshot: &Snapshot, output: Output) -> Machine<Output> {
+        let snapshot = snapshot.for_program(&self.program).expect("a snapshot of this program");
+        self.linker.instantiate_from(&snapshot, output).expect("a machine")
     }
 
     /// A machine in the case's initial state.

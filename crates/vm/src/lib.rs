@@ -58,7 +58,8 @@ pub use imports::{
 };
 pub use interrupt::{Claim, CodeRange, FaultExit, Gate, Interruption, Opening, Running, Said, install_fault_handler};
 pub use memory::{
-    Fault, Image, ImagePart, MAPPING_LIMIT, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Region, WINDOW_SIZE, Window,
+    Fault, Image, ImagePart, MAPPING_LIMIT, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Page, Region, SavedMemory,
+    SavedMemoryError, WINDOW_SIZE, Window,
 };
 pub use perm::Perm;
 pub use return_addresses::{RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, STACK_GUARD, STACK_RESERVED, STACK_TOP};

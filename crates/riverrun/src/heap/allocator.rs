@@ -93,6 +93,16 @@ impl Allocator {
         Allocator { cache: Cache::new(), ..self }
     }
 
+    /// Gives the allocator a cache, or takes it away.
+    pub(crate) fn set_cached(&mut self, is_cached: bool) {
+        if self.cache.of(0).is_some() == is_cached {
+            return;
+        }
+        self.empty_cache();
+        self.counts.allocations += self.cache.taken();
+        self.cache = if is_cached { Cache::new() } else { Cache::default() };
+    }
+
     pub(crate) fn start(&self) -> u64 {
         self.start
     }

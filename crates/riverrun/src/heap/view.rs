@@ -36,7 +36,34 @@ pub(crate) struct HeapState {
     program: Program,
 }
 
+/// What a snapshot keeps of a heap: which blocks are in use. Call sites are not kept.
+#[derive(Clone, Debug)]
+pub(crate) struct HeapRecords {
+    allocator: Allocator,
+    reserved: Range<u64>,
+}
+
 impl HeapState {
+    /// The records. Blocks of dropped objects that have not been freed yet are in use.
+    pub(crate) fn records(&self) -> HeapRecords {
+        HeapRecords { allocator: self.allocator.clone(), reserved: self.reserved.clone() }
+    }
+
+    /// Takes records in place of its own. Dropped objects are forgotten: their blocks were those of the old records.
+    pub(crate) fn set_records(&mut self, records: &HeapRecords) {
+        drop(self.deferred.take());
+        self.sites = self.options.record_sites.then(Box::default);
+        self.allocator.clone_from(&records.allocator);
+        self.reserved = records.reserved.clone();
+        if !self.reserved.is_empty() {
+            self.allocator.set_cached(!self.watched);
+        }
+    }
+
+    pub(crate) fn options(&self) -> &HeapOptions {
+        &self.options
+    }
+
     pub(crate) fn new(options: &HeapOptions, program: &Program) -> HeapState {
         HeapState {
             allocator: Allocator::new(0),

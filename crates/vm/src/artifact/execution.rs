@@ -136,9 +136,7 @@ pub unsafe fn call(
 
 impl Drop for Execution {
     fn drop(&mut self) {
-        if let Some((_, gate)) = &self.running {
-            Running::unclaim(gate);
-        }
+        self.disown();
     }
 }
 
@@ -361,6 +359,13 @@ impl Execution {
             }
             Reason::Abandoned => Exit::Abandoned { has_arguments: self.artifact.options().precise },
             reason => unreachable!("compiled code was left for the reason {reason:?}"),
+        }
+    }
+
+    /// Ends the activation of [`call`], which [`Execution::prepare`] makes anew: for another interruption.
+    pub fn disown(&mut self) {
+        if let Some((_, gate)) = self.running.take() {
+            Running::unclaim(gate);
         }
     }
 

@@ -10,7 +10,9 @@ use std::ptr::NonNull;
 use std::slice;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, OnceLock};
 
+use super::saved::{Page, SavedMemory, clipped, cut, gaps, joined, merged};
 use super::seams::Seams;
 use crate::context::{
     GUARD_SIZE, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, STATE_SIZE, SYSTEM_CALLS_OFFSET, VmContext, WINDOW_OFFSET,
@@ -18,7 +20,7 @@ use crate::context::{
 use crate::hart::Hart;
 use crate::imports::{Import, SYSTEM_CALLS, SystemCall};
 use crate::perm::Perm;
-use crate::sys::{self, ImageFile};
+use crate::sys::{self, FileView, ImageFile};
 
 /// Bytes of a page. Permissions are per page.
 pub const PAGE_SIZE: u64 = 4096;
@@ -114,6 +116,8 @@ pub struct Window {
     seams: Seams,
     /// Where pages of an image's file are, or once were.
     image: Vec<Range<u64>>,
+    /// The addresses whose pages are the image's once discarded, and not zeros; sorted, not overlapping.
+    origins: Vec<Range<u64>>,
     /// Bytes in regions that allow any access at all.
     used: u64,
     limit: u64,
@@ -154,6 +158,7 @@ impl Window {
             regions: Vec::new(),
             seams,
             image: Vec::new(),
+            origins: Vec::new(),
             used: 0,
             limit,
             mapping_limit: MAPPING_LIMIT,
@@ -333,7 +338,12 @@ impl Window {
                 seams.absorb(&hole_around(&regions, start));
             }
         }
-        self.checked(Plan { range, regions, seams, used })
+        let origins = match change {
+            Change::Protect(_) => self.origins.clone(),
+            Change::File(_) => joined(&self.origins, &range),
+            Change::Map(_) | Change::Unmap => cut(&self.origins, &range),
+        };
+        self.checked(Plan { range, regions, seams, origins, used })
     }
 
     /// What a move leads to, if it is allowed.
@@ -352,7 +362,8 @@ impl Window {
         // A mapping of which all has been moved has no pages, and may get its first one from another origin.
         seams.replace(&from);
         seams.absorb(&hole_around(&regions, from.start));
-        self.checked(Plan { range: from, regions, seams, used })
+        let origins = cut(&self.origins, &to);
+        self.checked(Plan { range: from, regions, seams, origins, used })
     }
 
     fn checked(&self, plan: Plan) -> Result<Plan, MapError> {
@@ -365,7 +376,8 @@ impl Window {
 
     /// Records a change that the kernel has made.
     fn record(&mut self, plan: Plan) {
-        (self.regions, self.seams, self.used) = (plan.regions, plan.seams, plan.used);
+        (self.regions, self.seams) = (plan.regions, plan.seams);
+        (self.origins, self.used) = (plan.origins, plan.used);
     }
 
     /// Maps zeroed pages, in place of whatever was there.
@@ -398,7 +410,7 @@ impl Window {
         let end = self.check_range(start, len)?;
         self.check_mapped(start, end)?;
         let plan = self.plan(start, end, Change::Protect(perm))?;
-        self.protect_host(start..end, perm).inspect_err(|_| self.restore(start, end))?;
+        self.protect_host(start..end, perm).inspect_err(|_| self.undo(start, end))?;
         self.record(plan);
         Ok(())
     }
@@ -454,11 +466,11 @@ impl Window {
         let (target, target_len) = self.host_range(to.clone());
         // SAFETY: as in `map_host`; the ranges do not overlap, and have no pages of a file.
         unsafe { sys::move_pages(source, source_len, target, target_len) }
-            .inspect_err(|_| self.restore(to.start, to.end))
+            .inspect_err(|_| self.undo(to.start, to.end))
             .map_err(MapError::Host)?;
         // If this fails the source has no contents, but the guest can still access it.
         if let Err(error) = self.map_host(from.clone()) {
-            self.restore(to.start, to.end);
+            self.undo(to.start, to.end);
             return Err(error);
         }
         self.record(plan);
@@ -481,18 +493,115 @@ impl Window {
     /// [`MapError`]; parts may be mapped then.
     pub fn map_image(&mut self, image: &Image) -> Result<(), MapError> {
         for part in &image.parts {
-            let Some(offset) = part.offset else {
-                self.map(part.start, part.len, part.perm)?;
-                continue;
-            };
-            let end = self.check_range(part.start, part.len)?;
-            let plan = self.plan(part.start, end, Change::File(part.perm))?;
-            let (at, len) = self.host_range(part.start..end);
-            // SAFETY: as in `map_host`.
-            unsafe { sys::map_file(at, len, &image.file, offset) }.map_err(MapError::Host)?;
-            self.image.push(part.start..end);
-            self.protect_host(part.start..end, part.perm)?;
-            self.record(plan);
+            match part.offset {
+                None => self.map(part.start, part.len, part.perm)?,
+                Some(offset) => self.map_file(part.start..part.start + part.len, part.perm, image, offset)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn map_file(&mut self, range: Range<u64>, perm: Perm, image: &Image, offset: u64) -> Result<(), MapError> {
+        let end = self.check_range(range.start, range.end - range.start)?;
+        let plan = self.plan(range.start, end, Change::File(perm))?;
+        let (at, len) = self.host_range(range.clone());
+        // SAFETY: as in `map_host`.
+        unsafe { sys::map_file(at, len, &image.file, offset) }.map_err(MapError::Host)?;
+        self.image = joined(&self.image, &range);
+        self.protect_host(range, perm)?;
+        self.record(plan);
+        Ok(())
+    }
+
+    /// The memory as it is now, for a program with this image.
+    ///
+    /// # Errors
+    /// If the host has no memory.
+    pub fn save(&mut self, image: &Image) -> io::Result<SavedMemory> {
+        let mut pages = Vec::new();
+        for region in self.regions.clone() {
+            // The host can read what the guest cannot, for as long as nobody else looks.
+            let is_hidden = region.perm == Perm::NONE;
+            if is_hidden {
+                self.protect_host(region.start..region.end, Perm::READ).map_err(host_error)?;
+            }
+            let written = self.written_pages(region.start..region.end);
+            for address in written {
+                // SAFETY: the page is mapped and readable, and `&mut self` excludes that anybody writes it.
+                let page = unsafe { &*self.host(address).cast::<Page>() };
+                if self.origin(image, address)?.map_or(page.iter().any(|&byte| byte != 0), |origin| page != origin) {
+                    pages.push((address, Arc::new(*page)));
+                }
+            }
+            if is_hidden {
+                self.protect_host(region.start..region.end, Perm::NONE).map_err(host_error)?;
+            }
+        }
+        Ok(SavedMemory::new(self.regions.clone(), self.origins.clone(), pages))
+    }
+
+    /// The image's page at this address, if that is the page's origin; zeros are where there is none.
+    fn origin<'a>(&self, image: &'a Image, address: u64) -> io::Result<Option<&'a Page>> {
+        let place = self.origins.partition_point(|range| range.end <= address);
+        match self.origins.get(place).is_some_and(|range| range.start <= address) {
+            true => image.page(address),
+            false => Ok(None),
+        }
+    }
+
+    /// The pages of a region that may have been written: all where the host does not tell.
+    fn written_pages(&self, range: Range<u64>) -> Vec<u64> {
+        let pages = range.clone().step_by(PAGE_SIZE as usize);
+        let (start, len) = self.host_range(range);
+        match sys::own_pages(start, len) {
+            Some(own) => pages.zip(own).filter(|(_, is_own)| *is_own).map(|(address, _)| address).collect(),
+            None => pages.collect(),
+        }
+    }
+
+    /// Makes the memory equal to a saved one of a program with this image.
+    ///
+    /// # Errors
+    /// [`MapError::Limit`] if the guest may not have that much memory: nothing has changed then. [`MapError::Host`]: some
+    /// of the memory may have changed.
+    pub fn restore(&mut self, saved: &SavedMemory, image: &Image) -> Result<(), MapError> {
+        if saved.used() > self.limit {
+            return Err(MapError::Limit);
+        }
+        // What is saved kept to the limit. On the way there may be more pieces.
+        let mapping_limit = std::mem::replace(&mut self.mapping_limit, usize::MAX);
+        let result = self.rebuild(saved, image);
+        self.mapping_limit = mapping_limit;
+        result
+    }
+
+    fn rebuild(&mut self, saved: &SavedMemory, image: &Image) -> Result<(), MapError> {
+        if let (Some(first), Some(last)) = (self.regions.first(), self.regions.last()) {
+            let (start, end) = (first.start, last.end);
+            self.unmap(start, end - start)?;
+        }
+        let writable = Perm::READ | Perm::WRITE;
+        let mapped = merged(saved.regions().iter().map(|region| region.start..region.end).collect());
+        for whole in &mapped {
+            for zeros in gaps(saved.image_ranges(), whole) {
+                self.map(zeros.start, zeros.end - zeros.start, writable)?;
+            }
+        }
+        for part in &image.parts {
+            let Some(offset) = part.offset else { continue };
+            for range in clipped(saved.image_ranges(), &(part.start..part.start + part.len)) {
+                let offset = offset + (range.start - part.start);
+                self.map_file(range, writable, image, offset)?;
+            }
+        }
+        for (address, page) in saved.pages() {
+            // A page's range is within what was mapped above.
+            if let Ok(bytes) = self.slice_mut(address, PAGE_SIZE) {
+                bytes.copy_from_slice(page);
+            }
+        }
+        for region in saved.regions().iter().filter(|region| region.perm != writable) {
+            self.protect(region.start, region.end - region.start, region.perm)?;
         }
         Ok(())
     }
@@ -500,7 +609,7 @@ impl Window {
     /// Has the kernel put zeroed pages in place of whatever was there.
     fn make(&mut self, plan: Plan, perm: Perm) -> Result<(), MapError> {
         let Range { start, end } = plan.range;
-        self.make_host(start..end, perm).inspect_err(|_| self.restore(start, end))?;
+        self.make_host(start..end, perm).inspect_err(|_| self.undo(start, end))?;
         self.record(plan);
         Ok(())
     }
@@ -527,7 +636,7 @@ impl Window {
 
     /// Gives mapped pages and holes the protection that they are recorded with, after the kernel has refused to change
     /// some of them.
-    fn restore(&mut self, start: u64, end: u64) {
+    fn undo(&mut self, start: u64, end: u64) {
         let mut at = start;
         for region in self.overlapping(start, end).to_vec() {
             let (from, to) = (region.start.max(start), region.end.min(end));
@@ -653,6 +762,7 @@ struct Plan {
     range: Range<u64>,
     regions: Vec<Region>,
     seams: Seams,
+    origins: Vec<Range<u64>>,
     used: u64,
 }
 
@@ -693,6 +803,13 @@ fn hole_around(regions: &[Region], address: u64) -> Range<u64> {
     start..regions.get(next).map_or(WINDOW_SIZE as u64, |region| region.start)
 }
 
+fn host_error(error: MapError) -> io::Error {
+    match error {
+        MapError::Host(error) => error,
+        error => io::Error::other(error),
+    }
+}
+
 /// Regions, the holes between them, and what seams within either make more.
 fn mappings(regions: &[Region], seams: &Seams) -> usize {
     let holes = regions.windows(2).map(|pair| pair[0].end..pair[1].start).filter(|hole| !hole.is_empty());
@@ -717,6 +834,8 @@ pub struct Image {
     file: ImageFile,
     parts: Vec<ImagePart>,
     len: u64,
+    /// The file as the host sees it, once somebody compares with it.
+    view: OnceLock<FileView>,
 }
 
 impl Image {
@@ -725,7 +844,36 @@ impl Image {
     /// # Errors
     /// If the host has no more file descriptors or memory.
     pub fn new() -> io::Result<Image> {
-        Ok(Image { file: ImageFile::new()?, parts: Vec::new(), len: 0 })
+        Ok(Image { file: ImageFile::new()?, parts: Vec::new(), len: 0, view: OnceLock::new() })
+    }
+
+    /// The addresses of the parts that have contents, in order.
+    pub(crate) fn file_ranges(&self) -> Vec<Range<u64>> {
+        let mut ranges: Vec<Range<u64>> = self
+            .parts
+            .iter()
+            .filter(|part| part.offset.is_some())
+            .map(|part| part.start..part.start + part.len)
+            .collect();
+        ranges.sort_by_key(|range| range.start);
+        ranges
+    }
+
+    /// The page at this address, if it has contents.
+    fn page(&self, address: u64) -> io::Result<Option<&Page>> {
+        let here = |part: &&ImagePart| part.offset.is_some() && (part.start..part.start + part.len).contains(&address);
+        let Some((part, offset)) = self.parts.iter().find(here).and_then(|part| Some((part, part.offset?))) else {
+            return Ok(None);
+        };
+        let view = match self.view.get() {
+            Some(view) => view,
+            None => {
+                let view = self.file.view(self.len as usize)?;
+                self.view.get_or_init(|| view)
+            }
+        };
+        let at = (offset + (address - part.start)) as usize;
+        Ok(view.get(at..).and_then(|bytes| bytes.first_chunk()))
     }
 
     /// Adds the pages of `addresses`, filled with `contents`, each a guest address and the bytes there; all else is zero.

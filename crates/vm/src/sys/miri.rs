@@ -73,8 +73,18 @@ impl ImageFile {
         Ok(())
     }
 
+    pub(crate) fn view(&self, len: usize) -> io::Result<FileView> {
+        Ok(self.0[..len].into())
+    }
+
     pub(crate) fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         self.0[offset as usize..][..bytes.len()].copy_from_slice(bytes);
         Ok(())
     }
+}
+
+pub(crate) type FileView = Box<[u8]>;
+
+pub(crate) fn own_pages(_: *const u8, _: usize) -> Option<Vec<bool>> {
+    None
 }

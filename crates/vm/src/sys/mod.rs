@@ -25,7 +25,8 @@ use linux::interrupt;
 use loom as interrupt;
 
 pub(crate) use mapping::{
-    HUGE_PAGE, ImageFile, discard, map_file, map_zeros, move_pages, protect, release, reserve, writable_room_is_free,
+    FileView, HUGE_PAGE, ImageFile, discard, map_file, map_zeros, move_pages, own_pages, protect, release, reserve,
+    writable_room_is_free,
 };
 
 pub(crate) use interrupt::{

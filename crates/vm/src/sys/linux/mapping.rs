@@ -3,9 +3,11 @@
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
+use std::ops::Deref;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
 use std::ptr::{self, NonNull};
+use std::slice;
 use std::sync::LazyLock;
 
 use crate::perm::Perm;
@@ -207,6 +209,23 @@ impl ImageFile {
         self.0.set_len(len)
     }
 
+    /// Its first `len` bytes, as memory that can be read. Nobody may write the file from now on.
+    ///
+    /// # Errors
+    /// If the host refuses.
+    pub(crate) fn view(&self, len: usize) -> io::Result<FileView> {
+        if len == 0 {
+            return Ok(FileView { start: NonNull::dangling(), len });
+        }
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let start =
+            unsafe { libc::mmap(ptr::null_mut(), len, libc::PROT_READ, libc::MAP_SHARED, self.0.as_raw_fd(), 0) };
+        match start == libc::MAP_FAILED {
+            true => Err(io::Error::last_os_error()),
+            false => Ok(FileView { start: NonNull::new(start.cast()).expect("a mapping is never at null"), len }),
+        }
+    }
+
     /// Writes bytes.
     ///
     /// # Errors
@@ -214,4 +233,52 @@ impl ImageFile {
     pub(crate) fn write_all_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         self.0.write_all_at(bytes, offset)
     }
+}
+
+/// A file in memory that nobody writes any more, mapped.
+#[derive(Debug)]
+pub(crate) struct FileView {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: the mapping is the view's own, and its bytes never change.
+unsafe impl Send for FileView {}
+// SAFETY: as above.
+unsafe impl Sync for FileView {}
+
+impl Deref for FileView {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the mapping of `ImageFile::view` has so many bytes, lives as long as the view, and its file is only read.
+        unsafe { slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for FileView {
+    fn drop(&mut self) {
+        if self.len != 0 {
+            // SAFETY: this is the whole mapping of `ImageFile::view`, from which nothing borrows any more.
+            unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
+        }
+    }
+}
+
+/// Which of the pages are this process's own: written, or at least read where there is no file. `None` if the host does
+/// not tell.
+pub(crate) fn own_pages(start: *const u8, len: usize) -> Option<Vec<bool>> {
+    const PAGE: usize = 4096;
+    const PRESENT: u64 = 1 << 63;
+    const SWAPPED: u64 = 1 << 62;
+    const OF_A_FILE: u64 = 1 << 61;
+    // Opened anew each time: the file belongs to the process that has opened it, and hosts may fork.
+    let file = File::open("/proc/self/pagemap").ok()?;
+    let mut entries = vec![0; len / PAGE * size_of::<u64>()];
+    file.read_exact_at(&mut entries, (start.addr() / PAGE * size_of::<u64>()) as u64).ok()?;
+    let is_own = |entry: &[u8; 8]| {
+        let entry = u64::from_ne_bytes(*entry);
+        entry & (PRESENT | SWAPPED) != 0 && entry & OF_A_FILE == 0
+    };
+    Some(entries.as_chunks().0.iter().map(is_own).collect())
 }

@@ -1,0 +1,383 @@
+//! Machines from snapshots, and back to them: the guest is as it was, and nothing of one guest reaches another.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use riverrun::{
+    Config, Engine, Error, HeapOptions, HostError, Linker, MIN_ADDRESS, Machine, PAGE_SIZE, Parameters, Perm, Pool,
+    Program, Returned, Snapshot, SnapshotError, TrapCause,
+};
+use riverrun_testkit::suite::SuiteEngine;
+use riverrun_testkit::{Random, amount, tools};
+
+const R: Perm = Perm::READ;
+
+fn elf() -> &'static [u8] {
+    static ELF: OnceLock<Vec<u8>> = OnceLock::new();
+    ELF.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let include = format!("-I{}", root.join("../../guest/include").display());
+        tools::compile(env!("CARGO_TARGET_TMPDIR"), &root.join("tests/guests/snapshots.c"), &["-O2", &include])
+    })
+}
+
+/// What a host function does next: gives the number, fails, or panics.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Answer {
+    #[default]
+    Number,
+    Failure,
+    Panic,
+}
+
+fn host(engine: SuiteEngine) -> (Linker<Answer>, Program) {
+    let program = engine.load(Config::new().stack_size(64 << 10), elf());
+    let mut linker = Linker::new(program.engine());
+    linker.heap(&HeapOptions::new()).unwrap();
+    linker
+        .syscall(500, |caller: riverrun::Caller<'_, Answer>, x: i32| match caller.data() {
+            Answer::Number => Ok(x + 1),
+            Answer::Failure => Err(HostError::from("it fails")),
+            Answer::Panic => panic!("it panics"),
+        })
+        .unwrap();
+    (linker, program)
+}
+
+fn each(test: impl Fn(Linker<Answer>, Program)) {
+    for &engine in SuiteEngine::ALL {
+        eprintln!("engine: {engine:?}");
+        let (linker, program) = host(engine);
+        test(linker, program);
+    }
+}
+
+fn call<P: Parameters, R: Returned>(machine: &mut Machine<Answer>, name: &str, parameters: P) -> R {
+    try_call(machine, name, parameters).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn try_call<P: Parameters, R: Returned>(machine: &mut Machine<Answer>, name: &str, parameters: P) -> Result<R, Error> {
+    let function = machine.func::<P, R>(name).unwrap();
+    function.call(machine, parameters)
+}
+
+/// All that a guest can observe.
+fn state(machine: &mut Machine<Answer>) -> (Vec<u64>, u64, u64, Vec<(u64, u64, String)>, Vec<u8>) {
+    let registers = (0..32).flat_map(|n| [machine.x(n), machine.f(n)]).collect();
+    let regions = machine.memory().regions().to_vec();
+    let mut bytes = Vec::new();
+    for region in &regions {
+        // What the guest may not read is looked at as if it might.
+        if region.perm == Perm::NONE {
+            if region.end - region.start > 1 << 24 {
+                continue;
+            }
+            machine.memory_mut().protect(region.start, region.end - region.start, R).unwrap();
+        }
+        bytes.extend_from_slice(machine.memory().slice(region.start, region.end - region.start).unwrap());
+        if region.perm == Perm::NONE {
+            machine.memory_mut().protect(region.start, region.end - region.start, Perm::NONE).unwrap();
+        }
+    }
+    let regions = regions.iter().map(|region| (region.start, region.end, region.perm.to_string())).collect();
+    (registers, machine.pc(), machine.instructions(), regions, bytes)
+}
+
+#[test]
+fn a_restored_guest_is_as_it_was() {
+    each(|linker, program| {
+        let mut machine = linker.instantiate(&program, Answer::Number).unwrap();
+        assert_eq!(call::<_, i64>(&mut machine, "count", (4_i64,)), 7);
+        let block: i64 = call(&mut machine, "allocate", (100_i64,));
+        machine.set_f(7, 0x4000_0000_0000_0000);
+        let snapshot = machine.snapshot().unwrap();
+        let before = state(&mut machine);
+        let mut other = linker.instantiate_from(&snapshot, Answer::Number).unwrap();
+        assert!(state(&mut other) == before);
+
+        call::<_, ()>(&mut machine, "hide", (0x5ec_u64, 30));
+        call::<_, i64>(&mut machine, "count", (100_i64,));
+        call::<_, ()>(&mut machine, "release", (block,));
+        assert!(state(&mut machine) != before && state(&mut other) == before);
+        machine.reset(&snapshot).unwrap();
+        assert!(state(&mut machine) == before);
+        for machine in [&mut machine, &mut other] {
+            assert_eq!(call::<_, i64>(machine, "count", (1_i64,)), 8);
+            // The heap's records are as the guest's memory.
+            assert_eq!(machine.heap().size(block as u64), Some(100));
+            call::<_, ()>(machine, "release", (block,));
+            assert!(try_call::<_, ()>(machine, "release", (block,)).is_err());
+            assert_eq!(machine.heap().statistics().blocks, 0);
+        }
+    });
+}
+
+#[test]
+fn changes_of_mappings_are_undone() {
+    let mut random = Random::seeded(7);
+    for round in 0..amount(25, 1_000) {
+        let (linker, program) = host(SuiteEngine::Interpreter);
+        let mut machine = linker.instantiate(&program, Answer::Number).unwrap();
+        let text = program.image().entry() & !(PAGE_SIZE - 1);
+        let change = |machine: &mut Machine<Answer>, random: &mut Random| {
+            let base = random.pick(&[text, 0x2000_0000, machine.stack().end - 0x8000]);
+            let start = base + PAGE_SIZE * random.below(12) as u64;
+            let len = PAGE_SIZE * (1 + random.below(4) as u64);
+            let perm = random.pick(&[R | Perm::WRITE, R, Perm::NONE, R | Perm::WRITE]);
+            let memory = machine.memory_mut();
+            // Some of these are refused: then nothing changes.
+            let _ = match random.below(5) {
+                0 | 1 => memory.map(start, len, perm),
+                2 => memory.unmap(start, len),
+                3 => memory.protect(start, len, perm),
+                _ => memory.discard(start, len),
+            };
+            let bytes: Vec<u8> = (0..24).map(|_| random.u64() as u8).collect();
+            for page in (start..start + len).step_by(PAGE_SIZE as usize) {
+                let _ = memory.write(page + random.below(4000) as u64, &bytes);
+            }
+        };
+        let mut saved = Vec::new();
+        for _ in 0..4 {
+            for _ in 0..random.below(6) {
+                change(&mut machine, &mut random);
+            }
+            let snapshot = machine.snapshot().unwrap();
+            saved.push((snapshot, state(&mut machine)));
+        }
+        for step in 0..12 {
+            for _ in 0..random.below(4) {
+                change(&mut machine, &mut random);
+            }
+            let (snapshot, expected) = &saved[random.below(saved.len())];
+            machine.reset(snapshot).unwrap();
+            assert!(state(&mut machine) == *expected, "round {round}, step {step}");
+            let mut other = linker.instantiate_from(snapshot, Answer::Number).unwrap();
+            assert!(state(&mut other) == *expected, "round {round}, step {step}: another machine");
+            if random.below(3) == 0 {
+                // What is given back is as at first, not as in the snapshot.
+                let memory = machine.memory_mut();
+                let _ = memory.discard(0x2000_0000, 4 * PAGE_SIZE);
+                if memory.check_zero(0x2000_0000).is_some_and(|zero| !zero) {
+                    panic!("round {round}: a discarded page is not zero");
+                }
+            }
+        }
+    }
+}
+
+trait CheckZero {
+    fn check_zero(&self, address: u64) -> Option<bool>;
+}
+
+impl CheckZero for riverrun::Memory {
+    /// Whether four pages are zero, if they are mapped.
+    fn check_zero(&self, address: u64) -> Option<bool> {
+        Some(self.slice(address, 4 * PAGE_SIZE).ok()?.iter().all(|&byte| byte == 0))
+    }
+}
+
+#[test]
+fn what_cannot_be_is_an_error_in_words() {
+    let (linker, program) = host(SuiteEngine::Interpreter);
+    let snapshot = linker.instantiate(&program, Answer::Number).unwrap().snapshot().unwrap();
+    let other = Program::new(program.engine(), riverrun::doc::TINY).unwrap();
+    let mut machine = linker.instantiate(&other, Answer::Number).unwrap();
+    let error = machine.reset(&snapshot).unwrap_err();
+    assert!(matches!(error, Error::Snapshot(SnapshotError::OtherProgram)) && error.to_string().contains("program"));
+    assert!(matches!(snapshot.for_program(&other), Err(Error::Snapshot(SnapshotError::OtherProgram))));
+    assert_eq!(machine.run().unwrap(), 42);
+
+    let small = Engine::new(Config::new().memory_limit(16 << 20).stack_size(1 << 16)).unwrap();
+    let mut large = linker.instantiate(&program, Answer::Number).unwrap();
+    large.memory_mut().map(0x2000_0000, 32 << 20, R).unwrap();
+    let snapshot = large.snapshot().unwrap().for_program(&Program::new(&small, elf()).unwrap()).unwrap();
+    let mut linker = Linker::<()>::new(&small);
+    linker.heap(&HeapOptions::new()).unwrap();
+    assert!(matches!(linker.instantiate_from(&snapshot, ()), Err(Error::Map(riverrun::MapError::Limit))));
+}
+
+#[test]
+fn sections_are_the_hosts() {
+    let (linker, program) = host(SuiteEngine::Interpreter);
+    let plain = linker.instantiate(&program, Answer::Number).unwrap().snapshot().unwrap();
+    let snapshot = plain.with_section("b", [1, 2]).with_section("a", [3]).with_section("b", [4]);
+    assert_eq!((snapshot.section("a"), snapshot.section("b")), (Some(&[3][..]), Some(&[4][..])));
+    assert_eq!(snapshot.sections().map(|(name, _)| name).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!((plain.section("a"), plain.sections().count()), (None, 0));
+}
+
+#[test]
+fn forks_are_apart() {
+    each(|linker, program| {
+        let mut parent = linker.instantiate(&program, Answer::Number).unwrap();
+        call::<_, ()>(&mut parent, "hide", (0x5ec_u64, 64));
+        for round in 0..5 {
+            let mut child = parent.fork(Answer::Failure).unwrap();
+            assert_eq!(*child.data(), Answer::Failure);
+            assert_eq!(call::<_, i64>(&mut child, "count", (10_i64,)), 13 + round);
+            let mut grandchild = child.fork(Answer::Number).unwrap();
+            assert_eq!(call::<_, i64>(&mut grandchild, "count", (10_i64,)), 23 + round);
+            assert_eq!(call::<_, i64>(&mut child, "count", (0_i64,)), 13 + round);
+            assert_eq!(call::<_, i64>(&mut parent, "count", (1_i64,)), 4 + round);
+        }
+    });
+}
+
+fn pool(linker: &Linker<Answer>, snapshot: &Snapshot) -> Pool<Answer> {
+    Pool::new(
+        linker,
+        snapshot,
+        4,
+        || Ok(Answer::Number),
+        |answer| {
+            *answer = Answer::Number;
+            Ok(())
+        },
+    )
+}
+
+/// Whatever a user of a pool does, the next one finds the guest as in the snapshot.
+#[test]
+fn the_next_user_of_a_pool_finds_nothing_of_the_last() {
+    each(|linker, program| {
+        let mut first = linker.instantiate(&program, Answer::Number).unwrap();
+        call::<_, i64>(&mut first, "count", (4_i64,));
+        let snapshot = first.snapshot().unwrap();
+        let expected = state(&mut first);
+        let pool = pool(&linker, &snapshot);
+        let mut handles = Vec::new();
+        for round in 0..40 {
+            let mut machine = pool.get().unwrap();
+            assert!(pool.idle() == 0, "round {round}");
+            assert!(state(&mut machine) == expected, "round {round}");
+            assert_eq!((machine.fuel(), *machine.data()), (None, Answer::Number));
+            match round % 10 {
+                0 => call::<_, ()>(&mut machine, "hide", (0x5ec_u64, 64)),
+                // Fuel ends in the middle.
+                1 => {
+                    machine.set_fuel(Some(50_000));
+                    let error = try_call::<_, i64>(&mut machine, "spin", ()).unwrap_err();
+                    assert_eq!(error.trap().map(|trap| trap.cause), Some(TrapCause::OutOfFuel));
+                }
+                2 => {
+                    machine.set_deadline(Some(Instant::now() + Duration::from_millis(3)));
+                    let error = try_call::<_, i64>(&mut machine, "spin", ()).unwrap_err();
+                    assert_eq!(error.trap().map(|trap| trap.cause), Some(TrapCause::Deadline));
+                }
+                3 => {
+                    *machine.data_mut() = Answer::Failure;
+                    assert!(matches!(try_call::<_, i32>(&mut machine, "ask_host", (1,)), Err(Error::Host(_))));
+                }
+                4 => {
+                    *machine.data_mut() = Answer::Panic;
+                    let call = || try_call::<_, i32>(&mut machine, "ask_host", (1,));
+                    assert!(catch_unwind(AssertUnwindSafe(call)).is_err());
+                }
+                5 => assert!(try_call::<_, i64>(&mut machine, "poke", (MIN_ADDRESS, 1_i64)).is_err()),
+                6 => {
+                    machine.memory_mut().map(0x2000_0000, 0x10000, R | Perm::WRITE).unwrap();
+                    call::<_, i64>(&mut machine, "poke", (0x2000_0000_u64, 1_i64));
+                    let stack = machine.stack();
+                    machine.memory_mut().protect(stack.start, PAGE_SIZE, Perm::NONE).unwrap();
+                }
+                // Somebody keeps what stops the machine, and uses it later.
+                7 => handles.push(machine.interrupt_handle()),
+                8 => {
+                    handles.iter().for_each(riverrun::InterruptHandle::interrupt);
+                    machine.heap().allocate(1 << 20).unwrap();
+                    machine.set_x(9, 9);
+                    machine.set_fcsr(0x60);
+                }
+                _ => {
+                    assert_eq!(call::<_, i32>(&mut machine, "ask_host", (1,)), 2);
+                    machine.interrupt_handle().interrupt();
+                }
+            }
+        }
+        assert_eq!(pool.idle(), 1);
+    });
+}
+
+#[test]
+fn pools_drop_what_they_cannot_restore() {
+    let (linker, program) = host(SuiteEngine::Interpreter);
+    let snapshot = linker.instantiate(&program, Answer::Number).unwrap().snapshot().unwrap();
+    let reset = |answer: &mut Answer| match answer {
+        Answer::Number => Ok(()),
+        Answer::Failure => Err("no".into()),
+        Answer::Panic => panic!("never"),
+    };
+    let pool = Pool::new(&linker, &snapshot, 2, || Ok(Answer::Number), reset);
+    for (answer, idle) in [(Answer::Number, 1), (Answer::Failure, 0), (Answer::Number, 1), (Answer::Panic, 0)] {
+        *pool.get().unwrap().data_mut() = answer;
+        assert_eq!(pool.idle(), idle, "{answer:?}");
+    }
+    drop(pool.get().unwrap());
+    let panic = || {
+        let _machine = pool.get().unwrap();
+        panic!("a request fails");
+    };
+    assert!(catch_unwind(AssertUnwindSafe(panic)).is_err());
+    assert_eq!(pool.idle(), 0);
+    // No more than two are kept.
+    let all: Vec<_> = (0..5).map(|_| pool.get().unwrap()).collect();
+    drop(all);
+    assert_eq!(pool.idle(), 2);
+    let none: Pool<Answer> = Pool::new(&linker, &snapshot, 2, || Err("no state".into()), |_| Ok(()));
+    assert!(none.get().unwrap_err().to_string().contains("no state"));
+}
+
+/// Many threads share a pool; each guest hides a secret and searches all of its memory for others'.
+#[test]
+fn secrets_stay_with_their_guest() {
+    const MARK: u64 = 0x5ec2_e700_0000_0000;
+    const MASK: u64 = 0xffff_ffff_0000_0000;
+    each(|linker, program| {
+        let mut first = linker.instantiate(&program, Answer::Number).unwrap();
+        let snapshot = first.snapshot().unwrap();
+        let pool = pool(&linker, &snapshot);
+        let rounds = amount(200, 12_500);
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let pool = pool.clone();
+                scope.spawn(move || {
+                    let mut random = Random::seeded(thread);
+                    for round in 0..rounds {
+                        let mut machine = pool.get().unwrap();
+                        // The heap's addresses are not mapped before it is used.
+                        if round % 5 == 0 {
+                            machine.heap().allocate(100_000).unwrap();
+                        }
+                        if round % 7 == 0 {
+                            machine.memory_mut().map(0x2000_0000, 0x8000, R | Perm::WRITE).unwrap();
+                        }
+                        for region in machine.memory().regions().to_vec() {
+                            if !region.perm.contains(Perm::READ) || region.end - region.start > 1 << 21 {
+                                continue;
+                            }
+                            let found: i64 = match round % 16 {
+                                0 => call(&mut machine, "find", (region.start, region.end, MASK, MARK)),
+                                _ => {
+                                    let memory = machine.memory();
+                                    let bytes = memory.slice(region.start, region.end - region.start).unwrap();
+                                    i64::from(memchr::memmem::find(bytes, &(MARK >> 32).to_le_bytes()[..4]).is_some())
+                                }
+                            };
+                            assert_eq!(found, 0, "thread {thread}, round {round}: a secret in {region:x?}");
+                        }
+                        let secret = MARK | thread << 24 | round;
+                        call::<_, ()>(&mut machine, "hide", (secret, random.below(65) as i32));
+                        if round % 7 == 0 {
+                            call::<_, i64>(&mut machine, "poke", (0x2000_0000 + 8 * round, secret as i64));
+                        }
+                        let place = machine.stack().start + 8 * random.below(1000) as u64;
+                        machine.memory_mut().write_u64(place, secret).unwrap();
+                    }
+                });
+            }
+        });
+    });
+}

@@ -1,0 +1,218 @@
+//! A guest's memory at one moment, shared by any number of machines and threads.
+//!
+//! [`Window::save`](crate::Window::save) makes one, [`Window::restore`](crate::Window::restore) gives a window its
+//! contents. It keeps only pages that differ from their *origin*, which is what a page holds before anybody writes it: the
+//! program's image, or zeros. Invariant: regions and pages are those of a window (sorted, whole pages, none writable and
+//! executable, within the addresses that can be mapped). [`SavedMemory::from_parts`] checks that for parts from a file.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::window::{Image, MAX_ADDRESS, MIN_ADDRESS, PAGE_SIZE, Region};
+use crate::perm::Perm;
+
+/// The bytes of a page.
+pub type Page = [u8; PAGE_SIZE as usize];
+
+/// The memory of a guest at one moment; clones are the same one.
+#[derive(Clone, Debug)]
+pub struct SavedMemory(Arc<Saved>);
+
+#[derive(Debug)]
+struct Saved {
+    regions: Vec<Region>,
+    image: Vec<Range<u64>>,
+    used: u64,
+    /// Pages that differ from their origin, by address.
+    pages: Vec<(u64, Arc<Page>)>,
+}
+
+/// Why parts are no memory of a guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SavedMemoryError {
+    /// A region or page leaves the addresses that can be mapped, or does not consist of whole pages.
+    Address {
+        /// Where it begins.
+        address: u64,
+    },
+    /// A region or page comes before or overlaps the previous one.
+    Order {
+        /// Where it begins.
+        address: u64,
+    },
+    /// A region is writable and executable, or it has permissions that do not exist.
+    Perm {
+        /// Where it begins.
+        address: u64,
+    },
+    /// A page or a range of the image is outside of all regions, or the range is outside of the program's image.
+    NotMapped {
+        /// Where it begins.
+        address: u64,
+    },
+}
+
+impl std::fmt::Display for SavedMemoryError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            SavedMemoryError::Address { address } => {
+                write!(f, "the memory at {address:#x} is not made of whole pages that a guest can have")
+            }
+            SavedMemoryError::Order { address } => write!(f, "the memory at {address:#x} overlaps or is out of order"),
+            SavedMemoryError::Perm { address } => write!(f, "the memory at {address:#x} has impossible permissions"),
+            SavedMemoryError::NotMapped { address } => {
+                write!(f, "a page at {address:#x} is outside of the memory that is mapped, or of the program's image")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SavedMemoryError {}
+
+impl SavedMemory {
+    /// The memory of a window.
+    pub(crate) fn new(regions: Vec<Region>, image: Vec<Range<u64>>, pages: Vec<(u64, Arc<Page>)>) -> SavedMemory {
+        let used = regions.iter().filter(|region| region.perm != Perm::NONE).map(|region| region.end - region.start);
+        SavedMemory(Arc::new(Saved { used: used.sum(), regions, image, pages }))
+    }
+
+    /// A memory from its parts, which need not be trusted: `regions` as [`SavedMemory::regions`], `image_ranges` as
+    /// [`SavedMemory::image_ranges`], `pages` as [`SavedMemory::pages`], for a program with this image. Whether a machine
+    /// may have that much memory is tested when it is restored.
+    ///
+    /// # Errors
+    /// The first part that no window could have.
+    pub fn from_parts(
+        regions: Vec<Region>,
+        image_ranges: Vec<Range<u64>>,
+        pages: Vec<(u64, Arc<Page>)>,
+        image: &Image,
+    ) -> Result<SavedMemory, SavedMemoryError> {
+        let within = |range: &Range<u64>| {
+            let is_whole = (range.start | range.end).is_multiple_of(PAGE_SIZE) && range.start < range.end;
+            match is_whole && range.start >= MIN_ADDRESS && range.end <= MAX_ADDRESS {
+                true => Ok(()),
+                false => Err(SavedMemoryError::Address { address: range.start }),
+            }
+        };
+        let in_order = |ranges: &[Range<u64>]| match ranges.windows(2).find(|pair| pair[0].end > pair[1].start) {
+            Some(pair) => Err(SavedMemoryError::Order { address: pair[1].start }),
+            None => Ok(()),
+        };
+        let mapped: Vec<Range<u64>> = regions.iter().map(|region| region.start..region.end).collect();
+        mapped.iter().try_for_each(within)?;
+        in_order(&mapped)?;
+        let is_impossible = |perm: Perm| perm.contains(Perm::WRITE | Perm::EXECUTE) || perm != perm.readable();
+        if let Some(region) = regions.iter().find(|region| is_impossible(region.perm)) {
+            return Err(SavedMemoryError::Perm { address: region.start });
+        }
+        let whole = merged(mapped.clone());
+        let is_inside = |range: &Range<u64>, all: &[Range<u64>]| {
+            let place = all.partition_point(|outer| outer.end < range.end);
+            match all.get(place).is_some_and(|outer| outer.start <= range.start && range.end <= outer.end) {
+                true => Ok(()),
+                false => Err(SavedMemoryError::NotMapped { address: range.start }),
+            }
+        };
+        image_ranges.iter().try_for_each(within)?;
+        in_order(&image_ranges)?;
+        let contents = merged(image.file_ranges());
+        for range in &image_ranges {
+            is_inside(range, &whole)?;
+            is_inside(range, &contents)?;
+        }
+        let mut end = 0;
+        for &(address, _) in &pages {
+            let range = address..address.saturating_add(PAGE_SIZE);
+            within(&range)?;
+            if address < end {
+                return Err(SavedMemoryError::Order { address });
+            }
+            is_inside(&range, &whole)?;
+            end = range.end;
+        }
+        // Neighbours with the same permissions are one region of a window.
+        let mut joined: Vec<Region> = Vec::with_capacity(regions.len());
+        for region in regions {
+            match joined.last_mut() {
+                Some(last) if last.end == region.start && last.perm == region.perm => last.end = region.end,
+                _ => joined.push(region),
+            }
+        }
+        Ok(SavedMemory::new(joined, merged(image_ranges), pages))
+    }
+
+    /// What is mapped, in order.
+    pub fn regions(&self) -> &[Region] {
+        &self.0.regions
+    }
+
+    /// The addresses whose origin is the program's image, in order; that of all others is zeros.
+    pub fn image_ranges(&self) -> &[Range<u64>] {
+        &self.0.image
+    }
+
+    /// Bytes mapped for any access.
+    pub fn used(&self) -> u64 {
+        self.0.used
+    }
+
+    /// The pages that differ from their origin, with their addresses, in order.
+    pub fn pages(&self) -> impl Iterator<Item = (u64, &Page)> {
+        self.0.pages.iter().map(|(address, page)| (*address, &**page))
+    }
+
+    /// What the guest may do with the page at this address; `None` if nothing is mapped there.
+    pub fn perm_at(&self, address: u64) -> Option<Perm> {
+        let place = self.0.regions.partition_point(|region| region.end <= address);
+        self.0.regions.get(place).filter(|region| region.start <= address).map(|region| region.perm)
+    }
+}
+
+/// The union of sorted ranges, neighbours joined.
+pub(crate) fn merged(ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    let mut union: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match union.last_mut() {
+            Some(last) if last.end >= range.start => last.end = last.end.max(range.end),
+            _ if range.is_empty() => {}
+            _ => union.push(range),
+        }
+    }
+    union
+}
+
+/// The union of sorted ranges and another one.
+pub(crate) fn joined(ranges: &[Range<u64>], other: &Range<u64>) -> Vec<Range<u64>> {
+    let mut union = ranges.to_vec();
+    union.push(other.clone());
+    union.sort_by_key(|range| range.start);
+    merged(union)
+}
+
+/// The parts of sorted ranges that are in `within`.
+pub(crate) fn clipped(ranges: &[Range<u64>], within: &Range<u64>) -> Vec<Range<u64>> {
+    let clip = |range: &Range<u64>| range.start.max(within.start)..range.end.min(within.end);
+    ranges.iter().map(clip).filter(|range| range.start < range.end).collect()
+}
+
+/// The parts of sorted ranges that are not in `without`.
+pub(crate) fn cut(ranges: &[Range<u64>], without: &Range<u64>) -> Vec<Range<u64>> {
+    let parts =
+        |range: &Range<u64>| [range.start..range.end.min(without.start), range.start.max(without.end)..range.end];
+    ranges.iter().flat_map(parts).filter(|range| range.start < range.end).collect()
+}
+
+/// The gaps of sorted ranges within `within`.
+pub(crate) fn gaps(ranges: &[Range<u64>], within: &Range<u64>) -> Vec<Range<u64>> {
+    let mut at = within.start;
+    let mut gaps = Vec::new();
+    for range in clipped(ranges, within) {
+        gaps.push(at..range.start);
+        at = range.end;
+    }
+    gaps.push(at..within.end);
+    gaps.retain(|gap| gap.start < gap.end);
+    gaps
+}

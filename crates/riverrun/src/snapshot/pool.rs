@@ -172,7 +172,6 @@ impl<T> Drop for PooledMachine<T> {
             let mut idle = shared.idle();
             if idle.len() < shared.limit {
                 idle.push(machine);
-                return;
             }
         }
         // The machine is dropped here, without the lock.

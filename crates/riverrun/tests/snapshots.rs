@@ -64,7 +64,16 @@ fn try_call<P: Parameters, R: Returned>(machine: &mut Machine<Answer>, name: &st
 }
 
 /// All that a guest can observe.
-fn state(machine: &mut Machine<Answer>) -> (Vec<u64>, u64, u64, Vec<(u64, u64, String)>, Vec<u8>) {
+#[derive(PartialEq)]
+struct State {
+    registers: Vec<u64>,
+    pc: u64,
+    instructions: u64,
+    regions: Vec<(u64, u64, String)>,
+    bytes: Vec<u8>,
+}
+
+fn state(machine: &mut Machine<Answer>) -> State {
     let registers = (0..32).flat_map(|n| [machine.x(n), machine.f(n)]).collect();
     let regions = machine.memory().regions().to_vec();
     let mut bytes = Vec::new();
@@ -82,7 +91,7 @@ fn state(machine: &mut Machine<Answer>) -> (Vec<u64>, u64, u64, Vec<(u64, u64, S
         }
     }
     let regions = regions.iter().map(|region| (region.start, region.end, region.perm.to_string())).collect();
-    (registers, machine.pc(), machine.instructions(), regions, bytes)
+    State { registers, pc: machine.pc(), instructions: machine.instructions(), regions, bytes }
 }
 
 #[test]

@@ -238,7 +238,7 @@ impl Program {
 
     /// Whether both are the same executable.
     pub(crate) fn is_same_file(&self, other: &Program) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner) || self.hash() == other.hash()
+        Arc::ptr_eq(&self.file, &other.file) || self.hash() == other.hash()
     }
 
     /// The hash that the header of compiled code names its program by.

@@ -169,6 +169,8 @@ pub(crate) mod signal {
     pub(crate) const SIGTTOU: u32 = 22;
     pub(crate) const SIGURG: u32 = 23;
     pub(crate) const SIGXFSZ: u32 = 25;
+    pub(crate) const SIGVTALRM: u32 = 26;
+    pub(crate) const SIGPROF: u32 = 27;
     pub(crate) const SIGWINCH: u32 = 28;
     /// The highest.
     pub(crate) const MAX: u32 = 64;

@@ -184,7 +184,7 @@ impl Builder {
             layout: None,
             clock: Clock::new(self.virtual_time),
             random: Random::new(self.seed),
-            timer: Default::default(),
+            timers: Default::default(),
             signals: Signals::default(),
             process: Process::default(),
             reactor: Reactor::new(self.exits),

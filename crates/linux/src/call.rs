@@ -1,5 +1,6 @@
 //! System calls: from the guest's registers to the handler of a row, and its result back.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -185,14 +186,37 @@ pub(crate) fn c_string(memory: &Memory, address: u64, limit: u64, too_long: Errn
 /// Makes `linker` answer system calls as Linux does, with the state that `get` finds in a
 /// machine's data.
 pub fn add_to_linker<T>(linker: &mut Linker<T>, get: impl Fn(&mut T) -> &mut Linux + Send + Sync + 'static) {
-    linker.ecall(move |caller| answer(caller, &get));
+    let get = Arc::new(get);
+    let getter = get.clone();
+    linker.ecall(move |mut caller| {
+        let flow = answer(&mut caller, &*get);
+        renew_alarm(&mut caller, &*get);
+        flow
+    });
+    linker.alarm(move |mut caller| {
+        let instructions = caller.instructions();
+        let linux = getter(caller.data_mut());
+        linux.look_at_timers(instructions);
+        let is_idle = linux.signals.is_idle();
+        let registers = Registers::of(&caller);
+        let flow = if is_idle { Flow::Continue } else { deliver_signals(&mut caller, &*getter, registers) };
+        renew_alarm(&mut caller, &*getter);
+        Ok(flow)
+    });
 }
 
 const SP: u8 = 2;
 const A0: u8 = 10;
 const A7: u8 = 17;
 
-fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> Result<Flow, HostError> {
+/// Sets the machine's alarm for the next signal of a timer.
+fn renew_alarm<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) {
+    let instructions = caller.instructions();
+    let alarm = get(caller.data_mut()).next_alarm(instructions);
+    caller.set_alarm(alarm);
+}
+
+fn answer<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> Result<Flow, HostError> {
     let number = match caller.pc() {
         SIGNAL_RETURN_ADDRESS => RT_SIGRETURN,
         _ => caller.x(A7),
@@ -211,14 +235,14 @@ fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> 
     {
         return Ok(flow);
     }
-    linux.look_at_timer(instructions);
+    linux.look_at_timers(instructions);
     let patience = Patience { deadline, interrupted, alarm: linux.alarm(linux.signals.blocked(), instructions) };
     let mut call = Call { linux, memory, args, sp, patience, instructions };
     let mut outcome = table::dispatch(&mut call, number);
     if let (Err(Stop::Endless(_)), Some(_)) = (&outcome, patience.alarm) {
         outcome = linux.clock.wait(None, patience, || false).map(u64::from);
     }
-    linux.look_at_timer(instructions);
+    linux.look_at_timers(instructions);
     let restarts = outcome == Err(Errno::INTR.into()) && linux.signals.restart(number);
     linux.log.write(&Line { number, args: &args, outcome: &outcome });
     let result = match outcome {
@@ -235,18 +259,18 @@ fn answer<T>(mut caller: Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> 
             let name = table::name(number).unwrap_or("a system call");
             return Err(format!("the program calls {name}, but its host has not called riverrun_linux::start").into());
         }
-        Err(Stop::SignalReturn(frame)) => return Ok(signal_return(&mut caller, get, frame)),
+        Err(Stop::SignalReturn(frame)) => return Ok(signal_return(caller, get, frame)),
     };
     if linux.signals.is_idle() {
         caller.set_x(A0, result);
         return Ok(Flow::Continue);
     }
-    let mut registers = Registers::of(&caller);
+    let mut registers = Registers::of(caller);
     if !restarts {
         registers.x[A0 as usize] = result;
         registers.pc += 4;
     }
-    Ok(deliver_signals(&mut caller, get, registers))
+    Ok(deliver_signals(caller, get, registers))
 }
 
 /// Lets pending signals, if any is not blocked, act on a guest with these registers.

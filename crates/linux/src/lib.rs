@@ -27,8 +27,9 @@
 //! - Signals that the program sends to itself are delivered to its handlers; a fatal one without
 //!   a handler ends the run with [`riverrun::TrapCause::Signal`]. Faults of the program itself
 //!   (null pointers, illegal instructions) are traps always: no handler sees them.
-//! - `alarm` and `setitimer` of real time send their signal, which is delivered at the next system call, or ends one
-//!   that waits: a program that only computes does not see it. Timers of the processor's time are not provided.
+//! - `alarm` and `setitimer` interrupt a program that computes some milliseconds late. While a timer is set whose signal
+//!   has an effect, compiled code that does not count fuel is not run: the program is interpreted. Timers of the
+//!   processor's time count the time in which the program does not wait.
 //! - A call that waits without a timeout for an event that cannot happen (another thread's wake-up, a signal, bytes in a
 //!   pipe whose ends are all the guest's) ends the run with [`riverrun::TrapCause::EndlessWait`].
 //! - A call that waits when the machine's time is up starts anew with the next run.
@@ -111,7 +112,7 @@ pub struct Linux {
     /// `None` until [`start`] has been called.
     pub(crate) layout: Option<memory::Layout>,
     pub(crate) clock: time::Clock,
-    pub(crate) timer: timer::Timer,
+    pub(crate) timers: timer::Timers,
     pub(crate) random: random::Random,
     pub(crate) signals: signals::Signals,
     pub(crate) process: process::Process,

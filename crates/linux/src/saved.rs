@@ -31,7 +31,7 @@ use crate::process::Process;
 use crate::random::{Random, SavedRandom};
 use crate::signals::{SavedSignals, Signals};
 use crate::time::{Clock, SavedClock};
-use crate::timer::Timer;
+use crate::timer::Timers;
 use crate::{Linux, memory};
 
 /// The first byte: the version of what follows.
@@ -49,7 +49,7 @@ struct Saved {
     current: Vec<u8>,
     layout: Option<memory::Layout>,
     clock: SavedClock,
-    timer: Timer,
+    timers: Timers,
     random: Option<SavedRandom>,
     signals: SavedSignals,
     process: Process,
@@ -176,7 +176,7 @@ impl Linux {
             current: self.names.current.to_bytes(),
             layout: self.layout.clone(),
             clock: self.clock.save(),
-            timer: self.timer.clone(),
+            timers: self.timers.clone(),
             random: self.random.save(),
             signals: self.signals.save(),
             process: self.process.clone(),
@@ -258,7 +258,7 @@ impl Linux {
         self.names.current = parsed;
         self.layout.clone_from(&saved.layout);
         self.clock = Clock::from_saved(&saved.clock);
-        self.timer = saved.timer.clone();
+        self.timers = saved.timers.clone();
         self.random = Random::from_saved(saved.random.as_ref()).ok_or(DAMAGED)?;
         self.signals = Signals::from_saved(&saved.signals).ok_or(DAMAGED)?;
         self.process = saved.process.clone();

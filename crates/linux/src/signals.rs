@@ -379,10 +379,10 @@ pub(crate) fn rt_sigtimedwait(call: &mut Call<'_>) -> Outcome {
             0 => None,
             address => Some(Timespec::load(call.memory, address)?.span()?),
         };
-        let signal = call.linux.until_signal(call.instructions).filter(|_| set & bit(signal::SIGALRM) != 0);
+        let signal = call.linux.until_signal_of(set, call.instructions);
         let Some(span) = timeout.into_iter().chain(signal).min() else { return Err(Stop::Endless(NO_SENDER)) };
         call.linux.clock.wait(Some(span), call.patience, || false)?;
-        call.linux.look_at_timer(call.instructions);
+        call.linux.look_at_timers(call.instructions);
     }
     let waiting = call.linux.signals.pending & set;
     if waiting == 0 {

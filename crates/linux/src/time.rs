@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
+use riverrun::Alarm;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -83,12 +84,25 @@ impl Clock {
         self.monotonic(instructions)
     }
 
+    /// Time that the guest was running.
+    pub(crate) fn running(&self, instructions: u64) -> Duration {
+        self.monotonic(instructions).saturating_sub(self.waited)
+    }
+
+    /// The alarm of a machine for when this time has passed, if the guest does not wait.
+    pub(crate) fn alarm(&self, span: Duration, instructions: u64) -> Option<Alarm> {
+        match self.is_virtual {
+            true => u64::try_from(span.as_nanos()).ok()?.checked_add(instructions).map(Alarm::Executed),
+            false => Instant::now().checked_add(span).map(Alarm::At),
+        }
+    }
+
     fn now(&self, kind: Kind, instructions: u64) -> Duration {
         match kind {
             Kind::Real if self.is_virtual => VIRTUAL_EPOCH.saturating_add(self.monotonic(instructions)),
             Kind::Real => SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default(),
             Kind::Monotonic => self.monotonic(instructions),
-            Kind::Cpu => self.monotonic(instructions).saturating_sub(self.waited),
+            Kind::Cpu => self.running(instructions),
         }
     }
 

@@ -1,7 +1,7 @@
-//! The timer of real time (`ITIMER_REAL`), which `alarm` sets: it sends SIGALRM.
+//! The interval timers: of real time (`ITIMER_REAL`, which `alarm` sets), and of the time for which the guest runs
+//! (`ITIMER_VIRTUAL` and `ITIMER_PROF`, which here are the same time). Each sends a signal of its own.
 //!
-//! System calls look at it ([`crate::add_to_linker`]): the signal is delivered at the first call that begins, waits or
-//! ends once the time has come.
+//! System calls look at them, and the machine's alarm interrupts a guest that makes none ([`crate::add_to_linker`]).
 
 use std::time::{Duration, Instant};
 
@@ -13,37 +13,69 @@ use crate::Linux;
 use crate::abi::{Layout, load_words, signal};
 use crate::call::{Alarm, Call, Outcome, Stop};
 
+/// The signals of the timers, by their numbers.
+const SIGNALS: [u32; 3] = [signal::SIGALRM, signal::SIGVTALRM, signal::SIGPROF];
+const REAL: usize = 0;
+
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Timer {
-    /// When it sends the signal next, in time since the guest's start.
+pub(crate) struct Timers([Timer; SIGNALS.len()]);
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Timer {
+    /// When it sends its signal next, by its own clock.
     at: Option<Duration>,
     /// From one signal to the next; zero for a single one.
     interval: Duration,
 }
 
 impl Linux {
-    /// Sends the signal if its time has come.
-    pub(crate) fn look_at_timer(&mut self, instructions: u64) {
-        let now = self.clock.uptime(instructions);
-        let Some(at) = self.timer.at.filter(|&at| at <= now) else { return };
-        self.signals.raise(signal::SIGALRM);
-        let interval = self.timer.interval.as_nanos();
-        self.timer.at = (interval != 0).then(|| {
-            let passed = (now - at).as_nanos() / interval + 1;
-            at.saturating_add(Duration::from_nanos(u64::try_from(passed * interval).unwrap_or(u64::MAX)))
-        });
+    /// What the clock of a timer says.
+    fn timer_clock(&self, timer: usize, instructions: u64) -> Duration {
+        match timer {
+            REAL => self.clock.uptime(instructions),
+            _ => self.clock.running(instructions),
+        }
     }
 
-    /// When the timer interrupts a call that waits with these signals blocked.
+    /// Sends the signals whose time has come.
+    pub(crate) fn look_at_timers(&mut self, instructions: u64) {
+        for (timer, signal) in SIGNALS.into_iter().enumerate() {
+            let Timer { at: Some(at), interval } = self.timers.0[timer] else { continue };
+            let now = self.timer_clock(timer, instructions);
+            if at > now {
+                continue;
+            }
+            self.signals.raise(signal);
+            let interval = interval.as_nanos();
+            self.timers.0[timer].at = (interval != 0).then(|| {
+                let passed = (now - at).as_nanos() / interval + 1;
+                at.saturating_add(Duration::from_nanos(u64::try_from(passed * interval).unwrap_or(u64::MAX)))
+            });
+        }
+    }
+
+    /// When the timer of real time interrupts a call that waits with these signals blocked.
     pub(crate) fn alarm(&self, blocked: u64, instructions: u64) -> Option<Alarm> {
-        let at = self.timer.at.filter(|_| self.signals.interrupts(signal::SIGALRM, blocked))?;
-        let span = at.saturating_sub(self.clock.uptime(instructions));
+        self.timers.0[REAL].at.filter(|_| self.signals.interrupts(signal::SIGALRM, blocked))?;
+        let span = self.until_signal(REAL, instructions)?;
         Some(Alarm { at: Instant::now().checked_add(span)?, span })
     }
 
+    /// When the first timer interrupts a guest that makes no call.
+    pub(crate) fn next_alarm(&self, instructions: u64) -> Option<riverrun::Alarm> {
+        let interrupts = |&timer: &usize| self.signals.interrupts(SIGNALS[timer], self.signals.blocked());
+        let spans = (0..SIGNALS.len()).filter(interrupts).filter_map(|timer| self.until_signal(timer, instructions));
+        self.clock.alarm(spans.min()?, instructions)
+    }
+
     /// How long until the timer sends its signal.
-    pub(crate) fn until_signal(&self, instructions: u64) -> Option<Duration> {
-        Some(self.timer.at?.saturating_sub(self.clock.uptime(instructions)))
+    fn until_signal(&self, timer: usize, instructions: u64) -> Option<Duration> {
+        Some(self.timers.0[timer].at?.saturating_sub(self.timer_clock(timer, instructions)))
+    }
+
+    /// How long until the first signal of this set that a timer sends while the guest waits.
+    pub(crate) fn until_signal_of(&self, set: u64, instructions: u64) -> Option<Duration> {
+        self.until_signal(REAL, instructions).filter(|_| set & 1 << (SIGNALS[REAL] - 1) != 0)
     }
 }
 
@@ -55,36 +87,36 @@ fn span(memory: &Memory, address: u64) -> Result<Duration, Stop> {
     }
 }
 
-/// Fails for timers of the processor's time, which are not provided.
-fn check_kind(kind: i32) -> Result<(), Stop> {
-    match kind {
-        0 => Ok(()),
-        1 | 2 => Err(Errno::NOSYS.into()),
+/// The timer that argument 0 names.
+fn timer(call: &Call<'_>) -> Result<usize, Stop> {
+    match call.uint(0) as usize {
+        timer if timer < SIGNALS.len() => Ok(timer),
         _ => Err(Errno::INVAL.into()),
     }
 }
 
-/// `struct itimerval` of the timer as it is.
-fn current(call: &Call<'_>) -> Layout {
-    let left = call.linux.until_signal(call.instructions).unwrap_or_default();
-    Layout::new().timeval(call.linux.timer.interval).timeval(left)
+/// `struct itimerval` of a timer as it is.
+fn current(call: &Call<'_>, timer: usize) -> Layout {
+    let left = call.linux.until_signal(timer, call.instructions).unwrap_or_default();
+    Layout::new().timeval(call.linux.timers.0[timer].interval).timeval(left)
 }
 
 pub(crate) fn getitimer(call: &mut Call<'_>) -> Outcome {
-    check_kind(call.int(0))?;
-    current(call).store(call.memory, call.args[1])
+    let timer = timer(call)?;
+    current(call, timer).store(call.memory, call.args[1])
 }
 
 pub(crate) fn setitimer(call: &mut Call<'_>) -> Outcome {
-    check_kind(call.int(0))?;
+    let timer = timer(call)?;
     let [_, new, old, ..] = call.args;
     let (interval, value) = match new {
         0 => Default::default(),
         address => (span(call.memory, address)?, span(call.memory, address.wrapping_add(16))?),
     };
-    let before = current(call);
-    let now = call.uptime();
-    call.linux.timer = Timer { at: (!value.is_zero()).then(|| now.saturating_add(value)), interval };
+    let before = current(call, timer);
+    let now = call.linux.timer_clock(timer, call.instructions);
+    let at = (!value.is_zero()).then(|| now.saturating_add(value));
+    call.linux.timers.0[timer] = Timer { at, interval };
     match old {
         0 => Ok(0),
         address => before.store(call.memory, address),

@@ -3,10 +3,12 @@
 mod common;
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use common::{Outcome, gcc, gxx, qemu, run, tree};
 use riverrun::Config;
 use riverrun_linux::{Captured, DirAccess, Linux, Output};
+use riverrun_testkit::suite::SuiteEngine;
 
 const STATIC: &[&str] = &["-O2", "-static", "-Wall"];
 
@@ -182,6 +184,31 @@ fn alarms() {
     }
 }
 
+/// Timers interrupt programs that make no system call, in every engine.
+#[test]
+fn ticks() {
+    let program = gcc("ticks.c", &[STATIC, &["-fno-tree-loop-optimize"]].concat());
+    let expected = qemu(&program, &["ticks"], &[], "").stdout;
+    assert_eq!(expected.matches(" = 1\n").count(), 10, "{expected}");
+    let mut times = vec![];
+    for engine in SuiteEngine::ALL {
+        for is_virtual in [false, true] {
+            let stdout = Captured::default();
+            let builder = Linux::builder().args(["ticks"]).virtual_time(is_virtual);
+            let linux = builder.stdout(Output::writer(stdout.clone())).build();
+            let mut machine = common::machine_on(*engine, &Config::new(), &program, linux);
+            machine.set_deadline(Some(Instant::now() + Duration::from_secs(60)));
+            let cause = machine.run().unwrap_err().trap().expect("a trap").cause;
+            assert_eq!(cause, riverrun::TrapCause::Signal { number: 14 }, "{engine:?}");
+            assert_eq!(String::from_utf8(stdout.take()).unwrap(), expected, "{engine:?}");
+            if is_virtual {
+                times.push(machine.instructions());
+            }
+        }
+    }
+    assert!(times.iter().all(|&time| time == times[0]), "virtual time depends on the engine: {times:?}");
+}
+
 #[test]
 fn streams() {
     let program = gcc("streams.c", STATIC);
@@ -215,7 +242,6 @@ fn position_independent() {
 #[test]
 fn hosts_without_linux_are_told_what_is_missing() {
     use riverrun::{Linker, Machine};
-    use riverrun_testkit::suite::SuiteEngine;
 
     let programs = [gcc("process.c", STATIC), reactor(&[])];
     for program in programs {

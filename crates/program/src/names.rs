@@ -55,7 +55,9 @@ impl Write for Bounded {
 mod tests {
     use super::*;
 
+    // `cpp_demangle` compares trait objects by address, which is not one for each type under Miri: it drops parameters.
     #[test]
+    #[cfg_attr(miri, ignore = "depends on the addresses of vtables, which Miri makes many")]
     fn hostile_names_stay_mangled() {
         // Every parameter is a pair of the one before: 2^n names.
         let name = |parameters: u32| {

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use riverrun_vm::VmContext;
 
+use crate::alarm::Alarm;
 use crate::call::convention::Returned;
 use crate::call::func::{Func, Parameters};
 use crate::error::Error;
@@ -117,6 +118,15 @@ impl<'a, T> Caller<'a, T> {
     pub fn interrupted(&self) -> &'a AtomicBool {
         // SAFETY: the flag lives as long as the instance, which outlives the call.
         unsafe { (*self.instance.as_ptr()).interruption.requested() }
+    }
+
+    /// Has the dispatcher suspend the guest at this moment and call the handler that
+    /// [`Linker::alarm`](crate::Linker::alarm) sets, in place of any earlier alarm; `None` for never. Until then
+    /// compiled code that does not count fuel, which can only be stopped with its registers lost, is not run: the guest is
+    /// interpreted.
+    pub fn set_alarm(&mut self, alarm: Option<Alarm>) {
+        // SAFETY: as in `data`.
+        unsafe { Instance::set_alarm(self.instance, alarm) };
     }
 
     /// A function of the guest, to be called back: see [`crate::Machine::func`].

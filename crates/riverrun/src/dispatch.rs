@@ -17,6 +17,7 @@ use riverrun_vm::{
     Exit, Import, Interruption, RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, Trap, TrapCause, Window, call_host,
 };
 
+use crate::alarm::Alarm;
 use crate::caller::Caller;
 use crate::error::Error;
 use crate::instance::{Depth, Instance};
@@ -39,6 +40,8 @@ enum Stop {
     Import(u32),
     /// The function that the host has called has returned.
     Returned,
+    /// The alarm's time has come: in front of any instruction.
+    Alarm,
     /// As [`Exit::Abandoned`].
     Abandoned { has_arguments: bool },
     /// A trap. The hart is as it was before the instruction.
@@ -63,6 +66,7 @@ struct Dispatcher<'a> {
     interruption: &'a Arc<Interruption>,
     /// Instructions that may still be executed.
     fuel: u64,
+    alarm: Option<Alarm>,
     pace: Pace,
 }
 
@@ -75,6 +79,9 @@ impl Dispatcher<'_> {
         loop {
             if self.interruption.is_reached() {
                 return self.trap(TrapCause::Interrupted);
+            }
+            if self.alarm.is_some_and(Alarm::is_past) {
+                return Stop::Alarm;
             }
             // SAFETY: as the caller promises.
             let exit = unsafe { self.run_engine() };
@@ -216,6 +223,10 @@ impl<T> Instance<T> {
                         None => Ok(Flow::Trap(TrapCause::UnboundImport { index })),
                     },
                     Stop::Ecall => Self::system_call(this, window),
+                    Stop::Alarm => match Self::call_alarm_handler(this) {
+                        Ok(Flow::Continue) => continue,
+                        flow => flow,
+                    },
                 };
                 match flow {
                     Ok(Flow::Continue) => (*state).hart.pc = (*state).hart.pc.wrapping_add(4),
@@ -242,19 +253,28 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises.
         unsafe {
             let fuel = Self::fuel_left(this);
+            let alarm = (*at).alarm;
+            let fuel_until_alarm = alarm.and_then(|alarm| alarm.fuel((*(*at).state).instructions()));
             let program = &(*at).program;
             let single_step = program.engine().config.single_step;
             let interruption = &(*at).interruption;
-            // Code that does not count its instructions is stopped by a signal, so someone must send it.
-            let can_stop =
-                |execution: &Execution| execution.counts_fuel() || (fuel.is_none() && interruption.is_watched());
+            // Code that does not count its instructions is stopped by a signal, so someone must send it; and it loses its
+            // registers then, so an alarm cannot stop it.
+            let stops_by_signal = fuel.is_none() && alarm.is_none() && interruption.is_watched();
+            let can_stop = |execution: &Execution| execution.counts_fuel() || stops_by_signal;
             let compiled = execution
                 .filter(|execution| !single_step && can_stop(execution))
                 .zip(program.compiled())
                 .map(|(execution, (_, fallback))| Compiled { execution, fallback });
-            let fuel = fuel.unwrap_or(u64::MAX);
-            Dispatcher { window, code: program.code(), compiled, single_step, interruption, fuel, pace: Pace::new() }
-                .next_stop()
+            let (code, pace) = (program.code(), Pace::new());
+            let tighter = [fuel, fuel_until_alarm].into_iter().flatten().min().unwrap_or(u64::MAX);
+            let is_alarm_first = fuel_until_alarm.is_some_and(|until| fuel.is_none_or(|fuel| until < fuel));
+            let mut dispatcher =
+                Dispatcher { window, code, compiled, single_step, interruption, fuel: tighter, alarm, pace };
+            match dispatcher.next_stop() {
+                Stop::Trap(Trap { cause: TrapCause::OutOfFuel, .. }) if is_alarm_first => Stop::Alarm,
+                stop => stop,
+            }
         }
     }
 
@@ -287,6 +307,22 @@ impl<T> Instance<T> {
         unsafe {
             let ecall = (*this.as_ptr()).ecall.clone();
             ecall(Caller::of_engine(this)).map_err(|error| Self::failure(this, None, error))
+        }
+    }
+
+    /// Calls the host's handler of alarms. The alarm is over.
+    ///
+    /// # Safety
+    /// As [`Instance::run_guest`].
+    unsafe fn call_alarm_handler(this: NonNull<Self>) -> Result<Flow, Error> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let at = this.as_ptr();
+            (*at).alarm = None;
+            // As any interrupt does.
+            (*(*at).state).hart.reservation = u64::MAX;
+            let handler = (*at).alarm_handler.clone();
+            handler(Caller::of_engine(this)).map_err(|error| Self::failure(this, None, error))
         }
     }
 

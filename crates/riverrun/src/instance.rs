@@ -18,6 +18,7 @@ use std::time::Instant;
 use riverrun_vm::artifact::{Artifact, Execution};
 use riverrun_vm::{Bound, DYNAMIC_CALL, Gate, Interruption, STACK_GUARD, TrapCause, VmContext, Window};
 
+use crate::alarm::Alarm;
 use crate::backtrace::Backtrace;
 use crate::call::fast_path::{PlainEngine, Ready};
 use crate::call::func::CallLimits;
@@ -53,6 +54,7 @@ pub(crate) struct Instance<T> {
     pub(crate) data: T,
     pub(crate) program: Program,
     pub(crate) ecall: Arc<EcallHandler<T>>,
+    pub(crate) alarm_handler: Arc<EcallHandler<T>>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) imports: Box<[Bound]>,
     /// Compiled code, if there was some when the machine was made.
@@ -65,6 +67,8 @@ pub(crate) struct Instance<T> {
     /// While the guest runs: the value of `instret` at which its fuel is used up.
     pub(crate) fuel_end: Option<u64>,
     pub(crate) deadline: Option<Instant>,
+    /// When the host's handler of alarms is called, if at all. No call takes the fast path while it is set.
+    pub(crate) alarm: Option<Alarm>,
     pub(crate) interruption: Arc<Interruption>,
     /// The pc at which the registers of the guest's own run were lost, if they were: it cannot continue.
     pub(crate) lost: Option<u64>,
@@ -255,6 +259,18 @@ impl<T> Instance<T> {
         self.execution.iter_mut().chain(&mut self.spare_executions).for_each(Execution::disown);
         self.interruption = Arc::default();
         self.gate = self.interruption.gate();
+    }
+
+    /// # Safety
+    /// The instance is alive; an engine may wait for a host function.
+    pub(crate) unsafe fn set_alarm(this: NonNull<Self>, alarm: Option<Alarm>) {
+        // SAFETY: as the caller promises; engines do not look at the alarm.
+        unsafe {
+            if (*this.as_ptr()).alarm != alarm {
+                Self::forget_ready(this);
+                (*this.as_ptr()).alarm = alarm;
+            }
+        }
     }
 
     /// # Safety

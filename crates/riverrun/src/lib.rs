@@ -13,6 +13,7 @@
 //!
 //! The smallest host is in [`Linker`]'s example.
 
+mod alarm;
 mod backtrace;
 mod call;
 mod caller;
@@ -40,6 +41,7 @@ mod run;
 mod snapshot;
 mod values;
 
+pub use alarm::Alarm;
 pub use backtrace::Backtrace;
 pub use bytemuck;
 pub use call::convention::{Parameter, Returned};

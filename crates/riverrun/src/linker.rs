@@ -14,16 +14,16 @@ use crate::heap::{self, HeapOptions};
 use crate::machine::Machine;
 use crate::program::Program;
 
-/// How a guest's run continues after an `ecall`.
+/// How a guest's run continues after an `ecall`, or an [`Alarm`](crate::Alarm).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// After the `ecall`.
+    /// After the `ecall`; where an alarm has suspended it.
     Continue,
     /// At this address.
     Jump(u64),
     /// It ends: the guest has exited with this status.
     Exit(i32),
-    /// It traps at the `ecall`.
+    /// It traps at the `ecall`, or where an alarm has suspended it.
     Trap(TrapCause),
 }
 
@@ -49,6 +49,7 @@ pub(crate) type EcallHandler<T> = dyn Fn(Caller<'_, T>) -> Result<Flow, HostErro
 pub struct Linker<T> {
     pub(crate) engine: Engine,
     pub(crate) ecall: Arc<EcallHandler<T>>,
+    pub(crate) alarm: Arc<EcallHandler<T>>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) heap: HeapOptions,
 }
@@ -91,6 +92,7 @@ impl<T> Linker<T> {
         Linker {
             engine: engine.clone(),
             ecall: Arc::new(none),
+            alarm: Arc::new(|_| Ok(Flow::Continue)),
             registry: Arc::new(Registry::new::<T>()),
             heap: HeapOptions::new(),
         }
@@ -198,6 +200,30 @@ impl<T> Linker<T> {
     /// then the pc: it is the return address that a personality gives to signal handlers.
     pub fn ecall(&mut self, handler: impl Fn(Caller<'_, T>) -> Result<Flow, HostError> + Send + Sync + 'static) {
         self.ecall = Arc::new(handler);
+    }
+
+    /// Sets the handler of alarms, which [`Caller::set_alarm`] sets. It is called between any two instructions of the guest,
+    /// with the pc at the second one, and the alarm is over then. It may change the registers as it likes.
+    ///
+    /// ```
+    /// use riverrun::{Alarm, Caller, Config, Engine, Flow, Linker, Program};
+    ///
+    /// let engine = Engine::new(&Config::new())?;
+    /// let mut linker = Linker::<u64>::new(&engine);
+    /// linker.alarm(|mut caller: Caller<'_, u64>| {
+    ///     *caller.data_mut() = caller.instructions();
+    ///     caller.set_x(10, 7);
+    ///     Ok(Flow::Continue)
+    /// });
+    /// let program = Program::new(&engine, riverrun::doc::TINY)?;
+    /// let mut machine = linker.instantiate(&program, 0)?;
+    /// // Behind the first instruction, `li a0, 42`.
+    /// machine.set_alarm(Some(Alarm::Executed(1)));
+    /// assert_eq!((machine.run()?, *machine.data()), (7, 1));
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn alarm(&mut self, handler: impl Fn(Caller<'_, T>) -> Result<Flow, HostError> + Send + Sync + 'static) {
+        self.alarm = Arc::new(handler);
     }
 
     /// Makes a machine of the program, at its first instruction, with the stack mapped and sp at its top.

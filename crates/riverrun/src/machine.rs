@@ -16,6 +16,7 @@ use riverrun_program::Signature;
 use riverrun_vm::artifact::Execution;
 use riverrun_vm::{Interruption, MapError, PAGE_SIZE, Perm, STACK_RESERVED, STACK_TOP, VmContext, Window};
 
+use crate::alarm::Alarm;
 use crate::backtrace::Backtrace;
 use crate::call::convention::Returned;
 use crate::call::dynamic::DynFunc;
@@ -116,6 +117,7 @@ impl<T> Machine<T> {
             state,
             gate: interruption.gate(),
             ecall: linker.ecall.clone(),
+            alarm_handler: linker.alarm.clone(),
             registry: linker.registry.clone(),
             imports: Box::default(),
             artifact,
@@ -124,6 +126,7 @@ impl<T> Machine<T> {
             fuel: None,
             fuel_end: None,
             deadline: None,
+            alarm: None,
             interruption,
             lost: None,
             last_words: None,
@@ -363,6 +366,13 @@ impl<T> Machine<T> {
     /// The instructions that the guest may still execute.
     pub fn fuel(&self) -> Option<u64> {
         self.instance().fuel
+    }
+
+    /// Has the dispatcher suspend the guest at this moment and call the handler of alarms: see
+    /// [`Caller::set_alarm`](crate::Caller::set_alarm).
+    pub fn set_alarm(&mut self, alarm: Option<Alarm>) {
+        // SAFETY: the machine is borrowed uniquely.
+        unsafe { Instance::set_alarm(self.instance, alarm) };
     }
 
     /// Ends every run with [`TrapCause::Deadline`] once this time has come.

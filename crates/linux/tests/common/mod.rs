@@ -57,7 +57,12 @@ pub(crate) struct Outcome {
 
 /// A machine with a program in it, at its first instruction, on the engine of this run of the tests.
 pub(crate) fn machine(config: &Config, program: &Path, linux: Linux) -> Machine<Linux> {
-    let program = SuiteEngine::get().load(config, std::fs::read(program).unwrap());
+    machine_on(SuiteEngine::get(), config, program, linux)
+}
+
+/// The same, on an engine.
+pub(crate) fn machine_on(engine: SuiteEngine, config: &Config, program: &Path, linux: Linux) -> Machine<Linux> {
+    let program = engine.load(config, std::fs::read(program).unwrap());
     let mut linker = Linker::new(program.engine());
     riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
     let mut machine = linker.instantiate(&program, linux).unwrap();

@@ -42,7 +42,7 @@ enum Way {
 ///   those within host functions, which restore the state;
 /// - no call is in the guest: the guard is closed while one is, or says that a fast-path call is in it;
 /// - the guest's own run is not suspended, so registers may be changed;
-/// - there is no limit of fuel, and the program cannot observe the float environment;
+/// - there is no limit of fuel and no alarm, and the program cannot observe the float environment;
 /// - the rounding mode is the default one, and sp is aligned for calls. A guest changes the mode by the reference
 ///   interpreter, which is not on the fast path; a host by methods that commit the whole state first.
 ///
@@ -386,7 +386,10 @@ impl<T> Instance<T> {
                 return Err(wrong_program(target));
             }
             (*at).interruption.renew_gate();
-            let waits = Self::depth(this) != 0 || (*at).is_suspended || (*at).interruption.is_reached();
+            let waits = Self::depth(this) != 0
+                || (*at).is_suspended
+                || (*at).alarm.is_some()
+                || (*at).interruption.is_reached();
             let can_call = match (*at).engine {
                 Some(PlainEngine::Compiled) => target.compiled().is_some() && (*at).fuel.is_none(),
                 Some(PlainEngine::Fast) => target.interpreted().is_some(),

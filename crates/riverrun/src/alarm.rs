@@ -1,0 +1,28 @@
+//! Alarms: moments at which the dispatcher suspends a guest and calls its host.
+
+use std::time::Instant;
+
+/// When the guest is suspended for the handler that [`Linker::alarm`](crate::Linker::alarm) sets: see
+/// [`Caller::set_alarm`](crate::Caller::set_alarm).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alarm {
+    /// At this moment, or some milliseconds later.
+    At(Instant),
+    /// Once [`Caller::instructions`](crate::Caller::instructions) is this or more: the same moment in every engine.
+    Executed(u64),
+}
+
+impl Alarm {
+    /// The instructions that may be executed before it, if it counts these and a machine has `executed` so many.
+    pub(crate) fn fuel(self, executed: u64) -> Option<u64> {
+        match self {
+            Alarm::At(_) => None,
+            Alarm::Executed(end) => Some(end.saturating_sub(executed)),
+        }
+    }
+
+    /// Whether it is a moment that has come.
+    pub(crate) fn is_past(self) -> bool {
+        matches!(self, Alarm::At(moment) if moment <= Instant::now())
+    }
+}

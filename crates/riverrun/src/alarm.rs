@@ -8,7 +8,8 @@ use std::time::Instant;
 pub enum Alarm {
     /// At this moment, or some milliseconds later.
     At(Instant),
-    /// Once [`Caller::instructions`](crate::Caller::instructions) is this or more: the same moment in every engine.
+    /// Once [`Caller::instructions`](crate::Caller::instructions) is this or more: the same moment in every engine that
+    /// counts instructions, as compiled code without fuel does not.
     Executed(u64),
 }
 

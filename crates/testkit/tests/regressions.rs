@@ -160,3 +160,27 @@ fn functions_begin_where_their_code_does() {
 fn a_function_that_calls_into_itself_keeps_its_temporaries() {
     all_exit("calls_into_itself.S", 40);
 }
+
+/// Temporaries may be kept over calls by register, if the callee leaves them alone.
+#[cfg(feature = "compile")]
+#[test]
+fn temporaries_are_kept_over_calls_by_register() {
+    all_exit("keeps_temporaries.S", 41);
+}
+
+/// The default mode takes it from the psABI that a function's temporaries are nobody else's: precise code does not.
+#[cfg(feature = "compile")]
+#[test]
+fn precise_code_keeps_temporaries_that_the_callee_restores() {
+    use riverrun_testkit::{Engine, Loaded, run, tools};
+
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/keeps_temporaries.S");
+    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-DRESTORES"]);
+    for engine in [Engine::SingleStep, Engine::Fast, Engine::Compiled, Engine::Uncounted] {
+        assert_eq!(run(&mut Loaded::new(engine, &elf).start()).stop, Stop::Exit(32), "{engine:?}");
+    }
+    for engine in [Engine::Default, Engine::ImpreciseCounted] {
+        let stop = run(&mut Loaded::new(engine, &elf).start()).stop;
+        eprintln!("{engine:?} {stop:?}");
+    }
+}

@@ -14,8 +14,8 @@ __attribute__((noinline)) static unsigned long mix(unsigned long x) {
 
 unsigned long spin(unsigned long x) {
     unsigned long y = x + 1, z = x ^ 5;
-    flag = 0;
     while (!flag) x = mix(x) ^ y, y += z >> 3, z = z * 31 + x;
+    flag = 0;
     return x ^ y ^ z;
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::analysis::Function;
 use crate::error::CompileError;
 use crate::options::CompileOptions;
 
@@ -55,7 +56,8 @@ impl Default for Budget {
     }
 }
 
-/// What a function of so many instructions costs LLVM, whose time grows with the square of long ones.
-pub(crate) fn work(instructions: usize) -> usize {
-    instructions + instructions.saturating_mul(instructions) / LONG
+/// What a function costs LLVM, whose time grows with the square of long ones.
+pub(crate) fn work(function: &Function) -> usize {
+    let instructions = function.size();
+    instructions + instructions.saturating_mul(instructions) / LONG + function.targets()
 }

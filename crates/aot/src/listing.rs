@@ -7,6 +7,7 @@ use inkwell::targets::FileType;
 use riverrun_program::Image;
 
 use crate::analysis::{Imports, Liveness, is_copied};
+use crate::budget::Budget;
 use crate::emit;
 use crate::error::CompileError;
 use crate::lift::{Callers, Ir, KnownLibcall, Surroundings, lift};
@@ -89,6 +90,10 @@ impl Surroundings for AddressesOnly<'_> {
 
     fn imports(&self) -> &Imports {
         self.0.imports()
+    }
+
+    fn budget(&self) -> &Budget {
+        self.0.budget()
     }
 
     fn dispatch_bits(&self) -> u32 {

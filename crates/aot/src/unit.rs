@@ -109,6 +109,8 @@ pub(crate) struct Program<'a> {
     reads_exceptions: bool,
     known: BTreeMap<u64, KnownLibcall>,
     pub(crate) dispatch_bits: u32,
+    /// What is left for the analysis.
+    budget: Budget,
 }
 
 impl<'a> Program<'a> {
@@ -123,9 +125,9 @@ impl<'a> Program<'a> {
         let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
         let text = Text::new(image, abilities);
         // Not in precise mode.
-        let recognised = if options.precise { BTreeMap::new() } else { libcalls(&text) };
+        let recognised = if options.precise { BTreeMap::new() } else { libcalls(&text, &budget) };
         let known = recognised.into_iter().filter_map(|(start, known)| {
-            let costs = if options.fuel { Some(costs(&text, start, known.arguments()?)) } else { None };
+            let costs = if options.fuel { Some(costs(&text, start, known.arguments()?, &budget)) } else { None };
             Some((start, KnownLibcall { known, costs }))
         });
         let known = known.collect();
@@ -141,8 +143,9 @@ impl<'a> Program<'a> {
             interpreted: BTreeSet::new(),
             starts: functions.iter().map(|function| function.start).collect(),
             dispatch_bits: Dispatch::index_bits(functions.len()),
+            budget,
         };
-        budget.check()?;
+        program.budget.check()?;
         functions.iter_mut().filter(|function| program.libcall(function.start).is_none()).for_each(insert_copies);
         Ok((program, functions))
     }
@@ -173,6 +176,10 @@ impl Surroundings for Program<'_> {
 
     fn imports(&self) -> &Imports {
         &self.imports
+    }
+
+    fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     fn dispatch_bits(&self) -> u32 {
@@ -365,6 +372,7 @@ fn compile_unit(
         for function in &compiled {
             lift(&ir, function, program);
         }
+        program.budget.check()?;
         phases.lifting += clock.lap();
         // One for each: it would keep what it has found out of a module, such as how stacks are aligned, for others.
         let object = emit::object(&ir, unit.schedule, &emit::machine(options)?, phases)?;
@@ -377,7 +385,7 @@ fn compile_unit(
             (false, false) => oversized.extend(large),
         }
         let again = unit.functions.iter().filter(|function| !oversized.contains(&function.start));
-        let is_within = again.map(|function| work(function.size())).all(|work| budget.spend(work));
+        let is_within = again.map(|function| work(function)).all(|work| budget.spend(work));
         if !is_within {
             budget.check()?;
         }
@@ -402,8 +410,8 @@ fn compile_units(
     let results: Mutex<(Vec<Numbered>, Oversized)> = Mutex::default();
     let budget = Budget::of_llvm(options);
     // All at once, so that a program that is too much takes no time.
-    let sizes = units.iter().flat_map(|unit| &unit.functions).map(|function| function.size());
-    sizes.filter(|&size| size <= longest(options)).take_while(|&size| budget.spend(work(size))).for_each(drop);
+    let compiled = units.iter().flat_map(|unit| &unit.functions).filter(|function| function.size() <= longest(options));
+    compiled.take_while(|function| budget.spend(work(function))).for_each(drop);
     budget.check()?;
     let work = || -> Result<Phases, CompileError> {
         let mut phases = Phases::default();

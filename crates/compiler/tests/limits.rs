@@ -104,3 +104,49 @@ fn functions_left_to_the_interpreter_are_named() {
     assert_eq!(stderr(&[]), "riverrun: left to the interpreter: long_one (too long: 33002 instructions)\n");
     assert_eq!(stderr(&["--quiet"]), "");
 }
+
+/// Jumps by register that share a table of many targets: each is followed to all of them.
+#[test]
+fn work_is_limited_where_tables_are_large() {
+    const TARGETS: usize = 4_000;
+    const JUMPS: usize = 2_000;
+    let labels = (0..TARGETS).fold(String::new(), |text, n| text + &format!("t{n}: addi a0, a0, 1\n"));
+    let jump = "andi a1, a0, 2047\nslli a1, a1, 3\nla a2, table\nadd a1, a1, a2\nld a1, 0(a1)\njr a1\n";
+    let table = (0..TARGETS).fold(String::new(), |text, n| text + &format!(".dword t{n}\n"));
+    let guest = |jumps: usize| {
+        let body = jump.repeat(jumps) + &labels;
+        Guest::new(&format!("{}.section .rodata\n.balign 8\ntable:\n{table}", function("_start", &body)))
+    };
+    guest(JUMPS).assert_ends(&["--max-work", "60000"], "more work than the limit of 60000 instructions");
+    assert!(guest(2).compile(&["-O0", "--max-work", "60000"]).status.success());
+}
+
+/// Functions that only have the names of libc's are executed to see what they do.
+#[test]
+fn work_is_limited_where_many_functions_have_names_of_libc() {
+    let loops = |count: usize| {
+        let place = |n: usize| {
+            format!(".globl memcpy{n}\n.type memcpy{n}, @function\nmemcpy{n}: addi t0, t0, 1\nj memcpy{n}\n")
+        };
+        let places = (0..count).fold(String::new(), |text, n| text + &place(n));
+        let guest = Guest::new(&(function("_start", "li a0, 0") + &places));
+        for n in 0..count {
+            // One name may stand for one symbol of a file: the others get it here.
+            let bytes = std::fs::read(guest.path("guest")).unwrap();
+            let renamed = rename(bytes, &format!("memcpy{n}"));
+            std::fs::write(guest.path("guest"), renamed).unwrap();
+        }
+        guest
+    };
+    let few = loops(1);
+    assert!(few.compile(&["--max-work", "100000"]).status.success());
+    loops(8).assert_ends(&["--max-work", "100000"], "more work than the limit of 100000 instructions");
+}
+
+/// Ends a symbol's name behind `memcpy`.
+fn rename(mut bytes: Vec<u8>, name: &str) -> Vec<u8> {
+    let entry = [b"\0", name.as_bytes(), b"\0"].concat();
+    let at = bytes.windows(entry.len()).position(|window| window == entry).expect("the symbol is in its table");
+    bytes[at + 1 + "memcpy".len()] = 0;
+    bytes
+}

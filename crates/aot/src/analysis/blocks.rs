@@ -163,6 +163,11 @@ impl Terminator {
         }
     }
 
+    /// How many targets a jump by register has in its function.
+    pub(crate) fn targets(&self) -> usize {
+        if let Terminator::JumpIndirect(targets) = self { targets.inside.len() } else { 0 }
+    }
+
     /// Whether control continues at known places with registers unchanged.
     pub(crate) fn goes_on(&self) -> bool {
         match self {
@@ -221,7 +226,8 @@ pub(crate) fn blocks(
                 continue;
             }
             let block = walk(text, start, &extent, &known, &tables);
-            if !budget.spend(block.insts.len() + 1) {
+            let sought = if block.insts.last().is_some_and(|(_, inst)| inst.rd == T0) { millicode::LIMIT } else { 0 };
+            if !budget.spend(block.insts.len() + 1 + block.end.targets() + sought) {
                 return (blocks, roots);
             }
             if let (Terminator::Jump(to), true) = (&block.end, block.calls_millicode()) {
@@ -235,7 +241,7 @@ pub(crate) fn blocks(
         }
         // A jump table can be read when the blocks that compute its address are known. It leads to further blocks, after
         // which fewer facts may hold, so targets that were found before are kept.
-        let mut found = jump_tables::find(text, &addresses, &blocks);
+        let mut found = jump_tables::find(text, &addresses, &blocks, budget);
         for (jump, targets) in &tables {
             found.entry(*jump).or_default().extend(targets);
         }

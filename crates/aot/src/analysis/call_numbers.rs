@@ -7,6 +7,7 @@ use riverrun_vm::DYNAMIC_CALL;
 use crate::analysis::blocks::{Block, Terminator};
 use crate::analysis::constants::Known;
 use crate::analysis::jump_tables::{evaluate, propagate};
+use crate::budget::Budget;
 
 const A7: usize = 17;
 const T0: usize = 5;
@@ -21,7 +22,7 @@ pub(crate) enum CallNumber {
 }
 
 /// The keys of a function's system calls, by address. They are hints: the host's own system calls may change registers.
-pub(crate) fn call_numbers(start: u64, blocks: &BTreeMap<u64, Block>) -> BTreeMap<u64, CallNumber> {
+pub(crate) fn call_numbers(start: u64, blocks: &BTreeMap<u64, Block>, budget: &Budget) -> BTreeMap<u64, CallNumber> {
     let calls = |block: &Block| match block.end {
         Terminator::Step { at, is_ecall: true, .. } => Some(at),
         _ => None,
@@ -29,7 +30,7 @@ pub(crate) fn call_numbers(start: u64, blocks: &BTreeMap<u64, Block>) -> BTreeMa
     if !blocks.values().any(|block| calls(block).is_some()) {
         return BTreeMap::new();
     }
-    let known = propagate(start, blocks, |a, b| if a == b { a } else { Known::Unknown });
+    let known = propagate(start, blocks, |a, b| if a == b { a } else { Known::Unknown }, budget);
     let number = |(start, block): (&u64, &Block)| {
         let at = calls(block)?;
         let mut registers = *known.get(start)?;

@@ -13,6 +13,7 @@ use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
 
 use crate::analysis::execution::{execute, unknown, unknown_to_all};
 use crate::analysis::text::{Text, Treatment};
+use crate::budget::Budget;
 
 /// The longest range in bytes whose cost is computed.
 pub(crate) const LONGEST: u64 = 128;
@@ -55,7 +56,7 @@ impl Arguments {
 /// the destination is from a multiple of [`ALIGNMENT`]; for each of these, by the source: first where the destination is
 /// behind the source's beginning, less than the number of bytes, where that is told apart. 0 where it is not known, as
 /// is everything once the budget is used up.
-pub(crate) fn costs(text: &Text<'_>, start: u64, arguments: Arguments) -> Vec<u16> {
+pub(crate) fn costs(text: &Text<'_>, start: u64, arguments: Arguments, work: &Budget) -> Vec<u16> {
     let mut costs = Vec::new();
     let budget = Cell::new(BUDGET);
     for len in 0..=LONGEST {
@@ -74,6 +75,8 @@ pub(crate) fn costs(text: &Text<'_>, start: u64, arguments: Arguments) -> Vec<u1
             }
         }
     }
+    // What is too much is refused as a whole.
+    let _ = work.spend((BUDGET - budget.get()) as usize);
     costs
 }
 
@@ -421,7 +424,7 @@ mod tests {
         let image = Image::parse(elf).unwrap();
         let text = Text::new(&image, Abilities { rounds: true, fuses: true });
         let start = image.symbols().find(|symbol| symbol.name == name).unwrap().address;
-        costs(&text, start, arguments)
+        costs(&text, start, arguments, &Budget::default())
     }
 
     fn of(body: &str, arguments: Arguments) -> Vec<u16> {

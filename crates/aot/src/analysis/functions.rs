@@ -56,6 +56,11 @@ impl Function {
         self.blocks.values().map(|block| block.insts.len() + 1).sum()
     }
 
+    /// Targets of all its jumps by register.
+    pub(crate) fn targets(&self) -> usize {
+        self.blocks.values().map(|block| block.end.targets()).sum()
+    }
+
     /// Addresses that the function calls or jumps to directly but that are none of its blocks.
     fn leads_to(&self) -> impl Iterator<Item = u64> {
         let direct = |block: &Block| match &block.end {

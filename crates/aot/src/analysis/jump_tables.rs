@@ -12,6 +12,7 @@ use crate::analysis::blocks::{Block, Fixed, T0, Targets, Terminator};
 use crate::analysis::constants::{Constants, Known};
 use crate::analysis::execution::execute;
 use crate::analysis::text::Text;
+use crate::budget::Budget;
 
 /// The largest table.
 const LIMIT: u64 = 4096;
@@ -25,16 +26,22 @@ const PRESERVED: u32 = 0x0ffc_031d;
 /// Registers that system calls change: a0 and a1.
 const RESULTS: u32 = 0x0000_0c00;
 
-/// The targets of jumps by register: by the jump's address, sorted.
-pub(crate) fn find(text: &Text<'_>, addresses: &Range<u64>, blocks: &BTreeMap<u64, Block>) -> BTreeMap<u64, Targets> {
+/// The targets of jumps by register: by the jump's address, sorted. Some of them if the budget is spent.
+pub(crate) fn find(
+    text: &Text<'_>,
+    addresses: &Range<u64>,
+    blocks: &BTreeMap<u64, Block>,
+    budget: &Budget,
+) -> BTreeMap<u64, Targets> {
     let jumps = |block: &Block| matches!(block.end, Terminator::JumpIndirect(_));
     if !blocks.values().any(jumps) {
         return BTreeMap::new();
     }
     // Calls that never return look as if control continued with changed registers. So if the facts on which all paths agree
     // give no table, the facts of any path are tried.
-    let known = propagate(addresses.start, blocks, |a, b| if a == b { a } else { Known::Unknown });
-    let guessed = LazyCell::new(|| propagate(addresses.start, blocks, |a, b| if a == Known::Unknown { b } else { a }));
+    let known = propagate(addresses.start, blocks, |a, b| if a == b { a } else { Known::Unknown }, budget);
+    let guessed =
+        LazyCell::new(|| propagate(addresses.start, blocks, |a, b| if a == Known::Unknown { b } else { a }, budget));
     let mut tables = BTreeMap::new();
     for (start, block) in blocks.iter().filter(|(_, block)| jumps(block)) {
         let targets_by = |known: &BTreeMap<u64, Registers>| {
@@ -49,6 +56,9 @@ pub(crate) fn find(text: &Text<'_>, addresses: &Range<u64>, blocks: &BTreeMap<u6
             }
         };
         let mut targets = targets_by(&known);
+        if !budget.spend(targets.table.len()) {
+            return tables;
+        }
         if targets.inside.is_empty() && block.insts.last().is_some_and(|(_, inst)| inst.rs1 == T0) {
             let calls = blocks.values().filter(|block| block.calls_millicode());
             targets = Targets::new(calls.map(Block::end_address).filter(|next| addresses.contains(next)));
@@ -58,6 +68,10 @@ pub(crate) fn find(text: &Text<'_>, addresses: &Range<u64>, blocks: &BTreeMap<u6
         }
         if targets.inside.is_empty() {
             targets = Targets { are_all: false, ..Targets::new(text.pointers_into(addresses)) };
+        }
+        // Twice: they may have been sought by another way, which has not been counted.
+        if !budget.spend(2 * targets.inside.len()) {
+            return tables;
         }
         if let Some((pc, _)) = block.insts.last().filter(|_| !targets.inside.is_empty()) {
             tables.insert(*pc, targets);
@@ -80,11 +94,15 @@ pub(super) fn propagate(
     start: u64,
     blocks: &BTreeMap<u64, Block>,
     join: impl Fn(Known, Known) -> Known,
+    budget: &Budget,
 ) -> BTreeMap<u64, Registers> {
     let mut known = BTreeMap::from([(start, NOTHING)]);
     let mut pending = vec![start];
     while let Some(at) = pending.pop() {
         let block = &blocks[&at];
+        if !budget.spend(block.insts.len() + 1 + block.end.targets()) {
+            break;
+        }
         let mut registers = known[&at];
         evaluate(block, &mut registers);
         let preserved = match block.end {
@@ -150,7 +168,6 @@ mod tests {
 
     use super::*;
     use crate::analysis::{Abilities, Text, functions};
-    use crate::budget::Budget;
 
     /// How many targets are known of each jump by register in the function `run` of a guest.
     fn targets_in(source: &str) -> Vec<usize> {

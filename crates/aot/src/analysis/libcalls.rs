@@ -25,6 +25,7 @@ use riverrun_program::{Binding, SymbolKind};
 use crate::analysis::costs::Arguments;
 use crate::analysis::execution::execute;
 use crate::analysis::text::{Text, Treatment};
+use crate::budget::Budget;
 
 /// A function whose calls compiled code may replace by host code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,8 +71,8 @@ impl Libcall {
 }
 
 /// The functions of a program that are recognised, by their addresses. Where one address has several names, the function
-/// that promises most is meant: `memcpy` may be `memmove`.
-pub(crate) fn libcalls(text: &Text<'_>) -> BTreeMap<u64, Libcall> {
+/// that promises most is meant: `memcpy` may be `memmove`. None if the budget is spent.
+pub(crate) fn libcalls(text: &Text<'_>, budget: &Budget) -> BTreeMap<u64, Libcall> {
     let mut found = BTreeMap::new();
     let named =
         text.image.symbols().filter(|symbol| symbol.kind == SymbolKind::Function && symbol.binding != Binding::Local);
@@ -79,7 +80,14 @@ pub(crate) fn libcalls(text: &Text<'_>) -> BTreeMap<u64, Libcall> {
         named.filter_map(|symbol| Some((symbol.address, Libcall::named(symbol.name)?))).collect();
     named.sort_by_key(|&(_, libcall)| libcall != Libcall::Move);
     for (address, libcall) in named {
-        if !found.contains_key(&address) && holds(text, address, libcall) {
+        if found.contains_key(&address) {
+            continue;
+        }
+        let (holds, executed) = holds(text, address, libcall);
+        if !budget.spend(executed + 1) {
+            return BTreeMap::new();
+        }
+        if holds {
             found.insert(address, libcall);
         }
     }
@@ -94,9 +102,9 @@ const FRAME: u64 = 1 << 10;
 /// Where the function returns to: no place in a program.
 const RETURN: u64 = !1;
 
-/// Whether the function at `start` does what its name says.
-fn holds(text: &Text<'_>, start: u64, libcall: Libcall) -> bool {
-    let Some(base) = free_range(text) else { return false };
+/// Whether the function at `start` does what its name says, and how many instructions were executed for it.
+fn holds(text: &Text<'_>, start: u64, libcall: Libcall) -> (bool, usize) {
+    let Some(base) = free_range(text) else { return (false, 0) };
     let trial = |arena: usize| Trial {
         text,
         start,
@@ -114,11 +122,14 @@ fn holds(text: &Text<'_>, start: u64, libcall: Libcall) -> bool {
         Libcall::Compare => trial.compares(shapes),
     };
     let small = trial(32 << 10);
-    if !passes(&small, &shapes()) {
-        return false;
+    let passes_small = passes(&small, &shapes());
+    let executed = (BUDGET - small.budget.get()) as usize;
+    if !passes_small {
+        return (false, executed);
     }
     let large = Trial { branches: small.branches, ..trial(256 << 10) };
-    passes(&large, &LARGE) && large.branches.borrow().values().all(Branch::is_explained)
+    let holds = passes(&large, &LARGE) && large.branches.borrow().values().all(Branch::is_explained);
+    (holds, executed + (BUDGET - large.budget.get()) as usize)
 }
 
 /// An address where the program has nothing, of room for arena and frame.
@@ -536,7 +547,9 @@ mod tests {
         let elf = tools::compile(folder, source.path(), options);
         let image = Image::parse(elf).unwrap();
         let text = Text::new(&image, Abilities { rounds: true, fuses: true });
-        let found = libcalls(&text).into_keys().map(|start| image.symbol_at(start).unwrap().0.name.to_owned());
+        let found = libcalls(&text, &Budget::default())
+            .into_keys()
+            .map(|start| image.symbol_at(start).unwrap().0.name.to_owned());
         let mut found: Vec<String> = found.collect();
         found.sort();
         found
@@ -649,6 +662,6 @@ mod tests {
         let source = tools::Scratch::new(folder, source.as_bytes());
         let image = Image::parse(tools::compile(folder, source.path(), &["-xassembler"])).unwrap();
         let text = Text::new(&image, Abilities { rounds: true, fuses: true });
-        assert_eq!(libcalls(&text).into_values().collect::<Vec<_>>(), [Libcall::Move]);
+        assert_eq!(libcalls(&text, &Budget::default()).into_values().collect::<Vec<_>>(), [Libcall::Move]);
     }
 }

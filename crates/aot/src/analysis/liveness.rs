@@ -276,6 +276,8 @@ struct Flow<'a> {
     written: Set,
     /// Whether it returns to its caller's continuation, as far as its code shows.
     is_regular: bool,
+    /// Blocks and where they lead to: the work of a walk over them.
+    size: usize,
 }
 
 impl<'a> Flow<'a> {
@@ -320,6 +322,7 @@ impl<'a> Flow<'a> {
             function,
             entered: own.get(&function.start).map(|&node| (node, !0)).into_iter().chain(orphans).collect(),
             written: nodes.iter().fold(0, |set, node| set | node.written),
+            size: nodes.len() + function.targets(),
             nodes,
             is_regular: is_regular(function),
         }
@@ -334,7 +337,7 @@ impl<'a> Flow<'a> {
     fn solve(&mut self, program: &Program, view: View, assumed: Assumed, budget: &Budget) -> bool {
         let mut changed = true;
         while changed {
-            if !budget.spend(self.nodes.len()) {
+            if !budget.spend(self.size) {
                 return false;
             }
             changed = false;
@@ -408,7 +411,7 @@ impl<'a> Flow<'a> {
             front[node] = given;
         }
         let mut changed = true;
-        while changed && budget.spend(self.nodes.len()) {
+        while changed && budget.spend(self.size) {
             changed = false;
             for (index, node) in self.nodes.iter_mut().enumerate() {
                 let given = front[index] | node.written;
@@ -443,7 +446,7 @@ fn clobbers(flows: &[Flow<'_>], budget: &Budget) -> Vec<Set> {
     while changed {
         changed = false;
         for flow in flows {
-            if !budget.spend(flow.nodes.len()) {
+            if !budget.spend(flow.size) {
                 return clobbers;
             }
             let mut all = clobbers[flow.number];

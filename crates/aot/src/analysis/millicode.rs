@@ -12,7 +12,7 @@ use crate::analysis::blocks::T0;
 use crate::analysis::text::{Text, Treatment};
 
 /// Instructions of the longest routine.
-const LIMIT: usize = 64;
+pub(super) const LIMIT: usize = 64;
 
 /// The addresses of the instructions of the routine at `start`; `None` if it makes calls, leads elsewhere than back, or is
 /// too long.

@@ -7,6 +7,7 @@ use riverrun_isa::{Format, Inst};
 use riverrun_vm::HASH_MIN;
 
 use crate::analysis::{Block, CallNumber, Function, Terminator};
+use crate::budget::Budget;
 use crate::lift::host_calls;
 use crate::lift::order::{Order, order};
 use crate::lift::registers::{self, COUNT, FUEL, Set};
@@ -108,19 +109,22 @@ pub(crate) fn float_views(function: &Function) -> [Option<Float>; COUNT] {
     views
 }
 
-/// The facts about each block.
+/// The facts about each block; without meaning if the budget is spent.
 pub(crate) fn facts(
     function: &Function,
     fuel: bool,
     state_resident: Set,
     is_host_caller: bool,
     live_behind: &impl Fn(u64) -> Set,
+    budget: &Budget,
 ) -> BTreeMap<u64, Facts> {
     let roots = function.orphans.iter().rev().copied().chain([function.start]);
     let Order { postorder, .. } = order(function, roots, Terminator::successors);
     let facts_of = |&start| (start, Facts { live: live_behind(start), ..Facts::default() });
     let mut facts: BTreeMap<u64, Facts> = postorder.iter().map(facts_of).collect();
-    find_committed(function, &postorder, fuel, &mut facts);
+    let pass = function.size() + function.targets();
+    let goes_on = || budget.spend(pass);
+    find_committed(function, &postorder, fuel, &mut facts, goes_on);
     facts.values_mut().for_each(|facts| facts.committed |= state_resident & facts.live);
     // Host callers commit as they begin, so that a loop does not do it again and again.
     let hot = registers::hot_set(fuel);
@@ -134,7 +138,7 @@ pub(crate) fn facts(
             facts.dirty = dirty;
         }
     }
-    propagate_dirty(function, &postorder, fuel, &mut facts);
+    propagate_dirty(function, &postorder, fuel, &mut facts, goes_on);
     facts
 }
 
@@ -149,7 +153,13 @@ struct Future {
 
 /// Finds the registers that each block should commit: those that only the state needs. Kept until the next call or return,
 /// they would occupy host registers. Small loops without calls keep them, to store them once.
-fn find_committed(function: &Function, postorder: &[u64], fuel: bool, facts: &mut BTreeMap<u64, Facts>) {
+fn find_committed(
+    function: &Function,
+    postorder: &[u64],
+    fuel: bool,
+    facts: &mut BTreeMap<u64, Facts>,
+    goes_on: impl Fn() -> bool,
+) {
     let hot = registers::hot_set(fuel);
     let mut futures: HashMap<u64, Future> = HashMap::new();
     let behind =
@@ -165,7 +175,7 @@ fn find_committed(function: &Function, postorder: &[u64], fuel: bool, facts: &mu
             _ => Future { read: 0, sought: facts[start].live },
         };
     let mut changed = true;
-    while changed {
+    while changed && goes_on() {
         changed = false;
         for &start in postorder {
             let block = &function.blocks[&start];
@@ -214,7 +224,7 @@ fn small_loops(function: &Function) -> BTreeSet<u64> {
         if first > last || !function.blocks.contains_key(&first) {
             continue;
         }
-        let body = || function.blocks.range(first..=last);
+        let body = || function.blocks.range(first..=last).take(SMALL + 1);
         let size: usize = body().map(|(_, block)| block.insts.len()).sum();
         let calls = |end: &Terminator| end.is_call() || matches!(end, Terminator::CallInside { .. });
         if size <= SMALL && !body().any(|(_, block)| calls(&block.end)) {
@@ -224,9 +234,15 @@ fn small_loops(function: &Function) -> BTreeSet<u64> {
     found
 }
 
-fn propagate_dirty(function: &Function, postorder: &[u64], fuel: bool, facts: &mut BTreeMap<u64, Facts>) {
+fn propagate_dirty(
+    function: &Function,
+    postorder: &[u64],
+    fuel: bool,
+    facts: &mut BTreeMap<u64, Facts>,
+    goes_on: impl Fn() -> bool,
+) {
     let mut changed = true;
-    while changed {
+    while changed && goes_on() {
         changed = false;
         for &start in postorder.iter().rev() {
             let block = &function.blocks[&start];

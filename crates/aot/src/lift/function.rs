@@ -13,6 +13,7 @@ use crate::analysis::{
     self, Block, CallNumber, Fixed, Function, HostCall, Imports, Index, Libcall, Liveness, Targets, Terminator,
     address, call_numbers,
 };
+use crate::budget::Budget;
 use crate::lift::continuations::Continuations;
 use crate::lift::dataflow::{self, Facts};
 use crate::lift::float_flags;
@@ -39,6 +40,8 @@ pub(crate) trait Surroundings {
     fn reads_exceptions(&self) -> bool;
     /// The host functions that it calls.
     fn imports(&self) -> &Imports;
+    /// What analysis may still take.
+    fn budget(&self) -> &Budget;
     /// The source line of an instruction, with the path of its file, where that is known.
     fn source(&self, pc: u64) -> Option<(String, u32)>;
 }
@@ -137,7 +140,7 @@ fn lift_own<'c>(
         Callers::Guest => registers.take_parameters(ir, host),
         Callers::Host => registers.take_host_parameters(ir, host),
     }
-    let numbers = call_numbers(function.start, &function.blocks);
+    let numbers = call_numbers(function.start, &function.blocks, surroundings.budget());
     let is_host_caller = dataflow::is_host_caller(function, &numbers);
     if is_host_caller {
         let kept = registers::hot_set(ir.options.fuel) & !dataflow::dirty_behind_host(ir.options.fuel);
@@ -147,7 +150,8 @@ fn lift_own<'c>(
     let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();
     let entry = ir.here();
     let behind = |start| to_commit(ir, surroundings.liveness().block_live_out(function.start, address(start)));
-    let facts = dataflow::facts(function, ir.options.fuel, state_resident, is_host_caller, &behind);
+    let facts =
+        dataflow::facts(function, ir.options.fuel, state_resident, is_host_caller, &behind, surroundings.budget());
     let switches = RefCell::default();
     let registers = &registers;
     let continuations = Continuations::new(ir, host, &function.orphans);

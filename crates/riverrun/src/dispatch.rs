@@ -321,7 +321,7 @@ impl<T> Instance<T> {
             (*at).alarm = None;
             // As any interrupt does.
             (*(*at).state).hart.reservation = u64::MAX;
-            let handler = (*at).alarm_handler.clone();
+            let Some(handler) = (*at).alarm_handler.clone() else { return Ok(Flow::Continue) };
             handler(Caller::of_engine(this)).map_err(|error| Self::failure(this, None, error))
         }
     }

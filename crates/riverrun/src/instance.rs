@@ -54,7 +54,7 @@ pub(crate) struct Instance<T> {
     pub(crate) data: T,
     pub(crate) program: Program,
     pub(crate) ecall: Arc<EcallHandler<T>>,
-    pub(crate) alarm_handler: Arc<EcallHandler<T>>,
+    pub(crate) alarm_handler: Option<Arc<EcallHandler<T>>>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) imports: Box<[Bound]>,
     /// Compiled code, if there was some when the machine was made.

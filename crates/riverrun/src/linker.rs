@@ -49,15 +49,15 @@ pub(crate) type EcallHandler<T> = dyn Fn(Caller<'_, T>) -> Result<Flow, HostErro
 pub struct Linker<T> {
     pub(crate) engine: Engine,
     pub(crate) ecall: Arc<EcallHandler<T>>,
-    pub(crate) alarm: Arc<EcallHandler<T>>,
+    pub(crate) alarm: Option<Arc<EcallHandler<T>>>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) heap: HeapOptions,
 }
 
 impl<T> Clone for Linker<T> {
     fn clone(&self) -> Linker<T> {
-        let (engine, ecall) = (self.engine.clone(), self.ecall.clone());
-        Linker { engine, ecall, registry: self.registry.clone(), heap: self.heap.clone() }
+        let (engine, ecall, alarm) = (self.engine.clone(), self.ecall.clone(), self.alarm.clone());
+        Linker { engine, ecall, alarm, registry: self.registry.clone(), heap: self.heap.clone() }
     }
 }
 
@@ -92,7 +92,7 @@ impl<T> Linker<T> {
         Linker {
             engine: engine.clone(),
             ecall: Arc::new(none),
-            alarm: Arc::new(|_| Ok(Flow::Continue)),
+            alarm: None,
             registry: Arc::new(Registry::new::<T>()),
             heap: HeapOptions::new(),
         }
@@ -223,7 +223,7 @@ impl<T> Linker<T> {
     /// # Ok::<(), riverrun::Error>(())
     /// ```
     pub fn alarm(&mut self, handler: impl Fn(Caller<'_, T>) -> Result<Flow, HostError> + Send + Sync + 'static) {
-        self.alarm = Arc::new(handler);
+        self.alarm = Some(Arc::new(handler));
     }
 
     /// Makes a machine of the program, at its first instruction, with the stack mapped and sp at its top.

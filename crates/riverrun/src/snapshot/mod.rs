@@ -14,6 +14,7 @@ use std::sync::Arc;
 use riverrun_vm::artifact::Execution;
 use riverrun_vm::{Hart, MapError, SavedMemory};
 
+use crate::alarm::Alarm;
 use crate::error::Error;
 use crate::exhausted::resource;
 use crate::heap::HeapRecords;
@@ -271,6 +272,7 @@ impl<T> Machine<T> {
         Linker {
             engine: instance.program.engine().clone(),
             ecall: instance.ecall.clone(),
+            alarm: instance.alarm_handler.clone(),
             registry: instance.registry.clone(),
             heap: instance.heap.options().clone(),
         }
@@ -300,6 +302,9 @@ impl<T> Machine<T> {
         instance.stack = guest.stack.clone();
         instance.lost = guest.lost;
         instance.last_words = None;
+        // The host's state may have timers: its handler sets the alarm anew.
+        let may_have_alarm = guest.is_suspended && instance.alarm_handler.is_some();
+        instance.alarm = may_have_alarm.then_some(Alarm::Executed(0));
         instance.is_suspended = guest.is_suspended;
         instance.is_initializing = guest.is_initializing;
         if guest.guards_floats {

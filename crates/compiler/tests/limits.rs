@@ -111,7 +111,8 @@ fn work_is_limited_where_tables_are_large() {
     const TARGETS: usize = 4_000;
     const JUMPS: usize = 2_000;
     let labels = (0..TARGETS).fold(String::new(), |text, n| text + &format!("t{n}: addi a0, a0, 1\n"));
-    let jump = "beqz a3, 1f\nandi a1, a0, 2047\nslli a1, a1, 3\nla a2, table\nadd a1, a1, a2\nld a1, 0(a1)\njr a1\n1:\n";
+    let jump =
+        "beqz a3, 1f\nandi a1, a0, 2047\nslli a1, a1, 3\nla a2, table\nadd a1, a1, a2\nld a1, 0(a1)\njr a1\n1:\n";
     let table = (0..TARGETS).fold(String::new(), |text, n| text + &format!(".dword t{n}\n"));
     let guest = |jumps: usize| {
         let body = jump.repeat(jumps) + &labels;

@@ -38,7 +38,8 @@
 //!   (`EACCES`). Nor can file systems of the host's kernel be reached, nor other mounts, unless
 //!   [`DirOptions`] say so; symbolic links that would lead out of a granted directory cannot be
 //!   made (`EPERM`). [`Builder::dir`] has the rules, and a [`Builder::log`] names what is refused.
-//! - File mappings are copies made when they are mapped; writable shared ones are refused.
+//! - File mappings are copies made when they are mapped; writable shared ones are refused. `MADV_DONTNEED` makes zeros of
+//!   them, not what the file has.
 //! - No page is writable and executable, and code is what the program's file holds: what a
 //!   program generates cannot be run.
 //! - A granted directory, and the directories on the way to it, cannot be moved or removed.

@@ -10,7 +10,7 @@
 //! - If the analysis cannot see where control continues (calls and jumps by register, system calls, returns from functions
 //!   that change ra or sp in unusual ways, mismatched returns), it continues in code that keeps to the psABI's calling
 //!   convention, or in the same function, which may read what that function has written. A function that reads temporary
-//!   registers after a call whose target is unknown has called a place in itself.
+//!   registers after a call whose target is unknown has called a place in itself, or code that does not write them.
 //!
 //! A program that breaks an assumption reads other values than in the interpreter, its own or zeros; its host is unaffected.
 

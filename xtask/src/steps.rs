@@ -165,6 +165,8 @@ const COMPILED: &[&str] = &[
     "library",
     "--test",
     "rust",
+    "--test",
+    "waits",
 ];
 
 const GUEST_CLIPPY: &[&str] = &[

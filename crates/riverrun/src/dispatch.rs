@@ -30,6 +30,8 @@ pub(crate) enum Ended {
     Returned,
     /// The guest has ended itself.
     Exited(i32),
+    /// The guest waits for a host function, which the run's [`Suspension`](crate::suspension::Suspension) has.
+    Waits,
 }
 
 /// An event that ends the engines' part of a run.
@@ -212,6 +214,7 @@ impl<T> Instance<T> {
                         (*at).lost = Some(trap.pc);
                         break Err(Self::lost_trap(this, trap.cause, trap.pc));
                     }
+                    Stop::Abandoned { .. } if Self::is_waiting(this) => break Ok(Ended::Waits),
                     Stop::Abandoned { has_arguments } => {
                         if !has_arguments && Self::has_been_given_arguments(this) {
                             (*at).lost = Some((*state).hart.pc);
@@ -229,6 +232,7 @@ impl<T> Instance<T> {
                     },
                 };
                 match flow {
+                    _ if Self::is_waiting(this) => break Ok(Ended::Waits),
                     Ok(Flow::Continue) => (*state).hart.pc = (*state).hart.pc.wrapping_add(4),
                     Ok(Flow::Jump(pc)) => (*state).hart.pc = pc,
                     Ok(Flow::Exit(status)) => break Ok(Ended::Exited(status)),
@@ -335,6 +339,7 @@ impl<T> Instance<T> {
         unsafe {
             match call_host((*this.as_ptr()).state, import) {
                 true => Ok(Flow::Continue),
+                false if Self::is_waiting(this) => Ok(Flow::Continue),
                 false => Self::given_up(this),
             }
         }

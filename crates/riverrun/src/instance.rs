@@ -28,6 +28,7 @@ use crate::heap::HeapState;
 use crate::linker::EcallHandler;
 use crate::memory::Memory;
 use crate::program::Program;
+use crate::suspension::Suspension;
 
 pub(crate) const RA: u8 = 1;
 pub(crate) const SP: u8 = 2;
@@ -90,6 +91,8 @@ pub(crate) struct Instance<T> {
     /// Whether the guest may call functions that are for initialization only.
     pub(crate) is_initializing: bool,
     pub(crate) heap: HeapState,
+    /// The run that can wait for host functions, while it is polled.
+    pub(crate) suspension: Option<NonNull<Suspension>>,
 }
 
 /// Counts a run until it is dropped, also by a panic.

@@ -39,6 +39,7 @@ mod raw;
 mod registers;
 mod run;
 mod snapshot;
+mod suspension;
 mod values;
 
 pub use alarm::Alarm;
@@ -79,6 +80,7 @@ pub use riverrun_vm::{
     READY_CALL, Region, Results, SIGNAL_RETURN_ADDRESS, SlotCode, SlotError, SlotFunction, TrapCause,
 };
 pub use snapshot::{Pool, PooledMachine, Snapshot, SnapshotError};
+pub use suspension::{AsyncCaller, CallAsync, HostFuture, RunAsync};
 
 /// The smallest complete host, as the README shows it.
 #[cfg(doctest)]

@@ -141,6 +141,7 @@ impl<T> Machine<T> {
             guards_floats: linker.registry.uses_floats() && program.code().touches_float_environment(),
             is_initializing: true,
             heap: HeapState::new(&linker.heap, program),
+            suspension: None,
         });
         let mut machine = Machine { instance: NonNull::from(Box::leak(instance)) };
         let context = machine.instance.as_ptr().cast();

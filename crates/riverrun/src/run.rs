@@ -18,7 +18,7 @@ use crate::instance::{Instance, KeptLost, RA};
 const HOST_STACK_RESERVE: usize = 64 << 10;
 
 /// The context before a call. Dropping restores it, also in a panic: suspended engines rely on it.
-struct Saved {
+pub(crate) struct Saved {
     window: *mut Window,
     /// The owner of the predictions that the suspended engine uses.
     owner: u64,
@@ -31,7 +31,7 @@ struct Saved {
 impl Saved {
     /// # Safety
     /// The window outlives the result, and is not borrowed when that is made and dropped.
-    unsafe fn of(window: *mut Window) -> Saved {
+    pub(crate) unsafe fn of(window: *mut Window) -> Saved {
         // SAFETY: as the caller promises.
         let borrowed = unsafe { &mut *window };
         let owner = borrowed.predictions_owner();
@@ -68,6 +68,16 @@ impl<T> Instance<T> {
     /// # Safety
     /// The instance is alive, nothing of it is borrowed, and no engine runs on it.
     pub(crate) unsafe fn run(this: NonNull<Self>) -> Result<i32, Error> {
+        // SAFETY: as the caller promises.
+        let status = unsafe { Self::run_until_wait(this)? };
+        Ok(status.expect("only runs with a suspension wait"))
+    }
+
+    /// The same, or until it waits for a host function.
+    ///
+    /// # Safety
+    /// As [`Instance::run`].
+    pub(crate) unsafe fn run_until_wait(this: NonNull<Self>) -> Result<Option<i32>, Error> {
         let at = this.as_ptr();
         // SAFETY: as the caller promises.
         unsafe {
@@ -82,8 +92,9 @@ impl<T> Instance<T> {
                 Ended::Exited(status) => {
                     (*at).is_suspended = false;
                     (*at).is_initializing = false;
-                    Ok(status)
+                    Ok(Some(status))
                 }
+                Ended::Waits => Ok(None),
                 Ended::Returned => {
                     let cause = TrapCause::FetchFault { address: RETURN_ADDRESS };
                     Err(Self::trap(this, cause, RETURN_ADDRESS))
@@ -154,6 +165,7 @@ impl<T> Instance<T> {
             match result? {
                 (Ended::Returned, results) => Ok(exchange.take(&results)),
                 (Ended::Exited(status), _) => Err(Error::Exited { status }),
+                (Ended::Waits, _) => unreachable!("only runs with a suspension wait"),
             }
         }
     }

@@ -516,6 +516,7 @@ impl<T> Instance<T> {
             match ended {
                 Ended::Returned => Ok(ResultRegisters::of(&(*(*at).state).hart.slots)),
                 Ended::Exited(status) => Err(Error::Exited { status }),
+                Ended::Waits => unreachable!("only runs with a suspension wait"),
             }
         }
     }

@@ -9,12 +9,13 @@ use riverrun_program::{Signature, Type};
 use riverrun_vm::Opening;
 use riverrun_vm::artifact::Callable;
 
-use crate::call::convention::{Exchange, Parameter, Placement, ResultRegisters, Returned, Types};
+use crate::call::convention::{Arguments, Exchange, Parameter, Placement, ResultRegisters, Returned, Types};
 use crate::caller::Caller;
 use crate::error::{Error, LinkError};
 use crate::instance::Instance;
 use crate::machine::Machine;
 use crate::program::Program;
+use crate::suspension::CallAsync;
 
 /// The parameters of a guest function: a tuple of up to 16 [`Parameter`]s.
 pub trait Parameters: Copy {
@@ -29,11 +30,15 @@ pub trait Parameters: Copy {
     /// The same of registers.
     #[doc(hidden)]
     fn put_raw(slots: &[u64], placement: &mut Placement<'_>);
+
+    /// Reads them from registers and stack slots.
+    #[doc(hidden)]
+    fn take(arguments: &mut Arguments<'_>) -> Self;
 }
 
 macro_rules! parameters {
     ($($parameter:ident)*) => {
-        #[allow(non_snake_case)]
+        #[allow(non_snake_case, clippy::unused_unit)]
         impl<$($parameter: Parameter),*> Parameters for ($($parameter,)*) {
             fn types() -> Vec<Type> {
                 let mut _types = Types::default();
@@ -50,6 +55,11 @@ macro_rules! parameters {
             #[inline(always)]
             fn put_raw(_slots: &[u64], _placement: &mut Placement<'_>) {
                 $(let _slots = $parameter::put_raw(_slots, _placement);)*
+            }
+
+            fn take(_arguments: &mut Arguments<'_>) -> Self {
+                $(let $parameter = _arguments.parameter::<$parameter>();)*
+                ($($parameter,)*)
             }
         }
     };
@@ -348,6 +358,19 @@ impl<P: Parameters, R: Returned> Func<P, R> {
                 Instance::call(instance, &self.target, Typed::<P, R> { parameters, result: PhantomData })
             })
         }
+    }
+
+    /// Calls it as [`Func::call`] does, and waits where an async host function waits
+    /// ([`Linker::func_async`](crate::Linker::func_async)): see [`Machine::run_async`]. If the future is dropped before it is
+    /// ready, the call is given up, and the machine is as before.
+    ///
+    /// # Errors
+    /// As [`Func::call`].
+    ///
+    /// # Panics
+    /// If a host function that it calls panics.
+    pub fn call_async<'a, T>(&self, machine: &'a mut Machine<T>, parameters: P) -> CallAsync<'a, T, R> {
+        CallAsync::new(machine, &self.target, Typed::<P, R> { parameters, result: PhantomData })
     }
 
     /// Calls the function with raw values: `slots` holds the arguments in the order of the signature, each made by

@@ -3,7 +3,8 @@
 //! The dispatcher and the interpreter test [`Interruption::is_reached`]. Compiled code that does not count fuel tests
 //! nothing; the watchdog signals the thread that executes it.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::task::Waker;
 use std::time::Instant;
 
 use super::gate::Gate;
@@ -39,6 +40,8 @@ pub struct Interruption {
     gate: &'static Gate,
     /// Whether the watchdog observes this.
     pub(crate) listed: AtomicBool,
+    /// Of the executor of a guest that waits.
+    waker: Mutex<Option<Waker>>,
 }
 
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -51,6 +54,7 @@ impl Default for Interruption {
             deadline: AtomicU64::new(NEVER),
             gate: Gate::take(),
             listed: AtomicBool::new(false),
+            waker: Mutex::new(None),
         }
     }
 }
@@ -77,6 +81,21 @@ impl Interruption {
         self.requested.store(true, Ordering::SeqCst);
         self.gate.want(true);
         watchdog::look_at(self);
+        self.take_waker().into_iter().for_each(Waker::wake);
+    }
+
+    /// Wakes this waker once, when the machine is to stop: for a guest that waits, which is in no engine.
+    pub fn wake_when_reached(&self, waker: &Waker) {
+        let mut present = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *present {
+            Some(present) => present.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+    }
+
+    /// The waker that is to be woken, which is not there any more then.
+    pub(super) fn take_waker(&self) -> Option<Waker> {
+        self.waker.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Takes the request back.

@@ -4,6 +4,7 @@
 //! It sleeps until the next deadline of any machine. [`crate::Interruption`] tells it about new ones.
 
 use std::sync::{Arc, OnceLock, PoisonError, Weak};
+use std::task::Waker;
 use std::time::Duration;
 
 use super::interruption::{Interruption, NEVER, now};
@@ -78,13 +79,20 @@ fn look_at_all(mut list: List) -> List {
     let now = now();
     let soon = now + PERIOD.as_nanos() as u64;
     let mut next = NEVER;
-    list.retain_mut(|listed| match look(listed, now, soon) {
+    let mut wakers = Vec::new();
+    list.retain_mut(|listed| match look(listed, now, soon, &mut wakers) {
         Some(at) => {
             next = next.min(at);
             true
         }
         None => false,
     });
+    if !wakers.is_empty() {
+        // Executors run code of the host, which may set deadlines. The list is examined again at once.
+        drop(list);
+        wakers.into_iter().for_each(Waker::wake);
+        return self::list();
+    }
     NEXT_LOOK.store(next, Ordering::SeqCst);
     wait(list, next)
 }
@@ -100,10 +108,11 @@ fn wait(list: List, next: u64) -> List {
 }
 
 /// Examines an interruption. Returns when to examine it again, if at all.
-fn look(listed: &mut Listed, now: u64, soon: u64) -> Option<u64> {
+fn look(listed: &mut Listed, now: u64, soon: u64, wakers: &mut Vec<Waker>) -> Option<u64> {
     let interruption = listed.interruption.upgrade()?;
     let ahead = interruption.deadline_ahead_of(now);
     if interruption.is_reached() {
+        wakers.extend(interruption.take_waker());
         let thread = interruption.gate().thread_inside();
         if thread != 0 {
             listed.idle = 0;

@@ -346,6 +346,18 @@ impl<T> Instance<T> {
         }
     }
 
+    /// Whether a host function has ended the run to wait. Then there is no error of the run.
+    ///
+    /// # Safety
+    /// The instance is alive.
+    pub(crate) unsafe fn is_waiting(this: NonNull<Self>) -> bool {
+        // SAFETY: a suspension that is set is alive.
+        unsafe {
+            let suspension = (*this.as_ptr()).suspension;
+            suspension.is_some_and(|suspension| (*suspension.as_ptr()).awaited.is_some())
+        }
+    }
+
     /// The error of a run that a host function has ended, or its panic, which continues here.
     ///
     /// # Safety

@@ -41,6 +41,7 @@ mod run;
 mod snapshot;
 mod suspension;
 mod values;
+mod waiting;
 
 pub use alarm::Alarm;
 pub use backtrace::Backtrace;
@@ -80,7 +81,7 @@ pub use riverrun_vm::{
     READY_CALL, Region, Results, SIGNAL_RETURN_ADDRESS, SlotCode, SlotError, SlotFunction, TrapCause,
 };
 pub use snapshot::{Pool, PooledMachine, Snapshot, SnapshotError};
-pub use suspension::{AsyncCaller, CallAsync, HostFuture, RunAsync};
+pub use waiting::{AsyncCaller, CallAsync, HostFuture, RunAsync};
 
 /// The smallest complete host, as the README shows it.
 #[cfg(doctest)]

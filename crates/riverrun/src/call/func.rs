@@ -15,7 +15,6 @@ use crate::error::{Error, LinkError};
 use crate::instance::Instance;
 use crate::machine::Machine;
 use crate::program::Program;
-use crate::suspension::CallAsync;
 
 /// The parameters of a guest function: a tuple of up to 16 [`Parameter`]s.
 pub trait Parameters: Copy {
@@ -318,6 +317,16 @@ impl<P: Parameters, R: Returned> Func<P, R> {
         Ok(Func { target, types: PhantomData })
     }
 
+    /// Its entries in each engine.
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Arguments and result of a call.
+    pub(crate) fn exchange(parameters: P) -> impl Exchange<Result = R> {
+        Typed::<P, R> { parameters, result: PhantomData }
+    }
+
     /// The guest address.
     pub fn address(&self) -> u64 {
         self.target.address
@@ -358,19 +367,6 @@ impl<P: Parameters, R: Returned> Func<P, R> {
                 Instance::call(instance, &self.target, Typed::<P, R> { parameters, result: PhantomData })
             })
         }
-    }
-
-    /// Calls it as [`Func::call`] does, and waits where an async host function waits
-    /// ([`Linker::func_async`](crate::Linker::func_async)): see [`Machine::run_async`]. If the future is dropped before it is
-    /// ready, the call is given up, and the machine is as before.
-    ///
-    /// # Errors
-    /// As [`Func::call`].
-    ///
-    /// # Panics
-    /// If a host function that it calls panics.
-    pub fn call_async<'a, T>(&self, machine: &'a mut Machine<T>, parameters: P) -> CallAsync<'a, T, R> {
-        CallAsync::new(machine, &self.target, Typed::<P, R> { parameters, result: PhantomData })
     }
 
     /// Calls the function with raw values: `slots` holds the arguments in the order of the signature, each made by

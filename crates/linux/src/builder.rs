@@ -13,7 +13,6 @@ use crate::grant::DirOptions;
 use crate::host_file::SizeLimit;
 use crate::last_words::LastWords;
 use crate::log::{Detail, Log};
-use crate::open_file::OpenFile;
 use crate::paths::{GuestPath, Names};
 use crate::process::Process;
 use crate::random::Random;
@@ -159,26 +158,21 @@ impl Builder {
         self
     }
 
-    /// The guest's operating system, to be put into a machine's data.
-    pub fn build(self) -> Linux {
-        let (mut linux, standard) = self.assemble();
-        linux.descriptors.set_standard_streams(standard);
-        linux
-    }
-
     /// Whether the guest's random numbers are reproducible.
     pub(crate) fn has_seed(&self) -> bool {
         self.seed.is_some()
     }
 
-    /// The same without descriptors, and what its standard streams are.
-    pub(crate) fn assemble(self) -> (Linux, [OpenFile; 3]) {
+    /// The guest's operating system, to be put into a machine's data.
+    pub fn build(self) -> Linux {
         let size_limit = self.max_file_size.map_or_else(SizeLimit::default, SizeLimit::new);
         let limit = self.max_descriptors.unwrap_or(descriptors::DEFAULT_LIMIT);
-        let linux = Linux {
+        let standard = standard_streams(self.stdin, [self.stdout, self.stderr], size_limit);
+        Linux {
             args: self.args,
             env: self.env,
-            descriptors: Descriptors::new(limit),
+            descriptors: Descriptors::new(standard.clone(), limit),
+            standard,
             names: self.names,
             size_limit,
             layout: None,
@@ -192,7 +186,6 @@ impl Builder {
             last_words: LastWords::default(),
             baseline: None,
             is_changed: false,
-        };
-        (linux, standard_streams(self.stdin, [self.stdout, self.stderr], size_limit))
+        }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Descriptors {
 }
 
 /// The standard streams as open files.
-pub(crate) fn standard_streams(stdin: Input, [stdout, stderr]: [Output; 2], sizes: SizeLimit) -> [OpenFile; 3] {
+pub(crate) fn standard_streams(stdin: Input, [stdout, stderr]: [Output; 2], sizes: SizeLimit) -> [Arc<OpenFile>; 3] {
     let input = match stdin {
         Input::Null => Kind::Device(Device::Null),
         Input::Inherit => Kind::Stream(Stream::new(rustix::stdio::stdin(), false, sizes)),
@@ -44,19 +44,16 @@ pub(crate) fn standard_streams(stdin: Input, [stdout, stderr]: [Output; 2], size
         Output::InheritStderr => Kind::Stream(Stream::new(rustix::stdio::stderr(), true, sizes)),
         Output::Writer(writer) => Kind::Writer(writer.into()),
     };
-    [OpenFile::standard(0, input), OpenFile::standard(1, output(stdout)), OpenFile::standard(2, output(stderr))]
+    let files =
+        [OpenFile::standard(0, input), OpenFile::standard(1, output(stdout)), OpenFile::standard(2, output(stderr))];
+    files.map(Arc::new)
 }
 
 impl Descriptors {
-    /// None is open.
-    pub(crate) fn new(limit: usize) -> Descriptors {
-        Descriptors { slots: Vec::new(), limit: limit.min(MAX_LIMIT) }
-    }
-
-    /// Opens descriptors 0 to 2, and closes all others.
-    pub(crate) fn set_standard_streams(&mut self, files: [OpenFile; 3]) {
-        let slot = |file| Some(Slot { file: Arc::new(file), close_on_exec: false });
-        self.slots = files.map(slot).into();
+    /// The standard streams.
+    pub(crate) fn new(files: [Arc<OpenFile>; 3], limit: usize) -> Descriptors {
+        let slot = |file| Some(Slot { file, close_on_exec: false });
+        Descriptors { slots: files.map(slot).into(), limit: limit.min(MAX_LIMIT) }
     }
 
     /// One more than the highest descriptor that may be open.
@@ -262,8 +259,7 @@ mod tests {
 
     #[test]
     fn the_lowest_free_descriptor_is_taken_up_to_the_limit() {
-        let mut table = Descriptors::new(1024);
-        table.set_standard_streams([null(), null(), null()]);
+        let mut table = Descriptors::new([null(), null(), null()].map(Arc::new), 1024);
         for expected in 3..1024 {
             assert_eq!(table.add(null(), false), Ok(expected));
         }

@@ -89,6 +89,14 @@ pub enum Error {
         /// Of this crate.
         supported: u8,
     },
+    /// The machine gives no snapshot.
+    #[error(transparent)]
+    Snapshot(Box<riverrun::Error>),
+    /// A snapshot has no state of a personality.
+    #[error(
+        "the snapshot has no state of the Linux personality: take it by `riverrun_linux::snapshot`, or add the section"
+    )]
+    NoState,
     /// There is no state to go back to: this personality was built, not restored.
     #[error("this personality cannot be reset, since it was not restored from a saved state (`Builder::restore`)")]
     NotRestored,

@@ -97,6 +97,7 @@ pub use call::add_to_linker;
 pub use error::Error;
 pub use grant::{DirAccess, DirOptions};
 pub use log::Detail;
+pub use saved::{SECTION, reset, snapshot};
 pub use start::start;
 pub use stdio::{Captured, Input, Output};
 
@@ -108,6 +109,8 @@ pub struct Linux {
     pub(crate) args: Vec<Vec<u8>>,
     pub(crate) env: Vec<Vec<u8>>,
     pub(crate) descriptors: descriptors::Descriptors,
+    /// What the builder has made of the standard streams, for [`Linux::restore`].
+    pub(crate) standard: [std::sync::Arc<open_file::OpenFile>; 3],
     pub(crate) names: paths::Names,
     pub(crate) size_limit: host_file::SizeLimit,
     /// `None` until [`start`] has been called.

@@ -18,6 +18,11 @@ impl Reactor {
         Reactor { exits, ..Reactor::default() }
     }
 
+    /// Whether the run has ended behind `main`, at least once.
+    pub(crate) fn is_behind_main(&self) -> bool {
+        self.offers_functions && !self.exits && self.is_ready
+    }
+
     /// What comes of a program that says that its `main` has returned with `status`: its run ends, once. `None` if it is
     /// to go on.
     pub(crate) fn ready(&mut self, status: u64) -> Option<Flow> {

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use riverrun::MAX_ADDRESS;
+use riverrun::{MAX_ADDRESS, Machine, Snapshot};
 use rustix::fs::{Mode, SeekFrom, seek};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,53 @@ use crate::{Linux, memory};
 /// The first byte: the version of what follows.
 const VERSION: u8 = 1;
 const DAMAGED: Error = Error::Damaged("the saved state of the Linux personality");
+
+/// The name of the personality's section in a snapshot.
+pub const SECTION: &str = "riverrun.linux";
+
+/// A snapshot of a machine with the personality's state in it, for [`Builder::restore_from`]. `get` finds the personality
+/// in the machine's data, as for [`crate::add_to_linker`].
+///
+/// ```
+/// use riverrun::{Config, Engine, Linker, Program};
+/// use riverrun_linux::Linux;
+///
+/// let engine = Engine::new(&Config::new())?;
+/// let mut linker = Linker::new(&engine);
+/// riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
+/// let program = Program::new(&engine, riverrun::doc::TINY)?;
+/// let mut machine = linker.instantiate(&program, Linux::builder().build())?;
+/// riverrun_linux::start(&mut machine, |linux| linux)?;
+///
+/// let snapshot = riverrun_linux::snapshot(&mut machine, |linux| linux)?;
+/// for seed in 0..3 {
+///     let linux = Linux::builder().seed(Some(seed)).restore_from(&snapshot)?;
+///     assert_eq!(linker.instantiate_from(&snapshot, linux)?.run()?, 42);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`Linux::save`], and [`Error::Snapshot`] if the machine gives no snapshot.
+pub fn snapshot<T>(machine: &mut Machine<T>, get: impl FnOnce(&mut T) -> &mut Linux) -> Result<Snapshot, Error> {
+    let state = get(machine.data_mut()).save()?;
+    let snapshot = machine.snapshot().map_err(|error| Error::Snapshot(error.into()))?;
+    Ok(snapshot.with_section(SECTION, state))
+}
+
+/// Puts a machine and its personality back to a snapshot that [`snapshot`] has taken of the same program. Its grants stay
+/// as they are.
+///
+/// # Errors
+/// As [`Linux::restore`] and [`Machine::reset`]; the machine is only good for being dropped then.
+pub fn reset<T>(
+    machine: &mut Machine<T>,
+    snapshot: &Snapshot,
+    get: impl FnOnce(&mut T) -> &mut Linux,
+) -> Result<(), Error> {
+    get(machine.data_mut()).restore(snapshot.section(SECTION).ok_or(Error::NoState)?)?;
+    machine.reset(snapshot).map_err(|error| Error::Snapshot(error.into()))
+}
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Saved {
@@ -94,6 +141,7 @@ enum FileKind {
 
 /// What [`Linux::reset`] goes back to.
 pub(crate) struct Baseline {
+    bytes: Box<[u8]>,
     saved: Saved,
     slots: Vec<Option<Slot>>,
     /// By the number of a saved file.
@@ -241,7 +289,7 @@ impl Linux {
         result
     }
 
-    fn go_back(&mut self, Baseline { saved, slots, files }: &Baseline) -> Result<(), Error> {
+    fn go_back(&mut self, Baseline { saved, slots, files, .. }: &Baseline) -> Result<(), Error> {
         self.descriptors.slots.clone_from(slots);
         for (id, (saved_file, file)) in saved.files.iter().zip(files).enumerate() {
             place(saved_file, file, &saved.pipes).map_err(|stop| {
@@ -252,15 +300,16 @@ impl Linux {
         self.take_state(saved)
     }
 
-    /// Takes over all that is neither a descriptor nor the random numbers' seed.
+    /// Takes over all but descriptors, arguments and environment.
     fn take_state(&mut self, saved: &Saved) -> Result<(), Error> {
-        let parsed = GuestPath::parse_absolute(&saved.current).ok_or(DAMAGED)?;
-        self.names.current = parsed;
+        // What can fail comes first, so that nothing has changed then.
+        let current = GuestPath::parse_absolute(&saved.current).ok_or(DAMAGED)?;
+        let random = Random::from_saved(saved.random.as_ref()).ok_or(DAMAGED)?;
+        let signals = Signals::from_saved(&saved.signals).ok_or(DAMAGED)?;
+        (self.names.current, self.random, self.signals) = (current, random, signals);
         self.layout.clone_from(&saved.layout);
         self.clock = Clock::from_saved(&saved.clock);
         self.timers = saved.timers.clone();
-        self.random = Random::from_saved(saved.random.as_ref()).ok_or(DAMAGED)?;
-        self.signals = Signals::from_saved(&saved.signals).ok_or(DAMAGED)?;
         self.process = saved.process.clone();
         self.reactor.offers_functions = saved.offers_functions;
         self.reactor.is_ready = saved.is_ready;
@@ -328,13 +377,13 @@ fn bytes_of(pipes: &[Vec<u8>], id: u32) -> &[u8] {
 /// Opens saved files by the grants of a new guest.
 struct Opener<'a> {
     names: &'a Names,
-    standard: [Option<OpenFile>; 3],
+    standard: [Option<Arc<OpenFile>>; 3],
     pipes: Vec<Pipe>,
     limit: SizeLimit,
 }
 
 impl Opener<'_> {
-    fn open(&mut self, file: &File) -> Result<OpenFile, Stop> {
+    fn open(&mut self, file: &File) -> Result<Arc<OpenFile>, Stop> {
         let damaged = Stop::Errno(Errno::INVAL);
         let kind = match &file.kind {
             FileKind::Standard(number) => {
@@ -353,14 +402,14 @@ impl Opener<'_> {
             FileKind::Device(device) => Kind::Device(*device),
             FileKind::PipeReader(id) => {
                 let end = self.pipes.get(*id as usize).ok_or(damaged)?.reader();
-                return Ok(OpenFile::new(Kind::PipeReader(end), 0));
+                return Ok(Arc::new(OpenFile::new(Kind::PipeReader(end), 0)));
             }
             FileKind::PipeWriter(id) => {
                 let end = self.pipes.get(*id as usize).ok_or(damaged)?.writer();
-                return Ok(OpenFile::new(Kind::PipeWriter(end), open::WRITE_ONLY));
+                return Ok(Arc::new(OpenFile::new(Kind::PipeWriter(end), open::WRITE_ONLY)));
             }
         };
-        Ok(OpenFile::new(kind, file.status))
+        Ok(Arc::new(OpenFile::new(kind, file.status)))
     }
 
     fn open_host(&self, path: &[u8], flags: u32, wanted: u32) -> Result<Kind, Stop> {
@@ -425,15 +474,48 @@ impl Builder {
     /// [`Error::CurrentDirectory`] likewise; [`Error::Damaged`] and [`Error::SavedVersion`] if the bytes are not what
     /// [`Linux::save`] gives; [`Error::TooManyDescriptors`].
     pub fn restore(self, bytes: &[u8]) -> Result<Linux, Error> {
-        let saved = Saved::parse(bytes)?;
         let has_own_seed = self.has_seed();
-        let (mut linux, standard) = self.assemble();
-        let limit = linux.descriptors.limit();
+        let mut linux = self.build();
+        let own_random = has_own_seed.then(|| std::mem::replace(&mut linux.random, Random::new(None)));
+        linux.restore(bytes)?;
+        if let (Some(random), Some(baseline)) = (own_random, &mut linux.baseline) {
+            baseline.saved.random = random.save();
+            linux.random = random;
+        }
+        Ok(linux)
+    }
+}
+
+impl Linux {
+    /// Goes on where another personality, or this one, was [saved](Linux::save): as [`Builder::restore`], with the grants
+    /// that this one has. It takes about as long as [`Linux::reset`] if the same bytes were restored last.
+    ///
+    /// # Errors
+    /// As [`Builder::restore`]; nothing has changed then.
+    pub fn restore(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if self.baseline.as_ref().is_some_and(|baseline| *baseline.bytes == *bytes) {
+            return self.reset();
+        }
+        let saved = Saved::parse(bytes)?;
+        let (slots, files) = self.reopen(&saved)?;
+        self.check_current(&saved.current)?;
+        self.take_state(&saved)?;
+        self.args.clone_from(&saved.args);
+        self.env.clone_from(&saved.env);
+        self.descriptors.slots.clone_from(&slots);
+        self.is_changed = false;
+        self.baseline = Some(Box::new(Baseline { bytes: bytes.into(), saved, slots, files }));
+        Ok(())
+    }
+
+    /// Opens all files of a saved state: descriptors, and the files by their numbers.
+    fn reopen(&self, saved: &Saved) -> Result<(Vec<Option<Slot>>, Vec<Arc<OpenFile>>), Error> {
+        let limit = self.descriptors.limit();
         let mut opener = Opener {
-            names: &linux.names,
-            standard: standard.map(Some),
+            names: &self.names,
+            standard: self.standard.clone().map(Some),
             pipes: saved.pipes.iter().map(|contents| Pipe::holding(contents)).collect(),
-            limit: linux.size_limit,
+            limit: self.size_limit,
         };
         let mut opened: Vec<Option<Arc<OpenFile>>> = vec![None; saved.files.len()];
         let mut slots = Vec::new();
@@ -452,7 +534,7 @@ impl Builder {
                         Ok(open_file)
                     });
                     let open = open.map_err(|stop| file.error(descriptor.number, stop))?;
-                    place_of.insert(Arc::new(open)).clone()
+                    place_of.insert(open).clone()
                 }
             };
             if number >= slots.len() {
@@ -460,24 +542,27 @@ impl Builder {
             }
             slots[number] = Some(Slot { file: open_file, close_on_exec: descriptor.close_on_exec });
         }
-        let files = opened.into_iter().collect::<Option<Vec<_>>>().ok_or(DAMAGED)?;
-        linux.check_current(&saved.current)?;
-        linux.descriptors.slots.clone_from(&slots);
-        linux.args.clone_from(&saved.args);
-        linux.env.clone_from(&saved.env);
-        let own_random = has_own_seed.then(|| std::mem::replace(&mut linux.random, Random::new(None)));
-        linux.take_state(&saved)?;
-        let mut saved = saved;
-        if let Some(random) = own_random {
-            linux.random = random;
-            saved.random = linux.random.save();
-        }
-        linux.baseline = Some(Box::new(Baseline { saved, slots, files }));
-        Ok(linux)
+        Ok((slots, opened.into_iter().collect::<Option<Vec<_>>>().ok_or(DAMAGED)?))
+    }
+}
+
+impl Builder {
+    /// As [`Builder::restore`], from a snapshot that [`snapshot`] has taken.
+    ///
+    /// # Errors
+    /// Likewise; [`Error::NoState`] if the snapshot has no state of a personality.
+    pub fn restore_from(self, snapshot: &Snapshot) -> Result<Linux, Error> {
+        self.restore(snapshot.section(SECTION).ok_or(Error::NoState)?)
     }
 }
 
 impl Linux {
+    /// Whether the program's `main` has returned, and its run has ended behind it: its functions can be called. See
+    /// [`Builder::exits`].
+    pub fn is_behind_main(&self) -> bool {
+        self.reactor.is_behind_main()
+    }
+
     fn check_current(&self, current: &[u8]) -> Result<(), Error> {
         let path = GuestPath::parse_absolute(current).ok_or(DAMAGED)?;
         let check = || {

@@ -35,6 +35,14 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// A file could not be written.
+    #[error("cannot write {path}: {source}")]
+    Output {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// A setting of [`crate::Config`] is out of range.
     #[error("the configuration asks for {0}")]
     Config(String),

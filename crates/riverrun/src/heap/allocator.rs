@@ -1,12 +1,16 @@
 //! The allocator: which blocks of an arena are in use, and whether guest or host owns them. It handles addresses only and
 //! never accesses guest memory, so a guest cannot write its records.
 
+mod saved;
+
 use super::cache::{Cache, Kept, Magazine};
 use super::classes::{CLASS, CLASSES, GRANULE, PAGE, SMALL_MAX, class_of};
 use super::error::HeapProblem as Problem;
 use super::runs::{NONE, PAGES_MAX, Runs, Use};
 use super::slab::{Block, Owner, Slab, Tag, size_of_guests};
 use super::words::{UNLISTED, Words};
+
+pub(crate) use saved::SavedAllocator;
 
 /// A newly allocated block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

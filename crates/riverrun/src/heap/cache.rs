@@ -44,6 +44,11 @@ impl Magazine {
         (self.count % TAKEN) as usize
     }
 
+    /// The blocks in it, the one freed last at the end.
+    pub(super) fn kept(&self) -> &[Kept] {
+        &self.blocks[..self.filled()]
+    }
+
     /// How many have been taken.
     fn taken(&self) -> u64 {
         self.count / TAKEN
@@ -88,6 +93,11 @@ pub(super) struct Cache {
 impl Cache {
     pub(super) fn new() -> Cache {
         Cache { magazines: vec![Magazine::EMPTY; CLASSES], last: 0 }
+    }
+
+    /// All magazines; none if there is no cache.
+    pub(super) fn magazines(&self) -> &[Magazine] {
+        &self.magazines
     }
 
     #[inline(always)]

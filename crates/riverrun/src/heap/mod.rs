@@ -36,4 +36,4 @@ pub(crate) use guest::add_to_linker;
 pub use options::{HeapEvent, HeapOptions, HeapStatistics};
 pub use owned::{GuestBox, GuestString, GuestVec};
 pub use view::Heap;
-pub(crate) use view::{HeapRecords, HeapState};
+pub(crate) use view::{HeapRecords, HeapState, SavedHeap};

@@ -168,6 +168,113 @@ fn no_two_blocks_overlap_and_all_are_aligned() {
     }
 }
 
+/// What any of the operations does to a heap, with the address that it gives.
+fn step(heap: &mut Checked, random: &mut Random) -> Option<u64> {
+    match random.below(8) {
+        0..=4 => {
+            let alignment = if random.below(8) == 0 { 1 << random.below(14) } else { 1 };
+            let owner = [Owner::Guest, Owner::Guest, Owner::Host][random.below(3)];
+            heap.take(size(random), alignment, owner).map(|taken| taken.address)
+        }
+        5..=6 => {
+            let address = heap.any(random)?;
+            heap.give(address);
+            Some(address)
+        }
+        _ => {
+            let address = heap.any(random)?;
+            heap.resize(address, size(random));
+            Some(address)
+        }
+    }
+}
+
+#[test]
+fn a_restored_allocator_goes_on_as_the_saved_one() {
+    for seed in 0..slowly(10) {
+        let limit = [1 << 20, 64 << 20][seed as usize % 2];
+        let (mut heap, mut saved) = (Checked::new(limit), Checked::new(limit));
+        let (mut random, mut same) = (Random::seeded(seed), Random::seeded(seed));
+        for number in 0..slowly(5_000) {
+            if number % 53 == 0 {
+                let restored = Allocator::restore(&saved.allocator.save(), 1 << 20).expect("what was saved is sound");
+                assert_eq!(restored.allocations(), saved.allocator.allocations());
+                assert_eq!(restored.counts().peak_requested, saved.allocator.counts().peak_requested);
+                saved.allocator = restored;
+                saved.check();
+            }
+            assert_eq!(step(&mut heap, &mut random), step(&mut saved, &mut same), "seed {seed}, step {number}");
+        }
+    }
+}
+
+/// Whatever the records say, the allocator panics in no operation, and gives no block twice.
+#[test]
+fn forged_records_are_refused_or_those_of_another_heap() {
+    let mut random = Random::seeded(3);
+    let mut heap = Checked::new(2 << 20);
+    for _ in 0..slowly(300) {
+        step(&mut heap, &mut random);
+    }
+    let saved = heap.allocator.save();
+    let mut accepted = 0;
+    for forged in saved.forged().iter().step_by(if cfg!(miri) { 1000 } else { 1 }) {
+        let Some(allocator) = Allocator::restore(forged, 1 << 20) else { continue };
+        accepted += 1;
+        let limit = (allocator.end() - allocator.start()) + (1 << 20);
+        let mut other = Forged { allocator, limit, in_use: BTreeMap::new() };
+        for _ in 0..40 {
+            other.step(&mut random);
+        }
+        other.allocator.check();
+    }
+    assert!(accepted > 0 || cfg!(miri));
+}
+
+/// An allocator of which is known only what it has given since.
+struct Forged {
+    allocator: Allocator,
+    limit: u64,
+    in_use: BTreeMap<u64, u64>,
+}
+
+impl Forged {
+    fn step(&mut self, random: &mut Random) {
+        if random.below(3) > 0 {
+            let size = size(random);
+            let cached = self.allocator.take_cached(size).or_else(|| self.allocator.take_listed(size));
+            let address = cached.or_else(|| Some(self.allocator.take(size, 1, Owner::Guest).ok()?.address));
+            let Some(address) = address else {
+                if self.allocator.end() - self.allocator.start() < self.limit {
+                    self.allocator.extend(64);
+                }
+                return;
+            };
+            let capacity = self.allocator.find(address).expect("a block that was taken is in use").capacity;
+            let next = self.in_use.range(address..).next();
+            assert!(next.is_none_or(|(&next, _)| address + capacity <= next), "two blocks overlap");
+            let before = self.in_use.range(..address).next_back();
+            assert!(before.is_none_or(|(&before, &capacity)| before + capacity <= address), "two blocks overlap");
+            self.in_use.insert(address, capacity);
+        } else if let Some((&address, _)) = self.in_use.range(random.u64() % (1 << 32)..).next() {
+            self.in_use.remove(&address);
+            if !self.allocator.give_cached(address, None) {
+                let block = self.allocator.find(address).expect("it is in use");
+                self.allocator.give(&block);
+            }
+        } else {
+            // One of those that it has had before.
+            let address = self.allocator.start() + random.u64() % self.limit / 16 * 16;
+            if let Some(block) = self.allocator.find(address).filter(|_| !self.in_use.contains_key(&address)) {
+                match self.allocator.resize(&block, size(random)) {
+                    true => {}
+                    false => self.allocator.give(&block),
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn only_blocks_that_were_never_used_are_called_zero() {
     let mut random = Random::seeded(7);

@@ -163,6 +163,61 @@ impl Runs {
         self.records.iter().filter(|run| run.pages != 0)
     }
 
+    /// All runs in order of address, with their numbers.
+    pub(super) fn in_order(&self) -> Vec<(u32, &Run)> {
+        let mut runs: Vec<_> = (0..).zip(&self.records).filter(|(_, run)| run.pages != 0).collect();
+        runs.sort_by_key(|(_, run)| run.start);
+        runs
+    }
+
+    /// The numbers of the free runs, list after list.
+    pub(super) fn free_lists(&self) -> Vec<u32> {
+        let mut free = Vec::new();
+        for &first in &self.bins {
+            let mut id = first;
+            while id != NONE {
+                free.push(id);
+                id = self[id].next;
+            }
+        }
+        free
+    }
+
+    /// Pages from here on have never been used.
+    pub(super) fn untouched(&self) -> u32 {
+        self.untouched
+    }
+
+    /// Runs with these pages and uses, one after the other, of [`PAGES_MAX`] pages at most. No run is in a list yet.
+    pub(super) fn restore(uses: Vec<(u32, Use)>, untouched: u32) -> Runs {
+        let mut runs = Runs { untouched, ..Runs::default() };
+        for (pages, used_for) in uses {
+            let start = runs.pages();
+            runs.owners.resize((start + pages) as usize, Page::NONE);
+            let class = match &used_for {
+                Use::Slab(slab) => Some(usize::from(slab.class)),
+                Use::Free | Use::Large { .. } => None,
+            };
+            let id = runs.record(start, pages);
+            runs[id].used_for = used_for;
+            match class {
+                Some(class) => runs.claim_all(id, class),
+                None => runs.claim_ends(id),
+            }
+        }
+        runs
+    }
+
+    /// The number of the run that was given to [`Runs::restore`] in this place.
+    pub(super) fn restored(&self, place: u32) -> Option<u32> {
+        place.checked_add(1).filter(|&id| (id as usize) < self.records.len())
+    }
+
+    /// Puts a free run at the front of its list.
+    pub(super) fn list(&mut self, id: u32) {
+        self.hang(id);
+    }
+
     /// Adds free pages at the arena's end.
     pub(super) fn extend(&mut self, pages: u32) {
         let start = self.pages();
@@ -347,17 +402,9 @@ impl Runs {
     /// Every run in order of address, checked to cover the arena.
     #[cfg(test)]
     pub(super) fn check(&self) {
-        let mut runs: Vec<(u32, &Run)> = self
-            .records
-            .iter()
-            .enumerate()
-            .map(|(id, run)| (id as u32, run))
-            .filter(|(_, run)| run.pages != 0)
-            .collect();
-        runs.sort_by_key(|(_, run)| run.start);
         let mut end = 0;
         let mut was_free = false;
-        for (id, run) in runs {
+        for (id, run) in self.in_order() {
             assert_eq!(run.start, end, "runs leave no gap");
             assert_eq!([run.start, run.end() - 1].map(|page| self.owner(u64::from(page))), [id, id]);
             let free = matches!(run.used_for, Use::Free);

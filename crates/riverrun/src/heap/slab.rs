@@ -1,8 +1,10 @@
 //! Slabs: runs of pages cut into blocks of one size class. Which blocks are free is a list through a table of
 //! one word a block, which lies on the host's side.
 
+use std::collections::BTreeSet;
+
 use super::classes::{Class, SMALL_MAX};
-use super::words::{END, FREE, Words};
+use super::words::{END, FREE, UNLISTED, Words};
 
 /// A block that is in use: whose it is, and how many bytes were asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +22,15 @@ impl Tag {
     #[inline(always)]
     pub(super) fn word(self) -> u32 {
         self.size | if self.owner == Owner::Host { HOST } else { 0 }
+    }
+}
+
+impl Tag {
+    /// The tag of a block in use, from its word.
+    pub(super) fn of(word: u32) -> Option<Tag> {
+        let owner = if word & HOST != 0 { Owner::Host } else { Owner::Guest };
+        let tag = Tag { size: word & !HOST, owner };
+        (u64::from(tag.size) <= SMALL_MAX).then_some(tag)
     }
 }
 
@@ -64,6 +75,52 @@ impl Slab {
     pub(super) fn new(class: usize, shape: &Class, clean: bool, words: &mut Words) -> Slab {
         let (capacity, first) = (shape.capacity, words.take(shape.capacity));
         Slab { class: class as u8, clean, used: 0, free: END, fresh: 0, capacity, first }
+    }
+
+    /// A slab whose first blocks have these words, of which these are in its list of free blocks; takes the numbers of the
+    /// listed words out of `unlisted`. `None` if the list has a block twice, or one that is not free.
+    pub(super) fn restore(
+        class: u8,
+        shape: &Class,
+        clean: bool,
+        blocks: &[u32],
+        free: &[u32],
+        words: &mut Words,
+        unlisted: &mut BTreeSet<u32>,
+    ) -> Option<Slab> {
+        let mut slab = Slab::new(usize::from(class), shape, clean, words);
+        slab.fresh = blocks.len() as u32;
+        slab.used = slab.fresh.checked_sub(u32::try_from(free.len()).ok()?)?;
+        for (index, &word) in (0..).zip(blocks) {
+            words[slab.first + index] = if word & FREE == 0 { word } else { UNLISTED };
+            if word & FREE != 0 {
+                unlisted.insert(slab.first + index);
+            }
+        }
+        // The first of the list is put there last.
+        for &index in free.iter().rev() {
+            if index >= slab.fresh || !unlisted.remove(&(slab.first + index)) {
+                return None;
+            }
+            words[slab.first + index] = FREE | std::mem::replace(&mut slab.free, index);
+        }
+        Some(slab)
+    }
+
+    /// Whether blocks that have never been used are zero.
+    pub(super) fn clean(&self) -> bool {
+        self.clean
+    }
+
+    /// Blocks from this index on have never been used.
+    pub(super) fn fresh(&self) -> u32 {
+        self.fresh
+    }
+
+    /// The list of free blocks.
+    pub(super) fn free_list(&self, words: &Words) -> Vec<u32> {
+        let block = |index| (index != END).then_some(index);
+        std::iter::successors(block(self.free), |&index| block(words[self.first + index] & !FREE)).collect()
     }
 
     /// Whether no block is free.

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use riverrun_program::Image;
 use riverrun_vm::{MAX_ADDRESS, MIN_ADDRESS, Perm, Region};
+use serde::{Deserialize, Serialize};
 
-use super::allocator::{Allocator, Full, InUse, Taken};
+use super::allocator::{Allocator, Full, InUse, SavedAllocator, Taken};
 use super::classes::PAGE;
 use super::deferred::{Deferred, GivenUp};
 use super::error::{HeapError, HeapProblem as Problem};
@@ -41,6 +42,34 @@ pub(crate) struct HeapState {
 pub(crate) struct HeapRecords {
     allocator: Allocator,
     reserved: Range<u64>,
+}
+
+/// The records as data of a snapshot's file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SavedHeap {
+    reserved: Range<u64>,
+    allocator: SavedAllocator,
+}
+
+impl HeapRecords {
+    pub(crate) fn save(&self) -> SavedHeap {
+        SavedHeap { reserved: self.reserved.clone(), allocator: self.allocator.save() }
+    }
+
+    /// `None` if no heap of a guest that uses that many bytes of memory can have made this.
+    pub(crate) fn restore(saved: &SavedHeap, used: u64) -> Option<HeapRecords> {
+        let allocator = Allocator::restore(&saved.allocator, used / PAGE)?;
+        let (arena, reserved) = (allocator.start()..allocator.end(), saved.reserved.clone());
+        let is_placed = match reserved.is_empty() {
+            true => reserved == (0..0) && arena == (0..0),
+            false => {
+                let is_whole = (reserved.start | reserved.end).is_multiple_of(PAGE);
+                let is_mappable = MIN_ADDRESS <= reserved.start && reserved.end <= MAX_ADDRESS;
+                is_whole && is_mappable && arena.start == reserved.start && arena.end <= reserved.end
+            }
+        };
+        is_placed.then_some(HeapRecords { allocator, reserved })
+    }
 }
 
 impl HeapState {

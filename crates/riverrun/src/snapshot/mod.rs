@@ -4,6 +4,7 @@
 //! (its own state `T`, limits, the linker) does not come from a snapshot. Invariant: a snapshot is taken of a machine that
 //! is not running, so its hart is committed and no host frame holds anything of the guest: every engine can continue it.
 
+mod file;
 mod pool;
 
 use std::collections::BTreeMap;
@@ -35,6 +36,65 @@ pub enum SnapshotError {
     /// The snapshot is that of another program than the machine's.
     #[error("the snapshot is one of another program than the machine's: their files differ")]
     OtherProgram,
+    /// The bytes do not begin as a snapshot.
+    #[error("this is not a snapshot: give what `Snapshot::to_bytes` or `riverrun snapshot` has written")]
+    NotASnapshot,
+    /// Another format than this version of riverrun reads.
+    #[error(
+        "the snapshot has format {found}, written by riverrun {by}; this version reads format {supported}: take it anew, or \
+         use that version"
+    )]
+    Format {
+        /// Of the bytes.
+        found: u32,
+        /// Of this riverrun.
+        supported: u32,
+        /// The version that has written the bytes, as they say.
+        by: String,
+    },
+    /// There are less bytes than there were, or more.
+    #[error("the snapshot has {found} bytes instead of {expected}: it was truncated or added to; copy it again")]
+    Length {
+        /// Bytes that there are.
+        found: u64,
+        /// Bytes that there should be, as they say.
+        expected: u64,
+    },
+    /// The bytes were changed after they had been written.
+    #[error("the snapshot is damaged, as its checksum shows: copy it again, or take it anew")]
+    Checksum,
+    /// No guest can have been so, although the checksum is right.
+    #[error("the snapshot was not written by riverrun, as no guest can have {what}: take it anew")]
+    Impossible {
+        /// What is impossible.
+        what: String,
+    },
+    /// The guest needs more memory than [`crate::Config::memory_limit`].
+    #[error(
+        "the snapshot's guest needs {needed} bytes of memory, and the limit is {limit}: raise `Config::memory_limit`"
+    )]
+    Memory {
+        /// Bytes.
+        needed: u64,
+        /// Bytes.
+        limit: u64,
+    },
+    /// The guest's memory is in more pieces than [`crate::Config::mapping_limit`].
+    #[error("the snapshot's memory is in more than {limit} pieces: raise `Config::mapping_limit`")]
+    Pieces {
+        /// How many there may be.
+        limit: usize,
+    },
+    /// The file is larger than any snapshot for the engine's limit of memory.
+    #[error(
+        "the snapshot has {found} bytes, and {limit} are allowed: raise `Config::memory_limit`, or use another file"
+    )]
+    TooLarge {
+        /// Bytes.
+        found: u64,
+        /// Bytes.
+        limit: u64,
+    },
 }
 
 /// A guest at one moment: its memory, registers and heap, shared by any number of machines and threads. Cheap to clone.
@@ -276,6 +336,11 @@ impl<T> Machine<T> {
             registry: instance.registry.clone(),
             heap: instance.heap.options().clone(),
         }
+    }
+
+    /// Whether its host functions are those of this linker.
+    fn has_functions_of(&self, linker: &Linker<T>) -> bool {
+        Arc::ptr_eq(&self.instance().registry, &linker.registry) && Arc::ptr_eq(&self.instance().ecall, &linker.ecall)
     }
 
     fn must_not_run(&self) -> Result<(), SnapshotError> {

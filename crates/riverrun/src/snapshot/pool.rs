@@ -106,6 +106,28 @@ impl<T> Pool<T> {
         Ok(PooledMachine { machine: ManuallyDrop::new(machine), pool: self.clone() })
     }
 
+    /// Takes a machine back from [`PooledMachine::into_machine`], of this pool or of another with the same linker, as if it
+    /// had been dropped. Any other machine is dropped.
+    ///
+    /// ```
+    /// # use riverrun::{Config, Engine, Linker, Pool, Program};
+    /// # let engine = Engine::new(&Config::new())?;
+    /// # let program = Program::new(&engine, riverrun::doc::ADDER)?;
+    /// # let linker = Linker::new(&engine);
+    /// # let snapshot = linker.instantiate(&program, ())?.snapshot()?;
+    /// let pool = Pool::new(&linker, &snapshot, 16, || Ok(()), |_| Ok(()));
+    /// let machine = pool.get()?.into_machine();
+    /// assert_eq!(pool.idle(), 0);
+    /// pool.put(machine);
+    /// assert_eq!(pool.idle(), 1);
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn put(&self, machine: Machine<T>) {
+        if machine.has_functions_of(&self.0.linker) {
+            drop(PooledMachine { machine: ManuallyDrop::new(machine), pool: self.clone() });
+        }
+    }
+
     /// How many machines are idle.
     pub fn idle(&self) -> usize {
         self.0.idle().len()
@@ -141,6 +163,17 @@ impl<T> Shared<T> {
 pub struct PooledMachine<T> {
     machine: ManuallyDrop<Machine<T>>,
     pool: Pool<T>,
+}
+
+impl<T> PooledMachine<T> {
+    /// The machine, which does not return to the pool by itself any more: see [`Pool::put`].
+    pub fn into_machine(self) -> Machine<T> {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: neither field is used after this, nor dropped again.
+        let (machine, pool) = unsafe { (ManuallyDrop::take(&mut this.machine), std::ptr::read(&this.pool)) };
+        drop(pool);
+        machine
+    }
 }
 
 impl<T: fmt::Debug> fmt::Debug for PooledMachine<T> {

@@ -10,6 +10,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::bench::BenchOptions;
 use crate::bindgen::BindgenOptions;
 use crate::cc::CcOptions;
+use crate::function_call::{self, FunctionCall};
 use crate::new::NewOptions;
 use crate::report::{BROKEN_PIPE, FAILURE, OUT_OF_FUEL, TIMED_OUT, TRAPPED};
 use crate::values::{self, Mount};
@@ -26,6 +27,7 @@ struct Line {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(RunOptions),
+    Snapshot(SnapshotOptions),
     /// Compile a program for this kind of machine.
     // The compiler parses its own options and prints their help.
     #[command(disable_help_flag = true)]
@@ -123,6 +125,13 @@ pub(crate) struct RunOptions {
     /// Use the compiled code in FILE: it runs outside the interpreter's checks, so it must come from `riverrun compile`.
     #[arg(long, value_name = "FILE")]
     pub(crate) artifact: Option<PathBuf>,
+    /// Go on where a snapshot was taken: FILE is what `riverrun snapshot` has written of the same PROGRAM. Files that it
+    /// had open are opened again, by --dir of this command line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Option<PathBuf>,
+    /// Once its main has returned, call a function that it exports, and print the result; may be given again.
+    #[arg(long = "call", value_name = "FUNCTION(ARGUMENTS)", value_parser = function_call::parse)]
+    pub(crate) calls: Vec<FunctionCall>,
     /// Tell profilers the names of compiled functions, by perf-PID.map in FOLDER, /tmp if not given.
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, default_missing_value = "/tmp")]
     pub(crate) perf_map: Option<PathBuf>,
@@ -143,6 +152,20 @@ impl RunOptions {
     pub(crate) fn verbosity(&self) -> usize {
         self.verbose.iter().filter(|&&what| what == Verbose::Calls).count()
     }
+}
+
+/// Run a program up to a point, and write it as it is then to a file.
+///
+/// The point is where its main has returned, for programs that export functions, or where a limit stops it: --fuel,
+/// --timeout. `riverrun run --from FILE PROGRAM` goes on from there, as often as it is called.
+#[derive(Args, Clone, Debug, Default)]
+#[command(args_override_self = true)]
+pub(crate) struct SnapshotOptions {
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
+    /// The file to write.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
 }
 
 /// `--verbose`.

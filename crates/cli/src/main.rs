@@ -8,11 +8,13 @@ mod bindgen;
 mod cc;
 mod compile;
 mod disassemble;
+mod function_call;
 mod inspect;
 mod manual;
 mod new;
 mod report;
 mod run;
+mod snapshot;
 mod steps;
 mod values;
 
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         Command::Cxx(options) => cc::cc(Language::Cxx, &options),
         Command::Compile { arguments } => compile::compile(&arguments),
         Command::Run(options) => run::run(&options),
+        Command::Snapshot(options) => snapshot::snapshot(&options),
         Command::Inspect(options) => inspect::inspect(&options),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { folder } => manual::pages(&folder),

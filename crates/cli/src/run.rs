@@ -6,36 +6,83 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use riverrun::{Config, Engine, Error, GuestPanic, HeapError, HeapOptions, Linker, Machine, MapError, Program};
+use riverrun::{
+    Config, Engine, Error, GuestPanic, HeapError, HeapOptions, Linker, Machine, MapError, Program, Snapshot,
+};
 use riverrun_linux::{Builder, Detail, Linux};
 
 use crate::Result;
 use crate::args::{self, EngineChoice, RunOptions, Verbose};
 use crate::report::{self, Ending, Stats};
 
-/// Runs the program to its end and returns the command's exit status.
-pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
-    let engine = Engine::new(&config(options))?;
-    let program = load(&engine, options.program())?;
-    for warning in program.warnings() {
-        report::complain(format_args!("{}: {warning}", options.program().display()));
+/// A program that is loaded, and what its machines are linked with.
+pub(crate) struct Prepared {
+    pub(crate) program: Program,
+    linker: Linker<Linux>,
+}
+
+impl Prepared {
+    pub(crate) fn new(options: &RunOptions) -> Result<Prepared> {
+        let engine = Engine::new(&config(options))?;
+        let program = load(&engine, options.program())?;
+        for warning in program.warnings() {
+            report::complain(format_args!("{}: {warning}", options.program().display()));
+        }
+        let program = compiled(program, options)?;
+        let linker = linker(&engine, options)?;
+        Ok(Prepared { program, linker })
     }
-    let program = compiled(program, options)?;
-    write_perf_map(&program, options)?;
 
-    let linker = linker(&engine, options)?;
-    let linux = grants(options, options.program().as_os_str(), options.args())?.inherit_stdio();
-    let mut machine = instantiate(&linker, &program, linux.build(), options)?;
-    riverrun_linux::start(&mut machine, |linux| linux)?;
+    /// A machine at the program's start, or where the snapshot was taken that the options name.
+    pub(crate) fn machine(&self, options: &RunOptions, exits: bool) -> Result<Machine<Linux>> {
+        let builder = grants(options, options.program().as_os_str(), options.args())?.inherit_stdio().exits(exits);
+        let Some(file) = &options.from else {
+            let mut machine = instantiate(&self.linker, &self.program, builder.build(), options)?;
+            riverrun_linux::start(&mut machine, |linux| linux)?;
+            return Ok(machine);
+        };
+        if !options.args().is_empty() || !options.guest.env.is_empty() || options.guest.stack.is_some() {
+            return Err("--from: arguments, variables and the stack's size are those of the snapshot".into());
+        }
+        let named = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+        let snapshot = Snapshot::read(&self.program, file).map_err(|error| match error {
+            // It names the file itself.
+            Error::File { .. } => error.to_string(),
+            error => named(&error),
+        })?;
+        let linux = builder.restore_from(&snapshot).map_err(|error| named(&error))?;
+        Ok(self.linker.instantiate_from(&snapshot, linux).map_err(|error| named(&error))?)
+    }
+}
 
+/// Limits of fuel and time, from now on.
+pub(crate) fn set_limits(machine: &mut Machine<Linux>, options: &RunOptions) {
     machine.set_fuel(options.fuel);
-    let begin = Instant::now();
-    let cpu_before = cpu_time();
-    machine.set_deadline(options.guest.timeout.and_then(|time| begin.checked_add(time)));
-    let result = machine.run();
-    let (time, cpu) = (begin.elapsed(), cpu_time().saturating_sub(cpu_before));
+    machine.set_deadline(options.guest.timeout.and_then(|time| Instant::now().checked_add(time)));
+}
 
-    let (ending, status) = match &result {
+/// Makes the calls of `--call`, and prints their results; how the first one ended that the guest did not return from.
+pub(crate) fn calls(machine: &mut Machine<Linux>, options: &RunOptions) -> Result<std::result::Result<(), Error>> {
+    for call in &options.calls {
+        let result = match call.run(machine) {
+            Ok(result) => result,
+            Err(error) => return error.downcast().map(|error| Err(*error)),
+        };
+        if !result.is_empty() {
+            crate::print(&(result + "\n"))?;
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Says how a run has ended, with the command's exit status.
+pub(crate) fn ending(
+    machine: &Machine<Linux>,
+    options: &RunOptions,
+    result: &std::result::Result<i32, Error>,
+) -> Result<(Ending, u8)> {
+    let name = options.program().display();
+    Ok(match result {
         // As in wait(2): the low 8 bits.
         Ok(status) => (Ending::Exit, *status as u8),
         Err(Error::Trap(trap)) => {
@@ -45,11 +92,29 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
         }
         // The guest's mistake, not the command's.
         Err(Error::Host(failure)) if failure.source.is::<HeapError>() || failure.source.is::<GuestPanic>() => {
-            report::complain(format_args!("{}: {failure}", options.program().display()));
+            report::complain(format_args!("{name}: {failure}"));
             (Ending::Trap, report::TRAPPED)
         }
-        Err(error) => return Err(format!("{}: {error}", options.program().display()).into()),
+        Err(error) => return Err(format!("{name}: {error}").into()),
+    })
+}
+
+/// Runs the program to its end, or calls its functions, and returns the command's exit status.
+pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
+    let prepared = Prepared::new(options)?;
+    let program = &prepared.program;
+    write_perf_map(program, options)?;
+    let mut machine = prepared.machine(options, options.calls.is_empty())?;
+
+    let begin = Instant::now();
+    let cpu_before = cpu_time();
+    set_limits(&mut machine, options);
+    let result = match options.calls.is_empty() {
+        true => machine.run(),
+        false => call(&mut machine, options)?,
     };
+    let (time, cpu) = (begin.elapsed(), cpu_time().saturating_sub(cpu_before));
+    let (ending, status) = ending(&machine, options, &result)?;
     if let Some(format) = options.stats {
         let heap = machine.heap().statistics();
         // Compiled code counts only if it was compiled to.
@@ -59,6 +124,18 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
         stats.print(format);
     }
     Ok(ExitCode::from(status))
+}
+
+/// Calls the program's functions, once it is ready for that.
+fn call(machine: &mut Machine<Linux>, options: &RunOptions) -> Result<std::result::Result<i32, Error>> {
+    if !machine.data().is_behind_main() {
+        match machine.run() {
+            Ok(_) if machine.data().is_behind_main() => {}
+            // It has exited, or stopped: there is nothing to call.
+            ended => return Ok(ended),
+        }
+    }
+    Ok(calls(machine, options)?.map(|()| 0))
 }
 
 /// The engine's configuration according to the options.
@@ -202,7 +279,6 @@ pub(crate) fn load(engine: &Engine, path: &Path) -> Result<Program> {
 pub(crate) fn grants(options: &RunOptions, name: &OsStr, args: &[OsString]) -> Result<Builder> {
     let args = std::iter::once(name).chain(args.iter().map(OsString::as_os_str));
     let args = args.map(OsStr::as_encoded_bytes);
-    // This command calls no functions of the program.
     let mut builder = Linux::builder().args(args).seed(options.guest.seed).exits(true);
     for (name, value) in &options.guest.env {
         builder = builder.env(name.as_str(), value.as_str());

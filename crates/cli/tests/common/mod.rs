@@ -54,7 +54,7 @@ impl Folder {
 pub(crate) fn command(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
     let mut args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
     let first = args.first().and_then(|first| first.to_str()).unwrap_or_default();
-    let (is_run, is_other) = (first == "run", ["inspect", "cc", "c++"].contains(&first));
+    let (is_run, is_other) = (["run", "snapshot"].contains(&first), ["inspect", "cc", "c++"].contains(&first));
     let guest = args.iter().find(|arg| Path::new(arg).extension().is_some_and(|extension| extension == "elf"));
     if let Some(guest) = guest.filter(|_| !is_other) {
         let options: Vec<OsString> = match SuiteEngine::get() {

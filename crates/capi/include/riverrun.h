@@ -84,6 +84,18 @@ typedef struct riverrun_machine riverrun_machine_t;
 /** A handle by which other threads stop a machine. */
 typedef struct riverrun_interrupt_handle riverrun_interrupt_handle_t;
 
+/**
+ * A guest at one moment: memory, registers, heap, and its state of Linux (open files, clocks, signals). Any number of
+ * machines, on any threads, are made from it. It does not change, but for its sections.
+ */
+typedef struct riverrun_snapshot riverrun_snapshot_t;
+
+/**
+ * Machines that start from one snapshot, used again and again, by any number of threads. A machine that comes back is as
+ * new; nothing of its last use is left in it.
+ */
+typedef struct riverrun_pool riverrun_pool_t;
+
 /** A function of a guest. It can be called on every machine of its program. */
 typedef struct riverrun_func riverrun_func_t;
 
@@ -107,7 +119,7 @@ typedef enum riverrun_error_kind {
     RIVERRUN_ERROR_ARTIFACT = 3,
     /** The program cannot be compiled. */
     RIVERRUN_ERROR_COMPILE = 4,
-    /** A file cannot be read. */
+    /** A file cannot be read or written. */
     RIVERRUN_ERROR_FILE = 5,
     /** A setting is out of range, or cannot be granted. */
     RIVERRUN_ERROR_CONFIG = 6,
@@ -133,7 +145,9 @@ typedef enum riverrun_error_kind {
     /** Host and guest call each other too deep. */
     RIVERRUN_ERROR_CALL_DEPTH = 15,
     /** Anything else. */
-    RIVERRUN_ERROR_OTHER = 16
+    RIVERRUN_ERROR_OTHER = 16,
+    /** A snapshot cannot be taken or used, or a file that its guest had open cannot be opened. */
+    RIVERRUN_ERROR_SNAPSHOT = 17
 } riverrun_error_kind_t;
 
 /** Why a guest trapped. */
@@ -763,6 +777,84 @@ void riverrun_interrupt_handle_delete(riverrun_interrupt_handle_t *handle) RIVER
  * within a few milliseconds. Any thread may call this, also when the machine is gone.
  */
 void riverrun_interrupt_handle_interrupt(const riverrun_interrupt_handle_t *handle) RIVERRUN_NOEXCEPT;
+
+/** Takes a snapshot of a machine that is not running. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_snapshot_new(riverrun_machine_t *machine,
+    riverrun_snapshot_t **snapshot) RIVERRUN_NOEXCEPT;
+
+/** Frees the snapshot; machines that were made from it stay usable. */
+void riverrun_snapshot_delete(riverrun_snapshot_t *snapshot) RIVERRUN_NOEXCEPT;
+
+/** Calls write once with the snapshot as bytes, its sections included: the same on every host and of every engine. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_snapshot_to_bytes(const riverrun_snapshot_t *snapshot,
+    riverrun_write_t write, void *data) RIVERRUN_NOEXCEPT;
+
+/**
+ * Reads what riverrun_snapshot_to_bytes has given, of the same program. The bytes need not be trusted: their author
+ * chooses what the guest does, within its sandbox.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_snapshot_from_bytes(const riverrun_program_t *program, const void *bytes,
+    size_t len, riverrun_snapshot_t **snapshot) RIVERRUN_NOEXCEPT;
+
+/** Writes the snapshot to a file. A file that is there is replaced in one step. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_snapshot_write_to(const riverrun_snapshot_t *snapshot,
+    const char *path) RIVERRUN_NOEXCEPT;
+
+/** Reads a file that riverrun_snapshot_write_to has written: as riverrun_snapshot_from_bytes. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_snapshot_read(const riverrun_program_t *program, const char *path,
+    riverrun_snapshot_t **snapshot) RIVERRUN_NOEXCEPT;
+
+/** Adds bytes of the host's under a name, in place of those that had it before. They are copied. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_snapshot_set_section(riverrun_snapshot_t *snapshot, const char *name,
+    const void *bytes, size_t len) RIVERRUN_NOEXCEPT;
+
+/** The bytes of this name, which live as long as the snapshot and until they are replaced. False if there are none. */
+bool riverrun_snapshot_section(const riverrun_snapshot_t *snapshot, const char *name, const void **bytes,
+    size_t *len) RIVERRUN_NOEXCEPT;
+
+/**
+ * Makes a machine that goes on where the snapshot was taken, with these grants, which the caller keeps; NULL grants
+ * nothing. Files that the guest had open are opened again by the grants: an error names one that cannot be.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_from_snapshot(const riverrun_linker_t *linker,
+    const riverrun_snapshot_t *snapshot, const riverrun_linux_t *granted,
+    riverrun_machine_t **machine) RIVERRUN_NOEXCEPT;
+
+/**
+ * Puts a machine that is not running back to a snapshot of its program. Its grants, data and limits stay as they are. If
+ * this fails, the machine is only good for being deleted.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_reset(riverrun_machine_t *machine,
+    const riverrun_snapshot_t *snapshot) RIVERRUN_NOEXCEPT;
+
+/** Makes another machine whose guest is as this one's now, with the same host functions, and with these grants. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_fork(riverrun_machine_t *machine,
+    const riverrun_linux_t *granted, riverrun_machine_t **forked) RIVERRUN_NOEXCEPT;
+
+/**
+ * Makes a pool whose machines have these grants, which the caller keeps. It keeps at most idle machines for later, and
+ * makes more whenever more are asked for at once.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_pool_new(const riverrun_linker_t *linker,
+    const riverrun_snapshot_t *snapshot, const riverrun_linux_t *granted, size_t idle,
+    riverrun_pool_t **pool) RIVERRUN_NOEXCEPT;
+
+/** Frees the pool and its idle machines. Machines that are in use stay usable, and are deleted as others are. */
+void riverrun_pool_delete(riverrun_pool_t *pool) RIVERRUN_NOEXCEPT;
+
+/** A machine at the pool's snapshot, for riverrun_pool_put or riverrun_machine_delete. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_pool_get(const riverrun_pool_t *pool,
+    riverrun_machine_t **machine) RIVERRUN_NOEXCEPT;
+
+/**
+ * Gives a machine back that is not running, for another use; its data is freed, and handles of it must not be used any
+ * more. A machine that the pool does not want, because it has enough, is deleted.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_pool_put(const riverrun_pool_t *pool,
+    riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
+
+/** How many machines are idle. */
+size_t riverrun_pool_idle(const riverrun_pool_t *pool) RIVERRUN_NOEXCEPT;
 
 /**
  * The function that the machine's program exports by this name, or that has a symbol of this name.

@@ -20,4 +20,5 @@
 #include "riverrun/machine.hpp"
 #include "riverrun/program.hpp"
 #include "riverrun/result.hpp"
+#include "riverrun/snapshot.hpp"
 #include "riverrun/value.hpp"

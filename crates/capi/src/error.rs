@@ -104,7 +104,8 @@ impl From<riverrun::Error> for Box<Error> {
         let kind = match &error {
             E::Load(_) => ErrorKind::Load,
             E::Artifact(_) => ErrorKind::Artifact,
-            E::File { .. } => ErrorKind::File,
+            E::File { .. } | E::Output { .. } => ErrorKind::File,
+            E::Snapshot(_) => ErrorKind::Snapshot,
             E::Config(_) => ErrorKind::Config,
             E::Resource { .. } => ErrorKind::Resource,
             E::Map(_) | E::Fault(_) => ErrorKind::Memory,
@@ -148,7 +149,20 @@ fn data_of(source: HostError) -> Owned {
 
 impl From<riverrun_linux::Error> for Box<Error> {
     fn from(error: riverrun_linux::Error) -> Box<Error> {
-        Error::new(ErrorKind::Config, error.to_string())
+        use riverrun_linux::Error as E;
+        let kind = match error {
+            E::Snapshot(error) => return (*error).into(),
+            E::FileGone { .. }
+            | E::Reopen { .. }
+            | E::CurrentDirectory { .. }
+            | E::TooManyDescriptors { .. }
+            | E::Damaged(_)
+            | E::SavedVersion { .. }
+            | E::NoState
+            | E::NotRestored => ErrorKind::Snapshot,
+            _ => ErrorKind::Config,
+        };
+        Error::new(kind, error.to_string())
     }
 }
 

@@ -22,7 +22,7 @@ pub enum ErrorKind {
     Artifact = 3,
     /// The program cannot be compiled.
     Compile = 4,
-    /// A file cannot be read.
+    /// A file cannot be read or written.
     File = 5,
     /// A setting is out of range, or cannot be granted.
     Config = 6,
@@ -47,6 +47,8 @@ pub enum ErrorKind {
     CallDepth = 15,
     /// Anything else.
     Other = 16,
+    /// A snapshot cannot be taken or used, or a file that its guest had open cannot be opened.
+    Snapshot = 17,
 }
 
 /// Why a guest trapped.

@@ -33,6 +33,7 @@ pub mod memory;
 pub mod owned;
 pub mod program;
 mod shape;
+pub mod snapshot;
 pub mod value;
 
 pub use error::Error;

@@ -18,7 +18,7 @@ use crate::program::{Program, signature};
 /// machine keeps the functions that the linker had when the machine was made.
 #[derive(Debug)]
 pub struct Linker {
-    linker: riverrun::Linker<Host>,
+    pub(crate) linker: riverrun::Linker<Host>,
     has_linux: bool,
 }
 

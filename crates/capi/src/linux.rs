@@ -12,7 +12,7 @@ use crate::owned::{Destructor, Owned};
 
 /// The grants of guests: arguments, variables, streams, directories; nothing at first. Any number of machines may be made
 /// with them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Linux {
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
@@ -27,7 +27,7 @@ pub struct Linux {
     exits: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 enum InputOf {
     #[default]
     Nothing,
@@ -35,7 +35,7 @@ enum InputOf {
     Bytes(Arc<[u8]>),
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 enum OutputTo {
     #[default]
     Nothing,

@@ -44,6 +44,14 @@ impl Host {
     }
 }
 
+impl Host {
+    /// Makes it as new, for another use.
+    pub(crate) fn reset(&mut self) -> std::result::Result<(), riverrun::HostError> {
+        self.data = Owned::NONE;
+        Ok(self.linux.reset()?)
+    }
+}
+
 impl Machine {
     pub(crate) fn new(machine: riverrun::Machine<Host>) -> Machine {
         Machine(RawMachine::from_machine(machine))

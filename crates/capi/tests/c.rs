@@ -28,6 +28,17 @@ fn a_guest_with_a_libc_has_what_it_is_granted() {
 }
 
 #[test]
+fn machines_are_made_from_snapshots() {
+    let folder = folder();
+    let (guest, words) = (libc_guest(folder.path()), words(folder.path()));
+    let file = folder.path().join("c.snapshot");
+    for [c, _] in COMPILERS {
+        let host = host(c, &["-std=c99", "-O2"], &here().join("tests/c/snapshot.c"), folder.path());
+        run_host(&host, &[guest.as_os_str(), words.as_os_str(), file.as_os_str()]);
+    }
+}
+
+#[test]
 fn misuse_is_answered_in_words() {
     let folder = folder();
     let path = |name: &str, elf: &[u8]| {

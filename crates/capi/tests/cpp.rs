@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::process::Command;
 
-use common::{COMPILERS, compile_guest_of, folder, guests, here, host, root, run, run_host};
+use common::{COMPILERS, compile_guest_of, folder, guests, here, host, libc_guest, root, run, run_host, words};
 use riverrun_bindgen::Api;
 
 /// Of these, each compiler takes one half with exceptions, the other half without.
@@ -20,6 +20,17 @@ fn the_interface_does_what_it_says() {
             let host = host(cxx, &flags, &here().join("tests/cpp/api.cpp"), folder.path());
             guests().iter().for_each(|guest| drop(run_host(&host, &[guest.as_os_str()])));
         }
+    }
+}
+
+#[test]
+fn machines_are_made_from_snapshots() {
+    let folder = folder();
+    let (guest, words) = (libc_guest(folder.path()), words(folder.path()));
+    let file = folder.path().join("cpp.snapshot");
+    for ([_, cxx], flags) in COMPILERS.into_iter().zip([FLAGS[0].to_vec(), [FLAGS[1], WITHOUT].concat()]) {
+        let host = host(cxx, &flags, &here().join("tests/cpp/snapshot.cpp"), folder.path());
+        run_host(&host, &[guest.as_os_str(), words.as_os_str(), file.as_os_str()]);
     }
 }
 

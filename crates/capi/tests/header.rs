@@ -9,7 +9,7 @@ use quote::ToTokens;
 use syn::{Attribute, Expr, Fields, FnArg, GenericArgument, Item, ItemFn, ItemStruct, PathArguments, ReturnType, Type};
 
 /// The modules, each behind those whose types it uses.
-const MODULES: [&str; 16] = [
+const MODULES: [&str; 17] = [
     "error",
     "owned",
     "failure",
@@ -20,6 +20,7 @@ const MODULES: [&str; 16] = [
     "host",
     "linker",
     "machine",
+    "snapshot",
     "func",
     "call_values",
     "call_code",

@@ -288,6 +288,54 @@ template <class R, class... Args> struct WithCaller<R(Args...)> {
 
 } // namespace detail
 
+/// A machine of a pool, to which it returns when this is destroyed. The pool must live longer.
+class PooledMachine {
+  public:
+    PooledMachine() = default;
+    PooledMachine(riverrun_pool_t *pool, riverrun_machine_t *machine) noexcept : pool_(pool), machine_(machine) {}
+    PooledMachine(PooledMachine &&) = default;
+    PooledMachine &operator=(PooledMachine &&other) noexcept
+    {
+        std::swap(pool_, other.pool_);
+        std::swap(machine_, other.machine_);
+        return *this;
+    }
+    ~PooledMachine()
+    {
+        if (machine_.get())
+            Error(riverrun_pool_put(pool_, machine_.release()));
+    }
+
+    Machine &operator*() noexcept { return machine_; }
+    Machine *operator->() noexcept { return &machine_; }
+
+  private:
+    riverrun_pool_t *pool_ = nullptr;
+    Machine machine_;
+};
+
+/// Machines that start from one snapshot, used again and again, by any number of threads. Linker::pool makes one.
+class Pool {
+  public:
+    Pool() = default;
+    explicit Pool(riverrun_pool_t *pool) noexcept : pool_(pool) {}
+
+    /// A machine at the pool's snapshot.
+    Result<PooledMachine> get()
+    {
+        riverrun_machine_t *machine;
+        if (auto *error = riverrun_pool_get(pool_.get(), &machine))
+            return Error(error);
+        return PooledMachine(pool_.get(), machine);
+    }
+
+    /// How many machines are idle.
+    std::size_t idle() const noexcept { return riverrun_pool_idle(pool_.get()); }
+
+  private:
+    std::unique_ptr<riverrun_pool_t, detail::Delete<riverrun_pool_delete>> pool_;
+};
+
 /// The host functions that guests get. Machines keep what it had when they were made.
 ///
 /// What goes wrong with a function, such as a name that is taken, comes out of Linker::instantiate.
@@ -340,6 +388,20 @@ class Linker {
         return instantiate(program, linux_.get());
     }
 
+    /// A machine that goes on where the snapshot was taken. Files that the guest had open are opened again by the grants.
+    Result<Machine> instantiate_from(const Snapshot &snapshot) { return instantiate_from(snapshot, nullptr); }
+    Result<Machine> instantiate_from(const Snapshot &snapshot, const Linux &linux_)
+    {
+        return instantiate_from(snapshot, linux_.get());
+    }
+
+    /// A pool that keeps at most `idle` machines for later, with the host functions that there are now.
+    Result<Pool> pool(const Snapshot &snapshot, std::size_t idle) { return pool(snapshot, nullptr, idle); }
+    Result<Pool> pool(const Snapshot &snapshot, const Linux &linux_, std::size_t idle)
+    {
+        return pool(snapshot, linux_.get(), idle);
+    }
+
     /// The C API's handle.
     riverrun_linker_t *get() const noexcept { return linker_.get(); }
 
@@ -368,6 +430,26 @@ class Linker {
         if (auto *error = riverrun_machine_new(linker_.get(), program.get(), granted, &machine))
             return Error(error);
         return Machine(machine);
+    }
+
+    Result<Machine> instantiate_from(const Snapshot &snapshot, const riverrun_linux_t *granted)
+    {
+        if (error_)
+            return std::move(error_);
+        riverrun_machine_t *machine;
+        if (auto *error = riverrun_machine_from_snapshot(linker_.get(), snapshot.get(), granted, &machine))
+            return Error(error);
+        return Machine(machine);
+    }
+
+    Result<Pool> pool(const Snapshot &snapshot, const riverrun_linux_t *granted, std::size_t idle)
+    {
+        if (error_)
+            return std::move(error_);
+        riverrun_pool_t *pool;
+        if (auto *error = riverrun_pool_new(linker_.get(), snapshot.get(), granted, idle, &pool))
+            return Error(error);
+        return Pool(pool);
     }
 
     std::unique_ptr<riverrun_linker_t, detail::Delete<riverrun_linker_delete>> linker_;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "result.hpp"
+#include "snapshot.hpp"
 #include "value.hpp"
 
 namespace riverrun {
@@ -320,6 +321,25 @@ class Machine : public Guest {
         return Error(riverrun_machine_set_timeout(machine_, detail::timeout_ns(timeout)));
     }
 
+    /// The guest as it is now; not the host's data, nor the limits.
+    Result<Snapshot> snapshot()
+    {
+        riverrun_snapshot_t *snapshot;
+        if (auto *error = riverrun_snapshot_new(machine_, &snapshot))
+            return Error(error);
+        return Snapshot(snapshot);
+    }
+
+    /// Puts the guest back to a snapshot of its program. If this fails, the machine is only good for being destroyed.
+    Result<void> reset(const Snapshot &snapshot) { return Error(riverrun_machine_reset(machine_, snapshot.get())); }
+
+    /// Another machine whose guest is as this one's now, with the same host functions, and grants of its own.
+    Result<Machine> fork() { return fork(nullptr); }
+    Result<Machine> fork(const Linux &granted) { return fork(granted.get()); }
+
+    /// Gives up the C API's handle, for riverrun_machine_delete or riverrun_pool_put.
+    riverrun_machine_t *release() noexcept { return owned_.release(); }
+
     Result<void> end_initialization() { return Error(riverrun_machine_end_initialization(machine_)); }
 
     InterruptHandle interrupt_handle() const
@@ -340,6 +360,14 @@ class Machine : public Guest {
     }
 
   private:
+    Result<Machine> fork(const riverrun_linux_t *granted)
+    {
+        riverrun_machine_t *forked;
+        if (auto *error = riverrun_machine_fork(machine_, granted, &forked))
+            return Error(error);
+        return Machine(forked);
+    }
+
     std::unique_ptr<riverrun_machine_t, detail::Delete<riverrun_machine_delete>> owned_;
 };
 

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::analysis::Function;
 use crate::error::CompileError;
 use crate::options::CompileOptions;
 
@@ -56,8 +55,7 @@ impl Default for Budget {
     }
 }
 
-/// What a function costs LLVM, whose time grows with the square of long ones.
-pub(crate) fn work(function: &Function) -> usize {
-    let instructions = function.size();
-    instructions + instructions.saturating_mul(instructions) / LONG + function.targets()
+/// What a function costs LLVM, whose time grows with the square of long ones; jumps by register have so many `targets`.
+pub(crate) fn work(instructions: usize, targets: usize) -> usize {
+    instructions + instructions.saturating_mul(instructions) / LONG + targets
 }

@@ -385,7 +385,7 @@ fn compile_unit(
             (false, false) => oversized.extend(large),
         }
         let again = unit.functions.iter().filter(|function| !oversized.contains(&function.start));
-        let is_within = again.map(|function| work(function)).all(|work| budget.spend(work));
+        let is_within = again.map(|function| work(function.size(), function.targets())).all(|work| budget.spend(work));
         if !is_within {
             budget.check()?;
         }
@@ -411,7 +411,7 @@ fn compile_units(
     let budget = Budget::of_llvm(options);
     // All at once, so that a program that is too much takes no time.
     let compiled = units.iter().flat_map(|unit| &unit.functions).filter(|function| function.size() <= longest(options));
-    compiled.take_while(|function| budget.spend(work(function))).for_each(drop);
+    compiled.take_while(|function| budget.spend(work(function.size(), function.targets()))).for_each(drop);
     budget.check()?;
     let work = || -> Result<Phases, CompileError> {
         let mut phases = Phases::default();

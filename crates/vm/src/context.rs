@@ -75,7 +75,10 @@ pub const LANDINGS_OFFSET: usize = RETURNS_OFFSET + RETURNS_SIZE;
 pub const LANDINGS_SIZE: usize = 4 << 10;
 /// From a [`VmContext`] to a table of the host functions that system calls have reached: [`crate::SystemCall`]s.
 pub const SYSTEM_CALLS_OFFSET: usize = LANDINGS_OFFSET + LANDINGS_SIZE;
-const _: () = assert!(RETURNS_OFFSET >= size_of::<VmContext>());
+/// From a [`VmContext`] to the address of the window's tracker of written pages, out of reach of safe code.
+pub(crate) const TRACKER_OFFSET: usize = 2 << 10;
+const _: () = assert!(TRACKER_OFFSET >= size_of::<VmContext>());
+const _: () = assert!(RETURNS_OFFSET >= TRACKER_OFFSET + size_of::<usize>());
 
 /// The state occupies this much of the reservation, guard excluded.
 pub(crate) const STATE_SIZE: usize = 64 << 10;

@@ -22,6 +22,11 @@ impl Perm {
         self.0 & other.0 == other.0
     }
 
+    /// Both permissions.
+    pub(crate) const fn and(self, other: Perm) -> Perm {
+        Perm(self.0 | other.0)
+    }
+
     /// With [`Perm::READ`] where anything is allowed: processors have no pages that can be
     /// written but not read, and text is data too.
     pub(crate) const fn readable(self) -> Perm {

@@ -7,8 +7,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::running::Running;
-use crate::context::WINDOW_OFFSET;
-use crate::memory::WINDOW_SIZE;
+use crate::context::{VmContext, WINDOW_OFFSET};
+use crate::memory::{WINDOW_SIZE, resolve_write};
 use crate::sys::{self, Redirect};
 
 /// Host code that accesses guest memory and may fault there.
@@ -76,5 +76,9 @@ fn landing(pc: usize, state: usize, address: usize) -> Option<usize> {
     }
     let slot =
         RANGES.iter().find(|slot| pc >= slot.start.load(Ordering::Acquire) && pc < slot.end.load(Ordering::Acquire))?;
+    // SAFETY: registered code holds the address of its state there.
+    if unsafe { resolve_write(state as *mut VmContext, address) } {
+        return Some(pc);
+    }
     Some(slot.landing.load(Ordering::Acquire))
 }

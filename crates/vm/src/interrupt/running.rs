@@ -18,7 +18,7 @@ use super::gate::Gate;
 use super::interruption::Interruption;
 use crate::arch::claimed;
 use crate::context::{NO_CLAIM, VmContext, WINDOW_OFFSET};
-use crate::memory::WINDOW_SIZE;
+use crate::memory::{WINDOW_SIZE, resolve_write};
 use crate::sync::atomic::compiler_fence;
 use crate::sys::{self, Redirect};
 
@@ -299,6 +299,10 @@ impl Running {
         let guest = address.wrapping_sub(window).wrapping_add(REACH) < WINDOW_SIZE + 2 * REACH;
         if !guest && !running.stack_guard.contains(&address) {
             return None;
+        }
+        // SAFETY: the caller of `begin` or `claim` keeps the state alive, and its code waits at the access.
+        if guest && unsafe { resolve_write(running.state, address) } {
+            return Some(Redirect { pc: rip, state: None });
         }
         if let Some(exit) = FaultExit::find(running.fault_exits, rip) {
             return Some(Redirect { pc: exit, state: None });

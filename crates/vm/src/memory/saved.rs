@@ -163,6 +163,62 @@ impl SavedMemory {
         self.0.pages.iter().map(|(address, page)| (*address, &**page))
     }
 
+    /// Whether both are the same one.
+    pub(crate) fn is(&self, other: &SavedMemory) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Whether both have the same regions and origins.
+    pub(crate) fn has_layout_of(&self, other: &SavedMemory) -> bool {
+        self.0.regions == other.0.regions && self.0.image == other.0.image
+    }
+
+    /// The saved page at this address, if it differs from its origin.
+    pub(crate) fn page(&self, address: u64) -> Option<&Arc<Page>> {
+        let place = self.0.pages.binary_search_by_key(&address, |(at, _)| *at).ok()?;
+        Some(&self.0.pages[place].1)
+    }
+
+    /// The pages from this address on.
+    pub(crate) fn pages_from(&self, address: u64) -> impl Iterator<Item = (u64, &Page)> {
+        let first = self.0.pages.partition_point(|(at, _)| *at < address);
+        self.0.pages[first..].iter().map(|(at, page)| (*at, &**page))
+    }
+
+    /// The same with other pages, given in order; `None` for those that are as their origin.
+    pub(crate) fn with_pages(&self, changes: &[(u64, Option<Arc<Page>>)]) -> SavedMemory {
+        let mut pages = Vec::with_capacity(self.0.pages.len() + changes.len());
+        let mut old = self.0.pages.iter().peekable();
+        for (address, page) in changes {
+            while let Some(kept) = old.next_if(|(at, _)| at < address) {
+                pages.push(kept.clone());
+            }
+            old.next_if(|(at, _)| at == address);
+            pages.extend(page.clone().map(|page| (*address, page)));
+        }
+        pages.extend(old.cloned());
+        SavedMemory::new(self.0.regions.clone(), self.0.image.clone(), pages)
+    }
+
+    /// The addresses of pages that the two do not share, in order.
+    pub(crate) fn differences(&self, other: &SavedMemory) -> Vec<u64> {
+        let (mut ours, mut theirs) = (self.0.pages.iter().peekable(), other.0.pages.iter().peekable());
+        let mut differences = Vec::new();
+        loop {
+            let address = match (ours.peek(), theirs.peek()) {
+                (Some((one, _)), Some((two, _))) => *one.min(two),
+                (Some((one, _)), None) => *one,
+                (None, Some((two, _))) => *two,
+                (None, None) => return differences,
+            };
+            let one = ours.next_if(|(at, _)| *at == address);
+            let two = theirs.next_if(|(at, _)| *at == address);
+            if !one.zip(two).is_some_and(|(one, two)| Arc::ptr_eq(&one.1, &two.1)) {
+                differences.push(address);
+            }
+        }
+    }
+
     /// What the guest may do with the page at this address; `None` if nothing is mapped there.
     pub fn perm_at(&self, address: u64) -> Option<Perm> {
         let place = self.0.regions.partition_point(|region| region.end <= address);

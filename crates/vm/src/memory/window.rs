@@ -14,6 +14,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::saved::{Page, SavedMemory, clipped, cut, gaps, joined, merged};
 use super::seams::Seams;
+use super::tracker::{self, Tracker, tracker_of};
 use crate::context::{
     GUARD_SIZE, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, STATE_SIZE, SYSTEM_CALLS_OFFSET, VmContext, WINDOW_OFFSET,
 };
@@ -32,6 +33,9 @@ pub const MIN_ADDRESS: u64 = GUARD_SIZE as u64;
 pub const MAX_ADDRESS: u64 = (WINDOW_SIZE - GUARD_SIZE) as u64;
 
 const _: () = assert!(SYSTEM_CALLS_OFFSET + SYSTEM_CALLS * size_of::<SystemCall>() <= STATE_SIZE);
+
+/// Restorations without tracking after a guest has written too much for it.
+const UNTRACKED: u32 = 16;
 
 /// Mappings that a guest may split its window into, unless [`Window::set_mapping_limit`] says otherwise.
 pub const MAPPING_LIMIT: usize = 4096;
@@ -118,6 +122,12 @@ pub struct Window {
     image: Vec<Range<u64>>,
     /// The addresses whose pages are the image's once discarded, and not zeros; sorted, not overlapping.
     origins: Vec<Range<u64>>,
+    /// The saved memory that this one was equal to, if only pages in runs of the tracker differ; or that it was made from.
+    base: Option<SavedMemory>,
+    /// Whether `base` still tells the contents of all pages that are in no run of the tracker.
+    is_tracked: bool,
+    /// Restorations that do without tracking, after a guest that wrote too much for it.
+    untracked: u32,
     /// Bytes in regions that allow any access at all.
     used: u64,
     limit: u64,
@@ -159,6 +169,9 @@ impl Window {
             seams,
             image: Vec::new(),
             origins: Vec::new(),
+            base: None,
+            is_tracked: false,
+            untracked: 0,
             used: 0,
             limit,
             mapping_limit: MAPPING_LIMIT,
@@ -410,6 +423,7 @@ impl Window {
         let end = self.check_range(start, len)?;
         self.check_mapped(start, end)?;
         let plan = self.plan(start, end, Change::Protect(perm))?;
+        self.stop_tracking();
         self.protect_host(start..end, perm).inspect_err(|_| self.undo(start, end))?;
         self.record(plan);
         Ok(())
@@ -462,6 +476,7 @@ impl Window {
         let from = from..self.check_range(from, len)?;
         let to = to..self.check_range(to, new_len)?;
         let plan = self.plan_move(from.clone(), to.clone())?;
+        self.stop_tracking();
         let (source, source_len) = self.host_range(from.clone());
         let (target, target_len) = self.host_range(to.clone());
         // SAFETY: as in `map_host`; the ranges do not overlap, and have no pages of a file.
@@ -484,6 +499,7 @@ impl Window {
     pub fn discard(&mut self, start: u64, len: u64) -> Result<(), MapError> {
         let end = self.check_range(start, len)?;
         self.check_mapped(start, end)?;
+        self.stop_tracking();
         self.discard_host(start..end)
     }
 
@@ -504,6 +520,7 @@ impl Window {
     fn map_file(&mut self, range: Range<u64>, perm: Perm, image: &Image, offset: u64) -> Result<(), MapError> {
         let end = self.check_range(range.start, range.end - range.start)?;
         let plan = self.plan(range.start, end, Change::File(perm))?;
+        self.stop_tracking();
         let (at, len) = self.host_range(range.clone());
         // SAFETY: as in `map_host`.
         unsafe { sys::map_file(at, len, &image.file, offset) }.map_err(MapError::Host)?;
@@ -513,11 +530,26 @@ impl Window {
         Ok(())
     }
 
-    /// The memory as it is now, for a program with this image.
+    /// The memory as it is now, for a program with this image. If this one was saved or restored before and not written to
+    /// too much since, only pages that were written are looked at, and unchanged ones are shared.
     ///
     /// # Errors
     /// If the host has no memory.
     pub fn save(&mut self, image: &Image) -> io::Result<SavedMemory> {
+        let saved = match self.tracked_runs() {
+            Some(runs) => self.save_written(runs, image)?,
+            None => self.save_all(image)?,
+        };
+        // Runs stay, and are compared again next time.
+        let is_known = self.tracked_runs().is_some();
+        self.base = Some(saved.clone());
+        if !is_known {
+            self.track();
+        }
+        Ok(saved)
+    }
+
+    fn save_all(&mut self, image: &Image) -> io::Result<SavedMemory> {
         let mut pages = Vec::new();
         for region in self.regions.clone() {
             // The host can read what the guest cannot, for as long as nobody else looks.
@@ -525,12 +557,13 @@ impl Window {
             if is_hidden {
                 self.protect_host(region.start..region.end, Perm::READ).map_err(host_error)?;
             }
-            let written = self.written_pages(region.start..region.end);
-            for address in written {
+            for address in self.written_pages(region.start..region.end) {
                 // SAFETY: the page is mapped and readable, and `&mut self` excludes that anybody writes it.
                 let page = unsafe { &*self.host(address).cast::<Page>() };
-                if self.origin(image, address)?.map_or(page.iter().any(|&byte| byte != 0), |origin| page != origin) {
-                    pages.push((address, Arc::new(*page)));
+                if page != self.origin(image, address)? {
+                    let known =
+                        self.base.as_ref().and_then(|base| base.page(address)).filter(|known| ***known == *page);
+                    pages.push((address, known.cloned().unwrap_or_else(|| Arc::new(*page))));
                 }
             }
             if is_hidden {
@@ -540,12 +573,79 @@ impl Window {
         Ok(SavedMemory::new(self.regions.clone(), self.origins.clone(), pages))
     }
 
-    /// The image's page at this address, if that is the page's origin; zeros are where there is none.
-    fn origin<'a>(&self, image: &'a Image, address: u64) -> io::Result<Option<&'a Page>> {
+    /// As [`Window::save`], of a memory that differs from its base in these runs at most.
+    fn save_written(&self, runs: &[Range<u64>], image: &Image) -> io::Result<SavedMemory> {
+        let Some(base) = &self.base else { return Err(io::Error::other("what is tracked has a base")) };
+        let mut changes = Vec::new();
+        for address in runs.iter().flat_map(|run| run.clone().step_by(PAGE_SIZE as usize)) {
+            // SAFETY: runs are mapped and readable, and `&self` excludes that anybody writes them.
+            let page = unsafe { &*self.host(address).cast::<Page>() };
+            let known = base.page(address);
+            let origin = self.origin(image, address)?;
+            if page != known.map_or(origin, |known| &**known) {
+                changes.push((address, (page != origin).then(|| Arc::new(*page))));
+            }
+        }
+        Ok(if changes.is_empty() { base.clone() } else { base.with_pages(&changes) })
+    }
+
+    /// The runs of written pages, if all others are as in the base.
+    fn tracked_runs(&self) -> Option<&[Range<u64>]> {
+        self.tracker().filter(|tracker| self.is_tracked && tracker.is_on()).map(Tracker::runs)
+    }
+
+    fn tracker(&self) -> Option<&Tracker> {
+        // SAFETY: the window owns the tracker whose address is there, if it is not null; only methods with `&mut self` and
+        // the fault handler of a running engine change it.
+        unsafe { tracker_of(self.state.as_ptr()).read().as_ref() }
+    }
+
+    fn tracker_mut(&mut self) -> Option<&mut Tracker> {
+        // SAFETY: as in `tracker`; the borrow is unique.
+        unsafe { tracker_of(self.state.as_ptr()).read().as_mut() }
+    }
+
+    #[inline]
+    fn will_write(&mut self, address: u64, len: u64) {
+        if self.is_tracked
+            && let Some(tracker) = self.tracker_mut()
+        {
+            tracker.will_write(address, len);
+        }
+    }
+
+    /// Begins to note which pages are written.
+    fn track(&mut self) {
+        // Under Miri nothing faults.
+        if cfg!(miri) {
+            return;
+        }
+        let writable = self.regions.iter().filter(|region| region.perm.contains(Perm::WRITE));
+        let writable = writable.map(|region| region.start..region.end).collect();
+        let window = self.host(0);
+        if self.tracker().is_none() {
+            // SAFETY: nobody runs a window that is borrowed uniquely; `drop` frees the tracker.
+            unsafe { tracker::install(self.state.as_ptr(), Tracker::new(window)) };
+        }
+        self.is_tracked = self.tracker_mut().is_some_and(|tracker| tracker.start(writable));
+    }
+
+    /// Ends it, before something changes that a tracker does not see.
+    fn stop_tracking(&mut self) {
+        if std::mem::take(&mut self.is_tracked)
+            && let Some(tracker) = self.tracker_mut()
+        {
+            tracker.stop();
+        }
+    }
+
+    /// What a page holds before it is written.
+    fn origin<'a>(&self, image: &'a Image, address: u64) -> io::Result<&'a Page> {
+        static ZEROS: Page = [0; PAGE_SIZE as usize];
         let place = self.origins.partition_point(|range| range.end <= address);
         match self.origins.get(place).is_some_and(|range| range.start <= address) {
-            true => image.page(address),
-            false => Ok(None),
+            true => Ok(image.page(address)?.unwrap_or(&ZEROS)),
+            false => Ok(&ZEROS),
         }
     }
 
@@ -568,11 +668,57 @@ impl Window {
         if saved.used() > self.limit {
             return Err(MapError::Limit);
         }
+        if let Some(base) = self.base.clone().filter(|_| self.tracked_runs().is_some())
+            && (base.is(saved) || base.has_layout_of(saved))
+            && self.copy_back(&base, saved, image).map_err(MapError::Host)?
+        {
+            self.base = Some(saved.clone());
+            return Ok(());
+        }
+        // A guest that wrote too much will often do so again.
+        let is_again = self.base.as_ref().is_some_and(|base| base.is(saved));
+        if self.is_tracked && self.tracked_runs().is_none() {
+            self.untracked = UNTRACKED;
+        }
+        self.stop_tracking();
         // What is saved kept to the limit. On the way there may be more pieces.
         let mapping_limit = std::mem::replace(&mut self.mapping_limit, usize::MAX);
         let result = self.rebuild(saved, image);
         self.mapping_limit = mapping_limit;
+        self.base = result.is_ok().then(|| saved.clone());
+        if is_again && result.is_ok() {
+            self.untracked = self.untracked.saturating_sub(1);
+            if self.untracked == 0 {
+                self.track();
+            }
+        }
         result
+    }
+
+    /// Copies the pages that were written since this memory was equal to `base`, or that differ between the two; false,
+    /// and nothing is copied, if these are too many or not the guest's to write.
+    fn copy_back(&mut self, base: &SavedMemory, saved: &SavedMemory, image: &Image) -> io::Result<bool> {
+        if !base.is(saved) {
+            for address in base.differences(saved) {
+                if self.check(address, PAGE_SIZE, Perm::WRITE).is_err() {
+                    return Ok(false);
+                }
+                self.will_write(address, PAGE_SIZE);
+            }
+        }
+        let Some(runs) = self.tracked_runs() else { return Ok(false) };
+        for run in runs {
+            let mut pages = saved.pages_from(run.start).peekable();
+            for address in run.clone().step_by(PAGE_SIZE as usize) {
+                let page = match pages.next_if(|(at, _)| *at == address) {
+                    Some((_, page)) => page,
+                    None => self.origin(image, address)?,
+                };
+                // SAFETY: runs are mapped and writable, and `&mut self` excludes that anybody looks at them.
+                unsafe { self.host(address).cast::<Page>().copy_from_nonoverlapping(page, 1) };
+            }
+        }
+        Ok(true)
     }
 
     fn rebuild(&mut self, saved: &SavedMemory, image: &Image) -> Result<(), MapError> {
@@ -608,6 +754,7 @@ impl Window {
 
     /// Has the kernel put zeroed pages in place of whatever was there.
     fn make(&mut self, plan: Plan, perm: Perm) -> Result<(), MapError> {
+        self.stop_tracking();
         let Range { start, end } = plan.range;
         self.make_host(start..end, perm).inspect_err(|_| self.undo(start, end))?;
         self.record(plan);
@@ -718,6 +865,7 @@ impl Window {
             return Ok(&mut []);
         }
         self.check(address, len, Perm::READ | Perm::WRITE)?;
+        self.will_write(address, len);
         // SAFETY: as in `slice`; the borrow is unique.
         Ok(unsafe { slice::from_raw_parts_mut(self.host(address), len as usize) })
     }
@@ -730,6 +878,7 @@ impl Window {
         if len != 0 {
             self.check(from, len, Perm::READ)?;
             self.check(to, len, Perm::READ | Perm::WRITE)?;
+            self.will_write(to, len);
             // SAFETY: both ranges are mapped with these permissions, and `&mut self` excludes other views of them.
             unsafe { std::ptr::copy(self.host(from), self.host(to), len as usize) };
         }
@@ -740,6 +889,8 @@ impl Window {
 impl Drop for Window {
     fn drop(&mut self) {
         let reservation = self.state.as_ptr().wrapping_byte_sub(GUARD_SIZE);
+        // SAFETY: nobody runs what is dropped.
+        unsafe { tracker::free(self.state.as_ptr()) };
         // SAFETY: this is the whole reservation of `new`; views of it borrow from `self`, so none is left.
         unsafe { sys::release(reservation.cast(), RESERVED) };
     }

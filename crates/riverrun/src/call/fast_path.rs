@@ -8,9 +8,9 @@ use std::hint::cold_path;
 use std::ptr::NonNull;
 
 use riverrun_interp::{Outcome, end_count};
-use riverrun_vm::artifact::Prepared;
+use riverrun_vm::artifact::{Execution, Prepared};
 use riverrun_vm::convention::CALL_ARGUMENTS;
-use riverrun_vm::{Exit, FloatEnv, Gate, RETURN_ADDRESS, Running, VmContext};
+use riverrun_vm::{Exit, FloatEnv, Gate, Hart, RETURN_ADDRESS, Running, VmContext};
 
 use crate::call::convention::{Exchange, Placed, Placement, Registers, ResultRegisters};
 use crate::call::func::Target;
@@ -282,6 +282,32 @@ impl<T> Instance<T> {
                 }
                 ready.has_position = false;
                 gate.close();
+            }
+        }
+    }
+
+    /// Gives the guest another hart. Preparations stay valid if the fast path can call functions at that one too: then
+    /// the next call takes it at once. Otherwise they are invalid afterwards.
+    ///
+    /// # Safety
+    /// As [`Instance::call`], and nobody waits in the guest: a suspended run of it is given up.
+    pub(crate) unsafe fn replace_hart(this: NonNull<Self>, hart: &Hart) {
+        // SAFETY: as the caller promises. An engine that is prepared has no suspended frames.
+        unsafe {
+            let at = this.as_ptr();
+            let (state, ready) = (&mut *(*at).state, &mut (*at).ready);
+            let can_call = hart.frm == 0 && hart.x(SP) & 15 == 0;
+            if !can_call || !ready.has_position || matches!(ready.way, Way::None) || (*at).gate.is_closed() {
+                Self::forget_ready(this);
+                (*at).execution.iter_mut().for_each(Execution::forget);
+                (*(*at).state).hart = hart.clone();
+                return;
+            }
+            state.hart.clone_from(hart);
+            (ready.pc, ready.slots) = (hart.pc, hart.slots);
+            // The prepared interpreter counts by its fuel.
+            if state.exit.count_base != 0 {
+                state.exit.count_base = hart.instret.wrapping_add_signed(state.exit.fuel);
             }
         }
     }

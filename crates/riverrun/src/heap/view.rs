@@ -80,7 +80,13 @@ impl HeapState {
 
     /// Takes records in place of its own. Dropped objects are forgotten: their blocks were those of the old records.
     pub(crate) fn set_records(&mut self, records: &HeapRecords) {
-        drop(self.deferred.take());
+        if self.deferred.is_filled() {
+            drop(self.deferred.take());
+        }
+        // A heap that nobody has used has no records.
+        if self.reserved.is_empty() && records.reserved.is_empty() {
+            return;
+        }
         self.sites = self.options.record_sites.then(Box::default);
         self.allocator.clone_from(&records.allocator);
         self.reserved = records.reserved.clone();

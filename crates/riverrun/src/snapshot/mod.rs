@@ -12,7 +12,6 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use riverrun_vm::artifact::Execution;
 use riverrun_vm::{Hart, MapError, SavedMemory};
 
 use crate::alarm::Alarm;
@@ -353,16 +352,11 @@ impl<T> Machine<T> {
 
     /// Gives the machine a guest of its own program.
     pub(crate) fn restore(&mut self, guest: &Guest) -> Result<(), Error> {
-        // SAFETY: the machine is borrowed uniquely. No engine is prepared for the new guest.
-        unsafe { Instance::forget_ready(self.instance) };
         let instance = self.instance_mut();
-        // Suspended frames are the old guest's.
-        instance.execution.iter_mut().for_each(Execution::forget);
         instance.window.restore(&guest.memory, instance.program.memory()).map_err(|error| match error {
             MapError::Host(source) => resource("memory for a machine", source),
             error => error.into(),
         })?;
-        instance.window.state_mut().hart = guest.hart.clone();
         instance.heap.set_records(&guest.heap);
         instance.stack = guest.stack.clone();
         instance.lost = guest.lost;
@@ -372,6 +366,13 @@ impl<T> Machine<T> {
         instance.alarm = may_have_alarm.then_some(Alarm::Executed(0));
         instance.is_suspended = guest.is_suspended;
         instance.is_initializing = guest.is_initializing;
+        // SAFETY: the machine is borrowed uniquely, and no guest runs on it.
+        unsafe {
+            Instance::replace_hart(self.instance, &guest.hart);
+            if guest.is_suspended || guest.lost.is_some() {
+                Instance::forget_ready(self.instance);
+            }
+        }
         if guest.guards_floats {
             // SAFETY: the machine is borrowed uniquely.
             unsafe { Instance::guard_floats(self.instance) };

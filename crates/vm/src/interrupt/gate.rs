@@ -154,6 +154,11 @@ impl Gate {
         self.word.load(Relaxed) == opening.0
     }
 
+    /// Whether no call may take the fast path.
+    pub fn is_closed(&self) -> bool {
+        self.word.load(Relaxed) == CLOSED
+    }
+
     /// Whether a call is in the guest.
     #[inline(always)]
     pub fn is_calling(&self) -> bool {

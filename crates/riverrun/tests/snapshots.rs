@@ -390,3 +390,72 @@ fn secrets_stay_with_their_guest() {
         });
     });
 }
+
+/// Guest and host write few pages, many runs or many pages, between snapshots and resets in any order: written pages are
+/// noted, until there are too many.
+#[test]
+fn any_number_of_written_pages_is_put_back() {
+    const START: u64 = 0x2000_0000;
+    const PAGES: u64 = 1024;
+    each(|linker, program| {
+        let mut random = Random::seeded(5);
+        let mut machine = linker.instantiate(&program, Answer::Number).unwrap();
+        machine.memory_mut().map(START, PAGES * PAGE_SIZE, R | Perm::WRITE).unwrap();
+        let poke = machine.func::<(u64, i64), i64>("poke").unwrap();
+        let snapshot = machine.snapshot().unwrap();
+        let bytes = |machine: &Machine<Answer>| machine.memory().slice(START, PAGES * PAGE_SIZE).unwrap().to_vec();
+        let mut saved = vec![(snapshot, bytes(&machine), 3_i64)];
+        let mut counter = 3;
+        for round in 0..amount(60, 2_000) {
+            // Few pages, more runs than are noted, more pages than are noted, or none.
+            let (writes, step) = random.pick(&[(3, 1), (6, 50), (50, 20), (600, 1), (0, 1)]);
+            let first = random.below(PAGES as usize) as u64;
+            for write in 0..writes {
+                let address = START + (first + write * step) % PAGES * PAGE_SIZE + 8 * random.below(512) as u64;
+                match random.below(4) {
+                    0 => machine.memory_mut().write_u64(address, round).unwrap(),
+                    1 if address < START + (PAGES - 2) * PAGE_SIZE => {
+                        machine.memory_mut().copy_within(address, address + 4000, 200).unwrap();
+                    }
+                    _ => drop(poke.call(&mut machine, (address, round as i64)).unwrap()),
+                }
+            }
+            counter += 1;
+            assert_eq!(call::<_, i64>(&mut machine, "count", (1_i64,)), counter, "round {round}");
+            if random.below(3) == 0 {
+                if saved.len() == 6 {
+                    saved.remove(random.below(6));
+                }
+                let snapshot = machine.snapshot().unwrap();
+                saved.push((snapshot, bytes(&machine), counter));
+            } else {
+                let (snapshot, expected, count) = &saved[random.below(saved.len())];
+                machine.reset(snapshot).unwrap();
+                assert!(bytes(&machine) == *expected, "round {round}");
+                counter = *count;
+            }
+        }
+        for (snapshot, expected, count) in &saved {
+            let mut other = linker.instantiate_from(snapshot, Answer::Number).unwrap();
+            assert!(bytes(&other) == *expected);
+            assert_eq!(call::<_, i64>(&mut other, "count", (0_i64,)), *count);
+        }
+    });
+}
+
+/// Pages that are not written yet can be written by the kernel, for a system call of the host.
+#[test]
+fn system_calls_write_to_pages_that_are_noted() {
+    let (linker, program) = host(SuiteEngine::Interpreter);
+    let mut machine = linker.instantiate(&program, Answer::Number).unwrap();
+    machine.memory_mut().map(0x2000_0000, 0x8000, R | Perm::WRITE).unwrap();
+    let snapshot = machine.snapshot().unwrap();
+    for _ in 0..3 {
+        let mut file = std::fs::File::open("/dev/zero").unwrap();
+        machine.memory_mut().write(0x2000_3000, &[7; 0x3000]).unwrap();
+        let buffer = machine.memory_mut().slice_mut(0x2000_1800, 0x4000).unwrap();
+        std::io::Read::read_exact(&mut file, buffer).unwrap();
+        machine.reset(&snapshot).unwrap();
+        assert!(machine.memory().slice(0x2000_0000, 0x8000).unwrap().iter().all(|&byte| byte == 0));
+    }
+}

@@ -96,7 +96,8 @@ mod sealed {
 }
 pub(crate) use sealed::HasInstance;
 
-/// Where guest functions can be called: a [`Machine`], and, from a host function, its [`Caller`].
+/// Where guest functions can be called: a [`Machine`] or [`PooledMachine`](crate::PooledMachine), and, from a host function,
+/// its [`Caller`].
 pub trait CallContext: HasInstance {}
 
 impl<T: 'static> HasInstance for Machine<T> {

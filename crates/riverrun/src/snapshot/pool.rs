@@ -7,10 +7,13 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use crate::call::func::HasInstance;
 use crate::error::{Error, HostError};
+use crate::instance::Instance;
 use crate::linker::Linker;
 use crate::machine::Machine;
 use crate::snapshot::Snapshot;
@@ -193,6 +196,15 @@ impl<T> Deref for PooledMachine<T> {
 impl<T> DerefMut for PooledMachine<T> {
     fn deref_mut(&mut self) -> &mut Machine<T> {
         &mut self.machine
+    }
+}
+
+impl<T: 'static> HasInstance for PooledMachine<T> {
+    type Data = T;
+
+    #[allow(private_interfaces)]
+    fn instance(&mut self) -> NonNull<Instance<T>> {
+        self.machine.instance
     }
 }
 

@@ -41,8 +41,8 @@ int main(int argc, char **argv)
 
     check(riverrun_engine_new(NULL, &engine));
     check(riverrun_linker_new(engine, &linker));
-    check(riverrun_linker_func_unchecked(linker, "Game::add", "i32 (i32, i32)", add, &calls, NULL));
-    check(riverrun_linker_func_unchecked(linker, "Game::print", "void (ptr)", print, NULL, NULL));
+    check(riverrun_linker_func_raw(linker, "Game::add", "i32 (i32, i32)", add, &calls, NULL));
+    check(riverrun_linker_func_raw(linker, "Game::print", "void (ptr)", print, NULL, NULL));
     check(riverrun_program_from_file(engine, argc > 1 ? argv[1] : "guest.elf", &program));
     check(riverrun_machine_new(linker, program, NULL, &machine));
     check(riverrun_func_new(machine, "update", "i32 (f32, i32)", &update));

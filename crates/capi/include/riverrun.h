@@ -99,9 +99,7 @@ typedef struct riverrun_pool riverrun_pool_t;
 /** A function of a guest. It can be called on every machine of its program. */
 typedef struct riverrun_func riverrun_func_t;
 
-typedef struct riverrun_outcome riverrun_outcome_t;
 typedef struct riverrun_func_head riverrun_func_head_t;
-typedef struct riverrun_called riverrun_called_t;
 typedef struct riverrun_heap_statistics riverrun_heap_statistics_t;
 /** Frees what data points to. Called once, on the thread that drops the last owner. */
 typedef void (*riverrun_destructor_t)(void *data);
@@ -306,7 +304,7 @@ typedef riverrun_error_t *(*riverrun_host_func_t)(void *data, riverrun_machine_t
  * A host function that takes its arguments as raw values in slots and writes its results to the first ones, extended as
  * by riverrun_slot_i32 and the like. Otherwise as riverrun_host_func_t.
  */
-typedef riverrun_error_t *(*riverrun_host_func_unchecked_t)(void *data, riverrun_machine_t *caller, uint64_t *slots);
+typedef riverrun_error_t *(*riverrun_host_func_raw_t)(void *data, riverrun_machine_t *caller, uint64_t *slots);
 
 /**
  * A host function that the guest calls directly (riverrun_linker_func_code), with the entry of the machine's table and
@@ -352,7 +350,11 @@ struct riverrun_machine_head {
 /** The beginning of a machine's entry guard, for the inline functions at the end of this header and for bindings. */
 struct riverrun_gate_head {
     /** For the library only. */
-    uint64_t reserved[8];
+    uint64_t reserved[6];
+    /** The error of a call by a function's code, if it has changed the word. */
+    riverrun_error_t *error;
+    /** For the library only. */
+    uint64_t also_reserved;
     /**
      * The opening of the functions for which it is open (riverrun_func_head), RIVERRUN_GATE_CALLING, or another
      * number if it is closed.
@@ -381,19 +383,10 @@ typedef void (*riverrun_body_t)(void *data);
 /** The maximal number of parameters. */
 #define RIVERRUN_PARAMETERS_MAX 16
 
-/** The outcome of a call with values. */
-struct riverrun_outcome {
-    /** The address of the error, if it has failed; else, a number below 256, the kind of the result if there is one. */
-    size_t error_or_kind;
-    /** The result as a raw value, if there is one. */
-    uint64_t result;
-};
-
 /**
- * Calls a function on a machine whose entry guard is open for it, and sets the guard's word to RIVERRUN_GATE_CALLING. If
- * the word is unchanged afterwards, the call has ended, this returns the function's result, if it has one, and the caller
- * opens the guard again. Otherwise the caller passes the returned number to riverrun_func_call_left, which finishes the
- * call; it needs nothing else that the caller would have to keep.
+ * Calls a function on a machine whose entry guard is open for it, with up to three raw values. If the guard's word is
+ * RIVERRUN_GATE_CALLING afterwards, the function has returned this, and the caller opens the guard again. Otherwise the
+ * library has made or finished the call, and the guard's error says whether it has failed.
  */
 typedef uint64_t (*riverrun_func_code_t)(const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t first,
     uint64_t second, uint64_t third, riverrun_gate_head_t *gate);
@@ -404,16 +397,13 @@ struct riverrun_func_head {
     riverrun_func_code_t code;
     /** The word of guards that are open for it. No guard has the word of a function that cannot be called so. */
     uint64_t opening;
-    /** The guest function, for the code. */
-    size_t entry;
-};
-
-/** The outcome of a call. */
-struct riverrun_called {
-    /** Why it has failed, or NULL. */
-    riverrun_error_t *error;
-    /** The first result as a raw value, if the function has one. */
-    uint64_t result;
+    /**
+     * The kinds of its parameters, each plus one, from the lowest byte on, and in the highest byte the number of its results,
+     * which is one at most; UINT32_MAX if it cannot be called so, or its result has to be checked.
+     */
+    uint32_t types;
+    /** The kind of its result, if it has one. */
+    riverrun_kind_t result;
 };
 
 /** The guest can load from the pages. Permissions are added up. */
@@ -661,16 +651,16 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_func(riverrun_linker_t *link
     const char *types, riverrun_host_func_t function, void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
 
 /** Adds a host function that takes raw values in slots. Otherwise as riverrun_linker_func. */
-RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_func_unchecked(riverrun_linker_t *linker, const char *name,
-    const char *types, riverrun_host_func_unchecked_t function, void *data,
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_func_raw(riverrun_linker_t *linker, const char *name,
+    const char *types, riverrun_host_func_raw_t function, void *data,
     riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
 
 /**
  * Adds a system call: a host function that guests call by ecall with this number in a7. Otherwise as
- * riverrun_linker_func_unchecked.
+ * riverrun_linker_func_raw.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_syscall(riverrun_linker_t *linker, uint32_t number,
-    const char *types, riverrun_host_func_unchecked_t function, void *data,
+    const char *types, riverrun_host_func_raw_t function, void *data,
     riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
 
 /**
@@ -900,50 +890,24 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call(const riverrun_func_t *fu
     const riverrun_value_t *arguments, size_t arguments_len, riverrun_value_t *results,
     size_t results_len) RIVERRUN_NOEXCEPT;
 
-/**
- * As riverrun_func_call, with up to three arguments as slots in registers. shape holds the kinds of the arguments, each
- * plus one, from the lowest byte on, and in the highest byte the number of results, which is one at most. For the inline
- * functions at the end of this header and for bindings.
- */
-riverrun_outcome_t riverrun_func_call_typed(const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t first,
-    uint64_t second, uint64_t third, uint32_t shape) RIVERRUN_NOEXCEPT;
-
 /** Calls it as riverrun_func_call does, within limits of its own, and the machine's. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_within(const riverrun_func_t *func,
     riverrun_machine_t *machine, const riverrun_limits_t *limits, const riverrun_value_t *arguments,
     size_t arguments_len, riverrun_value_t *results, size_t results_len) RIVERRUN_NOEXCEPT;
 
-/** Finishes a call whose code has returned given and changed the guard's word. Nothing else may have been called since. */
-riverrun_called_t riverrun_func_call_left(const riverrun_func_t *func, const riverrun_gate_head_t *gate,
-    uint64_t given) RIVERRUN_NOEXCEPT;
-
 /**
- * As riverrun_func_call_for_result, with up to three slots passed in registers instead of memory, which is faster; those
- * that the function does not have are ignored. A second result is written to second_result, which may be NULL if there is
- * none. A function with more parameters or results is an error.
- */
-riverrun_called_t riverrun_func_call_few(const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t first,
-    uint64_t second, uint64_t third, uint64_t *second_result) RIVERRUN_NOEXCEPT;
-
-/**
- * Calls the function with raw values, without a check of their types: slots holds the arguments, and then the results in
- * the first places and unspecified values in the others. There must be at least as many as riverrun_func_slots says; all
- * of those are read. riverrun_slot_i32 and the like make slots, riverrun_slot_as_i32 and the like read them.
+ * Calls the function with raw values, without a check of their types: wrong types give wrong values, and nothing worse.
+ * slots holds the arguments, and then the results in the first places and unspecified values in the others. There must be
+ * at least as many as riverrun_func_slots says; all of those are read. riverrun_slot_i32 and the like make slots,
+ * riverrun_slot_as_i32 and the like read them.
  *
  * The float environment must be as for riverrun_func_call.
  */
-RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked(const riverrun_func_t *func,
-    riverrun_machine_t *machine, uint64_t *slots, size_t slots_len) RIVERRUN_NOEXCEPT;
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_raw(const riverrun_func_t *func, riverrun_machine_t *machine,
+    uint64_t *slots, size_t slots_len) RIVERRUN_NOEXCEPT;
 
-/**
- * As riverrun_func_call_unchecked, but returns the first result instead of writing it to the slots, which is faster.
- * There must be as many slots as parameters.
- */
-riverrun_called_t riverrun_func_call_for_result(const riverrun_func_t *func, riverrun_machine_t *machine,
-    const uint64_t *slots) RIVERRUN_NOEXCEPT;
-
-/** Calls it as riverrun_func_call_unchecked does, within limits of its own, and the machine's. */
-RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked_within(const riverrun_func_t *func,
+/** Calls it as riverrun_func_call_raw does, within limits of its own, and the machine's. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_raw_within(const riverrun_func_t *func,
     riverrun_machine_t *machine, const riverrun_limits_t *limits, uint64_t *slots,
     size_t slots_len) RIVERRUN_NOEXCEPT;
 
@@ -1131,21 +1095,54 @@ static inline uint64_t riverrun_value_slot(const riverrun_value_t *value)
     return 0;
 }
 
-/* Calls of few arguments, as part of their callers: what compilers know there, such as how many values of which kinds
- * there are, need not be looked at in each call, and goes by registers. Where nothing is optimised, where less is known,
- * and with RIVERRUN_NO_INLINE, the library's functions of these names are called. */
+/* The inline fast path of calls with up to three integers. */
+
+#if defined(__GNUC__)
+#define RIVERRUN_INLINE static inline __attribute__((always_inline))
+#define RIVERRUN_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#else
+#define RIVERRUN_INLINE static inline
+#define RIVERRUN_UNLIKELY(condition) (condition)
+#endif
+
+/**
+ * Calls a function with up to three raw values; those that it does not have are ignored. False if it cannot be called so now:
+ * then nothing has happened, and riverrun_func_call_raw calls it. For bindings.
+ */
+RIVERRUN_INLINE bool riverrun_func_enter(const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t first,
+    uint64_t second, uint64_t third, uint64_t *result, riverrun_error_t **error) RIVERRUN_NOEXCEPT
+{
+    const riverrun_func_head_t *head = (const riverrun_func_head_t *)(const void *)func;
+    riverrun_gate_head_t *gate;
+    if (RIVERRUN_UNLIKELY(!func || !machine))
+        return false;
+    gate = riverrun_machine_head(machine)->gate;
+    if (RIVERRUN_UNLIKELY(gate->word != head->opening))
+        return false;
+    *result = head->code(func, machine, first, second, third, gate);
+    if (RIVERRUN_UNLIKELY(gate->word != RIVERRUN_GATE_CALLING)) {
+        *error = gate->error;
+        return true;
+    }
+    gate->word = head->opening;
+    *error = NULL;
+    return true;
+}
+
+/* Calls whose compilers know how many values of which kinds there are. Where nothing is optimised, where less is known, and
+ * with RIVERRUN_NO_INLINE, the library's functions of these names are called. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(RIVERRUN_NO_INLINE)
 
-#define RIVERRUN_INLINE static inline __attribute__((always_inline))
 #define RIVERRUN_KNOWN(condition) (__builtin_constant_p(condition) && (condition))
 
 RIVERRUN_INLINE RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_inline(
     const riverrun_func_t *func, riverrun_machine_t *machine, const riverrun_value_t *arguments, size_t arguments_len,
     riverrun_value_t *results, size_t results_len) RIVERRUN_NOEXCEPT
 {
-    uint64_t slots[3] = {0, 0, 0};
-    uint32_t shape = (uint32_t)results_len << 24;
-    riverrun_outcome_t outcome;
+    const riverrun_func_head_t *head = (const riverrun_func_head_t *)(const void *)func;
+    uint64_t slots[3] = {0, 0, 0}, result;
+    uint32_t types = (uint32_t)results_len << 24;
+    riverrun_error_t *error;
     if (!RIVERRUN_KNOWN(arguments_len <= 3 && results_len <= 1) || (arguments_len && !arguments)
         || (results_len && !results))
         return riverrun_func_call(func, machine, arguments, arguments_len, results, results_len);
@@ -1154,64 +1151,43 @@ RIVERRUN_INLINE RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_inline(
         if (!RIVERRUN_KNOWN((unsigned)arguments[n].kind <= RIVERRUN_KIND_PTR))                                     \
             return riverrun_func_call(func, machine, arguments, arguments_len, results, results_len);              \
         slots[n] = riverrun_value_slot(&arguments[n]);                                                             \
-        shape |= ((uint32_t)arguments[n].kind + 1) << (8 * (n));                                                   \
+        types |= ((uint32_t)arguments[n].kind + 1) << (8 * (n));                                                   \
     }
     RIVERRUN_ARGUMENT(0)
     RIVERRUN_ARGUMENT(1)
     RIVERRUN_ARGUMENT(2)
 #undef RIVERRUN_ARGUMENT
-    outcome = riverrun_func_call_typed(func, machine, slots[0], slots[1], slots[2], shape);
-    if (__builtin_expect(outcome.error_or_kind > 255, 0))
-        return (riverrun_error_t *)outcome.error_or_kind;
-    if (results_len) {
-        results[0].kind = (riverrun_kind_t)outcome.error_or_kind;
-        results[0].of.u64 = outcome.result;
+    if (!func || head->types != types
+        || !riverrun_func_enter(func, machine, slots[0], slots[1], slots[2], &result, &error))
+        return riverrun_func_call(func, machine, arguments, arguments_len, results, results_len);
+    if (results_len && __builtin_expect(!error, 1)) {
+        results[0].kind = (riverrun_kind_t)head->result;
+        results[0].of.u64 = result;
     }
-    return NULL;
+    return error;
 }
 
-RIVERRUN_INLINE riverrun_called_t riverrun_func_call_few_inline(
-    const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t first, uint64_t second, uint64_t third,
-    uint64_t *second_result) RIVERRUN_NOEXCEPT
-{
-    const riverrun_func_head_t *head = (const riverrun_func_head_t *)(const void *)func;
-    riverrun_called_t called = {NULL, 0};
-    riverrun_gate_head_t *gate;
-    uint64_t result;
-    if (__builtin_expect(!func || !machine, 0))
-        return riverrun_func_call_few(func, machine, first, second, third, second_result);
-    gate = riverrun_machine_head(machine)->gate;
-    if (__builtin_expect(gate->word != head->opening, 0))
-        return riverrun_func_call_few(func, machine, first, second, third, second_result);
-    result = head->code(func, machine, first, second, third, gate);
-    if (__builtin_expect(gate->word != RIVERRUN_GATE_CALLING, 0))
-        return riverrun_func_call_left(func, gate, result);
-    gate->word = head->opening;
-    called.result = result;
-    return called;
-}
-
-RIVERRUN_INLINE RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_unchecked_inline(
+RIVERRUN_INLINE RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_raw_inline(
     const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t *slots, size_t slots_len) RIVERRUN_NOEXCEPT
 {
-    riverrun_called_t called;
-    if (!RIVERRUN_KNOWN(slots_len <= 3) || (slots_len && !slots))
-        return riverrun_func_call_unchecked(func, machine, slots, slots_len);
-    /* Slots that may get a second result are in memory; others need not be. */
-    called = riverrun_func_call_few_inline(func, machine, slots_len > 0 ? slots[0] : 0, slots_len > 1 ? slots[1] : 0,
-                                           slots_len > 2 ? slots[2] : 0, slots_len > 1 ? &slots[1] : NULL);
-    if (slots_len && __builtin_expect(called.error == NULL, 1))
-        slots[0] = called.result;
-    return called.error;
+    uint64_t result;
+    riverrun_error_t *error;
+    if (!RIVERRUN_KNOWN(slots_len <= 3) || (slots_len && !slots)
+        || !riverrun_func_enter(func, machine, slots_len > 0 ? slots[0] : 0, slots_len > 1 ? slots[1] : 0,
+                                slots_len > 2 ? slots[2] : 0, &result, &error))
+        return riverrun_func_call_raw(func, machine, slots, slots_len);
+    if (slots_len && __builtin_expect(!error, 1))
+        slots[0] = result;
+    return error;
 }
 
 #undef RIVERRUN_KNOWN
-#undef RIVERRUN_INLINE
 #define riverrun_func_call riverrun_func_call_inline
-#define riverrun_func_call_few riverrun_func_call_few_inline
-#define riverrun_func_call_unchecked riverrun_func_call_unchecked_inline
+#define riverrun_func_call_raw riverrun_func_call_raw_inline
 
 #endif
+#undef RIVERRUN_INLINE
+#undef RIVERRUN_UNLIKELY
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,8 @@ use std::ffi::CString;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use riverrun::{Frame, HostError, HostFailure, SlotError, TrapCause};
+use riverrun::raw::SlotError;
+use riverrun::{Frame, HostError, HostFailure, TrapCause};
 
 use crate::host::fail_call;
 use crate::owned::Owned;

@@ -1,108 +1,47 @@
 //! Functions of the guest.
 
 use std::ffi::c_char;
+use std::mem::offset_of;
 
+use riverrun::raw::InlineFunc;
 use riverrun::{DynFunc, Scalar};
 
 use crate::arguments::{Out, given, text, text_if_given};
-use crate::call_code::FuncHead;
+use crate::call::FuncHead;
 use crate::error::{Returned, delete, guard, guard_value};
-use crate::machine::{Machine, with};
+use crate::machine::{Host, Machine, with};
 use crate::program::signature;
-use crate::shape::{FEW, Shape};
-use crate::value::{Extension, Value};
 
 /// A function of a guest. It can be called on every machine of its program.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Func {
     /// First, at the address of the handle, where inline callers in C expect it.
-    head: FuncHead,
-    pub(crate) func: DynFunc,
+    inline: InlineFunc,
     pub(crate) results: Box<[Scalar]>,
-    pub(crate) few: Few,
 }
 
-const _: () = assert!(std::mem::offset_of!(Func, head) == 0);
-
-/// Facts about a function whose arguments and results are all in registers.
-#[derive(Debug)]
-pub(crate) struct Few {
-    /// How many slots it takes; of others, there are more than of any array's elements.
-    pub(crate) slots_len: usize,
-    /// How many parameters and results there are, for calls by values; likewise.
-    pub(crate) parameters_len: usize,
-    pub(crate) results_len: usize,
-    parameters: [Extension; FEW],
-    /// The same in one word ([`Shape`]), for calls of which the caller's compiler knows it.
-    pub(crate) shape: Shape,
-}
-
-impl Few {
-    const NONE: Few = Few {
-        slots_len: usize::MAX,
-        parameters_len: usize::MAX,
-        results_len: usize::MAX,
-        parameters: [Extension::NONE; FEW],
-        shape: Shape::NONE,
-    };
-
-    /// The arguments of a function of so few parameters; nothing, if one is of another type.
-    ///
-    /// # Safety
-    /// There are so many values.
-    #[inline(always)]
-    pub(crate) unsafe fn slots(&self, arguments: *const Value, len: usize) -> Option<[u64; FEW]> {
-        let mut slots = [0; FEW];
-        // Without a loop, these stay in registers.
-        if len > 0 {
-            if arguments.is_null() {
-                return None;
-            }
-            // SAFETY: as the caller promises.
-            let slot = |n: usize| unsafe { self.parameters[n].slot_of(&*arguments.add(n)) };
-            slots[0] = slot(0)?;
-            if len > 1 {
-                slots[1] = slot(1)?;
-                if len > 2 {
-                    slots[2] = slot(2)?;
-                }
-            }
-        }
-        Some(slots)
-    }
-}
+// What inline code in C knows of it.
+const _: () = {
+    assert!(offset_of!(Func, inline) == 0);
+    assert!(offset_of!(FuncHead, code) == offset_of!(InlineFunc, code));
+    assert!(offset_of!(FuncHead, opening) == offset_of!(InlineFunc, opening));
+    assert!(offset_of!(FuncHead, types) == offset_of!(InlineFunc, types));
+    assert!(offset_of!(FuncHead, result) == offset_of!(InlineFunc, result));
+};
 
 /// The maximal number of parameters.
 pub const PARAMETERS_MAX: usize = 16;
 
 impl Func {
     fn new(func: DynFunc) -> Box<Func> {
-        let results: Box<[Scalar]> = func.results().collect();
-        let mut few = Few::NONE;
-        let is_plain = func.parameters().iter().chain(&results).all(|&scalar| Extension::of(scalar).is_some());
-        if let Some(counts) = func.few() {
-            few.slots_len = func.slots();
-            few.shape = Shape::of(func.parameters(), &results);
-            if is_plain {
-                [few.parameters_len, few.results_len] = counts;
-                for (parameter, &scalar) in few.parameters.iter_mut().zip(func.parameters()) {
-                    *parameter = Extension::of(scalar).unwrap_or(Extension::NONE);
-                }
-            }
-        }
-        Box::new(Func { head: FuncHead::of(&func), func, results, few })
+        let results = func.results().collect();
+        // Debug builds check more than inline code can.
+        Box::new(Func { inline: InlineFunc::new::<Host>(func, !cfg!(debug_assertions)), results })
     }
 
-    /// Writes the result of a function that has one at most.
-    ///
-    /// # Safety
-    /// If there is one, it has room.
-    pub(crate) unsafe fn write_result(&self, slot: u64, results: *mut Value) {
-        if let [scalar] = *self.results {
-            // SAFETY: as the caller promises.
-            unsafe { *results = Value::from_slot(scalar, slot) };
-        }
+    pub(crate) fn func(&self) -> &DynFunc {
+        self.inline.func()
     }
 }
 
@@ -160,19 +99,19 @@ pub unsafe extern "C" fn riverrun_func_delete(func: Option<Box<Func>>) {
 /// The function's guest address.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_func_address(func: Option<&Func>) -> u64 {
-    func.map_or(0, |func| func.func.address())
+    func.map_or(0, |func| func.func().address())
 }
 
 /// How many slots a call takes: as many as parameters, or results.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_func_slots(func: Option<&Func>) -> usize {
-    func.map_or(0, |func| func.func.slots())
+    func.map_or(0, |func| func.func().slots())
 }
 
 /// How many parameters the function has.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_func_parameters(func: Option<&Func>) -> usize {
-    guard_value(0, || Some(func?.func.parameters().len()))
+    guard_value(0, || Some(func?.func().parameters().len()))
 }
 
 /// How many results the function has: none, one, or the two fields of a structure.

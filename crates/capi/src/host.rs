@@ -3,9 +3,9 @@
 use std::ffi::c_void;
 use std::mem::{MaybeUninit, offset_of, size_of, transmute};
 
-use riverrun::support::Offsets;
-use riverrun::{Caller, HostError, Import as EngineImport, MachineHead as EngineHead, RawMachine};
-use riverrun::{Results, Scalar, Signature, SlotCode, SlotError, SlotFunction, Type, with_host_floats};
+use riverrun::raw::{self, Gate, RawMachine, Results, SlotCode, SlotError, SlotFunction, with_host_floats};
+use riverrun::raw::{Import as EngineImport, MachineHead as EngineHead};
+use riverrun::{Caller, HostError, Scalar, Signature, Type};
 
 use crate::arguments::{Result, misuse};
 use crate::error::{Error, Raised};
@@ -29,8 +29,7 @@ pub type HostFunc = unsafe extern "C" fn(
 
 /// A host function that takes its arguments as raw values in `slots` and writes its results to the first ones, extended as
 /// by `riverrun_slot_i32` and the like. Otherwise as `riverrun_host_func_t`.
-pub type HostFuncUnchecked =
-    unsafe extern "C" fn(data: *mut c_void, caller: Machine, slots: *mut u64) -> Option<Box<Error>>;
+pub type HostFuncRaw = unsafe extern "C" fn(data: *mut c_void, caller: Machine, slots: *mut u64) -> Option<Box<Error>>;
 
 /// A host function that the guest calls directly (`riverrun_linker_func_code`), with the entry of the machine's table and
 /// the guest's a0 to a4. Further arguments are in the other registers or on the guest's stack. Its results become a0 and
@@ -84,7 +83,11 @@ pub struct MachineHead {
 #[derive(Debug)]
 pub struct GateHead {
     /// For the library only.
-    pub reserved: [u64; 8],
+    pub reserved: [u64; 6],
+    /// The error of a call by a function's code, if it has changed the word.
+    pub error: *mut Error,
+    /// For the library only.
+    pub also_reserved: u64,
     /// The `opening` of the functions for which it is open (`riverrun_func_head`), `RIVERRUN_GATE_CALLING`, or another
     /// number if it is closed.
     pub word: u64,
@@ -110,7 +113,8 @@ pub unsafe extern "C" fn riverrun_with_host_floats(body: Option<Body>, data: *mu
 const _: () = {
     assert!(offset_of!(MachineHead, registers) == offset_of!(EngineHead, registers));
     assert!(offset_of!(MachineHead, gate) == offset_of!(EngineHead, gate));
-    assert!(offset_of!(GateHead, word) == Offsets::<Host>::WORD && GATE_CALLING == Offsets::<Host>::CALLING as u64);
+    assert!(offset_of!(GateHead, word) == Gate::WORD && GATE_CALLING == Gate::CALLING);
+    assert!(offset_of!(GateHead, error) == Gate::ERROR);
     assert!(offset_of!(Import, code) == offset_of!(EngineImport, code));
     assert!(offset_of!(Import, environment) == offset_of!(EngineImport, environment));
     assert!(offset_of!(Import, machine) == offset_of!(EngineImport, context));
@@ -120,7 +124,7 @@ const _: () = {
 
 /// A function with raw values, and its data.
 #[repr(C)]
-pub(crate) struct Unchecked {
+pub(crate) struct Raw {
     /// First, where engines expect it.
     pub(crate) function: SlotFunction,
     /// Its data.
@@ -128,16 +132,16 @@ pub(crate) struct Unchecked {
 }
 
 // SAFETY: the header demands of host functions that threads of machines may call them.
-unsafe impl Send for Unchecked {}
+unsafe impl Send for Raw {}
 // SAFETY: likewise.
-unsafe impl Sync for Unchecked {}
+unsafe impl Sync for Raw {}
 
-impl Unchecked {
-    pub(crate) fn new(owned: Owned, function: HostFuncUnchecked) -> Unchecked {
+impl Raw {
+    pub(crate) fn new(owned: Owned, function: HostFuncRaw) -> Raw {
         // SAFETY: machines and errors are their addresses, errors begin with what a slot function's do, and C's calling
         // convention is the engines'.
-        let code = unsafe { transmute::<HostFuncUnchecked, SlotCode>(function) };
-        Unchecked { function: SlotFunction { data: owned.data.cast(), code }, owned }
+        let code = unsafe { transmute::<HostFuncRaw, SlotCode>(function) };
+        Raw { function: SlotFunction { data: owned.data.cast(), code }, owned }
     }
 
     /// What the linker's closure does.
@@ -175,7 +179,7 @@ pub(crate) struct Checked {
     pub(crate) result_kind: u64,
 }
 
-// SAFETY: as of `Unchecked`.
+// SAFETY: as of `Raw`.
 unsafe impl Send for Checked {}
 // SAFETY: likewise.
 unsafe impl Sync for Checked {}
@@ -215,7 +219,7 @@ impl Checked {
         }
         let (arguments_len, results_len) = (self.parameters_len, self.results.len());
         let (first, results) = (arguments.as_ptr().cast(), results.as_mut_ptr().cast::<Value>());
-        // SAFETY: as of `Unchecked`; the arrays have as many values as is said.
+        // SAFETY: as of `Raw`; the arrays have as many values as is said.
         let failed = unsafe { (self.function)(self.owned.data, machine, first, arguments_len, results, results_len) };
         if let Some(error) = failed {
             return Err(error);
@@ -251,7 +255,7 @@ fn parameters_of(signature: &Signature) -> Result<Vec<Scalar>> {
 pub(crate) const FIRST: usize = 5;
 
 /// The code for functions of few integers, whose registers need not be looked up: by slots, and by values.
-pub(crate) fn code_for(signature: &Signature) -> Option<[riverrun::HostCode; 2]> {
+pub(crate) fn code_for(signature: &Signature) -> Option<[raw::HostCode; 2]> {
     let is_integer = |ty: &Type| matches!(ty, Type::Scalar(scalar) if !scalar.is_float());
     if signature.parameters.len() > FIRST || !signature.parameters.iter().all(is_integer) {
         return None;
@@ -277,15 +281,15 @@ pub(crate) fn code_for(signature: &Signature) -> Option<[riverrun::HostCode; 2]>
     Some([unchecked, checked])
 }
 
-fn codes<const WORDS: usize>(has_result: bool) -> [riverrun::HostCode; 2] {
+fn codes<const WORDS: usize>(has_result: bool) -> [raw::HostCode; 2] {
     match has_result {
-        false => [host_code::<Unchecked, WORDS, false>(), host_code::<Checked, WORDS, false>()],
-        true => [host_code::<Unchecked, WORDS, true>(), host_code::<Checked, WORDS, true>()],
+        false => [host_code::<Raw, WORDS, false>(), host_code::<Checked, WORDS, false>()],
+        true => [host_code::<Raw, WORDS, true>(), host_code::<Checked, WORDS, true>()],
     }
 }
 
-fn host_code<F: Words, const WORDS: usize, const HAS_RESULT: bool>() -> riverrun::HostCode {
-    riverrun::HostCode::new(words::<F, WORDS, HAS_RESULT, false>, words::<F, WORDS, HAS_RESULT, true>)
+fn host_code<F: Words, const WORDS: usize, const HAS_RESULT: bool>() -> raw::HostCode {
+    raw::HostCode::new(words::<F, WORDS, HAS_RESULT, false>, words::<F, WORDS, HAS_RESULT, true>)
 }
 
 /// A host function of few integers, as engines call it.
@@ -294,7 +298,7 @@ trait Words {
     fn call_words<const WORDS: usize>(&self, machine: Machine, words: &mut [u64; WORDS]) -> Option<Box<Error>>;
 }
 
-impl Words for Unchecked {
+impl Words for Raw {
     #[inline(always)]
     fn call_words<const WORDS: usize>(&self, machine: Machine, words: &mut [u64; WORDS]) -> Option<Box<Error>> {
         // SAFETY: an engine has called the code of the function's types.

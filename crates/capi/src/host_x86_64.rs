@@ -5,9 +5,10 @@
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
-use riverrun::{HostFunction, Import, Results, Scalar, SlotFunction};
+use riverrun::Scalar;
+use riverrun::raw::{HostFunction, Import, Results, SlotFunction};
 
-use crate::host::{Checked, FIRST, Unchecked, fail};
+use crate::host::{Checked, FIRST, Raw, fail};
 use crate::owned::Owned;
 use crate::value::{KindCode, wrong_kind};
 
@@ -41,8 +42,8 @@ macro_rules! by_slots {
                 a1 = const 8 * $a1,
                 environment = const offset_of!(Import, environment),
                 machine = const offset_of!(Import, context),
-                data = const offset_of!(Unchecked, function) + offset_of!(SlotFunction, data),
-                function = const offset_of!(Unchecked, function) + offset_of!(SlotFunction, code),
+                data = const offset_of!(Raw, function) + offset_of!(SlotFunction, data),
+                function = const offset_of!(Raw, function) + offset_of!(SlotFunction, code),
                 fail = sym fail,
             )
         }

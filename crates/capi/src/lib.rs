@@ -6,18 +6,14 @@
 //! - Handles are boxes. Nullable ones are `Option<&T>`, `Option<&mut T>` or `Option<Box<T>>`, which are
 //!   pointers to C. A handle keeps alive what it needs of others.
 //! - Every function catches panics; those that can fail return an owned error, or `NULL`.
-//! - A machine is its own address ([`riverrun::RawMachine`]), so host functions get the handle that their host has.
+//! - A machine is its own address ([`riverrun::raw::RawMachine`]), so host functions get the handle that their host has.
 
 #![allow(clippy::missing_safety_doc, reason = "the head of riverrun.h says once what pointers have to be")]
 
 mod arguments;
-mod call;
 mod error;
 
-pub mod call_code;
-pub mod call_few;
-pub mod call_slots;
-pub mod call_values;
+pub mod call;
 pub mod config;
 pub mod failure;
 pub mod func;
@@ -32,7 +28,6 @@ pub mod machine;
 pub mod memory;
 pub mod owned;
 pub mod program;
-mod shape;
 pub mod snapshot;
 pub mod value;
 

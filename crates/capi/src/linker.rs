@@ -3,12 +3,12 @@
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
-use riverrun::HeapOptions;
+use riverrun::{HeapOptions, raw};
 
 use crate::arguments::{Out, Result, given, text};
 use crate::config::{Engine, UNLIMITED};
 use crate::error::{Returned, delete, guard};
-use crate::host::{Checked, Environment, HostCode, HostFunc, HostFuncUnchecked, Unchecked, code_for};
+use crate::host::{Checked, Environment, HostCode, HostFunc, HostFuncRaw, Raw, code_for};
 use crate::linux::Linux;
 use crate::machine::{Host, Machine};
 use crate::owned::{Destructor, Owned};
@@ -57,8 +57,8 @@ pub unsafe extern "C" fn riverrun_linker_func(
         let function = Checked::new(owned, function, &types)?;
         match code_for(&types) {
             // SAFETY: the code is for these types, and this environment.
-            Some([_, code]) => unsafe { linker.linker.func_code(name, types, code, Arc::new(function))? },
-            None => linker.linker.dyn_func(name, &types, move |caller, slots| function.call(caller, slots))?,
+            Some([_, code]) => unsafe { raw::add_code(&mut linker.linker, name, types, code, Arc::new(function))? },
+            None => drop(linker.linker.dyn_func(name, &types, move |caller, slots| function.call(caller, slots))?),
         };
         Ok(())
     })
@@ -66,11 +66,11 @@ pub unsafe extern "C" fn riverrun_linker_func(
 
 /// Adds a host function that takes raw values in slots. Otherwise as `riverrun_linker_func`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn riverrun_linker_func_unchecked(
+pub unsafe extern "C" fn riverrun_linker_func_raw(
     linker: Option<&mut Linker>,
     name: *const c_char,
     types: *const c_char,
-    function: Option<HostFuncUnchecked>,
+    function: Option<HostFuncRaw>,
     data: *mut c_void,
     destructor: Option<Destructor>,
 ) -> Returned {
@@ -78,24 +78,24 @@ pub unsafe extern "C" fn riverrun_linker_func_unchecked(
     guard(|| {
         let (linker, function) = (given(linker, "linker")?, given(function, "function")?);
         let (name, types) = (text(name, "name")?, signature(text(types, "types")?)?);
-        let function = Unchecked::new(owned, function);
+        let function = Raw::new(owned, function);
         match code_for(&types) {
             // SAFETY: the code is for these types, and this environment.
-            Some([code, _]) => unsafe { linker.linker.func_code(name, types, code, Arc::new(function))? },
-            None => linker.linker.dyn_func(name, &types, move |caller, slots| function.call(caller, slots))?,
+            Some([code, _]) => unsafe { raw::add_code(&mut linker.linker, name, types, code, Arc::new(function))? },
+            None => drop(linker.linker.dyn_func(name, &types, move |caller, slots| function.call(caller, slots))?),
         };
         Ok(())
     })
 }
 
 /// Adds a system call: a host function that guests call by `ecall` with this number in a7. Otherwise as
-/// `riverrun_linker_func_unchecked`.
+/// `riverrun_linker_func_raw`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_linker_syscall(
     linker: Option<&mut Linker>,
     number: u32,
     types: *const c_char,
-    function: Option<HostFuncUnchecked>,
+    function: Option<HostFuncRaw>,
     data: *mut c_void,
     destructor: Option<Destructor>,
 ) -> Returned {
@@ -103,11 +103,13 @@ pub unsafe extern "C" fn riverrun_linker_syscall(
     guard(|| {
         let (linker, function) = (given(linker, "linker")?, given(function, "function")?);
         let types = signature(text(types, "types")?)?;
-        let function = Unchecked::new(owned, function);
+        let function = Raw::new(owned, function);
         match code_for(&types) {
             // SAFETY: the code is for these types, and this environment.
-            Some([code, _]) => unsafe { linker.linker.syscall_code(number, types, code, Arc::new(function))? },
-            None => linker.linker.dyn_syscall(number, &types, move |caller, slots| function.call(caller, slots))?,
+            Some([code, _]) => unsafe {
+                raw::add_syscall_code(&mut linker.linker, number, types, code, Arc::new(function))?
+            },
+            None => drop(linker.linker.dyn_syscall(number, &types, move |caller, slots| function.call(caller, slots))?),
         };
         Ok(())
     })
@@ -135,10 +137,10 @@ pub unsafe extern "C" fn riverrun_linker_func_code(
         // SAFETY: both are functions of these parameters: an import is an import (`crate::host` asserts that),
         // and C's calling convention is this one.
         let [plain, guarded] =
-            [code, guarded].map(|code| unsafe { std::mem::transmute::<HostCode, riverrun::HostFunction>(code) });
-        let code = riverrun::HostCode::new(plain, guarded);
+            [code, guarded].map(|code| unsafe { std::mem::transmute::<HostCode, raw::HostFunction>(code) });
+        let code = raw::HostCode::new(plain, guarded);
         // SAFETY: the header demands that the code is for these types; the environment begins with the data.
-        unsafe { linker.linker.func_code(name, types, code, environment)? };
+        unsafe { raw::add_code(&mut linker.linker, name, types, code, environment)? };
         Ok(())
     })
 }

@@ -3,7 +3,8 @@
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 
-use riverrun::{InterruptHandle as Interrupter, RawMachine};
+use riverrun::InterruptHandle as Interrupter;
+use riverrun::raw::RawMachine;
 use riverrun_linux::Linux;
 
 use crate::arguments::{Out, Result, given, misuse};

@@ -140,47 +140,6 @@ impl Value {
     }
 }
 
-/// How a value of an integer type becomes a slot: one that is narrower is extended.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Extension {
-    kind: KindCode,
-    /// Bits that are not its own.
-    above: u32,
-    /// All of those, if the type has no sign in registers.
-    cleared: u64,
-}
-
-impl Extension {
-    /// Of no value.
-    pub(crate) const NONE: Extension = Extension { kind: KindCode::MAX, above: 0, cleared: 0 };
-
-    /// That of a type; nothing if it is a float, or a `bool`, of which C may have put anything there.
-    pub(crate) fn of(scalar: Scalar) -> Option<Extension> {
-        let (above, is_signed) = match scalar {
-            Scalar::I8 => (56, true),
-            Scalar::U8 => (56, false),
-            Scalar::I16 => (48, true),
-            Scalar::U16 => (48, false),
-            // 32 bits by their sign, whether they have one or not.
-            Scalar::I32 | Scalar::U32 => (32, true),
-            Scalar::I64 | Scalar::U64 | Scalar::Ptr => (0, true),
-            Scalar::Bool | Scalar::F32 | Scalar::F64 => return None,
-        };
-        let cleared = if is_signed { 0 } else { !(u64::MAX >> above) };
-        Some(Extension { kind: scalar as u32, above, cleared })
-    }
-
-    /// The slot of a value that is to be of this type; nothing if it is not.
-    #[inline(always)]
-    pub(crate) fn slot_of(&self, value: &Value) -> Option<u64> {
-        // SAFETY: as of `to_slot`; what is above the field is shifted out.
-        let bits = unsafe { value.of.u64 };
-        (value.kind == self.kind)
-            .then_some((bits << self.above) as i64 >> self.above)
-            .map(|slot| slot as u64 & !self.cleared)
-    }
-}
-
 /// The error of a value that is of another type.
 #[cold]
 pub(crate) fn wrong_kind(what: &str, index: usize, found: KindCode, wanted: Scalar) -> Box<crate::Error> {

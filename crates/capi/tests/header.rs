@@ -9,23 +9,8 @@ use quote::ToTokens;
 use syn::{Attribute, Expr, Fields, FnArg, GenericArgument, Item, ItemFn, ItemStruct, PathArguments, ReturnType, Type};
 
 /// The modules, each behind those whose types it uses.
-const MODULES: [&str; 17] = [
-    "error",
-    "owned",
-    "failure",
-    "value",
-    "config",
-    "program",
-    "linux",
-    "host",
-    "linker",
-    "machine",
-    "snapshot",
-    "func",
-    "call_values",
-    "call_code",
-    "call_few",
-    "call_slots",
+const MODULES: [&str; 14] = [
+    "error", "owned", "failure", "value", "config", "program", "linux", "host", "linker", "machine", "snapshot", "func", "call",
     "memory",
 ];
 const LAST: &str = "heap";
@@ -245,7 +230,6 @@ fn c_type(ty: &Type) -> String {
                 ("Returned", _) => "riverrun_error_t *".to_owned(),
                 ("Machine", _) => "riverrun_machine_t *".to_owned(),
                 ("KindCode", _) => "riverrun_kind_t".to_owned(),
-                ("Shape", _) => "uint32_t".to_owned(),
                 ("c_char", _) => "char".to_owned(),
                 ("c_void", _) => "void".to_owned(),
                 ("bool", _) => "bool".to_owned(),

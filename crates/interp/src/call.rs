@@ -1,6 +1,7 @@
 //! Calls of interpreted functions on the fast path.
 
 use std::hint::cold_path;
+use std::mem::offset_of;
 
 use riverrun_vm::{Exit, RETURN_ADDRESS, SLICE, VmContext, Window};
 
@@ -73,26 +74,30 @@ impl Code {
 }
 
 impl Place {
+    /// Offset of the first op, for [`crate::enter_from_gate`].
+    pub const CELL: usize = offset_of!(Place, cell);
+    /// Offset of what is added to the state's fuel, in 32 bits: the call must not begin with the sum below 0.
+    pub const ORDINAL: usize = offset_of!(Place, ordinal);
+
     /// No function.
     pub const NONE: Place = Place { cell: std::ptr::null(), ordinal: 0 };
 
     /// Runs the interpreter from here on, until the guest reaches [`RETURN_ADDRESS`], which is in ra,
     /// or the engine leaves off: at the latest after as many instructions as there are in a slice, counted over such
-    /// calls. The float environment is the caller's, and has to be the default one. `IS_FUNCTION` says whether the caller
-    /// is one that is called each time, or part of a loop.
+    /// calls. The float environment is the caller's, and has to be the default one.
     ///
     /// # Safety
     /// The place's code is alive, and the window of `state` ready still for it, and has the image of the code's program
     /// mapped. No other engine runs on it, and the rounding mode is the default one.
     #[inline(always)]
-    pub unsafe fn call<const IS_FUNCTION: bool>(self, state: *mut VmContext) -> Outcome {
+    pub unsafe fn call(self, state: *mut VmContext) -> Outcome {
         // SAFETY: as the caller promises; places are published cells.
         unsafe {
             let fuel = (*state).exit.fuel + i64::from(self.ordinal);
             if COUNTED && fuel < 0 {
                 return Outcome::Refused;
             }
-            if !enter_lightly::<IS_FUNCTION>(self.cell, state, fuel) {
+            if !enter_lightly(self.cell, state, fuel) {
                 cold_path();
                 return Outcome::Left;
             }
@@ -109,7 +114,7 @@ impl Place {
         // SAFETY: as the caller promises.
         unsafe {
             count_from(&mut *state, fuel.min(SLICE));
-            self.call::<true>(state)
+            self.call(state)
         }
     }
 }

@@ -4,6 +4,7 @@
 #[path = "enter_x86_64.rs"]
 mod host;
 
+pub use host::enter_from_gate;
 #[cfg(not(trampoline))]
 pub(crate) use host::left;
 pub(crate) use host::{enter, enter_lightly, landing};

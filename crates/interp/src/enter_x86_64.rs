@@ -77,65 +77,70 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut VmContex
     }
 }
 
-/// The same for the fast path: true if the function at which the chain began has returned, in which case the state's reason
-/// is not written. Handlers preserve the registers that functions preserve, so only other exits load what is pushed here.
-/// `IS_FUNCTION` says whether the caller is a function of its own for each call; then the registers that its caller wants
-/// preserved are saved here. Otherwise the caller is inlined into a loop, which saves them once.
+/// The same for the fast path, inlined into its caller: true if the function at which the chain began has returned, in which
+/// case the state's reason is not written. Handlers preserve the registers that functions preserve, so only other exits load
+/// what is pushed here. r12 to r15 are clobbered, so a caller with a loop saves them once.
 ///
 /// # Safety
 /// As [`enter`].
 #[inline(always)]
-pub(crate) unsafe fn enter_lightly<const IS_FUNCTION: bool>(op: *const Cell, state: *mut VmContext, fuel: i64) -> bool {
+pub(crate) unsafe fn enter_lightly(op: *const Cell, state: *mut VmContext, fuel: i64) -> bool {
     // If the chain has returned, rsi still holds the state's address.
     let returned: *mut VmContext;
-    /// What the frame has above the gap is given as `push` and `above`, which is its size.
-    macro_rules! enter {
-        ([$($push:literal)*] $above:literal, $gap:expr $(, $kept:tt)*) => {
-            calls_chain! {
-                asm
-                [
-                    "sub rsp, 8",
-                    "push rbp",
-                    "push rbx",
-                    $($push,)*
-                    "sub rsp, {gap}",
-                    "lea rax, [rip + 2f]",
-                    "mov [rsp + 8], rax",
-                    "mov [rsi + {host_sp}], rsp",
-                    "xor ecx, ecx",
-                    "xor r9d, r9d",
-                ]
-                [
-                    $above,
-                    "3:",
-                    ".pushsection .text.unlikely, \"ax\", @progbits",
-                    unwind_marker!("2", "4"),
-                    "4:",
-                    "lea rsp, [rdx + {frame} + 8]",
-                    "xor esi, esi",
-                    "jmp 3b",
-                    ".popsection",
-                ]
-                gap = const $gap,
-                frame = const FRAME_SIZE,
-                host_sp = const HOST_SP,
-                inout("rdi") op => _,
-                inout("rsi") state => returned,
-                inout("r8") fuel => _,
-                $(out($kept) _,)*
-                clobber_abi("sysv64"),
-            }
-        };
-    }
     // SAFETY: the caller provides a live state and a published op. The frame is that of every engine, so that every exit
     // finds it by `host_sp`.
     unsafe {
-        match IS_FUNCTION {
-            true => enter!(["push r12" "push r13" "push r14" "push r15"] "add rsp, {gap} + 7 * 8", FRAME_GAP),
-            false => enter!([] "add rsp, {gap} + 3 * 8", FRAME_GAP + 4 * 8, "r12", "r13", "r14", "r15"),
+        calls_chain! {
+            asm
+            [
+                "sub rsp, 8",
+                "push rbp",
+                "push rbx",
+                "sub rsp, {gap}",
+                "lea rax, [rip + 2f]",
+                "mov [rsp + 8], rax",
+                "mov [rsi + {host_sp}], rsp",
+                "xor ecx, ecx",
+                "xor r9d, r9d",
+            ]
+            [
+                "add rsp, {gap} + 3 * 8",
+                "3:",
+                ".pushsection .text.unlikely, \"ax\", @progbits",
+                unwind_marker!("2", "4"),
+                "4:",
+                "lea rsp, [rdx + {frame} + 8]",
+                "xor esi, esi",
+                "jmp 3b",
+                ".popsection",
+            ]
+            // The places of r12 to r15 are part of it.
+            gap = const FRAME_GAP + 4 * 8,
+            frame = const FRAME_SIZE,
+            host_sp = const HOST_SP,
+            inout("rdi") op => _,
+            inout("rsi") state => returned,
+            inout("r8") fuel => _,
+            out("r12") _, out("r13") _, out("r14") _, out("r15") _,
+            clobber_abi("sysv64"),
         }
     }
     !returned.is_null()
+}
+
+/// The same for a caller that keeps the frame in a [`Gate`](riverrun_vm::Gate), which holds all that exits need. It returns
+/// a0 to the caller of the function that jumps here.
+///
+/// # Safety
+/// As [`enter`]; the frame is at the state's `host_sp`, and the stack is as a call has left it.
+#[unsafe(naked)]
+pub unsafe extern "sysv64" fn enter_from_gate(op: *const (), state: *mut VmContext, _: u64, _: u64, fuel: i64) -> u64 {
+    calls_chain! {
+        naked_asm
+        ["sub rsp, 8", "xor ecx, ecx", "xor r9d, r9d"]
+        ["mov rax, [rsi + {a0}]", "add rsp, 8", "ret"]
+        a0 = const offset_of!(VmContext, hart.slots) + 10 * size_of::<u64>(),
+    }
 }
 
 /// A handler that exits the chain without returning from the function.

@@ -26,5 +26,6 @@ mod step;
 
 pub use call::{Outcome, Place};
 pub use code::Code;
+pub use enter::enter_from_gate;
 pub use run::end_count;
 pub use step::Step;

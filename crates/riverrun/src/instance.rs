@@ -50,6 +50,8 @@ pub(crate) struct Instance<T> {
     pub(crate) gate: &'static Gate,
     /// Whether host functions run in the host's float environment, because the program can observe the difference.
     pub(crate) guards_floats: bool,
+    /// The conditions of the fast path: before `data`, so that their place does not depend on its type.
+    pub(crate) ready: Ready,
     /// Public as [`Memory`].
     pub(crate) window: Window,
     pub(crate) data: T,
@@ -82,8 +84,6 @@ pub(crate) struct Instance<T> {
     pub(crate) code_id: u64,
     /// The engine of the fast path, if this machine can have one.
     pub(crate) engine: Option<PlainEngine>,
-    /// The conditions of the fast path.
-    pub(crate) ready: Ready,
     /// The guest's message for the error of the next trap: see [`crate::Caller::set_last_words`].
     pub(crate) last_words: Option<String>,
     /// Whether the guest's own run has stopped before its end and can continue.

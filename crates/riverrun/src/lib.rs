@@ -35,7 +35,7 @@ mod memory;
 mod must_not_compile;
 mod pace;
 mod program;
-mod raw;
+pub mod raw;
 mod registers;
 mod run;
 mod snapshot;
@@ -49,7 +49,7 @@ pub use bytemuck;
 pub use call::convention::{Parameter, Returned};
 pub use call::dynamic::DynFunc;
 pub use call::func::{CallContext, CallLimits, Func, Parameters};
-pub use call::host::{HostCode, HostResult, IntoHostFunction};
+pub use call::host::{HostResult, IntoHostFunction};
 pub use call::own::GuestPanic;
 pub use call::pointer::{PointerError, Ptr, STRING_MAX, Slice, Str};
 pub use call::structure::Structure;
@@ -68,7 +68,6 @@ pub use linker::{Flow, Linker};
 pub use machine::{InterruptHandle, Machine};
 pub use memory::Memory;
 pub use program::Program;
-pub use raw::{MachineHead, RawMachine, with_host_floats};
 #[cfg(feature = "compile")]
 pub use riverrun_aot::{CompileError, CompileOptions, Cpu, Report as CompileReport};
 pub use riverrun_program as image;
@@ -77,8 +76,8 @@ pub use riverrun_program::doc;
 pub use riverrun_program::{FrameDescription as Frame, LoadError, Scalar, Signature, Type};
 pub use riverrun_vm::artifact::{ArtifactError, LinkedArtifact, Options as ArtifactOptions};
 pub use riverrun_vm::{
-    DYNAMIC_CALL, Fault, HASH_MIN, HostFunction, Import, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Perm,
-    READY_CALL, Region, Results, SIGNAL_RETURN_ADDRESS, SlotCode, SlotError, SlotFunction, TrapCause,
+    DYNAMIC_CALL, Fault, HASH_MIN, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Perm, READY_CALL, Region,
+    SIGNAL_RETURN_ADDRESS, TrapCause,
 };
 pub use snapshot::{Pool, PooledMachine, Snapshot, SnapshotError};
 pub use waiting::{AsyncCaller, CallAsync, HostFuture, RunAsync};

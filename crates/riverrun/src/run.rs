@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use riverrun_vm::{EngineContext, Hart, RETURN_ADDRESS, TrapCause, Window, host_stack_left};
 
 use crate::backtrace::Backtrace;
-use crate::call::convention::{Exchange, Placement, ResultRegisters};
+use crate::call::convention::{Exchange, Placement, ResultRegisters, write_first};
 use crate::dispatch::Ended;
 use crate::error::Error;
 use crate::instance::{Instance, KeptLost, RA};
@@ -142,7 +142,7 @@ impl<T> Instance<T> {
             let mut placement = Placement::new(&mut (*state).hart.slots);
             exchange.place(&mut placement);
             let placed = placement.into_placed();
-            placed.write_first(&mut (*state).hart.slots);
+            write_first(placed.first, placed.integers, &mut (*state).hart.slots);
             let result = match Self::push(this, &placed.stack) {
                 Ok(()) => {
                     (*state).hart.set_x(RA, RETURN_ADDRESS);

@@ -76,14 +76,14 @@ c_row *c_row_new(const char *guest, const char *artifact, const char *name, bool
         program = compiled;
     }
     fine(riverrun_linker_new(engine, &linker));
-    fine(riverrun_linker_func_unchecked(linker, "empty", "void ()", empty, NULL, NULL));
-    fine(riverrun_linker_func_unchecked(linker, "three", "i32 (i32, i32, i32)", empty, NULL, NULL));
+    fine(riverrun_linker_func_raw(linker, "empty", "void ()", empty, NULL, NULL));
+    fine(riverrun_linker_func_raw(linker, "three", "i32 (i32, i32, i32)", empty, NULL, NULL));
     if (checked) {
         fine(riverrun_linker_func(linker, "i64", "i64 ()", i64_checked, NULL, NULL));
         fine(riverrun_linker_func(linker, "many", many, many_checked, NULL, NULL));
     } else {
-        fine(riverrun_linker_func_unchecked(linker, "i64", "i64 ()", i64_unchecked, NULL, NULL));
-        fine(riverrun_linker_func_unchecked(linker, "many", many, many_unchecked, NULL, NULL));
+        fine(riverrun_linker_func_raw(linker, "i64", "i64 ()", i64_unchecked, NULL, NULL));
+        fine(riverrun_linker_func_raw(linker, "many", many, many_unchecked, NULL, NULL));
     }
     fine(riverrun_machine_new(linker, program, NULL, &row->machine));
     fine(riverrun_func_new(row->machine, name, NULL, &row->func));
@@ -133,17 +133,17 @@ int64_t c_row_run(c_row *row, enum row_kind kind, uint64_t times)
     switch (kind) {
     case ROW_NOP:
         while (times--)
-            fine(riverrun_func_call_unchecked(row->func, row->machine, NULL, 0));
+            fine(riverrun_func_call_raw(row->func, row->machine, NULL, 0));
         break;
     case ROW_NUMBER:
         while (times--) {
-            fine(riverrun_func_call_unchecked(row->func, row->machine, &slot, 1));
+            fine(riverrun_func_call_raw(row->func, row->machine, &slot, 1));
             total += riverrun_slot_as_i64(slot);
         }
         break;
     case ROW_LOOP:
         slot = times;
-        fine(riverrun_func_call_unchecked(row->func, row->machine, &slot, 1));
+        fine(riverrun_func_call_raw(row->func, row->machine, &slot, 1));
         total = riverrun_slot_as_i64(slot);
     }
     return total;

@@ -28,7 +28,7 @@ unsafe extern "C" {
 /// How the guest is called.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interface {
-    CUnchecked,
+    CRaw,
     CChecked,
     CppTyped,
 }

@@ -46,9 +46,9 @@ fn main() -> Result<()> {
     let mut rows = vec![bare_call()];
     for (engine, compiled) in [("riverrun compiled", true), ("riverrun interpreter", false)] {
         rows.extend(riverrun_rows::rows(&format!("{engine}, typed"), &elf, compiled, true)?);
-        rows.extend(riverrun_rows::rows(&format!("{engine}, unchecked"), &elf, compiled, false)?);
+        rows.extend(riverrun_rows::rows(&format!("{engine}, raw values"), &elf, compiled, false)?);
         rows.extend(capi_rows::rows(&format!("{engine}, C++ typed"), &elf, compiled, Interface::CppTyped)?);
-        rows.extend(capi_rows::rows(&format!("{engine}, C unchecked"), &elf, compiled, Interface::CUnchecked)?);
+        rows.extend(capi_rows::rows(&format!("{engine}, C raw values"), &elf, compiled, Interface::CRaw)?);
         rows.extend(capi_rows::rows(&format!("{engine}, C checked"), &elf, compiled, Interface::CChecked)?);
     }
     let mut missing = Vec::new();

@@ -57,7 +57,7 @@ pub(crate) fn machine(elf: &[u8], compiled: bool, others: usize) -> Result<Machi
     Ok(linker(&engine, others)?.instantiate(&program, 0)?)
 }
 
-/// Calls from host to guest, `typed` or by slots, and calls back.
+/// Calls from host to guest, `typed` or with raw values, and calls back.
 pub(crate) fn rows(engine: &str, elf: &[u8], compiled: bool, typed: bool) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (name, is_loop) in [("nop", false), ("i64", false), ("many", false), ("i64 host", true), ("many host", true)] {
@@ -69,26 +69,24 @@ pub(crate) fn rows(engine: &str, elf: &[u8], compiled: bool, typed: bool) -> Res
             Row::new(engine, name, move |times| {
                 function.call(&mut machine, (times as i64,)).expect("a loop");
             })
+        } else if !typed {
+            let function = machine.dyn_func(name, None)?;
+            let mut slots = [0];
+            Row::new(engine, name, move |times| {
+                (0..times).for_each(|_| function.call(&mut machine, &mut slots).expect("a number, or nothing"));
+                std::hint::black_box(slots);
+            })
         } else if name == "nop" {
             let function: Func<(), ()> = machine.func(name)?;
-            let mut slots = [];
-            Row::new(engine, name, move |times| match typed {
-                true => (0..times).for_each(|_| function.call(&mut machine, ()).expect("nothing")),
-                false => (0..times).for_each(|_| function.call_unchecked(&mut machine, &mut slots).expect("nothing")),
+            Row::new(engine, name, move |times| {
+                (0..times).for_each(|_| function.call(&mut machine, ()).expect("nothing"))
             })
         } else {
             let function: Func<(), i64> = machine.func(name)?;
             Row::new(engine, name, move |times| {
-                let mut slots = [0];
-                match typed {
-                    true => {
-                        (0..times).for_each(|_| slots[0] += function.call(&mut machine, ()).expect("a number") as u64)
-                    }
-                    false => {
-                        (0..times).for_each(|_| function.call_unchecked(&mut machine, &mut slots).expect("a number"))
-                    }
-                }
-                std::hint::black_box(slots);
+                let mut sum = 0;
+                (0..times).for_each(|_| sum += function.call(&mut machine, ()).expect("a number"));
+                std::hint::black_box(sum);
             })
         });
     }

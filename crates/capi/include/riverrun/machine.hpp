@@ -157,14 +157,21 @@ template <class R, class... Args> class Func<R(Args...)> {
     /// Calls it.
     Result<R> operator()(Args... args) const
     {
-        std::uint64_t slots[arguments > few ? arguments : few] = {};
-        fill(slots, args...);
-        riverrun_called_t called = arguments > few
-            ? riverrun_func_call_for_result(func_.get(), machine_, slots)
-            : riverrun_func_call_few(func_.get(), machine_, slots[0], slots[1], slots[2], nullptr);
-        if (__builtin_expect(called.error != nullptr, 0))
-            return Error(called.error);
-        return result(called.result);
+        if constexpr (arguments <= few) {
+            std::uint64_t slots[few] = {}, first;
+            riverrun_error_t *error;
+            fill(slots, args...);
+            if (__builtin_expect(
+                    riverrun_func_enter(func_.get(), machine_, slots[0], slots[1], slots[2], &first, &error), 1)) {
+                if (__builtin_expect(error != nullptr, 0))
+                    return Error(error);
+                return result(first);
+            }
+        }
+        auto [error, first] = call_raw(args...);
+        if (__builtin_expect(error != nullptr, 0))
+            return Error(error);
+        return result(first);
     }
 
     /// Calls it within limits of its own.
@@ -173,7 +180,7 @@ template <class R, class... Args> class Func<R(Args...)> {
         std::uint64_t slots[arguments + 1] = {};
         fill(slots, args...);
         riverrun_limits_t both = {limits.fuel, detail::timeout_ns(limits.timeout)};
-        if (auto *error = riverrun_func_call_unchecked_within(func_.get(), machine_, &both, slots, arguments + 1))
+        if (auto *error = riverrun_func_call_raw_within(func_.get(), machine_, &both, slots, arguments + 1))
             return Error(error);
         return result(slots[0]);
     }
@@ -181,9 +188,23 @@ template <class R, class... Args> class Func<R(Args...)> {
     std::uint64_t address() const noexcept { return riverrun_func_address(func_.get()); }
 
   private:
-    /// Parameters of riverrun_func_call_few.
+    /// Parameters of riverrun_func_enter.
     static constexpr std::size_t few = 3;
     static constexpr std::size_t arguments = (std::size_t{0} + ... + detail::SlotsOf<Args>::value);
+
+    struct Called {
+        riverrun_error_t *error;
+        std::uint64_t first;
+    };
+
+    /// Calls it by the library, in a function of its own: its array of slots keeps nothing of others in memory.
+    __attribute__((noinline)) Called call_raw(Args... args) const
+    {
+        std::uint64_t slots[arguments + 1] = {};
+        fill(slots, args...);
+        auto *error = riverrun_func_call_raw(func_.get(), machine_, slots, arguments + 1);
+        return {error, slots[0]};
+    }
 
     static void fill([[maybe_unused]] std::uint64_t *slots, Args... args)
     {

@@ -71,7 +71,7 @@ static riverrun_error_t *again(void *data, riverrun_machine_t *caller, uint64_t 
         return NULL;
     riverrun_func_t **func = data;
     slots[0] = riverrun_slot_i32(n - 1);
-    return riverrun_func_call_unchecked(*func, caller, slots, 1);
+    return riverrun_func_call_raw(*func, caller, slots, 1);
 }
 
 static riverrun_error_t *text(void *data, riverrun_machine_t *caller, uint64_t *slots)
@@ -105,7 +105,7 @@ static void calls(riverrun_machine_t *machine, int *score)
     FINE(riverrun_func_call(one, machine, values, 2, &result, 1));
     CHECK(result.kind == RIVERRUN_KIND_I32 && result.of.i32 == 42);
     uint64_t slots[16] = {riverrun_slot_i32(-40), riverrun_slot_i32(-2)};
-    FINE(riverrun_func_call_unchecked(one, machine, slots, 2));
+    FINE(riverrun_func_call_raw(one, machine, slots, 2));
     CHECK(riverrun_slot_as_i32(slots[0]) == -42 && riverrun_func_slots(one) == 2);
     riverrun_called_t called = riverrun_func_call_few(one, machine, riverrun_slot_i32(-40), riverrun_slot_i32(8), 99, NULL);
     CHECK(!called.error && riverrun_slot_as_i32(called.result) == -32);
@@ -150,7 +150,7 @@ static void calls(riverrun_machine_t *machine, int *score)
     FINE(riverrun_func_call(one, machine, values, 2, two, 2));
     CHECK(two[0].kind == RIVERRUN_KIND_I16 && two[0].of.i16 == -3 && two[1].of.i32 == -8);
     slots[0] = riverrun_slot_i32(-5), slots[1] = riverrun_slot_i32(70000);
-    FINE(riverrun_func_call_unchecked(one, machine, slots, 2));
+    FINE(riverrun_func_call_raw(one, machine, slots, 2));
     CHECK((int16_t)slots[0] == -5 && riverrun_slot_as_i32(slots[1]) == 70000);
     called = riverrun_func_call_few(one, machine, riverrun_slot_i32(-6), riverrun_slot_i32(80000), 3, &slots[1]);
     CHECK(!called.error && (int16_t)called.result == -6 && riverrun_slot_as_i32(slots[1]) == 80000);
@@ -252,7 +252,7 @@ static void ways_out(riverrun_machine_t *machine)
             riverrun_called_t called;
             riverrun_outcome_t outcome;
             /* So that the next one is not the first one. */
-            FINE(riverrun_func_call_unchecked(nop, machine, NULL, 0));
+            FINE(riverrun_func_call_raw(nop, machine, NULL, 0));
             FINE(riverrun_func_call(nop, machine, NULL, 0, NULL, 0));
             switch (way) {
             case 0:
@@ -260,7 +260,7 @@ static void ways_out(riverrun_machine_t *machine)
                 CHECK(result.kind == RIVERRUN_KIND_I32 && result.of.i32 == -5);
                 break;
             case 1:
-                FINE(riverrun_func_call_unchecked(rounded, machine, slots, 1));
+                FINE(riverrun_func_call_raw(rounded, machine, slots, 1));
                 CHECK(riverrun_slot_as_i32(slots[0]) == -6 && slots[1] == 77);
                 break;
             case 2:
@@ -271,7 +271,7 @@ static void ways_out(riverrun_machine_t *machine)
                 outcome = riverrun_func_call_typed(rounded, machine, slots[0], 1, 2, shape);
                 CHECK(outcome.error_or_kind == RIVERRUN_KIND_I32 && riverrun_slot_as_i32(outcome.result) == -8);
             }
-            FINE(riverrun_func_call_unchecked(nop, machine, NULL, 0));
+            FINE(riverrun_func_call_raw(nop, machine, NULL, 0));
             FINE(riverrun_func_call(nop, machine, NULL, 0, NULL, 0));
             riverrun_error_t *error;
             switch (way) {
@@ -281,7 +281,7 @@ static void ways_out(riverrun_machine_t *machine)
                 CHECK(result.kind == RIVERRUN_KIND_I32 && result.of.i32 == 33);
                 break;
             case 1:
-                error = riverrun_func_call_unchecked(failing, machine, slots, 1);
+                error = riverrun_func_call_raw(failing, machine, slots, 1);
                 CHECK(riverrun_slot_as_i32(slots[0]) == -6 && slots[1] == 77);
                 break;
             case 2: error = riverrun_func_call_few(failing, machine, slots[0], 1, 2, NULL).error; break;
@@ -312,7 +312,7 @@ static const struct {
 /* Each of them, by every way of calling: registers that functions preserve are as they were. */
 static void preserved(riverrun_machine_t *machine)
 {
-    void (*const calls[])(void) = {(void (*)(void))riverrun_func_call, (void (*)(void))riverrun_func_call_unchecked,
+    void (*const calls[])(void) = {(void (*)(void))riverrun_func_call, (void (*)(void))riverrun_func_call_raw,
                                    (void (*)(void))riverrun_func_call_few, (void (*)(void))riverrun_func_call_typed};
     riverrun_func_t *nop = func(machine, "nop", NULL);
     for (size_t end = 0; end < sizeof ends / sizeof *ends; end++) {
@@ -337,7 +337,7 @@ static void preserved(riverrun_machine_t *machine)
                 FINE(riverrun_machine_set_timeout(machine, 5 * 1000 * 1000));
             /* So that it is not the first one, if the time is not over before. */
             for (int before = 0; before < 2; before++)
-                riverrun_error_delete(riverrun_func_call_unchecked(nop, machine, NULL, 0));
+                riverrun_error_delete(riverrun_func_call_raw(nop, machine, NULL, 0));
             CHECK(preserves(calls[i % 4], arguments));
             FINE(riverrun_machine_set_timeout(machine, RIVERRUN_UNLIMITED));
             /* Or the result's kind. */
@@ -359,7 +359,7 @@ static void memory(riverrun_machine_t *machine)
     FINE(riverrun_memory_write(machine, address, numbers, sizeof numbers));
     riverrun_func_t *one = func(machine, "twice", "void (ptr, u64)");
     uint64_t slots[2] = {address, 4};
-    FINE(riverrun_func_call_unchecked(one, machine, slots, 2));
+    FINE(riverrun_func_call_raw(one, machine, slots, 2));
     FINE(riverrun_memory_read(machine, address, numbers, sizeof numbers));
     CHECK(numbers[0] == 2 && numbers[1] == -4 && numbers[3] == 8);
     riverrun_func_delete(one);
@@ -405,7 +405,7 @@ static void limits(riverrun_machine_t *machine)
     riverrun_error_delete(error);
 
     riverrun_limits_t fuel = {10000, RIVERRUN_UNLIMITED};
-    error = riverrun_func_call_unchecked_within(one, machine, &fuel, NULL, 0);
+    error = riverrun_func_call_raw_within(one, machine, &fuel, NULL, 0);
     CHECK(error && riverrun_error_trap(error) && riverrun_error_trap(error)->kind == RIVERRUN_TRAP_OUT_OF_FUEL);
     riverrun_error_delete(error);
 
@@ -479,15 +479,15 @@ int main(int argc, char **argv)
     FINE(riverrun_linker_new(engine, &linker));
     riverrun_engine_delete(engine);
     FINE(riverrun_linker_func(linker, "Game::add", "i32 (i32, i32)", game_add, NULL, destroy));
-    FINE(riverrun_linker_func_unchecked(linker, "Game::score", "i32 (i32)", game_score, &score, destroy));
+    FINE(riverrun_linker_func_raw(linker, "Game::score", "i32 (i32)", game_score, &score, destroy));
     FINE(riverrun_linker_func(linker, "Test::floats", "f64 (f32, f64, i32)", floats, NULL, NULL));
-    FINE(riverrun_linker_func_unchecked(linker, "Test::many", "i64 (i32, i32, i32, i32, i32)", many, NULL, NULL));
-    FINE(riverrun_linker_func_unchecked(linker, "Test::stack",
+    FINE(riverrun_linker_func_raw(linker, "Test::many", "i64 (i32, i32, i32, i32, i32)", many, NULL, NULL));
+    FINE(riverrun_linker_func_raw(linker, "Test::stack",
                                         "i64 (i32, i32, i32, i32, i32, i32, i32, i32, i32, f32, i64)", stack, NULL,
                                         NULL));
-    FINE(riverrun_linker_func_unchecked(linker, "Test::fail", "void (i32)", fail, NULL, NULL));
-    FINE(riverrun_linker_func_unchecked(linker, "Test::again", "i32 (i32)", again, &again_func, NULL));
-    FINE(riverrun_linker_func_unchecked(linker, "Test::text", "i32 (ptr)", text, NULL, NULL));
+    FINE(riverrun_linker_func_raw(linker, "Test::fail", "void (i32)", fail, NULL, NULL));
+    FINE(riverrun_linker_func_raw(linker, "Test::again", "i32 (i32)", again, &again_func, NULL));
+    FINE(riverrun_linker_func_raw(linker, "Test::text", "i32 (ptr)", text, NULL, NULL));
     FINE(riverrun_linker_syscall(linker, 500, "i32 (i32)", fail, NULL, destroy));
     FINE(riverrun_linker_add_heap(linker, 16 << 20));
     functions = 3;

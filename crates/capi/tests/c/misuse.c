@@ -63,13 +63,13 @@ static void nulls(riverrun_engine_t *engine, riverrun_program_t *program, riverr
     FAILS(riverrun_func_call(NULL, machine, NULL, 0, NULL, 0), MISUSE, "`func` is NULL");
     FAILS(riverrun_func_call(func, NULL, NULL, 0, NULL, 0), MISUSE, "`machine` is NULL");
     FAILS(riverrun_func_call(func, machine, NULL, 2, &value, 1), MISUSE, "`arguments` is NULL");
-    FAILS(riverrun_func_call_unchecked(NULL, machine, NULL, 0), MISUSE, "`func` is NULL");
-    FAILS(riverrun_func_call_unchecked(func, NULL, NULL, 0), MISUSE, "`machine` is NULL");
+    FAILS(riverrun_func_call_raw(NULL, machine, NULL, 0), MISUSE, "`func` is NULL");
+    FAILS(riverrun_func_call_raw(func, NULL, NULL, 0), MISUSE, "`machine` is NULL");
     /* Which compilers do not know. */
     volatile size_t one_slot = 1, two_slots = 2;
     uint64_t slot = 0;
-    FAILS(riverrun_func_call_unchecked(func, machine, &slot, one_slot), MISUSE, "1 slots were given, but there have to be 2");
-    FAILS(riverrun_func_call_unchecked(func, machine, NULL, two_slots), MISUSE, "`slots` is NULL");
+    FAILS(riverrun_func_call_raw(func, machine, &slot, one_slot), MISUSE, "1 slots were given, but there have to be 2");
+    FAILS(riverrun_func_call_raw(func, machine, NULL, two_slots), MISUSE, "`slots` is NULL");
     FAILS(riverrun_func_call_few(NULL, machine, 0, 0, 0, NULL).error, MISUSE, "`func` is NULL");
     FAILS(riverrun_func_call_few(func, NULL, 0, 0, 0, NULL).error, MISUSE, "`machine` is NULL");
     FAILS(riverrun_memory_read(machine, 0, NULL, 8), MISUSE, "`buffer` is NULL");
@@ -182,13 +182,13 @@ int main(int argc, char **argv)
     FAILS(riverrun_machine_new(linker, other, NULL, &machine), RIVERRUN_ERROR_LINK, "calls the host function Game::add");
     int wrong = 0;
     FINE(riverrun_linker_func(linker, "Game::add", "i32 (i32, i32)", add, &wrong, NULL));
-    FINE(riverrun_linker_func_unchecked(linker, "Game::score", "i32 (i64)", score, NULL, NULL));
+    FINE(riverrun_linker_func_raw(linker, "Game::score", "i32 (i64)", score, NULL, NULL));
     FAILS(riverrun_machine_new(linker, other, NULL, &machine), RIVERRUN_ERROR_LINK, "Game::score as `i32 (i32)`");
     riverrun_linker_delete(linker);
 
     FINE(riverrun_linker_new(engine, &linker));
     FINE(riverrun_linker_func(linker, "Game::add", "i32 (i32, i32)", add, &wrong, NULL));
-    FINE(riverrun_linker_func_unchecked(linker, "Game::score", "i32 (i32)", score, NULL, NULL));
+    FINE(riverrun_linker_func_raw(linker, "Game::score", "i32 (i32)", score, NULL, NULL));
     FINE(riverrun_machine_new(linker, other, NULL, &machine));
     riverrun_func_t *play, *add_there;
     FINE(riverrun_func_new(machine, "play", NULL, &play));
@@ -205,14 +205,14 @@ int main(int argc, char **argv)
     riverrun_function_name_t import;
     for (size_t i = 0; riverrun_program_import(program, i, &import); i++)
         if (strncmp(import.name, "riverrun::", strlen("riverrun::")) != 0)
-            FINE(riverrun_linker_func_unchecked(small, import.name, import.signature, nothing, NULL, NULL));
+            FINE(riverrun_linker_func_raw(small, import.name, import.signature, nothing, NULL, NULL));
     riverrun_machine_t *adder;
     FINE(riverrun_machine_new(small, program, NULL, &adder));
     FINE(riverrun_func_new(adder, "add", NULL, &add_there));
     riverrun_value_t both[2] = {riverrun_value_i32(1), riverrun_value_i32(2)};
     FAILS(riverrun_func_call(add_there, machine, both, 2, &result, 1), RIVERRUN_ERROR_LINK, "of another program");
     uint64_t slots[2] = {1, 2};
-    FAILS(riverrun_func_call_unchecked(add_there, machine, slots, 2), RIVERRUN_ERROR_LINK, "of another program");
+    FAILS(riverrun_func_call_raw(add_there, machine, slots, 2), RIVERRUN_ERROR_LINK, "of another program");
     FAILS(riverrun_func_call_few(add_there, machine, 1, 2, 0, NULL).error, RIVERRUN_ERROR_LINK, "of another program");
     riverrun_func_t *four;
     FINE(riverrun_func_at(machine, riverrun_func_address(play), "i32 (i32, i32, i32, i32)", &four));
@@ -221,7 +221,7 @@ int main(int argc, char **argv)
     riverrun_func_t *two;
     FINE(riverrun_func_at(machine, riverrun_func_address(play), "{i64, i64} (i32)", &two));
     FAILS(riverrun_func_call_few(two, machine, 1, 0, 0, NULL).error, MISUSE, "there have to be 2 slots");
-    FAILS(riverrun_func_call_unchecked(two, machine, slots, 1), MISUSE, "there have to be 2");
+    FAILS(riverrun_func_call_raw(two, machine, slots, 1), MISUSE, "there have to be 2");
     riverrun_func_delete(two);
 
     threads(small, program, is_debug);

@@ -12,7 +12,7 @@ use crate::call::value::GuestValue;
 use crate::memory::Memory;
 
 /// Registers of each file that hold arguments.
-pub(crate) const ARGUMENT_REGISTERS: usize = 8;
+const ARGUMENT_REGISTERS: usize = 8;
 /// The slots of the first argument registers.
 const A0: usize = 10;
 const FA0: usize = F_SLOT as usize + 10;
@@ -163,25 +163,6 @@ impl<'a> Placement<'a> {
     pub(crate) fn has_room(&self, integers: usize, floats: usize) -> bool {
         self.integers + integers <= ARGUMENT_REGISTERS && self.floats + floats <= ARGUMENT_REGISTERS
     }
-
-    /// Assigns integers that have a register each.
-    #[inline(always)]
-    pub(crate) fn put_integers(&mut self, count: usize, integer: impl Fn(usize) -> u64) {
-        self.integers = count;
-        // Without a loop, these stay in registers.
-        if count > 0 {
-            self.first[0] = integer(0);
-            if count > 1 {
-                self.first[1] = integer(1);
-                if count > 2 {
-                    self.first[2] = integer(2);
-                    for n in CALL_ARGUMENTS..count.min(ARGUMENT_REGISTERS) {
-                        self.slots[A0 + n] = integer(n);
-                    }
-                }
-            }
-        }
-    }
 }
 
 /// The arguments and results of a call of a guest function. It is `Copy`, so that the compiler keeps it in registers on the
@@ -196,25 +177,22 @@ pub(crate) trait Exchange: Copy {
     fn take(self, registers: &ResultRegisters) -> Self::Result;
 }
 
-const _: () = assert!(CALL_ARGUMENTS == 3);
-
 /// Assigned arguments; those that are not here are in the state.
 #[derive(Debug, Default)]
 pub(crate) struct Placed {
     /// The values of the first integer registers, or zeros.
     pub(crate) first: [u64; CALL_ARGUMENTS],
     /// How many integer registers are taken.
-    integers: usize,
+    pub(crate) integers: usize,
     /// The words on the stack, from its lowest address up.
     pub(crate) stack: Vec<u64>,
 }
 
-impl Placed {
-    #[inline(always)]
-    pub(crate) fn write_first(&self, slots: &mut Registers) {
-        for (n, &bits) in self.first.iter().enumerate().take(self.integers) {
-            slots[A0 + n] = bits;
-        }
+/// Stores the first integer registers, those that are taken, in the state.
+#[inline(always)]
+pub(crate) fn write_first(first: [u64; CALL_ARGUMENTS], integers: usize, slots: &mut Registers) {
+    for (n, &bits) in first.iter().enumerate().take(integers) {
+        slots[A0 + n] = bits;
     }
 }
 
@@ -232,10 +210,6 @@ pub trait Parameter: Copy {
     /// Writes it to the next registers.
     #[doc(hidden)]
     fn put(self, placement: &mut Placement<'_>);
-
-    /// The same with raw values, one for each type; returns the remaining ones.
-    #[doc(hidden)]
-    fn put_raw<'a>(slots: &'a [u64], placement: &mut Placement<'_>) -> &'a [u64];
 }
 
 impl<V: GuestValue> Parameter for V {
@@ -251,12 +225,6 @@ impl<V: GuestValue> Parameter for V {
     #[inline(always)]
     fn put(self, placement: &mut Placement<'_>) {
         placement.put(V::TYPE, self.to_bits());
-    }
-
-    #[inline(always)]
-    fn put_raw<'a>(slots: &'a [u64], placement: &mut Placement<'_>) -> &'a [u64] {
-        placement.put(V::TYPE, slots[0]);
-        &slots[1..]
     }
 }
 
@@ -276,13 +244,6 @@ impl<T: 'static> Parameter for Slice<T> {
     fn put(self, placement: &mut Placement<'_>) {
         placement.put(Scalar::Ptr, self.start().address());
         placement.put(Scalar::U64, self.len());
-    }
-
-    #[inline(always)]
-    fn put_raw<'a>(slots: &'a [u64], placement: &mut Placement<'_>) -> &'a [u64] {
-        placement.put(Scalar::Ptr, slots[0]);
-        placement.put(Scalar::U64, slots[1]);
-        &slots[2..]
     }
 }
 
@@ -337,10 +298,6 @@ pub trait Returned: Sized {
     /// Reads it from the registers in which the function returns it.
     #[doc(hidden)]
     fn take(registers: &ResultRegisters) -> Self;
-
-    /// The same as registers.
-    #[doc(hidden)]
-    fn copy(registers: &ResultRegisters, slots: &mut [u64]);
 }
 
 impl Returned for () {
@@ -356,9 +313,6 @@ impl Returned for () {
 
     #[inline(always)]
     fn take(_: &ResultRegisters) {}
-
-    #[inline(always)]
-    fn copy(_: &ResultRegisters, _: &mut [u64]) {}
 }
 
 impl<V: GuestValue> Returned for V {
@@ -376,12 +330,7 @@ impl<V: GuestValue> Returned for V {
 
     #[inline(always)]
     fn take(registers: &ResultRegisters) -> V {
-        V::from_bits(if V::TYPE.is_float() { registers.fa[0] } else { registers.a[0] })
-    }
-
-    #[inline(always)]
-    fn copy(registers: &ResultRegisters, slots: &mut [u64]) {
-        slots[0] = <V as Returned>::take(registers).to_bits();
+        V::from_bits(take_scalar(V::TYPE, registers))
     }
 }
 
@@ -403,12 +352,6 @@ impl<A: GuestValue, B: GuestValue> Returned for (A, B) {
         let [first, second] = take_pair((A::TYPE, B::TYPE), registers);
         (A::from_bits(first), B::from_bits(second))
     }
-
-    #[inline(always)]
-    fn copy(registers: &ResultRegisters, slots: &mut [u64]) {
-        let (first, second) = Self::take(registers);
-        [slots[0], slots[1]] = [first.to_bits(), second.to_bits()];
-    }
 }
 
 /// Puts a result where the caller looks for it.
@@ -416,6 +359,12 @@ impl<A: GuestValue, B: GuestValue> Returned for (A, B) {
 pub(crate) fn put_scalar(scalar: Scalar, bits: u64, registers: &mut ResultRegisters) {
     let file = if scalar.is_float() { &mut registers.fa } else { &mut registers.a };
     file[0] = bits;
+}
+
+/// Reads a result from its register.
+#[inline(always)]
+pub(crate) fn take_scalar(scalar: Scalar, registers: &ResultRegisters) -> u64 {
+    if scalar.is_float() { registers.fa[0] } else { registers.a[0] }
 }
 
 /// Reads the fields of a structure of two from the registers of a result.

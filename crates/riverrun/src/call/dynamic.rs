@@ -2,17 +2,16 @@
 //! guests.
 
 use std::fmt;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use riverrun_program::{Scalar, Signature, Type};
 use riverrun_vm::convention::CALL_ARGUMENTS;
-use riverrun_vm::{Import, Opening, Results};
+use riverrun_vm::{Import, Results};
 
 use crate::call::convention::{
-    ARGUMENT_REGISTERS, Exchange, Placement, ResultRegisters, pair_is_in_a1, put_pair, put_scalar, take_pair,
+    Exchange, Placement, ResultRegisters, pair_is_in_a1, put_pair, put_scalar, take_pair, take_scalar,
 };
-use crate::call::fast_path::Unfinished;
 use crate::call::func::{CallContext, CallLimits, Target};
 use crate::call::host::{Call, HostCode, lost_arguments};
 use crate::caller::Caller;
@@ -20,7 +19,7 @@ use crate::error::{Error, HostError, LinkError};
 use crate::instance::Instance;
 use crate::linker::Linker;
 use crate::program::Program;
-use crate::raw::RawMachine;
+use crate::raw;
 
 /// The largest number of parameters, the same as that of [`crate::Func`].
 const PARAMETERS_MAX: usize = 16;
@@ -77,34 +76,10 @@ impl Types {
 ///
 /// It can be called on every machine of its program.
 #[derive(Clone)]
-#[repr(C)]
 pub struct DynFunc {
-    /// First, because call code gets its address.
     pub(crate) target: Target,
     signature: Signature,
     types: Types,
-    /// How many parameters there are, if each of them is in an integer register.
-    integers: Option<u8>,
-    pub(crate) results: Found,
-    /// The entry token for calls of compiled code, if all its parameters and its result are in registers that are passed
-    /// unchanged.
-    pub(crate) few: Opening,
-    /// The number of its parameters then, or [`NOT_FEW`].
-    pub(crate) few_count: u8,
-    /// The number of the result's type, if there is one.
-    pub(crate) result_number: u32,
-}
-
-/// More parameters than there are.
-const NOT_FEW: u8 = u8::MAX;
-
-/// The location of results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Found {
-    Nowhere = 0,
-    InA0,
-    Elsewhere,
 }
 
 impl fmt::Debug for DynFunc {
@@ -138,24 +113,9 @@ impl DynFunc {
     /// The function at an address.
     pub(crate) fn at(program: &Program, address: u64, signature: &Signature) -> Result<DynFunc, Error> {
         let types = Types::of(signature)?;
-        let has_floats = types.parameters.iter().any(|parameter| parameter.is_float());
-        let integers = types.parameters.len();
-        let integers = (!has_floats && integers <= ARGUMENT_REGISTERS).then_some(integers as u8);
         let gives_a1 = matches!(types.result, ResultType::Pair(first, second) if pair_is_in_a1((first, second)));
         let target = Target::new(program, address, gives_a1)?;
-        let results = match types.result {
-            ResultType::Nothing => Found::Nowhere,
-            ResultType::One(scalar) if !scalar.is_float() => Found::InA0,
-            ResultType::One(_) | ResultType::Pair(..) => Found::Elsewhere,
-        };
-        let is_few = integers.is_some_and(|count| usize::from(count) <= CALL_ARGUMENTS) && results != Found::Elsewhere;
-        let few = if is_few { target.compiled } else { Opening::NONE };
-        let few_count = integers.filter(|_| is_few).unwrap_or(NOT_FEW);
-        let result_number = match types.result {
-            ResultType::One(scalar) => scalar as u32,
-            ResultType::Nothing | ResultType::Pair(..) => 0,
-        };
-        Ok(DynFunc { target, signature: signature.clone(), types, integers, results, few, few_count, result_number })
+        Ok(DynFunc { target, signature: signature.clone(), types })
     }
 
     /// The types.
@@ -199,9 +159,9 @@ impl DynFunc {
     #[inline]
     pub fn call(&self, context: &mut impl CallContext, slots: &mut [u64]) -> Result<(), Error> {
         assert!(slots.len() >= self.slots(), "{self:?} takes {} slots, not {}", self.slots(), slots.len());
-        // SAFETY: the context is borrowed, so that nothing else of the instance is, but for what engines hold
-        // that wait for a host function; there are enough slots.
-        unsafe { self.call_with(context.instance(), slots.as_mut_ptr(), All { func: self, slots: slots.as_mut_ptr() }) }
+        // SAFETY: `context` is the only borrow of its instance (an engine that waits for a host function has lent it to that
+        // function's `Caller`), and `slots` has been measured.
+        unsafe { self.call_instance(context.instance(), slots.as_mut_ptr()) }
     }
 
     /// Calls it, within limits of its own.
@@ -222,313 +182,64 @@ impl DynFunc {
         unsafe { Instance::within(instance, limits, || self.call(context, slots)) }
     }
 
-    /// Calls it on a machine by its address.
+    /// Calls it on an instance.
     ///
     /// # Errors
     /// As [`DynFunc::call`].
     ///
-    /// # Panics
-    /// If a host function that it calls panics.
-    ///
     /// # Safety
-    /// The machine is alive, and nothing of it is borrowed but what engines hold that wait for a host function.
-    /// `slots` points to as many slots as [`DynFunc::slots`] says; to anything if that is none.
+    /// As [`Instance::call`]; `slots` points to as many raw values as [`DynFunc::slots`] says.
     #[inline(always)]
-    pub unsafe fn call_raw<T, E: From<Error>>(&self, machine: RawMachine<T>, slots: *mut u64) -> Result<(), E> {
+    pub(crate) unsafe fn call_instance<T>(&self, instance: NonNull<Instance<T>>, slots: *mut u64) -> Result<(), Error> {
         // SAFETY: as the caller promises.
-        unsafe { self.call_raw_with(machine.instance(), slots, All { func: self, slots }) }
+        unsafe { Instance::call(instance, &self.target, RawValues { types: &self.types, slots }) }
     }
 
-    /// Most of these calls have been attempted [by registers](crate::by_registers) if the code is compiled.
-    ///
-    /// # Safety
-    /// As [`DynFunc::call_with`].
-    #[inline(always)]
-    unsafe fn call_raw_with<T, R: TakeResults, E: From<Error>>(
-        &self,
-        instance: NonNull<Instance<T>>,
-        slots: *const u64,
-        results: R,
-    ) -> Result<R::Taken, E> {
-        // SAFETY: as the caller promises.
-        unsafe {
-            if self.few_count == NOT_FEW {
-                return self.call_many(instance, slots, results);
+    /// Whether arguments and result are all in integer registers, and few enough for callers that pass them in the host's
+    /// registers.
+    pub(crate) fn is_few(&self) -> bool {
+        let Types { parameters, result } = &self.types;
+        parameters.len() <= CALL_ARGUMENTS
+            && !parameters.iter().any(|parameter| parameter.is_float())
+            && match result {
+                ResultType::Nothing => true,
+                ResultType::One(scalar) => !scalar.is_float(),
+                ResultType::Pair(..) => false,
             }
-            let exchange = Integers { slots, count: self.few_count, results };
-            match Instance::attempt_interpreted::<true, _>(instance, &self.target, exchange) {
-                Ok(taken) => Ok(Instance::take(instance, taken, exchange)),
-                Err(unfinished) => self.call_otherwise(instance, slots, results, unfinished),
-            }
-        }
-    }
-
-    /// Not inlined, so that callers need not save the registers that it uses.
-    ///
-    /// # Safety
-    /// As [`DynFunc::call_with`].
-    #[inline(never)]
-    unsafe fn call_many<T, R: TakeResults, E: From<Error>>(
-        &self,
-        instance: NonNull<Instance<T>>,
-        slots: *const u64,
-        results: R,
-    ) -> Result<R::Taken, E> {
-        // SAFETY: as the caller promises.
-        unsafe { self.call_with(instance, slots, results) }
-    }
-
-    /// The number of parameters and of results, if all are integers, and few enough for
-    /// [`by_registers!`](crate::by_registers).
-    pub fn few(&self) -> Option<[usize; 2]> {
-        let results = usize::from(self.results != Found::Nowhere);
-        (self.few_count != NOT_FEW).then(|| [self.few_count.into(), results])
-    }
-
-    /// The function's host-ABI entry point and the entry token for which the machine's guard must be open, if it has one
-    /// and few enough parameters.
-    pub fn host_entry(&self) -> Option<(usize, Opening)> {
-        let entry = self.target.function.host_entry().filter(|_| self.few != Opening::NONE)?;
-        Some((entry, self.few))
-    }
-
-    /// Finishes a call that [`by_registers!`](crate::by_registers) has begun and that has exited compiled code; returns as
-    /// [`DynFunc::call_raw_first`].
-    ///
-    /// # Errors
-    /// As [`DynFunc::call`].
-    ///
-    /// # Panics
-    /// If a host function that it calls panics.
-    ///
-    /// # Safety
-    /// As [`DynFunc::call_raw`].
-    pub unsafe fn go_on<T, E: From<Error>>(&self, machine: RawMachine<T>) -> Result<u64, E> {
-        // SAFETY: as the caller promises.
-        unsafe {
-            let instance = machine.instance();
-            (*instance.as_ptr()).gate.leave(self.few);
-            self.call_otherwise(instance, ptr::null(), First { func: self }, Unfinished::Left)
-        }
-    }
-
-    /// As [`DynFunc::call_raw_first`], for functions of up to three parameters; others are ignored.
-    ///
-    /// # Errors
-    /// As [`DynFunc::call`], and [`LinkError::TooManyParameters`].
-    ///
-    /// # Panics
-    /// As [`DynFunc::call_raw`].
-    ///
-    /// # Safety
-    /// As [`DynFunc::call_raw`].
-    #[inline(always)]
-    pub unsafe fn call_raw_few<T, E: From<Error>>(
-        &self,
-        machine: RawMachine<T>,
-        arguments: [u64; CALL_ARGUMENTS],
-    ) -> Result<u64, E> {
-        if self.types.parameters.len() > arguments.len() {
-            return Err(self.too_many_parameters().into());
-        }
-        // SAFETY: as the caller promises; there are as many as parameters.
-        unsafe { self.call_raw_first(machine, arguments.as_ptr()) }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn too_many_parameters(&self) -> Error {
-        LinkError::TooManyParameters { signature: self.signature.to_string(), limit: CALL_ARGUMENTS }.into()
-    }
-
-    /// As [`DynFunc::call_raw`], but returns the register of the first result, or a0, instead of writing it to memory, which
-    /// is faster.
-    ///
-    /// # Errors
-    /// As [`DynFunc::call`].
-    ///
-    /// # Panics
-    /// As [`DynFunc::call_raw`].
-    ///
-    /// # Safety
-    /// As [`DynFunc::call_raw`]; there are as many slots as parameters.
-    #[inline(always)]
-    pub unsafe fn call_raw_first<T, E: From<Error>>(
-        &self,
-        machine: RawMachine<T>,
-        slots: *const u64,
-    ) -> Result<u64, E> {
-        // SAFETY: as the caller promises.
-        unsafe { self.call_raw_with(machine.instance(), slots, First { func: self }) }
-    }
-
-    /// # Safety
-    /// As [`DynFunc::call_raw`]; there are as many slots as parameters, and as `results` writes.
-    #[inline(always)]
-    unsafe fn call_with<T, R: TakeResults, E: From<Error>>(
-        &self,
-        instance: NonNull<Instance<T>>,
-        slots: *const u64,
-        results: R,
-    ) -> Result<R::Taken, E> {
-        // SAFETY: as the caller promises.
-        unsafe {
-            let Some(count) = self.integers else {
-                return self.call_otherwise(instance, slots, results, Unfinished::NotBegun);
-            };
-            let exchange = Integers { slots, count, results };
-            match Instance::attempt(instance, &self.target, exchange) {
-                Ok(taken) => Ok(Instance::take(instance, taken, exchange)),
-                Err(unfinished) => self.call_otherwise(instance, slots, results, unfinished),
-            }
-        }
-    }
-
-    /// The same where that could not be done on the fast path.
-    ///
-    /// # Safety
-    /// As [`DynFunc::call_with`].
-    #[cold]
-    #[inline(never)]
-    unsafe fn call_otherwise<T, R: TakeResults, E: From<Error>>(
-        &self,
-        instance: NonNull<Instance<T>>,
-        slots: *const u64,
-        results: R,
-        unfinished: Unfinished,
-    ) -> Result<R::Taken, E> {
-        let exchange = Mixed { slots, parameters: &self.types.parameters, results };
-        // SAFETY: as the caller promises.
-        unsafe {
-            let result = match unfinished {
-                Unfinished::NotBegun => Instance::call(instance, &self.target, exchange),
-                _ => Instance::call_otherwise(instance, &self.target, exchange, unfinished),
-            };
-            Ok(result?)
-        }
-    }
-
-    /// Writes results that are not in a0 alone.
-    ///
-    /// # Safety
-    /// There are as many slots as results.
-    #[inline(never)]
-    unsafe fn write_results(&self, registers: &ResultRegisters, slots: *mut u64) {
-        // SAFETY: as the caller promises.
-        unsafe {
-            match self.types.result {
-                ResultType::Nothing => {}
-                ResultType::One(_) => *slots = self.first(registers),
-                ResultType::Pair(first, second) => {
-                    [*slots, *slots.add(1)] = take_pair((first, second), registers);
-                }
-            }
-        }
-    }
-
-    /// What is in the first result's register.
-    fn first(&self, registers: &ResultRegisters) -> u64 {
-        match self.types.result {
-            ResultType::One(scalar) | ResultType::Pair(scalar, _) if scalar.is_float() => registers.fa[0],
-            _ => registers.a[0],
-        }
     }
 }
 
-/// What becomes of results.
-trait TakeResults: Copy {
-    type Taken;
-    fn take(self, registers: &ResultRegisters) -> Self::Taken;
-}
-
-/// They are written to slots.
+/// Arguments and results as raw values in memory.
 #[derive(Clone, Copy)]
-struct All<'a> {
-    func: &'a DynFunc,
-    /// As many as there are results.
+struct RawValues<'a> {
+    types: &'a Types,
+    /// As many as [`Types::slots`] says.
     slots: *mut u64,
 }
 
-impl TakeResults for All<'_> {
-    type Taken = ();
-
-    #[inline(always)]
-    fn take(self, registers: &ResultRegisters) {
-        // SAFETY: as the field says.
-        unsafe {
-            match self.func.results {
-                Found::InA0 => *self.slots = registers.a[0],
-                Found::Nowhere => {}
-                Found::Elsewhere => self.func.write_results(&{ *registers }, self.slots),
-            }
-        }
-    }
-}
-
-/// The first one is taken from its register.
-#[derive(Clone, Copy)]
-struct First<'a> {
-    func: &'a DynFunc,
-}
-
-impl TakeResults for First<'_> {
-    type Taken = u64;
-
-    #[inline(always)]
-    fn take(self, registers: &ResultRegisters) -> u64 {
-        match self.func.results {
-            Found::InA0 | Found::Nowhere => registers.a[0],
-            Found::Elsewhere => self.func.first(&{ *registers }),
-        }
-    }
-}
-
-/// Parameters that have an integer register each, in slots.
-#[derive(Clone, Copy)]
-struct Integers<R> {
-    /// As many as the count says.
-    slots: *const u64,
-    count: u8,
-    results: R,
-}
-
-impl<R: TakeResults> Exchange for Integers<R> {
-    type Result = R::Taken;
+impl Exchange for RawValues<'_> {
+    type Result = ();
 
     #[inline(always)]
     fn place(self, placement: &mut Placement<'_>) {
-        // SAFETY: there are as many slots.
-        placement.put_integers(self.count.into(), |index| unsafe { *self.slots.add(index) });
-    }
-
-    #[inline(always)]
-    fn take(self, registers: &ResultRegisters) -> R::Taken {
-        self.results.take(registers)
-    }
-}
-
-/// Parameters of all kinds, in slots.
-#[derive(Clone, Copy)]
-struct Mixed<'a, R> {
-    /// As many as there are parameters.
-    slots: *const u64,
-    parameters: &'a [Scalar],
-    results: R,
-}
-
-impl<R: TakeResults> Exchange for Mixed<'_, R> {
-    type Result = R::Taken;
-
-    fn place(self, placement: &mut Placement<'_>) {
-        for (index, &scalar) in self.parameters.iter().enumerate() {
-            // SAFETY: it is one of as many as there are parameters.
+        for (index, &scalar) in self.types.parameters.iter().enumerate() {
+            // SAFETY: `slots` holds one value for each parameter.
             placement.put(scalar, unsafe { *self.slots.add(index) });
         }
     }
 
     #[inline(always)]
-    fn take(self, registers: &ResultRegisters) -> R::Taken {
-        self.results.take(registers)
+    fn take(self, registers: &ResultRegisters) {
+        // SAFETY: `slots` has room for each result.
+        unsafe {
+            match self.types.result {
+                ResultType::Nothing => {}
+                ResultType::One(scalar) => *self.slots = take_scalar(scalar, registers),
+                ResultType::Pair(first, second) => {
+                    [*self.slots, *self.slots.add(1)] = take_pair((first, second), registers);
+                }
+            }
+        }
     }
 }
 
@@ -570,7 +281,8 @@ impl<T: 'static> Linker<T> {
     {
         let environment = Arc::new(DynHost { types: Types::of(signature)?, function });
         // SAFETY: `code` is for this environment.
-        unsafe { self.func_code(name, signature.clone(), host_code::<T, F>(), environment) }
+        unsafe { raw::add_code(self, name, signature.clone(), host_code::<T, F>(), environment)? };
+        Ok(self)
     }
 
     /// Adds a system call whose types are known at run time only: see [`Linker::syscall`].
@@ -583,7 +295,8 @@ impl<T: 'static> Linker<T> {
     {
         let environment = Arc::new(DynHost { types: Types::of(signature)?, function });
         // SAFETY: `code` is for this environment.
-        unsafe { self.syscall_code(number, signature.clone(), host_code::<T, F>(), environment) }
+        unsafe { raw::add_syscall_code(self, number, signature.clone(), host_code::<T, F>(), environment)? };
+        Ok(self)
     }
 }
 

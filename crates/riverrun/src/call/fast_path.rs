@@ -12,7 +12,7 @@ use riverrun_vm::artifact::{Execution, Prepared};
 use riverrun_vm::convention::CALL_ARGUMENTS;
 use riverrun_vm::{Exit, FloatEnv, Gate, Hart, RETURN_ADDRESS, Running, VmContext};
 
-use crate::call::convention::{Exchange, Placed, Placement, Registers, ResultRegisters};
+use crate::call::convention::{Exchange, Placed, Placement, Registers, ResultRegisters, write_first};
 use crate::call::func::Target;
 use crate::dispatch::Ended;
 use crate::error::{Error, LinkError};
@@ -139,68 +139,32 @@ impl<T> Instance<T> {
                 Ok(results) => Ok(Self::take(this, results, exchange)),
                 Err(unfinished) => {
                     cold_path();
-                    Self::call_otherwise(this, target, exchange, unfinished)
+                    Self::call_in_general(this, target, exchange, unfinished)
                 }
             }
         }
     }
 
-    /// Calls a function on the fast path, if the guard is open, and returns a0 and a1. [`Instance::call_otherwise`] handles
+    /// Calls a function on the fast path, if the guard is open, and returns a0 and a1. [`Instance::call_in_general`] handles
     /// all other cases.
     ///
     /// # Safety
     /// As [`Instance::call`].
     #[inline(always)]
-    pub(crate) unsafe fn attempt<E: Exchange>(
-        this: NonNull<Self>,
-        target: &Target,
-        exchange: E,
-    ) -> Result<[u64; 2], Unfinished> {
-        // SAFETY: as the caller promises. A gate that is claimed is that of an execution which is ready.
+    unsafe fn attempt<E: Exchange>(this: NonNull<Self>, target: &Target, exchange: E) -> Result<[u64; 2], Unfinished> {
+        // SAFETY: `Instance::call`'s caller borrows the instance, and the guard is compared before an engine is entered.
         unsafe {
-            let at = this.as_ptr();
-            if (*at).gate.is_open_for(target.compiled) {
-                let claimed = Running::claimed();
-                let placed = Self::place_in_registers(this, exchange).ok_or(Unfinished::NotBegun)?;
-                return Self::enter_compiled(this, target, claimed, placed.first);
-            }
-            Self::attempt_interpreted::<false, _>(this, target, exchange)
-        }
-    }
-
-    /// Puts the parameters in their places, unless there are some on the stack.
-    ///
-    /// # Safety
-    /// As [`Instance::call`], and the gate is open.
-    #[inline(always)]
-    unsafe fn place_in_registers<E: Exchange>(this: NonNull<Self>, exchange: E) -> Option<Placed> {
-        // SAFETY: as the caller promises.
-        let mut placement = Placement::new(unsafe { &mut (*(*this.as_ptr()).state).hart.slots });
-        exchange.place(&mut placement);
-        let placed = placement.into_placed();
-        if placed.stack.is_empty() {
-            return Some(placed);
-        }
-        cold_path();
-        None
-    }
-
-    /// As [`Instance::attempt`], if the guard is known not to be open for compiled code. `IS_FUNCTION` says whether the caller
-    /// is a function of its own for each call, or inlined into a loop.
-    ///
-    /// # Safety
-    /// As [`Instance::call`].
-    #[inline(always)]
-    pub(crate) unsafe fn attempt_interpreted<const IS_FUNCTION: bool, E: Exchange>(
-        this: NonNull<Self>,
-        target: &Target,
-        exchange: E,
-    ) -> Result<[u64; 2], Unfinished> {
-        // SAFETY: as the caller promises.
-        unsafe {
-            if (*this.as_ptr()).gate.is_open_for(target.interpreted) {
-                let placed = Self::place_in_registers(this, exchange).ok_or(Unfinished::NotBegun)?;
-                Self::enter_interpreter::<IS_FUNCTION>(this, target, &placed)
+            let gate = (*this.as_ptr()).gate;
+            if gate.is_open_for(target.compiled) {
+                let placed = Self::place_in_registers(this, exchange)?;
+                let results = Self::enter_compiled(this, target, placed.first)?;
+                gate.leave(target.compiled);
+                Ok(results)
+            } else if gate.is_open_for(target.interpreted) {
+                let placed = Self::place_in_registers(this, exchange)?;
+                let results = Self::enter_interpreter(this, target, placed.first, placed.integers)?;
+                gate.leave(target.interpreted);
+                Ok(results)
             } else {
                 cold_path();
                 Err(Unfinished::NotBegun)
@@ -208,21 +172,38 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Calls a compiled function whose guard is open.
+    /// Assigns the arguments to registers, unless some are passed on the stack.
     ///
     /// # Safety
-    /// As [`Instance::call`]; `claimed` is what [`Running::claimed`] gives.
+    /// As [`Instance::call`], and the guard is open.
     #[inline(always)]
-    unsafe fn enter_compiled(
+    unsafe fn place_in_registers<E: Exchange>(this: NonNull<Self>, exchange: E) -> Result<Placed, Unfinished> {
+        // SAFETY: no engine uses the state while the guard is open.
+        let mut placement = Placement::new(unsafe { &mut (*(*this.as_ptr()).state).hart.slots });
+        exchange.place(&mut placement);
+        let placed = placement.into_placed();
+        if placed.stack.is_empty() {
+            return Ok(placed);
+        }
+        cold_path();
+        Err(Unfinished::NotBegun)
+    }
+
+    /// Enters a compiled function whose guard is open.
+    ///
+    /// # Safety
+    /// As [`Instance::call`].
+    #[inline(always)]
+    pub(crate) unsafe fn enter_compiled(
         this: NonNull<Self>,
         target: &Target,
-        (claim, state): (u64, *mut VmContext),
         first: [u64; CALL_ARGUMENTS],
     ) -> Result<[u64; 2], Unfinished> {
-        // SAFETY: as the caller promises. A gate that is claimed is that of an execution which is ready.
+        // SAFETY: a guard that is open and owned by this thread is that of an execution that is ready (`Ready`).
         unsafe {
             let at = this.as_ptr();
             let (gate, sp) = ((*at).gate, (*at).ready.sp());
+            let (claim, state) = Running::claimed();
             gate.enter();
             if !gate.is_claimed(claim) {
                 cold_path();
@@ -230,22 +211,22 @@ impl<T> Instance<T> {
                 return Err(Unfinished::NotBegun);
             }
             let results = riverrun_vm::artifact::call(state, &target.function, sp, first);
-            gate.leave(target.compiled);
-            results.ok_or(Unfinished::Left)
+            results.ok_or(Unfinished::Left).inspect_err(|_| gate.close())
         }
     }
 
-    /// Calls an interpreted function whose guard is open; `IS_FUNCTION` as for [`Instance::attempt_interpreted`].
+    /// Enters an interpreted function whose guard is open, with its first `integers` arguments in `first`.
     ///
     /// # Safety
     /// As [`Instance::call`].
     #[inline(always)]
-    unsafe fn enter_interpreter<const IS_FUNCTION: bool>(
+    unsafe fn enter_interpreter(
         this: NonNull<Self>,
         target: &Target,
-        placed: &Placed,
+        first: [u64; CALL_ARGUMENTS],
+        integers: usize,
     ) -> Result<[u64; 2], Unfinished> {
-        // SAFETY: as the caller promises. A gate that is open to all is that of a window which is ready.
+        // SAFETY: a guard that is open to all threads is that of a window that is ready (`Ready`).
         unsafe {
             let at = this.as_ptr();
             let (gate, sp) = ((*at).gate, (*at).ready.sp());
@@ -255,9 +236,8 @@ impl<T> Instance<T> {
                 gate.close();
                 return Err(Unfinished::NotBegun);
             }
-            let outcome = target.place.call::<IS_FUNCTION>(Self::begin(this, placed, sp));
-            gate.leave(target.interpreted);
-            results_of(outcome)
+            let state = Self::begin(this, first, integers, sp);
+            results_of(target.place.call(state)).inspect_err(|_| gate.close())
         }
     }
 
@@ -334,7 +314,7 @@ impl<T> Instance<T> {
     /// # Safety
     /// As [`Instance::call`].
     #[inline(always)]
-    pub(crate) unsafe fn take<E: Exchange>(this: NonNull<Self>, results: [u64; 2], exchange: E) -> E::Result {
+    unsafe fn take<E: Exchange>(this: NonNull<Self>, results: [u64; 2], exchange: E) -> E::Result {
         // SAFETY: as the caller promises.
         unsafe { exchange.take(&ResultRegisters::new(results, &(*(*this.as_ptr()).state).hart.slots)) }
     }
@@ -345,7 +325,7 @@ impl<T> Instance<T> {
     /// As [`Instance::call`].
     #[cold]
     #[inline(never)]
-    pub(crate) unsafe fn call_otherwise<E: Exchange>(
+    unsafe fn call_in_general<E: Exchange>(
         this: NonNull<Self>,
         target: &Target,
         exchange: E,
@@ -384,12 +364,12 @@ impl<T> Instance<T> {
     /// # Safety
     /// As [`Instance::call`], and nobody waits in the guest.
     #[inline(always)]
-    unsafe fn begin(this: NonNull<Self>, placed: &Placed, sp: u64) -> *mut VmContext {
-        // SAFETY: as the caller promises.
+    unsafe fn begin(this: NonNull<Self>, first: [u64; CALL_ARGUMENTS], integers: usize, sp: u64) -> *mut VmContext {
+        // SAFETY: no engine uses the state, as the guard was open.
         unsafe {
             let state = (*this.as_ptr()).state;
             let slots = &mut (*state).hart.slots;
-            placed.write_first(slots);
+            write_first(first, integers, slots);
             // Most functions preserve them, so comparing is cheaper than storing.
             for (register, value) in [(RA, RETURN_ADDRESS), (SP, sp)] {
                 if slots[register as usize] != value {
@@ -453,7 +433,9 @@ impl<T> Instance<T> {
                 (Some(_), Some(function), _) => {
                     riverrun_vm::artifact::call(state, function, sp, placed.first).ok_or(Unfinished::Left)
                 }
-                (None, _, Some(start)) => results_of(start.call_within(Self::begin(this, &placed, sp), limit)),
+                (None, _, Some(start)) => {
+                    results_of(start.call_within(Self::begin(this, placed.first, placed.integers, sp), limit))
+                }
                 _ => Err(Unfinished::Refused),
             };
             if touches_floats {
@@ -502,6 +484,18 @@ impl<T> Instance<T> {
             (*at).ready.take_position(&*state);
             true
         }
+    }
+
+    /// Finishes a call on the fast path whose engine has exited.
+    ///
+    /// # Errors
+    /// As [`crate::Func::call`].
+    ///
+    /// # Safety
+    /// As [`Instance::call`], after [`Unfinished::Left`].
+    pub(crate) unsafe fn finish_exited(this: NonNull<Self>) -> Result<ResultRegisters, Error> {
+        // SAFETY: as the caller promises. The address is that of calls that have not begun.
+        unsafe { Self::finish(this, RETURN_ADDRESS, Unfinished::Left) }
     }
 
     /// Continues a call that has left the fast path, and returns its results.

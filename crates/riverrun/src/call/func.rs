@@ -26,10 +26,6 @@ pub trait Parameters: Copy {
     #[doc(hidden)]
     fn put(self, placement: &mut Placement<'_>);
 
-    /// The same of registers.
-    #[doc(hidden)]
-    fn put_raw(slots: &[u64], placement: &mut Placement<'_>);
-
     /// Reads them from registers and stack slots.
     #[doc(hidden)]
     fn take(arguments: &mut Arguments<'_>) -> Self;
@@ -49,11 +45,6 @@ macro_rules! parameters {
             fn put(self, _placement: &mut Placement<'_>) {
                 let ($($parameter,)*) = self;
                 $($parameter.put(_placement);)*
-            }
-
-            #[inline(always)]
-            fn put_raw(_slots: &[u64], _placement: &mut Placement<'_>) {
-                $(let _slots = $parameter::put_raw(_slots, _placement);)*
             }
 
             fn take(_arguments: &mut Arguments<'_>) -> Self {
@@ -183,36 +174,6 @@ impl<P: Parameters, R: Returned> Exchange for Typed<P, R> {
     #[inline(always)]
     fn take(self, registers: &ResultRegisters) -> R {
         R::take(registers)
-    }
-}
-
-/// The same as raw values, in memory that nothing else references.
-struct Raw<P, R> {
-    slots: *mut [u64],
-    types: PhantomData<fn(P) -> R>,
-}
-
-impl<P, R> Clone for Raw<P, R> {
-    fn clone(&self) -> Raw<P, R> {
-        *self
-    }
-}
-
-impl<P, R> Copy for Raw<P, R> {}
-
-impl<P: Parameters, R: Returned> Exchange for Raw<P, R> {
-    type Result = ();
-
-    #[inline(always)]
-    fn place(self, placement: &mut Placement<'_>) {
-        // SAFETY: as the field says.
-        P::put_raw(unsafe { &*self.slots }, placement);
-    }
-
-    #[inline(always)]
-    fn take(self, registers: &ResultRegisters) {
-        // SAFETY: as the field says.
-        R::copy(registers, unsafe { &mut *self.slots });
     }
 }
 
@@ -368,22 +329,5 @@ impl<P: Parameters, R: Returned> Func<P, R> {
                 Instance::call(instance, &self.target, Typed::<P, R> { parameters, result: PhantomData })
             })
         }
-    }
-
-    /// Calls the function with raw values: `slots` holds the arguments in the order of the signature, each made by
-    /// [`crate::GuestValue::to_bits`], and then the result in the first places.
-    ///
-    /// For callers that know types at run time only; [`Func::call`] is as fast and checked by the compiler.
-    ///
-    /// # Errors
-    /// As [`Func::call`].
-    ///
-    /// # Panics
-    /// As [`Func::call`], and if there are fewer slots than parameters or results.
-    #[inline]
-    pub fn call_unchecked(&self, context: &mut impl CallContext, slots: &mut [u64]) -> Result<(), Error> {
-        let instance = context.instance();
-        // SAFETY: as in `call`.
-        unsafe { Instance::call(instance, &self.target, Raw::<P, R> { slots, types: PhantomData }) }
     }
 }

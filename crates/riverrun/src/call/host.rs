@@ -22,11 +22,11 @@ use crate::instance::{Instance, Pending};
 pub struct HostCode {
     /// For guests that cannot observe the float environment in which it runs.
     pub plain: HostFunction,
-    /// For others: it uses floats in the host's environment ([`crate::with_host_floats`]).
+    /// For others: it uses floats in the host's environment ([`crate::raw::with_host_floats`]).
     pub guarded: HostFunction,
     /// As `plain`, for engines that know the types: it may clobber registers that hold no result.
     pub typed: HostFunction,
-    /// Whether the function's environment begins with a [`SlotFunction`](crate::SlotFunction) that is equivalent to `plain`.
+    /// Whether the function's environment begins with a [`SlotFunction`](crate::raw::SlotFunction) that is equivalent to `plain`.
     /// Such a function has at most five parameters and one result, all in integer registers.
     pub takes_slots: bool,
 }

@@ -81,11 +81,6 @@ macro_rules! by_value {
             fn put(self, placement: &mut $crate::support::Placement<'_>) {
                 $crate::Parameter::put($crate::support::ByValue(self), placement);
             }
-
-            #[inline(always)]
-            fn put_raw<'a>(slots: &'a [u64], placement: &mut $crate::support::Placement<'_>) -> &'a [u64] {
-                $crate::support::ByValue::<$type>::put_raw(slots, placement)
-            }
         }
 
         impl $crate::Returned for $type {
@@ -105,21 +100,13 @@ macro_rules! by_value {
             fn take(registers: &$crate::support::ResultRegisters) -> $type {
                 <$crate::support::ByValue<$type> as $crate::Returned>::take(registers).0
             }
-
-            #[inline(always)]
-            fn copy(registers: &$crate::support::ResultRegisters, slots: &mut [u64]) {
-                $crate::support::ByValue::<$type>::copy(registers, slots);
-            }
         }
     };
 }
 
 /// Items that the expansion of [`by_value!`](crate::by_value) uses.
 pub mod support {
-    pub use riverrun_vm::{Gate, Opening, VmContext, unwind_marker};
-
     pub use super::ByValue;
-    pub use crate::call::by_registers::Offsets;
     pub use crate::call::convention::{Arguments, Placement, ResultRegisters, Types};
 }
 
@@ -259,22 +246,14 @@ impl<S: Structure> Parameter for ByValue<S> {
 
     #[inline(always)]
     fn put(self, placement: &mut Placement<'_>) {
-        let is_apart = Self::IS_APART && placement.has_room(Self::INTEGERS, Self::FLOATS);
-        Self::put_raw(&if is_apart { self.fields() } else { self.words() }, placement);
-    }
-
-    #[inline(always)]
-    fn put_raw<'a>(slots: &'a [u64], placement: &mut Placement<'_>) -> &'a [u64] {
         if Self::IS_APART && placement.has_room(Self::INTEGERS, Self::FLOATS) {
-            for (&slot, &(_, scalar)) in slots.iter().zip(S::FIELDS) {
-                placement.put(scalar, slot);
+            for (part, &(_, scalar)) in self.fields().into_iter().zip(S::FIELDS) {
+                placement.put(scalar, part);
             }
-            &slots[S::FIELDS.len()..]
         } else {
-            for &slot in &slots[..Self::WORDS] {
-                placement.put(Scalar::U64, slot);
+            for &word in &self.words()[..Self::WORDS] {
+                placement.put(Scalar::U64, word);
             }
-            &slots[Self::WORDS..]
         }
     }
 }
@@ -312,15 +291,5 @@ impl<S: Structure> Returned for ByValue<S> {
         } else {
             Self::of_fields(take_pair(Self::PAIR, registers))
         }
-    }
-
-    #[inline(always)]
-    fn copy(registers: &ResultRegisters, slots: &mut [u64]) {
-        let (parts, count) = match (Self::IS_APART, S::FIELDS.len()) {
-            (false, _) => (registers.a, Self::WORDS),
-            (true, 1) => (registers.fa, 1),
-            (true, _) => (take_pair(Self::PAIR, registers), 2),
-        };
-        slots[..count].copy_from_slice(&parts[..count]);
     }
 }

@@ -3,7 +3,7 @@
 //! The first call of a function prepares the machine and writes an entry token to the guard; a following call compares
 //! the guard with its own token. Any code that invalidates the preparations must close the guard. The guard also says
 //! whether a call is in the guest and on which thread, which the watchdog reads to interrupt compiled code. Its keepers
-//! are `fast_path.rs` in the crate `riverrun` and the call code of `riverrun-capi`.
+//! are `call/fast_path.rs` and `raw/inline_x86_64.rs` in the crate `riverrun`.
 
 use std::mem::offset_of;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ const CLOSED: u64 = Gate::CLOSED;
 const CALLING: u64 = Gate::CALLING;
 
 /// The owner of a guard that every thread may use.
-const ALL: u64 = u64::MAX - 1;
+const ALL: u64 = Gate::ALL;
 
 /// The entry token: for which program's code, and for which engine, a guard is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +71,10 @@ pub struct Gate {
     is_wanted: AtomicBool,
     /// The machine of this guard, by which calls from C find it after they have begun.
     machine: AtomicPtr<()>,
-    /// The arguments of a call from C that could not take the fast path.
-    arguments: [AtomicU64; 3],
+    /// Keeps the frame at its place.
+    _gap: [AtomicU64; 2],
+    /// The error of a call from C that was made or finished on the general path.
+    error: AtomicPtr<()>,
     /// As in a frame on the stack: the address of the unwind marker.
     marker: AtomicU64,
     /// The entry token that it is open for, [`CLOSED`], or [`CALLING`].
@@ -101,6 +103,8 @@ impl Gate {
     pub const CLOSED: u64 = 0;
     /// The word while a call is in the guest, for the same.
     pub const CALLING: u64 = u64::MAX;
+    /// The owner of a guard that every thread may use, for the same.
+    pub const ALL: u64 = u64::MAX - 1;
     /// Offset of the word that callers compare with an [`Opening`].
     pub const WORD: usize = offset_of!(Gate, word);
     /// Offset of the owner that [`Gate::is_claimed`] compares.
@@ -113,8 +117,8 @@ impl Gate {
     pub const KEPT: usize = offset_of!(Gate, kept);
     /// Offset of the saved stack pointer.
     pub const SP: usize = offset_of!(Gate, sp);
-    /// Offset of the arguments that [`Gate::arguments`] returns.
-    pub const ARGUMENTS: usize = offset_of!(Gate, arguments);
+    /// Offset of the error that [`Gate::set_error`] sets.
+    pub const ERROR: usize = offset_of!(Gate, error);
 
     /// A guard that no machine uses, closed and without an owner.
     pub(crate) fn take() -> &'static Gate {
@@ -143,9 +147,9 @@ impl Gate {
         self.machine.load(Relaxed)
     }
 
-    /// The arguments of the call from C that could not take the fast path.
-    pub fn arguments(&self) -> [u64; 3] {
-        self.arguments.each_ref().map(|argument| argument.load(Relaxed))
+    /// Sets the error of a call from C that has ended on the general path; null if it has none.
+    pub fn set_error(&self, error: *mut ()) {
+        self.error.store(error, Relaxed);
     }
 
     /// Whether functions with this token may be called on the fast path.

@@ -7,14 +7,23 @@ use std::arch::{asm, global_asm};
 
 use crate::context::{NO_CLAIM, VmContext, WINDOW_OFFSET};
 
+/// The variable's symbol. Assembly cannot name a mangled one, so the version keeps those of two versions apart that are linked
+/// into one program. All crates that use this have one version.
+#[macro_export]
+macro_rules! claimed_symbol {
+    () => {
+        concat!("__riverrun_claimed_", env!("CARGO_PKG_VERSION"))
+    };
+}
+
 global_asm!(
     ".pushsection .tdata.riverrun_claimed, \"awT\", @progbits",
     ".balign 32",
-    ".hidden __riverrun_claimed",
-    ".globl __riverrun_claimed",
-    ".type __riverrun_claimed, @object",
-    ".size __riverrun_claimed, 24",
-    "__riverrun_claimed: .quad {none}, 0, 0",
+    concat!(".hidden ", claimed_symbol!()),
+    concat!(".globl ", claimed_symbol!()),
+    concat!(".type ", claimed_symbol!(), ", @object"),
+    concat!(".size ", claimed_symbol!(), ", 24"),
+    concat!(claimed_symbol!(), ": .quad {none}, 0, 0"),
     ".popsection",
     none = const NO_CLAIM,
 );
@@ -28,7 +37,7 @@ pub(crate) fn get() -> (u64, *mut VmContext) {
     // values that an earlier call has spilled.
     unsafe {
         asm!(
-            "mov {claim}, [rip + __riverrun_claimed@GOTTPOFF]",
+            concat!("mov {claim}, [rip + ", claimed_symbol!(), "@GOTTPOFF]"),
             "mov {window}, fs:[{claim} + 8]",
             "mov {claim}, fs:[{claim}]",
             claim = out(reg) claim,
@@ -45,7 +54,7 @@ pub(crate) fn gate() -> *const () {
     // SAFETY: reads the third word of this thread's own variable.
     unsafe {
         asm!(
-            "mov {gate}, [rip + __riverrun_claimed@GOTTPOFF]",
+            concat!("mov {gate}, [rip + ", claimed_symbol!(), "@GOTTPOFF]"),
             "mov {gate}, fs:[{gate} + 16]",
             gate = out(reg) gate,
             options(readonly, nostack, preserves_flags),
@@ -59,7 +68,7 @@ pub(crate) fn set(claim: u64, state: *mut VmContext, gate: *const ()) {
     // SAFETY: writes the three words of this thread's own variable.
     unsafe {
         asm!(
-            "mov {at}, [rip + __riverrun_claimed@GOTTPOFF]",
+            concat!("mov {at}, [rip + ", claimed_symbol!(), "@GOTTPOFF]"),
             "mov fs:[{at}], {claim}",
             "mov fs:[{at} + 8], {window}",
             "mov fs:[{at} + 16], {gate}",

@@ -16,7 +16,7 @@ use riverrun_capi::heap::{
     riverrun_heap_size, riverrun_heap_statistics, riverrun_heap_take_from_guest,
 };
 use riverrun_capi::linker::{
-    Linker, riverrun_linker_add_heap, riverrun_linker_func, riverrun_linker_func_unchecked, riverrun_linker_new,
+    Linker, riverrun_linker_add_heap, riverrun_linker_func, riverrun_linker_func_raw, riverrun_linker_new,
     riverrun_machine_new,
 };
 use riverrun_capi::machine::{
@@ -198,7 +198,7 @@ fn host() -> &'static Host {
                     data,
                     None
                 )));
-                assert!(worked(riverrun_linker_func_unchecked(
+                assert!(worked(riverrun_linker_func_raw(
                     Some(linker),
                     names[1].as_ptr(),
                     types,

@@ -1,5 +1,12 @@
-//! The basis of bindings to other languages: machines by their addresses, and host functions that engines call directly.
-//! Bindings must keep the invariants that Rust's types keep elsewhere.
+//! The basis of bindings to other languages: machines by their addresses, host functions that engines call directly, and
+//! calls by inline code.
+//!
+//! Bindings must keep the invariants that Rust's types keep elsewhere. Nothing here is covered by the promises of the
+//! crate's version: a binding is built with the same version of riverrun.
+
+#[cfg(all(target_arch = "x86_64", unix))]
+#[path = "inline_x86_64.rs"]
+mod inline;
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -9,11 +16,13 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use riverrun_program::Signature;
-use riverrun_vm::{Gate, GuestFloats, Import, Running, VmContext};
+pub use riverrun_vm::{Gate, HostFunction, Import, Opening, Results, SlotCode, SlotError, SlotFunction};
+use riverrun_vm::{GuestFloats, Running, VmContext};
 
 use crate::call::dynamic::DynFunc;
 use crate::call::func::CallLimits;
-use crate::call::host::{Closure, HostCode, give_up};
+pub use crate::call::host::HostCode;
+use crate::call::host::{Closure, give_up};
 use crate::caller::Caller;
 use crate::error::{Error, HostError};
 use crate::heap::Heap;
@@ -22,6 +31,8 @@ use crate::linker::Linker;
 use crate::machine::{InterruptHandle, Machine};
 use crate::memory::Memory;
 use crate::program::Program;
+#[cfg(all(target_arch = "x86_64", unix))]
+pub use inline::{Binding, EnterCode, InlineFunc};
 
 /// A machine by its address: the handle of hosts in other languages, and of their host functions.
 ///
@@ -44,11 +55,6 @@ impl<T> fmt::Debug for RawMachine<T> {
 }
 
 impl<T> RawMachine<T> {
-    #[inline(always)]
-    pub(crate) fn instance(self) -> NonNull<Instance<T>> {
-        self.0
-    }
-
     /// Turns a machine into its address. The machine lives until [`RawMachine::into_machine`].
     pub fn from_machine(machine: Machine<T>) -> RawMachine<T> {
         RawMachine(std::mem::ManuallyDrop::new(machine).instance)
@@ -150,6 +156,22 @@ impl<T> RawMachine<T> {
     pub unsafe fn within<R>(self, limits: CallLimits, body: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
         // SAFETY: as the caller promises.
         unsafe { Instance::within(self.0, limits, body) }
+    }
+
+    /// Calls a function as [`DynFunc::call`] does.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Panics
+    /// If a host function that it calls panics.
+    ///
+    /// # Safety
+    /// Nothing of the machine is borrowed but what engines hold that wait for a host function. `slots` points to as many raw
+    /// values as [`DynFunc::slots`] says; to anything if that is none.
+    pub unsafe fn call(self, func: &DynFunc, slots: *mut u64) -> Result<(), Error> {
+        // SAFETY: as the caller promises.
+        unsafe { func.call_instance(self.0, slots) }
     }
 
     /// As [`Machine::dyn_func`], also while the machine is running.
@@ -313,45 +335,40 @@ pub unsafe fn with_host_floats<R>(body: impl FnOnce() -> R) -> R {
     result
 }
 
-impl<T> Linker<T> {
-    /// Adds a host function that is plain code, which engines call with its entry of the machine's table of
-    /// imports and with a0 to a4. [`Import::environment`] is the address of what is in `environment`,
-    /// [`Import::context`] that of the machine.
-    ///
-    /// # Errors
-    /// As [`Linker::func`].
-    ///
-    /// # Safety
-    /// The code takes its arguments from the registers in which the RISC-V calling convention has those of
-    /// `signature`, returns results in such, and leaves all others as they are: a0 and a1 too, if they hold no
-    /// result. It does not unwind; to fail, it calls [`RawMachine::fail`]. [`HostCode::guarded`] uses floats in
-    /// [`with_host_floats`] only. What [`HostCode::takes_slots`] promises is so.
-    pub unsafe fn func_code(
-        &mut self,
-        name: &str,
-        signature: Signature,
-        code: HostCode,
-        environment: Arc<dyn Any + Send + Sync>,
-    ) -> Result<&mut Linker<T>, Error> {
-        Arc::make_mut(&mut self.registry).add(name, Closure { signature, code, environment })?;
-        Ok(self)
-    }
+/// Adds a host function that is plain code, which engines call with its entry of the machine's table of imports and with a0
+/// to a4. [`Import::environment`] is the address of what is in `environment`, [`Import::context`] that of the machine.
+///
+/// # Errors
+/// As [`Linker::func`].
+///
+/// # Safety
+/// The code takes its arguments from the registers in which the RISC-V calling convention has those of
+/// `signature`, returns results in such, and leaves all others as they are: a0 and a1 too, if they hold no
+/// result. It does not unwind; to fail, it calls [`RawMachine::fail`]. [`HostCode::guarded`] uses floats in
+/// [`with_host_floats`] only. What [`HostCode::takes_slots`] promises is so.
+pub unsafe fn add_code<T>(
+    linker: &mut Linker<T>,
+    name: &str,
+    signature: Signature,
+    code: HostCode,
+    environment: Arc<dyn Any + Send + Sync>,
+) -> Result<(), Error> {
+    Ok(Arc::make_mut(&mut linker.registry).add(name, Closure { signature, code, environment })?)
+}
 
-    /// Adds a system call that is plain code: see [`Linker::syscall`] and [`Linker::func_code`].
-    ///
-    /// # Errors
-    /// As [`Linker::syscall`].
-    ///
-    /// # Safety
-    /// As [`Linker::func_code`].
-    pub unsafe fn syscall_code(
-        &mut self,
-        number: u32,
-        signature: Signature,
-        code: HostCode,
-        environment: Arc<dyn Any + Send + Sync>,
-    ) -> Result<&mut Linker<T>, Error> {
-        Arc::make_mut(&mut self.registry).add_numbered(number, Closure { signature, code, environment })?;
-        Ok(self)
-    }
+/// Adds a system call that is plain code: see [`Linker::syscall`] and [`add_code`].
+///
+/// # Errors
+/// As [`Linker::syscall`].
+///
+/// # Safety
+/// As [`add_code`].
+pub unsafe fn add_syscall_code<T>(
+    linker: &mut Linker<T>,
+    number: u32,
+    signature: Signature,
+    code: HostCode,
+    environment: Arc<dyn Any + Send + Sync>,
+) -> Result<(), Error> {
+    Ok(Arc::make_mut(&mut linker.registry).add_numbered(number, Closure { signature, code, environment })?)
 }

@@ -1,0 +1,331 @@
+//! The engine's part of the inline fast path: what inline code in C and C++ calls after it has compared the entry guard.
+//!
+//! The inline code compares the machine's guard ([`Gate`]) with the function's entry token and calls the function's code with
+//! up to three integer arguments. Each engine has a version of that code; the handle has the one for its function. If
+//! the guard says [`Gate::CALLING`] afterwards, the function has returned, and the inline code opens the guard again.
+//! Otherwise the call was made or finished on the general path, and [`Gate::error`] says whether it failed.
+
+use std::arch::naked_asm;
+use std::ffi::c_void;
+use std::mem::offset_of;
+use std::ptr::{self, NonNull};
+
+use riverrun_interp::Place;
+use riverrun_program::Scalar;
+use riverrun_vm::artifact::Callable;
+use riverrun_vm::{EngineContext, Gate, Opening, RETURN_ADDRESS, VmContext, convention, unwind_marker};
+
+use crate::call::dynamic::DynFunc;
+use crate::call::fast_path::{Ready, Unfinished};
+use crate::call::func::Target;
+use crate::error::Error;
+use crate::instance::{Instance, RA, SP};
+use crate::raw::RawMachine;
+
+/// A binding whose callers are inline code.
+pub trait Binding {
+    /// The data of its machines.
+    type Data: 'static;
+
+    /// Makes a call, which may panic. Returns its result or the binding's own error, which is never null.
+    fn outcome(call: impl FnOnce() -> Result<u64, Error>) -> Result<u64, NonNull<c_void>>;
+}
+
+/// Calls the function at a machine that has this guard, which is open for it.
+pub type EnterCode =
+    unsafe extern "C" fn(func: *const InlineFunc, machine: *mut c_void, u64, u64, u64, gate: *const Gate) -> u64;
+
+/// A function for callers that are inline code. They know its first four fields.
+#[repr(C)]
+#[derive(Debug)]
+pub struct InlineFunc {
+    /// What they call.
+    pub code: EnterCode,
+    /// The guard has to be open for this token; no guard has the token of a function that inline code cannot call.
+    pub opening: Opening,
+    /// The function's types ([`types_word`]).
+    pub types: u32,
+    /// The result's type: its position in [`Scalar::ALL`]; 0 if there is none.
+    pub result: u32,
+    func: DynFunc,
+}
+
+/// The types of a function that inline code can call, in a word: from the lowest byte on, for each parameter the position of
+/// its type in [`Scalar::ALL`] plus one; in the highest byte, the number of results.
+fn types_word(parameters: &[Scalar], results: usize) -> u32 {
+    let parameters = parameters.iter().zip(0..).map(|(&scalar, n)| (scalar as u32 + 1) << (8 * n));
+    (results as u32) << 24 | parameters.sum::<u32>()
+}
+
+impl InlineFunc {
+    /// The function, for inline code of a binding if `is_open`.
+    pub fn new<B: Binding>(func: DynFunc, is_open: bool) -> InlineFunc {
+        let Target { function, compiled, interpreted, .. } = &func.target;
+        let (code, opening): (EnterCode, Opening) = match function.host_entry() {
+            _ if !is_open || !func.is_few() => (enter_interpreter::<B>, Opening::NONE),
+            Some(_) => (enter_host_entry::<B>, *compiled),
+            None if *compiled != Opening::NONE => (enter_compiled::<B>, *compiled),
+            None => (enter_interpreter::<B>, *interpreted),
+        };
+        let result = func.results().next();
+        // Inline code that compares types reads no bool: guests may leave anything in the rest of its register.
+        let types = match result {
+            _ if !func.is_few() => u32::MAX,
+            Some(Scalar::Bool) => u32::MAX,
+            result => types_word(func.parameters(), result.iter().len()),
+        };
+        InlineFunc { code, opening, types, result: result.map_or(0, |scalar| scalar as u32), func }
+    }
+
+    /// The function.
+    pub fn func(&self) -> &DynFunc {
+        &self.func
+    }
+}
+
+/// From a machine to the sp with which its functions begin.
+const GUEST_SP: usize = offset_of!(Instance<()>, ready) + offset_of!(Ready, slots) + size_of::<u64>() * SP as usize;
+/// From a function to its entries.
+const TARGET: usize = offset_of!(InlineFunc, func) + offset_of!(DynFunc, target);
+
+/// From the state to a guest register.
+const fn slot(register: u8) -> usize {
+    offset_of!(VmContext, hart.slots) + size_of::<u64>() * register as usize
+}
+
+/// Enters the host-ABI entry point of a compiled function, which returns to the caller of this. The frame for exits is in the
+/// guard.
+///
+/// # Safety
+/// As of [`EnterCode`].
+#[unsafe(naked)]
+unsafe extern "C" fn enter_host_entry<B: Binding>(
+    func: *const InlineFunc,
+    machine: *mut c_void,
+    first: u64,
+    second: u64,
+    third: u64,
+    gate: *const Gate,
+) -> u64 {
+    naked_asm!(
+        concat!("mov r10, [rip + ", riverrun_vm::claimed_symbol!(), "@GOTTPOFF]"),
+        "mov qword ptr [r9 + {word}], {calling}",
+        "mov rax, fs:[r10]",
+        "cmp [r9 + {claim}], rax",
+        "jne {not_begun}",
+        // Adjacent stores in a row: processors combine two neighbours into one write.
+        "mov [r9 + {kept}], r15",
+        "mov [r9 + {kept} + 8], r14",
+        "mov [r9 + {kept} + 16], r13",
+        "mov [r9 + {kept} + 24], r12",
+        "mov [r9 + {kept} + 32], rbx",
+        "mov [r9 + {kept} + 40], rbp",
+        "mov [r9 + {host_stack}], rsp",
+        "lea rax, [r9 + {frame}]",
+        "mov r9, fs:[r10 + 8]",
+        "cmp [r9 + {host_sp}], rax",
+        "jne 3f",
+        "2:",
+        "mov rsi, [rsi + {sp}]",
+        "lea rdi, [rdi + {function}]",
+        "jmp [rdi + {entry}]",
+        "3:",
+        "lea r11, [rip + {exited}]",
+        "mov [rax + 8], r11",
+        "mov [r9 + {host_sp}], rax",
+        "jmp 2b",
+        claim = const Gate::CLAIM,
+        word = const Gate::WORD,
+        calling = const Gate::CALLING as i64,
+        frame = const Gate::FRAME,
+        kept = const Gate::KEPT,
+        host_stack = const Gate::SP,
+        sp = const GUEST_SP,
+        host_sp = const convention::HOST_SP,
+        function = const TARGET + offset_of!(Target, function),
+        entry = const Callable::ENTRY,
+        not_begun = sym call_in_general::<B>,
+        exited = sym exit_marker::<B>,
+    )
+}
+
+/// Where exits from [`enter_host_entry`] continue: it returns to its caller.
+///
+/// # Safety
+/// It must not be called: exits read its first instruction.
+#[unsafe(naked)]
+unsafe extern "C" fn exit_marker<B: Binding>() {
+    naked_asm!(
+        unwind_marker!("2", "3"),
+        "3:",
+        "mov rsp, [rdx + {host_stack}]",
+        "lea rdi, [rdx - {frame}]",
+        "jmp {finish}",
+        host_stack = const Gate::SP - Gate::FRAME,
+        frame = const Gate::FRAME,
+        finish = sym finish::<B>,
+    )
+}
+
+/// Enters a compiled function on the stack of compiled code.
+///
+/// # Safety
+/// As of [`EnterCode`].
+unsafe extern "C" fn enter_compiled<B: Binding>(
+    func: *const InlineFunc,
+    machine: *mut c_void,
+    first: u64,
+    second: u64,
+    third: u64,
+    gate: *const Gate,
+) -> u64 {
+    // SAFETY: the inline code's handles are a live function and a live machine, whose guard it has found open.
+    let outcome = unsafe {
+        let instance = NonNull::new_unchecked(machine).cast::<Instance<B::Data>>();
+        Instance::enter_compiled(instance, &(*func).func.target, [first, second, third])
+    };
+    match outcome {
+        Ok([a0, _]) => a0,
+        // SAFETY: as above; the engine has exited.
+        Err(Unfinished::Left) => unsafe { finish::<B>(gate) },
+        // SAFETY: as above.
+        Err(_) => unsafe { call_in_general::<B>(func, machine, first, second, third, gate) },
+    }
+}
+
+/// Enters the interpreter. The frame for exits is in the guard.
+///
+/// # Safety
+/// As of [`EnterCode`].
+#[unsafe(naked)]
+unsafe extern "C" fn enter_interpreter<B: Binding>(
+    func: *const InlineFunc,
+    machine: *mut c_void,
+    first: u64,
+    second: u64,
+    third: u64,
+    gate: *const Gate,
+) -> u64 {
+    naked_asm!(
+        "mov qword ptr [r9 + {word}], {calling}",
+        "cmp qword ptr [r9 + {claim}], {all}",
+        "jne {not_begun}",
+        "mov r10, [rsi + {state}]",
+        "movsxd rax, dword ptr [rdi + {ordinal}]",
+        "add rax, [r10 + {fuel}]",
+        "js {not_begun}",
+        "mov [r9 + {kept}], r15",
+        "mov [r9 + {kept} + 8], r14",
+        "mov [r9 + {kept} + 16], r13",
+        "mov [r9 + {kept} + 24], r12",
+        "mov [r9 + {kept} + 32], rbx",
+        "mov [r9 + {kept} + 40], rbp",
+        "mov [r9 + {host_stack}], rsp",
+        "mov [r10 + {a0}], rdx",
+        "mov [r10 + {a0} + 8], rcx",
+        "mov [r10 + {a0} + 16], r8",
+        // Most functions preserve sp and ra, so comparing is cheaper than storing.
+        "mov r11, [rsi + {sp}]",
+        "mov ecx, {return_address}",
+        "lea rdx, [r9 + {frame}]",
+        "cmp [r10 + {guest_sp}], r11",
+        "jne 3f",
+        "cmp [r10 + {guest_ra}], rcx",
+        "jne 3f",
+        "cmp [r10 + {host_sp}], rdx",
+        "jne 3f",
+        "2:",
+        "mov rdi, [rdi + {cell}]",
+        "mov rsi, r10",
+        "mov r8, rax",
+        "jmp {enter}",
+        "3:",
+        "mov [r10 + {guest_sp}], r11",
+        "mov [r10 + {guest_ra}], rcx",
+        "mov [r10 + {host_sp}], rdx",
+        "lea r11, [rip + {exited}]",
+        "mov [rdx + 8], r11",
+        "jmp 2b",
+        claim = const Gate::CLAIM,
+        all = const Gate::ALL as i64,
+        word = const Gate::WORD,
+        calling = const Gate::CALLING as i64,
+        frame = const Gate::FRAME,
+        kept = const Gate::KEPT,
+        host_stack = const Gate::SP,
+        state = const offset_of!(Instance<()>, state),
+        sp = const GUEST_SP,
+        fuel = const offset_of!(VmContext, exit) + offset_of!(EngineContext, fuel),
+        host_sp = const offset_of!(VmContext, exit) + offset_of!(EngineContext, host_sp),
+        a0 = const slot(10),
+        guest_sp = const slot(SP),
+        guest_ra = const slot(RA),
+        return_address = const RETURN_ADDRESS,
+        ordinal = const TARGET + offset_of!(Target, place) + Place::ORDINAL,
+        cell = const TARGET + offset_of!(Target, place) + Place::CELL,
+        enter = sym riverrun_interp::enter_from_gate,
+        not_begun = sym call_in_general::<B>,
+        exited = sym exit_marker::<B>,
+    )
+}
+
+/// Makes a call that has not begun on the general path.
+///
+/// # Safety
+/// As of [`EnterCode`].
+#[cold]
+unsafe extern "C" fn call_in_general<B: Binding>(
+    func: *const InlineFunc,
+    machine: *mut c_void,
+    first: u64,
+    second: u64,
+    third: u64,
+    gate: *const Gate,
+) -> u64 {
+    // SAFETY: as in `enter_compiled`; a function of few values has three slots at most.
+    unsafe {
+        (*gate).close();
+        settle::<B>(&*gate, || {
+            let machine = RawMachine::<B::Data>::from_ptr(NonNull::new_unchecked(machine));
+            let mut slots = [first, second, third];
+            machine.call(&(*func).func, slots.as_mut_ptr())?;
+            Ok(slots[0])
+        })
+    }
+}
+
+/// Finishes a call whose engine has exited.
+///
+/// # Safety
+/// The engine was entered by code of an [`InlineFunc`] with this guard, and nothing has been called since.
+#[cold]
+unsafe extern "C" fn finish<B: Binding>(gate: *const Gate) -> u64 {
+    // SAFETY: the guard was open, so `Gate::lead_to` has set its machine, which is alive because it is being called.
+    unsafe {
+        (*gate).close();
+        let instance = NonNull::new_unchecked((*gate).machine()).cast::<Instance<B::Data>>();
+        settle::<B>(&*gate, || Ok(Instance::finish_exited(instance)?.a[0]))
+    }
+}
+
+/// Makes the rest of a call, and notes its error in the guard.
+fn settle<B: Binding>(gate: &Gate, call: impl FnOnce() -> Result<u64, Error>) -> u64 {
+    let (result, error) = match B::outcome(call) {
+        Ok(result) => (result, ptr::null_mut()),
+        Err(error) => (0, error.as_ptr()),
+    };
+    gate.set_error(error.cast());
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_have_a_byte_each() {
+        assert_eq!(types_word(&[Scalar::Bool, Scalar::Ptr, Scalar::I32], 1), 0x01_06_0c_01);
+        assert_eq!(types_word(&[], 0), 0);
+        assert!(Scalar::ALL.len() < 255);
+    }
+}

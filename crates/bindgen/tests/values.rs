@@ -8,7 +8,7 @@ use std::fs;
 use common::{Build, COMPILERS, Compiler, api, builds, folder, tests};
 use riverrun::bytemuck::{Pod, Zeroable};
 use riverrun::{
-    Caller, Config, Engine, GuestValue, HostError, Linker, Machine, Memory, Program, Ptr, Scalar, Slice, Str,
+    Caller, Config, Engine, Func, GuestValue, HostError, Linker, Machine, Memory, Program, Ptr, Scalar, Slice, Str,
 };
 use riverrun_bindgen::Guest;
 use riverrun_testkit::suite::SuiteEngine;
@@ -275,7 +275,8 @@ fn call_by_value(machine: &mut Machine<Host>) {
     let turned = machine.func::<(Point, i32), Point>("turned").unwrap();
     assert_eq!(turned.call(machine, (Point { x: 1.5, y: -2.0 }, 1)).unwrap(), Point { x: 2.0, y: 1.5 });
     let mut slots = [GuestValue::to_bits(1.5_f32), GuestValue::to_bits(-2.0_f32), 1];
-    turned.call_unchecked(machine, &mut slots).unwrap();
+    let raw = machine.dyn_func("turned", Some(&Func::<(Point, i32), Point>::signature())).unwrap();
+    raw.call(machine, &mut slots).unwrap();
     assert_eq!(slots, [GuestValue::to_bits(2.0_f32), GuestValue::to_bits(1.5_f32), 1]);
 
     let swapped = machine.func::<(Pair,), Pair>("swapped").unwrap();
@@ -287,7 +288,8 @@ fn call_by_value(machine: &mut Machine<Host>) {
     let Handle { kind, id, .. } = next.call(machine, (handle(-128, -10_000_000_000),)).unwrap();
     assert_eq!((kind, id), (127, -9_999_999_999));
     let mut slots = [5, 7];
-    next.call_unchecked(machine, &mut slots).unwrap();
+    let raw = machine.dyn_func("next", Some(&Func::<(Handle,), Handle>::signature())).unwrap();
+    raw.call(machine, &mut slots).unwrap();
     assert_eq!((slots[0] as i8, slots[1]), (4, 8));
 
     let mixed = |weight, count| Mixed { weight, count, ..Zeroable::zeroed() };

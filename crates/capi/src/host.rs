@@ -10,7 +10,7 @@ use riverrun::{Caller, HostError, Scalar, Signature, Type};
 use crate::arguments::{Result, misuse};
 use crate::error::{Error, Raised};
 use crate::func::PARAMETERS_MAX;
-use crate::host_code::{by_slots, by_values};
+use crate::host_code::by_values;
 use crate::machine::{Host, Machine};
 use crate::owned::Owned;
 use crate::value::{Value, wrong_kind};
@@ -266,19 +266,16 @@ pub(crate) fn code_for(signature: &Signature) -> Option<[raw::HostCode; 2]> {
         Some(_) => return None,
     };
     // As many as have to be stored.
-    let [mut unchecked, mut checked] = match signature.parameters.len() {
+    let [mut raw, mut checked] = match signature.parameters.len() {
         0 | 1 => codes::<1>(has_result),
         2 | 3 => codes::<3>(has_result),
         _ => codes::<FIRST>(has_result),
     };
-    unchecked.plain = by_slots(signature.parameters.len(), has_result);
-    unchecked.typed = unchecked.plain;
-    unchecked.takes_slots = true;
-    let parameters = parameters_of(signature).ok()?;
-    if let Some(plain) = by_values(&parameters, results_of(signature).first().copied()) {
-        [checked.plain, checked.typed] = plain;
+    raw.takes_slots = true;
+    if let Some(plain) = by_values(&parameters_of(signature).ok()?, results_of(signature).first().copied()) {
+        checked.plain = plain;
     }
-    Some([unchecked, checked])
+    Some([raw, checked])
 }
 
 fn codes<const WORDS: usize>(has_result: bool) -> [raw::HostCode; 2] {

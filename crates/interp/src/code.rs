@@ -20,8 +20,12 @@ use crate::arena::{Arena, Zeroed};
 use crate::arguments::Arguments;
 use crate::cell::{Cell, Handler};
 use crate::enter::landing;
+#[cfg(not(trampoline))]
+use crate::enter::returned;
 use crate::fast::has_hardware;
-use crate::handlers::{TABLE_BASE, TABLE_CELLS, TABLE_LEN, TABLE_MAP, jump, returned, second_cell, unresolved};
+#[cfg(trampoline)]
+use crate::handlers::returned;
+use crate::handlers::{TABLE_BASE, TABLE_CELLS, TABLE_LEN, TABLE_MAP, jump, second_cell, unresolved};
 use crate::host_call::host_call_with;
 use crate::operation::{Decoded, Operation};
 use crate::{fusion, select, step};

@@ -5,6 +5,6 @@
 mod host;
 
 pub use host::enter_from_gate;
-#[cfg(not(trampoline))]
-pub(crate) use host::left;
 pub(crate) use host::{enter, enter_lightly, landing};
+#[cfg(not(trampoline))]
+pub(crate) use host::{left, returned};

@@ -19,6 +19,7 @@ const OP: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, op);
 const FUEL: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, fuel);
 const RETURNS: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, returns);
 const REASON: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, reason);
+const A0: usize = offset_of!(VmContext, hart.slots) + 10 * size_of::<u64>();
 
 /// Assembly that calls the first handler, which calls the next in its tail.
 #[cfg(not(trampoline))]
@@ -128,19 +129,42 @@ pub(crate) unsafe fn enter_lightly(op: *const Cell, state: *mut VmContext, fuel:
     !returned.is_null()
 }
 
-/// The same for a caller that keeps the frame in a [`Gate`](riverrun_vm::Gate), which holds all that exits need. It returns
-/// a0 to the caller of the function that jumps here.
+/// The same for a caller that keeps the frame in a [`Gate`](riverrun_vm::Gate), which holds all that exits need: jumped to with
+/// the stack as that function's caller has left it, it returns a0 to that caller.
 ///
 /// # Safety
-/// As [`enter`]; the frame is at the state's `host_sp`, and the stack is as a call has left it.
+/// As [`enter`]; the frame is at the state's `host_sp`.
 #[unsafe(naked)]
 pub unsafe extern "sysv64" fn enter_from_gate(op: *const (), state: *mut VmContext, _: u64, _: u64, fuel: i64) -> u64 {
-    calls_chain! {
-        naked_asm
-        ["sub rsp, 8", "xor ecx, ecx", "xor r9d, r9d"]
-        ["mov rax, [rsi + {a0}]", "add rsp, 8", "ret"]
-        a0 = const offset_of!(VmContext, hart.slots) + 10 * size_of::<u64>(),
-    }
+    #[cfg(not(trampoline))]
+    naked_asm!("xor ecx, ecx", "xor r9d, r9d", "jmp [rdi]");
+    #[cfg(trampoline)]
+    naked_asm!(
+        "sub rsp, 8",
+        "xor ecx, ecx",
+        "xor r9d, r9d",
+        "call {chain}",
+        "mov rax, [rsi + {a0}]",
+        "add rsp, 8",
+        "ret",
+        a0 = const A0,
+        chain = sym chain,
+    );
+}
+
+/// The op to which functions that the host has called return: it ends the chain by returning, with a0 for callers of
+/// [`enter_from_gate`].
+#[cfg(not(trampoline))]
+#[unsafe(naked)]
+pub(crate) unsafe extern "sysv64" fn returned(
+    _: *const Cell,
+    _: *mut VmContext,
+    _: Extra,
+    _: u64,
+    _: i64,
+    _: *const Cell,
+) -> Next {
+    naked_asm!("mov [rsi + {fuel}], r8", "mov rax, [rsi + {a0}]", "ret", fuel = const FUEL, a0 = const A0)
 }
 
 /// A handler that exits the chain without returning from the function.

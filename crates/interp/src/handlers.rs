@@ -407,12 +407,6 @@ handlers! {
         leave(hart, Reason::Limit, 0)
     }
 
-    /// The op to which functions that the host has called return: it ends the chain by returning.
-    #[cfg(not(trampoline))]
-    fn returned[](hart) {
-        (*hart.state).exit.fuel = hart.fuel;
-    }
-
     /// The op to which functions that the host has called return.
     #[cfg(trampoline)]
     fn returned[](hart) {

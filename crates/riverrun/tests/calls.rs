@@ -537,16 +537,17 @@ fn float_exceptions_are_the_guests_own() {
 }
 
 #[test]
-fn raw_slots_are_as_good() {
+fn raw_values_are_as_good() {
     each(|machine| {
-        let many = machine.func::<(i32, f32, i32, f64, i32, i32, i32, i32, i32, i32, i32, f64), i64>("many").unwrap();
+        let types = Func::<(i32, f32, i32, f64, i32, i32, i32, i32, i32, i32, i32, f64), i64>::signature();
+        let many = machine.dyn_func("many", Some(&types)).unwrap();
         let (two, four, twelve) = (GuestValue::to_bits(2.0_f32), 4.0_f64.to_bits(), 12.0_f64.to_bits());
         let mut slots = [1, two, 3, four, 5, 6, 7, 8, 9, 10, 11, twelve];
-        many.call_unchecked(machine, &mut slots).unwrap();
+        many.call(machine, &mut slots).unwrap();
         assert_eq!(slots[0], (1..=12).map(|n| n * n).sum::<u64>());
-        let swap = machine.func::<(i64,), (i32, i32)>("swap").unwrap();
+        let swap = machine.dyn_func("swap", Some(&Func::<(i64,), (i32, i32)>::signature())).unwrap();
         let mut slots = [0x7_ffff_fffe, 0];
-        swap.call_unchecked(machine, &mut slots).unwrap();
+        swap.call(machine, &mut slots).unwrap();
         assert_eq!(slots, [7, -2_i64 as u64]);
     });
 }

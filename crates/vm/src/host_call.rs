@@ -18,7 +18,7 @@ impl Import {
 impl Bound {
     /// No host function.
     pub fn unbound(state: *mut VmContext) -> Bound {
-        Bound { import: Import::unbound(state), typed: unbound, slot_code: None, slot_data: ptr::null_mut() }
+        Bound { import: Import::unbound(state), slot_code: None, slot_data: ptr::null_mut() }
     }
 }
 

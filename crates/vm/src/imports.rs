@@ -67,9 +67,6 @@ pub struct SlotError {
 pub struct Bound {
     /// The host function.
     pub import: Import,
-    /// The same function for engines that know its types from the program's record: it may clobber a0 and a1 where they
-    /// hold no result.
-    pub typed: HostFunction,
     /// The code of a [`SlotFunction`] that compiled code may call directly, if at most [`REGISTER_ARGUMENTS`] arguments and
     /// at most one result are all in integer registers.
     pub slot_code: Option<SlotCode>,

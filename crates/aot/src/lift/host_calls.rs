@@ -43,34 +43,11 @@ pub(crate) fn lacking() -> Set {
     set(&ARGUMENTS)
 }
 
-/// Which version of an import's code is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HostCode {
-    /// The version that preserves a0 and a1 if they hold no result.
-    Any,
-    /// The version for known types with at most one integer result, which may clobber a0 otherwise.
-    Typed,
-}
-
-impl HostCode {
-    fn of(call: &HostCall) -> HostCode {
-        if call.results >> INTEGER_RESULTS[1] & 1 == 0 { HostCode::Typed } else { HostCode::Any }
-    }
-
-    /// Where it is in the import, which is one of the machine's table.
-    pub(super) fn offset(self) -> usize {
-        match self {
-            HostCode::Any => offset_of!(Import, code),
-            HostCode::Typed => offset_of!(Bound, typed),
-        }
-    }
-}
-
 /// What calls the host function of the import in rdi, the window's address being in r15. The stack is the
 /// host's while it runs, and the own stack pointer in a register that functions preserve: from memory, each call
 /// would have to wait for the one before. What SysV functions may change is an output or a clobber.
-fn call_text(code: HostCode) -> String {
-    let (host, code) = (convention::HOST_SP, code.offset());
+fn call_text() -> String {
+    let (host, code) = (convention::HOST_SP, offset_of!(Import, code));
     format!("movq %rsp, $7\n\tmovq {host}(%r15), %rsp\n\tcallq *{code}(%rdi)\n\tmovq $7, %rsp")
 }
 
@@ -157,7 +134,7 @@ impl<'c> Site<'_, 'c> {
         let arguments = ARGUMENTS.map(argument);
         let results = match call.by_slots.filter(|_| ir.callers == Callers::Host) {
             Some(number) => self.call_host_by_its_kind(import, number, arguments, call.arguments),
-            None => self.call_host_code(import, arguments, HostCode::of(&call)),
+            None => self.call_host_code(import, arguments, call.results >> INTEGER_RESULTS[1] & 1 != 0),
         };
         for (register, result) in INTEGER_RESULTS.into_iter().zip(results) {
             if call.results >> register & 1 != 0 {
@@ -181,16 +158,16 @@ impl<'c> Site<'_, 'c> {
         }
     }
 
-    /// Calls the import's version for all types, or that for known types.
+    /// Calls the import's code; a1 is undefined unless `gives_a1`.
     pub(super) fn call_host_code(
         &self,
         import: PointerValue<'c>,
         arguments: [IntValue<'c>; REGISTER_ARGUMENTS],
-        code: HostCode,
+        gives_a1: bool,
     ) -> [IntValue<'c>; 2] {
         match self.ir.callers {
-            Callers::Guest => self.call_host_from_own_stack(import, arguments, code),
-            Callers::Host => self.call_host_on_its_stack(import, arguments, code),
+            Callers::Guest => self.call_host_from_own_stack(import, arguments),
+            Callers::Host => self.call_host_on_its_stack(import, arguments, gives_a1),
         }
     }
 
@@ -198,7 +175,6 @@ impl<'c> Site<'_, 'c> {
         &self,
         import: PointerValue<'c>,
         arguments: [IntValue<'c>; REGISTER_ARGUMENTS],
-        code: HostCode,
     ) -> [IntValue<'c>; 2] {
         let ir = self.ir;
         let pointers = [self.registers.base(ir), import].map(Into::into);
@@ -208,8 +184,7 @@ impl<'c> Site<'_, 'c> {
         let kinds: Vec<_> = [ir.pointer.into(); 2].into_iter().chain([word.into(); REGISTER_ARGUMENTS]).collect();
         let prototype = results.fn_type(&kinds, false);
         let dialect = Some(InlineAsmDialect::ATT);
-        let call =
-            ir.context.create_inline_asm(prototype, call_text(code), constraints(ir), true, false, dialect, false);
+        let call = ir.context.create_inline_asm(prototype, call_text(), constraints(ir), true, false, dialect, false);
         let results = built(ir.builder.build_indirect_call(prototype, call, &arguments, ""));
         let results = results.try_as_basic_value().basic().expect("the results are a structure").into_struct_value();
         [0, 1].map(|index| built(ir.builder.build_extract_value(results, index, "")).into_int_value())

@@ -6,16 +6,17 @@
 //!
 //! An exit drops its frame. The guest continues in the function's other body or in the interpreter.
 
+use std::mem::offset_of;
+
 use inkwell::IntPredicate;
 use inkwell::llvm_sys::LLVMTailCallKind;
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, FunctionType};
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use riverrun_vm::convention::CALL_ARGUMENTS;
 use riverrun_vm::convention::{self, NOWHERE};
-use riverrun_vm::{REGISTER_ARGUMENTS, RETURN_ADDRESS, Reason};
+use riverrun_vm::{Import, REGISTER_ARGUMENTS, RETURN_ADDRESS, Reason};
 
 use crate::analysis::{Function, Terminator};
-use crate::lift::host_calls::HostCode;
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;
 use crate::lift::registers::{self, A0, RA, Registers, SP};
@@ -118,16 +119,16 @@ impl<'c> Site<'_, 'c> {
         &self,
         import: PointerValue<'c>,
         arguments: [IntValue<'c>; REGISTER_ARGUMENTS],
-        code: HostCode,
+        gives_a1: bool,
     ) -> [IntValue<'c>; 2] {
         let ir = self.ir;
         let both = ir.context.struct_type(&[ir.i64.into(); 2], false);
-        let prototype = match code {
+        let prototype = match gives_a1 {
             // If the guest returns the call's result, it becomes a tail call.
-            HostCode::Typed => ir.host_prototype(ir.i64, REGISTER_ARGUMENTS, 0),
-            HostCode::Any => ir.host_prototype(both, REGISTER_ARGUMENTS, 0),
+            false => ir.host_prototype(ir.i64, REGISTER_ARGUMENTS, 0),
+            true => ir.host_prototype(both, REGISTER_ARGUMENTS, 0),
         };
-        let code = ir.at(import, ir.int(code.offset() as u64));
+        let code = ir.at(import, ir.int(offset_of!(Import, code) as u64));
         let code = ir.load(ir.pointer.into(), code, Space::State).into_pointer_value();
         let arguments: Vec<BasicMetadataValueEnum<'c>> =
             std::iter::once(import.into()).chain(arguments.map(Into::into)).collect();

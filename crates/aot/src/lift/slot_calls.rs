@@ -9,7 +9,6 @@ use inkwell::IntPredicate;
 use inkwell::values::{IntValue, PointerValue};
 use riverrun_vm::{Bound, Import, REGISTER_ARGUMENTS, SlotError};
 
-use crate::lift::host_calls::HostCode;
 use crate::lift::ir::{Space, built};
 use crate::lift::ops::Site;
 
@@ -38,7 +37,7 @@ impl<'c> Site<'_, 'c> {
         ir.branch_likely(is_none, by_registers, by_slots);
 
         ir.builder.position_at_end(by_registers);
-        let [by_registers_result, _] = self.call_host_code(import, arguments, HostCode::Typed);
+        let [by_registers_result, _] = self.call_host_code(import, arguments, false);
         ir.jump(behind);
 
         ir.builder.position_at_end(by_slots);

@@ -163,6 +163,23 @@ impl<'a> Placement<'a> {
     pub(crate) fn has_room(&self, integers: usize, floats: usize) -> bool {
         self.integers + integers <= ARGUMENT_REGISTERS && self.floats + floats <= ARGUMENT_REGISTERS
     }
+
+    /// Assigns the only arguments, integers that are at most as many as are passed in the host's registers.
+    #[inline(always)]
+    pub(crate) fn put_few(&mut self, count: usize, integer: impl Fn(usize) -> u64) {
+        self.integers = count;
+        // Not a loop, so that they stay in registers.
+        let [first, second, third] = &mut self.first;
+        if count > 0 {
+            *first = integer(0);
+            if count > 1 {
+                *second = integer(1);
+                if count > 2 {
+                    *third = integer(2);
+                }
+            }
+        }
+    }
 }
 
 /// The arguments and results of a call of a guest function. It is `Copy`, so that the compiler keeps it in registers on the

@@ -29,6 +29,8 @@ const PARAMETERS_MAX: usize = 16;
 struct Types {
     parameters: Box<[Scalar]>,
     result: ResultType,
+    /// Whether all parameters are in integer registers that callers on the fast path pass in the host's registers.
+    are_few: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +57,8 @@ impl Types {
                 _ => return Err(unsupported()),
             },
         };
-        Ok(Types { parameters, result })
+        let are_few = parameters.len() <= CALL_ARGUMENTS && !parameters.iter().any(|parameter| parameter.is_float());
+        Ok(Types { parameters, result, are_few })
     }
 
     /// The number of raw values that a call takes.
@@ -198,10 +201,8 @@ impl DynFunc {
     /// Whether arguments and result are all in integer registers, and few enough for callers that pass them in the host's
     /// registers.
     pub(crate) fn is_few(&self) -> bool {
-        let Types { parameters, result } = &self.types;
-        parameters.len() <= CALL_ARGUMENTS
-            && !parameters.iter().any(|parameter| parameter.is_float())
-            && match result {
+        self.types.are_few
+            && match self.types.result {
                 ResultType::Nothing => true,
                 ResultType::One(scalar) => !scalar.is_float(),
                 ResultType::Pair(..) => false,
@@ -222,9 +223,12 @@ impl Exchange for RawValues<'_> {
 
     #[inline(always)]
     fn place(self, placement: &mut Placement<'_>) {
-        for (index, &scalar) in self.types.parameters.iter().enumerate() {
-            // SAFETY: `slots` holds one value for each parameter.
-            placement.put(scalar, unsafe { *self.slots.add(index) });
+        let parameters = &self.types.parameters;
+        // SAFETY: `slots` holds one value for each parameter.
+        let slot = |index| unsafe { *self.slots.add(index) };
+        match self.types.are_few {
+            true => placement.put_few(parameters.len(), slot),
+            false => parameters.iter().enumerate().for_each(|(index, &scalar)| placement.put(scalar, slot(index))),
         }
     }
 

@@ -24,8 +24,6 @@ pub struct HostCode {
     pub plain: HostFunction,
     /// For others: it uses floats in the host's environment ([`crate::raw::with_host_floats`]).
     pub guarded: HostFunction,
-    /// As `plain`, for engines that know the types: it may clobber registers that hold no result.
-    pub typed: HostFunction,
     /// Whether the function's environment begins with a [`SlotFunction`](crate::raw::SlotFunction) that is equivalent to `plain`.
     /// Such a function has at most five parameters and one result, all in integer registers.
     pub takes_slots: bool,
@@ -39,7 +37,7 @@ impl HostCode {
 
     /// Code for guests that cannot observe the float environment, and code for others.
     pub fn new(plain: HostFunction, guarded: HostFunction) -> HostCode {
-        HostCode { plain, guarded, typed: plain, takes_slots: false }
+        HostCode { plain, guarded, takes_slots: false }
     }
 
     /// Whether the two versions differ.

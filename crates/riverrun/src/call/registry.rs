@@ -38,12 +38,8 @@ impl Function {
     /// The same as an entry of a machine's table.
     fn bound(&self, context: *mut (), guards_floats: bool) -> Bound {
         let import = self.import(context, guards_floats);
-        let bound = Bound { import, typed: import.code, slot_code: None, slot_data: ptr::null_mut() };
-        if guards_floats {
-            return bound;
-        }
-        let bound = Bound { typed: self.code.typed, ..bound };
-        if !self.code.takes_slots {
+        let bound = Bound { import, slot_code: None, slot_data: ptr::null_mut() };
+        if guards_floats || !self.code.takes_slots {
             return bound;
         }
         // SAFETY: `HostCode::takes_slots` promises that the environment begins with one.

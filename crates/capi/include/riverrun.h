@@ -1107,15 +1107,13 @@ static inline uint64_t riverrun_value_slot(const riverrun_value_t *value)
 
 /**
  * Calls a function with up to three raw values; those that it does not have are ignored. False if it cannot be called so now:
- * then nothing has happened, and riverrun_func_call_raw calls it. For bindings.
+ * then nothing has happened, and riverrun_func_call_raw calls it. Neither handle may be NULL. For bindings.
  */
 RIVERRUN_INLINE bool riverrun_func_enter(const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t first,
     uint64_t second, uint64_t third, uint64_t *result, riverrun_error_t **error) RIVERRUN_NOEXCEPT
 {
     const riverrun_func_head_t *head = (const riverrun_func_head_t *)(const void *)func;
     riverrun_gate_head_t *gate;
-    if (RIVERRUN_UNLIKELY(!func || !machine))
-        return false;
     gate = riverrun_machine_head(machine)->gate;
     if (RIVERRUN_UNLIKELY(gate->word != head->opening))
         return false;
@@ -1157,7 +1155,7 @@ RIVERRUN_INLINE RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_inline(
     RIVERRUN_ARGUMENT(1)
     RIVERRUN_ARGUMENT(2)
 #undef RIVERRUN_ARGUMENT
-    if (!func || head->types != types
+    if (!func || !machine || head->types != types
         || !riverrun_func_enter(func, machine, slots[0], slots[1], slots[2], &result, &error))
         return riverrun_func_call(func, machine, arguments, arguments_len, results, results_len);
     if (results_len && __builtin_expect(!error, 1)) {
@@ -1172,7 +1170,7 @@ RIVERRUN_INLINE RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_raw_inlin
 {
     uint64_t result;
     riverrun_error_t *error;
-    if (!RIVERRUN_KNOWN(slots_len <= 3) || (slots_len && !slots)
+    if (!RIVERRUN_KNOWN(slots_len <= 3) || (slots_len && !slots) || !func || !machine
         || !riverrun_func_enter(func, machine, slots_len > 0 ? slots[0] : 0, slots_len > 1 ? slots[1] : 0,
                                 slots_len > 2 ? slots[2] : 0, &result, &error))
         return riverrun_func_call_raw(func, machine, slots, slots_len);

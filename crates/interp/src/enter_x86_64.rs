@@ -129,15 +129,34 @@ pub(crate) unsafe fn enter_lightly(op: *const Cell, state: *mut VmContext, fuel:
     !returned.is_null()
 }
 
-/// The same for a caller that keeps the frame in a [`Gate`](riverrun_vm::Gate), which holds all that exits need: jumped to with
-/// the stack as that function's caller has left it, it returns a0 to that caller.
+/// Assembly that enters the chain for a caller that keeps the frame in a [`Gate`](riverrun_vm::Gate), which holds all that exits
+/// need. The first op is in rdi, the state, whose `host_sp` is the frame, in rsi, the fuel in r8; the stack is as the caller of
+/// the function that ends with this has left it. That caller gets a0. `{enter}` is [`enter_from_gate`].
+#[cfg(not(trampoline))]
+#[macro_export]
+macro_rules! enter_chain {
+    () => {
+        "xor ecx, ecx\nxor r9d, r9d\njmp [rdi] # {enter}"
+    };
+}
+
+/// As in builds whose handlers make tail calls.
+#[cfg(trampoline)]
+#[macro_export]
+macro_rules! enter_chain {
+    () => {
+        "jmp {enter}"
+    };
+}
+
+/// What [`enter_chain!`](crate::enter_chain) does, where the chain has a trampoline.
 ///
 /// # Safety
-/// As [`enter`]; the frame is at the state's `host_sp`.
+/// As [`enter`]; it is jumped to by that code alone.
 #[unsafe(naked)]
-pub unsafe extern "sysv64" fn enter_from_gate(op: *const (), state: *mut VmContext, _: u64, _: u64, fuel: i64) -> u64 {
+pub unsafe extern "sysv64" fn enter_from_gate() {
     #[cfg(not(trampoline))]
-    naked_asm!("xor ecx, ecx", "xor r9d, r9d", "jmp [rdi]");
+    naked_asm!("ud2");
     #[cfg(trampoline)]
     naked_asm!(
         "sub rsp, 8",
@@ -152,8 +171,8 @@ pub unsafe extern "sysv64" fn enter_from_gate(op: *const (), state: *mut VmConte
     );
 }
 
-/// The op to which functions that the host has called return: it ends the chain by returning, with a0 for callers of
-/// [`enter_from_gate`].
+/// The op to which functions that the host has called return: it ends the chain by returning, with a0 for those that
+/// entered by [`enter_chain!`](crate::enter_chain).
 #[cfg(not(trampoline))]
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn returned(
@@ -164,7 +183,15 @@ pub(crate) unsafe extern "sysv64" fn returned(
     _: i64,
     _: *const Cell,
 ) -> Next {
-    naked_asm!("mov [rsi + {fuel}], r8", "mov rax, [rsi + {a0}]", "ret", fuel = const FUEL, a0 = const A0)
+    naked_asm!(
+        "mov [rsi + {fuel}], r8",
+        "mov rax, [rsi + {a0}]",
+        "ret",
+        // Has the function begin at such an address, too.
+        ".balign 64",
+        fuel = const FUEL,
+        a0 = const A0,
+    )
 }
 
 /// A handler that exits the chain without returning from the function.

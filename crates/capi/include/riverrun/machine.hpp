@@ -161,8 +161,9 @@ template <class R, class... Args> class Func<R(Args...)> {
             std::uint64_t slots[few] = {}, first;
             riverrun_error_t *error;
             fill(slots, args...);
-            if (__builtin_expect(
-                    riverrun_func_enter(func_.get(), machine_, slots[0], slots[1], slots[2], &first, &error), 1)) {
+            // A function that there is has a machine.
+            if (__builtin_expect(func_ && riverrun_func_enter(func_.get(), machine_, slots[0], slots[1], slots[2],
+                                                              &first, &error), 1)) {
                 if (__builtin_expect(error != nullptr, 0))
                     return Error(error);
                 return result(first);

@@ -70,9 +70,6 @@ static void nulls(riverrun_engine_t *engine, riverrun_program_t *program, riverr
     uint64_t slot = 0;
     FAILS(riverrun_func_call_raw(func, machine, &slot, one_slot), MISUSE, "1 slots were given, but there have to be 2");
     FAILS(riverrun_func_call_raw(func, machine, NULL, two_slots), MISUSE, "`slots` is NULL");
-    riverrun_error_t *error;
-    CHECK(!riverrun_func_enter(NULL, machine, 0, 0, 0, &slot, &error));
-    CHECK(!riverrun_func_enter(func, NULL, 0, 0, 0, &slot, &error));
     FAILS(riverrun_memory_read(machine, 0, NULL, 8), MISUSE, "`buffer` is NULL");
     FAILS(riverrun_memory_view(NULL, 0, 8, NULL), MISUSE, "`view` is NULL");
     FAILS(riverrun_heap_free(NULL, 0), MISUSE, "`machine` is NULL");

@@ -62,10 +62,15 @@ impl InlineFunc {
     pub fn new<B: Binding>(func: DynFunc, is_open: bool) -> InlineFunc {
         let Target { function, compiled, interpreted, .. } = &func.target;
         let (code, opening): (EnterCode, Opening) = match function.host_entry() {
-            _ if !is_open || !func.is_few() => (enter_interpreter::<B>, Opening::NONE),
+            _ if !is_open || !func.is_few() => (enter_compiled::<B>, Opening::NONE),
             Some(_) => (enter_host_entry::<B>, *compiled),
             None if *compiled != Opening::NONE => (enter_compiled::<B>, *compiled),
-            None => (enter_interpreter::<B>, *interpreted),
+            None => match func.parameters().len() {
+                0 => (enter_interpreter::<B, 0>, *interpreted),
+                1 => (enter_interpreter::<B, 1>, *interpreted),
+                2 => (enter_interpreter::<B, 2>, *interpreted),
+                _ => (enter_interpreter::<B, 3>, *interpreted),
+            },
         };
         let result = func.results().next();
         // Inline code that compares types reads no bool: guests may leave anything in the rest of its register.
@@ -134,6 +139,8 @@ unsafe extern "C" fn enter_host_entry<B: Binding>(
         "mov [rax + 8], r11",
         "mov [r9 + {host_sp}], rax",
         "jmp 2b",
+        // Has the function begin at such an address, too.
+        ".balign 64",
         claim = const Gate::CLAIM,
         word = const Gate::WORD,
         calling = const Gate::CALLING as i64,
@@ -193,12 +200,12 @@ unsafe extern "C" fn enter_compiled<B: Binding>(
     }
 }
 
-/// Enters the interpreter. The frame for exits is in the guard.
+/// Enters the interpreter with so many arguments. The frame for exits is in the guard.
 ///
 /// # Safety
 /// As of [`EnterCode`].
 #[unsafe(naked)]
-unsafe extern "C" fn enter_interpreter<B: Binding>(
+unsafe extern "C" fn enter_interpreter<B: Binding, const ARGUMENTS: usize>(
     func: *const InlineFunc,
     machine: *mut c_void,
     first: u64,
@@ -210,10 +217,20 @@ unsafe extern "C" fn enter_interpreter<B: Binding>(
         "mov qword ptr [r9 + {word}], {calling}",
         "cmp qword ptr [r9 + {claim}], {all}",
         "jne {not_begun}",
-        "mov r10, [rsi + {state}]",
+        "mov r11, [rsi + {sp}]",
+        "mov rsi, [rsi + {state}]",
+        ".if {arguments} > 0",
+        "mov [rsi + {a0}], rdx",
+        ".endif",
+        ".if {arguments} > 1",
+        "mov [rsi + {a0} + 8], rcx",
+        ".endif",
+        ".if {arguments} > 2",
+        "mov [rsi + {a0} + 16], r8",
+        ".endif",
         "movsxd rax, dword ptr [rdi + {ordinal}]",
-        "add rax, [r10 + {fuel}]",
-        "js {not_begun}",
+        "add rax, [rsi + {fuel}]",
+        "js 4f",
         "mov [r9 + {kept}], r15",
         "mov [r9 + {kept} + 8], r14",
         "mov [r9 + {kept} + 16], r13",
@@ -221,35 +238,37 @@ unsafe extern "C" fn enter_interpreter<B: Binding>(
         "mov [r9 + {kept} + 32], rbx",
         "mov [r9 + {kept} + 40], rbp",
         "mov [r9 + {host_stack}], rsp",
-        "mov [r10 + {a0}], rdx",
-        "mov [r10 + {a0} + 8], rcx",
-        "mov [r10 + {a0} + 16], r8",
         // Most functions preserve sp and ra, so comparing is cheaper than storing.
-        "mov r11, [rsi + {sp}]",
         "mov ecx, {return_address}",
         "lea rdx, [r9 + {frame}]",
-        "cmp [r10 + {guest_sp}], r11",
+        "cmp [rsi + {guest_sp}], r11",
         "jne 3f",
-        "cmp [r10 + {guest_ra}], rcx",
+        "cmp [rsi + {guest_ra}], rcx",
         "jne 3f",
-        "cmp [r10 + {host_sp}], rdx",
+        "cmp [rsi + {host_sp}], rdx",
         "jne 3f",
         "2:",
         "mov rdi, [rdi + {cell}]",
-        "mov rsi, r10",
         "mov r8, rax",
-        "jmp {enter}",
+        riverrun_interp::enter_chain!(),
         "3:",
-        "mov [r10 + {guest_sp}], r11",
-        "mov [r10 + {guest_ra}], rcx",
-        "mov [r10 + {host_sp}], rdx",
+        "mov [rsi + {guest_sp}], r11",
+        "mov [rsi + {guest_ra}], rcx",
+        "mov [rsi + {host_sp}], rdx",
         "lea r11, [rip + {exited}]",
         "mov [rdx + 8], r11",
         "jmp 2b",
+        "4:",
+        "mov rsi, [r9 + {machine}]",
+        "jmp {not_begun}",
+        // Has the function begin at such an address, too.
+        ".balign 64",
+        arguments = const ARGUMENTS,
         claim = const Gate::CLAIM,
         all = const Gate::ALL as i64,
         word = const Gate::WORD,
         calling = const Gate::CALLING as i64,
+        machine = const Gate::MACHINE,
         frame = const Gate::FRAME,
         kept = const Gate::KEPT,
         host_stack = const Gate::SP,

@@ -984,6 +984,13 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_heap_statistics(riverrun_machine_t 
 
 /* ---- To here. ---- */
 
+/* What follows knows layouts of the library's. Their version is in this symbol's name, so that code which was compiled with
+ * another version's header does not link. */
+extern const unsigned char riverrun_layout_1;
+#if defined(__GNUC__)
+static const unsigned char *const riverrun_layout __attribute__((used)) = &riverrun_layout_1;
+#endif
+
 /* Slots: 64 bits as guest registers hold values. Integers of less are extended as the RISC-V calling convention asks
  * for: those of 32 bits by their sign, always. */
 

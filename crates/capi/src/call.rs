@@ -17,6 +17,12 @@ use crate::host::GateHead;
 use crate::machine::{Host, Machine, with};
 use crate::value::{KindCode, Value, counted, wrong_kind};
 
+/// The version of the layouts that `riverrun.h` compiles into its users, in a name to which they refer: `tests/layout.rs` tells
+/// when it has to change.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals, reason = "C's name")]
+pub static riverrun_layout_1: u8 = 1;
+
 /// Calls a function on a machine whose entry guard is open for it, with up to three raw values. If the guard's word is
 /// `RIVERRUN_GATE_CALLING` afterwards, the function has returned this, and the caller opens the guard again. Otherwise the
 /// library has made or finished the call, and the guard's `error` says whether it has failed.

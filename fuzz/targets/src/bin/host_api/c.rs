@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use riverrun::image::crc32;
 use riverrun_capi::Error;
-use riverrun_capi::call_values::riverrun_func_call;
+use riverrun_capi::call::riverrun_func_call;
 use riverrun_capi::config::{Engine, riverrun_engine_new};
 use riverrun_capi::failure::{riverrun_error_delete, riverrun_error_message};
 use riverrun_capi::func::{riverrun_func_at, riverrun_func_delete};

@@ -21,7 +21,7 @@ use riverrun_program::Signature;
 use riverrun_vm::artifact::Execution;
 use riverrun_vm::{Import, RETURN_ADDRESS, Results, TrapCause, VmContext, abandon};
 
-use crate::call::convention::{Arguments, Exchange, Placement, ResultRegisters, Returned};
+use crate::call::convention::{Arguments, Exchange, Placement, ResultRegisters, Returned, write_first};
 use crate::call::func::{Func, Parameters, Target};
 use crate::call::host::{Call, Closure, HostCode, lost_arguments};
 use crate::caller::Caller;
@@ -399,7 +399,7 @@ impl<'a, T, R> CallAsync<'a, T, R> {
             let mut placement = Placement::new(&mut (*state).hart.slots);
             exchange.place(&mut placement);
             let placed = placement.into_placed();
-            placed.write_first(&mut (*state).hart.slots);
+            write_first(placed.first, placed.integers, &mut (*state).hart.slots);
             call.error = Instance::push(instance, &placed.stack).err();
             (*state).hart.set_x(RA, RETURN_ADDRESS);
             (*state).hart.pc = target.address;

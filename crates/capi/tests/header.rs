@@ -10,8 +10,8 @@ use syn::{Attribute, Expr, Fields, FnArg, GenericArgument, Item, ItemFn, ItemStr
 
 /// The modules, each behind those whose types it uses.
 const MODULES: [&str; 14] = [
-    "error", "owned", "failure", "value", "config", "program", "linux", "host", "linker", "machine", "snapshot", "func", "call",
-    "memory",
+    "error", "owned", "failure", "value", "config", "program", "linux", "host", "linker", "machine", "snapshot",
+    "func", "call", "memory",
 ];
 const LAST: &str = "heap";
 

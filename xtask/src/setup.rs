@@ -101,8 +101,11 @@ const CLANG_RUNTIME: Need = Need {
     packages: &["libclang-rt-22-dev"],
 };
 
+/// Sends requests to the server among the examples.
+const WRK: Need = Need { what: "wrk", met: || on_path("wrk"), packages: &["wrk"] };
+
 /// What the tests need besides.
-pub(crate) const TESTS: [Need; 8] = [LLVM_OBJDUMP, CMAKE, CLANG, LLVM, GDB, VALGRIND, PKG_CONFIG, CLANG_RUNTIME];
+pub(crate) const TESTS: [Need; 9] = [LLVM_OBJDUMP, CMAKE, CLANG, LLVM, GDB, VALGRIND, PKG_CONFIG, CLANG_RUNTIME, WRK];
 
 /// What guests in Rust are compiled for.
 const RUST_TARGET: &str = "riscv64gc-unknown-none-elf";

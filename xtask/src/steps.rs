@@ -50,10 +50,12 @@ pub(crate) static TEST: &[Step] = &[
     step("format of the guests' crate", &["fmt", "--manifest-path", "guest/rust/Cargo.toml", "--check"]),
     step("format of the game", &["fmt", "--manifest-path", "examples/game/Cargo.toml", "--check"]),
     step("format of the console", &["fmt", "--manifest-path", "examples/console/Cargo.toml", "--check"]),
+    step("format of the server", &["fmt", "--manifest-path", "examples/requests/Cargo.toml", "--check"]),
     step("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     step("clippy for guests", GUEST_CLIPPY),
     step("clippy for the game", GAME_CLIPPY),
     step("clippy for the console", CONSOLE_CLIPPY),
+    step("clippy for the server", REQUESTS_CLIPPY),
     with(step("documentation", &["doc", "--no-deps", "--workspace"]), &[("RUSTDOCFLAGS", "-D warnings")]),
     // Without the optimiser the interpreter's handlers return to a trampoline ..
     step("tests, unoptimised", &["test", "--workspace", "--no-fail-fast"]),
@@ -73,6 +75,7 @@ pub(crate) static TEST: &[Step] = &[
     step("threads in all orders", &["xtask", "loom"]),
     ahead(step("the game", GAME)),
     ahead(step("the console", CONSOLE)),
+    ahead(step("the server", REQUESTS)),
     step("demo programs as on qemu-riscv64", &["xtask", "demo", "--engine", "interp", "--engine", "compiled"]),
     ahead(step("fuzz targets, briefly", &["xtask", "fuzz"])),
     ahead(step("tests of the benchmarks", BENCH)),
@@ -224,6 +227,29 @@ const CONSOLE: &[&str] = &[
     "--release",
     "--manifest-path",
     "examples/console/Cargo.toml",
+    "--target-dir",
+    "target",
+    "--features",
+    "compile",
+];
+
+const REQUESTS_CLIPPY: &[&str] = &[
+    "clippy",
+    "--manifest-path",
+    "examples/requests/Cargo.toml",
+    "--target-dir",
+    "target",
+    "--all-targets",
+    "--",
+    "-D",
+    "warnings",
+];
+
+const REQUESTS: &[&str] = &[
+    "test",
+    "--release",
+    "--manifest-path",
+    "examples/requests/Cargo.toml",
     "--target-dir",
     "target",
     "--features",

@@ -20,6 +20,9 @@ const GAME: &str = "cargo run --release --manifest-path examples/game/Cargo.toml
 /// Likewise (`examples/console/tests/`).
 const CONSOLE: &str = "cargo run --release --manifest-path examples/console/Cargo.toml";
 
+/// Likewise (`examples/requests/tests/`).
+const REQUESTS: &str = "cargo run --release --manifest-path examples/requests/Cargo.toml";
+
 /// The contents of the code blocks in this language.
 fn blocks(document: &'static str, language: &str) -> impl Iterator<Item = &'static str> {
     let opening = format!("\n```{language}\n");
@@ -50,6 +53,9 @@ fn the_commands_work() {
     let (console, commands): (Vec<&str>, Vec<&str>) =
         commands.into_iter().partition(|command| command.starts_with(CONSOLE));
     assert_eq!(console.len(), 1);
+    let (requests, commands): (Vec<&str>, Vec<&str>) =
+        commands.into_iter().partition(|command| command.starts_with(REQUESTS));
+    assert_eq!(requests.len(), 1);
     assert!(commands.len() > 10, "{commands:?}");
     // Some compile: `cargo build --package riverrun-compile` makes what that takes.
     assert!(programs.join("riverrun-compile").exists(), "no riverrun-compile in {}", programs.display());

@@ -37,6 +37,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("cargo deny --manifest-path examples/sources/Cargo.toml check", "needs the network"),
     ("cargo deny --manifest-path examples/game/Cargo.toml check", "needs the network"),
     ("cargo deny --manifest-path examples/console/Cargo.toml check", "needs the network"),
+    ("cargo deny --manifest-path examples/requests/Cargo.toml check", "needs the network"),
 ];
 
 fn read(path: &str) -> String {

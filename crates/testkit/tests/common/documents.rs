@@ -9,7 +9,15 @@ pub(crate) fn root() -> &'static Path {
 
 /// The paths of all documents from the root. Reports of measurements are written by programs.
 pub(crate) fn all() -> Vec<String> {
-    let fixed = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "bench/README.md"];
+    let fixed = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "CHANGELOG.md",
+        "bench/README.md",
+        "examples/requests/README.md",
+    ];
     let mut paths: Vec<String> = fixed.map(str::to_owned).to_vec();
     for folder in ["docs", "docs/decisions", "docs/guide"] {
         let found = files(&root().join(folder), false, &["md"]);

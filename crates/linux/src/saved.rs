@@ -143,6 +143,11 @@ enum FileKind {
 pub(crate) struct Baseline {
     bytes: Box<[u8]>,
     saved: Saved,
+    reopened: Reopened,
+}
+
+/// The files of a saved state, open again.
+struct Reopened {
     slots: Vec<Option<Slot>>,
     /// By the number of a saved file.
     files: Vec<Arc<OpenFile>>,
@@ -289,7 +294,7 @@ impl Linux {
         result
     }
 
-    fn go_back(&mut self, Baseline { saved, slots, files, .. }: &Baseline) -> Result<(), Error> {
+    fn go_back(&mut self, Baseline { saved, reopened: Reopened { slots, files }, .. }: &Baseline) -> Result<(), Error> {
         self.descriptors.slots.clone_from(slots);
         for (id, (saved_file, file)) in saved.files.iter().zip(files).enumerate() {
             place(saved_file, file, &saved.pipes).map_err(|stop| {
@@ -497,19 +502,19 @@ impl Linux {
             return self.reset();
         }
         let saved = Saved::parse(bytes)?;
-        let (slots, files) = self.reopen(&saved)?;
+        let reopened = self.reopen(&saved)?;
         self.check_current(&saved.current)?;
         self.take_state(&saved)?;
         self.args.clone_from(&saved.args);
         self.env.clone_from(&saved.env);
-        self.descriptors.slots.clone_from(&slots);
+        self.descriptors.slots.clone_from(&reopened.slots);
         self.is_changed = false;
-        self.baseline = Some(Box::new(Baseline { bytes: bytes.into(), saved, slots, files }));
+        self.baseline = Some(Box::new(Baseline { bytes: bytes.into(), saved, reopened }));
         Ok(())
     }
 
-    /// Opens all files of a saved state: descriptors, and the files by their numbers.
-    fn reopen(&self, saved: &Saved) -> Result<(Vec<Option<Slot>>, Vec<Arc<OpenFile>>), Error> {
+    /// Opens all files of a saved state.
+    fn reopen(&self, saved: &Saved) -> Result<Reopened, Error> {
         let limit = self.descriptors.limit();
         let mut opener = Opener {
             names: &self.names,
@@ -542,7 +547,7 @@ impl Linux {
             }
             slots[number] = Some(Slot { file: open_file, close_on_exec: descriptor.close_on_exec });
         }
-        Ok((slots, opened.into_iter().collect::<Option<Vec<_>>>().ok_or(DAMAGED)?))
+        Ok(Reopened { slots, files: opened.into_iter().collect::<Option<_>>().ok_or(DAMAGED)? })
     }
 }
 

@@ -50,12 +50,14 @@ pub(crate) static TEST: &[Step] = &[
     step("format of the guests' crate", &["fmt", "--manifest-path", "guest/rust/Cargo.toml", "--check"]),
     step("format of the game", &["fmt", "--manifest-path", "examples/game/Cargo.toml", "--check"]),
     step("format of the console", &["fmt", "--manifest-path", "examples/console/Cargo.toml", "--check"]),
+    step("format of the rollback game", &["fmt", "--manifest-path", "examples/rollback/Cargo.toml", "--check"]),
     step("format of the server", &["fmt", "--manifest-path", "examples/requests/Cargo.toml", "--check"]),
     step("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     step("clippy for guests", GUEST_CLIPPY),
     step("clippy for the game", GAME_CLIPPY),
     step("clippy for the console", CONSOLE_CLIPPY),
     step("clippy for the server", REQUESTS_CLIPPY),
+    step("clippy for the rollback game", ROLLBACK_CLIPPY),
     with(step("documentation", &["doc", "--no-deps", "--workspace"]), &[("RUSTDOCFLAGS", "-D warnings")]),
     // Without the optimiser the interpreter's handlers return to a trampoline ..
     step("tests, unoptimised", &["test", "--workspace", "--no-fail-fast"]),
@@ -76,6 +78,7 @@ pub(crate) static TEST: &[Step] = &[
     ahead(step("the game", GAME)),
     ahead(step("the console", CONSOLE)),
     ahead(step("the server", REQUESTS)),
+    ahead(step("the rollback game", ROLLBACK)),
     step("demo programs as on qemu-riscv64", &["xtask", "demo", "--engine", "interp", "--engine", "compiled"]),
     ahead(step("fuzz targets, briefly", &["xtask", "fuzz"])),
     ahead(step("tests of the benchmarks", BENCH)),
@@ -250,6 +253,29 @@ const REQUESTS: &[&str] = &[
     "--release",
     "--manifest-path",
     "examples/requests/Cargo.toml",
+    "--target-dir",
+    "target",
+    "--features",
+    "compile",
+];
+
+const ROLLBACK_CLIPPY: &[&str] = &[
+    "clippy",
+    "--manifest-path",
+    "examples/rollback/Cargo.toml",
+    "--target-dir",
+    "target",
+    "--all-targets",
+    "--",
+    "-D",
+    "warnings",
+];
+
+const ROLLBACK: &[&str] = &[
+    "test",
+    "--release",
+    "--manifest-path",
+    "examples/rollback/Cargo.toml",
     "--target-dir",
     "target",
     "--features",

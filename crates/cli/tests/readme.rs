@@ -23,6 +23,9 @@ const CONSOLE: &str = "cargo run --release --manifest-path examples/console/Carg
 /// Likewise (`examples/requests/tests/`).
 const REQUESTS: &str = "cargo run --release --manifest-path examples/requests/Cargo.toml";
 
+/// Likewise (`examples/rollback/tests/`).
+const ROLLBACK: &str = "cargo run --release --manifest-path examples/rollback/Cargo.toml";
+
 /// The contents of the code blocks in this language.
 fn blocks(document: &'static str, language: &str) -> impl Iterator<Item = &'static str> {
     let opening = format!("\n```{language}\n");
@@ -56,6 +59,9 @@ fn the_commands_work() {
     let (requests, commands): (Vec<&str>, Vec<&str>) =
         commands.into_iter().partition(|command| command.starts_with(REQUESTS));
     assert_eq!(requests.len(), 1);
+    let (rollback, commands): (Vec<&str>, Vec<&str>) =
+        commands.into_iter().partition(|command| command.starts_with(ROLLBACK));
+    assert_eq!(rollback.len(), 1);
     assert!(commands.len() > 10, "{commands:?}");
     // Some compile: `cargo build --package riverrun-compile` makes what that takes.
     assert!(programs.join("riverrun-compile").exists(), "no riverrun-compile in {}", programs.display());

@@ -38,6 +38,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("cargo deny --manifest-path examples/game/Cargo.toml check", "needs the network"),
     ("cargo deny --manifest-path examples/console/Cargo.toml check", "needs the network"),
     ("cargo deny --manifest-path examples/requests/Cargo.toml check", "needs the network"),
+    ("cargo deny --manifest-path examples/rollback/Cargo.toml check", "needs the network"),
 ];
 
 fn read(path: &str) -> String {

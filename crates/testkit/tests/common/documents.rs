@@ -17,6 +17,7 @@ pub(crate) fn all() -> Vec<String> {
         "CHANGELOG.md",
         "bench/README.md",
         "examples/requests/README.md",
+        "examples/rollback/README.md",
     ];
     let mut paths: Vec<String> = fixed.map(str::to_owned).to_vec();
     for folder in ["docs", "docs/decisions", "docs/guide"] {

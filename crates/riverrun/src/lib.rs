@@ -86,3 +86,7 @@ pub use waiting::{AsyncCaller, CallAsync, HostFuture, RunAsync};
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/waiting.md")]
+struct GuideToWaiting;

@@ -4,10 +4,10 @@
 //! comes here.
 
 use std::ffi::c_void;
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, offset_of};
 use std::ptr::NonNull;
 
-use riverrun::raw::{Binding, RawMachine};
+use riverrun::raw::{Binding, InlineFunc, RawMachine};
 
 use crate::arguments::{Result, array, array_mut, given, misuse};
 use crate::config::Limits;
@@ -49,6 +49,13 @@ pub struct FuncHead {
     /// The kind of its result, if it has one.
     pub result: KindCode,
 }
+
+const _: () = {
+    assert!(offset_of!(FuncHead, code) == offset_of!(InlineFunc, code));
+    assert!(offset_of!(FuncHead, opening) == offset_of!(InlineFunc, opening));
+    assert!(offset_of!(FuncHead, types) == offset_of!(InlineFunc, types));
+    assert!(offset_of!(FuncHead, result) == offset_of!(InlineFunc, result));
+};
 
 impl Binding for Host {
     type Data = Host;

@@ -7,7 +7,6 @@ use riverrun::raw::InlineFunc;
 use riverrun::{DynFunc, Scalar};
 
 use crate::arguments::{Out, given, text, text_if_given};
-use crate::call::FuncHead;
 use crate::error::{Returned, delete, guard, guard_value};
 use crate::machine::{Host, Machine, with};
 use crate::program::signature;
@@ -21,14 +20,8 @@ pub struct Func {
     pub(crate) results: Box<[Scalar]>,
 }
 
-// What inline code in C knows of it.
-const _: () = {
-    assert!(offset_of!(Func, inline) == 0);
-    assert!(offset_of!(FuncHead, code) == offset_of!(InlineFunc, code));
-    assert!(offset_of!(FuncHead, opening) == offset_of!(InlineFunc, opening));
-    assert!(offset_of!(FuncHead, types) == offset_of!(InlineFunc, types));
-    assert!(offset_of!(FuncHead, result) == offset_of!(InlineFunc, result));
-};
+// Inline code in C knows of it that it begins so ([`crate::call::FuncHead`]).
+const _: () = assert!(offset_of!(Func, inline) == 0);
 
 /// The maximal number of parameters.
 pub const PARAMETERS_MAX: usize = 16;

@@ -77,7 +77,7 @@ pub enum Error {
     },
     /// A snapshot cannot be taken or used.
     #[error(transparent)]
-    Snapshot(#[from] crate::snapshot::SnapshotError),
+    Snapshot(#[from] crate::snapshot_error::SnapshotError),
     /// A pool could not make the host's own state for a new machine.
     #[error("the host's own state for a new machine cannot be made: {0}")]
     Data(#[source] HostError),

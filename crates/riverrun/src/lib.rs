@@ -25,6 +25,7 @@ mod error;
 #[cfg(target_os = "linux")]
 #[path = "exhausted_linux.rs"]
 mod exhausted;
+mod guest;
 mod heap;
 mod initialization;
 mod instance;
@@ -39,6 +40,7 @@ pub mod raw;
 mod registers;
 mod run;
 mod snapshot;
+mod snapshot_error;
 mod suspension;
 mod values;
 mod waiting;

@@ -24,13 +24,13 @@ use crate::call::fast_path::{PlainEngine, Ready};
 use crate::call::func::{Func, Parameters};
 use crate::error::Error;
 use crate::exhausted::resource;
+use crate::guest::Guest;
 use crate::heap::{Heap, HeapState};
 use crate::instance::Instance;
 use crate::linker::Linker;
 use crate::memory::Memory;
 use crate::program::Program;
 use crate::registers::Position;
-use crate::snapshot::Guest;
 
 #[cfg(doc)]
 use riverrun_vm::TrapCause;

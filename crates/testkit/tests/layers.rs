@@ -37,7 +37,6 @@ const UPWARD: &[(&str, &str, &str)] = &[
     ("bindgen", "error", "abi"),
     ("capi", "error", "failure"),
     ("capi", "error", "host"),
-    ("capi", "func", "call_code"),
     ("capi", "host_code", "host"),
     ("cli", "args", "bench"),
     ("cli", "report", "args"),

@@ -9,92 +9,21 @@ mod pool;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
-use riverrun_vm::{Hart, MapError, SavedMemory};
+use riverrun_vm::MapError;
 
 use crate::alarm::Alarm;
 use crate::error::Error;
 use crate::exhausted::resource;
-use crate::heap::HeapRecords;
+use crate::guest::Guest;
 use crate::instance::Instance;
 use crate::linker::Linker;
 use crate::machine::Machine;
 use crate::program::Program;
 
+pub use crate::snapshot_error::SnapshotError;
 pub use pool::{Pool, PooledMachine};
-
-/// Why a snapshot cannot be taken or used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SnapshotError {
-    /// The machine waits for a host function, which may have changed some of the guest's state and not the rest.
-    #[error("the machine is in a call of a host function: take and restore snapshots when no guest runs")]
-    Running,
-    /// The snapshot is that of another program than the machine's.
-    #[error("the snapshot is one of another program than the machine's: their files differ")]
-    OtherProgram,
-    /// The bytes do not begin as a snapshot.
-    #[error("this is not a snapshot: give what `Snapshot::to_bytes` or `riverrun snapshot` has written")]
-    NotASnapshot,
-    /// Another format than this version of riverrun reads.
-    #[error(
-        "the snapshot has format {found}, written by riverrun {by}; this version reads format {supported}: take it anew, or \
-         use that version"
-    )]
-    Format {
-        /// Of the bytes.
-        found: u32,
-        /// Of this riverrun.
-        supported: u32,
-        /// The version that has written the bytes, as they say.
-        by: String,
-    },
-    /// There are less bytes than there were, or more.
-    #[error("the snapshot has {found} bytes instead of {expected}: it was truncated or added to; copy it again")]
-    Length {
-        /// Bytes that there are.
-        found: u64,
-        /// Bytes that there should be, as they say.
-        expected: u64,
-    },
-    /// The bytes were changed after they had been written.
-    #[error("the snapshot is damaged, as its checksum shows: copy it again, or take it anew")]
-    Checksum,
-    /// No guest can have been so, although the checksum is right.
-    #[error("the snapshot was not written by riverrun, as no guest can have {what}: take it anew")]
-    Impossible {
-        /// What is impossible.
-        what: String,
-    },
-    /// The guest needs more memory than [`crate::Config::memory_limit`].
-    #[error(
-        "the snapshot's guest needs {needed} bytes of memory, and the limit is {limit}: raise `Config::memory_limit`"
-    )]
-    Memory {
-        /// Bytes.
-        needed: u64,
-        /// Bytes.
-        limit: u64,
-    },
-    /// The guest's memory is in more pieces than [`crate::Config::mapping_limit`].
-    #[error("the snapshot's memory is in more than {limit} pieces: raise `Config::mapping_limit`")]
-    Pieces {
-        /// How many there may be.
-        limit: usize,
-    },
-    /// The file is larger than any snapshot for the engine's limit of memory.
-    #[error(
-        "the snapshot has {found} bytes, and {limit} are allowed: raise `Config::memory_limit`, or use another file"
-    )]
-    TooLarge {
-        /// Bytes.
-        found: u64,
-        /// Bytes.
-        limit: u64,
-    },
-}
 
 /// A guest at one moment: its memory, registers and heap, shared by any number of machines and threads. Cheap to clone.
 ///
@@ -124,23 +53,6 @@ pub struct Snapshot {
     pub(crate) program: Program,
     pub(crate) guest: Arc<Guest>,
     sections: Arc<BTreeMap<String, Arc<[u8]>>>,
-}
-
-/// The guest's part of a snapshot: all that is not the program's.
-#[derive(Debug)]
-pub(crate) struct Guest {
-    pub(crate) memory: SavedMemory,
-    pub(crate) hart: Hart,
-    pub(crate) heap: HeapRecords,
-    pub(crate) stack: Range<u64>,
-    /// As [`Instance::lost`].
-    pub(crate) lost: Option<u64>,
-    /// As [`Instance::is_suspended`].
-    pub(crate) is_suspended: bool,
-    /// As [`Instance::is_initializing`].
-    pub(crate) is_initializing: bool,
-    /// As [`Instance::guards_floats`].
-    pub(crate) guards_floats: bool,
 }
 
 impl fmt::Debug for Snapshot {

@@ -8,11 +8,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::window::{Image, MAX_ADDRESS, MIN_ADDRESS, PAGE_SIZE, Region};
+use super::image::Image;
+use super::pages::{MAX_ADDRESS, MIN_ADDRESS, PAGE_SIZE, Page, Region};
 use crate::perm::Perm;
-
-/// The bytes of a page.
-pub type Page = [u8; PAGE_SIZE as usize];
 
 /// The memory of a guest at one moment; clones are the same one.
 #[derive(Clone, Debug)]

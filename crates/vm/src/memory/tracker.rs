@@ -11,7 +11,7 @@
 use std::ops::Range;
 use std::ptr;
 
-use super::window::PAGE_SIZE;
+use super::pages::PAGE_SIZE;
 use crate::context::{TRACKER_OFFSET, VmContext, WINDOW_OFFSET};
 use crate::perm::Perm;
 use crate::sys;

@@ -8,11 +8,13 @@ use std::io;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::slice;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, OnceLock};
 
-use super::saved::{Page, SavedMemory, clipped, cut, gaps, joined, merged};
+use super::image::Image;
+use super::pages::{MAX_ADDRESS, MIN_ADDRESS, PAGE_SIZE, Page, Region, WINDOW_SIZE};
+use super::saved::{SavedMemory, clipped, cut, gaps, joined, merged};
 use super::seams::Seams;
 use super::tracker::{self, Tracker, tracker_of};
 use crate::context::{
@@ -21,16 +23,7 @@ use crate::context::{
 use crate::hart::Hart;
 use crate::imports::{Import, SYSTEM_CALLS, SystemCall};
 use crate::perm::Perm;
-use crate::sys::{self, FileView, ImageFile};
-
-/// Bytes of a page. Permissions are per page.
-pub const PAGE_SIZE: u64 = 4096;
-/// Bytes of the window. Miri keeps a record of each, so it has a small one.
-pub const WINDOW_SIZE: usize = 1 << if cfg!(miri) { 24 } else { 32 };
-/// The first guest address that can be mapped: below is a guard, which includes null.
-pub const MIN_ADDRESS: u64 = GUARD_SIZE as u64;
-/// One past the last guest address that can be mapped.
-pub const MAX_ADDRESS: u64 = (WINDOW_SIZE - GUARD_SIZE) as u64;
+use crate::sys;
 
 const _: () = assert!(SYSTEM_CALLS_OFFSET + SYSTEM_CALLS * size_of::<SystemCall>() <= STATE_SIZE);
 
@@ -98,17 +91,6 @@ impl fmt::Display for Fault {
 }
 
 impl std::error::Error for Fault {}
-
-/// Adjacent pages with the same permissions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Region {
-    /// First address.
-    pub start: u64,
-    /// One past the last address.
-    pub end: u64,
-    /// What the guest may do.
-    pub perm: Perm,
-}
 
 /// A guest's memory and registers. Dropping it gives the address space back.
 pub struct Window {
@@ -967,94 +949,6 @@ fn mappings(regions: &[Region], seams: &Seams) -> usize {
     let parts = |range: Range<u64>| 1 + seams.count_within(range);
     let regions = regions.iter().map(|region| region.start..region.end);
     regions.map(parts).sum::<usize>() + holes.map(parts).sum::<usize>()
-}
-
-/// A part of a program's image: whole pages with one set of permissions.
-#[derive(Clone, Copy, Debug)]
-pub struct ImagePart {
-    start: u64,
-    len: u64,
-    perm: Perm,
-    /// The offset of its content in the file; `None` for zeros.
-    offset: Option<u64>,
-}
-
-/// A program's memory before its first instruction, in a memfd that every machine maps copy-on-write.
-#[derive(Debug)]
-pub struct Image {
-    file: ImageFile,
-    parts: Vec<ImagePart>,
-    len: u64,
-    /// The file as the host sees it, once somebody compares with it.
-    view: OnceLock<FileView>,
-}
-
-impl Image {
-    /// An empty image.
-    ///
-    /// # Errors
-    /// If the host has no more file descriptors or memory.
-    pub fn new() -> io::Result<Image> {
-        Ok(Image { file: ImageFile::new()?, parts: Vec::new(), len: 0, view: OnceLock::new() })
-    }
-
-    /// The addresses of the parts that have contents, in order.
-    pub(crate) fn file_ranges(&self) -> Vec<Range<u64>> {
-        let mut ranges: Vec<Range<u64>> = self
-            .parts
-            .iter()
-            .filter(|part| part.offset.is_some())
-            .map(|part| part.start..part.start + part.len)
-            .collect();
-        ranges.sort_by_key(|range| range.start);
-        ranges
-    }
-
-    /// The page at this address, if it has contents.
-    fn page(&self, address: u64) -> io::Result<Option<&Page>> {
-        let here = |part: &&ImagePart| part.offset.is_some() && (part.start..part.start + part.len).contains(&address);
-        let Some((part, offset)) = self.parts.iter().find(here).and_then(|part| Some((part, part.offset?))) else {
-            return Ok(None);
-        };
-        let view = match self.view.get() {
-            Some(view) => view,
-            None => {
-                let view = self.file.view(self.len as usize)?;
-                self.view.get_or_init(|| view)
-            }
-        };
-        let at = (offset + (address - part.start)) as usize;
-        Ok(view.get(at..).and_then(|bytes| bytes.first_chunk()))
-    }
-
-    /// Adds the pages of `addresses`, filled with `contents`, each a guest address and the bytes there; all else is zero.
-    ///
-    /// # Errors
-    /// If the host has no memory, or a content lies outside of the pages.
-    pub fn add(&mut self, addresses: Range<u64>, perm: Perm, contents: &[(u64, &[u8])]) -> io::Result<()> {
-        let end_of = |&(address, bytes): &(u64, &[u8])| address.saturating_add(bytes.len() as u64);
-        let outside = |content: &(u64, &[u8])| content.0 < addresses.start || end_of(content) > addresses.end;
-        if !addresses.start.is_multiple_of(PAGE_SIZE) || contents.iter().any(outside) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a content leaves its pages"));
-        }
-        let perm = perm.readable();
-        let filled = contents.iter().filter(|(_, bytes)| !bytes.is_empty()).map(end_of).max();
-        let filled = filled.unwrap_or(addresses.start).next_multiple_of(PAGE_SIZE);
-        if filled > addresses.start {
-            let offset = self.len;
-            let len = filled - addresses.start;
-            self.file.set_len(offset + len)?;
-            for &(address, bytes) in contents {
-                self.file.write_all_at(bytes, offset + (address - addresses.start))?;
-            }
-            self.len += len;
-            self.parts.push(ImagePart { start: addresses.start, len, perm, offset: Some(offset) });
-        }
-        if addresses.end > filled {
-            self.parts.push(ImagePart { start: filled, len: addresses.end - filled, perm, offset: None });
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

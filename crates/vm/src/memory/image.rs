@@ -1,0 +1,97 @@
+//! A program's memory before its first instruction.
+
+use std::io;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::pages::{PAGE_SIZE, Page};
+use crate::perm::Perm;
+use crate::sys::{FileView, ImageFile};
+
+/// A part of a program's image: whole pages with one set of permissions.
+#[derive(Clone, Copy, Debug)]
+pub struct ImagePart {
+    pub(super) start: u64,
+    pub(super) len: u64,
+    pub(super) perm: Perm,
+    /// The offset of its content in the file; `None` for zeros.
+    pub(super) offset: Option<u64>,
+}
+
+/// A program's memory before its first instruction, in a memfd that every machine maps copy-on-write.
+#[derive(Debug)]
+pub struct Image {
+    pub(super) file: ImageFile,
+    pub(super) parts: Vec<ImagePart>,
+    len: u64,
+    /// The file as the host sees it, once somebody compares with it.
+    view: OnceLock<FileView>,
+}
+
+impl Image {
+    /// An empty image.
+    ///
+    /// # Errors
+    /// If the host has no more file descriptors or memory.
+    pub fn new() -> io::Result<Image> {
+        Ok(Image { file: ImageFile::new()?, parts: Vec::new(), len: 0, view: OnceLock::new() })
+    }
+
+    /// The addresses of the parts that have contents, in order.
+    pub(crate) fn file_ranges(&self) -> Vec<Range<u64>> {
+        let mut ranges: Vec<Range<u64>> = self
+            .parts
+            .iter()
+            .filter(|part| part.offset.is_some())
+            .map(|part| part.start..part.start + part.len)
+            .collect();
+        ranges.sort_by_key(|range| range.start);
+        ranges
+    }
+
+    /// The page at this address, if it has contents.
+    pub(super) fn page(&self, address: u64) -> io::Result<Option<&Page>> {
+        let here = |part: &&ImagePart| part.offset.is_some() && (part.start..part.start + part.len).contains(&address);
+        let Some((part, offset)) = self.parts.iter().find(here).and_then(|part| Some((part, part.offset?))) else {
+            return Ok(None);
+        };
+        let view = match self.view.get() {
+            Some(view) => view,
+            None => {
+                let view = self.file.view(self.len as usize)?;
+                self.view.get_or_init(|| view)
+            }
+        };
+        let at = (offset + (address - part.start)) as usize;
+        Ok(view.get(at..).and_then(|bytes| bytes.first_chunk()))
+    }
+
+    /// Adds the pages of `addresses`, filled with `contents`, each a guest address and the bytes there; all else is zero.
+    ///
+    /// # Errors
+    /// If the host has no memory, or a content lies outside of the pages.
+    pub fn add(&mut self, addresses: Range<u64>, perm: Perm, contents: &[(u64, &[u8])]) -> io::Result<()> {
+        let end_of = |&(address, bytes): &(u64, &[u8])| address.saturating_add(bytes.len() as u64);
+        let outside = |content: &(u64, &[u8])| content.0 < addresses.start || end_of(content) > addresses.end;
+        if !addresses.start.is_multiple_of(PAGE_SIZE) || contents.iter().any(outside) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a content leaves its pages"));
+        }
+        let perm = perm.readable();
+        let filled = contents.iter().filter(|(_, bytes)| !bytes.is_empty()).map(end_of).max();
+        let filled = filled.unwrap_or(addresses.start).next_multiple_of(PAGE_SIZE);
+        if filled > addresses.start {
+            let offset = self.len;
+            let len = filled - addresses.start;
+            self.file.set_len(offset + len)?;
+            for &(address, bytes) in contents {
+                self.file.write_all_at(bytes, offset + (address - addresses.start))?;
+            }
+            self.len += len;
+            self.parts.push(ImagePart { start: addresses.start, len, perm, offset: Some(offset) });
+        }
+        if addresses.end > filled {
+            self.parts.push(ImagePart { start: filled, len: addresses.end - filled, perm, offset: None });
+        }
+        Ok(())
+    }
+}

@@ -108,8 +108,10 @@ impl Game {
 
 /// What a player holds in a frame. A player changes mind six times a second; the next change is nobody's guess.
 pub fn keys(seed: u64, player: u32, frame: u64) -> Keys {
+    let player = u64::from(player);
+    let turn = frame.wrapping_add(5 * player) / 10;
     // SplitMix64's finaliser.
-    let mut bits = seed ^ u64::from(player) << 56 ^ (frame + 5 * u64::from(player)) / 10;
+    let mut bits = seed ^ (player << 56) ^ turn;
     bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

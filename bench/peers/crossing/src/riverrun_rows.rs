@@ -49,10 +49,10 @@ fn linker(engine: &Engine, others: usize) -> Result<Linker<u64>> {
 /// A machine of the guest, compiled or not, whose linker has so many functions besides.
 pub(crate) fn machine(elf: &[u8], compiled: bool, others: usize) -> Result<Machine<u64>> {
     let engine = Engine::new(&Config::new())?;
-    let program = Program::new(&engine, elf)?;
+    let mut program = Program::new(&engine, elf)?;
     if compiled {
         let folder = tempfile::tempdir()?;
-        program.compile_to(&CompileOptions::default(), folder.path().join("guest.rro"))?;
+        (program, _) = program.compile_to(&CompileOptions::default(), folder.path().join("guest.rro"))?;
     }
     Ok(linker(&engine, others)?.instantiate(&program, 0)?)
 }

@@ -189,7 +189,8 @@ fn call_raw(func: &Func, machine: RawMachine<Host>, slots: *mut u64, slots_len: 
     }
     check_float_environment()?;
     // SAFETY: there are enough slots, and the machine is as in `within`.
-    Ok(unsafe { machine.call(func.func(), slots.as_mut_ptr())? })
+    unsafe { machine.call(func.func(), slots.as_mut_ptr())? };
+    Ok(())
 }
 
 #[cfg(not(debug_assertions))]

@@ -926,7 +926,10 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_write(riverrun_machine_t *ma
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_view(riverrun_machine_t *machine, uint64_t address, uint64_t len,
     const uint8_t **view) RIVERRUN_NOEXCEPT;
 
-/** The same for len bytes that the guest can read and write; the host may write them. */
+/**
+ * The same for len bytes that the guest can read and write; the host may write them until the machine's next snapshot or
+ * reset, too, which let each page be written only after it was asked for again.
+ */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_view_mut(riverrun_machine_t *machine, uint64_t address,
     uint64_t len, uint8_t **view) RIVERRUN_NOEXCEPT;
 

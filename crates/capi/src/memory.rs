@@ -60,7 +60,8 @@ pub unsafe extern "C" fn riverrun_memory_view(
     })
 }
 
-/// The same for `len` bytes that the guest can read and write; the host may write them.
+/// The same for `len` bytes that the guest can read and write; the host may write them until the machine's next snapshot or
+/// reset, too, which let each page be written only after it was asked for again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_memory_view_mut(
     machine: Option<Machine>,

@@ -331,6 +331,15 @@ fn pools_drop_what_they_cannot_restore() {
     };
     assert!(catch_unwind(AssertUnwindSafe(panic)).is_err());
     assert_eq!(pool.idle(), 0);
+    // Nor is one of another program or linker, in place of the pool's.
+    let other = Program::new(program.engine(), riverrun::doc::TINY).unwrap();
+    for mut machine in [
+        linker.instantiate(&other, Answer::Number).unwrap(),
+        Linker::new(program.engine()).instantiate(&other, Answer::Number).unwrap(),
+    ] {
+        std::mem::swap(&mut *pool.get().unwrap(), &mut machine);
+        assert_eq!(pool.idle(), 0);
+    }
     // No more than two are kept.
     let all: Vec<_> = (0..5).map(|_| pool.get().unwrap()).collect();
     drop(all);

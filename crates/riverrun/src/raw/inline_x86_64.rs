@@ -43,7 +43,7 @@ pub struct InlineFunc {
     pub code: EnterCode,
     /// The guard has to be open for this token; no guard has the token of a function that inline code cannot call.
     pub opening: Opening,
-    /// The function's types ([`types_word`]).
+    /// The function's types (`types_word`).
     pub types: u32,
     /// The result's type: its position in [`Scalar::ALL`]; 0 if there is none.
     pub result: u32,

@@ -296,7 +296,7 @@ impl<T> RawMachine<T> {
     /// Ends the run of the guest that has called a host function, with an error.
     ///
     /// # Safety
-    /// An engine has called the code of [`Linker::func_code`] with this import, and nothing between that code
+    /// An engine has called the code of [`add_code`] with this import, and nothing between that code
     /// and this call has to be cleaned up: frames are dropped.
     pub unsafe fn fail(import: *const Import, error: HostError) -> ! {
         // SAFETY: as the caller promises.

@@ -229,6 +229,9 @@ impl<T> Machine<T> {
     /// interrupt it.
     pub(crate) fn recycle(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
         self.must_not_run()?;
+        if !self.program().is_same_file(&snapshot.program) {
+            return Err(SnapshotError::OtherProgram.into());
+        }
         self.set_deadline(None);
         if self.instance().fuel.is_some() {
             self.set_fuel(None);

@@ -126,9 +126,7 @@ impl<T> Pool<T> {
     /// # Ok::<(), riverrun::Error>(())
     /// ```
     pub fn put(&self, machine: Machine<T>) {
-        if machine.has_functions_of(&self.0.linker) {
-            drop(PooledMachine { machine: ManuallyDrop::new(machine), pool: self.clone() });
-        }
+        drop(PooledMachine { machine: ManuallyDrop::new(machine), pool: self.clone() });
     }
 
     /// How many machines are idle.
@@ -150,8 +148,8 @@ impl<T> Shared<T> {
 
     /// Makes a used machine as a new one; false if that is impossible.
     fn recycle(&self, machine: &mut Machine<T>) -> bool {
-        // The panic may have left anything half done.
-        if thread::panicking() {
+        // The panic may have left anything half done. Hosts can exchange a pool's machine for another one.
+        if thread::panicking() || !machine.has_functions_of(&self.linker) {
             return false;
         }
         let reset = || (self.reset)(machine.data_mut());

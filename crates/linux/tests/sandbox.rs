@@ -428,6 +428,8 @@ struct Interrupting {
     output: riverrun_linux::Captured,
     text: String,
     interruptions: u32,
+    /// How often the personality is asked for until the next one.
+    ahead: u32,
 }
 
 impl Interrupting {
@@ -450,13 +452,18 @@ fn a_change_of_much_memory_stops_where_it_is_interrupted_and_goes_on_later() {
         let program = SuiteEngine::Interpreter.load(&Config::new(), program);
         let mut linker = riverrun::Linker::new(program.engine());
         riverrun_linux::add_to_linker(&mut linker, |data: &mut Interrupting| {
-            if !data.text().is_empty() && data.interruptions != 0 {
-                data.interruptions -= 1;
-                data.handle.as_ref().unwrap().interrupt();
+            if !data.text().is_empty() && data.interruptions != 0 && data.ahead != 0 {
+                data.ahead -= 1;
+                if data.ahead == 0 {
+                    data.interruptions -= 1;
+                    data.handle.as_ref().unwrap().interrupt();
+                }
             }
             &mut data.linux
         });
-        let data = Interrupting { linux: builder.build(), handle: None, output, text: String::new(), interruptions: 3 };
+        // At first behind the call that writes, and then as the next call begins.
+        let (linux, text) = (builder.build(), String::new());
+        let data = Interrupting { linux, handle: None, output, text, interruptions: 3, ahead: 2 };
         let mut machine = linker.instantiate(&program, data).unwrap();
         machine.data_mut().handle = Some(machine.interrupt_handle());
         riverrun_linux::start(&mut machine, |data| &mut data.linux).unwrap();
@@ -464,6 +471,7 @@ fn a_change_of_much_memory_stops_where_it_is_interrupted_and_goes_on_later() {
         while let Err(error) = machine.run() {
             assert_eq!(error.trap().map(|trap| trap.cause), Some(TrapCause::Interrupted), "{error}");
             stops += u32::from(machine.data_mut().text() == "filled\n");
+            machine.data_mut().ahead = 1;
         }
         assert_eq!((machine.data_mut().text(), stops), ("filled\ndone\n", stops_in_call), "{way}");
     }

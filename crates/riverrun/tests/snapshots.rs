@@ -357,7 +357,7 @@ fn secrets_stay_with_their_guest() {
         let mut first = linker.instantiate(&program, Answer::Number).unwrap();
         let snapshot = first.snapshot().unwrap();
         let pool = pool(&linker, &snapshot);
-        let rounds = amount(200, 12_500);
+        let rounds = amount(50, 12_500);
         std::thread::scope(|scope| {
             for thread in 0..8 {
                 let pool = pool.clone();

@@ -152,7 +152,7 @@ macro_rules! enter_chain {
 /// What [`enter_chain!`](crate::enter_chain) does, where the chain has a trampoline.
 ///
 /// # Safety
-/// As [`enter`]; it is jumped to by that code alone.
+/// As `enter`; it is jumped to by that code alone.
 #[unsafe(naked)]
 pub unsafe extern "sysv64" fn enter_from_gate() {
     #[cfg(not(trampoline))]

@@ -189,98 +189,47 @@ const GUEST_CLIPPY: &[&str] = &[
     "warnings",
 ];
 
-const GAME_CLIPPY: &[&str] = &[
-    "clippy",
-    "--manifest-path",
-    "examples/game/Cargo.toml",
-    "--target-dir",
-    "target",
-    "--all-targets",
-    "--",
-    "-D",
-    "warnings",
-];
+/// Lints of an example, which is a workspace of its own.
+macro_rules! example_clippy {
+    ($name:literal) => {
+        &[
+            "clippy",
+            "--manifest-path",
+            concat!("examples/", $name, "/Cargo.toml"),
+            "--target-dir",
+            "target",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ]
+    };
+}
 
-/// Shares what the others have built.
-const GAME: &[&str] = &[
-    "test",
-    "--release",
-    "--manifest-path",
-    "examples/game/Cargo.toml",
-    "--target-dir",
-    "target",
-    "--features",
-    "compile",
-];
+/// Its tests. They share what the others have built.
+macro_rules! example_tests {
+    ($name:literal) => {
+        &[
+            "test",
+            "--release",
+            "--manifest-path",
+            concat!("examples/", $name, "/Cargo.toml"),
+            "--target-dir",
+            "target",
+            "--features",
+            "compile",
+        ]
+    };
+}
 
-const CONSOLE_CLIPPY: &[&str] = &[
-    "clippy",
-    "--manifest-path",
-    "examples/console/Cargo.toml",
-    "--target-dir",
-    "target",
-    "--all-targets",
-    "--",
-    "-D",
-    "warnings",
-];
-
-const CONSOLE: &[&str] = &[
-    "test",
-    "--release",
-    "--manifest-path",
-    "examples/console/Cargo.toml",
-    "--target-dir",
-    "target",
-    "--features",
-    "compile",
-];
-
-const REQUESTS_CLIPPY: &[&str] = &[
-    "clippy",
-    "--manifest-path",
-    "examples/requests/Cargo.toml",
-    "--target-dir",
-    "target",
-    "--all-targets",
-    "--",
-    "-D",
-    "warnings",
-];
-
-const REQUESTS: &[&str] = &[
-    "test",
-    "--release",
-    "--manifest-path",
-    "examples/requests/Cargo.toml",
-    "--target-dir",
-    "target",
-    "--features",
-    "compile",
-];
-
-const ROLLBACK_CLIPPY: &[&str] = &[
-    "clippy",
-    "--manifest-path",
-    "examples/rollback/Cargo.toml",
-    "--target-dir",
-    "target",
-    "--all-targets",
-    "--",
-    "-D",
-    "warnings",
-];
-
-const ROLLBACK: &[&str] = &[
-    "test",
-    "--release",
-    "--manifest-path",
-    "examples/rollback/Cargo.toml",
-    "--target-dir",
-    "target",
-    "--features",
-    "compile",
-];
+const GAME_CLIPPY: &[&str] = example_clippy!("game");
+const GAME: &[&str] = example_tests!("game");
+const CONSOLE_CLIPPY: &[&str] = example_clippy!("console");
+const CONSOLE: &[&str] = example_tests!("console");
+const REQUESTS_CLIPPY: &[&str] = example_clippy!("requests");
+const REQUESTS: &[&str] = example_tests!("requests");
+const ROLLBACK_CLIPPY: &[&str] = example_clippy!("rollback");
+const ROLLBACK: &[&str] = example_tests!("rollback");
 
 const BENCH: &[&str] = &["test", "--release", "--manifest-path", "bench/Cargo.toml", "--target-dir", "target"];
 

@@ -6,7 +6,7 @@ use std::arch::{asm, naked_asm};
 use std::mem::{offset_of, size_of};
 
 use riverrun_vm::{
-    EngineContext, FRAME_GAP, FRAME_SIZE, Reason, VmContext, leave_engine, return_marker, unwind_marker,
+    EngineContext, FRAME_GAP, FRAME_SIZE, Reason, VmContext, leave_engine, push_frame, return_marker, unwind_marker,
 };
 
 use crate::cell::Cell;
@@ -47,16 +47,7 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut VmContex
     calls_chain! {
         naked_asm
         [
-            "push rbp",
-            "push rbx",
-            "push r12",
-            "push r13",
-            "push r14",
-            "push r15",
-            "sub rsp, {gap}",
-            "lea rax, [rip + {marker}]",
-            "mov [rsp + 8], rax",
-            "mov [rsi + {host_sp}], rsp",
+            push_frame!("rsi"),
             "mov r8, rdx",
             "mov rcx, [rsi + {returns}]",
             "and ecx, {mask}",

@@ -98,6 +98,20 @@ const fn slot(register: u8) -> usize {
     offset_of!(VmContext, hart.slots) + size_of::<u64>() * register as usize
 }
 
+/// Assembly that keeps the caller's registers in the guard, whose address is in r9.
+macro_rules! keep_registers {
+    () => {
+        // Adjacent stores in a row: processors combine two neighbours into one write.
+        "mov [r9 + {kept}], r15
+        mov [r9 + {kept} + 8], r14
+        mov [r9 + {kept} + 16], r13
+        mov [r9 + {kept} + 24], r12
+        mov [r9 + {kept} + 32], rbx
+        mov [r9 + {kept} + 40], rbp
+        mov [r9 + {host_stack}], rsp"
+    };
+}
+
 /// Enters the host-ABI entry point of a compiled function, which returns to the caller of this. The frame for exits is in the
 /// guard.
 ///
@@ -118,14 +132,7 @@ unsafe extern "C" fn enter_host_entry<B: Binding>(
         "mov rax, fs:[r10]",
         "cmp [r9 + {claim}], rax",
         "jne {not_begun}",
-        // Adjacent stores in a row: processors combine two neighbours into one write.
-        "mov [r9 + {kept}], r15",
-        "mov [r9 + {kept} + 8], r14",
-        "mov [r9 + {kept} + 16], r13",
-        "mov [r9 + {kept} + 24], r12",
-        "mov [r9 + {kept} + 32], rbx",
-        "mov [r9 + {kept} + 40], rbp",
-        "mov [r9 + {host_stack}], rsp",
+        keep_registers!(),
         "lea rax, [r9 + {frame}]",
         "mov r9, fs:[r10 + 8]",
         "cmp [r9 + {host_sp}], rax",
@@ -231,13 +238,7 @@ unsafe extern "C" fn enter_interpreter<B: Binding, const ARGUMENTS: usize>(
         "movsxd rax, dword ptr [rdi + {ordinal}]",
         "add rax, [rsi + {fuel}]",
         "js 4f",
-        "mov [r9 + {kept}], r15",
-        "mov [r9 + {kept} + 8], r14",
-        "mov [r9 + {kept} + 16], r13",
-        "mov [r9 + {kept} + 24], r12",
-        "mov [r9 + {kept} + 32], rbx",
-        "mov [r9 + {kept} + 40], rbp",
-        "mov [r9 + {host_stack}], rsp",
+        keep_registers!(),
         // Most functions preserve sp and ra, so comparing is cheaper than storing.
         "mov ecx, {return_address}",
         "lea rdx, [r9 + {frame}]",

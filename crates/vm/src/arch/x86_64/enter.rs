@@ -14,7 +14,7 @@ use crate::context::{EngineContext, VmContext, WINDOW_OFFSET};
 use crate::convention::{self, CALL_ARGUMENTS, Hot};
 use crate::exit::Reason;
 use crate::return_addresses::RETURN_ADDRESS;
-use crate::{exit_by_marker, unwind_marker};
+use crate::{exit_by_marker, push_frame, unwind_marker};
 
 const EXIT: usize = offset_of!(VmContext, exit);
 const HOST_SP: usize = EXIT + offset_of!(EngineContext, host_sp);
@@ -68,21 +68,6 @@ pub(crate) fn stubs(fuel: bool) -> Stubs {
         }};
     }
     if fuel { stubs!(counting) } else { stubs!(free) }
-}
-
-macro_rules! save_host {
-    () => {
-        "push rbp
-        push rbx
-        push r12
-        push r13
-        push r14
-        push r15
-        sub rsp, {gap}
-        lea rax, [rip + {marker}]
-        mov [rsp + 8], rax
-        mov [rdi + {host_sp}], rsp"
-    };
 }
 
 /// Loads the pinned registers from the state whose address is in rdi.
@@ -158,7 +143,7 @@ macro_rules! convention {
             pub(super) unsafe extern "sysv64" fn enter(_: *mut VmContext, _: usize, _: usize) {
                 stub!(
                     $fuel,
-                    save_host!(),
+                    push_frame!("rdi"),
                     "mov r11, rsi",
                     "mov rsp, rdx",
                     load_hot!(),
@@ -177,7 +162,7 @@ macro_rules! convention {
             pub(super) unsafe extern "sysv64" fn resume(_: *mut VmContext) {
                 stub!(
                     $fuel,
-                    save_host!(),
+                    push_frame!("rdi"),
                     "mov rsp, [rdi + {compiled_sp}]",
                     load_hot!(),
                     "ret";

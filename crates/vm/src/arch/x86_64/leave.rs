@@ -22,6 +22,23 @@ pub const FRAME_GAP: usize = 24;
 /// Bytes of the gap and of the pushed registers.
 pub const FRAME_SIZE: usize = FRAME_GAP + 6 * 8;
 
+/// Assembly that makes the frame of an engine's entry; `$state` is the register with the state's address. `gap` is
+/// [`FRAME_GAP`], `marker` the unwind marker, `host_sp` the offset of [`crate::EngineContext::host_sp`].
+#[macro_export]
+macro_rules! push_frame {
+    ($state:literal) => {
+        concat!(
+            "push rbp\npush rbx\npush r12\npush r13\npush r14\npush r15\n",
+            "sub rsp, {gap}\n",
+            "lea rax, [rip + {marker}]\n",
+            "mov [rsp + 8], rax\n",
+            "mov [",
+            $state,
+            " + {host_sp}], rsp",
+        )
+    };
+}
+
 /// An unwind marker labelled `$label` that leads to the next label `$place`.
 #[macro_export]
 macro_rules! unwind_marker {
@@ -78,16 +95,7 @@ pub unsafe extern "sysv64" fn leave_engine(_: *mut VmContext) -> ! {
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn enter_host(_: *mut VmContext, _: *const Import) {
     naked_asm!(
-        "push rbp",
-        "push rbx",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "sub rsp, {gap}",
-        "lea rax, [rip + {marker}]",
-        "mov [rsp + 8], rax",
-        "mov [rdi + {host_sp}], rsp",
+        push_frame!("rdi"),
         "mov rbx, rdi",
         "mov rdi, rsi",
         "mov rsi, [rbx + 80]",

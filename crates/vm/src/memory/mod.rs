@@ -1,14 +1,19 @@
 //! A guest's memory: the window, its regions, a program's image, and what snapshots keep.
 
+mod error;
 mod image;
 mod pages;
+mod plan;
+mod ranges;
+mod restore;
 mod saved;
 mod seams;
 mod tracker;
 mod window;
 
+pub use error::{Fault, MapError};
 pub use image::{Image, ImagePart};
 pub use pages::{MAX_ADDRESS, MIN_ADDRESS, PAGE_SIZE, Page, Region, WINDOW_SIZE};
 pub use saved::{SavedMemory, SavedMemoryError};
 pub(crate) use tracker::resolve_write;
-pub use window::{Fault, MAPPING_LIMIT, MapError, Window};
+pub use window::{MAPPING_LIMIT, Window};

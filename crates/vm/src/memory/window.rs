@@ -8,13 +8,15 @@ use std::io;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::slice;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::error::{Fault, MapError};
 use super::image::Image;
-use super::pages::{MAX_ADDRESS, MIN_ADDRESS, PAGE_SIZE, Page, Region, WINDOW_SIZE};
-use super::saved::{SavedMemory, clipped, cut, gaps, joined, merged};
+use super::pages::{MAX_ADDRESS, MIN_ADDRESS, PAGE_SIZE, Region, WINDOW_SIZE};
+use super::plan::{Change, Plan, hole_around, mappings, overlapping, regions_with};
+use super::ranges::{cut, joined};
+use super::saved::SavedMemory;
 use super::seams::Seams;
 use super::tracker::{self, Tracker, tracker_of};
 use crate::context::{
@@ -27,93 +29,33 @@ use crate::sys;
 
 const _: () = assert!(SYSTEM_CALLS_OFFSET + SYSTEM_CALLS * size_of::<SystemCall>() <= STATE_SIZE);
 
-/// Restorations without tracking after a guest has written too much for it.
-const UNTRACKED: u32 = 16;
-
 /// Mappings that a guest may split its window into, unless [`Window::set_mapping_limit`] says otherwise.
 pub const MAPPING_LIMIT: usize = 4096;
 
 const RESERVED: usize = GUARD_SIZE + WINDOW_OFFSET + WINDOW_SIZE + GUARD_SIZE;
 
-/// Why a change of the guest's address space was refused; nothing has changed then.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum MapError {
-    /// The range is empty, wraps, or leaves [`MIN_ADDRESS`]..[`MAX_ADDRESS`].
-    OutOfWindow,
-    /// The range does not begin and end at pages.
-    Misaligned,
-    /// The guest would have more memory than its limit allows.
-    Limit,
-    /// The guest's memory would be in more pieces than its limit allows.
-    Pieces,
-    /// A page would be writable and executable at once.
-    WriteAndExecute,
-    /// Part of the range is not mapped.
-    NotMapped,
-    /// The pages cannot be moved, only copied: they differ in permissions, overlap their new place, are the program's
-    /// image, or the host counts writable memory.
-    NotMovable,
-    /// The host refused.
-    Host(io::Error),
-}
-
-impl fmt::Display for MapError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            MapError::OutOfWindow => {
-                write!(f, "the range leaves the guest's addresses, {MIN_ADDRESS:#x} to {MAX_ADDRESS:#x}")
-            }
-            MapError::Misaligned => write!(f, "the range is not made of whole pages of {PAGE_SIZE} bytes"),
-            MapError::Limit => write!(f, "the guest's memory limit is reached"),
-            MapError::Pieces => write!(f, "the guest's memory is in as many pieces as its limit allows"),
-            MapError::WriteAndExecute => write!(f, "a page cannot be writable and executable"),
-            MapError::NotMapped => write!(f, "part of the range is not mapped"),
-            MapError::NotMovable => write!(f, "the pages cannot be moved, only copied"),
-            MapError::Host(error) => write!(f, "the host refused: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for MapError {}
-
-/// A host access to guest memory that the guest's own permissions do not allow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The first guest address that could not be accessed.
-    pub address: u64,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "guest address {:#x} is not mapped for this access", self.address)
-    }
-}
-
-impl std::error::Error for Fault {}
-
 /// A guest's memory and registers. Dropping it gives the address space back.
 pub struct Window {
     /// The first byte of the [`VmContext`].
-    state: NonNull<VmContext>,
+    pub(super) state: NonNull<VmContext>,
     /// Sorted, not overlapping, none empty, neighbours differ.
-    regions: Vec<Region>,
+    pub(super) regions: Vec<Region>,
     /// Where the kernel may keep mappings apart besides.
-    seams: Seams,
+    pub(super) seams: Seams,
     /// Where pages of an image's file are, or once were.
     image: Vec<Range<u64>>,
     /// The addresses whose pages are the image's once discarded, and not zeros; sorted, not overlapping.
-    origins: Vec<Range<u64>>,
+    pub(super) origins: Vec<Range<u64>>,
     /// The saved memory that this one was equal to, if only pages in runs of the tracker differ; or that it was made from.
-    base: Option<SavedMemory>,
+    pub(super) base: Option<SavedMemory>,
     /// Whether `base` still tells the contents of all pages that are in no run of the tracker.
-    is_tracked: bool,
+    pub(super) is_tracked: bool,
     /// Restorations that do without tracking, after a guest that wrote too much for it.
-    untracked: u32,
+    pub(super) untracked: u32,
     /// Bytes in regions that allow any access at all.
-    used: u64,
-    limit: u64,
-    mapping_limit: usize,
+    pub(super) used: u64,
+    pub(super) limit: u64,
+    pub(super) mapping_limit: usize,
     /// See [`Window::id`].
     id: u64,
     /// Which code the predictions beside the state belong to. It is not in the state, which safe code can write, because
@@ -276,7 +218,7 @@ impl Window {
         mappings(&self.regions, &self.seams)
     }
 
-    fn host(&self, address: u64) -> *mut u8 {
+    pub(super) fn host(&self, address: u64) -> *mut u8 {
         debug_assert!(address <= WINDOW_SIZE as u64);
         self.state.as_ptr().cast::<u8>().wrapping_add(WINDOW_OFFSET + address as usize)
     }
@@ -499,7 +441,13 @@ impl Window {
         Ok(())
     }
 
-    fn map_file(&mut self, range: Range<u64>, perm: Perm, image: &Image, offset: u64) -> Result<(), MapError> {
+    pub(super) fn map_file(
+        &mut self,
+        range: Range<u64>,
+        perm: Perm,
+        image: &Image,
+        offset: u64,
+    ) -> Result<(), MapError> {
         let end = self.check_range(range.start, range.end - range.start)?;
         let plan = self.plan(range.start, end, Change::File(perm))?;
         self.stop_tracking();
@@ -512,83 +460,24 @@ impl Window {
         Ok(())
     }
 
-    /// The memory as it is now, for a program with this image. If this one was saved or restored before and not written to
-    /// too much since, only pages that were written are looked at, and unchanged ones are shared.
-    ///
-    /// # Errors
-    /// If the host has no memory.
-    pub fn save(&mut self, image: &Image) -> io::Result<SavedMemory> {
-        let saved = match self.tracked_runs() {
-            Some(runs) => self.save_written(runs, image)?,
-            None => self.save_all(image)?,
-        };
-        // Runs stay, and are compared again next time.
-        let is_known = self.tracked_runs().is_some();
-        self.base = Some(saved.clone());
-        if !is_known {
-            self.track();
-        }
-        Ok(saved)
-    }
-
-    fn save_all(&mut self, image: &Image) -> io::Result<SavedMemory> {
-        let mut pages = Vec::new();
-        for region in self.regions.clone() {
-            // The host can read what the guest cannot, for as long as nobody else looks.
-            let is_hidden = region.perm == Perm::NONE;
-            if is_hidden {
-                self.protect_host(region.start..region.end, Perm::READ).map_err(host_error)?;
-            }
-            for address in self.written_pages(region.start..region.end) {
-                // SAFETY: the page is mapped and readable, and `&mut self` excludes that anybody writes it.
-                let page = unsafe { &*self.host(address).cast::<Page>() };
-                if page != self.origin(image, address)? {
-                    let known =
-                        self.base.as_ref().and_then(|base| base.page(address)).filter(|known| ***known == *page);
-                    pages.push((address, known.cloned().unwrap_or_else(|| Arc::new(*page))));
-                }
-            }
-            if is_hidden {
-                self.protect_host(region.start..region.end, Perm::NONE).map_err(host_error)?;
-            }
-        }
-        Ok(SavedMemory::new(self.regions.clone(), self.origins.clone(), pages))
-    }
-
-    /// As [`Window::save`], of a memory that differs from its base in these runs at most.
-    fn save_written(&self, runs: &[Range<u64>], image: &Image) -> io::Result<SavedMemory> {
-        let Some(base) = &self.base else { return Err(io::Error::other("what is tracked has a base")) };
-        let mut changes = Vec::new();
-        for address in runs.iter().flat_map(|run| run.clone().step_by(PAGE_SIZE as usize)) {
-            // SAFETY: runs are mapped and readable, and `&self` excludes that anybody writes them.
-            let page = unsafe { &*self.host(address).cast::<Page>() };
-            let known = base.page(address);
-            let origin = self.origin(image, address)?;
-            if page != known.map_or(origin, |known| &**known) {
-                changes.push((address, (page != origin).then(|| Arc::new(*page))));
-            }
-        }
-        Ok(if changes.is_empty() { base.clone() } else { base.with_pages(&changes) })
-    }
-
     /// The runs of written pages, if all others are as in the base.
-    fn tracked_runs(&self) -> Option<&[Range<u64>]> {
+    pub(super) fn tracked_runs(&self) -> Option<&[Range<u64>]> {
         self.tracker().filter(|tracker| self.is_tracked && tracker.is_on()).map(Tracker::runs)
     }
 
-    fn tracker(&self) -> Option<&Tracker> {
+    pub(super) fn tracker(&self) -> Option<&Tracker> {
         // SAFETY: the window owns the tracker whose address is there, if it is not null; only methods with `&mut self` and
         // the fault handler of a running engine change it.
         unsafe { tracker_of(self.state.as_ptr()).read().as_ref() }
     }
 
-    fn tracker_mut(&mut self) -> Option<&mut Tracker> {
+    pub(super) fn tracker_mut(&mut self) -> Option<&mut Tracker> {
         // SAFETY: as in `tracker`; the borrow is unique.
         unsafe { tracker_of(self.state.as_ptr()).read().as_mut() }
     }
 
     #[inline]
-    fn will_write(&mut self, address: u64, len: u64) {
+    pub(super) fn will_write(&mut self, address: u64, len: u64) {
         if self.is_tracked
             && let Some(tracker) = self.tracker_mut()
         {
@@ -596,142 +485,13 @@ impl Window {
         }
     }
 
-    /// Begins to note which pages are written.
-    fn track(&mut self) {
-        // Under Miri nothing faults.
-        if cfg!(miri) {
-            return;
-        }
-        let writable = self.regions.iter().filter(|region| region.perm.contains(Perm::WRITE));
-        let writable = writable.map(|region| region.start..region.end).collect();
-        let window = self.host(0);
-        if self.tracker().is_none() {
-            // SAFETY: nobody runs a window that is borrowed uniquely; `drop` frees the tracker.
-            unsafe { tracker::install(self.state.as_ptr(), Tracker::new(window)) };
-        }
-        self.is_tracked = self.tracker_mut().is_some_and(|tracker| tracker.start(writable));
-    }
-
     /// Ends it, before something changes that a tracker does not see.
-    fn stop_tracking(&mut self) {
+    pub(super) fn stop_tracking(&mut self) {
         if std::mem::take(&mut self.is_tracked)
             && let Some(tracker) = self.tracker_mut()
         {
             tracker.stop();
         }
-    }
-
-    /// What a page holds before it is written.
-    fn origin<'a>(&self, image: &'a Image, address: u64) -> io::Result<&'a Page> {
-        static ZEROS: Page = [0; PAGE_SIZE as usize];
-        let place = self.origins.partition_point(|range| range.end <= address);
-        match self.origins.get(place).is_some_and(|range| range.start <= address) {
-            true => Ok(image.page(address)?.unwrap_or(&ZEROS)),
-            false => Ok(&ZEROS),
-        }
-    }
-
-    /// The pages of a region that may have been written: all where the host does not tell.
-    fn written_pages(&self, range: Range<u64>) -> Vec<u64> {
-        let pages = range.clone().step_by(PAGE_SIZE as usize);
-        let (start, len) = self.host_range(range);
-        match sys::own_pages(start, len) {
-            Some(own) => pages.zip(own).filter(|(_, is_own)| *is_own).map(|(address, _)| address).collect(),
-            None => pages.collect(),
-        }
-    }
-
-    /// Makes the memory equal to a saved one of a program with this image.
-    ///
-    /// # Errors
-    /// [`MapError::Limit`] if the guest may not have that much memory: nothing has changed then. [`MapError::Host`]: some
-    /// of the memory may have changed.
-    pub fn restore(&mut self, saved: &SavedMemory, image: &Image) -> Result<(), MapError> {
-        if saved.used() > self.limit {
-            return Err(MapError::Limit);
-        }
-        if let Some(base) = self.base.clone().filter(|_| self.tracked_runs().is_some())
-            && (base.is(saved) || base.has_layout_of(saved))
-            && self.copy_back(&base, saved, image).map_err(MapError::Host)?
-        {
-            self.base = Some(saved.clone());
-            return Ok(());
-        }
-        // A guest that wrote too much will often do so again.
-        let is_again = self.base.as_ref().is_some_and(|base| base.is(saved));
-        if self.is_tracked && self.tracked_runs().is_none() {
-            self.untracked = UNTRACKED;
-        }
-        self.stop_tracking();
-        // What is saved kept to the limit. On the way there may be more pieces.
-        let mapping_limit = std::mem::replace(&mut self.mapping_limit, usize::MAX);
-        let result = self.rebuild(saved, image);
-        self.mapping_limit = mapping_limit;
-        self.base = result.is_ok().then(|| saved.clone());
-        if is_again && result.is_ok() {
-            self.untracked = self.untracked.saturating_sub(1);
-            if self.untracked == 0 {
-                self.track();
-            }
-        }
-        result
-    }
-
-    /// Copies the pages that were written since this memory was equal to `base`, or that differ between the two; false,
-    /// and nothing is copied, if these are too many or not the guest's to write.
-    fn copy_back(&mut self, base: &SavedMemory, saved: &SavedMemory, image: &Image) -> io::Result<bool> {
-        if !base.is(saved) {
-            for address in base.differences(saved) {
-                if self.check(address, PAGE_SIZE, Perm::WRITE).is_err() {
-                    return Ok(false);
-                }
-                self.will_write(address, PAGE_SIZE);
-            }
-        }
-        let Some(runs) = self.tracked_runs() else { return Ok(false) };
-        for run in runs {
-            let mut pages = saved.pages_from(run.start).peekable();
-            for address in run.clone().step_by(PAGE_SIZE as usize) {
-                let page = match pages.next_if(|(at, _)| *at == address) {
-                    Some((_, page)) => page,
-                    None => self.origin(image, address)?,
-                };
-                // SAFETY: runs are mapped and writable, and `&mut self` excludes that anybody looks at them.
-                unsafe { self.host(address).cast::<Page>().copy_from_nonoverlapping(page, 1) };
-            }
-        }
-        Ok(true)
-    }
-
-    fn rebuild(&mut self, saved: &SavedMemory, image: &Image) -> Result<(), MapError> {
-        if let (Some(first), Some(last)) = (self.regions.first(), self.regions.last()) {
-            let (start, end) = (first.start, last.end);
-            self.unmap(start, end - start)?;
-        }
-        let writable = Perm::READ | Perm::WRITE;
-        let mapped = merged(saved.regions().iter().map(|region| region.start..region.end).collect());
-        for whole in &mapped {
-            for zeros in gaps(saved.image_ranges(), whole) {
-                self.map(zeros.start, zeros.end - zeros.start, writable)?;
-            }
-        }
-        for part in &image.parts {
-            let Some(offset) = part.offset else { continue };
-            for range in clipped(saved.image_ranges(), &(part.start..part.start + part.len)) {
-                let offset = offset + (range.start - part.start);
-                self.map_file(range, writable, image, offset)?;
-            }
-        }
-        for (address, page) in saved.pages() {
-            // A page's range is within what was mapped above.
-            if let Ok(bytes) = self.slice_mut(address, PAGE_SIZE) {
-                bytes.copy_from_slice(page);
-            }
-        }
-        for region in saved.regions().iter().filter(|region| region.perm != writable) {
-            self.protect(region.start, region.end - region.start, region.perm)?;
-        }
-        Ok(())
     }
 
     /// Has the kernel put zeroed pages in place of whatever was there.
@@ -789,7 +549,7 @@ impl Window {
         unsafe { sys::map_zeros(start, len) }.map_err(MapError::Host)
     }
 
-    fn protect_host(&mut self, range: Range<u64>, perm: Perm) -> Result<(), MapError> {
+    pub(super) fn protect_host(&mut self, range: Range<u64>, perm: Perm) -> Result<(), MapError> {
         let (start, len) = self.host_range(range);
         // SAFETY: as in `map_host`.
         unsafe { sys::protect(start, len, perm) }.map_err(MapError::Host)
@@ -801,7 +561,7 @@ impl Window {
         unsafe { sys::discard(start, len) }.map_err(MapError::Host)
     }
 
-    fn host_range(&self, range: Range<u64>) -> (*mut u8, usize) {
+    pub(super) fn host_range(&self, range: Range<u64>) -> (*mut u8, usize) {
         (self.host(range.start), (range.end - range.start) as usize)
     }
 
@@ -876,79 +636,6 @@ impl Drop for Window {
         // SAFETY: this is the whole reservation of `new`; views of it borrow from `self`, so none is left.
         unsafe { sys::release(reservation.cast(), RESERVED) };
     }
-}
-
-/// A change of a range of the guest's address space.
-#[derive(Clone, Copy)]
-enum Change {
-    /// Zeroed pages.
-    Map(Perm),
-    /// Pages of the image's file.
-    File(Perm),
-    /// Other permissions.
-    Protect(Perm),
-    Unmap,
-}
-
-/// What a window is to be like once a range is changed.
-struct Plan {
-    range: Range<u64>,
-    regions: Vec<Region>,
-    seams: Seams,
-    origins: Vec<Range<u64>>,
-    used: u64,
-}
-
-fn overlapping(regions: &[Region], start: u64, end: u64) -> &[Region] {
-    let first = regions.partition_point(|region| region.end <= start);
-    let last = regions.partition_point(|region| region.start < end);
-    &regions[first..last.max(first)]
-}
-
-/// The regions once `start..end` has `perm`, or nothing is mapped there.
-fn regions_with(regions: &[Region], start: u64, end: u64, perm: Option<Perm>) -> Vec<Region> {
-    let mut changed = Vec::with_capacity(regions.len() + 2);
-    let mut push = |region: Region| match changed.last_mut() {
-        _ if region.start >= region.end => {}
-        Some(Region { end, perm, .. }) if *end == region.start && *perm == region.perm => *end = region.end,
-        _ => changed.push(region),
-    };
-    let split = regions.partition_point(|region| region.end <= start);
-    regions[..split].iter().for_each(|&region| push(region));
-    let cut = overlapping(regions, start, end);
-    if let Some(&first) = cut.first() {
-        push(Region { end: first.end.min(start), ..first });
-    }
-    if let Some(perm) = perm {
-        push(Region { start, end, perm });
-    }
-    if let Some(&last) = cut.last() {
-        push(Region { start: last.start.max(end), ..last });
-    }
-    regions[split + cut.len()..].iter().for_each(|&region| push(region));
-    changed
-}
-
-/// The addresses around an unmapped one that are not mapped either.
-fn hole_around(regions: &[Region], address: u64) -> Range<u64> {
-    let next = regions.partition_point(|region| region.end <= address);
-    let start = next.checked_sub(1).map_or(0, |previous| regions[previous].end);
-    start..regions.get(next).map_or(WINDOW_SIZE as u64, |region| region.start)
-}
-
-fn host_error(error: MapError) -> io::Error {
-    match error {
-        MapError::Host(error) => error,
-        error => io::Error::other(error),
-    }
-}
-
-/// Regions, the holes between them, and what seams within either make more.
-fn mappings(regions: &[Region], seams: &Seams) -> usize {
-    let holes = regions.windows(2).map(|pair| pair[0].end..pair[1].start).filter(|hole| !hole.is_empty());
-    let parts = |range: Range<u64>| 1 + seams.count_within(range);
-    let regions = regions.iter().map(|region| region.start..region.end);
-    regions.map(parts).sum::<usize>() + holes.map(parts).sum::<usize>()
 }
 
 #[cfg(test)]

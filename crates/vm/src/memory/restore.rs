@@ -1,0 +1,223 @@
+//! Saving a window's contents, and restoring them: [`Window::save`] and [`Window::restore`]. Both look at written pages only
+//! while the window is tracked.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::error::MapError;
+use super::image::Image;
+use super::pages::{PAGE_SIZE, Page};
+use super::ranges::{clipped, gaps, merged};
+use super::saved::SavedMemory;
+use super::tracker::{self, Tracker};
+use super::window::Window;
+use crate::perm::Perm;
+use crate::sys;
+
+/// Restorations without tracking after a guest has written too much for it.
+const UNTRACKED: u32 = 16;
+
+impl Window {
+    /// The memory as it is now, for a program with this image. If this one was saved or restored before and not written to
+    /// too much since, only pages that were written are looked at, and unchanged ones are shared.
+    ///
+    /// # Errors
+    /// If the host has no memory.
+    pub fn save(&mut self, image: &Image) -> io::Result<SavedMemory> {
+        let saved = match self.tracked_runs() {
+            Some(runs) => self.save_written(runs, image)?,
+            None => self.save_all(image)?,
+        };
+        // Runs stay, and are compared again next time.
+        let is_known = self.tracked_runs().is_some();
+        self.base = Some(saved.clone());
+        if !is_known {
+            self.track();
+        }
+        Ok(saved)
+    }
+
+    fn save_all(&mut self, image: &Image) -> io::Result<SavedMemory> {
+        let mut pages = Vec::new();
+        for region in self.regions.clone() {
+            let range = region.start..region.end;
+            // The host can read what the guest cannot, for as long as nothing else looks.
+            let is_hidden = region.perm == Perm::NONE;
+            if is_hidden {
+                self.protect_host(range.clone(), Perm::READ).map_err(host_error)?;
+            }
+            let saved = self.save_range(range.clone(), image, &mut pages);
+            if is_hidden {
+                self.protect_host(range, Perm::NONE).map_err(host_error)?;
+            }
+            saved?;
+        }
+        Ok(SavedMemory::new(self.regions.clone(), self.origins.clone(), pages))
+    }
+
+    /// Adds the pages of a readable range that differ from their origin.
+    fn save_range(&self, range: Range<u64>, image: &Image, pages: &mut Vec<(u64, Arc<Page>)>) -> io::Result<()> {
+        for address in self.written_pages(range) {
+            // SAFETY: the page is mapped and readable, and `&self` excludes that anybody writes it.
+            let page = unsafe { &*self.host(address).cast::<Page>() };
+            if page != self.origin(image, address)? {
+                let known = self.base.as_ref().and_then(|base| base.page(address)).filter(|known| ***known == *page);
+                pages.push((address, known.cloned().unwrap_or_else(|| Arc::new(*page))));
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Window::save`], of a memory that differs from its base in these runs at most.
+    fn save_written(&self, runs: &[Range<u64>], image: &Image) -> io::Result<SavedMemory> {
+        let Some(base) = &self.base else { return Err(io::Error::other("what is tracked has a base")) };
+        let mut changes = Vec::new();
+        for address in runs.iter().flat_map(|run| run.clone().step_by(PAGE_SIZE as usize)) {
+            // SAFETY: runs are mapped and readable, and `&self` excludes that anybody writes them.
+            let page = unsafe { &*self.host(address).cast::<Page>() };
+            let known = base.page(address);
+            let origin = self.origin(image, address)?;
+            if page != known.map_or(origin, |known| &**known) {
+                changes.push((address, (page != origin).then(|| Arc::new(*page))));
+            }
+        }
+        Ok(if changes.is_empty() { base.clone() } else { base.with_pages(&changes) })
+    }
+
+    /// Begins to note which pages are written.
+    fn track(&mut self) {
+        // Under Miri nothing faults.
+        if cfg!(miri) {
+            return;
+        }
+        let writable = self.regions.iter().filter(|region| region.perm.contains(Perm::WRITE));
+        let writable = writable.map(|region| region.start..region.end).collect();
+        let window = self.host(0);
+        if self.tracker().is_none() {
+            // SAFETY: nobody runs a window that is borrowed uniquely; `drop` frees the tracker.
+            unsafe { tracker::install(self.state.as_ptr(), Tracker::new(window)) };
+        }
+        self.is_tracked = self.tracker_mut().is_some_and(|tracker| tracker.start(writable));
+    }
+
+    /// What a page holds before it is written.
+    fn origin<'a>(&self, image: &'a Image, address: u64) -> io::Result<&'a Page> {
+        static ZEROS: Page = [0; PAGE_SIZE as usize];
+        let place = self.origins.partition_point(|range| range.end <= address);
+        match self.origins.get(place).is_some_and(|range| range.start <= address) {
+            true => Ok(image.page(address)?.unwrap_or(&ZEROS)),
+            false => Ok(&ZEROS),
+        }
+    }
+
+    /// The pages of a region that may have been written: all where the host does not tell.
+    fn written_pages(&self, range: Range<u64>) -> Vec<u64> {
+        let pages = range.clone().step_by(PAGE_SIZE as usize);
+        let (start, len) = self.host_range(range);
+        match sys::own_pages(start, len) {
+            Some(own) => pages.zip(own).filter(|(_, is_own)| *is_own).map(|(address, _)| address).collect(),
+            None => pages.collect(),
+        }
+    }
+
+    /// Makes the memory equal to a saved one of a program with this image.
+    ///
+    /// # Errors
+    /// [`MapError::Limit`] if the guest may not have that much memory: nothing has changed then. [`MapError::Host`]: some
+    /// of the memory may have changed.
+    pub fn restore(&mut self, saved: &SavedMemory, image: &Image) -> Result<(), MapError> {
+        if saved.used() > self.limit {
+            return Err(MapError::Limit);
+        }
+        if let Some(base) = self.base.clone().filter(|_| self.tracked_runs().is_some())
+            && (base.is(saved) || base.has_layout_of(saved))
+            && self.copy_back(&base, saved, image).map_err(MapError::Host)?
+        {
+            self.base = Some(saved.clone());
+            return Ok(());
+        }
+        // A guest that wrote too much will often do so again.
+        let is_again = self.base.as_ref().is_some_and(|base| base.is(saved));
+        if self.is_tracked && self.tracked_runs().is_none() {
+            self.untracked = UNTRACKED;
+        }
+        self.stop_tracking();
+        // What is saved kept to the limit. On the way there may be more pieces.
+        let mapping_limit = std::mem::replace(&mut self.mapping_limit, usize::MAX);
+        let result = self.rebuild(saved, image);
+        self.mapping_limit = mapping_limit;
+        self.base = result.is_ok().then(|| saved.clone());
+        if is_again && result.is_ok() {
+            self.untracked = self.untracked.saturating_sub(1);
+            if self.untracked == 0 {
+                self.track();
+            }
+        }
+        result
+    }
+
+    /// Copies the pages that were written since this memory was equal to `base`, or that differ between the two; false,
+    /// and nothing is copied, if these are too many or not the guest's to write.
+    fn copy_back(&mut self, base: &SavedMemory, saved: &SavedMemory, image: &Image) -> io::Result<bool> {
+        if !base.is(saved) {
+            for address in base.differences(saved) {
+                if self.check(address, PAGE_SIZE, Perm::WRITE).is_err() {
+                    return Ok(false);
+                }
+                self.will_write(address, PAGE_SIZE);
+            }
+        }
+        let Some(runs) = self.tracked_runs() else { return Ok(false) };
+        for run in runs {
+            let mut pages = saved.pages_from(run.start).peekable();
+            for address in run.clone().step_by(PAGE_SIZE as usize) {
+                let page = match pages.next_if(|(at, _)| *at == address) {
+                    Some((_, page)) => page,
+                    None => self.origin(image, address)?,
+                };
+                // SAFETY: runs are mapped and writable, and `&mut self` excludes that anybody looks at them.
+                unsafe { self.host(address).cast::<Page>().copy_from_nonoverlapping(page, 1) };
+            }
+        }
+        Ok(true)
+    }
+
+    fn rebuild(&mut self, saved: &SavedMemory, image: &Image) -> Result<(), MapError> {
+        if let (Some(first), Some(last)) = (self.regions.first(), self.regions.last()) {
+            let (start, end) = (first.start, last.end);
+            self.unmap(start, end - start)?;
+        }
+        let writable = Perm::READ | Perm::WRITE;
+        let mapped = merged(saved.regions().iter().map(|region| region.start..region.end).collect());
+        for whole in &mapped {
+            for zeros in gaps(saved.image_ranges(), whole) {
+                self.map(zeros.start, zeros.end - zeros.start, writable)?;
+            }
+        }
+        for part in &image.parts {
+            let Some(offset) = part.offset else { continue };
+            for range in clipped(saved.image_ranges(), &(part.start..part.start + part.len)) {
+                let offset = offset + (range.start - part.start);
+                self.map_file(range, writable, image, offset)?;
+            }
+        }
+        for (address, page) in saved.pages() {
+            // A page's range is within what was mapped above.
+            if let Ok(bytes) = self.slice_mut(address, PAGE_SIZE) {
+                bytes.copy_from_slice(page);
+            }
+        }
+        for region in saved.regions().iter().filter(|region| region.perm != writable) {
+            self.protect(region.start, region.end - region.start, region.perm)?;
+        }
+        Ok(())
+    }
+}
+
+fn host_error(error: MapError) -> io::Error {
+    match error {
+        MapError::Host(error) => error,
+        error => io::Error::other(error),
+    }
+}

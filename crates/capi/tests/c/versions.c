@@ -1,16 +1,5 @@
 /* A program of two parts, each linked with a riverrun of its own. */
-#include <riverrun.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK(condition)                                                                                                 \
-    do {                                                                                                                 \
-        if (!(condition)) {                                                                                              \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                              \
-            exit(1);                                                                                                     \
-        }                                                                                                                \
-    } while (0)
+#include "check.h"
 
 void first(const char *guest);
 void second(const char *guest);

@@ -1,19 +1,11 @@
 // The interface in C++ does what it says, with exceptions and without. Argument: the guest.
-#include <riverrun.hpp>
+#include "check.hpp"
 
 #include <cstring>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
 #include <string>
-
-#define CHECK(condition)                                                          \
-    do {                                                                          \
-        if (!(condition)) {                                                       \
-            std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);  \
-            std::exit(1);                                                         \
-        }                                                                         \
-    } while (0)
 
 namespace {
 

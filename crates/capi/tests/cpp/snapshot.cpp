@@ -1,17 +1,7 @@
 // Snapshots, forks and pools in C++. Arguments: the guest, a folder of files that it reads, a file to write.
-#include <cstdio>
-#include <cstdlib>
+#include "check.hpp"
+
 #include <string>
-
-#include <riverrun.hpp>
-
-#define CHECK(condition)                                                     \
-    do {                                                                     \
-        if (!(condition)) {                                                  \
-            std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            std::exit(1);                                                    \
-        }                                                                    \
-    } while (0)
 
 static std::string output;
 

@@ -7,6 +7,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::OnceLock;
 
+use super::previous::{call, is_function};
 use super::redirect::Redirect;
 
 /// Says where code continues that has faulted: by its instruction pointer, its register for the state, and the address.
@@ -58,20 +59,8 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context:
 fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let previous = PREVIOUS.get().map(|all| &all[usize::from(signal == libc::SIGBUS)]);
     match previous {
-        Some(action) if action.sa_sigaction != libc::SIG_DFL && action.sa_sigaction != libc::SIG_IGN => {
-            // SAFETY: the kernel would have called this function with these arguments; which of
-            // the two signatures it has, its flags say.
-            unsafe {
-                if action.sa_flags & libc::SA_SIGINFO != 0 {
-                    let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) =
-                        std::mem::transmute(action.sa_sigaction);
-                    handler(signal, info, context);
-                } else {
-                    let handler: extern "C" fn(libc::c_int) = std::mem::transmute(action.sa_sigaction);
-                    handler(signal);
-                }
-            }
-        }
+        // SAFETY: the kernel would have called it with these arguments.
+        Some(action) if is_function(action) => unsafe { call(action, signal, info, context) },
         _ => {
             // No handler before ours: with the default action, the faulting instruction runs again and ends the process.
             // SAFETY: sigaction is async-signal-safe, and all zeros is the default action.

@@ -10,6 +10,7 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use super::previous::{call, is_function};
 use super::redirect::Redirect;
 use super::signal_stack::ensure_signal_stack;
 
@@ -151,20 +152,10 @@ fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::
     let Some(action) = (unsafe { PREVIOUS.load(Ordering::SeqCst).as_ref() }) else { return };
     // A handler that was installed behind ours, and that ours has been put in front of since, passes
     // on to ours.
-    if action.sa_sigaction == libc::SIG_DFL || action.sa_sigaction == libc::SIG_IGN || PASSING.replace(true) {
+    if !is_function(action) || PASSING.replace(true) {
         return;
     }
-    // SAFETY: the kernel would have called this function with these arguments; which of the two
-    // signatures it has, its flags say.
-    unsafe {
-        if action.sa_flags & libc::SA_SIGINFO != 0 {
-            let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) =
-                std::mem::transmute(action.sa_sigaction);
-            handler(signal, info, context);
-        } else {
-            let handler: extern "C" fn(libc::c_int) = std::mem::transmute(action.sa_sigaction);
-            handler(signal);
-        }
-    }
+    // SAFETY: the kernel would have called it with these arguments.
+    unsafe { call(action, signal, info, context) };
     PASSING.set(false);
 }

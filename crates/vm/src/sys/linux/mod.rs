@@ -5,5 +5,6 @@ pub(crate) mod fault;
 pub(crate) mod host_stack;
 pub(crate) mod interrupt;
 pub(crate) mod mapping;
+mod previous;
 pub(crate) mod redirect;
 mod signal_stack;

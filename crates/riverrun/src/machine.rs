@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use riverrun_program::Signature;
 use riverrun_vm::artifact::Execution;
-use riverrun_vm::{Interruption, MapError, PAGE_SIZE, Perm, STACK_RESERVED, STACK_TOP, VmContext, Window};
+use riverrun_vm::{Interruption, MapError, PAGE_SIZE, STACK_RESERVED, STACK_TOP, VmContext, Window};
 
 use crate::alarm::Alarm;
 use crate::backtrace::Backtrace;
@@ -89,12 +89,14 @@ impl<T> Machine<T> {
             MapError::Host(source) => no_space(source),
             error => error.into(),
         };
-        let mut window = Window::new(config.memory_limit).map_err(no_space)?;
-        window.set_mapping_limit(config.mapping_limit);
         let stack = STACK_TOP - config.stack_size.next_multiple_of(PAGE_SIZE)..STACK_TOP - STACK_RESERVED;
+        let (image, limit, mappings) = (program.memory(), config.memory_limit, config.mapping_limit);
+        let window = match guest {
+            Some(guest) => Window::for_saved(image, &guest.memory, limit, mappings),
+            None => Window::at_start(image, &(stack.start..STACK_TOP), limit, mappings),
+        };
+        let mut window = window.map_err(not_mapped)?;
         if guest.is_none() {
-            window.map_image(program.memory()).map_err(not_mapped)?;
-            window.map(stack.start, STACK_TOP - stack.start, Perm::READ | Perm::WRITE).map_err(not_mapped)?;
             let state = window.state_mut();
             state.hart.pc = program.image().entry();
             state.hart.set_x(2, stack.end);

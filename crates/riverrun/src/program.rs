@@ -30,7 +30,7 @@ struct Executable {
     image: Arc<Image>,
     imports: Vec<Import>,
     exports: Vec<Export>,
-    memory: riverrun_vm::Image,
+    memory: Arc<riverrun_vm::Image>,
     /// Computed when it is first used, as it takes reading the whole file.
     hash: OnceLock<ProgramHash>,
 }
@@ -61,6 +61,7 @@ impl Program {
         let image = Arc::new(Image::parse(elf)?);
         let (imports, exports) = (image.imports()?, image.exports()?);
         let memory = memory_of(&image).map_err(|source| resource("memory for a program", source))?;
+        let memory = Arc::new(memory);
         let file = Executable { engine: engine.clone(), image, imports, exports, memory, hash: OnceLock::new() };
         let program = Program::of(Arc::new(file), None)?;
         Ok(program.compiled_by_config()?.unwrap_or(program))
@@ -294,7 +295,7 @@ impl Program {
         self.code.compiled.as_ref().map(|compiled| (&compiled.artifact, &compiled.around))
     }
 
-    pub(crate) fn memory(&self) -> &riverrun_vm::Image {
+    pub(crate) fn memory(&self) -> &Arc<riverrun_vm::Image> {
         &self.file.memory
     }
 

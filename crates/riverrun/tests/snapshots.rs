@@ -123,31 +123,33 @@ fn a_restored_guest_is_as_it_was() {
     });
 }
 
+/// Changes what is mapped at random, and writes there.
+fn change(machine: &mut Machine<Answer>, random: &mut Random) {
+    let text = machine.program().image().entry() & !(PAGE_SIZE - 1);
+    let base = random.pick(&[text, 0x2000_0000, machine.stack().end - 0x8000]);
+    let start = base + PAGE_SIZE * random.below(12) as u64;
+    let len = PAGE_SIZE * (1 + random.below(4) as u64);
+    let perm = random.pick(&[R | Perm::WRITE, R, Perm::NONE, R | Perm::WRITE]);
+    let memory = machine.memory_mut();
+    // Some of these are refused: then nothing changes.
+    let _ = match random.below(5) {
+        0 | 1 => memory.map(start, len, perm),
+        2 => memory.unmap(start, len),
+        3 => memory.protect(start, len, perm),
+        _ => memory.discard(start, len),
+    };
+    let bytes: Vec<u8> = (0..24).map(|_| random.u64() as u8).collect();
+    for page in (start..start + len).step_by(PAGE_SIZE as usize) {
+        let _ = memory.write(page + random.below(4000) as u64, &bytes);
+    }
+}
+
 #[test]
 fn changes_of_mappings_are_undone() {
     let mut random = Random::seeded(7);
     for round in 0..amount(25, 1_000) {
         let (linker, program) = host(SuiteEngine::Interpreter);
         let mut machine = linker.instantiate(&program, Answer::Number).unwrap();
-        let text = program.image().entry() & !(PAGE_SIZE - 1);
-        let change = |machine: &mut Machine<Answer>, random: &mut Random| {
-            let base = random.pick(&[text, 0x2000_0000, machine.stack().end - 0x8000]);
-            let start = base + PAGE_SIZE * random.below(12) as u64;
-            let len = PAGE_SIZE * (1 + random.below(4) as u64);
-            let perm = random.pick(&[R | Perm::WRITE, R, Perm::NONE, R | Perm::WRITE]);
-            let memory = machine.memory_mut();
-            // Some of these are refused: then nothing changes.
-            let _ = match random.below(5) {
-                0 | 1 => memory.map(start, len, perm),
-                2 => memory.unmap(start, len),
-                3 => memory.protect(start, len, perm),
-                _ => memory.discard(start, len),
-            };
-            let bytes: Vec<u8> = (0..24).map(|_| random.u64() as u8).collect();
-            for page in (start..start + len).step_by(PAGE_SIZE as usize) {
-                let _ = memory.write(page + random.below(4000) as u64, &bytes);
-            }
-        };
         let mut saved = Vec::new();
         for _ in 0..4 {
             for _ in 0..random.below(6) {
@@ -175,6 +177,65 @@ fn changes_of_mappings_are_undone() {
             }
         }
     }
+}
+
+/// Machines are made in windows of dropped ones: each begins as the first one did, and finds nothing of those before it.
+#[test]
+fn a_new_machine_finds_nothing_of_those_before_it() {
+    each(|linker, program| {
+        let mut random = Random::seeded(23);
+        let mut first = linker.instantiate(&program, Answer::Number).unwrap();
+        let fresh = state(&mut first);
+        call::<_, ()>(&mut first, "hide", (0x1234_u64, 20));
+        let mut parent = (first.snapshot().unwrap(), state(&mut first));
+        for round in 0..amount(80, 4_000) {
+            let (mut machine, expected) = match random.below(3) {
+                0 => (linker.instantiate(&program, Answer::Number).unwrap(), &fresh),
+                1 => (linker.instantiate_from(&parent.0, Answer::Number).unwrap(), &parent.1),
+                _ => (first.fork(Answer::Number).unwrap(), &parent.1),
+            };
+            assert!(state(&mut machine) == *expected, "round {round}");
+            assert_eq!(machine.fuel(), None);
+            for n in 1..32 {
+                machine.set_f(n, random.u64());
+            }
+            let secret = 0x5ec2_e700_0000_0000 | round;
+            if random.below(4) != 0 {
+                call::<_, ()>(&mut machine, "hide", (secret, random.below(65) as i32));
+            }
+            for _ in 0..random.below(4) {
+                change(&mut machine, &mut random);
+            }
+            let place = machine.stack().start + 8 * random.below(1000) as u64;
+            // Its stack may be gone.
+            let _ = machine.memory_mut().write_u64(place, secret);
+            machine.set_fuel(Some(100));
+            let own = (random.below(3) == 0).then(|| machine.snapshot().unwrap());
+            let _ = machine.memory_mut().write_u64(place + PAGE_SIZE, secret);
+            drop(machine);
+            drop(own);
+            if random.below(3) == 0 {
+                // The parent goes on, and its children with it.
+                call::<_, i64>(&mut first, "touch", (round as i64,));
+                parent = (first.snapshot().unwrap(), state(&mut first));
+            }
+        }
+    });
+}
+
+/// Addresses that a guest sets aside do not count as memory, neither when they are saved nor when they are restored.
+#[test]
+fn addresses_beyond_the_limit_of_memory_are_restored() {
+    let program = SuiteEngine::Interpreter.load(Config::new().stack_size(64 << 10).memory_limit(2 << 20), elf());
+    let mut linker = Linker::new(program.engine());
+    linker.heap(&HeapOptions::new()).unwrap();
+    linker.syscall(500, |_: riverrun::Caller<'_, ()>, x: i32| Ok::<i32, HostError>(x + 1)).unwrap();
+    let mut machine = linker.instantiate(&program, ()).unwrap();
+    machine.memory_mut().map(0x2000_0000, 64 << 20, Perm::NONE).unwrap();
+    let snapshot = machine.snapshot().unwrap();
+    let other = linker.instantiate_from(&snapshot, ()).unwrap();
+    assert_eq!(other.memory().regions(), machine.memory().regions());
+    assert_eq!(other.memory().used(), machine.memory().used());
 }
 
 trait CheckZero {

@@ -1,8 +1,13 @@
 //! The host stack that compiled code runs on.
+//!
+//! Stacks of dropped machines are kept for later ones, of any program: no guest can see what is on them, and compiled code
+//! reads only what it has written.
 
 use std::io;
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::perm::Perm;
 use crate::sys;
@@ -19,27 +24,73 @@ pub const MAX_FRAME: usize = 24 << 10;
 // much again for stubs, and for a signal frame if the thread has no alternate signal stack.
 const _: () = assert!(2 * MAX_FRAME <= RESERVE && MAX_FRAME < GUARD);
 
+/// Stacks that are kept at most.
+const SPARES: usize = 16;
+/// Bytes at the top of a kept stack that stay in memory.
+const WARM: usize = 16 << 10;
+
+static SPARE: Mutex<Vec<Mapping>> = Mutex::new(Vec::new());
+
+fn spare() -> MutexGuard<'static, Vec<Mapping>> {
+    // No operation on the list panics between two changes of it.
+    SPARE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The mapping of a stack and the guard below it.
+#[derive(Debug)]
+struct Mapping(NonNull<u8>);
+
+// SAFETY: it owns its addresses; nothing in it is bound to a thread.
+unsafe impl Send for Mapping {}
+// SAFETY: a shared one can only be asked for its addresses.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    fn new() -> io::Result<Mapping> {
+        let mapping = Mapping(sys::reserve(GUARD + SIZE, false)?);
+        // SAFETY: the pages above the guard lie in the reservation of just now.
+        unsafe { sys::protect(mapping.stack(), SIZE, Perm::READ | Perm::WRITE)? };
+        Ok(mapping)
+    }
+
+    fn stack(&self) -> *mut u8 {
+        self.0.as_ptr().wrapping_add(GUARD)
+    }
+
+    /// Keeps it for another machine, or gives it back.
+    fn retire(self) {
+        // SAFETY: these pages of the stack are mapped, and nobody runs on it.
+        let is_small = sys::room_is_free() && unsafe { sys::discard(self.stack(), SIZE - WARM) }.is_ok();
+        let mut spare = spare();
+        if is_small && spare.len() < SPARES {
+            spare.push(self);
+        }
+        // The lock ends before a mapping is given back.
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this is the mapping of `new`, whole, and nobody runs on it.
+        unsafe { sys::release(self.0.as_ptr(), GUARD + SIZE) };
+    }
+}
+
 /// A stack in a mapping of its own, with a guard below it.
 #[derive(Debug)]
 pub(crate) struct Stack {
-    mapping: NonNull<u8>,
+    mapping: ManuallyDrop<Mapping>,
 }
-
-// SAFETY: the stack owns its mapping; nothing in it is bound to a thread.
-unsafe impl Send for Stack {}
-// SAFETY: a shared stack can only be asked for its addresses.
-unsafe impl Sync for Stack {}
 
 impl Stack {
     pub(crate) fn new() -> io::Result<Stack> {
-        let stack = Stack { mapping: sys::reserve(GUARD + SIZE, false)? };
-        // SAFETY: the pages above the guard lie in the reservation of just now.
-        unsafe { sys::protect(stack.start().wrapping_add(GUARD), SIZE, Perm::READ | Perm::WRITE)? };
-        Ok(stack)
+        let spare = spare().pop();
+        let mapping = spare.map_or_else(Mapping::new, Ok)?;
+        Ok(Stack { mapping: ManuallyDrop::new(mapping) })
     }
 
     fn start(&self) -> *mut u8 {
-        self.mapping.as_ptr()
+        self.mapping.0.as_ptr()
     }
 
     pub(crate) fn top(&self) -> usize {
@@ -75,7 +126,7 @@ impl Stack {
 
 impl Drop for Stack {
     fn drop(&mut self) {
-        // SAFETY: this is the mapping of `new`, whole, and nobody runs on it.
-        unsafe { sys::release(self.start(), GUARD + SIZE) };
+        // SAFETY: the field is not used after this.
+        unsafe { ManuallyDrop::take(&mut self.mapping) }.retire();
     }
 }

@@ -3,7 +3,10 @@
 use std::io;
 use std::ops::Range;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
+use super::layout::Start;
 use super::pages::{PAGE_SIZE, Page};
 use crate::perm::Perm;
 use crate::sys::{FileView, ImageFile};
@@ -26,6 +29,20 @@ pub struct Image {
     len: u64,
     /// The file as the host sees it, once somebody compares with it.
     view: OnceLock<FileView>,
+    /// See [`Image::number`].
+    number: u64,
+    /// How windows have it, once there was one.
+    pub(super) start: OnceLock<Start>,
+    /// What gives back the windows that are kept for its program, if there are any: it is told the number.
+    pub(super) forget_spares: OnceLock<fn(u64)>,
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        if let Some(forget) = self.forget_spares.get() {
+            forget(self.number);
+        }
+    }
 }
 
 impl Image {
@@ -34,7 +51,21 @@ impl Image {
     /// # Errors
     /// If the host has no more file descriptors or memory.
     pub fn new() -> io::Result<Image> {
-        Ok(Image { file: ImageFile::new()?, parts: Vec::new(), len: 0, view: OnceLock::new() })
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        Ok(Image {
+            file: ImageFile::new()?,
+            parts: Vec::new(),
+            len: 0,
+            view: OnceLock::new(),
+            number: NUMBERS.fetch_add(1, Relaxed),
+            start: OnceLock::new(),
+            forget_spares: OnceLock::new(),
+        })
+    }
+
+    /// A number that no other image of this process has, or has had.
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     /// The addresses of the parts that have contents, in order.

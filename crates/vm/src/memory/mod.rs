@@ -2,12 +2,14 @@
 
 mod error;
 mod image;
+mod layout;
 mod pages;
 mod plan;
 mod ranges;
 mod restore;
 mod saved;
 mod seams;
+mod spare;
 mod tracker;
 mod window;
 

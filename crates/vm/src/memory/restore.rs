@@ -143,10 +143,12 @@ impl Window {
             self.untracked = UNTRACKED;
         }
         self.stop_tracking();
-        // What is saved kept to the limit. On the way there may be more pieces.
-        let mapping_limit = std::mem::replace(&mut self.mapping_limit, usize::MAX);
+        // What is saved kept to the limits. On the way there may be more pieces, and more memory that can be accessed.
+        let limits = (self.limit, self.mapping_limit, self.peak);
+        (self.limit, self.mapping_limit) = (u64::MAX, usize::MAX);
         let result = self.rebuild(saved, image);
-        self.mapping_limit = mapping_limit;
+        (self.limit, self.mapping_limit, self.peak) = limits;
+        self.peak = self.peak.max(saved.used());
         self.base = result.is_ok().then(|| saved.clone());
         if is_again && result.is_ok() {
             self.untracked = self.untracked.saturating_sub(1);

@@ -6,12 +6,19 @@
 //! executable, within the addresses that can be mapped). [`SavedMemory::from_parts`] checks that for parts from a file.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
 
 use super::image::Image;
 use super::pages::{MAX_ADDRESS, MIN_ADDRESS, PAGE_SIZE, Page, Region};
 use super::ranges::merged;
 use crate::perm::Perm;
+
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
+
+/// Steps that a memory knows of its history.
+const HISTORY: usize = 8;
 
 /// The memory of a guest at one moment; clones are the same one.
 #[derive(Clone, Debug)]
@@ -19,6 +26,10 @@ pub struct SavedMemory(Arc<Saved>);
 
 #[derive(Debug)]
 struct Saved {
+    /// A number that no other memory of this process has, or has had.
+    number: u64,
+    /// The numbers of those it was made from by [`SavedMemory::with_pages`], the latest first, and the pages that changed then.
+    history: Vec<(u64, Arc<[u64]>)>,
     regions: Vec<Region>,
     image: Vec<Range<u64>>,
     used: u64,
@@ -69,11 +80,32 @@ impl std::fmt::Display for SavedMemoryError {
 
 impl std::error::Error for SavedMemoryError {}
 
+/// A [`SavedMemory`] for as long as somebody else has it.
+#[derive(Debug)]
+pub(crate) struct WeakSavedMemory(Weak<Saved>);
+
+impl WeakSavedMemory {
+    pub(crate) fn upgrade(&self) -> Option<SavedMemory> {
+        self.0.upgrade().map(SavedMemory)
+    }
+
+    pub(crate) fn is_alive(&self) -> bool {
+        self.0.strong_count() != 0
+    }
+}
+
 impl SavedMemory {
     /// The memory of a window.
     pub(crate) fn new(regions: Vec<Region>, image: Vec<Range<u64>>, pages: Vec<(u64, Arc<Page>)>) -> SavedMemory {
         let used = regions.iter().filter(|region| region.perm != Perm::NONE).map(|region| region.end - region.start);
-        SavedMemory(Arc::new(Saved { used: used.sum(), regions, image, pages }))
+        SavedMemory(Arc::new(Saved {
+            number: NUMBERS.fetch_add(1, Relaxed),
+            history: Vec::new(),
+            used: used.sum(),
+            regions,
+            image,
+            pages,
+        }))
     }
 
     /// A memory from its parts, which need not be trusted: `regions` as [`SavedMemory::regions`], `image_ranges` as
@@ -167,6 +199,16 @@ impl SavedMemory {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// Whether somebody else has it, too.
+    pub(crate) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
+    /// The same one, which does not keep it alive.
+    pub(crate) fn downgrade(&self) -> WeakSavedMemory {
+        WeakSavedMemory(Arc::downgrade(&self.0))
+    }
+
     /// Whether both have the same regions and origins.
     pub(crate) fn has_layout_of(&self, other: &SavedMemory) -> bool {
         self.0.regions == other.0.regions && self.0.image == other.0.image
@@ -196,7 +238,31 @@ impl SavedMemory {
             pages.extend(page.clone().map(|page| (*address, page)));
         }
         pages.extend(old.cloned());
-        SavedMemory::new(self.0.regions.clone(), self.0.image.clone(), pages)
+        let changed = changes.iter().map(|(address, _)| *address).collect();
+        let before = self.0.history.iter().take(HISTORY - 1).cloned();
+        SavedMemory(Arc::new(Saved {
+            number: NUMBERS.fetch_add(1, Relaxed),
+            history: std::iter::once((self.0.number, changed)).chain(before).collect(),
+            used: self.0.used,
+            regions: self.0.regions.clone(),
+            image: self.0.image.clone(),
+            pages,
+        }))
+    }
+
+    /// See [`SavedMemory::changes_since`].
+    pub(crate) fn number(&self) -> u64 {
+        self.0.number
+    }
+
+    /// The addresses of all pages that differ from the memory with this number, and others, in no order; `None` if this one
+    /// was not made from it, or long ago.
+    pub(crate) fn changes_since(&self, number: u64) -> Option<impl Iterator<Item = u64>> {
+        let steps = match self.0.number == number {
+            true => 0,
+            false => 1 + self.0.history.iter().position(|(before, _)| *before == number)?,
+        };
+        Some(self.0.history[..steps].iter().flat_map(|(_, pages)| pages.iter().copied()))
     }
 
     /// The addresses of pages that the two do not share, in order.

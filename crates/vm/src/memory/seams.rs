@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Seams {
     /// Sorted, not overlapping, none empty, neighbours do not touch.
     foreign: Vec<Range<u64>>,

@@ -5,9 +5,11 @@
 
 use std::fmt;
 use std::io;
+use std::mem;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::slice;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -43,7 +45,7 @@ pub struct Window {
     /// Where the kernel may keep mappings apart besides.
     pub(super) seams: Seams,
     /// Where pages of an image's file are, or once were.
-    image: Vec<Range<u64>>,
+    pub(super) image: Vec<Range<u64>>,
     /// The addresses whose pages are the image's once discarded, and not zeros; sorted, not overlapping.
     pub(super) origins: Vec<Range<u64>>,
     /// The saved memory that this one was equal to, if only pages in runs of the tracker differ; or that it was made from.
@@ -54,6 +56,8 @@ pub struct Window {
     pub(super) untracked: u32,
     /// Bytes in regions that allow any access at all.
     pub(super) used: u64,
+    /// The most that `used` has been.
+    pub(super) peak: u64,
     pub(super) limit: u64,
     pub(super) mapping_limit: usize,
     /// See [`Window::id`].
@@ -61,6 +65,8 @@ pub struct Window {
     /// Which code the predictions beside the state belong to. It is not in the state, which safe code can write, because
     /// the interpreter follows predictions unchecked.
     predictions_owner: u64,
+    /// The image of the program whose later machines may have this window, once it is dropped.
+    pub(super) program: Option<Arc<Image>>,
 }
 
 // SAFETY: a Window owns its reservation alone; nothing in it is bound to a thread.
@@ -80,7 +86,6 @@ impl Window {
     /// # Errors
     /// If the host has no 4 GiB of address space left.
     pub fn new(limit: u64) -> io::Result<Window> {
-        static IDS: AtomicU64 = AtomicU64::new(0);
         let (reservation, seams) = match sys::writable_room_is_free().then(|| sys::reserve(RESERVED, true)) {
             Some(Ok(reservation)) => (reservation, Seams::default()),
             _ => (sys::reserve(RESERVED, false)?, Seams::all_foreign(0..WINDOW_SIZE as u64)),
@@ -97,10 +102,12 @@ impl Window {
             is_tracked: false,
             untracked: 0,
             used: 0,
+            peak: 0,
             limit,
             mapping_limit: MAPPING_LIMIT,
-            id: IDS.fetch_add(1, Relaxed),
+            id: new_id(),
             predictions_owner: 0,
+            program: None,
         };
         // SAFETY: the ranges lie in the reservation, and no view of them is held.
         let protect =
@@ -123,6 +130,39 @@ impl Window {
         window.state_mut().hart = Hart::new();
         window.forget_system_calls();
         Ok(window)
+    }
+
+    /// The same window, which this one is not any more: it must not be used, nor give anything back.
+    pub(super) fn moved(&mut self) -> Window {
+        Window {
+            state: self.state,
+            regions: mem::take(&mut self.regions),
+            seams: mem::take(&mut self.seams),
+            image: mem::take(&mut self.image),
+            origins: mem::take(&mut self.origins),
+            base: self.base.take(),
+            is_tracked: self.is_tracked,
+            untracked: self.untracked,
+            used: self.used,
+            peak: self.peak,
+            limit: self.limit,
+            mapping_limit: self.mapping_limit,
+            id: self.id,
+            predictions_owner: self.predictions_owner,
+            program: self.program.take(),
+        }
+    }
+
+    /// Makes the state, the tables of engines and the id as those of a new window.
+    pub(super) fn clear_state(&mut self) {
+        if self.predictions_owner != 0 {
+            self.clear_predictions(0);
+        }
+        // SAFETY: all zeros is a valid VmContext, and the borrow of the window is unique.
+        unsafe { self.state.write_bytes(0, 1) };
+        self.state_mut().hart = Hart::new();
+        self.forget_system_calls();
+        self.id = new_id();
     }
 
     /// The registers.
@@ -315,6 +355,7 @@ impl Window {
     fn record(&mut self, plan: Plan) {
         (self.regions, self.seams) = (plan.regions, plan.seams);
         (self.origins, self.used) = (plan.origins, plan.used);
+        self.peak = self.peak.max(self.used);
     }
 
     /// Maps zeroed pages, in place of whatever was there.
@@ -555,7 +596,7 @@ impl Window {
         unsafe { sys::protect(start, len, perm) }.map_err(MapError::Host)
     }
 
-    fn discard_host(&mut self, range: Range<u64>) -> Result<(), MapError> {
+    pub(super) fn discard_host(&mut self, range: Range<u64>) -> Result<(), MapError> {
         let (start, len) = self.host_range(range);
         // SAFETY: as in `map_host`.
         unsafe { sys::discard(start, len) }.map_err(MapError::Host)
@@ -628,8 +669,16 @@ impl Window {
     }
 }
 
+fn new_id() -> u64 {
+    static IDS: AtomicU64 = AtomicU64::new(0);
+    IDS.fetch_add(1, Relaxed)
+}
+
 impl Drop for Window {
     fn drop(&mut self) {
+        if self.retire() {
+            return;
+        }
         let reservation = self.state.as_ptr().wrapping_byte_sub(GUARD_SIZE);
         // SAFETY: nobody runs what is dropped.
         unsafe { tracker::free(self.state.as_ptr()) };

@@ -52,6 +52,10 @@ pub(crate) unsafe fn discard(start: *mut u8, len: usize) -> io::Result<()> {
     Ok(())
 }
 
+pub(crate) fn room_is_free() -> bool {
+    false
+}
+
 pub(crate) fn writable_room_is_free() -> bool {
     true
 }

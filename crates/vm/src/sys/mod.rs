@@ -26,7 +26,7 @@ use loom as interrupt;
 
 pub(crate) use mapping::{
     FileView, HUGE_PAGE, ImageFile, discard, map_file, map_zeros, move_pages, own_pages, protect, release, reserve,
-    writable_room_is_free,
+    room_is_free, writable_room_is_free,
 };
 
 pub(crate) use interrupt::{

@@ -44,6 +44,16 @@ pub(crate) fn writable_room_is_free() -> bool {
     *IS_FREE
 }
 
+/// Whether a reservation that nobody uses takes nothing from the rest of the process: it has no limit of addresses or data.
+pub(crate) fn room_is_free() -> bool {
+    let is_unlimited = |resource| {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: the limit is written to a place of its type.
+        unsafe { libc::getrlimit(resource, &mut limit) == 0 && limit.rlim_cur == libc::RLIM_INFINITY }
+    };
+    writable_room_is_free() && is_unlimited(libc::RLIMIT_AS) && is_unlimited(libc::RLIMIT_DATA)
+}
+
 /// Gives a reservation back.
 ///
 /// # Safety

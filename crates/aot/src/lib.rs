@@ -1,7 +1,7 @@
 //! The ahead-of-time compiler: from a guest program to an artifact. The only crate that uses LLVM.
 //!
 //! [`compile`] finds a program's functions (`analysis`), lifts each to one host function in LLVM IR (`lift`), optimises
-//! (`emit`) and links them (`link`). The results of the analysis are hints: compiled code tests them where they could be
+//! (`emit`) and links them (`link`). Of a program of which a few functions are hot, it compiles only these (`selection`). The results of the analysis are hints: compiled code tests them where they could be
 //! wrong, or `analysis::liveness` states what is assumed of compilers.
 
 mod analysis;
@@ -16,6 +16,7 @@ mod listing;
 mod names;
 mod options;
 mod schedule;
+mod selection;
 mod tables;
 mod unit;
 
@@ -23,4 +24,5 @@ pub use error::CompileError;
 pub use link::write;
 pub use listing::{Line, Listing, listing};
 pub use options::{CompileOptions, Cpu};
-pub use unit::{Interpreted, Report, compile, compile_object};
+pub use selection::Selection;
+pub use unit::{Interpreted, Report, compile, compile_object, compile_selected};

@@ -13,6 +13,7 @@ use crate::error::CompileError;
 use crate::lift::{Callers, Ir, KnownLibcall, Surroundings, lift};
 use crate::options::CompileOptions;
 use crate::schedule::Schedule;
+use crate::selection::Selection;
 use crate::unit::Program;
 
 /// A line of intermediate representation or of host code.
@@ -45,7 +46,7 @@ pub struct Listing {
 /// # Errors
 /// [`CompileError::NoFunction`], [`CompileError::Work`], [`CompileError::Llvm`].
 pub fn listing(image: &Image, options: &CompileOptions, address: u64) -> Result<Listing, CompileError> {
-    let (program, functions) = Program::analyse(image, options, None)?;
+    let (program, functions) = Program::analyse(image, options, Selection::All, None)?;
     let has = |pcs: &[u64]| pcs.binary_search(&address).is_ok();
     let pcs = |function: &crate::analysis::Function| -> Vec<u64> {
         let own = function.blocks.iter().filter(|(at, _)| !is_copied(**at));

@@ -27,6 +27,7 @@ pub(crate) fn object(
     let context = Context::create();
     let ir = Ir::new(&context, "tables", *options, Callers::Guest, "generic", &program.names);
     define_helpers(&ir);
+    program.left_out.iter().for_each(|&start| ir.define_interpreted(start));
     let dispatch = dispatch(&ir, program);
     ir.define_searcher(program.dispatch_bits);
     let i32 = ir.bits(32);

@@ -1,4 +1,4 @@
-//! Compiling a whole program: its functions in units that threads compile in parallel, the tables, the artifact.
+//! Compiling a program: its functions, or a selection of them, in units that threads compile in parallel, the tables, the artifact.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -22,6 +22,7 @@ use crate::link::link;
 use crate::names::Names;
 use crate::options::CompileOptions;
 use crate::schedule::Schedule;
+use crate::selection::Selection;
 use crate::tables;
 
 /// Instructions in a unit: enough to inline among neighbours, few enough to distribute the work.
@@ -104,6 +105,8 @@ pub(crate) struct Program<'a> {
     pub(crate) starts: BTreeSet<u64>,
     /// Functions without a compiled body, which the interpreter executes.
     pub(crate) interpreted: BTreeSet<u64>,
+    /// Those of them that are not selected, and to which compiled functions lead directly.
+    pub(crate) left_out: BTreeSet<u64>,
     liveness: Liveness,
     imports: Imports,
     reads_exceptions: bool,
@@ -114,10 +117,11 @@ pub(crate) struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// The program with its functions.
+    /// The program with the functions that are selected.
     pub(crate) fn analyse(
         image: &'a Image,
         options: &CompileOptions,
+        selection: Selection<'_>,
         linked: Option<&str>,
     ) -> Result<(Program<'a>, Vec<Function>), CompileError> {
         let budget = Budget::of_analysis(options);
@@ -131,17 +135,27 @@ impl<'a> Program<'a> {
             Some((start, KnownLibcall { known, costs }))
         });
         let known = known.collect();
-        let mut functions = functions(&text, &budget);
+        let all = functions(&text, &budget);
         budget.check()?;
+        let liveness = Liveness::new(&text, &all, &budget);
+        let reads_exceptions = observed(image, &all);
+        let starts: BTreeSet<u64> = all.iter().map(|function| function.start).collect();
+        let mut functions = selection.of(all);
+        let selected: BTreeSet<u64> = functions.iter().map(|function| function.start).collect();
         let program = Program {
             image,
             names: Arc::new(Names::new(&functions, linked)),
-            liveness: Liveness::new(&text, &functions, &budget),
+            liveness,
             imports: Imports::new(image),
-            reads_exceptions: observed(image, &functions),
+            reads_exceptions,
             known,
-            interpreted: BTreeSet::new(),
-            starts: functions.iter().map(|function| function.start).collect(),
+            left_out: functions
+                .iter()
+                .flat_map(Function::refers_to)
+                .filter(|to| starts.contains(to) && !selected.contains(to))
+                .collect(),
+            interpreted: starts.difference(&selected).copied().collect(),
+            starts,
             dispatch_bits: Dispatch::index_bits(functions.len()),
             budget,
         };
@@ -202,7 +216,20 @@ pub fn compile(
     options: &CompileOptions,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<(Vec<u8>, Report), CompileError> {
-    compile_as(image, options, None, progress)
+    compile_as(image, options, Selection::All, None, progress)
+}
+
+/// Compiles the selected functions of a program to an artifact, as [`compile`] does all.
+///
+/// # Errors
+/// [`CompileError`].
+pub fn compile_selected(
+    image: &Image,
+    options: &CompileOptions,
+    selection: Selection<'_>,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<(Vec<u8>, Report), CompileError> {
+    compile_as(image, options, selection, None, progress)
 }
 
 /// Compiles a program to an object that a linker makes part of a host; `name` tells the program from
@@ -221,17 +248,18 @@ pub fn compile_object(
     if name.is_empty() || !is_identifier {
         return Err(CompileError::Name(name.to_owned()));
     }
-    compile_as(image, options, Some(name), progress)
+    compile_as(image, options, Selection::All, Some(name), progress)
 }
 
 fn compile_as(
     image: &Image,
     options: &CompileOptions,
+    selection: Selection<'_>,
     linked: Option<&str>,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<(Vec<u8>, Report), CompileError> {
     let mut clock = Clock::start();
-    let (mut program, functions) = Program::analyse(image, options, linked)?;
+    let (mut program, functions) = Program::analyse(image, options, selection, linked)?;
     let mut report = Report {
         functions: functions.len(),
         instructions: functions.iter().map(Function::size).sum(),
@@ -249,7 +277,7 @@ fn compile_as(
     let (mut objects, oversized) = compile_units(&units, &program, options, progress, &mut report)?;
     let interpreted = functions.iter().filter(|function| oversized.functions.contains(&function.start));
     report.interpreted = interpreted.map(|function| Interpreted::new(function, options)).collect();
-    program.interpreted = oversized.functions;
+    program.interpreted.extend(oversized.functions);
     report.functions -= report.interpreted.len();
     // Functions that do something else first cannot be entered in the middle.
     let is_entered = |function: &&Function| {

@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write, stderr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -17,8 +17,8 @@ mod stats;
 
 use lexopt::Arg::{Long, Short, Value};
 use limits::Limits;
-use riverrun_aot::{CompileError, CompileOptions, Cpu, Report};
-use riverrun_program::Image;
+use riverrun_aot::{CompileError, CompileOptions, Cpu, Report, Selection};
+use riverrun_program::{Image, Profile};
 use stats::{Format, Stats};
 
 /// LLVM allocates all the time, by `malloc`: this takes its place in the whole process.
@@ -48,6 +48,9 @@ riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x
   --name NAME         with --emit object: the program's name there, its file's if not given
   --max-work N        give up a program that takes more work, in instructions; those of long functions count
                       with their square: 8388608 if not given
+  --profile FILE      compile only functions in which the profile has samples, the hottest first, until they are
+                      as much work as --max-work says: FILE has a line for each address,
+                      and riverrun run --tier-up writes it
   --max-time SECONDS  give up after so many seconds
   --max-memory MIB    give up when more MiB of memory are in use
   --quiet             name no functions that are left to the interpreter
@@ -63,6 +66,8 @@ struct Job {
     program: PathBuf,
     output: Option<PathBuf>,
     options: CompileOptions,
+    max_work: Option<u64>,
+    profile: Option<PathBuf>,
     limits: Limits,
     quiet: bool,
     stats: Option<Format>,
@@ -104,7 +109,8 @@ fn parse() -> Result<Option<Job>> {
             Long("precise") => job.options.precise = true,
             Long("cpu") => job.options.cpu = cpu(&parser.value()?)?,
             Long("threads") => job.options.threads = threads(&parser.value()?)?,
-            Long("max-work") => job.options.max_work = number("--max-work", &parser.value()?)?,
+            Long("max-work") => job.max_work = Some(number("--max-work", &parser.value()?)?),
+            Long("profile") => job.profile = Some(parser.value()?.into()),
             Long("max-time") => {
                 job.limits.time = Some(Duration::from_secs(number("--max-time", &parser.value()?)?));
             }
@@ -122,6 +128,9 @@ fn parse() -> Result<Option<Job>> {
         }
     }
     match <[OsString; 1]>::try_from(programs) {
+        Ok(_) if job.is_object && job.profile.is_some() => {
+            Err("--profile goes with artifacts: an object has all functions".into())
+        }
         Ok([program]) => Ok(Some(Job { program: program.into(), ..job })),
         Err(_) => Err("compile takes one program; say riverrun compile [OPTIONS] PROGRAM".into()),
     }
@@ -186,6 +195,15 @@ fn compile(job: &Job) -> Result<()> {
     }
     let output =
         job.output.clone().unwrap_or_else(|| job.program.with_extension(if job.is_object { "o" } else { "rro" }));
+    let profile = job.profile.as_deref().map(profile).transpose()?;
+    let mut options = job.options;
+    let selection = match (&profile, job.max_work) {
+        (Some(profile), work) => Selection::Hot { profile, work: work.unwrap_or(options.max_work) },
+        (None, work) => {
+            options.max_work = work.unwrap_or(options.max_work);
+            Selection::All
+        }
+    };
     let begin = Instant::now();
     let shows = stderr().is_terminal();
     let progress = |done, all| {
@@ -195,9 +213,9 @@ fn compile(job: &Job) -> Result<()> {
     };
     let (bytes, report) = if job.is_object {
         let file = job.program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        riverrun_aot::compile_object(&image, &job.options, job.name.as_ref().unwrap_or(&file), &progress)?
+        riverrun_aot::compile_object(&image, &options, job.name.as_ref().unwrap_or(&file), &progress)?
     } else {
-        riverrun_aot::compile(&image, &job.options, &progress)?
+        riverrun_aot::compile_selected(&image, &options, selection, &progress)?
     };
     riverrun_aot::write(&output, &bytes)?;
     if shows {
@@ -211,6 +229,13 @@ fn compile(job: &Job) -> Result<()> {
         Stats::new(&report, begin.elapsed()).print(format);
     }
     Ok(())
+}
+
+/// Reads a profile.
+fn profile(path: &Path) -> Result<Profile> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {name}: {error}"))?;
+    Ok(text.parse::<Profile>().map_err(|error| format!("{name}: {error}"))?)
 }
 
 /// Names functions that the interpreter will run.

@@ -21,6 +21,8 @@ pub(crate) struct Function {
     pub(crate) extent: Extent,
     /// Blocks without a predecessor: landing pads of exceptions.
     pub(crate) orphans: Vec<u64>,
+    /// Headers of loops at which the interpreter hands over, besides: see [`crate::selection`].
+    pub(crate) entered_loops: Vec<u64>,
 }
 
 /// How much of a function was found.
@@ -35,12 +37,17 @@ pub(crate) enum Extent {
 }
 
 impl Function {
-    /// Its re-entry points: the continuations of its calls, landing pads of exceptions, and the continuations of calls in
-    /// copies, to which only those calls return.
+    /// Its re-entry points: the continuations of its calls, landing pads of exceptions, loops that are entered, and the
+    /// continuations of calls in copies, to which only those calls return.
     pub(crate) fn entrances(&self) -> impl Iterator<Item = u64> {
         let comes_back = |end: &Terminator| end.is_call() || matches!(end, Terminator::ReturnInside { .. });
         let calls = self.blocks.values().filter(move |block| comes_back(&block.end));
-        calls.flat_map(|block| block.end.successors()).chain(self.orphans.iter().copied())
+        calls.flat_map(|block| block.end.successors()).chain(self.entered_blocks())
+    }
+
+    /// The re-entry points that are no continuations of calls.
+    pub(crate) fn entered_blocks(&self) -> impl DoubleEndedIterator<Item = u64> {
+        self.orphans.iter().chain(&self.entered_loops).copied()
     }
 
     /// The continuations of system calls.
@@ -59,6 +66,14 @@ impl Function {
     /// Targets of all its jumps by register.
     pub(crate) fn targets(&self) -> usize {
         self.blocks.values().map(|block| block.end.targets()).sum()
+    }
+
+    /// All addresses that its code may refer to as functions: those that it calls, jumps to, or comes to behind a call that
+    /// does not return.
+    pub(crate) fn refers_to(&self) -> impl Iterator<Item = u64> {
+        let called = |block: &Block| if let Terminator::Call { target, .. } = block.end { Some(target) } else { None };
+        let direct = move |block: &Block| called(block).into_iter().chain(block.end.successors());
+        self.blocks.values().flat_map(direct)
     }
 
     /// Addresses that the function calls or jumps to directly but that are none of its blocks.
@@ -109,7 +124,7 @@ pub(crate) fn functions(text: &Text<'_>, budget: &Budget) -> Vec<Function> {
                     known_end if gaps(text, start..known_end, &blocks).is_empty() => Extent::Whole,
                     _ => Extent::Gaps,
                 };
-                let function = Function { start, name, blocks, extent, orphans };
+                let function = Function { start, name, blocks, extent, orphans, entered_loops: Vec::new() };
                 further.extend(function.leads_to().filter(|to| !starts.contains(to) && is_start(*to)));
                 found.insert(start, (end, function));
             }

@@ -442,26 +442,29 @@ impl Node<'_> {
 /// switch, is taken to change nothing: too much here would be garbage to those that count on it.
 fn clobbers(flows: &[Flow<'_>], budget: &Budget) -> Vec<Set> {
     let mut clobbers: Vec<Set> = flows.iter().map(|flow| flow.written).collect();
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for flow in flows {
-            if !budget.spend(flow.size) {
-                return clobbers;
+    let mut led_to_by: Vec<Vec<usize>> = vec![Vec::new(); flows.len()];
+    for flow in flows {
+        for node in &flow.nodes {
+            match node.end {
+                Terminator::Call { .. } => node.called.iter().for_each(|&to| led_to_by[to].push(flow.number)),
+                Terminator::CallIndirect { .. } => clobbers[flow.number] |= !PRESERVED,
+                _ if flow.calls_in_place_of_return(node) => clobbers[flow.number] |= !PRESERVED,
+                _ => {}
             }
-            let mut all = clobbers[flow.number];
-            for node in &flow.nodes {
-                all |= node.clobbered(&clobbers);
-                all |= node.next.iter().fold(0, |set, to| match *to {
-                    Place::Function(number) => set | clobbers[number],
-                    Place::Own(_) | Place::Nowhere => set,
-                });
-                if flow.calls_in_place_of_return(node) {
-                    all |= !PRESERVED;
+            for place in &node.next {
+                if let Place::Function(to) = *place {
+                    led_to_by[to].push(flow.number);
                 }
             }
-            changed |= grow(&mut clobbers[flow.number], all);
         }
+    }
+    let mut pending: Vec<usize> = (0..flows.len()).collect();
+    while let Some(number) = pending.pop() {
+        if !budget.spend(1 + led_to_by[number].len()) {
+            break;
+        }
+        let set = clobbers[number];
+        pending.extend(led_to_by[number].iter().filter(|&&from| grow(&mut clobbers[from], set)));
     }
     clobbers
 }

@@ -16,7 +16,7 @@ use inkwell::values::{FunctionValue, IntValue};
 use riverrun_vm::Reason;
 use riverrun_vm::convention::{self, NOWHERE};
 
-use crate::analysis::{Liveness, is_copied};
+use crate::analysis::{Function, Liveness, is_copied};
 use crate::lift::function::to_commit;
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::ops::Site;
@@ -37,8 +37,10 @@ pub(crate) struct Continuations<'c> {
 }
 
 impl<'c> Continuations<'c> {
-    pub(crate) fn new(ir: &Ir<'c>, function: FunctionValue<'c>, orphans: &[u64]) -> Continuations<'c> {
-        let labels = orphans.iter().map(|&orphan| (orphan, ir.block(function))).collect();
+    /// Those of the host function, which is made of this function of the guest, if it is made of one.
+    pub(crate) fn new(ir: &Ir<'c>, function: FunctionValue<'c>, of: Option<&Function>) -> Continuations<'c> {
+        let entered = of.into_iter().flat_map(Function::entered_blocks);
+        let labels = entered.map(|block| (block, ir.block(function))).collect();
         let block = || ir.block(function);
         let labels = RefCell::new(labels);
         Continuations { labels, mismatched: block(), entrance: block(), limit: block(), fault: block() }

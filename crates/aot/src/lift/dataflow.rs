@@ -118,7 +118,7 @@ pub(crate) fn facts(
     live_behind: &impl Fn(u64) -> Set,
     budget: &Budget,
 ) -> BTreeMap<u64, Facts> {
-    let roots = function.orphans.iter().rev().copied().chain([function.start]);
+    let roots = function.entered_blocks().rev().chain([function.start]);
     let Order { postorder, .. } = order(function, roots, Terminator::successors);
     let facts_of = |&start| (start, Facts { live: live_behind(start), ..Facts::default() });
     let mut facts: BTreeMap<u64, Facts> = postorder.iter().map(facts_of).collect();

@@ -94,7 +94,7 @@ fn lift_libcall<'c>(ir: &Ir<'c>, function: &Function, known: &KnownLibcall, surr
     // All registers are handed over as they are.
     let registers = Registers::new(ir, hot, 0, hot, 0, [None; registers::COUNT]);
     registers.take_parameters(ir, host);
-    let continuations = Continuations::new(ir, host, &[]);
+    let continuations = Continuations::new(ir, host, None);
     let site = Site {
         ir,
         registers: &registers,
@@ -154,7 +154,7 @@ fn lift_own<'c>(
         dataflow::facts(function, ir.options.fuel, state_resident, is_host_caller, &behind, surroundings.budget());
     let switches = RefCell::default();
     let registers = &registers;
-    let continuations = Continuations::new(ir, host, &function.orphans);
+    let continuations = Continuations::new(ir, host, Some(function));
     let lifting = Lifting {
         ir,
         registers,
@@ -381,7 +381,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
     /// host's stack, in one frame.
     fn tests_stack(&self, start: u64) -> bool {
         let leads_away = |block: &Block| block.end.is_call() || leads_away(&block.end, &self.labels);
-        let calls = || self.function.blocks.values().any(leads_away) || !self.function.orphans.is_empty();
+        let calls = || self.function.blocks.values().any(leads_away) || self.function.entered_blocks().next().is_some();
         start == self.function.start && self.ir.callers == Callers::Guest && calls()
     }
 

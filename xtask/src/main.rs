@@ -10,6 +10,7 @@ mod programs;
 mod sanitize;
 mod setup;
 mod steps;
+mod tier_up;
 mod verdicts;
 mod workspace;
 mod zig;
@@ -41,6 +42,8 @@ cargo xtask <command>
   bench crossing PART     of the calls between host and guest, only those whose `engine/name` has
                           this part
   bench verdicts [TIMES]  how often `riverrun bench` is right on this machine
+  bench tier-up [--short] what compiling while programs run takes, beside interpreting and compiling them
+                          as a whole
   newcomer                the README's way to a project of one's own, from nothing: takes minutes
   zig                     the tests of guests' compilers, with PyPI's ziglang: takes minutes
   fuzz [ARGS..]           the fuzz targets (arguments go to fuzz/)
@@ -78,6 +81,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
             steps::crossing(&rest[1..])?;
         }
         "bench" if rest.first().is_some_and(|what| what == "verdicts") => return verdicts::command(&rest[1..]),
+        "bench" if rest.first().is_some_and(|what| what == "tier-up") => return tier_up::command(&rest[1..]),
         "bench" => steps::own_workspace("bench", rest)?,
         "fuzz" => steps::own_workspace("fuzz", rest)?,
         other => bail!("unknown command `{other}`\n\n{USAGE}"),

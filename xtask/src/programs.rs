@@ -30,7 +30,7 @@ pub(crate) struct Library {
 const BASE: &str = "rv64gc";
 const WITH_BIT_MANIPULATION: &str = "rv64gc_zba_zbb_zbs";
 
-static LUA: Library = Library {
+pub(crate) static LUA: Library = Library {
     package: "lua-src",
     files: &["lua-5.4.9/*.c"],
     includes: &["lua-5.4.9"],
@@ -56,7 +56,7 @@ static SECP256K1: Library = Library {
     ],
 };
 
-static SQLITE: Library = Library {
+pub(crate) static SQLITE: Library = Library {
     package: "libsqlite3-sys",
     files: &["sqlite3/sqlite3.c"],
     includes: &["sqlite3"],

@@ -119,6 +119,10 @@ pub(crate) struct RunOptions {
     #[arg(short, long, value_name = "WHAT", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "calls", action = clap::ArgAction::Append)]
     pub(crate) verbose: Vec<Verbose>,
+    /// Begin in the interpreter and compile what is hot in the background; the cache keeps it and the profile for the
+    /// next start. Code of the whole program is used if it is in the cache.
+    #[arg(long, conflicts_with_all = ["compile", "artifact", "single_step"])]
+    pub(crate) tier_up: bool,
     /// Run by the slow reference engine.
     #[arg(long)]
     pub(crate) single_step: bool,

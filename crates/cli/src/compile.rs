@@ -24,10 +24,15 @@ pub(crate) fn cache() -> Option<PathBuf> {
     folder.is_absolute().then(|| folder.join("riverrun"))
 }
 
+/// The compiler: beside this program, or where commands are.
+pub(crate) fn compiler_path() -> PathBuf {
+    let beside = std::env::current_exe().ok().map(|this| this.with_file_name(COMPILER));
+    beside.filter(|path| path.exists()).unwrap_or_else(|| COMPILER.into())
+}
+
 /// The compiler, as a command.
 fn compiler() -> Command {
-    let beside = std::env::current_exe().ok().map(|this| this.with_file_name(COMPILER));
-    let mut compiler = Command::new(beside.filter(|path| path.exists()).unwrap_or_else(|| COMPILER.into()));
+    let mut compiler = Command::new(compiler_path());
     compiler.env(KEEP_WHAT_IS_FREED.0, KEEP_WHAT_IS_FREED.1);
     compiler
 }

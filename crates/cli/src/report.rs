@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use riverrun::{Backtrace, HeapStatistics, Trap, TrapCause};
+use riverrun::{Backtrace, HeapStatistics, TierUpStatistics, Trap, TrapCause};
 use serde::Serialize;
 
 use crate::args::StatsFormat;
@@ -83,6 +83,8 @@ pub(crate) struct Stats {
     memory_bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     heap: Option<HeapStats>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tier_up: Option<TierUpStats>,
     exit: Ending,
     status: u8,
 }
@@ -96,6 +98,16 @@ struct HeapStats {
     /// Bytes that the heap has mapped.
     mapped_bytes: u64,
     fragmentation: f64,
+}
+
+/// What `--tier-up` has compiled.
+#[derive(Clone, Debug, Serialize)]
+struct TierUpStats {
+    samples: u64,
+    compilations: usize,
+    /// Functions that are compiled at the end, those from the cache included.
+    functions: usize,
+    compiler_seconds: f64,
 }
 
 impl HeapStats {
@@ -122,7 +134,18 @@ impl Stats {
         let seconds = time.as_secs_f64();
         let mips = instructions.map(|number| if seconds > 0.0 { number as f64 / seconds / 1e6 } else { 0.0 });
         let (cpu_seconds, heap) = (cpu.as_secs_f64(), HeapStats::new(heap));
-        Stats { instructions, seconds, cpu_seconds, mips, memory_bytes, heap, exit, status }
+        Stats { instructions, seconds, cpu_seconds, mips, memory_bytes, heap, tier_up: None, exit, status }
+    }
+
+    /// The same, with what was compiled as the program ran.
+    pub(crate) fn with_tier_up(self, statistics: Option<TierUpStatistics>) -> Stats {
+        let tier_up = statistics.map(|statistics| TierUpStats {
+            samples: statistics.samples,
+            compilations: statistics.compilations,
+            functions: statistics.functions,
+            compiler_seconds: statistics.time.as_secs_f64(),
+        });
+        Stats { tier_up, ..self }
     }
 
     /// Prints them on standard error: JSON as one line, the last.
@@ -138,15 +161,20 @@ impl Stats {
                         "; {allocations} allocations, at most {peak:.1} of {mapped:.1} MiB, {fragmentation:.2} lost"
                     )
                 });
+                let tier_up = self.tier_up.as_ref().map(|tier_up| {
+                    let TierUpStats { compilations, functions, compiler_seconds, .. } = tier_up;
+                    format!("; {compilations} compilations in {compiler_seconds:.3} s, {functions} functions compiled")
+                });
                 let (instructions, mips) = match (self.instructions, self.mips) {
                     (Some(number), Some(mips)) => (format!("{number} instructions"), format!(", {mips:.0} MIPS")),
                     _ => ("instructions not counted (run --fuel)".to_owned(), String::new()),
                 };
                 format!(
-                    "riverrun: {instructions} in {:.3} s{mips}, {:.1} MiB of memory{}",
+                    "riverrun: {instructions} in {:.3} s{mips}, {:.1} MiB of memory{}{}",
                     self.seconds,
                     self.memory_bytes as f64 / MIB,
                     heap.unwrap_or_default(),
+                    tier_up.unwrap_or_default(),
                 )
             }
         };

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use riverrun::{
-    Config, Engine, Error, GuestPanic, HeapError, HeapOptions, Linker, Machine, MapError, Program, Snapshot,
+    Config, Engine, Error, GuestPanic, HeapError, HeapOptions, Linker, Machine, MapError, Program, Snapshot, TierUp,
 };
 use riverrun_linux::{Builder, Detail, Linux};
 
@@ -114,6 +114,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
         false => call(&mut machine, options)?,
     };
     let (time, cpu) = (begin.elapsed(), cpu_time().saturating_sub(cpu_before));
+    finish_tier_up(program, options);
     let (ending, status) = ending(&machine, options, &result)?;
     if let Some(format) = options.stats {
         let heap = machine.heap().statistics();
@@ -121,9 +122,18 @@ pub(crate) fn run(options: &RunOptions) -> Result<ExitCode> {
         let counts = program.compiled_options().is_none_or(|compiled| compiled.fuel);
         let instructions = counts.then(|| machine.instructions());
         let stats = Stats::new(instructions, time, cpu, machine.memory().used(), &heap, ending, status);
-        stats.print(format);
+        stats.with_tier_up(program.tier_up()).print(format);
     }
     Ok(ExitCode::from(status))
+}
+
+/// Keeps the profile of a program that was compiled as it ran, and says so if that, or compiling, has failed.
+fn finish_tier_up(program: &Program, options: &RunOptions) {
+    let failure = program.tier_up().and_then(|statistics| statistics.failure);
+    let failure = failure.or_else(|| program.keep_profile().err().map(|error| error.to_string()));
+    if let Some(failure) = failure {
+        report::complain(format_args!("{}: --tier-up: {failure}", options.program().display()));
+    }
 }
 
 /// Calls the program's functions, once it is ready for that.
@@ -148,6 +158,17 @@ pub(crate) fn config(options: &RunOptions) -> Config {
         config.stack_size(bytes);
     }
     config.single_step(options.single_step);
+    if options.tier_up && options.guest.engine != Some(EngineChoice::Interpreter) {
+        let tier_up = TierUp::new(crate::compile::compiler_path()).fuel(options.fuel.is_some());
+        // SAFETY: the compiler is installed as this program is, and only the user can write to the user's own cache.
+        #[allow(unsafe_code)]
+        unsafe {
+            config.tier_up(tier_up);
+            if let Some(folder) = crate::compile::cache() {
+                config.cache(folder);
+            }
+        }
+    }
     config
 }
 
@@ -193,7 +214,8 @@ pub(crate) fn cpu_time() -> Duration {
 
 /// The program with its compiled code, as the options say.
 pub(crate) fn compiled(program: Program, options: &RunOptions) -> Result<Program> {
-    if options.guest.engine == Some(EngineChoice::Interpreter) || options.single_step {
+    // With `--tier-up`, the program has taken what is in the cache as it was loaded.
+    if options.guest.engine == Some(EngineChoice::Interpreter) || options.single_step || options.tier_up {
         return Ok(program);
     }
     let fuel = options.fuel.is_some();

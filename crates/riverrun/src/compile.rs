@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use riverrun_aot::{CompileError, CompileOptions, Report};
+use riverrun_aot::{CompileError, CompileOptions, Report, Selection};
+use riverrun_program::Profile;
 use riverrun_vm::artifact::Artifact;
 
 use crate::error::Error;
@@ -29,6 +30,50 @@ impl Program {
         progress: impl Fn(usize, usize) + Sync,
     ) -> Result<(Vec<u8>, Report), Error> {
         Ok(riverrun_aot::compile(self.image(), options, &progress)?)
+    }
+
+    /// Compiles the functions in which a profile has samples, the hottest first, as far as [`CompileOptions::max_work`]
+    /// goes; the others are left to the interpreter. Otherwise as [`Program::compile`].
+    ///
+    /// ```
+    /// use riverrun::image::Profile;
+    /// use riverrun::{CompileOptions, Config, Engine, Program};
+    ///
+    /// let program = Program::new(&Engine::new(&Config::new())?, riverrun::doc::TINY)?;
+    /// let (_, nothing) = program.compile_hot(&CompileOptions::default(), &Profile::default(), |_, _| {})?;
+    /// let mut profile = Profile::default();
+    /// profile.add(program.image().entry(), 1);
+    /// let (_, report) = program.compile_hot(&CompileOptions::default(), &profile, |_, _| {})?;
+    /// assert_eq!((nothing.functions, report.functions), (0, 1));
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Program::compile`].
+    pub fn compile_hot(
+        &self,
+        options: &CompileOptions,
+        profile: &Profile,
+        progress: impl Fn(usize, usize) + Sync,
+    ) -> Result<(Vec<u8>, Report), Error> {
+        let selection = Selection::Hot { profile, work: options.max_work };
+        // The whole program is analysed, however little of it is compiled.
+        let options = CompileOptions { max_work: CompileOptions::default().max_work, ..*options };
+        Ok(riverrun_aot::compile_selected(self.image(), &options, selection, &progress)?)
+    }
+
+    /// Compiles the functions in which a profile has samples, here and now, and has machines use that from the next point
+    /// on where the dispatcher has control: for tests of [`Config::tier_up`](crate::Config::tier_up), which does this in
+    /// the background.
+    ///
+    /// # Errors
+    /// As [`Program::compile`].
+    #[doc(hidden)]
+    pub fn compile_hot_now(&self, options: &CompileOptions, profile: &Profile) -> Result<Report, Error> {
+        let (artifact, report) = self.compile_hot(options, profile, |_, _| {})?;
+        // SAFETY: it was made here and now.
+        self.improve_by(unsafe { Artifact::from_bytes(&artifact, self.hash())? })?;
+        Ok(report)
     }
 
     /// Compiles the program and keeps the artifact in a file. Returns the program with that code.

@@ -12,17 +12,19 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use riverrun_interp::{Code, Step};
-use riverrun_vm::artifact::Execution;
 use riverrun_vm::{
     Exit, Import, Interruption, RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, Trap, TrapCause, Window, call_host,
 };
 
 use crate::alarm::Alarm;
 use crate::caller::Caller;
+use crate::compiled_code::CompiledEngine;
 use crate::error::Error;
 use crate::instance::{Depth, Instance};
 use crate::linker::Flow;
 use crate::pace::Pace;
+use crate::program::Program;
+use crate::tier_up::Sampler;
 
 /// How a run ended.
 pub(crate) enum Ended {
@@ -44,6 +46,8 @@ enum Stop {
     Returned,
     /// The alarm's time has come: in front of any instruction.
     Alarm,
+    /// The program has better compiled code than this run.
+    BetterCode,
     /// As [`Exit::Abandoned`].
     Abandoned { has_arguments: bool },
     /// A trap. The hart is as it was before the instruction.
@@ -52,18 +56,15 @@ enum Stop {
     Lost(Trap),
 }
 
-/// The compiled code of a run.
-struct Compiled<'a> {
-    execution: &'a mut Execution,
-    /// The interpreter's code beside it, which stops where compiled code can be entered.
-    fallback: &'a Code,
-}
-
 /// The engines of one run, and what limits it.
 struct Dispatcher<'a> {
     window: &'a mut Window,
+    program: &'a Program,
     code: &'a Code,
-    compiled: Option<Compiled<'a>>,
+    compiled: Option<&'a mut CompiledEngine>,
+    /// How much of the program's compiled code this run has seen.
+    seen: usize,
+    sampler: Option<&'a mut Sampler>,
     single_step: bool,
     interruption: &'a Arc<Interruption>,
     /// Instructions that may still be executed.
@@ -76,7 +77,7 @@ impl Dispatcher<'_> {
     /// Runs the guest until something happens that no engine handles by itself.
     ///
     /// # Safety
-    /// As [`Code::run`] and [`Execution::run`], for the window, the code and the execution.
+    /// As [`Code::run`] and [`Execution::run`](riverrun_vm::artifact::Execution::run), for the window, the code and the execution.
     unsafe fn next_stop(&mut self) -> Stop {
         loop {
             if self.interruption.is_reached() {
@@ -84,6 +85,9 @@ impl Dispatcher<'_> {
             }
             if self.alarm.is_some_and(Alarm::is_past) {
                 return Stop::Alarm;
+            }
+            if self.program.improvements().count() > self.seen {
+                return Stop::BetterCode;
             }
             // SAFETY: as the caller promises.
             let exit = unsafe { self.run_engine() };
@@ -118,9 +122,9 @@ impl Dispatcher<'_> {
             return Exit::Step;
         }
         let limit = self.fuel.min(self.pace.slice());
-        let mut code = self.code;
-        if let Some(Compiled { execution, fallback }) = &mut self.compiled {
-            code = fallback;
+        let (mut code, is_visit) = (self.code, self.compiled.is_some());
+        if let Some(CompiledEngine { execution, code: compiled }) = self.compiled.as_deref_mut() {
+            code = &compiled.fallback;
             match execution.entry(self.window.state()) {
                 None => {}
                 // Compiled code knows the default rounding mode only.
@@ -143,10 +147,14 @@ impl Dispatcher<'_> {
                 }
             }
         }
+        let until_sample = self.sampler.as_mut().map(|sampler| sampler.begin(is_visit));
         // SAFETY: as the caller promises.
-        let (exit, executed) = unsafe { code.run(self.window, limit) };
+        let (exit, executed) = unsafe { code.run(self.window, limit.min(until_sample.unwrap_or(u64::MAX))) };
         self.fuel -= executed;
         self.pace.executed(executed, self.fuel);
+        if self.sampler.as_mut().is_some_and(|sampler| sampler.executed(executed)) {
+            self.program.sample(self.window.state().hart.pc);
+        }
         exit
     }
 
@@ -201,9 +209,11 @@ impl<T> Instance<T> {
             (*at).fuel_end = fuel.map(|fuel| (*state).hart.instret.saturating_add(fuel));
             let is_nested = Self::depth(this) > 1;
             let mut own = if is_nested { Self::take_execution(this) } else { None };
+            let engine = if is_nested { own.as_ref() } else { (*at).execution.as_ref() };
+            let mut seen = engine.map_or(0, |engine| engine.code.number);
             let result = loop {
-                let execution = if is_nested { own.as_mut() } else { (*at).execution.as_mut() };
-                let stop = Self::next_stop(this, &mut *window, execution);
+                let engine = if is_nested { &mut own } else { &mut (*at).execution };
+                let stop = Self::next_stop(this, &mut *window, engine.as_mut(), seen);
                 // The host functions called below take the window from here.
                 (*state).exit.window = window as u64;
                 let flow = match stop {
@@ -226,6 +236,14 @@ impl<T> Instance<T> {
                         None => Ok(Flow::Trap(TrapCause::UnboundImport { index })),
                     },
                     Stop::Ecall => Self::system_call(this, window),
+                    Stop::BetterCode => {
+                        seen = (*at).program.improvements().count();
+                        (*at).program.improve(engine);
+                        if !is_nested {
+                            Self::choose_fast_path(this);
+                        }
+                        continue;
+                    }
                     Stop::Alarm => match Self::call_alarm_handler(this) {
                         Ok(Flow::Continue) => continue,
                         flow => flow,
@@ -242,7 +260,7 @@ impl<T> Instance<T> {
             };
             (*state).exit.window = 0;
             // A nested run's suspended frames end with it.
-            own.iter_mut().for_each(Execution::forget);
+            own.iter_mut().for_each(|engine| engine.forget());
             (*at).spare_executions.extend(own);
             result
         }
@@ -251,8 +269,13 @@ impl<T> Instance<T> {
     /// Runs the engines until something happens that none of them handles by itself.
     ///
     /// # Safety
-    /// As [`Instance::run_guest`]; the window is this instance's, and the execution no other run's.
-    unsafe fn next_stop(this: NonNull<Self>, window: &mut Window, execution: Option<&mut Execution>) -> Stop {
+    /// As [`Instance::run_guest`]; the window is this instance's, and the engine no other run's.
+    unsafe fn next_stop(
+        this: NonNull<Self>,
+        window: &mut Window,
+        engine: Option<&mut CompiledEngine>,
+        seen: usize,
+    ) -> Stop {
         let at = this.as_ptr();
         // SAFETY: as the caller promises.
         unsafe {
@@ -265,16 +288,27 @@ impl<T> Instance<T> {
             // Code that does not count its instructions is stopped by a signal, so someone must send it; and it loses its
             // registers then, so an alarm cannot stop it.
             let stops_by_signal = fuel.is_none() && alarm.is_none() && interruption.is_watched();
-            let can_stop = |execution: &Execution| execution.counts_fuel() || stops_by_signal;
-            let compiled = execution
-                .filter(|execution| !single_step && can_stop(execution))
-                .zip(program.compiled())
-                .map(|(execution, (_, fallback))| Compiled { execution, fallback });
+            let can_stop = |engine: &CompiledEngine| engine.counts_fuel() || stops_by_signal;
+            let compiled = engine.filter(|engine| !single_step && can_stop(engine));
+            // What it could not run is not compiled for it.
+            let sampler = (*at).sampler.as_mut().filter(|sampler| sampler.counts_fuel || stops_by_signal);
             let (code, pace) = (program.code(), Pace::new());
             let tighter = [fuel, fuel_until_alarm].into_iter().flatten().min().unwrap_or(u64::MAX);
             let is_alarm_first = fuel_until_alarm.is_some_and(|until| fuel.is_none_or(|fuel| until < fuel));
-            let mut dispatcher =
-                Dispatcher { window, code, compiled, single_step, interruption, fuel: tighter, alarm, pace };
+            let fuel = tighter;
+            let mut dispatcher = Dispatcher {
+                window,
+                program,
+                code,
+                compiled,
+                seen,
+                sampler,
+                single_step,
+                interruption,
+                fuel,
+                alarm,
+                pace,
+            };
             match dispatcher.next_stop() {
                 Stop::Trap(Trap { cause: TrapCause::OutOfFuel, .. }) if is_alarm_first => Stop::Alarm,
                 stop => stop,

@@ -6,6 +6,8 @@ use std::sync::Arc;
 #[cfg(feature = "compile")]
 use riverrun_aot::CompileOptions;
 
+use crate::tier_up::TierUp;
+
 /// The largest stack of a guest, in bytes.
 const STACK_LIMIT: u64 = 1 << 30;
 
@@ -26,6 +28,7 @@ pub struct Config {
     pub(crate) single_step: bool,
     pub(crate) call_depth: u32,
     pub(crate) cache: Option<PathBuf>,
+    pub(crate) tier_up: Option<TierUp>,
     #[cfg(feature = "compile")]
     pub(crate) compile: Option<CompileOptions>,
 }
@@ -40,6 +43,7 @@ impl Default for Config {
             single_step: false,
             call_depth: 64,
             cache: None,
+            tier_up: None,
             #[cfg(feature = "compile")]
             compile: None,
         }
@@ -125,6 +129,39 @@ impl Config {
     /// to the folder, or create it.
     pub unsafe fn cache(&mut self, folder: impl AsRef<Path>) -> &mut Config {
         self.cache = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Compiles programs while they run: the interpreter begins, and a process in the background compiles the functions
+    /// that turn out to be hot, as often as that is worthwhile. All machines of a program share its compiled code, and use
+    /// it from the next point on where the dispatcher has control. Programs for which the [cache](Config::cache) has whole
+    /// code use that. Otherwise the cache keeps the profile ([`Program::keep_profile`](crate::Program::keep_profile)) and
+    /// what was compiled by it, with which the next start begins; a compiler that runs when the process ends finishes its
+    /// work for that.
+    ///
+    /// The code is as the command compiles it by default: it counts no instructions unless [`TierUp::fuel`] asks for it, so that machines with a limit of fuel are interpreted;
+    /// it is not precise. If the compiler fails, programs stay interpreted:
+    /// [`Program::tier_up`](crate::Program::tier_up) says why.
+    ///
+    /// Functions that were looked up ([`Machine::func`](crate::Machine::func)) before their code was compiled are called
+    /// somewhat slower than those that are looked up afterwards.
+    ///
+    /// ```
+    /// use riverrun::{Config, Engine, Program, TierUp};
+    ///
+    /// let mut config = Config::new();
+    /// // SAFETY: the command, and with it this program, is installed where only the administrator can write.
+    /// unsafe { config.tier_up(TierUp::new("riverrun-compile")) };
+    /// let program = Program::new(&Engine::new(&config)?, riverrun::doc::TINY)?;
+    /// assert_eq!(program.tier_up().map(|statistics| statistics.compilations), Some(0), "it has not run yet");
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    ///
+    /// # Safety
+    /// Compiled code runs with all rights of the host: the compiler must be riverrun's, and only users and processes with
+    /// the host's rights may be able to replace it, or write to the folder for temporary files of this user.
+    pub unsafe fn tier_up(&mut self, tier_up: TierUp) -> &mut Config {
+        self.tier_up = Some(tier_up);
         self
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A host function works on the instance whose run called it, and may call the guest again. So all code reaches the
 //! instance by its address and borrows single fields, never the whole. While an engine runs, it holds the window, the
-//! fuel and the [`Execution`]; a host function takes the window from the suspended engine
+//! fuel and the [`Execution`](riverrun_vm::artifact::Execution); a host function takes the window from the suspended engine
 //! ([`riverrun_vm::EngineContext::window`]).
 //!
 //! Used by [`crate::run`], [`crate::dispatch`] and the fast path of calls, which come later in the order of imports.
@@ -15,7 +15,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use riverrun_vm::artifact::{Artifact, Execution};
 use riverrun_vm::{Bound, DYNAMIC_CALL, Gate, Interruption, STACK_GUARD, TrapCause, VmContext, Window};
 
 use crate::alarm::Alarm;
@@ -23,12 +22,14 @@ use crate::backtrace::Backtrace;
 use crate::call::fast_path::{PlainEngine, Ready};
 use crate::call::func::CallLimits;
 use crate::call::registry::{Function, Registry};
+use crate::compiled_code::CompiledEngine;
 use crate::error::{Error, HostError, HostFailure, Trap};
 use crate::heap::HeapState;
 use crate::linker::EcallHandler;
 use crate::memory::Memory;
 use crate::program::Program;
 use crate::suspension::Suspension;
+use crate::tier_up::Sampler;
 
 pub(crate) const RA: u8 = 1;
 pub(crate) const SP: u8 = 2;
@@ -60,12 +61,12 @@ pub(crate) struct Instance<T> {
     pub(crate) alarm_handler: Option<Arc<EcallHandler<T>>>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) imports: Box<[Bound]>,
-    /// Compiled code, if there was some when the machine was made.
-    pub(crate) artifact: Option<Arc<Artifact>>,
-    /// The outermost run's host stack of compiled code.
-    pub(crate) execution: Option<Execution>,
+    /// The outermost run's compiled code, with its host stack.
+    pub(crate) execution: Option<CompiledEngine>,
     /// Those of earlier nested runs, for later ones.
-    pub(crate) spare_executions: Vec<Execution>,
+    pub(crate) spare_executions: Vec<CompiledEngine>,
+    /// Samples interpreted code, if the program is compiled as it runs.
+    pub(crate) sampler: Option<Sampler>,
     pub(crate) fuel: Option<u64>,
     /// While the guest runs: the value of `instret` at which its fuel is used up.
     pub(crate) fuel_end: Option<u64>,
@@ -259,7 +260,7 @@ impl<T> Instance<T> {
         }
         // SAFETY: the instance is borrowed uniquely, and its gate and execution are those of the old interruption.
         unsafe { Self::forget_ready(NonNull::from(&mut *self)) };
-        self.execution.iter_mut().chain(&mut self.spare_executions).for_each(Execution::disown);
+        self.execution.iter_mut().chain(&mut self.spare_executions).for_each(|engine| engine.disown());
         self.interruption = Arc::default();
         self.gate = self.interruption.gate();
     }
@@ -286,18 +287,15 @@ impl<T> Instance<T> {
         }
     }
 
-    /// A host stack of compiled code for a nested run, if the machine has compiled code.
+    /// Compiled code with a host stack for a nested run, if the program has compiled code.
     ///
     /// # Safety
     /// As [`Instance::call`].
-    pub(crate) unsafe fn take_execution(this: NonNull<Self>) -> Option<Execution> {
+    pub(crate) unsafe fn take_execution(this: NonNull<Self>) -> Option<CompiledEngine> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
-            (*at).spare_executions.pop().or_else(|| {
-                let artifact = (*at).artifact.as_ref()?;
-                Execution::new(artifact.clone()).ok()
-            })
+            (*at).spare_executions.pop().or_else(|| CompiledEngine::new((*at).program.compiled()?).ok())
         }
     }
 

@@ -19,6 +19,7 @@ mod call;
 mod caller;
 #[cfg(feature = "compile")]
 mod compile;
+mod compiled_code;
 mod dispatch;
 mod engine;
 mod error;
@@ -42,6 +43,7 @@ mod run;
 mod snapshot;
 mod snapshot_error;
 mod suspension;
+mod tier_up;
 mod values;
 mod waiting;
 
@@ -82,12 +84,17 @@ pub use riverrun_vm::{
     SIGNAL_RETURN_ADDRESS, TrapCause,
 };
 pub use snapshot::{Pool, PooledMachine, Snapshot, SnapshotError};
+pub use tier_up::{TierUp, TierUpStatistics};
 pub use waiting::{AsyncCaller, CallAsync, HostFuture, RunAsync};
 
 /// The smallest complete host, as the README shows it.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/tier-up.md")]
+struct GuideToTierUp;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/waiting.md")]

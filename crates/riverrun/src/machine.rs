@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use riverrun_program::Signature;
-use riverrun_vm::artifact::Execution;
 use riverrun_vm::{Interruption, MapError, PAGE_SIZE, STACK_RESERVED, STACK_TOP, VmContext, Window};
 
 use crate::alarm::Alarm;
@@ -22,6 +21,7 @@ use crate::call::convention::Returned;
 use crate::call::dynamic::DynFunc;
 use crate::call::fast_path::{PlainEngine, Ready};
 use crate::call::func::{Func, Parameters};
+use crate::compiled_code::CompiledEngine;
 use crate::error::Error;
 use crate::exhausted::resource;
 use crate::guest::Guest;
@@ -102,11 +102,13 @@ impl<T> Machine<T> {
             state.hart.set_x(2, stack.end);
         }
         let state = window.state_ptr();
-        let artifact = program.compiled().map(|(artifact, _)| artifact.clone());
-        let execution = artifact.as_ref().map(|artifact| Execution::new(artifact.clone())).transpose();
+        let execution = program.compiled().map(CompiledEngine::new).transpose();
         let execution = execution.map_err(|source| resource("memory for a stack", source))?;
+        let sampler = program.sampler();
         let engine = match &execution {
             _ if config.single_step => None,
+            // So that the dispatcher sees what is hot.
+            None if sampler.is_some() => None,
             None => Some(PlainEngine::Fast),
             Some(execution) => (!execution.counts_fuel()).then_some(PlainEngine::Compiled),
         };
@@ -122,7 +124,6 @@ impl<T> Machine<T> {
             alarm_handler: linker.alarm.clone(),
             registry: linker.registry.clone(),
             imports: Box::default(),
-            artifact,
             execution,
             spare_executions: Vec::new(),
             fuel: None,
@@ -131,6 +132,7 @@ impl<T> Machine<T> {
             alarm: None,
             interruption,
             lost: None,
+            sampler,
             last_words: None,
             stack,
             pending: None,

@@ -11,12 +11,15 @@ use riverrun_program::{Export, Image, Import};
 use riverrun_vm::Perm;
 use riverrun_vm::artifact::{ABI, Artifact, Header, LinkedArtifact, Options, ProgramHash, Symbol};
 
+use crate::compiled_code::{CompiledCode, CompiledEngine, Improvements};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::exhausted::resource;
+use crate::tier_up::{Sampler, TierUpStatistics, TieringUp};
 
-/// A program that machines can run: an executable, and its compiled code if there is any. It does not change. Cheap to
-/// clone; clones are the same program.
+/// A program that machines can run: an executable, and its compiled code if there is any. It does not change, but for its
+/// compiled code, which gets better with [`Config::tier_up`](crate::Config::tier_up). Cheap to clone; clones are the same
+/// program.
 #[derive(Clone)]
 pub struct Program {
     file: Arc<Executable>,
@@ -37,18 +40,29 @@ struct Executable {
 
 struct ProgramCode {
     decoded: Code,
-    compiled: Option<CompiledCode>,
-}
-
-/// Compiled code, and its fallback code for the interpreter.
-struct CompiledCode {
-    artifact: Arc<Artifact>,
-    around: Code,
+    compiled: Improvements,
+    tier_up: Option<TieringUp>,
 }
 
 impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Program").field("entry", &self.image().entry()).finish_non_exhaustive()
+    }
+}
+
+impl Executable {
+    /// Its code, of which nothing is decoded yet.
+    fn new_code(&self) -> Result<Code, Error> {
+        Code::new(self.image.clone(), self.engine.config.code_limit).map_err(no_room_for_code)
+    }
+}
+
+impl ProgramCode {
+    /// Adds compiled code, which machines use from now on in place of what there was.
+    fn improve(&self, file: &Executable, artifact: Artifact) -> Result<(), Error> {
+        let fallback = file.new_code()?.around(artifact.entrances());
+        self.compiled.add(artifact, fallback);
+        Ok(())
     }
 }
 
@@ -63,21 +77,18 @@ impl Program {
         let memory = memory_of(&image).map_err(|source| resource("memory for a program", source))?;
         let memory = Arc::new(memory);
         let file = Executable { engine: engine.clone(), image, imports, exports, memory, hash: OnceLock::new() };
-        let program = Program::of(Arc::new(file), None)?;
+        let program = Program::of(Arc::new(file), None, None)?;
         Ok(program.compiled_by_config()?.unwrap_or(program))
     }
 
-    fn of(file: Arc<Executable>, artifact: Option<Artifact>) -> Result<Program, Error> {
-        let code = || Code::new(file.image.clone(), file.engine.config.code_limit).map_err(no_room_for_code);
-        let decoded = code()?;
-        let compiled = match artifact {
-            Some(artifact) => {
-                let around = code()?.around(artifact.entrances());
-                Some(CompiledCode { artifact: Arc::new(artifact), around })
-            }
-            None => None,
-        };
-        Ok(Program { code: Arc::new(ProgramCode { decoded, compiled }), file })
+    fn of(file: Arc<Executable>, artifact: Option<Artifact>, tier_up: Option<TieringUp>) -> Result<Program, Error> {
+        let decoded = file.new_code()?;
+        let program =
+            Program { code: Arc::new(ProgramCode { decoded, compiled: Improvements::default(), tier_up }), file };
+        if let Some(artifact) = artifact {
+            program.code.improve(&program.file, artifact)?;
+        }
+        Ok(program)
     }
 
     /// Reads a static RISC-V executable from a file.
@@ -144,7 +155,7 @@ impl Program {
     /// ```
     pub fn show_to_debuggers(&self) -> Result<(), Error> {
         match self.compiled() {
-            Some((artifact, _)) => Ok(artifact.show_to_debuggers()?),
+            Some(code) => Ok(code.artifact.show_to_debuggers()?),
             None => Ok(()),
         }
     }
@@ -210,11 +221,16 @@ impl Program {
     fn compiled_by_config(&self) -> Result<Option<Program>, Error> {
         let config = &self.engine().config;
         let cached = |fuel| config.cache.as_ref().map(|folder| folder.join(self.artifact_name(fuel)));
+        let fuels: &[bool] = match &config.tier_up {
+            Some(tier_up) if tier_up.fuel => &[true],
+            Some(_) => &[false],
+            None => &[false, true],
+        };
         #[cfg(feature = "compile")]
         if let Some(options) = &config.compile {
             return self.compile_cached(options, cached(options.fuel));
         }
-        for path in [false, true].into_iter().filter_map(cached) {
+        for path in fuels.iter().copied().filter_map(cached) {
             // SAFETY: `Config::cache` demands that what is there can be trusted.
             let artifact = path.exists().then(|| unsafe { Artifact::load(&path, self.hash()) });
             // If the code is refused, the program runs in the interpreter.
@@ -222,12 +238,20 @@ impl Program {
                 return self.compiled_as(artifact).map(Some);
             }
         }
-        Ok(None)
+        let Some(settings) = config.tier_up.as_ref().filter(|_| !config.single_step) else { return Ok(None) };
+        let tier_up = TieringUp::new(
+            settings,
+            cached(settings.fuel),
+            self.image().text().iter().map(|text| text.end - text.start).sum(),
+        );
+        // SAFETY: as before.
+        let artifact = unsafe { tier_up.kept(self.hash()) };
+        Program::of(self.file.clone(), artifact, Some(tier_up)).map(Some)
     }
 
     /// The same executable with this code.
     pub(crate) fn compiled_as(&self, artifact: Artifact) -> Result<Program, Error> {
-        Program::of(self.file.clone(), Some(artifact))
+        Program::of(self.file.clone(), Some(artifact), None)
     }
 
     /// A file name for this program's compiled code that differs for every program, for code with
@@ -249,7 +273,62 @@ impl Program {
 
     /// Whether there is compiled code.
     pub fn is_compiled(&self) -> bool {
-        self.code.compiled.is_some()
+        self.compiled().is_some()
+    }
+
+    /// What was compiled of it while it ran; `None` if it is not compiled so
+    /// ([`Config::tier_up`](crate::Config::tier_up)).
+    pub fn tier_up(&self) -> Option<TierUpStatistics> {
+        let functions = self.compiled().map_or(0, |code| code.artifact.functions());
+        self.code.tier_up.as_ref().map(|tier_up| tier_up.statistics(functions))
+    }
+
+    /// Keeps the profile of the program in the [cache](crate::Config::cache), for its next start. Does nothing if it is not
+    /// [compiled as it runs](crate::Config::tier_up), or if there is no cache.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be written.
+    pub fn keep_profile(&self) -> Result<(), Error> {
+        let Some(tier_up) = &self.code.tier_up else { return Ok(()) };
+        tier_up.keep_profile().map_err(|(path, source)| Error::File { path, source })
+    }
+
+    /// Notes where the interpreter is, and has hot functions compiled in the background once that is worthwhile.
+    pub(crate) fn sample(&self, pc: u64) {
+        let Some(job) = self.code.tier_up.as_ref().and_then(|tier_up| tier_up.sample(pc)) else { return };
+        let (code, file, hash) = (Arc::downgrade(&self.code), self.file.clone(), *self.hash());
+        job.start(move |job| {
+            // SAFETY: `Config::tier_up` demands that the compiler can be trusted.
+            let artifact = unsafe { job.compile(file.image.bytes(), &hash)? };
+            // The program may be gone meanwhile.
+            let Some(code) = code.upgrade() else { return Ok(()) };
+            code.improve(&file, artifact).map_err(|error| error.to_string())
+        });
+    }
+
+    /// Has machines use other compiled code from now on.
+    #[cfg(feature = "compile")]
+    pub(crate) fn improve_by(&self, artifact: Artifact) -> Result<(), Error> {
+        self.code.improve(&self.file, artifact)
+    }
+
+    /// What samples a machine of it, if it is compiled as it runs.
+    pub(crate) fn sampler(&self) -> Option<Sampler> {
+        self.code.tier_up.as_ref().map(TieringUp::sampler)
+    }
+
+    /// The compiled code so far.
+    pub(crate) fn improvements(&self) -> &Improvements {
+        &self.code.compiled
+    }
+
+    /// Gives a run the latest compiled code. If there is no memory for a stack, it stays as it is.
+    pub(crate) fn improve(&self, engine: &mut Option<CompiledEngine>) {
+        let Some(code) = self.compiled() else { return };
+        match engine {
+            Some(engine) => engine.adopt(code),
+            None => *engine = CompiledEngine::new(code).ok(),
+        }
     }
 
     /// How its code was compiled, if there is any. Machines with a limit of fuel use code that counts only.
@@ -262,7 +341,7 @@ impl Program {
     /// # Ok::<(), riverrun::Error>(())
     /// ```
     pub fn compiled_options(&self) -> Option<Options> {
-        self.code.compiled.as_ref().map(|compiled| compiled.artifact.options())
+        self.compiled().map(|code| code.artifact.options())
     }
 
     /// What perf and other profilers read from `/tmp/perf-PID.map`: a line for each compiled function, with its
@@ -283,16 +362,16 @@ impl Program {
     /// [`Error::Artifact`]: the artifact's file cannot be read any more.
     pub fn perf_map(&self) -> Result<String, Error> {
         let symbols = match self.compiled() {
-            Some((artifact, _)) => artifact.symbols()?,
+            Some(code) => code.artifact.symbols()?,
             None => Vec::new(),
         };
         let line = |symbol: &Symbol| format!("{:x} {:x} {}\n", symbol.code.start, symbol.code.len(), symbol.name);
         Ok(symbols.iter().map(line).collect())
     }
 
-    /// Compiled code, and the code around it.
-    pub(crate) fn compiled(&self) -> Option<(&Arc<Artifact>, &Code)> {
-        self.code.compiled.as_ref().map(|compiled| (&compiled.artifact, &compiled.around))
+    /// The latest compiled code.
+    pub(crate) fn compiled(&self) -> Option<Arc<CompiledCode>> {
+        self.code.compiled.latest()
     }
 
     pub(crate) fn memory(&self) -> &Arc<riverrun_vm::Image> {

@@ -18,7 +18,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use riverrun_program::Signature;
-use riverrun_vm::artifact::Execution;
 use riverrun_vm::{Import, RETURN_ADDRESS, Results, TrapCause, VmContext, abandon};
 
 use crate::call::convention::{Arguments, Exchange, Placement, ResultRegisters, Returned, write_first};
@@ -417,7 +416,7 @@ impl<'a, T, R> CallAsync<'a, T, R> {
                 Instance::forget_ready(instance);
                 (*instance.as_ptr()).is_suspended = begun.was_suspended;
                 // Suspended frames in compiled code are the call's.
-                (*instance.as_ptr()).execution.iter_mut().for_each(Execution::forget);
+                (*instance.as_ptr()).execution.iter_mut().for_each(|engine| engine.forget());
             }
         }
     }

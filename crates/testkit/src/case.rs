@@ -43,7 +43,7 @@ impl Engine {
 
     /// How it compiles programs, if it does.
     #[cfg(feature = "compile")]
-    fn options(self) -> Option<CompileOptions> {
+    pub(crate) fn options(self) -> Option<CompileOptions> {
         let default = CompileOptions { threads: 1, ..CompileOptions::default() };
         let precise = CompileOptions { level: 1, precise: true, ..default };
         match self {
@@ -115,6 +115,11 @@ impl Loaded {
         linker.ecall(calls);
         let program = Program::new(&host, elf).unwrap_or_else(|error| panic!("the case is no program: {error}"));
         Loaded { linker, program }
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
     }
 
     /// A machine in the initial state that the loader gives it.
@@ -302,7 +307,7 @@ pub fn check_conforming(cases: &[Case]) {
 /// The part of an outcome that compiled code in the default mode promises: if the guest exits or stops itself, its results
 /// and preserved registers; of a fault, its cause.
 #[cfg(feature = "compile")]
-fn promised(mut outcome: Outcome) -> Outcome {
+pub(crate) fn promised(mut outcome: Outcome) -> Outcome {
     use riverrun::TrapCause;
     outcome.fcsr = 0;
     let is_fault = matches!(outcome.stop, Stop::Trap(TrapCause::LoadFault { .. } | TrapCause::StoreFault { .. }, _));

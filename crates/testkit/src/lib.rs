@@ -17,6 +17,8 @@ mod outcome;
 pub mod probe;
 mod random;
 pub mod suite;
+#[cfg(feature = "compile")]
+mod tiering;
 pub mod tools;
 pub mod values;
 
@@ -26,6 +28,8 @@ pub use case::{Case, Engine, Loaded, Output, assert_same, check, check_program, 
 pub use clock::processor_time;
 pub use outcome::{Outcome, Stop};
 pub use random::Random;
+#[cfg(feature = "compile")]
+pub use tiering::{check_tiering, check_tiering_conforming};
 
 /// Whether tests are to be thorough: `RIVERRUN_VERIFY=full`.
 pub fn thorough() -> bool {

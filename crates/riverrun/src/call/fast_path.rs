@@ -8,7 +8,7 @@ use std::hint::cold_path;
 use std::ptr::NonNull;
 
 use riverrun_interp::{Outcome, end_count};
-use riverrun_vm::artifact::{Execution, Prepared};
+use riverrun_vm::artifact::Prepared;
 use riverrun_vm::convention::CALL_ARGUMENTS;
 use riverrun_vm::{Exit, FloatEnv, Gate, Hart, RETURN_ADDRESS, Running, VmContext};
 
@@ -279,7 +279,7 @@ impl<T> Instance<T> {
             let can_call = hart.frm == 0 && hart.x(SP) & 15 == 0;
             if !can_call || !ready.has_position || matches!(ready.way, Way::None) || (*at).gate.is_closed() {
                 Self::forget_ready(this);
-                (*at).execution.iter_mut().for_each(Execution::forget);
+                (*at).execution.iter_mut().for_each(|engine| engine.forget());
                 (*(*at).state).hart = hart.clone();
                 return;
             }
@@ -289,6 +289,18 @@ impl<T> Instance<T> {
             if state.exit.count_base != 0 {
                 state.exit.count_base = hart.instret.wrapping_add_signed(state.exit.fuel);
             }
+        }
+    }
+
+    /// Has calls take the fast path of compiled code from now on, if the machine has such that it can enter.
+    ///
+    /// # Safety
+    /// The instance is alive, and its preparations are forgotten.
+    pub(crate) unsafe fn choose_fast_path(this: NonNull<Self>) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let engine = (*this.as_ptr()).execution.as_ref();
+            (*this.as_ptr()).engine = engine.filter(|engine| !engine.counts_fuel()).map(|_| PlainEngine::Compiled);
         }
     }
 
@@ -391,6 +403,9 @@ impl<T> Instance<T> {
             if (*at).code_id != target.code {
                 return Err(wrong_program(target));
             }
+            // It may have been looked up before there was better code.
+            let current = (*at).execution.as_ref().filter(|engine| engine.code.opening() != target.compiled);
+            let target = &current.map_or(*target, |engine| target.in_code(&engine.code));
             (*at).interruption.renew_gate();
             let waits = Self::depth(this) != 0
                 || (*at).is_suspended

@@ -11,6 +11,7 @@ use riverrun_vm::artifact::Callable;
 
 use crate::call::convention::{Arguments, Exchange, Parameter, Placement, ResultRegisters, Returned, Types};
 use crate::caller::Caller;
+use crate::compiled_code::CompiledCode;
 use crate::error::{Error, LinkError};
 use crate::instance::Instance;
 use crate::machine::Machine;
@@ -215,16 +216,27 @@ impl Target {
             return Err(LinkError::NoCode { address }.into());
         }
         let code = program.code();
-        let compiled = program.compiled().and_then(|(artifact, _)| Callable::new(artifact, address, gives_a1));
         let place = code.place(address);
-        Ok(Target {
+        let target = Target {
             address,
             code: code.id(),
             interpreted: place.map_or(Opening::NONE, |_| Opening::interpreted(code.id())),
             place: place.unwrap_or(Place::NONE),
-            compiled: compiled.map_or(Opening::NONE, |_| Opening::compiled(code.id())),
-            function: compiled.unwrap_or(Callable::NONE),
-        })
+            compiled: Opening::NONE,
+            function: Callable::NONE,
+        };
+        Ok(program.compiled().map_or(target, |code| target.compiled_in(&code, gives_a1)))
+    }
+
+    /// Its entries, with that in this compiled code.
+    pub(crate) fn in_code(&self, code: &CompiledCode) -> Target {
+        self.compiled_in(code, true)
+    }
+
+    fn compiled_in(&self, code: &CompiledCode, gives_a1: bool) -> Target {
+        let function = Callable::new(&code.artifact, self.address, gives_a1);
+        let compiled = function.map_or(Opening::NONE, |_| code.opening());
+        Target { compiled, function: function.unwrap_or(Callable::NONE), ..*self }
     }
 }
 

@@ -57,6 +57,8 @@ struct Found {
 
 /// Entries of the cache of look-ups.
 const FOUND: usize = 256;
+/// An empty entry.
+const NOT_FOUND: Found = Found { pc: 1, entrance: None };
 
 /// A machine's run in compiled code: its host stack, and the suspended frames there.
 #[derive(Debug)]
@@ -148,8 +150,19 @@ impl Execution {
     pub fn new(artifact: Arc<Artifact>) -> io::Result<Execution> {
         install_handlers();
         let stubs = stubs(artifact.options().fuel);
-        let found = Box::new([Found { pc: 1, entrance: None }; FOUND]);
+        let found = Box::new([NOT_FOUND; FOUND]);
         Ok(Execution { artifact, stack: Stack::new()?, resume: None, stubs, running: None, found })
+    }
+
+    /// Runs other code of the same program from now on. Suspended frames are dropped: the guest goes on at its pc.
+    ///
+    /// No code of this execution is running, and no [`Prepared`] of it is used afterwards.
+    pub fn adopt(&mut self, artifact: Arc<Artifact>) {
+        self.disown();
+        self.forget();
+        self.found.fill(NOT_FOUND);
+        self.stubs = stubs(artifact.options().fuel);
+        self.artifact = artifact;
     }
 
     /// Whether the code counts fuel; if not, it must only be run without a limit.

@@ -232,6 +232,11 @@ impl Artifact {
         self.starts().iter().chain(self.entrances).map(|&pc| u64::from(pc))
     }
 
+    /// The number of its functions.
+    pub fn functions(&self) -> usize {
+        self.starts().len()
+    }
+
     /// Where functions begin, sorted.
     fn starts(&self) -> &[u32] {
         self.starts.get_or_init(|| self.dispatch.starts())

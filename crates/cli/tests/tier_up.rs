@@ -1,0 +1,68 @@
+//! `run --tier-up` where nothing can be compiled: the guest is interpreted, and the command says why, once.
+
+mod common;
+
+use std::process::Command;
+
+use common::{Ended, Folder};
+
+/// The command in a folder of its own, beside a script in the place of the compiler. The script is written by a process of
+/// its own: a file that this one writes may still be open in a child of another test.
+fn command(folder: &Folder, compiler: &str) -> Command {
+    let path = folder.path().join("riverrun");
+    std::fs::hard_link(env!("CARGO_BIN_EXE_riverrun"), &path).unwrap();
+    let script = format!("printf '#!/bin/sh\\n{compiler}\\n' > riverrun-compile && chmod +x riverrun-compile");
+    assert!(Command::new("sh").args(["-c", &script]).current_dir(folder.path()).status().unwrap().success());
+    let mut command = Command::new(path);
+    command.env("XDG_CACHE_HOME", folder.path().join("cache")).args(["run", "--tier-up"]);
+    command
+}
+
+/// The files in the cache, by their endings.
+fn kept(folder: &Folder) -> Vec<String> {
+    let files = std::fs::read_dir(folder.path().join("cache/riverrun")).unwrap();
+    let ending = |name: String| name.split_once('.').unwrap().1.to_owned();
+    files.map(|file| ending(file.unwrap().file_name().into_string().unwrap())).collect()
+}
+
+#[test]
+fn a_failure_is_said_once_and_the_guest_runs_on() {
+    let folder = Folder::new();
+    let guest = folder.guest("worker.c", &["-O2", "-DROUNDS=100000000"]);
+    let run = |folder: &Folder| {
+        let mut command = command(folder, "echo riverrun: it is tired >&2; exit 125");
+        Ended::from(command.args(["--timeout", "2"]).arg(&guest).output().unwrap())
+    };
+    // The first run shows that a compilation is worthwhile, unless it has had time for one.
+    run(&folder);
+    let name = kept(&folder);
+    assert_eq!(name, ["profile"]);
+    let file = std::fs::read_dir(folder.path().join("cache/riverrun")).unwrap().next().unwrap().unwrap().path();
+    let profile = std::fs::read_to_string(&file).unwrap();
+    let hot = profile.lines().nth(1).unwrap().split_once(' ').unwrap().0;
+    std::fs::write(&file, format!("riverrun profile 1\n{hot} 1000000\n")).unwrap();
+    std::fs::remove_file(folder.path().join("riverrun")).unwrap();
+    let ended = run(&folder);
+    ended.expect(124, &["--tier-up: ", "riverrun-compile: it is tired", "time is up"]);
+    assert_eq!(ended.stderr.matches("it is tired").count(), 1, "{}", ended.stderr);
+}
+
+#[test]
+fn short_runs_leave_nothing_and_say_nothing() {
+    let folder = Folder::new();
+    let guest = folder.guest("tiny.S", &["-nostdlib"]);
+    let ended = Ended::from(command(&folder, "exit 1").arg("--stats=json").arg(&guest).output().unwrap());
+    ended.expect(42, &["\"tier_up\":{\"samples\":0,\"compilations\":0,\"functions\":0"]);
+    assert!(!folder.path().join("cache").exists());
+}
+
+#[test]
+fn options_that_choose_other_code_do_not_go_with_it() {
+    let folder = Folder::new();
+    let guest = folder.guest("tiny.S", &["-nostdlib"]);
+    for option in ["--compile", "--single-step", "--artifact=x"] {
+        let ended = Ended::from(command(&folder, "exit 1").arg(option).arg(&guest).output().unwrap());
+        ended.expect(125, &["--tier-up"]);
+        std::fs::remove_file(folder.path().join("riverrun")).unwrap();
+    }
+}

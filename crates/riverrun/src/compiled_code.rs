@@ -1,0 +1,94 @@
+//! A program's compiled code, and how runs use it.
+//!
+//! With [`Config::tier_up`](crate::Config::tier_up) a program gets better code while machines run. [`Improvements`] has all
+//! of it: each replaces the one before it, but none goes away before the program does, because functions that the host has
+//! looked up have addresses in it. A run has a [`CompiledEngine`], which pairs a host stack with the code that runs on it;
+//! the dispatcher exchanges the code when it has control.
+
+use std::io;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use riverrun_interp::Code;
+use riverrun_vm::Opening;
+use riverrun_vm::artifact::{Artifact, Execution};
+
+/// Compiled code, and the interpreter's code beside it.
+#[derive(Debug)]
+pub(crate) struct CompiledCode {
+    pub(crate) artifact: Arc<Artifact>,
+    /// The interpreter's code that stops where compiled code can be entered.
+    pub(crate) fallback: Code,
+    /// Its number among the program's compiled code, from 1 on.
+    pub(crate) number: usize,
+}
+
+impl CompiledCode {
+    /// The entry token of its functions: no other code has it.
+    pub(crate) fn opening(&self) -> Opening {
+        Opening::compiled(self.fallback.id())
+    }
+}
+
+/// All compiled code of a program, the latest last.
+#[derive(Debug, Default)]
+pub(crate) struct Improvements {
+    all: Mutex<Vec<Arc<CompiledCode>>>,
+    count: AtomicUsize,
+}
+
+impl Improvements {
+    /// Adds better code.
+    pub(crate) fn add(&self, artifact: Artifact, fallback: Code) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = all.len() + 1;
+        all.push(Arc::new(CompiledCode { artifact: Arc::new(artifact), fallback, number }));
+        self.count.store(all.len(), Ordering::Release);
+    }
+
+    /// The number of the latest code: a run with an earlier one takes it.
+    pub(crate) fn count(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// The code that was added last.
+    pub(crate) fn latest(&self) -> Option<Arc<CompiledCode>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).last().cloned()
+    }
+}
+
+/// The compiled code of a run, with its host stack.
+#[derive(Debug)]
+pub(crate) struct CompiledEngine {
+    pub(crate) code: Arc<CompiledCode>,
+    pub(crate) execution: Execution,
+}
+
+impl CompiledEngine {
+    /// # Errors
+    /// If the host has no memory for a stack.
+    pub(crate) fn new(code: Arc<CompiledCode>) -> io::Result<CompiledEngine> {
+        Ok(CompiledEngine { execution: Execution::new(code.artifact.clone())?, code })
+    }
+
+    /// Uses other code of the same program from now on. No code of this engine is running.
+    pub(crate) fn adopt(&mut self, code: Arc<CompiledCode>) {
+        self.execution.adopt(code.artifact.clone());
+        self.code = code;
+    }
+}
+
+impl Deref for CompiledEngine {
+    type Target = Execution;
+
+    fn deref(&self) -> &Execution {
+        &self.execution
+    }
+}
+
+impl DerefMut for CompiledEngine {
+    fn deref_mut(&mut self) -> &mut Execution {
+        &mut self.execution
+    }
+}

@@ -1,0 +1,460 @@
+//! Compiling what runs: the interpreter is sampled, and a background process compiles the functions that are hot.
+//!
+//! [`Sampler`] tells the dispatcher when to note the pc. [`TieringUp`], one for each program, counts the samples and decides
+//! when a compilation is worthwhile; a thread of its own calls the compiler and hands its artifact to the program. All
+//! machines of the program share both. A guest never waits for any of it: while there is no compiled code, and after any
+//! failure, it is interpreted.
+//!
+//! Work is counted in samples, not timed, so that a program is compiled at the same point of every run.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use riverrun_program::Profile;
+use riverrun_vm::artifact::{Artifact, ProgramHash};
+
+/// Instructions from one sample to the next.
+const PERIOD: u64 = 128 << 10;
+/// Instructions of a decoded block at most: the interpreter cannot begin one with less.
+const BLOCK: u64 = 8 << 10;
+/// How many instructions it takes as long to interpret as to come from compiled code to the interpreter and back.
+const VISIT: u64 = 128;
+
+/// Samples that the interpreter makes while the compiler starts and links.
+const START: u64 = 600;
+/// While it analyses a KiB of text.
+const ANALYSIS: u64 = 4;
+/// Instructions that it compiles meanwhile.
+const INSTRUCTIONS_PER_SAMPLE: u64 = 2;
+/// Samples of a program that has run for about a second.
+const SECOND: u64 = 10_000;
+/// Compilations of a program in a process at most, as its memory keeps the code of all.
+const COMPILATIONS: usize = 8;
+
+/// What a compilation may take.
+const MAX_TIME: Duration = Duration::from_secs(120);
+const MAX_MIB: &str = "8192";
+/// Between two looks at the compiler.
+const INTERVAL: Duration = Duration::from_millis(5);
+/// Makes mimalloc, the compiler's allocator, keep freed pages: the kernel would have to clear returned ones again.
+const KEEP_WHAT_IS_FREED: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "-1");
+/// Bytes of the compiler's message that are read at most.
+const MESSAGE: u64 = 4 << 10;
+
+/// How programs are compiled while they run: [`Config::tier_up`](crate::Config::tier_up).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TierUp {
+    compiler: PathBuf,
+    pub(crate) fuel: bool,
+}
+
+impl TierUp {
+    /// By this compiler: the program `riverrun-compile`, which comes with the command. A name without a slash is searched
+    /// for as commands are.
+    pub fn new(compiler: impl AsRef<Path>) -> TierUp {
+        TierUp { compiler: compiler.as_ref().to_owned(), fuel: false }
+    }
+
+    /// Whether the code counts instructions. Machines with a limit of fuel use no other; it is somewhat slower.
+    pub fn fuel(self, fuel: bool) -> TierUp {
+        TierUp { fuel, ..self }
+    }
+}
+
+/// What was compiled of a program while it ran: [`Program::tier_up`](crate::Program::tier_up).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TierUpStatistics {
+    /// Samples of interpreted code so far, each of 131,072 instructions, earlier runs included that are in the cache.
+    pub samples: u64,
+    /// Compilations that were successful, in this process.
+    pub compilations: usize,
+    /// Functions that have compiled code now.
+    pub functions: usize,
+    /// How long the compiler has run, in this process.
+    pub time: Duration,
+    /// Whether the compiler is running.
+    pub is_compiling: bool,
+    /// Why nothing is compiled any more, if that is so.
+    pub failure: Option<String>,
+}
+
+/// Decides when the pc is sampled: once in [`PERIOD`] interpreted instructions, however many runs of the interpreter they
+/// are spread over.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    /// Instructions before the next sample.
+    left: u64,
+    /// Whether the code that is compiled by the samples counts fuel.
+    pub(crate) counts_fuel: bool,
+}
+
+impl Sampler {
+    pub(crate) fn new(counts_fuel: bool) -> Sampler {
+        Sampler { left: PERIOD, counts_fuel }
+    }
+
+    /// Instructions that the interpreter may execute next.
+    pub(crate) fn begin(&mut self, is_visit: bool) -> u64 {
+        if is_visit {
+            self.left = self.left.saturating_sub(VISIT);
+        }
+        self.left
+    }
+
+    /// Notes that the interpreter has executed so many instructions; returns whether the pc is to be sampled now. That is
+    /// so where it could not begin a block with what was left, not where it has stopped for another reason.
+    pub(crate) fn executed(&mut self, executed: u64) -> bool {
+        let is_due = executed == 0 && self.left < BLOCK;
+        self.left = if is_due { PERIOD } else { self.left.saturating_sub(executed) };
+        is_due
+    }
+}
+
+/// What is known about a program that is compiled as it runs.
+#[derive(Debug)]
+struct State {
+    profile: Profile,
+    /// Samples' worth of compilation so far.
+    spent: u64,
+    statistics: TierUpStatistics,
+    /// The compiler while it runs.
+    child: Option<Child>,
+    /// Where the compiler's files are if there is no cache.
+    folder: Option<tempfile::TempDir>,
+    /// Whether the program is gone, and so nothing is to be compiled.
+    is_over: bool,
+}
+
+/// The program's part of tiering up. When it is dropped, the compiler is ended, unless a cache keeps what it makes.
+#[derive(Debug)]
+pub(crate) struct TieringUp(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    settings: TierUp,
+    /// The path of the whole program's artifact in the cache, from which other names follow.
+    cached: Option<PathBuf>,
+    /// Samples' worth of a compilation of nothing.
+    fixed: u64,
+    state: Mutex<State>,
+}
+
+/// A compilation that is worthwhile.
+pub(crate) struct Job {
+    shared: Arc<Shared>,
+    profile: Profile,
+    work: u64,
+}
+
+impl TieringUp {
+    /// For a program with so many bytes of text, whose whole artifact is at the path if it is in a cache.
+    pub(crate) fn new(settings: &TierUp, cached: Option<PathBuf>, text: u64) -> TieringUp {
+        let state = State {
+            profile: Profile::default(),
+            spent: 0,
+            statistics: TierUpStatistics::default(),
+            child: None,
+            folder: None,
+            is_over: false,
+        };
+        let fixed = START + ANALYSIS * (text >> 10);
+        TieringUp(Arc::new(Shared { settings: settings.clone(), cached, fixed, state: Mutex::new(state) }))
+    }
+
+    /// Takes over what earlier runs have left in the cache: the profile, and the artifact that was compiled by it.
+    ///
+    /// # Safety
+    /// Files in the cache come from riverrun's compiler.
+    pub(crate) unsafe fn kept(&self, program: &ProgramHash) -> Option<Artifact> {
+        let cached = self.0.cached.as_ref()?;
+        let mut state = self.0.state();
+        let profile = std::fs::read_to_string(profile_beside(cached)).ok().and_then(|text| text.parse().ok());
+        state.profile = profile.unwrap_or_default();
+        // SAFETY: as the caller promises.
+        let artifact = unsafe { Artifact::load(&hot_beside(cached), program) }.ok();
+        let artifact = artifact.filter(|artifact| artifact.options().fuel == self.0.settings.fuel);
+        if artifact.is_some() {
+            // Only what comes on top makes another one worthwhile.
+            state.spent = allowed(state.profile.total());
+        }
+        artifact
+    }
+
+    /// What samples machines of the program.
+    pub(crate) fn sampler(&self) -> Sampler {
+        Sampler::new(self.0.settings.fuel)
+    }
+
+    pub(crate) fn statistics(&self, functions: usize) -> TierUpStatistics {
+        let state = self.0.state();
+        let (samples, is_compiling) = (state.profile.total(), state.statistics.is_compiling);
+        TierUpStatistics { samples, functions, is_compiling, ..state.statistics.clone() }
+    }
+
+    /// Writes the profile to the cache, if there is one, and if it has samples.
+    pub(crate) fn keep_profile(&self) -> Result<(), (PathBuf, std::io::Error)> {
+        let Some(cached) = &self.0.cached else { return Ok(()) };
+        let path = profile_beside(cached);
+        let text = {
+            let state = self.0.state();
+            if state.profile.total() == 0 {
+                return Ok(());
+            }
+            state.profile.to_string()
+        };
+        replace(&path, text.as_bytes()).map_err(|error| (path, error))
+    }
+
+    /// Adds a sample; returns a compilation if that is worthwhile now.
+    pub(crate) fn sample(&self, pc: u64) -> Option<Job> {
+        let mut state = self.0.state();
+        state.profile.add(pc, 1);
+        let statistics = &state.statistics;
+        if statistics.is_compiling || statistics.failure.is_some() || statistics.compilations == COMPILATIONS {
+            return None;
+        }
+        let affordable = allowed(state.profile.total()).saturating_sub(state.spent);
+        // At least half of the time is for the functions themselves.
+        if affordable < 2 * self.0.fixed {
+            return None;
+        }
+        state.statistics.is_compiling = true;
+        state.spent += affordable;
+        let work = INSTRUCTIONS_PER_SAMPLE * (affordable - self.0.fixed);
+        Some(Job { shared: self.0.clone(), profile: state.profile.clone(), work })
+    }
+}
+
+impl Drop for TieringUp {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.is_over = true;
+        if self.0.cached.is_none() {
+            if let Some(child) = &mut state.child {
+                // It may have ended by itself. The thread that has begun it waits for it.
+                let _ = child.kill();
+            }
+            state.folder = None;
+        }
+    }
+}
+
+/// Samples' worth of compilation that so many samples justify: at first a quarter of the time, as most programs end soon;
+/// after a second twice the time, as those that have not ended go on for long.
+fn allowed(samples: u64) -> u64 {
+    if samples < SECOND { samples / 4 } else { samples.saturating_mul(2) }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where the compiler's files go: the profile and the artifact.
+    fn files(&self) -> std::io::Result<(PathBuf, PathBuf)> {
+        if let Some(cached) = &self.cached {
+            return Ok((profile_beside(cached), hot_beside(cached)));
+        }
+        let mut state = self.state();
+        let folder = match &mut state.folder {
+            Some(folder) => folder,
+            none => none.insert(tempfile::tempdir()?),
+        };
+        Ok((folder.path().join("profile"), folder.path().join("hot.rro")))
+    }
+}
+
+fn profile_beside(cached: &Path) -> PathBuf {
+    cached.with_extension("profile")
+}
+
+fn hot_beside(cached: &Path) -> PathBuf {
+    cached.with_extension("hot.rro")
+}
+
+/// Writes a file so that others see all of it or nothing; makes its folder.
+fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
+    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    std::fs::write(&unfinished, content).and_then(|()| std::fs::rename(&unfinished, path)).inspect_err(|_| {
+        // It may not even be there.
+        let _ = std::fs::remove_file(&unfinished);
+    })
+}
+
+impl Job {
+    /// Does the work on a thread of its own, and notes how it ended.
+    pub(crate) fn start(self, work: impl FnOnce(&Job) -> Result<(), String> + Send + 'static) {
+        let shared = self.shared.clone();
+        let body = move || {
+            let begin = Instant::now();
+            let result = work(&self);
+            let mut state = self.shared.state();
+            state.statistics.time += begin.elapsed();
+            state.statistics.is_compiling = false;
+            match result {
+                Ok(()) => state.statistics.compilations += 1,
+                Err(failure) => state.statistics.failure = Some(failure),
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name("tier-up".into()).spawn(body) {
+            let mut state = shared.state();
+            state.statistics.is_compiling = false;
+            state.statistics.failure = Some(format!("cannot start a thread: {error}"));
+        }
+    }
+
+    /// Has the hot functions of the program compiled.
+    ///
+    /// # Errors
+    /// What went wrong, in words.
+    ///
+    /// # Safety
+    /// The compiler is riverrun's, and other processes that write to its files have the host's rights.
+    pub(crate) unsafe fn compile(&self, program: &[u8], hash: &ProgramHash) -> Result<Artifact, String> {
+        let (profile, output) =
+            self.shared.files().map_err(|error| format!("cannot make a temporary folder: {error}"))?;
+        replace(&profile, self.profile.to_string().as_bytes())
+            .map_err(|error| format!("cannot write {}: {error}", profile.display()))?;
+        self.call_compiler(program, &profile, &output)?;
+        // SAFETY: as the caller promises; artifacts are replaced as a whole.
+        unsafe { Artifact::load(&output, hash) }.map_err(|error| error.to_string())
+    }
+
+    fn call_compiler(&self, program: &[u8], profile: &Path, output: &Path) -> Result<(), String> {
+        // Files, as nobody reads or writes at the other end of a pipe once this process has ended.
+        let temporary = |error| format!("cannot write a temporary file: {error}");
+        let input = temporary_file(program).map_err(temporary)?;
+        let mut said = temporary_file(&[]).map_err(temporary)?;
+        let settings = &self.shared.settings;
+        let mut command = Command::new(&settings.compiler);
+        command.env(KEEP_WHAT_IS_FREED.0, KEEP_WHAT_IS_FREED.1);
+        command.arg("--profile").arg(profile).arg("--output").arg(output);
+        command.args(["--quiet", "--threads", "1", "--max-memory", MAX_MIB]);
+        command.args(["--max-work", &self.work.to_string(), "--max-time", &MAX_TIME.as_secs().to_string()]);
+        command.args(settings.fuel.then_some("--fuel")).arg("/dev/stdin");
+        command.stdin(input).stdout(Stdio::null()).stderr(said.try_clone().map_err(temporary)?);
+        let name = settings.compiler.display();
+        let status = {
+            let mut state = self.shared.state();
+            if state.is_over {
+                return Err("the program is gone".to_owned());
+            }
+            state.child = Some(command.spawn().map_err(|error| format!("cannot start {name}: {error}"))?);
+            drop(state);
+            self.wait().map_err(|error| format!("{name}: {error}"))?
+        };
+        match status {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => {
+                let mut message = String::new();
+                // Without it, the status is all there is to say.
+                let _ = said.seek(SeekFrom::Start(0)).and_then(|_| said.take(MESSAGE).read_to_string(&mut message));
+                let message = message.trim().trim_start_matches("riverrun: ");
+                Err(if message.is_empty() { format!("{name}: {status}") } else { format!("{name}: {message}") })
+            }
+            None => Err(format!("{name} was ended after {} s", MAX_TIME.as_secs())),
+        }
+    }
+
+    /// Waits for the compiler; `None` if it took too long.
+    fn wait(&self) -> std::io::Result<Option<ExitStatus>> {
+        // The compiler observes its limit by itself, unless it hangs.
+        let end = Instant::now() + MAX_TIME + Duration::from_secs(1);
+        loop {
+            std::thread::sleep(INTERVAL);
+            let mut state = self.shared.state();
+            let Some(child) = &mut state.child else { return Ok(None) };
+            let status = child.try_wait();
+            if !matches!(status, Ok(None)) {
+                state.child = None;
+                return status;
+            }
+            if Instant::now() >= end {
+                let mut child = state.child.take();
+                drop(state);
+                child.iter_mut().try_for_each(Child::kill)?;
+                child.iter_mut().try_for_each(|child| child.wait().map(drop))?;
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// A file without a name that has this content, to be read from its beginning.
+fn temporary_file(content: &[u8]) -> std::io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(content)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Samples in so many runs of the interpreter, each of which would execute so many instructions.
+    fn samples(runs: u64, instructions: u64, is_visit: bool) -> u64 {
+        let mut sampler = Sampler::new(false);
+        let mut samples = 0;
+        for _ in 0..runs {
+            let mut rest = instructions;
+            while rest != 0 {
+                // Blocks of four.
+                let executed = sampler.begin(is_visit).min(rest) & !3;
+                samples += u64::from(sampler.executed(executed));
+                rest -= executed.max(rest.min(1));
+            }
+        }
+        samples
+    }
+
+    #[test]
+    fn runs_of_all_lengths_are_sampled_by_their_instructions() {
+        for (runs, instructions) in [(1, 100 * PERIOD), (100, PERIOD), (10_000, PERIOD / 100), (PERIOD, 100)] {
+            let samples = samples(runs, instructions, false);
+            assert!((98..=102).contains(&samples), "{runs} {instructions}: {samples}");
+        }
+    }
+
+    #[test]
+    fn visits_count_however_short_they_are() {
+        let samples = samples(100 * PERIOD / VISIT, 4, true);
+        assert!((98..=106).contains(&samples), "{samples}");
+    }
+
+    #[test]
+    fn compilations_take_a_share_of_the_time_that_a_program_runs() {
+        let settings = TierUp::new("none");
+        let tiering = TieringUp::new(&settings, None, 100 << 10);
+        let mut jobs = Vec::new();
+        for sample in 1..=20 * SECOND {
+            if let Some(job) = tiering.sample(sample) {
+                jobs.push((sample, job.work));
+                let spent = tiering.0.state().spent;
+                assert!(spent <= if sample < SECOND { sample / 4 } else { 2 * sample }, "{sample} {spent}");
+                tiering.0.state().statistics.is_compiling = false;
+                tiering.0.state().statistics.compilations += 1;
+            }
+        }
+        assert_eq!(jobs.len(), COMPILATIONS, "{jobs:?}");
+        assert!(jobs.iter().all(|&(_, work)| work >= START), "{jobs:?}");
+    }
+
+    #[test]
+    fn one_compilation_runs_at_a_time_and_none_after_a_failure() {
+        let tiering = TieringUp::new(&TierUp::new("none"), None, 0);
+        let sample = |samples: u64| (0..samples).filter(|&pc| tiering.sample(pc).is_some()).count();
+        assert_eq!(sample(10 * SECOND), 1);
+        tiering.0.state().statistics.is_compiling = false;
+        assert_eq!(sample(10 * SECOND), 1);
+        tiering.0.state().statistics.is_compiling = false;
+        tiering.0.state().statistics.failure = Some("it failed".to_owned());
+        assert_eq!(sample(10 * SECOND), 0);
+    }
+}

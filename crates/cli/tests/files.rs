@@ -68,7 +68,9 @@ fn nothing_else_can_be_reached() {
         "secret",
         "../secret",
         "/etc/passwd",
-        "/proc/self/environ",
+        "/proc/self/mem",
+        "/proc/self/fd/99",
+        "/proc/1/environ",
         absolute.to_str().unwrap(),
     ] {
         let read = tree.run("", "read", path);

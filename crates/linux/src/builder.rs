@@ -1,6 +1,7 @@
 //! What a guest is granted.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -124,6 +125,38 @@ impl Builder {
         }
     }
 
+    /// Gives the guest a file with these contents at an absolute path, which it can read and not change. The host needs no
+    /// such file; where a granted directory has one of this name, the guest sees this one. Directories on the way to it are
+    /// there as those on the way to granted directories. It costs the host the memory of its contents, once for all guests
+    /// that are given the same `Arc`.
+    ///
+    /// ```
+    /// # use riverrun_linux::Linux;
+    /// let linux = Linux::builder().file("/etc/game.conf", *b"level = 3\n")?.build();
+    /// # Ok::<(), riverrun_linux::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::GuestPath`] if the path is none; [`Error::GrantedTwice`] if a file or a granted directory is there, or the
+    /// way to one leads through it.
+    pub fn file(mut self, guest: &str, contents: impl Into<Arc<[u8]>>) -> Result<Builder, Error> {
+        let path = GuestPath::parse_absolute(guest).ok_or_else(|| Error::GuestPath(guest.to_owned()))?;
+        match self.names.give(path, contents.into()) {
+            true => Ok(self),
+            false => Err(Error::GrantedTwice(guest.to_owned())),
+        }
+    }
+
+    /// The directory that the guest is in when it starts, an absolute path: `/` unless this is called. Whether it is there
+    /// is seen when the guest uses it.
+    ///
+    /// # Errors
+    /// [`Error::GuestPath`] if the path is none.
+    pub fn current_dir(mut self, guest: &str) -> Result<Builder, Error> {
+        self.names.current = GuestPath::parse_absolute(guest).ok_or_else(|| Error::GuestPath(guest.to_owned()))?;
+        Ok(self)
+    }
+
     /// How many descriptors the guest may have open, standard streams included: 256 unless this is called, 65,536 at
     /// most. Each may take one of its host's. Beyond, calls fail with `EMFILE`.
     pub fn max_descriptors(mut self, count: usize) -> Builder {
@@ -175,6 +208,7 @@ impl Builder {
             standard,
             names: self.names,
             size_limit,
+            program: None,
             layout: None,
             clock: Clock::new(self.virtual_time),
             random: Random::new(self.seed),

@@ -95,6 +95,16 @@ impl Descriptors {
         self.add_from(0, Slot { file: Arc::new(file), close_on_exec })
     }
 
+    /// The numbers of open descriptors.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = usize> {
+        self.slots.iter().enumerate().filter_map(|(number, slot)| slot.as_ref().map(|_| number))
+    }
+
+    /// Lets the lowest free descriptor stand for a file that is open.
+    pub(crate) fn share(&mut self, file: Arc<OpenFile>, close_on_exec: bool) -> Result<i32, Stop> {
+        self.add_from(0, Slot { file, close_on_exec })
+    }
+
     /// `EMFILE` if no descriptor is free.
     pub(crate) fn check_free(&self) -> Result<(), Stop> {
         match self.slots.iter().flatten().count() < self.limit {

@@ -11,10 +11,13 @@ use rustix::fs::{FileType, RawDir, SeekFrom};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use crate::Linux;
 use crate::abi::{Layout, at, mode};
 use crate::call::{Call, Outcome, Stop, writable};
 use crate::open_file::{Directory, Kind};
-use crate::paths::{Found, Names, Node};
+use crate::own::{self, Own};
+use crate::paths::{Found, Node};
+use crate::status::Status;
 
 /// Bytes of entries that one call reads.
 const MAX_ENTRIES: u64 = 32 << 10;
@@ -56,7 +59,7 @@ pub(crate) fn getdents64(call: &mut Call<'_>) -> Outcome {
     let Kind::Directory(directory) = &file.kind else { return Err(Errno::NOTDIR.into()) };
     let (address, len) = (call.args[1], u64::from(call.uint(2)).min(MAX_ENTRIES));
     let room = writable(call.memory, address, len)? as usize;
-    let own = own_names(&call.linux.names, directory);
+    let own = own_names(call.linux, directory);
     let mut entries = {
         let mut position = directory.own_entries.lock().unwrap_or_else(PoisonError::into_inner);
         own_entries(call, directory, &own, &mut position, room)?
@@ -69,8 +72,11 @@ pub(crate) fn getdents64(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Names that are there whatever the host's directory has.
-fn own_names(names: &Names, directory: &Directory) -> BTreeSet<OsString> {
-    let mut own = names.children(&directory.path);
+fn own_names(linux: &Linux, directory: &Directory) -> BTreeSet<OsString> {
+    let mut own = linux.names.children(&directory.path);
+    if own::is_descriptors(&directory.path) {
+        own.extend(linux.descriptors.numbers().map(|number| number.to_string().into()));
+    }
     if directory.host.is_none() {
         own.extend([".", ".."].map(OsString::from));
     }
@@ -89,8 +95,8 @@ fn own_entries(
     for name in own.iter().skip(*position as usize) {
         let found = call.linux.names.resolve(&directory.path, name.as_bytes(), false, call.patience)?;
         let kind = match found.node {
-            Node::Device(_) => (mode::CHARACTER_DEVICE >> 12) as u8,
-            Node::Host(_) | Node::Synthetic => DIRECTORY,
+            Node::Own(own) => (Status::of_own(&own).kind() >> 12) as u8,
+            Node::Host(_) => DIRECTORY,
         };
         let entry = entry(1, OWN + *position + 1, kind, name.as_bytes());
         if entries.len() + entry.len() > room {
@@ -185,8 +191,7 @@ pub(crate) fn chdir(call: &mut Call<'_>) -> Outcome {
     let Found { path, node, .. } = call.find(at::CURRENT_DIRECTORY, &path, true)?;
     let is_directory = match node {
         Node::Host(name) => name.look()?.kind == mode::DIRECTORY,
-        Node::Device(_) => false,
-        Node::Synthetic => true,
+        Node::Own(own) => matches!(own, Own::Directory),
     };
     if !is_directory {
         return Err(Errno::NOTDIR.into());

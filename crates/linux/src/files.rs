@@ -1,5 +1,7 @@
 //! System calls that open, create, rename and change files.
 
+use std::sync::Arc;
+
 use cap_std::fs::{Permissions, PermissionsExt};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Timestamps};
 use rustix::io::Errno;
@@ -9,8 +11,10 @@ use crate::call::{Call, Outcome, PATH_MAX, Patience, Stop};
 use crate::grant::DirAccess;
 use crate::host_file::{HostFile, SizeLimit, is_large};
 use crate::links;
+use crate::memory_file::MemoryFile;
 use crate::open_file::{Directory, Kind, OpenFile};
-use crate::paths::{Found, HostName, Node, special_file};
+use crate::own::Own;
+use crate::paths::{Found, GuestPath, HostName, Node, special_file};
 use crate::process::USER;
 use crate::refusal::Reason;
 
@@ -43,15 +47,64 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
     let flags = if must_be_directory { flags | open::DIRECTORY } else { flags };
     let kind = match node {
         Node::Host(name) => open_host(&name, flags, call.new_mode(3), call.linux.size_limit, call.patience)?,
-        _ if flags & (open::CREATE | open::EXCLUSIVE) == open::CREATE | open::EXCLUSIVE => {
-            return Err(Errno::EXIST.into());
-        }
-        Node::Device(_) if flags & open::DIRECTORY != 0 => return Err(Errno::NOTDIR.into()),
-        Node::Device(device) => Kind::Device(device),
-        Node::Synthetic if flags & (open::ACCESS_MODE | open::CREATE) != 0 => return Err(Errno::ISDIR.into()),
-        Node::Synthetic => Kind::Directory(Directory::new(path, None)),
+        Node::Own(Own::Descriptor(number)) => return open_anew(call, number, flags),
+        Node::Own(own) => open_own(call, own, path, flags)?,
     };
     let close_on_exec = flags & open::CLOSE_ON_EXEC != 0;
+    Ok(call.linux.descriptors.add(OpenFile::new(kind, flags), close_on_exec)? as u64)
+}
+
+/// Opens something of the guest's own.
+fn open_own(call: &Call<'_>, own: Own, path: GuestPath, flags: u32) -> Result<Kind, Stop> {
+    if flags & (open::CREATE | open::EXCLUSIVE) == open::CREATE | open::EXCLUSIVE {
+        return Err(Errno::EXIST.into());
+    }
+    let bytes: (Arc<[u8]>, bool) = match own {
+        Own::Directory if flags & (open::ACCESS_MODE | open::CREATE) != 0 => return Err(Errno::ISDIR.into()),
+        Own::Directory => return Ok(Kind::Directory(Directory::new(path, None))),
+        Own::Link(_) => return Err(Errno::LOOP.into()),
+        _ if flags & open::DIRECTORY != 0 => return Err(Errno::NOTDIR.into()),
+        Own::Device(device) => return Ok(Kind::Device(device)),
+        Own::Descriptor(_) => return Err(Errno::LOOP.into()),
+        _ if flags & open::NO_FOLLOW != 0 && matches!(own, Own::Program) => return Err(Errno::LOOP.into()),
+        Own::File(bytes) => (bytes, false),
+        Own::Program => (call.linux.program()?.clone(), false),
+        Own::Proc(file) => (file.contents(call).into(), true),
+    };
+    if flags & open::PATH == 0 && flags & (open::ACCESS_MODE | open::TRUNCATE) != 0 {
+        return Err(Errno::ACCESS.into());
+    }
+    Ok(Kind::Memory(MemoryFile::new(path, bytes.0, bytes.1)))
+}
+
+/// Opens `/proc/self/fd/NUMBER`: a file of the host by its name, so that it has a position of its own, and anything else
+/// as it is.
+fn open_anew(call: &mut Call<'_>, number: i32, flags: u32) -> Outcome {
+    let file = call.linux.descriptors.get(number).map_err(|_| Errno::NOENT)?;
+    if flags & open::NO_FOLLOW != 0 {
+        return Err(Errno::LOOP.into());
+    }
+    let close_on_exec = flags & open::CLOSE_ON_EXEC != 0;
+    let kind = match &file.kind {
+        Kind::Regular(HostFile { path, .. }) | Kind::Directory(Directory { path, host: Some(_), .. }) => {
+            let found = call.linux.names.resolve(&GuestPath::default(), &path.to_bytes(), false, call.patience)?;
+            open_host(&found.host()?, flags & !open::CREATE, Mode::empty(), call.linux.size_limit, call.patience)?
+        }
+        Kind::Directory(Directory { path, host: None, .. }) => open_own(call, Own::Directory, path.clone(), flags)?,
+        Kind::Memory(MemoryFile { path, bytes, is_made, .. }) => {
+            Kind::Memory(MemoryFile::new(path.clone(), bytes.clone(), *is_made))
+        }
+        _ => {
+            let wanted = flags & open::ACCESS_MODE;
+            if wanted != open::WRITE_ONLY {
+                file.check_readable().map_err(|_| Errno::ACCESS)?;
+            }
+            if wanted != 0 {
+                file.check_writable().map_err(|_| Errno::ACCESS)?;
+            }
+            return Ok(call.linux.descriptors.share(file, close_on_exec)? as u64);
+        }
+    };
     Ok(call.linux.descriptors.add(OpenFile::new(kind, flags), close_on_exec)? as u64)
 }
 
@@ -156,7 +209,8 @@ pub(crate) fn unlinkat(call: &mut Call<'_>) -> Outcome {
         return Err(Errno::INVAL.into());
     }
     if call.linux.names.holds_grant(&found.path) {
-        return Err(if directory { Errno::BUSY } else { Errno::ISDIR }.into());
+        let is_file = matches!(found.node, Node::Own(Own::File(_)));
+        return Err(if directory || is_file { Errno::BUSY } else { Errno::ISDIR }.into());
     }
     let name = found.host()?.changeable()?;
     rustix::fs::unlinkat(&name.dir, &name.name, if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() })?;
@@ -205,7 +259,7 @@ pub(crate) fn renameat2(call: &mut Call<'_>) -> Outcome {
 pub(crate) fn linkat(call: &mut Call<'_>) -> Outcome {
     let flags = call.only(4, at::SYMLINK_FOLLOW)?;
     let (old, new) = (call.found(0, flags & at::SYMLINK_FOLLOW != 0)?, call.found(2, false)?);
-    if matches!(new.node, Node::Device(_) | Node::Synthetic) {
+    if matches!(new.node, Node::Own(_)) {
         return Err(Errno::EXIST.into());
     }
     let (old, new) = pair(old, new)?;
@@ -234,12 +288,21 @@ pub(crate) fn readlinkat(call: &mut Call<'_>) -> Outcome {
     let found = call.find(call.int(0), &path, false)?;
     let (address, size) = (call.args[2], call.args[3] as i32);
     let size = u64::try_from(size).ok().filter(|&size| size > 0).ok_or(Errno::INVAL)?;
-    let Node::Host(name) = found.node else { return Err(Errno::INVAL.into()) };
-    let seen = name.look()?;
-    if seen.kind != mode::SYMLINK {
-        return Err(Errno::INVAL.into());
-    }
-    let target = rustix::fs::readlinkat(&seen.fd, c"", Vec::with_capacity(PATH_MAX as usize))?.into_bytes();
+    let target = match found.node {
+        Node::Host(name) => {
+            let seen = name.look()?;
+            if seen.kind != mode::SYMLINK {
+                return Err(Errno::INVAL.into());
+            }
+            rustix::fs::readlinkat(&seen.fd, c"", Vec::with_capacity(PATH_MAX as usize))?.into_bytes()
+        }
+        Node::Own(Own::Link(target)) => target,
+        Node::Own(Own::Program) => call.linux.program_path().ok_or(Errno::NOENT)?.to_bytes(),
+        Node::Own(Own::Descriptor(number)) => {
+            call.linux.descriptors.get(number).map_err(|_| Errno::NOENT)?.name(number)
+        }
+        Node::Own(_) => return Err(Errno::INVAL.into()),
+    };
     let len = target.len().min(size as usize);
     call.memory.write(address, &target[..len])?;
     Ok(len as u64)

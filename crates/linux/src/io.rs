@@ -150,6 +150,7 @@ pub(crate) fn lseek(call: &mut Call<'_>) -> Outcome {
         Kind::Regular(file) => Ok(rustix::fs::seek(&file.fd, to)?),
         Kind::Stream(stream) => Ok(rustix::fs::seek(stream.fd, to)?),
         Kind::Directory(directory) => directory.seek(to),
+        Kind::Memory(file) => file.seek(to),
         _ => Ok(0),
     }
 }

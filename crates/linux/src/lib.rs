@@ -74,10 +74,13 @@ mod last_words;
 mod links;
 mod log;
 mod memory;
+mod memory_file;
 mod open_file;
+mod own;
 mod paths;
 mod pipes;
 mod poll;
+mod proc;
 mod process;
 mod random;
 mod reactor;
@@ -113,6 +116,8 @@ pub struct Linux {
     pub(crate) standard: [std::sync::Arc<open_file::OpenFile>; 3],
     pub(crate) names: paths::Names,
     pub(crate) size_limit: host_file::SizeLimit,
+    /// The program's file, from [`start`] on.
+    program: Option<std::sync::Arc<[u8]>>,
     /// `None` until [`start`] has been called.
     pub(crate) layout: Option<memory::Layout>,
     pub(crate) clock: time::Clock,
@@ -134,6 +139,17 @@ impl Linux {
     /// empty, no directory.
     pub fn builder() -> Builder {
         Builder::default()
+    }
+
+    /// The program's file; `ENOENT` in a guest that was restored, which has none.
+    pub(crate) fn program(&self) -> Result<&std::sync::Arc<[u8]>, call::Stop> {
+        self.program.as_ref().ok_or(call::Stop::Errno(rustix::io::Errno::NOENT))
+    }
+
+    /// The guest's name for it: its first argument, from the root if that is relative.
+    pub(crate) fn program_path(&self) -> Option<paths::GuestPath> {
+        let name = self.args.first()?;
+        paths::GuestPath::parse_absolute([b"/", &name[..]].concat())
     }
 
     pub(crate) fn layout(&mut self) -> Result<&mut memory::Layout, call::Stop> {

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Outcome, Stop};
-use crate::open_file::STEP;
+use crate::open_file::{OpenFile, STEP};
 
 /// Bytes of memory that are given back at once: for so much the kernel takes some milliseconds.
 const CHUNK: u64 = 8 << 20;
@@ -131,7 +131,7 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
         0 => {
             let file = call.linux.descriptors.get_for_use(call.int(4))?;
             file.check_readable().map_err(|_| Errno::ACCESS)?;
-            file.regular().map_err(|_| Errno::NODEV)?;
+            file.read_mapped(&mut [], 0)?;
             if shared && prot & WRITE != 0 {
                 return Err(Errno::NODEV.into());
             }
@@ -162,8 +162,7 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
         return Ok(start);
     };
     call.memory.map(start, len, READ_WRITE())?;
-    let copied =
-        copy_in(call, file.regular()?, start, len, offset).and_then(|()| Ok(call.memory.protect(start, len, perm)?));
+    let copied = copy_in(call, &file, start, len, offset).and_then(|()| Ok(call.memory.protect(start, len, perm)?));
     if let Err(stop) = copied {
         call.memory.unmap(start, len)?;
         return Err(stop);
@@ -172,13 +171,7 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Fills a mapping from a file; what lies beyond the file's end stays zero.
-fn copy_in(
-    call: &mut Call<'_>,
-    fd: std::os::fd::BorrowedFd<'_>,
-    start: u64,
-    len: u64,
-    offset: u64,
-) -> Result<(), Stop> {
+fn copy_in(call: &mut Call<'_>, file: &OpenFile, start: u64, len: u64, offset: u64) -> Result<(), Stop> {
     let mut at = offset;
     for part in call.memory.slice_mut(start, len)?.chunks_mut(STEP) {
         let mut filled = 0;
@@ -186,7 +179,7 @@ fn copy_in(
             if i64::try_from(at).is_err() {
                 return Err(Errno::OVERFLOW.into());
             }
-            match rustix::io::pread(fd, &mut part[filled..], at)? {
+            match file.read_mapped(&mut part[filled..], at)? {
                 0 => return Ok(()),
                 read => {
                     filled += read;

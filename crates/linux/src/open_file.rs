@@ -12,6 +12,7 @@ use crate::abi::open;
 use crate::call::{Patience, Stop};
 use crate::devices::Device;
 use crate::host_file::HostFile;
+use crate::memory_file::MemoryFile;
 use crate::paths::GuestPath;
 use crate::pipes;
 use crate::random::Random;
@@ -25,6 +26,8 @@ pub(crate) enum Kind {
     /// A regular file of the host.
     Regular(HostFile),
     Directory(Directory),
+    /// A file of the guest's own.
+    Memory(MemoryFile),
     Device(Device),
     /// One of the host's own standard streams.
     Stream(Stream),
@@ -120,10 +123,32 @@ impl OpenFile {
         Ok(self.host_file()?.fd.as_fd())
     }
 
+    /// What `/proc/self/fd/NUMBER` leads to.
+    pub(crate) fn name(&self, number: i32) -> Vec<u8> {
+        match &self.kind {
+            Kind::Regular(file) => file.path.to_bytes(),
+            Kind::Directory(directory) => directory.path.to_bytes(),
+            Kind::Memory(file) => file.path.to_bytes(),
+            Kind::Device(device) => format!("/dev/{}", device.name()).into_bytes(),
+            Kind::Stream(_) | Kind::Reader(_) | Kind::Writer(_) | Kind::PipeReader(_) | Kind::PipeWriter(_) => {
+                format!("pipe:[{number}]").into_bytes()
+            }
+        }
+    }
+
+    /// Reads a file that can be mapped; `ENODEV` if it is something else.
+    pub(crate) fn read_mapped(&self, buffer: &mut [u8], at: u64) -> Result<usize, Stop> {
+        match &self.kind {
+            Kind::Regular(file) => Ok(rustix::io::pread(&file.fd, buffer, at)?),
+            Kind::Memory(file) => Ok(file.read_at(buffer, at)),
+            _ => Err(Errno::NODEV.into()),
+        }
+    }
+
     /// Whether it has a position, that `pread` and `lseek` could use.
     pub(crate) fn check_seekable(&self) -> Result<(), Stop> {
         match &self.kind {
-            Kind::Regular(_) | Kind::Directory(_) | Kind::Device(_) => Ok(()),
+            Kind::Regular(_) | Kind::Directory(_) | Kind::Memory(_) | Kind::Device(_) => Ok(()),
             // The guest must not change what others have written to standard output.
             Kind::Stream(stream) if stream.is_regular() && self.check_writable().is_err() => Ok(()),
             _ => Err(Errno::SPIPE.into()),
@@ -135,6 +160,7 @@ impl OpenFile {
         let back = SeekFrom::Current(-(len as i64));
         match &self.kind {
             Kind::Regular(file) => drop(rustix::fs::seek(&file.fd, back)?),
+            Kind::Memory(file) => drop(file.seek(back)?),
             Kind::Stream(stream) if stream.is_regular() => drop(rustix::fs::seek(stream.fd, back)?),
             _ => {}
         }
@@ -156,6 +182,10 @@ impl OpenFile {
         match &self.kind {
             Kind::Regular(file) => file.read(buffer, at, patience),
             Kind::Directory(_) => Err(Errno::ISDIR.into()),
+            Kind::Memory(file) => Ok(match at {
+                Some(at) => file.read_at(buffer, at),
+                None => file.read(buffer),
+            }),
             Kind::Device(device) => {
                 in_steps(buffer.len(), STEP, patience, |range| device.read(random, &mut buffer[range]))
             }
@@ -187,7 +217,7 @@ impl OpenFile {
             Kind::PipeWriter(pipe) => {
                 in_steps(bytes.len(), bytes.len().max(1), patience, |range| pipe.write(&bytes[range], self.blocking()))
             }
-            Kind::Directory(_) | Kind::Reader(_) | Kind::PipeReader(_) => Err(Errno::BADF.into()),
+            Kind::Directory(_) | Kind::Memory(_) | Kind::Reader(_) | Kind::PipeReader(_) => Err(Errno::BADF.into()),
         }
     }
 }

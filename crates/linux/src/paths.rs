@@ -1,6 +1,7 @@
 //! Path resolution: from a guest's path to a granted directory and a name in it. This file confines guests to their grants.
 //!
-//! The guest's tree consists of the granted directories, the directories above them, and `/dev`.
+//! The guest's tree consists of the granted directories, the directories above them, and what is its own
+//! ([`crate::own`]).
 //! A path is walked here, component by component: `..` and symbolic links mean what they mean in
 //! the guest's tree, wherever in the host's tree a granted directory lies. What remains is an open
 //! directory, and one last name in it, which is never followed by the host.
@@ -23,9 +24,9 @@ use rustix::io::Errno;
 
 use crate::abi::mode;
 use crate::call::{Patience, Stop};
-use crate::devices::Device;
 use crate::file_systems::{Identity, Place, kernel_file_system};
 use crate::grant::{DirAccess, DirOptions};
+use crate::own::{self, Given, Own};
 use crate::refusal::{Reason, Refusal};
 
 /// Components of a path, all links expanded.
@@ -38,7 +39,7 @@ const MAX_LINKS: usize = 40;
 const NAME_MAX: usize = 255;
 
 /// A path from the root of the guest's tree, without `.`, `..` and empty components.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct GuestPath(Vec<OsString>);
 
 impl GuestPath {
@@ -51,6 +52,16 @@ impl GuestPath {
             true => None,
             false => Some(GuestPath(path)),
         }
+    }
+
+    /// Its components.
+    pub(crate) fn names(&self) -> &[OsString] {
+        &self.0
+    }
+
+    /// Whether it is `folder` or below it.
+    pub(crate) fn is_within(&self, folder: &GuestPath) -> bool {
+        self.0.starts_with(&folder.0)
     }
 
     /// As the guest writes it.
@@ -235,9 +246,8 @@ pub(crate) fn special_file(kind: u32) -> &'static str {
 pub(crate) enum Node {
     /// Something in a granted directory, which need not exist.
     Host(HostName),
-    Device(Device),
-    /// A directory above granted ones, or `/dev`.
-    Synthetic,
+    /// Something of the guest's own; its directories are those above granted ones, too.
+    Own(Own),
 }
 
 /// A path's end.
@@ -256,7 +266,7 @@ impl Found {
     pub(crate) fn host(self) -> Result<HostName, Stop> {
         match self.node {
             Node::Host(name) => Ok(name),
-            Node::Device(_) | Node::Synthetic => Err(Errno::ACCESS.into()),
+            Node::Own(_) => Err(Errno::ACCESS.into()),
         }
     }
 }
@@ -281,6 +291,8 @@ pub(crate) struct Names {
     grants: Vec<Arc<Grant>>,
     /// The granted directories that may only be read, whatever name leads to them.
     read_only: Arc<Vec<Identity>>,
+    /// The files that the host gives as bytes.
+    given: Given,
     /// The current directory.
     pub(crate) current: GuestPath,
 }
@@ -303,6 +315,11 @@ impl Names {
             self.grants.push(Arc::new(Grant { at, dir: Arc::new(dir), place, options }));
         }
         Ok(free)
+    }
+
+    /// Adds a file with these contents; `false` if the name is taken.
+    pub(crate) fn give(&mut self, path: GuestPath, bytes: Arc<[u8]>) -> bool {
+        self.grants.iter().all(|grant| !grant.at.is_within(&path)) && self.given.add(path, bytes)
     }
 
     /// Follows `path`, from `base` unless it is absolute; the last name only where `follow`.
@@ -373,21 +390,15 @@ impl Names {
     fn node(&self, path: &GuestPath, opened: Option<&Opened>) -> Result<Node, Stop> {
         let above = |grant: &&Arc<Grant>| path.0.starts_with(&grant.at.0);
         let nearest = self.grants.iter().filter(above).max_by_key(|grant| grant.at.0.len());
-        if nearest.is_none_or(|grant| grant.at.0.is_empty()) && path.0.first().is_some_and(|name| name == "dev") {
-            match path.0.as_slice() {
-                [_] => return Ok(Node::Synthetic),
-                [_, name] => {
-                    if let Some(device) = Device::named(name) {
-                        return Ok(Node::Device(device));
-                    }
-                }
-                _ => {}
-            }
+        let is_own = nearest.is_none_or(|grant| grant.at.0.is_empty());
+        let built_in = || own::built_in(path, &self.current).filter(|_| is_own);
+        if let Some(own) = self.given.get(path).or_else(built_in) {
+            return Ok(Node::Own(own));
         }
         let leads_to_grant = self.holds_grant(path);
         let Some(grant) = nearest else {
             return match path.0.is_empty() || leads_to_grant {
-                true => Ok(Node::Synthetic),
+                true => Ok(Node::Own(Own::Directory)),
                 false => Err(Errno::NOENT.into()),
             };
         };
@@ -404,9 +415,9 @@ impl Names {
                 let name = self.name_in(grant, dir, last.clone(), path.clone());
                 // The way to a granted directory consists of directories, whatever the outer one has there.
                 let is_hidden = leads_to_grant && !matches!(name.look(), Ok(seen) if seen.kind == mode::DIRECTORY);
-                Ok(if is_hidden { Node::Synthetic } else { Node::Host(name) })
+                Ok(if is_hidden { Node::Own(Own::Directory) } else { Node::Host(name) })
             }
-            Err(_) if leads_to_grant => Ok(Node::Synthetic),
+            Err(_) if leads_to_grant => Ok(Node::Own(Own::Directory)),
             // A directory that the outer one lacks has the way to the granted one in it, and what is yet to be made.
             Err(Stop::Errno(Errno::NOENT)) if parent_leads_to_grant() => {
                 let (dir, missing) = self.open_some(grant, parents)?;
@@ -464,21 +475,19 @@ impl Names {
         Ok(dir)
     }
 
-    /// Whether a granted directory has this path or lies below it: such a path stays what it is, as mount points do.
+    /// Whether a granted directory, or a file that the host gives, has this path or lies below it: such a path stays what
+    /// it is, as mount points do.
     pub(crate) fn holds_grant(&self, path: &GuestPath) -> bool {
-        self.grants.iter().any(|grant| grant.at.0.starts_with(&path.0))
+        self.grants.iter().any(|grant| grant.at.is_within(path)) || self.given.holds(path)
     }
 
-    /// The names in a directory that are there whatever the host has: those of granted directories, of the
-    /// directories on the way to them, and of `/dev` and its devices.
+    /// The names in a directory that are there whatever the host has: those of granted directories and given files, of
+    /// the directories on the way to them, and of what is built in.
     pub(crate) fn children(&self, path: &GuestPath) -> BTreeSet<OsString> {
         let below = self.grants.iter().filter(|grant| grant.at.0.starts_with(&path.0));
         let mut names: BTreeSet<OsString> = below.filter_map(|grant| grant.at.0.get(path.0.len())).cloned().collect();
-        match path.0.as_slice() {
-            [] => drop(names.insert("dev".into())),
-            [dev] if dev == "dev" => names.extend(Device::ALL.iter().map(|device| device.name().into())),
-            _ => {}
-        }
+        names.extend(self.given.children(path));
+        names.extend(own::built_in_children(path));
         names
     }
 }
@@ -486,8 +495,9 @@ impl Names {
 /// The next component of a walk.
 fn step(node: &Node) -> Result<Step, Stop> {
     let host = match node {
-        Node::Synthetic => return Ok(Step::Directory(None)),
-        Node::Device(_) => return Ok(Step::Other),
+        Node::Own(Own::Directory) => return Ok(Step::Directory(None)),
+        Node::Own(Own::Link(target)) => return Ok(Step::Link(target.clone())),
+        Node::Own(_) => return Ok(Step::Other),
         Node::Host(host) => host,
     };
     let seen = host.look()?;

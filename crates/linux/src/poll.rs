@@ -32,7 +32,7 @@ fn ready(file: &OpenFile, wanted: u16) -> u16 {
         }
         Kind::Reader(_) => READ & wanted,
         Kind::Writer(_) => WRITE & wanted,
-        Kind::Regular(_) | Kind::Directory(_) | Kind::Device(_) => (READ | WRITE) & wanted,
+        Kind::Regular(_) | Kind::Directory(_) | Kind::Memory(_) | Kind::Device(_) => (READ | WRITE) & wanted,
     }
 }
 
@@ -161,6 +161,7 @@ pub(crate) fn ioctl(call: &mut Call<'_>) -> Outcome {
             let available = match &file.kind {
                 Kind::PipeReader(pipe) => pipe.available() as u64,
                 Kind::PipeWriter(pipe) => pipe.waiting() as u64,
+                Kind::Memory(file) => file.len().wrapping_sub(file.position()),
                 Kind::Regular(_) => {
                     let fd = file.regular()?;
                     (rustix::fs::fstat(fd)?.st_size as u64).wrapping_sub(rustix::fs::tell(fd)?)

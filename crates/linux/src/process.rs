@@ -9,9 +9,12 @@ use crate::call::{Call, Outcome, Stop};
 
 /// The process and its only thread.
 pub(crate) const PROCESS: u32 = 1000;
-const PARENT: u64 = 1;
+pub(crate) const PARENT: u64 = 1;
 /// The user and the user's group.
 pub(crate) const USER: u32 = 1000;
+
+/// The letters of the extensions that a guest is told of.
+pub(crate) const EXTENSIONS: &str = "imafdc";
 
 /// The bits of a umask.
 const PERMISSIONS: u32 = 0o777;
@@ -31,6 +34,11 @@ impl Default for Process {
 }
 
 impl Process {
+    /// What `prctl` has set, or `guest`.
+    pub(crate) fn name(&self) -> &[u8] {
+        self.name.split(|&byte| byte == 0).next().unwrap_or_default()
+    }
+
     /// Whether system calls can have made it so.
     pub(crate) fn is_sound(&self) -> bool {
         self.umask & !PERMISSIONS == 0 && self.name[15] == 0
@@ -86,7 +94,7 @@ pub(crate) fn uname(call: &mut Call<'_>) -> Outcome {
 }
 
 /// The total memory that the guest is told.
-fn total_memory(memory: &Memory) -> u64 {
+pub(crate) fn total_memory(memory: &Memory) -> u64 {
     memory.limit().min(4 << 30)
 }
 

@@ -24,7 +24,9 @@ use crate::error::Error;
 use crate::file_systems::Place;
 use crate::files::open_host;
 use crate::host_file::SizeLimit;
+use crate::memory_file::MemoryFile;
 use crate::open_file::{CHANGEABLE, Directory, Kind, OpenFile};
+use crate::own::Own;
 use crate::paths::{GuestPath, Names, Node};
 use crate::pipes::{self, Pipe};
 use crate::process::Process;
@@ -137,6 +139,13 @@ enum FileKind {
     /// Which of the pipes.
     PipeReader(u32),
     PipeWriter(u32),
+    /// A file of the guest's own.
+    Memory {
+        path: Vec<u8>,
+        position: u64,
+        /// What it says, if it is not found again by its name.
+        contents: Option<Vec<u8>>,
+    },
 }
 
 /// What [`Linux::reset`] goes back to.
@@ -258,6 +267,11 @@ impl Linux {
                 let position = directory.position().map_err(|_| gone(path))?;
                 FileKind::Directory { path: path.to_bytes(), position }
             }
+            Kind::Memory(file) => FileKind::Memory {
+                path: file.path.to_bytes(),
+                position: file.position(),
+                contents: file.is_made.then(|| file.bytes.to_vec()),
+            },
             Kind::Device(device) => FileKind::Device(*device),
             Kind::PipeReader(reader) => FileKind::PipeReader(pipes.number(reader.pipe())),
             Kind::PipeWriter(writer) => FileKind::PipeWriter(pipes.number(writer.pipe())),
@@ -347,7 +361,7 @@ impl File {
     /// What it is, for messages.
     fn path(&self) -> String {
         match &self.kind {
-            FileKind::Regular { path, .. } | FileKind::Directory { path, .. } => {
+            FileKind::Regular { path, .. } | FileKind::Directory { path, .. } | FileKind::Memory { path, .. } => {
                 String::from_utf8_lossy(path).into_owned()
             }
             FileKind::Standard(number) => format!("standard stream {number}"),
@@ -363,6 +377,7 @@ fn place(saved: &File, file: &OpenFile, pipes: &[Vec<u8>]) -> Result<(), Stop> {
         (FileKind::Regular { position, .. }, Kind::Regular(host)) => {
             seek(&host.fd, SeekFrom::Start(*position))?;
         }
+        (FileKind::Memory { position, .. }, Kind::Memory(file)) => drop(file.seek(SeekFrom::Start(*position))?),
         (FileKind::Directory { position, .. }, Kind::Directory(directory)) => directory.place(*position)?,
         (FileKind::PipeReader(id), Kind::PipeReader(end)) => end.pipe().fill(bytes_of(pipes, *id)),
         (FileKind::PipeWriter(id), Kind::PipeWriter(end)) => end.pipe().fill(bytes_of(pipes, *id)),
@@ -404,6 +419,7 @@ impl Opener<'_> {
                 let flags = file.status & open::PATH | open::DIRECTORY;
                 self.open_host(path, flags, mode::DIRECTORY)?
             }
+            FileKind::Memory { path, contents, .. } => Kind::Memory(self.open_memory(path, contents.as_deref())?),
             FileKind::Device(device) => Kind::Device(*device),
             FileKind::PipeReader(id) => {
                 let end = self.pipes.get(*id as usize).ok_or(damaged)?.reader();
@@ -417,13 +433,24 @@ impl Opener<'_> {
         Ok(Arc::new(OpenFile::new(kind, file.status)))
     }
 
+    fn open_memory(&self, path: &[u8], contents: Option<&[u8]>) -> Result<MemoryFile, Stop> {
+        let path = GuestPath::parse_absolute(path).ok_or(Errno::INVAL)?;
+        if let Some(contents) = contents {
+            return Ok(MemoryFile::new(path, contents.into(), true));
+        }
+        match self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, patience())?.node {
+            Node::Own(Own::File(bytes)) => Ok(MemoryFile::new(path, bytes, false)),
+            _ => Err(Errno::NOENT.into()),
+        }
+    }
+
     fn open_host(&self, path: &[u8], flags: u32, wanted: u32) -> Result<Kind, Stop> {
         let path = GuestPath::parse_absolute(path).ok_or(Errno::INVAL)?;
         let found = self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, patience())?;
         let kind = match found.node {
             Node::Host(name) => open_host(&name, flags, Mode::empty(), self.limit, patience())?,
-            Node::Synthetic => Kind::Directory(Directory::new(path, None)),
-            Node::Device(_) => return Err(Errno::NODEV.into()),
+            Node::Own(Own::Directory) => Kind::Directory(Directory::new(path, None)),
+            Node::Own(_) => return Err(Errno::NODEV.into()),
         };
         match (&kind, wanted) {
             (Kind::Regular(_), mode::REGULAR) | (Kind::Directory(_), mode::DIRECTORY) => Ok(kind),
@@ -574,7 +601,7 @@ impl Linux {
             let found = self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, patience())?;
             match found.node {
                 Node::Host(name) if name.look()?.kind == mode::DIRECTORY => Ok(()),
-                Node::Synthetic => Ok(()),
+                Node::Own(Own::Directory) => Ok(()),
                 _ => Err(Stop::Errno(Errno::NOTDIR)),
             }
         };

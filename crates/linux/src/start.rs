@@ -7,7 +7,7 @@ use crate::Linux;
 use crate::abi::Layout;
 use crate::error::Error;
 use crate::memory;
-use crate::process::USER;
+use crate::process::{EXTENSIONS, USER};
 use crate::signals::RETURN_CODE;
 
 /// Bytes that stay free between the stack and the mappings below it.
@@ -28,6 +28,7 @@ pub fn start<T>(machine: &mut Machine<T>, get: impl FnOnce(&mut T) -> &mut Linux
     let offers_functions = program.image().exports().is_ok_and(|exports| !exports.is_empty());
     let linux = get(machine.data_mut());
     linux.reactor.offers_functions = offers_functions;
+    linux.program = Some(program.image().shared_bytes().clone());
     linux.layout = Some(memory::Layout {
         heap: heap..heap,
         mappings_end: stack.start.saturating_sub(STACK_GUARD),
@@ -89,7 +90,7 @@ fn auxiliary(image: &Image, random: u64, name: u64) -> [(u64, u64); AUXILIARY] {
     let headers = image.program_headers();
     // Without the table in memory there is nothing to tell.
     let header = |key, value| if headers.address.is_some() { (key, value) } else { (IGNORE, 0) };
-    let extensions = b"imafdc".iter().fold(0, |bits, letter| bits | 1 << (letter - b'a'));
+    let extensions = EXTENSIONS.bytes().fold(0, |bits, letter| bits | 1 << (letter - b'a'));
     [
         header(3, headers.address.unwrap_or_default()), // AT_PHDR
         header(4, headers.entry_size.into()),           // AT_PHENT

@@ -7,14 +7,14 @@ use rustix::io::Errno;
 
 use crate::abi::{Layout, Timespec, at, mode};
 use crate::call::{Call, Outcome, Stop};
-use crate::devices::Device;
 use crate::open_file::{Kind, OpenFile};
+use crate::own::Own;
 use crate::paths::{Found, Node};
 use crate::process::USER;
 
 /// A file's status, whatever the file is.
 #[derive(Clone, Copy, Debug, Default)]
-struct Status {
+pub(crate) struct Status {
     device: u64,
     inode: u64,
     mode: u32,
@@ -55,12 +55,29 @@ impl Status {
         Status { mode, links: 1, block_size: BLOCK_SIZE, inode: 1, ..Status::default() }
     }
 
-    fn of_device(device: Device) -> Status {
-        Status { number: device.number(), inode: device.number(), ..Status::of_mode(mode::CHARACTER_DEVICE | 0o666) }
+    /// That of something of the guest's own. Links that lead to what is open have the status of links.
+    pub(crate) fn of_own(own: &Own) -> Status {
+        match own {
+            Own::Directory => Status { links: 2, ..Status::of_mode(mode::DIRECTORY | 0o555) },
+            Own::Device(device) => {
+                let number = device.number();
+                Status { number, inode: number, ..Status::of_mode(mode::CHARACTER_DEVICE | 0o666) }
+            }
+            Own::File(bytes) => Status::of_bytes(bytes),
+            Own::Proc(_) => Status::of_mode(mode::REGULAR | 0o444),
+            Own::Link(_) | Own::Program | Own::Descriptor(_) => Status::of_mode(mode::SYMLINK | 0o777),
+        }
     }
 
-    fn of_synthetic() -> Status {
-        Status { links: 2, ..Status::of_mode(mode::DIRECTORY | 0o555) }
+    /// That of a file with these contents.
+    fn of_bytes(bytes: &[u8]) -> Status {
+        let blocks = bytes.len().div_ceil(512) as i64;
+        Status { size: bytes.len() as i64, blocks, ..Status::of_mode(mode::REGULAR | 0o444) }
+    }
+
+    /// The bits of the mode that say what it is.
+    pub(crate) fn kind(&self) -> u32 {
+        self.mode & mode::TYPE
     }
 
     fn of_file(file: &OpenFile) -> Result<Status, Stop> {
@@ -68,9 +85,10 @@ impl Status {
             Kind::Regular(file) => rustix::fs::fstat(&file.fd)?.into(),
             Kind::Directory(directory) => match &directory.host {
                 Some(fd) => rustix::fs::fstat(fd)?.into(),
-                None => Status::of_synthetic(),
+                None => Status::of_own(&Own::Directory),
             },
-            Kind::Device(device) => Status::of_device(*device),
+            Kind::Device(device) => Status::of_own(&Own::Device(*device)),
+            Kind::Memory(file) => Status::of_bytes(if file.is_made { &[] } else { &file.bytes }),
             Kind::Stream(stream) => rustix::fs::fstat(stream.fd)?.into(),
             Kind::Reader(_) | Kind::Writer(_) | Kind::PipeReader(_) | Kind::PipeWriter(_) => {
                 Status::of_mode(mode::FIFO | 0o600)
@@ -78,11 +96,18 @@ impl Status {
         })
     }
 
-    fn of_found(found: &Found) -> Result<Status, Stop> {
+    /// That of what a path leads to, the last link on its way only followed if `follow`.
+    fn of_found(call: &Call<'_>, found: &Found, follow: bool) -> Result<Status, Stop> {
+        let descriptors = &call.linux.descriptors;
         let status: Status = match &found.node {
             Node::Host(name) => name.status()?.into(),
-            Node::Device(device) => Status::of_device(*device),
-            Node::Synthetic => Status::of_synthetic(),
+            Node::Own(Own::Program) if follow => Status::of_bytes(call.linux.program()?),
+            Node::Own(Own::Descriptor(number)) => match descriptors.get(*number) {
+                Ok(file) if follow => Status::of_file(&file)?,
+                Ok(_) => Status::of_own(&Own::Descriptor(*number)),
+                Err(_) => return Err(Errno::NOENT.into()),
+            },
+            Node::Own(own) => Status::of_own(own),
         };
         match found.must_be_directory && status.mode & mode::TYPE != mode::DIRECTORY {
             true => Err(Errno::NOTDIR.into()),
@@ -159,7 +184,8 @@ impl Call<'_> {
             return Status::of_file(&*self.linux.descriptors.get(self.int(0))?);
         }
         let path = if path.is_empty() && flags & at::EMPTY_PATH != 0 { b".".to_vec() } else { path };
-        Status::of_found(&self.find(self.int(0), &path, flags & at::SYMLINK_NOFOLLOW == 0)?)
+        let follow = flags & at::SYMLINK_NOFOLLOW == 0;
+        Status::of_found(self, &self.find(self.int(0), &path, follow)?, follow)
     }
 }
 
@@ -195,7 +221,7 @@ fn access(call: &mut Call<'_>, follow: bool) -> Outcome {
     const READ: u32 = 4;
     let wanted = call.only(2, READ | WRITE | EXECUTE)?;
     let found = call.found(0, follow)?;
-    let status = Status::of_found(&found)?;
+    let status = Status::of_found(call, &found, follow)?;
     match found.node {
         Node::Host(name) => {
             if wanted & WRITE != 0 && !name.is_writable() {
@@ -204,7 +230,7 @@ fn access(call: &mut Call<'_>, follow: bool) -> Outcome {
             let access = Access::from_bits_truncate(wanted);
             rustix::fs::accessat(&name.dir, &name.name, access, AtFlags::SYMLINK_NOFOLLOW | AtFlags::EACCESS)?;
         }
-        Node::Device(_) | Node::Synthetic => {
+        Node::Own(_) => {
             if status.mode & wanted != wanted {
                 return Err(Errno::ACCESS.into());
             }
@@ -232,10 +258,10 @@ fn statfs_of(host: Option<BorrowedFd<'_>>) -> Result<Layout, Stop> {
 pub(crate) fn statfs(call: &mut Call<'_>) -> Outcome {
     let path = call.path(0)?;
     let found = call.find(at::CURRENT_DIRECTORY, &path, true)?;
-    Status::of_found(&found)?;
+    Status::of_found(call, &found, true)?;
     let layout = match &found.node {
         Node::Host(name) => statfs_of(Some(name.look()?.fd.as_fd()))?,
-        Node::Device(_) | Node::Synthetic => statfs_of(None)?,
+        Node::Own(_) => statfs_of(None)?,
     };
     layout.store(call.memory, call.args[1])
 }

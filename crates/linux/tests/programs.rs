@@ -230,6 +230,47 @@ fn process() {
 }
 
 #[test]
+fn programs_read_of_themselves() {
+    let program = gcc("proc.c", STATIC);
+    let args = ["/bin/proc", "two words"];
+    let outcome = run(&program, "input", Linux::builder().args(args).env("A", "value"));
+    assert_same(&outcome, &qemu(&program, &args, &[("A", "value")], "input"));
+    let all = run(&program, "input", Linux::builder().args(["proc", "", "all"])).stdout;
+    assert!(all.contains("threads: 1\n") && all.contains("state: R\nwrite: 1\n"), "{all}");
+    assert!(outcome.stdout.contains("cmdline: 20 /bin/proc two words\nenviron: 8 A=value\n"), "{outcome:?}");
+}
+
+#[test]
+fn hosts_give_files_as_bytes() {
+    use riverrun_linux::DirAccess;
+
+    let program = gcc("given.c", STATIC);
+    let expected = "in /data\n100444, 13 bytes\n6: hello,, then 8, 5: world\nmapped: <ello,  w\nwrite: 13\ntruncate: 13\n\
+                    unlink: 16\nrename: 16\nchmod: 13\nexecute: 13\n";
+    let data = tempfile::tempdir().unwrap();
+    std::fs::write(data.path().join("greeting"), "the host's").unwrap();
+    // Alone, in a directory that the host has not, and in place of a file of the host.
+    for path in ["/data/greeting", "/data/more/deep/greeting"] {
+        for is_granted in [false, true] {
+            let builder = Linux::builder().args(["given", path.strip_prefix("/data/").unwrap()]);
+            let builder = builder.file(path, *b"hello,  world").unwrap().current_dir("/data").unwrap();
+            let builder = match is_granted {
+                true => builder.dir(data.path(), "/data", DirAccess::ReadWrite).unwrap(),
+                false => builder,
+            };
+            let outcome = run(&program, "", builder);
+            assert_eq!((outcome.stdout.as_str(), outcome.status), (expected, 2), "{path}, {is_granted}");
+        }
+    }
+    assert_eq!(std::fs::read_to_string(data.path().join("greeting")).unwrap(), "the host's");
+
+    let builder = Linux::builder().file("/etc/a", *b"1").unwrap();
+    let message = |builder: Result<riverrun_linux::Builder, riverrun_linux::Error>| builder.unwrap_err().to_string();
+    assert!(message(builder.file("/etc/a/b", *b"2")).contains("/etc/a/b"));
+    assert!(message(Linux::builder().file("etc", *b"")).contains("etc"));
+}
+
+#[test]
 fn position_independent() {
     let program =
         gcc("pie.c", &["-O1", "-ffreestanding", "-nostdlib", "-static-pie", "-fpie", "-Wl,--no-dynamic-linker"]);

@@ -63,7 +63,7 @@ fn a_granted_root_is_the_guests_root() {
     fs::write(host.path().join("data/inside"), "inside").unwrap();
     let builder = Linux::builder().args(["prowl"]).dir(host.path(), "/", DirAccess::ReadOnly).unwrap();
     let outcome = run(&gcc("prowl.c", STATIC), "", builder);
-    for line in ["/data/inside: inside", "/etc/passwd: No such file or directory", "/dev: . .. full null"] {
+    for line in ["/data/inside: inside", "/etc/passwd: No such file or directory", "/dev: . .. fd full null"] {
         assert!(outcome.stdout.contains(line), "{line}: {}", outcome.stdout);
     }
 }

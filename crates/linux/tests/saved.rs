@@ -92,6 +92,7 @@ fn guests_do_not_see_that_they_have_been_saved_and_restored_in_another_engine() 
         ("controls.c", ""),
         ("streams.c", "first line\n42 the rest\nof the input\n"),
         ("process.c", ""),
+        ("proc.c", "input"),
         ("signals.c", ""),
         ("alarms.c", ""),
         ("handlers.cpp", ""),

@@ -159,7 +159,8 @@ impl Image {
         &self.bytes
     }
 
-    pub(crate) fn shared_bytes(&self) -> &Arc<[u8]> {
+    /// The same, to be kept without a copy.
+    pub fn shared_bytes(&self) -> &Arc<[u8]> {
         &self.bytes
     }
 

@@ -597,6 +597,17 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_add_directory(riverrun_linux_
     const char *guest, bool read_only) RIVERRUN_NOEXCEPT;
 
 /**
+ * Gives the guest a file with these bytes, which are copied, at its absolute path guest. The guest can read it and not
+ * change it; the host needs no such file.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_add_file(riverrun_linux_t *granted, const char *guest,
+    const void *bytes, size_t len) RIVERRUN_NOEXCEPT;
+
+/** Sets the directory that guests are in when they start, an absolute path: / if this is not called. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_current_directory(riverrun_linux_t *granted,
+    const char *guest) RIVERRUN_NOEXCEPT;
+
+/**
  * Limits how many descriptors a guest may have open: 256 if this is not called, 65,536 at most. Each may take one of the
  * host's.
  */

@@ -20,6 +20,8 @@ pub struct Linux {
     output: OutputTo,
     errors: OutputTo,
     directories: Vec<(String, String, DirAccess)>,
+    files: Vec<(String, Arc<[u8]>)>,
+    current_directory: Option<String>,
     max_descriptors: Option<usize>,
     max_file_size: Option<u64>,
     seed: Option<u64>,
@@ -98,6 +100,12 @@ impl Linux {
         builder = builder.stderr(output(&self.errors, Output::InheritStderr));
         for (host, guest, access) in &self.directories {
             builder = builder.dir(host, guest, *access)?;
+        }
+        for (guest, contents) in &self.files {
+            builder = builder.file(guest, contents.clone())?;
+        }
+        if let Some(directory) = &self.current_directory {
+            builder = builder.current_dir(directory)?;
         }
         Ok(builder)
     }
@@ -211,6 +219,45 @@ pub unsafe extern "C" fn riverrun_linux_add_directory(
         // What cannot be granted is said at once.
         if let Err(error) = granted.builder() {
             granted.directories.pop();
+            return Err(error);
+        }
+        Ok(())
+    })
+}
+
+/// Gives the guest a file with these bytes, which are copied, at its absolute path `guest`. The guest can read it and not
+/// change it; the host needs no such file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_add_file(
+    granted: Option<&mut Linux>,
+    guest: *const c_char,
+    bytes: *const c_void,
+    len: usize,
+) -> Returned {
+    guard(|| {
+        let granted = given(granted, "granted")?;
+        let contents = array::<u8>(bytes.cast(), len, "bytes")?.into();
+        granted.files.push((text(guest, "guest")?.to_owned(), contents));
+        // What cannot be given is said at once.
+        if let Err(error) = granted.builder() {
+            granted.files.pop();
+            return Err(error);
+        }
+        Ok(())
+    })
+}
+
+/// Sets the directory that guests are in when they start, an absolute path: / if this is not called.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_set_current_directory(
+    granted: Option<&mut Linux>,
+    guest: *const c_char,
+) -> Returned {
+    guard(|| {
+        let granted = given(granted, "granted")?;
+        let before = granted.current_directory.replace(text(guest, "guest")?.to_owned());
+        if let Err(error) = granted.builder() {
+            granted.current_directory = before;
             return Err(error);
         }
         Ok(())

@@ -74,6 +74,9 @@ pub(crate) struct GuestOptions {
     /// follow.
     #[arg(long = "dir", value_name = "HOST:GUEST[:ro][:mounts][:links]", value_parser = values::mount)]
     pub(crate) dirs: Vec<Mount>,
+    /// The guest's directory that it is in when it starts: / if not given.
+    #[arg(long = "cwd", value_name = "GUEST")]
+    pub(crate) current_dir: Option<String>,
     /// Set a variable of the guest, which gets none of the host's.
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::variable)]
     pub(crate) env: Vec<(String, String)>,

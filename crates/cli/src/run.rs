@@ -308,6 +308,9 @@ pub(crate) fn grants(options: &RunOptions, name: &OsStr, args: &[OsString]) -> R
     for dir in &options.guest.dirs {
         builder = builder.dir(&dir.host, &dir.guest, dir.options)?;
     }
+    if let Some(directory) = &options.guest.current_dir {
+        builder = builder.current_dir(directory)?;
+    }
     if let Some(count) = options.descriptors {
         builder = builder.max_descriptors(usize::try_from(count).unwrap_or(usize::MAX));
     }

@@ -44,6 +44,16 @@ fn what_is_granted_can_be_used() {
 }
 
 #[test]
+fn the_current_directory_is_given() {
+    let tree = Tree::new();
+    let grant = format!("{}/granted:/data", tree.folder.path().display());
+    let read = |cwd: &str| riverrun(args!["run", "--dir", grant, "--cwd", cwd, tree.guest, "read", "inside"]);
+    assert_eq!(read("/data").expect(0, &[]).stdout, "for the guest\n");
+    read("/elsewhere").expect(1, &[]);
+    read("data").expect(125, &["data"]);
+}
+
+#[test]
 fn read_only_is_read_only() {
     let tree = Tree::new();
     assert_eq!(tree.run(":ro", "read", "/data/inside").expect(0, &[]).stdout, "for the guest\n");

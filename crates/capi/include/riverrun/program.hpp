@@ -129,6 +129,16 @@ class Linux {
     {
         return Error(riverrun_linux_add_directory(get(), host, guest, read_only));
     }
+    /// Gives guests a file with these bytes, which are copied, at an absolute path.
+    Result<void> file(const char *guest, std::string_view contents)
+    {
+        return Error(riverrun_linux_add_file(get(), guest, contents.data(), contents.size()));
+    }
+    /// The directory that guests are in when they start.
+    Result<void> current_directory(const char *guest)
+    {
+        return Error(riverrun_linux_set_current_directory(get(), guest));
+    }
     /// 256 if this is not called.
     Result<void> max_descriptors(std::size_t count)
     {

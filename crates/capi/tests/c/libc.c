@@ -58,6 +58,28 @@ int main(int argc, char **argv)
         riverrun_machine_delete(machine);
     }
 
+    /* The same without a directory of the host. */
+    riverrun_linux_t *alone = riverrun_linux_new();
+    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++)
+        FINE(riverrun_linux_add_argument(alone, arguments[i]));
+    FINE(riverrun_linux_add_variable(alone, "NUMBER", "1"));
+    memset(&output, 0, sizeof output);
+    FINE(riverrun_linux_set_output(alone, append, &output, NULL));
+    FINE(riverrun_linux_add_file(alone, "/data/words", "one\nthree\n", 10));
+    FINE(riverrun_linux_set_current_directory(alone, "/data"));
+    riverrun_error_t *refused = riverrun_linux_add_file(alone, "/data/words", "twice", 5);
+    CHECK(refused != NULL && strstr(riverrun_error_message(refused), "/data/words") != NULL);
+    riverrun_error_delete(refused);
+    refused = riverrun_linux_set_current_directory(alone, "data");
+    CHECK(refused != NULL);
+    riverrun_error_delete(refused);
+    FINE(riverrun_machine_new(linker, program, alone, &machine));
+    int32_t ended;
+    FINE(riverrun_machine_run(machine, &ended));
+    CHECK(strcmp(output.bytes, "apple orange pear\n4 one\n6 three\n0.333 done\n") == 0);
+    riverrun_machine_delete(machine);
+    riverrun_linux_delete(alone);
+
     /* The file that the guest opens is its fourth. */
     for (size_t count = 3; count <= 4; count++) {
         memset(&output, 0, sizeof output);

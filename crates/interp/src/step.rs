@@ -159,11 +159,8 @@ impl Effects for Stepper<'_> {
         }
         let len = mem.bytes() as usize;
         let mut window = self.window.borrow_mut();
-        match window.check(wrap(address), len as u64, Perm::WRITE) {
-            Ok(()) => {
-                let memory = window.slice_mut(wrap(address), len as u64);
-                memory.expect("writable memory is readable").copy_from_slice(&value.to_le_bytes()[..len]);
-            }
+        match window.slice_mut(wrap(address), len as u64) {
+            Ok(memory) => memory.copy_from_slice(&value.to_le_bytes()[..len]),
             Err(Fault { address }) => self.trap(TrapCause::StoreFault { address }),
         }
     }

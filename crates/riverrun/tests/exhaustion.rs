@@ -1,10 +1,12 @@
 //! Hosts that reach a limit of their system's are told which. Each test has a process of its own, as a limit is
 //! everybody's in it.
 
+use std::path::Path;
 use std::process::{Command, Output};
 use std::ptr;
 
-use riverrun::{Config, Engine, Error, Linker, Machine, Program};
+use riverrun::{Caller, Config, Engine, Error, HeapOptions, HostError, Linker, Machine, PAGE_SIZE, Perm, Program};
+use riverrun_testkit::tools;
 
 /// In a test's own process: what it is to do.
 const ROLE: &str = "RIVERRUN_TEST_EXHAUST";
@@ -86,6 +88,58 @@ fn a_limit_on_mappings_is_named() {
     assert!(said.starts_with("the host has no more address space for a machine: Cannot allocate memory"), "{said}");
     assert!(said.contains(&format!("vm.max_map_count allows {}; ", limit.trim())), "{said}");
     assert!(said.contains("Raise it (sysctl -w vm.max_map_count="), "{said}");
+}
+
+/// A machine's first writes after a snapshot part the kernel's mappings. Where the kernel has no more of them, the writes of
+/// guest and host succeed all the same.
+#[test]
+fn a_limit_on_mappings_makes_no_write_fail() {
+    const START: u64 = 0x2000_0000;
+    if !is_apart() {
+        assert_eq!(apart("a_limit_on_mappings_makes_no_write_fail", ":"), "all is written");
+        return;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let include = format!("-I{}", root.join("../../guest/include").display());
+    let source = root.join("tests/guests/snapshots.c");
+    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-O2", &include]);
+    let engine = Engine::new(&Config::new()).unwrap();
+    let mut linker = Linker::new(&engine);
+    linker.heap(&HeapOptions::new()).unwrap();
+    linker.syscall(500, |_: Caller<'_, ()>, x: i32| Ok::<i32, HostError>(x)).unwrap();
+    let program = Program::new(&engine, elf).unwrap();
+    let machine = || {
+        let mut machine = linker.instantiate(&program, ()).unwrap();
+        machine.memory_mut().map(START, 64 * PAGE_SIZE, Perm::READ | Perm::WRITE).unwrap();
+        // What the guest may write lies between what it may only read.
+        machine.memory_mut().protect(START, 16 * PAGE_SIZE, Perm::READ).unwrap();
+        machine.memory_mut().protect(START + 48 * PAGE_SIZE, 16 * PAGE_SIZE, Perm::READ).unwrap();
+        let poke = machine.func::<(u64, i64), i64>("poke").unwrap();
+        poke.call(&mut machine, (START + 20 * PAGE_SIZE, 5)).unwrap();
+        (machine.snapshot().unwrap(), machine, poke)
+    };
+    let (_snapshot, mut one, poke) = machine();
+    let (_other_snapshot, mut two, _) = machine();
+    // All of them: the last ones one by one.
+    take_mappings(200);
+    let pages = 1000;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a fresh mapping, if there is one, and pages in it.
+    unsafe {
+        let start = libc::mmap(ptr::null_mut(), pages * 4096, libc::PROT_NONE, flags, -1, 0);
+        assert_ne!(start, libc::MAP_FAILED);
+        let refused = |page: &usize| libc::mprotect(start.wrapping_byte_add(page * 4096), 4096, libc::PROT_READ) != 0;
+        assert!((1..pages).step_by(2).any(|page| refused(&page)), "the process has mappings left");
+    }
+    for (number, page) in (16..48).step_by(5).enumerate() {
+        let address = START + page * PAGE_SIZE;
+        poke.call(&mut one, (address, 7 + number as i64)).unwrap();
+        two.memory_mut().write_u64(address, 7 + number as u64).unwrap();
+        for machine in [&one, &two] {
+            assert_eq!(machine.memory().read_u64(address).unwrap(), 7 + number as u64);
+        }
+    }
+    println!("said: all is written");
 }
 
 #[test]

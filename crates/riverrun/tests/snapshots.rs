@@ -238,6 +238,54 @@ fn addresses_beyond_the_limit_of_memory_are_restored() {
     assert_eq!(other.memory().used(), machine.memory().used());
 }
 
+/// Refuses a system call of this thread from now on, as the filters of containers do.
+fn refuse(call: libc::c_long, errno: i32) {
+    let code = |class: u32, k, jt, jf| libc::sock_filter { code: class as u16, jt, jf, k };
+    let mut filter = [
+        // The number is at the beginning of what a filter sees.
+        code(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        code(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, call as u32, 0, 1),
+        code(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ERRNO | errno as u32, 0, 0),
+        code(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW, 0, 0),
+    ];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: the kernel reads the filter, which lives until then.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program), 0);
+    }
+}
+
+/// Where the host does not tell which pages were written, or only in the old way, snapshots are the same.
+#[test]
+fn snapshots_do_not_depend_on_the_page_map() {
+    // The scan of pages is an `ioctl` of a file that must be opened.
+    for (call, errno) in
+        [(libc::SYS_ioctl, libc::EPERM), (libc::SYS_ioctl, libc::ENOSYS), (libc::SYS_openat, libc::EPERM)]
+    {
+        let (linker, program) = host(SuiteEngine::Interpreter);
+        let mut machine = linker.instantiate(&program, Answer::Number).unwrap();
+        use_memory(&mut machine);
+        let before = state(&mut machine);
+        let whole = machine.snapshot().unwrap().to_bytes();
+        let mut machine = linker.instantiate(&program, Answer::Number).unwrap();
+        use_memory(&mut machine);
+        std::thread::spawn(move || {
+            refuse(call, errno);
+            let snapshot = machine.snapshot().unwrap();
+            assert!(snapshot.to_bytes() == whole);
+            assert!(state(&mut linker.instantiate_from(&snapshot, Answer::Number).unwrap()) == before);
+        })
+        .join()
+        .unwrap();
+    }
+}
+
+fn use_memory(machine: &mut Machine<Answer>) {
+    call::<_, ()>(machine, "hide", (0x5ec_u64, 30));
+    call::<_, i64>(machine, "count", (4_i64,));
+}
+
 trait CheckZero {
     fn check_zero(&self, address: u64) -> Option<bool>;
 }

@@ -80,6 +80,14 @@ impl Image {
         ranges
     }
 
+    /// Whether the contents before and behind this address are apart in the file.
+    pub(super) fn is_parted_at(&self, address: u64) -> bool {
+        let offset = |here: &dyn Fn(&ImagePart) -> Option<u64>| self.parts.iter().find_map(here);
+        let behind = offset(&|part| part.offset.filter(|_| part.start == address));
+        let before = offset(&|part| part.offset.map(|at| at + part.len).filter(|_| part.start + part.len == address));
+        behind.is_some() && behind != before
+    }
+
     /// The page at this address, if it has contents.
     pub(super) fn page(&self, address: u64) -> io::Result<Option<&Page>> {
         let here = |part: &&ImagePart| part.offset.is_some() && (part.start..part.start + part.len).contains(&address);
@@ -111,13 +119,16 @@ impl Image {
         let filled = contents.iter().filter(|(_, bytes)| !bytes.is_empty()).map(end_of).max();
         let filled = filled.unwrap_or(addresses.start).next_multiple_of(PAGE_SIZE);
         if filled > addresses.start {
-            let offset = self.len;
+            // A page between parts of which one can be written, so that the kernel never joins their mappings.
+            let is_writable = |perm: Perm| perm.contains(Perm::WRITE);
+            let is_apart = self.parts.last().is_some_and(|last| is_writable(last.perm) != is_writable(perm));
+            let offset = self.len + if is_apart { PAGE_SIZE } else { 0 };
             let len = filled - addresses.start;
             self.file.set_len(offset + len)?;
             for &(address, bytes) in contents {
                 self.file.write_all_at(bytes, offset + (address - addresses.start))?;
             }
-            self.len += len;
+            self.len = offset + len;
             self.parts.push(ImagePart { start: addresses.start, len, perm, offset: Some(offset) });
         }
         if addresses.end > filled {

@@ -24,6 +24,7 @@ pub(super) struct Plan {
     pub(super) regions: Vec<Region>,
     pub(super) seams: Seams,
     pub(super) origins: Vec<Range<u64>>,
+    pub(super) touched: Vec<Range<u64>>,
     pub(super) used: u64,
 }
 

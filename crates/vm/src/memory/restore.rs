@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::error::MapError;
 use super::image::Image;
 use super::pages::{PAGE_SIZE, Page};
-use super::ranges::{clipped, gaps, merged};
+use super::ranges::{clipped, gaps};
 use super::saved::SavedMemory;
 use super::tracker::{self, Tracker};
 use super::window::Window;
@@ -33,7 +33,7 @@ impl Window {
         let is_known = self.tracked_runs().is_some();
         self.base = Some(saved.clone());
         if !is_known {
-            self.track();
+            self.track(image);
         }
         Ok(saved)
     }
@@ -41,13 +41,15 @@ impl Window {
     fn save_all(&mut self, image: &Image) -> io::Result<SavedMemory> {
         let mut pages = Vec::new();
         for region in self.regions.clone() {
-            let range = region.start..region.end;
+            let touched = clipped(&self.touched, &(region.start..region.end));
+            let (Some(first), Some(last)) = (touched.first(), touched.last()) else { continue };
+            let range = first.start..last.end;
             // The host can read what the guest cannot, for as long as nothing else looks.
             let is_hidden = region.perm == Perm::NONE;
             if is_hidden {
                 self.protect_host(range.clone(), Perm::READ).map_err(host_error)?;
             }
-            let saved = self.save_range(range.clone(), image, &mut pages);
+            let saved = touched.into_iter().try_for_each(|range| self.save_range(range, image, &mut pages));
             if is_hidden {
                 self.protect_host(range, Perm::NONE).map_err(host_error)?;
             }
@@ -86,7 +88,7 @@ impl Window {
     }
 
     /// Begins to note which pages are written.
-    fn track(&mut self) {
+    fn track(&mut self, image: &Image) {
         // Under Miri nothing faults.
         if cfg!(miri) {
             return;
@@ -98,7 +100,30 @@ impl Window {
             // SAFETY: nobody runs a window that is borrowed uniquely; `drop` frees the tracker.
             unsafe { tracker::install(self.state.as_ptr(), Tracker::new(window)) };
         }
-        self.is_tracked = self.tracker_mut().is_some_and(|tracker| tracker.start(writable));
+        // A run is a mapping, and parts what it is taken from.
+        let runs = self.mapping_limit.saturating_sub(self.mappings()) / 2;
+        let borders = self.borders(image);
+        if let Some(tracker) = self.tracker_mut() {
+            tracker.start(writable, borders, runs);
+            self.is_tracked = true;
+        }
+    }
+
+    /// The pages at the ends of what the guest may write that touch what it may only read: were both read-only, the kernel
+    /// might join them, and refuse to part them again. It never joins pages of the file with others, nor two of its parts.
+    fn borders(&self, image: &Image) -> Vec<u64> {
+        let is_of_file = |address| self.origins.iter().any(|range| range.contains(&address));
+        let is_parted = |end: u64| is_of_file(end - 1) != is_of_file(end) || is_of_file(end) && image.is_parted_at(end);
+        let mut borders = Vec::new();
+        for pair in self.regions.windows(2).filter(|pair| pair[0].end == pair[1].start && !is_parted(pair[0].end)) {
+            match (pair[0].perm.contains(Perm::WRITE), pair[1].perm.contains(Perm::WRITE)) {
+                (true, false) if pair[1].perm != Perm::NONE => borders.push(pair[0].end - PAGE_SIZE),
+                (false, true) if pair[0].perm != Perm::NONE => borders.push(pair[1].start),
+                _ => {}
+            }
+        }
+        borders.dedup();
+        borders
     }
 
     /// What a page holds before it is written.
@@ -113,12 +138,10 @@ impl Window {
 
     /// The pages of a region that may have been written: all where the host does not tell.
     fn written_pages(&self, range: Range<u64>) -> Vec<u64> {
-        let pages = range.clone().step_by(PAGE_SIZE as usize);
-        let (start, len) = self.host_range(range);
-        match sys::own_pages(start, len) {
-            Some(own) => pages.zip(own).filter(|(_, is_own)| *is_own).map(|(address, _)| address).collect(),
-            None => pages.collect(),
-        }
+        let (start, len) = self.host_range(range.clone());
+        let own = sys::own_pages(start, len).unwrap_or_else(|| Vec::from([0..len]));
+        let offsets = own.into_iter().flat_map(|own| own.step_by(PAGE_SIZE as usize));
+        offsets.map(|offset| range.start + offset as u64).collect()
     }
 
     /// Makes the memory equal to a saved one of a program with this image.
@@ -142,7 +165,7 @@ impl Window {
         if self.is_tracked && self.tracked_runs().is_none() {
             self.untracked = UNTRACKED;
         }
-        self.stop_tracking();
+        self.stop_tracking()?;
         // What is saved kept to the limits. On the way there may be more pieces, and more memory that can be accessed.
         let limits = (self.limit, self.mapping_limit, self.peak);
         (self.limit, self.mapping_limit) = (u64::MAX, usize::MAX);
@@ -153,7 +176,7 @@ impl Window {
         if is_again && result.is_ok() {
             self.untracked = self.untracked.saturating_sub(1);
             if self.untracked == 0 {
-                self.track();
+                self.track(image);
             }
         }
         result
@@ -167,7 +190,7 @@ impl Window {
                 if self.check(address, PAGE_SIZE, Perm::WRITE).is_err() {
                     return Ok(false);
                 }
-                self.will_write(address, PAGE_SIZE);
+                self.will_write(address, PAGE_SIZE).map_err(|_| io::Error::other("a page cannot be written"))?;
             }
         }
         let Some(runs) = self.tracked_runs() else { return Ok(false) };
@@ -191,10 +214,11 @@ impl Window {
             self.unmap(start, end - start)?;
         }
         let writable = Perm::READ | Perm::WRITE;
-        let mapped = merged(saved.regions().iter().map(|region| region.start..region.end).collect());
-        for whole in &mapped {
-            for zeros in gaps(saved.image_ranges(), whole) {
-                self.map(zeros.start, zeros.end - zeros.start, writable)?;
+        for region in saved.regions() {
+            let is_empty = saved.pages_from(region.start).next().is_none_or(|(address, _)| address >= region.end);
+            let perm = if is_empty { region.perm } else { writable };
+            for zeros in gaps(saved.image_ranges(), &(region.start..region.end)) {
+                self.map(zeros.start, zeros.end - zeros.start, perm)?;
             }
         }
         for part in &image.parts {

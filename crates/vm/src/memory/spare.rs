@@ -196,7 +196,7 @@ impl Window {
             self.base = None;
             return Some(Contents::Saved(saved.downgrade(), saved.number()));
         }
-        self.stop_tracking();
+        self.stop_tracking().ok()?;
         (self.base, self.untracked) = (None, 0);
         let start = image.start.get()?;
         match self.has_layout(&start.layout) {
@@ -246,7 +246,9 @@ fn take_saved(image: u64, wanted: &SavedMemory) -> Option<Window> {
     let Contents::Saved(saved, number) = contents else { return None };
     match wanted.changes_since(number) {
         Some(changes) => {
-            changes.for_each(|address| window.will_write(address, PAGE_SIZE));
+            for address in changes {
+                window.will_write(address, PAGE_SIZE).ok()?;
+            }
             window.tracked_runs()?;
             window.base = Some(wanted.clone());
         }

@@ -3,15 +3,19 @@
 //! While a window is tracked, the processor may write only pages that are in a *run*. The first write to any other page
 //! faults, and the fault handler ([`resolve_write`]) puts the page into a run. A page stays there: it is copied back each
 //! time, and costs no further fault. Host accesses ask before they write, so that system calls do not fail either.
-//! Tracking ends where it would cost more than it saves: with too many runs (each is a mapping of its own) or pages.
+//! Tracking ends where it would cost more than it saves: with too many runs (each is a mapping of its own, and counts as one)
+//! or pages. To end it must not take a mapping, which the kernel might not have: pages that touch what the guest may only
+//! read are in runs from the start, so that no mapping of the kernel's reaches across.
 //!
 //! Invariant: every page that differs from the saved memory is in a run, or `is_on` is false. The fault handler runs on the
 //! thread that uses the window, while an engine waits at the access, so nobody else uses the tracker then.
 
+use std::io;
 use std::ops::Range;
 use std::ptr;
 
 use super::pages::PAGE_SIZE;
+use super::ranges::gaps;
 use crate::context::{TRACKER_OFFSET, VmContext, WINDOW_OFFSET};
 use crate::perm::Perm;
 use crate::sys;
@@ -30,17 +34,22 @@ pub(crate) struct Tracker {
     window: *mut u8,
     /// Whether the processor refuses writes to pages outside of runs.
     is_on: bool,
+    /// Whether the processor may refuse writes at all: not only while the tracking is on, but until the host lets it end.
+    is_closed: bool,
     /// What the guest may write; sorted.
     writable: Vec<Range<u64>>,
     /// Sorted. Its capacity is fixed: the fault handler cannot allocate.
     runs: Vec<Range<u64>>,
     pages: u64,
+    /// Runs at most.
+    limit: usize,
 }
 
 impl Tracker {
     /// One that tracks nothing, of the window at this host address.
     pub(crate) fn new(window: *mut u8) -> Tracker {
-        Tracker { window, is_on: false, writable: Vec::new(), runs: Vec::with_capacity(RUNS), pages: 0 }
+        let runs = Vec::with_capacity(RUNS);
+        Tracker { window, is_on: false, is_closed: false, writable: Vec::new(), runs, pages: 0, limit: 0 }
     }
 
     /// Whether every page that was written is in a run.
@@ -53,42 +62,53 @@ impl Tracker {
         &self.runs
     }
 
-    /// Tracks these ranges, of which no page is written yet; the guest may write all of them. Returns whether the host lets
-    /// it: if not, the ranges can be written.
-    pub(crate) fn start(&mut self, writable: Vec<Range<u64>>) -> bool {
-        (self.writable, self.pages) = (writable, 0);
+    /// Tracks these ranges, which the guest may write, in so many runs at most. No page of them is written yet, but pages in
+    /// `borders` can be written from the start. If the host refuses, nothing is tracked.
+    pub(crate) fn start(&mut self, writable: Vec<Range<u64>>, borders: Vec<u64>, runs: usize) {
+        (self.writable, self.pages) = (writable, borders.len() as u64);
+        self.limit = runs.min(RUNS);
         self.runs.clear();
-        self.is_on = self.writable.iter().all(|range| self.protect(range, Perm::READ));
-        if !self.is_on {
-            self.open();
+        if borders.len() > self.limit {
+            return;
         }
-        self.is_on
+        self.runs.extend(borders.into_iter().map(|page| page..page + PAGE_SIZE));
+        let closed = self.writable.iter().flat_map(|range| gaps(&self.runs, range));
+        self.is_on = closed.into_iter().all(|range| self.protect(&range, Perm::READ).is_ok());
+        self.is_closed = true;
+        if !self.is_on {
+            // Whoever writes tries again.
+            let _ = self.open();
+        }
     }
 
     /// Ends the tracking: pages can be written without being noted.
-    pub(crate) fn stop(&mut self) {
-        if std::mem::take(&mut self.is_on) {
-            self.open();
-        }
+    ///
+    /// # Errors
+    /// If the host refuses: not all pages can be written.
+    pub(crate) fn stop(&mut self) -> io::Result<()> {
+        self.is_on = false;
+        self.open()
     }
 
     /// Lets the processor write all that the guest may.
-    fn open(&self) {
-        for range in &self.writable {
-            self.protect(range, Perm::READ | Perm::WRITE);
+    fn open(&mut self) -> io::Result<()> {
+        if self.is_closed {
+            self.writable.iter().try_for_each(|range| self.protect(range, READ_WRITE))?;
+            self.is_closed = false;
         }
+        Ok(())
     }
 
-    fn protect(&self, range: &Range<u64>, perm: Perm) -> bool {
+    fn protect(&self, range: &Range<u64>, perm: Perm) -> io::Result<()> {
         let start = self.window.wrapping_add(range.start as usize);
         // SAFETY: the range is mapped in the window, for the guest to write; who starts the tracking holds no view of it,
         // and later only writing is allowed.
-        unsafe { sys::protect(start, (range.end - range.start) as usize, perm) }.is_ok()
+        unsafe { sys::protect(start, (range.end - range.start) as usize, perm) }
     }
 
-    /// Says that the host is about to write these bytes, which the guest may write.
+    /// Says that the host is about to write these bytes, which the guest may write. Returns whether it can.
     #[inline]
-    pub(crate) fn will_write(&mut self, address: u64, len: u64) {
+    pub(crate) fn will_write(&mut self, address: u64, len: u64) -> bool {
         let mut page = address & !(PAGE_SIZE - 1);
         while self.is_on && page < address + len {
             let place = self.runs.partition_point(|run| run.end <= page);
@@ -100,6 +120,7 @@ impl Tracker {
                 }
             }
         }
+        self.is_on || self.open().is_ok()
     }
 
     /// Puts a page that is about to be written into a run, or ends the tracking. Returns whether it can be written now, and
@@ -119,9 +140,9 @@ impl Tracker {
         let end = after.map_or(page + PAGE_SIZE, |run| run.start);
         let pages = (end - start) / PAGE_SIZE;
         let is_new = before.is_none() && after.is_none();
-        if self.pages + pages > PAGES || is_new && self.runs.len() == RUNS || !self.protect(&(start..end), READ_WRITE) {
-            self.stop();
-            return true;
+        let is_too_much = self.pages + pages > PAGES || is_new && self.runs.len() >= self.limit;
+        if is_too_much || self.protect(&(start..end), READ_WRITE).is_err() {
+            return self.stop().is_ok();
         }
         self.pages += pages;
         match (before, after.is_some()) {
@@ -153,7 +174,10 @@ pub(crate) unsafe fn resolve_write(state: *mut VmContext, address: usize) -> boo
     }
     // SAFETY: the window owns the tracker, and nobody uses it while its engine runs.
     let tracker = unsafe { &mut *tracker };
-    tracker.is_on && tracker.note((address - window) as u64 & !(PAGE_SIZE - 1))
+    match tracker.is_on {
+        true => tracker.note((address - window) as u64 & !(PAGE_SIZE - 1)),
+        false => tracker.is_closed && tracker.open().is_ok(),
+    }
 }
 
 /// Where a window with this state keeps the address of its tracker.

@@ -48,9 +48,12 @@ pub struct Window {
     pub(super) image: Vec<Range<u64>>,
     /// The addresses whose pages are the image's once discarded, and not zeros; sorted, not overlapping.
     pub(super) origins: Vec<Range<u64>>,
+    /// The addresses of which any page may have been written; sorted, not overlapping.
+    pub(super) touched: Vec<Range<u64>>,
     /// The saved memory that this one was equal to, if only pages in runs of the tracker differ; or that it was made from.
     pub(super) base: Option<SavedMemory>,
-    /// Whether `base` still tells the contents of all pages that are in no run of the tracker.
+    /// Whether the tracker may be on, or the processor refuse writes because of it. While it is on, `base` tells the contents
+    /// of all pages that are in no run.
     pub(super) is_tracked: bool,
     /// Restorations that do without tracking, after a guest that wrote too much for it.
     pub(super) untracked: u32,
@@ -98,6 +101,7 @@ impl Window {
             seams,
             image: Vec::new(),
             origins: Vec::new(),
+            touched: Vec::new(),
             base: None,
             is_tracked: false,
             untracked: 0,
@@ -140,6 +144,7 @@ impl Window {
             seams: mem::take(&mut self.seams),
             image: mem::take(&mut self.image),
             origins: mem::take(&mut self.origins),
+            touched: mem::take(&mut self.touched),
             base: self.base.take(),
             is_tracked: self.is_tracked,
             untracked: self.untracked,
@@ -320,7 +325,12 @@ impl Window {
             Change::File(_) => joined(&self.origins, &range),
             Change::Map(_) | Change::Unmap => cut(&self.origins, &range),
         };
-        self.checked(Plan { range, regions, seams, origins, used })
+        let touched = match change {
+            Change::Protect(Perm::NONE) => self.touched.clone(),
+            Change::Map(Perm::NONE) | Change::Unmap => cut(&self.touched, &range),
+            Change::Map(_) | Change::File(_) | Change::Protect(_) => joined(&self.touched, &range),
+        };
+        self.checked(Plan { range, regions, seams, origins, touched, used })
     }
 
     /// What a move leads to, if it is allowed.
@@ -340,7 +350,8 @@ impl Window {
         seams.replace(&from);
         seams.absorb(&hole_around(&regions, from.start));
         let origins = cut(&self.origins, &to);
-        self.checked(Plan { range: from, regions, seams, origins, used })
+        let touched = joined(&cut(&self.touched, &from), &to);
+        self.checked(Plan { range: from, regions, seams, origins, touched, used })
     }
 
     fn checked(&self, plan: Plan) -> Result<Plan, MapError> {
@@ -354,7 +365,7 @@ impl Window {
     /// Records a change that the kernel has made.
     fn record(&mut self, plan: Plan) {
         (self.regions, self.seams) = (plan.regions, plan.seams);
-        (self.origins, self.used) = (plan.origins, plan.used);
+        (self.origins, self.touched, self.used) = (plan.origins, plan.touched, plan.used);
         self.peak = self.peak.max(self.used);
     }
 
@@ -388,7 +399,7 @@ impl Window {
         let end = self.check_range(start, len)?;
         self.check_mapped(start, end)?;
         let plan = self.plan(start, end, Change::Protect(perm))?;
-        self.stop_tracking();
+        self.stop_tracking()?;
         self.protect_host(start..end, perm).inspect_err(|_| self.undo(start, end))?;
         self.record(plan);
         Ok(())
@@ -441,7 +452,7 @@ impl Window {
         let from = from..self.check_range(from, len)?;
         let to = to..self.check_range(to, new_len)?;
         let plan = self.plan_move(from.clone(), to.clone())?;
-        self.stop_tracking();
+        self.stop_tracking()?;
         let (source, source_len) = self.host_range(from.clone());
         let (target, target_len) = self.host_range(to.clone());
         // SAFETY: as in `map_host`; the ranges do not overlap, and have no pages of a file.
@@ -464,7 +475,7 @@ impl Window {
     pub fn discard(&mut self, start: u64, len: u64) -> Result<(), MapError> {
         let end = self.check_range(start, len)?;
         self.check_mapped(start, end)?;
-        self.stop_tracking();
+        self.stop_tracking()?;
         self.discard_host(start..end)
     }
 
@@ -491,7 +502,7 @@ impl Window {
     ) -> Result<(), MapError> {
         let end = self.check_range(range.start, range.end - range.start)?;
         let plan = self.plan(range.start, end, Change::File(perm))?;
-        self.stop_tracking();
+        self.stop_tracking()?;
         let (at, len) = self.host_range(range.clone());
         // SAFETY: as in `map_host`.
         unsafe { sys::map_file(at, len, &image.file, offset) }.map_err(MapError::Host)?;
@@ -517,27 +528,33 @@ impl Window {
         unsafe { tracker_of(self.state.as_ptr()).read().as_mut() }
     }
 
+    /// Makes sure that bytes that the guest may write can be written.
+    ///
+    /// # Errors
+    /// If the host refuses.
     #[inline]
-    pub(super) fn will_write(&mut self, address: u64, len: u64) {
-        if self.is_tracked
-            && let Some(tracker) = self.tracker_mut()
-        {
-            tracker.will_write(address, len);
-        }
+    pub(super) fn will_write(&mut self, address: u64, len: u64) -> Result<(), Fault> {
+        let can_write = !self.is_tracked || self.tracker_mut().is_none_or(|tracker| tracker.will_write(address, len));
+        can_write.then_some(()).ok_or(Fault { address })
     }
 
     /// Ends it, before something changes that a tracker does not see.
-    pub(super) fn stop_tracking(&mut self) {
-        if std::mem::take(&mut self.is_tracked)
+    ///
+    /// # Errors
+    /// [`MapError::Host`], and nothing has changed.
+    pub(super) fn stop_tracking(&mut self) -> Result<(), MapError> {
+        if self.is_tracked
             && let Some(tracker) = self.tracker_mut()
         {
-            tracker.stop();
+            tracker.stop().map_err(MapError::Host)?;
         }
+        self.is_tracked = false;
+        Ok(())
     }
 
     /// Has the kernel put zeroed pages in place of whatever was there.
     fn make(&mut self, plan: Plan, perm: Perm) -> Result<(), MapError> {
-        self.stop_tracking();
+        self.stop_tracking()?;
         let Range { start, end } = plan.range;
         self.make_host(start..end, perm).inspect_err(|_| self.undo(start, end))?;
         self.record(plan);
@@ -648,7 +665,7 @@ impl Window {
             return Ok(&mut []);
         }
         self.check(address, len, Perm::READ | Perm::WRITE)?;
-        self.will_write(address, len);
+        self.will_write(address, len)?;
         // SAFETY: as in `slice`; the borrow is unique.
         Ok(unsafe { slice::from_raw_parts_mut(self.host(address), len as usize) })
     }
@@ -661,7 +678,7 @@ impl Window {
         if len != 0 {
             self.check(from, len, Perm::READ)?;
             self.check(to, len, Perm::READ | Perm::WRITE)?;
-            self.will_write(to, len);
+            self.will_write(to, len)?;
             // SAFETY: both ranges are mapped with these permissions, and `&mut self` excludes other views of them.
             unsafe { std::ptr::copy(self.host(from), self.host(to), len as usize) };
         }

@@ -89,6 +89,6 @@ impl ImageFile {
 
 pub(crate) type FileView = Box<[u8]>;
 
-pub(crate) fn own_pages(_: *const u8, _: usize) -> Option<Vec<bool>> {
+pub(crate) fn own_pages(_: *const u8, _: usize) -> Option<Vec<std::ops::Range<usize>>> {
     None
 }

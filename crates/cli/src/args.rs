@@ -80,7 +80,7 @@ pub(crate) struct GuestOptions {
     /// Set a variable of the guest, which gets none of the host's.
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::variable)]
     pub(crate) env: Vec<(String, String)>,
-    /// Make random numbers the same in every run.
+    /// Make random numbers, and the order in which threads run, the same in every run.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// What runs the guest: auto, if nothing is said, but then an artifact that is named has to be right.
@@ -111,6 +111,9 @@ pub(crate) struct RunOptions {
     /// Files that the guest may have open at a time: 256 if not given.
     #[arg(long, value_name = "N")]
     pub(crate) descriptors: Option<u64>,
+    /// Threads that the guest may have at a time: 1024 if not given.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<u64>,
     /// Size that it may give a file; no limit if not given, but the shell's (ulimit -f).
     #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
     pub(crate) file_size: Option<u64>,

@@ -67,8 +67,10 @@ pub(crate) fn trap(program: &Path, trap: &Trap, backtrace: &Backtrace) {
         _ => trap.reason().to_string(),
     };
     complain(format_args!("{}: {what} at pc {:#x}", program.display(), trap.pc));
+    let threads = trap.message.as_ref().filter(|_| matches!(trap.cause, TrapCause::EndlessWait { .. }));
+    let backtrace = threads.cloned().unwrap_or_else(|| backtrace.to_string());
     // Indented below the message.
-    let lines: String = backtrace.to_string().lines().map(|line| format!("  {line}\n")).collect();
+    let lines: String = backtrace.lines().map(|line| format!("  {line}\n")).collect();
     let _ = io::stderr().write_all(lines.as_bytes());
 }
 

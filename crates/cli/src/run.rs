@@ -314,6 +314,9 @@ pub(crate) fn grants(options: &RunOptions, name: &OsStr, args: &[OsString]) -> R
     if let Some(count) = options.descriptors {
         builder = builder.max_descriptors(usize::try_from(count).unwrap_or(usize::MAX));
     }
+    if let Some(count) = options.threads {
+        builder = builder.max_threads(usize::try_from(count).unwrap_or(usize::MAX));
+    }
     if let Some(bytes) = options.file_size {
         builder = builder.max_file_size(bytes);
     }

@@ -1,19 +1,14 @@
-//! System calls: from the guest's registers to the handler of a row, and its result back.
+//! A system call as its handler sees it, and how it ends.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use riverrun::{
-    Caller, Fault, Flow, HostError, Linker, MapError, Memory, READY_CALL, SIGNAL_RETURN_ADDRESS, TrapCause,
-};
+use riverrun::{Fault, MapError, Memory};
 use rustix::io::Errno;
 
 use crate::Linux;
-use crate::log::Line;
 use crate::refusal::Refusal;
-use crate::signals::{Delivery, RT_SIGRETURN, Registers};
-use crate::table;
+use crate::requests::{NewThread, Resumed, Wait};
 
 /// Bytes of a path, its final zero included (`PATH_MAX`).
 pub(crate) const PATH_MAX: u64 = 4096;
@@ -33,8 +28,20 @@ pub(crate) enum Stop {
     Exit(i32),
     /// The machine's time is up; the call starts again when the machine runs again.
     Interrupted,
+    /// What it asks for is not provided, by this name.
+    Absent(&'static str),
+    /// A file has nothing to give or no room, until another thread or one of these streams of the host changes that.
+    WouldWait { streams: u8 },
+    /// It waits.
+    Wait(Wait),
     /// It waits for an event that cannot happen, for this reason.
     Endless(&'static str),
+    /// Another thread may run first.
+    Yield,
+    /// It makes a thread.
+    Clone(NewThread),
+    /// It ends its thread with this status.
+    ThreadEnd(i32),
     /// The host has not called [`crate::start`], which it needs.
     NotStarted,
     /// The registers are to be taken from the signal frame at this address.
@@ -75,21 +82,13 @@ impl From<std::io::Error> for Stop {
     }
 }
 
-/// When a signal ends what a call waits for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Alarm {
-    pub(crate) at: Instant,
-    /// The same from the call's beginning on, in the guest's time.
-    pub(crate) span: Duration,
-}
-
 /// How long a call may wait.
 #[derive(Clone, Copy)]
 pub(crate) struct Patience<'a> {
     pub(crate) deadline: Option<Instant>,
     pub(crate) interrupted: &'a AtomicBool,
-    /// When a signal ends what is waited for.
-    pub(crate) alarm: Option<Alarm>,
+    /// When a signal ends what the host waits for.
+    pub(crate) alarm: Option<Instant>,
 }
 
 impl Patience<'_> {
@@ -106,7 +105,7 @@ impl Patience<'_> {
     pub(crate) fn glance(&self, until: Option<Instant>) -> Result<Duration, Stop> {
         self.check()?;
         let now = Instant::now();
-        let alarm = self.alarm.map(|alarm| alarm.at);
+        let alarm = self.alarm;
         if alarm.is_some_and(|at| at <= now) && until.is_none_or(|until| until > now) {
             return Err(Errno::INTR.into());
         }
@@ -121,8 +120,12 @@ pub(crate) struct Call<'a> {
     pub(crate) memory: &'a mut Memory,
     /// a0 to a5.
     pub(crate) args: [u64; 6],
-    /// sp.
-    pub(crate) sp: u64,
+    /// The call's number.
+    pub(crate) number: u64,
+    /// pc and sp.
+    pub(crate) place: (u64, u64),
+    /// How it goes on, if it has waited.
+    pub(crate) resumed: Option<Resumed>,
     pub(crate) patience: Patience<'a>,
     /// Instructions executed so far.
     pub(crate) instructions: u64,
@@ -180,128 +183,5 @@ pub(crate) fn c_string(memory: &Memory, address: u64, limit: u64, too_long: Errn
         Some(end) => Ok(available[..end].to_vec()),
         None if available.len() as u64 == limit => Err(too_long.into()),
         None => Err(Errno::FAULT.into()),
-    }
-}
-
-/// Makes `linker` answer system calls as Linux does, with the state that `get` finds in a
-/// machine's data.
-pub fn add_to_linker<T>(linker: &mut Linker<T>, get: impl Fn(&mut T) -> &mut Linux + Send + Sync + 'static) {
-    let get = Arc::new(get);
-    let getter = get.clone();
-    linker.ecall(move |mut caller| {
-        let flow = answer(&mut caller, &*get);
-        renew_alarm(&mut caller, &*get);
-        flow
-    });
-    linker.alarm(move |mut caller| {
-        let instructions = caller.instructions();
-        let linux = getter(caller.data_mut());
-        linux.look_at_timers(instructions);
-        let is_idle = linux.signals.is_idle();
-        let registers = Registers::of(&caller);
-        let flow = if is_idle { Flow::Continue } else { deliver_signals(&mut caller, &*getter, registers) };
-        renew_alarm(&mut caller, &*getter);
-        Ok(flow)
-    });
-}
-
-const SP: u8 = 2;
-const A0: u8 = 10;
-const A7: u8 = 17;
-
-/// Sets the machine's alarm for the next signal of a timer.
-fn renew_alarm<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) {
-    let instructions = caller.instructions();
-    let alarm = get(caller.data_mut()).next_alarm(instructions);
-    caller.set_alarm(alarm);
-}
-
-fn answer<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> Result<Flow, HostError> {
-    let number = match caller.pc() {
-        SIGNAL_RETURN_ADDRESS => RT_SIGRETURN,
-        _ => caller.x(A7),
-    };
-    let args = std::array::from_fn(|n| caller.x(A0 + n as u8));
-    let sp = caller.x(SP);
-    let (deadline, interrupted) = (caller.deadline(), caller.interrupted());
-    let instructions = caller.instructions();
-    let (data, memory) = caller.split();
-    let linux = get(data);
-
-    linux.is_changed = true;
-    linux.last_words.notice(number, args[0]);
-    if number == READY_CALL
-        && let Some(flow) = linux.reactor.ready(args[0])
-    {
-        return Ok(flow);
-    }
-    linux.look_at_timers(instructions);
-    let patience = Patience { deadline, interrupted, alarm: linux.alarm(linux.signals.blocked(), instructions) };
-    let mut call = Call { linux, memory, args, sp, patience, instructions };
-    let mut outcome = table::dispatch(&mut call, number);
-    if let (Err(Stop::Endless(_)), Some(_)) = (&outcome, patience.alarm) {
-        outcome = linux.clock.wait(None, patience, || false).map(u64::from);
-    }
-    linux.look_at_timers(instructions);
-    let restarts = outcome == Err(Errno::INTR.into()) && linux.signals.restart(number);
-    linux.log.write(&Line { number, args: &args, outcome: &outcome });
-    let result = match outcome {
-        Ok(value) => value,
-        Err(Stop::Errno(errno)) => -i64::from(errno.raw_os_error()) as u64,
-        Err(Stop::Refused(refusal)) => -i64::from(refusal.errno().raw_os_error()) as u64,
-        Err(Stop::Exit(status)) => return Ok(Flow::Exit(status)),
-        Err(Stop::Interrupted) => return Ok(Flow::Trap(TrapCause::Interrupted)),
-        Err(Stop::Endless(reason)) => {
-            let call = table::name(number).unwrap_or("a system call");
-            return Ok(Flow::Trap(TrapCause::EndlessWait { call, reason }));
-        }
-        Err(Stop::NotStarted) => {
-            let name = table::name(number).unwrap_or("a system call");
-            return Err(format!("the program calls {name}, but its host has not called riverrun_linux::start").into());
-        }
-        Err(Stop::SignalReturn(frame)) => return Ok(signal_return(caller, get, frame)),
-    };
-    if linux.signals.is_idle() {
-        caller.set_x(A0, result);
-        return Ok(Flow::Continue);
-    }
-    let mut registers = Registers::of(caller);
-    if !restarts {
-        registers.x[A0 as usize] = result;
-        registers.pc += 4;
-    }
-    Ok(deliver_signals(caller, get, registers))
-}
-
-/// Lets pending signals, if any is not blocked, act on a guest with these registers.
-fn deliver_signals<T>(
-    caller: &mut Caller<'_, T>,
-    get: &impl Fn(&mut T) -> &mut Linux,
-    mut registers: Registers,
-) -> Flow {
-    const SIGABRT: u32 = 6;
-    let (data, memory) = caller.split();
-    let linux = get(data);
-    match linux.signals.deliver(memory, &mut registers) {
-        Delivery::Done => {
-            registers.put(caller);
-            Flow::Jump(registers.pc)
-        }
-        Delivery::Fatal(number) => {
-            let words = linux.last_words.take().filter(|_| number == SIGABRT);
-            if let Some(words) = words {
-                caller.set_last_words(words);
-            }
-            Flow::Trap(TrapCause::Signal { number })
-        }
-    }
-}
-
-fn signal_return<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux, frame: u64) -> Flow {
-    const SIGSEGV: u32 = 11;
-    let (data, memory) = caller.split();
-    match get(data).signals.restore(memory, frame) {
-        Ok(registers) => deliver_signals(caller, get, registers),
-        Err(_) => Flow::Trap(TrapCause::Signal { number: SIGSEGV }),
     }
 }

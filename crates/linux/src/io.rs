@@ -37,8 +37,8 @@ impl Call<'_> {
     /// Sends the signal of some failed writes: SIGPIPE without a reader, SIGXFSZ beyond the limit on sizes.
     pub(crate) fn signal_failure<T>(&mut self, result: Result<T, Stop>) -> Result<T, Stop> {
         match result {
-            Err(Stop::Errno(Errno::PIPE)) => self.linux.signals.raise(signal::SIGPIPE),
-            Err(Stop::Errno(Errno::FBIG)) => self.linux.signals.raise(signal::SIGXFSZ),
+            Err(Stop::Errno(Errno::PIPE)) => self.linux.raise(signal::SIGPIPE),
+            Err(Stop::Errno(Errno::FBIG)) => self.linux.raise(signal::SIGXFSZ),
             _ => {}
         }
         result

@@ -23,15 +23,18 @@
 //!
 //! # What differs from Linux
 //!
-//! - One process with one thread: no `clone`, `execve`, sockets, or signals from outside.
+//! - One process: no `fork`, `execve`, sockets, or signals from outside. Its threads take turns on one processor, for a
+//!   number of instructions each, which [`Builder::seed`] varies. While more than one can run, compiled code that does not
+//!   count fuel is not run. While a host function calls the guest, only the calling thread runs.
 //! - Signals that the program sends to itself are delivered to its handlers; a fatal one without
 //!   a handler ends the run with [`riverrun::TrapCause::Signal`]. Faults of the program itself
 //!   (null pointers, illegal instructions) are traps always: no handler sees them.
 //! - `alarm` and `setitimer` interrupt a program that computes some milliseconds late. While a timer is set whose signal
 //!   has an effect, compiled code that does not count fuel is not run: the program is interpreted. Timers of the
 //!   processor's time count the time in which the program does not wait.
-//! - A call that waits without a timeout for an event that cannot happen (another thread's wake-up, a signal, bytes in a
-//!   pipe whose ends are all the guest's) ends the run with [`riverrun::TrapCause::EndlessWait`].
+//! - Where all threads wait without a timeout for events that cannot happen (each other's wake-ups, a signal, bytes in a
+//!   pipe whose ends are all the guest's), the run ends with [`riverrun::TrapCause::EndlessWait`]. The trap's message lists
+//!   where each of them waits, if there are several.
 //! - A call that waits when the machine's time is up starts anew with the next run.
 //! - The user is number 1000, in group 1000, and owns every file.
 //! - Files that are neither regular files nor directories nor symbolic links cannot be opened
@@ -51,7 +54,7 @@
 //!
 //! # Limits
 //!
-//! A guest has 256 descriptors ([`Builder::max_descriptors`]), and files as large as the host's
+//! A guest has 256 descriptors ([`Builder::max_descriptors`]), 1,024 threads ([`Builder::max_threads`]), and files as large as the host's
 //! process may make them ([`Builder::max_file_size`]). Calls look at the machine's deadline and at
 //! interruptions between bounded pieces of work, and wait for standard streams no longer than that.
 //! Work that the host's kernel does in one piece is not cut up: removing a file, `fsync`.
@@ -59,8 +62,10 @@
 #![forbid(unsafe_code)]
 
 mod abi;
+mod answer;
 mod builder;
 mod call;
+mod deadlock;
 mod descriptors;
 mod devices;
 mod directories;
@@ -80,11 +85,14 @@ mod own;
 mod paths;
 mod pipes;
 mod poll;
+mod prctl;
 mod proc;
 mod process;
+mod processors;
 mod random;
 mod reactor;
 mod refusal;
+mod requests;
 mod saved;
 mod signals;
 mod start;
@@ -92,11 +100,12 @@ mod status;
 mod stdio;
 mod stream;
 mod table;
+mod threads;
 mod time;
 mod timer;
 
+pub use answer::add_to_linker;
 pub use builder::Builder;
-pub use call::add_to_linker;
 pub use error::Error;
 pub use grant::{DirAccess, DirOptions};
 pub use log::Detail;
@@ -124,6 +133,7 @@ pub struct Linux {
     pub(crate) timers: timer::Timers,
     pub(crate) random: random::Random,
     pub(crate) signals: signals::Signals,
+    pub(crate) threads: threads::Threads,
     pub(crate) process: process::Process,
     pub(crate) reactor: reactor::Reactor,
     pub(crate) log: log::Log,

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::io::Write;
 
+use rustix::io::Errno;
+
 use crate::call::{Outcome, Stop};
 use crate::table;
 
@@ -49,6 +51,7 @@ impl Log {
         let text = match line.outcome {
             _ if self.all => line.to_string(),
             Err(Stop::Refused(refusal)) => refusal.to_string(),
+            Err(Stop::Absent(what)) => format!("{what} is not provided"),
             _ if table::is_provided(line.number) => return,
             _ => match table::name(line.number) {
                 Some(name) => format!("system call {name} ({}) is not provided", line.number),
@@ -84,6 +87,13 @@ impl fmt::Display for Line<'_> {
             Err(Stop::NotStarted) => write!(f, ") is not prepared for"),
             Err(Stop::Interrupted) => write!(f, ") is interrupted"),
             Err(Stop::Endless(_)) => write!(f, ") cannot end"),
+            Err(Stop::Absent(what)) => {
+                write!(f, ") = -{} {}: {what} is not provided", Errno::NOSYS.raw_os_error(), Errno::NOSYS)
+            }
+            Err(Stop::WouldWait { .. } | Stop::Wait(_)) => write!(f, ") waits"),
+            Err(Stop::Yield) => write!(f, ") = 0"),
+            Err(Stop::Clone(new)) => write!(f, ") = {}", new.id),
+            Err(Stop::ThreadEnd(_)) => write!(f, ") ends the thread"),
             Err(Stop::SignalReturn(_)) => write!(f, ") returns from a signal handler"),
         }
     }

@@ -89,6 +89,14 @@ impl OpenFile {
         Ok(())
     }
 
+    /// The host's stream that it is, as [`crate::threads::On::Files`] has it; 0 if it is none.
+    pub(crate) fn stream_bit(&self) -> u8 {
+        match (&self.kind, self.standard) {
+            (Kind::Stream(_), Some(number)) => 1 << number,
+            _ => 0,
+        }
+    }
+
     fn blocking(&self) -> bool {
         self.status() & open::NON_BLOCKING == 0
     }
@@ -191,7 +199,10 @@ impl OpenFile {
             }
             Kind::Stream(stream) => match at {
                 Some(at) => stream.read_at(buffer, at, patience),
-                None => stream.read(buffer, self.blocking(), patience),
+                None => stream.read(buffer, patience).map_err(|stop| match stop {
+                    Stop::Errno(Errno::AGAIN) if self.blocking() => Stop::WouldWait { streams: self.stream_bit() },
+                    stop => stop,
+                }),
             },
             Kind::Reader(reader) => Ok(reader.lock().unwrap_or_else(PoisonError::into_inner).read(buffer)?),
             Kind::PipeReader(pipe) => pipe.read(buffer, self.blocking()),

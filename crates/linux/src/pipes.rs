@@ -12,6 +12,8 @@ use crate::open_file::{Kind, OpenFile};
 
 /// Bytes that a pipe holds, as in Linux.
 pub(crate) const CAPACITY: usize = 64 << 10;
+/// Bytes that are written in one piece (`PIPE_BUF`).
+const ATOMIC: usize = 4096;
 /// Descriptors of pipes that a guest may have: bounds what they hold.
 pub(crate) const MAX_ENDS: usize = 128;
 
@@ -113,7 +115,7 @@ impl Reader {
         let mut bytes = self.0.bytes();
         let len = bytes.len().min(buffer.len());
         if len == 0 && !buffer.is_empty() && !self.is_hung_up() {
-            return Err(would_wait(blocking, "waits for bytes in a pipe that only the guest itself could write to"));
+            return Err(would_wait(blocking));
         }
         for (to, from) in buffer.iter_mut().zip(bytes.drain(..len)) {
             *to = from;
@@ -137,7 +139,7 @@ impl Writer {
     }
 
     pub(crate) fn is_ready(&self) -> bool {
-        self.0.bytes().len() < CAPACITY
+        self.0.bytes().len() + ATOMIC <= CAPACITY
     }
 
     pub(crate) fn write(&self, from: &[u8], blocking: bool) -> Result<usize, Stop> {
@@ -145,19 +147,21 @@ impl Writer {
             return Err(Errno::PIPE.into());
         }
         let mut bytes = self.0.bytes();
-        let len = (CAPACITY - bytes.len()).min(from.len());
-        if len == 0 && !from.is_empty() {
-            return Err(would_wait(blocking, "waits for room in a pipe that only the guest itself could read from"));
+        let room = CAPACITY.saturating_sub(bytes.len());
+        let len = room.min(from.len());
+        // Few bytes are written at once, or not at all.
+        if len < from.len().min(ATOMIC) {
+            return Err(would_wait(blocking));
         }
         bytes.extend(&from[..len]);
         Ok(len)
     }
 }
 
-/// Why a transfer that finds no bytes, or no room, gives no result: its guest, which waits, has both ends.
-fn would_wait(blocking: bool, reason: &'static str) -> Stop {
+/// Why a transfer that finds no bytes, or no room, gives no result.
+pub(crate) fn would_wait(blocking: bool) -> Stop {
     match blocking {
-        true => Stop::Endless(reason),
+        true => Stop::WouldWait { streams: 0 },
         false => Errno::AGAIN.into(),
     }
 }

@@ -8,6 +8,7 @@ use crate::abi::{Layout, Timespec, open};
 use crate::call::{Call, Outcome, Stop};
 use crate::descriptors::Descriptors;
 use crate::open_file::{Kind, OpenFile};
+use crate::requests::On;
 
 const IN: u16 = 0x001;
 const OUT: u16 = 0x004;
@@ -49,10 +50,13 @@ fn scan(descriptors: &Descriptors, wanted: &[Entry]) -> Vec<u16> {
 }
 
 impl Descriptors {
-    /// Whether one that is not ready can become so while its guest waits, which has both ends of its pipes.
-    fn can_become(&self, wanted: &[Entry]) -> bool {
-        let is_stream = |fd| self.get(fd).is_ok_and(|file| matches!(file.kind, Kind::Stream(_)));
-        wanted.iter().any(|&(fd, events)| events & (READ | WRITE) != 0 && is_stream(fd))
+    /// The host's streams that can become ready for what is asked of them, as [`On::Files`] has them.
+    fn streams(&self, wanted: &[Entry]) -> u8 {
+        let stream = |&(fd, events): &Entry| match self.get(fd) {
+            Ok(file) if events & (READ | WRITE) != 0 => file.stream_bit(),
+            _ => 0,
+        };
+        wanted.iter().map(stream).fold(0, |all, stream| all | stream)
     }
 }
 
@@ -63,15 +67,11 @@ impl Call<'_> {
             0 => None,
             address => Some(Timespec::load(self.memory, address)?.span()?),
         };
-        let mut events = scan(&self.linux.descriptors, wanted);
-        if span.is_none() && events.iter().all(|&events| events == 0) && !self.linux.descriptors.can_become(wanted) {
-            return Err(Stop::Endless("waits for descriptors of which none can become ready while the guest waits"));
+        let events = scan(&self.linux.descriptors, wanted);
+        if events.iter().all(|&events| events == 0) {
+            let streams = self.linux.descriptors.streams(wanted);
+            self.wait(On::Files { streams }, span)?;
         }
-        let crate::Linux { descriptors, clock, .. } = &mut *self.linux;
-        clock.wait(span, self.patience, || {
-            events = scan(descriptors, wanted);
-            events.iter().any(|&events| events != 0)
-        })?;
         Ok(events)
     }
 }

@@ -90,7 +90,7 @@ fn zero_ended(strings: &[Vec<u8>]) -> Vec<u8> {
 
 /// The name that `prctl` sets.
 fn name(call: &Call<'_>) -> String {
-    let name = call.linux.process.name();
+    let name = call.linux.threads.current().shown_name();
     String::from_utf8_lossy(name).into_owned()
 }
 
@@ -107,9 +107,10 @@ fn status(call: &Call<'_>) -> String {
     format!(
         "Name:\t{name}\nUmask:\t{umask:04o}\nState:\tR (running)\nTgid:\t{PROCESS}\nNgid:\t0\nPid:\t{PROCESS}\n\
          PPid:\t{PARENT}\nTracerPid:\t0\nUid:\t{ids}\nGid:\t{ids}\nFDSize:\t{descriptors}\nGroups:\t\n\
-         VmPeak:\t{used:8} kB\nVmSize:\t{used:8} kB\nVmHWM:\t{used:8} kB\nVmRSS:\t{used:8} kB\nThreads:\t1\n",
+         VmPeak:\t{used:8} kB\nVmSize:\t{used:8} kB\nVmHWM:\t{used:8} kB\nVmRSS:\t{used:8} kB\nThreads:\t{threads}\n",
         name = name(call),
         umask = call.linux.process.umask,
+        threads = call.linux.threads.len(),
         ids = [USER; 4].map(|id| id.to_string()).join("\t"),
         descriptors = call.linux.descriptors.limit(),
     )
@@ -158,7 +159,7 @@ fn maps(call: &Call<'_>) -> String {
 
 fn region_name(call: &Call<'_>, region: &Region, program: Option<&GuestPath>) -> String {
     let heap = call.linux.layout.as_ref().map(|layout| layout.heap.clone());
-    if (region.start..region.end).contains(&call.sp) {
+    if (region.start..region.end).contains(&call.place.1) {
         return "[stack]".to_owned();
     }
     match heap {

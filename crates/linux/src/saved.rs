@@ -32,12 +32,13 @@ use crate::pipes::{self, Pipe};
 use crate::process::Process;
 use crate::random::{Random, SavedRandom};
 use crate::signals::{SavedSignals, Signals};
+use crate::threads::{SavedThreads, Threads};
 use crate::time::{Clock, SavedClock};
 use crate::timer::Timers;
 use crate::{Linux, memory};
 
 /// The first byte: the version of what follows.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const DAMAGED: Error = Error::Damaged("the saved state of the Linux personality");
 
 /// The name of the personality's section in a snapshot.
@@ -101,6 +102,7 @@ struct Saved {
     timers: Timers,
     random: Option<SavedRandom>,
     signals: SavedSignals,
+    threads: SavedThreads,
     process: Process,
     offers_functions: bool,
     is_ready: bool,
@@ -194,7 +196,7 @@ fn check_name(names: &Names, path: &GuestPath, fd: &OwnedFd) -> Result<(), Stop>
 
 impl Linux {
     /// The state as bytes: open files by their names with flags and positions, what is in pipes, the current directory,
-    /// arguments and environment, clocks, timers, signals, random numbers if they are seeded. [`Builder::restore`] makes
+    /// arguments and environment, clocks, timers, threads, signals, random numbers if they are seeded. [`Builder::restore`] makes
     /// a new personality of it, on this host or another.
     ///
     /// Not part of it are what the builder grants (directories, limits, the log, and where standard streams lead) and the
@@ -241,6 +243,7 @@ impl Linux {
             timers: self.timers.clone(),
             random: self.random.save(),
             signals: self.signals.save(),
+            threads: self.threads.save(),
             process: self.process.clone(),
             offers_functions: self.reactor.offers_functions,
             is_ready: self.reactor.is_ready,
@@ -325,7 +328,8 @@ impl Linux {
         let current = GuestPath::parse_absolute(&saved.current).ok_or(DAMAGED)?;
         let random = Random::from_saved(saved.random.as_ref()).ok_or(DAMAGED)?;
         let signals = Signals::from_saved(&saved.signals).ok_or(DAMAGED)?;
-        (self.names.current, self.random, self.signals) = (current, random, signals);
+        let threads = Threads::from_saved(&saved.threads, self.threads.limit()).ok_or(DAMAGED)?;
+        (self.names.current, self.random, self.signals, self.threads) = (current, random, signals, threads);
         self.layout.clone_from(&saved.layout);
         self.clock = Clock::from_saved(&saved.clock);
         self.timers = saved.timers.clone();

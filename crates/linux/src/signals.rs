@@ -1,4 +1,5 @@
-//! Signals that a program sends to itself.
+//! Signals that a program sends to itself. Handlers are the process's; masks, alternate stacks and most pending signals are
+//! a thread's.
 //!
 //! A handler is entered as by Linux: its registers are saved in a frame on the stack, and it returns to code that calls
 //! `rt_sigreturn`, which restores them from there. Linux has that code in the vDSO; here it is at
@@ -8,9 +9,11 @@ use riverrun::{Caller, Fault, Memory, SIGNAL_RETURN_ADDRESS};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use crate::Linux;
 use crate::abi::{Layout, Timespec, load_words, signal};
-use crate::call::{Call, Outcome, Patience, Stop};
+use crate::call::{Call, Outcome, Stop};
 use crate::process::{PROCESS, USER};
+use crate::requests::{Ended, On};
 
 const SIG_DFL: u64 = 0;
 const SIG_IGN: u64 = 1;
@@ -108,39 +111,60 @@ pub(crate) enum Delivery {
     Fatal(u32),
 }
 
-/// A guest's signals.
+/// A process's signals.
 #[derive(Debug)]
 pub(crate) struct Signals {
     /// By number, less one.
     actions: [Action; signal::MAX as usize],
-    blocked: u64,
+    /// Those that were sent to the process while every thread had them blocked.
     pending: u64,
-    /// The mask to restore when the handler that `rt_sigsuspend` waited for has returned.
-    suspended: Option<u64>,
-    stack: AlternateStack,
 }
 
 impl Default for Signals {
     fn default() -> Signals {
-        Signals {
-            actions: [DEFAULT; signal::MAX as usize],
-            blocked: 0,
-            pending: 0,
-            suspended: None,
-            stack: AlternateStack::default(),
-        }
+        Signals { actions: [DEFAULT; signal::MAX as usize], pending: 0 }
     }
 }
 
-/// A guest's signals while it is saved.
+/// A thread's signals.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ThreadSignals {
+    blocked: u64,
+    pending: u64,
+    /// The mask to restore when the handler that `rt_sigsuspend` or a poll waited for has returned.
+    suspended: Option<u64>,
+    stack: AlternateStack,
+}
+
+impl ThreadSignals {
+    /// Those of a new thread.
+    pub(crate) fn inherited(maker: &ThreadSignals) -> ThreadSignals {
+        ThreadSignals { blocked: maker.blocked, ..ThreadSignals::default() }
+    }
+
+    /// Whether system calls can make them so.
+    pub(crate) fn is_sound(&self) -> bool {
+        (self.blocked | self.suspended.unwrap_or(0)) & always_open() == 0
+    }
+
+    /// The set of signals that are not delivered.
+    pub(crate) fn blocked(&self) -> u64 {
+        self.blocked
+    }
+
+    /// Blocks these in place of the present ones, until the call is over or a handler has returned.
+    fn suspend(&mut self, blocked: u64) {
+        self.suspended.get_or_insert(self.blocked);
+        self.blocked = blocked & !always_open();
+    }
+}
+
+/// A process's signals while it is saved.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SavedSignals {
     /// By number, those that are not the default.
     actions: Vec<(u32, Action)>,
-    blocked: u64,
     pending: u64,
-    suspended: Option<u64>,
-    stack: AlternateStack,
 }
 
 fn bit(number: u32) -> u64 {
@@ -161,36 +185,23 @@ fn is_ignored_by_default(number: u32) -> bool {
 
 impl Signals {
     pub(crate) fn save(&self) -> SavedSignals {
-        let Signals { actions, blocked, pending, suspended, stack } = *self;
-        let actions = (1..).zip(actions).filter(|(_, action)| *action != DEFAULT).collect();
-        SavedSignals { actions, blocked, pending, suspended, stack }
+        let actions = (1..).zip(self.actions).filter(|(_, action)| *action != DEFAULT).collect();
+        SavedSignals { actions, pending: self.pending }
     }
 
     /// `None` if system calls cannot make it so.
     pub(crate) fn from_saved(saved: &SavedSignals) -> Option<Signals> {
-        let SavedSignals { blocked, pending, suspended, stack, .. } = *saved;
-        let mut signals = Signals { blocked, pending, suspended, stack, ..Signals::default() };
+        let mut signals = Signals { pending: saved.pending, ..Signals::default() };
         for &(number, action) in &saved.actions {
             number_of(number).ok().filter(|&number| bit(number) & always_open() == 0)?;
             signals.actions[number as usize - 1] = action;
         }
-        let is_sound = (blocked | suspended.unwrap_or(0)) & always_open() == 0;
-        is_sound.then_some(signals)
+        Some(signals)
     }
 
-    /// Sends signal `number`, 1 to 64.
-    pub(crate) fn raise(&mut self, number: u32) {
-        self.pending |= bit(number);
-    }
-
-    /// Whether no signal waits for delivery.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.pending & !self.blocked == 0
-    }
-
-    /// The set of signals that are not delivered.
-    pub(crate) fn blocked(&self) -> u64 {
-        self.blocked
+    /// The signals that are to be delivered to a thread.
+    fn due(&self, own: &ThreadSignals) -> u64 {
+        (own.pending | self.pending) & !own.blocked
     }
 
     /// Whether a signal ends a wait with these blocked.
@@ -199,20 +210,11 @@ impl Signals {
         blocked & bit(number) == 0 && handler != SIG_IGN && !(handler == SIG_DFL && is_ignored_by_default(number))
     }
 
-    /// Whether a call of this number that a signal has ended starts anew behind the signal's handler.
-    pub(crate) fn restart(&self, call: u64) -> bool {
-        const READ: u64 = 63;
-        const WRITEV: u64 = 66;
-        const FUTEX: u64 = 98;
-        let next = (self.pending & !self.blocked).trailing_zeros() as usize;
-        let restarts = self.actions.get(next).is_some_and(|action| action.flags & SA_RESTART != 0);
-        restarts && matches!(call, READ..=WRITEV | FUTEX)
-    }
-
-    /// Lets every signal that waits act on a guest with these registers.
-    pub(crate) fn deliver(&mut self, memory: &mut Memory, registers: &mut Registers) -> Delivery {
-        while !self.is_idle() {
-            let number = (self.pending & !self.blocked).trailing_zeros() + 1;
+    /// Lets every signal that waits act on a thread with these registers.
+    fn deliver(&mut self, own: &mut ThreadSignals, memory: &mut Memory, registers: &mut Registers) -> Delivery {
+        while self.due(own) != 0 {
+            let number = self.due(own).trailing_zeros() + 1;
+            own.pending &= !bit(number);
             self.pending &= !bit(number);
             let action = self.actions[number as usize - 1];
             match action.handler {
@@ -221,18 +223,87 @@ impl Signals {
                 SIG_DFL => return Delivery::Fatal(number),
                 _ => {
                     const SIGSEGV: u32 = 11;
-                    if self.enter(memory, registers, number, action).is_err() {
+                    if own.enter(memory, registers, number, action).is_err() {
                         return Delivery::Fatal(SIGSEGV);
+                    }
+                    if action.flags & SA_RESETHAND != 0 {
+                        self.actions[number as usize - 1].handler = SIG_DFL;
                     }
                 }
             }
         }
-        if let Some(blocked) = self.suspended.take() {
-            self.blocked = blocked;
+        if let Some(blocked) = own.suspended.take() {
+            own.blocked = blocked;
         }
         Delivery::Done
     }
+}
 
+impl Linux {
+    /// Sends signal `number`, 1 to 64, to the thread that runs.
+    pub(crate) fn raise(&mut self, number: u32) {
+        self.threads.current_mut().signals.pending |= bit(number);
+    }
+
+    /// Sends a signal to the thread with this index.
+    fn raise_for(&mut self, index: usize, number: u32) {
+        let thread = self.threads.get_mut(index);
+        thread.signals.pending |= bit(number);
+        let why = match thread.wait().map(|wait| wait.on) {
+            Some(On::Signal { set }) if set & bit(number) != 0 => Ended::Woken,
+            Some(_) if self.signals.interrupts(number, thread.signals.blocked) => Ended::Interrupted,
+            _ => return,
+        };
+        self.threads.resume(index, why);
+    }
+
+    /// Sends a signal to the process: to the first thread that takes it, or to the first one that will.
+    pub(crate) fn raise_for_process(&mut self, number: u32) {
+        let taker = self.threads.iter().find(|(_, thread)| {
+            let is_awaited = thread.wait().is_some_and(|wait| wait.on.awaits(number));
+            is_awaited || thread.signals.blocked & bit(number) == 0
+        });
+        match taker.map(|(index, _)| index) {
+            Some(index) => self.raise_for(index, number),
+            None => self.signals.pending |= bit(number),
+        }
+    }
+
+    /// Whether no signal is to be delivered to the thread that runs.
+    pub(crate) fn has_no_signal(&self) -> bool {
+        self.signals.due(&self.threads.current().signals) == 0
+    }
+
+    /// Whether a call of this number that a signal has ended starts anew behind the signal's handler.
+    pub(crate) fn restarts(&self, call: u64) -> bool {
+        const READ: u64 = 63;
+        const WRITEV: u64 = 66;
+        const FUTEX: u64 = 98;
+        let next = self.signals.due(&self.threads.current().signals).trailing_zeros() as usize;
+        let restarts = self.signals.actions.get(next).is_some_and(|action| action.flags & SA_RESTART != 0);
+        restarts && matches!(call, READ..=WRITEV | FUTEX)
+    }
+
+    /// Lets every signal that waits act on the thread that runs, which has these registers.
+    pub(crate) fn deliver(&mut self, memory: &mut Memory, registers: &mut Registers) -> Delivery {
+        self.signals.deliver(&mut self.threads.current_mut().signals, memory, registers)
+    }
+
+    /// Whether the signal ends a wait of some thread, or its run.
+    pub(crate) fn is_heeded(&self, number: u32) -> bool {
+        self.threads.iter().any(|(_, thread)| self.signals.interrupts(number, thread.signals.blocked))
+    }
+
+    /// Takes the mask back that a call has had while it waited, if no handler will.
+    pub(crate) fn end_suspension(&mut self) {
+        let own = &mut self.threads.current_mut().signals;
+        if let Some(blocked) = own.suspended.take() {
+            own.blocked = blocked;
+        }
+    }
+}
+
+impl ThreadSignals {
     /// Saves the registers in a frame and sets them for a handler.
     fn enter(
         &mut self,
@@ -263,9 +334,6 @@ impl Signals {
         registers.pc = action.handler;
         let own = if action.flags & SA_NODEFER == 0 { bit(number) } else { 0 };
         self.blocked = (self.blocked | action.mask | own) & !always_open();
-        if action.flags & SA_RESETHAND != 0 {
-            self.actions[number as usize - 1].handler = SIG_DFL;
-        }
         Ok(())
     }
 
@@ -307,7 +375,9 @@ pub(crate) fn rt_sigaction(call: &mut Call<'_>) -> Outcome {
         let [handler, flags, mask] = load_words(call.memory, new)?;
         *action = Action { handler, flags, mask };
         if handler == SIG_IGN {
-            call.linux.signals.pending &= !bit(number);
+            let linux = &mut *call.linux;
+            linux.signals.pending &= !bit(number);
+            linux.threads.each_signals(|signals| signals.pending &= !bit(number));
         }
     }
     match old {
@@ -322,7 +392,7 @@ pub(crate) fn rt_sigprocmask(call: &mut Call<'_>) -> Outcome {
     const SET: i32 = 2;
     let [_, new, old, size, ..] = call.args;
     check_set_size(size)?;
-    let before = call.linux.signals.blocked;
+    let before = call.linux.threads.current().signals.blocked;
     if new != 0 {
         let set = call.memory.read_u64(new)?;
         let blocked = match call.int(0) {
@@ -331,7 +401,7 @@ pub(crate) fn rt_sigprocmask(call: &mut Call<'_>) -> Outcome {
             SET => set,
             _ => return Err(Errno::INVAL.into()),
         };
-        call.linux.signals.blocked = blocked & !always_open();
+        call.linux.threads.current_mut().signals.blocked = blocked & !always_open();
     }
     match old {
         0 => Ok(0),
@@ -344,29 +414,20 @@ pub(crate) fn rt_sigpending(call: &mut Call<'_>) -> Outcome {
     if size > SET_SIZE {
         return Err(Errno::INVAL.into());
     }
-    let pending = (call.linux.signals.pending & call.linux.signals.blocked).to_le_bytes();
+    let own = &call.linux.threads.current().signals;
+    let pending = ((call.linux.signals.pending | own.pending) & own.blocked).to_le_bytes();
     call.memory.write(call.args[0], &pending[..size as usize])?;
     Ok(0)
 }
 
-const NO_SENDER: &str = "waits for a signal that cannot come: guests get only signals that they send themselves";
-
-/// Waits for a signal that is pending already.
 pub(crate) fn rt_sigsuspend(call: &mut Call<'_>) -> Outcome {
     check_set_size(call.args[1])?;
-    let blocked = call.memory.read_u64(call.args[0])? & !always_open();
-    if call.linux.signals.pending & !blocked == 0 {
-        let alarm = call.linux.alarm(blocked, call.instructions);
-        if alarm.is_none() {
-            return Err(Stop::Endless(NO_SENDER));
-        }
-        match call.linux.clock.wait(None, Patience { alarm, ..call.patience }, || false) {
-            Err(Stop::Errno(Errno::INTR)) => {}
-            other => return other.map(u64::from),
-        }
+    let blocked = call.memory.read_u64(call.args[0])?;
+    let own = &mut call.linux.threads.current_mut().signals;
+    own.suspend(blocked);
+    if call.linux.has_no_signal() {
+        call.wait(On::Signal { set: 0 }, None)?;
     }
-    let signals = &mut call.linux.signals;
-    signals.suspended = Some(std::mem::replace(&mut signals.blocked, blocked));
     Err(Errno::INTR.into())
 }
 
@@ -374,17 +435,15 @@ pub(crate) fn rt_sigtimedwait(call: &mut Call<'_>) -> Outcome {
     let [set, info, timeout, size, ..] = call.args;
     check_set_size(size)?;
     let set = call.memory.read_u64(set)?;
-    if call.linux.signals.pending & set == 0 {
+    let pending = |linux: &Linux| (linux.signals.pending | linux.threads.current().signals.pending) & set;
+    if pending(call.linux) == 0 {
         let timeout = match timeout {
             0 => None,
             address => Some(Timespec::load(call.memory, address)?.span()?),
         };
-        let signal = call.linux.until_signal_of(set, call.instructions);
-        let Some(span) = timeout.into_iter().chain(signal).min() else { return Err(Stop::Endless(NO_SENDER)) };
-        call.linux.clock.wait(Some(span), call.patience, || false)?;
-        call.linux.look_at_timers(call.instructions);
+        call.wait(On::Signal { set }, timeout)?;
     }
-    let waiting = call.linux.signals.pending & set;
+    let waiting = pending(call.linux);
     if waiting == 0 {
         return Err(Errno::AGAIN.into());
     }
@@ -393,19 +452,21 @@ pub(crate) fn rt_sigtimedwait(call: &mut Call<'_>) -> Outcome {
         Layout::new().u32(number).zeros_to(INFO as usize).store(call.memory, info)?;
     }
     call.linux.signals.pending &= !bit(number);
+    call.linux.threads.current_mut().signals.pending &= !bit(number);
     Ok(number.into())
 }
 
 pub(crate) fn rt_sigreturn(call: &mut Call<'_>) -> Outcome {
-    Err(Stop::SignalReturn(call.sp))
+    Err(Stop::SignalReturn(call.place.1))
 }
 
 pub(crate) fn sigaltstack(call: &mut Call<'_>) -> Outcome {
     const ON_STACK: u32 = 1;
     const DISABLE: u32 = 2;
     let [new, old, ..] = call.args;
-    let before = call.linux.signals.stack;
-    let active = before.contains(call.sp);
+    let own = &mut call.linux.threads.current_mut().signals;
+    let before = own.stack;
+    let active = before.contains(call.place.1);
     if new != 0 {
         let [start, flags, size] = load_words(call.memory, new)?;
         let stack = match flags as u32 & !ON_STACK {
@@ -415,7 +476,7 @@ pub(crate) fn sigaltstack(call: &mut Call<'_>) -> Outcome {
             0 => AlternateStack { start, size },
             _ => return Err(Errno::INVAL.into()),
         };
-        call.linux.signals.stack = stack;
+        own.stack = stack;
     }
     if old == 0 {
         return Ok(0);
@@ -428,14 +489,11 @@ pub(crate) fn sigaltstack(call: &mut Call<'_>) -> Outcome {
     Layout::new().u64(before.start).u64(flags.into()).u64(before.size).store(call.memory, old)
 }
 
-/// Sends the signal of this argument; 0 only asks whether it could.
-fn send(call: &mut Call<'_>, argument: usize) -> Outcome {
+/// The signal of this argument; `None` for 0, which only asks whether it could be sent.
+fn signal_to_send(call: &Call<'_>, argument: usize) -> Result<Option<u32>, Stop> {
     match call.uint(argument) {
-        0 => Ok(0),
-        value => {
-            call.linux.signals.raise(number_of(value)?);
-            Ok(0)
-        }
+        0 => Ok(None),
+        value => Ok(Some(number_of(value)?)),
     }
 }
 
@@ -443,22 +501,39 @@ pub(crate) fn kill(call: &mut Call<'_>) -> Outcome {
     const EVERYBODY: i32 = -1;
     const OWN_GROUP: i32 = 0;
     match call.int(0) {
-        OWN_GROUP | EVERYBODY => send(call, 1),
-        process if process.unsigned_abs() == PROCESS => send(call, 1),
-        _ => Err(Errno::SRCH.into()),
+        OWN_GROUP | EVERYBODY => {}
+        process if process.unsigned_abs() == PROCESS => {}
+        _ => return Err(Errno::SRCH.into()),
     }
+    if let Some(number) = signal_to_send(call, 1)? {
+        call.linux.raise_for_process(number);
+    }
+    Ok(0)
+}
+
+/// Sends the signal of this argument to a thread.
+fn send_to_thread(call: &mut Call<'_>, thread: i32, argument: usize) -> Outcome {
+    let id = u32::try_from(thread).ok().filter(|&id| id != 0).ok_or(Errno::INVAL)?;
+    let number = signal_to_send(call, argument)?;
+    // The first thread's ID stays in use when it has ended.
+    let index = match call.linux.threads.find(id) {
+        None if id == PROCESS => return Ok(0),
+        found => found.ok_or(Errno::SRCH)?,
+    };
+    if let Some(number) = number {
+        call.linux.raise_for(index, number);
+    }
+    Ok(0)
 }
 
 pub(crate) fn tkill(call: &mut Call<'_>) -> Outcome {
-    match call.uint(0) {
-        PROCESS => send(call, 1),
-        _ => Err(Errno::SRCH.into()),
-    }
+    send_to_thread(call, call.int(0), 1)
 }
 
 pub(crate) fn tgkill(call: &mut Call<'_>) -> Outcome {
-    match (call.uint(0), call.uint(1)) {
-        (PROCESS, PROCESS) => send(call, 2),
+    match call.int(0) {
+        ..1 => Err(Errno::INVAL.into()),
+        process if process == PROCESS as i32 => send_to_thread(call, call.int(1), 2),
         _ => Err(Errno::SRCH.into()),
     }
 }

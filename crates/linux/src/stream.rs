@@ -105,13 +105,14 @@ impl Stream {
         }
     }
 
-    pub(crate) fn read(&self, buffer: &mut [u8], blocking: bool, patience: Patience<'_>) -> Result<usize, Stop> {
+    /// Reads what there is; `EAGAIN` if there is nothing yet.
+    pub(crate) fn read(&self, buffer: &mut [u8], patience: Patience<'_>) -> Result<usize, Stop> {
         if self.is_regular() {
             return in_steps(buffer.len(), STEP, patience, |range| Ok(rustix::io::read(self.fd, &mut buffer[range])?));
         }
         let len = buffer.len().min(NON_BLOCKING_STEP);
         let buffer = &mut buffer[..len];
-        self.transfer(PollFlags::IN, blocking, patience, || match &self.kind {
+        self.transfer(PollFlags::IN, false, patience, || match &self.kind {
             Kind::Regular | Kind::Shared(_) => rustix::io::read(self.fd, &mut *buffer),
             Kind::Own(fd) => rustix::io::read(fd, &mut *buffer),
             Kind::Socket => rustix::net::recv(self.fd, &mut *buffer, RecvFlags::DONTWAIT).map(|(len, _)| len),
@@ -161,11 +162,27 @@ impl Stream {
         }
     }
 
+    /// What is asked of it in [`ready`].
+    pub(crate) fn asked(&self, events: PollFlags) -> PollFd<'_> {
+        PollFd::new(&self.fd, events)
+    }
+
     /// Whether reading or writing would not block.
     pub(crate) fn is_ready(&self, events: PollFlags) -> bool {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         self.is_regular() || poll(&mut [PollFd::new(&self.fd, events)], Some(&now)) != Ok(0)
     }
+}
+
+/// The numbers of those streams that are ready, once one is or this time has passed.
+pub(crate) fn ready(asked: &[(usize, PollFd<'_>)], span: Duration) -> Vec<usize> {
+    let span = Timespec { tv_sec: span.as_secs() as i64, tv_nsec: span.subsec_nanos().into() };
+    let mut entries: Vec<PollFd<'_>> = asked.iter().map(|(_, entry)| entry.clone()).collect();
+    if poll(&mut entries, Some(&span)).is_err() {
+        return Vec::new();
+    }
+    let is_ready = |(_, entry): &(&(usize, PollFd<'_>), &PollFd<'_>)| !entry.revents().is_empty();
+    asked.iter().zip(&entries).filter(is_ready).map(|((number, _), _)| *number).collect()
 }
 
 /// The same pipe or terminal as a non-blocking descriptor of our own; `None` if the user may not open it, or opening it gives

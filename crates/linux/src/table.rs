@@ -6,7 +6,10 @@
 use rustix::io::Errno;
 
 use crate::call::{Call, Outcome};
-use crate::{descriptors, directories, files, io, memory, pipes, poll, process, random, signals, status, time, timer};
+use crate::{
+    descriptors, directories, files, io, memory, pipes, poll, prctl, process, processors, random, signals, status,
+    threads, time, timer,
+};
 
 type Handler = fn(&mut Call<'_>) -> Outcome;
 
@@ -16,6 +19,9 @@ struct Row {
     handler: Option<Handler>,
 }
 
+/// The calls that make threads.
+pub(crate) const CLONE: u64 = 220;
+pub(crate) const CLONE3: u64 = 435;
 /// One more than the highest number.
 const NUMBERS: usize = 453;
 
@@ -61,6 +67,16 @@ pub(crate) fn is_quiet(number: u64, first_arg: u64) -> bool {
             | "tkill" | "tgkill" | "rt_sigaction" | "rt_sigprocmask" | "rt_sigreturn",
         ) => true,
         _ => false,
+    }
+}
+
+/// Whether a call may change what another thread waits for in a file.
+pub(crate) fn changes_files(number: u64) -> bool {
+    match row(number).map(|row| row.name) {
+        Some(name) => ["read", "write", "close", "dup", "splice", "sendfile", "fcntl", "ioctl"]
+            .iter()
+            .any(|part| name.contains(part)),
+        None => false,
     }
 }
 
@@ -165,14 +181,14 @@ table! {
     90 capget;
     91 capset;
     92 personality;
-    93 exit(1) => process::exit;
-    94 exit_group(1) => process::exit;
+    93 exit(1) => threads::exit;
+    94 exit_group(1) => process::exit_group;
     95 waitid;
-    96 set_tid_address(1) => process::set_tid_address;
+    96 set_tid_address(1) => threads::set_tid_address;
     97 unshare;
-    98 futex(6) => process::futex;
-    99 set_robust_list(2) => process::set_robust_list;
-    100 get_robust_list;
+    98 futex(6) => threads::futex;
+    99 set_robust_list(2) => threads::set_robust_list;
+    100 get_robust_list(3) => threads::get_robust_list;
     101 nanosleep(2) => time::nanosleep;
     102 getitimer(2) => timer::getitimer;
     103 setitimer(3) => timer::setitimer;
@@ -190,16 +206,16 @@ table! {
     115 clock_nanosleep(4) => time::clock_nanosleep;
     116 syslog;
     117 ptrace;
-    118 sched_setparam;
-    119 sched_setscheduler;
-    120 sched_getscheduler;
-    121 sched_getparam;
-    122 sched_setaffinity;
-    123 sched_getaffinity(3) => process::sched_getaffinity;
-    124 sched_yield(0) => process::nothing;
-    125 sched_get_priority_max;
-    126 sched_get_priority_min;
-    127 sched_rr_get_interval;
+    118 sched_setparam(2) => processors::sched_setparam;
+    119 sched_setscheduler(3) => processors::sched_setscheduler;
+    120 sched_getscheduler(1) => processors::sched_getscheduler;
+    121 sched_getparam(2) => processors::sched_getparam;
+    122 sched_setaffinity(3) => processors::sched_setaffinity;
+    123 sched_getaffinity(3) => processors::sched_getaffinity;
+    124 sched_yield(0) => threads::sched_yield;
+    125 sched_get_priority_max(1) => processors::sched_get_priority;
+    126 sched_get_priority_min(1) => processors::sched_get_priority;
+    127 sched_rr_get_interval(2) => processors::sched_rr_get_interval;
     128 restart_syscall;
     129 kill(2) => signals::kill;
     130 tkill(2) => signals::tkill;
@@ -239,8 +255,8 @@ table! {
     164 setrlimit;
     165 getrusage(2) => process::getrusage;
     166 umask(1) => process::umask;
-    167 prctl(5) => process::prctl;
-    168 getcpu(3) => process::getcpu;
+    167 prctl(5) => prctl::prctl;
+    168 getcpu(3) => processors::getcpu;
     169 gettimeofday(2) => time::gettimeofday;
     170 settimeofday;
     171 adjtimex;
@@ -250,7 +266,7 @@ table! {
     175 geteuid(0) => process::getuid;
     176 getgid(0) => process::getuid;
     177 getegid(0) => process::getuid;
-    178 gettid(0) => process::getpid;
+    178 gettid(0) => threads::gettid;
     179 sysinfo(1) => process::sysinfo;
     180 mq_open;
     181 mq_unlink;
@@ -292,7 +308,7 @@ table! {
     217 add_key;
     218 request_key;
     219 keyctl;
-    220 clone;
+    220 clone(5) => threads::clone;
     221 execve;
     222 mmap(6) => memory::mmap;
     223 fadvise64(4) => io::advise;
@@ -364,7 +380,7 @@ table! {
     432 fsmount;
     433 fspick;
     434 pidfd_open;
-    435 clone3;
+    435 clone3(2) => threads::clone3;
     436 close_range(3) => descriptors::close_range;
     437 openat2;
     438 pidfd_getfd;

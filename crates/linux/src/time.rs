@@ -7,7 +7,8 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::abi::{Layout, Timespec};
-use crate::call::{Call, Outcome, Patience, Stop};
+use crate::call::{Call, Outcome, Stop};
+use crate::requests::On;
 
 /// Where virtual time starts: 2000-01-01, in Unix time.
 const VIRTUAL_EPOCH: Duration = Duration::from_secs(946_684_800);
@@ -89,8 +90,21 @@ impl Clock {
         self.monotonic(instructions).saturating_sub(self.waited)
     }
 
+    /// The alarm of a machine for this uptime, if the guest does not wait.
+    pub(crate) fn alarm(&self, uptime: Duration, instructions: u64) -> Option<Alarm> {
+        match self.is_virtual {
+            true => self.alarm_in(uptime.saturating_sub(self.monotonic(instructions)), instructions),
+            false => self.instant_of(uptime).map(Alarm::At),
+        }
+    }
+
+    /// The moment of an uptime, of clocks that are not virtual.
+    pub(crate) fn instant_of(&self, uptime: Duration) -> Option<Instant> {
+        self.start.checked_add(uptime.saturating_sub(self.before))
+    }
+
     /// The alarm of a machine for when this time has passed, if the guest does not wait.
-    pub(crate) fn alarm(&self, span: Duration, instructions: u64) -> Option<Alarm> {
+    pub(crate) fn alarm_in(&self, span: Duration, instructions: u64) -> Option<Alarm> {
         match self.is_virtual {
             true => u64::try_from(span.as_nanos()).ok()?.checked_add(instructions).map(Alarm::Executed),
             false => Instant::now().checked_add(span).map(Alarm::At),
@@ -106,39 +120,18 @@ impl Clock {
         }
     }
 
-    /// Lets `wait` pass the time, at most until the given instant; virtual time is set forward
-    /// instead, by all of it. `true` if the time has passed.
-    pub(crate) fn wait(
-        &mut self,
-        span: Option<Duration>,
-        patience: Patience<'_>,
-        mut is_ready: impl FnMut() -> bool,
-    ) -> Result<bool, Stop> {
-        let start = Instant::now();
-        let until = span.and_then(|span| start.checked_add(span));
-        if is_ready() {
-            return Ok(false);
-        }
-        if let (true, Some(alarm)) = (self.is_virtual, patience.alarm)
-            && span.is_none_or(|span| alarm.span < span)
-        {
-            self.waited = self.waited.saturating_add(alarm.span);
-            return Err(Errno::INTR.into());
-        }
-        if let (true, Some(span)) = (self.is_virtual, span) {
-            self.waited = self.waited.saturating_add(span);
-            return Ok(true);
-        }
-        let passed = loop {
-            match patience.glance(until) {
-                Err(stop) => break Err(stop),
-                Ok(_) if is_ready() => break Ok(false),
-                Ok(Duration::ZERO) => break Ok(true),
-                Ok(step) => std::thread::sleep(step),
-            }
-        };
-        self.waited = self.waited.saturating_add(start.elapsed());
-        passed
+    pub(crate) fn is_virtual(&self) -> bool {
+        self.is_virtual
+    }
+
+    /// Sets virtual time forward to this uptime.
+    pub(crate) fn set_forward(&mut self, uptime: Duration, instructions: u64) {
+        self.has_waited(uptime.saturating_sub(self.monotonic(instructions)));
+    }
+
+    /// Notes that the guest has not run for this time.
+    pub(crate) fn has_waited(&mut self, time: Duration) {
+        self.waited = self.waited.saturating_add(time);
     }
 }
 
@@ -198,8 +191,8 @@ pub(crate) fn times(call: &mut Call<'_>) -> Outcome {
 
 /// Sleeps; where a signal ends that, what is left is stored at `left`, null for nowhere.
 fn sleep(call: &mut Call<'_>, span: Duration, left: u64) -> Outcome {
-    let end = call.uptime().saturating_add(span);
-    let slept = call.linux.clock.wait(Some(span), call.patience, || false);
+    let end = call.end_of(Some(span)).unwrap_or_default();
+    let slept = call.wait(On::Time, Some(span));
     if slept == Err(Errno::INTR.into()) && left != 0 {
         let left_over = end.saturating_sub(call.uptime());
         Layout::new().timespec(left_over.into()).store(call.memory, left)?;
@@ -225,35 +218,18 @@ pub(crate) fn clock_nanosleep(call: &mut Call<'_>) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicBool;
 
     #[test]
     fn virtual_time_goes_by_instructions_and_sleeps() {
         let mut clock = Clock::new(true);
-        let never = AtomicBool::new(false);
-        let patience = Patience { deadline: None, interrupted: &never, alarm: None };
         assert_eq!(clock.now(Kind::Monotonic, 1_500), Duration::from_nanos(1_500));
         let day = Duration::from_secs(86_400);
-        assert_eq!(clock.wait(Some(day), patience, || false), Ok(true));
+        clock.set_forward(day, 0);
         assert_eq!(clock.now(Kind::Real, 0), VIRTUAL_EPOCH + day);
         assert_eq!(clock.now(Kind::Cpu, 70), Duration::from_nanos(70));
-        assert_eq!(clock.wait(Some(Duration::MAX), patience, || false), Ok(true));
-        assert_eq!(clock.wait(Some(Duration::MAX), patience, || false), Ok(true));
+        assert_eq!(clock.alarm(day + Duration::from_nanos(9), 5), Some(Alarm::Executed(9)));
+        clock.set_forward(Duration::MAX, 0);
+        clock.set_forward(Duration::MAX, 0);
         clock.now(Kind::Real, u64::MAX);
-    }
-
-    #[test]
-    fn waiting_ends_at_the_deadline_and_at_interruptions() {
-        let interrupted = AtomicBool::new(false);
-        let mut clock = Clock::new(false);
-        let start = Instant::now();
-        let patience =
-            Patience { deadline: Some(start + Duration::from_millis(30)), interrupted: &interrupted, alarm: None };
-        assert_eq!(clock.wait(None, patience, || false), Err(Stop::Interrupted));
-        assert!((30..500).contains(&start.elapsed().as_millis()), "{:?}", start.elapsed());
-        assert_eq!(clock.wait(None, patience, || true), Ok(false));
-        interrupted.store(true, std::sync::atomic::Ordering::Relaxed);
-        let patience = Patience { deadline: None, ..patience };
-        assert_eq!(clock.wait(Some(Duration::MAX), patience, || false), Err(Stop::Interrupted));
     }
 }

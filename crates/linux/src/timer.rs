@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Linux;
 use crate::abi::{Layout, load_words, signal};
-use crate::call::{Alarm, Call, Outcome, Stop};
+use crate::call::{Call, Outcome, Stop};
 
 /// The signals of the timers, by their numbers.
 const SIGNALS: [u32; 3] = [signal::SIGALRM, signal::SIGVTALRM, signal::SIGPROF];
@@ -45,7 +45,7 @@ impl Linux {
             if at > now {
                 continue;
             }
-            self.signals.raise(signal);
+            self.raise_for_process(signal);
             let interval = interval.as_nanos();
             self.timers.0[timer].at = (interval != 0).then(|| {
                 let passed = (now - at).as_nanos() / interval + 1;
@@ -54,28 +54,31 @@ impl Linux {
         }
     }
 
-    /// When the timer of real time interrupts a call that waits with these signals blocked.
-    pub(crate) fn alarm(&self, blocked: u64, instructions: u64) -> Option<Alarm> {
+    /// When the timer of real time interrupts the thread that runs, in a call that the host waits in.
+    pub(crate) fn call_alarm(&self, instructions: u64) -> Option<Instant> {
+        let blocked = self.threads.current().signals.blocked();
         self.timers.0[REAL].at.filter(|_| self.signals.interrupts(signal::SIGALRM, blocked))?;
-        let span = self.until_signal(REAL, instructions)?;
-        Some(Alarm { at: Instant::now().checked_add(span)?, span })
+        Instant::now().checked_add(self.until_signal(REAL, instructions)?)
+    }
+
+    /// The uptime at which the timer of real time ends a wait of some thread.
+    pub(crate) fn until_alarm(&self) -> Option<Duration> {
+        let at = self.timers.0[REAL].at?;
+        let mut waits = self.threads.iter().filter_map(|(_, thread)| thread.wait());
+        let is_heeded = self.is_heeded(signal::SIGALRM) || waits.any(|wait| wait.on.awaits(signal::SIGALRM));
+        is_heeded.then_some(at)
     }
 
     /// When the first timer interrupts a guest that makes no call.
-    pub(crate) fn next_alarm(&self, instructions: u64) -> Option<riverrun::Alarm> {
-        let interrupts = |&timer: &usize| self.signals.interrupts(SIGNALS[timer], self.signals.blocked());
-        let spans = (0..SIGNALS.len()).filter(interrupts).filter_map(|timer| self.until_signal(timer, instructions));
-        self.clock.alarm(spans.min()?, instructions)
+    pub(crate) fn timer_alarm(&self, instructions: u64) -> Option<riverrun::Alarm> {
+        let is_heeded = |&timer: &usize| self.timers.0[timer].at.is_some() && self.is_heeded(SIGNALS[timer]);
+        let spans = (0..SIGNALS.len()).filter(is_heeded).filter_map(|timer| self.until_signal(timer, instructions));
+        self.clock.alarm_in(spans.min()?, instructions)
     }
 
     /// How long until the timer sends its signal.
     fn until_signal(&self, timer: usize, instructions: u64) -> Option<Duration> {
         Some(self.timers.0[timer].at?.saturating_sub(self.timer_clock(timer, instructions)))
-    }
-
-    /// How long until the first signal of this set that a timer sends while the guest waits.
-    pub(crate) fn until_signal_of(&self, set: u64, instructions: u64) -> Option<Duration> {
-        self.until_signal(REAL, instructions).filter(|_| set & 1 << (SIGNALS[REAL] - 1) != 0)
     }
 }
 

@@ -9,9 +9,11 @@ use std::time::Instant;
 use riverrun_vm::VmContext;
 
 use crate::alarm::Alarm;
+use crate::backtrace::Backtrace;
 use crate::call::convention::Returned;
 use crate::call::func::{Func, Parameters};
 use crate::error::Error;
+use crate::hart::Hart;
 use crate::heap::Heap;
 use crate::instance::Instance;
 use crate::memory::Memory;
@@ -127,6 +129,66 @@ impl<'a, T> Caller<'a, T> {
     pub fn set_alarm(&mut self, alarm: Option<Alarm>) {
         // SAFETY: as in `data`.
         unsafe { Instance::set_alarm(self.instance, alarm) };
+    }
+
+    /// A copy of the machine's hart, for another thread.
+    pub fn hart(&self) -> Hart {
+        Hart::of(self.state())
+    }
+
+    /// Exchanges the machine's hart with another, by which another thread of the guest runs: for handlers of `ecall` and of
+    /// alarms, whose [`Flow::Jump`](crate::Flow::Jump) says where that goes on. The pc is exchanged, too, so that
+    /// [`Caller::pc`] is the other thread's afterwards. Instructions are counted for the machine.
+    ///
+    /// Where [a host function has called the guest](Caller::is_nested), the harts must be as before once the call returns.
+    ///
+    /// ```
+    /// use riverrun::{Caller, Config, Engine, Flow, Hart, Linker, Program};
+    ///
+    /// let engine = Engine::new(&Config::new())?;
+    /// let mut linker = Linker::<Hart>::new(&engine);
+    /// // Two threads: the first one that exits is followed by the other.
+    /// linker.ecall(|mut caller: Caller<'_, Hart>| {
+    ///     let mut other = std::mem::take(caller.data_mut());
+    ///     if other.pc() == 0 {
+    ///         return Ok(Flow::Exit(caller.x(10) as i32));
+    ///     }
+    ///     caller.swap_hart(&mut other);
+    ///     Ok(Flow::Jump(caller.pc()))
+    /// });
+    /// let program = Program::new(&engine, riverrun::doc::TINY)?;
+    /// let mut machine = linker.instantiate(&program, Hart::new())?;
+    /// let entry = machine.pc();
+    /// machine.data_mut().set_pc(entry);
+    /// assert_eq!((machine.run()?, machine.instructions()), (42, 6));
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn swap_hart(&mut self, hart: &mut Hart) {
+        let before = self.fcsr();
+        // SAFETY: as in `data`: a copy, and the result of the exchange.
+        let mut has_own_hart = unsafe { (*self.instance.as_ptr()).has_own_hart };
+        hart.swap(self.state_mut(), &mut has_own_hart);
+        // SAFETY: likewise.
+        unsafe { (*self.instance.as_ptr()).has_own_hart = has_own_hart };
+        if self.fcsr() != before {
+            self.guard_floats();
+        }
+    }
+
+    /// Whether the run that has made this call is nested in another: a host function has called the guest.
+    pub fn is_nested(&self) -> bool {
+        // SAFETY: the instance is alive.
+        unsafe { Instance::depth(self.instance) > 1 }
+    }
+
+    /// The calls in progress, as [`Machine::backtrace`](crate::Machine::backtrace) gives them.
+    pub fn backtrace(&self) -> Backtrace {
+        Backtrace::of(self.memory(), self.program().image())
+    }
+
+    /// The calls in progress in a thread whose registers these are.
+    pub fn backtrace_of(&self, hart: &Hart) -> Backtrace {
+        Backtrace::at(self.memory(), self.program().image(), hart.position())
     }
 
     /// A function of the guest, to be called back: see [`crate::Machine::func`].

@@ -217,6 +217,10 @@ impl<T> Instance<T> {
                 // The host functions called below take the window from here.
                 (*state).exit.window = window as u64;
                 let flow = match stop {
+                    // Another hart than the one that began the call.
+                    Stop::Returned if !is_nested && !(*at).has_own_hart => {
+                        break Err(Self::trap(this, TrapCause::FetchFault { address: RETURN_ADDRESS }, RETURN_ADDRESS));
+                    }
                     Stop::Returned => break Ok(Ended::Returned),
                     Stop::Trap(trap) if is_signal_return(&trap) => Self::call_ecall_handler(this),
                     Stop::Trap(trap) => break Err(Self::trap(this, trap.cause, trap.pc)),
@@ -357,10 +361,13 @@ impl<T> Instance<T> {
         unsafe {
             let at = this.as_ptr();
             (*at).alarm = None;
-            // As any interrupt does.
-            (*(*at).state).hart.reservation = u64::MAX;
             let Some(handler) = (*at).alarm_handler.clone() else { return Ok(Flow::Continue) };
-            handler(Caller::of_engine(this)).map_err(|error| Self::failure(this, None, error))
+            let flow = handler(Caller::of_engine(this)).map_err(|error| Self::failure(this, None, error));
+            // As any interrupt does that the guest can see.
+            if !matches!(flow, Ok(Flow::Continue)) {
+                (*(*at).state).hart.reservation = u64::MAX;
+            }
+            flow
         }
     }
 

@@ -289,7 +289,8 @@ pub struct Trap {
     /// The address of the instruction that could not complete.
     pub pc: u64,
     /// What the guest said of it just before: for `abort`, what it last wrote to standard error, at most 1 KiB on one
-    /// line, such as C++'s type and `what()` of an exception that nobody catches, or a failed assertion.
+    /// line, such as C++'s type and `what()` of an exception that nobody catches, or a failed assertion. For an endless wait
+    /// of a guest with several threads, where each of them waits, in several lines.
     pub message: Option<String>,
     /// The calls that led there, innermost first; none where a limit stopped a run, as that may happen
     /// often ([`crate::Machine::backtrace`] gives them then), and only the innermost where compiled code keeps no
@@ -319,7 +320,8 @@ impl Trap {
 /// Cause, function and source line, in one line; the backtrace is the caller's to print, or `Debug`'s.
 impl fmt::Display for Trap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(message) = &self.message else {
+        let Some(message) = self.message.as_ref().filter(|_| !matches!(self.cause, TrapCause::EndlessWait { .. }))
+        else {
             return write!(f, "{} at pc {:#x}{}", self.reason(), self.pc, self.backtrace.summary());
         };
         // The innermost frames are the C library's.
@@ -332,9 +334,12 @@ impl fmt::Display for Trap {
     }
 }
 
-/// The line of `Display`, and the backtrace.
+/// The line of `Display`, and the backtrace, of each thread where all wait for ever.
 impl fmt::Debug for Trap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (TrapCause::EndlessWait { .. }, Some(threads)) = (self.cause, &self.message) {
+            return write!(f, "{self}\n{threads}");
+        }
         with_backtrace(f, self, &self.backtrace)
     }
 }

@@ -25,7 +25,7 @@ use crate::call::registry::{Function, Registry};
 use crate::compiled_code::CompiledEngine;
 use crate::error::{Error, HostError, HostFailure, Trap};
 use crate::heap::HeapState;
-use crate::linker::EcallHandler;
+use crate::linker::{EcallHandler, HartHandler};
 use crate::memory::Memory;
 use crate::program::Program;
 use crate::suspension::Suspension;
@@ -59,6 +59,9 @@ pub(crate) struct Instance<T> {
     pub(crate) program: Program,
     pub(crate) ecall: Arc<EcallHandler<T>>,
     pub(crate) alarm_handler: Option<Arc<EcallHandler<T>>>,
+    pub(crate) hart_handler: Option<Arc<HartHandler<T>>>,
+    /// Whether the hart that began the outermost call is the machine's.
+    pub(crate) has_own_hart: bool,
     pub(crate) registry: Arc<Registry>,
     pub(crate) imports: Box<[Bound]>,
     /// The outermost run's compiled code, with its host stack.
@@ -129,6 +132,15 @@ impl KeptLost {
     pub(crate) unsafe fn of(place: *mut Option<u64>) -> KeptLost {
         // SAFETY: as the caller promises.
         KeptLost { place, lost: unsafe { *place } }
+    }
+}
+
+impl KeptLost {
+    /// Restores it now, unless what was lost is another thread's registers, which are not the call's.
+    pub(crate) fn unless(self, is_other: bool) {
+        if is_other {
+            std::mem::forget(self);
+        }
     }
 }
 

@@ -27,6 +27,7 @@ mod error;
 #[path = "exhausted_linux.rs"]
 mod exhausted;
 mod guest;
+mod hart;
 mod heap;
 mod initialization;
 mod instance;
@@ -35,6 +36,8 @@ mod machine;
 mod memory;
 #[cfg(doctest)]
 mod must_not_compile;
+mod noted_window;
+mod own_hart;
 mod pace;
 mod program;
 pub mod raw;
@@ -63,6 +66,7 @@ pub use call::value::GuestValue;
 pub use caller::Caller;
 pub use engine::{Config, Engine};
 pub use error::{Error, HostError, HostFailure, LinkError, Trap};
+pub use hart::Hart;
 pub use heap::{
     CxxLibrary, CxxString, CxxVector, GuestBox, GuestCxxString, GuestCxxVector, GuestString, GuestVec, Heap, HeapError,
     HeapEvent, HeapOptions, HeapProblem, HeapStatistics,

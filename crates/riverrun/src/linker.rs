@@ -28,6 +28,7 @@ pub enum Flow {
 }
 
 pub(crate) type EcallHandler<T> = dyn Fn(Caller<'_, T>) -> Result<Flow, HostError> + Send + Sync;
+pub(crate) type HartHandler<T> = dyn Fn(Caller<'_, T>) + Send + Sync;
 
 /// The host functions that guests can call. One linker serves any number of machines and threads.
 ///
@@ -50,6 +51,7 @@ pub struct Linker<T> {
     pub(crate) engine: Engine,
     pub(crate) ecall: Arc<EcallHandler<T>>,
     pub(crate) alarm: Option<Arc<EcallHandler<T>>>,
+    pub(crate) harts: Option<Arc<HartHandler<T>>>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) heap: HeapOptions,
 }
@@ -57,7 +59,8 @@ pub struct Linker<T> {
 impl<T> Clone for Linker<T> {
     fn clone(&self) -> Linker<T> {
         let (engine, ecall, alarm) = (self.engine.clone(), self.ecall.clone(), self.alarm.clone());
-        Linker { engine, ecall, alarm, registry: self.registry.clone(), heap: self.heap.clone() }
+        let (harts, registry, heap) = (self.harts.clone(), self.registry.clone(), self.heap.clone());
+        Linker { engine, ecall, alarm, harts, registry, heap }
     }
 }
 
@@ -93,6 +96,7 @@ impl<T> Linker<T> {
             engine: engine.clone(),
             ecall: Arc::new(none),
             alarm: None,
+            harts: None,
             registry: Arc::new(Registry::new::<T>()),
             heap: HeapOptions::new(),
         }
@@ -224,6 +228,13 @@ impl<T> Linker<T> {
     /// ```
     pub fn alarm(&mut self, handler: impl Fn(Caller<'_, T>) -> Result<Flow, HostError> + Send + Sync + 'static) {
         self.alarm = Some(Arc::new(handler));
+    }
+
+    /// Sets the handler of calls that are given up while another hart than the one that began them is in the machine
+    /// ([`Caller::swap_hart`]), by a trap, a limit, or a failing host function. It must exchange the machine's hart with the
+    /// one that [began the call](crate::Hart::began_call). Without that, the other one is lost.
+    pub fn harts(&mut self, handler: impl Fn(Caller<'_, T>) + Send + Sync + 'static) {
+        self.harts = Some(Arc::new(handler));
     }
 
     /// Makes a machine of the program, at its first instruction, with the stack mapped and sp at its top.

@@ -122,6 +122,8 @@ impl<T> Machine<T> {
             gate: interruption.gate(),
             ecall: linker.ecall.clone(),
             alarm_handler: linker.alarm.clone(),
+            hart_handler: linker.harts.clone(),
+            has_own_hart: true,
             registry: linker.registry.clone(),
             imports: Box::default(),
             execution,

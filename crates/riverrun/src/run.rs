@@ -12,6 +12,7 @@ use crate::call::convention::{Exchange, Placement, ResultRegisters, write_first}
 use crate::dispatch::Ended;
 use crate::error::Error;
 use crate::instance::{Instance, KeptLost, RA};
+use crate::own_hart::OwnHart;
 
 /// Bytes of the thread's stack that a nested call must find: for the engine, a host function that the guest may call, and
 /// the making of an error.
@@ -138,7 +139,8 @@ impl<T> Instance<T> {
                 false => (*at).fuel,
             };
             let outer_fuel_end = (*at).fuel_end;
-            let _lost = KeptLost::of(&raw mut (*at).lost);
+            let lost = KeptLost::of(&raw mut (*at).lost);
+            let own_hart = (!is_nested).then(|| OwnHart::of(this));
             let mut placement = Placement::new(&mut (*state).hart.slots);
             exchange.place(&mut placement);
             let placed = placement.into_placed();
@@ -161,6 +163,8 @@ impl<T> Instance<T> {
                 (*at).fuel = Self::fuel_left(this);
             }
             (*at).fuel_end = outer_fuel_end;
+            lost.unless(own_hart.as_ref().is_some_and(OwnHart::is_away));
+            drop(own_hart);
             drop(saved);
             match result? {
                 (Ended::Returned, results) => Ok(exchange.take(&results)),

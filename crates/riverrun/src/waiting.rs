@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use riverrun_program::Signature;
-use riverrun_vm::{Import, RETURN_ADDRESS, Results, TrapCause, VmContext, abandon};
+use riverrun_vm::{Import, RETURN_ADDRESS, Results, TrapCause, abandon};
 
 use crate::call::convention::{Arguments, Exchange, Placement, ResultRegisters, Returned, write_first};
 use crate::call::func::{Func, Parameters, Target};
@@ -29,6 +29,8 @@ use crate::error::{Error, HostError, LinkError};
 use crate::instance::{Instance, KeptLost, RA};
 use crate::linker::Linker;
 use crate::machine::Machine;
+use crate::noted_window::NotedWindow;
+use crate::own_hart::OwnHart;
 use crate::run::Saved;
 use crate::suspension::{Awaited, Poller, Start, Suspension};
 
@@ -246,29 +248,6 @@ impl Awaited {
     }
 }
 
-/// Notes the window where host functions take it from, while no engine has it; forgets it when dropped, also by a panic.
-struct NotedWindow(NonNull<VmContext>);
-
-impl NotedWindow {
-    /// # Safety
-    /// The instance outlives the result, and no engine runs on it.
-    unsafe fn of<T>(this: NonNull<Instance<T>>) -> NotedWindow {
-        // SAFETY: the caller keeps the instance alive.
-        unsafe {
-            let state = NonNull::new_unchecked((*this.as_ptr()).state);
-            (*state.as_ptr()).exit.window = Instance::window(this) as u64;
-            NotedWindow(state)
-        }
-    }
-}
-
-impl Drop for NotedWindow {
-    fn drop(&mut self) {
-        // SAFETY: the context is part of the instance, which `of`'s caller keeps alive.
-        unsafe { (*self.0.as_ptr()).exit.window = 0 };
-    }
-}
-
 /// Sets a machine's suspension until it is dropped, also by a panic.
 struct Entered<T>(NonNull<Instance<T>>);
 
@@ -352,22 +331,23 @@ pub struct CallAsync<'a, T, R> {
     /// Before the context, because what is awaited ends first.
     suspension: Suspension,
     /// The machine's own context; `None` once it is restored.
-    begun: Option<Begun>,
+    begun: Option<Begun<T>>,
     /// Why the call could not begin.
     error: Option<Error>,
     machine: &'a mut Machine<T>,
     result: PhantomData<fn() -> R>,
 }
 
-struct Begun {
+struct Begun<T> {
+    own_hart: OwnHart<T>,
     _saved: Saved,
-    _lost: KeptLost,
+    lost: KeptLost,
     /// What was [`Instance::is_suspended`].
     was_suspended: bool,
 }
 
 // SAFETY: what has begun refers to parts of the machine, which moves along.
-unsafe impl Send for Begun {}
+unsafe impl<T: Send> Send for Begun<T> {}
 
 impl<T, R> fmt::Debug for CallAsync<'_, T, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -394,7 +374,8 @@ impl<'a, T, R> CallAsync<'a, T, R> {
             let lost = KeptLost::of(&raw mut (*at).lost);
             // Calls that a host function makes while the guest waits keep its registers.
             let was_suspended = std::mem::replace(&mut (*at).is_suspended, true);
-            call.begun = Some(Begun { _saved: saved, _lost: lost, was_suspended });
+            let own_hart = OwnHart::of(instance);
+            call.begun = Some(Begun { own_hart, _saved: saved, lost, was_suspended });
             let mut placement = Placement::new(&mut (*state).hart.slots);
             exchange.place(&mut placement);
             let placed = placement.into_placed();
@@ -417,6 +398,7 @@ impl<'a, T, R> CallAsync<'a, T, R> {
                 (*instance.as_ptr()).is_suspended = begun.was_suspended;
                 // Suspended frames in compiled code are the call's.
                 (*instance.as_ptr()).execution.iter_mut().for_each(|engine| engine.forget());
+                begun.lost.unless(begun.own_hart.is_away());
             }
         }
     }

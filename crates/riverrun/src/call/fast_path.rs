@@ -17,6 +17,7 @@ use crate::call::func::Target;
 use crate::dispatch::Ended;
 use crate::error::{Error, LinkError};
 use crate::instance::{Instance, KeptLost, RA, SP};
+use crate::own_hart::OwnHart;
 use crate::registers::Position;
 
 /// An engine that the fast path can enter.
@@ -526,8 +527,9 @@ impl<T> Instance<T> {
             // The state has the position at which the call exited.
             (*at).ready.has_position = false;
             Self::forget_ready(this);
-            let _lost = KeptLost::of(&raw mut (*at).lost);
+            let lost = KeptLost::of(&raw mut (*at).lost);
             let _back = PutBack { state: (*at).state, ready: &raw const (*at).ready };
+            let own_hart = OwnHart::of(this);
             let code = (*at).program.code();
             let window = &mut (*at).window;
             let exit = match (unfinished, (*at).execution.as_mut()) {
@@ -547,8 +549,9 @@ impl<T> Instance<T> {
                 Exit::Lost(cause) => return Err(Self::lost_trap(this, cause, pc)),
                 Exit::Continue | Exit::Step | Exit::Ecall | Exit::Refused => {}
             }
-            let ended = Self::run_call(this, Self::fuel_left(this))?;
-            match ended {
+            let ended = Self::run_call(this, Self::fuel_left(this));
+            lost.unless(own_hart.is_away());
+            match ended? {
                 Ended::Returned => Ok(ResultRegisters::of(&(*(*at).state).hart.slots)),
                 Ended::Exited(status) => Err(Error::Exited { status }),
                 Ended::Waits => unreachable!("only runs with a suspension wait"),

@@ -65,7 +65,10 @@ fn answer<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) ->
 /// At an alarm: looks at the time, and lets the next thread run if this one's turn is over.
 fn interrupt<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) -> Result<Flow, HostError> {
     let (instructions, pc, is_nested) = (caller.instructions(), caller.pc(), caller.is_nested());
+    let program = caller.program().image().shared_bytes().clone();
     let linux = get(caller.data_mut());
+    // A run that goes on from saved state begins with an alarm.
+    linux.program.get_or_insert(program);
     linux.look_at_waits(instructions);
     if !linux.threads.runs() {
         // It is at a call in which it waits: that goes on.

@@ -39,13 +39,23 @@ impl Pipe {
     /// Another end to read from.
     pub(crate) fn reader(&self) -> Reader {
         self.0.readers.fetch_add(1, Ordering::Relaxed);
-        Reader(self.clone())
+        Reader(self.clone(), true)
+    }
+
+    /// One that no descriptor has: it does not count.
+    pub(crate) fn kept_reader(&self) -> Reader {
+        Reader(self.clone(), false)
     }
 
     /// Another end to write to.
     pub(crate) fn writer(&self) -> Writer {
         self.0.writers.fetch_add(1, Ordering::Relaxed);
-        Writer(self.clone())
+        Writer(self.clone(), true)
+    }
+
+    /// One that no descriptor has: it does not count.
+    pub(crate) fn kept_writer(&self) -> Writer {
+        Writer(self.clone(), false)
     }
 
     /// The bytes that have been written and not been read.
@@ -70,11 +80,11 @@ impl Pipe {
 
 /// The end of a pipe that is read from.
 #[derive(Debug)]
-pub(crate) struct Reader(Pipe);
+pub(crate) struct Reader(Pipe, bool);
 
 /// The end of a pipe that is written to.
 #[derive(Debug)]
-pub(crate) struct Writer(Pipe);
+pub(crate) struct Writer(Pipe, bool);
 
 pub(crate) fn pipe() -> (Reader, Writer) {
     let pipe = Pipe::default();
@@ -83,13 +93,13 @@ pub(crate) fn pipe() -> (Reader, Writer) {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.0.0.readers.fetch_sub(1, Ordering::Relaxed);
+        self.0.0.readers.fetch_sub(usize::from(self.1), Ordering::Relaxed);
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.0.0.writers.fetch_sub(1, Ordering::Relaxed);
+        self.0.0.writers.fetch_sub(usize::from(self.1), Ordering::Relaxed);
     }
 }
 

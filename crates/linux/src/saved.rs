@@ -313,13 +313,20 @@ impl Linux {
 
     fn go_back(&mut self, Baseline { saved, reopened: Reopened { slots, files }, .. }: &Baseline) -> Result<(), Error> {
         self.descriptors.slots.clone_from(slots);
+        let result = self.place_all(saved, files);
+        count_ends(&mut self.descriptors.slots);
+        result?;
+        self.take_state(saved)
+    }
+
+    fn place_all(&self, saved: &Saved, files: &[Arc<OpenFile>]) -> Result<(), Error> {
         for (id, (saved_file, file)) in saved.files.iter().zip(files).enumerate() {
             place(saved_file, file, &saved.pipes).map_err(|stop| {
                 let descriptor = saved.descriptors.iter().find(|descriptor| descriptor.file as usize == id);
                 saved_file.error(descriptor.map_or(0, |descriptor| descriptor.number), stop)
             })?;
         }
-        self.take_state(saved)
+        Ok(())
     }
 
     /// Takes over all but descriptors, arguments and environment.
@@ -394,6 +401,20 @@ fn place(saved: &File, file: &OpenFile, pipes: &[Vec<u8>]) -> Result<(), Stop> {
     Ok(())
 }
 
+/// Replaces ends of pipes that are kept for a reset by such that count: a pipe is at its end once the guest has closed them.
+fn count_ends(slots: &mut [Option<Slot>]) {
+    let mut ends: BTreeMap<*const OpenFile, Arc<OpenFile>> = BTreeMap::new();
+    for slot in slots.iter_mut().flatten() {
+        let end = match &slot.file.kind {
+            Kind::PipeReader(end) => Kind::PipeReader(end.pipe().reader()),
+            Kind::PipeWriter(end) => Kind::PipeWriter(end.pipe().writer()),
+            _ => continue,
+        };
+        let new = || Arc::new(OpenFile::new(end, slot.file.status()));
+        slot.file = ends.entry(Arc::as_ptr(&slot.file)).or_insert_with(new).clone();
+    }
+}
+
 fn bytes_of(pipes: &[Vec<u8>], id: u32) -> &[u8] {
     pipes.get(id as usize).map_or(&[], Vec::as_slice)
 }
@@ -426,11 +447,11 @@ impl Opener<'_> {
             FileKind::Memory { path, contents, .. } => Kind::Memory(self.open_memory(path, contents.as_deref())?),
             FileKind::Device(device) => Kind::Device(*device),
             FileKind::PipeReader(id) => {
-                let end = self.pipes.get(*id as usize).ok_or(damaged)?.reader();
+                let end = self.pipes.get(*id as usize).ok_or(damaged)?.kept_reader();
                 return Ok(Arc::new(OpenFile::new(Kind::PipeReader(end), 0)));
             }
             FileKind::PipeWriter(id) => {
-                let end = self.pipes.get(*id as usize).ok_or(damaged)?.writer();
+                let end = self.pipes.get(*id as usize).ok_or(damaged)?.kept_writer();
                 return Ok(Arc::new(OpenFile::new(Kind::PipeWriter(end), open::WRITE_ONLY)));
             }
         };
@@ -539,6 +560,7 @@ impl Linux {
         self.args.clone_from(&saved.args);
         self.env.clone_from(&saved.env);
         self.descriptors.slots.clone_from(&reopened.slots);
+        count_ends(&mut self.descriptors.slots);
         self.is_changed = false;
         self.baseline = Some(Box::new(Baseline { bytes: bytes.into(), saved, reopened }));
         Ok(())

@@ -42,7 +42,7 @@ cargo xtask <command>
   bench crossing PART     of the calls between host and guest, only those whose `engine/name` has
                           this part
   bench verdicts [TIMES]  how often `riverrun bench` is right on this machine
-  bench tier-up [--short] what compiling while programs run takes, beside interpreting and compiling them
+  bench tier-up           what compiling while programs run takes, beside interpreting and compiling them
                           as a whole
   newcomer                the README's way to a project of one's own, from nothing: takes minutes
   zig                     the tests of guests' compilers, with PyPI's ziglang: takes minutes

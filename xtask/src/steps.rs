@@ -148,6 +148,8 @@ const COMPILED: &[&str] = &[
     "--test",
     "copies",
     "--test",
+    "tiering",
+    "--test",
     "costs",
     "--test",
     "compiled_*",

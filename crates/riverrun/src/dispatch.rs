@@ -154,6 +154,8 @@ impl Dispatcher<'_> {
         self.pace.executed(executed, self.fuel);
         if self.sampler.as_mut().is_some_and(|sampler| sampler.executed(executed)) {
             self.program.sample(self.window.state().hart.pc);
+            // If the interpreter could not begin, it can now.
+            return if exit == Exit::Step { Exit::Continue } else { exit };
         }
         exit
     }

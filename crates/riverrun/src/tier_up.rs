@@ -18,20 +18,20 @@ use riverrun_program::Profile;
 use riverrun_vm::artifact::{Artifact, ProgramHash};
 
 /// Instructions from one sample to the next.
-const PERIOD: u64 = 128 << 10;
+const PERIOD: u64 = 512 << 10;
 /// Instructions of a decoded block at most: the interpreter cannot begin one with less.
 const BLOCK: u64 = 8 << 10;
 /// How many instructions it takes as long to interpret as to come from compiled code to the interpreter and back.
 const VISIT: u64 = 128;
 
 /// Samples that the interpreter makes while the compiler starts and links.
-const START: u64 = 600;
+const START: u64 = 150;
 /// While it analyses a KiB of text.
-const ANALYSIS: u64 = 4;
+const ANALYSIS: u64 = 1;
 /// Instructions that it compiles meanwhile.
-const INSTRUCTIONS_PER_SAMPLE: u64 = 2;
+const INSTRUCTIONS_PER_SAMPLE: u64 = 8;
 /// Samples of a program that has run for about a second.
-const SECOND: u64 = 10_000;
+const SECOND: u64 = 2_500;
 /// Compilations of a program in a process at most, as its memory keeps the code of all.
 const COMPILATIONS: usize = 8;
 
@@ -69,7 +69,7 @@ impl TierUp {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TierUpStatistics {
-    /// Samples of interpreted code so far, each of 131,072 instructions, earlier runs included that are in the cache.
+    /// Samples of interpreted code so far, each of 524,288 instructions, earlier runs included that are in the cache.
     pub samples: u64,
     /// Compilations that were successful, in this process.
     pub compilations: usize,
@@ -444,6 +444,38 @@ mod tests {
         }
         assert_eq!(jobs.len(), COMPILATIONS, "{jobs:?}");
         assert!(jobs.iter().all(|&(_, work)| work >= START), "{jobs:?}");
+    }
+
+    /// A compiler that hangs.
+    fn hanging(folder: &Path) -> PathBuf {
+        let path = folder.join("compiler");
+        // By a process of its own: a file that this one writes may still be open in a child of another test.
+        let script = "printf '#!/bin/sh\nexec sleep 1000\n' > compiler && chmod +x compiler";
+        assert!(Command::new("sh").args(["-c", script]).current_dir(folder).status().unwrap().success());
+        path
+    }
+
+    #[test]
+    fn a_compiler_that_hangs_ends_with_the_program_unless_a_cache_keeps_its_work() {
+        let folder = tempfile::tempdir().unwrap();
+        let tiering = TieringUp::new(&TierUp::new(hanging(folder.path())), None, 0);
+        let job = (0..10 * SECOND).find_map(|pc| tiering.sample(pc)).unwrap();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        job.start(move |job| {
+            // SAFETY: nothing is compiled.
+            sender.send(unsafe { job.compile(b"a program", &[0; 32]) }.map(drop)).unwrap();
+            Ok(())
+        });
+        let shared = tiering.0.clone();
+        while shared.state().child.is_none() {
+            std::thread::sleep(INTERVAL);
+        }
+        let files = shared.files().unwrap().0;
+        assert!(files.exists() && tiering.statistics(0).is_compiling);
+        drop(tiering);
+        let failure = receiver.recv_timeout(Duration::from_secs(20)).unwrap().unwrap_err();
+        assert!(failure.contains("signal: 9"), "{failure}");
+        assert!(!files.exists());
     }
 
     #[test]

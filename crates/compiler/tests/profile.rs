@@ -1,0 +1,103 @@
+//! `--profile`: which functions are compiled, and how profiles are refused.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use riverrun_testkit::tools::output_of;
+use tempfile::TempDir;
+
+/// Three functions that call each other, of which two are of the same length and one is three times as long.
+const TEXT: &str = "
+    .globl _start
+    .type _start, @function
+_start: call first
+    call second
+    li a7, 93
+    ecall
+    .size _start, .-_start
+    .type first, @function
+first: .rept 100
+    add a0, a0, a1
+    .endr
+    ret
+    .size first, .-first
+    .type second, @function
+second: .rept 300
+    add a0, a0, a1
+    .endr
+    ret
+    .size second, .-second
+";
+
+struct Guest {
+    folder: TempDir,
+}
+
+impl Guest {
+    fn new() -> Guest {
+        let guest = Guest { folder: tempfile::tempdir().unwrap() };
+        let source = guest.path("guest.s");
+        std::fs::write(&source, TEXT).unwrap();
+        let mut gcc = Command::new("riscv64-linux-gnu-gcc");
+        gcc.args(["-nostdlib", "-static", "-Wl,--no-relax", "-Wl,-Ttext=0x10000", "-o"]);
+        output_of(gcc.arg(guest.path("guest")).arg(source), "gcc-riscv64-linux-gnu");
+        guest
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn compile(&self, profile: &str, options: &[&str]) -> Output {
+        std::fs::write(self.path("profile"), profile).unwrap();
+        let mut compiler = Command::new(env!("CARGO_BIN_EXE_riverrun-compile"));
+        compiler.args(["--stats=json", "--profile"]).arg(self.path("profile")).args(options);
+        compiler.arg("-o").arg(self.path("guest.rro")).arg(self.path("guest")).output().unwrap()
+    }
+
+    /// Functions and instructions that are compiled by a profile with these samples.
+    fn compiled(&self, samples: &[(u64, u64)], options: &[&str]) -> (u64, u64) {
+        let lines = samples.iter().map(|(pc, count)| format!("{pc:#x} {count}\n"));
+        let output = self.compile(&format!("riverrun profile 1\n{}", lines.collect::<String>()), options);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let stats: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
+        (stats["functions"].as_u64().unwrap(), stats["instructions"].as_u64().unwrap())
+    }
+}
+
+/// Addresses in the guest's functions.
+const START: u64 = 0x10000;
+const FIRST: u64 = START + 60;
+const SECOND: u64 = START + 600;
+
+#[test]
+fn functions_with_samples_are_compiled() {
+    let guest = Guest::new();
+    assert_eq!(guest.compiled(&[], &[]).0, 0);
+    assert_eq!(guest.compiled(&[(FIRST, 1)], &[]), (1, 102));
+    assert_eq!(guest.compiled(&[(SECOND, 1)], &[]), (1, 302));
+    assert_eq!(guest.compiled(&[(START, 1), (FIRST, 1), (SECOND, 9)], &[]).0, 3);
+    // In none.
+    assert_eq!(guest.compiled(&[(0x100, 5), (u64::MAX, 5)], &[]).0, 0);
+}
+
+#[test]
+fn those_with_most_samples_for_their_length_come_first() {
+    let guest = Guest::new();
+    let both = |first, second| guest.compiled(&[(FIRST, first), (SECOND, second)], &["--max-work", "330"]).1;
+    assert_eq!(both(10, 20), 102);
+    assert_eq!(both(10, 60), 302);
+    assert_eq!(guest.compiled(&[(SECOND, 1)], &["--max-work", "10"]).0, 0);
+}
+
+#[test]
+fn what_is_no_profile_is_refused() {
+    let guest = Guest::new();
+    for (profile, problem) in [("", "not a profile"), ("riverrun profile 1\nx\n", "line 2 of the profile")] {
+        let output = guest.compile(profile, &[]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && stderr.contains(problem), "{stderr}");
+    }
+    let output = guest.compile("riverrun profile 1\n", &["--emit", "object"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--profile goes with artifacts"));
+}

@@ -39,7 +39,7 @@ impl Guest {
         let source = guest.path("guest.s");
         std::fs::write(&source, TEXT).unwrap();
         let mut gcc = Command::new("riscv64-linux-gnu-gcc");
-        gcc.args(["-nostdlib", "-static", "-Wl,--no-relax", "-Wl,-Ttext=0x10000", "-o"]);
+        gcc.args(["-nostdlib", "-static", "-Wl,--no-relax", "-Wl,--build-id=none,-Ttext=0x20000", "-o"]);
         output_of(gcc.arg(guest.path("guest")).arg(source), "gcc-riscv64-linux-gnu");
         guest
     }
@@ -66,7 +66,7 @@ impl Guest {
 }
 
 /// Addresses in the guest's functions.
-const START: u64 = 0x10000;
+const START: u64 = 0x20000;
 const FIRST: u64 = START + 60;
 const SECOND: u64 = START + 600;
 

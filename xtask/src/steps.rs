@@ -59,19 +59,14 @@ pub(crate) static TEST: &[Step] = &[
     step("clippy for the server", REQUESTS_CLIPPY),
     step("clippy for the rollback game", ROLLBACK_CLIPPY),
     with(step("documentation", &["doc", "--no-deps", "--workspace"]), &[("RUSTDOCFLAGS", "-D warnings")]),
-    // Without the optimiser the interpreter's handlers return to a trampoline ..
-    step("tests, unoptimised", &["test", "--workspace", "--no-fail-fast"]),
-    // .. and with it they chain by tail calls: two different machines.
-    ahead(step("tests, optimised", &["test", "--workspace", "--no-fail-fast", "--release"])),
-    // The suite of whole programs again, on the other engines ..
+    // Without the optimiser the interpreter's handlers return to a trampoline, and debug assertions hold ..
+    step("tests, unoptimised", UNOPTIMISED),
+    // .. and with it they chain by tail calls: two different machines. With the compiler built in, too.
+    ahead(step("tests, optimised", OPTIMISED)),
+    // The suite of whole programs again, on the other engines.
     with(step("programs in single steps", PROGRAMS), &[("RIVERRUN_TEST_ENGINE", "single-step")]),
     required(step("compiler", COMPILER)),
-    with(step("programs compiled, by the command", COMMAND), &[("RIVERRUN_TEST_ENGINE", "compiled")]),
-    // .. and with the compiler built in. A tenth of the random programs: each one is compiled.
-    with(
-        ahead(step("programs compiled; engines agree", COMPILED)),
-        &[("RIVERRUN_TEST_ENGINE", "compiled"), ("RIVERRUN_VERIFY", "10")],
-    ),
+    with(step("programs compiled", PROGRAMS), &[("RIVERRUN_TEST_ENGINE", "compiled")]),
     ahead(step("hosts under sanitizers", &["xtask", "sanitize"])),
     step("what Miri can run", &["xtask", "miri"]),
     step("threads in all orders", &["xtask", "loom"]),
@@ -86,32 +81,43 @@ pub(crate) static TEST: &[Step] = &[
     step("instances, briefly", INSTANCES_SMOKE),
 ];
 
-/// Both together, as their dependencies have the same features then as in the workspace's tests: nothing is built twice.
-const COMPILER: &[&str] = &["build", "--release", "--package", "riverrun-cli", "--package", "riverrun-compile"];
+/// The features that build the compiler into what the optimised tests run: the same everywhere, so that nothing is built
+/// twice.
+const COMPILING: &str = "riverrun-testkit/compile,riverrun/compile,riverrun-capi/compile";
 
-/// Files of tests by their names, which for the same reason are looked for in the whole workspace.
-const COMMAND: &[&str] = &[
+/// What the interpreters and the machines are made of. The optimised tests have the others: how these are compiled changes
+/// little, and their tests take long.
+const UNOPTIMISED: &[&str] = &[
     "test",
-    "--release",
     "--no-fail-fast",
-    "--workspace",
-    "--test",
-    "run",
-    "--test",
-    "traps",
-    "--test",
-    "files",
-    "--test",
-    "host_heap",
-    "--test",
-    "toolchain",
+    "--package",
+    "riverrun-isa",
+    "--package",
+    "riverrun-program",
+    "--package",
+    "riverrun-vm",
+    "--package",
+    "riverrun-interp",
+    "--package",
+    "riverrun",
+    "--package",
+    "riverrun-linux",
+    "--package",
+    "riverrun-testkit",
 ];
 
+const OPTIMISED: &[&str] = &["test", "--workspace", "--no-fail-fast", "--release", "--features", COMPILING];
+
+const COMPILER: &[&str] = &["build", "--workspace", "--bins", "--release", "--features", COMPILING];
+
+/// The tests that take their engine from `RIVERRUN_TEST_ENGINE`.
 const PROGRAMS: &[&str] = &[
     "test",
     "--release",
     "--no-fail-fast",
     "--workspace",
+    "--features",
+    COMPILING,
     "--test",
     "run",
     "--test",
@@ -130,51 +136,6 @@ const PROGRAMS: &[&str] = &[
     "sandbox",
     "--test",
     "aborts",
-];
-
-const COMPILED: &[&str] = &[
-    "test",
-    "--release",
-    "--no-fail-fast",
-    "--workspace",
-    "--features",
-    "riverrun-testkit/compile,riverrun/compile,riverrun-capi/compile",
-    "--test",
-    "engines",
-    "--test",
-    "regressions",
-    "--test",
-    "carries",
-    "--test",
-    "copies",
-    "--test",
-    "tiering",
-    "--test",
-    "costs",
-    "--test",
-    "compiled_*",
-    "--test",
-    "calls",
-    "--test",
-    "heap",
-    "--test",
-    "misuse",
-    "--test",
-    "programs",
-    "--test",
-    "sandbox",
-    "--test",
-    "aborts",
-    "--test",
-    "values",
-    "--test",
-    "memory",
-    "--test",
-    "library",
-    "--test",
-    "rust",
-    "--test",
-    "waits",
 ];
 
 const GUEST_CLIPPY: &[&str] = &[

@@ -219,7 +219,10 @@ fn guests_go_on_in_every_engine() {
             assert_eq!(same, addresses, "{taken:?} to {engine:?}");
             assert_eq!((call(&mut machine, "count", 1), call(&mut machine, "touch", 2)), (count, touched));
             assert_eq!(machine.heap().statistics(), statistics);
-            assert_eq!(machine.instructions(), first.instructions());
+            // Compiled code counts nothing by default.
+            if ![taken, engine].contains(&SuiteEngine::Compiled) {
+                assert_eq!(machine.instructions(), first.instructions());
+            }
         }
     }
 }

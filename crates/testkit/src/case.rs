@@ -41,6 +41,9 @@ impl Engine {
         Engine::Compiled,
     ];
 
+    /// Those of them that compile nothing.
+    pub const INTERPRETERS: &[Engine] = &[Engine::SingleStep, Engine::Fast];
+
     /// How it compiles programs, if it does.
     #[cfg(feature = "compile")]
     pub(crate) fn options(self) -> Option<CompileOptions> {
@@ -216,10 +219,18 @@ fn pages(machine: &Machine<Output>) -> Vec<(u64, u64)> {
 /// Runs a case on every engine.
 ///
 /// # Panics
-/// If an engine's outcome is not that of the first; the message says how they differ, at the
-/// first instruction where they do.
+/// As [`check_on`].
 pub fn check(case: &Case) -> Outcome {
-    let [reference, others @ ..] = Engine::ALL else { unreachable!("there is a reference") };
+    check_on(Engine::ALL, case)
+}
+
+/// Runs a case on these engines.
+///
+/// # Panics
+/// If there is none. If an engine's outcome is not that of the first; the message says how they differ, at the
+/// first instruction where they do.
+pub fn check_on(engines: &[Engine], case: &Case) -> Outcome {
+    let [reference, others @ ..] = engines else { panic!("no engine to run the case on") };
     let reference = Loaded::new(*reference, &case.elf);
     let expected = run(&mut reference.machine(case));
     for &engine in others {
@@ -233,19 +244,19 @@ pub fn check(case: &Case) -> Outcome {
     expected
 }
 
-/// Runs cases of one program on every engine, and with several amounts of fuel; where they end by
+/// Runs cases of one program on these engines, and with several amounts of fuel; where programs are compiled, end by
 /// themselves and see no `counts`, also on compiled code that counts nothing.
 ///
 /// # Panics
-/// As [`check`].
-pub fn check_program(cases: &[Case], counts: bool) {
+/// As [`check_on`].
+pub fn check_program(engines: &[Engine], cases: &[Case], counts: bool) {
     let Some(Case { elf, .. }) = cases.first() else { return };
     let load = |engine| if counts { Loaded::new(engine, elf) } else { Loaded::uncounted(engine, elf) };
-    let [reference, others @ ..] = Engine::ALL else { unreachable!("there is a reference") };
+    let [reference, others @ ..] = engines else { panic!("no engine to run the cases on") };
     let reference = load(*reference);
-    let others: Vec<_> = others.iter().map(|&engine| (engine, load(engine))).collect();
     #[cfg(feature = "compile")]
-    let uncounted = (!counts).then(|| load(Engine::Uncounted));
+    let uncounted = (!counts && others.contains(&Engine::Compiled)).then(|| load(Engine::Uncounted));
+    let others: Vec<_> = others.iter().map(|&engine| (engine, load(engine))).collect();
     for case in cases {
         let end = run(&mut reference.machine(case));
         for fuel in [case.fuel, end.instructions * 7 / 8, end.instructions / 3] {

@@ -24,7 +24,7 @@ pub mod values;
 
 #[cfg(feature = "compile")]
 pub use case::check_conforming;
-pub use case::{Case, Engine, Loaded, Output, assert_same, check, check_program, run};
+pub use case::{Case, Engine, Loaded, Output, assert_same, check, check_on, check_program, run};
 pub use clock::processor_time;
 pub use outcome::{Outcome, Stop};
 pub use random::Random;

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use riverrun_fuzz_targets::seed;
-use riverrun_testkit::{Random, check_program, generate};
+use riverrun_testkit::{Engine, Random, check_program, generate};
 
 /// Choices for the generator.
 fn seeds() -> Vec<Vec<u8>> {
@@ -16,10 +16,10 @@ fuzz_target!(init: seed(seeds()), |data: &[u8]| {
     let Some((&first, bytes)) = data.split_first().filter(|(_, bytes)| !bytes.is_empty()) else { return };
     let mut random = Random::from_bytes(bytes.to_vec());
     match first % 4 {
-        0 => check_program(&[generate::case(&mut random)], true),
+        0 => check_program(Engine::ALL, &[generate::case(&mut random)], true),
         _ => {
             let counts = first % 4 == 1;
-            check_program(&generate::functions(&mut random, counts), counts);
+            check_program(Engine::ALL, &generate::functions(&mut random, counts), counts);
         }
     }
 });

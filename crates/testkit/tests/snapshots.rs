@@ -1,5 +1,6 @@
 //! Programs that are stopped anywhere, saved, and continued in every engine end as if nobody had stopped them.
 
+use riverrun::Snapshot;
 use riverrun_testkit::{Engine, Loaded, Outcome, Random, amount, assert_same, generate, run};
 
 /// Engines that count, so that they stop exactly where they are told.
@@ -21,9 +22,11 @@ fn random_programs_continue_in_every_engine() {
             stopped.set_fuel(Some(stop));
             run(&mut stopped);
             let snapshot = stopped.snapshot().unwrap();
+            let bytes = snapshot.to_bytes();
             // The original goes on, which the snapshot does not notice, and back.
             for (other, into) in &engines {
-                let mut machine = into.continued(&snapshot, stopped.data().clone());
+                let read = Snapshot::from_bytes(into.program(), &bytes).unwrap();
+                let mut machine = into.continued(&read, stopped.data().clone());
                 machine.set_fuel(Some(case.fuel - stop));
                 assert_same(&case, &expected, &run(&mut machine), &format!("{one:?}, then {other:?} from {stop}"));
             }

@@ -139,7 +139,7 @@ impl Window {
     /// The pages of a region that may have been written: all where the host does not tell.
     fn written_pages(&self, range: Range<u64>) -> Vec<u64> {
         let (start, len) = self.host_range(range.clone());
-        let own = sys::own_pages(start, len).unwrap_or_else(|| Vec::from([0..len]));
+        let own = sys::own_pages(start, len).unwrap_or_else(|| std::iter::once(0..len).collect());
         let offsets = own.into_iter().flat_map(|own| own.step_by(PAGE_SIZE as usize));
         offsets.map(|offset| range.start + offset as u64).collect()
     }

@@ -76,7 +76,7 @@ impl Tracker {
         self.is_on = closed.into_iter().all(|range| self.protect(&range, Perm::READ).is_ok());
         self.is_closed = true;
         if !self.is_on {
-            // Whoever writes tries again.
+            // The next write tries again.
             let _ = self.open();
         }
     }

@@ -290,6 +290,17 @@ pub(crate) fn keep(call: &mut Call<'_>) -> Outcome {
     }
 }
 
+/// Which pages of a mapping are in memory: all are said to be.
+pub(crate) fn mincore(call: &mut Call<'_>) -> Outcome {
+    let range = range(call, Errno::NOMEM)?;
+    if !is_mapped(call.memory, &range) {
+        return Err(Errno::NOMEM.into());
+    }
+    let pages = (range.end - range.start) / PAGE_SIZE;
+    call.memory.slice_mut(call.args[2], pages)?.fill(1);
+    Ok(0)
+}
+
 pub(crate) fn mremap(call: &mut Call<'_>) -> Outcome {
     const MAY_MOVE: u32 = 1;
     const FIXED: u32 = 2;

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{OFlags, SeekFrom, fcntl_setfl};
@@ -11,7 +11,9 @@ use rustix::io::Errno;
 use crate::abi::open;
 use crate::call::{Patience, Stop};
 use crate::devices::Device;
+use crate::event::Event;
 use crate::host_file::HostFile;
+use crate::interests::Interests;
 use crate::memory_file::MemoryFile;
 use crate::paths::GuestPath;
 use crate::pipes;
@@ -35,6 +37,8 @@ pub(crate) enum Kind {
     Writer(Mutex<Box<dyn Write + Send>>),
     PipeReader(pipes::Reader),
     PipeWriter(pipes::Writer),
+    Event(Event),
+    Epoll(Interests),
 }
 
 pub(crate) struct Directory {
@@ -56,6 +60,10 @@ pub(crate) struct OpenFile {
     pub(crate) kind: Kind,
     /// Access mode, O_APPEND, O_NONBLOCK, O_PATH.
     status: AtomicU32,
+    /// A number that no other open file has.
+    number: u64,
+    /// Counts calls that read or write.
+    activity: AtomicU64,
     /// Which of the three standard streams it is, if it is one.
     pub(crate) standard: Option<u8>,
 }
@@ -65,8 +73,10 @@ pub(crate) const CHANGEABLE: u32 = open::APPEND | open::NON_BLOCKING;
 
 impl OpenFile {
     pub(crate) fn new(kind: Kind, status: u32) -> OpenFile {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
         let status = AtomicU32::new(status & (open::ACCESS_MODE | open::PATH | CHANGEABLE));
-        OpenFile { kind, status, standard: None }
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        OpenFile { kind, status, number, activity: AtomicU64::new(0), standard: None }
     }
 
     /// Standard stream `number`, 0 to 2.
@@ -87,6 +97,21 @@ impl OpenFile {
         }
         self.status.store(self.status() & !CHANGEABLE | flags & CHANGEABLE, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// A number that no other open file has, also none that is closed.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Changes whenever what can be read or written may have changed.
+    pub(crate) fn activity(&self) -> u64 {
+        match &self.kind {
+            Kind::PipeReader(end) => end.activity(),
+            Kind::PipeWriter(end) => end.activity(),
+            Kind::Event(event) => event.activity(),
+            _ => self.activity.load(Ordering::Relaxed),
+        }
     }
 
     /// The host's stream that it is, as [`crate::threads::On::Files`] has it; 0 if it is none.
@@ -138,9 +163,13 @@ impl OpenFile {
             Kind::Directory(directory) => directory.path.to_bytes(),
             Kind::Memory(file) => file.path.to_bytes(),
             Kind::Device(device) => format!("/dev/{}", device.name()).into_bytes(),
-            Kind::Stream(_) | Kind::Reader(_) | Kind::Writer(_) | Kind::PipeReader(_) | Kind::PipeWriter(_) => {
-                format!("pipe:[{number}]").into_bytes()
-            }
+            Kind::Stream(_)
+            | Kind::Reader(_)
+            | Kind::Writer(_)
+            | Kind::PipeReader(_)
+            | Kind::PipeWriter(_)
+            | Kind::Event(_)
+            | Kind::Epoll(_) => format!("pipe:[{number}]").into_bytes(),
         }
     }
 
@@ -187,6 +216,7 @@ impl OpenFile {
         if at.is_some() {
             self.check_seekable()?;
         }
+        self.activity.fetch_add(1, Ordering::Relaxed);
         match &self.kind {
             Kind::Regular(file) => file.read(buffer, at, patience),
             Kind::Directory(_) => Err(Errno::ISDIR.into()),
@@ -199,14 +229,21 @@ impl OpenFile {
             }
             Kind::Stream(stream) => match at {
                 Some(at) => stream.read_at(buffer, at, patience),
-                None => stream.read(buffer, patience).map_err(|stop| match stop {
-                    Stop::Errno(Errno::AGAIN) if self.blocking() => Stop::WouldWait { streams: self.stream_bit() },
-                    stop => stop,
-                }),
+                None => stream.read(buffer, patience).map_err(|stop| self.would_wait(stop)),
             },
             Kind::Reader(reader) => Ok(reader.lock().unwrap_or_else(PoisonError::into_inner).read(buffer)?),
             Kind::PipeReader(pipe) => pipe.read(buffer, self.blocking()),
+            Kind::Event(event) => event.read(buffer).map_err(|stop| self.would_wait(stop)),
+            Kind::Epoll(_) => Err(Errno::INVAL.into()),
             Kind::Writer(_) | Kind::PipeWriter(_) => Err(Errno::BADF.into()),
+        }
+    }
+
+    /// That a call fails which finds nothing, or no room, unless it is to wait.
+    fn would_wait(&self, stop: Stop) -> Stop {
+        match stop {
+            Stop::Errno(Errno::AGAIN) if self.blocking() => Stop::WouldWait { streams: self.stream_bit() },
+            stop => stop,
         }
     }
 
@@ -216,6 +253,7 @@ impl OpenFile {
         if at.is_some() {
             self.check_seekable()?;
         }
+        self.activity.fetch_add(1, Ordering::Relaxed);
         match &self.kind {
             Kind::Regular(file) => file.write(bytes, at, self.status() & open::APPEND != 0, patience),
             Kind::Device(device) => device.write(bytes),
@@ -228,6 +266,8 @@ impl OpenFile {
             Kind::PipeWriter(pipe) => {
                 in_steps(bytes.len(), bytes.len().max(1), patience, |range| pipe.write(&bytes[range], self.blocking()))
             }
+            Kind::Event(event) => event.write(bytes).map_err(|stop| self.would_wait(stop)),
+            Kind::Epoll(_) => Err(Errno::INVAL.into()),
             Kind::Directory(_) | Kind::Memory(_) | Kind::Reader(_) | Kind::PipeReader(_) => Err(Errno::BADF.into()),
         }
     }

@@ -1,7 +1,7 @@
 //! Pipes within a machine.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
@@ -22,6 +22,9 @@ struct Shared {
     bytes: Mutex<VecDeque<u8>>,
     readers: AtomicUsize,
     writers: AtomicUsize,
+    /// Count what has been done at each end.
+    written: AtomicU64,
+    taken: AtomicU64,
 }
 
 /// A pipe, which its ends share.
@@ -94,18 +97,25 @@ pub(crate) fn pipe() -> (Reader, Writer) {
 impl Drop for Reader {
     fn drop(&mut self) {
         self.0.0.readers.fetch_sub(usize::from(self.1), Ordering::Relaxed);
+        self.0.0.taken.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
         self.0.0.writers.fetch_sub(usize::from(self.1), Ordering::Relaxed);
+        self.0.0.written.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 impl Reader {
     pub(crate) fn pipe(&self) -> &Pipe {
         &self.0
+    }
+
+    /// Changes whenever there may be more to read.
+    pub(crate) fn activity(&self) -> u64 {
+        self.0.0.written.load(Ordering::Relaxed)
     }
 
     /// Bytes that can be read.
@@ -127,6 +137,7 @@ impl Reader {
         if len == 0 && !buffer.is_empty() && !self.is_hung_up() {
             return Err(would_wait(blocking));
         }
+        self.0.0.taken.fetch_add(1, Ordering::Relaxed);
         for (to, from) in buffer.iter_mut().zip(bytes.drain(..len)) {
             *to = from;
         }
@@ -137,6 +148,11 @@ impl Reader {
 impl Writer {
     pub(crate) fn pipe(&self) -> &Pipe {
         &self.0
+    }
+
+    /// Changes whenever there may be more room.
+    pub(crate) fn activity(&self) -> u64 {
+        self.0.0.taken.load(Ordering::Relaxed)
     }
 
     /// Bytes that have been written and not been read.
@@ -163,6 +179,7 @@ impl Writer {
         if len < from.len().min(ATOMIC) {
             return Err(would_wait(blocking));
         }
+        self.0.0.written.fetch_add(1, Ordering::Relaxed);
         bytes.extend(&from[..len]);
         Ok(len)
     }

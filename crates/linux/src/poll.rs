@@ -1,12 +1,15 @@
 //! Waiting for files to be ready (`ppoll`, `pselect6`), and `ioctl`.
 
+use std::time::Duration;
+
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::termios::tcgetwinsize;
 
-use crate::abi::{Layout, Timespec, open};
+use crate::abi::{Layout, Timespec, load_words, open};
 use crate::call::{Call, Outcome, Stop};
 use crate::descriptors::Descriptors;
+use crate::interests::Interests;
 use crate::open_file::{Kind, OpenFile};
 use crate::requests::On;
 
@@ -21,7 +24,7 @@ const READ: u16 = IN | IN_NORMAL;
 const WRITE: u16 = OUT | OUT_NORMAL;
 
 /// What of `wanted` would not block, and what goes unasked.
-fn ready(file: &OpenFile, wanted: u16) -> u16 {
+pub(crate) fn ready(file: &OpenFile, wanted: u16) -> u16 {
     let when = |ready: bool, events: u16| if ready { events } else { 0 };
     match &file.kind {
         Kind::PipeReader(pipe) => when(pipe.is_ready(), READ & wanted) | when(pipe.is_hung_up(), HUP),
@@ -31,6 +34,9 @@ fn ready(file: &OpenFile, wanted: u16) -> u16 {
             let write = wanted & WRITE != 0 && stream.is_ready(PollFlags::OUT);
             when(read, READ & wanted) | when(write, WRITE & wanted)
         }
+        Kind::Event(event) => when(event.is_readable(), READ & wanted) | when(event.is_writable(), WRITE & wanted),
+        // See `scan`.
+        Kind::Epoll(_) => 0,
         Kind::Reader(_) => READ & wanted,
         Kind::Writer(_) => WRITE & wanted,
         Kind::Regular(_) | Kind::Directory(_) | Kind::Memory(_) | Kind::Device(_) => (READ | WRITE) & wanted,
@@ -43,10 +49,21 @@ type Entry = (i32, u16);
 fn scan(descriptors: &Descriptors, wanted: &[Entry]) -> Vec<u16> {
     let ready = |&(fd, events): &Entry| match descriptors.get(fd) {
         _ if fd < 0 => 0,
-        Ok(file) => ready(&file, events),
+        Ok(file) => match &file.kind {
+            Kind::Epoll(interests) if events & READ != 0 && is_any_ready(descriptors, interests) => READ & events,
+            _ => ready(&file, events),
+        },
         Err(_) => NVAL,
     };
     wanted.iter().map(ready).collect()
+}
+
+/// Whether a file is ready that an epoll descriptor watches.
+fn is_any_ready(descriptors: &Descriptors, interests: &Interests) -> bool {
+    interests.lock().iter().any(|(&fd, interest)| {
+        let file = descriptors.get(fd).ok().filter(|file| file.number() == interest.file);
+        file.is_some_and(|file| u32::from(ready(&file, interest.events as u16)) & interest.events != 0)
+    })
 }
 
 impl Descriptors {
@@ -61,12 +78,17 @@ impl Descriptors {
 }
 
 impl Call<'_> {
-    /// Waits until one of `wanted` is ready or the timeout at `timeout`, null for none, has passed.
-    fn wait_for(&mut self, wanted: &[Entry], timeout: u64) -> Result<Vec<u16>, Stop> {
-        let span = match timeout {
-            0 => None,
-            address => Some(Timespec::load(self.memory, address)?.span()?),
-        };
+    /// The time span at argument `n`; `None` for a null pointer.
+    pub(crate) fn timeout(&self, n: usize) -> Result<Option<Duration>, Stop> {
+        match self.args[n] {
+            0 => Ok(None),
+            address => Ok(Some(Timespec::load(self.memory, address)?.span()?)),
+        }
+    }
+
+    /// Waits until one of `wanted` is ready or the timeout of argument `timeout` has passed.
+    fn wait_for(&mut self, wanted: &[Entry], timeout: usize) -> Result<Vec<u16>, Stop> {
+        let span = self.timeout(timeout)?;
         let events = scan(&self.linux.descriptors, wanted);
         if events.iter().all(|&events| events == 0) {
             let streams = self.linux.descriptors.streams(wanted);
@@ -79,7 +101,7 @@ impl Call<'_> {
 pub(crate) fn ppoll(call: &mut Call<'_>) -> Outcome {
     /// Bytes of `struct pollfd`.
     const SIZE: u64 = 8;
-    let [address, count, timeout, ..] = call.args;
+    let [address, count, ..] = call.args;
     if count > call.linux.descriptors.limit() as u64 {
         return Err(Errno::INVAL.into());
     }
@@ -91,7 +113,8 @@ pub(crate) fn ppoll(call: &mut Call<'_>) -> Outcome {
         })
         .collect();
     call.memory.slice_mut(address, SIZE * count)?;
-    let events = call.wait_for(&wanted, timeout)?;
+    call.block_signals(call.args[3], call.args[4])?;
+    let events = call.wait_for(&wanted, 2)?;
     for (n, events) in events.iter().enumerate() {
         call.memory.write(address + SIZE * n as u64 + 6, &events.to_le_bytes())?;
     }
@@ -100,7 +123,6 @@ pub(crate) fn ppoll(call: &mut Call<'_>) -> Outcome {
 
 pub(crate) fn pselect6(call: &mut Call<'_>) -> Outcome {
     let count = usize::try_from(call.int(0)).map_err(|_| Errno::INVAL)?.min(call.linux.descriptors.limit());
-    let timeout = call.args[4];
     let bytes = count.div_ceil(64) * 8;
     let mut sets: [Option<Vec<u8>>; 3] = Default::default();
     for (set, &address) in sets.iter_mut().zip(&call.args[1..4]) {
@@ -118,7 +140,11 @@ pub(crate) fn pselect6(call: &mut Call<'_>) -> Outcome {
             wanted.push((fd as i32, events));
         }
     }
-    let ready = call.wait_for(&wanted, timeout)?;
+    if call.args[5] != 0 {
+        let [mask, size] = load_words(call.memory, call.args[5])?;
+        call.block_signals(mask, size)?;
+    }
+    let ready = call.wait_for(&wanted, 4)?;
     // What has gone wrong can be read, and ends a wait for writing.
     let outcomes = [READ | HUP | ERR, WRITE | ERR, 0];
     let mut total = 0;

@@ -21,9 +21,11 @@ use crate::descriptors::Slot;
 use crate::devices::Device;
 use crate::directories::DirectoryPosition;
 use crate::error::Error;
+use crate::event::{Event, SavedEvent};
 use crate::file_systems::Place;
 use crate::files::open_host;
 use crate::host_file::SizeLimit;
+use crate::interests::{Interest, Interests};
 use crate::memory_file::MemoryFile;
 use crate::open_file::{CHANGEABLE, Directory, Kind, OpenFile};
 use crate::own::Own;
@@ -141,6 +143,9 @@ enum FileKind {
     /// Which of the pipes.
     PipeReader(u32),
     PipeWriter(u32),
+    Event(SavedEvent),
+    /// What it watches, by descriptors.
+    Epoll(Vec<(i32, Interest)>),
     /// A file of the guest's own.
     Memory {
         path: Vec<u8>,
@@ -278,6 +283,8 @@ impl Linux {
             Kind::Device(device) => FileKind::Device(*device),
             Kind::PipeReader(reader) => FileKind::PipeReader(pipes.number(reader.pipe())),
             Kind::PipeWriter(writer) => FileKind::PipeWriter(pipes.number(writer.pipe())),
+            Kind::Event(event) => FileKind::Event(event.save()),
+            Kind::Epoll(interests) => FileKind::Epoll(interests.save(|fd| activity(&self.descriptors.slots, fd))),
             Kind::Stream(_) | Kind::Reader(_) | Kind::Writer(_) => unreachable!("only standard streams are the host's"),
         };
         Ok(File { kind, status: file.status() })
@@ -314,7 +321,7 @@ impl Linux {
     fn go_back(&mut self, Baseline { saved, reopened: Reopened { slots, files }, .. }: &Baseline) -> Result<(), Error> {
         self.descriptors.slots.clone_from(slots);
         let result = self.place_all(saved, files);
-        count_ends(&mut self.descriptors.slots);
+        renew(&mut self.descriptors.slots, saved);
         result?;
         self.take_state(saved)
     }
@@ -378,6 +385,8 @@ impl File {
             FileKind::Standard(number) => format!("standard stream {number}"),
             FileKind::Device(device) => format!("/dev/{}", device.name()),
             FileKind::PipeReader(_) | FileKind::PipeWriter(_) => "a pipe".to_owned(),
+            FileKind::Event(_) => "an event counter".to_owned(),
+            FileKind::Epoll(_) => "an epoll descriptor".to_owned(),
         }
     }
 }
@@ -401,17 +410,40 @@ fn place(saved: &File, file: &OpenFile, pipes: &[Vec<u8>]) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Replaces ends of pipes that are kept for a reset by such that count: a pipe is at its end once the guest has closed them.
-fn count_ends(slots: &mut [Option<Slot>]) {
-    let mut ends: BTreeMap<*const OpenFile, Arc<OpenFile>> = BTreeMap::new();
-    for slot in slots.iter_mut().flatten() {
-        let end = match &slot.file.kind {
-            Kind::PipeReader(end) => Kind::PipeReader(end.pipe().reader()),
-            Kind::PipeWriter(end) => Kind::PipeWriter(end.pipe().writer()),
-            _ => continue,
-        };
-        let new = || Arc::new(OpenFile::new(end, slot.file.status()));
-        slot.file = ends.entry(Arc::as_ptr(&slot.file)).or_insert_with(new).clone();
+/// The number and the activity of a descriptor's file.
+fn activity(slots: &[Option<Slot>], fd: i32) -> Option<(u64, u64)> {
+    let file = &slots.get(usize::try_from(fd).ok()?)?.as_ref()?.file;
+    Some((file.number(), file.activity()))
+}
+
+/// Gives a guest files of its own in place of those that are kept for a reset and that it could change: ends of pipes, which
+/// count as open only now, event counters, and epoll descriptors.
+fn renew(slots: &mut [Option<Slot>], saved: &Saved) {
+    let mut renewed: BTreeMap<u32, Arc<OpenFile>> = BTreeMap::new();
+    // Those that watch others come last.
+    for watches in [false, true] {
+        for descriptor in &saved.descriptors {
+            let Some(file) = saved.files.get(descriptor.file as usize) else { continue };
+            let Some(Some(slot)) = slots.get(descriptor.number as usize) else { continue };
+            if matches!(file.kind, FileKind::Epoll(_)) != watches {
+                continue;
+            }
+            let kind = || match (&file.kind, &slot.file.kind) {
+                (FileKind::PipeReader(_), Kind::PipeReader(end)) => Some(Kind::PipeReader(end.pipe().reader())),
+                (FileKind::PipeWriter(_), Kind::PipeWriter(end)) => Some(Kind::PipeWriter(end.pipe().writer())),
+                (FileKind::Event(event), _) => Some(Kind::Event(Event::from_saved(*event))),
+                (FileKind::Epoll(interests), _) => {
+                    Some(Kind::Epoll(Interests::from_saved(interests, |fd| activity(slots, fd))))
+                }
+                _ => None,
+            };
+            let new = || Some(Arc::new(OpenFile::new(kind()?, slot.file.status())));
+            let Some(new) = renewed.get(&descriptor.file).cloned().or_else(new) else { continue };
+            renewed.insert(descriptor.file, new.clone());
+            if let Some(Some(slot)) = slots.get_mut(descriptor.number as usize) {
+                slot.file = new;
+            }
+        }
     }
 }
 
@@ -446,6 +478,8 @@ impl Opener<'_> {
             }
             FileKind::Memory { path, contents, .. } => Kind::Memory(self.open_memory(path, contents.as_deref())?),
             FileKind::Device(device) => Kind::Device(*device),
+            FileKind::Event(event) => Kind::Event(Event::from_saved(*event)),
+            FileKind::Epoll(_) => Kind::Epoll(Interests::default()),
             FileKind::PipeReader(id) => {
                 let end = self.pipes.get(*id as usize).ok_or(damaged)?.kept_reader();
                 return Ok(Arc::new(OpenFile::new(Kind::PipeReader(end), 0)));
@@ -560,7 +594,7 @@ impl Linux {
         self.args.clone_from(&saved.args);
         self.env.clone_from(&saved.env);
         self.descriptors.slots.clone_from(&reopened.slots);
-        count_ends(&mut self.descriptors.slots);
+        renew(&mut self.descriptors.slots, &saved);
         self.is_changed = false;
         self.baseline = Some(Box::new(Baseline { bytes: bytes.into(), saved, reopened }));
         Ok(())

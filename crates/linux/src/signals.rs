@@ -303,6 +303,19 @@ impl Linux {
     }
 }
 
+impl Call<'_> {
+    /// Blocks the signals at `mask` while the call waits, if that is no null pointer.
+    pub(crate) fn block_signals(&mut self, mask: u64, size: u64) -> Result<(), Stop> {
+        if mask == 0 {
+            return Ok(());
+        }
+        check_set_size(size)?;
+        let blocked = self.memory.read_u64(mask)?;
+        self.linux.threads.current_mut().signals.suspend(blocked);
+        Ok(())
+    }
+}
+
 impl ThreadSignals {
     /// Saves the registers in a frame and sets them for a handler.
     fn enter(

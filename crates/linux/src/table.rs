@@ -7,8 +7,8 @@ use rustix::io::Errno;
 
 use crate::call::{Call, Outcome};
 use crate::{
-    descriptors, directories, files, io, memory, pipes, poll, prctl, process, processors, random, signals, status,
-    threads, time, timer,
+    descriptors, directories, epoll, files, io, memory, pipes, poll, prctl, process, processors, random, signals,
+    status, threads, time, timer,
 };
 
 type Handler = fn(&mut Call<'_>) -> Outcome;
@@ -73,7 +73,7 @@ pub(crate) fn is_quiet(number: u64, first_arg: u64) -> bool {
 /// Whether a call may change what another thread waits for in a file.
 pub(crate) fn changes_files(number: u64) -> bool {
     match row(number).map(|row| row.name) {
-        Some(name) => ["read", "write", "close", "dup", "splice", "sendfile", "fcntl", "ioctl"]
+        Some(name) => ["read", "write", "close", "dup", "splice", "sendfile", "fcntl", "ioctl", "epoll_ctl"]
             .iter()
             .any(|part| name.contains(part)),
         None => false,
@@ -108,10 +108,10 @@ table! {
     16 fremovexattr;
     17 getcwd(2) => directories::getcwd;
     18 lookup_dcookie;
-    19 eventfd2;
-    20 epoll_create1;
-    21 epoll_ctl;
-    22 epoll_pwait;
+    19 eventfd2(2) => epoll::eventfd2;
+    20 epoll_create1(1) => epoll::epoll_create1;
+    21 epoll_ctl(4) => epoll::epoll_ctl;
+    22 epoll_pwait(6) => epoll::epoll_pwait;
     23 dup(1) => descriptors::dup;
     24 dup3(3) => descriptors::dup3;
     25 fcntl(3) => descriptors::fcntl;
@@ -320,7 +320,7 @@ table! {
     229 munlock(2) => memory::keep;
     230 mlockall;
     231 munlockall;
-    232 mincore;
+    232 mincore(3) => memory::mincore;
     233 madvise(3) => memory::madvise;
     234 remap_file_pages;
     235 mbind;
@@ -386,7 +386,7 @@ table! {
     438 pidfd_getfd;
     439 faccessat2(4) => status::faccessat2;
     440 process_madvise;
-    441 epoll_pwait2;
+    441 epoll_pwait2(6) => epoll::epoll_pwait2;
     442 mount_setattr;
     443 quotactl_fd;
     444 landlock_create_ruleset;

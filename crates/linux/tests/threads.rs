@@ -56,6 +56,11 @@ fn futexes() {
 }
 
 #[test]
+fn epoll_and_event_counters() {
+    compare(&gcc("epoll.c", STATIC));
+}
+
+#[test]
 fn a_seed_decides_how_threads_race() {
     let program = gcc("racy.c", STATIC);
     let run = |engine, seed| {

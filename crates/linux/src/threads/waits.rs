@@ -21,6 +21,10 @@ impl Call<'_> {
             None if span == Some(Duration::ZERO) => return Ok(Ended::TimedOut),
             None => self.end_of(span),
         };
+        // One that this call has let through.
+        if !self.linux.has_no_signal() {
+            return Err(Errno::INTR.into());
+        }
         Err(Stop::Wait(Wait { on, until, place: self.place, call: self.number, order: 0 }))
     }
 

@@ -1,0 +1,43 @@
+//! Go programs do here what they do under qemu.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::{machine, qemu};
+use riverrun::Config;
+use riverrun_linux::{Captured, Linux, Output};
+
+fn go(source: &str) -> PathBuf {
+    let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(source).with_extension("go-guest");
+    let run = Command::new("go")
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/go"))
+        .envs([("GOOS", "linux"), ("GOARCH", "riscv64"), ("CGO_ENABLED", "0")])
+        .args(["build", "-o"])
+        .arg(&output)
+        .arg(source)
+        .output()
+        .unwrap_or_else(|error| panic!("cannot run go ({error}): apt install golang, 1.22 or newer"));
+    assert!(run.status.success(), "go build {source}: {}", String::from_utf8_lossy(&run.stderr));
+    output
+}
+
+#[test]
+fn goroutines() {
+    let program = go("goroutines.go");
+    let expected = qemu(&program, &["guest"], &[], "");
+    for (seed, is_virtual) in [(None, false), (Some(1), true), (Some(2), false)] {
+        let (stdout, stderr) = (Captured::default(), Captured::default());
+        let builder = Linux::builder().args(["guest"]).seed(seed).virtual_time(is_virtual);
+        let linux = builder.stdout(Output::writer(stdout.clone())).stderr(Output::writer(stderr.clone())).build();
+        let mut machine = machine(&Config::new(), &program, linux);
+        machine.set_deadline(Some(Instant::now() + Duration::from_secs(120)));
+        let result = machine.run();
+        let text = |captured: Captured| String::from_utf8(captured.take()).unwrap();
+        let what = format!("seed {seed:?}: {}", text(stderr));
+        assert_eq!(text(stdout), expected.stdout, "{what}");
+        assert_eq!(result.unwrap_or_else(|error| panic!("{error}: {what}")), expected.status, "{what}");
+    }
+}

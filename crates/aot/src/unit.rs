@@ -11,7 +11,7 @@ use riverrun_program::Image;
 use riverrun_vm::artifact::{Dispatch, Header};
 
 use crate::analysis::{
-    Abilities, Function, Imports, Liveness, Text, costs, functions, insert_copies, is_copied, libcalls,
+    Abilities, Function, Imports, Liveness, Text, costs, functions, insert_copies, insert_polls, is_copied, libcalls,
 };
 use crate::budget::{Budget, work};
 use crate::emit::{self, Clock, Phases};
@@ -161,13 +161,17 @@ impl<'a> Program<'a> {
         };
         program.budget.check()?;
         functions.iter_mut().filter(|function| program.libcall(function.start).is_none()).for_each(insert_copies);
+        if !options.fuel {
+            insert_polls(&mut functions, |start| program.libcall(start).is_some());
+        }
         Ok((program, functions))
     }
 
     /// The re-entry points of a function between its start and that of the next one.
     fn entrances(&self, function: &Function) -> impl Iterator<Item = u64> {
         let is_own = |at: &u64| self.starts.range(..=at).next_back() == Some(&function.start);
-        function.entrances().filter(|&at| !is_copied(at)).filter(is_own)
+        let polls = function.polls.iter().copied();
+        function.entrances().chain(polls).filter(|&at| !is_copied(at)).filter(is_own)
     }
 }
 

@@ -29,9 +29,8 @@
 //! - Signals that the program sends to itself are delivered to its handlers; a fatal one without
 //!   a handler ends the run with [`riverrun::TrapCause::Signal`]. Faults of the program itself
 //!   (null pointers, illegal instructions) are traps always: no handler sees them.
-//! - `alarm` and `setitimer` interrupt a program that computes some milliseconds late. While a timer is set whose signal
-//!   has an effect, compiled code that does not count fuel is not run: the program is interpreted. Timers of the
-//!   processor's time count the time in which the program does not wait.
+//! - `alarm` and `setitimer` interrupt a program that computes some milliseconds late. Timers of the processor's time count
+//!   the time in which the program does not wait.
 //! - Where all threads wait without a timeout for events that cannot happen (each other's wake-ups, a signal, bytes in a
 //!   pipe whose ends are all the guest's), the run ends with [`riverrun::TrapCause::EndlessWait`]. The trap's message lists
 //!   where each of them waits, if there are several.

@@ -22,8 +22,11 @@ impl Alarm {
         }
     }
 
-    /// Whether it is a moment that has come.
-    pub(crate) fn is_past(self) -> bool {
-        matches!(self, Alarm::At(moment) if moment <= Instant::now())
+    /// The moment, if it is one.
+    pub(crate) fn moment(self) -> Option<Instant> {
+        match self {
+            Alarm::At(moment) => Some(moment),
+            Alarm::Executed(_) => None,
+        }
     }
 }

@@ -123,9 +123,9 @@ impl<'a, T> Caller<'a, T> {
     }
 
     /// Has the dispatcher suspend the guest at this moment and call the handler that
-    /// [`Linker::alarm`](crate::Linker::alarm) sets, in place of any earlier alarm; `None` for never. Until then
-    /// compiled code that does not count fuel, which can only be stopped with its registers lost, is not run: the guest is
-    /// interpreted.
+    /// [`Linker::alarm`](crate::Linker::alarm) sets, in place of any earlier alarm; `None` for never. Until an
+    /// [`Alarm::Executed`], compiled code that does not count fuel is not run: the guest is interpreted. Where such code is
+    /// suspended at an [`Alarm::At`], registers that the guest does not read any more may have older values.
     pub fn set_alarm(&mut self, alarm: Option<Alarm>) {
         // SAFETY: as in `data`.
         unsafe { Instance::set_alarm(self.instance, alarm) };

@@ -16,7 +16,6 @@ use riverrun_vm::{
     Exit, Import, Interruption, RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, Trap, TrapCause, Window, call_host,
 };
 
-use crate::alarm::Alarm;
 use crate::caller::Caller;
 use crate::compiled_code::CompiledEngine;
 use crate::error::Error;
@@ -66,10 +65,10 @@ struct Dispatcher<'a> {
     seen: usize,
     sampler: Option<&'a mut Sampler>,
     single_step: bool,
+    exits_at_polls: bool,
     interruption: &'a Arc<Interruption>,
     /// Instructions that may still be executed.
     fuel: u64,
-    alarm: Option<Alarm>,
     pace: Pace,
 }
 
@@ -83,7 +82,7 @@ impl Dispatcher<'_> {
             if self.interruption.is_reached() {
                 return self.trap(TrapCause::Interrupted);
             }
-            if self.alarm.is_some_and(Alarm::is_past) {
+            if self.interruption.is_alarm_past() {
                 return Stop::Alarm;
             }
             if self.program.improvements().count() > self.seen {
@@ -130,11 +129,17 @@ impl Dispatcher<'_> {
                 // Compiled code knows the default rounding mode only.
                 Some(_) if self.window.state().hart.frm != 0 => code = self.code,
                 Some(entry) => {
+                    let pc = self.window.state().hart.pc;
+                    if self.exits_at_polls {
+                        execution.ask_to_exit();
+                    }
                     // SAFETY: as the caller promises.
                     let (exit, executed) = unsafe { execution.run(entry, self.window, limit, self.interruption) };
                     self.fuel -= executed;
                     self.pace.executed(executed, self.fuel);
                     match exit {
+                        // Goes on behind the poll.
+                        Exit::Refused if self.exits_at_polls && self.window.state().hart.pc == pc => return Exit::Step,
                         Exit::Refused if executed != 0 => return Exit::Continue,
                         Exit::Refused if self.fuel > limit => {
                             self.pace.widen();
@@ -289,15 +294,15 @@ impl<T> Instance<T> {
             let alarm = (*at).alarm;
             let fuel_until_alarm = alarm.and_then(|alarm| alarm.fuel((*(*at).state).instructions()));
             let program = &(*at).program;
-            let single_step = program.engine().config.single_step;
+            let config = &program.engine().config;
+            let (single_step, exits_at_polls) = (config.single_step, config.exits_at_polls);
             let interruption = &(*at).interruption;
-            // Code that does not count its instructions is stopped by a signal, so someone must send it; and it loses its
-            // registers then, so an alarm cannot stop it.
-            let stops_by_signal = fuel.is_none() && alarm.is_none() && interruption.is_watched();
-            let can_stop = |engine: &CompiledEngine| engine.counts_fuel() || stops_by_signal;
+            // Code that does not count its instructions exits when the watchdog asks it to.
+            let stops_by_time = fuel.is_none() && fuel_until_alarm.is_none() && interruption.is_watched();
+            let can_stop = |engine: &CompiledEngine| engine.counts_fuel() || stops_by_time;
             let compiled = engine.filter(|engine| !single_step && can_stop(engine));
             // What it could not run is not compiled for it.
-            let sampler = (*at).sampler.as_mut().filter(|sampler| sampler.counts_fuel || stops_by_signal);
+            let sampler = (*at).sampler.as_mut().filter(|sampler| sampler.counts_fuel || stops_by_time);
             let (code, pace) = (program.code(), Pace::new());
             let tighter = [fuel, fuel_until_alarm].into_iter().flatten().min().unwrap_or(u64::MAX);
             let is_alarm_first = fuel_until_alarm.is_some_and(|until| fuel.is_none_or(|fuel| until < fuel));
@@ -310,9 +315,9 @@ impl<T> Instance<T> {
                 seen,
                 sampler,
                 single_step,
+                exits_at_polls,
                 interruption,
                 fuel,
-                alarm,
                 pace,
             };
             match dispatcher.next_stop() {
@@ -362,7 +367,7 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
-            (*at).alarm = None;
+            Self::set_alarm(this, None);
             let Some(handler) = (*at).alarm_handler.clone() else { return Ok(Flow::Continue) };
             let flow = handler(Caller::of_engine(this)).map_err(|error| Self::failure(this, None, error));
             // As any interrupt does that the guest can see.

@@ -26,6 +26,7 @@ pub struct Config {
     pub(crate) stack_size: u64,
     pub(crate) code_limit: u64,
     pub(crate) single_step: bool,
+    pub(crate) exits_at_polls: bool,
     pub(crate) call_depth: u32,
     pub(crate) cache: Option<PathBuf>,
     pub(crate) tier_up: Option<TierUp>,
@@ -41,6 +42,7 @@ impl Default for Config {
             stack_size: 8 << 20,
             code_limit: 256 << 20,
             single_step: false,
+            exits_at_polls: false,
             call_depth: 64,
             cache: None,
             tier_up: None,
@@ -104,6 +106,13 @@ impl Config {
     /// Runs every instruction in the reference interpreter: slow, for comparison with the other engines.
     pub fn single_step(&mut self, on: bool) -> &mut Config {
         self.single_step = on;
+        self
+    }
+
+    /// Has compiled code exit at most of its polls, as if it was interrupted there each time: for tests.
+    #[doc(hidden)]
+    pub fn exit_at_polls(&mut self, on: bool) -> &mut Config {
+        self.exits_at_polls = on;
         self
     }
 }

@@ -69,7 +69,7 @@ pub enum Error {
     /// The run was stopped where compiled code keeps no account of registers, and cannot go on.
     #[error(
         "the run was stopped inside compiled code at pc {pc:#x}, where registers are not known, and cannot go on: \
-         set a pc, call a function, or compile with fuel (limits) or precise (faults, failing host functions)"
+         set a pc, call a function, or compile with precise (faults, failing host functions)"
     )]
     Lost {
         /// Where it was, as near as is known.

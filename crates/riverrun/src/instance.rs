@@ -280,11 +280,12 @@ impl<T> Instance<T> {
     /// # Safety
     /// The instance is alive; an engine may wait for a host function.
     pub(crate) unsafe fn set_alarm(this: NonNull<Self>, alarm: Option<Alarm>) {
-        // SAFETY: as the caller promises; engines do not look at the alarm.
+        // SAFETY: as the caller promises; engines only share the interruption.
         unsafe {
             if (*this.as_ptr()).alarm != alarm {
                 Self::forget_ready(this);
                 (*this.as_ptr()).alarm = alarm;
+                (*this.as_ptr()).interruption.set_alarm(alarm.and_then(Alarm::moment));
             }
         }
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use riverrun::{Caller, CompileOptions, Config, Engine, Error, Flow, Linker, Machine, Program, TrapCause};
-use riverrun_testkit::{processor_time, tools};
+use riverrun_testkit::{Random, processor_time, tools};
 
 const CHILD: &str = "RIVERRUN_TEST_CHILD";
 /// What the guest does for these arguments ends with its time only; the last one bounces between
@@ -27,14 +27,18 @@ struct Guest {
 
 impl Guest {
     fn new(options: &CompileOptions) -> Guest {
+        Guest::of("endless.c", options)
+    }
+
+    fn of(source: &str, options: &CompileOptions) -> Guest {
         let engine = Engine::new(&Config::new()).unwrap();
         let mut linker = Linker::new(&engine);
         linker.ecall(|caller: Caller<'_, ()>| Ok(Flow::Exit(caller.x(10) as i32)));
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/endless.c");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests").join(source);
         let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-O2", "-fno-optimize-sibling-calls"]);
         let program = Program::new(&engine, elf).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let (program, _) = program.compile_to(options, folder.path().join("endless.rro")).unwrap();
+        let (program, _) = program.compile_to(options, folder.path().join("guest.rro")).unwrap();
         Guest { linker, program }
     }
 
@@ -45,7 +49,7 @@ impl Guest {
     }
 }
 
-/// Code without fuel, which nothing but a signal can stop.
+/// Code without fuel, which exits where it polls.
 fn guest() -> &'static Guest {
     static GUEST: OnceLock<Guest> = OnceLock::new();
     GUEST.get_or_init(|| Guest::new(&CompileOptions::default()))
@@ -80,7 +84,6 @@ fn deadlines_that_have_passed_end_runs_at_once() {
     let before = processor_time();
     assert_ended(machine.run(), TrapCause::Deadline);
     assert!(processor_time() - before < PATIENCE);
-    // Nothing has been executed yet, so that nothing was lost.
     machine.set_x(10, EXIT);
     machine.set_deadline(None);
     assert_eq!(machine.run().unwrap(), EXIT as i32);
@@ -136,34 +139,83 @@ fn requests_at_any_moment_are_seen() {
     }
 }
 
-#[test]
-fn a_run_that_lost_its_registers_says_so() {
-    let mut machine = guest().machine(0);
-    assert_ends_in_time(&mut machine, Duration::from_millis(5));
-    let error = machine.run().unwrap_err();
-    assert!(matches!(error, Error::Lost { .. }), "{error}");
-    assert!(error.to_string().contains("compile with fuel"), "{error}");
-    // Memory and calls are as good as ever.
-    machine.memory().slice(machine.program().image().entry(), 4).unwrap();
-    machine.set_pc(machine.program().image().entry());
-    machine.set_x(10, EXIT);
-    assert_eq!(machine.run().unwrap(), EXIT as i32);
+/// How compiled code may find out that it is to stop.
+fn every_kind_of_code() -> [CompileOptions; 3] {
+    let default = CompileOptions::default();
+    [default, CompileOptions { precise: true, ..default }, CompileOptions { fuel: true, ..default }]
 }
 
 #[test]
-fn code_with_fuel_is_gone_on_with() {
-    let guest = Guest::new(&CompileOptions { fuel: true, ..CompileOptions::default() });
-    for which in ENDLESS.filter(|&which| which != 4) {
-        let mut machine = guest.machine(which);
-        let mut executed = 0;
-        for _ in 0..3 {
-            // On a busy host, all of its time may pass before it has its turn.
-            let before = processor_time();
-            while machine.instructions() == executed {
+fn a_run_that_its_deadline_has_stopped_goes_on() {
+    for options in every_kind_of_code() {
+        let guest = Guest::new(&options);
+        for which in ENDLESS.filter(|&which| which != 4) {
+            let mut machine = guest.machine(which);
+            for _ in 0..3 {
                 assert_ends_in_time(&mut machine, Duration::from_millis(20));
-                assert!(processor_time() - before < PATIENCE, "it does not go on");
             }
-            executed = machine.instructions();
+        }
+    }
+}
+
+/// Runs a machine to its end, and stops it at random moments until then: by a request, or by a deadline. Returns how
+/// often it was stopped, and its status.
+fn run_amid_stops(machine: &mut Machine<()>, random: &mut Random) -> (usize, i32) {
+    let handle = machine.interrupt_handle();
+    // 0: nothing runs; 1: a run has begun that is to be stopped; 2: all is done.
+    let phase = AtomicUsize::new(0);
+    let waits: Vec<usize> = (0..64).map(|_| random.below(4_000)).collect();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for wait in waits.iter().cycle() {
+                while phase.load(Ordering::SeqCst) == 0 {
+                    std::thread::yield_now();
+                }
+                (0..*wait).for_each(|_| std::hint::spin_loop());
+                match phase.compare_exchange(1, 0, Ordering::SeqCst, Ordering::SeqCst) {
+                    Ok(_) => handle.interrupt(),
+                    Err(2) => return,
+                    Err(_) => {}
+                }
+            }
+        });
+        let mut stops = 0;
+        loop {
+            let by_deadline = random.one_in(4);
+            if by_deadline {
+                machine.set_deadline(Some(Instant::now() + Duration::from_micros(random.below(800) as u64)));
+            } else {
+                phase.store(1, Ordering::SeqCst);
+            }
+            let result = machine.run();
+            let _ = phase.compare_exchange(1, 0, Ordering::SeqCst, Ordering::SeqCst);
+            machine.set_deadline(None);
+            match result {
+                Ok(status) => {
+                    phase.store(2, Ordering::SeqCst);
+                    return (stops, status);
+                }
+                Err(error) => {
+                    let cause = error.trap().unwrap_or_else(|| panic!("{error}")).cause;
+                    assert!(matches!(cause, TrapCause::Interrupted | TrapCause::Deadline), "{cause}");
+                    stops += 1;
+                }
+            }
+        }
+    })
+}
+
+#[test]
+fn a_run_that_is_stopped_a_thousand_times_comes_to_the_same_end() {
+    for options in every_kind_of_code() {
+        let guest = Guest::of("stopped.c", &options);
+        let status = guest.machine(0).run().unwrap();
+        let mut random = Random::seeded(7);
+        let mut stops = 0;
+        while stops < 1_000 {
+            let (stopped, ended) = run_amid_stops(&mut guest.machine(0), &mut random);
+            assert_eq!(ended, status, "{options:?}, stopped {stopped} times");
+            stops += stopped;
         }
     }
 }

@@ -30,6 +30,12 @@ pub enum Engine {
     /// The same with fuel.
     #[cfg(feature = "compile")]
     ImpreciseCounted,
+    /// As `Default`, and exits at most polls.
+    #[cfg(feature = "compile")]
+    DefaultStopped,
+    /// As `Uncounted`, likewise.
+    #[cfg(feature = "compile")]
+    UncountedStopped,
 }
 
 impl Engine {
@@ -52,8 +58,8 @@ impl Engine {
         match self {
             Engine::SingleStep | Engine::Fast => None,
             Engine::Compiled => Some(CompileOptions { fuel: true, ..precise }),
-            Engine::Uncounted => Some(precise),
-            Engine::Default => Some(default),
+            Engine::Uncounted | Engine::UncountedStopped => Some(precise),
+            Engine::Default | Engine::DefaultStopped => Some(default),
             Engine::ImpreciseCounted => Some(CompileOptions { fuel: true, level: 1, ..default }),
         }
     }
@@ -65,6 +71,7 @@ impl Engine {
         #[cfg(feature = "compile")]
         if let Some(options) = self.options() {
             config.compile(options);
+            config.exit_at_polls(matches!(self, Engine::DefaultStopped | Engine::UncountedStopped));
         }
         config
     }
@@ -255,7 +262,8 @@ pub fn check_program(engines: &[Engine], cases: &[Case], counts: bool) {
     let [reference, others @ ..] = engines else { panic!("no engine to run the cases on") };
     let reference = load(*reference);
     #[cfg(feature = "compile")]
-    let uncounted = (!counts && others.contains(&Engine::Compiled)).then(|| load(Engine::Uncounted));
+    let uncounted = (!counts && others.contains(&Engine::Compiled))
+        .then(|| [Engine::Uncounted, Engine::UncountedStopped].map(|engine| (engine, load(engine))));
     let others: Vec<_> = others.iter().map(|&engine| (engine, load(engine))).collect();
     for case in cases {
         let end = run(&mut reference.machine(case));
@@ -271,12 +279,12 @@ pub fn check_program(engines: &[Engine], cases: &[Case], counts: bool) {
             }
         }
         #[cfg(feature = "compile")]
-        if let Some(uncounted) = uncounted.as_ref().filter(|_| end.stop.is_by_itself()) {
+        for (engine, uncounted) in uncounted.iter().flatten().filter(|_| end.stop.is_by_itself()) {
             let mut machine = uncounted.machine(case);
             machine.set_fuel(None);
             let mut outcome = run(&mut machine);
             (outcome.instructions, outcome.fuel) = (end.instructions, end.fuel);
-            assert_same(case, &end, &outcome, "Uncounted");
+            assert_same(case, &end, &outcome, &format!("{engine:?}"));
         }
     }
 }
@@ -289,19 +297,21 @@ pub fn check_program(engines: &[Engine], cases: &[Case], counts: bool) {
 #[cfg(feature = "compile")]
 pub fn check_conforming(cases: &[Case]) {
     let Some(Case { elf, .. }) = cases.first() else { return };
-    let [reference, uncounted, counted] =
-        [Engine::Fast, Engine::Default, Engine::ImpreciseCounted].map(|engine| Loaded::uncounted(engine, elf));
+    let [reference, counted] = [Engine::Fast, Engine::ImpreciseCounted].map(|engine| Loaded::uncounted(engine, elf));
+    let uncounted = [Engine::Default, Engine::DefaultStopped].map(|engine| (engine, Loaded::uncounted(engine, elf)));
     for case in cases {
         let end = run(&mut reference.machine(case));
         if !end.stop.is_by_itself() {
             continue;
         }
         let expected = promised(end.clone());
-        let mut machine = uncounted.machine(case);
-        machine.set_fuel(None);
-        let Outcome { instructions, fuel, .. } = expected;
-        let outcome = Outcome { instructions, fuel, ..promised(run(&mut machine)) };
-        assert_same(case, &expected, &outcome, "Default");
+        for (engine, uncounted) in &uncounted {
+            let mut machine = uncounted.machine(case);
+            machine.set_fuel(None);
+            let Outcome { instructions, fuel, .. } = expected;
+            let outcome = Outcome { instructions, fuel, ..promised(run(&mut machine)) };
+            assert_same(case, &expected, &outcome, &format!("{engine:?}"));
+        }
 
         // It stops anywhere, and goes on.
         let fuel = end.instructions / 3;

@@ -45,6 +45,8 @@ pub struct EngineContext {
     /// A compiled function whose stack pointer is below this exits at its beginning. All ones makes every function exit,
     /// by which the dispatcher enters one in the middle.
     pub stack_limit: u64,
+    /// What loops in compiled code look at: all ones if they are to exit, else 0.
+    pub poll: u64,
     /// The stack pointer of suspended compiled code.
     pub compiled_sp: u64,
     /// The interpreter's position in the return ring at [`RETURNS_OFFSET`].

@@ -11,7 +11,7 @@ use crate::context::{EngineContext, SYSTEM_CALLS_OFFSET, VmContext, WINDOW_OFFSE
 
 /// The version of the contract between compiled code and this crate. Any change of this module, of the state's
 /// layout or of the header must change it.
-pub const ABI: u32 = 18;
+pub const ABI: u32 = 19;
 
 /// A value that is passed in a host register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +71,8 @@ pub const LEAVE_AT_START: i64 = exit(offset_of!(EngineContext, leave_at_start));
 pub const QUIT: i64 = exit(offset_of!(EngineContext, quit));
 /// From the window to the stack limit.
 pub const STACK_LIMIT: i64 = exit(offset_of!(EngineContext, stack_limit));
+/// From the window to the word of requests: loops exit if it is greater than the window's address.
+pub const POLL: i64 = exit(offset_of!(EngineContext, poll));
 /// From the window to the host's stack pointer at the entry; host functions run below it.
 pub const HOST_SP: i64 = exit(offset_of!(EngineContext, host_sp));
 /// From the window to the address of the machine's imports.

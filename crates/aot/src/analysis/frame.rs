@@ -21,8 +21,9 @@ pub(crate) fn private_accesses(function: &Function) -> BTreeSet<(u64, usize)> {
 }
 
 fn find(function: &Function) -> Option<BTreeSet<(u64, usize)>> {
-    // What is not seen of a function may make a pointer to its frame, and come back behind one of its calls.
-    if !function.orphans.is_empty() || function.extent != Extent::Whole && function.entrances().next().is_some() {
+    // What is not seen of a function may make a pointer to its frame, and come back behind one of its calls or to a loop.
+    let is_entered = || function.entrances().next().is_some() || !function.polls.is_empty();
+    if !function.orphans.is_empty() || function.extent != Extent::Whole && is_entered() {
         return None;
     }
     let mut accesses = BTreeSet::new();

@@ -23,6 +23,8 @@ pub(crate) struct Function {
     pub(crate) orphans: Vec<u64>,
     /// Headers of loops at which the interpreter hands over, besides: see [`crate::selection`].
     pub(crate) entered_loops: Vec<u64>,
+    /// The loop headers at which it polls: see [`crate::analysis::insert_polls`].
+    pub(crate) polls: BTreeSet<u64>,
 }
 
 /// How much of a function was found.
@@ -48,6 +50,15 @@ impl Function {
     /// The re-entry points that are no continuations of calls.
     pub(crate) fn entered_blocks(&self) -> impl DoubleEndedIterator<Item = u64> {
         self.orphans.iter().chain(&self.entered_loops).copied()
+    }
+
+    /// Whether it may call or jump to other functions, or have them return to it.
+    pub(crate) fn leaves(&self) -> bool {
+        let leads_away = |end: &Terminator| match end {
+            Terminator::JumpIndirect(_) => true,
+            end => end.is_call() || end.successors().iter().any(|to| !self.blocks.contains_key(to)),
+        };
+        self.entered_blocks().next().is_some() || self.blocks.values().any(|block| leads_away(&block.end))
     }
 
     /// The continuations of system calls.
@@ -124,7 +135,8 @@ pub(crate) fn functions(text: &Text<'_>, budget: &Budget) -> Vec<Function> {
                     known_end if gaps(text, start..known_end, &blocks).is_empty() => Extent::Whole,
                     _ => Extent::Gaps,
                 };
-                let function = Function { start, name, blocks, extent, orphans, entered_loops: Vec::new() };
+                let (entered_loops, polls) = (Vec::new(), BTreeSet::new());
+                let function = Function { start, name, blocks, extent, orphans, entered_loops, polls };
                 further.extend(function.leads_to().filter(|to| !starts.contains(to) && is_start(*to)));
                 found.insert(start, (end, function));
             }

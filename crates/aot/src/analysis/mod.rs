@@ -16,8 +16,11 @@ mod liveness;
 mod loops;
 mod millicode;
 mod narrow;
+mod order;
+mod polls;
 pub(crate) mod registers;
 mod text;
+mod trips;
 
 pub(crate) use blocks::{Block, Fixed, Targets, Terminator};
 pub(crate) use call_numbers::{CallNumber, call_numbers};
@@ -31,4 +34,6 @@ pub(crate) use libcalls::{Libcall, libcalls};
 pub(crate) use liveness::{Liveness, before};
 pub(crate) use loops::loops_without_calls;
 pub(crate) use narrow::narrow;
+pub(crate) use order::{Order, order};
+pub(crate) use polls::insert_polls;
 pub(crate) use text::{Abilities, Text};

@@ -119,19 +119,17 @@ impl<'c> Continuations<'c> {
         let mut cases = self.all();
         // Calls in a copy return to the copy directly; mismatched returns continue in the original.
         cases.retain(|&at, _| !is_copied(at));
-        let again = ir.options.fuel.then(|| ir.block(site.function));
-        cases.extend(again.map(|again| (site.pc, again)));
+        let again = ir.block(site.function);
+        cases.insert(site.pc, again);
         let elsewhere = ir.block(site.function);
         let cases: Vec<_> = cases.into_iter().collect();
         search(ir, target, &cases, elsewhere);
 
-        // Fuel was short at the beginning, and is not any more.
-        if let Some(again) = again {
-            ir.builder.position_at_end(again);
-            registers.begin_block(0);
-            // Not a jump to the first block, which would become a loop header.
-            site.tail_call(ir.function(site.pc).as_global_value().as_pointer_value());
-        }
+        // Fuel was short at the beginning, or an exit requested, and is not any more.
+        ir.builder.position_at_end(again);
+        registers.begin_block(0);
+        // Not a jump to the first block, which would become a loop header.
+        site.tail_call(ir.function(site.pc).as_global_value().as_pointer_value());
 
         // Only after mismatched returns, as the function is entered nowhere else. These keep to the calling convention.
         ir.builder.position_at_end(elsewhere);

@@ -6,10 +6,9 @@ use riverrun_isa::ops::Float;
 use riverrun_isa::{Format, Inst};
 use riverrun_vm::HASH_MIN;
 
-use crate::analysis::{Block, CallNumber, Function, Terminator};
+use crate::analysis::{Block, CallNumber, Function, Order, Terminator, order};
 use crate::budget::Budget;
 use crate::lift::host_calls;
-use crate::lift::order::{Order, order};
 use crate::lift::registers::{self, COUNT, FUEL, Set};
 
 /// The facts about a block.

@@ -10,8 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use riverrun_vm::convention::{RESERVE, RESERVE_BEHIND};
 
-use crate::analysis::{Function, Terminator};
-use crate::lift::order::{Order, order};
+use crate::analysis::{Function, Order, Terminator, order};
 
 /// The least value of the register at any time.
 const NOTHING: i64 = -RESERVE;

@@ -7,11 +7,11 @@ use inkwell::IntPredicate;
 use inkwell::values::{FunctionValue, IntValue, PointerValue};
 use riverrun_isa::{Destination, Format, Inst, Operands, eval};
 use riverrun_vm::Reason;
-use riverrun_vm::convention;
+use riverrun_vm::convention::{self, NOWHERE};
 
 use crate::analysis::{
     self, Block, CallNumber, Fixed, Function, HostCall, Imports, Index, Libcall, Liveness, Targets, Terminator,
-    address, call_numbers,
+    address, call_numbers, is_copied, order,
 };
 use crate::budget::Budget;
 use crate::lift::continuations::Continuations;
@@ -22,7 +22,6 @@ use crate::lift::guarded::Group;
 use crate::lift::ir::{Callers, Ir, Space, built};
 use crate::lift::libcalls::KnownLibcall;
 use crate::lift::ops::Site;
-use crate::lift::order::order;
 use crate::lift::registers::{self, FUEL, Label, Registers, Set};
 use crate::lift::value::Value;
 
@@ -375,14 +374,39 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         if let Some(left) = left {
             registers.set(FUEL, Value::Word(left));
         }
+        if self.function.polls.contains(&start) && !self.tests_stack(start) {
+            self.poll(start);
+        }
     }
 
-    /// Whether this block tests the stack: at the start of functions that call others. Host-ABI entry points run on the
-    /// host's stack, in one frame.
+    /// Exits at the beginning of a block if that is requested, with all that is live committed. The frame is dropped: coming
+    /// back would make the exit a part of the loop.
+    fn poll(&self, start: u64) {
+        let (ir, registers) = (self.ir, self.registers);
+        let (stop, go_on) = (ir.block(self.host), ir.block(self.host));
+        ir.branch_likely(ir.is_at_least(registers.base(ir), convention::POLL), go_on, stop);
+        ir.builder.position_at_end(stop);
+        let fork = registers.fork();
+        let live = self.live_at(start);
+        let site = self.site(start, 0, live);
+        site.store_field(convention::PC, address(start));
+        if ir.callers == Callers::Guest {
+            site.flush();
+            registers.save(ir, 0, live);
+            ir.jump(self.continuations.limit);
+        } else {
+            site.leave(Reason::Limit, NOWHERE);
+            ir.unreachable();
+        }
+        registers.rejoin(fork);
+        ir.builder.position_at_end(go_on);
+    }
+
+    /// Whether this block tests the stack: at the start of functions that call others or are entered in loops. Host-ABI
+    /// entry points run on the host's stack, in one frame.
     fn tests_stack(&self, start: u64) -> bool {
-        let leads_away = |block: &Block| block.end.is_call() || leads_away(&block.end, &self.labels);
-        let calls = || self.function.blocks.values().any(leads_away) || self.function.entered_blocks().next().is_some();
-        start == self.function.start && self.ir.callers == Callers::Guest && calls()
+        let is_entered = || !self.function.polls.is_empty() && self.surroundings.libcall(start).is_none();
+        start == self.function.start && self.ir.callers == Callers::Guest && (self.function.leaves() || is_entered())
     }
 
     fn stack_suffices(&self) -> IntValue<'c> {
@@ -422,13 +446,22 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let wide = ir.block(self.host);
         ir.branch_likely(is_narrow, label, wide);
         ir.builder.position_at_end(wide);
-        self.site(start, 0, !0).leave_for_good(address(start));
+        // The reference interpreter goes on, and not just here again.
+        self.site(start, 0, !0).step_out(ir.int(address(start)));
     }
 
     /// Fills the blocks to which control returns from calls.
     fn finish_continuations(&self) {
         let (ir, registers) = (self.ir, self.registers);
         ir.line(self.function.start);
+        // Nothing enters a function that does something else first.
+        let polls = self.function.polls.iter().copied().filter(|&at| !is_copied(at) && at != self.function.start);
+        if self.surroundings.libcall(self.function.start).is_none() {
+            for header in polls {
+                self.continuations.at(ir, self.host, header);
+            }
+        }
+        let entrances: BTreeSet<u64> = self.function.entrances().collect();
         let arrivals = self.continuations.all();
         let behind_system_calls: BTreeSet<u64> = self.function.behind_system_calls().collect();
         for (&next, &label) in &arrivals {
@@ -438,7 +471,12 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             if behind_system_calls.contains(&next) {
                 registers.commit(ir, !dataflow::dirty_behind_host(ir.options.fuel));
             }
-            self.go(next);
+            if self.function.polls.contains(&next) && !entrances.contains(&next) {
+                registers.commit(ir, !self.facts[&next].dirty);
+                self.come_back(next);
+            } else {
+                self.go(next);
+            }
         }
         self.continuations.finish(ir, registers, &self.site(self.function.start, 0, !0));
     }
@@ -679,12 +717,4 @@ fn leads_everywhere(targets: &Targets) -> bool {
 /// The registers to commit, given the live ones: all of them in precise mode.
 pub(super) fn to_commit(ir: &Ir<'_>, live: Set) -> Set {
     if ir.options.precise { !0 } else { live }
-}
-
-/// Whether the block may jump into another function.
-fn leads_away(end: &Terminator, labels: &BTreeMap<u64, Label<'_>>) -> bool {
-    match end {
-        Terminator::JumpIndirect(_) => true,
-        end => end.successors().iter().any(|to| !labels.contains_key(to)),
-    }
 }

@@ -17,14 +17,10 @@ use inkwell::values::{AsValueRef, BasicValueEnum, CallSiteValue, IntValue};
 use riverrun_isa::ops::{Float, Mem};
 use riverrun_vm::convention;
 
-use crate::lift::ir::{Ir, Space, built};
+use crate::lift::ir::{Ir, ORDERED, Space, built};
 use crate::lift::ops::Site;
 use crate::lift::registers::{FUEL, Fork, Label, Registers, Set};
 use crate::lift::value::Value;
-
-/// LLVM's attribute `memory(inaccessiblemem: readwrite)`: no access is moved across another, but the state is
-/// none of theirs.
-const ORDERED: u64 = 3 << 2;
 
 /// Registers that may change within a group.
 const CHANGES: u32 = 6;

@@ -29,6 +29,10 @@ use crate::options::CompileOptions;
 /// LLVM's number of `x86_regcallcc`.
 const REGCALL: u32 = 92;
 
+/// LLVM's attribute `memory(inaccessiblemem: readwrite)`: of such instructions none is moved across another, but the state is
+/// none of theirs.
+pub(crate) const ORDERED: u64 = 3 << 2;
+
 /// The memory of an access. Accesses to different ones never alias: guards separate state and guest, and no pointer to a
 /// private frame exists ([`crate::analysis::private_accesses`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -294,6 +298,26 @@ impl<'c> Ir<'c> {
             self.context.create_inline_asm(prototype, String::new(), "=r,0".into(), false, false, dialect, false);
         let call = built(self.builder.build_indirect_call(prototype, nothing, &[word.into()], ""));
         call.try_as_basic_value().basic().expect("a word is its result").into_int_value()
+    }
+
+    /// Whether a pointer is at least the word at a distance from it, which may change at any time: one comparison in memory,
+    /// where LLVM would load a volatile word first.
+    pub(crate) fn is_at_least(&self, base: PointerValue<'c>, distance: i64) -> IntValue<'c> {
+        let i32 = self.bits(32);
+        let prototype = i32.fn_type(&[self.pointer.into()], false);
+        let text = format!("cmpq $1, {distance}($1)");
+        let dialect = Some(InlineAsmDialect::ATT);
+        let comparison =
+            self.context.create_inline_asm(prototype, text, "={@ccbe},r".into(), true, false, dialect, false);
+        let call = built(self.builder.build_indirect_call(prototype, comparison, &[base.into()], ""));
+        for name in ["nounwind", "willreturn"] {
+            let attribute = self.context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), 0);
+            call.add_attribute(AttributeLoc::Function, attribute);
+        }
+        let memory = Attribute::get_named_enum_kind_id("memory");
+        call.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(memory, ORDERED));
+        let flag = call.try_as_basic_value().basic().expect("a flag is its result").into_int_value();
+        self.compare(IntPredicate::NE, flag, i32.const_zero())
     }
 
     /// The host's stack pointer.

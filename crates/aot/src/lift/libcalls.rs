@@ -43,6 +43,9 @@ const LITTLE: u64 = 64;
 /// before it is in the cache.
 const BY_WORDS: u64 = 32;
 
+/// More bytes are left to the guest's code, which polls. Some milliseconds' worth, where memory's speed is all that counts.
+const LONG: u64 = 16 << 20;
+
 /// Ranges of so many bytes do not reach over the guard behind the window; and those that reach over the window's end
 /// begin in pages that are never mapped, and so fault as they should.
 const NEAR: u64 = 32 << 10;
@@ -151,7 +154,7 @@ impl<'c> Site<'_, 'c> {
         ir.branch_likely(ir.compare(IntPredicate::ULE, len, ir.int(NEAR)), inside, far);
         ir.builder.position_at_end(far);
         // The length by itself first, lest the sums wrap.
-        let is_short = ir.compare(IntPredicate::ULE, len, ir.int(1 << 31));
+        let is_short = ir.compare(IntPredicate::ULE, len, ir.int(LONG));
         let fits = low.iter().fold(is_short, |fits, &low| {
             let end = built(ir.builder.build_int_add(low, len, ""));
             let inside = ir.compare(IntPredicate::ULE, end, ir.int(1 << 32));

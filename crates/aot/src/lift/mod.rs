@@ -28,7 +28,6 @@ mod lines;
 mod look_up;
 mod memory;
 mod ops;
-mod order;
 mod registers;
 mod slot_calls;
 mod transfer;

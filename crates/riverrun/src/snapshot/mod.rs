@@ -279,11 +279,11 @@ impl<T> Machine<T> {
         instance.last_words = None;
         // The host's state may have timers: its handler sets the alarm anew.
         let may_have_alarm = guest.is_suspended && instance.alarm_handler.is_some();
-        instance.alarm = may_have_alarm.then_some(Alarm::Executed(0));
         instance.is_suspended = guest.is_suspended;
         instance.is_initializing = guest.is_initializing;
         // SAFETY: the machine is borrowed uniquely, and no guest runs on it.
         unsafe {
+            Instance::set_alarm(self.instance, may_have_alarm.then_some(Alarm::Executed(0)));
             Instance::replace_hart(self.instance, &guest.hart);
             if guest.is_suspended || guest.lost.is_some() {
                 Instance::forget_ready(self.instance);

@@ -60,6 +60,9 @@ const FOUND: usize = 256;
 /// An empty entry.
 const NOT_FOUND: Found = Found { pc: 1, entrance: None };
 
+/// Of so many runs, all but one exit at their first poll after [`Execution::ask_to_exit`].
+const ASKS: u32 = 4;
+
 /// A machine's run in compiled code: its host stack, and the suspended frames there.
 #[derive(Debug)]
 pub struct Execution {
@@ -72,6 +75,8 @@ pub struct Execution {
     running: Option<(Box<Running>, &'static Gate)>,
     /// The cache of look-ups, by the pc's lower bits. An odd pc marks an empty entry.
     found: Box<[Found; FOUND]>,
+    /// How often [`Execution::ask_to_exit`] was called.
+    asked: u32,
 }
 
 // SAFETY: its pointers lead to the machine that owns it, which moves between threads as a whole.
@@ -151,7 +156,13 @@ impl Execution {
         install_handlers();
         let stubs = stubs(artifact.options().fuel);
         let found = Box::new([NOT_FOUND; FOUND]);
-        Ok(Execution { artifact, stack: Stack::new()?, resume: None, stubs, running: None, found })
+        Ok(Execution { artifact, stack: Stack::new()?, resume: None, stubs, running: None, found, asked: 0 })
+    }
+
+    /// Has most of the next runs exit at their first poll, or where they enter a function, as if they were interrupted there:
+    /// for tests.
+    pub fn ask_to_exit(&mut self) {
+        self.asked += 1;
     }
 
     /// Runs other code of the same program from now on. Suspended frames are dropped: the guest goes on at its pc.
@@ -219,7 +230,10 @@ impl Execution {
         state.exit.count_base =
             if self.counts_fuel() { state.hart.instret.wrapping_add_signed(state.exit.fuel) } else { 0 };
         self.stubs.tell(state);
-        state.exit.stack_limit = self.stack.limit() as u64;
+        (state.exit.stack_limit, state.exit.poll) = match self.asked % ASKS {
+            0 => (self.stack.limit() as u64, 0),
+            _ => (u64::MAX, u64::MAX),
+        };
         let state = window.state_ptr();
         let running = self.running(state, interruption);
         // SAFETY: `window` is borrowed until the code has exited, and `running` outlives that. Only guest code runs in the
@@ -281,6 +295,7 @@ impl Execution {
         state.exit.count_base = 0;
         self.stubs.tell(state);
         state.exit.stack_limit = self.stack.limit() as u64;
+        state.exit.poll = 0;
         state.exit.stack_top = self.stack.top() as u64;
         state.exit.quit = leave_engine as *const () as usize as u64;
         self.resume = None;
@@ -288,6 +303,7 @@ impl Execution {
             Some(running) => running,
             None => (Box::new(self.running(state, interruption)), interruption.gate()),
         };
+        running.ignored.set(0);
         let (running, _) = self.running.insert((running, gate));
         Prepared { running: &raw const **running }
     }
@@ -315,6 +331,7 @@ impl Execution {
             fault: Cell::new(0),
             stack_guard: self.stack.guard(),
             interruption: if self.counts_fuel() { ptr::null() } else { interruption },
+            ignored: Cell::new(0),
             interrupt_landing: interrupt_landing as *const () as usize,
             outer: Cell::default(),
         }

@@ -35,8 +35,10 @@ pub(crate) fn now() -> u64 {
 #[derive(Debug)]
 pub struct Interruption {
     requested: AtomicBool,
-    /// Nanoseconds since [`EPOCH`], or [`NEVER`] or [`PASSED`].
-    deadline: AtomicU64,
+    /// When runs end.
+    deadline: Moment,
+    /// When compiled code exits, so that the dispatcher can call its host.
+    alarm: Moment,
     gate: &'static Gate,
     /// Whether the watchdog observes this.
     pub(crate) listed: AtomicBool,
@@ -47,11 +49,56 @@ pub struct Interruption {
 pub(crate) const NEVER: u64 = u64::MAX;
 const PASSED: u64 = 0;
 
+/// A moment that the watchdog marks once it has passed: nanoseconds since [`EPOCH`], or [`NEVER`] or [`PASSED`].
+#[derive(Debug)]
+struct Moment(AtomicU64);
+
+impl Default for Moment {
+    /// Never.
+    fn default() -> Moment {
+        Moment(AtomicU64::new(NEVER))
+    }
+}
+
+impl Moment {
+    /// Sets it; returns the word that is there now.
+    fn set(&self, at: u64) -> u64 {
+        let at = if at != NEVER && at <= now() { PASSED } else { at };
+        self.0.store(at, Ordering::SeqCst);
+        at
+    }
+
+    /// Whether it has passed. The clock is read only if there is no watchdog.
+    #[inline]
+    fn is_past(&self) -> bool {
+        let at = self.0.load(Ordering::Relaxed);
+        at != NEVER && Self::was(at)
+    }
+
+    #[cold]
+    fn was(at: u64) -> bool {
+        at == PASSED || !watchdog::is_kept() && now() >= at
+    }
+
+    /// Marks it as passed if it has: returns whether it was marked. The second is the moment if it is still ahead.
+    fn mark(&self, now: u64) -> (bool, Option<u64>) {
+        let at = self.0.load(Ordering::SeqCst);
+        let is_set = at != PASSED && at != NEVER;
+        // If the exchange fails, another moment has been set, and the watchdog was told.
+        let passes = is_set && at <= now;
+        if passes {
+            let _ = self.0.compare_exchange(at, PASSED, Ordering::SeqCst, Ordering::SeqCst);
+        }
+        (passes, (is_set && !passes).then_some(at))
+    }
+}
+
 impl Default for Interruption {
     fn default() -> Interruption {
         Interruption {
             requested: AtomicBool::new(false),
-            deadline: AtomicU64::new(NEVER),
+            deadline: Moment::default(),
+            alarm: Moment::default(),
             gate: Gate::take(),
             listed: AtomicBool::new(false),
             waker: Mutex::new(None),
@@ -111,7 +158,7 @@ impl Interruption {
             self.gate.want(false);
         }
         fence(Ordering::SeqCst);
-        let at = self.deadline.load(Ordering::SeqCst);
+        let at = self.deadline.0.load(Ordering::SeqCst);
         if self.requested.load(Ordering::SeqCst) || at == PASSED || at != NEVER && !watchdog::is_kept() {
             self.gate.want(true);
         }
@@ -129,38 +176,50 @@ impl Interruption {
 
     /// The same by the clock of deadlines.
     pub(crate) fn set_deadline_at(self: &Arc<Self>, at: u64) {
-        let at = if at != NEVER && at <= now() { PASSED } else { at };
-        self.deadline.store(at, Ordering::SeqCst);
+        let at = self.deadline.set(at);
         self.renew_gate();
-        // One that has passed already matters to the watchdog if a run is under way.
+        self.tell_of(at);
+    }
+
+    /// Has compiled code exit from this moment on, at which the run does not end; `None` for never.
+    pub fn set_alarm(self: &Arc<Self>, alarm: Option<Instant>) {
+        let at = self.alarm.set(alarm.map_or(NEVER, nanoseconds));
+        self.tell_of(at);
+    }
+
+    /// Tells the watchdog of a moment. One that has passed already matters to it if a run is under way.
+    fn tell_of(self: &Arc<Self>, at: u64) {
         if at < watchdog::next_look() || !self.listed.load(Ordering::SeqCst) && at != NEVER {
             watchdog::look_at(self);
         }
     }
 
-    /// Whether guest code must exit. Costs two loads: the watchdog marks deadlines that have passed, and the clock is read
-    /// only if there is no watchdog.
+    /// Whether the run must end. Costs two loads.
     #[inline]
     pub fn is_reached(&self) -> bool {
-        let at = self.deadline.load(Ordering::Relaxed);
-        self.requested.load(Ordering::Relaxed) || at != NEVER && Self::is_past(at)
+        self.requested.load(Ordering::Relaxed) || self.deadline.is_past()
     }
 
-    #[cold]
-    fn is_past(at: u64) -> bool {
-        at == PASSED || !watchdog::is_kept() && now() >= at
+    /// Whether compiled code must exit: the run must end, or an alarm's moment has come.
+    #[inline]
+    pub fn must_exit(&self) -> bool {
+        self.is_reached() || self.is_alarm_past()
     }
 
-    /// Marks the deadline as passed if it has; returns it if it is still ahead.
-    pub(crate) fn deadline_ahead_of(&self, now: u64) -> Option<u64> {
-        let at = self.deadline.load(Ordering::SeqCst);
-        let is_ahead = at != PASSED && at != NEVER;
-        // If the exchange fails, another deadline has been set, and the watchdog was told.
-        if is_ahead && at <= now {
-            let _ = self.deadline.compare_exchange(at, PASSED, Ordering::SeqCst, Ordering::SeqCst);
+    /// Whether the alarm's moment has come.
+    #[inline]
+    pub fn is_alarm_past(&self) -> bool {
+        self.alarm.is_past()
+    }
+
+    /// Marks moments that have passed; returns the first that is still ahead.
+    pub(crate) fn moment_ahead_of(&self, now: u64) -> Option<u64> {
+        let (passes, deadline) = self.deadline.mark(now);
+        if passes {
             self.gate.want(true);
         }
-        (is_ahead && at > now).then_some(at)
+        let (_, alarm) = self.alarm.mark(now);
+        deadline.into_iter().chain(alarm).min()
     }
 
     /// Whether compiled code can be interrupted: whether the watchdog runs.

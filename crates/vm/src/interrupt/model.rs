@@ -58,6 +58,7 @@ fn running(interruption: &Interruption) -> Running {
         fault: Default::default(),
         stack_guard: 0..0,
         interruption,
+        ignored: Default::default(),
         interrupt_landing: 0,
         outer: Default::default(),
     }

@@ -168,11 +168,13 @@ pub struct Running {
     pub fault: Cell<usize>,
     /// The host addresses that no frame of compiled code may reach.
     pub stack_guard: Range<usize>,
-    /// The interruption on which SIGURG redirects the code to [`Running::interrupt_landing`]; null for code that tests
-    /// for it by counting fuel.
+    /// The interruption on which SIGURG makes the code exit at its next poll; null for code that tests for it by counting
+    /// fuel.
     pub interruption: *const Interruption,
-    /// The entry for interruptions: rax is the state's address, [`crate::EngineContext::op`] the address of the next host
-    /// instruction.
+    /// How many of these signals the code has ignored.
+    pub ignored: Cell<u32>,
+    /// Where SIGURG redirects code that ignores [`PATIENCE`] signals: rax is the state's address,
+    /// [`crate::EngineContext::op`] the address of the next host instruction.
     pub interrupt_landing: usize,
     /// The activation before this one.
     pub outer: Cell<Said>,
@@ -185,7 +187,7 @@ impl Running {
     }
 
     /// Publishes this activation on this thread until [`Running::end`]: faults in the code are then the guest's, and the
-    /// code can be interrupted. Returns whether the code may run, which it may not if an interruption is pending.
+    /// code can be interrupted. Returns whether the code may run, which it may not if it would have to exit.
     ///
     /// # Safety
     /// `self` is not moved until then, state and interruption are alive, and the code at `landing` and
@@ -204,10 +206,10 @@ impl Running {
                 gate.disown();
                 gate.thread.store(thread, Relaxed);
             }
-            // A thread that interrupts from here on sees `is_inside`, or `is_reached` below sees its request.
+            // A thread that interrupts from here on sees `is_inside`, or `must_exit` below sees its request.
             gate.is_inside.store(true, Release);
             compiler_fence(SeqCst);
-            !interruption.is_reached()
+            !interruption.must_exit()
         });
         self.outer.set(outer);
         may_run
@@ -278,16 +280,24 @@ impl Running {
         })
     }
 
-    /// Where SIGURG redirects this thread; `None` if it is not in compiled code or no interruption is pending.
+    /// Makes compiled code on this thread exit at its next poll, if an interruption is pending. Returns where SIGURG
+    /// redirects the thread: nowhere, unless the code polls too rarely.
     pub(super) fn interrupt(rip: usize) -> Option<Redirect> {
         let running = Running::at(rip)?;
         // SAFETY: as in `at`; state and interruption are as alive.
         let interruption = unsafe { running.interruption.as_ref()? };
-        if !interruption.is_reached() {
+        if !interruption.must_exit() {
             return None;
         }
+        let ignored = running.ignored.get() + 1;
+        running.ignored.set(ignored);
         // SAFETY: as in `redirect`.
-        unsafe { (*running.state).exit.op = rip as u64 };
+        let exit = unsafe { &mut (*running.state).exit };
+        if ignored <= PATIENCE {
+            (exit.poll, exit.stack_limit) = (u64::MAX, u64::MAX);
+            return None;
+        }
+        exit.op = rip as u64;
         Some(Redirect { pc: running.interrupt_landing, state: Some(running.state as usize) })
     }
 
@@ -314,6 +324,10 @@ impl Running {
         Some(Redirect { pc: running.landing, state: Some(running.state as usize) })
     }
 }
+
+/// Signals after which compiled code is stopped where it is, without its registers. Between two polls are some ten thousand
+/// instructions at most, so no code waits for so many unless something keeps the rules of polls from holding.
+const PATIENCE: u32 = 100;
 
 /// Bytes by which an address with its immediate may be outside the window: less than a guard.
 const REACH: usize = 32 << 10;

@@ -110,9 +110,11 @@ fn wait(list: List, next: u64) -> List {
 /// Examines an interruption. Returns when to examine it again, if at all.
 fn look(listed: &mut Listed, now: u64, soon: u64, wakers: &mut Vec<Waker>) -> Option<u64> {
     let interruption = listed.interruption.upgrade()?;
-    let ahead = interruption.deadline_ahead_of(now);
+    let ahead = interruption.moment_ahead_of(now);
     if interruption.is_reached() {
         wakers.extend(interruption.take_waker());
+    }
+    if interruption.must_exit() {
         let thread = interruption.gate().thread_inside();
         if thread != 0 {
             listed.idle = 0;
@@ -130,7 +132,7 @@ fn look(listed: &mut Listed, now: u64, soon: u64, wakers: &mut Vec<Waker>) -> Op
     }
     (listed.idle, listed.signals) = (0, 0);
     if ahead.is_none() {
-        // A thread that sets a deadline now calls `look_at`: `NEXT_LOOK` is still `NEVER`.
+        // A thread that sets a moment now calls `look_at`: `NEXT_LOOK` is still `NEVER`.
         interruption.listed.store(false, Ordering::SeqCst);
     }
     ahead

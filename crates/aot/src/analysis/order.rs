@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::analysis::{Function, Terminator};
+use crate::analysis::blocks::Terminator;
+use crate::analysis::functions::Function;
 
 /// The result of a depth-first walk.
 pub(crate) struct Order {

@@ -223,6 +223,67 @@ fn a_new_machine_finds_nothing_of_those_before_it() {
     });
 }
 
+/// The pages of forks that live at the same time are a file's until they are written. Whatever host and guest do with them is
+/// as with pages that were copied.
+#[test]
+fn forks_share_pages_until_they_are_written() {
+    const START: u64 = 0x2000_0000;
+    const PAGES: u64 = 64;
+    each(|linker, program| {
+        let mut random = Random::seeded(9);
+        let mut parent = linker.instantiate(&program, Answer::Number).unwrap();
+        parent.memory_mut().map(START, PAGES * PAGE_SIZE, R | Perm::WRITE).unwrap();
+        for page in (0..PAGES).filter(|page| page % 20 != 5) {
+            parent.memory_mut().write_u64(START + page * PAGE_SIZE, 1 + page).unwrap();
+        }
+        let snapshot = parent.snapshot().unwrap();
+        let before = state(&mut parent);
+        // The first ones copy.
+        let mut forks: Vec<_> = (0..4).map(|_| parent.fork(Answer::Number).unwrap()).collect();
+        for round in 0..amount(40, 2_000) {
+            let which = random.below(forks.len());
+            let page = random.below(PAGES as usize - 8) as u64;
+            let (address, len) = (START + page * PAGE_SIZE, PAGE_SIZE * (1 + random.below(8) as u64));
+            let fork = &mut forks[which];
+            match random.below(7) {
+                0 => {
+                    fork.memory_mut().discard(address, len).unwrap();
+                    assert!(fork.memory().slice(address, len).unwrap().iter().all(|&byte| byte == 0), "round {round}");
+                    fork.memory_mut().write_u64(address, round).unwrap();
+                    assert_eq!(fork.memory().read_u64(address).unwrap(), round);
+                }
+                1 => {
+                    fork.memory_mut().protect(address, len, R).unwrap();
+                    fork.memory_mut().protect(address, len, R | Perm::WRITE).unwrap();
+                }
+                2 => {
+                    fork.memory_mut().map(address, len, R | Perm::WRITE).unwrap();
+                    assert!(fork.memory().slice(address, len).unwrap().iter().all(|&byte| byte == 0), "round {round}");
+                }
+                3 => {
+                    call::<_, i64>(fork, "poke", (address, round as i64));
+                }
+                4 => {
+                    let own = fork.snapshot().unwrap();
+                    let now = state(fork);
+                    let mut other = linker.instantiate_from(&own, Answer::Number).unwrap();
+                    assert!(state(&mut other) == now, "round {round}");
+                }
+                5 => {
+                    fork.reset(&snapshot).unwrap();
+                    assert!(state(fork) == before, "round {round}");
+                }
+                _ => {
+                    let mut fork = parent.fork(Answer::Number).unwrap();
+                    assert!(state(&mut fork) == before, "round {round}");
+                    forks[which] = fork;
+                }
+            }
+        }
+        assert!(state(&mut parent) == before);
+    });
+}
+
 /// Addresses that a guest sets aside do not count as memory, neither when they are saved nor when they are restored.
 #[test]
 fn addresses_beyond_the_limit_of_memory_are_restored() {

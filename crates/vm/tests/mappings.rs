@@ -122,6 +122,34 @@ fn mappings_that_differ_from_the_images_are_counted() {
     }
 }
 
+/// Windows made from a saved memory have its pages in a file, from the second one on: what is given back is zero, not the
+/// file's.
+#[test]
+fn mappings_of_a_saved_memory_are_counted() {
+    const NUMBERED: u64 = 250;
+    let image = Image::new().unwrap();
+    let mut first = window(4096);
+    first.map(START, NUMBERED * PAGE_SIZE, writable()).unwrap();
+    number(&mut first, START, NUMBERED);
+    let saved = first.save(&image).unwrap();
+    for limit in [4096, 4096, 100, 4] {
+        let mut other = window(limit);
+        other.restore(&saved, &image).unwrap();
+        assert!(is_numbered(&other, START, NUMBERED));
+        assert_counted(&mut other);
+        for n in (1..NUMBERED).step_by(2) {
+            other.discard(page(n), PAGE_SIZE).unwrap();
+            assert!(is_zero(&other, page(n), 1) && other.slice(page(n - 1), 1).unwrap() == [n as u8]);
+        }
+        assert_counted(&mut other);
+        assert!(other.mappings() <= limit.max(1));
+        other.discard(START, NUMBERED * PAGE_SIZE).unwrap();
+        assert!(is_zero(&other, START, NUMBERED));
+        other.unmap(START, NUMBERED * PAGE_SIZE).unwrap();
+        assert_counted(&mut other);
+    }
+}
+
 #[test]
 fn whatever_a_guest_changes_its_mappings_are_counted() {
     let mut seed = 0x2545_f491_4f6c_dd1d_u64;

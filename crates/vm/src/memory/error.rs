@@ -21,8 +21,8 @@ pub enum MapError {
     WriteAndExecute,
     /// Part of the range is not mapped.
     NotMapped,
-    /// The pages cannot be moved, only copied: they differ in permissions, overlap their new place, are the program's
-    /// image, or the host counts writable memory.
+    /// The pages cannot be moved, only copied: they differ in permissions, overlap their new place, are or were of
+    /// a file (the program's image, a saved memory), or the host counts writable memory.
     NotMovable,
     /// The host refused.
     Host(io::Error),

@@ -1,5 +1,6 @@
 //! A guest's memory: the window, its regions, a program's image, and what snapshots keep.
 
+mod backing;
 mod error;
 mod image;
 mod layout;

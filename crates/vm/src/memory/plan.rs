@@ -13,6 +13,8 @@ pub(super) enum Change {
     Map(Perm),
     /// Pages of the image's file.
     File(Perm),
+    /// Pages of a saved memory's file, whose origin is zeros.
+    Backing(Perm),
     /// Other permissions.
     Protect(Perm),
     Unmap,
@@ -25,6 +27,7 @@ pub(super) struct Plan {
     pub(super) seams: Seams,
     pub(super) origins: Vec<Range<u64>>,
     pub(super) touched: Vec<Range<u64>>,
+    pub(super) backed: Vec<Range<u64>>,
     pub(super) used: u64,
 }
 

@@ -60,7 +60,15 @@ impl Window {
 
     /// Adds the pages of a readable range that differ from their origin.
     fn save_range(&self, range: Range<u64>, image: &Image, pages: &mut Vec<(u64, Arc<Page>)>) -> io::Result<()> {
-        for address in self.written_pages(range) {
+        let mut candidates = self.written_pages(range.clone());
+        // What is in a saved memory's file is nobody's own.
+        let backed = clipped(&self.backed, &range);
+        if !backed.is_empty() {
+            candidates.extend(backed.into_iter().flat_map(|range| range.step_by(PAGE_SIZE as usize)));
+            candidates.sort_unstable();
+            candidates.dedup();
+        }
+        for address in candidates {
             // SAFETY: the page is mapped and readable, and `&self` excludes that anybody writes it.
             let page = unsafe { &*self.host(address).cast::<Page>() };
             if page != self.origin(image, address)? {
@@ -169,7 +177,7 @@ impl Window {
         // What is saved kept to the limits. On the way there may be more pieces, and more memory that can be accessed.
         let limits = (self.limit, self.mapping_limit, self.peak);
         (self.limit, self.mapping_limit) = (u64::MAX, usize::MAX);
-        let result = self.rebuild(saved, image);
+        let result = self.rebuild(saved, image, limits.1);
         (self.limit, self.mapping_limit, self.peak) = limits;
         self.peak = self.peak.max(saved.used());
         self.base = result.is_ok().then(|| saved.clone());
@@ -208,7 +216,7 @@ impl Window {
         Ok(true)
     }
 
-    fn rebuild(&mut self, saved: &SavedMemory, image: &Image) -> Result<(), MapError> {
+    fn rebuild(&mut self, saved: &SavedMemory, image: &Image, mapping_limit: usize) -> Result<(), MapError> {
         if let (Some(first), Some(last)) = (self.regions.first(), self.regions.last()) {
             let (start, end) = (first.start, last.end);
             self.unmap(start, end - start)?;
@@ -228,10 +236,25 @@ impl Window {
                 self.map_file(range, writable, image, offset)?;
             }
         }
-        for (address, page) in saved.pages() {
+        // Where the guest may have few mappings, it is to have as many as before.
+        let backing = saved.backing().filter(|backing| self.mappings() + 4 * backing.runs.len() <= mapping_limit);
+        if let Some(backing) = backing {
+            for (range, offset) in &backing.runs {
+                self.map_backing(range.clone(), writable, &backing.file, *offset)?;
+            }
+            for address in backing.addresses().filter(|address| saved.page(*address).is_none()) {
+                if let Ok(bytes) = self.slice_mut(address, PAGE_SIZE) {
+                    bytes.fill(0);
+                }
+            }
+        }
+        for (address, page) in saved.shared_pages() {
+            if backing.and_then(|backing| backing.page(address)).is_some_and(|known| Arc::ptr_eq(known, page)) {
+                continue;
+            }
             // A page's range is within what was mapped above.
             if let Ok(bytes) = self.slice_mut(address, PAGE_SIZE) {
-                bytes.copy_from_slice(page);
+                bytes.copy_from_slice(&**page);
             }
         }
         for region in saved.regions().iter().filter(|region| region.perm != writable) {

@@ -6,10 +6,11 @@
 //! executable, within the addresses that can be mapped). [`SavedMemory::from_parts`] checks that for parts from a file.
 
 use std::ops::Range;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, OnceLock, Weak};
 
+use super::backing::Backing;
 use super::image::Image;
 use super::pages::{MAX_ADDRESS, MIN_ADDRESS, PAGE_SIZE, Page, Region};
 use super::ranges::merged;
@@ -35,6 +36,11 @@ struct Saved {
     used: u64,
     /// Pages that differ from their origin, by address.
     pages: Vec<(u64, Arc<Page>)>,
+    /// Whether a window was made from it already.
+    is_used: AtomicBool,
+    backing: OnceLock<Option<Arc<Backing>>>,
+    /// Pages in the file that have changed since it was made, some of them counted more than once.
+    outdated: usize,
 }
 
 /// Why parts are no memory of a guest.
@@ -105,6 +111,9 @@ impl SavedMemory {
             regions,
             image,
             pages,
+            is_used: AtomicBool::new(false),
+            backing: OnceLock::new(),
+            outdated: 0,
         }))
     }
 
@@ -194,9 +203,24 @@ impl SavedMemory {
         self.0.pages.iter().map(|(address, page)| (*address, &**page))
     }
 
+    /// The same, as they are shared.
+    pub(super) fn shared_pages(&self) -> impl Iterator<Item = (u64, &Arc<Page>)> {
+        self.0.pages.iter().map(|(address, page)| (*address, page))
+    }
+
     /// Whether both are the same one.
     pub(crate) fn is(&self, other: &SavedMemory) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The file with pages of this memory, or of one that it was made from, once a second window is made from it. None if
+    /// there are no runs of pages, or the host refuses.
+    pub(super) fn backing(&self) -> Option<&Arc<Backing>> {
+        if !self.0.is_used.swap(true, Relaxed) {
+            return None;
+        }
+        let make = || Backing::new(&self.0.pages, &self.0.image).ok().flatten().map(Arc::new);
+        self.0.backing.get_or_init(make).as_ref()
     }
 
     /// Whether somebody else has it, too.
@@ -239,6 +263,16 @@ impl SavedMemory {
         }
         pages.extend(old.cloned());
         let changed = changes.iter().map(|(address, _)| *address).collect();
+        let backing = OnceLock::new();
+        let mut outdated = self.0.outdated;
+        if let Some(Some(file)) = self.0.backing.get() {
+            outdated += changes.iter().filter(|(address, _)| file.page(*address).is_some()).count();
+            if 4 * outdated <= file.len() {
+                backing.get_or_init(|| Some(file.clone()));
+            } else {
+                outdated = 0;
+            }
+        }
         let before = self.0.history.iter().take(HISTORY - 1).cloned();
         SavedMemory(Arc::new(Saved {
             number: NUMBERS.fetch_add(1, Relaxed),
@@ -247,6 +281,9 @@ impl SavedMemory {
             regions: self.0.regions.clone(),
             image: self.0.image.clone(),
             pages,
+            is_used: AtomicBool::new(self.0.is_used.load(Relaxed)),
+            backing,
+            outdated,
         }))
     }
 

@@ -17,7 +17,7 @@ use super::error::{Fault, MapError};
 use super::image::Image;
 use super::pages::{MAX_ADDRESS, MIN_ADDRESS, PAGE_SIZE, Region, WINDOW_SIZE};
 use super::plan::{Change, Plan, hole_around, mappings, overlapping, regions_with};
-use super::ranges::{cut, joined};
+use super::ranges::{clipped, cut, gaps, joined};
 use super::saved::SavedMemory;
 use super::seams::Seams;
 use super::tracker::{self, Tracker, tracker_of};
@@ -27,7 +27,7 @@ use crate::context::{
 use crate::hart::Hart;
 use crate::imports::{Import, SYSTEM_CALLS, SystemCall};
 use crate::perm::Perm;
-use crate::sys;
+use crate::sys::{self, ImageFile};
 
 const _: () = assert!(SYSTEM_CALLS_OFFSET + SYSTEM_CALLS * size_of::<SystemCall>() <= STATE_SIZE);
 
@@ -44,12 +44,14 @@ pub struct Window {
     pub(super) regions: Vec<Region>,
     /// Where the kernel may keep mappings apart besides.
     pub(super) seams: Seams,
-    /// Where pages of an image's file are, or once were.
+    /// Where pages of a file are, or once were.
     pub(super) image: Vec<Range<u64>>,
     /// The addresses whose pages are the image's once discarded, and not zeros; sorted, not overlapping.
     pub(super) origins: Vec<Range<u64>>,
     /// The addresses of which any page may have been written; sorted, not overlapping.
     pub(super) touched: Vec<Range<u64>>,
+    /// The addresses that have pages of a saved memory's file, if they were not written; sorted, not overlapping.
+    pub(super) backed: Vec<Range<u64>>,
     /// The saved memory that this one was equal to, if only pages in runs of the tracker differ; or that it was made from.
     pub(super) base: Option<SavedMemory>,
     /// Whether the tracker may be on, or the processor refuse writes because of it. While it is on, `base` tells the contents
@@ -102,6 +104,7 @@ impl Window {
             image: Vec::new(),
             origins: Vec::new(),
             touched: Vec::new(),
+            backed: Vec::new(),
             base: None,
             is_tracked: false,
             untracked: 0,
@@ -145,6 +148,7 @@ impl Window {
             image: mem::take(&mut self.image),
             origins: mem::take(&mut self.origins),
             touched: mem::take(&mut self.touched),
+            backed: mem::take(&mut self.backed),
             base: self.base.take(),
             is_tracked: self.is_tracked,
             untracked: self.untracked,
@@ -305,7 +309,7 @@ impl Window {
     fn plan(&self, start: u64, end: u64, change: Change) -> Result<Plan, MapError> {
         let range = start..end;
         let perm = match change {
-            Change::Map(perm) | Change::Protect(perm) | Change::File(perm) => Some(perm),
+            Change::Map(perm) | Change::Protect(perm) | Change::File(perm) | Change::Backing(perm) => Some(perm),
             Change::Unmap => None,
         };
         let used = self.used_with(std::slice::from_ref(&range), end - start, perm.unwrap_or(Perm::NONE))?;
@@ -313,7 +317,7 @@ impl Window {
         let mut seams = self.seams.clone();
         match change {
             Change::Protect(_) => seams.split(&range),
-            Change::File(_) => seams.replace(&range),
+            Change::File(_) | Change::Backing(_) => seams.replace(&range),
             Change::Map(_) => seams.foreign_within(range.clone()).iter().for_each(|part| seams.replace(part)),
             Change::Unmap => {
                 seams.foreign_within(range.clone()).iter().for_each(|part| seams.replace(part));
@@ -323,14 +327,19 @@ impl Window {
         let origins = match change {
             Change::Protect(_) => self.origins.clone(),
             Change::File(_) => joined(&self.origins, &range),
-            Change::Map(_) | Change::Unmap => cut(&self.origins, &range),
+            Change::Map(_) | Change::Backing(_) | Change::Unmap => cut(&self.origins, &range),
         };
         let touched = match change {
             Change::Protect(Perm::NONE) => self.touched.clone(),
             Change::Map(Perm::NONE) | Change::Unmap => cut(&self.touched, &range),
-            Change::Map(_) | Change::File(_) | Change::Protect(_) => joined(&self.touched, &range),
+            Change::Map(_) | Change::File(_) | Change::Backing(_) | Change::Protect(_) => joined(&self.touched, &range),
         };
-        self.checked(Plan { range, regions, seams, origins, touched, used })
+        let backed = match change {
+            Change::Protect(_) => self.backed.clone(),
+            Change::Backing(_) => joined(&self.backed, &range),
+            Change::Map(_) | Change::File(_) | Change::Unmap => cut(&self.backed, &range),
+        };
+        self.checked(Plan { range, regions, seams, origins, touched, backed, used })
     }
 
     /// What a move leads to, if it is allowed.
@@ -351,7 +360,8 @@ impl Window {
         seams.absorb(&hole_around(&regions, from.start));
         let origins = cut(&self.origins, &to);
         let touched = joined(&cut(&self.touched, &from), &to);
-        self.checked(Plan { range: from, regions, seams, origins, touched, used })
+        let backed = cut(&self.backed, &to);
+        self.checked(Plan { range: from, regions, seams, origins, touched, backed, used })
     }
 
     fn checked(&self, plan: Plan) -> Result<Plan, MapError> {
@@ -366,6 +376,7 @@ impl Window {
     fn record(&mut self, plan: Plan) {
         (self.regions, self.seams) = (plan.regions, plan.seams);
         (self.origins, self.touched, self.used) = (plan.origins, plan.touched, plan.used);
+        self.backed = plan.backed;
         self.peak = self.peak.max(self.used);
     }
 
@@ -471,12 +482,31 @@ impl Window {
     /// Gives the contents of mapped pages back to the host. They are as they were at first: the image's, or zeros.
     ///
     /// # Errors
-    /// [`MapError`], and nothing has changed.
+    /// [`MapError`]; parts may have been given back then.
     pub fn discard(&mut self, start: u64, len: u64) -> Result<(), MapError> {
         let end = self.check_range(start, len)?;
         self.check_mapped(start, end)?;
         self.stop_tracking()?;
-        self.discard_host(start..end)
+        // The kernel would give back what is in the file.
+        for range in clipped(&self.backed, &(start..end)) {
+            for region in self.overlapping(range.start, range.end).to_vec() {
+                let (from, to) = (region.start.max(range.start), region.end.min(range.end));
+                match self.map(from, to - from, region.perm) {
+                    Err(MapError::Pieces) => self.zero(from..to)?,
+                    mapped => mapped?,
+                }
+            }
+        }
+        for range in gaps(&self.backed, &(start..end)) {
+            self.discard_host(range)?;
+        }
+        Ok(())
+    }
+
+    /// Writes zeros, where the guest may have no more mappings.
+    fn zero(&mut self, range: Range<u64>) -> Result<(), MapError> {
+        let bytes = self.slice_mut(range.start, range.end - range.start);
+        bytes.map(|bytes| bytes.fill(0)).map_err(|_| MapError::Pieces)
     }
 
     /// Maps a program's image, each part in place of whatever was there.
@@ -506,6 +536,26 @@ impl Window {
         let (at, len) = self.host_range(range.clone());
         // SAFETY: as in `map_host`.
         unsafe { sys::map_file(at, len, &image.file, offset) }.map_err(MapError::Host)?;
+        self.image = joined(&self.image, &range);
+        self.protect_host(range, perm)?;
+        self.record(plan);
+        Ok(())
+    }
+
+    /// Maps a run of pages of a saved memory, in place of zeros.
+    pub(super) fn map_backing(
+        &mut self,
+        range: Range<u64>,
+        perm: Perm,
+        file: &ImageFile,
+        at: u64,
+    ) -> Result<(), MapError> {
+        let end = self.check_range(range.start, range.end - range.start)?;
+        let plan = self.plan(range.start, end, Change::Backing(perm))?;
+        self.stop_tracking()?;
+        let (start, len) = self.host_range(range.clone());
+        // SAFETY: as in `map_host`.
+        unsafe { sys::map_file(start, len, file, at) }.map_err(MapError::Host)?;
         self.image = joined(&self.image, &range);
         self.protect_host(range, perm)?;
         self.record(plan);

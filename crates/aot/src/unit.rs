@@ -262,6 +262,9 @@ fn compile_as(
     linked: Option<&str>,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<(Vec<u8>, Report), CompileError> {
+    if image.is_go() {
+        return Err(CompileError::Go);
+    }
     let mut clock = Clock::start();
     let (mut program, functions) = Program::analyse(image, options, selection, linked)?;
     let mut report = Report {

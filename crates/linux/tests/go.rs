@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{machine, qemu};
+use common::{machine_on, qemu};
 use riverrun::Config;
 use riverrun_linux::{Captured, Linux, Output};
+use riverrun_testkit::suite::SuiteEngine;
 
 fn go(source: &str) -> PathBuf {
     let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(source).with_extension("go-guest");
@@ -26,13 +27,15 @@ fn go(source: &str) -> PathBuf {
 
 #[test]
 fn goroutines() {
+    // Go is not compiled, and the reference interpreter takes too long.
+    let engine = SuiteEngine::Interpreter;
     let program = go("goroutines.go");
     let expected = qemu(&program, &["guest"], &[], "");
     for (seed, is_virtual) in [(None, false), (Some(1), true), (Some(2), false)] {
         let (stdout, stderr) = (Captured::default(), Captured::default());
         let builder = Linux::builder().args(["guest"]).seed(seed).virtual_time(is_virtual);
         let linux = builder.stdout(Output::writer(stdout.clone())).stderr(Output::writer(stderr.clone())).build();
-        let mut machine = machine(&Config::new(), &program, linux);
+        let mut machine = machine_on(engine, &Config::new(), &program, linux);
         machine.set_deadline(Some(Instant::now() + Duration::from_secs(120)));
         let result = machine.run();
         let text = |captured: Captured| String::from_utf8(captured.take()).unwrap();

@@ -55,6 +55,12 @@ fn futexes() {
     compare(&gcc("futexes.c", STATIC));
 }
 
+/// Compiled code has suspended frames of one thread where the other one goes on.
+#[test]
+fn threads_deep_in_recursion_take_turns() {
+    compare(&gcc("deep.c", STATIC));
+}
+
 #[test]
 fn epoll_and_event_counters() {
     compare(&gcc("epoll.c", STATIC));

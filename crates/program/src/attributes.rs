@@ -172,6 +172,12 @@ fn without_version(name: &str) -> &str {
 }
 
 impl Image {
+    /// Whether Go's compiler made the program, by the sections that Go's tools write. Its functions do not keep to the psABI:
+    /// they preserve no register.
+    pub fn is_go(&self) -> bool {
+        [".gopclntab", ".note.go.buildid", ".go.buildinfo"].into_iter().any(|name| self.section(name).is_some())
+    }
+
     /// What the compiler recorded about the instruction set; all unknown if it recorded nothing.
     pub fn attributes(&self) -> &Attributes {
         self.lazy.attributes.get_or_init(|| {

@@ -13,6 +13,22 @@ fn program(flags: &[&str]) -> Program {
     Program::new(&engine, tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, flags)).unwrap()
 }
 
+/// Its functions preserve no registers, which compiled code relies on.
+#[test]
+fn programs_in_go_are_interpreted() {
+    let engine = Engine::new(&Config::new()).unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/go.c");
+    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-O2"]);
+    let program = Program::new(&engine, elf.clone()).unwrap();
+    let error = program.compile(&CompileOptions::default(), |_, _| {}).unwrap_err();
+    assert!(error.to_string().contains("programs in Go are not compiled"), "{error}");
+    let mut config = Config::new();
+    config.compile(CompileOptions::default());
+    let program = Program::new(&Engine::new(&config).unwrap(), elf).unwrap();
+    assert!(!program.is_compiled());
+    assert_eq!(Linker::new(program.engine()).instantiate(&program, ()).unwrap().run().unwrap(), 7);
+}
+
 fn ours() -> Program {
     program(&["-O2"])
 }

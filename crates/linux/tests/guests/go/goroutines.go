@@ -75,10 +75,10 @@ func main() {
 	select {
 	case <-time.After(3 * time.Millisecond):
 		fmt.Println("timer")
-	case <-results:
-		if _, open := <-results; !open {
-			fmt.Println("closed")
-		}
+	case <-make(chan int):
+	}
+	if _, open := <-results; !open {
+		fmt.Println("closed")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()

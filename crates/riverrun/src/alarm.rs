@@ -22,6 +22,14 @@ impl Alarm {
         }
     }
 
+    /// Whether it has come, where a machine has `executed` so many instructions.
+    pub(crate) fn has_come(self, executed: u64) -> bool {
+        match self {
+            Alarm::At(moment) => moment <= Instant::now(),
+            Alarm::Executed(end) => end <= executed,
+        }
+    }
+
     /// The moment, if it is one.
     pub(crate) fn moment(self) -> Option<Instant> {
         match self {

@@ -33,6 +33,8 @@ pub(crate) enum Ended {
     Exited(i32),
     /// The guest waits for a host function, which the run's [`Suspension`](crate::suspension::Suspension) has.
     Waits,
+    /// Its slice has ended; the guest can continue.
+    Cut,
 }
 
 /// An event that ends the engines' part of a run.
@@ -43,7 +45,7 @@ enum Stop {
     Import(u32),
     /// The function that the host has called has returned.
     Returned,
-    /// The alarm's time has come: in front of any instruction.
+    /// The alarm's time has come, or the slice's end: in front of any instruction.
     Alarm,
     /// The program has better compiled code than this run.
     BetterCode,
@@ -210,11 +212,14 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises. A run borrows the window (that of the suspended engine, if there is one) and an
         // execution that no other run has.
         unsafe {
-            let _depth = Depth::enter(&raw mut (*at).depth);
+            let depth = Depth::enter(&raw mut (*at).depth);
             let state = (*at).state;
             let window = Self::window(this);
             (*at).fuel_end = fuel.map(|fuel| (*state).hart.instret.saturating_add(fuel));
             let is_nested = Self::depth(this) > 1;
+            if is_nested && (*at).slice_end.is_some() {
+                Self::arm(this);
+            }
             let mut own = if is_nested { Self::take_execution(this) } else { None };
             let engine = if is_nested { own.as_ref() } else { (*at).execution.as_ref() };
             let mut seen = engine.map_or(0, |engine| engine.code.number);
@@ -255,6 +260,11 @@ impl<T> Instance<T> {
                         }
                         continue;
                     }
+                    Stop::Alarm if Self::is_cut(this) => break Ok(Ended::Cut),
+                    Stop::Alarm if !(*at).alarm.is_some_and(|alarm| alarm.has_come((*state).instructions())) => {
+                        Self::arm(this);
+                        continue;
+                    }
                     Stop::Alarm => match Self::call_alarm_handler(this) {
                         Ok(Flow::Continue) => continue,
                         flow => flow,
@@ -273,6 +283,10 @@ impl<T> Instance<T> {
             // A nested run's suspended frames end with it.
             own.iter_mut().for_each(|engine| engine.forget());
             (*at).spare_executions.extend(own);
+            drop(depth);
+            if is_nested && (*at).slice_end.is_some() {
+                Self::arm(this);
+            }
             result
         }
     }

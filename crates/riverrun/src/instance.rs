@@ -76,6 +76,8 @@ pub(crate) struct Instance<T> {
     pub(crate) deadline: Option<Instant>,
     /// When the host's handler of alarms is called, if at all. No call takes the fast path while it is set.
     pub(crate) alarm: Option<Alarm>,
+    /// When the present slice of the outermost run ends, if it is one: see [`crate::run::Turn`].
+    pub(crate) slice_end: Option<Instant>,
     pub(crate) interruption: Arc<Interruption>,
     /// The pc at which the registers of the guest's own run were lost, if they were: it cannot continue.
     pub(crate) lost: Option<u64>,
@@ -285,9 +287,32 @@ impl<T> Instance<T> {
             if (*this.as_ptr()).alarm != alarm {
                 Self::forget_ready(this);
                 (*this.as_ptr()).alarm = alarm;
-                (*this.as_ptr()).interruption.set_alarm(alarm.and_then(Alarm::moment));
+                Self::arm(this);
             }
         }
+    }
+
+    /// Has the dispatcher look when the alarm comes or the slice ends, whichever is first. Nested runs are in no slice.
+    ///
+    /// # Safety
+    /// The instance is alive; an engine may wait for a host function.
+    pub(crate) unsafe fn arm(this: NonNull<Self>) {
+        // SAFETY: as the caller promises; engines only share the interruption.
+        unsafe {
+            let at = this.as_ptr();
+            let slice_end = (*at).slice_end.filter(|_| Self::depth(this) <= 1);
+            let moment = (*at).alarm.and_then(Alarm::moment).into_iter().chain(slice_end).min();
+            (*at).interruption.set_alarm(moment);
+        }
+    }
+
+    /// Whether the outermost run is in a slice that has ended.
+    ///
+    /// # Safety
+    /// The instance is alive.
+    pub(crate) unsafe fn is_cut(this: NonNull<Self>) -> bool {
+        // SAFETY: as the caller promises.
+        unsafe { Self::depth(this) == 1 && (*this.as_ptr()).slice_end.is_some_and(|end| end <= Instant::now()) }
     }
 
     /// # Safety

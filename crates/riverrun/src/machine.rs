@@ -13,14 +13,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use riverrun_program::Signature;
-use riverrun_vm::{Interruption, MapError, PAGE_SIZE, STACK_RESERVED, STACK_TOP, VmContext, Window};
+use riverrun_vm::{Interruption, MapError, PAGE_SIZE, STACK_RESERVED, STACK_TOP, TrapCause, VmContext, Window};
 
 use crate::alarm::Alarm;
 use crate::backtrace::Backtrace;
 use crate::call::convention::Returned;
 use crate::call::dynamic::DynFunc;
 use crate::call::fast_path::{PlainEngine, Ready};
-use crate::call::func::{Func, Parameters};
+use crate::call::func::{CallLimits, Func, Parameters};
 use crate::compiled_code::CompiledEngine;
 use crate::error::Error;
 use crate::exhausted::resource;
@@ -31,9 +31,7 @@ use crate::linker::Linker;
 use crate::memory::Memory;
 use crate::program::Program;
 use crate::registers::Position;
-
-#[cfg(doc)]
-use riverrun_vm::TrapCause;
+use crate::run::Turn;
 
 /// A guest, alone in its memory, with the host's own state `T`.
 #[repr(transparent)]
@@ -132,6 +130,7 @@ impl<T> Machine<T> {
             fuel_end: None,
             deadline: None,
             alarm: None,
+            slice_end: None,
             interruption,
             lost: None,
             sampler,
@@ -203,6 +202,54 @@ impl<T> Machine<T> {
     pub fn run(&mut self) -> Result<i32, Error> {
         // SAFETY: the machine is borrowed uniquely, so that no engine runs on it.
         unsafe { Instance::run(self.instance) }
+    }
+
+    /// Runs the guest as [`Machine::run`] does, for a slice at most: so many instructions, or until this time. Returns the
+    /// exit status, or `None` if the slice has ended first; then the next slice or run continues the guest, on this thread
+    /// or another. A slice of time that has already passed executes nothing.
+    ///
+    /// Calls of the guest that a host function makes cannot be cut: a slice of time lasts until they have returned, and
+    /// one of fuel ends them with [`TrapCause::OutOfFuel`]. Compiled code that counts no fuel is not run in a slice of
+    /// fuel: there the guest is interpreted.
+    ///
+    /// # Errors
+    /// As [`Machine::run`]: the machine's own limits hold as well.
+    ///
+    /// ```
+    /// use riverrun::{CallLimits, Caller, Config, Engine, Flow, Linker, Program};
+    ///
+    /// let engine = Engine::new(&Config::new())?;
+    /// let program = Program::new(&engine, riverrun::doc::TINY)?;
+    /// let mut linker = Linker::new(&engine);
+    /// linker.ecall(|caller: Caller<'_, ()>| Ok(Flow::Exit(caller.x(10) as i32)));
+    /// let mut machine = linker.instantiate(&program, ())?;
+    /// let mut slices = 1;
+    /// let status = loop {
+    ///     match machine.run_for(CallLimits::new().fuel(1))? {
+    ///         Some(status) => break status,
+    ///         None => slices += 1, // the host does other work
+    ///     }
+    /// };
+    /// assert_eq!((status, slices), (42, machine.instructions()));
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn run_for(&mut self, slice: CallLimits) -> Result<Option<i32>, Error> {
+        let instance = self.instance;
+        let fuel = CallLimits { deadline: None, ..slice };
+        // SAFETY: the machine is borrowed uniquely, so that no engine runs on it.
+        let ended = unsafe {
+            let _turn = Turn::new(instance, slice.deadline);
+            Instance::within(instance, fuel, || Instance::run_until_wait(instance))
+        };
+        match ended {
+            Err(Error::Trap(trap))
+                if trap.cause == TrapCause::OutOfFuel && slice.fuel.is_some() && self.fuel() != Some(0) =>
+            {
+                self.instance_mut().last_words = trap.message;
+                Ok(None)
+            }
+            ended => ended,
+        }
     }
 
     /// A function of the guest that the program exports by this name, or that has a symbol of this name.

@@ -4,6 +4,7 @@
 //! path does not take: the first one, nested ones, and those with limits. Both enter the guest by the dispatcher.
 
 use std::ptr::NonNull;
+use std::time::Instant;
 
 use riverrun_vm::{EngineContext, Hart, RETURN_ADDRESS, TrapCause, Window, host_stack_left};
 
@@ -63,6 +64,38 @@ impl Drop for Saved {
     }
 }
 
+/// A slice of the outermost run, until it is dropped, also by a panic.
+pub(crate) struct Turn<T>(NonNull<Instance<T>>);
+
+impl<T> Turn<T> {
+    /// A slice until then, or without end.
+    ///
+    /// # Safety
+    /// The instance outlives the result, and no run is under way on it now or when the result is dropped.
+    pub(crate) unsafe fn new(instance: NonNull<Instance<T>>, end: Option<Instant>) -> Turn<T> {
+        // SAFETY: as the caller promises.
+        unsafe { Turn::set(instance, end) };
+        Turn(instance)
+    }
+
+    unsafe fn set(instance: NonNull<Instance<T>>, end: Option<Instant>) {
+        // SAFETY: the callers keep the instance alive.
+        unsafe {
+            if (*instance.as_ptr()).slice_end != end {
+                (*instance.as_ptr()).slice_end = end;
+                Instance::arm(instance);
+            }
+        }
+    }
+}
+
+impl<T> Drop for Turn<T> {
+    fn drop(&mut self) {
+        // SAFETY: as `new`'s caller promises.
+        unsafe { Turn::set(self.0, None) };
+    }
+}
+
 impl<T> Instance<T> {
     /// Runs the guest from its pc on until it exits.
     ///
@@ -71,10 +104,10 @@ impl<T> Instance<T> {
     pub(crate) unsafe fn run(this: NonNull<Self>) -> Result<i32, Error> {
         // SAFETY: as the caller promises.
         let status = unsafe { Self::run_until_wait(this)? };
-        Ok(status.expect("only runs with a suspension wait"))
+        Ok(status.expect("only runs with a suspension wait, and only slices are cut"))
     }
 
-    /// The same, or until it waits for a host function.
+    /// The same, or until it waits for a host function or its slice has ended.
     ///
     /// # Safety
     /// As [`Instance::run`].
@@ -95,7 +128,7 @@ impl<T> Instance<T> {
                     (*at).is_initializing = false;
                     Ok(Some(status))
                 }
-                Ended::Waits => Ok(None),
+                Ended::Waits | Ended::Cut => Ok(None),
                 Ended::Returned => {
                     let cause = TrapCause::FetchFault { address: RETURN_ADDRESS };
                     Err(Self::trap(this, cause, RETURN_ADDRESS))
@@ -169,7 +202,7 @@ impl<T> Instance<T> {
             match result? {
                 (Ended::Returned, results) => Ok(exchange.take(&results)),
                 (Ended::Exited(status), _) => Err(Error::Exited { status }),
-                (Ended::Waits, _) => unreachable!("only runs with a suspension wait"),
+                (Ended::Waits | Ended::Cut, _) => unreachable!("these calls cannot wait, and are in no slice"),
             }
         }
     }

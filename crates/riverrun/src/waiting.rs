@@ -16,6 +16,7 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
 
 use riverrun_program::Signature;
 use riverrun_vm::{Import, RETURN_ADDRESS, Results, TrapCause, abandon};
@@ -31,8 +32,11 @@ use crate::linker::Linker;
 use crate::machine::Machine;
 use crate::noted_window::NotedWindow;
 use crate::own_hart::OwnHart;
-use crate::run::Saved;
+use crate::run::{Saved, Turn};
 use crate::suspension::{Awaited, Poller, Start, Suspension};
+
+/// How long a guest computes, at most, before the executor has its turn.
+const TURN: Duration = Duration::from_millis(10);
 
 /// The future of an async host function ([`Linker::func_async`]).
 pub type HostFuture<'a, R> = Pin<Box<dyn Future<Output = Result<R, HostError>> + Send + 'a>>;
@@ -220,10 +224,17 @@ impl<T> Instance<T> {
                     (*(*at).state).hart.pc += 4;
                 }
                 let entered = Entered::new(this, suspension);
+                let turn = Turn::new(this, Instant::now().checked_add(TURN));
                 let ended = go();
+                drop(turn);
                 drop(entered);
                 if let Some(result) = ended.transpose() {
                     return Poll::Ready(result);
+                }
+                if suspension.awaited.is_none() {
+                    // Its turn is over: others of the executor have theirs.
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
                 }
             }
         }
@@ -295,7 +306,7 @@ impl<T> Future for RunAsync<'_, T> {
 impl<T> Machine<T> {
     /// Runs the guest as [`Machine::run`] does, and waits where an async host function
     /// ([`Linker::func_async`]) waits: the future is not ready then, and no thread is blocked. Any executor will do. Guest
-    /// code itself runs inside of `poll`; a [fuel](Machine::set_fuel) limit keeps its turns short.
+    /// code itself runs inside of `poll`, for some 10 ms at a time: then the executor has its turn.
     ///
     /// Deadlines and interruptions hold while the guest waits. A future that is dropped leaves the guest where it is: at the
     /// call of the host function, which the next run makes again.
@@ -428,7 +439,7 @@ impl<T, R: Returned> Future for CallAsync<'_, T, R> {
                 let ended = Instance::run_call(instance, (*at).fuel);
                 (*at).fuel = Instance::fuel_left(instance);
                 match ended? {
-                    Ended::Waits => Ok(None),
+                    Ended::Waits | Ended::Cut => Ok(None),
                     Ended::Returned => Ok(Some(R::take(&ResultRegisters::of(&(*(*at).state).hart.slots)))),
                     Ended::Exited(status) => Err(Error::Exited { status }),
                 }

@@ -554,7 +554,7 @@ impl<T> Instance<T> {
             match ended? {
                 Ended::Returned => Ok(ResultRegisters::of(&(*(*at).state).hart.slots)),
                 Ended::Exited(status) => Err(Error::Exited { status }),
-                Ended::Waits => unreachable!("only runs with a suspension wait"),
+                Ended::Waits | Ended::Cut => unreachable!("these calls cannot wait, and are in no slice"),
             }
         }
     }

@@ -127,7 +127,7 @@ impl Interruption {
     pub fn request(self: &Arc<Self>) {
         self.requested.store(true, Ordering::SeqCst);
         self.gate.want(true);
-        watchdog::look_at(self);
+        watchdog::look_at(self, PASSED);
         self.take_waker().into_iter().for_each(Waker::wake);
     }
 
@@ -190,7 +190,7 @@ impl Interruption {
     /// Tells the watchdog of a moment. One that has passed already matters to it if a run is under way.
     fn tell_of(self: &Arc<Self>, at: u64) {
         if at < watchdog::next_look() || !self.listed.load(Ordering::SeqCst) && at != NEVER {
-            watchdog::look_at(self);
+            watchdog::look_at(self, at);
         }
     }
 

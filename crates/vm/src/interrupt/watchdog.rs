@@ -54,8 +54,8 @@ pub(crate) fn is_kept() -> bool {
     cfg!(loom) || *KEPT.get_or_init(|| std::thread::Builder::new().name("riverrun-watch".into()).spawn(keep).is_ok())
 }
 
-/// Makes the watchdog observe an interruption, beginning now.
-pub(crate) fn look_at(interruption: &Arc<Interruption>) {
+/// Makes the watchdog observe an interruption, from this moment on at the latest.
+pub(crate) fn look_at(interruption: &Arc<Interruption>, at: u64) {
     if !is_kept() {
         return;
     }
@@ -63,7 +63,10 @@ pub(crate) fn look_at(interruption: &Arc<Interruption>) {
     if !interruption.listed.swap(true, Ordering::SeqCst) {
         list.push(Listed { interruption: Arc::downgrade(interruption), idle: 0, signals: 0 });
     }
-    CHANGED.notify_one();
+    // Under the lock, it is either awake and looks at the list later, or sleeps until then.
+    if at < next_look() {
+        CHANGED.notify_one();
+    }
 }
 
 fn keep() {

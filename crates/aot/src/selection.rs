@@ -2,6 +2,7 @@
 //! analyses see the whole program in any case.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use riverrun_program::Profile;
 
@@ -10,6 +11,9 @@ use crate::budget::work;
 
 /// One in so many samples in a loop makes it worth a re-entry point.
 const HOT_LOOP: u64 = 32;
+/// Instructions of functions that are selected because selected functions call them: such small ones are hardly ever
+/// sampled, and going to the interpreter for one takes longer than the function does.
+const SMALL: usize = 32;
 
 /// The functions that are compiled.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +21,7 @@ pub enum Selection<'a> {
     /// All.
     All,
     /// Those in which a profile has samples, the most samples for each instruction first, as far as the limit on work
-    /// goes. Loops with many samples get re-entry points, so that a run of the interpreter in them can go on in compiled
+    /// goes; and the small functions that those call. Loops with many samples get re-entry points, so that a run of the interpreter in them can go on in compiled
     /// code.
     Hot {
         /// The profile.
@@ -38,13 +42,19 @@ impl Selection<'_> {
         let mut hot: Vec<usize> = (0..functions.len()).filter(|&index| samples[index] != 0).collect();
         hot.sort_by_key(|&index| Reverse(u128::from(samples[index] << 20) / u128::from(costs[index].max(1))));
         let mut left = limit;
-        hot.retain(|&index| match left.checked_sub(costs[index]) {
+        let mut fits = |index: usize| match left.checked_sub(costs[index]) {
             Some(rest) => {
                 left = rest;
                 true
             }
             None => false,
-        });
+        };
+        hot.retain(|&index| fits(index));
+        let called = hot.iter().flat_map(|&index| functions[index].refers_to());
+        let find = |to: u64| functions.binary_search_by_key(&to, |function| function.start).ok();
+        let small: BTreeSet<usize> =
+            called.filter_map(find).filter(|&index| samples[index] == 0 && functions[index].size() <= SMALL).collect();
+        hot.extend(small.into_iter().filter(|&index| fits(index)));
         hot.sort_unstable();
         let mut index = 0;
         functions.retain(|_| {

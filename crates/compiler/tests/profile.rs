@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use riverrun_testkit::tools::output_of;
 use tempfile::TempDir;
 
-/// Three functions that call each other, of which two are of the same length and one is three times as long.
+/// Functions of which one is three times as long as another, and one calls a small one.
 const TEXT: &str = "
     .globl _start
     .type _start, @function
@@ -27,6 +27,18 @@ second: .rept 300
     .endr
     ret
     .size second, .-second
+    .type third, @function
+third: call small
+    add a0, a0, a1
+    .rept 50
+    add a0, a0, a1
+    .endr
+    ret
+    .size third, .-third
+    .type small, @function
+small: add a0, a0, a1
+    ret
+    .size small, .-small
 ";
 
 struct Guest {
@@ -69,6 +81,7 @@ impl Guest {
 const START: u64 = 0x20000;
 const FIRST: u64 = START + 60;
 const SECOND: u64 = START + 600;
+const THIRD: u64 = START + 900;
 
 #[test]
 fn functions_with_samples_are_compiled() {
@@ -88,6 +101,13 @@ fn those_with_most_samples_for_their_length_come_first() {
     assert_eq!(both(10, 20), 102);
     assert_eq!(both(10, 60), 302);
     assert_eq!(guest.compiled(&[(SECOND, 1)], &["--max-work", "10"]).0, 0);
+}
+
+#[test]
+fn small_functions_that_are_called_are_compiled_too() {
+    let guest = Guest::new();
+    assert_eq!(guest.compiled(&[(THIRD, 1)], &[]).0, 2);
+    assert_eq!(guest.compiled(&[(FIRST, 1)], &[]).0, 1);
 }
 
 #[test]

@@ -7,7 +7,9 @@ static long ask(long x) {
     return a0;
 }
 
+// Longer than functions that are compiled because they are called.
 __attribute__((noinline)) unsigned hot(unsigned x) {
+    __asm__ volatile(".rept 40\nnop\n.endr");
     return x * 1664525 + 1013904223;
 }
 

@@ -34,3 +34,47 @@ fn headers(function: &Function, leads_to: impl Fn(&Terminator) -> Vec<u64>) -> B
     let roots = std::iter::once(function.start).chain(function.blocks.keys().copied());
     order(function, roots, leads_to).headers
 }
+
+#[cfg(test)]
+mod tests {
+    use riverrun_program::Image;
+    use riverrun_testkit::tools;
+
+    use super::*;
+    use crate::analysis::{Abilities, Text, functions};
+    use crate::budget::Budget;
+
+    /// How many polls the first function of a program has.
+    fn polls(body: &str) -> usize {
+        let source = format!(
+            ".globl _start\n.type _start, @function\n_start:\n{body}\nret\n.size _start, .-_start\n\
+             .type leaf, @function\nleaf: addi a0, a0, 1\nret\n.size leaf, .-leaf\n\
+             .type deep, @function\ndeep: addi sp, sp, -16\nsd ra, 8(sp)\ncall leaf\nld ra, 8(sp)\naddi sp, sp, 16\nret\n\
+             .size deep, .-deep\n"
+        );
+        let folder = std::env::temp_dir();
+        let folder = folder.to_str().unwrap();
+        let source = tools::Scratch::new(folder, source.as_bytes());
+        let elf = tools::compile(folder, source.path(), &["-march=rv64gc", "-xassembler"]);
+        let image = Image::parse(elf).unwrap();
+        let mut functions = functions(&Text::new(&image, Abilities { rounds: true, fuses: true }), &Budget::default());
+        insert_polls(&mut functions, |_| false);
+        functions[0].polls.len()
+    }
+
+    #[test]
+    fn loops_poll_unless_they_end_soon_or_call_what_polls() {
+        assert_eq!(polls("1: addi a0, a0, -1\nbnez a0, 1b"), 1);
+        assert_eq!(polls("li a0, 100\n1: addi a0, a0, -1\nbnez a0, 1b"), 0);
+        assert_eq!(polls("addi a1, a0, 64\n1: sb zero, 0(a0)\naddi a0, a0, 1\nbne a0, a1, 1b"), 0);
+        // It misses its end, or has none.
+        assert_eq!(polls("li a0, 99\n1: addi a0, a0, -2\nbnez a0, 1b"), 1);
+        assert_eq!(polls("li a0, 100\n1: addi a0, a0, 1\nbnez a0, 1b"), 1);
+        assert_eq!(polls("li a0, 100\n1: addi a0, a0, -1\nlw a0, 0(a1)\nbnez a0, 1b"), 1);
+        assert_eq!(polls("lui a0, 0x10000\n1: addi a0, a0, -1\nbnez a0, 1b"), 1);
+        // Of two loops, the outer one.
+        assert_eq!(polls("2: li a0, 100\n1: addi a0, a0, -1\nbnez a0, 1b\nbnez a1, 2b"), 1);
+        assert_eq!(polls("mv s0, ra\n1: call leaf\nbnez a0, 1b\nmv ra, s0"), 1);
+        assert_eq!(polls("mv s0, ra\n1: call deep\nbnez a0, 1b\nmv ra, s0"), 0);
+    }
+}

@@ -173,7 +173,7 @@ pub struct Running {
     pub interruption: *const Interruption,
     /// How many of these signals the code has ignored.
     pub ignored: Cell<u32>,
-    /// Where SIGURG redirects code that ignores [`PATIENCE`] signals: rax is the state's address,
+    /// Where SIGURG redirects code that ignores too many signals: rax is the state's address,
     /// [`crate::EngineContext::op`] the address of the next host instruction.
     pub interrupt_landing: usize,
     /// The activation before this one.

@@ -7,9 +7,10 @@ use rustix::io::Errno;
 use crate::abi::{Layout, at, open};
 use crate::call::{Call, Outcome, Stop};
 use crate::devices::Device;
+use crate::guest_path::GuestPath;
 use crate::host_file::SizeLimit;
 use crate::open_file::{Kind, OpenFile};
-use crate::paths::{Found, GuestPath};
+use crate::paths::Found;
 use crate::stdio::{Input, Output};
 use crate::stream::Stream;
 

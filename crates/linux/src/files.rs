@@ -9,12 +9,13 @@ use rustix::io::Errno;
 use crate::abi::{Timespec, at, load_words, mode, open};
 use crate::call::{Call, Outcome, PATH_MAX, Patience, Stop};
 use crate::grant::DirAccess;
+use crate::guest_path::GuestPath;
 use crate::host_file::{HostFile, SizeLimit, is_large};
 use crate::links;
 use crate::memory_file::MemoryFile;
 use crate::open_file::{Directory, Kind, OpenFile};
 use crate::own::Own;
-use crate::paths::{Found, GuestPath, HostName, Node, special_file};
+use crate::paths::{Found, HostName, Node, special_file};
 use crate::process::USER;
 use crate::refusal::Reason;
 

@@ -9,8 +9,8 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::call::{Patience, Stop};
 use crate::grant::DirAccess;
-use crate::open_file::{STEP, in_steps, position};
-use crate::paths::GuestPath;
+use crate::guest_path::GuestPath;
+use crate::transfer::{STEP, in_steps, position};
 
 /// Bytes that are allocated between two tests of the deadline.
 const ALLOCATION_STEP: u64 = 64 << 20;

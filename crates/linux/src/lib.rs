@@ -74,6 +74,7 @@ mod event;
 mod file_systems;
 mod files;
 mod grant;
+mod guest_path;
 mod host_file;
 mod interests;
 mod io;
@@ -105,6 +106,7 @@ mod table;
 mod threads;
 mod time;
 mod timer;
+mod transfer;
 
 pub use answer::add_to_linker;
 pub use builder::Builder;
@@ -159,9 +161,9 @@ impl Linux {
     }
 
     /// The guest's name for it: its first argument, from the root if that is relative.
-    pub(crate) fn program_path(&self) -> Option<paths::GuestPath> {
+    pub(crate) fn program_path(&self) -> Option<guest_path::GuestPath> {
         let name = self.args.first()?;
-        paths::GuestPath::parse_absolute([b"/", &name[..]].concat())
+        guest_path::GuestPath::parse_absolute([b"/", &name[..]].concat())
     }
 
     pub(crate) fn layout(&mut self) -> Result<&mut memory::Layout, call::Stop> {

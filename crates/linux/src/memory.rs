@@ -7,7 +7,8 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Outcome, Stop};
-use crate::open_file::{OpenFile, STEP};
+use crate::open_file::OpenFile;
+use crate::transfer::STEP;
 
 /// Bytes of memory that are given back at once: for so much the kernel takes some milliseconds.
 const CHUNK: u64 = 8 << 20;

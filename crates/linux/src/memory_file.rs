@@ -7,8 +7,8 @@ use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
 use crate::call::{Outcome, Stop};
-use crate::open_file::position;
-use crate::paths::GuestPath;
+use crate::guest_path::GuestPath;
+use crate::transfer::position;
 
 /// A file that was opened.
 pub(crate) struct MemoryFile {

@@ -12,16 +12,14 @@ use crate::abi::open;
 use crate::call::{Patience, Stop};
 use crate::devices::Device;
 use crate::event::Event;
+use crate::guest_path::GuestPath;
 use crate::host_file::HostFile;
 use crate::interests::Interests;
 use crate::memory_file::MemoryFile;
-use crate::paths::GuestPath;
 use crate::pipes;
 use crate::random::Random;
 use crate::stream::Stream;
-
-/// Bytes moved between two tests of the deadline.
-pub(crate) const STEP: usize = 1 << 20;
+use crate::transfer::{STEP, in_steps};
 
 /// The kinds of open files.
 pub(crate) enum Kind {
@@ -269,34 +267,6 @@ impl OpenFile {
             Kind::Event(event) => event.write(bytes).map_err(|stop| self.would_wait(stop)),
             Kind::Epoll(_) => Err(Errno::INVAL.into()),
             Kind::Directory(_) | Kind::Memory(_) | Kind::Reader(_) | Kind::PipeReader(_) => Err(Errno::BADF.into()),
-        }
-    }
-}
-
-/// A position `offset` bytes behind `at`; `EINVAL` beyond what a signed number holds.
-pub(crate) fn position(at: u64, offset: u64) -> Result<u64, Stop> {
-    at.checked_add(offset).filter(|&position| i64::try_from(position).is_ok()).ok_or(Errno::INVAL.into())
-}
-
-/// Moves `len` bytes by `transfer`, `step` at a time, until one is short. What goes wrong after
-/// something has been moved shows in the next call.
-pub(crate) fn in_steps(
-    len: usize,
-    step: usize,
-    patience: Patience<'_>,
-    mut transfer: impl FnMut(std::ops::Range<usize>) -> Result<usize, Stop>,
-) -> Result<usize, Stop> {
-    let mut done = 0;
-    loop {
-        let end = len.min(done + step);
-        let moved = match transfer(done..end) {
-            Ok(moved) => moved,
-            Err(_) if done > 0 => return Ok(done),
-            Err(stop) => return Err(stop),
-        };
-        done += moved;
-        if done >= len || done < end || patience.check().is_err() {
-            return Ok(done);
         }
     }
 }

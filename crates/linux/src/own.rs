@@ -7,8 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use crate::devices::Device;
-use crate::paths::GuestPath;
-use crate::proc::ProcFile;
+use crate::guest_path::GuestPath;
 use crate::process::PROCESS;
 
 /// Something that no directory of the host has.
@@ -42,6 +41,53 @@ const LINKS: [&str; 4] = ["cwd", "exe", "fd", "root"];
 /// The guest's own number, as a name.
 fn process() -> String {
     PROCESS.to_string()
+}
+
+/// A file that is made when it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProcFile {
+    Cmdline,
+    Comm,
+    Cpuinfo,
+    Environ,
+    Loadavg,
+    Maps,
+    Meminfo,
+    Stat,
+    Statm,
+    Status,
+    Uptime,
+    Version,
+}
+
+impl ProcFile {
+    /// Those in `/proc`.
+    pub(crate) const SYSTEM: [(&str, ProcFile); 5] = [
+        ("cpuinfo", ProcFile::Cpuinfo),
+        ("loadavg", ProcFile::Loadavg),
+        ("meminfo", ProcFile::Meminfo),
+        ("uptime", ProcFile::Uptime),
+        ("version", ProcFile::Version),
+    ];
+
+    /// Those in a process's folder.
+    pub(crate) const PROCESS: [(&str, ProcFile); 7] = [
+        ("cmdline", ProcFile::Cmdline),
+        ("comm", ProcFile::Comm),
+        ("environ", ProcFile::Environ),
+        ("maps", ProcFile::Maps),
+        ("stat", ProcFile::Stat),
+        ("statm", ProcFile::Statm),
+        ("status", ProcFile::Status),
+    ];
+
+    pub(crate) fn of_system(name: &str) -> Option<ProcFile> {
+        ProcFile::SYSTEM.iter().find(|(known, _)| *known == name).map(|(_, file)| *file)
+    }
+
+    pub(crate) fn of_process(name: &str) -> Option<ProcFile> {
+        ProcFile::PROCESS.iter().find(|(known, _)| *known == name).map(|(_, file)| *file)
+    }
 }
 
 /// The files that a host gives as bytes, by their names.

@@ -26,52 +26,14 @@ use crate::abi::mode;
 use crate::call::{Patience, Stop};
 use crate::file_systems::{Identity, Place, kernel_file_system};
 use crate::grant::{DirAccess, DirOptions};
+use crate::guest_path::{GuestPath, MAX_DEPTH, NAME_MAX};
 use crate::own::{self, Given, Own};
 use crate::refusal::{Reason, Refusal};
 
-/// Components of a path, all links expanded.
-const MAX_DEPTH: usize = 256;
 /// Components that one walk examines.
 const MAX_STEPS: usize = 4096;
 /// Symbolic links that one walk follows, as in Linux.
 const MAX_LINKS: usize = 40;
-/// Bytes of a component (`NAME_MAX`).
-const NAME_MAX: usize = 255;
-
-/// A path from the root of the guest's tree, without `.`, `..` and empty components.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct GuestPath(Vec<OsString>);
-
-impl GuestPath {
-    /// A path as a host writes it; `None` if it is not absolute or has `..`.
-    pub(crate) fn parse_absolute(path: impl AsRef<[u8]>) -> Option<GuestPath> {
-        let names = path.as_ref().strip_prefix(b"/")?.split(|&byte| byte == b'/');
-        let components = names.filter(|name| !matches!(*name, b"" | b"."));
-        let path: Vec<OsString> = components.map(|name| OsStr::from_bytes(name).to_owned()).collect();
-        match path.iter().any(|name| name == ".." || name.len() > NAME_MAX) || path.len() > MAX_DEPTH {
-            true => None,
-            false => Some(GuestPath(path)),
-        }
-    }
-
-    /// Its components.
-    pub(crate) fn names(&self) -> &[OsString] {
-        &self.0
-    }
-
-    /// Whether it is `folder` or below it.
-    pub(crate) fn is_within(&self, folder: &GuestPath) -> bool {
-        self.0.starts_with(&folder.0)
-    }
-
-    /// As the guest writes it.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        match self.0.is_empty() {
-            true => b"/".to_vec(),
-            false => self.0.iter().flat_map(|name| [b"/", name.as_bytes()]).flatten().copied().collect(),
-        }
-    }
-}
 
 /// A directory of the host, granted to the guest.
 pub(crate) struct Grant {

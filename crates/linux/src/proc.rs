@@ -5,59 +5,15 @@ use std::fmt::Write as _;
 use riverrun::{Perm, Region};
 
 use crate::call::Call;
-use crate::paths::GuestPath;
+use crate::guest_path::GuestPath;
+use crate::own::ProcFile;
 use crate::process::{EXTENSIONS, PARENT, PROCESS, USER, total_memory};
 
 /// Bytes of the unit that `/proc` counts memory in.
 const KIB: u64 = 1024;
 const PAGE: u64 = riverrun::PAGE_SIZE;
 
-/// A file that is made when it is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ProcFile {
-    Cmdline,
-    Comm,
-    Cpuinfo,
-    Environ,
-    Loadavg,
-    Maps,
-    Meminfo,
-    Stat,
-    Statm,
-    Status,
-    Uptime,
-    Version,
-}
-
 impl ProcFile {
-    /// Those in `/proc`.
-    pub(crate) const SYSTEM: [(&str, ProcFile); 5] = [
-        ("cpuinfo", ProcFile::Cpuinfo),
-        ("loadavg", ProcFile::Loadavg),
-        ("meminfo", ProcFile::Meminfo),
-        ("uptime", ProcFile::Uptime),
-        ("version", ProcFile::Version),
-    ];
-
-    /// Those in a process's folder.
-    pub(crate) const PROCESS: [(&str, ProcFile); 7] = [
-        ("cmdline", ProcFile::Cmdline),
-        ("comm", ProcFile::Comm),
-        ("environ", ProcFile::Environ),
-        ("maps", ProcFile::Maps),
-        ("stat", ProcFile::Stat),
-        ("statm", ProcFile::Statm),
-        ("status", ProcFile::Status),
-    ];
-
-    pub(crate) fn of_system(name: &str) -> Option<ProcFile> {
-        ProcFile::SYSTEM.iter().find(|(known, _)| *known == name).map(|(_, file)| *file)
-    }
-
-    pub(crate) fn of_process(name: &str) -> Option<ProcFile> {
-        ProcFile::PROCESS.iter().find(|(known, _)| *known == name).map(|(_, file)| *file)
-    }
-
     /// What it says now.
     pub(crate) fn contents(self, call: &Call<'_>) -> Vec<u8> {
         let text = match self {

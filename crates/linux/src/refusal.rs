@@ -5,7 +5,7 @@ use std::fmt;
 
 use rustix::io::Errno;
 
-use crate::paths::GuestPath;
+use crate::guest_path::GuestPath;
 
 /// A path that is refused, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use rustix::net::{RecvFlags, SendFlags};
 use crate::abi::mode;
 use crate::call::{Patience, Stop};
 use crate::host_file::SizeLimit;
-use crate::open_file::{STEP, in_steps, position};
+use crate::transfer::{STEP, in_steps, position};
 
 /// Bytes that one call to the host moves where the host does not wait.
 const NON_BLOCKING_STEP: usize = 64 << 10;

@@ -42,7 +42,6 @@ const UPWARD: &[(&str, &str, &str)] = &[
     ("cli", "report", "args"),
     ("interp", "enter", "handlers"),
     ("interp", "fusion", "patterns"),
-    ("linux", "host_file", "open_file"),
     ("linux", "open_file", "stream"),
     ("linux", "pipes", "open_file"),
     ("linux", "refusal", "paths"),

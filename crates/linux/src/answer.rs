@@ -42,8 +42,8 @@ const A7: u8 = 17;
 
 /// Sets the machine's alarm for the next event that a guest without calls must notice.
 fn renew_alarm<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux) {
-    let instructions = caller.instructions();
-    let alarm = get(caller.data_mut()).next_alarm(instructions);
+    let (instructions, are_counted) = (caller.instructions(), caller.counts_instructions());
+    let alarm = get(caller.data_mut()).next_alarm(instructions, are_counted);
     caller.set_alarm(alarm);
 }
 

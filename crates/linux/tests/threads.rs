@@ -62,6 +62,27 @@ fn threads_deep_in_recursion_take_turns() {
 }
 
 #[test]
+fn threads_that_spin_are_interrupted() {
+    compare(&gcc("spins.c", STATIC));
+}
+
+/// Compiled code that counts nothing runs also while several threads can, but where runs are to be the same each time.
+#[test]
+fn compiled_threads_have_slices_of_time() {
+    if !SuiteEngine::ALL.contains(&SuiteEngine::Compiled) {
+        return;
+    }
+    let program = gcc("spins.c", STATIC);
+    let count = |builder: Builder| {
+        let mut machine = machine_on(SuiteEngine::Compiled, &Config::new(), &program, builder.args(["spins"]).build());
+        assert_eq!(machine.run().unwrap(), 0);
+        machine.instructions()
+    };
+    let (timed, seeded) = (count(Linux::builder()), count(Linux::builder().seed(Some(1))));
+    assert!(timed < 500_000 && seeded > 1_000_000, "{timed} and {seeded} instructions counted");
+}
+
+#[test]
 fn epoll_and_event_counters() {
     compare(&gcc("epoll.c", STATIC));
 }

@@ -224,6 +224,13 @@ impl<'a, T> Caller<'a, T> {
         self.position().pc
     }
 
+    /// Whether [`Caller::instructions`] goes on while the guest runs, as it does not in compiled code that counts no fuel.
+    /// An [`Alarm::Executed`] makes the guest be interpreted then, an [`Alarm::At`] does not.
+    pub fn counts_instructions(&self) -> bool {
+        // SAFETY: a copy; it changes while no host function runs.
+        unsafe { (*self.instance.as_ptr()).counts_instructions }
+    }
+
     /// Instructions that the machine has executed, the call included.
     pub fn instructions(&self) -> u64 {
         self.state().instructions()

@@ -313,8 +313,12 @@ impl<T> Instance<T> {
             let interruption = &(*at).interruption;
             // Code that does not count its instructions exits when the watchdog asks it to.
             let stops_by_time = fuel.is_none() && fuel_until_alarm.is_none() && interruption.is_watched();
-            let can_stop = |engine: &CompiledEngine| engine.counts_fuel() || stops_by_time;
-            let compiled = engine.filter(|engine| !single_step && can_stop(engine));
+            let counts = |engine: &CompiledEngine| engine.counts_fuel();
+            let sampler = &(*at).sampler;
+            (*at).counts_instructions = fuel.is_some()
+                || single_step
+                || engine.as_deref().is_none_or(counts) && sampler.as_ref().is_none_or(|sampler| sampler.counts_fuel);
+            let compiled = engine.filter(|engine| !single_step && (counts(engine) || stops_by_time));
             // What it could not run is not compiled for it.
             let sampler = (*at).sampler.as_mut().filter(|sampler| sampler.counts_fuel || stops_by_time);
             let (code, pace) = (program.code(), Pace::new());

@@ -70,6 +70,8 @@ pub(crate) struct Instance<T> {
     pub(crate) spare_executions: Vec<CompiledEngine>,
     /// Samples interpreted code, if the program is compiled as it runs.
     pub(crate) sampler: Option<Sampler>,
+    /// Whether all code that the present run may use counts its instructions.
+    pub(crate) counts_instructions: bool,
     pub(crate) fuel: Option<u64>,
     /// While the guest runs: the value of `instret` at which its fuel is used up.
     pub(crate) fuel_end: Option<u64>,

@@ -110,6 +110,7 @@ impl<T> Machine<T> {
             None => Some(PlainEngine::Fast),
             Some(execution) => (!execution.counts_fuel()).then_some(PlainEngine::Compiled),
         };
+        let counts_instructions = execution.as_ref().is_none_or(|engine| engine.counts_fuel());
         let interruption = Arc::<Interruption>::default();
         let ready = Ready::none();
         let instance = Box::new(Instance {
@@ -126,6 +127,7 @@ impl<T> Machine<T> {
             imports: Box::default(),
             execution,
             spare_executions: Vec::new(),
+            counts_instructions,
             fuel: None,
             fuel_end: None,
             deadline: None,

@@ -3,6 +3,9 @@
 //! Threads take turns. A turn ends where its thread waits, yields or ends, or with its time slice, which is counted in
 //! instructions: so a run is the same each time, as far as its clocks and its input are. A seed makes slices of random
 //! lengths, by which races are found.
+//!
+//! Compiled code that counts nothing has slices of the host's time, unless a seed or virtual time asks for the same run
+//! each time; then it does not run while several threads can.
 
 use std::time::{Duration, Instant};
 
@@ -20,6 +23,8 @@ use crate::requests::{Ended, On, Resumed, Wait};
 const SLICE: u64 = 50_000;
 /// The shortest slice that a seed makes; the longest is twice [`SLICE`].
 const SHORTEST: u64 = 1_000;
+/// A time slice of code that does not count its instructions: some times as long as the host takes to end one.
+const TIME_SLICE: Duration = Duration::from_millis(5);
 /// How often the host's streams are looked at while other threads run.
 const GLANCE: Duration = Duration::from_millis(5);
 /// The same in virtual time.
@@ -32,11 +37,31 @@ pub(super) struct Slices {
     random: Option<u64>,
     /// When the present one ends, by the machine's instructions; `None` while no other thread can run.
     end: Option<u64>,
+    /// The same for a slice of the host's time, which no other host has.
+    #[serde(skip)]
+    moment: Option<Instant>,
 }
 
 impl Slices {
     pub(super) fn new(seed: Option<u64>) -> Slices {
-        Slices { random: seed, end: None }
+        Slices { random: seed, end: None, moment: None }
+    }
+
+    /// Ends the present one.
+    pub(super) fn end(&mut self) {
+        (self.end, self.moment) = (None, None);
+    }
+
+    /// The alarm for the end of the present one, which begins here if there is none.
+    fn alarm(&mut self, instructions: u64, is_timed: bool) -> Alarm {
+        if is_timed && self.random.is_none() {
+            self.end = None;
+            return Alarm::At(*self.moment.get_or_insert_with(|| Instant::now() + TIME_SLICE));
+        }
+        self.moment = None;
+        let end = self.end.unwrap_or_else(|| instructions.saturating_add(self.next()));
+        self.end = Some(end);
+        Alarm::Executed(end)
     }
 
     fn next(&mut self) -> u64 {
@@ -48,7 +73,7 @@ impl Slices {
     }
 
     fn is_over(&self, instructions: u64) -> bool {
-        self.end.is_some_and(|end| end <= instructions)
+        self.end.is_some_and(|end| end <= instructions) || self.moment.is_some_and(|moment| moment <= Instant::now())
     }
 }
 
@@ -176,20 +201,23 @@ impl Linux {
     }
 
     /// When the guest is to be interrupted next, if it makes no call: for another thread's turn or wait, or for a timer.
-    pub(crate) fn next_alarm(&mut self, instructions: u64) -> Option<Alarm> {
+    /// `are_counted` says whether instructions are, in all code that may run.
+    pub(crate) fn next_alarm(&mut self, instructions: u64, are_counted: bool) -> Option<Alarm> {
+        let is_timed = !are_counted && !self.clock.is_virtual();
         let threads = &mut self.threads;
-        let slice = match threads.ready.is_empty() {
-            true => None,
-            false => Some(threads.slices.end.unwrap_or_else(|| instructions.saturating_add(threads.slices.next()))),
+        let slice = if threads.ready.is_empty() {
+            threads.slices.end();
+            None
+        } else {
+            Some(threads.slices.alarm(instructions, is_timed))
         };
-        threads.slices.end = slice;
         let wait = threads.earliest.and_then(|earliest| self.clock.alarm(earliest, instructions));
         let streams = match self.awaited_streams() {
             0 => None,
             _ if self.clock.is_virtual() => Some(Alarm::Executed(instructions.saturating_add(VIRTUAL_GLANCE))),
             _ => Some(Alarm::At(Instant::now() + GLANCE)),
         };
-        let alarms = [slice.map(Alarm::Executed), wait, streams, self.timer_alarm(instructions)];
+        let alarms = [slice, wait, streams, self.timer_alarm(instructions)];
         alarms.into_iter().flatten().reduce(sooner)
     }
 }
@@ -217,7 +245,7 @@ pub(crate) fn switch<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mu
         }
         false => threads.ready.pop_front().unwrap_or(before),
     };
-    threads.slices.end = None;
+    threads.slices.end();
     if next != before
         && let Some(mut hart) = threads.list[next].hart.take()
     {

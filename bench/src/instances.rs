@@ -15,17 +15,21 @@ use crate::rounds::{self, Row};
 use crate::statistics::Estimate;
 
 /// A column of a table: its name, and where its figure is.
-type Column = (&'static str, fn(&Costs) -> f64);
+type Column = (&'static str, fn(&Costs) -> Option<f64>);
 
-const TIMES: [Column; 4] = [
-    ("make and drop", |costs| costs.create_ns / 1e3),
-    ("make, call and drop", |costs| costs.create_and_call_ns / 1e3),
-    ("first call", |costs| costs.first_call_ns / 1e3),
-    ("next call", |costs| costs.call_ns / 1e3),
+const TIMES: [Column; 8] = [
+    ("make and drop", |costs| Some(costs.create_ns / 1e3)),
+    ("make, call and drop", |costs| Some(costs.create_and_call_ns / 1e3)),
+    ("call one of a pool, give it back", |costs| Some(costs.recycle_ns? / 1e3)),
+    ("fork one with 1 MiB, call and drop it", |costs| Some(costs.fork_ns? / 1e3)),
+    ("write 20 pages, snapshot", |costs| Some(costs.save_ns? / 1e3)),
+    ("write 20 pages, go back", |costs| Some(costs.go_back_ns? / 1e3)),
+    ("first call", |costs| Some(costs.first_call_ns / 1e3)),
+    ("next call", |costs| Some(costs.call_ns / 1e3)),
 ];
 
 const MEMORY: [Column; 2] =
-    [("made", |costs| costs.idle_bytes / 1024.0), ("called", |costs| costs.called_bytes / 1024.0)];
+    [("made", |costs| Some(costs.idle_bytes / 1024.0)), ("called", |costs| Some(costs.called_bytes / 1024.0))];
 
 pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<FiguresReport> {
     let mut programs = Program::load(&lab.setup.bench.join("instances"), None)?;
@@ -87,7 +91,7 @@ pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<FiguresReport> {
 }
 
 fn figure(rounds: &[Costs], (_, of): &Column) -> Option<Figure> {
-    let values: Vec<f64> = rounds.iter().map(of).collect();
+    let values = rounds.iter().map(of).collect::<Option<Vec<f64>>>()?;
     let Estimate { median, low, high } = Estimate::of(&values)?;
     Some(Figure { value: median, low, high })
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 /// An engine that makes instances of one guest. The guest has a function `touch(x)`, which adds x to a number on one
@@ -22,6 +22,39 @@ pub trait Host {
     /// # Errors
     /// As the engine says.
     fn touch(&mut self, instance: &mut Self::Instance, x: i64) -> Result<i64>;
+
+    /// Calls `touch(x)` in an instance of a pool, which is given back; `None` if the engine has no pool.
+    ///
+    /// # Errors
+    /// As the engine says.
+    fn recycle(&mut self, _x: i64) -> Result<Option<i64>> {
+        Ok(None)
+    }
+
+    /// Forks an instance that has written to a MiB of memory and has not been called, calls `touch(x)` in the fork, and
+    /// drops it; `None` if the engine has no forks.
+    ///
+    /// # Errors
+    /// As the engine says.
+    fn fork(&mut self, _x: i64) -> Result<Option<i64>> {
+        Ok(None)
+    }
+
+    /// Writes to 20 pages of that instance and saves it; `None` if the engine has no incremental snapshots.
+    ///
+    /// # Errors
+    /// As the engine says, or if the snapshot is wrong.
+    fn save(&mut self) -> Result<Option<()>> {
+        Ok(None)
+    }
+
+    /// Writes to 20 pages of that instance and puts it back to what was saved last; `None` as for [`Host::save`].
+    ///
+    /// # Errors
+    /// As the engine says, or if the instance is not as it was.
+    fn go_back(&mut self) -> Result<Option<()>> {
+        Ok(None)
+    }
 }
 
 /// What it takes, for each instance: processor time, and memory.
@@ -35,6 +68,14 @@ pub struct Costs {
     pub first_call_ns: f64,
     /// Another call, one instance after the other.
     pub call_ns: f64,
+    /// A call of one of a pool, given back.
+    pub recycle_ns: Option<f64>,
+    /// A fork of one that has written to a MiB, called and dropped.
+    pub fork_ns: Option<f64>,
+    /// Writing to 20 pages and taking a snapshot.
+    pub save_ns: Option<f64>,
+    /// Writing to 20 pages and going back to the last snapshot.
+    pub go_back_ns: Option<f64>,
     /// Of one that was not called.
     pub idle_bytes: f64,
     /// Of one that was called.
@@ -63,6 +104,11 @@ pub fn measure<H: Host>(host: &mut H, count: usize) -> Result<(i64, Costs)> {
     }
     let create_and_call_ns = each(begin)?;
 
+    let recycle_ns = repeated(count, || host.recycle(1))?;
+    let fork_ns = repeated(count, || host.fork(1))?;
+    let save_ns = repeated(count, || Ok(host.save()?.map(|()| NEW)))?;
+    let go_back_ns = repeated(count, || Ok(host.go_back()?.map(|()| NEW)))?;
+
     let mut instances = Vec::with_capacity(count);
     let before = memory_bytes()?;
     for _ in 0..count {
@@ -86,10 +132,33 @@ pub fn measure<H: Host>(host: &mut H, count: usize) -> Result<(i64, Costs)> {
         create_and_call_ns,
         first_call_ns,
         call_ns,
+        recycle_ns,
+        fork_ns,
+        save_ns,
+        go_back_ns,
         idle_bytes: bytes(idle),
         called_bytes: bytes(called),
     };
     Ok((sum, costs))
+}
+
+/// What `touch(1)` gives in an instance that is new.
+const NEW: i64 = 2;
+
+/// The time of one of `count` times, if an engine can do it; each is to give what a new instance does.
+fn repeated(count: usize, mut act: impl FnMut() -> Result<Option<i64>>) -> Result<Option<f64>> {
+    // The first ones make what later ones find.
+    for _ in 0..3 {
+        match act()? {
+            None => return Ok(None),
+            Some(given) => ensure!(given == NEW, "{given} from an instance that should be new"),
+        }
+    }
+    let begin = crate::cpu_seconds()?;
+    for _ in 0..count {
+        ensure!(act()? == Some(NEW), "an instance that should be new is not");
+    }
+    Ok(Some((crate::cpu_seconds()? - begin) * 1e9 / count as f64))
 }
 
 /// Prints what [`measure`] gave as the harness reads it: the sum on standard output, the costs as the last line of

@@ -21,21 +21,22 @@ pub(crate) fn configure(config: &mut Config, pooling: bool, count: &str) -> Resu
     Ok(())
 }
 
-/// Measures instances of the module.
+/// Measures instances of the module, which are those of a pool if `pooling`.
 ///
 /// # Errors
 /// As Wasmtime says.
-pub(crate) fn report(engine: &Engine, module: &Module, count: &str) -> Result<()> {
+pub(crate) fn report(engine: &Engine, module: &Module, pooling: bool, count: &str) -> Result<()> {
     let mut linker = Linker::new(engine);
     // The function that is called calls nothing.
     linker.define_unknown_imports_as_traps(module)?;
     let template = linker.instantiate_pre(module)?;
-    instances::report(&mut Instances { engine: engine.clone(), template }, count)
+    instances::report(&mut Instances { engine: engine.clone(), template, pooling }, count)
 }
 
 struct Instances {
     engine: Engine,
     template: InstancePre<()>,
+    pooling: bool,
 }
 
 impl Host for Instances {
@@ -50,5 +51,13 @@ impl Host for Instances {
 
     fn touch(&mut self, (store, touch): &mut Self::Instance, x: i64) -> Result<i64> {
         Ok(touch.call(store, x)?)
+    }
+
+    fn recycle(&mut self, x: i64) -> Result<Option<i64>> {
+        if !self.pooling {
+            return Ok(None);
+        }
+        let mut instance = self.create()?;
+        self.touch(&mut instance, x).map(Some)
     }
 }

@@ -17,9 +17,10 @@ fn main() -> Result<()> {
     let (path, arguments) = peer_common::arguments()?;
     if let mode @ ("--instances" | "--pooled-instances") = path.as_str() {
         let [_, module, count] = &arguments[..] else { bail!("usage: peer-wasmtime {mode} MODULE COUNT") };
-        instances::configure(&mut config, mode == "--pooled-instances", count)?;
+        let pooling = mode == "--pooled-instances";
+        instances::configure(&mut config, pooling, count)?;
         let engine = Engine::new(&config)?;
-        return instances::report(&engine, &Module::from_file(&engine, module)?, count);
+        return instances::report(&engine, &Module::from_file(&engine, module)?, pooling, count);
     }
     let engine = Engine::new(&config)?;
     if path == "--compile" {

@@ -501,6 +501,15 @@ void riverrun_config_set_call_depth(riverrun_config_t *config, uint32_t runs) RI
 /** Runs every instruction in the reference interpreter: slow, for comparison with the other engines. */
 void riverrun_config_set_single_step(riverrun_config_t *config, bool on) RIVERRUN_NOEXCEPT;
 
+/**
+ * Compiles programs while they run: the interpreter begins, and a process in the background compiles the functions that
+ * turn out to be hot. compiler is the path of riverrun-compile, or its name if it is to be searched for as commands are:
+ * what it makes runs with all rights of the host. With counts_fuel the code counts instructions; machines with a limit of
+ * fuel use no other. If the compiler fails, programs stay interpreted.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_config_set_tier_up(riverrun_config_t *config, const char *compiler,
+    bool counts_fuel) RIVERRUN_NOEXCEPT;
+
 /** An engine of this configuration, which stays the caller's; NULL is the default one. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_engine_new(const riverrun_config_t *config,
     riverrun_engine_t **engine) RIVERRUN_NOEXCEPT;
@@ -618,6 +627,10 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_max_descriptors(riverrun_
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_max_file_size(riverrun_linux_t *granted,
     uint64_t bytes) RIVERRUN_NOEXCEPT;
 
+/** Limits how many threads a guest may have at a time: 1,024 if this is not called. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_max_threads(riverrun_linux_t *granted,
+    size_t count) RIVERRUN_NOEXCEPT;
+
 /** Makes guests' random numbers reproducible. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_seed(riverrun_linux_t *granted,
     uint64_t seed) RIVERRUN_NOEXCEPT;
@@ -722,6 +735,17 @@ void *riverrun_machine_data(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_run(riverrun_machine_t *machine,
     int32_t *status) RIVERRUN_NOEXCEPT;
+
+/**
+ * Runs the guest as riverrun_machine_run does, for a slice at most: so many instructions, or so long. is_over receives
+ * whether it has exited, and only then status its exit status; otherwise the next slice or run continues it, on this
+ * thread or another. The machine's own limits hold as well, and end the run with an error.
+ *
+ * Calls of the guest that a host function makes are not cut: a slice of time waits for them, one of instructions ends them
+ * with an error.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_run_for(riverrun_machine_t *machine,
+    const riverrun_limits_t *slice, bool *is_over, int32_t *status) RIVERRUN_NOEXCEPT;
 
 /** Limits the instructions that the guest may still execute; RIVERRUN_UNLIMITED takes the limit away. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_set_fuel(riverrun_machine_t *machine,

@@ -1,8 +1,10 @@
 //! Configurations and engines.
 
+use std::ffi::c_char;
+
 use riverrun::CallLimits;
 
-use crate::arguments::{Out, given};
+use crate::arguments::{Out, given, text};
 use crate::error::{Returned, delete, guard, guard_value};
 
 /// How programs are run.
@@ -62,6 +64,24 @@ pub unsafe extern "C" fn riverrun_config_set_call_depth(config: Option<&mut Conf
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_config_set_single_step(config: Option<&mut Config>, on: bool) {
     config.map(|config| config.0.single_step(on));
+}
+
+/// Compiles programs while they run: the interpreter begins, and a process in the background compiles the functions that
+/// turn out to be hot. `compiler` is the path of `riverrun-compile`, or its name if it is to be searched for as commands are:
+/// what it makes runs with all rights of the host. With `counts_fuel` the code counts instructions; machines with a limit of
+/// fuel use no other. If the compiler fails, programs stay interpreted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_config_set_tier_up(
+    config: Option<&mut Config>,
+    compiler: *const c_char,
+    counts_fuel: bool,
+) -> Returned {
+    guard(|| {
+        let tier_up = riverrun::TierUp::new(text(compiler, "compiler")?).fuel(counts_fuel);
+        // SAFETY: the header says what the compiler must be.
+        unsafe { given(config, "config")?.0.tier_up(tier_up) };
+        Ok(())
+    })
 }
 
 /// An engine of this configuration, which stays the caller's; NULL is the default one.

@@ -24,6 +24,7 @@ pub struct Linux {
     current_directory: Option<String>,
     max_descriptors: Option<usize>,
     max_file_size: Option<u64>,
+    max_threads: Option<usize>,
     seed: Option<u64>,
     virtual_time: bool,
     exits: bool,
@@ -82,6 +83,9 @@ impl Linux {
         }
         if let Some(bytes) = self.max_file_size {
             builder = builder.max_file_size(bytes);
+        }
+        if let Some(count) = self.max_threads {
+            builder = builder.max_threads(count);
         }
         for (name, value) in &self.variables {
             builder = builder.env(name.as_str(), value.as_str());
@@ -279,6 +283,15 @@ pub unsafe extern "C" fn riverrun_linux_set_max_descriptors(granted: Option<&mut
 pub unsafe extern "C" fn riverrun_linux_set_max_file_size(granted: Option<&mut Linux>, bytes: u64) -> Returned {
     guard(|| {
         given(granted, "granted")?.max_file_size = Some(bytes);
+        Ok(())
+    })
+}
+
+/// Limits how many threads a guest may have at a time: 1,024 if this is not called.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_set_max_threads(granted: Option<&mut Linux>, count: usize) -> Returned {
+    guard(|| {
+        given(granted, "granted")?.max_threads = Some(count);
         Ok(())
     })
 }

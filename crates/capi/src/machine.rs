@@ -8,7 +8,7 @@ use riverrun::raw::RawMachine;
 use riverrun_linux::Linux;
 
 use crate::arguments::{Out, Result, given, misuse};
-use crate::config::{UNLIMITED, deadline};
+use crate::config::{Limits, UNLIMITED, deadline};
 use crate::error::{Returned, delete, guard, guard_value};
 use crate::owned::{Destructor, Owned};
 
@@ -212,6 +212,30 @@ pub unsafe extern "C" fn riverrun_machine_run(machine: Option<Machine>, status: 
     guard(|| {
         let exited = idle(machine, |machine| Ok(machine.run()?))?;
         status.map(|status| status.write(exited));
+        Ok(())
+    })
+}
+
+/// Runs the guest as `riverrun_machine_run` does, for a slice at most: so many instructions, or so long. `is_over` receives
+/// whether it has exited, and only then `status` its exit status; otherwise the next slice or run continues it, on this
+/// thread or another. The machine's own limits hold as well, and end the run with an error.
+///
+/// Calls of the guest that a host function makes are not cut: a slice of time waits for them, one of instructions ends them
+/// with an error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_machine_run_for(
+    machine: Option<Machine>,
+    slice: Option<&Limits>,
+    is_over: Out<'_, bool>,
+    status: Out<'_, i32>,
+) -> Returned {
+    guard(|| {
+        let (slice, is_over) = (given(slice, "slice")?, given(is_over, "is_over")?);
+        let exited = idle(machine, |machine| Ok(machine.run_for(slice.of_call())?))?;
+        is_over.write(exited.is_some());
+        if let (Some(exited), Some(status)) = (exited, status) {
+            status.write(exited);
+        }
         Ok(())
     })
 }

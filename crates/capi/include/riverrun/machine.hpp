@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "result.hpp"
 #include "snapshot.hpp"
@@ -328,6 +329,18 @@ class Machine : public Guest {
         if (auto *error = riverrun_machine_run(machine_, &status))
             return Error(error);
         return static_cast<int>(status);
+    }
+
+    /// Runs the guest for a slice at most: its exit status, or nothing if the slice has ended first. Then the next slice or
+    /// run continues it.
+    Result<std::optional<int>> run_for(const Limits &slice)
+    {
+        riverrun_limits_t both = {slice.fuel, detail::timeout_ns(slice.timeout)};
+        bool is_over = false;
+        std::int32_t status = 0;
+        if (auto *error = riverrun_machine_run_for(machine_, &both, &is_over, &status))
+            return Error(error);
+        return is_over ? std::optional<int>(status) : std::nullopt;
     }
 
     /// Limits the instructions that the guest may still execute.

@@ -37,6 +37,12 @@ class Config {
         riverrun_config_set_single_step(config_.get(), on);
         return *this;
     }
+    /// Compiles programs while they run, by the program `riverrun-compile` at this path or of this name.
+    Config &tier_up(const char *compiler, bool counts_fuel = false)
+    {
+        Result<void>(Error(riverrun_config_set_tier_up(config_.get(), compiler, counts_fuel))).value();
+        return *this;
+    }
     riverrun_config_t *get() const noexcept { return config_.get(); }
 
   private:
@@ -149,6 +155,8 @@ class Linux {
     {
         return Error(riverrun_linux_set_max_file_size(get(), bytes));
     }
+    /// Threads that a guest may have at a time: 1,024 if this is not called.
+    Result<void> max_threads(std::size_t count) { return Error(riverrun_linux_set_max_threads(get(), count)); }
     Result<void> seed(std::uint64_t seed) { return Error(riverrun_linux_set_seed(get(), seed)); }
     Result<void> virtual_time(bool on) { return Error(riverrun_linux_set_virtual_time(get(), on)); }
     Result<void> exits(bool on) { return Error(riverrun_linux_set_exits(get(), on)); }

@@ -503,7 +503,14 @@ int main(int argc, char **argv)
 
     int32_t status;
     CHECK(riverrun_machine_is_initializing(machine));
-    FINE(riverrun_machine_run(machine, &status));
+    riverrun_limits_t slice = {3, RIVERRUN_UNLIMITED};
+    bool is_over = false;
+    size_t slices = 0;
+    for (status = -1; !is_over; slices++) {
+        CHECK(status == -1);
+        FINE(riverrun_machine_run_for(machine, &slice, &is_over, &status));
+    }
+    CHECK(slices > 1);
     CHECK(status == 7 && !riverrun_machine_is_initializing(machine));
     calls(machine, &score);
     memory(machine);

@@ -244,7 +244,12 @@ int main(int, char **argv)
     {
         riverrun::Machine machine = machine_of(argv[1]);
         machine.set_data(std::make_unique<Score>()).value();
-        CHECK(machine.is_initializing() && machine.run().value() == 7 && !machine.is_initializing());
+        riverrun::Limits slice;
+        slice.fuel = 3;
+        CHECK(machine.is_initializing() && !machine.run_for(slice).value().has_value());
+        slice = {};
+        slice.timeout = std::chrono::minutes(1);
+        CHECK(machine.run_for(slice).value() == 7 && !machine.is_initializing());
         calls(machine);
         failures(machine);
         results(machine);
@@ -254,6 +259,11 @@ int main(int, char **argv)
         CHECK(*moved.func<int(int, int)>("add").value()(1, 1) == 2);
     }
     CHECK(destroyed == 1);
+
+    // A compiler that is not there leaves programs interpreted.
+    riverrun::Engine tiered(riverrun::Config().tier_up("/nonexistent/riverrun-compile"));
+    auto interpreted = riverrun::Program::from_file(tiered, argv[1]);
+    CHECK(interpreted && !interpreted.value().is_compiled());
 
     riverrun::Engine engine;
     riverrun::Linker linker(engine);

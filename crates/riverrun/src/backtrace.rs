@@ -42,13 +42,15 @@ enum End {
     Limit,
     /// Compiled code keeps no account of the registers that would lead to them.
     Unknown,
+    /// Nor of those that the host's handler of traps needs.
+    Unhandled,
 }
 
 impl Backtrace {
     /// Whether the callers of the only frame are unknown: an access has faulted in compiled code that is not precise, or
     /// a limit has stopped it. Compile with `precise`, or run in the interpreter, to see them.
     pub fn callers_unknown(&self) -> bool {
-        self.end == End::Unknown
+        matches!(self.end, End::Unknown | End::Unhandled)
     }
 
     /// The calls that led to where the state says that the guest stands.
@@ -68,6 +70,11 @@ impl Backtrace {
     /// All that is certain where registers are not those of the pc.
     pub(crate) fn without_callers(image: &Image, pc: u64) -> Backtrace {
         Backtrace { frames: image.describe_all(&[Place { pc, is_return_address: false }]), end: End::Unknown }
+    }
+
+    /// The same, of a trap that a host with a handler of traps was not offered.
+    pub(crate) fn without_handler(image: &Image, pc: u64) -> Backtrace {
+        Backtrace { end: End::Unhandled, ..Backtrace::without_callers(image, pc) }
     }
 
     /// In which function the guest stopped, and the innermost place whose source is known.
@@ -158,6 +165,10 @@ impl fmt::Display for Backtrace {
             End::Outermost => None,
             End::Limit => Some("  ... and more callers".to_owned()),
             End::Unknown => Some("  callers unknown (run in the interpreter, or compile with --precise)".to_owned()),
+            End::Unhandled => Some(
+                "  callers unknown, and no handler of the fault called (run in the interpreter, or compile with --precise)"
+                    .to_owned(),
+            ),
         });
         f.write_str(&lines.join("\n"))
     }

@@ -51,8 +51,10 @@ enum Stop {
     BetterCode,
     /// As [`Exit::Abandoned`].
     Abandoned { has_arguments: bool },
-    /// A trap. The hart is as it was before the instruction.
+    /// A trap of the guest's own. The hart is as it was before the instruction.
     Trap(Trap),
+    /// A limit of fuel or time: in front of any instruction.
+    Limit(TrapCause),
     /// A trap in compiled code that does not commit registers there: the run cannot continue.
     Lost(Trap),
 }
@@ -82,7 +84,7 @@ impl Dispatcher<'_> {
     unsafe fn next_stop(&mut self) -> Stop {
         loop {
             if self.interruption.is_reached() {
-                return self.trap(TrapCause::Interrupted);
+                return Stop::Limit(TrapCause::Interrupted);
             }
             if self.interruption.is_alarm_past() {
                 return Stop::Alarm;
@@ -173,7 +175,7 @@ impl Dispatcher<'_> {
             return Some(Stop::Returned);
         }
         if self.fuel == 0 {
-            return Some(self.trap(TrapCause::OutOfFuel));
+            return Some(Stop::Limit(TrapCause::OutOfFuel));
         }
         match self.code.step(self.window) {
             Ok(step) => {
@@ -190,10 +192,6 @@ impl Dispatcher<'_> {
 
     fn trap_here(&self, cause: TrapCause) -> Trap {
         Trap { cause, pc: self.window.state().hart.pc }
-    }
-
-    fn trap(&self, cause: TrapCause) -> Stop {
-        Stop::Trap(self.trap_here(cause))
     }
 }
 
@@ -234,8 +232,16 @@ impl<T> Instance<T> {
                         break Err(Self::trap(this, TrapCause::FetchFault { address: RETURN_ADDRESS }, RETURN_ADDRESS));
                     }
                     Stop::Returned => break Ok(Ended::Returned),
-                    Stop::Trap(trap) if is_signal_return(&trap) => Self::call_ecall_handler(this),
-                    Stop::Trap(trap) => break Err(Self::trap(this, trap.cause, trap.pc)),
+                    Stop::Trap(trap) if is_signal_return(&trap) => {
+                        // As the `ecall` that it stands for.
+                        (*state).hart.instret += 1;
+                        Self::call_ecall_handler(this)
+                    }
+                    Stop::Trap(trap) => match Self::call_trap_handler(this, trap.cause) {
+                        Ok(Flow::Continue) => continue,
+                        flow => flow,
+                    },
+                    Stop::Limit(cause) => break Err(Self::trap(this, cause, (*state).hart.pc)),
                     Stop::Lost(trap) => {
                         (*at).lost = Some(trap.pc);
                         break Err(Self::lost_trap(this, trap.cause, trap.pc));
@@ -339,7 +345,7 @@ impl<T> Instance<T> {
                 pace,
             };
             match dispatcher.next_stop() {
-                Stop::Trap(Trap { cause: TrapCause::OutOfFuel, .. }) if is_alarm_first => Stop::Alarm,
+                Stop::Limit(TrapCause::OutOfFuel) if is_alarm_first => Stop::Alarm,
                 stop => stop,
             }
         }
@@ -393,6 +399,28 @@ impl<T> Instance<T> {
                 (*(*at).state).hart.reservation = u64::MAX;
             }
             flow
+        }
+    }
+
+    /// Offers a trap to the host's handler of traps. If the guest goes on, the trap counts as an instruction: else a guest
+    /// that only traps would use no fuel.
+    ///
+    /// # Safety
+    /// As [`Instance::run_guest`].
+    unsafe fn call_trap_handler(this: NonNull<Self>, cause: TrapCause) -> Result<Flow, Error> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let at = this.as_ptr();
+            let Some(handler) = (*at).trap_handler.clone() else { return Ok(Flow::Trap(cause)) };
+            let flow = handler(Caller::of_engine(this), Self::classified(this, cause))
+                .map_err(|error| Self::failure(this, None, error))?;
+            if matches!(flow, Flow::Continue | Flow::Jump(_)) {
+                let hart = &mut (*(*at).state).hart;
+                hart.instret += 1;
+                // As any trap does that the guest can see.
+                hart.reservation = u64::MAX;
+            }
+            Ok(flow)
         }
     }
 

@@ -25,7 +25,7 @@ use crate::call::registry::{Function, Registry};
 use crate::compiled_code::CompiledEngine;
 use crate::error::{Error, HostError, HostFailure, Trap};
 use crate::heap::HeapState;
-use crate::linker::{EcallHandler, HartHandler};
+use crate::linker::{EcallHandler, HartHandler, TrapHandler};
 use crate::memory::Memory;
 use crate::program::Program;
 use crate::suspension::Suspension;
@@ -59,6 +59,7 @@ pub(crate) struct Instance<T> {
     pub(crate) program: Program,
     pub(crate) ecall: Arc<EcallHandler<T>>,
     pub(crate) alarm_handler: Option<Arc<EcallHandler<T>>>,
+    pub(crate) trap_handler: Option<Arc<TrapHandler<T>>>,
     pub(crate) hart_handler: Option<Arc<HartHandler<T>>>,
     /// Whether the hart that began the outermost call is the machine's.
     pub(crate) has_own_hart: bool,
@@ -452,8 +453,32 @@ impl<T> Instance<T> {
     pub(crate) unsafe fn lost_trap(this: NonNull<Self>, cause: TrapCause, pc: u64) -> Error {
         // SAFETY: as the caller promises.
         unsafe {
-            let backtrace = Backtrace::without_callers((*this.as_ptr()).program.image(), pc);
+            let image = (*this.as_ptr()).program.image();
+            let backtrace = match cause {
+                TrapCause::LoadFault { .. } | TrapCause::StoreFault { .. }
+                    if (*this.as_ptr()).trap_handler.is_some() =>
+                {
+                    Backtrace::without_handler(image, pc)
+                }
+                _ => Backtrace::without_callers(image, pc),
+            };
             Self::trap_with(this, cause, pc, backtrace)
+        }
+    }
+
+    /// The cause of a trap as the host is told it: accesses just below the stack are its overflow.
+    ///
+    /// # Safety
+    /// The instance is alive.
+    pub(crate) unsafe fn classified(this: NonNull<Self>, cause: TrapCause) -> TrapCause {
+        // SAFETY: as the caller promises.
+        let stack = unsafe { &(*this.as_ptr()).stack };
+        let below_stack = stack.start - STACK_GUARD..stack.start;
+        match cause {
+            TrapCause::LoadFault { address } | TrapCause::StoreFault { address } if below_stack.contains(&address) => {
+                TrapCause::StackOverflow { address }
+            }
+            cause => cause,
         }
     }
 
@@ -468,14 +493,7 @@ impl<T> Instance<T> {
             if Self::depth(this) <= 1 {
                 (*at).interruption.withdraw();
             }
-            let stack = &(*at).stack;
-            let below_stack = stack.start - STACK_GUARD..stack.start;
-            let cause = match cause {
-                TrapCause::LoadFault { address } | TrapCause::StoreFault { address }
-                    if below_stack.contains(&address) =>
-                {
-                    TrapCause::StackOverflow { address }
-                }
+            let cause = match Self::classified(this, cause) {
                 TrapCause::Interrupted if !is_requested => TrapCause::Deadline,
                 cause => cause,
             };

@@ -14,20 +14,21 @@ use crate::heap::{self, HeapOptions};
 use crate::machine::Machine;
 use crate::program::Program;
 
-/// How a guest's run continues after an `ecall`, or an [`Alarm`](crate::Alarm).
+/// How a guest's run continues after an `ecall`, an [`Alarm`](crate::Alarm), or a trap that its host handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// After the `ecall`; where an alarm has suspended it.
+    /// After the `ecall`; where an alarm has suspended it; at the instruction that has trapped, which is executed again.
     Continue,
     /// At this address.
     Jump(u64),
     /// It ends: the guest has exited with this status.
     Exit(i32),
-    /// It traps at the `ecall`, or where an alarm has suspended it.
+    /// It traps at the `ecall`, where an alarm has suspended it, or where it has trapped.
     Trap(TrapCause),
 }
 
 pub(crate) type EcallHandler<T> = dyn Fn(Caller<'_, T>) -> Result<Flow, HostError> + Send + Sync;
+pub(crate) type TrapHandler<T> = dyn Fn(Caller<'_, T>, TrapCause) -> Result<Flow, HostError> + Send + Sync;
 pub(crate) type HartHandler<T> = dyn Fn(Caller<'_, T>) + Send + Sync;
 
 /// The host functions that guests can call. One linker serves any number of machines and threads.
@@ -51,6 +52,7 @@ pub struct Linker<T> {
     pub(crate) engine: Engine,
     pub(crate) ecall: Arc<EcallHandler<T>>,
     pub(crate) alarm: Option<Arc<EcallHandler<T>>>,
+    pub(crate) trap: Option<Arc<TrapHandler<T>>>,
     pub(crate) harts: Option<Arc<HartHandler<T>>>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) heap: HeapOptions,
@@ -59,8 +61,9 @@ pub struct Linker<T> {
 impl<T> Clone for Linker<T> {
     fn clone(&self) -> Linker<T> {
         let (engine, ecall, alarm) = (self.engine.clone(), self.ecall.clone(), self.alarm.clone());
-        let (harts, registry, heap) = (self.harts.clone(), self.registry.clone(), self.heap.clone());
-        Linker { engine, ecall, alarm, harts, registry, heap }
+        let (trap, harts) = (self.trap.clone(), self.harts.clone());
+        let (registry, heap) = (self.registry.clone(), self.heap.clone());
+        Linker { engine, ecall, alarm, trap, harts, registry, heap }
     }
 }
 
@@ -96,6 +99,7 @@ impl<T> Linker<T> {
             engine: engine.clone(),
             ecall: Arc::new(none),
             alarm: None,
+            trap: None,
             harts: None,
             registry: Arc::new(Registry::new::<T>()),
             heap: HeapOptions::new(),
@@ -228,6 +232,42 @@ impl<T> Linker<T> {
     /// ```
     pub fn alarm(&mut self, handler: impl Fn(Caller<'_, T>) -> Result<Flow, HostError> + Send + Sync + 'static) {
         self.alarm = Some(Arc::new(handler));
+    }
+
+    /// Sets the handler of traps: of what the guest does wrong by itself, such as accesses to unmapped memory, illegal
+    /// instructions and `ebreak`. It gets the cause; the pc and all registers are as before the instruction that could not
+    /// complete. [`Flow::Trap`] with the cause lets the run end as it does without a handler. [`Flow::Jump`] and
+    /// [`Flow::Continue`] let the guest go on; then the trap counts as an instruction, so that fuel bounds a guest that only
+    /// traps.
+    ///
+    /// Limits are no traps of the guest: the handler is not called at the end of fuel, at a deadline or an interruption. Nor
+    /// is it called where compiled code has lost the registers at a fault, as it does unless it is
+    /// precise (`CompileOptions::precise`); and such code may leave out a load whose value is not used. At
+    /// other traps of such code, registers that the guest does not read any more may have older values.
+    ///
+    /// ```
+    /// use riverrun::{Caller, Config, Engine, Flow, Linker, Program, TrapCause};
+    ///
+    /// let engine = Engine::new(&Config::new())?;
+    /// let mut linker = Linker::<u64>::new(&engine);
+    /// // Calls of null pointers go to a function that the host names.
+    /// linker.trap(|caller: Caller<'_, u64>, cause| match cause {
+    ///     TrapCause::FetchFault { address: 0 } => Ok(Flow::Jump(*caller.data())),
+    ///     cause => Ok(Flow::Trap(cause)),
+    /// });
+    /// let program = Program::new(&engine, riverrun::doc::TINY)?;
+    /// let mut machine = linker.instantiate(&program, program.image().entry())?;
+    /// machine.set_pc(0);
+    /// assert_eq!(machine.run()?, 42);
+    /// machine.set_pc(8);
+    /// assert_eq!(machine.run().unwrap_err().trap().unwrap().cause, TrapCause::FetchFault { address: 8 });
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn trap(
+        &mut self,
+        handler: impl Fn(Caller<'_, T>, TrapCause) -> Result<Flow, HostError> + Send + Sync + 'static,
+    ) {
+        self.trap = Some(Arc::new(handler));
     }
 
     /// Sets the handler of calls that are given up while another hart than the one that began them is in the machine

@@ -121,6 +121,7 @@ impl<T> Machine<T> {
             gate: interruption.gate(),
             ecall: linker.ecall.clone(),
             alarm_handler: linker.alarm.clone(),
+            trap_handler: linker.trap.clone(),
             hart_handler: linker.harts.clone(),
             has_own_hart: true,
             registry: linker.registry.clone(),

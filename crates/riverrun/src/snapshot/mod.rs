@@ -247,6 +247,7 @@ impl<T> Machine<T> {
             engine: instance.program.engine().clone(),
             ecall: instance.ecall.clone(),
             alarm: instance.alarm_handler.clone(),
+            trap: instance.trap_handler.clone(),
             harts: instance.hart_handler.clone(),
             registry: instance.registry.clone(),
             heap: instance.heap.options().clone(),

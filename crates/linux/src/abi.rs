@@ -160,7 +160,11 @@ pub(crate) mod mode {
 
 /// Signals by name.
 pub(crate) mod signal {
+    pub(crate) const SIGILL: u32 = 4;
+    pub(crate) const SIGTRAP: u32 = 5;
+    pub(crate) const SIGBUS: u32 = 7;
     pub(crate) const SIGKILL: u32 = 9;
+    pub(crate) const SIGSEGV: u32 = 11;
     pub(crate) const SIGPIPE: u32 = 13;
     pub(crate) const SIGALRM: u32 = 14;
     pub(crate) const SIGCHLD: u32 = 17;

@@ -1,5 +1,5 @@
 //! System calls: from the guest's registers to the handler of a row, and its result back; which thread of the guest goes on
-//! behind them; and alarms, which interrupt guests that make none.
+//! behind them; alarms, which interrupt guests that make none; and traps, which are signals to the guest.
 
 use std::sync::Arc;
 
@@ -7,19 +7,21 @@ use riverrun::{Caller, Flow, HostError, Linker, READY_CALL, SIGNAL_RETURN_ADDRES
 use rustix::io::Errno;
 
 use crate::Linux;
+use crate::abi::signal;
 use crate::call::{Call, Patience, Stop};
 use crate::deadlock;
+use crate::faults;
 use crate::log::Line;
 use crate::requests::{On, Resumed};
 use crate::signals::{Delivery, RT_SIGRETURN, Registers};
 use crate::table;
 use crate::threads::{self, Next};
 
-/// Makes `linker` answer system calls as Linux does, with the state that `get` finds in a
+/// Makes `linker` answer system calls and deliver signals as Linux does, with the state that `get` finds in a
 /// machine's data.
 pub fn add_to_linker<T>(linker: &mut Linker<T>, get: impl Fn(&mut T) -> &mut Linux + Send + Sync + 'static) {
     let get = Arc::new(get);
-    let (for_alarms, for_harts) = (get.clone(), get.clone());
+    let (for_alarms, for_traps, for_harts) = (get.clone(), get.clone(), get.clone());
     linker.ecall(move |mut caller| {
         let flow = answer(&mut caller, &*get);
         renew_alarm(&mut caller, &*get);
@@ -30,6 +32,7 @@ pub fn add_to_linker<T>(linker: &mut Linker<T>, get: impl Fn(&mut T) -> &mut Lin
         renew_alarm(&mut caller, &*for_alarms);
         flow
     });
+    linker.trap(move |mut caller, cause| Ok(faults::handle(&mut caller, &*for_traps, cause)));
     linker.harts(move |mut caller| {
         threads::put_back(&mut caller, &*for_harts);
         renew_alarm(&mut caller, &*for_harts);
@@ -265,10 +268,9 @@ fn deliver_signals<T>(
 }
 
 fn signal_return<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mut Linux, frame: u64) -> Flow {
-    const SIGSEGV: u32 = 11;
     let (data, memory) = caller.split();
     match get(data).threads.current_mut().signals.restore(memory, frame) {
         Ok(registers) => deliver_signals(caller, get, registers),
-        Err(_) => Flow::Trap(TrapCause::Signal { number: SIGSEGV }),
+        Err(_) => Flow::Trap(TrapCause::Signal { number: signal::SIGSEGV }),
     }
 }

@@ -27,8 +27,11 @@
 //!   number of instructions each, which [`Builder::seed`] varies. While more than one can run, compiled code that does not
 //!   count fuel is not run. While a host function calls the guest, only the calling thread runs.
 //! - Signals that the program sends to itself are delivered to its handlers; a fatal one without
-//!   a handler ends the run with [`riverrun::TrapCause::Signal`]. Faults of the program itself
-//!   (null pointers, illegal instructions) are traps always: no handler sees them.
+//!   a handler ends the run with [`riverrun::TrapCause::Signal`].
+//! - Faults of the program itself (null pointers, illegal instructions, `ebreak`) are delivered to its handlers, too. Without
+//!   one that can take the signal, the run ends with the trap, which has its own cause. Default compiled code has lost the
+//!   registers at a load's or store's fault, so that no handler is called there: that takes
+//!   `CompileOptions::precise` or the interpreter. `si_addr` is an address modulo 2^32.
 //! - `alarm` and `setitimer` interrupt a program that computes some milliseconds late. Timers of the processor's time count
 //!   the time in which the program does not wait.
 //! - Where all threads wait without a timeout for events that cannot happen (each other's wake-ups, a signal, bytes in a
@@ -71,6 +74,7 @@ mod directories;
 mod epoll;
 mod error;
 mod event;
+mod faults;
 mod file_systems;
 mod files;
 mod grant;

@@ -1,4 +1,4 @@
-//! Signals that a program sends to itself. Handlers are the process's; masks, alternate stacks and most pending signals are
+//! Signals that a program sends to itself, or that its own faults send to it ([`crate::faults`]). Handlers are the process's; masks, alternate stacks and most pending signals are
 //! a thread's.
 //!
 //! A handler is entered as by Linux: its registers are saved in a frame on the stack, and it returns to code that calls
@@ -100,6 +100,15 @@ impl Registers {
         let fcsr = memory.read_u32(address.wrapping_add(512))?;
         Ok(Registers { x: std::array::from_fn(|n| if n == 0 { 0 } else { x[n - 1] }), f, pc, fcsr })
     }
+}
+
+/// What sends a signal.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sender {
+    /// A thread of the program, or a timer.
+    Program,
+    /// The instruction at the pc, at or for this address.
+    Fault { code: u32, address: u64 },
 }
 
 /// The effect of pending signals.
@@ -222,12 +231,8 @@ impl Signals {
                 SIG_DFL if is_ignored_by_default(number) => {}
                 SIG_DFL => return Delivery::Fatal(number),
                 _ => {
-                    const SIGSEGV: u32 = 11;
-                    if own.enter(memory, registers, number, action).is_err() {
-                        return Delivery::Fatal(SIGSEGV);
-                    }
-                    if action.flags & SA_RESETHAND != 0 {
-                        self.actions[number as usize - 1].handler = SIG_DFL;
+                    if self.enter(own, memory, registers, number, Sender::Program).is_err() {
+                        return Delivery::Fatal(signal::SIGSEGV);
                     }
                 }
             }
@@ -236,6 +241,23 @@ impl Signals {
             own.blocked = blocked;
         }
         Delivery::Done
+    }
+
+    /// Sets a thread's registers for the signal's handler, which it has.
+    fn enter(
+        &mut self,
+        own: &mut ThreadSignals,
+        memory: &mut Memory,
+        registers: &mut Registers,
+        number: u32,
+        sender: Sender,
+    ) -> Result<(), Fault> {
+        let action = &mut self.actions[number as usize - 1];
+        own.enter(memory, registers, number, sender, *action)?;
+        if action.flags & SA_RESETHAND != 0 {
+            action.handler = SIG_DFL;
+        }
+        Ok(())
     }
 }
 
@@ -289,6 +311,22 @@ impl Linux {
         self.signals.deliver(&mut self.threads.current_mut().signals, memory, registers)
     }
 
+    /// Sends a fault's signal to the thread that runs, which has these registers at it, if a handler can take it.
+    pub(crate) fn deliver_fault(
+        &mut self,
+        memory: &mut Memory,
+        registers: &mut Registers,
+        number: u32,
+        sender: Sender,
+    ) -> bool {
+        let own = &mut self.threads.current_mut().signals;
+        let has_handler = !matches!(self.signals.actions[number as usize - 1].handler, SIG_DFL | SIG_IGN);
+        let is_open = has_handler && own.blocked & bit(number) == 0;
+        let is_taken = is_open && self.signals.enter(own, memory, registers, number, sender).is_ok();
+        self.is_changed |= is_taken;
+        is_taken
+    }
+
     /// Whether the signal ends a wait of some thread, or its run.
     pub(crate) fn is_heeded(&self, number: u32) -> bool {
         self.threads.iter().any(|(_, thread)| self.signals.interrupts(number, thread.signals.blocked))
@@ -323,6 +361,7 @@ impl ThreadSignals {
         memory: &mut Memory,
         registers: &mut Registers,
         number: u32,
+        sender: Sender,
         action: Action,
     ) -> Result<(), Fault> {
         const RA: usize = 1;
@@ -330,12 +369,20 @@ impl ThreadSignals {
         const A0: usize = 10;
         const FROM_THREAD: u32 = -6_i32 as u32;
         let sp = registers.x[SP];
-        let on_alternate = action.flags & SA_ONSTACK != 0 && self.stack.size != 0 && !self.stack.contains(sp);
-        let top = if on_alternate { self.stack.start.wrapping_add(self.stack.size) } else { sp };
+        let is_on_alternate = self.stack.contains(sp);
+        let goes_there = action.flags & SA_ONSTACK != 0 && self.stack.size != 0 && !is_on_alternate;
+        let top = if goes_there { self.stack.start.wrapping_add(self.stack.size) } else { sp };
         let frame = top.wrapping_sub(INFO + CONTEXT) & !15;
+        if is_on_alternate && !self.stack.contains(frame) {
+            return Err(Fault { address: frame });
+        }
         let blocked = self.suspended.take().unwrap_or(self.blocked);
 
-        let info = Layout::new().u32(number).u32(0).u32(FROM_THREAD).u32(0).u32(PROCESS).u32(USER);
+        let info = Layout::new().u32(number).u32(0);
+        let info = match sender {
+            Sender::Program => info.u32(FROM_THREAD).u32(0).u32(PROCESS).u32(USER),
+            Sender::Fault { code, address } => info.u32(code).u32(0).u64(address),
+        };
         let context = info.zeros_to(INFO as usize).u64(0).u64(0);
         let context = context.u64(self.stack.start).u64(0).u64(self.stack.size).u64(blocked);
         let context = registers.store(context.zeros_to((INFO + REGISTERS) as usize));

@@ -44,3 +44,21 @@ fn goroutines() {
         assert_eq!(result.unwrap_or_else(|error| panic!("{error}: {what}")), expected.status, "{what}");
     }
 }
+
+#[test]
+fn nil_pointers_are_panics() {
+    let program = go("nil.go");
+    for args in [&["guest"][..], &["guest", "unrecovered"]] {
+        let expected = qemu(&program, args, &[], "");
+        let (stdout, stderr) = (Captured::default(), Captured::default());
+        let builder = Linux::builder().args(args.iter().copied());
+        let linux = builder.stdout(Output::writer(stdout.clone())).stderr(Output::writer(stderr.clone())).build();
+        let mut machine = machine_on(SuiteEngine::Interpreter, &Config::new(), &program, linux);
+        machine.set_deadline(Some(Instant::now() + Duration::from_secs(120)));
+        let status = machine.run().unwrap_or_else(|error| panic!("{error}"));
+        let text = |captured: Captured| String::from_utf8(captured.take()).unwrap();
+        assert_eq!((status, text(stdout)), (expected.status, expected.stdout), "{args:?}");
+        let head = |text: &str| text.lines().take(2).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(head(&text(stderr)), head(&expected.stderr), "{args:?}");
+    }
+}

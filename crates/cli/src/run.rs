@@ -87,7 +87,8 @@ pub(crate) fn ending(
         Ok(status) => (Ending::Exit, *status as u8),
         Err(Error::Trap(trap)) => {
             // A trap by a limit comes without backtrace.
-            report::trap(options.program(), trap, &machine.backtrace());
+            let of_limit = trap.backtrace.is_empty().then(|| machine.backtrace());
+            report::trap(options.program(), trap, of_limit.as_ref().unwrap_or(&trap.backtrace));
             Ending::of(trap)
         }
         // The guest's mistake, not the command's.

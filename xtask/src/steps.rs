@@ -63,10 +63,13 @@ pub(crate) static TEST: &[Step] = &[
     step("tests, unoptimised", UNOPTIMISED),
     // .. and with it they chain by tail calls: two different machines. With the compiler built in, too.
     ahead(step("tests, optimised", OPTIMISED)),
-    // The suite of whole programs again, on the other engines.
-    with(step("programs in single steps", PROGRAMS), &[("RIVERRUN_TEST_ENGINE", "single-step")]),
     required(step("compiler", COMPILER)),
-    with(step("programs compiled", PROGRAMS), &[("RIVERRUN_TEST_ENGINE", "compiled")]),
+    ahead(step("tests of the command", COMMAND)),
+    // The suite of whole programs again, on the other engines.
+    with(step("programs in single steps", PROGRAMS), SINGLE_STEP),
+    with(step("programs in single steps, by the command", COMMAND_PROGRAMS), SINGLE_STEP),
+    with(step("programs compiled", PROGRAMS), COMPILED),
+    with(step("programs compiled, by the command", COMMAND_PROGRAMS), COMPILED),
     ahead(step("hosts under sanitizers", &["xtask", "sanitize"])),
     step("what Miri can run", &["xtask", "miri"]),
     step("threads in all orders", &["xtask", "loom"]),
@@ -106,18 +109,47 @@ const UNOPTIMISED: &[&str] = &[
     "riverrun-testkit",
 ];
 
-const OPTIMISED: &[&str] = &["test", "--workspace", "--no-fail-fast", "--release", "--features", COMPILING];
+const OPTIMISED: &[&str] =
+    &["test", "--workspace", "--exclude", "riverrun-cli", "--no-fail-fast", "--release", "--features", COMPILING];
 
-const COMPILER: &[&str] = &["build", "--workspace", "--bins", "--release", "--features", COMPILING];
+/// The command and its compiler, which are built alike everywhere, too. The command has no compiler built in: it would load
+/// LLVM each time.
+const COMPILER: &[&str] = &["build", "--release", "--package", "riverrun-cli", "--package", "riverrun-compile"];
 
-/// The tests that take their engine from `RIVERRUN_TEST_ENGINE`.
+const COMMAND: &[&str] =
+    &["test", "--release", "--no-fail-fast", "--package", "riverrun-cli", "--package", "riverrun-compile"];
+
+/// The variable by which tests of whole programs choose their engine.
+const SINGLE_STEP: &[(&str, &str)] = &[("RIVERRUN_TEST_ENGINE", "single-step")];
+const COMPILED: &[(&str, &str)] = &[("RIVERRUN_TEST_ENGINE", "compiled")];
+
 const PROGRAMS: &[&str] = &[
+    "test",
+    "--workspace",
+    "--exclude",
+    "riverrun-cli",
+    "--no-fail-fast",
+    "--release",
+    "--features",
+    COMPILING,
+    "--test",
+    "heap",
+    "--test",
+    "programs",
+    "--test",
+    "sandbox",
+    "--test",
+    "aborts",
+];
+
+const COMMAND_PROGRAMS: &[&str] = &[
     "test",
     "--release",
     "--no-fail-fast",
-    "--workspace",
-    "--features",
-    COMPILING,
+    "--package",
+    "riverrun-cli",
+    "--package",
+    "riverrun-compile",
     "--test",
     "run",
     "--test",
@@ -127,15 +159,7 @@ const PROGRAMS: &[&str] = &[
     "--test",
     "host_heap",
     "--test",
-    "heap",
-    "--test",
     "toolchain",
-    "--test",
-    "programs",
-    "--test",
-    "sandbox",
-    "--test",
-    "aborts",
 ];
 
 const GUEST_CLIPPY: &[&str] = &[

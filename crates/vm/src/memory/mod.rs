@@ -1,6 +1,8 @@
 //! A guest's memory: the window, its regions, a program's image, and what snapshots keep.
 
+mod access;
 mod backing;
+mod changes;
 mod error;
 mod image;
 mod layout;

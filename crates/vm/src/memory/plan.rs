@@ -20,6 +20,16 @@ pub(super) enum Change {
     Unmap,
 }
 
+impl Change {
+    /// What the guest may do there afterwards; `None` if nothing is mapped.
+    pub(super) fn perm(self) -> Option<Perm> {
+        match self {
+            Change::Map(perm) | Change::Protect(perm) | Change::File(perm) | Change::Backing(perm) => Some(perm),
+            Change::Unmap => None,
+        }
+    }
+}
+
 /// What a window is to be like once a range is changed.
 pub(super) struct Plan {
     pub(super) range: Range<u64>,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::error::MapError;
 use super::image::Image;
 use super::pages::{PAGE_SIZE, Page};
+use super::plan::Change;
 use super::ranges::{clipped, gaps};
 use super::saved::SavedMemory;
 use super::tracker::{self, Tracker};
@@ -233,14 +234,14 @@ impl Window {
             let Some(offset) = part.offset else { continue };
             for range in clipped(saved.image_ranges(), &(part.start..part.start + part.len)) {
                 let offset = offset + (range.start - part.start);
-                self.map_file(range, writable, image, offset)?;
+                self.map_file(range, Change::File(writable), &image.file, offset)?;
             }
         }
         // Where the guest may have few mappings, it is to have as many as before.
         let backing = saved.backing().filter(|backing| self.mappings() + 4 * backing.runs.len() <= mapping_limit);
         if let Some(backing) = backing {
             for (range, offset) in &backing.runs {
-                self.map_backing(range.clone(), writable, &backing.file, *offset)?;
+                self.map_file(range.clone(), Change::Backing(writable), &backing.file, *offset)?;
             }
             for address in backing.addresses().filter(|address| saved.page(*address).is_none()) {
                 if let Ok(bytes) = self.slice_mut(address, PAGE_SIZE) {

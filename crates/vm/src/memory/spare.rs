@@ -320,10 +320,18 @@ mod tests {
     fn spare_windows_are_few_and_go_with_their_program() {
         let image = program();
         let number = image.number();
-        let windows: Vec<Window> = (0..2 * SPARES).map(|_| at_start(&image)).collect();
-        drop(windows);
-        // None, where the host has little room: beside a sanitizer's memory, or beside the windows of other tests.
-        assert!(spares_of(number) <= SPARES);
+        let dropped = || {
+            let windows: Vec<Window> = (0..2 * SPARES).map(|_| at_start(&image)).collect();
+            drop(windows);
+            spares_of(number)
+        };
+        if sys::room_is_free() {
+            // Other tests may have taken all places of the list meanwhile.
+            let kept = (0..100).map(|_| dropped()).find(|&kept| kept != 0);
+            assert!(kept.is_some_and(|kept| kept <= SPARES), "{kept:?}");
+        } else {
+            assert_eq!(dropped(), 0);
+        }
         let last = at_start(&image);
         drop(image);
         drop(last);

@@ -96,24 +96,14 @@ fn choose(schedule: Schedule) {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use riverrun_program::Image;
-    use riverrun_testkit::tools;
-
     use super::*;
-    use crate::analysis::{Abilities, Text, functions};
-    use crate::budget::Budget;
+    use crate::analysis::sample;
 
     fn of(body: &str) -> Schedule {
         let source = format!(
             ".globl _start\n.type _start, @function\n_start:\n{body}\nret\n.size _start, .-_start\nother: ret\n"
         );
-        let folder = std::env::temp_dir();
-        let folder = folder.to_str().unwrap();
-        let source = tools::Scratch::new(folder, source.as_bytes());
-        let elf = tools::compile(folder, source.path(), &["-march=rv64gc", "-xassembler"]);
-        let image = Image::parse(elf).unwrap();
-        let functions = functions(&Text::new(&image, Abilities { rounds: true, fuses: true }), &Budget::default());
-        Schedule::of(functions.iter().find(|function| function.start == image.entry()).unwrap())
+        Schedule::of(&sample::first_function(&source))
     }
 
     #[test]

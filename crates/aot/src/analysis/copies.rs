@@ -94,15 +94,14 @@ fn copied(block: &Block, copy: u64, original: &BTreeMap<u64, Block>, back: u64) 
 #[cfg(test)]
 mod tests {
     use riverrun_program::Image;
-    use riverrun_testkit::{Random, generate, tools};
+    use riverrun_testkit::{Random, generate};
 
     use super::*;
-    use crate::analysis::{Abilities, Text, functions};
-    use crate::budget::Budget;
+    use crate::analysis::sample;
 
     fn with_copies(elf: Vec<u8>) -> Vec<Function> {
         let image = Image::parse(elf).unwrap();
-        let mut functions = functions(&Text::new(&image, Abilities { rounds: true, fuses: true }), &Budget::default());
+        let mut functions = sample::functions_of(&image);
         functions.iter_mut().for_each(insert_copies);
         functions
     }
@@ -117,10 +116,7 @@ mod tests {
             ".globl callee\n.type callee, @function\ncallee:\n{body}\n.size callee, .-callee\n\
              .globl _start\n.type _start, @function\n_start:\ncall callee\nebreak\n.size _start, .-_start\n"
         );
-        let folder = std::env::temp_dir();
-        let folder = folder.to_str().unwrap();
-        let source = tools::Scratch::new(folder, source.as_bytes());
-        let functions = with_copies(tools::compile(folder, source.path(), &["-march=rv64gc", "-xassembler"]));
+        let functions = with_copies(sample::elf(&source, sample::ASSEMBLY));
         let function = functions.iter().find(|function| function.name.as_deref() == Some("callee")).unwrap();
         let numbers: std::collections::BTreeSet<u64> = function.blocks.keys().map(|&at| copy_of(at)).collect();
         assert_eq!(numbers.len(), 1 + count(function), "a call for each copy");

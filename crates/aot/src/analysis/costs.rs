@@ -409,20 +409,14 @@ impl Ops for Memory<'_> {
 
 #[cfg(test)]
 mod tests {
-    use riverrun_program::Image;
-    use riverrun_testkit::tools;
 
     use super::*;
-    use crate::analysis::Abilities;
+    use crate::analysis::sample;
 
     /// What is known of a function of a program in assembly.
     fn costs_of(name: &str, source: &str, options: &[&str], arguments: Arguments) -> Vec<u16> {
-        let folder = std::env::temp_dir();
-        let folder = folder.to_str().unwrap();
-        let source = tools::Scratch::new(folder, source.as_bytes());
-        let elf = tools::compile(folder, source.path(), &[&["-march=rv64gc", "-xassembler"], options].concat());
-        let image = Image::parse(elf).unwrap();
-        let text = Text::new(&image, Abilities { rounds: true, fuses: true });
+        let image = sample::image(source, &[sample::ASSEMBLY, options].concat());
+        let text = sample::text(&image);
         let start = image.symbols().find(|symbol| symbol.name == name).unwrap().address;
         costs(&text, start, arguments, &Budget::default())
     }

@@ -106,12 +106,8 @@ fn bytes(op: Op) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use riverrun_program::Image;
-    use riverrun_testkit::tools;
-
     use super::*;
-    use crate::analysis::{Abilities, Text, functions};
-    use crate::budget::Budget;
+    use crate::analysis::sample;
 
     /// How many accesses of a function are to a frame that is its own.
     fn count(body: &str) -> usize {
@@ -119,13 +115,7 @@ mod tests {
             ".globl _start\n.type _start, @function\n_start:\n{body}\nret\n.size _start, .-_start\n\
              .globl other\n.type other, @function\nother:\nret\n.size other, .-other\n"
         );
-        let folder = std::env::temp_dir();
-        let folder = folder.to_str().unwrap();
-        let source = tools::Scratch::new(folder, source.as_bytes());
-        let elf = tools::compile(folder, source.path(), &["-march=rv64gc", "-xassembler"]);
-        let image = Image::parse(elf).unwrap();
-        let functions = functions(&Text::new(&image, Abilities { rounds: true, fuses: true }), &Budget::default());
-        private_accesses(functions.iter().find(|function| function.start == image.entry()).unwrap()).len()
+        private_accesses(&sample::first_function(&source)).len()
     }
 
     fn in_frame(body: &str) -> usize {

@@ -94,18 +94,14 @@ impl<'a> Insts<'a> {
 
 #[cfg(test)]
 mod tests {
-    use riverrun_program::Image;
-    use riverrun_testkit::tools;
 
     use super::*;
-    use crate::analysis::{Abilities, Terminator, Text, functions};
-    use crate::budget::Budget;
+    use crate::analysis::Terminator;
+    use crate::analysis::sample;
 
     /// How the indices of the jumps by table in the function `run` are read, with options of the compiler.
     fn indices(options: &[&str]) -> Vec<(Op, bool)> {
-        let folder = std::env::temp_dir();
-        let folder = folder.to_str().unwrap();
-        let source = b"__attribute__((noinline)) long run(unsigned x, long y) {
+        let source = "__attribute__((noinline)) long run(unsigned x, long y) {
             switch (x - (unsigned)y) {
                 case 0: return y + 3; case 1: return y ^ y >> 3; case 2: return y * 7; case 3: return y - 9;
                 case 4: return y << 2 | 1; case 5: return y & 0x7fffff; case 6: return -y; case 7: return ~y >> 1;
@@ -113,14 +109,9 @@ mod tests {
             }
         }
         long _start(unsigned x, long y) { return run(x, y); }";
-        let source = tools::Scratch::new(folder, source);
-        let elf = tools::compile(folder, source.path(), &[&["-O2", "-xc"], options].concat());
-        let image = Image::parse(elf).unwrap();
-        let text = Text::new(&image, Abilities { rounds: true, fuses: true });
-        let run = functions(&text, &Budget::default())
-            .into_iter()
-            .find(|function| function.name.as_deref() == Some("run"))
-            .unwrap();
+        let image = sample::image(source, &[&["-O2", "-xc"], options].concat());
+        let run =
+            sample::functions_of(&image).into_iter().find(|function| function.name.as_deref() == Some("run")).unwrap();
         let jumps =
             |block: &&Block| matches!(&block.end, Terminator::JumpIndirect(targets) if targets.table.len() == 8);
         let found = |block: &Block| {

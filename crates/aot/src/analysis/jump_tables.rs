@@ -163,11 +163,9 @@ fn read(text: &Text<'_>, addresses: &Range<u64>, start: u64, mem: Mem, plus: u64
 
 #[cfg(test)]
 mod tests {
-    use riverrun_program::Image;
-    use riverrun_testkit::tools;
 
     use super::*;
-    use crate::analysis::{Abilities, Text, functions};
+    use crate::analysis::sample;
 
     /// How many targets are known of each jump by register in the function `run` of a guest.
     fn targets_in(source: &str) -> Vec<usize> {
@@ -176,13 +174,7 @@ mod tests {
 
     /// What is known of each jump by register in the function `run` of a guest.
     fn jumps_in<T>(source: &str, of: impl Fn(&Targets) -> T) -> Vec<T> {
-        let folder = std::env::temp_dir();
-        let folder = folder.to_str().unwrap();
-        let source = tools::Scratch::new(folder, source.as_bytes());
-        let elf = tools::compile(folder, source.path(), &["-O2", "-xc"]);
-        let image = Image::parse(elf).unwrap();
-        let text = Text::new(&image, Abilities { rounds: true, fuses: true });
-        let run = functions(&text, &Budget::default())
+        let run = sample::functions_of(&sample::image(source, &["-O2", "-xc"]))
             .into_iter()
             .find(|function| function.name.as_deref() == Some("run"))
             .unwrap();

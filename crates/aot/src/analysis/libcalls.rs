@@ -533,20 +533,14 @@ impl Effects for Memory<'_> {
 
 #[cfg(test)]
 mod tests {
-    use riverrun_program::Image;
-    use riverrun_testkit::tools;
 
     use super::*;
-    use crate::analysis::Abilities;
+    use crate::analysis::sample;
 
     /// What is recognised in a program, by names, with the instructions that it took.
     fn recognised(source: &str, options: &[&str]) -> Vec<String> {
-        let folder = std::env::temp_dir();
-        let folder = folder.to_str().unwrap();
-        let source = tools::Scratch::new(folder, source.as_bytes());
-        let elf = tools::compile(folder, source.path(), options);
-        let image = Image::parse(elf).unwrap();
-        let text = Text::new(&image, Abilities { rounds: true, fuses: true });
+        let image = sample::image(source, options);
+        let text = sample::text(&image);
         let found = libcalls(&text, &Budget::default())
             .into_keys()
             .map(|start| image.symbol_at(start).unwrap().0.name.to_owned());
@@ -657,11 +651,8 @@ mod tests {
                 bne a3, a0, 4b
             3:  ret
             ";
-        let folder = std::env::temp_dir();
-        let folder = folder.to_str().unwrap();
-        let source = tools::Scratch::new(folder, source.as_bytes());
-        let image = Image::parse(tools::compile(folder, source.path(), &["-xassembler"])).unwrap();
-        let text = Text::new(&image, Abilities { rounds: true, fuses: true });
+        let image = sample::image(source, &["-xassembler"]);
+        let text = sample::text(&image);
         assert_eq!(libcalls(&text, &Budget::default()).into_values().collect::<Vec<_>>(), [Libcall::Move]);
     }
 }

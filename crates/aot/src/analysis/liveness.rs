@@ -501,11 +501,10 @@ fn is_regular_change(inst: &Inst) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use riverrun_program::Image;
-    use riverrun_testkit::tools;
 
     use super::*;
-    use crate::analysis::{Abilities, functions};
+    use crate::analysis::functions;
+    use crate::analysis::sample;
 
     const A2: Set = 1 << 12;
     const T3: Set = 1 << 28;
@@ -523,12 +522,8 @@ mod tests {
     }
 
     fn analysed(name: &str, source: &str) -> (Function, Liveness) {
-        let folder = std::env::temp_dir();
-        let folder = folder.to_str().unwrap();
-        let source = tools::Scratch::new(folder, source.as_bytes());
-        let elf = tools::compile(folder, source.path(), &["-march=rv64gc", "-xassembler"]);
-        let image = Image::parse(elf).unwrap();
-        let text = Text::new(&image, Abilities { rounds: true, fuses: true });
+        let image = sample::image(source, sample::ASSEMBLY);
+        let text = sample::text(&image);
         let budget = Budget::default();
         let functions = functions(&text, &budget);
         let function = functions.iter().find(|function| function.name.as_deref() == Some(name)).unwrap();

@@ -1,9 +1,10 @@
 //! Loops of a function that contain no re-entry point: the interpreter could not hand them over while they run.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::blocks::Terminator;
 use crate::analysis::functions::Function;
+use crate::analysis::order::{Order, order, predecessors};
 
 /// The outermost of these loops: their headers, and their blocks. Blocks of copies are in none.
 pub(crate) fn loops_without_calls(function: &Function) -> BTreeMap<u64, BTreeSet<u64>> {
@@ -25,39 +26,8 @@ pub(crate) fn loops_without_calls(function: &Function) -> BTreeMap<u64, BTreeSet
 
 /// Each loop's header, and the blocks from which control comes back to it without passing it.
 fn natural_loops(function: &Function) -> BTreeMap<u64, BTreeSet<u64>> {
-    let mut predecessors: HashMap<u64, Vec<u64>> = HashMap::new();
-    let successors = |at: u64| {
-        let own = |to: &u64| function.blocks.contains_key(to);
-        function.blocks[&at].end.successors().into_iter().filter(own).collect::<Vec<u64>>()
-    };
-    // Depth first. Present: seen; true: on the path, so that an edge to it closes a loop.
-    let mut on_path: HashMap<u64, bool> = HashMap::new();
-    let mut path: Vec<(u64, Vec<u64>)> = Vec::new();
-    let mut back: Vec<(u64, u64)> = Vec::new();
-    for &root in function.blocks.keys() {
-        if on_path.contains_key(&root) {
-            continue;
-        }
-        on_path.insert(root, true);
-        path.push((root, successors(root)));
-        while let Some((at, pending)) = path.last_mut() {
-            let at = *at;
-            let Some(to) = pending.pop() else {
-                on_path.insert(at, false);
-                path.pop();
-                continue;
-            };
-            predecessors.entry(to).or_default().push(at);
-            match on_path.get(&to) {
-                Some(true) => back.push((at, to)),
-                Some(false) => {}
-                None => {
-                    on_path.insert(to, true);
-                    path.push((to, successors(to)));
-                }
-            }
-        }
-    }
+    let predecessors = predecessors(function);
+    let Order { back, .. } = order(function, function.blocks.keys().copied(), Terminator::successors);
     let mut loops: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     for (latch, header) in back {
         let body = loops.entry(header).or_insert_with(|| BTreeSet::from([header]));
@@ -73,27 +43,17 @@ fn natural_loops(function: &Function) -> BTreeMap<u64, BTreeSet<u64>> {
 
 #[cfg(test)]
 mod tests {
-    use riverrun_program::Image;
-    use riverrun_testkit::tools;
-
     use super::*;
-    use crate::analysis::{Abilities, Text, functions};
-    use crate::budget::Budget;
+    use crate::analysis::sample;
 
     /// The loops of `_start`, by the places of their headers among its blocks.
     fn of(body: &str) -> Vec<usize> {
         let source = format!(
             ".globl _start\n.type _start, @function\n_start:\n{body}\nret\n.size _start, .-_start\nother: ret\n"
         );
-        let folder = std::env::temp_dir();
-        let folder = folder.to_str().unwrap();
-        let source = tools::Scratch::new(folder, source.as_bytes());
-        let elf = tools::compile(folder, source.path(), &["-march=rv64gc", "-xassembler"]);
-        let image = Image::parse(elf).unwrap();
-        let functions = functions(&Text::new(&image, Abilities { rounds: true, fuses: true }), &Budget::default());
-        let function = functions.iter().find(|function| function.start == image.entry()).unwrap();
+        let function = sample::first_function(&source);
         let blocks: Vec<u64> = function.blocks.keys().copied().collect();
-        let loops = loops_without_calls(function);
+        let loops = loops_without_calls(&function);
         loops.keys().map(|header| blocks.binary_search(header).unwrap()).collect()
     }
 

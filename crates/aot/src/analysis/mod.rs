@@ -19,6 +19,8 @@ mod narrow;
 mod order;
 mod polls;
 pub(crate) mod registers;
+#[cfg(test)]
+pub(crate) mod sample;
 mod text;
 mod trips;
 

@@ -71,12 +71,8 @@ fn is_narrow(inst: &Inst, narrow: Set) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use riverrun_program::Image;
-    use riverrun_testkit::tools;
-
     use super::*;
-    use crate::analysis::{Abilities, Text, functions};
-    use crate::budget::Budget;
+    use crate::analysis::sample;
 
     const A0: Set = 1 << 10;
     const A1: Set = 1 << 11;
@@ -87,15 +83,10 @@ mod tests {
             ".globl _start\n.type _start, @function\n_start:\n{before}\nmv s2, sp\nagain: {body}\n\
              addi s2, s2, -1\nbnez s2, again\nret\n.size _start, .-_start\n"
         );
-        let folder = std::env::temp_dir();
-        let folder = folder.to_str().unwrap();
-        let source = tools::Scratch::new(folder, source.as_bytes());
-        let elf = tools::compile(folder, source.path(), &["-march=rv64gc", "-xassembler"]);
-        let image = Image::parse(elf).unwrap();
-        let functions = functions(&Text::new(&image, Abilities { rounds: true, fuses: true }), &Budget::default());
-        let blocks = narrow(&functions[0]);
-        assert_eq!(blocks[&functions[0].start] & (A0 | A1), 0, "callers may pass 64-bit values");
-        let (again, _) = functions[0].blocks.iter().nth(1).unwrap();
+        let function = sample::first_function(&source);
+        let blocks = narrow(&function);
+        assert_eq!(blocks[&function.start] & (A0 | A1), 0, "callers may pass 64-bit values");
+        let (again, _) = function.blocks.iter().nth(1).unwrap();
         blocks[again] & (A0 | A1)
     }
 

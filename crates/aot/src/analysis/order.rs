@@ -9,8 +9,27 @@ use crate::analysis::functions::Function;
 pub(crate) struct Order {
     /// The reachable blocks in postorder: each after its successors, except for loop headers.
     pub(crate) postorder: Vec<u64>,
+    /// The edges that close a loop: the block at its end, and its header.
+    pub(crate) back: Vec<(u64, u64)>,
+}
+
+impl Order {
     /// The loop headers.
-    pub(crate) headers: BTreeSet<u64>,
+    pub(crate) fn headers(&self) -> BTreeSet<u64> {
+        self.back.iter().map(|&(_, header)| header).collect()
+    }
+}
+
+/// The blocks that lead to each.
+pub(crate) type Predecessors = HashMap<u64, Vec<u64>>;
+
+/// Those of a function's blocks.
+pub(crate) fn predecessors(function: &Function) -> Predecessors {
+    let mut predecessors = Predecessors::new();
+    for (&at, block) in &function.blocks {
+        block.end.successors().into_iter().for_each(|to| predecessors.entry(to).or_default().push(at));
+    }
+    predecessors
 }
 
 /// Walks from `roots` on, depth first, by where the ends of blocks lead to.
@@ -20,7 +39,7 @@ pub(crate) fn order(
     leads_to: impl Fn(&Terminator) -> Vec<u64>,
 ) -> Order {
     let mut postorder = Vec::new();
-    let mut headers = BTreeSet::new();
+    let mut back = Vec::new();
     // Present: seen; true: on the path.
     let mut state: HashMap<u64, bool> = HashMap::new();
     let mut path: Vec<(u64, Vec<u64>)> = Vec::new();
@@ -37,9 +56,7 @@ pub(crate) fn order(
             match pending.pop() {
                 Some(to) if !function.blocks.contains_key(&to) => {}
                 Some(to) => match state.get(&to) {
-                    Some(true) => {
-                        headers.insert(to);
-                    }
+                    Some(true) => back.push((*at, to)),
                     Some(false) => {}
                     None => enter(to, &mut state, &mut path),
                 },
@@ -51,5 +68,5 @@ pub(crate) fn order(
             }
         }
     }
-    Order { postorder, headers }
+    Order { postorder, back }
 }

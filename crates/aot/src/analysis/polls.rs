@@ -32,17 +32,13 @@ pub(crate) fn insert_polls(functions: &mut [Function], is_libcall: impl Fn(u64) 
 /// The loop headers, where the ends of blocks lead to these.
 fn headers(function: &Function, leads_to: impl Fn(&Terminator) -> Vec<u64>) -> BTreeSet<u64> {
     let roots = std::iter::once(function.start).chain(function.blocks.keys().copied());
-    order(function, roots, leads_to).headers
+    order(function, roots, leads_to).headers()
 }
 
 #[cfg(test)]
 mod tests {
-    use riverrun_program::Image;
-    use riverrun_testkit::tools;
-
     use super::*;
-    use crate::analysis::{Abilities, Text, functions};
-    use crate::budget::Budget;
+    use crate::analysis::sample;
 
     /// How many polls the first function of a program has.
     fn polls(body: &str) -> usize {
@@ -52,12 +48,7 @@ mod tests {
              .type deep, @function\ndeep: addi sp, sp, -16\nsd ra, 8(sp)\ncall leaf\nld ra, 8(sp)\naddi sp, sp, 16\nret\n\
              .size deep, .-deep\n"
         );
-        let folder = std::env::temp_dir();
-        let folder = folder.to_str().unwrap();
-        let source = tools::Scratch::new(folder, source.as_bytes());
-        let elf = tools::compile(folder, source.path(), &["-march=rv64gc", "-xassembler"]);
-        let image = Image::parse(elf).unwrap();
-        let mut functions = functions(&Text::new(&image, Abilities { rounds: true, fuses: true }), &Budget::default());
+        let mut functions = sample::functions_of(&sample::image(&source, sample::ASSEMBLY));
         insert_polls(&mut functions, |_| false);
         functions[0].polls.len()
     }

@@ -4,12 +4,13 @@
 //! This reads loops as compilers lay them out. Code that jumps into such a loop from elsewhere, with other values, may go
 //! round more often; so nothing may depend on this but speed.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use riverrun_isa::{Inst, Op};
 
 use crate::analysis::blocks::Terminator;
 use crate::analysis::functions::Function;
+use crate::analysis::order::{Predecessors, predecessors};
 use crate::analysis::registers::written;
 
 /// Instructions that a short loop executes, at most.
@@ -29,18 +30,12 @@ struct Known {
 
 /// The headers of a function's short loops.
 pub(super) fn short_loops(function: &Function, headers: &BTreeSet<u64>) -> BTreeSet<u64> {
-    let mut predecessors: Predecessors = HashMap::new();
-    for (&at, block) in &function.blocks {
-        block.end.successors().into_iter().for_each(|to| predecessors.entry(to).or_default().push(at));
-    }
+    let predecessors = predecessors(function);
     let entrances: BTreeSet<u64> = function.entrances().chain([function.start]).collect();
     let is_short =
         |header: u64| instructions(function, &predecessors, header).is_some_and(|executed| executed <= SHORT);
     headers.iter().copied().filter(|header| !entrances.contains(header) && is_short(*header)).collect()
 }
-
-/// The blocks that lead to each.
-type Predecessors = HashMap<u64, Vec<u64>>;
 
 /// The instructions that the innermost loop with this header executes.
 fn instructions(function: &Function, predecessors: &Predecessors, header: u64) -> Option<u64> {

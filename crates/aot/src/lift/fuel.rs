@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use riverrun_vm::convention::{RESERVE, RESERVE_BEHIND};
 
-use crate::analysis::{Function, Order, Terminator, order};
+use crate::analysis::{Function, Terminator, order};
 
 /// The least value of the register at any time.
 const NOTHING: i64 = -RESERVE;
@@ -23,12 +23,12 @@ pub(crate) fn tests(function: &Function) -> BTreeSet<u64> {
     let leads_to = |end: &Terminator| if end.is_call() { Vec::new() } else { end.successors() };
     let entrances = || function.entrances().filter(|at| function.blocks.contains_key(at));
     let roots = std::iter::once(function.start).chain(entrances()).chain(function.blocks.keys().copied());
-    let Order { postorder, headers } = order(function, roots, leads_to);
-    let mut tests: BTreeSet<u64> = headers;
+    let order = order(function, roots, leads_to);
+    let mut tests = order.headers();
     tests.insert(function.start);
     // By blocks: what is left at least where they begin.
     let mut left: BTreeMap<u64, i64> = entrances().map(|at| (at, BEHIND)).collect();
-    for &start in postorder.iter().rev() {
+    for &start in order.postorder.iter().rev() {
         let block = &function.blocks[&start];
         let least = left.get(&start).map_or(i64::MIN, |left| left - block.insts.len() as i64);
         if least < needed(&block.end) {

@@ -123,7 +123,7 @@ fn lift_own<'c>(
 ) {
     let strict = ir.options.precise || surroundings.reads_exceptions() || float_flags::matter(function);
     ir.begin_function(host, strict);
-    if order(function, std::iter::once(function.start), Terminator::successors).headers.is_empty() {
+    if order(function, std::iter::once(function.start), Terminator::successors).back.is_empty() {
         ir.prefer_narrow_vectors(host);
     }
     ir.begin_lines(host, function, |pc| surroundings.source(pc));

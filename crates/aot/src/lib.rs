@@ -1,8 +1,9 @@
 //! The ahead-of-time compiler: from a guest program to an artifact. The only crate that uses LLVM.
 //!
 //! [`compile`] finds a program's functions (`analysis`), lifts each to one host function in LLVM IR (`lift`), optimises
-//! (`emit`) and links them (`link`). Of a program of which a few functions are hot, it compiles only these (`selection`). The results of the analysis are hints: compiled code tests them where they could be
-//! wrong, or `analysis::liveness` states what is assumed of compilers.
+//! (`emit`) and links them (`link`). Of a program of which a few functions are hot, it compiles only these (`selection`).
+//! The results of the analysis are hints: compiled code tests them where they could be wrong, or `analysis::liveness`
+//! states what is assumed of compilers.
 
 mod analysis;
 mod budget;

@@ -20,9 +20,9 @@ const SMALL: usize = 32;
 pub enum Selection<'a> {
     /// All.
     All,
-    /// Those in which a profile has samples, the most samples for each instruction first, as far as the limit on work
-    /// goes; and the small functions that those call. Loops with many samples get re-entry points, so that a run of the interpreter in them can go on in compiled
-    /// code.
+    /// Those in which a profile has samples, the most samples for each instruction first, as far as the limit on work goes;
+    /// and the small functions that those call. Loops with many samples get re-entry points, so that a run of the
+    /// interpreter in them can go on in compiled code.
     Hot {
         /// The profile.
         profile: &'a Profile,

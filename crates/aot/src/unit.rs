@@ -1,4 +1,5 @@
-//! Compiling a program: its functions, or a selection of them, in units that threads compile in parallel, the tables, the artifact.
+//! Compiling a program: its functions, or a selection of them, in units that threads compile in parallel, the tables, the
+//! artifact.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -120,9 +120,9 @@ pub(crate) unsafe fn enter_lightly(op: *const Cell, state: *mut VmContext, fuel:
     !returned.is_null()
 }
 
-/// Assembly that enters the chain for a caller that keeps the frame in a [`Gate`](riverrun_vm::Gate), which holds all that exits
-/// need. The first op is in rdi, the state, whose `host_sp` is the frame, in rsi, the fuel in r8; the stack is as the caller of
-/// the function that ends with this has left it. That caller gets a0. `{enter}` is [`enter_from_gate`].
+/// Assembly that enters the chain for a caller that keeps the frame in a [`Gate`](riverrun_vm::Gate), which holds all that
+/// exits need. The first op is in rdi, the state, whose `host_sp` is the frame, in rsi, the fuel in r8; the stack is as the
+/// caller of the function that ends with this has left it. That caller gets a0. `{enter}` is [`enter_from_gate`].
 #[cfg(not(trampoline))]
 #[macro_export]
 macro_rules! enter_chain {

@@ -92,16 +92,17 @@ impl Builder {
         self.stdin(Input::Inherit).stdout(Output::InheritStdout).stderr(Output::InheritStderr)
     }
 
-    /// Grants the host's directory `host` under the guest's absolute path `guest`. How is said by a [`DirAccess`](crate::DirAccess) or
-    /// by [`DirOptions`].
+    /// Grants the host's directory `host` under the guest's absolute path `guest`. How is said by a
+    /// [`DirAccess`](crate::DirAccess) or by [`DirOptions`].
     ///
     /// Guests cannot leave it: `..` and symbolic links are followed as the guest's own paths. Neither can they open
     /// devices, FIFOs and sockets in it, nor change devices. File systems of the kernel, such as procfs, are not part
     /// of it, nor are other mounts unless the options say so.
     ///
-    /// Directories may be granted within others; the longest name wins. The guest's path is taken literally: the
-    /// way to a granted directory consists of directories. Where an outer one lacks them, the host gets them once the
-    /// guest makes something else there; where it has something else, nothing can be made. Names on the way to a granted directory cannot be moved or removed (`EBUSY`), as mount points.
+    /// Directories may be granted within others; the longest name wins. The guest's path is taken literally: the way to a
+    /// granted directory consists of directories. Where an outer one lacks them, the host gets them once the guest makes
+    /// something else there; where it has something else, nothing can be made. Names on the way to a granted directory
+    /// cannot be moved or removed (`EBUSY`), as mount points.
     ///
     /// What is granted as read-only is that by every name that leads through the directory, such as one below another
     /// directory, above it, that the guest may write to. Only a name that is granted as writable itself overrides that.

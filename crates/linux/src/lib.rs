@@ -56,10 +56,10 @@
 //!
 //! # Limits
 //!
-//! A guest has 256 descriptors ([`Builder::max_descriptors`]), 1,024 threads ([`Builder::max_threads`]), and files as large as the host's
-//! process may make them ([`Builder::max_file_size`]). Calls look at the machine's deadline and at
-//! interruptions between bounded pieces of work, and wait for standard streams no longer than that.
-//! Work that the host's kernel does in one piece is not cut up: removing a file, `fsync`.
+//! A guest has 256 descriptors ([`Builder::max_descriptors`]), 1,024 threads ([`Builder::max_threads`]), and files as large
+//! as the host's process may make them ([`Builder::max_file_size`]). Calls look at the machine's deadline and at
+//! interruptions between bounded pieces of work, and wait for standard streams no longer than that. Work that the host's
+//! kernel does in one piece is not cut up: removing a file, `fsync`.
 
 #![forbid(unsafe_code)]
 

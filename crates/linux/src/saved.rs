@@ -202,8 +202,8 @@ fn check_name(names: &Names, path: &GuestPath, fd: &OwnedFd) -> Result<(), Stop>
 
 impl Linux {
     /// The state as bytes: open files by their names with flags and positions, what is in pipes, the current directory,
-    /// arguments and environment, clocks, timers, threads, signals, random numbers if they are seeded. [`Builder::restore`] makes
-    /// a new personality of it, on this host or another.
+    /// arguments and environment, clocks, timers, threads, signals, random numbers if they are seeded. [`Builder::restore`]
+    /// makes a new personality of it, on this host or another.
     ///
     /// Not part of it are what the builder grants (directories, limits, the log, and where standard streams lead) and the
     /// contents of files.

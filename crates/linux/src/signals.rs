@@ -1,5 +1,5 @@
-//! Signals that a program sends to itself, or that its own faults send to it ([`crate::faults`]). Handlers are the process's; masks, alternate stacks and most pending signals are
-//! a thread's.
+//! Signals that a program sends to itself, or that its own faults send to it ([`crate::faults`]). Handlers are the
+//! process's; masks, alternate stacks and most pending signals are a thread's.
 //!
 //! A handler is entered as by Linux: its registers are saved in a frame on the stack, and it returns to code that calls
 //! `rt_sigreturn`, which restores them from there. Linux has that code in the vDSO; here it is at

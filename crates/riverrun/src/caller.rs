@@ -211,7 +211,8 @@ impl<'a, T> Caller<'a, T> {
     }
 
     /// Sets the [`message`](crate::Trap::message) of the trap with which this host function ends the run
-    /// ([`Flow::Trap`](crate::Flow::Trap)). The Linux personality sets it for `abort`, to what the guest last wrote to standard error.
+    /// ([`Flow::Trap`](crate::Flow::Trap)). The Linux personality sets it for `abort`, to what the guest last wrote to
+    /// standard error.
     pub fn set_last_words(&mut self, message: impl Into<String>) {
         // SAFETY: as in `data`; engines do not look at it.
         unsafe { (*self.instance.as_ptr()).last_words = Some(message.into()) };

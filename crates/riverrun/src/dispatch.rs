@@ -80,7 +80,8 @@ impl Dispatcher<'_> {
     /// Runs the guest until something happens that no engine handles by itself.
     ///
     /// # Safety
-    /// As [`Code::run`] and [`Execution::run`](riverrun_vm::artifact::Execution::run), for the window, the code and the execution.
+    /// As [`Code::run`] and [`Execution::run`](riverrun_vm::artifact::Execution::run), for the window, the code and the
+    /// execution.
     unsafe fn next_stop(&mut self) -> Stop {
         loop {
             if self.interruption.is_reached() {

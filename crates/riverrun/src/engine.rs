@@ -148,8 +148,9 @@ impl Config {
     /// what was compiled by it, with which the next start begins; a compiler that runs when the process ends finishes its
     /// work for that.
     ///
-    /// The code is as the command compiles it by default: it counts no instructions unless [`TierUp::fuel`] asks for it, so that machines with a limit of fuel are interpreted;
-    /// it is not precise. If the compiler fails, programs stay interpreted:
+    /// The code is as the command compiles it by default: it counts no instructions unless [`TierUp::fuel`] asks for it, so
+    /// that machines with a limit of fuel are interpreted; it is not precise. If the compiler fails, programs stay
+    /// interpreted:
     /// [`Program::tier_up`](crate::Program::tier_up) says why.
     ///
     /// Functions that were looked up ([`Machine::func`](crate::Machine::func)) before their code was compiled are called

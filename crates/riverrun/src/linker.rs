@@ -281,8 +281,8 @@ impl<T> Linker<T> {
     ///
     /// # Errors
     /// [`Error::Resource`] if the host has no memory or address space left: it names the limit that is reached, such
-    /// as `vm.max_map_count`, and the remedy. [`Error::Map`] if the program needs more than the configured limit; [`Error::Link`] if it calls host functions that the linker does not have, or
-    /// has with other types.
+    /// as `vm.max_map_count`, and the remedy. [`Error::Map`] if the program needs more than the configured limit;
+    /// [`Error::Link`] if it calls host functions that the linker does not have, or has with other types.
     pub fn instantiate(&self, program: &Program, data: T) -> Result<Machine<T>, Error> {
         Machine::make(self, program, None, data)
     }

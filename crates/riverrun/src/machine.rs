@@ -201,7 +201,8 @@ impl<T> Machine<T> {
     ///   instruction, and the next `run` continues there, for example after more fuel or time.
     /// - [`Error::Host`] if a host function fails. The next `run` calls it again.
     /// - [`Error::Lost`] if the last run stopped in compiled code without committing its registers, so that it cannot
-    ///   continue: in code that is not precise, at a fault, and at a failed host function that has parameters. Memory can be read, and [`Machine::set_pc`] starts the guest again.
+    ///   continue: in code that is not precise, at a fault, and at a failed host function that has parameters. Memory can
+    ///   be read, and [`Machine::set_pc`] starts the guest again.
     pub fn run(&mut self) -> Result<i32, Error> {
         // SAFETY: the machine is borrowed uniquely, so that no engine runs on it.
         unsafe { Instance::run(self.instance) }

@@ -1,10 +1,11 @@
 //! Where the host's kernel may keep two mappings of a [`Window`](crate::Window) apart that permissions do not.
 //!
-//! The kernel merges neighbouring mappings of the same permissions if they are of the same origin: both the same file's,
-//! or both anonymous and of one `anon_vma`, which a mapping gets with its first page and hands on where it is split. A
-//! window is made as one anonymous mapping that has a page, so all of it merges, whatever its pages are used for: such
-//! addresses are *native*. What is mapped in their place later (a program's image, a saved memory's file, moved pages, another mapping of zeros)
-//! is *foreign*. Each end of a change of foreign addresses is a *seam*: the kernel may have a border there for ever after.
+//! The kernel merges neighbouring mappings of the same permissions if they are of the same origin: both the same file's, or
+//! both anonymous and of one `anon_vma`, which a mapping gets with its first page and hands on where it is split. A window
+//! is made as one anonymous mapping that has a page, so all of it merges, whatever its pages are used for: such addresses
+//! are *native*. What is mapped in their place later (a program's image, a saved memory's file, moved pages, another
+//! mapping of zeros) is *foreign*. Each end of a change of foreign addresses is a *seam*: the kernel may have a border
+//! there for ever after.
 //!
 //! So the kernel has a border at each border of a region or a hole, and at seams, but nowhere else. The window counts
 //! these against its limit.

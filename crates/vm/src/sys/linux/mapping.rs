@@ -283,6 +283,14 @@ pub(crate) fn own_pages(start: *const u8, len: usize) -> Option<Vec<Range<usize>
     scan_pages(&file, start.addr(), len).or_else(|_| read_pages(&file, start.addr(), len)).ok()
 }
 
+/// Adds a range behind others.
+fn append(ranges: &mut Vec<Range<usize>>, range: Range<usize>) {
+    match ranges.last_mut() {
+        Some(last) if last.end == range.start => last.end = range.end,
+        _ => ranges.push(range),
+    }
+}
+
 /// The same by one call that looks at pages only where there are any: Linux 6.7, unless a filter of system calls forbids it.
 fn scan_pages(file: &File, start: usize, len: usize) -> io::Result<Vec<Range<usize>>> {
     /// The argument of `PAGEMAP_SCAN`.
@@ -336,11 +344,7 @@ fn scan_pages(file: &File, start: usize, len: usize) -> io::Result<Vec<Range<usi
         let count = unsafe { libc::ioctl(file.as_raw_fd(), SCAN, &raw mut scan) };
         let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
         for part in &found[..count.min(FOUND)] {
-            let (from, to) = (part.start as usize - start, part.end as usize - start);
-            match own.last_mut() {
-                Some(last) if last.end == from => last.end = to,
-                _ => own.push(from..to),
-            }
+            append(&mut own, part.start as usize - start..part.end as usize - start);
         }
         if scan.walk_end <= scan.start {
             return Err(io::Error::other("the kernel's scan of pages does not go on"));
@@ -363,11 +367,7 @@ fn read_pages(file: &File, start: usize, len: usize) -> io::Result<Vec<Range<usi
         if entry & (PRESENT | SWAPPED) == 0 || entry & OF_A_FILE != 0 {
             continue;
         }
-        let at = page * PAGE_SIZE;
-        match own.last_mut() {
-            Some(last) if last.end == at => last.end += PAGE_SIZE,
-            _ => own.push(at..at + PAGE_SIZE),
-        }
+        append(&mut own, page * PAGE_SIZE..(page + 1) * PAGE_SIZE);
     }
     Ok(own)
 }

@@ -88,7 +88,7 @@ fn stat(call: &Call<'_>) -> String {
     set(8, "-1".to_owned());
     set(14, (call.cpu_time().as_millis() * TICKS / 1000).to_string());
     set(18, "20".to_owned());
-    set(20, "1".to_owned());
+    set(20, call.linux.threads.len().to_string());
     set(23, call.memory.used().to_string());
     set(24, (call.memory.used() / PAGE).to_string());
     set(25, u64::MAX.to_string());

@@ -236,7 +236,7 @@ fn programs_read_of_themselves() {
     let outcome = run(&program, "input", Linux::builder().args(args).env("A", "value"));
     assert_same(&outcome, &qemu(&program, &args, &[("A", "value")], "input"));
     let all = run(&program, "input", Linux::builder().args(["proc", "", "all"])).stdout;
-    assert!(all.contains("threads: 1\n") && all.contains("state: R\nwrite: 1\n"), "{all}");
+    assert!(all.contains("threads: 2 2\n") && all.contains("state: R\nwrite: 1\n"), "{all}");
     assert!(outcome.stdout.contains("cmdline: 20 /bin/proc two words\nenviron: 8 A=value\n"), "{outcome:?}");
 }
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,10 @@ static void directory(const char *path, const char *name) {
     closedir(dir);
 }
 
+static void *waits(void *argument) {
+    return read(*(int *)argument, text, 1), NULL;
+}
+
 int main(int argc, char **argv) {
     static int written = 1;
     int local;
@@ -66,7 +71,18 @@ int main(int argc, char **argv) {
     contents("/proc/self/status");
     printf("status: %d\n", strncmp(text, "Name:\t", 6));
     if (argc > 2) {
-        printf("threads: %d\n", strstr(text, "\nThreads:\t1\n") != 0);
+        int ends[2], count = 0, listed = 0;
+        pthread_t thread;
+        if (pipe(ends) != 0 || pthread_create(&thread, NULL, waits, ends) != 0) {
+            return 1;
+        }
+        contents("/proc/self/status");
+        sscanf(strstr(text, "\nThreads:"), " Threads: %d", &count);
+        contents("/proc/self/stat");
+        sscanf(text, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d", &listed);
+        printf("threads: %d %d\n", count, listed);
+        close(ends[1]);
+        pthread_join(thread, NULL);
     }
     int pid = 0;
     char state = 0;

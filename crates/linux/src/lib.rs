@@ -24,8 +24,8 @@
 //! # What differs from Linux
 //!
 //! - One process: no `fork`, `execve`, sockets, or signals from outside. Its threads take turns on one processor, for a
-//!   number of instructions each, which [`Builder::seed`] varies. While more than one can run, compiled code that does not
-//!   count fuel is not run. While a host function calls the guest, only the calling thread runs.
+//!   number of instructions each, which [`Builder::seed`] varies, or for 5 ms in compiled code that counts no fuel. While a
+//!   host function calls the guest, only the calling thread runs.
 //! - Signals that the program sends to itself are delivered to its handlers; a fatal one without
 //!   a handler ends the run with [`riverrun::TrapCause::Signal`].
 //! - Faults of the program itself (null pointers, illegal instructions, `ebreak`) are delivered to its handlers, too. Without
@@ -120,6 +120,10 @@ pub use log::Detail;
 pub use saved::{SECTION, reset, snapshot};
 pub use start::start;
 pub use stdio::{Captured, Input, Output};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/snapshots.md")]
+struct GuideToSnapshots;
 
 use std::fmt;
 

@@ -97,8 +97,24 @@ pub use waiting::{AsyncCaller, CallAsync, HostFuture, RunAsync};
 struct Readme;
 
 #[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/errors.md")]
+struct GuideToErrors;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/limits.md")]
+struct GuideToLimits;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/many-machines.md")]
+struct GuideToManyMachines;
+
+#[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/tier-up.md")]
 struct GuideToTierUp;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/types.md")]
+struct GuideToTypes;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/waiting.md")]

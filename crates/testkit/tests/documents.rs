@@ -62,6 +62,24 @@ fn walks(contributing: &str) -> Vec<&str> {
     contributing.split("\n## ").filter(|section| section.starts_with("A walk: ")).collect()
 }
 
+/// The crates whose documentation tests run the guide's programs.
+const RUNS_THE_GUIDE: [&str; 2] = ["crates/riverrun/src/lib.rs", "crates/linux/src/lib.rs"];
+
+#[test]
+fn programs_of_the_guide_run() {
+    let crates = RUNS_THE_GUIDE.map(read);
+    let guide = documents::files(&root().join("docs/guide"), false, &["md"]);
+    let with_programs = guide.iter().filter(|page| fs::read_to_string(page).unwrap().contains("\n```rust"));
+    let mut count = 0;
+    for page in with_programs {
+        let name = page.file_name().unwrap().display();
+        let includes = format!("#[cfg(doctest)]\n#[doc = include_str!(\"../../../docs/guide/{name}\")]");
+        assert!(crates.iter().any(|source| source.contains(&includes)), "no documentation test runs {name}'s programs");
+        count += 1;
+    }
+    assert!(count >= 7, "{count} pages have programs");
+}
+
 #[test]
 fn paths_exist() {
     // Paths under guest/ alone may be those of a project that `riverrun new` makes.

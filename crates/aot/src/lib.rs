@@ -16,6 +16,7 @@ mod link;
 mod listing;
 mod names;
 mod options;
+mod program;
 mod schedule;
 mod selection;
 mod tables;

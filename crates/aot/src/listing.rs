@@ -12,9 +12,9 @@ use crate::emit;
 use crate::error::CompileError;
 use crate::lift::{Callers, Ir, KnownLibcall, Surroundings, lift};
 use crate::options::CompileOptions;
+use crate::program::Program;
 use crate::schedule::Schedule;
 use crate::selection::Selection;
-use crate::unit::Program;
 
 /// A line of intermediate representation or of host code.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use crate::emit::{self, Phases};
 use crate::error::CompileError;
 use crate::lift::{Callers, Ir, define_helpers};
 use crate::options::CompileOptions;
+use crate::program::Program;
 use crate::schedule::Schedule;
-use crate::unit::Program;
 
 /// The object with the dispatch table, the re-entry points and the host-ABI entry points.
 pub(crate) fn object(

@@ -109,7 +109,7 @@ impl Registers {
     fn record(&mut self, record: &Record) -> Result<Vec<Piece>, Problem> {
         let size = record.layout().map_or(u64::MAX, |(size, _)| size);
         if size > MAX_BY_VALUE {
-            return Err(Problem::StructTooLarge { name: record.name.clone(), size });
+            return Err(Problem::StructTooLarge { name: record.name.clone(), size, limit: MAX_BY_VALUE });
         }
         let fields = flatten(record);
         let floats = fields.iter().filter(|(_, scalar)| scalar.is_some_and(Scalar::is_float)).count() as u8;

@@ -105,12 +105,14 @@ pub enum Problem {
         instead: &'static str,
     },
     /// A struct that the calling convention passes by reference.
-    #[error("`{name}` has {size} bytes; a struct by value can have {limit} at most", limit = crate::abi::MAX_BY_VALUE)]
+    #[error("`{name}` has {size} bytes; a struct by value can have {limit} at most")]
     StructTooLarge {
         /// The type.
         name: String,
         /// Its size in bytes.
         size: u64,
+        /// The largest size in bytes.
+        limit: u64,
     },
     /// Two names with the same CRC-32.
     #[error("the name has the same hash, {hash:#010x}, as `{other}`")]

@@ -14,7 +14,8 @@ use crate::config::Limits;
 use crate::error::{Returned, guard};
 use crate::func::{Func, PARAMETERS_MAX};
 use crate::host::GateHead;
-use crate::machine::{Host, Machine, with};
+use crate::host_data::Host;
+use crate::machine::{Machine, with};
 use crate::value::{KindCode, Value, counted, wrong_kind};
 
 /// The version of the layouts that `riverrun.h` compiles into its users, in a name to which they refer: `tests/layout.rs` tells

@@ -5,10 +5,11 @@ use std::ffi::CString;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use riverrun::raw::SlotError;
+use riverrun::raw::{Import, RawMachine, SlotError};
 use riverrun::{Frame, HostError, HostFailure, TrapCause};
 
-use crate::host::fail_call;
+use crate::failure::{FrameText, Trap};
+use crate::host_data::Host;
 use crate::owned::Owned;
 
 pub(crate) use crate::failure::ErrorKind;
@@ -22,20 +23,11 @@ pub struct Error {
     _failing: SlotError,
     pub(crate) kind: ErrorKind,
     pub(crate) message: CString,
-    pub(crate) trap: Option<crate::failure::Trap>,
+    pub(crate) trap: Option<Trap>,
     pub(crate) frames: Vec<FrameText>,
     pub(crate) status: i32,
     /// The host's data, in an error that the host has made.
     pub(crate) data: Owned,
-}
-
-/// A frame's strings, which live as long as the error.
-pub(crate) struct FrameText {
-    pub(crate) pc: u64,
-    pub(crate) function: Option<CString>,
-    pub(crate) offset: u64,
-    pub(crate) file: Option<CString>,
-    pub(crate) line: u32,
 }
 
 impl fmt::Debug for Error {
@@ -125,9 +117,9 @@ impl From<riverrun::Error> for Box<Error> {
         match error {
             E::Trap(trap) => {
                 this.frames = frames(&trap.backtrace);
-                this.trap = Some(crate::failure::Trap::new(trap.cause, trap.pc, this.frames.first()));
+                this.trap = Some(Trap::new(trap.cause, trap.pc, this.frames.first()));
             }
-            E::Lost { pc } => this.trap = Some(crate::failure::Trap::new(TrapCause::Interrupted, pc, None)),
+            E::Lost { pc } => this.trap = Some(Trap::new(TrapCause::Interrupted, pc, None)),
             E::Exited { status } => this.status = status,
             E::Host(failure) => {
                 let HostFailure { backtrace, source, .. } = *failure;
@@ -138,6 +130,24 @@ impl From<riverrun::Error> for Box<Error> {
         }
         this
     }
+}
+
+/// # Safety
+/// As [`RawMachine::fail`].
+#[cold]
+#[inline(never)]
+pub(crate) unsafe extern "sysv64" fn fail(import: *const Import, error: Box<Error>) -> ! {
+    // SAFETY: as the caller promises.
+    unsafe { RawMachine::<Host>::fail(import, Raised(error).into()) }
+}
+
+/// Ends the run of this thread's guest, for the error of a function by slots that it has called by this number.
+///
+/// # Safety
+/// As [`RawMachine::fail_call`]; the error is a box that this function owns.
+pub(crate) unsafe extern "sysv64" fn fail_call(error: *mut SlotError, number: u64) -> ! {
+    // SAFETY: as the caller promises.
+    unsafe { RawMachine::<Host>::fail_call(number, Raised(Box::from_raw(error.cast::<Error>())).into()) }
 }
 
 /// The host's data, if the error is one of the host's.

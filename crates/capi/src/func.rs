@@ -8,7 +8,8 @@ use riverrun::{DynFunc, Scalar};
 
 use crate::arguments::{Out, given, text, text_if_given};
 use crate::error::{Returned, delete, guard, guard_value};
-use crate::machine::{Host, Machine, with};
+use crate::host_data::Host;
+use crate::machine::{Machine, with};
 use crate::program::signature;
 
 /// A function of a guest. It can be called on every machine of its program.

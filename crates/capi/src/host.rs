@@ -3,15 +3,15 @@
 use std::ffi::c_void;
 use std::mem::{MaybeUninit, offset_of, size_of, transmute};
 
-use riverrun::raw::{self, Gate, RawMachine, Results, SlotCode, SlotError, SlotFunction, with_host_floats};
+use riverrun::raw::{Gate, RawMachine, Results, SlotCode, SlotFunction, with_host_floats};
 use riverrun::raw::{Import as EngineImport, MachineHead as EngineHead};
 use riverrun::{Caller, HostError, Scalar, Signature, Type};
 
 use crate::arguments::{Result, misuse};
-use crate::error::{Error, Raised};
+use crate::error::{Error, Raised, fail};
 use crate::func::PARAMETERS_MAX;
-use crate::host_code::by_values;
-use crate::machine::{Host, Machine};
+use crate::host_data::Host;
+use crate::machine::Machine;
 use crate::owned::Owned;
 use crate::value::{Value, wrong_kind};
 
@@ -158,7 +158,7 @@ impl Raw {
     /// # Safety
     /// A guest has called the function on this machine, and there are as many slots as its types have.
     #[inline(always)]
-    unsafe fn call_with(&self, machine: Machine, slots: *mut u64) -> Option<Box<Error>> {
+    pub(crate) unsafe fn call_with(&self, machine: Machine, slots: *mut u64) -> Option<Box<Error>> {
         // SAFETY: what the host has registered, and as the caller promises; what it gives is an error or null.
         unsafe {
             let error = (self.function.code)(self.owned.data.cast(), machine.0.as_ptr().cast(), slots);
@@ -207,7 +207,7 @@ impl Checked {
 
     /// Calls it with the arguments in `slots`, `MAX` at most, and puts its results there.
     #[inline(always)]
-    fn call_values<const MAX: usize>(&self, machine: Machine, slots: &mut [u64]) -> Result<()> {
+    pub(crate) fn call_values<const MAX: usize>(&self, machine: Machine, slots: &mut [u64]) -> Result<()> {
         let mut arguments = [const { MaybeUninit::<Value>::uninit() }; MAX];
         // As many as there are slots, which the compiler knows where it matters.
         for (argument, (&scalar, &slot)) in arguments.iter_mut().zip(self.parameters.iter().zip(&*slots)) {
@@ -234,7 +234,7 @@ impl Checked {
 }
 
 /// The scalars that a signature's result is.
-fn results_of(signature: &Signature) -> Vec<Scalar> {
+pub(crate) fn results_of(signature: &Signature) -> Vec<Scalar> {
     match &signature.result {
         None => Vec::new(),
         Some(Type::Scalar(scalar)) => vec![*scalar],
@@ -243,7 +243,7 @@ fn results_of(signature: &Signature) -> Vec<Scalar> {
 }
 
 /// Those of its parameters.
-fn parameters_of(signature: &Signature) -> Result<Vec<Scalar>> {
+pub(crate) fn parameters_of(signature: &Signature) -> Result<Vec<Scalar>> {
     let scalar = |ty: &Type| match ty {
         Type::Scalar(scalar) => Ok(*scalar),
         Type::Struct(_) => Err(misuse(format!("`{signature}`: a parameter cannot be a structure; pass its fields"))),
@@ -253,106 +253,6 @@ fn parameters_of(signature: &Signature) -> Result<Vec<Scalar>> {
 
 /// Registers that hold arguments of [`HostCode`].
 pub(crate) const FIRST: usize = 5;
-
-/// The code for functions of few integers, whose registers need not be looked up: by slots, and by values.
-pub(crate) fn code_for(signature: &Signature) -> Option<[raw::HostCode; 2]> {
-    let is_integer = |ty: &Type| matches!(ty, Type::Scalar(scalar) if !scalar.is_float());
-    if signature.parameters.len() > FIRST || !signature.parameters.iter().all(is_integer) {
-        return None;
-    }
-    let has_result = match &signature.result {
-        None => false,
-        Some(result) if is_integer(result) => true,
-        Some(_) => return None,
-    };
-    // As many as have to be stored.
-    let [mut raw, mut checked] = match signature.parameters.len() {
-        0 | 1 => codes::<1>(has_result),
-        2 | 3 => codes::<3>(has_result),
-        _ => codes::<FIRST>(has_result),
-    };
-    raw.takes_slots = true;
-    if let Some(plain) = by_values(&parameters_of(signature).ok()?, results_of(signature).first().copied()) {
-        checked.plain = plain;
-    }
-    Some([raw, checked])
-}
-
-fn codes<const WORDS: usize>(has_result: bool) -> [raw::HostCode; 2] {
-    match has_result {
-        false => [host_code::<Raw, WORDS, false>(), host_code::<Checked, WORDS, false>()],
-        true => [host_code::<Raw, WORDS, true>(), host_code::<Checked, WORDS, true>()],
-    }
-}
-
-fn host_code<F: Words, const WORDS: usize, const HAS_RESULT: bool>() -> raw::HostCode {
-    raw::HostCode::new(words::<F, WORDS, HAS_RESULT, false>, words::<F, WORDS, HAS_RESULT, true>)
-}
-
-/// A host function of few integers, as engines call it.
-trait Words {
-    /// Calls it; the result, if it has one, takes the place of the first argument.
-    fn call_words<const WORDS: usize>(&self, machine: Machine, words: &mut [u64; WORDS]) -> Option<Box<Error>>;
-}
-
-impl Words for Raw {
-    #[inline(always)]
-    fn call_words<const WORDS: usize>(&self, machine: Machine, words: &mut [u64; WORDS]) -> Option<Box<Error>> {
-        // SAFETY: an engine has called the code of the function's types.
-        unsafe { self.call_with(machine, words.as_mut_ptr()) }
-    }
-}
-
-impl Words for Checked {
-    #[inline(always)]
-    fn call_words<const WORDS: usize>(&self, machine: Machine, words: &mut [u64; WORDS]) -> Option<Box<Error>> {
-        self.call_values::<WORDS>(machine, words).err()
-    }
-}
-
-unsafe extern "sysv64" fn words<F: Words, const WORDS: usize, const HAS_RESULT: bool, const GUARDED: bool>(
-    import: *const EngineImport,
-    a0: u64,
-    a1: u64,
-    a2: u64,
-    a3: u64,
-    a4: u64,
-) -> Results {
-    // SAFETY: engines call this with an import of their machine's table, whose context is the machine, and whose
-    // environment was made for this code. Nothing here has to be cleaned up.
-    unsafe {
-        let function = &*(*import).environment.cast::<F>();
-        let machine = Machine::of_import((*import).context);
-        let first = [a0, a1, a2, a3, a4];
-        let mut words: [u64; WORDS] = std::array::from_fn(|n| first[n]);
-        let failed = match GUARDED {
-            true => with_host_floats(|| function.call_words(machine, &mut words)),
-            false => function.call_words(machine, &mut words),
-        };
-        match failed {
-            None => Results { a0: if HAS_RESULT { words[0] } else { a0 }, a1 },
-            Some(error) => fail(import, error),
-        }
-    }
-}
-
-/// # Safety
-/// As [`RawMachine::fail`].
-#[cold]
-#[inline(never)]
-pub(crate) unsafe extern "sysv64" fn fail(import: *const EngineImport, error: Box<Error>) -> ! {
-    // SAFETY: as the caller promises.
-    unsafe { RawMachine::<Host>::fail(import, Raised(error).into()) }
-}
-
-/// Ends the run of this thread's guest, for the error of a function by slots that it has called by this number.
-///
-/// # Safety
-/// As [`RawMachine::fail_call`]; the error is a box that this function owns.
-pub(crate) unsafe extern "sysv64" fn fail_call(error: *mut SlotError, number: u64) -> ! {
-    // SAFETY: as the caller promises.
-    unsafe { RawMachine::<Host>::fail_call(number, Raised(Box::from_raw(error.cast::<Error>())).into()) }
-}
 
 /// Ends the run of the guest that has called a host function that is plain code, with an error. This does not
 /// return, and nothing between that code and this call is cleaned up. An error that is NULL is one without words.

@@ -9,7 +9,8 @@ use std::mem::offset_of;
 use riverrun::Scalar;
 use riverrun::raw::{HostFunction, Import, Results};
 
-use crate::host::{Checked, FIRST, fail};
+use crate::error::fail;
+use crate::host::{Checked, FIRST};
 use crate::owned::Owned;
 use crate::value::{KindCode, wrong_kind};
 

@@ -12,9 +12,12 @@
 
 mod arguments;
 mod error;
+mod host_data;
+mod host_words;
 
 pub mod call;
 pub mod config;
+pub mod diagnosis;
 pub mod failure;
 pub mod func;
 pub mod heap;

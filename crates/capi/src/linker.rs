@@ -8,9 +8,11 @@ use riverrun::{HeapOptions, raw};
 use crate::arguments::{Out, Result, given, text};
 use crate::config::{Engine, UNLIMITED};
 use crate::error::{Returned, delete, guard};
-use crate::host::{Checked, Environment, HostCode, HostFunc, HostFuncRaw, Raw, code_for};
+use crate::host::{Checked, Environment, HostCode, HostFunc, HostFuncRaw, Raw};
+use crate::host_data::Host;
+use crate::host_words::code_for;
 use crate::linux::Linux;
-use crate::machine::{Host, Machine};
+use crate::machine::Machine;
 use crate::owned::{Destructor, Owned};
 use crate::program::{Program, signature};
 

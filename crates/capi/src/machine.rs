@@ -5,11 +5,11 @@ use std::ptr::{self, NonNull};
 
 use riverrun::InterruptHandle as Interrupter;
 use riverrun::raw::RawMachine;
-use riverrun_linux::Linux;
 
 use crate::arguments::{Out, Result, given, misuse};
 use crate::config::{Limits, UNLIMITED, deadline};
 use crate::error::{Returned, delete, guard, guard_value};
+use crate::host_data::Host;
 use crate::owned::{Destructor, Owned};
 
 /// A machine: one guest with its memory. In a host function, the guest that has called it.
@@ -19,39 +19,6 @@ use crate::owned::{Destructor, Owned};
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
 pub struct Machine(pub(crate) RawMachine<Host>);
-
-/// The data of a machine of this interface.
-pub(crate) struct Host {
-    data: Owned,
-    pub(crate) linux: Linux,
-    #[cfg(debug_assertions)]
-    user: debug::User,
-}
-
-impl std::fmt::Debug for Host {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Host").field("linux", &self.linux).finish_non_exhaustive()
-    }
-}
-
-impl Host {
-    pub(crate) fn new(linux: Linux) -> Host {
-        Host {
-            data: Owned::NONE,
-            linux,
-            #[cfg(debug_assertions)]
-            user: debug::User::default(),
-        }
-    }
-}
-
-impl Host {
-    /// Makes it as new, for another use.
-    pub(crate) fn reset(&mut self) -> std::result::Result<(), riverrun::HostError> {
-        self.data = Owned::NONE;
-        Ok(self.linux.reset()?)
-    }
-}
 
 impl Machine {
     pub(crate) fn new(machine: riverrun::Machine<Host>) -> Machine {
@@ -96,19 +63,11 @@ pub(crate) struct InUse;
 /// In debug builds, detects two threads that use a machine at once.
 #[cfg(debug_assertions)]
 mod debug {
-    use std::cell::Cell;
-    use std::sync::atomic::AtomicUsize;
     use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
     use super::Machine;
     use crate::arguments::{Result, misuse};
-
-    /// The thread that uses a machine, and how deeply its uses nest.
-    #[derive(Debug, Default)]
-    pub(crate) struct User {
-        thread: AtomicUsize,
-        times: Cell<usize>,
-    }
+    use crate::host_data::User;
 
     #[derive(Debug)]
     pub(crate) struct InUse(Machine);

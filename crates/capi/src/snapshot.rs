@@ -6,9 +6,10 @@ use riverrun_linux::SECTION;
 
 use crate::arguments::{Out, Result, array, given, text};
 use crate::error::{Returned, delete, guard, guard_value};
+use crate::host_data::Host;
 use crate::linker::Linker;
 use crate::linux::{Linux, Write};
-use crate::machine::{Host, Machine, idle};
+use crate::machine::{Machine, idle};
 use crate::program::Program;
 
 /// A guest at one moment: memory, registers, heap, and its state of Linux (open files, clocks, signals). Any number of

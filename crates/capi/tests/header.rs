@@ -9,9 +9,22 @@ use quote::ToTokens;
 use syn::{Attribute, Expr, Fields, FnArg, GenericArgument, Item, ItemFn, ItemStruct, PathArguments, ReturnType, Type};
 
 /// The modules, each behind those whose types it uses.
-const MODULES: [&str; 14] = [
-    "error", "owned", "failure", "value", "config", "program", "linux", "host", "linker", "machine", "snapshot",
-    "func", "call", "memory",
+const MODULES: [&str; 15] = [
+    "error",
+    "owned",
+    "failure",
+    "diagnosis",
+    "value",
+    "config",
+    "program",
+    "linux",
+    "host",
+    "linker",
+    "machine",
+    "snapshot",
+    "func",
+    "call",
+    "memory",
 ];
 const LAST: &str = "heap";
 

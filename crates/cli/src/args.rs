@@ -1,8 +1,7 @@
 //! The command line: subcommands and options, by clap. Documentation comments are the command's help.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -10,10 +9,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use crate::bench::BenchOptions;
 use crate::bindgen::BindgenOptions;
 use crate::cc::CcOptions;
-use crate::function_call::{self, FunctionCall};
 use crate::new::NewOptions;
-use crate::report::{BROKEN_PIPE, FAILURE, OUT_OF_FUEL, TIMED_OUT, TRAPPED};
-use crate::values::{self, Mount};
+use crate::options::{InspectOptions, Listing, RunOptions, SnapshotOptions, Steps, statuses};
 
 /// Runs static RISC-V Linux programs (RV64GC) in a sandbox.
 #[derive(Debug, Parser)]
@@ -55,157 +52,6 @@ pub(crate) enum Command {
         /// The folder, such as ~/.local/share/man/man1.
         folder: PathBuf,
     },
-}
-
-/// What a guest gets, whatever runs it.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct GuestOptions {
-    /// Stop after this time: 2s, 500ms, 1m; a bare number is seconds.
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
-    pub(crate) timeout: Option<Duration>,
-    /// Memory that the guest may have, its image and stack included: 64M, 1G, 4G at most.
-    #[arg(long, value_name = "SIZE", value_parser = values::memory_bytes)]
-    pub(crate) memory: Option<u64>,
-    /// Size of its stack: 8M if not given.
-    #[arg(long, value_name = "SIZE", value_parser = values::stack_bytes)]
-    pub(crate) stack: Option<u64>,
-    /// Let the guest use the host's directory HOST as GUEST; with :ro only read it; with :mounts other mounts in it,
-    /// too (/proc, /sys and their like never); with :links make symbolic links that lead out of it, for others to
-    /// follow.
-    #[arg(long = "dir", value_name = "HOST:GUEST[:ro][:mounts][:links]", value_parser = values::mount)]
-    pub(crate) dirs: Vec<Mount>,
-    /// The guest's directory that it is in when it starts: / if not given.
-    #[arg(long = "cwd", value_name = "GUEST")]
-    pub(crate) current_dir: Option<String>,
-    /// Set a variable of the guest, which gets none of the host's.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = values::variable)]
-    pub(crate) env: Vec<(String, String)>,
-    /// Make random numbers, and the order in which threads run, the same in every run.
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-    /// What runs the guest: auto, if nothing is said, but then an artifact that is named has to be right.
-    #[arg(long)]
-    pub(crate) engine: Option<EngineChoice>,
-    /// Compile the program first, unless that has been done; the result is kept in the cache,
-    /// $XDG_CACHE_HOME/riverrun.
-    #[arg(long)]
-    pub(crate) compile: bool,
-}
-
-/// Run a program.
-///
-/// It sees no file, no variable and no socket of the host unless an option grants it. What follows PROGRAM is the
-/// guest's. The word `run` may be left out.
-#[derive(Args, Clone, Debug, Default)]
-#[command(args_override_self = true, after_help = statuses())]
-#[command(override_usage = "riverrun [run] [OPTIONS] PROGRAM [ARGUMENTS]...")]
-pub(crate) struct RunOptions {
-    /// The program, and its arguments.
-    #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true)]
-    pub(crate) words: Vec<OsString>,
-    /// Stop after exactly N instructions.
-    #[arg(long, value_name = "N")]
-    pub(crate) fuel: Option<u64>,
-    #[command(flatten)]
-    pub(crate) guest: GuestOptions,
-    /// Files that the guest may have open at a time: 256 if not given.
-    #[arg(long, value_name = "N")]
-    pub(crate) descriptors: Option<u64>,
-    /// Threads that the guest may have at a time: 1024 if not given.
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<u64>,
-    /// Size that it may give a file; no limit if not given, but the shell's (ulimit -f).
-    #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
-    pub(crate) file_size: Option<u64>,
-    /// Say on standard error how many instructions were run, and how fast.
-    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
-    pub(crate) stats: Option<StatsFormat>,
-    /// Say on standard error which system calls the guest lacks and which paths are refused; with -vv, all calls that it
-    /// makes; with --verbose=heap, what it allocates and frees by riverrun/heap.h, and where.
-    #[arg(short, long, value_name = "WHAT", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "calls", action = clap::ArgAction::Append)]
-    pub(crate) verbose: Vec<Verbose>,
-    /// Begin in the interpreter and compile what is hot in the background; the cache keeps it and the profile for the
-    /// next start. Code of the whole program is used if it is in the cache.
-    #[arg(long, conflicts_with_all = ["compile", "artifact", "single_step"])]
-    pub(crate) tier_up: bool,
-    /// Run by the slow reference engine.
-    #[arg(long)]
-    pub(crate) single_step: bool,
-    /// Use the compiled code in FILE: it runs outside the interpreter's checks, so it must come from `riverrun compile`.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) artifact: Option<PathBuf>,
-    /// Go on where a snapshot was taken: FILE is what `riverrun snapshot` has written of the same PROGRAM. Files that it
-    /// had open are opened again, by --dir of this command line.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) from: Option<PathBuf>,
-    /// Once its main has returned, call a function that it exports, and print the result; may be given again.
-    #[arg(long = "call", value_name = "FUNCTION(ARGUMENTS)", value_parser = function_call::parse)]
-    pub(crate) calls: Vec<FunctionCall>,
-    /// Tell profilers the names of compiled functions, by perf-PID.map in FOLDER, /tmp if not given.
-    #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, default_missing_value = "/tmp")]
-    pub(crate) perf_map: Option<PathBuf>,
-}
-
-impl RunOptions {
-    /// The program's file.
-    pub(crate) fn program(&self) -> &Path {
-        Path::new(self.words.first().map_or(OsStr::new(""), OsString::as_os_str))
-    }
-
-    /// The guest's arguments after its name.
-    pub(crate) fn args(&self) -> &[OsString] {
-        self.words.get(1..).unwrap_or_default()
-    }
-
-    /// 0: nothing is said of system calls; 1: of those that are not provided; 2: of all.
-    pub(crate) fn verbosity(&self) -> usize {
-        self.verbose.iter().filter(|&&what| what == Verbose::Calls).count()
-    }
-}
-
-/// Run a program up to a point, and write it as it is then to a file.
-///
-/// The point is where its main has returned, for programs that export functions, or where a limit stops it: --fuel,
-/// --timeout. `riverrun run --from FILE PROGRAM` goes on from there, as often as it is called.
-#[derive(Args, Clone, Debug, Default)]
-#[command(args_override_self = true)]
-pub(crate) struct SnapshotOptions {
-    #[command(flatten)]
-    pub(crate) run: RunOptions,
-    /// The file to write.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
-}
-
-/// `--verbose`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Verbose {
-    /// System calls.
-    Calls,
-    /// Every use of the heap.
-    Heap,
-}
-
-/// `--engine`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EngineChoice {
-    /// Compiled code where there is some, else the interpreter.
-    Auto,
-    /// The interpreter.
-    #[value(name = "interp")]
-    Interpreter,
-    /// Compiled code, or an error.
-    Compiled,
-}
-
-/// How `--stats` shows them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StatsFormat {
-    /// A line for people.
-    Text,
-    /// A line for programs.
-    Json,
 }
 
 /// Show what is in a program: segments, instruction set, symbols.
@@ -256,42 +102,6 @@ enum Show {
     Guest,
     Ir,
     Host,
-}
-
-/// `riverrun inspect`.
-#[derive(Debug, Default)]
-pub(crate) struct InspectOptions {
-    pub(crate) program: PathBuf,
-    pub(crate) symbols: bool,
-    pub(crate) listing: Option<Listing>,
-    pub(crate) json: bool,
-    pub(crate) steps: Option<Steps>,
-}
-
-/// `--function` and `--show`.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Steps {
-    /// A symbol or an address.
-    pub(crate) function: String,
-    /// The guest's instructions.
-    pub(crate) guest: bool,
-    /// The compiler's representation, before and after its passes.
-    pub(crate) ir: bool,
-    /// The host's instructions.
-    pub(crate) host: bool,
-    /// Options of the compiler.
-    pub(crate) compiler: Vec<OsString>,
-}
-
-/// `--disassemble` and `--semantics`.
-#[derive(Debug, Default)]
-pub(crate) struct Listing {
-    /// A symbol, an address or a range of addresses; everything if there is none.
-    pub(crate) place: Option<String>,
-    /// No pseudo-instructions.
-    pub(crate) raw: bool,
-    /// With what each instruction does.
-    pub(crate) semantics: bool,
 }
 
 impl InspectLine {
@@ -350,7 +160,7 @@ pub(crate) fn command() -> clap::Command {
 }
 
 /// A command that is called nearly so.
-pub(crate) fn similar_command(name: &str) -> Option<String> {
+fn similar_command(name: &str) -> Option<String> {
     /// As alike as what clap suggests for options.
     const ALIKE: f64 = 0.8;
     let command = command();
@@ -382,6 +192,11 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
     Line::try_parse_from(std::iter::once("riverrun".into()).chain(args)).map(|line| line.command)
 }
 
+/// The command that was meant where a file of this name was to be run, and there is none.
+pub(crate) fn mistaken_command(path: &Path) -> Option<String> {
+    path.to_str().filter(|name| !name.contains('/') && !path.exists()).and_then(similar_command)
+}
+
 /// What a wrong command line is told.
 pub(crate) fn complaint(error: &clap::Error) -> String {
     let text = error.to_string();
@@ -402,21 +217,11 @@ fn after_help() -> String {
     )
 }
 
-fn statuses() -> String {
-    format!(
-        "\
-The exit status is the guest's, or
-  {OUT_OF_FUEL}  it was out of fuel (--fuel)
-  {TIMED_OUT}  its time was up (--timeout)
-  {FAILURE}  riverrun could not run it: no such file, not a RISC-V program, a wrong option
-  {TRAPPED}  it trapped: illegal instruction, access to unmapped memory, abort()
-  {BROKEN_PIPE}  nobody reads what it writes"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Verbose;
+    use crate::report::StatsFormat;
 
     fn parsed(line: &str) -> Result<Command, clap::Error> {
         parse(line.split_whitespace().map(OsString::from))

@@ -8,7 +8,7 @@ use riverrun_isa::{Style, decode, disassemble_with, length, semantics};
 use serde::Serialize;
 
 use crate::Result;
-use crate::args::Listing;
+use crate::options::Listing;
 
 /// One instruction.
 #[derive(Serialize)]

@@ -7,8 +7,8 @@ use riverrun::image::{Attributes, FloatAbi, Image, Symbol, SymbolKind};
 use riverrun::{Config, Engine, Program};
 use serde::Serialize;
 
-use crate::args::InspectOptions;
 use crate::disassemble::{self, Instruction};
+use crate::options::InspectOptions;
 use crate::{Result, run, steps};
 
 /// Prints the parts that the options select on standard output.

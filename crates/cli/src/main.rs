@@ -12,6 +12,7 @@ mod function_call;
 mod inspect;
 mod manual;
 mod new;
+mod options;
 mod report;
 mod run;
 mod snapshot;
@@ -50,6 +51,12 @@ fn main() -> ExitCode {
             error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
         if reader_left {
             return ExitCode::SUCCESS;
+        }
+        if let Some(riverrun::Error::File { path, .. }) = error.downcast_ref()
+            && let Some(command) = args::mistaken_command(path)
+        {
+            report::complain(format_args!("{error}; did you mean `riverrun {command}`?"));
+            return ExitCode::from(report::FAILURE);
         }
         match error.downcast_ref::<clap::Error>() {
             // Help and version also arrive as errors.

@@ -5,10 +5,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use riverrun::{Backtrace, HeapStatistics, TierUpStatistics, Trap, TrapCause};
 use serde::Serialize;
-
-use crate::args::StatsFormat;
 
 /// Exit status: the guest has used up its fuel.
 pub(crate) const OUT_OF_FUEL: u8 = 123;
@@ -72,6 +71,15 @@ pub(crate) fn trap(program: &Path, trap: &Trap, backtrace: &Backtrace) {
     // Indented below the message.
     let lines: String = backtrace.lines().map(|line| format!("  {line}\n")).collect();
     let _ = io::stderr().write_all(lines.as_bytes());
+}
+
+/// How `--stats` shows them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatsFormat {
+    /// A line for people.
+    Text,
+    /// A line for programs.
+    Json,
 }
 
 /// The numbers of a run.

@@ -12,7 +12,7 @@ use riverrun::{
 use riverrun_linux::{Builder, Detail, Linux};
 
 use crate::Result;
-use crate::args::{self, EngineChoice, RunOptions, Verbose};
+use crate::options::{EngineChoice, RunOptions, Verbose};
 use crate::report::{self, Ending, Stats};
 
 /// A program that is loaded, and what its machines are linked with.
@@ -288,12 +288,7 @@ fn write_perf_map(program: &Program, options: &RunOptions) -> Result<()> {
 pub(crate) fn load(engine: &Engine, path: &Path) -> Result<Program> {
     Program::from_file(engine, path).map_err(|error| match error {
         // It names the file itself.
-        Error::File { .. } => {
-            match path.to_str().filter(|name| !name.contains('/') && !path.exists()).and_then(args::similar_command) {
-                Some(command) => format!("{error}; did you mean `riverrun {command}`?").into(),
-                None => error.into(),
-            }
-        }
+        Error::File { .. } => error.into(),
         other => format!("{}: {other}", path.display()).into(),
     })
 }

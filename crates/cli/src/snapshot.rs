@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use riverrun::{Error, TrapCause};
 
 use crate::Result;
-use crate::args::{RunOptions, SnapshotOptions};
+use crate::options::{RunOptions, SnapshotOptions};
 use crate::run::{Prepared, calls, ending, set_limits};
 
 /// Runs the program until its `main` has returned, or to a limit, and writes the snapshot.

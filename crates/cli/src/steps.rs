@@ -9,7 +9,7 @@ use riverrun::Program;
 use riverrun::image::Image;
 use serde::{Deserialize, Serialize};
 
-use crate::args::{InspectOptions, Listing, Steps};
+use crate::options::{InspectOptions, Listing, Steps};
 use crate::{Result, compile, disassemble};
 
 /// The output of `riverrun-compile --listing`.

@@ -9,7 +9,7 @@ use crate::cell::Cell;
 use crate::code::{Code, Entry};
 use crate::enter::enter_lightly;
 use crate::fast::COUNTED;
-use crate::handlers::expect_return;
+use crate::return_ring::expect_return;
 use crate::run::count_from;
 
 const A0: usize = 10;

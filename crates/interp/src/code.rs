@@ -23,6 +23,7 @@ use crate::enter::landing;
 #[cfg(not(trampoline))]
 use crate::enter::returned;
 use crate::fast::has_hardware;
+use crate::fusible::LONGEST;
 #[cfg(trampoline)]
 use crate::handlers::returned;
 use crate::handlers::{TABLE_BASE, TABLE_CELLS, TABLE_LEN, TABLE_MAP, jump, second_cell, unresolved};
@@ -258,7 +259,7 @@ impl Code {
     fn fuse_with_branch(&self, branch: usize, decoded: &Decoded) {
         let Operation::Branch(_) = decoded.operation else { return };
         let mut sequence = vec![*decoded];
-        for index in (1..branch).rev().take(fusion::LONGEST - 1) {
+        for index in (1..branch).rev().take(LONGEST - 1) {
             let (pc, ordinal) = self.origin(&self.cells[index]);
             let before = self.instruction(pc);
             let next = self.origin(&self.cells[index + 1]).0;
@@ -419,7 +420,7 @@ fn fuse(items: &[Item], links: &[Option<(u32, i32, bool)>]) -> Vec<Option<Handle
     let count = items.len();
     let mut chosen = vec![None; count];
     // The number of handlers from each instruction to the end of its straight-line code.
-    let mut cost = vec![0u32; count + fusion::LONGEST + 1];
+    let mut cost = vec![0u32; count + LONGEST + 1];
     for index in (0..count).rev() {
         if !items[index].decoded.is_straight() {
             let ends = !items[index].decoded.falls_through();

@@ -12,7 +12,7 @@ use riverrun_vm::{
 use crate::cell::Cell;
 #[cfg(not(trampoline))]
 use crate::cell::{Extra, Next};
-use crate::handlers::RETURNS_MASK;
+use crate::return_ring::RETURNS_MASK;
 
 const HOST_SP: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, host_sp);
 const OP: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, op);

@@ -11,6 +11,7 @@ mod cell;
 mod code;
 mod enter;
 mod fast;
+mod fusible;
 mod fusion;
 mod handlers;
 mod host_call;
@@ -19,6 +20,7 @@ mod patterns;
 #[cfg(feature = "profile")]
 pub mod profile;
 mod ret;
+mod return_ring;
 mod run;
 mod select;
 mod soft_float;

@@ -8,7 +8,7 @@
 
 use riverrun_isa::rows;
 
-use crate::fusion::{Fusible, Pattern, key};
+use crate::fusible::{Fusible, Pattern, key};
 use crate::handlers::*;
 
 /// The type of the operation that a pattern names.

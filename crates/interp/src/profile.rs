@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use riverrun_isa::decode;
 use riverrun_program::Image;
 
-use crate::fusion::{LONGEST, notation};
+use crate::fusible::LONGEST;
+use crate::fusion::notation;
 use crate::operation::{Decoded, Operation};
 
 /// Counts, for a trace of executed addresses, the sequences of three and more instructions that

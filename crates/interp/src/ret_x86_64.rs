@@ -6,7 +6,8 @@ use std::mem::{offset_of, size_of};
 use riverrun_vm::{RETURNS_OFFSET, VmContext};
 
 use crate::cell::{Cell, Extra, Next};
-use crate::handlers::{RETURNS_MASK, Return, out_of_fuel, return_elsewhere};
+use crate::handlers::{out_of_fuel, return_elsewhere};
+use crate::return_ring::{RETURNS_MASK, Return};
 
 /// From the state to the ra.
 const RA: usize = offset_of!(VmContext, hart.slots) + size_of::<u64>();

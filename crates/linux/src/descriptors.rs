@@ -11,6 +11,7 @@ use crate::guest_path::GuestPath;
 use crate::host_file::SizeLimit;
 use crate::open_file::{Kind, OpenFile};
 use crate::paths::Found;
+use crate::pipes;
 use crate::stdio::{Input, Output};
 use crate::stream::Stream;
 
@@ -195,6 +196,30 @@ pub(crate) fn dup(call: &mut Call<'_>) -> Outcome {
     let fd = call.int(0);
     let file = call.linux.descriptors.get(fd)?;
     Ok(call.linux.descriptors.add_from(0, Slot { file, close_on_exec: false })? as u64)
+}
+
+pub(crate) fn pipe2(call: &mut Call<'_>) -> Outcome {
+    let flags = call.only(1, open::NON_BLOCKING | open::CLOSE_ON_EXEC)?;
+    let address = call.args[0];
+    let descriptors = &mut call.linux.descriptors;
+    if descriptors.iter().filter(|file| matches!(file.kind, Kind::PipeReader(_) | Kind::PipeWriter(_))).count()
+        >= pipes::MAX_ENDS
+    {
+        return Err(Errno::NFILE.into());
+    }
+    call.memory.slice_mut(address, 8)?;
+    let (reader, writer) = pipes::pipe();
+    let status = flags & open::NON_BLOCKING;
+    let cloexec = flags & open::CLOSE_ON_EXEC != 0;
+    let reader = descriptors.add(OpenFile::new(Kind::PipeReader(reader), status), cloexec)?;
+    let writer = match descriptors.add(OpenFile::new(Kind::PipeWriter(writer), open::WRITE_ONLY | status), cloexec) {
+        Ok(writer) => writer,
+        Err(stop) => {
+            descriptors.close(reader)?;
+            return Err(stop);
+        }
+    };
+    Layout::new().u32(reader as u32).u32(writer as u32).store(call.memory, address)
 }
 
 pub(crate) fn dup3(call: &mut Call<'_>) -> Outcome {

@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
 
-use crate::abi::{Layout, open};
-use crate::call::{Call, Outcome, Stop};
-use crate::open_file::{Kind, OpenFile};
+use crate::call::Stop;
 
 /// Bytes that a pipe holds, as in Linux.
 pub(crate) const CAPACITY: usize = 64 << 10;
@@ -191,28 +189,4 @@ pub(crate) fn would_wait(blocking: bool) -> Stop {
         true => Stop::WouldWait { streams: 0 },
         false => Errno::AGAIN.into(),
     }
-}
-
-pub(crate) fn pipe2(call: &mut Call<'_>) -> Outcome {
-    let flags = call.only(1, open::NON_BLOCKING | open::CLOSE_ON_EXEC)?;
-    let address = call.args[0];
-    let descriptors = &mut call.linux.descriptors;
-    if descriptors.iter().filter(|file| matches!(file.kind, Kind::PipeReader(_) | Kind::PipeWriter(_))).count()
-        >= MAX_ENDS
-    {
-        return Err(Errno::NFILE.into());
-    }
-    call.memory.slice_mut(address, 8)?;
-    let (reader, writer) = pipe();
-    let status = flags & open::NON_BLOCKING;
-    let cloexec = flags & open::CLOSE_ON_EXEC != 0;
-    let reader = descriptors.add(OpenFile::new(Kind::PipeReader(reader), status), cloexec)?;
-    let writer = match descriptors.add(OpenFile::new(Kind::PipeWriter(writer), open::WRITE_ONLY | status), cloexec) {
-        Ok(writer) => writer,
-        Err(stop) => {
-            descriptors.close(reader)?;
-            return Err(stop);
-        }
-    };
-    Layout::new().u32(reader as u32).u32(writer as u32).store(call.memory, address)
 }

@@ -7,8 +7,8 @@ use rustix::io::Errno;
 
 use crate::call::{Call, Outcome};
 use crate::{
-    descriptors, directories, epoll, files, io, memory, pipes, poll, prctl, process, processors, random, signals,
-    status, threads, time, timer,
+    descriptors, directories, epoll, files, io, memory, poll, prctl, process, processors, random, signals, status,
+    threads, time, timer,
 };
 
 type Handler = fn(&mut Call<'_>) -> Outcome;
@@ -147,7 +147,7 @@ table! {
     56 openat(4) => files::openat;
     57 close(1) => descriptors::close;
     58 vhangup;
-    59 pipe2(2) => pipes::pipe2;
+    59 pipe2(2) => descriptors::pipe2;
     60 quotactl;
     61 getdents64(3) => directories::getdents64;
     62 lseek(3) => io::lseek;

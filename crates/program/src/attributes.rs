@@ -1,4 +1,4 @@
-//! The instruction set and ABI for which the file was compiled, from its header and attributes.
+//! The instruction set for which the file was compiled, and what else the compiler and linker recorded of it.
 
 use object::LittleEndian;
 use object::elf::{self, FileHeader64};
@@ -6,53 +6,9 @@ use object::read::elf::{AttributesSection, FileHeader, ProgramHeader};
 
 use riverrun_isa::Extension;
 
-use crate::image::Image;
+use crate::sections::ElfFile;
 
 const LE: LittleEndian = LittleEndian;
-
-/// The flags of the ELF header (RISC-V ELF psABI, "File Header").
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct FileFlags(pub u32);
-
-/// How floating-point arguments are passed (RISC-V ELF psABI, "File Header").
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FloatAbi {
-    /// In integer registers (lp64).
-    Soft,
-    /// `float` in float registers (lp64f).
-    Single,
-    /// `float` and `double` in float registers (lp64d).
-    Double,
-    /// `long double` as well (lp64q).
-    Quad,
-}
-
-impl FileFlags {
-    /// Compressed instructions may occur.
-    pub fn has_compressed_instructions(self) -> bool {
-        self.0 & 1 != 0
-    }
-
-    /// How floating-point arguments are passed.
-    pub fn float_abi(self) -> FloatAbi {
-        match (self.0 >> 1) & 3 {
-            0 => FloatAbi::Soft,
-            1 => FloatAbi::Single,
-            2 => FloatAbi::Double,
-            _ => FloatAbi::Quad,
-        }
-    }
-
-    /// Only the registers x0 to x15 are used (lp64e).
-    pub fn is_rve(self) -> bool {
-        self.0 & 8 != 0
-    }
-
-    /// The program relies on the memory model of the extension Ztso.
-    pub fn needs_total_store_order(self) -> bool {
-        self.0 & 16 != 0
-    }
-}
 
 /// What the compiler recorded in `.riscv.attributes` (RISC-V ELF psABI, "Attributes").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -171,36 +127,32 @@ fn without_version(name: &str) -> &str {
     if major_end == name.len() || name_end == major.len() { name } else { &name[..name_end] }
 }
 
-impl Image {
-    /// Whether Go's compiler made the program, by the sections that Go's tools write. Its functions do not keep to the psABI:
-    /// they preserve no register.
-    pub fn is_go(&self) -> bool {
-        [".gopclntab", ".note.go.buildid", ".go.buildinfo"].into_iter().any(|name| self.section(name).is_some())
+impl Attributes {
+    pub(crate) fn of(file: &ElfFile) -> Attributes {
+        let section = file.section(".riscv.attributes").map(|section| section.file);
+        let data = section.and_then(|range| file.bytes.get(range));
+        data.and_then(read_attributes).unwrap_or_default()
     }
+}
 
-    /// What the compiler recorded about the instruction set; all unknown if it recorded nothing.
-    pub fn attributes(&self) -> &Attributes {
-        self.lazy.attributes.get_or_init(|| {
-            let section = self.section(".riscv.attributes").map(|section| section.file);
-            let data = section.and_then(|range| self.bytes().get(range));
-            data.and_then(read_attributes).unwrap_or_default()
-        })
-    }
+/// Whether a file has one of the sections that Go's tools write.
+pub(crate) fn is_go(file: &ElfFile) -> bool {
+    [".gopclntab", ".note.go.buildid", ".go.buildinfo"].into_iter().any(|name| file.section(name).is_some())
+}
 
-    /// The identity that the linker gave to this very file (`--build-id`), usually 20 bytes.
-    pub fn build_id(&self) -> Option<&[u8]> {
-        let header = FileHeader64::<LittleEndian>::parse(self.bytes()).ok()?;
-        let segments = header.program_headers(LE, self.bytes()).ok()?;
-        segments.iter().find_map(|segment| {
-            let mut notes = segment.notes(LE, self.bytes()).ok()??;
-            while let Ok(Some(note)) = notes.next() {
-                if note.n_type(LE) == elf::NT_GNU_BUILD_ID && note.name() == elf::ELF_NOTE_GNU {
-                    return Some(note.desc());
-                }
+/// The identity that the linker gave to the file.
+pub(crate) fn build_id(bytes: &[u8]) -> Option<&[u8]> {
+    let header = FileHeader64::<LittleEndian>::parse(bytes).ok()?;
+    let segments = header.program_headers(LE, bytes).ok()?;
+    segments.iter().find_map(|segment| {
+        let mut notes = segment.notes(LE, bytes).ok()??;
+        while let Ok(Some(note)) = notes.next() {
+            if note.n_type(LE) == elf::NT_GNU_BUILD_ID && note.name() == elf::ELF_NOTE_GNU {
+                return Some(note.desc());
             }
-            None
-        })
-    }
+        }
+        None
+    })
 }
 
 /// Reads as far as the section makes sense.

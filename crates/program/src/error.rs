@@ -1,6 +1,6 @@
 //! Why a file cannot be loaded.
 
-use crate::segment::{ADDRESS_END, ADDRESS_START, Permissions};
+use crate::address_space::{ADDRESS_END, ADDRESS_START, Permissions};
 
 /// Why [`Image::parse`](crate::Image::parse) refused a file.
 ///

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use object::LittleEndian;
 use object::elf::{self, ProgramHeader64};
 
-use crate::attributes::FileFlags;
 use crate::error::LoadError;
+use crate::flags::FileFlags;
 use crate::header::Headers;
 use crate::lazy::Lazy;
+use crate::sections::ElfFile;
 use crate::segment::{PageRange, Segment, file_range, lay_out_pages};
 
 const LE: LittleEndian = LittleEndian;
@@ -63,8 +64,7 @@ pub const STATIC_PIE_BIAS: u64 = 0x40_0000;
 /// # Ok::<(), LoadError>(())
 /// ```
 pub struct Image {
-    bytes: Arc<[u8]>,
-    bias: u64,
+    pub(crate) file: ElfFile,
     position_independent: bool,
     entry: u64,
     flags: FileFlags,
@@ -140,7 +140,6 @@ impl Image {
             None => None,
         };
         Ok(Self {
-            bias,
             position_independent: headers.is_position_independent(),
             entry,
             flags: FileFlags(headers.file.e_flags.get(LE).0),
@@ -150,18 +149,18 @@ impl Image {
             pages,
             text,
             lazy: Lazy::default(),
-            bytes,
+            file: ElfFile { bytes, bias },
         })
     }
 
     /// The whole file.
     pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+        &self.file.bytes
     }
 
     /// The same, to be kept without a copy.
     pub fn shared_bytes(&self) -> &Arc<[u8]> {
-        &self.bytes
+        &self.file.bytes
     }
 
     /// The guest address at which execution begins: even, and inside [`Image::text`].
@@ -172,7 +171,7 @@ impl Image {
     /// What was added to every address of the file: 0, or for position-independent programs
     /// [`STATIC_PIE_BIAS`] (the largest alignment of a segment, if that is larger).
     pub fn bias(&self) -> u64 {
-        self.bias
+        self.file.bias
     }
 
     /// Whether the program is a static-pie.
@@ -194,7 +193,7 @@ impl Image {
     ///
     /// Empty for a segment of another image that does not fit into this file.
     pub fn data(&self, segment: &Segment) -> &[u8] {
-        self.bytes.get(segment.file.clone()).unwrap_or_default()
+        self.file.bytes.get(segment.file.clone()).unwrap_or_default()
     }
 
     /// The segments as whole pages: sorted, without overlap, never writable and executable.
@@ -246,7 +245,7 @@ impl fmt::Debug for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Image")
             .field("entry", &format_args!("{:#x}", self.entry))
-            .field("bias", &format_args!("{:#x}", self.bias))
+            .field("bias", &format_args!("{:#x}", self.file.bias))
             .field("segments", &self.segments)
             .finish_non_exhaustive()
     }

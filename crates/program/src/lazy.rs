@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use crate::attributes::Attributes;
 use crate::lines::Lines;
 use crate::symbols::SymbolTable;
-use crate::unwind::UnwindTables;
+use crate::unwind_tables::UnwindTables;
 
 /// Tables that are built once, on first use, by whichever thread comes first.
 #[derive(Default)]

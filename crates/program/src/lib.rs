@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod address_space;
 mod attributes;
 mod boundary;
 mod call_registers;
@@ -12,11 +13,13 @@ mod describe;
 #[doc(hidden)]
 pub mod doc;
 mod error;
+mod flags;
 mod float_environment;
 mod header;
 mod image;
 mod lazy;
 mod lines;
+mod lookup;
 mod metered;
 mod names;
 mod profile;
@@ -26,19 +29,22 @@ mod segment;
 mod signature;
 mod symbols;
 mod unwind;
+mod unwind_tables;
 
-pub use attributes::{Attributes, FileFlags, FloatAbi};
+pub use address_space::{ADDRESS_END, ADDRESS_START, PAGE_SIZE, Permissions};
+pub use attributes::Attributes;
 pub use boundary::{EXPORTS_SECTION, Export, IMPORTS_MAX, IMPORTS_SECTION, Import, OWN_IMPORTS, TEXT_MAX, crc32};
 pub use call_registers::{CallRegisters, CallResults};
 pub use describe::{FrameDescription, SOURCES_MAX};
 pub use error::LoadError;
+pub use flags::{FileFlags, FloatAbi};
 pub use image::{Image, ProgramHeaders, STATIC_PIE_BIAS, Tls};
 pub use lines::SourceLocation;
 pub use names::demangle;
 pub use profile::{Profile, ProfileError};
 pub use riverrun_isa::{Absent, absent};
 pub use sections::Section;
-pub use segment::{ADDRESS_END, ADDRESS_START, PAGE_SIZE, PageRange, Permissions, Segment};
+pub use segment::{PageRange, Segment};
 pub use signature::{FIELDS_MAX, PARAMETERS_MAX, Scalar, Signature, SignatureError, Type};
 pub use symbols::{Binding, Symbol, SymbolKind};
 pub use unwind::Frame;

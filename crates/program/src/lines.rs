@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use addr2line::Context;
 use gimli::{EndianReader, LittleEndian};
 
-use crate::image::Image;
 use crate::metered::{Budget, Metered};
 use crate::names::demangle;
+use crate::sections::ElfFile;
 
 /// A place in the source, as far as the program's debug information tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,52 +43,24 @@ fn allowance(file: usize) -> u64 {
 /// Bytes that a lookup may read in any case: what was read before is kept, so that little is left to read.
 const EACH: u64 = 16 << 10;
 
-impl Image {
-    /// Where in the source the instruction at `address` comes from.
-    ///
-    /// If functions were inlined there, the innermost comes first, each followed by the place
-    /// in its caller; the last entry is in the function that has the code. Empty: not known, as
-    /// in programs that were compiled without `-g`. Compressed debug sections (`-gz`) are not
-    /// read. Debug information that refers to itself so that it takes much more work than its size counts as not known
-    /// either. At most 32 places are given.
-    ///
-    /// ```
-    /// use riverrun_program::Image;
-    ///
-    /// let image = Image::parse(riverrun_program::doc::TINY)?;
-    /// for place in image.locate(image.entry()) {
-    ///     println!("{:?} at {:?}:{:?}", place.function, place.file, place.line);
-    /// }
-    /// assert!(image.locate(image.entry()).is_empty(), "it was compiled without -g");
-    /// # Ok::<(), riverrun_program::LoadError>(())
-    /// ```
-    pub fn locate(&self, address: u64) -> Vec<SourceLocation> {
-        let lines = self.lazy.lines.get_or_init(|| Lines::read(self));
-        let link_address = address.wrapping_sub(self.bias());
-        match lines {
-            Some(lines) if self.is_text(address) => lines.locate(link_address),
-            _ => Vec::new(),
-        }
-    }
-}
-
 impl Lines {
-    fn read(image: &Image) -> Option<Self> {
-        let file = EndianReader::new(Arc::clone(image.shared_bytes()), LittleEndian);
+    pub(crate) fn of(file: &ElfFile) -> Option<Self> {
+        let bytes = EndianReader::new(Arc::clone(&file.bytes), LittleEndian);
         let budget = Budget::default();
-        budget.set(allowance(image.bytes().len()));
-        let sections = image.raw_sections()?;
+        budget.set(allowance(file.bytes.len()));
+        let sections = file.raw_sections()?;
         let load = |id: gimli::SectionId| -> Result<Metered, gimli::Error> {
-            let bytes = file.range(image.uncompressed(&sections, id.name()).unwrap_or(0..0));
-            Ok(Metered::new(bytes, budget.clone()))
+            let section = bytes.range(file.uncompressed(&sections, id.name()).unwrap_or(0..0));
+            Ok(Metered::new(section, budget.clone()))
         };
         let dwarf = gimli::Dwarf::load(load).ok()?;
         let context = Context::from_dwarf(dwarf).ok()?;
-        let total = allowance(image.bytes().len());
+        let total = allowance(file.bytes.len());
         Some(Self(Mutex::new(Lookup { context, budget, total })))
     }
 
-    fn locate(&self, link_address: u64) -> Vec<SourceLocation> {
+    /// The places of an address of the file, innermost first.
+    pub(crate) fn locate(&self, link_address: u64) -> Vec<SourceLocation> {
         // A panic in a lookup leaves at worst an empty cache entry behind.
         let mut lookup = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         lookup.budget.set(lookup.total + EACH);

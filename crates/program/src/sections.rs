@@ -1,12 +1,11 @@
 //! Sections, as far as a program needs them: by name, and only if the file has them.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use object::elf::{self, FileHeader64, SectionHeader64};
 use object::read::elf::{FileHeader, SectionHeader, SectionTable};
 use object::{LittleEndian, SectionIndex};
-
-use crate::image::Image;
 
 /// A named part of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,11 +22,18 @@ pub struct Section<'image> {
 
 pub(crate) type RawSections<'data> = SectionTable<'data, FileHeader64<LittleEndian>>;
 
-impl Image {
+/// An ELF file, as the readers of its tables need it.
+pub(crate) struct ElfFile {
+    pub(crate) bytes: Arc<[u8]>,
+    /// What was added to every address of the file.
+    pub(crate) bias: u64,
+}
+
+impl ElfFile {
     /// The section table as `object` sees it, or `None` where it is missing or damaged.
     pub(crate) fn raw_sections(&self) -> Option<RawSections<'_>> {
-        let header = FileHeader64::<LittleEndian>::parse(self.bytes()).ok()?;
-        header.sections(LittleEndian, self.bytes()).ok()
+        let header = FileHeader64::<LittleEndian>::parse(&*self.bytes).ok()?;
+        header.sections(LittleEndian, &*self.bytes).ok()
     }
 
     /// Where in the file a section's bytes are, unless it has none or they are compressed.
@@ -38,26 +44,14 @@ impl Image {
     }
 
     /// All sections in the order of the file; none if they were stripped.
-    pub fn sections(&self) -> impl Iterator<Item = Section<'_>> {
+    pub(crate) fn sections(&self) -> impl Iterator<Item = Section<'_>> {
         let table = self.raw_sections().unwrap_or_default();
         // The first entry is the null section.
         table.enumerate().skip(1).map(move |(_, header)| self.section_of(&table, header))
     }
 
     /// The first section of that name.
-    ///
-    /// ```
-    /// use riverrun_program::Image;
-    ///
-    /// let image = Image::parse(riverrun_program::doc::TINY)?;
-    /// if let Some(section) = image.section(".comment") {
-    ///     let compiler = String::from_utf8_lossy(&image.bytes()[section.file]);
-    ///     println!("made by {compiler}");
-    /// }
-    /// assert_eq!(image.section(".comment"), None);
-    /// # Ok::<(), riverrun_program::LoadError>(())
-    /// ```
-    pub fn section(&self, name: &str) -> Option<Section<'_>> {
+    pub(crate) fn section(&self, name: &str) -> Option<Section<'_>> {
         let table = self.raw_sections()?;
         let header = self.find_section(&table, name)?;
         Some(self.section_of(&table, header))
@@ -70,9 +64,9 @@ impl Image {
         table: &RawSections<'image>,
         name: &str,
     ) -> Option<&'image SectionHeader64<LittleEndian>> {
-        let header = FileHeader64::<LittleEndian>::parse(self.bytes()).ok()?;
-        let names = SectionIndex(header.shstrndx(LittleEndian, self.bytes()).ok()? as usize);
-        let names = table.section(names).ok()?.data(LittleEndian, self.bytes()).ok()?;
+        let header = FileHeader64::<LittleEndian>::parse(&*self.bytes).ok()?;
+        let names = SectionIndex(header.shstrndx(LittleEndian, &*self.bytes).ok()? as usize);
+        let names = table.section(names).ok()?.data(LittleEndian, &*self.bytes).ok()?;
         table.iter().skip(1).find(|header| {
             let rest = names.get(header.sh_name.get(LittleEndian) as usize..);
             rest.and_then(|rest| rest.strip_prefix(name.as_bytes())).is_some_and(|rest| rest.first() == Some(&0))
@@ -90,11 +84,11 @@ impl Image {
         let file = header.file_range(LittleEndian).and_then(|(offset, size)| {
             let start = usize::try_from(offset).ok()?;
             let end = start.checked_add(usize::try_from(size).ok()?)?;
-            (end <= self.bytes().len()).then_some(start..end)
+            (end <= self.bytes.len()).then_some(start..end)
         });
         Section {
             name: str::from_utf8(name).unwrap_or_default(),
-            address: if in_memory { link_address.wrapping_add(self.bias()) } else { 0 },
+            address: if in_memory { link_address.wrapping_add(self.bias) } else { 0 },
             size: header.sh_size.get(LittleEndian),
             file: file.unwrap_or(0..0),
         }

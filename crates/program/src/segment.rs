@@ -1,57 +1,12 @@
 //! Loadable segments: where they lie in memory and in the file, and whether that can be.
 
-use std::fmt;
 use std::ops::Range;
 
 use object::LittleEndian;
 use object::elf::{PF_R, PF_W, PF_X, ProgramHeader64};
 
+use crate::address_space::{ADDRESS_END, ADDRESS_START, PAGE_SIZE, Permissions};
 use crate::error::LoadError;
-
-/// Size of a guest page in bytes: the grain of permissions.
-pub const PAGE_SIZE: u64 = 4096;
-/// The lowest address that a segment may occupy: 64 KiB.
-pub const ADDRESS_START: u64 = 0x1_0000;
-/// The end of the addresses that segments may occupy: 4 GiB - 64 KiB.
-pub const ADDRESS_END: u64 = 0xffff_0000;
-
-/// What a guest may do with memory.
-///
-/// Its `Display` is the customary `r-x`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Permissions {
-    /// Loads are allowed.
-    pub read: bool,
-    /// Stores are allowed. Implies `read`: write without read is reserved
-    /// (RISC-V Privileged Architecture, section on Sv39 page table entries).
-    pub write: bool,
-    /// Instructions may be fetched.
-    pub execute: bool,
-}
-
-impl Permissions {
-    fn of(header: &ProgramHeader64<LittleEndian>) -> Self {
-        let flags = header.p_flags.get(LittleEndian).0;
-        let write = flags & PF_W.0 != 0;
-        Self { read: flags & PF_R.0 != 0 || write, write, execute: flags & PF_X.0 != 0 }
-    }
-
-    fn union(self, other: Self) -> Self {
-        Self { read: self.read || other.read, write: self.write || other.write, execute: self.execute || other.execute }
-    }
-
-    fn is_writable_and_executable(self) -> bool {
-        self.write && self.execute
-    }
-}
-
-impl fmt::Display for Permissions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let letter = |set, letter| if set { letter } else { '-' };
-        let (r, w, x) = (letter(self.read, 'r'), letter(self.write, 'w'), letter(self.execute, 'x'));
-        f.pad(&String::from_iter([r, w, x]))
-    }
-}
 
 /// A part of the program that is in memory before its first instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,12 +65,18 @@ impl Segment {
             return Err(LoadError::OutOfWindow { index, address, memory_size });
         }
         let file = file_range(offset, file_size, file_length, || format!("segment {index}"))?;
-        let permissions = Permissions::of(header);
+        let permissions = permissions_of(header);
         if permissions.is_writable_and_executable() {
             return Err(LoadError::WritableAndExecutable { index, address });
         }
         Ok(Some(Self { index, address, memory_size, file, permissions }))
     }
+}
+
+fn permissions_of(header: &ProgramHeader64<LittleEndian>) -> Permissions {
+    let flags = header.p_flags.get(LittleEndian).0;
+    let write = flags & PF_W.0 != 0;
+    Permissions { read: flags & PF_R.0 != 0 || write, write, execute: flags & PF_X.0 != 0 }
 }
 
 /// The bytes of the file from `offset` on, or an error that names `what` if they are not all there.

@@ -7,7 +7,8 @@ use object::LittleEndian;
 use object::elf::{self, Sym64};
 use object::read::elf::Sym;
 
-use crate::image::Image;
+use crate::sections::ElfFile;
+use crate::segment::Segment;
 
 const LE: LittleEndian = LittleEndian;
 
@@ -72,34 +73,25 @@ struct Record {
     binding: Binding,
 }
 
-impl Image {
-    /// The symbol that `address` belongs to, and the distance from its start in bytes.
-    ///
-    /// Of several at one address, global ones with few leading underscores are preferred.
-    /// Labels of unknown size reach to the next symbol, and count only in the text.
-    ///
-    /// ```
-    /// use riverrun_program::Image;
-    ///
-    /// let image = Image::parse(riverrun_program::doc::TINY)?;
-    /// if let Some((symbol, offset)) = image.symbol_at(image.entry()) {
-    ///     println!("starts in {}+{offset:#x}", symbol.name);
-    /// }
-    /// assert_eq!(image.symbol_at(image.entry()), None, "it is stripped");
-    /// # Ok::<(), riverrun_program::LoadError>(())
-    /// ```
-    pub fn symbol_at(&self, address: u64) -> Option<(Symbol<'_>, u64)> {
+impl SymbolTable {
+    /// The symbol that `address` belongs to, and the distance from its start. Labels of unknown size count only in `text`.
+    pub(crate) fn at<'file>(
+        &self,
+        file: &'file ElfFile,
+        text: &[Range<u64>],
+        address: u64,
+    ) -> Option<(Symbol<'file>, u64)> {
         /// How many symbols that begin inside the one we look for are skipped, at most.
         const NESTING_LIMIT: usize = 64;
 
-        let records = &self.symbol_table().by_address;
+        let records = &self.by_address;
         let after = records.partition_point(|record| record.address <= address);
         let mut label = None;
         let mut beyond_sized = false;
         for record in records[..after].iter().rev().take(NESTING_LIMIT) {
             let offset = address - record.address;
             if offset < record.size {
-                return Some((self.symbol_of(record), offset));
+                return Some((record.symbol(file), offset));
             }
             if record.size == 0 && label.is_none() && !beyond_sized {
                 label = Some((record, offset));
@@ -107,76 +99,46 @@ impl Image {
             beyond_sized |= record.size > 0;
         }
         let (record, offset) = label?;
-        let text = self.text().iter().find(|range| range.contains(&address))?;
-        text.contains(&record.address).then(|| (self.symbol_of(record), offset))
+        let text = text.iter().find(|range| range.contains(&address))?;
+        text.contains(&record.address).then(|| (record.symbol(file), offset))
     }
 
     /// The symbol of that name, global rather than weak rather than local.
-    pub fn symbol(&self, name: &str) -> Option<Symbol<'_>> {
-        let table = self.symbol_table();
-        let name_of = |index: u32| self.name_of(&table.by_address[index as usize]);
-        let first = table.by_name.partition_point(|&index| name_of(index) < name);
-        let index = *table.by_name.get(first).filter(|&&index| name_of(index) == name)?;
-        Some(self.symbol_of(&table.by_address[index as usize]))
+    pub(crate) fn named<'file>(&self, file: &'file ElfFile, name: &str) -> Option<Symbol<'file>> {
+        let name_of = |index: u32| self.by_address[index as usize].name(file);
+        let first = self.by_name.partition_point(|&index| name_of(index) < name);
+        let index = *self.by_name.get(first).filter(|&&index| name_of(index) == name)?;
+        Some(self.by_address[index as usize].symbol(file))
     }
 
-    /// All symbols that name an address of the program, sorted by address.
-    ///
-    /// Left out are undefined ones, absolute values, offsets of thread-local variables, names of
-    /// files and sections, and the compiler's own labels.
-    pub fn symbols(&self) -> impl ExactSizeIterator<Item = Symbol<'_>> {
-        self.symbol_table().by_address.iter().map(|record| self.symbol_of(record))
+    /// All symbols, sorted by address.
+    pub(crate) fn iter<'a>(&'a self, file: &'a ElfFile) -> impl ExactSizeIterator<Item = Symbol<'a>> {
+        self.by_address.iter().map(|record| record.symbol(file))
     }
 
-    fn symbol_of(&self, record: &Record) -> Symbol<'_> {
-        Symbol {
-            name: self.name_of(record),
-            address: record.address,
-            size: record.size,
-            kind: record.kind,
-            binding: record.binding,
-        }
-    }
-
-    fn name_of(&self, record: &Record) -> &str {
-        str::from_utf8(&self.bytes()[record.name.clone()]).unwrap_or_default()
-    }
-
-    fn symbol_table(&self) -> &SymbolTable {
-        self.lazy.symbols.get_or_init(|| SymbolTable::read(self).unwrap_or_default())
-    }
-
-    fn contains(&self, address: u64) -> bool {
-        // The end is included: linkers define symbols such as `_end` there.
-        let after = self.segments().partition_point(|segment| segment.address <= address);
-        after > 0 && address <= self.segments()[after - 1].addresses().end
-    }
-}
-
-impl SymbolTable {
     /// Reads `.symtab`, or `.dynsym` in stripped programs. `None`: there is neither.
     ///
     /// Names may overlap, so that a small file has any number of long ones: only so many bytes of names are read as
     /// some files' worth, and [`SYMBOLS_MAX`] symbols.
-    fn read(image: &Image) -> Option<Self> {
-        let sections = image.raw_sections()?;
+    pub(crate) fn of(file: &ElfFile, segments: &[Segment]) -> Option<Self> {
+        let sections = file.raw_sections()?;
         let read = |kind| {
-            let table = sections.symbols(LE, image.bytes(), kind).ok()?;
+            let table = sections.symbols(LE, &*file.bytes, kind).ok()?;
             (!table.is_empty()).then_some(table)
         };
         let table = read(elf::SHT_SYMTAB).or_else(|| read(elf::SHT_DYNSYM))?;
-        let mut name_bytes = 4 * image.bytes().len();
+        let mut name_bytes = 4 * file.bytes.len();
         let mut by_address = Vec::with_capacity(table.len().min(SYMBOLS_MAX));
         // Index 0 is the null symbol.
         for symbol in table.iter().skip(1).take(SYMBOLS_MAX) {
             let Ok(name) = table.symbol_name(LE, symbol) else { continue };
             let Some(left) = name_bytes.checked_sub(name.len()) else { break };
             name_bytes = left;
-            by_address.extend(Record::of(image, symbol, name));
+            by_address.extend(Record::of(file, segments, symbol, name));
         }
         by_address.sort_by(|a, b| {
             let order = |r: &Record| (r.address, r.size > 0, r.kind != SymbolKind::Label, r.binding);
-            let name = |r: &Record| &image.bytes()[r.name.clone()];
+            let name = |r: &Record| &file.bytes[r.name.clone()];
             let beauty = |name: &[u8]| (name.iter().take_while(|&&byte| byte == b'_').count(), name.len());
             order(a)
                 .cmp(&order(b))
@@ -186,14 +148,28 @@ impl SymbolTable {
         let mut by_name: Vec<u32> = (0..u32::try_from(by_address.len()).ok()?).collect();
         by_name.sort_by_key(|&index| {
             let record: &Record = &by_address[index as usize];
-            (&image.bytes()[record.name.clone()], Reverse(record.binding), index)
+            (&file.bytes[record.name.clone()], Reverse(record.binding), index)
         });
         Some(Self { by_address, by_name })
     }
 }
 
+/// Whether a symbol can have this address: inside of a segment, or at its end, where linkers define symbols such as `_end`.
+fn may_be_named(segments: &[Segment], address: u64) -> bool {
+    let after = segments.partition_point(|segment| segment.address <= address);
+    after > 0 && address <= segments[after - 1].addresses().end
+}
+
 impl Record {
-    fn of(image: &Image, symbol: &Sym64<LittleEndian>, name: &[u8]) -> Option<Self> {
+    fn symbol<'file>(&self, file: &'file ElfFile) -> Symbol<'file> {
+        Symbol { name: self.name(file), address: self.address, size: self.size, kind: self.kind, binding: self.binding }
+    }
+
+    fn name<'file>(&self, file: &'file ElfFile) -> &'file str {
+        str::from_utf8(&file.bytes[self.name.clone()]).unwrap_or_default()
+    }
+
+    fn of(file: &ElfFile, segments: &[Segment], symbol: &Sym64<LittleEndian>, name: &[u8]) -> Option<Self> {
         let section = symbol.st_shndx(LE);
         if section.is_special() && section != elf::SHN_XINDEX || section == elf::SHN_UNDEF {
             return None;
@@ -210,9 +186,9 @@ impl Record {
             return None;
         }
         str::from_utf8(name).ok()?;
-        let start = (name.as_ptr() as usize).checked_sub(image.bytes().as_ptr() as usize)?;
-        let address = symbol.st_value(LE).wrapping_add(image.bias());
-        if !image.contains(address) {
+        let start = (name.as_ptr() as usize).checked_sub(file.bytes.as_ptr() as usize)?;
+        let address = symbol.st_value(LE).wrapping_add(file.bias);
+        if !may_be_named(segments, address) {
             return None;
         }
         Some(Self {

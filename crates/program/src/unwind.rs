@@ -1,18 +1,13 @@
 //! From a stopped machine to its callers: the guest's stack, frame by frame.
 
-use std::collections::HashMap;
-use std::ops::Range;
-
 use gimli::{
-    BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, EndianSlice, Evaluation, EvaluationResult, Expression,
-    FrameDescriptionEntry, LittleEndian, Location, Register, RegisterRule, Result as CfiResult, UnwindContext,
-    UnwindExpression, UnwindSection, Value,
+    BaseAddresses, CfaRule, DebugFrame, EhFrame, Evaluation, EvaluationResult, Expression, FrameDescriptionEntry,
+    LittleEndian, Location, Register, RegisterRule, UnwindContext, UnwindExpression, UnwindSection, Value,
 };
 
 use crate::image::Image;
 use crate::prologue::FrameLayout;
-
-type Slice<'data> = EndianSlice<'data, LittleEndian>;
+use crate::unwind_tables::{FrameIndex, Slice};
 
 const RA: usize = 1;
 const SP: usize = 2;
@@ -111,7 +106,7 @@ impl Image {
         read: &impl Fn(u64) -> Option<u64>,
         context: &mut UnwindContext<usize>,
     ) -> Option<Option<Caller>> {
-        let tables = self.lazy.unwind.get_or_init(|| UnwindTables::read(self));
+        let tables = self.unwind_tables();
         let address = frame.lookup_address().wrapping_sub(self.bias());
         if let Some(offset) = tables.eh_frame.find(address) {
             let section = EhFrame::new(self.table_bytes(&tables.eh_frame), LittleEndian);
@@ -305,91 +300,5 @@ where
             },
             _ => None,
         }
-    }
-}
-
-impl Image {
-    /// The addresses of what unwind tables describe: mostly a function each, with a name or without. In no
-    /// order; they may overlap.
-    pub fn unwind_ranges(&self) -> impl Iterator<Item = Range<u64>> {
-        let tables = self.lazy.unwind.get_or_init(|| UnwindTables::read(self));
-        let entries = tables.eh_frame.entries.iter().chain(&tables.debug_frame.entries);
-        let loaded = |address: u64| address.wrapping_add(self.bias());
-        entries.map(move |(addresses, _)| loaded(addresses.start)..loaded(addresses.end))
-    }
-}
-
-/// The program's unwind tables, with an index: they themselves have no order.
-pub(crate) struct UnwindTables {
-    eh_frame: FrameIndex,
-    debug_frame: FrameIndex,
-}
-
-/// Where in a section the entry for an address is. All addresses are those of the file.
-struct FrameIndex {
-    section: Range<usize>,
-    bases: BaseAddresses,
-    /// Code ranges with the offsets of their entries, sorted by their starts.
-    entries: Vec<(Range<u64>, usize)>,
-}
-
-impl UnwindTables {
-    fn read(image: &Image) -> Self {
-        let address = |name| image.section(name).map(|at| at.address.wrapping_sub(image.bias()));
-        let bases = || {
-            let bases = BaseAddresses::default();
-            let bases = address(".eh_frame").map_or(bases.clone(), |at| bases.set_eh_frame(at));
-            let bases = address(".text").map_or(bases.clone(), |at| bases.set_text(at));
-            address(".got").map_or(bases.clone(), |at| bases.set_got(at))
-        };
-        let range = |name| {
-            let sections = image.raw_sections();
-            sections.and_then(|table| image.uncompressed(&table, name)).unwrap_or(0..0)
-        };
-        let bytes = |range: &Range<usize>| image.bytes().get(range.clone()).unwrap_or_default();
-        let (eh_frame, debug_frame) = (range(".eh_frame"), range(".debug_frame"));
-        let eh_section = EhFrame::new(bytes(&eh_frame), LittleEndian);
-        let debug_section = DebugFrame::new(bytes(&debug_frame), LittleEndian);
-        Self {
-            eh_frame: FrameIndex::build(eh_frame, &eh_section, bases()),
-            debug_frame: FrameIndex::build(debug_frame, &debug_section, bases()),
-        }
-    }
-}
-
-impl FrameIndex {
-    /// Reads the headers of all entries, up to the first that makes no sense.
-    fn build<'data, S>(range: Range<usize>, section: &S, bases: BaseAddresses) -> Self
-    where
-        S: UnwindSection<Slice<'data>>,
-        S::Offset: std::hash::Hash,
-    {
-        let mut entries = Vec::new();
-        let mut cies = HashMap::new();
-        let mut iterator = section.entries(&bases);
-        while let Ok(Some(entry)) = iterator.next() {
-            let CieOrFde::Fde(partial) = entry else { continue };
-            let fde = partial.parse(|section, bases, offset| -> CfiResult<_> {
-                if let Some(cie) = cies.get(&offset) {
-                    return Ok(Clone::clone(cie));
-                }
-                let cie = section.cie_from_offset(bases, offset)?;
-                cies.insert(offset, cie.clone());
-                Ok(cie)
-            });
-            if let Ok(fde) = fde
-                && fde.initial_address() < fde.end_address()
-            {
-                entries.push((fde.initial_address()..fde.end_address(), fde.offset()));
-            }
-        }
-        entries.sort_by_key(|(addresses, _)| addresses.start);
-        Self { section: range, bases, entries }
-    }
-
-    fn find(&self, address: u64) -> Option<usize> {
-        let after = self.entries.partition_point(|(addresses, _)| addresses.start <= address);
-        let (addresses, offset) = self.entries.get(after.checked_sub(1)?)?;
-        addresses.contains(&address).then_some(*offset)
     }
 }

@@ -9,7 +9,6 @@
 //! [`Exit`] says that registers were lost.
 
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 use riverrun_interp::{Code, Step};
 use riverrun_vm::{
@@ -70,7 +69,7 @@ struct Dispatcher<'a> {
     sampler: Option<&'a mut Sampler>,
     single_step: bool,
     exits_at_polls: bool,
-    interruption: &'a Arc<Interruption>,
+    interruption: &'a Interruption,
     /// Instructions that may still be executed.
     fuel: u64,
     pace: Pace,

@@ -81,7 +81,7 @@ pub(crate) struct Instance<T> {
     pub(crate) alarm: Option<Alarm>,
     /// When the present slice of the outermost run ends, if it is one: see [`crate::run::Turn`].
     pub(crate) slice_end: Option<Instant>,
-    pub(crate) interruption: Arc<Interruption>,
+    pub(crate) interruption: Interruption,
     /// The pc at which the registers of the guest's own run were lost, if they were: it cannot continue.
     pub(crate) lost: Option<u64>,
     pub(crate) stack: Range<u64>,
@@ -269,7 +269,7 @@ impl<T> Instance<T> {
 
     /// Withdraws a request to stop, and lets none that is still to come reach this machine. No engine runs.
     pub(crate) fn renew_interruption(&mut self) {
-        if Arc::strong_count(&self.interruption) == 1 {
+        if !self.interruption.is_shared() {
             if self.interruption.requested().load(Ordering::SeqCst) {
                 self.interruption.withdraw();
             }
@@ -278,7 +278,7 @@ impl<T> Instance<T> {
         // SAFETY: the instance is borrowed uniquely, and its gate and execution are those of the old interruption.
         unsafe { Self::forget_ready(NonNull::from(&mut *self)) };
         self.execution.iter_mut().chain(&mut self.spare_executions).for_each(|engine| engine.disown());
-        self.interruption = Arc::default();
+        self.interruption = Interruption::default();
         self.gate = self.interruption.gate();
     }
 

@@ -9,7 +9,6 @@
 //! - values that are shared (`&Program`) or copied (registers).
 
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::time::Instant;
 
 use riverrun_program::Signature;
@@ -63,7 +62,7 @@ impl<T: std::fmt::Debug> std::fmt::Debug for Machine<T> {
 
 /// Stops a machine from another thread; see [`Machine::interrupt_handle`].
 #[derive(Clone, Debug)]
-pub struct InterruptHandle(pub(crate) Arc<Interruption>);
+pub struct InterruptHandle(pub(crate) Interruption);
 
 impl InterruptHandle {
     /// Makes the machine's present run, or its next one, end with [`TrapCause::Interrupted`]
@@ -111,7 +110,7 @@ impl<T> Machine<T> {
             Some(execution) => (!execution.counts_fuel()).then_some(PlainEngine::Compiled),
         };
         let counts_instructions = execution.as_ref().is_none_or(|engine| engine.counts_fuel());
-        let interruption = Arc::<Interruption>::default();
+        let interruption = Interruption::default();
         let ready = Ready::none();
         let instance = Box::new(Instance {
             window,

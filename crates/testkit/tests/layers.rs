@@ -27,25 +27,6 @@ const CRATES: &[&[&str]] = &[
 
 /// Arrows that close a circle: the folder, who imports, and what.
 const UPWARD: &[(&str, &str, &str)] = &[
-    ("aot", "tables", "unit"),
-    ("aot/analysis", "blocks", "millicode"),
-    ("aot/analysis", "jump_tables", "blocks"),
-    ("aot/lift", "continuations", "function"),
-    ("aot/lift", "ir", "lines"),
-    ("aot/lift", "ops", "continuations"),
-    ("aot/lift", "ops", "guarded"),
-    ("bindgen", "error", "abi"),
-    ("capi", "error", "failure"),
-    ("capi", "error", "host"),
-    ("capi", "host_code", "host"),
-    ("cli", "args", "bench"),
-    ("cli", "report", "args"),
-    ("interp", "enter", "handlers"),
-    ("interp", "fusion", "patterns"),
-    ("linux", "pipes", "open_file"),
-    ("program", "error", "segment"),
-    ("program", "image", "attributes"),
-    ("program", "image", "lazy"),
     ("riverrun", "call", "machine"),
     ("riverrun", "call", "raw"),
     ("riverrun", "caller", "call"),
@@ -57,7 +38,6 @@ const UPWARD: &[(&str, &str, &str)] = &[
     ("riverrun", "linker", "call"),
     ("riverrun", "linker", "heap"),
     ("riverrun", "linker", "machine"),
-    ("vm/interrupt", "interruption", "watchdog"),
 ];
 
 /// A module of a crate: the names that lead to it.

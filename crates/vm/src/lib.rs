@@ -56,7 +56,9 @@ pub use imports::{
     Bound, DYNAMIC_CALL, HASH_MIN, HostFunction, Import, READY_CALL, REGISTER_ARGUMENTS, Results, SYSTEM_CALLS,
     SlotCode, SlotError, SlotFunction, SystemCall,
 };
-pub use interrupt::{Claim, CodeRange, FaultExit, Gate, Interruption, Opening, Running, Said, install_fault_handler};
+pub use interrupt::{
+    Claim, CodeRange, FaultExit, Gate, Interruption, Opening, Requests, Running, Said, install_fault_handler,
+};
 pub use memory::{
     Fault, Image, ImagePart, MAPPING_LIMIT, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Page, Region, SavedMemory,
     SavedMemoryError, WINDOW_SIZE, Window,

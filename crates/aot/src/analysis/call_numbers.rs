@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use riverrun_vm::DYNAMIC_CALL;
 
-use crate::analysis::blocks::{Block, Terminator};
+use crate::analysis::block::{Block, Terminator};
 use crate::analysis::constants::Known;
 use crate::analysis::jump_tables::{evaluate, propagate};
 use crate::budget::Budget;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::analysis::blocks::{Block, Terminator};
+use crate::analysis::block::{Block, Terminator};
 use crate::analysis::functions::Function;
 
 /// Instructions of the longest function that is inlined into itself.

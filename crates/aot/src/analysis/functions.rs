@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use riverrun_program::SymbolKind;
 
-use crate::analysis::blocks::{Block, Terminator, blocks, gaps};
+use crate::analysis::block::{Block, Terminator};
+use crate::analysis::blocks::{blocks, gaps};
 use crate::analysis::text::Text;
 use crate::budget::Budget;
 

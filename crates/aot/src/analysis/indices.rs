@@ -5,7 +5,7 @@
 use riverrun_isa::ops::Mem;
 use riverrun_isa::{Inst, Op};
 
-use crate::analysis::blocks::Block;
+use crate::analysis::block::Block;
 use crate::analysis::registers;
 
 /// The register and instruction with the index of a block's jump.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use riverrun_isa::ops::Mem;
 
-use crate::analysis::blocks::{Block, Fixed, T0, Targets, Terminator};
+use crate::analysis::block::{Block, Fixed, T0, Targets, Terminator};
 use crate::analysis::constants::{Constants, Known};
 use crate::analysis::execution::execute;
 use crate::analysis::text::Text;

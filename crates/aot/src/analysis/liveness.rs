@@ -20,7 +20,7 @@ use std::ops::RangeInclusive;
 use riverrun_isa::{Destination, Format, Inst, Op};
 use riverrun_vm::F_SLOT;
 
-use crate::analysis::blocks::{Block, Terminator};
+use crate::analysis::block::{Block, Terminator};
 use crate::analysis::functions::{Extent, Function};
 use crate::analysis::registers::{FUEL, Set, sources, written};
 use crate::analysis::text::Text;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analysis::blocks::Terminator;
+use crate::analysis::block::Terminator;
 use crate::analysis::functions::Function;
 use crate::analysis::order::{Order, order, predecessors};
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use riverrun_isa::{Destination, Op};
 
-use crate::analysis::blocks::T0;
+use crate::analysis::block::T0;
 use crate::analysis::text::{Text, Treatment};
 
 /// Instructions of the longest routine.

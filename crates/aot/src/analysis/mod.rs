@@ -1,5 +1,6 @@
 //! Analysis of a program's text: functions, basic blocks, and facts about them that lifting uses. It knows nothing of LLVM.
 
+mod block;
 mod blocks;
 mod call_numbers;
 mod constants;
@@ -24,7 +25,7 @@ pub(crate) mod sample;
 mod text;
 mod trips;
 
-pub(crate) use blocks::{Block, Fixed, Targets, Terminator};
+pub(crate) use block::{Block, Fixed, Targets, Terminator};
 pub(crate) use call_numbers::{CallNumber, call_numbers};
 pub(crate) use copies::{address, insert_copies, is_copied};
 pub(crate) use costs::{ALIGNMENT, Arguments, LONGEST, costs};

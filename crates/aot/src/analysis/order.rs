@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::analysis::blocks::Terminator;
+use crate::analysis::block::Terminator;
 use crate::analysis::functions::Function;
 
 /// The result of a depth-first walk.

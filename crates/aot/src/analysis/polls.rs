@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::blocks::Terminator;
+use crate::analysis::block::Terminator;
 use crate::analysis::functions::Function;
 use crate::analysis::order::order;
 use crate::analysis::trips::short_loops;

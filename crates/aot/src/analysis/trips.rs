@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use riverrun_isa::{Inst, Op};
 
-use crate::analysis::blocks::Terminator;
+use crate::analysis::block::Terminator;
 use crate::analysis::functions::Function;
 use crate::analysis::order::{Predecessors, predecessors};
 use crate::analysis::registers::written;

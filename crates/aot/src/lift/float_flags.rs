@@ -18,8 +18,8 @@ use riverrun_vm::convention;
 
 use crate::analysis::{Block, Function};
 use crate::lift::ir::{Ir, Space, built};
-use crate::lift::ops::Site;
 use crate::lift::registers;
+use crate::lift::site::Site;
 use crate::lift::value::Value;
 
 /// The symbol of the helper that returns the exceptions accrued in MXCSR in the format of `fflags`.

@@ -8,7 +8,7 @@ use riverrun_isa::ops::{Float, FloatCompare, Int, Ops, Rounding, fflags};
 use riverrun_vm::convention;
 
 use crate::lift::ir::{Space, built};
-use crate::lift::ops::Site;
+use crate::lift::site::Site;
 use crate::lift::value::Value;
 
 /// Classes of `llvm.is.fpclass`.

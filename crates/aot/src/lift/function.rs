@@ -16,13 +16,13 @@ use crate::analysis::{
 use crate::budget::Budget;
 use crate::lift::continuations::Continuations;
 use crate::lift::dataflow::{self, Facts};
+use crate::lift::fault_exits::Group;
 use crate::lift::float_flags;
 use crate::lift::fuel;
-use crate::lift::guarded::Group;
 use crate::lift::ir::{Callers, Ir, Space, built};
 use crate::lift::libcalls::KnownLibcall;
-use crate::lift::ops::Site;
-use crate::lift::registers::{self, FUEL, Label, Registers, Set};
+use crate::lift::registers::{self, FUEL, Label, Registers, Set, to_commit};
+use crate::lift::site::Site;
 use crate::lift::value::Value;
 
 /// The facts about the program that lifting a function needs.
@@ -86,7 +86,7 @@ fn lift_libcall<'c>(ir: &Ir<'c>, function: &Function, known: &KnownLibcall, surr
     }
 
     ir.begin_function(host, false);
-    ir.begin_lines(host, function, |pc| surroundings.source(pc));
+    ir.lines.begin(host, function, |pc| surroundings.source(pc));
     ir.builder.position_at_end(ir.block(host));
     ir.line(start);
     let hot = registers::hot_set(ir.options.fuel);
@@ -126,7 +126,7 @@ fn lift_own<'c>(
     if order(function, std::iter::once(function.start), Terminator::successors).back.is_empty() {
         ir.prefer_narrow_vectors(host);
     }
-    ir.begin_lines(host, function, |pc| surroundings.source(pc));
+    ir.lines.begin(host, function, |pc| surroundings.source(pc));
     ir.builder.position_at_end(ir.block(host));
     ir.line(function.start);
     let state_resident = dataflow::state_resident(function, ir.options.fuel);
@@ -712,9 +712,4 @@ fn indexed(block: &Block) -> Option<Index> {
 fn leads_everywhere(targets: &Targets) -> bool {
     let in_table: BTreeSet<&u64> = targets.table.iter().collect();
     !targets.inside.is_empty() && targets.inside.iter().all(|to| in_table.contains(to))
-}
-
-/// The registers to commit, given the live ones: all of them in precise mode.
-pub(super) fn to_commit(ir: &Ir<'_>, live: Set) -> Set {
-    if ir.options.precise { !0 } else { live }
 }

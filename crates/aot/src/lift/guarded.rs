@@ -4,10 +4,7 @@
 //! that commits all registers. It costs the access nothing, as LLVM keeps values that only the cold block needs wherever
 //! there is room. A table ([`riverrun_vm::FaultExit`]) maps the instruction to the block.
 //!
-//! Adjacent accesses form a *group*: their fault exits commit the registers that change within the group, and then share a
-//! block that commits the others.
-
-use std::cell::RefCell;
+//! The exits are made for groups of accesses ([`super::fault_exits`]).
 
 use inkwell::InlineAsmDialect;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -15,70 +12,10 @@ use inkwell::llvm_sys::core::LLVMBuildCallBr;
 use inkwell::types::{AsTypeRef, BasicMetadataTypeEnum, FunctionType};
 use inkwell::values::{AsValueRef, BasicValueEnum, CallSiteValue, IntValue};
 use riverrun_isa::ops::{Float, Mem};
-use riverrun_vm::convention;
 
-use crate::lift::ir::{Ir, ORDERED, Space, built};
-use crate::lift::ops::Site;
-use crate::lift::registers::{FUEL, Fork, Label, Registers, Set};
+use crate::lift::ir::ORDERED;
+use crate::lift::site::Site;
 use crate::lift::value::Value;
-
-/// Registers that may change within a group.
-const CHANGES: u32 = 6;
-
-/// The accesses of the present group.
-#[derive(Default)]
-pub(crate) struct Group<'c> {
-    accesses: RefCell<Vec<Access<'c>>>,
-}
-
-/// An access whose fault exit is not yet made.
-struct Access<'c> {
-    fault: Label<'c>,
-    /// The values of the registers there.
-    registers: Fork<'c>,
-    pc: u64,
-    ahead: u64,
-}
-
-impl<'c> Group<'c> {
-    /// Makes the fault exits if enough registers have changed since the group's first access; they end at `exit` with all
-    /// registers committed.
-    pub(crate) fn end_if_full(&self, ir: &Ir<'c>, registers: &Registers<'c>, exit: Label<'c>) {
-        if registers.changed().count_ones() > CHANGES {
-            self.end(ir, registers, exit);
-        }
-    }
-
-    /// Makes the fault exits.
-    pub(crate) fn end(&self, ir: &Ir<'c>, registers: &Registers<'c>, exit: Label<'c>) {
-        let accesses = self.accesses.take();
-        let Some(first) = accesses.first() else { return };
-        let here = ir.here();
-        let now = registers.fork();
-        let changed: Set = registers.changed() | 1 << FUEL;
-        let common = ir.context.prepend_basic_block(exit, "");
-        for access in &accesses {
-            ir.builder.position_at_end(access.fault);
-            registers.rejoin(access.registers.clone());
-            if ir.options.fuel {
-                let left = ir.word(registers.get(ir, FUEL));
-                let left = built(ir.builder.build_int_add(left, ir.int(access.ahead), ""));
-                registers.set(FUEL, Value::Word(left));
-            }
-            registers.flush(ir, registers.dirty(true) & changed);
-            let pc = ir.field(registers.base(ir), convention::PC);
-            ir.store(pc, ir.int(access.pc).into(), Space::State);
-            ir.jump(common);
-        }
-        ir.builder.position_at_end(common);
-        // Registers that have not changed have the values of the first access.
-        registers.rejoin(first.registers.clone());
-        registers.flush(ir, registers.dirty(true) & !changed);
-        ir.jump(exit);
-        registers.rejoin(now);
-        ir.builder.position_at_end(here);
-    }
-}
 
 impl<'c> Site<'_, 'c> {
     /// Loads from the guest's memory, where `low` is the address modulo 2^32, up to `offset`.
@@ -159,11 +96,7 @@ impl<'c> Site<'_, 'c> {
         };
         let memory = Attribute::get_named_enum_kind_id("memory");
         access.add_attribute(AttributeLoc::Function, ir.context.create_enum_attribute(memory, ORDERED));
-        let mut group = self.group.accesses.borrow_mut();
-        if group.is_empty() {
-            registers.watch_changes();
-        }
-        group.push(Access { fault, registers: registers.fork(), pc: self.pc, ahead: self.ahead });
+        self.group.add(registers, fault, self.pc, self.ahead);
         ir.builder.position_at_end(go_on);
         access
     }

@@ -10,8 +10,8 @@ use riverrun_vm::{Bound, DYNAMIC_CALL, F_SLOT, Import, REGISTER_ARGUMENTS, SYSTE
 
 use crate::analysis::{CallNumber, HostCall};
 use crate::lift::ir::{Callers, Ir, Space, built};
-use crate::lift::ops::Site;
 use crate::lift::registers::{self, A0, FUEL, Label, Set};
+use crate::lift::site::Site;
 use crate::lift::value::Value;
 
 const FA0: usize = F_SLOT as usize + 10;

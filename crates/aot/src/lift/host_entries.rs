@@ -18,8 +18,8 @@ use riverrun_vm::{Import, REGISTER_ARGUMENTS, RETURN_ADDRESS, Reason};
 
 use crate::analysis::{Function, Terminator};
 use crate::lift::ir::{Ir, Space, built};
-use crate::lift::ops::Site;
 use crate::lift::registers::{self, A0, RA, Registers, SP};
+use crate::lift::site::Site;
 use crate::options::CompileOptions;
 
 /// The longest function that gets one: in longer ones, the cost of entering hardly matters.

@@ -171,6 +171,13 @@ impl<'c> Ir<'c> {
         }
     }
 
+    /// What is made from now on belongs to the guest instruction at `pc`.
+    pub(crate) fn line(&self, pc: u64) {
+        if let Some(place) = self.lines.place(self.context, pc) {
+            self.builder.set_current_debug_location(place);
+        }
+    }
+
     pub(crate) fn int(&self, value: u64) -> IntValue<'c> {
         self.i64.const_int(value, false)
     }

@@ -14,8 +14,8 @@ use inkwell::values::{BasicValueEnum, IntValue, PointerValue};
 use crate::analysis::{ALIGNMENT, Arguments, LONGEST, Libcall};
 use crate::lift::fuel;
 use crate::lift::ir::{Space, built};
-use crate::lift::ops::Site;
 use crate::lift::registers::{FUEL, Label};
+use crate::lift::site::Site;
 use crate::lift::value::Value;
 
 const A0: usize = 10;

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use inkwell::context::Context;
 use inkwell::debug_info::{
-    AsDIScope, DICompileUnit, DIFile, DIFlagsConstants, DIScope, DISubroutineType, DWARFEmissionKind,
+    AsDIScope, DICompileUnit, DIFile, DIFlagsConstants, DILocation, DIScope, DISubroutineType, DWARFEmissionKind,
     DWARFSourceLanguage, DebugInfoBuilder,
 };
 use inkwell::module::{FlagBehavior, Module};
@@ -20,7 +20,6 @@ use riverrun_program::demangle;
 use riverrun_vm::artifact::GUEST_FILE;
 
 use crate::analysis::Function;
-use crate::lift::ir::Ir;
 
 /// A module's debug information under construction.
 pub(crate) struct Lines<'c> {
@@ -64,30 +63,27 @@ impl<'c> Lines<'c> {
     pub(crate) fn finish(&self) {
         self.builder.finalize();
     }
-}
 
-impl<'c> Ir<'c> {
     /// Lines are those of this function from now on, with what `source` knows of its instructions.
-    pub(crate) fn begin_lines(
+    pub(crate) fn begin(
         &self,
         host: FunctionValue<'c>,
         function: &Function,
         source: impl Fn(u64) -> Option<(String, u32)>,
     ) {
-        let lines = &self.lines;
         let address = function.start as u32;
         let name = function.name.as_deref().map_or_else(|| format!("#{address:x}").into(), demangle);
         let (file, line) = match source(function.start) {
-            Some((path, line)) => (lines.builder.create_file(&path, ""), line),
-            None => (lines.file, address),
+            Some((path, line)) => (self.builder.create_file(&path, ""), line),
+            None => (self.file, address),
         };
-        let subprogram = lines.builder.create_function(
-            lines.unit.as_debug_info_scope(),
+        let subprogram = self.builder.create_function(
+            self.unit.as_debug_info_scope(),
             &name,
             None,
             file,
             line,
-            lines.kind,
+            self.kind,
             false,
             true,
             line,
@@ -95,31 +91,29 @@ impl<'c> Ir<'c> {
             true,
         );
         host.set_subprogram(subprogram);
-        lines.start.set(function.start);
+        self.start.set(function.start);
         let mut scopes: HashMap<String, DIScope<'c>> = HashMap::new();
         let mut scope = |path: String| {
             *scopes.entry(path).or_insert_with_key(|path| {
-                let file = lines.builder.create_file(path, "");
+                let file = self.builder.create_file(path, "");
                 let function = subprogram.as_debug_info_scope();
-                lines.builder.create_lexical_block(function, file, line, 0).as_debug_info_scope()
+                self.builder.create_lexical_block(function, file, line, 0).as_debug_info_scope()
             })
         };
-        lines.unknown.set(Some(scope(GUEST_FILE.to_owned())));
+        self.unknown.set(Some(scope(GUEST_FILE.to_owned())));
         let pcs = function.blocks.values().flat_map(|block| &block.insts).map(|(pc, _)| *pc);
         let sources = pcs.filter_map(|pc| source(pc).map(|(path, line)| (pc, (scope(path), line))));
-        *lines.sources.borrow_mut() = sources.collect();
+        *self.sources.borrow_mut() = sources.collect();
     }
 
-    /// What is made from now on belongs to the guest instruction at `pc`.
-    pub(crate) fn line(&self, pc: u64) {
-        let lines = &self.lines;
-        let Some(unknown) = lines.unknown.get() else { return };
-        let column = u16::try_from(pc.wrapping_sub(lines.start.get()) / 2 + 1);
-        let (scope, line, column) = match (lines.sources.borrow().get(&pc), column) {
+    /// The place of the guest instruction at `pc`; `None` outside of functions.
+    pub(crate) fn place(&self, context: &'c Context, pc: u64) -> Option<DILocation<'c>> {
+        let unknown = self.unknown.get()?;
+        let column = u16::try_from(pc.wrapping_sub(self.start.get()) / 2 + 1);
+        let (scope, line, column) = match (self.sources.borrow().get(&pc), column) {
             (Some(&(scope, line)), Ok(column)) => (scope, line, column.into()),
             _ => (unknown, pc as u32, 0),
         };
-        let location = lines.builder.create_debug_location(self.context, line, column, scope, None);
-        self.builder.set_current_debug_location(location);
+        Some(self.builder.create_debug_location(context, line, column, scope, None))
     }
 }

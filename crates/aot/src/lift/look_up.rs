@@ -8,8 +8,8 @@ use riverrun_vm::artifact::Dispatch;
 use riverrun_vm::convention::{self, HOT};
 
 use crate::lift::ir::{Ir, Space, built};
-use crate::lift::ops::Site;
 use crate::lift::registers::{self, RA};
+use crate::lift::site::Site;
 use crate::lift::value::Value;
 
 /// The symbol of [`Ir::searcher`].

@@ -6,8 +6,8 @@ use riverrun_isa::ops::{Float, Mem};
 use riverrun_vm::convention;
 
 use crate::lift::ir::{Space, built, integer_operand};
-use crate::lift::ops::Site;
 use crate::lift::registers::FUEL;
+use crate::lift::site::Site;
 use crate::lift::value::Value;
 
 /// Constants up to this are added outside the extension to 64 bits: the guards on either side of the

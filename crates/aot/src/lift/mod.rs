@@ -2,19 +2,20 @@
 //!
 //! - [`ir`]: LLVM's builder with the types and attributes that all code here shares.
 //! - [`value`]: values, kept in the form in which they were made.
-//! - [`ops`], [`floats`]: the instruction table's operations on these values.
+//! - [`site`]: the place at which an instruction is lifted; [`ops`], [`floats`]: the instruction table's operations on these values.
 //! - [`float_flags`]: the exceptions that accrue, and the rounding mode.
 //! - [`lines`]: which host instruction belongs to which guest instruction.
 //! - [`function`]: one guest function; [`registers`]: where its guest registers are.
 //! - [`fuel`]: where it tests its fuel.
-//! - [`continuations`]: its continuations, and mismatched returns.
-//! - [`memory`]: accesses to the guest's memory; [`guarded`]: those of precise mode.
+//! - [`continuations`]: its continuations; [`mismatched_returns`]: what returns to others of them.
+//! - [`memory`]: accesses to the guest's memory; [`guarded`]: those of precise mode; [`fault_exits`]: where they fault.
 //! - [`host_calls`]: host calls; [`slot_calls`]: those with raw values; [`host_entries`]: host-ABI entry points.
 //! - [`libcalls`]: the bodies of libcalls.
 //! - [`transfer`]: calls, returns and exits; [`look_up`]: calls by register.
 
 mod continuations;
 mod dataflow;
+mod fault_exits;
 mod float_flags;
 mod floats;
 mod fuel;
@@ -27,8 +28,10 @@ mod libcalls;
 mod lines;
 mod look_up;
 mod memory;
+mod mismatched_returns;
 mod ops;
 mod registers;
+mod site;
 mod slot_calls;
 mod transfer;
 mod value;

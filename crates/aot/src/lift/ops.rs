@@ -1,37 +1,12 @@
 //! The instruction table's operations, as LLVM instructions.
 
 use inkwell::IntPredicate;
-use inkwell::values::{FunctionValue, IntValue};
+use inkwell::values::IntValue;
 use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Ops, Rounding, System};
 
-use crate::analysis::Imports;
-use crate::lift::continuations::Continuations;
-use crate::lift::guarded::Group;
-use crate::lift::ir::{Ir, Space, built};
-use crate::lift::registers::{Registers, Set};
+use crate::lift::ir::built;
+use crate::lift::site::Site;
 use crate::lift::value::Value;
-
-/// The place in a function at which an instruction is lifted: the implementation of `Ops` on LLVM values.
-pub(crate) struct Site<'a, 'c> {
-    pub(crate) ir: &'a Ir<'c>,
-    pub(crate) registers: &'a Registers<'c>,
-    pub(crate) function: FunctionValue<'c>,
-    pub(crate) continuations: &'a Continuations<'c>,
-    /// The program's host functions.
-    pub(crate) imports: &'a Imports,
-    /// The group of accesses before this one, in precise mode.
-    pub(crate) group: &'a Group<'c>,
-    /// The instruction's address.
-    pub(crate) pc: u64,
-    /// Instructions of the block from this one on, whose fuel has already been subtracted.
-    pub(crate) ahead: u64,
-    /// The memory that the instruction accesses, if it is a load or a store.
-    pub(crate) space: Space,
-    /// The live registers after it.
-    pub(crate) live: Set,
-    /// Logarithm of the size of the dispatch table.
-    pub(crate) dispatch_bits: u32,
-}
 
 impl<'c> Site<'_, 'c> {
     fn words(&self, a: Value<'c>, b: Value<'c>) -> (IntValue<'c>, IntValue<'c>) {

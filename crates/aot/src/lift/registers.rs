@@ -367,3 +367,8 @@ pub(crate) struct Fork<'c> {
 
 /// A block of IR that is yet to be filled.
 pub(crate) type Label<'c> = BasicBlock<'c>;
+
+/// The registers to commit, given the live ones: all of them in precise mode.
+pub(super) fn to_commit(ir: &Ir<'_>, live: Set) -> Set {
+    if ir.options.precise { !0 } else { live }
+}

@@ -10,7 +10,7 @@ use inkwell::values::{IntValue, PointerValue};
 use riverrun_vm::{Bound, Import, REGISTER_ARGUMENTS, SlotError};
 
 use crate::lift::ir::{Space, built};
-use crate::lift::ops::Site;
+use crate::lift::site::Site;
 
 /// The operands of a call with raw values besides the values.
 struct SlotCall<'c> {

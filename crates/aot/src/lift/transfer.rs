@@ -10,8 +10,8 @@ use crate::analysis::{address, is_copied};
 #[cfg(doc)]
 use crate::lift::continuations::Continuations;
 use crate::lift::ir::{Callers, Space, built};
-use crate::lift::ops::Site;
 use crate::lift::registers::RA;
+use crate::lift::site::Site;
 use crate::lift::value::Value;
 
 impl<'c> Site<'_, 'c> {

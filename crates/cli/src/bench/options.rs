@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::contestant::Contestant;
 use crate::Result;
-use crate::args::{GuestOptions, RunOptions};
+use crate::options::{GuestOptions, RunOptions};
 use crate::values;
 
 const HELP: &str = "\

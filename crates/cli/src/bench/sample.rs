@@ -16,7 +16,7 @@ use wait4::Wait4;
 use super::contestant::{self, Contestant, REGISTERS};
 use super::options::{Options, Turn};
 use crate::Result;
-use crate::args::RunOptions;
+use crate::options::RunOptions;
 use crate::run;
 
 /// The result of a turn.

@@ -18,7 +18,7 @@ use crate::callable::Callable;
 use crate::context::VmContext;
 use crate::convention::{CALL_ARGUMENTS, NOWHERE, RESERVE, RESERVE_BEHIND};
 use crate::exit::{Exit, Reason};
-use crate::interrupt::{Claim, Gate, Interruption, Running, install_handlers};
+use crate::interrupt::{Claim, Gate, Requests, Running, install_handlers};
 use crate::memory::Window;
 use crate::trap::TrapCause;
 
@@ -215,7 +215,7 @@ impl Execution {
         entry: Entry,
         window: &mut Window,
         limit: u64,
-        interruption: &Interruption,
+        interruption: &Requests,
     ) -> (Exit, u64) {
         let fuel = limit as i64;
         // Only functions' starts test the fuel at once.
@@ -288,7 +288,7 @@ impl Execution {
     ///
     /// # Safety
     /// As [`Execution::run`].
-    pub unsafe fn prepare(&mut self, window: &mut Window, interruption: &Interruption) -> Prepared {
+    pub unsafe fn prepare(&mut self, window: &mut Window, interruption: &Requests) -> Prepared {
         let engine_window = &raw mut *window;
         let state = window.state_mut();
         state.exit.window = engine_window as u64;
@@ -322,7 +322,7 @@ impl Execution {
 
     /// The activation of a run.
     #[inline]
-    fn running(&self, state: *mut VmContext, interruption: &Interruption) -> Running {
+    fn running(&self, state: *mut VmContext, interruption: &Requests) -> Running {
         Running {
             code: self.artifact.code(),
             fault_exits: self.artifact.fault_exits(),

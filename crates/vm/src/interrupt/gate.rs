@@ -67,7 +67,7 @@ pub struct Gate {
     pub(crate) thread: AtomicI32,
     /// Whether that thread is in compiled code entered by the dispatcher, not by a call on the fast path.
     pub(crate) is_inside: AtomicBool,
-    /// Whether a call must ask [`crate::Interruption::is_reached`] before it begins.
+    /// Whether a call must ask [`crate::Requests::is_reached`] before it begins.
     is_wanted: AtomicBool,
     /// The machine of this guard, by which calls from C find it after they have begun.
     machine: AtomicPtr<()>,
@@ -177,7 +177,7 @@ impl Gate {
         compiler_fence(SeqCst);
     }
 
-    /// Whether a call must ask [`crate::Interruption::is_reached`] before it begins.
+    /// Whether a call must ask [`crate::Requests::is_reached`] before it begins.
     #[inline(always)]
     pub fn is_wanted(&self) -> bool {
         self.is_wanted.load(Relaxed)

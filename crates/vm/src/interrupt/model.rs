@@ -9,12 +9,12 @@
 //! ```
 
 use std::ptr;
-use std::sync::Arc;
 
 use loom::thread;
 
+use super::clock::now;
 use super::gate::Opening;
-use super::interruption::{Interruption, now};
+use super::interruption::Interruption;
 use super::running::Running;
 use super::watchdog;
 use crate::sys;
@@ -30,8 +30,8 @@ fn model(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
 }
 
 /// Runs a guest on this thread, beside a watchdog and another thread.
-fn beside(other: impl FnOnce(&Arc<Interruption>) + 'static, guest: impl FnOnce(&Arc<Interruption>)) {
-    let interruption = Arc::new(Interruption::default());
+fn beside(other: impl FnOnce(&Interruption) + 'static, guest: impl FnOnce(&Interruption)) {
+    let interruption = Interruption::default();
     let watchdog = thread::spawn(watchdog::keep_until_end);
     let shared = interruption.clone();
     let other = thread::spawn(move || other(&shared));
@@ -57,7 +57,7 @@ fn running(interruption: &Interruption) -> Running {
         state: ptr::null_mut(),
         fault: Default::default(),
         stack_guard: 0..0,
-        interruption,
+        interruption: &raw const **interruption,
         ignored: Default::default(),
         interrupt_landing: 0,
         outer: Default::default(),
@@ -114,7 +114,7 @@ fn a_run_ends_that_another_thread_interrupts() {
 
 #[test]
 fn a_first_call_ends_that_another_thread_interrupts() {
-    let guest = |interruption: &Arc<Interruption>| {
+    let guest = |interruption: &Interruption| {
         first_call(interruption, &running(interruption), || run_compiled_code(interruption));
     };
     model(2, move || beside(|interruption| interruption.request(), guest));
@@ -122,7 +122,7 @@ fn a_first_call_ends_that_another_thread_interrupts() {
 
 #[test]
 fn a_call_on_the_fast_path_ends_that_another_thread_interrupts() {
-    let guest = |interruption: &Arc<Interruption>| {
+    let guest = |interruption: &Interruption| {
         let running = running(interruption);
         if first_call(interruption, &running, || {}) && !next_call(interruption) {
             assert!(interruption.is_reached(), "a call is refused only for a reason");
@@ -133,7 +133,7 @@ fn a_call_on_the_fast_path_ends_that_another_thread_interrupts() {
 
 #[test]
 fn a_run_ends_at_its_deadline() {
-    let guest = |interruption: &Arc<Interruption>| {
+    let guest = |interruption: &Interruption| {
         interruption.set_deadline_at(now() + 1);
         run(interruption);
     };
@@ -142,7 +142,7 @@ fn a_run_ends_at_its_deadline() {
 
 #[test]
 fn a_request_is_not_lost_behind_one_that_was_withdrawn() {
-    let other = |interruption: &Arc<Interruption>| {
+    let other = |interruption: &Interruption| {
         interruption.request();
         interruption.withdraw();
         interruption.request();

@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 
 use super::gate::Gate;
-use super::interruption::Interruption;
+use super::requests::Requests;
 use crate::arch::claimed;
 use crate::context::{NO_CLAIM, VmContext, WINDOW_OFFSET};
 use crate::memory::{WINDOW_SIZE, resolve_write};
@@ -170,7 +170,7 @@ pub struct Running {
     pub stack_guard: Range<usize>,
     /// The interruption on which SIGURG makes the code exit at its next poll; null for code that tests for it by counting
     /// fuel.
-    pub interruption: *const Interruption,
+    pub interruption: *const Requests,
     /// How many of these signals the code has ignored.
     pub ignored: Cell<u32>,
     /// Where SIGURG redirects code that ignores too many signals: rax is the state's address,

@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock, PoisonError, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
-use super::interruption::{Interruption, NEVER, now};
+use super::clock::{NEVER, has_no_watchdog, now};
+use super::requests::Requests;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, MutexGuard, shared};
 use crate::sys;
@@ -22,7 +23,7 @@ const VAIN: u32 = 5;
 
 /// An interruption that the watchdog observes.
 struct Listed {
-    interruption: Weak<Interruption>,
+    interruption: Weak<Requests>,
     /// How often no thread was in compiled code since the interruption was reached.
     idle: u8,
     /// Signals since it was reached.
@@ -51,11 +52,18 @@ pub(crate) fn next_look() -> u64 {
 pub(crate) fn is_kept() -> bool {
     static KEPT: OnceLock<bool> = OnceLock::new();
     // A model has one among its threads.
-    cfg!(loom) || *KEPT.get_or_init(|| std::thread::Builder::new().name("riverrun-watch".into()).spawn(keep).is_ok())
+    cfg!(loom)
+        || *KEPT.get_or_init(|| {
+            let is_kept = std::thread::Builder::new().name("riverrun-watch".into()).spawn(keep).is_ok();
+            if !is_kept {
+                has_no_watchdog();
+            }
+            is_kept
+        })
 }
 
 /// Makes the watchdog observe an interruption, from this moment on at the latest.
-pub(crate) fn look_at(interruption: &Arc<Interruption>, at: u64) {
+pub(crate) fn look_at(interruption: &Arc<Requests>, at: u64) {
     if !is_kept() {
         return;
     }

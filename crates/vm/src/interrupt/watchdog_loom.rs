@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use super::{CHANGED, List, list, look_at_all};
-use crate::interrupt::interruption::NEVER;
+use crate::interrupt::clock::NEVER;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::shared;
 

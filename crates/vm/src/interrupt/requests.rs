@@ -1,0 +1,123 @@
+//! What a machine is to be stopped for, and when.
+//!
+//! The dispatcher and the interpreter test [`Requests::is_reached`]. Compiled code that does not count fuel tests
+//! nothing; the watchdog signals the thread that executes it.
+
+use std::sync::{Mutex, PoisonError};
+use std::task::Waker;
+
+use super::clock::{Moment, NEVER, PASSED, must_compare};
+use super::gate::Gate;
+use crate::sync::atomic::{AtomicBool, Ordering, fence};
+
+/// Why and when a machine is to be stopped; shared between the machine, the watchdog and, as an
+/// [`Interruption`](crate::Interruption), the threads that stop it.
+///
+/// The dispatcher tests [`is_reached`](Requests::is_reached) before it enters an engine, and the interpreter while it
+/// runs. A thread in compiled code that does not count fuel is registered at the machine's entry guard, and the watchdog
+/// signals it until it has exited ([`crate::Running`]).
+#[derive(Debug)]
+pub struct Requests {
+    pub(super) requested: AtomicBool,
+    /// When runs end.
+    pub(super) deadline: Moment,
+    /// When compiled code exits, so that the dispatcher can call its host.
+    pub(super) alarm: Moment,
+    pub(super) gate: &'static Gate,
+    /// Whether the watchdog observes this.
+    pub(crate) listed: AtomicBool,
+    /// Of the executor of a guest that waits.
+    waker: Mutex<Option<Waker>>,
+}
+
+impl Default for Requests {
+    fn default() -> Requests {
+        Requests {
+            requested: AtomicBool::new(false),
+            deadline: Moment::default(),
+            alarm: Moment::default(),
+            gate: Gate::take(),
+            listed: AtomicBool::new(false),
+            waker: Mutex::new(None),
+        }
+    }
+}
+
+impl Drop for Requests {
+    fn drop(&mut self) {
+        self.gate.give_back();
+    }
+}
+
+impl Requests {
+    /// The machine's entry guard, which no other machine has while this lives.
+    pub fn gate(&self) -> &'static Gate {
+        self.gate
+    }
+
+    /// Wakes this waker once, when the machine is to stop: for a guest that waits, which is in no engine.
+    pub fn wake_when_reached(&self, waker: &Waker) {
+        let mut present = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *present {
+            Some(present) => present.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+    }
+
+    /// The waker that is to be woken, which is not there any more then.
+    pub(super) fn take_waker(&self) -> Option<Waker> {
+        self.waker.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Takes the request back.
+    pub fn withdraw(&self) {
+        self.requested.store(false, Ordering::SeqCst);
+        self.renew_gate();
+    }
+
+    /// Makes calls test for interruptions exactly if one is pending. Requests of other threads are read last, so that none
+    /// made meanwhile is lost.
+    pub fn renew_gate(&self) {
+        if self.gate.is_wanted() {
+            self.gate.want(false);
+        }
+        fence(Ordering::SeqCst);
+        let at = self.deadline.get();
+        if self.requested.load(Ordering::SeqCst) || at == PASSED || at != NEVER && must_compare() {
+            self.gate.want(true);
+        }
+    }
+
+    /// The flag that a request sets.
+    pub fn requested(&self) -> &AtomicBool {
+        &self.requested
+    }
+
+    /// Whether the run must end. Costs two loads.
+    #[inline]
+    pub fn is_reached(&self) -> bool {
+        self.requested.load(Ordering::Relaxed) || self.deadline.is_past()
+    }
+
+    /// Whether compiled code must exit: the run must end, or an alarm's moment has come.
+    #[inline]
+    pub fn must_exit(&self) -> bool {
+        self.is_reached() || self.is_alarm_past()
+    }
+
+    /// Whether the alarm's moment has come.
+    #[inline]
+    pub fn is_alarm_past(&self) -> bool {
+        self.alarm.is_past()
+    }
+
+    /// Marks moments that have passed; returns the first that is still ahead.
+    pub(crate) fn moment_ahead_of(&self, now: u64) -> Option<u64> {
+        let (passes, deadline) = self.deadline.mark(now);
+        if passes {
+            self.gate.want(true);
+        }
+        let (_, alarm) = self.alarm.mark(now);
+        deadline.into_iter().chain(alarm).min()
+    }
+}

@@ -334,7 +334,9 @@ mod following {
 
     fn run(command: &str, folder: &Path) {
         let mut shell = Command::new("sh");
-        shell.args(["-c", command]).current_dir(folder).env("CARGO_TARGET_DIR", folder.join("target"));
+        // Dependencies are those of the tests here, and built already.
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it lies in the target directory");
+        shell.args(["-c", command]).current_dir(folder).env("CARGO_TARGET_DIR", target);
         let run = shell.output().unwrap();
         let output = String::from_utf8_lossy(&run.stdout);
         assert!(run.status.success(), "{command}:\n{output}\n{}", String::from_utf8_lossy(&run.stderr));

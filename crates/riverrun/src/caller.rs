@@ -10,12 +10,12 @@ use riverrun_vm::VmContext;
 
 use crate::alarm::Alarm;
 use crate::backtrace::Backtrace;
-use crate::call::convention::Returned;
-use crate::call::func::{Func, Parameters};
+use crate::boundary::convention::{Parameters, Returned};
+use crate::call::func::{Func, HasInstance};
 use crate::error::Error;
 use crate::hart::Hart;
 use crate::heap::Heap;
-use crate::instance::Instance;
+use crate::instance::{Instance, Suspended};
 use crate::memory::Memory;
 use crate::program::Program;
 use crate::registers::Position;
@@ -33,15 +33,20 @@ impl<T> fmt::Debug for Caller<'_, T> {
     }
 }
 
+impl<T: 'static> HasInstance for Caller<'_, T> {
+    type Data = T;
+
+    #[allow(private_interfaces)]
+    fn instance(&mut self) -> NonNull<Instance<T>> {
+        self.instance
+    }
+}
+
 impl<'a, T> Caller<'a, T> {
-    /// The caller of a host function that an engine has called.
-    ///
-    /// # Safety
-    /// An engine or the dispatcher is suspended in a call of a host function of this machine, has noted its window, and
-    /// continues after the result is dropped.
     #[inline(always)]
-    pub(crate) unsafe fn of_engine(instance: NonNull<Instance<T>>) -> Caller<'a, T> {
-        // SAFETY: as the caller promises.
+    pub(crate) fn new(suspended: Suspended<T>) -> Caller<'a, T> {
+        let instance = suspended.into_instance();
+        // SAFETY: who suspends a guest in a call has noted its window.
         let memory = unsafe { Instance::engine_memory(instance) };
         Caller { instance, memory, borrowed: PhantomData }
     }

@@ -15,13 +15,14 @@ use riverrun_vm::{
     Exit, Import, Interruption, RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, Trap, TrapCause, Window, call_host,
 };
 
-use crate::caller::Caller;
 use crate::compiled_code::CompiledEngine;
 use crate::error::Error;
-use crate::instance::{Depth, Instance};
-use crate::linker::Flow;
+use crate::flow::Flow;
+use crate::instance::{Depth, Instance, Suspended};
+use crate::missing::missing_function;
 use crate::pace::Pace;
 use crate::program::Program;
+use crate::registers::Position;
 use crate::tier_up::Sampler;
 
 /// How a run ended.
@@ -364,7 +365,9 @@ impl<T> Instance<T> {
                 (*window).remember_system_call(key, import);
                 return Self::call_host(this, &import);
             }
-            match Caller::of_engine(this).missing_function().filter(|_| !(*at).registry.is_empty()) {
+            let position = Position::of(&*(*at).state);
+            let missing = missing_function(position, Self::engine_memory(this).as_ref());
+            match missing.filter(|_| !(*at).registry.is_empty()) {
                 Some(missing) => Err(Self::failure(this, None, missing.into())),
                 None => Self::call_ecall_handler(this),
             }
@@ -379,7 +382,7 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises.
         unsafe {
             let ecall = (*this.as_ptr()).ecall.clone();
-            ecall(Caller::of_engine(this)).map_err(|error| Self::failure(this, None, error))
+            ecall(Suspended::new(this)).map_err(|error| Self::failure(this, None, error))
         }
     }
 
@@ -393,7 +396,7 @@ impl<T> Instance<T> {
             let at = this.as_ptr();
             Self::set_alarm(this, None);
             let Some(handler) = (*at).alarm_handler.clone() else { return Ok(Flow::Continue) };
-            let flow = handler(Caller::of_engine(this)).map_err(|error| Self::failure(this, None, error));
+            let flow = handler(Suspended::new(this)).map_err(|error| Self::failure(this, None, error));
             // As any interrupt does that the guest can see.
             if !matches!(flow, Ok(Flow::Continue)) {
                 (*(*at).state).hart.reservation = u64::MAX;
@@ -412,7 +415,7 @@ impl<T> Instance<T> {
         unsafe {
             let at = this.as_ptr();
             let Some(handler) = (*at).trap_handler.clone() else { return Ok(Flow::Trap(cause)) };
-            let flow = handler(Caller::of_engine(this), Self::classified(this, cause))
+            let flow = handler(Suspended::new(this), Self::classified(this, cause))
                 .map_err(|error| Self::failure(this, None, error))?;
             if matches!(flow, Flow::Continue | Flow::Jump(_)) {
                 let hart = &mut (*(*at).state).hart;

@@ -62,7 +62,7 @@ pub enum Error {
     Fault(#[from] Fault),
     /// The heap was not used as it can be.
     #[error(transparent)]
-    Heap(#[from] crate::heap::HeapError),
+    Heap(#[from] crate::heap_error::HeapError),
     /// The guest trapped.
     #[error(transparent)]
     Trap(Box<Trap>),

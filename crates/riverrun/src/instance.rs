@@ -15,26 +15,50 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use riverrun_interp::end_count;
 use riverrun_vm::{Bound, DYNAMIC_CALL, Gate, Interruption, STACK_GUARD, TrapCause, VmContext, Window};
 
 use crate::alarm::Alarm;
 use crate::backtrace::Backtrace;
-use crate::call::fast_path::{PlainEngine, Ready};
-use crate::call::func::CallLimits;
-use crate::call::registry::{Function, Registry};
 use crate::compiled_code::CompiledEngine;
 use crate::error::{Error, HostError, HostFailure, Trap};
+use crate::flow::Flow;
 use crate::heap::HeapState;
-use crate::linker::{EcallHandler, HartHandler, TrapHandler};
+use crate::limits::CallLimits;
 use crate::memory::Memory;
 use crate::program::Program;
+use crate::ready::{PlainEngine, Preparation, Ready};
+use crate::registers::SP;
+use crate::registry::{Function, Registry};
 use crate::suspension::Suspension;
 use crate::tier_up::Sampler;
 
-pub(crate) const RA: u8 = 1;
-pub(crate) const SP: u8 = 2;
 const T0: u8 = 5;
 const A7: u8 = 17;
+
+/// A machine whose guest is suspended in a call of its host: what a host function or a handler gets, as a `Caller`.
+///
+/// Until it is dropped, or its `Caller` is, it is the only borrow of the instance besides that of the engine that waits.
+pub(crate) struct Suspended<T>(NonNull<Instance<T>>);
+
+impl<T> Suspended<T> {
+    /// # Safety
+    /// An engine or the dispatcher is suspended in a call of the host for this machine, has noted its window, and continues
+    /// after the result and what is made of it are dropped.
+    #[inline(always)]
+    pub(crate) unsafe fn new(instance: NonNull<Instance<T>>) -> Suspended<T> {
+        Suspended(instance)
+    }
+
+    #[inline(always)]
+    pub(crate) fn into_instance(self) -> NonNull<Instance<T>> {
+        self.0
+    }
+}
+
+pub(crate) type EcallHandler<T> = dyn Fn(Suspended<T>) -> Result<Flow, HostError> + Send + Sync;
+pub(crate) type TrapHandler<T> = dyn Fn(Suspended<T>, TrapCause) -> Result<Flow, HostError> + Send + Sync;
+pub(crate) type HartHandler<T> = dyn Fn(Suspended<T>) + Send + Sync;
 
 /// The reason for which a host function has ended the run that called it.
 pub(crate) enum Pending {
@@ -165,6 +189,48 @@ impl<T> Instance<T> {
     pub(crate) unsafe fn depth(this: NonNull<Self>) -> u32 {
         // SAFETY: as the caller promises.
         unsafe { (*this.as_ptr()).depth + u32::from((*this.as_ptr()).gate.is_calling()) }
+    }
+
+    /// Invalidates the preparations: the next call prepares and tests everything anew. A call that is under way may open the
+    /// guard once more, but no engine is prepared then.
+    ///
+    /// # Safety
+    /// The instance is alive.
+    #[inline(always)]
+    pub(crate) unsafe fn forget_ready(this: NonNull<Self>) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            Self::settle(this);
+            let at = this.as_ptr();
+            let (gate, ready) = ((*at).gate, &mut (*at).ready);
+            ready.preparation = Preparation::None;
+            gate.ask();
+            if !gate.is_calling() {
+                if ready.has_position {
+                    ready.put_back(&mut *(*at).state);
+                    end_count(&mut *(*at).state);
+                }
+                ready.has_position = false;
+                gate.close();
+            }
+        }
+    }
+
+    /// Commits the guest's position and `instret`, if calls on the fast path have changed them in the state.
+    ///
+    /// # Safety
+    /// The instance is alive, and nothing of its state is borrowed.
+    #[inline(always)]
+    pub(crate) unsafe fn settle(this: NonNull<Self>) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let at = this.as_ptr();
+            let (state, ready) = (&mut *(*at).state, &(*at).ready);
+            if ready.has_position && !(*at).gate.is_calling() {
+                (state.hart.pc, state.hart.slots[usize::from(SP)]) = (ready.pc, ready.sp());
+                state.hart.instret = state.instructions();
+            }
+        }
     }
 
     /// Pushes words to the guest's stack, and aligns it.

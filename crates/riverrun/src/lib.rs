@@ -15,6 +15,7 @@
 
 mod alarm;
 mod backtrace;
+mod boundary;
 mod call;
 mod caller;
 #[cfg(feature = "compile")]
@@ -26,14 +27,20 @@ mod error;
 #[cfg(target_os = "linux")]
 #[path = "exhausted_linux.rs"]
 mod exhausted;
+mod flow;
 mod guest;
 mod hart;
 mod heap;
+mod heap_error;
+mod host;
 mod initialization;
 mod instance;
+mod instantiation;
+mod limits;
 mod linker;
 mod machine;
 mod memory;
+mod missing;
 #[cfg(doctest)]
 mod must_not_compile;
 mod noted_window;
@@ -41,7 +48,9 @@ mod own_hart;
 mod pace;
 mod program;
 pub mod raw;
+mod ready;
 mod registers;
+mod registry;
 mod run;
 mod snapshot;
 mod snapshot_error;
@@ -52,27 +61,30 @@ mod waiting;
 
 pub use alarm::Alarm;
 pub use backtrace::Backtrace;
-pub use bytemuck;
-pub use call::convention::{Parameter, Returned};
-pub use call::dynamic::DynFunc;
-pub use call::func::{CallContext, CallLimits, Func, Parameters};
-pub use call::host::{HostResult, IntoHostFunction};
-pub use call::own::GuestPanic;
-pub use call::pointer::{PointerError, Ptr, STRING_MAX, Slice, Str};
-pub use call::structure::Structure;
+pub use boundary::convention::{Parameter, Parameters, Returned};
+pub use boundary::pointer::{PointerError, Ptr, STRING_MAX, Slice, Str};
+pub use boundary::structure::Structure;
 #[doc(hidden)]
-pub use call::structure::support;
-pub use call::value::GuestValue;
+pub use boundary::structure::support;
+pub use boundary::value::GuestValue;
+pub use bytemuck;
+pub use call::dyn_func::DynFunc;
+pub use call::func::{CallContext, Func};
 pub use caller::Caller;
 pub use engine::{Config, Engine};
 pub use error::{Error, HostError, HostFailure, LinkError, Trap};
+pub use flow::Flow;
 pub use hart::Hart;
 pub use heap::{
-    CxxLibrary, CxxString, CxxVector, GuestBox, GuestCxxString, GuestCxxVector, GuestString, GuestVec, Heap, HeapError,
-    HeapEvent, HeapOptions, HeapProblem, HeapStatistics,
+    CxxLibrary, CxxString, CxxVector, GuestBox, GuestCxxString, GuestCxxVector, GuestString, GuestVec, Heap, HeapEvent,
+    HeapOptions, HeapStatistics,
 };
+pub use heap_error::{HeapError, HeapProblem};
+pub use host::function::{HostResult, IntoHostFunction};
+pub use host::own::GuestPanic;
 pub use initialization::InitializationOver;
-pub use linker::{Flow, Linker};
+pub use limits::CallLimits;
+pub use linker::Linker;
 pub use machine::{InterruptHandle, Machine};
 pub use memory::Memory;
 pub use program::Program;

@@ -3,33 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
+use riverrun_program::Signature;
 use riverrun_vm::{SIGNAL_RETURN_ADDRESS, TrapCause};
 
-use crate::call::host::{Closure, IntoHostFunction};
-use crate::call::registry::Registry;
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::error::{Error, HostError};
-use crate::heap::{self, HeapOptions};
-use crate::machine::Machine;
-use crate::program::Program;
-
-/// How a guest's run continues after an `ecall`, an [`Alarm`](crate::Alarm), or a trap that its host handles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
-    /// After the `ecall`; where an alarm has suspended it; at the instruction that has trapped, which is executed again.
-    Continue,
-    /// At this address.
-    Jump(u64),
-    /// It ends: the guest has exited with this status.
-    Exit(i32),
-    /// It traps at the `ecall`, where an alarm has suspended it, or where it has trapped.
-    Trap(TrapCause),
-}
-
-pub(crate) type EcallHandler<T> = dyn Fn(Caller<'_, T>) -> Result<Flow, HostError> + Send + Sync;
-pub(crate) type TrapHandler<T> = dyn Fn(Caller<'_, T>, TrapCause) -> Result<Flow, HostError> + Send + Sync;
-pub(crate) type HartHandler<T> = dyn Fn(Caller<'_, T>) + Send + Sync;
+use crate::flow::Flow;
+use crate::heap::HeapOptions;
+use crate::host::function::IntoHostFunction;
+use crate::host::{dynamic, heap, own};
+use crate::instance::{EcallHandler, HartHandler, TrapHandler};
+use crate::registry::{Closure, Registry};
 
 /// The host functions that guests can call. One linker serves any number of machines and threads.
 ///
@@ -97,11 +82,11 @@ impl<T> Linker<T> {
         };
         Linker {
             engine: engine.clone(),
-            ecall: Arc::new(none),
+            ecall: Arc::new(move |suspended| none(Caller::new(suspended))),
             alarm: None,
             trap: None,
             harts: None,
-            registry: Arc::new(Registry::new::<T>()),
+            registry: Arc::new(Registry::new(own::functions::<T>())),
             heap: HeapOptions::new(),
         }
     }
@@ -136,22 +121,18 @@ impl<T> Linker<T> {
     /// # Ok::<(), riverrun::Error>(())
     /// ```
     pub fn func<M>(&mut self, name: &str, function: impl IntoHostFunction<T, M>) -> Result<&mut Linker<T>, Error> {
-        Arc::make_mut(&mut self.registry).add(name, function.into_closure::<true>())?;
-        Ok(self)
-    }
-
-    /// Adds a host function that has no float operation.
-    pub(crate) fn func_without_floats<M>(
-        &mut self,
-        name: &str,
-        function: impl IntoHostFunction<T, M>,
-    ) -> Result<&mut Linker<T>, Error> {
-        self.closure(name, function.into_closure::<false>())
+        self.closure(name, function.into_closure::<true>())
     }
 
     /// Adds a registered host function.
     pub(crate) fn closure(&mut self, name: &str, closure: Closure) -> Result<&mut Linker<T>, Error> {
         Arc::make_mut(&mut self.registry).add(name, closure)?;
+        Ok(self)
+    }
+
+    /// Adds a system call.
+    pub(crate) fn numbered_closure(&mut self, number: u32, closure: Closure) -> Result<&mut Linker<T>, Error> {
+        Arc::make_mut(&mut self.registry).add_numbered(number, closure)?;
         Ok(self)
     }
 
@@ -171,8 +152,52 @@ impl<T> Linker<T> {
     /// # Ok::<(), riverrun::Error>(())
     /// ```
     pub fn syscall<M>(&mut self, number: u32, function: impl IntoHostFunction<T, M>) -> Result<&mut Linker<T>, Error> {
-        Arc::make_mut(&mut self.registry).add_numbered(number, function.into_closure::<true>())?;
-        Ok(self)
+        self.numbered_closure(number, function.into_closure::<true>())
+    }
+
+    /// Adds a host function whose types are known at run time only. It gets its arguments in 64-bit slots, as
+    /// guest registers hold them, and leaves its results in the first ones ([`crate::GuestValue`]).
+    ///
+    /// # Errors
+    /// As [`Linker::func`], and if the types are more than 16 parameters that are no structures, and a result
+    /// that is none or of two fields.
+    ///
+    /// ```
+    /// use riverrun::{Config, Engine, Linker, Program};
+    ///
+    /// let engine = Engine::new(&Config::new())?;
+    /// let mut linker = Linker::new(&engine);
+    /// for name in ["Game::add", "Game::score"] {
+    ///     let types = Program::new(&engine, riverrun::doc::SCORER)?;
+    ///     let types = types.imports().iter().find(|import| import.name == name).unwrap();
+    ///     linker.dyn_func(name, types.signature.as_ref().unwrap(), |_, slots| {
+    ///         slots[0] += 1;
+    ///         Ok(())
+    ///     })?;
+    /// }
+    /// let mut machine = linker.instantiate(&Program::new(&engine, riverrun::doc::SCORER)?, ())?;
+    /// let play = machine.func::<(i32,), i32>("play")?;
+    /// assert_eq!(play.call(&mut machine, (40,))?, 42);
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn dyn_func<F>(&mut self, name: &str, signature: &Signature, function: F) -> Result<&mut Linker<T>, Error>
+    where
+        T: 'static,
+        F: Fn(Caller<'_, T>, &mut [u64]) -> Result<(), HostError> + Send + Sync + 'static,
+    {
+        self.closure(name, dynamic::closure(signature, function)?)
+    }
+
+    /// Adds a system call whose types are known at run time only: see [`Linker::syscall`].
+    ///
+    /// # Errors
+    /// As [`Linker::syscall`] and [`Linker::dyn_func`].
+    pub fn dyn_syscall<F>(&mut self, number: u32, signature: &Signature, function: F) -> Result<&mut Linker<T>, Error>
+    where
+        T: 'static,
+        F: Fn(Caller<'_, T>, &mut [u64]) -> Result<(), HostError> + Send + Sync + 'static,
+    {
+        self.numbered_closure(number, dynamic::closure(signature, function)?)
     }
 
     /// Lets guests use the guest heap ([`crate::Heap`]): adds the functions of the guest's header `riverrun/heap.h`, which
@@ -196,7 +221,9 @@ impl<T> Linker<T> {
     where
         T: 'static,
     {
-        heap::add_to_linker(self)?;
+        for (name, closure) in heap::functions::<T>() {
+            self.closure(name, closure)?;
+        }
         self.heap = options.clone();
         Ok(self)
     }
@@ -207,7 +234,7 @@ impl<T> Linker<T> {
     /// The handler is also called when the guest jumps to [`SIGNAL_RETURN_ADDRESS`](crate::SIGNAL_RETURN_ADDRESS), which is
     /// then the pc: it is the return address that a personality gives to signal handlers.
     pub fn ecall(&mut self, handler: impl Fn(Caller<'_, T>) -> Result<Flow, HostError> + Send + Sync + 'static) {
-        self.ecall = Arc::new(handler);
+        self.ecall = Arc::new(move |suspended| handler(Caller::new(suspended)));
     }
 
     /// Sets the handler of alarms, which [`Caller::set_alarm`] sets. It is called between any two instructions of the guest,
@@ -231,7 +258,7 @@ impl<T> Linker<T> {
     /// # Ok::<(), riverrun::Error>(())
     /// ```
     pub fn alarm(&mut self, handler: impl Fn(Caller<'_, T>) -> Result<Flow, HostError> + Send + Sync + 'static) {
-        self.alarm = Some(Arc::new(handler));
+        self.alarm = Some(Arc::new(move |suspended| handler(Caller::new(suspended))));
     }
 
     /// Sets the handler of traps: of what the guest does wrong by itself, such as accesses to unmapped memory, illegal
@@ -267,23 +294,13 @@ impl<T> Linker<T> {
         &mut self,
         handler: impl Fn(Caller<'_, T>, TrapCause) -> Result<Flow, HostError> + Send + Sync + 'static,
     ) {
-        self.trap = Some(Arc::new(handler));
+        self.trap = Some(Arc::new(move |suspended, cause| handler(Caller::new(suspended), cause)));
     }
 
     /// Sets the handler of calls that are given up while another hart than the one that began them is in the machine
     /// ([`Caller::swap_hart`]), by a trap, a limit, or a failing host function. It must exchange the machine's hart with the
     /// one that [began the call](crate::Hart::began_call). Without that, the other one is lost.
     pub fn harts(&mut self, handler: impl Fn(Caller<'_, T>) + Send + Sync + 'static) {
-        self.harts = Some(Arc::new(handler));
-    }
-
-    /// Makes a machine of the program, at its first instruction, with the stack mapped and sp at its top.
-    ///
-    /// # Errors
-    /// [`Error::Resource`] if the host has no memory or address space left: it names the limit that is reached, such
-    /// as `vm.max_map_count`, and the remedy. [`Error::Map`] if the program needs more than the configured limit;
-    /// [`Error::Link`] if it calls host functions that the linker does not have, or has with other types.
-    pub fn instantiate(&self, program: &Program, data: T) -> Result<Machine<T>, Error> {
-        Machine::make(self, program, None, data)
+        self.harts = Some(Arc::new(move |suspended| handler(Caller::new(suspended))));
     }
 }

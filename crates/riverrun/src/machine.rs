@@ -12,21 +12,17 @@ use std::ptr::NonNull;
 use std::time::Instant;
 
 use riverrun_program::Signature;
-use riverrun_vm::{Interruption, MapError, PAGE_SIZE, STACK_RESERVED, STACK_TOP, TrapCause, VmContext, Window};
+use riverrun_vm::{Interruption, TrapCause, VmContext};
 
 use crate::alarm::Alarm;
 use crate::backtrace::Backtrace;
-use crate::call::convention::Returned;
-use crate::call::dynamic::DynFunc;
-use crate::call::fast_path::{PlainEngine, Ready};
-use crate::call::func::{CallLimits, Func, Parameters};
-use crate::compiled_code::CompiledEngine;
+use crate::boundary::convention::{Parameters, Returned};
+use crate::call::dyn_func::DynFunc;
+use crate::call::func::{Func, HasInstance};
 use crate::error::Error;
-use crate::exhausted::resource;
-use crate::guest::Guest;
-use crate::heap::{Heap, HeapState};
+use crate::heap::Heap;
 use crate::instance::Instance;
-use crate::linker::Linker;
+use crate::limits::CallLimits;
 use crate::memory::Memory;
 use crate::program::Program;
 use crate::registers::Position;
@@ -72,97 +68,16 @@ impl InterruptHandle {
     }
 }
 
-impl<T> Machine<T> {
-    /// A machine of the program: at its first instruction, or as the guest that is given.
-    pub(crate) fn make(
-        linker: &Linker<T>,
-        program: &Program,
-        guest: Option<&Guest>,
-        data: T,
-    ) -> Result<Machine<T>, Error> {
-        let config = &linker.engine.config;
-        let no_space = |source| resource("address space for a machine", source);
-        let not_mapped = |error| match error {
-            MapError::Host(source) => no_space(source),
-            error => error.into(),
-        };
-        let stack = STACK_TOP - config.stack_size.next_multiple_of(PAGE_SIZE)..STACK_TOP - STACK_RESERVED;
-        let (image, limit, mappings) = (program.memory(), config.memory_limit, config.mapping_limit);
-        let window = match guest {
-            Some(guest) => Window::for_saved(image, &guest.memory, limit, mappings),
-            None => Window::at_start(image, &(stack.start..STACK_TOP), limit, mappings),
-        };
-        let mut window = window.map_err(not_mapped)?;
-        if guest.is_none() {
-            let state = window.state_mut();
-            state.hart.pc = program.image().entry();
-            state.hart.set_x(2, stack.end);
-        }
-        let state = window.state_ptr();
-        let execution = program.compiled().map(CompiledEngine::new).transpose();
-        let execution = execution.map_err(|source| resource("memory for a stack", source))?;
-        let sampler = program.sampler();
-        let engine = match &execution {
-            _ if config.single_step => None,
-            // So that the dispatcher sees what is hot.
-            None if sampler.is_some() => None,
-            None => Some(PlainEngine::Fast),
-            Some(execution) => (!execution.counts_fuel()).then_some(PlainEngine::Compiled),
-        };
-        let counts_instructions = execution.as_ref().is_none_or(|engine| engine.counts_fuel());
-        let interruption = Interruption::default();
-        let ready = Ready::none();
-        let instance = Box::new(Instance {
-            window,
-            data,
-            program: program.clone(),
-            state,
-            gate: interruption.gate(),
-            ecall: linker.ecall.clone(),
-            alarm_handler: linker.alarm.clone(),
-            trap_handler: linker.trap.clone(),
-            hart_handler: linker.harts.clone(),
-            has_own_hart: true,
-            registry: linker.registry.clone(),
-            imports: Box::default(),
-            execution,
-            spare_executions: Vec::new(),
-            counts_instructions,
-            fuel: None,
-            fuel_end: None,
-            deadline: None,
-            alarm: None,
-            slice_end: None,
-            interruption,
-            lost: None,
-            sampler,
-            last_words: None,
-            stack,
-            pending: None,
-            depth: 0,
-            code_id: program.code().id(),
-            engine,
-            ready,
-            is_suspended: false,
-            // Kept here because asking the program is slow.
-            guards_floats: linker.registry.uses_floats() && program.code().touches_float_environment(),
-            is_initializing: true,
-            heap: HeapState::new(&linker.heap, program),
-            suspension: None,
-        });
-        let mut machine = Machine { instance: NonNull::from(Box::leak(instance)) };
-        let context = machine.instance.as_ptr().cast();
-        let guards_floats = machine.instance().guards_floats;
-        let imports = linker.registry.bind(program, state, context, guards_floats)?;
-        let state = machine.state_mut();
-        (state.exit.imports, state.exit.imports_size) = (imports.as_ptr() as u64, size_of_val(&*imports) as u64);
-        machine.instance_mut().imports = imports;
-        if let Some(guest) = guest {
-            machine.restore(guest)?;
-        }
-        Ok(machine)
-    }
+impl<T: 'static> HasInstance for Machine<T> {
+    type Data = T;
 
+    #[allow(private_interfaces)]
+    fn instance(&mut self) -> NonNull<Instance<T>> {
+        self.instance
+    }
+}
+
+impl<T> Machine<T> {
     pub(crate) fn instance(&self) -> &Instance<T> {
         // SAFETY: the instance lives as long as the machine, and no guest runs, as that takes a unique
         // borrow.
@@ -182,7 +97,7 @@ impl<T> Machine<T> {
         self.instance().ready.position(self.instance().gate, self.state())
     }
 
-    fn state_mut(&mut self) -> &mut VmContext {
+    pub(crate) fn state_mut(&mut self) -> &mut VmContext {
         // SAFETY: the machine is borrowed uniquely.
         unsafe { Instance::forget_ready(self.instance) };
         self.instance_mut().window.state_mut()

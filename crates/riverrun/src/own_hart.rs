@@ -2,8 +2,7 @@
 
 use std::ptr::NonNull;
 
-use crate::caller::Caller;
-use crate::instance::Instance;
+use crate::instance::{Instance, Suspended};
 use crate::noted_window::NotedWindow;
 
 /// A call by the host, which the machine's hart begins. When dropped, also by a panic, it has the personality put that hart
@@ -36,7 +35,7 @@ impl<T> Drop for OwnHart<T> {
             let at = self.0.as_ptr();
             if let Some(handler) = (*at).hart_handler.clone() {
                 let _noted = NotedWindow::of(self.0);
-                handler(Caller::of_engine(self.0));
+                handler(Suspended::new(self.0));
             }
             (*at).has_own_hart = true;
         }

@@ -2,8 +2,12 @@
 
 use riverrun_vm::{F_SLOT, VmContext};
 
+/// The numbers of registers.
+pub(crate) const RA: u8 = 1;
+pub(crate) const SP: u8 = 2;
+
 /// Where a guest stands: what the state says, unless calls on the fast path have left to be put back what they
-/// changed ([`crate::call::fast_path`]).
+/// changed (`call/fast_path.rs`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Position<'a> {
     pub(crate) pc: u64,

@@ -9,11 +9,12 @@ use std::time::Instant;
 use riverrun_vm::{EngineContext, Hart, RETURN_ADDRESS, TrapCause, Window, host_stack_left};
 
 use crate::backtrace::Backtrace;
-use crate::call::convention::{Exchange, Placement, ResultRegisters, write_first};
+use crate::boundary::convention::{Exchange, Placement, ResultRegisters, write_first};
 use crate::dispatch::Ended;
 use crate::error::Error;
-use crate::instance::{Instance, KeptLost, RA};
+use crate::instance::{Instance, KeptLost};
 use crate::own_hart::OwnHart;
+use crate::registers::RA;
 
 /// Bytes of the thread's stack that a nested call must find: for the engine, a host function that the guest may call, and
 /// the making of an error.

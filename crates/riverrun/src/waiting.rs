@@ -21,17 +21,20 @@ use std::time::{Duration, Instant};
 use riverrun_program::Signature;
 use riverrun_vm::{Import, RETURN_ADDRESS, Results, TrapCause, abandon};
 
-use crate::call::convention::{Arguments, Exchange, Placement, ResultRegisters, Returned, write_first};
-use crate::call::func::{Func, Parameters, Target};
-use crate::call::host::{Call, Closure, HostCode, lost_arguments};
+use crate::boundary::convention::{Arguments, Exchange, Parameters, Placement, ResultRegisters, Returned, write_first};
+use crate::call::func::Func;
+use crate::call::host_call::{Call, lost_arguments};
+use crate::call::target::Target;
 use crate::caller::Caller;
 use crate::dispatch::Ended;
 use crate::error::{Error, HostError, LinkError};
-use crate::instance::{Instance, KeptLost, RA};
+use crate::instance::{Instance, KeptLost, Suspended};
 use crate::linker::Linker;
 use crate::machine::Machine;
 use crate::noted_window::NotedWindow;
 use crate::own_hart::OwnHart;
+use crate::registers::RA;
+use crate::registry::{Closure, HostCode};
 use crate::run::{Saved, Turn};
 use crate::suspension::{Awaited, Poller, Start, Suspension};
 
@@ -175,7 +178,7 @@ where
         if arguments.is_lost() {
             return Err(lost_arguments());
         }
-        let future = (*environment.cast::<F>())(AsyncCaller(Caller::of_engine(instance)), parameters);
+        let future = (*environment.cast::<F>())(AsyncCaller(Caller::new(Suspended::new(instance))), parameters);
         std::mem::transmute::<HostFuture<'_, R>, HostFuture<'static, R>>(future)
     };
     Ok(Box::new(move |context, state| {

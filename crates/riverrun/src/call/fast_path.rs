@@ -1,94 +1,24 @@
 //! The fast path from a host into a guest function and back.
 //!
 //! A call must prepare an engine and test limits, and nearly always the previous call has left all of that as needed. So the
-//! first call prepares and tests, and opens the machine's entry guard ([`Gate`]); following calls only compare the guard and
+//! first call prepares and tests, and opens the machine's entry guard ([`Gate`](riverrun_vm::Gate)); following calls only compare the guard and
 //! enter the engine. Any code that invalidates a condition of [`Ready`] must call [`Instance::forget_ready`].
 
 use std::hint::cold_path;
 use std::ptr::NonNull;
 
 use riverrun_interp::{Outcome, end_count};
-use riverrun_vm::artifact::Prepared;
 use riverrun_vm::convention::CALL_ARGUMENTS;
-use riverrun_vm::{Exit, FloatEnv, Gate, Hart, RETURN_ADDRESS, Running, VmContext};
+use riverrun_vm::{Exit, FloatEnv, Hart, RETURN_ADDRESS, Running, VmContext};
 
-use crate::call::convention::{Exchange, Placed, Placement, Registers, ResultRegisters, write_first};
-use crate::call::func::Target;
+use crate::boundary::convention::{Exchange, Placed, Placement, ResultRegisters, write_first};
+use crate::call::target::Target;
 use crate::dispatch::Ended;
 use crate::error::{Error, LinkError};
-use crate::instance::{Instance, KeptLost, RA, SP};
+use crate::instance::{Instance, KeptLost};
 use crate::own_hart::OwnHart;
-use crate::registers::Position;
-
-/// An engine that the fast path can enter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PlainEngine {
-    /// The interpreter, without compiled code beside it.
-    Fast,
-    /// Compiled code that does not count fuel.
-    Compiled,
-}
-
-/// The prepared engine.
-#[derive(Clone, Copy, Debug)]
-enum Way {
-    None,
-    Fast,
-    Compiled(Prepared),
-}
-
-/// The conditions of the fast path. They hold while the entry guard is open for the program's code and an engine is prepared:
-///
-/// - the engine is [prepared](riverrun_interp::Code::prepare), or its [execution](Prepared) is. Runs invalidate that, except
-///   those within host functions, which restore the state;
-/// - no call is in the guest: the guard is closed while one is, or says that a fast-path call is in it;
-/// - the guest's own run is not suspended, so registers may be changed;
-/// - there is no limit of fuel and no alarm, and the program cannot observe the float environment;
-/// - the rounding mode is the default one, and sp is aligned for calls. A guest changes the mode by the reference
-///   interpreter, which is not on the fast path; a host by methods that commit the whole state first.
-///
-/// Each call tests for interruptions and, for compiled code, whether this thread is the guard's owner.
-#[derive(Debug)]
-pub(crate) struct Ready {
-    way: Way,
-    /// The pc and the registers of the guest's own run, while `has_position`. Calls change those of the state:
-    /// [`Instance::forget_ready`] puts these back, for all who change or run it next.
-    pc: u64,
-    pub(crate) slots: Registers,
-    has_position: bool,
-}
-
-impl Ready {
-    pub(crate) fn none() -> Ready {
-        Ready { way: Way::None, pc: 0, slots: [0; 65], has_position: false }
-    }
-
-    /// The guest's position, for the machine with this entry guard.
-    #[inline(always)]
-    pub(crate) fn position<'a>(&'a self, gate: &Gate, state: &'a VmContext) -> Position<'a> {
-        match self.has_position && !gate.is_calling() {
-            true => Position { pc: self.pc, slots: &self.slots },
-            false => Position::of(state),
-        }
-    }
-
-    /// The sp with which functions begin.
-    #[inline(always)]
-    fn sp(&self) -> u64 {
-        self.slots[usize::from(SP)]
-    }
-
-    /// Saves the guest's position.
-    fn take_position(&mut self, state: &VmContext) {
-        (self.pc, self.slots) = (state.hart.pc, state.hart.slots);
-        self.has_position = true;
-    }
-
-    /// Restores the position that calls have changed.
-    fn put_back(&self, state: &mut VmContext) {
-        (state.hart.pc, state.hart.slots) = (self.pc, self.slots);
-    }
-}
+use crate::ready::{PlainEngine, Preparation, Ready};
+use crate::registers::{RA, SP};
 
 /// Why a call has no results yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,31 +172,6 @@ impl<T> Instance<T> {
         }
     }
 
-    /// Invalidates the preparations: the next call prepares and tests everything anew. A call that is under way may open the
-    /// guard once more, but no engine is prepared then.
-    ///
-    /// # Safety
-    /// The instance is alive.
-    #[inline(always)]
-    pub(crate) unsafe fn forget_ready(this: NonNull<Self>) {
-        // SAFETY: as the caller promises.
-        unsafe {
-            Self::settle(this);
-            let at = this.as_ptr();
-            let (gate, ready) = ((*at).gate, &mut (*at).ready);
-            ready.way = Way::None;
-            gate.ask();
-            if !gate.is_calling() {
-                if ready.has_position {
-                    ready.put_back(&mut *(*at).state);
-                    end_count(&mut *(*at).state);
-                }
-                ready.has_position = false;
-                gate.close();
-            }
-        }
-    }
-
     /// Gives the guest another hart. Preparations stay valid if the fast path can call functions at that one too: then
     /// the next call takes it at once. Otherwise they are invalid afterwards.
     ///
@@ -278,7 +183,11 @@ impl<T> Instance<T> {
             let at = this.as_ptr();
             let (state, ready) = (&mut *(*at).state, &mut (*at).ready);
             let can_call = hart.frm == 0 && hart.x(SP) & 15 == 0;
-            if !can_call || !ready.has_position || matches!(ready.way, Way::None) || (*at).gate.is_closed() {
+            if !can_call
+                || !ready.has_position
+                || matches!(ready.preparation, Preparation::None)
+                || (*at).gate.is_closed()
+            {
                 Self::forget_ready(this);
                 (*at).execution.iter_mut().for_each(|engine| engine.forget());
                 (*(*at).state).hart = hart.clone();
@@ -302,23 +211,6 @@ impl<T> Instance<T> {
         unsafe {
             let engine = (*this.as_ptr()).execution.as_ref();
             (*this.as_ptr()).engine = engine.filter(|engine| !engine.counts_fuel()).map(|_| PlainEngine::Compiled);
-        }
-    }
-
-    /// Commits the guest's position and `instret`, if calls on the fast path have changed them in the state.
-    ///
-    /// # Safety
-    /// The instance is alive, and nothing of its state is borrowed.
-    #[inline(always)]
-    pub(crate) unsafe fn settle(this: NonNull<Self>) {
-        // SAFETY: as the caller promises.
-        unsafe {
-            let at = this.as_ptr();
-            let (state, ready) = (&mut *(*at).state, &(*at).ready);
-            if ready.has_position && !(*at).gate.is_calling() {
-                (state.hart.pc, state.hart.slots[usize::from(SP)]) = (ready.pc, ready.sp());
-                state.hart.instret = state.instructions();
-            }
         }
     }
 
@@ -414,7 +306,7 @@ impl<T> Instance<T> {
                 || (*at).interruption.is_reached();
             let can_call = match (*at).engine {
                 Some(PlainEngine::Compiled) => target.compiled().is_some() && (*at).fuel.is_none(),
-                Some(PlainEngine::Fast) => target.interpreted().is_some(),
+                Some(PlainEngine::Interpreter) => target.interpreted().is_some(),
                 None => false,
             };
             if waits || !can_call || !Self::make_ready(this) {
@@ -422,13 +314,13 @@ impl<T> Instance<T> {
             }
             let (state, gate) = ((*at).state, (*at).gate);
             // Dropping this publishes the thread's previous activation again.
-            let claim = match (*at).ready.way {
-                Way::Compiled(prepared) => Some(prepared.claim()),
-                Way::Fast => {
+            let claim = match (*at).ready.preparation {
+                Preparation::Compiled(prepared) => Some(prepared.claim()),
+                Preparation::Interpreter => {
                     gate.open_to_all();
                     None
                 }
-                Way::None => None,
+                Preparation::None => None,
             };
             let (placed, sp) = Self::place(this, exchange)?;
             let fuel = (*at).fuel;
@@ -488,15 +380,15 @@ impl<T> Instance<T> {
                 return false;
             }
             let window = &mut (*at).window;
-            let way = match (*at).execution.as_mut() {
-                Some(execution) => Way::Compiled(execution.prepare(window, &(*at).interruption)),
+            let preparation = match (*at).execution.as_mut() {
+                Some(execution) => Preparation::Compiled(execution.prepare(window, &(*at).interruption)),
                 None => {
                     (*at).program.code().prepare(window);
-                    Way::Fast
+                    Preparation::Interpreter
                 }
             };
             (*at).gate.lead_to(at.cast());
-            (*at).ready.way = way;
+            (*at).ready.preparation = preparation;
             (*at).ready.take_position(&*state);
             true
         }

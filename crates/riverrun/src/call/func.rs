@@ -1,78 +1,16 @@
-//! Functions of the guest that the host calls: types of parameters, limits of a call, [`Func`].
+//! Functions of the guest that the host calls, with types that Rust knows.
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::time::Instant;
 
-use riverrun_interp::Place;
-use riverrun_program::{Signature, Type};
-use riverrun_vm::Opening;
-use riverrun_vm::artifact::Callable;
+use riverrun_program::Signature;
 
-use crate::call::convention::{Arguments, Exchange, Parameter, Placement, ResultRegisters, Returned, Types};
-use crate::caller::Caller;
-use crate::compiled_code::CompiledCode;
+use crate::boundary::convention::{Exchange, Parameters, Placement, ResultRegisters, Returned};
+use crate::call::target::Target;
 use crate::error::{Error, LinkError};
 use crate::instance::Instance;
-use crate::machine::Machine;
+use crate::limits::CallLimits;
 use crate::program::Program;
-
-/// The parameters of a guest function: a tuple of up to 16 [`Parameter`]s.
-pub trait Parameters: Copy {
-    /// Their types in signatures.
-    #[doc(hidden)]
-    fn types() -> Vec<Type>;
-
-    /// Assigns them to registers and stack slots.
-    #[doc(hidden)]
-    fn put(self, placement: &mut Placement<'_>);
-
-    /// Reads them from registers and stack slots.
-    #[doc(hidden)]
-    fn take(arguments: &mut Arguments<'_>) -> Self;
-}
-
-macro_rules! parameters {
-    ($($parameter:ident)*) => {
-        #[allow(non_snake_case, clippy::unused_unit)]
-        impl<$($parameter: Parameter),*> Parameters for ($($parameter,)*) {
-            fn types() -> Vec<Type> {
-                let mut _types = Types::default();
-                $($parameter::add_types(&mut _types);)*
-                _types.all
-            }
-
-            #[inline(always)]
-            fn put(self, _placement: &mut Placement<'_>) {
-                let ($($parameter,)*) = self;
-                $($parameter.put(_placement);)*
-            }
-
-            fn take(_arguments: &mut Arguments<'_>) -> Self {
-                $(let $parameter = _arguments.parameter::<$parameter>();)*
-                ($($parameter,)*)
-            }
-        }
-    };
-}
-
-parameters!();
-parameters!(A);
-parameters!(A B);
-parameters!(A B C);
-parameters!(A B C D);
-parameters!(A B C D E);
-parameters!(A B C D E F);
-parameters!(A B C D E F G);
-parameters!(A B C D E F G H);
-parameters!(A B C D E F G H I);
-parameters!(A B C D E F G H I J);
-parameters!(A B C D E F G H I J K);
-parameters!(A B C D E F G H I J K L);
-parameters!(A B C D E F G H I J K L M);
-parameters!(A B C D E F G H I J K L M N);
-parameters!(A B C D E F G H I J K L M N O);
-parameters!(A B C D E F G H I J K L M N O P);
 
 mod sealed {
     use std::ptr::NonNull;
@@ -88,67 +26,11 @@ mod sealed {
 }
 pub(crate) use sealed::HasInstance;
 
-/// Where guest functions can be called: a [`Machine`] or [`PooledMachine`](crate::PooledMachine), and, from a host function,
-/// its [`Caller`].
+/// Where guest functions can be called: a [`Machine`](crate::Machine) or [`PooledMachine`](crate::PooledMachine), and, from a host function,
+/// its [`Caller`](crate::Caller).
 pub trait CallContext: HasInstance {}
 
-impl<T: 'static> HasInstance for Machine<T> {
-    type Data = T;
-
-    #[allow(private_interfaces)]
-    fn instance(&mut self) -> std::ptr::NonNull<Instance<T>> {
-        self.instance
-    }
-}
-
-impl<T: 'static> HasInstance for Caller<'_, T> {
-    type Data = T;
-
-    #[allow(private_interfaces)]
-    fn instance(&mut self) -> std::ptr::NonNull<Instance<T>> {
-        self.instance
-    }
-}
-
 impl<C: HasInstance> CallContext for C {}
-
-/// A call's own limits, in addition to those of its machine; the tighter ones apply.
-///
-/// ```
-/// use std::time::Duration;
-///
-/// let limits = riverrun::CallLimits::new().fuel(10_000).timeout(Duration::from_millis(5));
-/// assert_eq!(limits.fuel, Some(10_000));
-/// ```
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CallLimits {
-    /// Instructions that the call may execute.
-    pub fuel: Option<u64>,
-    /// Until when it may run.
-    pub deadline: Option<Instant>,
-}
-
-impl CallLimits {
-    /// No limits.
-    pub fn new() -> CallLimits {
-        CallLimits::default()
-    }
-
-    /// Instructions that the call may execute.
-    pub fn fuel(self, instructions: u64) -> CallLimits {
-        CallLimits { fuel: Some(instructions), ..self }
-    }
-
-    /// Until when it may run.
-    pub fn deadline(self, deadline: Instant) -> CallLimits {
-        CallLimits { deadline: Some(deadline), ..self }
-    }
-
-    /// How long it may run from now on.
-    pub fn timeout(self, time: std::time::Duration) -> CallLimits {
-        CallLimits { deadline: Instant::now().checked_add(time), ..self }
-    }
-}
 
 /// Parameters and results by their types.
 struct Typed<P, R> {
@@ -178,69 +60,7 @@ impl<P: Parameters, R: Returned> Exchange for Typed<P, R> {
     }
 }
 
-/// A function's entries in each engine.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub(crate) struct Target {
-    /// Its entry in compiled code: first, because entry stubs get its address.
-    pub(crate) function: Callable,
-    /// The entry token of compiled code; none if that lacks the function or counts fuel.
-    pub(crate) compiled: Opening,
-    pub(crate) address: u64,
-    /// The program's code.
-    pub(crate) code: u64,
-    /// The entry token of the interpreter; none if the function cannot be decoded.
-    pub(crate) interpreted: Opening,
-    /// Its first decoded op.
-    pub(crate) place: Place,
-}
-
-impl Target {
-    /// Looks the function up in compiled code that does not count fuel.
-    pub(crate) fn compiled(&self) -> Option<&Callable> {
-        (self.compiled != Opening::NONE).then_some(&self.function)
-    }
-
-    /// Looks the function up in decoded code.
-    pub(crate) fn interpreted(&self) -> Option<Place> {
-        (self.interpreted != Opening::NONE).then_some(self.place)
-    }
-
-    /// `gives_a1` says whether the result includes a1.
-    ///
-    /// # Errors
-    /// If no instruction can be at the address.
-    pub(crate) fn new(program: &Program, address: u64, gives_a1: bool) -> Result<Target, Error> {
-        let image = program.image();
-        if !image.is_text(address) || !address.is_multiple_of(2) {
-            return Err(LinkError::NoCode { address }.into());
-        }
-        let code = program.code();
-        let place = code.place(address);
-        let target = Target {
-            address,
-            code: code.id(),
-            interpreted: place.map_or(Opening::NONE, |_| Opening::interpreted(code.id())),
-            place: place.unwrap_or(Place::NONE),
-            compiled: Opening::NONE,
-            function: Callable::NONE,
-        };
-        Ok(program.compiled().map_or(target, |code| target.compiled_in(&code, gives_a1)))
-    }
-
-    /// Its entries, with that in this compiled code.
-    pub(crate) fn in_code(&self, code: &CompiledCode) -> Target {
-        self.compiled_in(code, true)
-    }
-
-    fn compiled_in(&self, code: &CompiledCode, gives_a1: bool) -> Target {
-        let function = Callable::new(&code.artifact, self.address, gives_a1);
-        let compiled = function.map_or(Opening::NONE, |_| code.opening());
-        Target { compiled, function: function.unwrap_or(Callable::NONE), ..*self }
-    }
-}
-
-/// A function of a guest, made by [`Machine::func`].
+/// A function of a guest, made by [`Machine::func`](crate::Machine::func).
 ///
 /// It can be called on every machine of its program. Calls from host functions, and calls while the guest's own run is
 /// suspended, preserve all registers; other calls preserve pc and sp.

@@ -5,10 +5,10 @@ mod saved;
 
 use super::cache::{Cache, Kept, Magazine};
 use super::classes::{CLASS, CLASSES, GRANULE, PAGE, SMALL_MAX, class_of};
-use super::error::HeapProblem as Problem;
 use super::runs::{NONE, PAGES_MAX, Runs, Use};
 use super::slab::{Block, Owner, Slab, Tag, size_of_guests};
 use super::words::{UNLISTED, Words};
+use crate::heap_error::HeapProblem as Problem;
 
 pub(crate) use saved::SavedAllocator;
 

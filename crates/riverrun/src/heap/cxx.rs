@@ -11,10 +11,10 @@ use std::marker::PhantomData;
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::deferred::GivenUp;
-use super::error::{HeapError, HeapProblem as Problem};
 use super::owned::{Block, bytes_of};
 use super::slab::Owner;
 use super::view::Heap;
+use crate::heap_error::{HeapError, HeapProblem as Problem};
 use crate::memory::Memory;
 
 /// A C++ standard library.

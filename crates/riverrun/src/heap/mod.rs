@@ -10,16 +10,15 @@
 //! allocator   allocates blocks of slabs and page runs; knows addresses only
 //! view        an allocator and its guest memory
 //! owned, cxx  objects in that memory
-//! guest       the functions that guests call
 //! ```
+//!
+//! The functions by which guests use it are in `host/heap.rs`.
 
 mod allocator;
 mod cache;
 mod classes;
 mod cxx;
 mod deferred;
-mod error;
-mod guest;
 #[cfg(test)]
 mod model;
 mod options;
@@ -31,9 +30,8 @@ mod view;
 mod words;
 
 pub use cxx::{CxxLibrary, CxxString, CxxVector, GuestCxxString, GuestCxxVector};
-pub use error::{HeapError, HeapProblem};
-pub(crate) use guest::add_to_linker;
 pub use options::{HeapEvent, HeapOptions, HeapStatistics};
 pub use owned::{GuestBox, GuestString, GuestVec};
+pub(crate) use slab::Owner;
 pub use view::Heap;
 pub(crate) use view::{HeapRecords, HeapState, SavedHeap};

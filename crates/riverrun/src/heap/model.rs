@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use riverrun_testkit::Random;
 
 use super::allocator::{Allocator, Full, Taken};
-use super::error::HeapProblem;
 use super::slab::Owner;
+use crate::heap_error::HeapProblem;
 
 const START: u64 = 0x5000_0000;
 

@@ -7,9 +7,9 @@ use std::marker::PhantomData;
 use bytemuck::{AnyBitPattern, NoUninit};
 
 use super::deferred::{Deferred, GivenUp};
-use super::error::{HeapError, HeapProblem as Problem};
 use super::slab::Owner;
 use super::view::Heap;
+use crate::heap_error::{HeapError, HeapProblem as Problem};
 use crate::memory::Memory;
 
 /// A block that frees itself.

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::allocator::{Allocator, Full, InUse, SavedAllocator, Taken};
 use super::classes::PAGE;
 use super::deferred::{Deferred, GivenUp};
-use super::error::{HeapError, HeapProblem as Problem};
 use super::options::{HeapEvent, HeapOptions, HeapStatistics};
 use super::sites::{DEPTH, Site, Sites};
 use super::slab::Owner;
+use crate::heap_error::{HeapError, HeapProblem as Problem};
 use crate::memory::Memory;
 use crate::program::Program;
 
@@ -135,24 +135,24 @@ impl HeapState {
 
     /// A block for the guest that was freed last, if it is of this class.
     #[inline(always)]
-    pub(super) fn take_cached(&mut self, size: u64) -> Option<u64> {
+    pub(crate) fn take_cached(&mut self, size: u64) -> Option<u64> {
         self.allocator.take_cached(size)
     }
 
     /// A small block for the guest, where that is simple.
-    pub(super) fn take_listed(&mut self, size: u64) -> Option<u64> {
+    pub(crate) fn take_listed(&mut self, size: u64) -> Option<u64> {
         self.allocator.take_listed(size)
     }
 
     /// Frees a block of the guest's so that it is soon used again, if it is the one that was taken last.
     #[inline(always)]
-    pub(super) fn give_last(&mut self, address: u64, size: Option<u64>) -> bool {
+    pub(crate) fn give_last(&mut self, address: u64, size: Option<u64>) -> bool {
         self.allocator.give_last(address, size)
     }
 
     /// Frees a small block of the guest's, where that is simple.
     #[inline(always)]
-    pub(super) fn give_cached(&mut self, address: u64, size: Option<u64>) -> bool {
+    pub(crate) fn give_cached(&mut self, address: u64, size: Option<u64>) -> bool {
         self.allocator.give_cached(address, size)
     }
 
@@ -305,7 +305,7 @@ impl<'a> Heap<'a> {
         &self.state.deferred
     }
 
-    pub(super) fn is_owned_by_host(&self, address: u64) -> bool {
+    pub(crate) fn is_owned_by_host(&self, address: u64) -> bool {
         self.state.allocator.find(address).is_some_and(|block| block.owner == Owner::Host)
     }
 
@@ -321,7 +321,7 @@ impl<'a> Heap<'a> {
 
     /// The problem, with what is known of the block.
     #[cold]
-    pub(super) fn error(&self, problem: Problem) -> HeapError {
+    pub(crate) fn error(&self, problem: Problem) -> HeapError {
         let history = problem.block().and_then(|block| self.state.sites.as_ref()?.history(block));
         let describe = |site: Option<&Site>| {
             let image = self.state.program.image();
@@ -344,7 +344,7 @@ impl<'a> Heap<'a> {
 
     /// A new block, zeroed on request.
     #[inline(always)]
-    pub(super) fn take(&mut self, size: u64, alignment: u64, zeroed: bool, owner: Owner) -> Result<u64, Problem> {
+    pub(crate) fn take(&mut self, size: u64, alignment: u64, zeroed: bool, owner: Owner) -> Result<u64, Problem> {
         if !alignment.is_power_of_two() {
             return Err(Problem::Alignment { alignment });
         }
@@ -420,7 +420,7 @@ impl<'a> Heap<'a> {
 
     /// Frees a block; null is none.
     #[inline(always)]
-    pub(super) fn give(&mut self, address: u64, owner: Owner) -> Result<(), Problem> {
+    pub(crate) fn give(&mut self, address: u64, owner: Owner) -> Result<(), Problem> {
         if address != 0 {
             let block = self.find(address, owner)?;
             self.state.allocator.give(&block);
@@ -431,7 +431,7 @@ impl<'a> Heap<'a> {
 
     /// Frees a block that has this size.
     #[inline(always)]
-    pub(super) fn give_sized(&mut self, address: u64, size: u64, owner: Owner) -> Result<(), Problem> {
+    pub(crate) fn give_sized(&mut self, address: u64, size: u64, owner: Owner) -> Result<(), Problem> {
         if address != 0 {
             let block = self.find(address, owner)?;
             if block.size != size {
@@ -445,7 +445,7 @@ impl<'a> Heap<'a> {
 
     /// Gives a block another size, where it stands or elsewhere.
     #[inline]
-    pub(super) fn resize(&mut self, old: u64, size: u64, owner: Owner) -> Result<u64, Problem> {
+    pub(crate) fn resize(&mut self, old: u64, size: u64, owner: Owner) -> Result<u64, Problem> {
         let block = self.find(old, owner)?;
         let address = match self.state.allocator.resize(&block, size) {
             true => old,
@@ -478,7 +478,7 @@ impl<'a> Heap<'a> {
     }
 
     /// All bytes that the guest may use of a block; 0 for null.
-    pub(super) fn capacity(&self, address: u64) -> Result<u64, Problem> {
+    pub(crate) fn capacity(&self, address: u64) -> Result<u64, Problem> {
         if address == 0 { Ok(0) } else { Ok(self.find(address, Owner::Host)?.capacity) }
     }
 }

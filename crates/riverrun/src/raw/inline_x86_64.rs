@@ -15,12 +15,14 @@ use riverrun_program::Scalar;
 use riverrun_vm::artifact::Callable;
 use riverrun_vm::{EngineContext, Gate, Opening, RETURN_ADDRESS, VmContext, convention, unwind_marker};
 
-use crate::call::dynamic::DynFunc;
-use crate::call::fast_path::{Ready, Unfinished};
-use crate::call::func::Target;
+use crate::call::dyn_func::DynFunc;
+use crate::call::fast_path::Unfinished;
+use crate::call::target::Target;
 use crate::error::Error;
-use crate::instance::{Instance, RA, SP};
+use crate::instance::Instance;
 use crate::raw::RawMachine;
+use crate::ready::Ready;
+use crate::registers::{RA, SP};
 
 /// A binding whose callers are inline code.
 pub trait Binding {

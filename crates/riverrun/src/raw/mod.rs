@@ -19,18 +19,19 @@ use riverrun_program::Signature;
 pub use riverrun_vm::{Gate, HostFunction, Import, Opening, Results, SlotCode, SlotError, SlotFunction};
 use riverrun_vm::{GuestFloats, Running, VmContext};
 
-use crate::call::dynamic::DynFunc;
-use crate::call::func::CallLimits;
-pub use crate::call::host::HostCode;
-use crate::call::host::{Closure, give_up};
+use crate::call::dyn_func::DynFunc;
+use crate::call::host_call::give_up;
 use crate::caller::Caller;
 use crate::error::{Error, HostError};
 use crate::heap::Heap;
-use crate::instance::{Instance, Pending};
+use crate::instance::{Instance, Pending, Suspended};
+use crate::limits::CallLimits;
 use crate::linker::Linker;
 use crate::machine::{InterruptHandle, Machine};
 use crate::memory::Memory;
 use crate::program::Program;
+use crate::registry::Closure;
+pub use crate::registry::HostCode;
 #[cfg(all(target_arch = "x86_64", unix))]
 pub use inline::{Binding, EnterCode, InlineFunc};
 
@@ -125,7 +126,7 @@ impl<T> RawMachine<T> {
     #[inline(always)]
     pub unsafe fn caller<'a>(self) -> Caller<'a, T> {
         // SAFETY: as the caller promises: engines note their windows before they call host functions.
-        unsafe { Caller::of_engine(self.0) }
+        unsafe { Caller::new(Suspended::new(self.0)) }
     }
 
     /// The guest's memory.
@@ -353,7 +354,7 @@ pub unsafe fn add_code<T>(
     code: HostCode,
     environment: Arc<dyn Any + Send + Sync>,
 ) -> Result<(), Error> {
-    Ok(Arc::make_mut(&mut linker.registry).add(name, Closure { signature, code, environment })?)
+    linker.closure(name, Closure { signature, code, environment }).map(drop)
 }
 
 /// Adds a system call that is plain code: see [`Linker::syscall`] and [`add_code`].
@@ -370,5 +371,5 @@ pub unsafe fn add_syscall_code<T>(
     code: HostCode,
     environment: Arc<dyn Any + Send + Sync>,
 ) -> Result<(), Error> {
-    Ok(Arc::make_mut(&mut linker.registry).add_numbered(number, Closure { signature, code, environment })?)
+    linker.numbered_closure(number, Closure { signature, code, environment }).map(drop)
 }

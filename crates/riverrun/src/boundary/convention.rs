@@ -7,8 +7,8 @@ use riverrun_program::{Scalar, Type};
 use riverrun_vm::convention::CALL_ARGUMENTS;
 use riverrun_vm::{F_SLOT, REGISTER_ARGUMENTS, VmContext};
 
-use crate::call::pointer::{Ptr, Slice};
-use crate::call::value::GuestValue;
+use crate::boundary::pointer::{Ptr, Slice};
+use crate::boundary::value::GuestValue;
 use crate::memory::Memory;
 
 /// Registers of each file that hold arguments.
@@ -263,6 +263,63 @@ impl<T: 'static> Parameter for Slice<T> {
         placement.put(Scalar::U64, self.len());
     }
 }
+
+/// The parameters of a guest function: a tuple of up to 16 [`Parameter`]s.
+pub trait Parameters: Copy {
+    /// Their types in signatures.
+    #[doc(hidden)]
+    fn types() -> Vec<Type>;
+
+    /// Assigns them to registers and stack slots.
+    #[doc(hidden)]
+    fn put(self, placement: &mut Placement<'_>);
+
+    /// Reads them from registers and stack slots.
+    #[doc(hidden)]
+    fn take(arguments: &mut Arguments<'_>) -> Self;
+}
+
+macro_rules! parameters {
+    ($($parameter:ident)*) => {
+        #[allow(non_snake_case, clippy::unused_unit)]
+        impl<$($parameter: Parameter),*> Parameters for ($($parameter,)*) {
+            fn types() -> Vec<Type> {
+                let mut _types = Types::default();
+                $($parameter::add_types(&mut _types);)*
+                _types.all
+            }
+
+            #[inline(always)]
+            fn put(self, _placement: &mut Placement<'_>) {
+                let ($($parameter,)*) = self;
+                $($parameter.put(_placement);)*
+            }
+
+            fn take(_arguments: &mut Arguments<'_>) -> Self {
+                $(let $parameter = _arguments.parameter::<$parameter>();)*
+                ($($parameter,)*)
+            }
+        }
+    };
+}
+
+parameters!();
+parameters!(A);
+parameters!(A B);
+parameters!(A B C);
+parameters!(A B C D);
+parameters!(A B C D E);
+parameters!(A B C D E F);
+parameters!(A B C D E F G);
+parameters!(A B C D E F G H);
+parameters!(A B C D E F G H I);
+parameters!(A B C D E F G H I J);
+parameters!(A B C D E F G H I J K);
+parameters!(A B C D E F G H I J K L);
+parameters!(A B C D E F G H I J K L M);
+parameters!(A B C D E F G H I J K L M N);
+parameters!(A B C D E F G H I J K L M N O);
+parameters!(A B C D E F G H I J K L M N O P);
 
 /// A guest's registers, as in the state.
 pub(crate) type Registers = [u64; 65];

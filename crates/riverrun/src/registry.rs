@@ -7,12 +7,51 @@ use std::ptr;
 use std::sync::Arc;
 
 use riverrun_program::{Signature, crc32};
-use riverrun_vm::{Bound, DYNAMIC_CALL, HASH_MIN, Import, SlotFunction, VmContext};
+use riverrun_vm::{Bound, DYNAMIC_CALL, HASH_MIN, HostFunction, Import, SlotFunction, VmContext};
 
-use crate::call::host::{Closure, HostCode};
-use crate::call::own;
 use crate::error::{Error, LinkError};
 use crate::program::Program;
+
+/// The code of a host function, in two versions. Which one engines call is decided when a machine is made.
+#[derive(Clone, Copy, Debug)]
+pub struct HostCode {
+    /// For guests that cannot observe the float environment in which it runs.
+    pub plain: HostFunction,
+    /// For others: it uses floats in the host's environment ([`crate::raw::with_host_floats`]).
+    pub guarded: HostFunction,
+    /// Whether the function's environment begins with a [`SlotFunction`](crate::raw::SlotFunction) that is equivalent to `plain`.
+    /// Such a function has at most five parameters and one result, all in integer registers.
+    pub takes_slots: bool,
+}
+
+impl HostCode {
+    /// Code that uses no floats.
+    pub fn without_floats(code: HostFunction) -> HostCode {
+        HostCode::new(code, code)
+    }
+
+    /// Code for guests that cannot observe the float environment, and code for others.
+    pub fn new(plain: HostFunction, guarded: HostFunction) -> HostCode {
+        HostCode { plain, guarded, takes_slots: false }
+    }
+
+    /// Whether the two versions differ.
+    pub(crate) fn uses_floats(&self) -> bool {
+        !std::ptr::fn_addr_eq(self.plain, self.guarded)
+    }
+
+    /// The version that engines call.
+    pub(crate) fn of(&self, guards_floats: bool) -> HostFunction {
+        if guards_floats { self.guarded } else { self.plain }
+    }
+}
+
+/// A host function as stored in a linker.
+pub(crate) struct Closure {
+    pub(crate) signature: Signature,
+    pub(crate) code: HostCode,
+    pub(crate) environment: Arc<dyn Any + Send + Sync>,
+}
 
 /// A registered host function.
 #[derive(Clone)]
@@ -62,10 +101,10 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// The functions that every linker has.
-    pub(crate) fn new<T>() -> Registry {
+    /// A registry with the functions that every linker has.
+    pub(crate) fn new(own: impl IntoIterator<Item = (&'static str, Closure)>) -> Registry {
         let mut registry = Registry::default();
-        for (name, closure) in own::functions::<T>() {
+        for (name, closure) in own {
             registry.add(name, closure).expect("their names are different");
             registry.own += 1;
         }

@@ -1,47 +1,41 @@
-//! Functions whose types are known at run time only: for bindings to other languages, and for hosts that run arbitrary
-//! guests.
+//! Functions of the guest whose types are known at run time only: for bindings to other languages, and for hosts that run
+//! arbitrary guests.
 
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 use riverrun_program::{Scalar, Signature, Type};
 use riverrun_vm::convention::CALL_ARGUMENTS;
-use riverrun_vm::{Import, Results};
 
-use crate::call::convention::{
-    Exchange, Placement, ResultRegisters, pair_is_in_a1, put_pair, put_scalar, take_pair, take_scalar,
-};
-use crate::call::func::{CallContext, CallLimits, Target};
-use crate::call::host::{Call, HostCode, lost_arguments};
-use crate::caller::Caller;
-use crate::error::{Error, HostError, LinkError};
+use crate::boundary::convention::{Exchange, Placement, ResultRegisters, pair_is_in_a1, take_pair, take_scalar};
+use crate::call::func::CallContext;
+use crate::call::target::Target;
+use crate::error::{Error, LinkError};
 use crate::instance::Instance;
-use crate::linker::Linker;
+use crate::limits::CallLimits;
 use crate::program::Program;
-use crate::raw;
 
 /// The largest number of parameters, the same as that of [`crate::Func`].
-const PARAMETERS_MAX: usize = 16;
+pub(crate) const PARAMETERS_MAX: usize = 16;
 
 /// A function's types, for calls with raw values.
 #[derive(Clone, Debug)]
-struct Types {
-    parameters: Box<[Scalar]>,
-    result: ResultType,
+pub(crate) struct Types {
+    pub(crate) parameters: Box<[Scalar]>,
+    pub(crate) result: ResultType,
     /// Whether all parameters are in integer registers that callers on the fast path pass in the host's registers.
     are_few: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ResultType {
+pub(crate) enum ResultType {
     Nothing,
     One(Scalar),
     Pair(Scalar, Scalar),
 }
 
 impl Types {
-    fn of(signature: &Signature) -> Result<Types, LinkError> {
+    pub(crate) fn of(signature: &Signature) -> Result<Types, LinkError> {
         let unsupported = || LinkError::Unsupported { signature: signature.to_string() };
         let scalar = |ty: &Type| match ty {
             Type::Scalar(scalar) => Some(*scalar),
@@ -62,7 +56,7 @@ impl Types {
     }
 
     /// The number of raw values that a call takes.
-    fn slots(&self) -> usize {
+    pub(crate) fn slots(&self) -> usize {
         let results = match self.result {
             ResultType::Nothing => 0,
             ResultType::One(_) => 1,
@@ -244,106 +238,5 @@ impl Exchange for RawValues<'_> {
                 }
             }
         }
-    }
-}
-
-/// A host function by slots, with its types.
-struct DynHost<F> {
-    types: Types,
-    function: F,
-}
-
-impl<T: 'static> Linker<T> {
-    /// Adds a host function whose types are known at run time only. It gets its arguments in 64-bit slots, as
-    /// guest registers hold them, and leaves its results in the first ones ([`crate::GuestValue`]).
-    ///
-    /// # Errors
-    /// As [`Linker::func`], and if the types are more than 16 parameters that are no structures, and a result
-    /// that is none or of two fields.
-    ///
-    /// ```
-    /// use riverrun::{Config, Engine, Linker, Program};
-    ///
-    /// let engine = Engine::new(&Config::new())?;
-    /// let mut linker = Linker::new(&engine);
-    /// for name in ["Game::add", "Game::score"] {
-    ///     let types = Program::new(&engine, riverrun::doc::SCORER)?;
-    ///     let types = types.imports().iter().find(|import| import.name == name).unwrap();
-    ///     linker.dyn_func(name, types.signature.as_ref().unwrap(), |_, slots| {
-    ///         slots[0] += 1;
-    ///         Ok(())
-    ///     })?;
-    /// }
-    /// let mut machine = linker.instantiate(&Program::new(&engine, riverrun::doc::SCORER)?, ())?;
-    /// let play = machine.func::<(i32,), i32>("play")?;
-    /// assert_eq!(play.call(&mut machine, (40,))?, 42);
-    /// # Ok::<(), riverrun::Error>(())
-    /// ```
-    pub fn dyn_func<F>(&mut self, name: &str, signature: &Signature, function: F) -> Result<&mut Linker<T>, Error>
-    where
-        F: Fn(Caller<'_, T>, &mut [u64]) -> Result<(), HostError> + Send + Sync + 'static,
-    {
-        let environment = Arc::new(DynHost { types: Types::of(signature)?, function });
-        // SAFETY: `code` is for this environment.
-        unsafe { raw::add_code(self, name, signature.clone(), host_code::<T, F>(), environment)? };
-        Ok(self)
-    }
-
-    /// Adds a system call whose types are known at run time only: see [`Linker::syscall`].
-    ///
-    /// # Errors
-    /// As [`Linker::syscall`] and [`Linker::dyn_func`].
-    pub fn dyn_syscall<F>(&mut self, number: u32, signature: &Signature, function: F) -> Result<&mut Linker<T>, Error>
-    where
-        F: Fn(Caller<'_, T>, &mut [u64]) -> Result<(), HostError> + Send + Sync + 'static,
-    {
-        let environment = Arc::new(DynHost { types: Types::of(signature)?, function });
-        // SAFETY: `code` is for this environment.
-        unsafe { raw::add_syscall_code(self, number, signature.clone(), host_code::<T, F>(), environment)? };
-        Ok(self)
-    }
-}
-
-fn host_code<T: 'static, F>() -> HostCode
-where
-    F: Fn(Caller<'_, T>, &mut [u64]) -> Result<(), HostError>,
-{
-    HostCode::new(code::<T, F, false>, code::<T, F, true>)
-}
-
-unsafe extern "sysv64" fn code<T: 'static, F, const GUARDED: bool>(
-    import: *const Import,
-    a0: u64,
-    a1: u64,
-    a2: u64,
-    a3: u64,
-    a4: u64,
-) -> Results
-where
-    F: Fn(Caller<'_, T>, &mut [u64]) -> Result<(), HostError>,
-{
-    // SAFETY: engines call this with an import of their machine's table, whose context is the machine's
-    // instance, and whose environment was made for this code; both are alive.
-    unsafe {
-        let DynHost { types, function } = &*(*import).environment.cast::<DynHost<F>>();
-        let instance = NonNull::new_unchecked((*import).context.cast::<Instance<T>>());
-        let call = Call { instance, environment: (*import).environment, first: [a0, a1, a2, a3, a4] };
-        let body = |instance, arguments: &mut crate::call::convention::Arguments<'_>| {
-            let mut slots = [0; PARAMETERS_MAX];
-            for (slot, &scalar) in slots.iter_mut().zip(&types.parameters) {
-                *slot = arguments.scalar(scalar);
-            }
-            if arguments.is_lost() {
-                return Err(lost_arguments());
-            }
-            function(Caller::of_engine(instance), &mut slots[..types.slots()])?;
-            Ok([slots[0], slots[1]])
-        };
-        let put = |slots: [u64; 2], registers: &mut ResultRegisters| match types.result {
-            ResultType::Nothing => {}
-            ResultType::One(scalar) => put_scalar(scalar, slots[0], registers),
-            ResultType::Pair(first, second) => put_pair((first, second), slots, registers),
-        };
-        call.answer_with::<GUARDED, _>(types.result != ResultType::Nothing, body, put)
     }
 }

@@ -7,7 +7,7 @@ use bytemuck::{AnyBitPattern, NoUninit};
 use riverrun_program::Scalar;
 use riverrun_vm::Fault;
 
-use crate::call::value::GuestValue;
+use crate::boundary::value::GuestValue;
 use crate::memory::Memory;
 use crate::values::NoView;
 

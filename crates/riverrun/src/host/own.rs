@@ -7,14 +7,14 @@ use std::sync::Arc;
 use riverrun_program::Signature;
 use riverrun_vm::{HostFunction, Import, Results};
 
-use crate::call::convention::Returned;
-use crate::call::func::Parameters;
-use crate::call::host::{Call, Closure, HostCode};
-use crate::call::pointer::Ptr;
-use crate::call::value::GuestValue;
+use crate::boundary::convention::{Parameters, Returned};
+use crate::boundary::pointer::Ptr;
+use crate::boundary::value::GuestValue;
+use crate::call::host_call::Call;
 use crate::caller::Caller;
 use crate::error::HostError;
-use crate::instance::Instance;
+use crate::instance::{Instance, Suspended};
+use crate::registry::{Closure, HostCode};
 
 /// Bytes that one call examines at most: more would be time that no limit counts.
 const STEP: u64 = 1 << 20;
@@ -61,7 +61,7 @@ unsafe fn answer<T, R: Returned>(
     unsafe {
         let instance = NonNull::new_unchecked((*import).context.cast::<Instance<T>>());
         let call = Call { instance, environment: (*import).environment, first };
-        call.answer::<false, R>(|instance, _| body(&Caller::of_engine(instance)))
+        call.answer::<false, R>(|instance, _| body(&Caller::new(Suspended::new(instance))))
     }
 }
 

@@ -6,8 +6,10 @@ use std::mem::size_of;
 use bytemuck::Pod;
 use riverrun_program::{Scalar, Type};
 
-use crate::call::convention::{Arguments, Parameter, Placement, ResultRegisters, Returned, Types, put_pair, take_pair};
-use crate::call::value::GuestValue;
+use crate::boundary::convention::{
+    Arguments, Parameter, Placement, ResultRegisters, Returned, Types, put_pair, take_pair,
+};
+use crate::boundary::value::GuestValue;
 
 /// A structure that calls can take and return by value: [`by_value!`](crate::by_value) implements this.
 ///
@@ -107,7 +109,7 @@ macro_rules! by_value {
 /// Items that the expansion of [`by_value!`](crate::by_value) uses.
 pub mod support {
     pub use super::ByValue;
-    pub use crate::call::convention::{Arguments, Placement, ResultRegisters, Types};
+    pub use crate::boundary::convention::{Arguments, Placement, ResultRegisters, Types};
 }
 
 /// A structure, passed as its pieces.

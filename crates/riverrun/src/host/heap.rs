@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use riverrun_vm::{HostFunction, Import, Results};
 
-use super::error::{HeapError, HeapProblem as Problem};
-use super::slab::Owner;
-use super::view::{Heap, HeapState};
-use crate::call::host::{Closure, HostCode, IntoHostFunction};
 use crate::caller::Caller;
-use crate::error::Error;
+use crate::heap::{Heap, HeapState, Owner};
+use crate::heap_error::{HeapError, HeapProblem as Problem};
+use crate::host::function::IntoHostFunction;
 use crate::instance::Instance;
-use crate::linker::Linker;
+use crate::registry::{Closure, HostCode};
 
 /// A guest pointer to anything.
 type Pointer = crate::Ptr<u8>;
@@ -152,27 +150,31 @@ unsafe extern "sysv64" fn free_sized<T: 'static>(
     }
 }
 
-/// Adds the functions to a linker.
-pub(crate) fn add_to_linker<T: 'static>(linker: &mut Linker<T>) -> Result<(), Error> {
-    let shortcut = Shortcut::before(malloc::<T>, |mut caller: Caller<'_, T>, size: u64| {
+/// A function that has no float operation.
+fn function<T, M>(closure: impl IntoHostFunction<T, M>) -> Closure {
+    closure.into_closure::<false>()
+}
+
+/// The functions, by their names.
+pub(crate) fn functions<T: 'static>() -> [(&'static str, Closure); 9] {
+    let malloc = Shortcut::before(malloc::<T>, |mut caller: Caller<'_, T>, size: u64| {
         let mut heap = caller.heap();
         let result = heap.take(size, 1, false, Owner::Guest);
         answer(&heap, result)
     });
-    linker.closure("riverrun::malloc", shortcut)?;
-    linker.func_without_floats("riverrun::calloc", |mut caller: Caller<'_, T>, count: u64, size: u64| {
+    let calloc = function(|mut caller: Caller<'_, T>, count: u64, size: u64| {
         let mut heap = caller.heap();
         let bytes = count.checked_mul(size).ok_or(Problem::TooLarge { count, size });
         let result = bytes.and_then(|bytes| heap.take(bytes, 1, true, Owner::Guest));
         answer(&heap, result)
-    })?;
-    linker.func_without_floats("riverrun::aligned_alloc", |mut caller: Caller<'_, T>, alignment: u64, size: u64| {
+    });
+    let aligned_alloc = function(|mut caller: Caller<'_, T>, alignment: u64, size: u64| {
         let mut heap = caller.heap();
         let result = heap.take(size, alignment, false, Owner::Guest);
         answer(&heap, result)
-    })?;
+    });
     // As in C: without a block it allocates, without a size it frees.
-    linker.func_without_floats("riverrun::realloc", |mut caller: Caller<'_, T>, block: Pointer, size: u64| {
+    let realloc = function(|mut caller: Caller<'_, T>, block: Pointer, size: u64| {
         let mut heap = caller.heap();
         let result = match (block.address(), size) {
             (0, _) => heap.take(size, 1, false, Owner::Guest),
@@ -180,41 +182,43 @@ pub(crate) fn add_to_linker<T: 'static>(linker: &mut Linker<T>) -> Result<(), Er
             (address, _) => heap.resize(address, size, Owner::Guest),
         };
         answer(&heap, result)
-    })?;
-    let shortcut = Shortcut::before(free::<T>, |mut caller: Caller<'_, T>, block: Pointer| {
+    });
+    let free = Shortcut::before(free::<T>, |mut caller: Caller<'_, T>, block: Pointer| {
         let mut heap = caller.heap();
         let result = heap.give(block.address(), Owner::Guest);
         done(&heap, result)
     });
-    linker.closure("riverrun::free", shortcut)?;
-    let shortcut = Shortcut::before(free_sized::<T>, |mut caller: Caller<'_, T>, block: Pointer, size: u64| {
+    let free_sized = Shortcut::before(free_sized::<T>, |mut caller: Caller<'_, T>, block: Pointer, size: u64| {
         let mut heap = caller.heap();
         let result = heap.give_sized(block.address(), size, Owner::Guest);
         done(&heap, result)
     });
-    linker.closure("riverrun::free_sized", shortcut)?;
-    linker.func_without_floats("riverrun::malloc_usable_size", |mut caller: Caller<'_, T>, block: Pointer| {
+    let malloc_usable_size = function(|mut caller: Caller<'_, T>, block: Pointer| {
         let heap = caller.heap();
         heap.capacity(block.address()).map_err(|problem| heap.error(problem))
-    })?;
-    linker.func_without_floats(
-        "riverrun::memmove",
-        |mut caller: Caller<'_, T>, to: Pointer, from: Pointer, size: u64| {
-            let size = size.min(STEP);
-            let memory = caller.memory_mut();
-            match memory.copy_within(from.address(), to.address(), size) {
-                Ok(()) => Ok(size),
-                // One of them says why.
-                Err(fault) => from.slice(size).get(memory).map(|_| ()).and(Err(to.fault(fault))),
-            }
-        },
-    )?;
-    linker.func_without_floats(
-        "riverrun::memset",
-        |mut caller: Caller<'_, T>, to: Pointer, byte: i32, size: u64| {
-            let size = size.min(STEP);
-            to.slice(size).get_mut(caller.memory_mut()).map(|bytes| bytes.fill(byte as u8)).map(|()| size)
-        },
-    )?;
-    Ok(())
+    });
+    let memmove = function(|mut caller: Caller<'_, T>, to: Pointer, from: Pointer, size: u64| {
+        let size = size.min(STEP);
+        let memory = caller.memory_mut();
+        match memory.copy_within(from.address(), to.address(), size) {
+            Ok(()) => Ok(size),
+            // One of them says why.
+            Err(fault) => from.slice(size).get(memory).map(|_| ()).and(Err(to.fault(fault))),
+        }
+    });
+    let memset = function(|mut caller: Caller<'_, T>, to: Pointer, byte: i32, size: u64| {
+        let size = size.min(STEP);
+        to.slice(size).get_mut(caller.memory_mut()).map(|bytes| bytes.fill(byte as u8)).map(|()| size)
+    });
+    [
+        ("riverrun::malloc", malloc),
+        ("riverrun::calloc", calloc),
+        ("riverrun::aligned_alloc", aligned_alloc),
+        ("riverrun::realloc", realloc),
+        ("riverrun::free", free),
+        ("riverrun::free_sized", free_sized),
+        ("riverrun::malloc_usable_size", malloc_usable_size),
+        ("riverrun::memmove", memmove),
+        ("riverrun::memset", memset),
+    ]
 }

@@ -66,7 +66,7 @@ typedef struct riverrun_host_results riverrun_host_results_t;
 typedef struct riverrun_environment riverrun_environment_t;
 typedef struct riverrun_import riverrun_import_t;
 typedef struct riverrun_machine_head riverrun_machine_head_t;
-typedef struct riverrun_gate_head riverrun_gate_head_t;
+typedef struct riverrun_entry_guard_head riverrun_entry_guard_head_t;
 /**
  * The host functions that guests can call. Any number of threads may make machines with it while no thread changes it; a
  * machine keeps the functions that the linker had when the machine was made.
@@ -344,11 +344,11 @@ struct riverrun_machine_head {
     /** The result of riverrun_machine_registers. */
     uint64_t *registers;
     /** The machine's entry guard. */
-    riverrun_gate_head_t *gate;
+    riverrun_entry_guard_head_t *entry_guard;
 };
 
 /** The beginning of a machine's entry guard, for the inline functions at the end of this header and for bindings. */
-struct riverrun_gate_head {
+struct riverrun_entry_guard_head {
     /** For the library only. */
     uint64_t reserved[6];
     /** The error of a call by a function's code, if it has changed the word. */
@@ -356,14 +356,14 @@ struct riverrun_gate_head {
     /** For the library only. */
     uint64_t also_reserved;
     /**
-     * The opening of the functions for which it is open (riverrun_func_head), RIVERRUN_GATE_CALLING, or another
-     * number if it is closed.
+     * The entry_token of the functions for which it is open (riverrun_func_head), RIVERRUN_ENTRY_GUARD_CALLING,
+     * or another number if it is closed.
      */
     uint64_t word;
 };
 
 /** The word of an entry guard while a call by a function's code is in the guest. */
-#define RIVERRUN_GATE_CALLING UINT64_MAX
+#define RIVERRUN_ENTRY_GUARD_CALLING UINT64_MAX
 
 /** A part of a host function. */
 typedef void (*riverrun_body_t)(void *data);
@@ -385,18 +385,18 @@ typedef void (*riverrun_body_t)(void *data);
 
 /**
  * Calls a function on a machine whose entry guard is open for it, with up to three raw values. If the guard's word is
- * RIVERRUN_GATE_CALLING afterwards, the function has returned this, and the caller opens the guard again. Otherwise the
- * library has made or finished the call, and the guard's error says whether it has failed.
+ * RIVERRUN_ENTRY_GUARD_CALLING afterwards, the function has returned this, and the caller opens the guard again.
+ * Otherwise the library has made or finished the call, and the guard's error says whether it has failed.
  */
 typedef uint64_t (*riverrun_func_code_t)(const riverrun_func_t *func, riverrun_machine_t *machine, uint64_t first,
-    uint64_t second, uint64_t third, riverrun_gate_head_t *gate);
+    uint64_t second, uint64_t third, riverrun_entry_guard_head_t *entry_guard);
 
 /** The beginning of a function's handle, for the inline functions at the end of this header and for bindings. */
 struct riverrun_func_head {
     /** The code that calls it while a machine's entry guard is open for it. */
     riverrun_func_code_t code;
     /** The word of guards that are open for it. No guard has the word of a function that cannot be called so. */
-    uint64_t opening;
+    uint64_t entry_token;
     /**
      * The kinds of its parameters, each plus one, from the lowest byte on, and in the highest byte the number of its results,
      * which is one at most; UINT32_MAX if it cannot be called so, or its result has to be checked.
@@ -1158,16 +1158,16 @@ RIVERRUN_INLINE bool riverrun_func_enter(const riverrun_func_t *func, riverrun_m
     uint64_t second, uint64_t third, uint64_t *result, riverrun_error_t **error) RIVERRUN_NOEXCEPT
 {
     const riverrun_func_head_t *head = (const riverrun_func_head_t *)(const void *)func;
-    riverrun_gate_head_t *gate;
-    gate = riverrun_machine_head(machine)->gate;
-    if (RIVERRUN_UNLIKELY(gate->word != head->opening))
+    riverrun_entry_guard_head_t *entry_guard;
+    entry_guard = riverrun_machine_head(machine)->entry_guard;
+    if (RIVERRUN_UNLIKELY(entry_guard->word != head->entry_token))
         return false;
-    *result = head->code(func, machine, first, second, third, gate);
-    if (RIVERRUN_UNLIKELY(gate->word != RIVERRUN_GATE_CALLING)) {
-        *error = gate->error;
+    *result = head->code(func, machine, first, second, third, entry_guard);
+    if (RIVERRUN_UNLIKELY(entry_guard->word != RIVERRUN_ENTRY_GUARD_CALLING)) {
+        *error = entry_guard->error;
         return true;
     }
-    gate->word = head->opening;
+    entry_guard->word = head->entry_token;
     *error = NULL;
     return true;
 }

@@ -13,7 +13,7 @@ use crate::arguments::{Result, array, array_mut, given, misuse};
 use crate::config::Limits;
 use crate::error::{Returned, guard};
 use crate::func::{Func, PARAMETERS_MAX};
-use crate::host::GateHead;
+use crate::host::EntryGuardHead;
 use crate::host_data::Host;
 use crate::machine::{Machine, with};
 use crate::value::{KindCode, Value, counted, wrong_kind};
@@ -25,15 +25,15 @@ use crate::value::{KindCode, Value, counted, wrong_kind};
 pub static riverrun_layout_1: u8 = 1;
 
 /// Calls a function on a machine whose entry guard is open for it, with up to three raw values. If the guard's word is
-/// `RIVERRUN_GATE_CALLING` afterwards, the function has returned this, and the caller opens the guard again. Otherwise the
-/// library has made or finished the call, and the guard's `error` says whether it has failed.
+/// `RIVERRUN_ENTRY_GUARD_CALLING` afterwards, the function has returned this, and the caller opens the guard again.
+/// Otherwise the library has made or finished the call, and the guard's `error` says whether it has failed.
 pub type FuncCode = unsafe extern "C" fn(
     func: *const Func,
     machine: Machine,
     first: u64,
     second: u64,
     third: u64,
-    gate: *mut GateHead,
+    entry_guard: *mut EntryGuardHead,
 ) -> u64;
 
 /// The beginning of a function's handle, for the inline functions at the end of this header and for bindings.
@@ -43,7 +43,7 @@ pub struct FuncHead {
     /// The code that calls it while a machine's entry guard is open for it.
     pub code: FuncCode,
     /// The word of guards that are open for it. No guard has the word of a function that cannot be called so.
-    pub opening: u64,
+    pub entry_token: u64,
     /// The kinds of its parameters, each plus one, from the lowest byte on, and in the highest byte the number of its results,
     /// which is one at most; `UINT32_MAX` if it cannot be called so, or its result has to be checked.
     pub types: u32,
@@ -53,7 +53,7 @@ pub struct FuncHead {
 
 const _: () = {
     assert!(offset_of!(FuncHead, code) == offset_of!(InlineFunc, code));
-    assert!(offset_of!(FuncHead, opening) == offset_of!(InlineFunc, opening));
+    assert!(offset_of!(FuncHead, entry_token) == offset_of!(InlineFunc, entry_token));
     assert!(offset_of!(FuncHead, types) == offset_of!(InlineFunc, types));
     assert!(offset_of!(FuncHead, result) == offset_of!(InlineFunc, result));
 };

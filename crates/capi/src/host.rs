@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::mem::{MaybeUninit, offset_of, size_of, transmute};
 
-use riverrun::raw::{Gate, RawMachine, Results, SlotCode, SlotFunction, with_host_floats};
+use riverrun::raw::{EntryGuard, RawMachine, Results, SlotCode, SlotFunction, with_host_floats};
 use riverrun::raw::{Import as EngineImport, MachineHead as EngineHead};
 use riverrun::{Caller, HostError, Scalar, Signature, Type};
 
@@ -75,26 +75,26 @@ pub struct MachineHead {
     /// The result of `riverrun_machine_registers`.
     pub registers: *mut u64,
     /// The machine's entry guard.
-    pub gate: *mut GateHead,
+    pub entry_guard: *mut EntryGuardHead,
 }
 
 /// The beginning of a machine's entry guard, for the inline functions at the end of this header and for bindings.
 #[repr(C)]
 #[derive(Debug)]
-pub struct GateHead {
+pub struct EntryGuardHead {
     /// For the library only.
     pub reserved: [u64; 6],
     /// The error of a call by a function's code, if it has changed the word.
     pub error: *mut Error,
     /// For the library only.
     pub also_reserved: u64,
-    /// The `opening` of the functions for which it is open (`riverrun_func_head`), `RIVERRUN_GATE_CALLING`, or another
-    /// number if it is closed.
+    /// The `entry_token` of the functions for which it is open (`riverrun_func_head`), `RIVERRUN_ENTRY_GUARD_CALLING`,
+    /// or another number if it is closed.
     pub word: u64,
 }
 
 /// The word of an entry guard while a call by a function's code is in the guest.
-pub const GATE_CALLING: u64 = u64::MAX;
+pub const ENTRY_GUARD_CALLING: u64 = u64::MAX;
 
 /// A part of a host function.
 pub type Body = unsafe extern "C" fn(data: *mut c_void);
@@ -112,9 +112,9 @@ pub unsafe extern "C" fn riverrun_with_host_floats(body: Option<Body>, data: *mu
 // The structures that C sees have the layout that engines use.
 const _: () = {
     assert!(offset_of!(MachineHead, registers) == offset_of!(EngineHead, registers));
-    assert!(offset_of!(MachineHead, gate) == offset_of!(EngineHead, gate));
-    assert!(offset_of!(GateHead, word) == Gate::WORD && GATE_CALLING == Gate::CALLING);
-    assert!(offset_of!(GateHead, error) == Gate::ERROR);
+    assert!(offset_of!(MachineHead, entry_guard) == offset_of!(EngineHead, entry_guard));
+    assert!(offset_of!(EntryGuardHead, word) == EntryGuard::WORD && ENTRY_GUARD_CALLING == EntryGuard::CALLING);
+    assert!(offset_of!(EntryGuardHead, error) == EntryGuard::ERROR);
     assert!(offset_of!(Import, code) == offset_of!(EngineImport, code));
     assert!(offset_of!(Import, environment) == offset_of!(EngineImport, environment));
     assert!(offset_of!(Import, machine) == offset_of!(EngineImport, context));

@@ -5,8 +5,8 @@ use std::mem::offset_of;
 
 use riverrun_vm::{Exit, RETURN_ADDRESS, SLICE, VmContext, Window};
 
-use crate::cell::Cell;
 use crate::code::{Code, Entry};
+use crate::decoded_op::DecodedOp;
 use crate::enter::enter_lightly;
 use crate::fast::COUNTED;
 use crate::return_ring::expect_return;
@@ -18,11 +18,11 @@ const A0: usize = 10;
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// Published; never moved, and freed with its code.
-    cell: *const Cell,
+    op: *const DecodedOp,
     ordinal: i32,
 }
 
-// SAFETY: cells are shared by all threads; nothing is done with this one but by `Place::call`, whose caller answers for
+// SAFETY: ops are shared by all threads; nothing is done with this one but by `Place::call`, whose caller answers for
 // the code.
 unsafe impl Send for Place {}
 // SAFETY: likewise.
@@ -34,7 +34,7 @@ pub enum Outcome {
     /// The function has returned with these a0 and a1. Of the state, only fa0 and fa1 are up to date.
     Returned([u64; 2]),
     /// It exited; [`Code::left`] says why.
-    Left,
+    Exited,
     /// It has not begun, because fuel may be short.
     Refused,
 }
@@ -42,8 +42,8 @@ pub enum Outcome {
 impl Code {
     /// The function at an address; `None` if it cannot be decoded.
     pub fn place(&self, address: u64) -> Option<Place> {
-        let Entry { cell, ordinal } = self.entry(address)?;
-        Some(Place { cell: self.cell(cell), ordinal })
+        let Entry { op, ordinal } = self.entry(address)?;
+        Some(Place { op: self.op(op), ordinal })
     }
 
     /// Prepares a window for [`Place::call`]. It stays ready until anything else runs in it. Until then its `instret` is out of
@@ -59,7 +59,7 @@ impl Code {
         count_from(state, SLICE);
         // A guest that calls so deep that the ring has no room overwrites it: it is left where it returns, then, and that
         // comes here again.
-        // SAFETY: the window's state, and a cell of this code.
+        // SAFETY: the window's state, and a op of this code.
         unsafe { expect_return(state, RETURN_ADDRESS, self.returned()) };
     }
 
@@ -68,19 +68,19 @@ impl Code {
     /// # Safety
     /// As [`Code::run`]; the call was the last that was done with the window.
     #[cold]
-    pub unsafe fn left(&self, window: &mut Window) -> Exit {
+    pub unsafe fn exited(&self, window: &mut Window) -> Exit {
         self.commit(window)
     }
 }
 
 impl Place {
-    /// Offset of the first op, for [`crate::enter_from_gate`].
-    pub const CELL: usize = offset_of!(Place, cell);
+    /// Offset of the first op, for [`crate::enter_from_entry_guard`].
+    pub const OP: usize = offset_of!(Place, op);
     /// Offset of what is added to the state's fuel, in 32 bits: the call must not begin with the sum below 0.
     pub const ORDINAL: usize = offset_of!(Place, ordinal);
 
     /// No function.
-    pub const NONE: Place = Place { cell: std::ptr::null(), ordinal: 0 };
+    pub const NONE: Place = Place { op: std::ptr::null(), ordinal: 0 };
 
     /// Runs the interpreter from here on, until the guest reaches [`RETURN_ADDRESS`], which is in ra,
     /// or the engine leaves off: at the latest after as many instructions as there are in a slice, counted over such
@@ -91,15 +91,15 @@ impl Place {
     /// mapped. No other engine runs on it, and the rounding mode is the default one.
     #[inline(always)]
     pub unsafe fn call(self, state: *mut VmContext) -> Outcome {
-        // SAFETY: as the caller promises; places are published cells.
+        // SAFETY: as the caller promises; places are published ops.
         unsafe {
             let fuel = (*state).exit.fuel + i64::from(self.ordinal);
             if COUNTED && fuel < 0 {
                 return Outcome::Refused;
             }
-            if !enter_lightly(self.cell, state, fuel) {
+            if !enter_lightly(self.op, state, fuel) {
                 cold_path();
-                return Outcome::Left;
+                return Outcome::Exited;
             }
             let slots = &(*state).hart.slots;
             Outcome::Returned([slots[A0], slots[A0 + 1]])

@@ -3,7 +3,7 @@
 //!
 //! A *decoded block* (`run` in this file) begins at an address that control has reached and ends at the first instruction
 //! after which control never continues. The ordinal of an instruction is minus the number of instructions from it to the
-//! end of its block. Fuel is counted by position ([`crate::cell::Handler`]): a jump adds the difference of ordinals,
+//! end of its block. Fuel is counted by position ([`crate::decoded_op::Handler`]): a jump adds the difference of ordinals,
 //! straight-line code nothing. Backward jumps and jumps to another block test whether the fuel reaches the end of the block
 //! that they enter; forward jumps within a block need not.
 
@@ -18,15 +18,15 @@ use riverrun_vm::{Bound, CodeRange, RETURN_ADDRESS, Window, install_fault_handle
 
 use crate::arena::{Arena, Zeroed};
 use crate::arguments::Arguments;
-use crate::cell::{Cell, Handler};
-use crate::enter::landing;
+use crate::decoded_op::{DecodedOp, Handler};
+use crate::enter::fault_entry;
 #[cfg(not(trampoline))]
 use crate::enter::returned;
 use crate::fast::has_hardware;
 use crate::fusible::LONGEST;
 #[cfg(trampoline)]
 use crate::handlers::returned;
-use crate::handlers::{TABLE_BASE, TABLE_CELLS, TABLE_LEN, TABLE_MAP, jump, second_cell, unresolved};
+use crate::handlers::{TABLE_BASE, TABLE_LEN, TABLE_MAP, TABLE_OPS, jump, second_op, unresolved};
 use crate::host_call::host_call_with;
 use crate::operation::{Decoded, Operation};
 use crate::{fusion, select, step};
@@ -35,27 +35,27 @@ use crate::{fusion, select, step};
 pub(crate) const RUN_LIMIT: usize = 8192;
 
 /// Bytes of a decoded op with its origin and its share of the map.
-const MEMORY_PER_CELL: usize = size_of::<Cell>() + 2 * size_of::<u64>();
+const MEMORY_PER_OP: usize = size_of::<DecodedOp>() + 2 * size_of::<u64>();
 
 // SAFETY: all zeros is a valid op, and ops are only reached by published indices, after they are written.
-unsafe impl Zeroed for Cell {}
+unsafe impl Zeroed for DecodedOp {}
 
 /// A decoded op at which execution can continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// Distance of the op from the first one in bytes, never 0.
-    pub(crate) cell: u32,
+    pub(crate) op: u32,
     /// Ordinal of its instruction.
     pub(crate) ordinal: i32,
 }
 
 impl Entry {
     fn of(bits: u64) -> Option<Entry> {
-        (bits != 0).then_some(Entry { cell: bits as u32, ordinal: (bits >> 32) as i32 })
+        (bits != 0).then_some(Entry { op: bits as u32, ordinal: (bits >> 32) as i32 })
     }
 
     fn bits(self) -> u64 {
-        (self.ordinal as u32 as u64) << 32 | u64::from(self.cell)
+        (self.ordinal as u32 as u64) << 32 | u64::from(self.op)
     }
 }
 
@@ -66,7 +66,7 @@ pub struct Code {
     text: Range<u64>,
     /// By parcel of two bytes: the [`Entry`] of the instruction there, 0 where none is decoded.
     map: Arena<AtomicU64>,
-    cells: Arena<Cell>,
+    ops: Arena<DecodedOp>,
     /// For each op its ordinal, and its instruction's distance from the text's start in bytes.
     origins: Arena<AtomicU64>,
     /// The first unused op.
@@ -87,7 +87,7 @@ pub struct Code {
 struct Item {
     pc: u64,
     decoded: Decoded,
-    cell: usize,
+    op: usize,
     /// For a host call, the arguments that the instructions before it set.
     arguments: Option<Arguments>,
     /// For the first of those instructions, the call's place in the block.
@@ -111,18 +111,18 @@ impl Code {
         };
         let parcels: u64 = text.iter().map(|range| (range.end - range.start).div_ceil(2)).sum();
         // Each parcel can begin an instruction of up to two ops, and end a block before it.
-        let cells = 3 * parcels as usize + 2;
-        if u32::try_from(cells * size_of::<Cell>()).is_err() {
+        let ops = 3 * parcels as usize + 2;
+        if u32::try_from(ops * size_of::<DecodedOp>()).is_err() {
             return Err(io::Error::new(io::ErrorKind::OutOfMemory, "the program has more than 170 MiB of text"));
         }
         let code = Code {
             map: Arena::new((span.end - span.start).div_ceil(2) as usize + 1)?,
-            cells: Arena::new(cells)?,
-            origins: Arena::new(cells)?,
+            ops: Arena::new(ops)?,
+            origins: Arena::new(ops)?,
             text: span,
             image,
             used: Mutex::new(1),
-            limit: usize::try_from(memory_limit).unwrap_or(usize::MAX) / MEMORY_PER_CELL,
+            limit: usize::try_from(memory_limit).unwrap_or(usize::MAX) / MEMORY_PER_OP,
             hardware: has_hardware(),
             touches_float_environment: OnceLock::new(),
             host_calls: OnceLock::new(),
@@ -130,7 +130,7 @@ impl Code {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
         };
         // SAFETY: no other thread has the code yet. The first op belongs to no instruction.
-        unsafe { code.cells.write(0, Cell::jump(returned, 0, 0, 0, 0)) };
+        unsafe { code.ops.write(0, DecodedOp::jump(returned, 0, 0, 0, 0)) };
         code.origins[0].store(RETURN_ADDRESS.wrapping_sub(code.text.start) & 0xffff_ffff, Ordering::Relaxed);
         Ok(code)
     }
@@ -141,8 +141,8 @@ impl Code {
     }
 
     /// The op that functions which the host has called return to.
-    pub(crate) fn returned(&self) -> *const Cell {
-        &self.cells[0]
+    pub(crate) fn returned(&self) -> *const DecodedOp {
+        &self.ops[0]
     }
 
     /// Whether the program may read accrued float exceptions, or change the rounding mode. Scans the text once.
@@ -182,20 +182,20 @@ impl Code {
         state.exit.tables[TABLE_BASE] = self.text.start;
         state.exit.tables[TABLE_LEN] = self.text.end - self.text.start;
         state.exit.tables[TABLE_MAP] = self.map.as_ptr() as u64;
-        state.exit.tables[TABLE_CELLS] = self.cells.as_ptr() as u64;
+        state.exit.tables[TABLE_OPS] = self.ops.as_ptr() as u64;
     }
 
-    pub(crate) fn cell(&self, distance: u32) -> *const Cell {
-        &self.cells[distance as usize / size_of::<Cell>()]
+    pub(crate) fn op(&self, distance: u32) -> *const DecodedOp {
+        &self.ops[distance as usize / size_of::<DecodedOp>()]
     }
 
-    fn index(&self, cell: *const Cell) -> usize {
-        (cell as usize - self.cells.as_ptr() as usize) / size_of::<Cell>()
+    fn index(&self, op: *const DecodedOp) -> usize {
+        (op as usize - self.ops.as_ptr() as usize) / size_of::<DecodedOp>()
     }
 
     /// The address and the ordinal of an op's instruction.
-    pub(crate) fn origin(&self, cell: *const Cell) -> (u64, i32) {
-        let bits = self.origins[self.index(cell)].load(Ordering::Relaxed);
+    pub(crate) fn origin(&self, op: *const DecodedOp) -> (u64, i32) {
+        let bits = self.origins[self.index(op)].load(Ordering::Relaxed);
         (self.text.start + (bits & 0xffff_ffff), (bits >> 32) as i32)
     }
 
@@ -226,16 +226,16 @@ impl Code {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Links the branch or jump `cell`, whose target was not decoded; false if its target cannot be decoded.
-    pub(crate) fn resolve(&self, cell: *const Cell) -> bool {
-        let (pc, ordinal) = self.origin(cell);
-        let index = self.index(cell);
+    /// Links the branch or jump `op`, whose target was not decoded; false if its target cannot be decoded.
+    pub(crate) fn resolve(&self, op: *const DecodedOp) -> bool {
+        let (pc, ordinal) = self.origin(op);
+        let index = self.index(op);
         let mut used = self.lock();
         // The end of a block is an op without an instruction: it jumps to the instruction at its address.
         let continues = ordinal == 0;
         let decoded = self.instruction(pc);
         let unlinked = if continues { unresolved } else { select::unlinked(&decoded) };
-        if self.cells[index].handler() as usize != unlinked as usize {
+        if self.ops[index].handler() as usize != unlinked as usize {
             // Another thread was faster.
             return true;
         }
@@ -246,9 +246,9 @@ impl Code {
         let executed = i32::from(!continues);
         let difference = entry.ordinal - ordinal - executed;
         let handler = if continues { jump::<true> } else { select::alone(&decoded, true) };
-        let cell = &self.cells[index];
+        let op = &self.ops[index];
         // SAFETY: the op has its first handler, which reads neither, and this thread holds the lock.
-        unsafe { cell.link(difference as i16, entry.cell, handler) };
+        unsafe { op.link(difference as i16, entry.op, handler) };
         if !continues {
             self.fuse_with_branch(index, &decoded);
         }
@@ -260,16 +260,16 @@ impl Code {
         let Operation::Branch(_) = decoded.operation else { return };
         let mut sequence = vec![*decoded];
         for index in (1..branch).rev().take(LONGEST - 1) {
-            let (pc, ordinal) = self.origin(&self.cells[index]);
+            let (pc, ordinal) = self.origin(&self.ops[index]);
             let before = self.instruction(pc);
-            let next = self.origin(&self.cells[index + 1]).0;
+            let next = self.origin(&self.ops[index + 1]).0;
             if ordinal == 0 || !before.is_straight() || pc + u64::from(before.len) != next {
                 return;
             }
             sequence.insert(0, before);
             let whole = sequence.iter().map(|decoded| (decoded, true));
             if let Some((_, handler)) = fusion::handlers(whole).find(|&(len, _)| len == sequence.len()) {
-                self.cells[index].set_handler(handler);
+                self.ops[index].set_handler(handler);
             }
         }
     }
@@ -314,7 +314,7 @@ impl Code {
         let (items, end) = self.collect(start, *used);
         let last = items.last()?;
         let count = items.len();
-        let end_cell = last.cell + last.decoded.cells();
+        let end_op = last.op + last.decoded.ops();
         let ordinal = |index: usize| index as i32 - count as i32;
 
         // The target of each direct branch or jump, if it is decoded: op, ordinal, whether it tests the fuel.
@@ -322,54 +322,54 @@ impl Code {
             let item = &items[index];
             let target = item.pc.wrapping_add(item.decoded.direct()? as u64);
             match items.binary_search_by_key(&target, |item| item.pc) {
-                Ok(to) => Some((distance(items[to].cell), ordinal(to), to <= index)),
-                Err(_) => self.decoded(target).map(|entry| (entry.cell, entry.ordinal, true)),
+                Ok(to) => Some((distance(items[to].op), ordinal(to), to <= index)),
+                Err(_) => self.decoded(target).map(|entry| (entry.op, entry.ordinal, true)),
             }
         };
         let links: Vec<_> = (0..count).map(link).collect();
         let fused = fuse(&items, &links);
         for (index, item) in items.iter().enumerate() {
             let decoded = &item.decoded;
-            let cell = match (decoded.direct(), links[index]) {
+            let op = match (decoded.direct(), links[index]) {
                 (None, _) => {
                     let handler = fused[index].unwrap_or_else(|| select::alone(decoded, false));
                     match decoded.operation {
                         Operation::Indirect | Operation::IndirectCall | Operation::Return => {
                             let leaves = -(ordinal(index) + 1);
-                            Cell::jump(handler, decoded.rs1, decoded.rs2, leaves as i16, decoded.imm as u32)
+                            DecodedOp::jump(handler, decoded.rs1, decoded.rs2, leaves as i16, decoded.imm as u32)
                         }
                         _ => {
                             let rs2 = match item.host_call {
-                                Some(call) => distance(items[call].cell - item.cell) as u8,
+                                Some(call) => distance(items[call].op - item.op) as u8,
                                 None => decoded.rs2,
                             };
-                            Cell::new(handler, decoded.rs1, rs2, decoded.rd, decoded.rs3, decoded.imm)
+                            DecodedOp::new(handler, decoded.rs1, rs2, decoded.rd, decoded.rs3, decoded.imm)
                         }
                     }
                 }
                 (Some(_), Some((to, to_ordinal, check))) => {
                     let difference = to_ordinal - ordinal(index) - 1;
                     let handler = fused[index].unwrap_or_else(|| select::alone(decoded, check));
-                    Cell::jump(handler, decoded.rs1, decoded.rs2, difference as i16, to)
+                    DecodedOp::jump(handler, decoded.rs1, decoded.rs2, difference as i16, to)
                 }
-                (Some(_), None) => Cell::jump(select::unlinked(decoded), decoded.rs1, decoded.rs2, 0, 0),
+                (Some(_), None) => DecodedOp::jump(select::unlinked(decoded), decoded.rs1, decoded.rs2, 0, 0),
             };
-            self.put(item.cell, cell, item.pc, ordinal(index));
-            if decoded.cells() == 2 {
+            self.put(item.op, op, item.pc, ordinal(index));
+            if decoded.ops() == 2 {
                 let behind = ordinal(index) + 1;
                 let second = match (&item.arguments, decoded.operation) {
-                    (Some(arguments), _) => Cell::arguments(arguments.words(), behind as i16, item.pc as i32),
-                    (None, Operation::HostCall(_) | Operation::SystemCall) => second_cell(item.pc, behind),
-                    _ => second_cell((item.pc + u64::from(decoded.len)) | 1, behind),
+                    (Some(arguments), _) => DecodedOp::arguments(arguments.words(), behind as i16, item.pc as i32),
+                    (None, Operation::HostCall(_) | Operation::SystemCall) => second_op(item.pc, behind),
+                    _ => second_op((item.pc + u64::from(decoded.len)) | 1, behind),
                 };
-                self.put(item.cell + 1, second, item.pc, ordinal(index));
+                self.put(item.op + 1, second, item.pc, ordinal(index));
             }
         }
         // The block continues in another one, which is linked when it is first reached.
-        self.put(end_cell, Cell::jump(unresolved, 0, 0, 0, 0), end, 0);
-        *used = end_cell + 1;
+        self.put(end_op, DecodedOp::jump(unresolved, 0, 0, 0, 0), end, 0);
+        *used = end_op + 1;
         for (index, item) in items.iter().enumerate() {
-            let entry = Entry { cell: distance(item.cell), ordinal: ordinal(index) };
+            let entry = Entry { op: distance(item.op), ordinal: ordinal(index) };
             if let Some(slot) = self.slot(item.pc) {
                 slot.store(entry.bits(), Ordering::Release);
             }
@@ -377,13 +377,13 @@ impl Code {
         self.decoded(start)
     }
 
-    /// The instructions of the block that begins at `start` with the op `cell`, and the address after them.
-    fn collect(&self, start: u64, mut cell: usize) -> (Vec<Item>, u64) {
+    /// The instructions of the block that begins at `start` with the op `op`, and the address after them.
+    fn collect(&self, start: u64, mut op: usize) -> (Vec<Item>, u64) {
         let mut items: Vec<Item> = Vec::new();
         let mut pc = start;
         loop {
             let decoded = self.instruction(pc);
-            cell += items.last().map_or(0, |last| last.decoded.cells());
+            op += items.last().map_or(0, |last| last.decoded.ops());
             let arguments = match decoded.operation {
                 Operation::HostCall(registers) => Arguments::of(registers, items.iter().map(|item| &item.decoded)),
                 _ => None,
@@ -392,7 +392,7 @@ impl Code {
                 let call = items.len();
                 items[call - arguments.setters()].host_call = Some(call);
             }
-            items.push(Item { pc, decoded, cell, arguments, host_call: None });
+            items.push(Item { pc, decoded, op, arguments, host_call: None });
             pc += u64::from(decoded.len);
             let goes_on = decoded.len != 0 && decoded.falls_through();
             if !goes_on || items.len() == RUN_LIMIT || !self.image.is_text(pc) || self.decoded(pc).is_some() {
@@ -401,9 +401,9 @@ impl Code {
         }
     }
 
-    fn put(&self, index: usize, cell: Cell, pc: u64, ordinal: i32) {
+    fn put(&self, index: usize, op: DecodedOp, pc: u64, ordinal: i32) {
         // SAFETY: no thread reaches ops from index `used` on before they are published, and the caller holds the lock.
-        unsafe { self.cells.write(index, cell) };
+        unsafe { self.ops.write(index, op) };
         let bits = (ordinal as u32 as u64) << 32 | (pc - self.text.start) & 0xffff_ffff;
         self.origins[index].store(bits, Ordering::Relaxed);
     }
@@ -411,7 +411,7 @@ impl Code {
 
 /// Distance of an op from the first one in bytes.
 fn distance(index: usize) -> u32 {
-    (index * size_of::<Cell>()) as u32
+    (index * size_of::<DecodedOp>()) as u32
 }
 
 /// The handlers of a block's instructions, chosen so that as few handlers as possible are executed wherever control enters
@@ -469,7 +469,7 @@ fn install() {
         let range = CodeRange {
             start: &raw const START as usize,
             end: &raw const STOP as usize,
-            landing: landing as *const () as usize,
+            fault_entry: fault_entry as *const () as usize,
         };
         // SAFETY: all code in the section are handlers, which keep the contract by the operands
         // of their accesses; the section is part of this program.

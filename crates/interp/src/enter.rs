@@ -4,7 +4,7 @@
 #[path = "enter_x86_64.rs"]
 mod host;
 
-pub use host::enter_from_gate;
-pub(crate) use host::{enter, enter_lightly, landing};
+pub use host::enter_from_entry_guard;
+pub(crate) use host::{enter, enter_lightly, fault_entry};
 #[cfg(not(trampoline))]
-pub(crate) use host::{left, returned};
+pub(crate) use host::{exit, returned};

@@ -1,17 +1,17 @@
 //! Entry into the chain of handlers, and exit from it, on x86-64 Unix.
 //!
-//! The frame is that of `arch/x86_64/leave.rs` in the crate `vm`, so that a host function can drop the chain.
+//! The frame is that of `arch/x86_64/exit.rs` in the crate `vm`, so that a host function can drop the chain.
 
 use std::arch::{asm, naked_asm};
 use std::mem::{offset_of, size_of};
 
 use riverrun_vm::{
-    EngineContext, FRAME_GAP, FRAME_SIZE, Reason, VmContext, leave_engine, push_frame, return_marker, unwind_marker,
+    EngineContext, FRAME_GAP, FRAME_SIZE, Reason, VmContext, exit_engine, push_frame, return_marker, unwind_marker,
 };
 
-use crate::cell::Cell;
+use crate::decoded_op::DecodedOp;
 #[cfg(not(trampoline))]
-use crate::cell::{Extra, Next};
+use crate::decoded_op::{Extra, Next};
 use crate::return_ring::RETURNS_MASK;
 
 const HOST_SP: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, host_sp);
@@ -43,7 +43,7 @@ macro_rules! calls_chain {
 /// `op` is a published decoded op, `state` that of a live window whose engine tables are set, and the
 /// guest's float environment is in force.
 #[unsafe(naked)]
-pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut VmContext, fuel: i64) {
+pub(crate) unsafe extern "sysv64" fn enter(op: *const DecodedOp, state: *mut VmContext, fuel: i64) {
     calls_chain! {
         naked_asm
         [
@@ -56,7 +56,7 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut VmContex
         [
             "mov qword ptr [rsi + {reason}], {returned}",
             "mov rdi, rsi",
-            "jmp {leave}",
+            "jmp {exit}",
         ]
         gap = const FRAME_GAP,
         host_sp = const HOST_SP,
@@ -64,7 +64,7 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut VmContex
         mask = const RETURNS_MASK,
         reason = const REASON,
         returned = const Reason::Returned as u64,
-        leave = sym leave_engine,
+        exit = sym exit_engine,
         marker = sym return_marker,
     }
 }
@@ -76,7 +76,7 @@ pub(crate) unsafe extern "sysv64" fn enter(op: *const Cell, state: *mut VmContex
 /// # Safety
 /// As [`enter`].
 #[inline(always)]
-pub(crate) unsafe fn enter_lightly(op: *const Cell, state: *mut VmContext, fuel: i64) -> bool {
+pub(crate) unsafe fn enter_lightly(op: *const DecodedOp, state: *mut VmContext, fuel: i64) -> bool {
     // If the chain has returned, rsi still holds the state's address.
     let returned: *mut VmContext;
     // SAFETY: the caller provides a live state and a published op. The frame is that of every engine, so that every exit
@@ -120,9 +120,10 @@ pub(crate) unsafe fn enter_lightly(op: *const Cell, state: *mut VmContext, fuel:
     !returned.is_null()
 }
 
-/// Assembly that enters the chain for a caller that keeps the frame in a [`Gate`](riverrun_vm::Gate), which holds all that
-/// exits need. The first op is in rdi, the state, whose `host_sp` is the frame, in rsi, the fuel in r8; the stack is as the
-/// caller of the function that ends with this has left it. That caller gets a0. `{enter}` is [`enter_from_gate`].
+/// Assembly that enters the chain for a caller that keeps the frame in an [`EntryGuard`](riverrun_vm::EntryGuard),
+/// which holds all that exits need. The first op is in rdi, the state, whose `host_sp` is the frame, in rsi, the fuel
+/// in r8; the stack is as the caller of the function that ends with this has left it. That caller gets a0. `{enter}` is
+/// [`enter_from_entry_guard`].
 #[cfg(not(trampoline))]
 #[macro_export]
 macro_rules! enter_chain {
@@ -145,7 +146,7 @@ macro_rules! enter_chain {
 /// # Safety
 /// As `enter`; it is jumped to by that code alone.
 #[unsafe(naked)]
-pub unsafe extern "sysv64" fn enter_from_gate() {
+pub unsafe extern "sysv64" fn enter_from_entry_guard() {
     #[cfg(not(trampoline))]
     naked_asm!("ud2");
     #[cfg(trampoline)]
@@ -167,12 +168,12 @@ pub unsafe extern "sysv64" fn enter_from_gate() {
 #[cfg(not(trampoline))]
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn returned(
-    _: *const Cell,
+    _: *const DecodedOp,
     _: *mut VmContext,
     _: Extra,
     _: u64,
     _: i64,
-    _: *const Cell,
+    _: *const DecodedOp,
 ) -> Next {
     naked_asm!(
         "mov [rsi + {fuel}], r8",
@@ -188,15 +189,15 @@ pub(crate) unsafe extern "sysv64" fn returned(
 /// A handler that exits the chain without returning from the function.
 #[cfg(not(trampoline))]
 #[unsafe(naked)]
-pub(crate) unsafe extern "sysv64" fn left(
-    _: *const Cell,
+pub(crate) unsafe extern "sysv64" fn exit(
+    _: *const DecodedOp,
     _: *mut VmContext,
     _: Extra,
     _: u64,
     _: i64,
-    _: *const Cell,
+    _: *const DecodedOp,
 ) -> Next {
-    naked_asm!("mov rdi, rsi", "jmp {leave}", leave = sym leave_engine)
+    naked_asm!("mov rdi, rsi", "jmp {exit}", exit = sym exit_engine)
 }
 
 /// Calls handlers in turn and exits as tail-calling handlers do. Host backtraces end here, as they do in those: no unwind
@@ -211,11 +212,11 @@ unsafe extern "sysv64" fn chain() {
         "test al, al",
         "jne 2f",
         "mov rdi, rsi",
-        "jmp {leave}",
+        "jmp {exit}",
         "2:",
         "ret",
         handlers = sym call_handlers,
-        leave = sym leave_engine,
+        exit = sym exit_engine,
     )
 }
 
@@ -223,17 +224,17 @@ unsafe extern "sysv64" fn chain() {
 /// [`crate::handlers::returned`].
 #[cfg(trampoline)]
 unsafe extern "sysv64" fn call_handlers(
-    op: *const Cell,
+    op: *const DecodedOp,
     state: *mut VmContext,
-    _: crate::cell::Extra,
+    _: crate::decoded_op::Extra,
     returns: u64,
     fuel: i64,
-    near: *const Cell,
+    near: *const DecodedOp,
 ) -> bool {
-    let mut next = crate::cell::Next { op, returns, fuel, near };
+    let mut next = crate::decoded_op::Next { op, returns, fuel, near };
     while !next.op.is_null() {
-        let free = crate::cell::Extra::uninit();
-        // SAFETY: `enter`'s caller gives the first cell, handlers the others.
+        let free = crate::decoded_op::Extra::uninit();
+        // SAFETY: `enter`'s caller gives the first op, handlers the others.
         next = unsafe { (*next.op).handler()(next.op, state, free, next.returns, next.fuel, next.near) };
     }
     // SAFETY: `enter`'s caller promises that the state is alive.
@@ -243,20 +244,20 @@ unsafe extern "sysv64" fn call_handlers(
 /// The fault handler entry of the interpreter: exits the chain with the op and fuel of the handler whose access has faulted,
 /// which are in their registers. Frames between here and `enter` are dropped; they belong to handlers, which own nothing.
 #[unsafe(naked)]
-pub(crate) unsafe extern "sysv64" fn landing() {
+pub(crate) unsafe extern "sysv64" fn fault_entry() {
     naked_asm!(
         "mov [rsi + {op}], rdi",
         "mov [rsi + {fuel}], r8",
         "mov qword ptr [rsi + {reason}], {step}",
         "mov rdi, rsi",
-        "jmp {leave}",
+        "jmp {exit}",
         op = const OP,
         fuel = const FUEL,
         reason = const REASON,
         step = const Reason::Step as u64,
-        leave = sym leave_engine,
+        exit = sym exit_engine,
     )
 }
 
 // The handler is at the front of the op.
-const _: () = assert!(size_of::<Cell>() == 16);
+const _: () = assert!(size_of::<DecodedOp>() == 16);

@@ -4,7 +4,7 @@ use riverrun_isa::csr;
 use riverrun_isa::ops::{CANONICAL_NAN_D, CANONICAL_NAN_S, Float, FloatCompare, Int, Mem, Rounding, System};
 use riverrun_vm::{FloatEnv, VmContext};
 
-use crate::cell::Cell;
+use crate::decoded_op::DecodedOp;
 use riverrun_isa::words::Effects;
 
 /// Whether instructions are counted.
@@ -16,15 +16,15 @@ mod host;
 
 pub(crate) use host::has_hardware;
 
-/// The hart while a handler runs: the handler's arguments ([`crate::cell::Handler`]). A fault must find op, state and fuel
-/// in their registers.
+/// The hart while a handler runs: the handler's arguments ([`crate::decoded_op::Handler`]). A fault must find op, state
+/// and fuel in their registers.
 #[derive(Clone, Copy)]
 pub(crate) struct Fast {
-    pub(crate) op: *const Cell,
+    pub(crate) op: *const DecodedOp,
     pub(crate) state: *mut VmContext,
     pub(crate) returns: u64,
     pub(crate) fuel: i64,
-    pub(crate) near: *const Cell,
+    pub(crate) near: *const DecodedOp,
 }
 
 impl Fast {

@@ -2,7 +2,7 @@
 
 use riverrun_isa::Op;
 
-use crate::cell::Handler;
+use crate::decoded_op::Handler;
 use crate::operation::Operation;
 
 /// Operations of the longest superinstruction.

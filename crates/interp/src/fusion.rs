@@ -5,7 +5,7 @@
 
 use riverrun_isa::{Destination, Op, rows};
 
-use crate::cell::Handler;
+use crate::decoded_op::Handler;
 use crate::fusible::{Fusible, LONGEST, shift, step};
 use crate::handlers::*;
 use crate::operation::{Decoded, Operation};

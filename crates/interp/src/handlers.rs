@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use riverrun_isa::ops::{Mem, Ops, Rounding};
 use riverrun_isa::{Operands, Row};
-use riverrun_vm::{LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, Reason, SINK_SLOT, VmContext};
+use riverrun_vm::{JUMP_CACHE_OFFSET, JUMP_CACHE_SIZE, RETURNS_OFFSET, Reason, SINK_SLOT, VmContext};
 
-use crate::cell::{Cell, Extra, Handler, Next};
+use crate::decoded_op::{DecodedOp, Extra, Handler, Next};
 use crate::fast::{COUNTED, Fast};
 use crate::return_ring::{RETURN_SIZE, RETURNS_MASK, Return};
 use riverrun_isa::words::Words;
@@ -20,26 +20,26 @@ use riverrun_isa::words::Words;
 pub(crate) const TABLE_BASE: usize = 0;
 pub(crate) const TABLE_LEN: usize = 1;
 pub(crate) const TABLE_MAP: usize = 2;
-pub(crate) const TABLE_CELLS: usize = 3;
+pub(crate) const TABLE_OPS: usize = 3;
 
 /// Goes on with the handler of `op`.
 ///
 /// # Safety
-/// `op` is a published cell, and the caller returns at once what this returns.
+/// `op` is a published op, and the caller returns at once what this returns.
 #[cfg(not(trampoline))]
 #[inline(always)]
-unsafe fn go(op: *const Cell, hart: Fast) -> Next {
-    // SAFETY: a published cell's handler takes exactly these arguments.
+unsafe fn go(op: *const DecodedOp, hart: Fast) -> Next {
+    // SAFETY: a published op's handler takes exactly these arguments.
     unsafe { (*op).handler()(op, hart.state, Extra::uninit(), hart.returns, hart.fuel, hart.near) }
 }
 
 /// Goes on with the handler of `op`.
 ///
 /// # Safety
-/// `op` is a published cell, and the caller returns at once what this returns.
+/// `op` is a published op, and the caller returns at once what this returns.
 #[cfg(trampoline)]
 #[inline(always)]
-unsafe fn go(op: *const Cell, hart: Fast) -> Next {
+unsafe fn go(op: *const DecodedOp, hart: Fast) -> Next {
     Next { op, returns: hart.returns, fuel: hart.fuel, near: hart.near }
 }
 
@@ -51,7 +51,7 @@ unsafe fn go(op: *const Cell, hart: Fast) -> Next {
 #[inline(always)]
 unsafe fn end(hart: Fast) -> Next {
     // SAFETY: as the caller promises.
-    unsafe { crate::enter::left(hart.op, hart.state, Extra::uninit(), hart.returns, hart.fuel, hart.near) }
+    unsafe { crate::enter::exit(hart.op, hart.state, Extra::uninit(), hart.returns, hart.fuel, hart.near) }
 }
 
 /// The result of a handler that exits.
@@ -66,7 +66,7 @@ unsafe fn end(_: Fast) -> Next {
 /// # Safety
 /// The hart's state is alive, and the caller returns at once what this returns.
 #[inline(always)]
-pub(crate) unsafe fn leave(hart: Fast, reason: Reason, target: u64) -> Next {
+pub(crate) unsafe fn exit_chain(hart: Fast, reason: Reason, target: u64) -> Next {
     // SAFETY: as the caller promises.
     unsafe {
         let exit = &mut (*hart.state).exit;
@@ -84,12 +84,12 @@ pub(crate) unsafe fn leave(hart: Fast, reason: Reason, target: u64) -> Next {
 /// # Safety
 /// As [`go`].
 #[inline(always)]
-pub(crate) unsafe fn go_checked<const CHECK: bool>(op: *const Cell, hart: Fast) -> Next {
+pub(crate) unsafe fn go_checked<const CHECK: bool>(op: *const DecodedOp, hart: Fast) -> Next {
     // SAFETY: as the caller promises.
     unsafe {
         if CHECK && COUNTED && hart.fuel < 0 {
             cold_path();
-            return leave(Fast { op, ..hart }, Reason::Limit, 0);
+            return exit_chain(Fast { op, ..hart }, Reason::Limit, 0);
         }
         go(op, hart)
     }
@@ -104,7 +104,7 @@ pub(crate) const SAME_RS1: u8 = 3;
 
 /// The values that an operation passes to the one fused after it.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Left {
+pub(crate) struct Forwarded {
     /// Its result.
     value: u64,
     /// What it read as `rs1`.
@@ -114,37 +114,37 @@ pub(crate) struct Left {
 /// A straight-line operation.
 pub(crate) trait Micro: 'static {
     /// The number of ops that it covers.
-    const CELLS: usize = 1;
+    const OPS: usize = 1;
 
     /// Executes it. `FORWARD` says which operand comes from the operation `before` it.
     ///
     /// # Safety
-    /// `hart` stands at a published cell of this operation, its state is alive.
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Left) -> Left;
+    /// `hart` stands at a published op of this operation, its state is alive.
+    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Forwarded;
 }
 
-/// The sources of the hart's cell.
+/// The sources of the hart's op.
 ///
 /// # Safety
 /// As [`Micro::execute`].
 #[inline(always)]
-unsafe fn operands<const FORWARD: u8>(hart: Fast, rm: Rounding, before: Left) -> Operands<u64> {
-    // SAFETY: the decoder writes slots below 65 to cells, and the state is alive.
+unsafe fn operands<const FORWARD: u8>(hart: Fast, rm: Rounding, before: Forwarded) -> Operands<u64> {
+    // SAFETY: the decoder writes slots below 65 to ops, and the state is alive.
     unsafe {
-        let cell = &*hart.op;
+        let op = &*hart.op;
         Operands {
             rs1: match FORWARD {
                 FORWARD_RS1 => before.value,
                 SAME_RS1 => before.rs1,
-                _ => hart.get(cell.rs1),
+                _ => hart.get(op.rs1),
             },
-            rs2: if FORWARD == FORWARD_RS2 { before.value } else { hart.get(cell.rs2) },
-            rs3: hart.get(cell.rs3()),
-            imm: cell.imm() as u64,
+            rs2: if FORWARD == FORWARD_RS2 { before.value } else { hart.get(op.rs2) },
+            rs3: hart.get(op.rs3()),
+            imm: op.imm() as u64,
             pc: 0,
-            csr: cell.imm() as u16,
+            csr: op.imm() as u16,
             rm,
-            index: cell.rs1,
+            index: op.rs1,
         }
     }
 }
@@ -154,13 +154,13 @@ pub(crate) struct Value<R>(PhantomData<R>);
 
 impl<R: Row> Micro for Value<R> {
     #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Left) -> Left {
+    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Forwarded {
         // SAFETY: as the caller promises; the decoder never writes slot 0 to `rd`.
         unsafe {
             let operands = operands::<FORWARD>(hart, Rounding::Dyn, before);
             let value = R::eval(&Words(hart), &operands);
             hart.set((*hart.op).rd(), value);
-            Left { value, rs1: operands.rs1 }
+            Forwarded { value, rs1: operands.rs1 }
         }
     }
 }
@@ -170,14 +170,14 @@ pub(crate) struct Rounded<R, const RM: u32>(PhantomData<R>);
 
 impl<R: Row, const RM: u32> Micro for Rounded<R, RM> {
     #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Left) -> Left {
+    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Forwarded {
         let rm = const { Rounding::from_bits(RM).expect("a rounding mode") };
         // SAFETY: as for `Value`.
         unsafe {
             let operands = operands::<FORWARD>(hart, rm, before);
             let value = R::eval(&Words(hart), &operands);
             hart.set((*hart.op).rd(), value);
-            Left { value, rs1: operands.rs1 }
+            Forwarded { value, rs1: operands.rs1 }
         }
     }
 }
@@ -187,12 +187,12 @@ pub(crate) struct Effect<R>(PhantomData<R>);
 
 impl<R: Row> Micro for Effect<R> {
     #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Left) -> Left {
+    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Forwarded {
         // SAFETY: as the caller promises.
         unsafe {
             let operands = operands::<FORWARD>(hart, Rounding::Dyn, before);
             R::eval(&Words(hart), &operands);
-            Left { value: 0, rs1: operands.rs1 }
+            Forwarded { value: 0, rs1: operands.rs1 }
         }
     }
 }
@@ -202,12 +202,12 @@ pub(crate) struct Constant;
 
 impl Micro for Constant {
     #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, _before: Left) -> Left {
+    unsafe fn execute<const FORWARD: u8>(hart: Fast, _before: Forwarded) -> Forwarded {
         // SAFETY: as for `Value`.
         unsafe {
             let value = (*hart.op).imm() as u64;
             hart.set((*hart.op).rd(), value);
-            Left { value, rs1: 0 }
+            Forwarded { value, rs1: 0 }
         }
     }
 }
@@ -217,12 +217,12 @@ pub(crate) struct Move;
 
 impl Micro for Move {
     #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Left) -> Left {
+    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Forwarded {
         // SAFETY: as for `Value`.
         unsafe {
             let value = operands::<FORWARD>(hart, Rounding::Dyn, before).rs1;
             hart.set((*hart.op).rd(), value);
-            Left { value, rs1: value }
+            Forwarded { value, rs1: value }
         }
     }
 }
@@ -232,8 +232,8 @@ pub(crate) struct Nothing;
 
 impl Micro for Nothing {
     #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(_hart: Fast, _before: Left) -> Left {
-        Left::default()
+    unsafe fn execute<const FORWARD: u8>(_hart: Fast, _before: Forwarded) -> Forwarded {
+        Forwarded::default()
     }
 }
 
@@ -241,11 +241,11 @@ impl Micro for Nothing {
 pub(crate) struct Empty;
 
 impl Micro for Empty {
-    const CELLS: usize = 0;
+    const OPS: usize = 0;
 
     #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(_hart: Fast, _before: Left) -> Left {
-        Left::default()
+    unsafe fn execute<const FORWARD: u8>(_hart: Fast, _before: Forwarded) -> Forwarded {
+        Forwarded::default()
     }
 }
 
@@ -253,14 +253,14 @@ impl Micro for Empty {
 pub(crate) struct Fused<A, B, const FORWARD_B: u8>(PhantomData<(A, B)>);
 
 impl<A: Micro, B: Micro, const FORWARD_B: u8> Micro for Fused<A, B, FORWARD_B> {
-    const CELLS: usize = A::CELLS + B::CELLS;
+    const OPS: usize = A::OPS + B::OPS;
 
     #[inline(always)]
-    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Left) -> Left {
+    unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Forwarded {
         // SAFETY: the decoder fuses adjacent ops, so the next one is published, too.
         unsafe {
-            let left = A::execute::<FORWARD>(hart, before);
-            B::execute::<FORWARD_B>(Fast { op: hart.op.add(A::CELLS), ..hart }, left)
+            let forwarded = A::execute::<FORWARD>(hart, before);
+            B::execute::<FORWARD_B>(Fast { op: hart.op.add(A::OPS), ..hart }, forwarded)
         }
     }
 }
@@ -275,12 +275,12 @@ macro_rules! handlers {
             $(#[$attribute])*
             #[unsafe(link_section = "riverrun_interp")]
             pub(crate) unsafe extern "sysv64" fn $name<$($generics)*>(
-                op: *const Cell,
+                op: *const DecodedOp,
                 state: *mut VmContext,
                 #[allow(unused_variables)] extra: Extra,
                 returns: u64,
                 fuel: i64,
-                near: *const Cell,
+                near: *const DecodedOp,
             ) -> Next {
                 let $hart = Fast { op, state, returns, fuel, near };
                 $(let $extra = extra;)?
@@ -309,15 +309,15 @@ static BEGINNING: unsafe extern "sysv64" fn() = beginning;
 handlers! {
     /// Executes `M` and continues after it.
     fn straight[M: Micro](hart) {
-        M::execute::<NO_FORWARD>(hart, Left::default());
-        go(hart.op.add(M::CELLS), hart)
+        M::execute::<NO_FORWARD>(hart, Forwarded::default());
+        go(hart.op.add(M::OPS), hart)
     }
 
     /// Executes `M`, then branches on the row `R`, whose operand `FORWARD` is the result of `M`.
     fn branch[M: Micro, R: Row, const FORWARD: u8, const CHECK: bool](hart) {
-        let left = M::execute::<NO_FORWARD>(hart, Left::default());
-        let hart = Fast { op: hart.op.add(M::CELLS), ..hart };
-        if R::eval(&Words(hart), &operands::<FORWARD>(hart, Rounding::Dyn, left)) != 0 {
+        let forwarded = M::execute::<NO_FORWARD>(hart, Forwarded::default());
+        let hart = Fast { op: hart.op.add(M::OPS), ..hart };
+        if R::eval(&Words(hart), &operands::<FORWARD>(hart, Rounding::Dyn, forwarded)) != 0 {
             go_linked::<CHECK>(hart)
         } else {
             go(hart.op.add(1), hart)
@@ -326,8 +326,8 @@ handlers! {
 
     /// A branch whose target is not decoded yet.
     fn branch_unresolved[R: Row](hart) {
-        if R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default())) != 0 {
-            leave(hart, Reason::Undecoded, 0)
+        if R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Forwarded::default())) != 0 {
+            exit_chain(hart, Reason::Undecoded, 0)
         } else {
             go(hart.op.add(1), hart)
         }
@@ -347,29 +347,29 @@ handlers! {
 
     /// A branch or jump whose target is not decoded yet.
     fn unresolved[](hart) {
-        leave(hart, Reason::Undecoded, 0)
+        exit_chain(hart, Reason::Undecoded, 0)
     }
 
     /// An instruction that the reference interpreter must execute.
     fn step[](hart) {
-        leave(hart, Reason::Step, 0)
+        exit_chain(hart, Reason::Step, 0)
     }
 
     /// Where compiled code is entered.
     fn entrance[](hart) {
-        leave(hart, Reason::Entry, 0)
+        exit_chain(hart, Reason::Entry, 0)
     }
 
     /// An indirect jump.
     fn jump_indirect[R: Row](hart) {
-        let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default()));
+        let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Forwarded::default()));
         let fuel = hart.after((*hart.op).difference());
         go_indirect(target, Fast { fuel, ..hart })
     }
 
     /// An indirect call: `rs2` is the link register, the next op holds the [`Return`].
     fn call_indirect[R: Row](hart) {
-        let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default()));
+        let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Forwarded::default()));
         let hart = link(hart, (*hart.op).rs2);
         let fuel = hart.after((*hart.op).difference());
         go_indirect(target, Fast { fuel, ..hart })
@@ -378,10 +378,10 @@ handlers! {
     /// Entry `N` of the indirect-jump cache: the target is the extra argument.
     fn cached_jump[const N: usize](hart, target) {
         let target = target.assume_init();
-        let known = landing_at(hart, N);
+        let known = jump_cache_at(hart, N);
         if (*known).is_at(target) {
             let fuel = hart.after((*known).ordinal());
-            go_checked::<true>((*known).cell, Fast { fuel, ..hart })
+            go_checked::<true>((*known).op, Fast { fuel, ..hart })
         } else {
             go_mapped(target, hart)
         }
@@ -389,14 +389,14 @@ handlers! {
 
     /// A return, predicted by the return ring to go to the continuation of the last call.
     fn return_by[R: Row](hart) {
-        let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Left::default()));
+        let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Forwarded::default()));
         let fuel = hart.after((*hart.op).difference());
         let returns = hart.returns.wrapping_sub(RETURN_SIZE) & RETURNS_MASK;
         let hart = Fast { returns, fuel, ..hart };
         let expected = returns_at(hart);
         if (*expected).is_at(target) {
             let fuel = hart.after((*expected).ordinal());
-            go_checked::<true>((*expected).cell, Fast { fuel, ..hart })
+            go_checked::<true>((*expected).op, Fast { fuel, ..hart })
         } else {
             go_mapped(target, hart)
         }
@@ -405,13 +405,13 @@ handlers! {
     /// Exits after a host call, because the remaining fuel may not reach the end of the block.
     #[cfg(by_hand)]
     fn out_of_fuel[](hart) {
-        leave(hart, Reason::Limit, 0)
+        exit_chain(hart, Reason::Limit, 0)
     }
 
     /// The op to which functions that the host has called return.
     #[cfg(trampoline)]
     fn returned[](hart) {
-        leave(hart, Reason::Returned, 0)
+        exit_chain(hart, Reason::Returned, 0)
     }
 
     /// A return that the return ring has not predicted.
@@ -424,9 +424,9 @@ handlers! {
     fn atomic[R: Row](hart) {
         let mem = const { if R::OP.info().bits >> 12 & 7 == 2 { Mem::U32 } else { Mem::U64 } };
         if hart.get((*hart.op).rs1) & u64::from(mem.bytes() - 1) != 0 {
-            return leave(hart, Reason::Step, 0);
+            return exit_chain(hart, Reason::Step, 0);
         }
-        Value::<R>::execute::<NO_FORWARD>(hart, Left::default());
+        Value::<R>::execute::<NO_FORWARD>(hart, Forwarded::default());
         go(hart.op.add(1), hart)
     }
 }
@@ -441,16 +441,16 @@ unsafe fn returns_at(hart: Fast) -> *mut Return {
 }
 
 /// The number of entries of the indirect-jump cache, [`cached_jump`].
-const LANDINGS: usize = 256;
-const _: () = assert!(LANDINGS * size_of::<Return>() == LANDINGS_SIZE);
+const JUMP_CACHE_LEN: usize = 256;
+const _: () = assert!(JUMP_CACHE_LEN * size_of::<Return>() == JUMP_CACHE_SIZE);
 
 /// The last target that entry `n` of the indirect-jump cache has seen.
 ///
 /// # Safety
-/// The hart's state is alive, `n` below [`LANDINGS`].
+/// The hart's state is alive, `n` below [`JUMP_CACHE_LEN`].
 #[inline(always)]
-unsafe fn landing_at(hart: Fast, n: usize) -> *mut Return {
-    hart.state.wrapping_byte_add(LANDINGS_OFFSET + n * size_of::<Return>()).cast()
+unsafe fn jump_cache_at(hart: Fast, n: usize) -> *mut Return {
+    hart.state.wrapping_byte_add(JUMP_CACHE_OFFSET + n * size_of::<Return>()).cast()
 }
 
 /// Continues at a computed guest address.
@@ -463,7 +463,7 @@ unsafe fn landing_at(hart: Fast, n: usize) -> *mut Return {
 /// As [`go`].
 #[inline(always)]
 unsafe fn go_indirect(address: u64, hart: Fast) -> Next {
-    let n = (address >> 1) as usize % LANDINGS;
+    let n = (address >> 1) as usize % JUMP_CACHE_LEN;
     // SAFETY: as the caller promises.
     unsafe { CACHED_JUMPS[n](hart.op, hart.state, Extra::new(address), hart.returns, hart.fuel, hart.near) }
 }
@@ -480,12 +480,12 @@ macro_rules! cached_jumps {
     )*] };
 }
 
-static CACHED_JUMPS: [Handler; LANDINGS] = cached_jumps![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15];
+static CACHED_JUMPS: [Handler; JUMP_CACHE_LEN] = cached_jumps![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15];
 
 /// The second op of a call, which is never executed: it holds the continuation's ordinal and address. [`link`] makes a
 /// [`Return`] of it. For a host call it holds the call's own address.
-pub(crate) fn second_cell(address: u64, ordinal: i32) -> Cell {
-    Cell::jump(step, 0, 0, ordinal as i16, address as u32)
+pub(crate) fn second_op(address: u64, ordinal: i32) -> DecodedOp {
+    DecodedOp::jump(step, 0, 0, ordinal as i16, address as u32)
 }
 
 /// Writes the link register `slot`, and predicts the return.
@@ -494,11 +494,11 @@ pub(crate) fn second_cell(address: u64, ordinal: i32) -> Cell {
 /// The hart stands at a published call.
 #[inline(always)]
 unsafe fn link(hart: Fast, slot: u8) -> Fast {
-    // SAFETY: calls have a second cell, and one follows; the state is alive.
+    // SAFETY: calls have a second op, and one follows; the state is alive.
     unsafe {
         let bits = (*hart.op.add(1)).operands();
         hart.set(slot, bits >> 32 & !1);
-        returns_at(hart).write(Return { bits, cell: hart.op.add(2) });
+        returns_at(hart).write(Return { bits, op: hart.op.add(2) });
         Fast { returns: hart.returns.wrapping_add(RETURN_SIZE) & RETURNS_MASK, ..hart }
     }
 }
@@ -506,21 +506,21 @@ unsafe fn link(hart: Fast, slot: u8) -> Fast {
 /// The target op of a linked branch or jump.
 ///
 /// # Safety
-/// The hart stands at a published, linked cell.
+/// The hart stands at a published, linked op.
 #[inline(always)]
-unsafe fn target(hart: Fast) -> *const Cell {
+unsafe fn target(hart: Fast) -> *const DecodedOp {
     // SAFETY: `Code::bind` has set the tables, and a linked op's distance leads to a published op. Adding it to the first op,
     // whose address is loaded early, keeps the chain of dependencies short.
     unsafe {
-        let cells = (*hart.state).exit.tables[TABLE_CELLS] as *const Cell;
-        cells.byte_add((*hart.op).imm() as u32 as usize)
+        let ops = (*hart.state).exit.tables[TABLE_OPS] as *const DecodedOp;
+        ops.byte_add((*hart.op).imm() as u32 as usize)
     }
 }
 
 /// Continues at the target of a linked branch or jump.
 ///
 /// # Safety
-/// As [`go`]; the hart stands at a published, linked cell.
+/// As [`go`]; the hart stands at a published, linked op.
 #[inline(always)]
 unsafe fn go_linked<const CHECK: bool>(hart: Fast) -> Next {
     // SAFETY: as the caller promises.
@@ -545,11 +545,11 @@ unsafe fn go_linked<const CHECK: bool>(hart: Fast) -> Next {
 
 /// The same pointer, hidden from the compiler.
 #[inline(always)]
-fn opaque(cell: *const Cell) -> *const Cell {
-    let mut address = cell.addr();
+fn opaque(op: *const DecodedOp) -> *const DecodedOp {
+    let mut address = op.addr();
     // SAFETY: no instruction at all.
     unsafe { std::arch::asm!("/* {} */", inout(reg) address, options(pure, nomem, nostack, preserves_flags)) };
-    cell.with_addr(address)
+    op.with_addr(address)
 }
 
 /// Continues at a guest address with the remaining fuel.
@@ -558,22 +558,22 @@ fn opaque(cell: *const Cell) -> *const Cell {
 /// As [`go`].
 #[inline(always)]
 unsafe fn go_mapped(address: u64, hart: Fast) -> Next {
-    // SAFETY: the engine has set the tables; entries of the map are published cells or 0.
+    // SAFETY: the engine has set the tables; entries of the map are published ops or 0.
     unsafe {
         let tables = &(*hart.state).exit.tables;
         let offset = address.wrapping_sub(tables[TABLE_BASE]);
         if offset >= tables[TABLE_LEN] {
-            return leave(hart, Reason::Jump, address);
+            return exit_chain(hart, Reason::Jump, address);
         }
         let map = tables[TABLE_MAP] as *const AtomicU64;
         let entry = (*map.add((offset >> 1) as usize)).load(Ordering::Acquire);
         if entry == 0 {
-            return leave(hart, Reason::Jump, address);
+            return exit_chain(hart, Reason::Jump, address);
         }
-        let cell = (tables[TABLE_CELLS] as *const Cell).byte_add(entry as u32 as usize);
+        let op = (tables[TABLE_OPS] as *const DecodedOp).byte_add(entry as u32 as usize);
         let ordinal = entry as i64 >> 32;
-        landing_at(hart, (address >> 1) as usize % LANDINGS).write(Return::new(address, ordinal, cell));
-        go_checked::<true>(cell, Fast { fuel: hart.after(ordinal), ..hart })
+        jump_cache_at(hart, (address >> 1) as usize % JUMP_CACHE_LEN).write(Return::new(address, ordinal, op));
+        go_checked::<true>(op, Fast { fuel: hart.after(ordinal), ..hart })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Handlers of host calls. The following op is a [`crate::handlers::second_cell`]. A call whose function is not bound or not
+//! Handlers of host calls. The following op is a [`crate::handlers::second_op`]. A call whose function is not bound or not
 //! cached exits, and the dispatcher does the rest.
 
 #[cfg(by_hand)]

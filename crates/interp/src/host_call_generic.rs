@@ -4,9 +4,9 @@ use riverrun_program::CallRegisters;
 use riverrun_vm::{DYNAMIC_CALL, Import, Reason, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall, VmContext};
 
 use crate::arguments::Arguments;
-use crate::cell::{Cell, Extra, Handler, Next};
+use crate::decoded_op::{DecodedOp, Extra, Handler, Next};
 use crate::fast::Fast;
-use crate::handlers::{go_checked, handlers, leave};
+use crate::handlers::{exit_chain, go_checked, handlers};
 
 /// The handler of a call of a host function by its number in the machine's table.
 pub(crate) fn host_call(_: CallRegisters) -> Handler {
@@ -24,7 +24,7 @@ handlers! {
         let exit = &raw const (*hart.state).exit;
         let distance = (*hart.op).imm() as u32;
         if u64::from(distance) >= (*exit).imports_size {
-            return leave(hart, Reason::Step, 0);
+            return exit_chain(hart, Reason::Step, 0);
         }
         call_host(hart, ((*exit).imports as *const Import).byte_add(distance as usize))
     }
@@ -36,16 +36,16 @@ handlers! {
         let known = hart.state.wrapping_byte_add(SYSTEM_CALLS_OFFSET).cast::<SystemCall>();
         let known = known.wrapping_add(key as usize % SYSTEM_CALLS);
         if (*known).key != key {
-            return leave(hart, Reason::Step, 0);
+            return exit_chain(hart, Reason::Step, 0);
         }
         call_host(hart, &raw const (*known).import)
     }
 }
 
-/// Calls a host function and continues after the hart's op and the [`crate::handlers::second_cell`] that follows it.
+/// Calls a host function and continues after the hart's op and the [`crate::handlers::second_op`] that follows it.
 ///
 /// # Safety
-/// The hart stands at such a cell, the import is one of the state's machine, and the caller returns at once what this
+/// The hart stands at such a op, the import is one of the state's machine, and the caller returns at once what this
 /// returns.
 #[inline(always)]
 unsafe fn call_host(hart: Fast, import: *const Import) -> Next {

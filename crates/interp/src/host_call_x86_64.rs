@@ -7,7 +7,7 @@ use riverrun_program::{CallRegisters, CallResults};
 use riverrun_vm::{DYNAMIC_CALL, EngineContext, Import, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall, VmContext};
 
 use crate::arguments::{ARGUMENTS, Arguments};
-use crate::cell::{Cell, Extra, Handler, Next};
+use crate::decoded_op::{DecodedOp, Extra, Handler, Next};
 use crate::handlers::{out_of_fuel, step};
 
 const T0: usize = register(5);
@@ -18,14 +18,14 @@ const FUEL: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, fuel
 const RETURNS: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, returns);
 const IMPORTS: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, imports);
 const IMPORTS_SIZE: usize = offset_of!(VmContext, exit) + offset_of!(EngineContext, imports_size);
-/// Of the cell behind: the ordinal there.
-const ORDINAL: usize = size_of::<Cell>() + Cell::DIFFERENCE_OFFSET;
+/// Of the op behind: the ordinal there.
+const ORDINAL: usize = size_of::<DecodedOp>() + DecodedOp::DIFFERENCE_OFFSET;
 /// Likewise: the guest address of the call.
-const ADDRESS: usize = size_of::<Cell>() + Cell::IMM_OFFSET;
+const ADDRESS: usize = size_of::<DecodedOp>() + DecodedOp::IMM_OFFSET;
 /// Likewise: the arguments.
-const WORDS: usize = size_of::<Cell>();
-/// Twice as far as that cell.
-const BEHIND: usize = 2 * size_of::<Cell>();
+const WORDS: usize = size_of::<DecodedOp>();
+/// Twice as far as that op.
+const BEHIND: usize = 2 * size_of::<DecodedOp>();
 
 const _: () = assert!(offset_of!(Import, code) == 0);
 const _: () = assert!(size_of::<SystemCall>() == 32 && SYSTEM_CALLS.is_power_of_two());
@@ -58,12 +58,12 @@ macro_rules! calls {
         $(#[$doc])*
         #[unsafe(naked)]
         pub(crate) unsafe extern "sysv64" fn $name<$($generics)*>(
-            _: *const Cell,
+            _: *const DecodedOp,
             _: *mut VmContext,
             _: Extra,
             _: u64,
             _: i64,
-            _: *const Cell,
+            _: *const DecodedOp,
         ) -> Next {
             naked_asm!(
                 $($find,)*
@@ -119,7 +119,7 @@ macro_rules! host_calls {
                 ]
                 $take
                 $put
-                imm = Cell::IMM_OFFSET, imports = IMPORTS, imports_size = IMPORTS_SIZE $(, $a0 = A0)?
+                imm = DecodedOp::IMM_OFFSET, imports = IMPORTS, imports_size = IMPORTS_SIZE $(, $a0 = A0)?
         })*
     };
 }
@@ -239,11 +239,11 @@ calls! {
         [".if {for_one}" "mov [rsi + {a0}], rax" ".endif"]
         kinds = KINDS,
         for_one = FOR_ONE,
-        call = Cell::RS2_OFFSET,
+        call = DecodedOp::RS2_OFFSET,
         words = WORDS,
         slots = offset_of!(VmContext, hart.slots),
         a0 = A0,
-        imm = Cell::IMM_OFFSET,
+        imm = DecodedOp::IMM_OFFSET,
         imports = IMPORTS,
         imports_size = IMPORTS_SIZE
 }

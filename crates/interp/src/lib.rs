@@ -7,8 +7,8 @@
 mod arena;
 mod arguments;
 mod call;
-mod cell;
 mod code;
+mod decoded_op;
 mod enter;
 mod fast;
 mod fusible;
@@ -28,6 +28,6 @@ mod step;
 
 pub use call::{Outcome, Place};
 pub use code::Code;
-pub use enter::enter_from_gate;
+pub use enter::enter_from_entry_guard;
 pub use run::end_count;
 pub use step::Step;

@@ -74,7 +74,7 @@ impl Decoded {
     }
 
     /// How many ops it takes: calls have a second one for the address after them.
-    pub(crate) fn cells(&self) -> usize {
+    pub(crate) fn ops(&self) -> usize {
         match self.operation {
             Operation::Call | Operation::IndirectCall | Operation::HostCall(_) | Operation::SystemCall => 2,
             _ => 1,

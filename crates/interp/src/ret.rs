@@ -6,7 +6,7 @@ mod host;
 
 /// The handler of `ret`.
 #[cfg(by_hand)]
-pub(crate) const RET: crate::cell::Handler = host::ret;
+pub(crate) const RET: crate::decoded_op::Handler = host::ret;
 /// The handler of `ret`.
 #[cfg(not(by_hand))]
-pub(crate) const RET: crate::cell::Handler = crate::handlers::return_by::<riverrun_isa::rows::jalr>;
+pub(crate) const RET: crate::decoded_op::Handler = crate::handlers::return_by::<riverrun_isa::rows::jalr>;

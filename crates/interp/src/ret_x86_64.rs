@@ -5,7 +5,7 @@ use std::mem::{offset_of, size_of};
 
 use riverrun_vm::{RETURNS_OFFSET, VmContext};
 
-use crate::cell::{Cell, Extra, Next};
+use crate::decoded_op::{DecodedOp, Extra, Next};
 use crate::handlers::{out_of_fuel, return_elsewhere};
 use crate::return_ring::{RETURNS_MASK, Return};
 
@@ -15,12 +15,12 @@ const RA: usize = offset_of!(VmContext, hart.slots) + size_of::<u64>();
 /// A return, predicted by the return ring to go to the continuation of the last call.
 #[unsafe(naked)]
 pub(super) unsafe extern "sysv64" fn ret(
-    _: *const Cell,
+    _: *const DecodedOp,
     _: *mut VmContext,
     _: Extra,
     _: u64,
     _: i64,
-    _: *const Cell,
+    _: *const DecodedOp,
 ) -> Next {
     naked_asm!(
         "movsx rax, word ptr [rdi + {difference}]",
@@ -35,7 +35,7 @@ pub(super) unsafe extern "sysv64" fn ret(
         "cmp rdx, rax",
         "jne 2f",
         "movsx rax, word ptr [rsi + rcx + {ordinal}]",
-        "mov rdi, [rsi + rcx + {cell}]",
+        "mov rdi, [rsi + rcx + {op}]",
         "add r8, rax",
         "js {out_of_fuel}",
         "jmp [rdi]",
@@ -44,12 +44,12 @@ pub(super) unsafe extern "sysv64" fn ret(
         "jmp {elsewhere}",
         // Has the function begin at such an address, too.
         ".balign 64",
-        difference = const Cell::DIFFERENCE_OFFSET,
+        difference = const DecodedOp::DIFFERENCE_OFFSET,
         ra = const RA,
         mask = const RETURNS_MASK,
         address = const RETURNS_OFFSET + Return::ADDRESS_OFFSET,
         ordinal = const RETURNS_OFFSET + Return::ORDINAL_OFFSET,
-        cell = const RETURNS_OFFSET + Return::CELL_OFFSET,
+        op = const RETURNS_OFFSET + Return::OP_OFFSET,
         out_of_fuel = sym out_of_fuel,
         elsewhere = sym return_elsewhere,
     )

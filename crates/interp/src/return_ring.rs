@@ -2,7 +2,7 @@
 
 use riverrun_vm::{RETURNS_OFFSET, RETURNS_SIZE, VmContext};
 
-use crate::cell::Cell;
+use crate::decoded_op::DecodedOp;
 
 /// An entry of the return ring: the predicted target of a return.
 ///
@@ -12,7 +12,7 @@ use crate::cell::Cell;
 pub(crate) struct Return {
     /// The guest address with its lowest bit set in the upper half, then the ordinal there, then 16 unused bits.
     pub(crate) bits: u64,
-    pub(crate) cell: *const Cell,
+    pub(crate) op: *const DecodedOp,
 }
 
 impl Return {
@@ -22,10 +22,10 @@ impl Return {
     pub(crate) const ORDINAL_OFFSET: usize = 2;
     /// Offset of the op's address.
     #[cfg(by_hand)]
-    pub(crate) const CELL_OFFSET: usize = std::mem::offset_of!(Return, cell);
+    pub(crate) const OP_OFFSET: usize = std::mem::offset_of!(Return, op);
 
-    pub(crate) fn new(address: u64, ordinal: i64, cell: *const Cell) -> Return {
-        Return { bits: (address | 1) << 32 | (ordinal as u64 & 0xffff) << 16, cell }
+    pub(crate) fn new(address: u64, ordinal: i64, op: *const DecodedOp) -> Return {
+        Return { bits: (address | 1) << 32 | (ordinal as u64 & 0xffff) << 16, op }
     }
 
     /// Whether it predicts this address, whose lowest bit is ignored.
@@ -52,15 +52,15 @@ pub(crate) const RETURN_SIZE: u64 = size_of::<Return>() as u64;
 pub(crate) const RETURNS_MASK: u64 = RETURNS_SIZE as u64 - RETURN_SIZE;
 const _: () = assert!(RETURNS_SIZE.is_power_of_two());
 
-/// Predicts that the next return leads to `cell`, the op at the end of a block for the guest address `address`. It uses the
+/// Predicts that the next return leads to `op`, the op at the end of a block for the guest address `address`. It uses the
 /// last entry of the ring, so that repeated calls find it unchanged.
 ///
 /// # Safety
-/// `state` is alive, and the cell published.
-pub(crate) unsafe fn expect_return(state: *mut VmContext, address: u64, cell: *const Cell) {
+/// `state` is alive, and the op published.
+pub(crate) unsafe fn expect_return(state: *mut VmContext, address: u64, op: *const DecodedOp) {
     // SAFETY: as the caller promises; the offset is masked.
     unsafe {
         let last = state.wrapping_byte_add(RETURNS_OFFSET + RETURNS_MASK as usize).cast::<Return>();
-        last.write(Return::new(address, 0, cell));
+        last.write(Return::new(address, 0, op));
     }
 }

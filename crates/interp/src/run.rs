@@ -6,8 +6,8 @@ use riverrun_vm::{Exit, FloatEnv, RETURN_ADDRESS, Reason, Trap, TrapCause, VmCon
 #[cfg(doc)]
 use riverrun_vm::EngineContext;
 
-use crate::cell::Cell;
 use crate::code::Code;
+use crate::decoded_op::DecodedOp;
 use crate::enter::enter;
 use crate::fast::COUNTED;
 use crate::step::{Step, fetch, step};
@@ -32,10 +32,10 @@ impl Code {
         let state = window.state_ptr();
         let fuel = limit as i64 + i64::from(entry.ordinal);
         // SAFETY: the window, and with it the state, is borrowed for as long as the engine runs; its tables are bound;
-        // entries are published cells; the float environment can be had, and nothing runs within it but handlers.
+        // entries are published ops; the float environment can be had, and nothing runs within it but handlers.
         unsafe {
             let env = FloatEnv::enter(&*state);
-            enter(self.cell(entry.cell), state, fuel);
+            enter(self.op(entry.op), state, fuel);
             env.leave(&mut *state);
         }
         let exit = self.commit(window);
@@ -96,7 +96,7 @@ impl Code {
     /// Commits the hart after the interpreter has run.
     pub(crate) fn commit(&self, window: &mut Window) -> Exit {
         let state = window.state_mut();
-        let cell = state.exit.op as *const Cell;
+        let op = state.exit.op as *const DecodedOp;
         let reason = Reason::of(state.exit.reason);
         let left = match reason {
             Reason::Jump => {
@@ -110,7 +110,7 @@ impl Code {
             Reason::Abandoned => state.exit.fuel,
             Reason::Unbound => state.exit.fuel + 1,
             _ => {
-                let (pc, ordinal) = self.origin(cell);
+                let (pc, ordinal) = self.origin(op);
                 state.hart.pc = pc;
                 state.exit.fuel - i64::from(ordinal)
             }
@@ -120,7 +120,7 @@ impl Code {
         match reason {
             Reason::Limit | Reason::Jump | Reason::Entry => Exit::Continue,
             Reason::Abandoned => Exit::Abandoned { has_arguments: true },
-            Reason::Undecoded if self.resolve(cell) => Exit::Continue,
+            Reason::Undecoded if self.resolve(op) => Exit::Continue,
             _ => Exit::Step,
         }
     }

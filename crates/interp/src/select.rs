@@ -2,7 +2,7 @@
 
 use riverrun_isa::{Op, Rounding, for_each_op, rows};
 
-use crate::cell::Handler;
+use crate::decoded_op::Handler;
 use crate::handlers::*;
 use crate::host_call::{host_call, system_call};
 use crate::operation::{Decoded, Operation};

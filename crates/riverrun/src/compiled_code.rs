@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use riverrun_interp::Code;
-use riverrun_vm::Opening;
+use riverrun_vm::EntryToken;
 use riverrun_vm::artifact::{Artifact, Execution};
 
 /// Compiled code, and the interpreter's code beside it.
@@ -26,8 +26,8 @@ pub(crate) struct CompiledCode {
 
 impl CompiledCode {
     /// The entry token of its functions: no other code has it.
-    pub(crate) fn opening(&self) -> Opening {
-        Opening::compiled(self.fallback.id())
+    pub(crate) fn entry_token(&self) -> EntryToken {
+        EntryToken::compiled(self.fallback.id())
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use riverrun_interp::end_count;
-use riverrun_vm::{Bound, DYNAMIC_CALL, Gate, Interruption, STACK_GUARD, TrapCause, VmContext, Window};
+use riverrun_vm::{Bound, DYNAMIC_CALL, EntryGuard, Interruption, STACK_GUARD, TrapCause, VmContext, Window};
 
 use crate::alarm::Alarm;
 use crate::backtrace::Backtrace;
@@ -72,7 +72,7 @@ pub(crate) struct Instance<T> {
     /// The context below the window.
     pub(crate) state: *mut VmContext,
     /// The entry guard of the fast path.
-    pub(crate) gate: &'static Gate,
+    pub(crate) entry_guard: &'static EntryGuard,
     /// Whether host functions run in the host's float environment, because the program can observe the difference.
     pub(crate) guards_floats: bool,
     /// The conditions of the fast path: before `data`, so that their place does not depend on its type.
@@ -188,7 +188,7 @@ impl<T> Instance<T> {
     #[inline(always)]
     pub(crate) unsafe fn depth(this: NonNull<Self>) -> u32 {
         // SAFETY: as the caller promises.
-        unsafe { (*this.as_ptr()).depth + u32::from((*this.as_ptr()).gate.is_calling()) }
+        unsafe { (*this.as_ptr()).depth + u32::from((*this.as_ptr()).entry_guard.is_calling()) }
     }
 
     /// Invalidates the preparations: the next call prepares and tests everything anew. A call that is under way may open the
@@ -200,18 +200,18 @@ impl<T> Instance<T> {
     pub(crate) unsafe fn forget_ready(this: NonNull<Self>) {
         // SAFETY: as the caller promises.
         unsafe {
-            Self::settle(this);
+            Self::commit(this);
             let at = this.as_ptr();
-            let (gate, ready) = ((*at).gate, &mut (*at).ready);
+            let (entry_guard, ready) = ((*at).entry_guard, &mut (*at).ready);
             ready.preparation = Preparation::None;
-            gate.ask();
-            if !gate.is_calling() {
+            entry_guard.ask();
+            if !entry_guard.is_calling() {
                 if ready.has_position {
                     ready.put_back(&mut *(*at).state);
                     end_count(&mut *(*at).state);
                 }
                 ready.has_position = false;
-                gate.close();
+                entry_guard.close();
             }
         }
     }
@@ -221,12 +221,12 @@ impl<T> Instance<T> {
     /// # Safety
     /// The instance is alive, and nothing of its state is borrowed.
     #[inline(always)]
-    pub(crate) unsafe fn settle(this: NonNull<Self>) {
+    pub(crate) unsafe fn commit(this: NonNull<Self>) {
         // SAFETY: as the caller promises.
         unsafe {
             let at = this.as_ptr();
             let (state, ready) = (&mut *(*at).state, &(*at).ready);
-            if ready.has_position && !(*at).gate.is_calling() {
+            if ready.has_position && !(*at).entry_guard.is_calling() {
                 (state.hart.pc, state.hart.slots[usize::from(SP)]) = (ready.pc, ready.sp());
                 state.hart.instret = state.instructions();
             }
@@ -341,11 +341,11 @@ impl<T> Instance<T> {
             }
             return;
         }
-        // SAFETY: the instance is borrowed uniquely, and its gate and execution are those of the old interruption.
+        // SAFETY: the instance is borrowed uniquely, and its entry guard and execution are those of the old interruption.
         unsafe { Self::forget_ready(NonNull::from(&mut *self)) };
         self.execution.iter_mut().chain(&mut self.spare_executions).for_each(|engine| engine.disown());
         self.interruption = Interruption::default();
-        self.gate = self.interruption.gate();
+        self.entry_guard = self.interruption.entry_guard();
     }
 
     /// # Safety

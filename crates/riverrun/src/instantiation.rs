@@ -72,7 +72,7 @@ impl<T> Machine<T> {
             data,
             program: program.clone(),
             state,
-            gate: interruption.gate(),
+            entry_guard: interruption.entry_guard(),
             ecall: linker.ecall.clone(),
             alarm_handler: linker.alarm.clone(),
             trap_handler: linker.trap.clone(),

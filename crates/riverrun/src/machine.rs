@@ -36,8 +36,8 @@ pub struct Machine<T> {
 }
 
 // SAFETY: a machine owns its instance, and moves as a box does. Nothing of it is bound to a thread but `T`: the linker
-// keeps Send and Sync functions only, and pointers lead to parts of the instance, its window and its program. A gate
-// that a thread has claimed is asked for that claim in each call (`fast_path.rs`).
+// keeps Send and Sync functions only, and pointers lead to parts of the instance, its window and its program. An entry
+// guard that a thread has claimed is asked for that claim in each call (`fast_path.rs`).
 unsafe impl<T: Send> Send for Machine<T> {}
 // SAFETY: what takes `&Machine` reads the data, memory, registers and program, or hands out the interruption, which is
 // made of atomics. To run a guest, and to change anything, takes `&mut Machine`.
@@ -94,7 +94,7 @@ impl<T> Machine<T> {
     }
 
     fn position(&self) -> Position<'_> {
-        self.instance().ready.position(self.instance().gate, self.state())
+        self.instance().ready.position(self.instance().entry_guard, self.state())
     }
 
     pub(crate) fn state_mut(&mut self) -> &mut VmContext {
@@ -311,7 +311,7 @@ impl<T> Machine<T> {
     pub fn heap(&mut self) -> Heap<'_> {
         // The heap records the guest's position.
         // SAFETY: the machine is borrowed uniquely.
-        unsafe { Instance::settle(self.instance) };
+        unsafe { Instance::commit(self.instance) };
         let instance = self.instance_mut();
         // SAFETY: as in `split`.
         Heap::new(unsafe { Memory::of(NonNull::from(&mut instance.window)).as_mut() }, &mut instance.heap)

@@ -3,7 +3,7 @@
 //! Any code that invalidates a condition of [`Ready`] must call `Instance::forget_ready`.
 
 use riverrun_vm::artifact::Prepared;
-use riverrun_vm::{Gate, VmContext};
+use riverrun_vm::{EntryGuard, VmContext};
 
 use crate::boundary::convention::Registers;
 use crate::registers::{Position, SP};
@@ -53,8 +53,8 @@ impl Ready {
 
     /// The guest's position, for the machine with this entry guard.
     #[inline(always)]
-    pub(crate) fn position<'a>(&'a self, gate: &Gate, state: &'a VmContext) -> Position<'a> {
-        match self.has_position && !gate.is_calling() {
+    pub(crate) fn position<'a>(&'a self, entry_guard: &EntryGuard, state: &'a VmContext) -> Position<'a> {
+        match self.has_position && !entry_guard.is_calling() {
             true => Position { pc: self.pc, slots: &self.slots },
             false => Position::of(state),
         }

@@ -30,6 +30,36 @@ const RETIRED: &[(&str, &str)] = &[
 const RETIRED_IN_DOCUMENTS: &[(&str, &str)] =
     &[("nobody", "the name of the actor"), ("somebody", "the name of the actor"), ("the watch ", "the watchdog")];
 
+/// Identifiers that are retired, with those that have replaced them; each is a whole identifier, in the crates that are
+/// named, and in all where none is.
+const RETIRED_IDENTIFIERS: &[(&str, &str, &[&str])] = &[
+    ("BOARD", "CURRENT", &["vm"]),
+    ("Claim", "Ownership", &["vm", "riverrun"]),
+    ("Gate", "EntryGuard", &[]),
+    ("GateHead", "EntryGuardHead", &[]),
+    ("HOT", "PINNED", &[]),
+    ("LANDINGS", "JUMP_CACHE_LEN", &[]),
+    ("LANDINGS_OFFSET", "JUMP_CACHE_OFFSET", &[]),
+    ("LEAVE", "EXIT", &[]),
+    ("Leave", "Exit", &["aot"]),
+    ("Left", "Exited, Forwarded", &["interp", "riverrun"]),
+    ("NO_CLAIM", "NO_OWNER", &[]),
+    ("Opening", "EntryToken", &[]),
+    ("Running", "Activation", &["vm"]),
+    ("Said", "Published", &["vm"]),
+    ("Way", "the thing's own name", &["aot", "interp", "riverrun"]),
+    ("TABLE_CELLS", "TABLE_OPS", &[]),
+    ("claim", "owner, own", &["vm", "riverrun", "interp"]),
+    ("gate", "entry_guard", &[]),
+    ("hot_set", "pinned_set", &[]),
+    ("landing", "fault_entry", &["vm", "interp"]),
+    ("leave_at_start", "exit_at_start", &[]),
+    ("leave_engine", "exit_engine", &[]),
+    ("opening", "entry_token", &["vm", "riverrun", "capi"]),
+    ("second_cell", "second_op", &[]),
+    ("settle", "commit", &["vm", "riverrun"]),
+];
+
 /// The folders of code.
 const CODE: &[&str] = &["bench/peers", "bench/src", "crates", "examples", "fuzz", "guest", "xtask"];
 
@@ -75,6 +105,38 @@ fn code_uses_the_glossarys_words() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+#[test]
+fn retired_identifiers_do_not_come_back() {
+    let mut found = Vec::new();
+    for path in files(&root().join("crates"), true, &["rs", "h", "hpp"]) {
+        let shown = shown(&path);
+        let name = shown.split('/').nth(1).unwrap_or_default();
+        if !shown.split('/').any(|part| ["src", "include"].contains(&part)) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        for (identifier, instead, crates) in RETIRED_IDENTIFIERS {
+            if crates.is_empty() || crates.contains(&name) {
+                let lines = lines_with_identifier(&text, identifier);
+                found.extend(
+                    lines.iter().map(|line| format!("{shown}:{line}: `{identifier}` is retired, use {instead}")),
+                );
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The lines whose code has an identifier; those of the standard library's paths do not count.
+fn lines_with_identifier(text: &str, identifier: &str) -> Vec<usize> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let has = |line: &str| {
+        let code = line.split("//").next().unwrap_or_default();
+        !code.contains("std::cell::") && code.split(|c| !is_part(c)).any(|word| word == identifier)
+    };
+    text.lines().enumerate().filter(|(_, line)| has(line)).map(|(index, _)| index + 1).collect()
+}
+
 fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
@@ -83,4 +145,5 @@ fn shown(path: &Path) -> String {
 fn words_are_found_where_they_begin() {
     assert_eq!(lines_with("a Signpost\nno\nsignposts, resignpost", "signpost"), [1, 3]);
     assert_eq!(lines_with("resignpost", "signpost"), [] as [usize; 0]);
+    assert_eq!(lines_with_identifier("gate.open();\n// the gate\ndelegate(gate_2);\nx.gate", "gate"), [1, 4]);
 }

@@ -23,8 +23,8 @@ pub struct VmContext {
 #[repr(C)]
 #[derive(Clone, Debug)]
 pub struct EngineContext {
-    /// The host's stack pointer at the entry into guest code, or the address of the [frame](crate::Gate::FRAME) in the
-    /// entry guard for calls that have no frame on the stack.
+    /// The host's stack pointer at the entry into guest code, or the address of the [frame](crate::EntryGuard::FRAME)
+    /// in the entry guard for calls that have no frame on the stack.
     pub host_sp: u64,
     /// The engine's position: a decoded op, or the host address of the instruction that faulted.
     pub op: u64,
@@ -35,10 +35,10 @@ pub struct EngineContext {
     /// The target of the jump that ended the interpreter; for compiled code, the pc at which suspended frames resume.
     pub target: u64,
     /// The exit stub: compiled code calls it with the registers of its convention.
-    pub leave: u64,
+    pub exit_stub: u64,
     /// The exit stub for a function's beginning. Its return address says which function exits.
-    pub leave_at_start: u64,
-    /// [`crate::leave_engine`], which host-ABI entry points call with the state to drop all frames.
+    pub exit_at_start_stub: u64,
+    /// [`crate::exit_engine`], which host-ABI entry points call with the state to drop all frames.
     pub quit: u64,
     /// The first address above the stack of compiled code.
     pub stack_top: u64,
@@ -72,11 +72,11 @@ pub const RETURNS_OFFSET: usize = 32 << 10;
 /// Bytes of that ring.
 pub const RETURNS_SIZE: usize = 4 << 10;
 /// From a [`VmContext`] to the indirect-jump cache, in which the interpreter stores where indirect jumps lead.
-pub const LANDINGS_OFFSET: usize = RETURNS_OFFSET + RETURNS_SIZE;
+pub const JUMP_CACHE_OFFSET: usize = RETURNS_OFFSET + RETURNS_SIZE;
 /// Bytes of that table.
-pub const LANDINGS_SIZE: usize = 4 << 10;
+pub const JUMP_CACHE_SIZE: usize = 4 << 10;
 /// From a [`VmContext`] to a table of the host functions that system calls have reached: [`crate::SystemCall`]s.
-pub const SYSTEM_CALLS_OFFSET: usize = LANDINGS_OFFSET + LANDINGS_SIZE;
+pub const SYSTEM_CALLS_OFFSET: usize = JUMP_CACHE_OFFSET + JUMP_CACHE_SIZE;
 /// From a [`VmContext`] to the address of the window's tracker of written pages, out of reach of safe code.
 pub(crate) const TRACKER_OFFSET: usize = 2 << 10;
 const _: () = assert!(TRACKER_OFFSET >= size_of::<VmContext>());
@@ -91,5 +91,5 @@ pub const WINDOW_OFFSET: usize = STATE_SIZE + GUARD_SIZE;
 const _: () = assert!(size_of::<VmContext>() <= STATE_SIZE);
 const _: () = assert!(offset_of!(VmContext, hart.slots) == 0);
 
-/// The claim that no thread has and no entry guard is owned by.
-pub(crate) const NO_CLAIM: u64 = u64::MAX;
+/// The owner number that no thread and no entry guard has.
+pub(crate) const NO_OWNER: u64 = u64::MAX;

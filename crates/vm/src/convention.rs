@@ -15,7 +15,7 @@ pub const ABI: u32 = 19;
 
 /// A value that is passed in a host register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hot {
+pub enum Pinned {
     /// An integer register of the guest.
     X(u8),
     /// The remaining fuel less [`RESERVE`].
@@ -25,14 +25,14 @@ pub enum Hot {
 /// The ten pinned registers in the order of parameters, followed by the window's address. Short-lived values come first,
 /// because LLVM allocates registers for intermediate results in this order, too. Code that counts fuel has it in the place
 /// of s4.
-pub const fn hot(fuel: bool) -> [Hot; HOT] {
-    use Hot::X;
-    let s4 = if fuel { Hot::Fuel } else { X(20) };
+pub const fn pinned(fuel: bool) -> [Pinned; PINNED] {
+    use Pinned::X;
+    let s4 = if fuel { Pinned::Fuel } else { X(20) };
     [X(12), X(11), X(10), X(1), s4, X(19), X(18), X(9), X(8), X(2)]
 }
 
 /// Their number, which is the position of the window's address.
-pub const HOT: usize = 10;
+pub const PINNED: usize = 10;
 
 const fn below_window(offset: usize) -> i64 {
     offset as i64 - WINDOW_OFFSET as i64
@@ -63,9 +63,9 @@ pub const RESUME: i64 = exit(offset_of!(EngineContext, target));
 /// No guest's pc.
 pub const NOWHERE: u64 = u64::MAX;
 /// From the window to the exit stub; it returns when the code is resumed.
-pub const LEAVE: i64 = exit(offset_of!(EngineContext, leave));
+pub const EXIT: i64 = exit(offset_of!(EngineContext, exit_stub));
 /// From the window to the exit stub for a function's beginning, [`crate::Reason::Start`]; code sets no other field for it.
-pub const LEAVE_AT_START: i64 = exit(offset_of!(EngineContext, leave_at_start));
+pub const EXIT_AT_START: i64 = exit(offset_of!(EngineContext, exit_at_start_stub));
 /// From the window to the function that drops all frames of compiled code and host functions above it, called with the
 /// state by the host's convention.
 pub const QUIT: i64 = exit(offset_of!(EngineContext, quit));

@@ -3,7 +3,7 @@
 
 use std::ptr;
 
-use crate::arch::{enter_host, leave_engine};
+use crate::arch::{enter_host, exit_engine};
 use crate::context::VmContext;
 use crate::exit::Reason;
 use crate::imports::{Bound, Import, Results};
@@ -28,7 +28,7 @@ unsafe extern "sysv64" fn unbound(import: *const Import, _: u64, _: u64, _: u64,
     unsafe {
         let state = (*import).context.cast::<VmContext>();
         (*state).exit.reason = Reason::Unbound as u64;
-        leave_engine(state)
+        exit_engine(state)
     }
 }
 
@@ -41,7 +41,7 @@ pub unsafe fn abandon(state: *mut VmContext) -> ! {
     // SAFETY: as the caller promises.
     unsafe {
         (*state).exit.reason = Reason::Abandoned as u64;
-        leave_engine(state)
+        exit_engine(state)
     }
 }
 

@@ -23,7 +23,7 @@
 //!
 //! This crate uses `unsafe`: the window is raw memory, and faults arrive as signals. Safe code can write every field of a
 //! [`VmContext`], including the pointers that engines keep in [`EngineContext`]. Therefore every function that follows one of
-//! those pointers is `unsafe`: entering an engine, [`VmContext::import`], [`call_host`], [`Running::end`].
+//! those pointers is `unsafe`: entering an engine, [`VmContext::import`], [`call_host`], [`Activation::end`].
 
 #![cfg_attr(loom, allow(dead_code, reason = "models have no signals"))]
 
@@ -44,9 +44,9 @@ mod sync;
 mod sys;
 mod trap;
 
-pub use arch::{FRAME_GAP, FRAME_SIZE, Features, FloatEnv, GuestFloats, leave_engine, return_marker};
+pub use arch::{FRAME_GAP, FRAME_SIZE, Features, FloatEnv, GuestFloats, exit_engine, return_marker};
 pub use context::{
-    EngineContext, GUARD_SIZE, LANDINGS_OFFSET, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SYSTEM_CALLS_OFFSET,
+    EngineContext, GUARD_SIZE, JUMP_CACHE_OFFSET, JUMP_CACHE_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SYSTEM_CALLS_OFFSET,
     VmContext, WINDOW_OFFSET,
 };
 pub use exit::{Exit, Reason, SLICE};
@@ -57,7 +57,8 @@ pub use imports::{
     SlotCode, SlotError, SlotFunction, SystemCall,
 };
 pub use interrupt::{
-    Claim, CodeRange, FaultExit, Gate, Interruption, Opening, Requests, Running, Said, install_fault_handler,
+    Activation, CodeRange, EntryGuard, EntryToken, FaultExit, Interruption, Ownership, Published, Requests,
+    install_fault_handler,
 };
 pub use memory::{
     Fault, Image, ImagePart, MAPPING_LIMIT, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Page, Region, SavedMemory,

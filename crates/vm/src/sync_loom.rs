@@ -60,7 +60,7 @@ macro_rules! atomic {
             }
 
             /// From now on, this thread sees what others have stored until now.
-            pub(crate) fn settle(&self) {
+            pub(crate) fn drain(&self) {
                 self.late.$touch(Default::default(), Ordering::Acquire);
             }
 

@@ -136,7 +136,7 @@ pub(crate) enum Terminator {
         is_ecall: bool,
     },
     /// Before an instruction that cannot be compiled and after which control does not return.
-    Leave(u64),
+    Exit(u64),
 }
 
 impl Terminator {
@@ -152,7 +152,7 @@ impl Terminator {
                 vec![*next]
             }
             Terminator::JumpIndirect(targets) => targets.inside.clone(),
-            Terminator::Return | Terminator::Leave(_) => Vec::new(),
+            Terminator::Return | Terminator::Exit(_) => Vec::new(),
         }
     }
 
@@ -174,7 +174,7 @@ impl Terminator {
             | Terminator::Return
             | Terminator::JumpIndirect(_)
             | Terminator::Step { .. }
-            | Terminator::Leave(_) => false,
+            | Terminator::Exit(_) => false,
         }
     }
 

@@ -113,12 +113,12 @@ fn walk(
             return Block { insts, end: Terminator::Next(pc) };
         }
         let Some(inst) = text.fetch(pc) else {
-            return Block { insts, end: Terminator::Leave(pc) };
+            return Block { insts, end: Terminator::Exit(pc) };
         };
         let next = pc + u64::from(inst.len);
         if text.treatment(&inst) == Treatment::Stepped {
             let end = match inst.op {
-                Op::ebreak => Terminator::Leave(pc),
+                Op::ebreak => Terminator::Exit(pc),
                 op => Terminator::Step { at: pc, next, is_ecall: op == Op::ecall },
             };
             return Block { insts, end };
@@ -138,7 +138,7 @@ fn walk(
                 Some(Terminator::JumpIndirect(tables.get(&pc).cloned().unwrap_or_default()))
             }
             // Links in other registers: calls of another convention.
-            (Destination::Jump, ..) => return Block { insts, end: Terminator::Leave(pc) },
+            (Destination::Jump, ..) => return Block { insts, end: Terminator::Exit(pc) },
             _ => None,
         };
         insts.push((pc, inst));

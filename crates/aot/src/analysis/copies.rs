@@ -67,7 +67,7 @@ pub(crate) fn insert_copies(function: &mut Function) {
 
 fn may_be_copied(function: &Function) -> bool {
     let stays = |block: &Block| match &block.end {
-        Terminator::JumpIndirect(_) | Terminator::Step { .. } | Terminator::Leave(_) => false,
+        Terminator::JumpIndirect(_) | Terminator::Step { .. } | Terminator::Exit(_) => false,
         // Nothing may be behind calls that do not return.
         end => end.is_call() || end.successors().iter().all(|to| function.blocks.contains_key(to)),
     };

@@ -298,7 +298,7 @@ impl<'a> Flow<'a> {
                 _ => next.iter().copied().filter_map(function).collect(),
             };
             let stepped = match block.end {
-                Terminator::Step { at, .. } | Terminator::Leave(at) => text.fetch(at),
+                Terminator::Step { at, .. } | Terminator::Exit(at) => text.fetch(at),
                 _ => None,
             };
             let called = if let Terminator::Call { target, .. } = &block.end { numbers.get(target) } else { None };
@@ -382,7 +382,7 @@ impl<'a> Flow<'a> {
                 node.stepped.as_ref().map_or(live_after, |inst| before(inst, live_after)) | host
             }
             // Calls that link in another register; all else traps.
-            Terminator::Leave(_) => match &node.stepped {
+            Terminator::Exit(_) => match &node.stepped {
                 Some(inst) if inst.op.info().format.destination() == Destination::Jump => HOST | unseen,
                 _ => PRESERVED,
             },

@@ -36,7 +36,7 @@ pub(crate) fn is_host_caller(function: &Function, numbers: &BTreeMap<u64, CallNu
 
 /// Registers that may be uncommitted after a host call.
 pub(crate) fn dirty_behind_host(fuel: bool) -> Set {
-    host_calls::lacking() | registers::hot_set(fuel) & 1 << FUEL
+    host_calls::lacking() | registers::pinned_set(fuel) & 1 << FUEL
 }
 
 /// How much more often a small loop runs than what surrounds it.
@@ -89,7 +89,7 @@ pub(crate) fn state_resident(function: &Function, fuel: bool) -> Set {
         }
         calls += usize::from(block.end.is_call());
     }
-    let used = used(function) & !registers::hot_set(fuel);
+    let used = used(function) & !registers::pinned_set(fuel);
     registers::members(used).filter(|&n| accesses[n] <= CALL * calls).fold(0, |set, n| set | 1 << n)
 }
 
@@ -126,10 +126,10 @@ pub(crate) fn facts(
     find_committed(function, &postorder, fuel, &mut facts, goes_on);
     facts.values_mut().for_each(|facts| facts.committed |= state_resident & facts.live);
     // Host callers commit as they begin, so that a loop does not do it again and again.
-    let hot = registers::hot_set(fuel);
-    let dirty = if is_host_caller { dirty_behind_host(fuel) & hot } else { hot };
+    let pinned = registers::pinned_set(fuel);
+    let dirty = if is_host_caller { dirty_behind_host(fuel) & pinned } else { pinned };
     let behind_system_calls: BTreeSet<u64> = function.behind_system_calls().collect();
-    let behind = |at| if behind_system_calls.contains(&at) { dirty_behind_host(fuel) } else { hot };
+    let behind = |at| if behind_system_calls.contains(&at) { dirty_behind_host(fuel) } else { pinned };
     for (entrance, dirty) in
         [(function.start, dirty)].into_iter().chain(function.entrances().map(|at| (at, behind(at))))
     {
@@ -159,7 +159,7 @@ fn find_committed(
     facts: &mut BTreeMap<u64, Facts>,
     goes_on: impl Fn() -> bool,
 ) {
-    let hot = registers::hot_set(fuel);
+    let pinned = registers::pinned_set(fuel);
     let mut futures: HashMap<u64, Future> = HashMap::new();
     let behind =
         |start: &u64, facts: &BTreeMap<u64, Facts>, futures: &HashMap<u64, Future>| match &function.blocks[start].end {
@@ -193,7 +193,7 @@ fn find_committed(
     for start in function.blocks.keys().filter(|start| !loops.contains(start)) {
         let future = behind(start, facts, &futures);
         if let Some(facts) = facts.get_mut(start) {
-            facts.committed = future.sought & !future.read & !hot;
+            facts.committed = future.sought & !future.read & !pinned;
         }
     }
 }
@@ -202,7 +202,7 @@ fn find_committed(
 /// committed by the block's end. Until then they occupy host registers.
 pub(crate) fn commits(block: &Block, committed: Set, live: Set, fuel: bool) -> HashMap<usize, Set> {
     let ends = matches!(block.end, Terminator::Return) || block.end.is_call();
-    let mut wanted = if ends { committed | live & !registers::hot_set(fuel) } else { committed };
+    let mut wanted = if ends { committed | live & !registers::pinned_set(fuel) } else { committed };
     let mut commits = HashMap::new();
     for (index, (_, inst)) in block.insts.iter().enumerate().rev() {
         if let Some(register) = registers::written(inst).filter(|&register| wanted >> register & 1 != 0) {
@@ -258,7 +258,7 @@ fn propagate_dirty(
 }
 
 fn dirty_behind(block: &Block, mut dirty: Set, fuel: bool) -> Set {
-    let hot = registers::hot_set(fuel);
+    let pinned = registers::pinned_set(fuel);
     for (_, inst) in &block.insts {
         if calls_host(inst) {
             dirty = dirty & 1 << FUEL | host_calls::lacking();
@@ -268,10 +268,10 @@ fn dirty_behind(block: &Block, mut dirty: Set, fuel: bool) -> Set {
         }
     }
     // Every block counts its instructions.
-    dirty |= hot & 1 << FUEL;
+    dirty |= pinned & 1 << FUEL;
     match block.end {
         Terminator::Step { is_ecall: true, .. } => dirty_behind_host(fuel),
-        _ if block.end.is_call() => hot,
+        _ if block.end.is_call() => pinned,
         _ => dirty,
     }
 }

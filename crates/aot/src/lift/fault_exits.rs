@@ -35,7 +35,7 @@ impl<'c> Group<'c> {
     pub(crate) fn add(&self, registers: &Registers<'c>, fault: Label<'c>, pc: u64, ahead: u64) {
         let mut accesses = self.accesses.borrow_mut();
         if accesses.is_empty() {
-            registers.watch_changes();
+            registers.track_changes();
         }
         accesses.push(Access { fault, registers: registers.fork(), pc, ahead });
     }

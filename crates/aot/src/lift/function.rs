@@ -89,9 +89,9 @@ fn lift_libcall<'c>(ir: &Ir<'c>, function: &Function, known: &KnownLibcall, surr
     ir.lines.begin(host, function, |pc| surroundings.source(pc));
     ir.builder.position_at_end(ir.block(host));
     ir.line(start);
-    let hot = registers::hot_set(ir.options.fuel);
+    let pinned = registers::pinned_set(ir.options.fuel);
     // All registers are handed over as they are.
-    let registers = Registers::new(ir, hot, 0, hot, 0, [None; registers::COUNT]);
+    let registers = Registers::new(ir, pinned, 0, pinned, 0, [None; registers::COUNT]);
     registers.take_parameters(ir, host);
     let continuations = Continuations::new(ir, host, None);
     let site = Site {
@@ -131,7 +131,7 @@ fn lift_own<'c>(
     ir.line(function.start);
     let state_resident = dataflow::state_resident(function, ir.options.fuel);
     let used = dataflow::used(function);
-    let kept = if function.size() <= SMALL { registers::hot_set(ir.options.fuel) & !used } else { 0 };
+    let kept = if function.size() <= SMALL { registers::pinned_set(ir.options.fuel) & !used } else { 0 };
     let narrow = analysis::narrow(function);
     let ever_narrow = narrow.values().fold(0, |all, set| all | set);
     let registers = Registers::new(ir, used, state_resident, kept, ever_narrow, dataflow::float_views(function));
@@ -142,7 +142,7 @@ fn lift_own<'c>(
     let numbers = call_numbers(function.start, &function.blocks, surroundings.budget());
     let is_host_caller = dataflow::is_host_caller(function, &numbers);
     if is_host_caller {
-        let kept = registers::hot_set(ir.options.fuel) & !dataflow::dirty_behind_host(ir.options.fuel);
+        let kept = registers::pinned_set(ir.options.fuel) & !dataflow::dirty_behind_host(ir.options.fuel);
         registers.flush(ir, kept & to_commit(ir, surroundings.liveness().live_in(function.start)));
     }
     let (target, index) = (built(ir.builder.build_alloca(ir.i64, "")), built(ir.builder.build_alloca(ir.i64, "")));
@@ -196,7 +196,7 @@ enum Key {
 }
 
 /// How a jump by register finds its target.
-enum Way<'c> {
+enum Selector<'c> {
     /// Its target.
     Target,
     /// By the index that it seems to have into its table; the target must be compared afterwards.
@@ -223,7 +223,7 @@ struct Lifting<'a, 'c, S> {
     surroundings: &'a S,
     continuations: Continuations<'c>,
     group: Group<'c>,
-    /// Where a jump by register goes, on its way to a switch.
+    /// Where a jump by register goes, on its selector to a switch.
     target: PointerValue<'c>,
     /// The index of its entry in a table, likewise.
     index: PointerValue<'c>,
@@ -262,26 +262,26 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let mut result = Value::Word(ir.int(0));
         let fixed = self.fixed(block);
         let indexed = if fixed.is_none() { indexed(block) } else { None };
-        let mut way = Way::Target;
+        let mut selector = Selector::Target;
         for (index, &(pc, ref inst)) in block.insts.iter().enumerate() {
             ir.line(pc);
             if let Some(read) = indexed.filter(|read| read.at == index) {
                 let word = ir.word(registers.get(ir, read.register));
-                way = Way::Index(if read.is_low { ir.zero_extend(ir.truncate(word, 32)) } else { word });
+                selector = Selector::Index(if read.is_low { ir.zero_extend(ir.truncate(word, 32)) } else { word });
             }
             let entry = fixed.filter(|&(load, _)| load == index).map(|(_, fixed)| (fixed, self.index(inst, fixed)));
             let site = self.site(pc, count - index as u64, live.get(&index).copied().unwrap_or(!0));
             let space = if self.private.contains(&(start, index)) { Space::Frame } else { Space::Guest };
             result = self.instruction(&Site { space, ..site }, inst);
             if let Some((fixed, at)) = entry {
-                way = Way::Entry(fixed, at, ir.word(result));
+                selector = Selector::Entry(fixed, at, ir.word(result));
             }
             self.group.end_if_full(ir, registers, self.continuations.fault);
             registers.commit(ir, commits.get(&index).copied().unwrap_or(0));
         }
         self.group.end(ir, registers, self.continuations.fault);
         registers.commit(ir, facts.committed);
-        self.end(&block.end, result, &way, facts.live);
+        self.end(&block.end, result, &selector, facts.live);
     }
 
     /// Where a block loads the entry of a table that nobody can change, by which its jump goes, and that table. Precise
@@ -395,7 +395,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             registers.save(ir, 0, live);
             ir.jump(self.continuations.limit);
         } else {
-            site.leave(Reason::Limit, NOWHERE);
+            site.exit(Reason::Limit, NOWHERE);
             ir.unreachable();
         }
         registers.rejoin(fork);
@@ -420,7 +420,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
     fn stop_short(&self, start: u64) {
         let (ir, registers) = (self.ir, self.registers);
         if start == self.function.start {
-            self.site(start, 0, !0).leave_at_start();
+            self.site(start, 0, !0).exit_at_start();
             // The dispatcher enters functions in the middle by this exit at their beginning.
             return ir.jump(self.continuations.entrance);
         }
@@ -428,12 +428,12 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let site = self.site(start, 0, live);
         site.store_field(convention::PC, address(start));
         if ir.callers == Callers::Guest && self.function.entrances().any(|at| at == start) {
-            // It is entered anew: coming back would be one more way on from here.
+            // It is entered anew: coming back would be one more selector on from here.
             site.flush();
             registers.save(ir, 0, live);
             ir.jump(self.continuations.limit);
         } else {
-            site.leave(Reason::Limit, address(start));
+            site.exit(Reason::Limit, address(start));
             registers.reload(ir);
             self.come_back(start);
         }
@@ -466,7 +466,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let behind_system_calls: BTreeSet<u64> = self.function.behind_system_calls().collect();
         for (&next, &label) in &arrivals {
             ir.builder.position_at_end(label);
-            registers.begin_block(registers::hot_set(ir.options.fuel));
+            registers.begin_block(registers::pinned_set(ir.options.fuel));
             registers.reload(ir);
             if behind_system_calls.contains(&next) {
                 registers.commit(ir, !dataflow::dirty_behind_host(ir.options.fuel));
@@ -511,8 +511,8 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         result
     }
 
-    /// Ends a block, a jump by register in the way given.
-    fn end(&self, end: &Terminator, result: Value<'c>, way: &Way<'c>, live: Set) {
+    /// Ends a block, a jump by register in the selector given.
+    fn end(&self, end: &Terminator, result: Value<'c>, selector: &Selector<'c>, live: Set) {
         let (ir, registers) = (self.ir, self.registers);
         let site = self.site(0, 0, live);
         match end {
@@ -562,13 +562,13 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 registers.save(ir, 0, !0);
                 built(ir.builder.build_store(self.target, target));
                 let here = ir.here();
-                let switch = match *way {
-                    Way::Target => self.switch(&targets.inside),
-                    Way::Index(index) => {
+                let switch = match *selector {
+                    Selector::Target => self.switch(&targets.inside),
+                    Selector::Index(index) => {
                         built(ir.builder.build_store(self.index, index));
                         self.switch_by_index(&targets.table, &targets.inside, true)
                     }
-                    Way::Entry(fixed, index, entry) => {
+                    Selector::Entry(fixed, index, entry) => {
                         // What is added is what it was taken for, mostly a constant to LLVM, too.
                         let plus = built(ir.builder.build_int_sub(target, entry, ""));
                         let is_led = ir.compare(IntPredicate::EQ, plus, ir.int(fixed.plus));
@@ -599,9 +599,9 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
                 }
                 site.step(at, next, if is_ecall { Reason::Ecall } else { Reason::Step });
             }
-            &Terminator::Leave(at) => {
+            &Terminator::Exit(at) => {
                 ir.line(at);
-                site.leave_for_good(at);
+                site.exit_for_good(at);
             }
         }
     }
@@ -674,7 +674,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         let label = ir.block(self.host);
         ir.builder.position_at_end(label);
         let target = self.load(self.target);
-        registers.begin_block(dataflow::used(self.function) | registers::hot_set(ir.options.fuel));
+        registers.begin_block(dataflow::used(self.function) | registers::pinned_set(ir.options.fuel));
         // Jumps that share it may lead to different places.
         let shares = |block: &Block| matches!(&block.end, Terminator::JumpIndirect(all) if all.inside == targets);
         let blocks = self.function.blocks.iter().filter(|(_, block)| shares(block));
@@ -697,7 +697,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             None if self.surroundings.is_function(to) => {
                 site.tail_call(ir.function(to).as_global_value().as_pointer_value());
             }
-            None => site.leave_for_good(to),
+            None => site.exit_for_good(to),
         }
     }
 }

@@ -143,7 +143,7 @@ impl<'c> Site<'_, 'c> {
         }
         let not_preserved = match ir.callers {
             // The state's fuel is not that of the register.
-            Callers::Guest => set(&registers::hot(ir.options.fuel)[..PRESERVED]) & !set(&ARGUMENTS) & !(1 << FUEL),
+            Callers::Guest => set(&registers::pinned(ir.options.fuel)[..PRESERVED]) & !set(&ARGUMENTS) & !(1 << FUEL),
             Callers::Host => 0,
         };
         let reloaded = call.results & set(&FLOAT_RESULTS) | not_preserved;
@@ -202,7 +202,7 @@ impl<'c> Site<'_, 'c> {
         let fork = registers.fork();
         registers.set(FUEL, Value::Word(built(ir.builder.build_int_sub(left, behind, ""))));
         let next = Site { pc: self.pc + 4, ahead: self.ahead - 1, ..*self };
-        next.leave_for_good(next.pc);
+        next.exit_for_good(next.pc);
         registers.rejoin(fork);
         ir.builder.position_at_end(go_on);
     }

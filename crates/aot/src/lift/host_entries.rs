@@ -90,7 +90,7 @@ impl<'c> Site<'_, 'c> {
         let fork = registers.fork();
         ir.branch_likely(is_home, home, mismatched);
         ir.builder.position_at_end(mismatched);
-        self.leave_host_entry(Reason::Returned);
+        self.exit_host_entry(Reason::Returned);
         ir.unreachable();
         registers.rejoin(fork);
         ir.builder.position_at_end(home);
@@ -99,10 +99,10 @@ impl<'c> Site<'_, 'c> {
     }
 
     /// Exits with all registers committed, dropping this frame. Code after this is unreachable.
-    pub(super) fn leave_host_entry(&self, reason: Reason) {
+    pub(super) fn exit_host_entry(&self, reason: Reason) {
         let (ir, registers) = (self.ir, self.registers);
         self.flush();
-        registers.flush(ir, registers::hot_set(ir.options.fuel));
+        registers.flush(ir, registers::pinned_set(ir.options.fuel));
         self.store_field(convention::REASON, reason as u64);
         self.store_field(convention::RESUME, NOWHERE);
         let base = registers.base(ir);

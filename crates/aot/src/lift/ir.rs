@@ -20,7 +20,7 @@ use inkwell::{AddressSpace, GlobalVisibility, InlineAsmDialect, IntPredicate};
 
 use riverrun_isa::ops::Float;
 use riverrun_vm::artifact::MAX_FRAME;
-use riverrun_vm::convention::HOT;
+use riverrun_vm::convention::PINNED;
 
 use crate::lift::lines::Lines;
 use crate::names::Names;
@@ -109,7 +109,7 @@ impl<'c> Ir<'c> {
     ) -> Ir<'c> {
         let i64 = context.i64_type();
         let pointer = context.ptr_type(AddressSpace::default());
-        let fields: Vec<BasicTypeEnum> = std::iter::repeat_n(i64.into(), HOT).chain([pointer.into()]).collect();
+        let fields: Vec<BasicTypeEnum> = std::iter::repeat_n(i64.into(), PINNED).chain([pointer.into()]).collect();
         let parameters: Vec<_> = fields.iter().map(|&field| field.into()).collect();
         let prototype = context.struct_type(&fields, false).fn_type(&parameters, false);
 

@@ -5,7 +5,7 @@ use inkwell::llvm_sys::LLVMTailCallKind;
 use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerValue};
 use riverrun_vm::Reason;
 use riverrun_vm::artifact::Dispatch;
-use riverrun_vm::convention::{self, HOT};
+use riverrun_vm::convention::{self, PINNED};
 
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::registers::{self, RA};
@@ -60,7 +60,7 @@ impl<'c> Ir<'c> {
     pub(crate) fn define_searcher(&self, bits: u32) {
         let searcher = self.searcher();
         let [entry, probe, compare, found, missing] = std::array::from_fn(|_| self.block(searcher));
-        let base = searcher.get_nth_param(HOT as u32).expect("functions have the convention's parameters");
+        let base = searcher.get_nth_param(PINNED as u32).expect("functions have the convention's parameters");
         let base = base.into_pointer_value();
 
         self.builder.position_at_end(entry);
@@ -85,28 +85,28 @@ impl<'c> Ir<'c> {
         self.go_on(searcher, self.function_at(here, bits));
 
         self.builder.position_at_end(missing);
-        self.leave_for(searcher);
+        self.exit_to(searcher);
     }
 
     /// Defines the function that begins at `start` as an exit: the interpreter executes it.
     pub(crate) fn define_interpreted(&self, start: u64) {
         let function = self.function(start);
         self.builder.position_at_end(self.block(function));
-        let base = function.get_nth_param(HOT as u32).expect("functions have the convention's parameters");
+        let base = function.get_nth_param(PINNED as u32).expect("functions have the convention's parameters");
         self.store(self.field(base.into_pointer_value(), convention::PC), self.int(start).into(), Space::State);
-        self.leave_for(function);
+        self.exit_to(function);
     }
 
     /// Exits in `function` to the code at the state's pc, which will return to ra, whether it is called or jumped to.
-    fn leave_for(&self, function: FunctionValue<'c>) {
+    fn exit_to(&self, function: FunctionValue<'c>) {
         let parameter =
             |index| function.get_nth_param(index as u32).expect("functions have the convention's parameters");
-        let base = parameter(HOT).into_pointer_value();
-        let ra = registers::hot(self.options.fuel).iter().position(|&register| register == RA).expect("ra is one");
+        let base = parameter(PINNED).into_pointer_value();
+        let ra = registers::pinned(self.options.fuel).iter().position(|&register| register == RA).expect("ra is one");
         self.store(self.field(base, convention::REASON), self.int(Reason::Call as u64).into(), Space::State);
         self.store(self.field(base, convention::RESUME), parameter(ra), Space::State);
-        let leave = self.load(self.pointer.into(), self.field(base, convention::LEAVE), Space::State);
-        self.go_on(function, leave.into_pointer_value());
+        let exit = self.load(self.pointer.into(), self.field(base, convention::EXIT), Space::State);
+        self.go_on(function, exit.into_pointer_value());
     }
 
     /// Goes on in `target` in the place of `function`, with its parameters.

@@ -86,19 +86,19 @@ impl<'c> Site<'_, 'c> {
     /// Exits before this instruction unless the condition holds, which is likely.
     pub(super) fn go_on_if(&self, condition: IntValue<'c>) {
         let ir = self.ir;
-        let (go_on, leave) = (ir.block(self.function), ir.block(self.function));
+        let (go_on, exit) = (ir.block(self.function), ir.block(self.function));
         // Values that are loaded here serve both paths.
         self.registers.base(ir);
-        ir.branch_likely(condition, go_on, leave);
-        ir.builder.position_at_end(leave);
+        ir.branch_likely(condition, go_on, exit);
+        ir.builder.position_at_end(exit);
         let fork = self.registers.fork();
-        self.leave_for_good(self.pc);
+        self.exit_for_good(self.pc);
         self.registers.rejoin(fork);
         ir.builder.position_at_end(go_on);
     }
 
     /// Exits and drops this frame: the reference interpreter continues at `pc`.
-    pub(super) fn leave_for_good(&self, pc: u64) {
+    pub(super) fn exit_for_good(&self, pc: u64) {
         let (ir, registers) = (self.ir, self.registers);
         if ir.options.fuel && self.ahead != 0 {
             let fuel = built(ir.builder.build_int_add(ir.word(registers.get(ir, FUEL)), ir.int(self.ahead), ""));

@@ -48,13 +48,13 @@ impl<'c> Continuations<'c> {
         }
 
         if begin(self.limit) {
-            site.leave(Reason::Limit, NOWHERE);
+            site.exit(Reason::Limit, NOWHERE);
             ir.unreachable();
         }
         if begin(self.fault) {
             registers.refill(ir);
             // The reference interpreter makes the trap.
-            site.leave(Reason::Step, NOWHERE);
+            site.exit(Reason::Step, NOWHERE);
             ir.unreachable();
         }
     }

@@ -11,7 +11,7 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue, StructValue};
 use riverrun_isa::ops::Float;
 use riverrun_isa::{Format, Inst, Op};
-use riverrun_vm::convention::{self, HOT, Hot};
+use riverrun_vm::convention::{self, PINNED, Pinned};
 
 /// The return address.
 pub(crate) const RA: usize = 1;
@@ -35,16 +35,16 @@ pub(crate) fn float_sources(inst: &Inst) -> Option<Float> {
 }
 
 /// The ten pinned registers, by number.
-pub(crate) fn hot(fuel: bool) -> [usize; HOT] {
-    convention::hot(fuel).map(|hot| match hot {
-        Hot::X(n) => n as usize,
-        Hot::Fuel => FUEL,
+pub(crate) fn pinned(fuel: bool) -> [usize; PINNED] {
+    convention::pinned(fuel).map(|pinned| match pinned {
+        Pinned::X(n) => n as usize,
+        Pinned::Fuel => FUEL,
     })
 }
 
 /// The pinned registers, as a set.
-pub(crate) fn hot_set(fuel: bool) -> Set {
-    hot(fuel).iter().fold(0, |set, &register| set | 1 << register)
+pub(crate) fn pinned_set(fuel: bool) -> Set {
+    pinned(fuel).iter().fold(0, |set, &register| set | 1 << register)
 }
 
 /// Where a register stands in the state, as a distance from the window.
@@ -68,7 +68,7 @@ pub(crate) struct Registers<'c> {
     /// Pinned registers that are passed on unchanged, although they are dead.
     kept: Set,
     base_slot: PointerValue<'c>,
-    hot: [usize; HOT],
+    pinned: [usize; PINNED],
     /// Their values at this place of the block, if known.
     values: RefCell<[Option<Value<'c>>; COUNT]>,
     /// Values that are not yet in their slots.
@@ -76,7 +76,7 @@ pub(crate) struct Registers<'c> {
     base: Cell<Option<PointerValue<'c>>>,
     /// Uncommitted registers.
     dirty: Cell<Set>,
-    /// Which ones have been written since [`Registers::watch_changes`].
+    /// Which ones have been written since [`Registers::track_changes`].
     changed: Cell<Set>,
 }
 
@@ -92,8 +92,8 @@ impl<'c> Registers<'c> {
         narrow: Set,
         views: [Option<Float>; COUNT],
     ) -> Registers<'c> {
-        let hot = hot(ir.options.fuel);
-        let all = (used | hot_set(ir.options.fuel)) & !state_resident;
+        let pinned = pinned(ir.options.fuel);
+        let all = (used | pinned_set(ir.options.fuel)) & !state_resident;
         let slot = |register| (all >> register & 1 != 0).then(|| built(ir.builder.build_alloca(ir.i64, "")));
         Registers {
             slots: std::array::from_fn(slot),
@@ -109,7 +109,7 @@ impl<'c> Registers<'c> {
             state_resident,
             kept,
             base_slot: built(ir.builder.build_alloca(ir.pointer, "")),
-            hot,
+            pinned,
             values: RefCell::new([None; COUNT]),
             unsaved: Cell::new(0),
             base: Cell::new(None),
@@ -200,7 +200,7 @@ impl<'c> Registers<'c> {
     }
 
     /// From here on, [`Registers::changed`] has what is written.
-    pub(crate) fn watch_changes(&self) {
+    pub(crate) fn track_changes(&self) {
         self.changed.set(0);
     }
 
@@ -233,10 +233,10 @@ impl<'c> Registers<'c> {
         })
     }
 
-    /// The uncommitted registers, without the pinned ones unless `hot`.
-    pub(crate) fn dirty(&self, hot: bool) -> Set {
+    /// The uncommitted registers, without the pinned ones unless `pinned`.
+    pub(crate) fn dirty(&self, pinned: bool) -> Set {
         let all = self.dirty.get();
-        if hot { all } else { all & !self.hot.iter().fold(0, |set, &register| set | 1 << register) }
+        if pinned { all } else { all & !self.pinned.iter().fold(0, |set, &register| set | 1 << register) }
     }
 
     /// Stores the registers `which` in the state.
@@ -268,16 +268,16 @@ impl<'c> Registers<'c> {
     /// The pinned registers at a call after which `live` registers are live.
     pub(crate) fn arguments(&self, ir: &Ir<'c>, live: Set) -> Vec<BasicMetadataValueEnum<'c>> {
         let base = self.base(ir);
-        let hot = self.hot.map(|register| self.handed_over(ir, register, live).into());
-        hot.into_iter().chain([base.into()]).collect()
+        let pinned = self.pinned.map(|register| self.handed_over(ir, register, live).into());
+        pinned.into_iter().chain([base.into()]).collect()
     }
 
     /// The pinned registers at a return after which `live` registers are live.
     pub(crate) fn results(&self, ir: &Ir<'c>, live: Set) -> StructValue<'c> {
         let kind = ir.prototype.get_return_type().expect("functions return the registers").into_struct_type();
-        let base = HOT as u32;
+        let base = PINNED as u32;
         let with_base = built(ir.builder.build_insert_value(kind.get_poison(), self.base(ir), base, ""));
-        (0..).zip(self.hot).fold(with_base.into_struct_value(), |results, (index, register)| {
+        (0..).zip(self.pinned).fold(with_base.into_struct_value(), |results, (index, register)| {
             let word = self.handed_over(ir, register, live);
             built(ir.builder.build_insert_value(results, word, index, "")).into_struct_value()
         })
@@ -298,16 +298,17 @@ impl<'c> Registers<'c> {
     }
 
     fn take_in_order(&self, ir: &Ir<'c>, value: impl Fn(usize) -> BasicValueEnum<'c>) {
-        let position = |register| self.hot.iter().position(|&hot| hot == register).expect("one of the convention's");
-        self.take(ir, value(HOT).into_pointer_value(), |register| value(position(register)).into_int_value());
+        let position =
+            |register| self.pinned.iter().position(|&pinned| pinned == register).expect("one of the convention's");
+        self.take(ir, value(PINNED).into_pointer_value(), |register| value(position(register)).into_int_value());
     }
 
     /// Takes over the window's address and the convention's registers into the slots.
     pub(super) fn take(&self, ir: &Ir<'c>, base: PointerValue<'c>, value: impl Fn(usize) -> IntValue<'c>) {
-        self.begin_block(self.hot.iter().fold(0, |set, &register| set | 1 << register));
+        self.begin_block(self.pinned.iter().fold(0, |set, &register| set | 1 << register));
         self.base.set(Some(base));
         built(ir.builder.build_store(self.base_slot, base));
-        for register in self.hot {
+        for register in self.pinned {
             let value = value(register);
             built(ir.builder.build_store(self.slot(register), value));
             self.values.borrow_mut()[register] = Some(Value::Word(value));
@@ -317,7 +318,7 @@ impl<'c> Registers<'c> {
     /// Loads all registers that are not the convention's own from the state into their slots.
     pub(crate) fn reload(&self, ir: &Ir<'c>) {
         let base = self.base(ir);
-        for register in (0..COUNT).filter(|register| !self.hot.contains(register)) {
+        for register in (0..COUNT).filter(|register| !self.pinned.contains(register)) {
             if self.slots[register].is_some() {
                 let home = ir.field(base, home(register));
                 self.put(ir, register, Value::Word(ir.load(ir.i64.into(), home, Space::State).into_int_value()));
@@ -327,7 +328,7 @@ impl<'c> Registers<'c> {
 
     /// Takes the convention's registers from the state, which has all.
     pub(crate) fn refill(&self, ir: &Ir<'c>) {
-        for register in self.hot {
+        for register in self.pinned {
             let home = ir.field(self.base(ir), home(register));
             let word = ir.load(ir.i64.into(), home, Space::State).into_int_value();
             self.values.borrow_mut()[register] = Some(Value::Word(word));

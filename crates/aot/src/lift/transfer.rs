@@ -24,18 +24,18 @@ impl<'c> Site<'_, 'c> {
 
     /// Exits, and resumes after this when the guest reaches the address `resume`. The caller has set the state's pc. Frames of
     /// host-ABI entry points cannot be suspended: they are dropped.
-    pub(super) fn leave(&self, reason: Reason, resume: u64) {
+    pub(super) fn exit(&self, reason: Reason, resume: u64) {
         if self.ir.callers == Callers::Host {
-            return self.leave_host_entry(reason);
+            return self.exit_host_entry(reason);
         }
         self.store_field(convention::REASON, reason as u64);
         self.store_field(convention::RESUME, resume);
-        self.call(self.stub(convention::LEAVE));
+        self.call(self.stub(convention::EXIT));
     }
 
     /// Exits at the function's beginning, and resumes after this with the same or another pc.
-    pub(super) fn leave_at_start(&self) {
-        self.call(self.stub(convention::LEAVE_AT_START));
+    pub(super) fn exit_at_start(&self) {
+        self.call(self.stub(convention::EXIT_AT_START));
     }
 
     /// A stub whose address is in the state.
@@ -90,13 +90,13 @@ impl<'c> Site<'_, 'c> {
 
     /// Exits without being resumed: the reference interpreter continues at `pc`.
     pub(super) fn step_out(&self, pc: IntValue<'c>) {
-        self.leave_at(pc, Reason::Step);
+        self.exit_at(pc, Reason::Step);
     }
 
-    fn leave_at(&self, pc: IntValue<'c>, reason: Reason) {
+    fn exit_at(&self, pc: IntValue<'c>, reason: Reason) {
         let ir = self.ir;
         ir.store(ir.field(self.registers.base(ir), convention::PC), pc.into(), Space::State);
-        self.leave(reason, NOWHERE);
+        self.exit(reason, NOWHERE);
         ir.unreachable();
     }
 
@@ -108,14 +108,14 @@ impl<'c> Site<'_, 'c> {
     /// Exits to execute the instruction at `pc` elsewhere, for this reason, and continues at `next`.
     pub(super) fn step(&self, pc: u64, next: u64, reason: Reason) {
         self.store_field(convention::PC, pc);
-        self.leave(reason, next);
+        self.exit(reason, next);
         self.ir.jump(self.continuations.at(self.ir, self.function, next));
     }
 
     /// Tail-calls the function at an address.
     pub(super) fn tail_call_indirect(&self, target: Value<'c>) {
         if self.ir.callers == Callers::Host {
-            return self.leave_at(self.ir.word(target), Reason::Jump);
+            return self.exit_at(self.ir.word(target), Reason::Jump);
         }
         self.tail_call(self.look_up(target));
     }

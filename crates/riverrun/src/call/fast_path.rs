@@ -1,15 +1,16 @@
 //! The fast path from a host into a guest function and back.
 //!
 //! A call must prepare an engine and test limits, and nearly always the previous call has left all of that as needed. So the
-//! first call prepares and tests, and opens the machine's entry guard ([`Gate`](riverrun_vm::Gate)); following calls only compare the guard and
-//! enter the engine. Any code that invalidates a condition of [`Ready`] must call [`Instance::forget_ready`].
+//! first call prepares and tests, and opens the machine's entry guard ([`EntryGuard`](riverrun_vm::EntryGuard));
+//! following calls only compare the guard and enter the engine. Any code that invalidates a condition of [`Ready`] must
+//! call [`Instance::forget_ready`].
 
 use std::hint::cold_path;
 use std::ptr::NonNull;
 
 use riverrun_interp::{Outcome, end_count};
 use riverrun_vm::convention::CALL_ARGUMENTS;
-use riverrun_vm::{Exit, FloatEnv, Hart, RETURN_ADDRESS, Running, VmContext};
+use riverrun_vm::{Activation, Exit, FloatEnv, Hart, RETURN_ADDRESS, VmContext};
 
 use crate::boundary::convention::{Exchange, Placed, Placement, ResultRegisters, write_first};
 use crate::call::target::Target;
@@ -28,14 +29,14 @@ pub(crate) enum Unfinished {
     /// The engine has not begun, because fuel may be short.
     Refused,
     /// The engine exited before the function's end.
-    Left,
+    Exited,
 }
 
 #[inline(always)]
 fn results_of(outcome: Outcome) -> Result<[u64; 2], Unfinished> {
     match outcome {
         Outcome::Returned(results) => Ok(results),
-        Outcome::Left => Err(Unfinished::Left),
+        Outcome::Exited => Err(Unfinished::Exited),
         Outcome::Refused => Err(Unfinished::Refused),
     }
 }
@@ -85,16 +86,16 @@ impl<T> Instance<T> {
     unsafe fn attempt<E: Exchange>(this: NonNull<Self>, target: &Target, exchange: E) -> Result<[u64; 2], Unfinished> {
         // SAFETY: `Instance::call`'s caller borrows the instance, and the guard is compared before an engine is entered.
         unsafe {
-            let gate = (*this.as_ptr()).gate;
-            if gate.is_open_for(target.compiled) {
+            let entry_guard = (*this.as_ptr()).entry_guard;
+            if entry_guard.is_open_for(target.compiled) {
                 let placed = Self::place_in_registers(this, exchange)?;
                 let results = Self::enter_compiled(this, target, placed.first)?;
-                gate.leave(target.compiled);
+                entry_guard.reopen(target.compiled);
                 Ok(results)
-            } else if gate.is_open_for(target.interpreted) {
+            } else if entry_guard.is_open_for(target.interpreted) {
                 let placed = Self::place_in_registers(this, exchange)?;
                 let results = Self::enter_interpreter(this, target, placed.first, placed.integers)?;
-                gate.leave(target.interpreted);
+                entry_guard.reopen(target.interpreted);
                 Ok(results)
             } else {
                 cold_path();
@@ -133,16 +134,16 @@ impl<T> Instance<T> {
         // SAFETY: a guard that is open and owned by this thread is that of an execution that is ready (`Ready`).
         unsafe {
             let at = this.as_ptr();
-            let (gate, sp) = ((*at).gate, (*at).ready.sp());
-            let (claim, state) = Running::claimed();
-            gate.enter();
-            if !gate.is_claimed(claim) {
+            let (entry_guard, sp) = ((*at).entry_guard, (*at).ready.sp());
+            let (owner, state) = Activation::owner();
+            entry_guard.enter();
+            if !entry_guard.is_owned_by(owner) {
                 cold_path();
-                gate.close();
+                entry_guard.close();
                 return Err(Unfinished::NotBegun);
             }
             let results = riverrun_vm::artifact::call(state, &target.function, sp, first);
-            results.ok_or(Unfinished::Left).inspect_err(|_| gate.close())
+            results.ok_or(Unfinished::Exited).inspect_err(|_| entry_guard.close())
         }
     }
 
@@ -160,15 +161,15 @@ impl<T> Instance<T> {
         // SAFETY: a guard that is open to all threads is that of a window that is ready (`Ready`).
         unsafe {
             let at = this.as_ptr();
-            let (gate, sp) = ((*at).gate, (*at).ready.sp());
-            gate.enter();
-            if !gate.is_open_to_all() {
+            let (entry_guard, sp) = ((*at).entry_guard, (*at).ready.sp());
+            entry_guard.enter();
+            if !entry_guard.is_open_to_all() {
                 cold_path();
-                gate.close();
+                entry_guard.close();
                 return Err(Unfinished::NotBegun);
             }
             let state = Self::begin(this, first, integers, sp);
-            results_of(target.place.call(state)).inspect_err(|_| gate.close())
+            results_of(target.place.call(state)).inspect_err(|_| entry_guard.close())
         }
     }
 
@@ -186,7 +187,7 @@ impl<T> Instance<T> {
             if !can_call
                 || !ready.has_position
                 || matches!(ready.preparation, Preparation::None)
-                || (*at).gate.is_closed()
+                || (*at).entry_guard.is_closed()
             {
                 Self::forget_ready(this);
                 (*at).execution.iter_mut().for_each(|engine| engine.forget());
@@ -297,9 +298,9 @@ impl<T> Instance<T> {
                 return Err(wrong_program(target));
             }
             // It may have been looked up before there was better code.
-            let current = (*at).execution.as_ref().filter(|engine| engine.code.opening() != target.compiled);
+            let current = (*at).execution.as_ref().filter(|engine| engine.code.entry_token() != target.compiled);
             let target = &current.map_or(*target, |engine| target.in_code(&engine.code));
-            (*at).interruption.renew_gate();
+            (*at).interruption.renew_entry_guard();
             let waits = Self::depth(this) != 0
                 || (*at).is_suspended
                 || (*at).alarm.is_some()
@@ -312,12 +313,12 @@ impl<T> Instance<T> {
             if waits || !can_call || !Self::make_ready(this) {
                 return Self::call_in_full(this, target.address, exchange);
             }
-            let (state, gate) = ((*at).state, (*at).gate);
+            let (state, entry_guard) = ((*at).state, (*at).entry_guard);
             // Dropping this publishes the thread's previous activation again.
-            let claim = match (*at).ready.preparation {
-                Preparation::Compiled(prepared) => Some(prepared.claim()),
+            let owner = match (*at).ready.preparation {
+                Preparation::Compiled(prepared) => Some(prepared.own()),
                 Preparation::Interpreter => {
-                    gate.open_to_all();
+                    entry_guard.open_to_all();
                     None
                 }
                 Preparation::None => None,
@@ -326,9 +327,9 @@ impl<T> Instance<T> {
             let fuel = (*at).fuel;
             (*at).fuel_end = fuel.map(|fuel| (*state).instructions().saturating_add(fuel));
             let limit = fuel.unwrap_or(u64::MAX);
-            gate.enter();
+            entry_guard.enter();
             if (*at).interruption.is_reached() {
-                gate.close();
+                entry_guard.close();
                 Self::forget_ready(this);
                 return Self::call_in_full(this, target.address, exchange);
             }
@@ -337,9 +338,9 @@ impl<T> Instance<T> {
                 FloatEnv::enter_default();
             }
             // From here on, only host functions of the guest run host code.
-            let results = match (&claim, target.compiled(), target.interpreted()) {
+            let results = match (&owner, target.compiled(), target.interpreted()) {
                 (Some(_), Some(function), _) => {
-                    riverrun_vm::artifact::call(state, function, sp, placed.first).ok_or(Unfinished::Left)
+                    riverrun_vm::artifact::call(state, function, sp, placed.first).ok_or(Unfinished::Exited)
                 }
                 (None, _, Some(start)) => {
                     results_of(start.call_within(Self::begin(this, placed.first, placed.integers, sp), limit))
@@ -350,8 +351,8 @@ impl<T> Instance<T> {
                 FloatEnv::leave_default(&mut *state);
             }
             match fuel.is_none() && !touches_floats {
-                true => gate.leave(if claim.is_some() { target.compiled } else { target.interpreted }),
-                false => gate.close(),
+                true => entry_guard.reopen(if owner.is_some() { target.compiled } else { target.interpreted }),
+                false => entry_guard.close(),
             }
             let result = match results {
                 Ok(results) => Ok(Self::take(this, results, exchange)),
@@ -387,7 +388,7 @@ impl<T> Instance<T> {
                     Preparation::Interpreter
                 }
             };
-            (*at).gate.lead_to(at.cast());
+            (*at).entry_guard.lead_to(at.cast());
             (*at).ready.preparation = preparation;
             (*at).ready.take_position(&*state);
             true
@@ -400,10 +401,10 @@ impl<T> Instance<T> {
     /// As [`crate::Func::call`].
     ///
     /// # Safety
-    /// As [`Instance::call`], after [`Unfinished::Left`].
+    /// As [`Instance::call`], after [`Unfinished::Exited`].
     pub(crate) unsafe fn finish_exited(this: NonNull<Self>) -> Result<ResultRegisters, Error> {
         // SAFETY: as the caller promises. The address is that of calls that have not begun.
-        unsafe { Self::finish(this, RETURN_ADDRESS, Unfinished::Left) }
+        unsafe { Self::finish(this, RETURN_ADDRESS, Unfinished::Exited) }
     }
 
     /// Continues a call that has left the fast path, and returns its results.
@@ -425,8 +426,8 @@ impl<T> Instance<T> {
             let code = (*at).program.code();
             let window = &mut (*at).window;
             let exit = match (unfinished, (*at).execution.as_mut()) {
-                (Unfinished::Left, Some(execution)) => execution.left(window),
-                (Unfinished::Left, None) => code.left(window),
+                (Unfinished::Exited, Some(execution)) => execution.exited(window),
+                (Unfinished::Exited, None) => code.exited(window),
                 (Unfinished::Refused | Unfinished::NotBegun, _) => {
                     end_count(&mut *(*at).state);
                     (*(*at).state).hart.pc = address;

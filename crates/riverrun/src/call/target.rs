@@ -1,7 +1,7 @@
 //! A function of the guest as engines enter it.
 
 use riverrun_interp::Place;
-use riverrun_vm::Opening;
+use riverrun_vm::EntryToken;
 use riverrun_vm::artifact::Callable;
 
 use crate::compiled_code::CompiledCode;
@@ -15,12 +15,12 @@ pub(crate) struct Target {
     /// Its entry in compiled code: first, because entry stubs get its address.
     pub(crate) function: Callable,
     /// The entry token of compiled code; none if that lacks the function or counts fuel.
-    pub(crate) compiled: Opening,
+    pub(crate) compiled: EntryToken,
     pub(crate) address: u64,
     /// The program's code.
     pub(crate) code: u64,
     /// The entry token of the interpreter; none if the function cannot be decoded.
-    pub(crate) interpreted: Opening,
+    pub(crate) interpreted: EntryToken,
     /// Its first decoded op.
     pub(crate) place: Place,
 }
@@ -28,12 +28,12 @@ pub(crate) struct Target {
 impl Target {
     /// Looks the function up in compiled code that does not count fuel.
     pub(crate) fn compiled(&self) -> Option<&Callable> {
-        (self.compiled != Opening::NONE).then_some(&self.function)
+        (self.compiled != EntryToken::NONE).then_some(&self.function)
     }
 
     /// Looks the function up in decoded code.
     pub(crate) fn interpreted(&self) -> Option<Place> {
-        (self.interpreted != Opening::NONE).then_some(self.place)
+        (self.interpreted != EntryToken::NONE).then_some(self.place)
     }
 
     /// `gives_a1` says whether the result includes a1.
@@ -50,9 +50,9 @@ impl Target {
         let target = Target {
             address,
             code: code.id(),
-            interpreted: place.map_or(Opening::NONE, |_| Opening::interpreted(code.id())),
+            interpreted: place.map_or(EntryToken::NONE, |_| EntryToken::interpreted(code.id())),
             place: place.unwrap_or(Place::NONE),
-            compiled: Opening::NONE,
+            compiled: EntryToken::NONE,
             function: Callable::NONE,
         };
         Ok(program.compiled().map_or(target, |code| target.compiled_in(&code, gives_a1)))
@@ -65,7 +65,7 @@ impl Target {
 
     fn compiled_in(&self, code: &CompiledCode, gives_a1: bool) -> Target {
         let function = Callable::new(&code.artifact, self.address, gives_a1);
-        let compiled = function.map_or(Opening::NONE, |_| code.opening());
+        let compiled = function.map_or(EntryToken::NONE, |_| code.entry_token());
         Target { compiled, function: function.unwrap_or(Callable::NONE), ..*self }
     }
 }

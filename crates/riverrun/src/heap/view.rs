@@ -33,7 +33,7 @@ pub(crate) struct HeapState {
     options: HeapOptions,
     sites: Option<Box<Sites>>,
     /// Whether uses are recorded or logged.
-    watched: bool,
+    is_recorded: bool,
     program: Program,
 }
 
@@ -91,7 +91,7 @@ impl HeapState {
         self.allocator.clone_from(&records.allocator);
         self.reserved = records.reserved.clone();
         if !self.reserved.is_empty() {
-            self.allocator.set_cached(!self.watched);
+            self.allocator.set_cached(!self.is_recorded);
         }
     }
 
@@ -105,7 +105,7 @@ impl HeapState {
             reserved: 0..0,
             deferred: Deferred::default(),
             sites: options.record_sites.then(Box::default),
-            watched: options.record_sites || options.log.is_some(),
+            is_recorded: options.record_sites || options.log.is_some(),
             options: options.clone(),
             program: program.clone(),
         }
@@ -127,7 +127,7 @@ impl HeapState {
                     && block.owner == owner
                 {
                     self.allocator.give(&block);
-                    self.watch(None, HeapEvent::Free { address });
+                    self.record(None, HeapEvent::Free { address });
                 }
             }
         }
@@ -157,7 +157,7 @@ impl HeapState {
     }
 
     #[cold]
-    fn watch(&mut self, site: Option<Site>, event: HeapEvent) {
+    fn record(&mut self, site: Option<Site>, event: HeapEvent) {
         if let (Some(sites), Some(site)) = (&mut self.sites, site) {
             match event {
                 HeapEvent::Allocate { address, .. } => sites.allocated(address, site),
@@ -335,10 +335,10 @@ impl<'a> Heap<'a> {
     }
 
     #[inline(always)]
-    fn watch(&mut self, event: HeapEvent) {
-        if self.state.watched {
+    fn record(&mut self, event: HeapEvent) {
+        if self.state.is_recorded {
             let site = self.state.sites.is_some().then(|| site(self.memory, self.state.program.image()));
-            self.state.watch(site, event);
+            self.state.record(site, event);
         }
     }
 
@@ -355,7 +355,7 @@ impl<'a> Heap<'a> {
         if zeroed && !taken.zero {
             self.memory.slice_mut(taken.address, size).map_err(Problem::Fault)?.fill(0);
         }
-        self.watch(HeapEvent::Allocate { size, alignment, zeroed, address: taken.address });
+        self.record(HeapEvent::Allocate { size, alignment, zeroed, address: taken.address });
         Ok(taken.address)
     }
 
@@ -374,7 +374,7 @@ impl<'a> Heap<'a> {
                 Err(still) => full = still,
             }
         }
-        self.watch(HeapEvent::Allocate { size, alignment, zeroed, address: 0 });
+        self.record(HeapEvent::Allocate { size, alignment, zeroed, address: 0 });
         Err(Problem::Exhausted { size })
     }
 
@@ -403,7 +403,7 @@ impl<'a> Heap<'a> {
         }
         let allocator = Allocator::new(range.start);
         // Magazines would hide uses from the log.
-        self.state.allocator = if self.state.watched { allocator } else { allocator.cached() };
+        self.state.allocator = if self.state.is_recorded { allocator } else { allocator.cached() };
         self.state.reserved = range;
         true
     }
@@ -424,7 +424,7 @@ impl<'a> Heap<'a> {
         if address != 0 {
             let block = self.find(address, owner)?;
             self.state.allocator.give(&block);
-            self.watch(HeapEvent::Free { address });
+            self.record(HeapEvent::Free { address });
         }
         Ok(())
     }
@@ -438,7 +438,7 @@ impl<'a> Heap<'a> {
                 return Err(Problem::WrongSize { address, size, allocated: block.size });
             }
             self.state.allocator.give(&block);
-            self.watch(HeapEvent::Free { address });
+            self.record(HeapEvent::Free { address });
         }
         Ok(())
     }
@@ -451,7 +451,7 @@ impl<'a> Heap<'a> {
             true => old,
             false => self.move_block(old, &block, size)?,
         };
-        self.watch(HeapEvent::Resize { old, size, address });
+        self.record(HeapEvent::Resize { old, size, address });
         Ok(address)
     }
 

@@ -1,9 +1,10 @@
 //! The engine's part of the inline fast path: what inline code in C and C++ calls after it has compared the entry guard.
 //!
-//! The inline code compares the machine's guard ([`Gate`]) with the function's entry token and calls the function's code with
-//! up to three integer arguments. Each engine has a version of that code; the handle has the one for its function. If
-//! the guard says [`Gate::CALLING`] afterwards, the function has returned, and the inline code opens the guard again.
-//! Otherwise the call was made or finished on the general path, and [`Gate::error`] says whether it failed.
+//! The inline code compares the machine's guard ([`EntryGuard`]) with the function's entry token and calls the
+//! function's code with up to three integer arguments. Each engine has a version of that code; the handle has the one
+//! for its function. If the guard says [`EntryGuard::CALLING`] afterwards, the function has returned, and the inline
+//! code opens the guard again. Otherwise the call was made or finished on the general path, and [`EntryGuard::error`]
+//! says whether it failed.
 
 use std::arch::naked_asm;
 use std::ffi::c_void;
@@ -13,7 +14,7 @@ use std::ptr::{self, NonNull};
 use riverrun_interp::Place;
 use riverrun_program::Scalar;
 use riverrun_vm::artifact::Callable;
-use riverrun_vm::{EngineContext, Gate, Opening, RETURN_ADDRESS, VmContext, convention, unwind_marker};
+use riverrun_vm::{EngineContext, EntryGuard, EntryToken, RETURN_ADDRESS, VmContext, convention, unwind_marker};
 
 use crate::call::dyn_func::DynFunc;
 use crate::call::fast_path::Unfinished;
@@ -34,8 +35,14 @@ pub trait Binding {
 }
 
 /// Calls the function at a machine that has this guard, which is open for it.
-pub type EnterCode =
-    unsafe extern "C" fn(func: *const InlineFunc, machine: *mut c_void, u64, u64, u64, gate: *const Gate) -> u64;
+pub type EnterCode = unsafe extern "C" fn(
+    func: *const InlineFunc,
+    machine: *mut c_void,
+    u64,
+    u64,
+    u64,
+    entry_guard: *const EntryGuard,
+) -> u64;
 
 /// A function for callers that are inline code. They know its first four fields.
 #[repr(C)]
@@ -44,7 +51,7 @@ pub struct InlineFunc {
     /// What they call.
     pub code: EnterCode,
     /// The guard has to be open for this token; no guard has the token of a function that inline code cannot call.
-    pub opening: Opening,
+    pub entry_token: EntryToken,
     /// The function's types (`types_word`).
     pub types: u32,
     /// The result's type: its position in [`Scalar::ALL`]; 0 if there is none.
@@ -63,10 +70,10 @@ impl InlineFunc {
     /// The function, for inline code of a binding if `is_open`.
     pub fn new<B: Binding>(func: DynFunc, is_open: bool) -> InlineFunc {
         let Target { function, compiled, interpreted, .. } = &func.target;
-        let (code, opening): (EnterCode, Opening) = match function.host_entry() {
-            _ if !is_open || !func.is_few() => (enter_compiled::<B>, Opening::NONE),
+        let (code, entry_token): (EnterCode, EntryToken) = match function.host_entry() {
+            _ if !is_open || !func.is_few() => (enter_compiled::<B>, EntryToken::NONE),
             Some(_) => (enter_host_entry::<B>, *compiled),
-            None if *compiled != Opening::NONE => (enter_compiled::<B>, *compiled),
+            None if *compiled != EntryToken::NONE => (enter_compiled::<B>, *compiled),
             None => match func.parameters().len() {
                 0 => (enter_interpreter::<B, 0>, *interpreted),
                 1 => (enter_interpreter::<B, 1>, *interpreted),
@@ -81,7 +88,7 @@ impl InlineFunc {
             Some(Scalar::Bool) => u32::MAX,
             result => types_word(func.parameters(), result.iter().len()),
         };
-        InlineFunc { code, opening, types, result: result.map_or(0, |scalar| scalar as u32), func }
+        InlineFunc { code, entry_token, types, result: result.map_or(0, |scalar| scalar as u32), func }
     }
 
     /// The function.
@@ -126,13 +133,13 @@ unsafe extern "C" fn enter_host_entry<B: Binding>(
     first: u64,
     second: u64,
     third: u64,
-    gate: *const Gate,
+    entry_guard: *const EntryGuard,
 ) -> u64 {
     naked_asm!(
-        concat!("mov r10, [rip + ", riverrun_vm::claimed_symbol!(), "@GOTTPOFF]"),
+        concat!("mov r10, [rip + ", riverrun_vm::owner_symbol!(), "@GOTTPOFF]"),
         "mov qword ptr [r9 + {word}], {calling}",
         "mov rax, fs:[r10]",
-        "cmp [r9 + {claim}], rax",
+        "cmp [r9 + {owner}], rax",
         "jne {not_begun}",
         keep_registers!(),
         "lea rax, [r9 + {frame}]",
@@ -150,12 +157,12 @@ unsafe extern "C" fn enter_host_entry<B: Binding>(
         "jmp 2b",
         // Has the function begin at such an address, too.
         ".balign 64",
-        claim = const Gate::CLAIM,
-        word = const Gate::WORD,
-        calling = const Gate::CALLING as i64,
-        frame = const Gate::FRAME,
-        kept = const Gate::KEPT,
-        host_stack = const Gate::SP,
+        owner = const EntryGuard::FAST_OWNER,
+        word = const EntryGuard::WORD,
+        calling = const EntryGuard::CALLING as i64,
+        frame = const EntryGuard::FRAME,
+        kept = const EntryGuard::KEPT,
+        host_stack = const EntryGuard::SP,
         sp = const GUEST_SP,
         host_sp = const convention::HOST_SP,
         function = const TARGET + offset_of!(Target, function),
@@ -177,8 +184,8 @@ unsafe extern "C" fn exit_marker<B: Binding>() {
         "mov rsp, [rdx + {host_stack}]",
         "lea rdi, [rdx - {frame}]",
         "jmp {finish}",
-        host_stack = const Gate::SP - Gate::FRAME,
-        frame = const Gate::FRAME,
+        host_stack = const EntryGuard::SP - EntryGuard::FRAME,
+        frame = const EntryGuard::FRAME,
         finish = sym finish::<B>,
     )
 }
@@ -193,7 +200,7 @@ unsafe extern "C" fn enter_compiled<B: Binding>(
     first: u64,
     second: u64,
     third: u64,
-    gate: *const Gate,
+    entry_guard: *const EntryGuard,
 ) -> u64 {
     // SAFETY: the inline code's handles are a live function and a live machine, whose guard it has found open.
     let outcome = unsafe {
@@ -203,9 +210,9 @@ unsafe extern "C" fn enter_compiled<B: Binding>(
     match outcome {
         Ok([a0, _]) => a0,
         // SAFETY: as above; the engine has exited.
-        Err(Unfinished::Left) => unsafe { finish::<B>(gate) },
+        Err(Unfinished::Exited) => unsafe { finish::<B>(entry_guard) },
         // SAFETY: as above.
-        Err(_) => unsafe { call_in_general::<B>(func, machine, first, second, third, gate) },
+        Err(_) => unsafe { call_in_general::<B>(func, machine, first, second, third, entry_guard) },
     }
 }
 
@@ -220,11 +227,11 @@ unsafe extern "C" fn enter_interpreter<B: Binding, const ARGUMENTS: usize>(
     first: u64,
     second: u64,
     third: u64,
-    gate: *const Gate,
+    entry_guard: *const EntryGuard,
 ) -> u64 {
     naked_asm!(
         "mov qword ptr [r9 + {word}], {calling}",
-        "cmp qword ptr [r9 + {claim}], {all}",
+        "cmp qword ptr [r9 + {owner}], {all}",
         "jne {not_begun}",
         "mov r11, [rsi + {sp}]",
         "mov rsi, [rsi + {state}]",
@@ -251,7 +258,7 @@ unsafe extern "C" fn enter_interpreter<B: Binding, const ARGUMENTS: usize>(
         "cmp [rsi + {host_sp}], rdx",
         "jne 3f",
         "2:",
-        "mov rdi, [rdi + {cell}]",
+        "mov rdi, [rdi + {op}]",
         "mov r8, rax",
         riverrun_interp::enter_chain!(),
         "3:",
@@ -267,14 +274,14 @@ unsafe extern "C" fn enter_interpreter<B: Binding, const ARGUMENTS: usize>(
         // Has the function begin at such an address, too.
         ".balign 64",
         arguments = const ARGUMENTS,
-        claim = const Gate::CLAIM,
-        all = const Gate::ALL as i64,
-        word = const Gate::WORD,
-        calling = const Gate::CALLING as i64,
-        machine = const Gate::MACHINE,
-        frame = const Gate::FRAME,
-        kept = const Gate::KEPT,
-        host_stack = const Gate::SP,
+        owner = const EntryGuard::FAST_OWNER,
+        all = const EntryGuard::ALL as i64,
+        word = const EntryGuard::WORD,
+        calling = const EntryGuard::CALLING as i64,
+        machine = const EntryGuard::MACHINE,
+        frame = const EntryGuard::FRAME,
+        kept = const EntryGuard::KEPT,
+        host_stack = const EntryGuard::SP,
         state = const offset_of!(Instance<()>, state),
         sp = const GUEST_SP,
         fuel = const offset_of!(VmContext, exit) + offset_of!(EngineContext, fuel),
@@ -284,8 +291,8 @@ unsafe extern "C" fn enter_interpreter<B: Binding, const ARGUMENTS: usize>(
         guest_ra = const slot(RA),
         return_address = const RETURN_ADDRESS,
         ordinal = const TARGET + offset_of!(Target, place) + Place::ORDINAL,
-        cell = const TARGET + offset_of!(Target, place) + Place::CELL,
-        enter = sym riverrun_interp::enter_from_gate,
+        op = const TARGET + offset_of!(Target, place) + Place::OP,
+        enter = sym riverrun_interp::enter_from_entry_guard,
         not_begun = sym call_in_general::<B>,
         exited = sym exit_marker::<B>,
     )
@@ -302,12 +309,12 @@ unsafe extern "C" fn call_in_general<B: Binding>(
     first: u64,
     second: u64,
     third: u64,
-    gate: *const Gate,
+    entry_guard: *const EntryGuard,
 ) -> u64 {
     // SAFETY: as in `enter_compiled`; a function of few values has three slots at most.
     unsafe {
-        (*gate).close();
-        settle::<B>(&*gate, || {
+        (*entry_guard).close();
+        conclude::<B>(&*entry_guard, || {
             let machine = RawMachine::<B::Data>::from_ptr(NonNull::new_unchecked(machine));
             let mut slots = [first, second, third];
             machine.call(&(*func).func, slots.as_mut_ptr())?;
@@ -321,22 +328,22 @@ unsafe extern "C" fn call_in_general<B: Binding>(
 /// # Safety
 /// The engine was entered by code of an [`InlineFunc`] with this guard, and nothing has been called since.
 #[cold]
-unsafe extern "C" fn finish<B: Binding>(gate: *const Gate) -> u64 {
-    // SAFETY: the guard was open, so `Gate::lead_to` has set its machine, which is alive because it is being called.
+unsafe extern "C" fn finish<B: Binding>(entry_guard: *const EntryGuard) -> u64 {
+    // SAFETY: the guard was open, so `EntryGuard::lead_to` has set its machine, which is alive because it is being called.
     unsafe {
-        (*gate).close();
-        let instance = NonNull::new_unchecked((*gate).machine()).cast::<Instance<B::Data>>();
-        settle::<B>(&*gate, || Ok(Instance::finish_exited(instance)?.a[0]))
+        (*entry_guard).close();
+        let instance = NonNull::new_unchecked((*entry_guard).machine()).cast::<Instance<B::Data>>();
+        conclude::<B>(&*entry_guard, || Ok(Instance::finish_exited(instance)?.a[0]))
     }
 }
 
 /// Makes the rest of a call, and notes its error in the guard.
-fn settle<B: Binding>(gate: &Gate, call: impl FnOnce() -> Result<u64, Error>) -> u64 {
+fn conclude<B: Binding>(entry_guard: &EntryGuard, call: impl FnOnce() -> Result<u64, Error>) -> u64 {
     let (result, error) = match B::outcome(call) {
         Ok(result) => (result, ptr::null_mut()),
         Err(error) => (0, error.as_ptr()),
     };
-    gate.set_error(error.cast());
+    entry_guard.set_error(error.cast());
     result
 }
 

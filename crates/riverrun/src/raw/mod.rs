@@ -16,8 +16,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use riverrun_program::Signature;
-pub use riverrun_vm::{Gate, HostFunction, Import, Opening, Results, SlotCode, SlotError, SlotFunction};
-use riverrun_vm::{GuestFloats, Running, VmContext};
+use riverrun_vm::{Activation, GuestFloats, VmContext};
+pub use riverrun_vm::{EntryGuard, EntryToken, HostFunction, Import, Results, SlotCode, SlotError, SlotFunction};
 
 use crate::call::dyn_func::DynFunc;
 use crate::call::host_call::give_up;
@@ -286,7 +286,7 @@ impl<T> RawMachine<T> {
     /// # Safety
     /// As there.
     pub unsafe fn fail_call(number: u64, error: HostError) -> ! {
-        let (_, state) = Running::claimed();
+        let (_, state) = Activation::owner();
         // SAFETY: as the caller promises: it is the state of what runs.
         unsafe {
             let import = (*state).import(number as u32).expect("it has been called");
@@ -315,11 +315,11 @@ pub struct MachineHead {
     /// [`RawMachine::registers`].
     pub registers: *mut [u64; 65],
     /// Whether calls can be made, and which.
-    pub gate: &'static Gate,
+    pub entry_guard: &'static EntryGuard,
 }
 
 const _: () = assert!(offset_of!(MachineHead, registers) == offset_of!(Instance<()>, state));
-const _: () = assert!(offset_of!(MachineHead, gate) == offset_of!(Instance<()>, gate));
+const _: () = assert!(offset_of!(MachineHead, entry_guard) == offset_of!(Instance<()>, entry_guard));
 const _: () = assert!(offset_of!(VmContext, hart.slots) == 0);
 
 /// Runs a part of a host function that may use floats in the host's float environment, where that is not the

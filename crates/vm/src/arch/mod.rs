@@ -10,12 +10,12 @@ compile_error!("riverrun has no `arch` folder for this processor: see CONTRIBUTI
 use x86_64 as host;
 
 pub use host::TRIPLE;
+pub use host::exit::{FRAME_GAP, FRAME_SIZE, exit_engine, return_marker};
 pub use host::features::Features;
 pub use host::float_env::{FloatEnv, GuestFloats};
-pub use host::leave::{FRAME_GAP, FRAME_SIZE, leave_engine, return_marker};
 
-pub(crate) use host::claimed;
 pub(crate) use host::enter::{
-    Stubs, call_host_entry, enter_function, interrupt_landing, landing, outermost_returned, stubs,
+    Stubs, call_host_entry, enter_function, fault_entry, interrupt_entry, outermost_returned, stubs,
 };
-pub(crate) use host::leave::enter_host;
+pub(crate) use host::exit::enter_host;
+pub(crate) use host::owner;

@@ -1,4 +1,4 @@
-//! Running a machine on compiled code: entering at a pc, resuming suspended frames, and calls on the fast path.
+//! Activation a machine on compiled code: entering at a pc, resuming suspended frames, and calls on the fast path.
 //!
 //! An `Execution` owns the host stack of compiled code and knows which frames on it are suspended. The dispatcher uses it for
 //! runs; the fast path uses [`Execution::prepare`] once and then [`call`].
@@ -11,14 +11,14 @@ use std::sync::Arc;
 use super::loaded::Artifact;
 use super::stack::Stack;
 use crate::arch::{
-    FloatEnv, Stubs, call_host_entry, enter_function, interrupt_landing, landing, leave_engine, outermost_returned,
+    FloatEnv, Stubs, call_host_entry, enter_function, exit_engine, fault_entry, interrupt_entry, outermost_returned,
     stubs,
 };
 use crate::callable::Callable;
 use crate::context::VmContext;
 use crate::convention::{CALL_ARGUMENTS, NOWHERE, RESERVE, RESERVE_BEHIND};
 use crate::exit::{Exit, Reason};
-use crate::interrupt::{Claim, Gate, Requests, Running, install_handlers};
+use crate::interrupt::{Activation, EntryGuard, Ownership, Requests, install_handlers};
 use crate::memory::Window;
 use crate::trap::TrapCause;
 
@@ -71,8 +71,8 @@ pub struct Execution {
     /// Where the suspended frames resume, if there are any.
     resume: Option<Resume>,
     stubs: Stubs,
-    /// The activation of [`call`], once there was one, and the entry guard that it claims.
-    running: Option<(Box<Running>, &'static Gate)>,
+    /// The activation of [`call`], once there was one, and the entry guard that it owns.
+    activation: Option<(Box<Activation>, &'static EntryGuard)>,
     /// The cache of look-ups, by the pc's lower bits. An odd pc marks an empty entry.
     found: Box<[Found; FOUND]>,
     /// How often [`Execution::ask_to_exit`] was called.
@@ -88,7 +88,7 @@ unsafe impl Sync for Execution {}
 #[derive(Clone, Copy, Debug)]
 pub struct Prepared {
     /// The activation, in a box of the execution; only its cells change.
-    running: *const Running,
+    activation: *const Activation,
 }
 
 impl Prepared {
@@ -97,9 +97,10 @@ impl Prepared {
     ///
     /// # Safety
     /// The execution is still ready.
-    pub unsafe fn claim(self) -> Claim {
-        // SAFETY: the box lives as long as the execution, whose `drop` ends the claim; the caller ensures that it is ready.
-        unsafe { (*self.running).claim() }
+    pub unsafe fn own(self) -> Ownership {
+        // SAFETY: the box lives as long as the execution, whose `drop` ends the ownership; the caller ensures that it
+        // is ready.
+        unsafe { (*self.activation).own() }
     }
 }
 
@@ -126,8 +127,8 @@ impl Callable {
 /// The float environment is the caller's and must be the default one.
 ///
 /// # Safety
-/// The state comes from [`Running::claimed`], with a claim that owns the entry guard of an execution that is ready and not
-/// running. The function is one of its artifact. The rounding mode is the default one.
+/// The state comes from [`Activation::owner`], with the number of the owner of the entry guard of an execution that is
+/// ready and not activation. The function is one of its artifact. The rounding mode is the default one.
 ///
 /// [`RETURN_ADDRESS`]: crate::RETURN_ADDRESS
 #[inline(always)]
@@ -156,7 +157,7 @@ impl Execution {
         install_handlers();
         let stubs = stubs(artifact.options().fuel);
         let found = Box::new([NOT_FOUND; FOUND]);
-        Ok(Execution { artifact, stack: Stack::new()?, resume: None, stubs, running: None, found, asked: 0 })
+        Ok(Execution { artifact, stack: Stack::new()?, resume: None, stubs, activation: None, found, asked: 0 })
     }
 
     /// Has most of the next runs exit at their first poll, or where they enter a function, as if they were interrupted there:
@@ -167,7 +168,7 @@ impl Execution {
 
     /// Runs other code of the same program from now on. Suspended frames are dropped: the guest goes on at its pc.
     ///
-    /// No code of this execution is running, and no [`Prepared`] of it is used afterwards.
+    /// No code of this execution is activation, and no [`Prepared`] of it is used afterwards.
     pub fn adopt(&mut self, artifact: Arc<Artifact>) {
         self.disown();
         self.forget();
@@ -235,26 +236,26 @@ impl Execution {
             _ => (u64::MAX, u64::MAX),
         };
         let state = window.state_ptr();
-        let running = self.running(state, interruption);
-        // SAFETY: `window` is borrowed until the code has exited, and `running` outlives that. Only guest code runs in the
-        // float environment, which is the default one: the caller asks for that.
+        let activation = self.activation(state, interruption);
+        // SAFETY: `window` is borrowed until the code has exited, and `activation` outlives that. Only guest code runs
+        // in the float environment, which is the default one: the caller asks for that.
         unsafe {
-            if !running.begin() {
-                running.end();
+            if !activation.begin() {
+                activation.end();
                 self.resume = resume;
                 return (Exit::Refused, 0);
             }
             let environment = FloatEnv::enter(&*state);
             self.enter(entry.0, state);
             environment.leave(&mut *state);
-            running.end();
+            activation.end();
         }
         let state = window.state_mut();
         state.exit.count_base = 0;
         let left = state.exit.fuel.wrapping_add(RESERVE);
         let executed = if self.counts_fuel() { limit.wrapping_sub(left as u64) } else { 0 };
         state.hart.instret += executed;
-        (self.exit(window, &running), executed)
+        (self.exit(window, &activation), executed)
     }
 
     /// Enters the code, and returns once it has exited.
@@ -297,47 +298,47 @@ impl Execution {
         state.exit.stack_limit = self.stack.limit() as u64;
         state.exit.poll = 0;
         state.exit.stack_top = self.stack.top() as u64;
-        state.exit.quit = leave_engine as *const () as usize as u64;
+        state.exit.quit = exit_engine as *const () as usize as u64;
         self.resume = None;
-        let (running, gate) = match self.running.take() {
-            Some(running) => running,
-            None => (Box::new(self.running(state, interruption)), interruption.gate()),
+        let (activation, entry_guard) = match self.activation.take() {
+            Some(activation) => activation,
+            None => (Box::new(self.activation(state, interruption)), interruption.entry_guard()),
         };
-        running.ignored.set(0);
-        let (running, _) = self.running.insert((running, gate));
-        Prepared { running: &raw const **running }
+        activation.ignored.set(0);
+        let (activation, _) = self.activation.insert((activation, entry_guard));
+        Prepared { activation: &raw const **activation }
     }
 
     /// Why [`call`] exited. [`Execution::run`] can resume its frames.
     ///
     /// # Safety
     /// As [`Execution::run`]; the call was the last that was done with the execution and the window.
-    pub unsafe fn left(&mut self, window: &mut Window) -> Exit {
-        let running = self.running.take().expect("what was called was prepared");
+    pub unsafe fn exited(&mut self, window: &mut Window) -> Exit {
+        let activation = self.activation.take().expect("what was called was prepared");
         self.stack.return_to(outermost_returned as *const () as usize);
-        let exit = self.exit(window, &running.0);
-        self.running = Some(running);
+        let exit = self.exit(window, &activation.0);
+        self.activation = Some(activation);
         exit
     }
 
     /// The activation of a run.
     #[inline]
-    fn running(&self, state: *mut VmContext, interruption: &Requests) -> Running {
-        Running {
+    fn activation(&self, state: *mut VmContext, interruption: &Requests) -> Activation {
+        Activation {
             code: self.artifact.code(),
             fault_exits: self.artifact.fault_exits(),
-            landing: landing as *const () as usize,
+            fault_entry: fault_entry as *const () as usize,
             state,
             fault: Cell::new(0),
             stack_guard: self.stack.guard(),
             interruption: if self.counts_fuel() { ptr::null() } else { interruption },
             ignored: Cell::new(0),
-            interrupt_landing: interrupt_landing as *const () as usize,
+            interrupt_entry: interrupt_entry as *const () as usize,
             outer: Cell::default(),
         }
     }
 
-    fn exit(&mut self, window: &mut Window, running: &Running) -> Exit {
+    fn exit(&mut self, window: &mut Window, activation: &Activation) -> Exit {
         let goes_on_at = |pc| Some(Resume { pc, by_return: false });
         let base = window.state_ptr() as usize + crate::WINDOW_OFFSET;
         let state = window.state_mut();
@@ -369,8 +370,8 @@ impl Execution {
                 if short { Exit::Continue } else { Exit::Refused }
             }
             Reason::Fault => {
-                let fault = running.fault.get();
-                let is_stack = running.stack_guard.contains(&fault);
+                let fault = activation.fault.get();
+                let is_stack = activation.stack_guard.contains(&fault);
                 // Precise code has left the pc itself, but not where it is the host's stack that faults.
                 if is_stack || !self.artifact.options().precise {
                     state.hart.pc = self.artifact.guest_pc(state.exit.op as usize).unwrap_or(state.hart.pc);
@@ -394,8 +395,8 @@ impl Execution {
 
     /// Ends the activation of [`call`], which [`Execution::prepare`] makes anew: for another interruption.
     pub fn disown(&mut self) {
-        if let Some((_, gate)) = self.running.take() {
-            Running::unclaim(gate);
+        if let Some((_, entry_guard)) = self.activation.take() {
+            Activation::disown(entry_guard);
         }
     }
 

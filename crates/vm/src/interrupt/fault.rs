@@ -2,11 +2,11 @@
 //!
 //! A fault belongs to a guest if the instruction pointer is in the interpreter's registered code range and the address is
 //! in the window of the state that this code works on, or if both belong to the thread's current activation of compiled
-//! code ([`Running`]). All others are the host's.
+//! code ([`Activation`]). All others are the host's.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::running::Running;
+use super::activation::Activation;
 use crate::context::{VmContext, WINDOW_OFFSET};
 use crate::memory::{WINDOW_SIZE, resolve_write};
 use crate::sys::{self, Redirect};
@@ -14,7 +14,7 @@ use crate::sys::{self, Redirect};
 /// Host code that accesses guest memory and may fault there.
 ///
 /// Such code must hold the address of the [`crate::VmContext`] in rsi at every instruction that may fault, and the code at
-/// `landing` must be able to continue with the registers unchanged.
+/// `fault_entry` must be able to continue with the registers unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeRange {
     /// The first byte.
@@ -22,17 +22,17 @@ pub struct CodeRange {
     /// One past the last byte.
     pub end: usize,
     /// The fault handler entry.
-    pub landing: usize,
+    pub fault_entry: usize,
 }
 
 struct Slot {
     start: AtomicUsize,
     end: AtomicUsize,
-    landing: AtomicUsize,
+    fault_entry: AtomicUsize,
 }
 
 static RANGES: [Slot; 16] =
-    [const { Slot { start: AtomicUsize::new(0), end: AtomicUsize::new(0), landing: AtomicUsize::new(0) } }; 16];
+    [const { Slot { start: AtomicUsize::new(0), end: AtomicUsize::new(0), fault_entry: AtomicUsize::new(0) } }; 16];
 
 /// Registers `range`, and installs the process's fault handler if this is the first one.
 /// Registering a range twice has no effect. A host that installs a handler of its own later has
@@ -51,7 +51,7 @@ pub unsafe fn install_fault_handler(range: CodeRange) {
         }
     });
     let slot = slot.expect("no more than 16 ranges of guest code can be registered");
-    slot.landing.store(range.landing, Ordering::Release);
+    slot.fault_entry.store(range.fault_entry, Ordering::Release);
     slot.end.store(range.end, Ordering::Release);
     sys::install_fault_handler(find);
 }
@@ -59,16 +59,16 @@ pub unsafe fn install_fault_handler(range: CodeRange) {
 /// Installs the process's handlers, if they are not there yet.
 pub(crate) fn install_handlers() {
     sys::install_fault_handler(find);
-    sys::install_interrupt_handler(Running::interrupt);
+    sys::install_interrupt_handler(Activation::interrupt);
 }
 
 /// Where the code at `pc` continues after a fault at `address`; `None` if the fault is the host's. `state` is the register
 /// in which the interpreter has the address of its state.
 fn find(pc: usize, state: usize, address: usize) -> Option<Redirect> {
-    Running::redirect(pc, address).or_else(|| Some(Redirect { pc: landing(pc, state, address)?, state: None }))
+    Activation::redirect(pc, address).or_else(|| Some(Redirect { pc: fault_entry(pc, state, address)?, state: None }))
 }
 
-fn landing(pc: usize, state: usize, address: usize) -> Option<usize> {
+fn fault_entry(pc: usize, state: usize, address: usize) -> Option<usize> {
     let window = state.checked_add(WINDOW_OFFSET)?;
     // Accesses may begin below the window's end and reach beyond it, into the guard.
     if address.wrapping_sub(window) >= WINDOW_SIZE + 16 {
@@ -80,5 +80,5 @@ fn landing(pc: usize, state: usize, address: usize) -> Option<usize> {
     if unsafe { resolve_write(state as *mut VmContext, address) } {
         return Some(pc);
     }
-    Some(slot.landing.load(Ordering::Acquire))
+    Some(slot.fault_entry.load(Ordering::Acquire))
 }

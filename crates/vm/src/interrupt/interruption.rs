@@ -26,7 +26,7 @@ impl Interruption {
     /// Stops the machine's present run within milliseconds, or its next one.
     pub fn request(&self) {
         self.requested.store(true, Ordering::SeqCst);
-        self.gate.want(true);
+        self.entry_guard.want(true);
         watchdog::look_at(&self.0, PASSED);
         self.take_waker().into_iter().for_each(Waker::wake);
     }
@@ -40,7 +40,7 @@ impl Interruption {
     pub(crate) fn set_deadline_at(&self, at: u64) {
         Self::start_watchdog(at);
         let at = self.deadline.set(at);
-        self.renew_gate();
+        self.renew_entry_guard();
         self.tell_of(at);
     }
 

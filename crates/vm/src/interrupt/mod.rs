@@ -1,18 +1,18 @@
 //! Stopping guest code: at faults, by another thread's request, at deadlines.
 
+mod activation;
 mod clock;
+mod entry_guard;
 mod fault;
-mod gate;
 mod interruption;
 #[cfg(all(loom, test))]
 mod model;
 mod requests;
-mod running;
 mod watchdog;
 
+pub use activation::{Activation, FaultExit, Ownership, Published};
+pub use entry_guard::{EntryGuard, EntryToken};
 pub(crate) use fault::install_handlers;
 pub use fault::{CodeRange, install_fault_handler};
-pub use gate::{Gate, Opening};
 pub use interruption::Interruption;
 pub use requests::Requests;
-pub use running::{Claim, FaultExit, Running, Said};

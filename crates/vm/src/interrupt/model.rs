@@ -12,10 +12,10 @@ use std::ptr;
 
 use loom::thread;
 
+use super::activation::Activation;
 use super::clock::now;
-use super::gate::Opening;
+use super::entry_guard::EntryToken;
 use super::interruption::Interruption;
-use super::running::Running;
 use super::watchdog;
 use crate::sys;
 
@@ -24,7 +24,7 @@ fn model(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.check(move || {
-        Running::forget();
+        Activation::forget();
         body();
     });
 }
@@ -49,61 +49,61 @@ fn run_compiled_code(interruption: &Interruption) {
     }
 }
 
-fn running(interruption: &Interruption) -> Running {
-    Running {
+fn activation(interruption: &Interruption) -> Activation {
+    Activation {
         code: 0..0,
         fault_exits: &[],
-        landing: 0,
+        fault_entry: 0,
         state: ptr::null_mut(),
         fault: Default::default(),
         stack_guard: 0..0,
         interruption: &raw const **interruption,
         ignored: Default::default(),
-        interrupt_landing: 0,
+        interrupt_entry: 0,
         outer: Default::default(),
     }
 }
 
 /// A run of the machine (as `Execution::run`).
 fn run(interruption: &Interruption) {
-    let running = running(interruption);
+    let activation = activation(interruption);
     // SAFETY: it stays where it is until it ends. No code runs in which it would be looked at.
     unsafe {
-        if running.begin() {
+        if activation.begin() {
             run_compiled_code(interruption);
         }
-        running.end();
+        activation.end();
     }
 }
 
 const TOKEN: u64 = 7;
 
 /// The first call, which makes all ready and asks (as `Instance::call_unready` in `riverrun`). Whether it began.
-fn first_call(interruption: &Interruption, running: &Running, function: impl FnOnce()) -> bool {
-    let gate = interruption.gate();
-    interruption.renew_gate();
-    // SAFETY: what runs stays where it is until all is over; the gate is the interruption's.
-    let _claim = unsafe { running.claim() };
-    gate.enter();
+fn first_call(interruption: &Interruption, activation: &Activation, function: impl FnOnce()) -> bool {
+    let entry_guard = interruption.entry_guard();
+    interruption.renew_entry_guard();
+    // SAFETY: what runs stays where it is until all is over; the entry guard is the interruption's.
+    let _ownership = unsafe { activation.own() };
+    entry_guard.enter();
     if interruption.is_reached() {
-        gate.close();
+        entry_guard.close();
         return false;
     }
     function();
-    gate.leave(Opening::compiled(TOKEN));
+    entry_guard.reopen(EntryToken::compiled(TOKEN));
     true
 }
 
 /// A call on the fast path, which compares only (as `Instance::enter_compiled` in `riverrun`). Whether it began.
 fn next_call(interruption: &Interruption) -> bool {
-    let gate = interruption.gate();
-    gate.enter();
-    if !gate.is_claimed(Running::claimed().0) {
-        gate.close();
+    let entry_guard = interruption.entry_guard();
+    entry_guard.enter();
+    if !entry_guard.is_owned_by(Activation::owner().0) {
+        entry_guard.close();
         return false;
     }
     run_compiled_code(interruption);
-    gate.leave(Opening::compiled(TOKEN));
+    entry_guard.reopen(EntryToken::compiled(TOKEN));
     true
 }
 
@@ -115,7 +115,7 @@ fn a_run_ends_that_another_thread_interrupts() {
 #[test]
 fn a_first_call_ends_that_another_thread_interrupts() {
     let guest = |interruption: &Interruption| {
-        first_call(interruption, &running(interruption), || run_compiled_code(interruption));
+        first_call(interruption, &activation(interruption), || run_compiled_code(interruption));
     };
     model(2, move || beside(|interruption| interruption.request(), guest));
 }
@@ -123,8 +123,8 @@ fn a_first_call_ends_that_another_thread_interrupts() {
 #[test]
 fn a_call_on_the_fast_path_ends_that_another_thread_interrupts() {
     let guest = |interruption: &Interruption| {
-        let running = running(interruption);
-        if first_call(interruption, &running, || {}) && !next_call(interruption) {
+        let activation = activation(interruption);
+        if first_call(interruption, &activation, || {}) && !next_call(interruption) {
             assert!(interruption.is_reached(), "a call is refused only for a reason");
         }
     };

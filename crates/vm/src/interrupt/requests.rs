@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::task::Waker;
 
 use super::clock::{Moment, NEVER, PASSED, must_compare};
-use super::gate::Gate;
+use super::entry_guard::EntryGuard;
 use crate::sync::atomic::{AtomicBool, Ordering, fence};
 
 /// Why and when a machine is to be stopped; shared between the machine, the watchdog and, as an
@@ -15,7 +15,7 @@ use crate::sync::atomic::{AtomicBool, Ordering, fence};
 ///
 /// The dispatcher tests [`is_reached`](Requests::is_reached) before it enters an engine, and the interpreter while it
 /// runs. A thread in compiled code that does not count fuel is registered at the machine's entry guard, and the watchdog
-/// signals it until it has exited ([`crate::Running`]).
+/// signals it until it has exited ([`crate::Activation`]).
 #[derive(Debug)]
 pub struct Requests {
     pub(super) requested: AtomicBool,
@@ -23,7 +23,7 @@ pub struct Requests {
     pub(super) deadline: Moment,
     /// When compiled code exits, so that the dispatcher can call its host.
     pub(super) alarm: Moment,
-    pub(super) gate: &'static Gate,
+    pub(super) entry_guard: &'static EntryGuard,
     /// Whether the watchdog observes this.
     pub(crate) listed: AtomicBool,
     /// Of the executor of a guest that waits.
@@ -36,7 +36,7 @@ impl Default for Requests {
             requested: AtomicBool::new(false),
             deadline: Moment::default(),
             alarm: Moment::default(),
-            gate: Gate::take(),
+            entry_guard: EntryGuard::take(),
             listed: AtomicBool::new(false),
             waker: Mutex::new(None),
         }
@@ -45,14 +45,14 @@ impl Default for Requests {
 
 impl Drop for Requests {
     fn drop(&mut self) {
-        self.gate.give_back();
+        self.entry_guard.give_back();
     }
 }
 
 impl Requests {
     /// The machine's entry guard, which no other machine has while this lives.
-    pub fn gate(&self) -> &'static Gate {
-        self.gate
+    pub fn entry_guard(&self) -> &'static EntryGuard {
+        self.entry_guard
     }
 
     /// Wakes this waker once, when the machine is to stop: for a guest that waits, which is in no engine.
@@ -72,19 +72,19 @@ impl Requests {
     /// Takes the request back.
     pub fn withdraw(&self) {
         self.requested.store(false, Ordering::SeqCst);
-        self.renew_gate();
+        self.renew_entry_guard();
     }
 
     /// Makes calls test for interruptions exactly if one is pending. Requests of other threads are read last, so that none
     /// made meanwhile is lost.
-    pub fn renew_gate(&self) {
-        if self.gate.is_wanted() {
-            self.gate.want(false);
+    pub fn renew_entry_guard(&self) {
+        if self.entry_guard.is_wanted() {
+            self.entry_guard.want(false);
         }
         fence(Ordering::SeqCst);
         let at = self.deadline.get();
         if self.requested.load(Ordering::SeqCst) || at == PASSED || at != NEVER && must_compare() {
-            self.gate.want(true);
+            self.entry_guard.want(true);
         }
     }
 
@@ -115,7 +115,7 @@ impl Requests {
     pub(crate) fn moment_ahead_of(&self, now: u64) -> Option<u64> {
         let (passes, deadline) = self.deadline.mark(now);
         if passes {
-            self.gate.want(true);
+            self.entry_guard.want(true);
         }
         let (_, alarm) = self.alarm.mark(now);
         deadline.into_iter().chain(alarm).min()

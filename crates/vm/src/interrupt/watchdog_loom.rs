@@ -17,7 +17,7 @@ pub(super) fn wait(list: List, next: u64) -> List {
     drop(list);
     loom::thread::yield_now();
     let list = self::list();
-    list.iter().filter_map(|listed| listed.interruption.upgrade()).for_each(|waits| waits.gate().settle());
+    list.iter().filter_map(|listed| listed.interruption.upgrade()).for_each(|waits| waits.entry_guard().drain());
     list
 }
 

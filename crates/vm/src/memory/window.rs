@@ -20,7 +20,8 @@ use super::saved::SavedMemory;
 use super::seams::Seams;
 use super::tracker::{self, Tracker, tracker_of};
 use crate::context::{
-    GUARD_SIZE, LANDINGS_SIZE, RETURNS_OFFSET, RETURNS_SIZE, STATE_SIZE, SYSTEM_CALLS_OFFSET, VmContext, WINDOW_OFFSET,
+    GUARD_SIZE, JUMP_CACHE_SIZE, RETURNS_OFFSET, RETURNS_SIZE, STATE_SIZE, SYSTEM_CALLS_OFFSET, VmContext,
+    WINDOW_OFFSET,
 };
 use crate::hart::Hart;
 use crate::imports::{Import, SYSTEM_CALLS, SystemCall};
@@ -230,7 +231,7 @@ impl Window {
         let start = self.state.as_ptr().cast::<u8>().wrapping_add(RETURNS_OFFSET);
         // SAFETY: both tables, one behind the other, lie in the state's pages, which the window
         // owns.
-        unsafe { start.write_bytes(0, RETURNS_SIZE + LANDINGS_SIZE) };
+        unsafe { start.write_bytes(0, RETURNS_SIZE + JUMP_CACHE_SIZE) };
         false
     }
 

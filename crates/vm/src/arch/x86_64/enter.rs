@@ -8,10 +8,10 @@ use std::arch::{asm, naked_asm};
 use std::hint::cold_path;
 use std::mem::offset_of;
 
-use super::leave::{FRAME_GAP, FRAME_SIZE, return_marker};
+use super::exit::{FRAME_GAP, FRAME_SIZE, return_marker};
 use crate::callable::Callable;
 use crate::context::{EngineContext, VmContext, WINDOW_OFFSET};
-use crate::convention::{self, CALL_ARGUMENTS, Hot};
+use crate::convention::{self, CALL_ARGUMENTS, Pinned};
 use crate::exit::Reason;
 use crate::return_addresses::RETURN_ADDRESS;
 use crate::{exit_by_marker, push_frame, unwind_marker};
@@ -25,9 +25,9 @@ const FUEL: usize = EXIT + offset_of!(EngineContext, fuel);
 
 /// The offset of a pinned register in the state.
 const fn home(fuel: bool, position: usize) -> usize {
-    match convention::hot(fuel)[position] {
-        Hot::X(n) => offset_of!(VmContext, hart.slots) + 8 * n as usize,
-        Hot::Fuel => FUEL,
+    match convention::pinned(fuel)[position] {
+        Pinned::X(n) => offset_of!(VmContext, hart.slots) + 8 * n as usize,
+        Pinned::Fuel => FUEL,
     }
 }
 
@@ -46,16 +46,16 @@ pub(crate) struct Stubs {
     /// As [`Stubs::enter`]; and the frames on the stack are as they were then.
     pub(crate) resume: unsafe extern "sysv64" fn(state: *mut VmContext),
     /// The exit stub, which compiled code calls.
-    pub(crate) leave: unsafe extern "sysv64" fn(),
+    pub(crate) exit: unsafe extern "sysv64" fn(),
     /// The exit stub for a function's beginning, for [`Reason::Start`].
-    pub(crate) leave_at_start: unsafe extern "sysv64" fn(),
+    pub(crate) exit_at_start: unsafe extern "sysv64" fn(),
 }
 
 impl Stubs {
     /// Stores the exit stubs in the state, where compiled code finds them.
     pub(crate) fn tell(&self, state: &mut VmContext) {
-        state.exit.leave = self.leave as usize as u64;
-        state.exit.leave_at_start = self.leave_at_start as usize as u64;
+        state.exit.exit_stub = self.exit as usize as u64;
+        state.exit.exit_at_start_stub = self.exit_at_start as usize as u64;
     }
 }
 
@@ -63,15 +63,15 @@ impl Stubs {
 pub(crate) fn stubs(fuel: bool) -> Stubs {
     macro_rules! stubs {
         ($convention:ident) => {{
-            use $convention::{enter, leave, leave_at_start, resume};
-            Stubs { enter, resume, leave, leave_at_start }
+            use $convention::{enter, exit, exit_at_start, resume};
+            Stubs { enter, resume, exit, exit_at_start }
         }};
     }
     if fuel { stubs!(counting) } else { stubs!(free) }
 }
 
 /// Loads the pinned registers from the state whose address is in rdi.
-macro_rules! load_hot {
+macro_rules! load_pinned {
     () => {
         "lea r15, [rdi + {window}]
         mov rax, [rdi + {first}]
@@ -88,7 +88,7 @@ macro_rules! load_hot {
 }
 
 /// Stores the pinned registers in the state; afterwards rax is the state's address.
-macro_rules! store_hot {
+macro_rules! store_pinned {
     () => {
         "sub r15, {window}
         mov [r15 + {first}], rax
@@ -146,9 +146,9 @@ macro_rules! convention {
                     push_frame!("rdi"),
                     "mov r11, rsi",
                     "mov rsp, rdx",
-                    load_hot!(),
+                    load_pinned!(),
                     "call r11",
-                    store_hot!(),
+                    store_pinned!(),
                     "mov qword ptr [rax + {reason}], {returned}",
                     return_to_host!();
                     host_sp = HOST_SP,
@@ -164,7 +164,7 @@ macro_rules! convention {
                     $fuel,
                     push_frame!("rdi"),
                     "mov rsp, [rdi + {compiled_sp}]",
-                    load_hot!(),
+                    load_pinned!(),
                     "ret";
                     host_sp = HOST_SP,
                     compiled_sp = COMPILED_SP;
@@ -173,10 +173,10 @@ macro_rules! convention {
             }
 
             #[unsafe(naked)]
-            pub(super) unsafe extern "sysv64" fn leave() {
+            pub(super) unsafe extern "sysv64" fn exit() {
                 stub!(
                     $fuel,
-                    store_hot!(),
+                    store_pinned!(),
                     "mov [rax + {compiled_sp}], rsp",
                     return_to_host!();
                     host_sp = HOST_SP,
@@ -185,10 +185,10 @@ macro_rules! convention {
             }
 
             #[unsafe(naked)]
-            pub(super) unsafe extern "sysv64" fn leave_at_start() {
+            pub(super) unsafe extern "sysv64" fn exit_at_start() {
                 stub!(
                     $fuel,
-                    store_hot!(),
+                    store_pinned!(),
                     "mov qword ptr [rax + {reason}], {start}",
                     "mov [rax + {compiled_sp}], rsp",
                     return_to_host!();
@@ -222,7 +222,7 @@ pub(crate) unsafe fn call_host_entry(
     let [mut a0, mut a1, a2] = arguments;
     let returned: u64;
     // SAFETY: as the caller promises. The frame is one that everybody can leave who leaves an engine, and goes
-    // on at the landing then.
+    // on at the fault_entry then.
     unsafe {
         asm!(
             "sub rsp, 8",
@@ -324,7 +324,7 @@ pub(crate) unsafe extern "sysv64" fn enter_function() {
 pub(crate) unsafe extern "sysv64" fn outermost_returned() {
     stub!(
         false,
-        store_hot!(),
+        store_pinned!(),
         "mov qword ptr [rax + {reason}], {returned}",
         return_to_host!();
         host_sp = HOST_SP,
@@ -335,7 +335,7 @@ pub(crate) unsafe extern "sysv64" fn outermost_returned() {
 
 /// The fault handler entry of compiled code, with the state's address in rax: exits and drops all frames.
 #[unsafe(naked)]
-pub(crate) unsafe extern "sysv64" fn landing() {
+pub(crate) unsafe extern "sysv64" fn fault_entry() {
     naked_asm!(
         "mov qword ptr [rax + {reason}], {fault}",
         return_to_host!(),
@@ -348,7 +348,7 @@ pub(crate) unsafe extern "sysv64" fn landing() {
 
 /// Where the handler of SIGURG redirects compiled code, with the state's address in rax: exits and drops all frames.
 #[unsafe(naked)]
-pub(crate) unsafe extern "sysv64" fn interrupt_landing() {
+pub(crate) unsafe extern "sysv64" fn interrupt_entry() {
     naked_asm!(
         "mov qword ptr [rax + {reason}], {interrupted}",
         return_to_host!(),
@@ -361,6 +361,6 @@ pub(crate) unsafe extern "sysv64" fn interrupt_landing() {
 
 // `enter_function` assumes these positions.
 const _: () = {
-    let [a2, a1, a0, ra, .., sp] = convention::hot(false);
-    assert!(matches!([a0, a1, a2, ra, sp], [Hot::X(10), Hot::X(11), Hot::X(12), Hot::X(1), Hot::X(2)]));
+    let [a2, a1, a0, ra, .., sp] = convention::pinned(false);
+    assert!(matches!([a0, a1, a2, ra, sp], [Pinned::X(10), Pinned::X(11), Pinned::X(12), Pinned::X(1), Pinned::X(2)]));
 };

@@ -2,8 +2,9 @@
 //!
 //! The code that enters an engine makes a frame of [`FRAME_SIZE`] bytes: it pushes rbp, rbx, r12 to r15 in this order,
 //! reserves [`FRAME_GAP`] bytes below, and stores the stack pointer, aligned for calls, in
-//! [`crate::EngineContext::host_sp`]. The places of r12 to r15 may hold anything if the caller does not need them back. Calls
-//! from C have the same frame in the machine's entry guard ([`crate::Gate::FRAME`]), as they have none on the stack.
+//! [`crate::EngineContext::host_sp`]. The places of r12 to r15 may hold anything if the caller does not need them back.
+//! Calls from C have the same frame in the machine's entry guard ([`crate::EntryGuard::FRAME`]), as they have none on
+//! the stack.
 //!
 //! The second word of the gap is the address of an *unwind marker*: the instruction `nop dword ptr [rax + distance]`,
 //! whose operand is the distance to the code that continues after an exit. Where the marker follows the call into the
@@ -79,7 +80,7 @@ macro_rules! exit_by_marker {
 /// # Safety
 /// An engine runs on the state, and no frame between it and the caller owns anything that must be dropped.
 #[unsafe(naked)]
-pub unsafe extern "sysv64" fn leave_engine(_: *mut VmContext) -> ! {
+pub unsafe extern "sysv64" fn exit_engine(_: *mut VmContext) -> ! {
     naked_asm!(
         "mov rdx, [rdi + {host_sp}]",
         exit_by_marker!(),
@@ -107,11 +108,11 @@ pub(crate) unsafe extern "sysv64" fn enter_host(_: *mut VmContext, _: *const Imp
         "mov [rbx + 80], rax",
         "mov [rbx + 88], rdx",
         "mov rdi, rbx",
-        "jmp {leave}",
+        "jmp {exit}",
         host_sp = const offset_of!(VmContext, exit) + offset_of!(EngineContext, host_sp),
         gap = const FRAME_GAP,
         code = const offset_of!(Import, code),
-        leave = sym leave_engine,
+        exit = sym exit_engine,
         marker = sym return_marker,
     )
 }

@@ -14,25 +14,25 @@ use crate::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use crate::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, compiler_fence};
 
 /// The fast path may not be taken.
-const CLOSED: u64 = Gate::CLOSED;
+const CLOSED: u64 = EntryGuard::CLOSED;
 /// A call is in the guest.
-const CALLING: u64 = Gate::CALLING;
+const CALLING: u64 = EntryGuard::CALLING;
 
 /// The owner of a guard that every thread may use.
-const ALL: u64 = Gate::ALL;
+const ALL: u64 = EntryGuard::ALL;
 
 /// The entry token: for which program's code, and for which engine, a guard is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
-pub struct Opening(u64);
+pub struct EntryToken(u64);
 
-impl Opening {
+impl EntryToken {
     /// The token that no guard has.
-    pub const NONE: Opening = Opening(u64::MAX - 1);
+    pub const NONE: EntryToken = EntryToken(u64::MAX - 1);
 
     /// The token for interpreted functions of the code with this number, which is below 2^63 - 1.
-    pub fn interpreted(code: u64) -> Opening {
-        Opening(code)
+    pub fn interpreted(code: u64) -> EntryToken {
+        EntryToken(code)
     }
 
     /// The word of a guard that is open for this.
@@ -41,26 +41,26 @@ impl Opening {
     }
 
     /// The token for compiled functions of the code with this number.
-    pub fn compiled(code: u64) -> Opening {
-        Opening(code | 1 << 63)
+    pub fn compiled(code: u64) -> EntryToken {
+        EntryToken(code | 1 << 63)
     }
 }
 
 /// Guards of machines that have been dropped.
-static FREE: Mutex<Vec<&'static Gate>> = Mutex::new(Vec::new());
+static FREE: Mutex<Vec<&'static EntryGuard>> = Mutex::new(Vec::new());
 
 /// A machine's entry guard.
 ///
 /// Guards are reused, never freed: a thread that has called a machine may read its guard after the machine has been
-/// dropped ([`crate::Running::claim`]).
+/// dropped ([`crate::Activation::own`]).
 ///
 /// The second half is also the frame of calls from C, which have no frame on the stack. Each such call writes one cache
 /// line.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
-pub struct Gate {
-    /// The owner whose calls need not ask [`Gate::is_wanted`]; 0 if every call must ask.
-    claim: AtomicU64,
+pub struct EntryGuard {
+    /// The owner whose calls need not ask [`EntryGuard::is_wanted`]; 0 if every call must ask.
+    fast_owner: AtomicU64,
     /// The number of the last owner; 0 for none.
     pub(crate) owner: AtomicU64,
     /// The kernel's ID of the thread that is in the guest, or was last.
@@ -88,40 +88,40 @@ pub struct Gate {
 // The layout of a frame on the stack: gap, then pushed registers.
 const _: () = assert!(
     cfg!(loom)
-        || offset_of!(Gate, marker) == Gate::FRAME + 8
-            && offset_of!(Gate, kept) == Gate::FRAME + FRAME_GAP
-            && offset_of!(Gate, word) == 64
-            && size_of::<Gate>() == 128
+        || offset_of!(EntryGuard, marker) == EntryGuard::FRAME + 8
+            && offset_of!(EntryGuard, kept) == EntryGuard::FRAME + FRAME_GAP
+            && offset_of!(EntryGuard, word) == 64
+            && size_of::<EntryGuard>() == 128
 );
 
-fn free() -> MutexGuard<'static, Vec<&'static Gate>> {
+fn free() -> MutexGuard<'static, Vec<&'static EntryGuard>> {
     FREE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Gate {
-    /// The [word](Gate::WORD) of a closed guard, for call code in assembly and C.
+impl EntryGuard {
+    /// The [word](EntryGuard::WORD) of a closed guard, for call code in assembly and C.
     pub const CLOSED: u64 = 0;
     /// The word while a call is in the guest, for the same.
     pub const CALLING: u64 = u64::MAX;
     /// The owner of a guard that every thread may use, for the same.
     pub const ALL: u64 = u64::MAX - 1;
-    /// Offset of the word that callers compare with an [`Opening`].
-    pub const WORD: usize = offset_of!(Gate, word);
-    /// Offset of the owner that [`Gate::is_claimed`] compares.
-    pub const CLAIM: usize = offset_of!(Gate, claim);
-    /// Offset of the machine's address, which [`Gate::lead_to`] sets.
-    pub const MACHINE: usize = offset_of!(Gate, machine);
+    /// Offset of the word that callers compare with an [`EntryToken`].
+    pub const WORD: usize = offset_of!(EntryGuard, word);
+    /// Offset of the owner that [`EntryGuard::is_owned_by`] compares.
+    pub const FAST_OWNER: usize = offset_of!(EntryGuard, fast_owner);
+    /// Offset of the machine's address, which [`EntryGuard::lead_to`] sets.
+    pub const MACHINE: usize = offset_of!(EntryGuard, machine);
     /// Offset of the frame.
-    pub const FRAME: usize = offset_of!(Gate, marker) - 8;
+    pub const FRAME: usize = offset_of!(EntryGuard, marker) - 8;
     /// Offset of the saved registers: r15 to r12, rbx and rbp, in this order.
-    pub const KEPT: usize = offset_of!(Gate, kept);
+    pub const KEPT: usize = offset_of!(EntryGuard, kept);
     /// Offset of the saved stack pointer.
-    pub const SP: usize = offset_of!(Gate, sp);
-    /// Offset of the error that [`Gate::set_error`] sets.
-    pub const ERROR: usize = offset_of!(Gate, error);
+    pub const SP: usize = offset_of!(EntryGuard, sp);
+    /// Offset of the error that [`EntryGuard::set_error`] sets.
+    pub const ERROR: usize = offset_of!(EntryGuard, error);
 
     /// A guard that no machine uses, closed and without an owner.
-    pub(crate) fn take() -> &'static Gate {
+    pub(crate) fn take() -> &'static EntryGuard {
         free().pop().unwrap_or_else(|| Box::leak(Box::default()))
     }
 
@@ -142,7 +142,7 @@ impl Gate {
         self.machine.store(machine, Relaxed);
     }
 
-    /// The address that [`Gate::lead_to`] has set.
+    /// The address that [`EntryGuard::lead_to`] has set.
     pub fn machine(&self) -> *mut () {
         self.machine.load(Relaxed)
     }
@@ -154,8 +154,8 @@ impl Gate {
 
     /// Whether functions with this token may be called on the fast path.
     #[inline(always)]
-    pub fn is_open_for(&self, opening: Opening) -> bool {
-        self.word.load(Relaxed) == opening.0
+    pub fn is_open_for(&self, entry_token: EntryToken) -> bool {
+        self.word.load(Relaxed) == entry_token.0
     }
 
     /// Whether no call may take the fast path.
@@ -183,45 +183,45 @@ impl Gate {
         self.is_wanted.load(Relaxed)
     }
 
-    /// Whether the thread with this claim owns the guard and its calls need ask nothing.
+    /// Whether the thread with this owner number owns the guard and its calls need ask nothing.
     #[inline(always)]
-    pub fn is_claimed(&self, claim: u64) -> bool {
-        self.claim.load(Relaxed) == claim
+    pub fn is_owned_by(&self, owner: u64) -> bool {
+        self.fast_owner.load(Relaxed) == owner
     }
 
-    /// Makes the thread with this claim the owner. The caller tests for interruptions afterwards.
-    pub(crate) fn own(&self, claim: u64) {
-        self.owner.store(claim, Relaxed);
-        self.claim.store(claim, SeqCst);
+    /// Makes the thread with this owner number the owner. The caller tests for interruptions afterwards.
+    pub(crate) fn own(&self, owner: u64) {
+        self.owner.store(owner, Relaxed);
+        self.fast_owner.store(owner, SeqCst);
     }
 
     /// Lets every thread call functions that run in the interpreter. The caller tests for interruptions afterwards.
     pub fn open_to_all(&self) {
-        self.claim.store(ALL, SeqCst);
+        self.fast_owner.store(ALL, SeqCst);
     }
 
     /// Whether every thread may call and need ask nothing.
     #[inline(always)]
     pub fn is_open_to_all(&self) -> bool {
-        self.claim.load(Relaxed) == ALL
+        self.fast_owner.load(Relaxed) == ALL
     }
 
     /// Takes the guard from its owner.
     pub(crate) fn disown(&self) {
-        self.claim.store(0, SeqCst);
+        self.fast_owner.store(0, SeqCst);
         self.owner.store(0, SeqCst);
     }
 
     /// Makes the next call test for interruptions first.
     #[inline(always)]
     pub fn ask(&self) {
-        self.claim.store(0, Relaxed);
+        self.fast_owner.store(0, Relaxed);
     }
 
     /// Says that the call has ended, and opens the guard for these functions.
     #[inline(always)]
-    pub fn leave(&self, opening: Opening) {
-        self.word.store(opening.0, Relaxed);
+    pub fn reopen(&self, entry_token: EntryToken) {
+        self.word.store(entry_token.0, Relaxed);
     }
 
     /// Closes the guard: the call has ended, or its preparations are invalid.
@@ -234,7 +234,7 @@ impl Gate {
     pub(crate) fn want(&self, is_wanted: bool) {
         self.is_wanted.store(is_wanted, SeqCst);
         if is_wanted {
-            self.claim.store(0, SeqCst);
+            self.fast_owner.store(0, SeqCst);
         }
     }
 
@@ -248,8 +248,8 @@ impl Gate {
 
     /// So much time has passed that no store of others is kept back any more.
     #[cfg(loom)]
-    pub(crate) fn settle(&self) {
-        self.word.settle();
-        self.is_inside.settle();
+    pub(crate) fn drain(&self) {
+        self.word.drain();
+        self.is_inside.drain();
     }
 }

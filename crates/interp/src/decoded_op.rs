@@ -19,10 +19,10 @@ pub(crate) type Next = ();
 #[cfg(trampoline)]
 #[repr(C)]
 pub(crate) struct Next {
-    pub(crate) op: *const Cell,
+    pub(crate) op: *const DecodedOp,
     pub(crate) returns: u64,
     pub(crate) fuel: i64,
-    pub(crate) near: *const Cell,
+    pub(crate) near: *const DecodedOp,
 }
 
 /// An argument that only [`crate::handlers::cached_jump`] reads. To all other handlers it is a free register, rdx, which
@@ -39,7 +39,8 @@ pub(crate) type Extra = std::mem::MaybeUninit<u64>;
 /// - the remaining fuel plus the op's ordinal. Ordinals count up to 0 at the end of a decoded block, so a negative sum says
 ///   that the fuel does not reach the end of the block,
 /// - the last target of a backward jump.
-pub(crate) type Handler = unsafe extern "sysv64" fn(*const Cell, *mut VmContext, Extra, u64, i64, *const Cell) -> Next;
+pub(crate) type Handler =
+    unsafe extern "sysv64" fn(*const DecodedOp, *mut VmContext, Extra, u64, i64, *const DecodedOp) -> Next;
 
 /// A decoded op.
 ///
@@ -50,7 +51,7 @@ pub(crate) type Handler = unsafe extern "sysv64" fn(*const Cell, *mut VmContext,
 /// distance are written once, before the handler that reads them.
 #[repr(C, align(16))]
 #[derive(Debug)]
-pub(crate) struct Cell {
+pub(crate) struct DecodedOp {
     handler: AtomicUsize,
     pub(crate) rs1: u8,
     pub(crate) rs2: u8,
@@ -59,30 +60,31 @@ pub(crate) struct Cell {
 }
 
 // SAFETY: `link` is the one write through a shared reference; its caller keeps the protocol above.
-unsafe impl Sync for Cell {}
+unsafe impl Sync for DecodedOp {}
 
-const _: () = assert!(size_of::<Cell>() == 16);
-const _: () = assert!(offset_of!(Cell, rs1) == 8 && offset_of!(Cell, tail) == 10 && offset_of!(Cell, imm) == 12);
+const _: () = assert!(size_of::<DecodedOp>() == 16);
+const _: () =
+    assert!(offset_of!(DecodedOp, rs1) == 8 && offset_of!(DecodedOp, tail) == 10 && offset_of!(DecodedOp, imm) == 12);
 
-impl Cell {
+impl DecodedOp {
     /// Offset of the second source.
     #[cfg(by_hand)]
-    pub(crate) const RS2_OFFSET: usize = offset_of!(Cell, rs2);
+    pub(crate) const RS2_OFFSET: usize = offset_of!(DecodedOp, rs2);
     /// Offset of a jump's difference of ordinals.
     #[cfg(by_hand)]
-    pub(crate) const DIFFERENCE_OFFSET: usize = offset_of!(Cell, tail);
+    pub(crate) const DIFFERENCE_OFFSET: usize = offset_of!(DecodedOp, tail);
     /// Offset of the immediate, or of a jump's distance.
     #[cfg(by_hand)]
-    pub(crate) const IMM_OFFSET: usize = offset_of!(Cell, imm);
+    pub(crate) const IMM_OFFSET: usize = offset_of!(DecodedOp, imm);
 
     /// An operation on registers.
-    pub(crate) fn new(handler: Handler, rs1: u8, rs2: u8, rd: u8, rs3: u8, imm: i32) -> Cell {
-        Cell::jump(handler, rs1, rs2, i16::from_le_bytes([rd, rs3]), imm as u32)
+    pub(crate) fn new(handler: Handler, rs1: u8, rs2: u8, rd: u8, rs3: u8, imm: i32) -> DecodedOp {
+        DecodedOp::jump(handler, rs1, rs2, i16::from_le_bytes([rd, rs3]), imm as u32)
     }
 
     /// A branch or jump.
-    pub(crate) fn jump(handler: Handler, rs1: u8, rs2: u8, difference: i16, distance: u32) -> Cell {
-        Cell {
+    pub(crate) fn jump(handler: Handler, rs1: u8, rs2: u8, difference: i16, distance: u32) -> DecodedOp {
+        DecodedOp {
             handler: AtomicUsize::new(handler as usize),
             rs1,
             rs2,
@@ -93,10 +95,10 @@ impl Cell {
 
     /// The second op of a host call, which is never executed: it holds the arguments that the call's handler sets, in the
     /// place of handler and sources.
-    pub(crate) fn arguments(words: [i16; ARGUMENTS], difference: i16, imm: i32) -> Cell {
+    pub(crate) fn arguments(words: [i16; ARGUMENTS], difference: i16, imm: i32) -> DecodedOp {
         let [a0, a1, a2, a3, a4] = words.map(i16::to_le_bytes);
         let front = u64::from_le_bytes([a0[0], a0[1], a1[0], a1[1], a2[0], a2[1], a3[0], a3[1]]);
-        Cell {
+        DecodedOp {
             handler: AtomicUsize::new(front as usize),
             rs1: a4[0],
             rs2: a4[1],
@@ -159,7 +161,7 @@ impl Cell {
     /// All fields but the handler.
     #[inline(always)]
     pub(crate) fn operands(&self) -> u64 {
-        // SAFETY: the second half of the cell, eight bytes at an aligned address; never written
+        // SAFETY: the second half of the op, eight bytes at an aligned address; never written
         // once a handler that reads it is set.
         unsafe { (&raw const self.rs1).cast::<u64>().read() }
     }

@@ -168,14 +168,20 @@ fn make<T>(
     }
     linux.look_at_timers(instructions);
     let patience = Patience { deadline, interrupted, alarm: linux.call_alarm(instructions) };
-    let mut call = Call { linux, memory, args, number, place, resumed, patience, instructions };
+    let done = resumed.map_or(0, |resumed| resumed.done);
+    let mut call = Call { linux, memory, args, number, place, resumed, done, patience, instructions };
     let mut outcome = table::dispatch(&mut call, number);
     if let Err(Stop::WouldWait { streams }) = outcome {
         // It ends by a signal, or is made again.
         outcome = call.wait(On::Files { streams }, None).map(|_| 0);
     }
+    if let (Err(Stop::Errno(_)), 1..) = (&outcome, call.done) {
+        // What it has moved before counts.
+        outcome = Ok(call.done);
+    }
+    let has_moved = call.done > done;
     linux.look_at_timers(instructions);
-    if outcome.is_ok() && table::changes_files(number) {
+    if (outcome.is_ok() || has_moved) && table::changes_files(number) {
         linux.files_have_changed();
     }
     let restarts = outcome == Err(Errno::INTR.into()) && linux.restarts(number);

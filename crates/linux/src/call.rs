@@ -126,6 +126,8 @@ pub(crate) struct Call<'a> {
     pub(crate) place: (u64, u64),
     /// How it goes on, if it has waited.
     pub(crate) resumed: Option<Resumed>,
+    /// Bytes that it has moved before it waited.
+    pub(crate) done: u64,
     pub(crate) patience: Patience<'a>,
     /// Instructions executed so far.
     pub(crate) instructions: u64,

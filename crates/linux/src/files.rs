@@ -43,7 +43,9 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
     let Found { path, node, must_be_directory, .. } = call.found(0, follow)?;
     call.linux.descriptors.check_free()?;
     if flags & open::TEMPORARY != 0 {
-        return Err(Errno::OPNOTSUPP.into());
+        let name = Found { path, node, must_be_directory, ends_in_dots: false }.host()?;
+        let kind = open_temporary(&name, flags, call.new_mode(3), call.linux.size_limit)?;
+        return Ok(call.linux.descriptors.add(OpenFile::new(kind, flags), flags & open::CLOSE_ON_EXEC != 0)? as u64);
     }
     let flags = if must_be_directory { flags | open::DIRECTORY } else { flags };
     let kind = match node {
@@ -183,6 +185,50 @@ pub(crate) fn open_host(
         mode::REGULAR => Ok(Kind::Regular(file(fd))),
         kind => Err(name.refuse(Reason::SpecialFile(special_file(kind)))),
     }
+}
+
+/// Makes a file without a name in a directory.
+fn open_temporary(name: &HostName, flags: u32, mode: Mode, limit: SizeLimit) -> Result<Kind, Stop> {
+    let access = match flags & open::ACCESS_MODE {
+        open::WRITE_ONLY => OFlags::WRONLY,
+        open::READ_WRITE => OFlags::RDWR,
+        _ => return Err(Errno::INVAL.into()),
+    };
+    if flags & open::DIRECTORY == 0 {
+        return Err(Errno::INVAL.into());
+    }
+    let seen = name.look()?;
+    if seen.kind != mode::DIRECTORY {
+        return Err(Errno::NOTDIR.into());
+    }
+    let name = name.clone().writable()?;
+    // Never with a name, which would be one that no check has seen.
+    let host = access | OFlags::TMPFILE | OFlags::EXCL | OFlags::CLOEXEC;
+    let fd = rustix::fs::openat(&seen.fd, c".", host, mode)?;
+    name.admit(&fd)?;
+    let mut path = name.path().clone();
+    path.0.push("(no name)".into());
+    Ok(Kind::Regular(HostFile { fd, access: name.access, limit, path, sync: flags & open::SYNC }))
+}
+
+/// Makes a regular file. Other kinds are not provided.
+pub(crate) fn mknodat(call: &mut Call<'_>) -> Outcome {
+    let found = call.found(0, false)?;
+    let Found { node: Node::Host(name), .. } = found else { return Err(Errno::EXIST.into()) };
+    if name.exists()? {
+        return Err(Errno::EXIST.into());
+    }
+    match call.uint(2) & mode::TYPE {
+        0 | mode::REGULAR => {}
+        mode::CHARACTER_DEVICE | mode::BLOCK_DEVICE | mode::DIRECTORY => return Err(Errno::PERM.into()),
+        mode::FIFO => return Err(Stop::Absent("a FIFO with a name")),
+        mode::SOCKET => return Err(Stop::Absent("a socket with a name")),
+        _ => return Err(Errno::INVAL.into()),
+    }
+    let name = name.writable()?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(&name.dir, &name.name, flags, call.new_mode(2))?;
+    Ok(0)
 }
 
 pub(crate) fn mkdirat(call: &mut Call<'_>) -> Outcome {
@@ -347,6 +393,16 @@ pub(crate) fn fchmodat(call: &mut Call<'_>) -> Outcome {
     let name = call.found(0, true)?.host()?;
     set_mode(&name.changeable()?, Mode::from_raw_mode(call.uint(2) & mode::PERMISSIONS))?;
     Ok(0)
+}
+
+pub(crate) fn fchmodat2(call: &mut Call<'_>) -> Outcome {
+    match call.only(3, at::SYMLINK_NOFOLLOW)? {
+        // A link has no mode.
+        at::SYMLINK_NOFOLLOW if call.found(0, false)?.host()?.look()?.kind == mode::SYMLINK => {
+            Err(Errno::OPNOTSUPP.into())
+        }
+        _ => fchmodat(call),
+    }
 }
 
 /// `EROFS` for a file in a directory that is granted for reading.

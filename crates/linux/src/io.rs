@@ -11,6 +11,8 @@ use crate::open_file::{Kind, OpenFile};
 
 /// Buffers that one call takes (`UIO_MAXIOV`).
 const MAX_BUFFERS: u64 = 1024;
+/// A position by which calls take the file's own.
+const OWN_POSITION: u64 = u64::MAX;
 /// The descriptor of standard error.
 pub(crate) const STANDARD_ERROR: i32 = 2;
 /// The buffer of a copy between two files.
@@ -44,24 +46,39 @@ impl Call<'_> {
         result
     }
 
+    /// The result of a write that has moved `total` bytes: where a full pipe has cut it short, it goes on once there is room.
+    fn written(&mut self, file: &OpenFile, total: u64, is_whole: bool) -> Outcome {
+        if is_whole || !file.waits_for_room() {
+            return Ok(total);
+        }
+        self.done = total;
+        Err(Stop::WouldWait { streams: 0 })
+    }
+
     /// Moves bytes to or from each of the buffers that arguments 1 and 2 describe, until one is
-    /// not filled.
+    /// not filled; how many, and whether that is all.
     fn each_buffer(
         &mut self,
         mut at: Option<u64>,
         mut transfer: impl FnMut(&mut Self, u64, u64, Option<u64>) -> Outcome,
-    ) -> Outcome {
+    ) -> Result<(u64, bool), Stop> {
         let [_, address, count, ..] = self.args;
         if count > MAX_BUFFERS {
             return Err(Errno::INVAL.into());
         }
-        let mut total = 0_u64;
+        let mut total = self.done.min(MAX_TRANSFER);
+        // Bytes of the buffers that have been moved before.
+        let mut skip = total;
         for n in 0..count {
             let result = match load_words(self.memory, address.wrapping_add(16 * n)) {
                 Ok([_, len]) if i64::try_from(len).is_err() => Err(Errno::INVAL.into()),
-                Ok([_, 0]) => continue,
+                Ok([_, len]) if len <= skip => {
+                    skip -= len;
+                    continue;
+                }
                 Ok([base, len]) => {
-                    let len = len.min(MAX_TRANSFER - total);
+                    let base = base.wrapping_add(skip);
+                    let len = (len - std::mem::take(&mut skip)).min(MAX_TRANSFER - total);
                     transfer(self, base, len, at).map(|moved| (moved, moved < len))
                 }
                 Err(stop) => Err(stop),
@@ -71,14 +88,14 @@ impl Call<'_> {
                     total += moved;
                     at = at.map(|at| at.saturating_add(moved));
                     if short || total >= MAX_TRANSFER {
-                        break;
+                        return Ok((total, !short));
                     }
                 }
-                Err(_) if total > 0 => break,
+                Err(_) if total > 0 => return Ok((total, false)),
                 Err(stop) => return Err(stop),
             }
         }
-        Ok(total)
+        Ok((total, true))
     }
 
     /// Argument `n` as a position in a file.
@@ -99,7 +116,10 @@ pub(crate) fn read(call: &mut Call<'_>) -> Outcome {
 pub(crate) fn write(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
     file.check_writable()?;
-    call.write_from(&file, call.args[1], call.args[2], None)
+    let (address, len, done) = (call.args[1], call.args[2].min(MAX_TRANSFER), call.done);
+    let rest = len.saturating_sub(done);
+    let written = call.write_from(&file, address.wrapping_add(done), rest, None)?;
+    call.written(&file, done + written, written == rest)
 }
 
 pub(crate) fn pread64(call: &mut Call<'_>) -> Outcome {
@@ -115,23 +135,43 @@ pub(crate) fn pwrite64(call: &mut Call<'_>) -> Outcome {
 pub(crate) fn readv(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
     file.check_readable()?;
-    call.each_buffer(None, |call, base, len, at| call.read_into(&file, base, len, at))
+    Ok(call.each_buffer(None, |call, base, len, at| call.read_into(&file, base, len, at))?.0)
 }
 
 pub(crate) fn writev(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
     file.check_writable()?;
-    call.each_buffer(None, |call, base, len, at| call.write_from(&file, base, len, at))
+    let (total, is_whole) = call.each_buffer(None, |call, base, len, at| call.write_from(&file, base, len, at))?;
+    call.written(&file, total, is_whole)
 }
 
 pub(crate) fn preadv(call: &mut Call<'_>) -> Outcome {
     let (file, at) = (call.file(0)?, call.position(3)?);
-    call.each_buffer(Some(at), |call, base, len, at| call.read_into(&file, base, len, at))
+    Ok(call.each_buffer(Some(at), |call, base, len, at| call.read_into(&file, base, len, at))?.0)
 }
 
 pub(crate) fn pwritev(call: &mut Call<'_>) -> Outcome {
     let (file, at) = (call.file(0)?, call.position(3)?);
-    call.each_buffer(Some(at), |call, base, len, at| call.write_from(&file, base, len, at))
+    Ok(call.each_buffer(Some(at), |call, base, len, at| call.write_from(&file, base, len, at))?.0)
+}
+
+/// The flags of `preadv2` and `pwritev2` are not provided, but for one that changes nothing.
+fn check_flags(call: &Call<'_>) -> Result<(), Stop> {
+    const HIGH_PRIORITY: u32 = 1;
+    match call.uint(5) & !HIGH_PRIORITY {
+        0 => Ok(()),
+        _ => Err(Errno::OPNOTSUPP.into()),
+    }
+}
+
+pub(crate) fn preadv2(call: &mut Call<'_>) -> Outcome {
+    check_flags(call)?;
+    if call.args[3] == OWN_POSITION { readv(call) } else { preadv(call) }
+}
+
+pub(crate) fn pwritev2(call: &mut Call<'_>) -> Outcome {
+    check_flags(call)?;
+    if call.args[3] == OWN_POSITION { writev(call) } else { pwritev(call) }
 }
 
 pub(crate) fn lseek(call: &mut Call<'_>) -> Outcome {
@@ -251,10 +291,14 @@ pub(crate) fn ftruncate(call: &mut Call<'_>) -> Outcome {
 
 pub(crate) fn fallocate(call: &mut Call<'_>) -> Outcome {
     const KEEP_SIZE: u32 = 1;
+    const PUNCH_HOLE: u32 = 2;
+    const ZERO_RANGE: u32 = 0x10;
     let file = call.file(0)?;
     let (at, len) = (call.position(2)?, call.position(3)?);
-    if call.uint(1) & !KEEP_SIZE != 0 {
-        return Err(Errno::OPNOTSUPP.into());
+    match call.uint(1) {
+        0 | KEEP_SIZE => {}
+        mode if mode == PUNCH_HOLE | KEEP_SIZE || mode & !KEEP_SIZE == ZERO_RANGE => {}
+        _ => return Err(Errno::OPNOTSUPP.into()),
     }
     file.check_writable()?;
     let flags = rustix::fs::FallocateFlags::from_bits_retain(call.uint(1));

@@ -65,6 +65,7 @@
 
 mod abi;
 mod answer;
+mod attributes;
 mod builder;
 mod call;
 mod deadlock;
@@ -80,6 +81,7 @@ mod files;
 mod grant;
 mod guest_path;
 mod host_file;
+mod identity;
 mod interests;
 mod io;
 mod last_words;

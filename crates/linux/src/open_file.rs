@@ -237,6 +237,14 @@ impl OpenFile {
         }
     }
 
+    /// Whether a write that this file has cut short waits for room in it: in a pipe that has a reader.
+    pub(crate) fn waits_for_room(&self) -> bool {
+        match &self.kind {
+            Kind::PipeWriter(pipe) => self.blocking() && !pipe.is_hung_up() && !pipe.is_ready(),
+            _ => false,
+        }
+    }
+
     /// That a call fails which finds nothing, or no room, unless it is to wait.
     fn would_wait(&self, stop: Stop) -> Stop {
         match stop {

@@ -1,4 +1,4 @@
-//! System calls on the process: identity, limits, exit.
+//! System calls on the process: what it is told of its machine, limits, exit.
 
 use riverrun::Memory;
 use rustix::io::Errno;
@@ -23,57 +23,26 @@ const PERMISSIONS: u32 = 0o777;
 pub(crate) struct Process {
     /// Permissions that new files do not get.
     pub(crate) umask: u32,
+    /// How far it has lowered its priority.
+    pub(crate) nice: i8,
 }
 
 impl Default for Process {
     fn default() -> Process {
-        Process { umask: 0o022 }
+        Process { umask: 0o022, nice: 0 }
     }
 }
 
 impl Process {
     /// Whether system calls can have made it so.
     pub(crate) fn is_sound(&self) -> bool {
-        self.umask & !PERMISSIONS == 0
+        self.umask & !PERMISSIONS == 0 && (0..20).contains(&self.nice)
     }
 }
 
 /// Ends all threads.
 pub(crate) fn exit_group(call: &mut Call<'_>) -> Outcome {
     Err(Stop::Exit(call.int(0) & 0xff))
-}
-
-pub(crate) fn getpid(_: &mut Call<'_>) -> Outcome {
-    Ok(PROCESS.into())
-}
-
-pub(crate) fn getppid(_: &mut Call<'_>) -> Outcome {
-    Ok(PARENT)
-}
-
-pub(crate) fn getuid(_: &mut Call<'_>) -> Outcome {
-    Ok(USER.into())
-}
-
-/// The group of a process, which must be this one.
-pub(crate) fn getpgid(call: &mut Call<'_>) -> Outcome {
-    match call.uint(0) {
-        0 | PROCESS => Ok(PROCESS.into()),
-        _ => Err(Errno::SRCH.into()),
-    }
-}
-
-/// Real, effective and saved ID.
-pub(crate) fn getresuid(call: &mut Call<'_>) -> Outcome {
-    for address in &call.args[..3] {
-        call.memory.write_u32(*address, USER)?;
-    }
-    Ok(0)
-}
-
-/// The supplementary groups: none.
-pub(crate) fn getgroups(_: &mut Call<'_>) -> Outcome {
-    Ok(0)
 }
 
 pub(crate) fn umask(call: &mut Call<'_>) -> Outcome {
@@ -122,15 +91,28 @@ pub(crate) fn getrlimit(call: &mut Call<'_>) -> Outcome {
     Layout::new().u64(limit).u64(limit).store(call.memory, call.args[1])
 }
 
+/// Fails unless a limit is set to what it is: only the host sets limits.
+fn check_limit(call: &Call<'_>, limit: u64, new: u64) -> Result<(), Stop> {
+    match load_words(call.memory, new)? == [limit, limit] {
+        true => Ok(()),
+        false => Err(Errno::PERM.into()),
+    }
+}
+
+pub(crate) fn setrlimit(call: &mut Call<'_>) -> Outcome {
+    let limit = limit(call, call.uint(0))?;
+    check_limit(call, limit, call.args[1])?;
+    Ok(0)
+}
+
 pub(crate) fn prlimit64(call: &mut Call<'_>) -> Outcome {
     let [_, _, new, old, ..] = call.args;
     if !matches!(call.uint(0), 0 | PROCESS) {
         return Err(Errno::SRCH.into());
     }
     let limit = limit(call, call.uint(1))?;
-    // Only the host sets limits.
-    if new != 0 && load_words(call.memory, new)? != [limit, limit] {
-        return Err(Errno::PERM.into());
+    if new != 0 {
+        check_limit(call, limit, new)?;
     }
     match old {
         0 => Ok(0),

@@ -36,6 +36,8 @@ pub(crate) struct Wait {
     pub(crate) call: u64,
     /// Waits that have begun before it.
     pub(crate) order: u64,
+    /// Bytes that the call has moved before.
+    pub(crate) done: u64,
 }
 
 /// Why a wait has ended.
@@ -56,6 +58,7 @@ pub(crate) struct Resumed {
     pub(crate) why: Ended,
     /// As in its wait.
     pub(crate) until: Option<Duration>,
+    pub(crate) done: u64,
 }
 
 /// A thread that is to begin.

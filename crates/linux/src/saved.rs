@@ -41,7 +41,7 @@ use crate::timer::Timers;
 use crate::{Linux, memory};
 
 /// The first byte: the version of what follows.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 const DAMAGED: Error = Error::Damaged("the saved state of the Linux personality");
 
 /// The name of the personality's section in a snapshot.

@@ -190,6 +190,13 @@ impl Call<'_> {
     }
 }
 
+/// Fails unless the path at argument 0 leads to something.
+pub(crate) fn check_there(call: &Call<'_>, follow: bool) -> Outcome {
+    let path = call.path(0)?;
+    Status::of_found(call, &call.find(at::CURRENT_DIRECTORY, &path, follow)?, follow)?;
+    Ok(0)
+}
+
 pub(crate) fn fstat(call: &mut Call<'_>) -> Outcome {
     let file = call.linux.descriptors.get(call.int(0))?;
     Status::of_file(&file)?.to_stat().store(call.memory, call.args[1])

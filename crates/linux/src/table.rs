@@ -7,8 +7,8 @@ use rustix::io::Errno;
 
 use crate::call::{Call, Outcome};
 use crate::{
-    descriptors, directories, epoll, files, io, memory, poll, prctl, process, processors, random, signals, status,
-    threads, time, timer,
+    attributes, descriptors, directories, epoll, files, identity, io, memory, poll, prctl, process, processors,
+    random, signals, status, threads, time, timer,
 };
 
 type Handler = fn(&mut Call<'_>) -> Outcome;
@@ -94,18 +94,18 @@ table! {
     2 io_submit;
     3 io_cancel;
     4 io_getevents;
-    5 setxattr;
-    6 lsetxattr;
-    7 fsetxattr;
-    8 getxattr;
-    9 lgetxattr;
-    10 fgetxattr;
-    11 listxattr;
-    12 llistxattr;
-    13 flistxattr;
-    14 removexattr;
-    15 lremovexattr;
-    16 fremovexattr;
+    5 setxattr(5) => attributes::of_path;
+    6 lsetxattr(5) => attributes::of_link;
+    7 fsetxattr(5) => attributes::of_file;
+    8 getxattr(4) => attributes::of_path;
+    9 lgetxattr(4) => attributes::of_link;
+    10 fgetxattr(4) => attributes::of_file;
+    11 listxattr(3) => attributes::list_of_path;
+    12 llistxattr(3) => attributes::list_of_link;
+    13 flistxattr(3) => attributes::list_of_file;
+    14 removexattr(2) => attributes::of_path;
+    15 lremovexattr(2) => attributes::of_link;
+    16 fremovexattr(2) => attributes::of_file;
     17 getcwd(2) => directories::getcwd;
     18 lookup_dcookie;
     19 eventfd2(2) => epoll::eventfd2;
@@ -122,7 +122,7 @@ table! {
     30 ioprio_set;
     31 ioprio_get;
     32 flock(2) => descriptors::flock;
-    33 mknodat;
+    33 mknodat(4) => files::mknodat;
     34 mkdirat(3) => files::mkdirat;
     35 unlinkat(3) => files::unlinkat;
     36 symlinkat(3) => files::symlinkat;
@@ -139,7 +139,7 @@ table! {
     48 faccessat(3) => status::faccessat;
     49 chdir(1) => directories::chdir;
     50 fchdir(1) => directories::fchdir;
-    51 chroot;
+    51 chroot(1) => identity::privileged;
     52 fchmod(2) => files::fchmod;
     53 fchmodat(3) => files::fchmodat;
     54 fchownat(5) => files::fchownat;
@@ -228,31 +228,31 @@ table! {
     137 rt_sigtimedwait(4) => signals::rt_sigtimedwait;
     138 rt_sigqueueinfo;
     139 rt_sigreturn(0) => signals::rt_sigreturn;
-    140 setpriority;
-    141 getpriority;
+    140 setpriority(3) => identity::setpriority;
+    141 getpriority(2) => identity::getpriority;
     142 reboot;
-    143 setregid;
-    144 setgid;
-    145 setreuid;
-    146 setuid;
-    147 setresuid;
-    148 getresuid(3) => process::getresuid;
-    149 setresgid;
-    150 getresgid(3) => process::getresuid;
-    151 setfsuid;
-    152 setfsgid;
+    143 setregid(2) => identity::setreuid;
+    144 setgid(1) => identity::setuid;
+    145 setreuid(2) => identity::setreuid;
+    146 setuid(1) => identity::setuid;
+    147 setresuid(3) => identity::setresuid;
+    148 getresuid(3) => identity::getresuid;
+    149 setresgid(3) => identity::setresuid;
+    150 getresgid(3) => identity::getresuid;
+    151 setfsuid(1) => identity::setfsuid;
+    152 setfsgid(1) => identity::setfsuid;
     153 times(1) => time::times;
-    154 setpgid;
-    155 getpgid(1) => process::getpgid;
-    156 getsid(1) => process::getpgid;
-    157 setsid;
-    158 getgroups(2) => process::getgroups;
-    159 setgroups;
+    154 setpgid(2) => identity::setpgid;
+    155 getpgid(1) => identity::getpgid;
+    156 getsid(1) => identity::getsid;
+    157 setsid(0) => identity::setsid;
+    158 getgroups(2) => identity::getgroups;
+    159 setgroups(2) => identity::privileged;
     160 uname(1) => process::uname;
-    161 sethostname;
-    162 setdomainname;
+    161 sethostname(2) => identity::privileged;
+    162 setdomainname(2) => identity::privileged;
     163 getrlimit(2) => process::getrlimit;
-    164 setrlimit;
+    164 setrlimit(2) => process::setrlimit;
     165 getrusage(2) => process::getrusage;
     166 umask(1) => process::umask;
     167 prctl(5) => prctl::prctl;
@@ -260,12 +260,12 @@ table! {
     169 gettimeofday(2) => time::gettimeofday;
     170 settimeofday;
     171 adjtimex;
-    172 getpid(0) => process::getpid;
-    173 getppid(0) => process::getppid;
-    174 getuid(0) => process::getuid;
-    175 geteuid(0) => process::getuid;
-    176 getgid(0) => process::getuid;
-    177 getegid(0) => process::getuid;
+    172 getpid(0) => identity::getpid;
+    173 getppid(0) => identity::getppid;
+    174 getuid(0) => identity::getuid;
+    175 geteuid(0) => identity::getuid;
+    176 getgid(0) => identity::getuid;
+    177 getegid(0) => identity::getuid;
     178 gettid(0) => threads::gettid;
     179 sysinfo(1) => process::sysinfo;
     180 mq_open;
@@ -318,8 +318,8 @@ table! {
     227 msync(3) => memory::keep;
     228 mlock(2) => memory::keep;
     229 munlock(2) => memory::keep;
-    230 mlockall;
-    231 munlockall;
+    230 mlockall(1) => process::nothing;
+    231 munlockall(0) => process::nothing;
     232 mincore(3) => memory::mincore;
     233 madvise(3) => memory::madvise;
     234 remap_file_pages;
@@ -341,7 +341,7 @@ table! {
     264 name_to_handle_at;
     265 open_by_handle_at;
     266 clock_adjtime;
-    267 syncfs;
+    267 syncfs(1) => io::advise;
     268 setns;
     269 sendmmsg;
     270 process_vm_readv;
@@ -358,10 +358,10 @@ table! {
     281 execveat;
     282 userfaultfd;
     283 membarrier(3) => process::membarrier;
-    284 mlock2;
+    284 mlock2(3) => memory::keep;
     285 copy_file_range(6) => io::copy_file_range;
-    286 preadv2;
-    287 pwritev2;
+    286 preadv2(6) => io::preadv2;
+    287 pwritev2(6) => io::pwritev2;
     288 pkey_mprotect;
     289 pkey_alloc;
     290 pkey_free;
@@ -396,5 +396,5 @@ table! {
     448 process_mrelease;
     449 futex_waitv;
     450 set_mempolicy_home_node;
-    452 fchmodat2;
+    452 fchmodat2(4) => files::fchmodat2;
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use common::{Outcome, gcc, gxx, qemu, run, tree};
 use riverrun::Config;
-use riverrun_linux::{Captured, DirAccess, Linux, Output};
+use riverrun_linux::{Captured, Detail, DirAccess, Linux, Output};
 use riverrun_testkit::suite::SuiteEngine;
 
 const STATIC: &[&str] = &["-O2", "-static", "-Wall"];
@@ -227,6 +227,40 @@ fn process() {
     let outcome = run(&program, "", builder);
     assert_same(&outcome, &qemu(&program, &args, &[("TEST_A", "value"), ("TEST_B", "")], ""));
     assert!(outcome.status == 44 && outcome.stdout.contains("argument 3: <three words here>"), "{outcome:?}");
+}
+
+#[test]
+fn rare_calls() {
+    compare_in_directory(&gcc("rare.c", STATIC), "");
+}
+
+/// What is not there is named in the log, and fails at once.
+#[test]
+fn absent_calls_are_named() {
+    let program = gcc("rare.c", STATIC);
+    let directory = tempfile::tempdir().unwrap();
+    let builder = Linux::builder().args(["guest", "/data", "absent"]);
+    let builder = builder.dir(directory.path(), "/data", DirAccess::ReadWrite).unwrap();
+    let (outcome, log) = common::run_logged(&program, builder, Detail::Unknown);
+    let end: Vec<&str> = outcome.stdout.lines().skip_while(|line| !line.starts_with("setxattr")).collect();
+    let expected = [
+        "setxattr(\"plain\", \"user.name\", \"value\", 5, 0) = -1 Operation not supported",
+        "getxattr(\"plain\", \"user.name\", text, sizeof text) = -1 Operation not supported",
+        "mkfifo(\"fifo\", 0600) = -1 Function not implemented",
+        "mknod(\"device\", S_IFCHR | 0600, makedev(1, 3)) = -1 Operation not permitted",
+        "setuid(4) = -1 Operation not permitted",
+        "setgroups(0, NULL) = -1 Operation not permitted",
+        "setpriority(PRIO_PROCESS, 0, -5) = -1 Permission denied",
+        "syscall(SYS_pidfd_open, getpid(), 0) = -1 Function not implemented",
+        "syscall(SYS_inotify_init1, 0) = -1 Function not implemented",
+        "vfork() = -1 Function not implemented",
+        "fork() = -1 Function not implemented",
+        "execl(\"/bin/true\", \"true\", NULL) = -1 Function not implemented",
+    ];
+    assert_eq!(end, expected);
+    for name in ["a FIFO with a name", "pidfd_open", "inotify_init1", "clone of a process", "execve"] {
+        assert!(log.contains(name), "{name}: {log}");
+    }
 }
 
 #[test]

@@ -50,6 +50,12 @@ fn threads_of_cxx() {
     compare(&gxx("threads.cpp", CXX));
 }
 
+/// A write goes on behind what a full pipe has taken.
+#[test]
+fn pipes_that_are_full() {
+    compare(&gcc("fills.c", STATIC));
+}
+
 #[test]
 fn futexes() {
     compare(&gcc("futexes.c", STATIC));

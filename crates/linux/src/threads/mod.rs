@@ -246,7 +246,7 @@ impl Threads {
                 (wait, why)
             }
         };
-        (wait.place == place).then_some(Resumed { why, until: wait.until })
+        (wait.place == place).then_some(Resumed { why, until: wait.until, done: wait.done })
     }
 
     /// Removes the thread with this index, which has ended and is not the current one.

@@ -263,9 +263,9 @@ pub(crate) fn switch<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mu
     }
     let current = get(caller.data_mut()).threads.current_mut();
     match current.state {
-        State::Resumes(Wait { until, .. }, why) => {
+        State::Resumes(Wait { until, done, .. }, why) => {
             current.state = State::Runs;
-            Next::Call(Resumed { why, until })
+            Next::Call(Resumed { why, until, done })
         }
         _ => Next::Code,
     }

@@ -17,7 +17,7 @@ impl Call<'_> {
         let until = match self.resumed.take() {
             Some(Resumed { why: Ended::Interrupted, .. }) => return Err(Errno::INTR.into()),
             Some(Resumed { why: why @ (Ended::Woken | Ended::TimedOut), .. }) => return Ok(why),
-            Some(Resumed { why: Ended::Again, until }) => until,
+            Some(Resumed { why: Ended::Again, until, .. }) => until,
             None if span == Some(Duration::ZERO) => return Ok(Ended::TimedOut),
             None => self.end_of(span),
         };
@@ -25,7 +25,7 @@ impl Call<'_> {
         if !self.linux.has_no_signal() {
             return Err(Errno::INTR.into());
         }
-        Err(Stop::Wait(Wait { on, until, place: self.place, call: self.number, order: 0 }))
+        Err(Stop::Wait(Wait { on, until, place: self.place, call: self.number, order: 0, done: self.done }))
     }
 
     /// The uptime at which a wait of this length ends: that of the wait's beginning, if the call goes on.

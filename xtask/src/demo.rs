@@ -340,7 +340,7 @@ fn compare(demo: &Demo, expected: &Expected, engine: &'static str, riverrun: &Pa
 }
 
 /// Where two byte strings part, in words; `None` if they are equal.
-fn first_difference(got: &[u8], expected: &[u8]) -> Option<String> {
+pub(crate) fn first_difference(got: &[u8], expected: &[u8]) -> Option<String> {
     if got == expected {
         return None;
     }

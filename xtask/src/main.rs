@@ -7,6 +7,7 @@ mod install;
 mod models;
 mod newcomer;
 mod programs;
+mod real_programs;
 mod sanitize;
 mod setup;
 mod steps;
@@ -28,6 +29,9 @@ cargo xtask <command>
   demo [--json] [--riverrun PATH] [--engine interp|compiled|single-step].. [NAME..]
                           run the demo programs on riverrun, qemu-riscv64 and natively,
                           compare their output and show their times
+  programs [--short] [--json] [--engine interp|single-step|compiled].. [NAME..]
+                          run real programs in C, C++, Go and Rust and of Debian on riverrun and
+                          qemu-riscv64, and compare them; with --short those that take seconds
   install --prefix FOLDER [--features LIST] [--compiler] [--debug]
                           install the libraries and headers for hosts in C and C++, with files
                           for pkg-config and CMake, and the command; with --compiler also what
@@ -69,6 +73,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
         "setup" => setup::command(rest)?,
         "guests" => guests::command(rest)?,
         "demo" => demo::command(rest)?,
+        "programs" => real_programs::command(rest)?,
         "install" => install::command(rest)?,
         "test" => return Ok(steps::run_all(steps::TEST)),
         "verify" => return Ok(steps::run_all(steps::VERIFY)),

@@ -78,6 +78,7 @@ pub(crate) static TEST: &[Step] = &[
     ahead(step("the server", REQUESTS)),
     ahead(step("the rollback game", ROLLBACK)),
     step("demo programs as on qemu-riscv64", &["xtask", "demo", "--engine", "interp", "--engine", "compiled"]),
+    step("real programs, briefly", &["xtask", "programs", "--short", "--engine", "interp"]),
     ahead(step("fuzz targets, briefly", &["xtask", "fuzz", "--seconds", "6"])),
     ahead(step("tests of the benchmarks", BENCH)),
     step("benchmarks, briefly", BENCH_SMOKE),

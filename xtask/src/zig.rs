@@ -2,6 +2,7 @@
 //! compilers.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Result, bail};
@@ -18,6 +19,21 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
         bail!("zig takes no arguments");
     }
     setup::ensure(&[setup::PIP, setup::LLVM])?;
+    let site = install()?;
+    // Compiles for the last engine.
+    workspace::call(workspace::cargo().args(["build", "--release", "--package", "riverrun-compile"]))?;
+    for engine in ["interp", "single-step", "compiled"] {
+        let mut test = workspace::cargo();
+        test.args(["test", "--release", "--package", "riverrun-cli", "--test", "toolchain", "guests"]);
+        test.env("PYTHONPATH", &site).env("ZIG_GLOBAL_CACHE_DIR", site.with_file_name("cache"));
+        test.env("RIVERRUN_TEST_COMPILERS", "ziglang").env("RIVERRUN_TEST_ENGINE", engine);
+        workspace::call(&mut test)?;
+    }
+    Ok(())
+}
+
+/// The folder in which Python finds Zig, which is installed there unless it is.
+fn install() -> Result<PathBuf> {
     let folder = workspace::cargo_target_dir()?.join("zig");
     let site = folder.join(PACKAGE);
     if !site.exists() {
@@ -25,17 +41,17 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
         let unfinished = folder.join("unfinished");
         let mut pip = Command::new("python3");
         pip.args(["-m", "pip", "install", "--quiet", "--upgrade", "--target"]).arg(&unfinished).arg(PACKAGE);
-        workspace::call(&mut pip)?;
+        workspace::stdout_of(&mut pip)?;
         fs::rename(&unfinished, &site)?;
     }
-    // Compiles for the last engine.
-    workspace::call(workspace::cargo().args(["build", "--release", "--package", "riverrun-compile"]))?;
-    for engine in ["interp", "single-step", "compiled"] {
-        let mut test = workspace::cargo();
-        test.args(["test", "--release", "--package", "riverrun-cli", "--test", "toolchain", "guests"]);
-        test.env("PYTHONPATH", &site).env("ZIG_GLOBAL_CACHE_DIR", folder.join("cache"));
-        test.env("RIVERRUN_TEST_COMPILERS", "ziglang").env("RIVERRUN_TEST_ENGINE", engine);
-        workspace::call(&mut test)?;
-    }
-    Ok(())
+    Ok(site)
+}
+
+/// Zig's C compiler.
+pub(crate) fn compiler() -> Result<Command> {
+    let site = install()?;
+    let mut compiler = Command::new("python3");
+    compiler.args(["-m", "ziglang", "cc"]);
+    compiler.env("PYTHONPATH", &site).env("ZIG_GLOBAL_CACHE_DIR", site.with_file_name("cache"));
+    Ok(compiler)
 }

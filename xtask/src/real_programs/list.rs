@@ -1,0 +1,169 @@
+//! The list of real programs, and what each is given to run.
+
+/// One program, and one way to run it.
+pub(super) struct Case {
+    /// The row's name; `SOURCE/WHAT`, for people.
+    pub(super) name: &'static str,
+    pub(super) origin: Origin,
+    /// In them `{repository}` stands for the repository's folder.
+    pub(super) args: &'static [&'static str],
+    /// A file of the repository that is its standard input; empty if there is none.
+    pub(super) input: &'static str,
+    /// A file of the repository that lies in its current directory; empty if there is none.
+    pub(super) file: &'static str,
+}
+
+/// Where a program comes from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Origin {
+    /// A source in `examples/programs/c`, compiled by GCC and linked with glibc.
+    C(&'static str),
+    /// A source in `examples/programs/cpp`.
+    Cxx(&'static str),
+    /// A package in `examples/programs/go`, or one that its module requires, by the executable's name.
+    Go(&'static str),
+    /// An executable of `examples/programs/rust`, with the standard library.
+    Rust(&'static str),
+    /// A source in `examples/programs/c`, compiled by Zig and linked with musl.
+    Zig(&'static str),
+    /// A program of `programs.rs`, from the C sources of a crate.
+    Crate(&'static str),
+    /// A statically linked executable of a Debian package for riscv64.
+    Debian { package: &'static str, path: &'static str },
+}
+
+impl Origin {
+    /// What the table calls it.
+    pub(super) fn shown(self) -> String {
+        match self {
+            Origin::C(_) => "C, glibc".to_owned(),
+            Origin::Cxx(_) => "C++, glibc".to_owned(),
+            Origin::Go(_) => "Go".to_owned(),
+            Origin::Rust(_) => "Rust, std".to_owned(),
+            Origin::Zig(_) => "C, musl, by Zig".to_owned(),
+            Origin::Crate(_) => "C of a crate".to_owned(),
+            Origin::Debian { package, .. } => format!("Debian {package}"),
+        }
+    }
+}
+
+const fn case(name: &'static str, origin: Origin) -> Case {
+    Case { name, origin, args: &[], input: "", file: "" }
+}
+
+const fn with_args(args: &'static [&'static str], case: Case) -> Case {
+    Case { args, ..case }
+}
+
+/// With a text as its input.
+const fn reading(case: Case) -> Case {
+    Case { input: "ARCHITECTURE.md", ..case }
+}
+
+const BASH: Origin = Origin::Debian { package: "bash-static", path: "usr/bin/bash-static" };
+const BUSYBOX: Origin = Origin::Debian { package: "busybox-static", path: "usr/bin/busybox" };
+
+/// All of them. What they print must not depend on time, chance or the order of threads.
+pub(super) static CASES: &[Case] = &[
+    case("c/alarms", Origin::C("alarms")),
+    case("c/barrier", Origin::C("barrier")),
+    case("c/cancel", Origin::C("cancel")),
+    case("c/formats", Origin::C("formats")),
+    case("c/jumps", Origin::C("jumps")),
+    case("c/keys", Origin::C("keys")),
+    case("c/pipes", Origin::C("pipes")),
+    case("c/rwlock", Origin::C("rwlock")),
+    case("c/signals", Origin::C("signals")),
+    case("cpp/async", Origin::Cxx("async")),
+    case("cpp/condition_variable", Origin::Cxx("condition_variable")),
+    reading(case("cpp/containers", Origin::Cxx("containers"))),
+    case("cpp/exceptions", Origin::Cxx("exceptions")),
+    case("cpp/mutex", Origin::Cxx("mutex")),
+    case("cpp/openmp", Origin::Cxx("openmp")),
+    case("cpp/thread", Origin::Cxx("thread")),
+    case("cpp/thread_local", Origin::Cxx("thread_local")),
+    case("crate/secp256k1", Origin::Crate("secp256k1")),
+    with_args(&["."], case("crate/sqlite", Origin::Crate("sqlite"))),
+    with_args(&["demo.lua"], Case { file: "examples/demo/demo.lua", ..case("crate/lua", Origin::Crate("lua")) }),
+    case("go/bignum", Origin::Go("bignum")),
+    case("go/channels", Origin::Go("channels")),
+    case("go/files", Origin::Go("files")),
+    reading(case("go/gzip", Origin::Go("gzip"))),
+    reading(case("go/hashes", Origin::Go("hashes"))),
+    case("go/hello", Origin::Go("hello")),
+    case("go/json", Origin::Go("json")),
+    case("go/panics", Origin::Go("panics")),
+    reading(case("go/regexp", Origin::Go("regexp"))),
+    case("go/sort", Origin::Go("sort")),
+    case("go/template", Origin::Go("template")),
+    case("go/timers", Origin::Go("timers")),
+    with_args(
+        &["-n", "-c", "[range(2000) | {n: ., s: (. * . | tostring)}] | group_by(.n % 3) | map(length, .[-1])"],
+        case("go/gojq", Origin::Go("gojq")),
+    ),
+    reading(case("rust/collections", Origin::Rust("collections"))),
+    case("rust/files", Origin::Rust("files")),
+    case("rust/panics", Origin::Rust("panics")),
+    case("rust/threads", Origin::Rust("threads")),
+    case("musl/barrier", Origin::Zig("barrier")),
+    case("musl/cancel", Origin::Zig("cancel")),
+    case("musl/pipes", Origin::Zig("pipes")),
+    case("musl/rwlock", Origin::Zig("rwlock")),
+    with_args(
+        &[
+            "-c",
+            r#"declare -A n; while read -ra words; do for w in "${words[@]}"; do n[$w]=$((n[$w] + 1)); done; done
+            for w in "${!n[@]}"; do [[ $w =~ ^[a-z]{5,}$ && ${n[$w]} -gt 5 ]] && printf '%s %d\n' "$w" "${n[$w]}"; done
+            a=(3 1 2); echo "${a[@]/1/x} ${#a[@]} ${BASH_VERSINFO[0]}"; printf -v text '%08.3f|%q' 3.14159 "a b"; echo "$text"
+            trap 'echo trapped' USR1; kill -USR1 $$; read -r line <<< "a here string"; echo "${line^^}"; exit 7"#,
+        ],
+        reading(case("bash/script", BASH)),
+    ),
+    with_args(
+        &[
+            "awk",
+            "{ for (i = 1; i <= NF; i++) n[length($i)]++ } END { for (i = 1; i < 30; i++) print i, n[i] + 0, sin(i) }",
+        ],
+        reading(case("busybox/awk", BUSYBOX)),
+    ),
+    with_args(&["bc", "-l"], Case { input: "examples/programs/input.bc", ..case("busybox/bc", BUSYBOX) }),
+    with_args(&["bzip2", "-c"], reading(case("busybox/bzip2", BUSYBOX))),
+    with_args(
+        &["diff", "-u", "{repository}/LICENSE-MIT", "{repository}/LICENSE-APACHE"],
+        case("busybox/diff", BUSYBOX),
+    ),
+    with_args(&["grep", "-n", "-i", "fuel.*exact"], reading(case("busybox/grep", BUSYBOX))),
+    with_args(&["gzip", "-n", "-c"], reading(case("busybox/gzip", BUSYBOX))),
+    with_args(&["hexdump", "-C"], reading(case("busybox/hexdump", BUSYBOX))),
+    with_args(&["sed", "-n", "s/`\\([^`]*\\)`/<\\1>/gp"], reading(case("busybox/sed", BUSYBOX))),
+    with_args(
+        &[
+            "sh",
+            "-c",
+            "f() { [ $1 -lt 2 ] && r=$1 && return; f $(($1 - 1)); local a=$r; f $(($1 - 2)); r=$((a + r)); }; \
+             f 12; echo $r; echo text > file; for x in f*; do read -r l < $x; printf '%s-%05d\\n' $x:${l%xt} $((r << 2)); done",
+        ],
+        case("busybox/sh", BUSYBOX),
+    ),
+    with_args(&["sha512sum"], reading(case("busybox/sha512sum", BUSYBOX))),
+    with_args(&["sort", "-k2", "-u"], reading(case("busybox/sort", BUSYBOX))),
+    with_args(&["factor", "1234567890123456789", "18446744073709551557"], case("busybox/factor", BUSYBOX)),
+];
+
+/// What CI runs: quickly built, and one of each kind that it has the compilers for.
+pub(super) static SHORT: &[&str] = &[
+    "c/alarms",
+    "c/cancel",
+    "c/pipes",
+    "c/rwlock",
+    "c/signals",
+    "cpp/condition_variable",
+    "cpp/exceptions",
+    "cpp/openmp",
+    "cpp/thread_local",
+    "crate/lua",
+    "go/files",
+    "go/hello",
+    "go/panics",
+    "go/timers",
+];

@@ -1,0 +1,393 @@
+//! `cargo xtask programs`: real programs on each of riverrun's engines, beside qemu-riscv64. They are to print the same and
+//! end with the same status.
+
+mod list;
+mod origins;
+
+use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use crate::{setup, workspace};
+use list::{CASES, Case, Origin, SHORT};
+use origins::Built;
+
+/// The longest that a program may take, in seconds.
+const TIME_LIMIT: &str = "120";
+/// Instructions beyond which a program is not run in single steps, which would take more than seconds.
+const SINGLE_STEP_LIMIT: u64 = 100_000_000;
+/// The status of `riverrun run` for a guest that has ended by a signal or another trap.
+const TRAPPED: i32 = 134;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    Interp,
+    SingleStep,
+    Compiled,
+}
+
+impl Engine {
+    const ALL: [Engine; 3] = [Engine::Interp, Engine::SingleStep, Engine::Compiled];
+
+    fn name(self) -> &'static str {
+        match self {
+            Engine::Interp => "interp",
+            Engine::SingleStep => "single-step",
+            Engine::Compiled => "compiled",
+        }
+    }
+
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Engine::Interp => &["--engine=interp"],
+            Engine::SingleStep => &["--single-step"],
+            Engine::Compiled => &["--compile", "--engine=compiled"],
+        }
+    }
+}
+
+struct Options {
+    json: bool,
+    engines: Vec<Engine>,
+    cases: Vec<&'static Case>,
+    /// Whether a program that cannot be had is a failure.
+    is_strict: bool,
+}
+
+fn parse(args: &[String]) -> Result<Options> {
+    let mut options = Options { json: false, engines: Vec::new(), cases: Vec::new(), is_strict: false };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--json" => options.json = true,
+            "--short" => {
+                options.is_strict = true;
+                options.cases.extend(CASES.iter().filter(|case| SHORT.contains(&case.name)));
+            }
+            "--engine" => {
+                let name = args.next().context("--engine takes interp, single-step or compiled")?;
+                let engine = Engine::ALL.into_iter().find(|engine| engine.name() == name);
+                options.engines.push(engine.with_context(|| format!("no engine is named `{name}`"))?);
+            }
+            flag if flag.starts_with('-') => bail!("programs has no option `{flag}`"),
+            name => {
+                let before = options.cases.len();
+                let is_named = |case: &&Case| case.name == name || case.name.split('/').next() == Some(name);
+                options.cases.extend(CASES.iter().filter(is_named));
+                if options.cases.len() == before {
+                    let known: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+                    bail!("no program is named `{name}`; there are {}", known.join(", "));
+                }
+            }
+        }
+    }
+    if options.engines.is_empty() {
+        options.engines = Engine::ALL.to_vec();
+    }
+    if options.cases.is_empty() {
+        options.cases = CASES.iter().collect();
+    }
+    Ok(options)
+}
+
+/// Builds the programs, runs them, and shows a table, or JSON.
+///
+/// # Errors
+/// If a program does otherwise on riverrun than on qemu-riscv64, or riverrun cannot be built.
+pub(crate) fn command(args: &[String]) -> Result<()> {
+    let options = parse(args)?;
+    let compiles = options.engines.contains(&Engine::Compiled);
+    origins::set_up(&options.cases)?;
+    if compiles {
+        setup::ensure(&[setup::LLVM])?;
+    }
+    let riverrun = build_riverrun(compiles)?;
+    let built = Built::of(options.cases.iter().copied())?;
+    let mut rows = Vec::new();
+    for case in &options.cases {
+        let row = Row::of(case, &built, &options.engines, &riverrun)?;
+        if !options.json {
+            row.print(rows.is_empty().then_some(&options.engines[..]));
+        }
+        rows.push(row);
+    }
+    if options.json {
+        println!("{}", serde_json::to_string_pretty(&rows.iter().map(Row::json).collect::<Vec<_>>())?);
+    }
+    summarise(&rows, options.is_strict)
+}
+
+fn build_riverrun(compiles: bool) -> Result<PathBuf> {
+    let compiler: &[&str] = if compiles { &["-p", "riverrun-compile"] } else { &[] };
+    workspace::call(workspace::cargo().args(["build", "--release", "-p", "riverrun-cli"]).args(compiler))?;
+    Ok(workspace::cargo_target_dir()?.join("release/riverrun"))
+}
+
+/// What has run a program, and how that has ended.
+struct Run {
+    time: Duration,
+    stdout: Vec<u8>,
+    stderr: String,
+    status: ExitStatus,
+    /// What `--stats=json` says.
+    stats: Value,
+}
+
+/// Runs a command in a new folder, with the case's input.
+fn run(case: &Case, command: &mut Command, folder: &Path) -> Result<Run> {
+    let input = match case.input {
+        "" => Stdio::null(),
+        name => File::open(workspace::root().join(name)).with_context(|| format!("cannot read {name}"))?.into(),
+    };
+    if let Some(name) = Path::new(case.file).file_name() {
+        fs::copy(workspace::root().join(case.file), folder.join(name))?;
+    }
+    let repository = workspace::root().display().to_string();
+    command.args(case.args.iter().map(|arg| arg.replace("{repository}", &repository)));
+    let begin = Instant::now();
+    let output = command.current_dir(folder).stdin(input).output();
+    let output = output.with_context(|| format!("cannot start {}", workspace::shown(command)))?;
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let stats = stderr.trim_end().lines().next_back().and_then(|line| serde_json::from_str(line).ok());
+    Ok(Run {
+        time: begin.elapsed(),
+        stdout: output.stdout,
+        stderr,
+        status: output.status,
+        stats: stats.unwrap_or_default(),
+    })
+}
+
+fn new_folder(name: &str) -> Result<PathBuf> {
+    let folder = origins::folder().join(name);
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+    }
+    fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+fn on_qemu(case: &Case, program: &Path) -> Result<Run> {
+    let folder = new_folder("qemu-folder")?;
+    run(case, Command::new("timeout").args([TIME_LIMIT, "qemu-riscv64"]).arg(program), &folder)
+}
+
+fn on_riverrun(case: &Case, program: &Path, engine: Engine, riverrun: &Path) -> Result<Run> {
+    let folder = new_folder("riverrun-folder")?;
+    let root = workspace::root().display();
+    let mut command = Command::new(riverrun);
+    command.args(["run", "--stats=json", "--timeout", TIME_LIMIT, "--cwd=/work"]).args(engine.options());
+    command.arg(format!("--dir={}:/work", folder.display())).arg(format!("--dir={root}:{root}:ro"));
+    // Locales, which qemu-riscv64 has from the host.
+    if Path::new("/usr/lib/locale").exists() {
+        command.arg("--dir=/usr/lib/locale:/usr/lib/locale:ro");
+    }
+    command.env("XDG_CACHE_HOME", origins::folder().join("cache"));
+    run(case, command.arg(program), &folder)
+}
+
+/// What became of a program on one of riverrun's engines.
+enum Verdict {
+    Same(Run),
+    Differs(String),
+    /// It was not run, for this reason.
+    NotRun(&'static str),
+}
+
+struct Row {
+    case: &'static Case,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    /// The program cannot be had, for this reason.
+    Missing(String),
+    Ran {
+        qemu: Run,
+        engines: Vec<(Engine, Verdict)>,
+    },
+}
+
+impl Row {
+    fn of(case: &'static Case, built: &Built, engines: &[Engine], riverrun: &Path) -> Result<Row> {
+        let program = match built.get(case.origin) {
+            Ok(program) => program,
+            Err(reason) => return Ok(Row { case, outcome: Outcome::Missing(reason.to_owned()) }),
+        };
+        let qemu = on_qemu(case, program)?;
+        let mut results = Vec::new();
+        let mut instructions = None;
+        for &engine in engines {
+            let reason = match engine {
+                Engine::Compiled if matches!(case.origin, Origin::Go(_)) => Some("programs in Go are interpreted"),
+                Engine::SingleStep if instructions.is_some_and(|count| count > SINGLE_STEP_LIMIT) => {
+                    Some("more than 100 million instructions")
+                }
+                _ => None,
+            };
+            if let Some(reason) = reason {
+                results.push((engine, Verdict::NotRun(reason)));
+                continue;
+            }
+            if engine == Engine::Compiled {
+                // What compiling takes is no part of the run that is timed.
+                on_riverrun(case, program, engine, riverrun)?;
+            }
+            let run = on_riverrun(case, program, engine, riverrun)?;
+            instructions = run.stats["instructions"].as_u64().or(instructions);
+            results.push((engine, compare(&qemu, run)));
+        }
+        Ok(Row { case, outcome: Outcome::Ran { qemu, engines: results } })
+    }
+}
+
+fn compare(qemu: &Run, run: Run) -> Verdict {
+    // qemu ends by the guest's signal, too.
+    let expected = if qemu.status.signal().is_some() { Some(TRAPPED) } else { qemu.status.code() };
+    // `timeout` passes on a signal as a status.
+    let expected = expected.map(|code| if code > 128 { TRAPPED } else { code });
+    if run.status.code() != expected {
+        return Verdict::Differs(format!("{} instead of {}:\n{}", run.status, qemu.status, run.stderr.trim_end()));
+    }
+    match crate::demo::first_difference(&run.stdout, &qemu.stdout) {
+        Some(difference) => Verdict::Differs(format!("output differs at {difference}:\n{}", run.stderr.trim_end())),
+        None => Verdict::Same(run),
+    }
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{:.0} ms", time.as_secs_f64() * 1e3)
+}
+
+impl Row {
+    /// Prints a line of the table, below its head if that is given.
+    fn print(&self, head: Option<&[Engine]>) {
+        if let Some(engines) = head {
+            print!("{:<24}{:<24}{:>10}", "program", "from", "qemu");
+            engines.iter().for_each(|engine| print!("{:>16}", engine.name()));
+            println!();
+        }
+        print!("{:<24}{:<24}", self.case.name, self.case.origin.shown());
+        match &self.outcome {
+            Outcome::Missing(reason) => {
+                println!("not available: {}", reason.lines().next().unwrap_or_default());
+            }
+            Outcome::Ran { qemu, engines } => {
+                print!("{:>10}", milliseconds(qemu.time));
+                for (_, result) in engines {
+                    let cell = match result {
+                        Verdict::Same(run) => format!("same {:>7}", milliseconds(run.time)),
+                        Verdict::Differs(_) => "DIFFERS".to_owned(),
+                        Verdict::NotRun(_) => "-".to_owned(),
+                    };
+                    print!("{cell:>16}");
+                }
+                println!();
+            }
+        }
+    }
+
+    fn json(&self) -> Value {
+        let mut value = json!({ "program": self.case.name, "from": self.case.origin.shown() });
+        match &self.outcome {
+            Outcome::Missing(reason) => value["not_available"] = json!(reason),
+            Outcome::Ran { qemu, engines } => {
+                value["qemu_seconds"] = json!(qemu.time.as_secs_f64());
+                for (engine, result) in engines {
+                    value[engine.name()] = match result {
+                        Verdict::Same(run) => json!({
+                            "same": true,
+                            "seconds": run.time.as_secs_f64(),
+                            "instructions": run.stats["instructions"],
+                        }),
+                        Verdict::Differs(how) => json!({ "same": false, "problem": how }),
+                        Verdict::NotRun(reason) => json!({ "not_run": reason }),
+                    };
+                }
+            }
+        }
+        value
+    }
+}
+
+/// Says how many programs were run, and fails if one differs, or, strictly, if one could not be had.
+fn summarise(rows: &[Row], is_strict: bool) -> Result<()> {
+    let mut problems = Vec::new();
+    let mut reasons = Vec::new();
+    let (mut ran, mut same) = (0, 0);
+    for row in rows {
+        match &row.outcome {
+            Outcome::Missing(reason) => {
+                let problem = format!("{}: not available: {reason}", row.case.name);
+                eprintln!("{problem}");
+                problems.extend(is_strict.then_some(problem));
+            }
+            Outcome::Ran { engines, .. } => {
+                ran += 1;
+                for (engine, result) in engines {
+                    match result {
+                        Verdict::Same(_) => same += 1,
+                        Verdict::Differs(how) => {
+                            problems.push(format!("{} ({}): {how}", row.case.name, engine.name()));
+                        }
+                        Verdict::NotRun(reason) if reasons.contains(&(engine.name(), *reason)) => {}
+                        Verdict::NotRun(reason) => reasons.push((engine.name(), *reason)),
+                    }
+                }
+            }
+        }
+    }
+    reasons.iter().for_each(|(engine, reason)| eprintln!("-: not run ({engine}): {reason}"));
+    eprintln!("{ran} programs of {}, {same} runs as on qemu-riscv64", rows.len());
+    match problems.is_empty() {
+        true => Ok(()),
+        false => bail!("{} problem(s):\n{}", problems.len(), problems.join("\n")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_names_of_one_program() {
+        let names: BTreeSet<&str> = CASES.iter().map(|case| case.name).collect();
+        assert_eq!(names.len(), CASES.len());
+        assert!(names.len() >= 40, "{}", names.len());
+        assert!(SHORT.iter().all(|name| names.contains(name)));
+    }
+
+    #[test]
+    fn sources_and_inputs_are_there() {
+        for case in CASES {
+            let sources = workspace::root().join("examples/programs");
+            let source = match case.origin {
+                Origin::C(name) | Origin::Zig(name) => sources.join("c").join(name).with_extension("c"),
+                Origin::Cxx(name) => sources.join("cpp").join(name).with_extension("cpp"),
+                Origin::Rust(name) => sources.join("rust/src/bin").join(name).with_extension("rs"),
+                _ => sources,
+            };
+            assert!(source.exists(), "{}", source.display());
+            assert!(workspace::root().join(case.input).exists(), "{}", case.input);
+        }
+    }
+
+    #[test]
+    fn options_choose_programs() {
+        let parsed = |args: &[&str]| parse(&args.iter().map(|&arg| arg.to_owned()).collect::<Vec<_>>());
+        assert_eq!(
+            parsed(&["c"]).unwrap().cases.len(),
+            CASES.iter().filter(|case| case.name.starts_with("c/")).count()
+        );
+        assert_eq!(parsed(&["go/json", "--engine", "interp"]).unwrap().cases.len(), 1);
+        assert_eq!(parsed(&["--short"]).unwrap().cases.len(), SHORT.len());
+        assert!(parsed(&["nothing"]).is_err() && parsed(&["--engine", "none"]).is_err());
+    }
+}

@@ -7,8 +7,8 @@ use rustix::io::Errno;
 
 use crate::call::{Call, Outcome};
 use crate::{
-    attributes, descriptors, directories, epoll, files, identity, io, memory, poll, prctl, process, processors,
-    random, signals, status, threads, time, timer,
+    attributes, descriptors, directories, epoll, files, identity, io, memory, poll, prctl, process, processors, random,
+    signals, status, threads, time, timer,
 };
 
 type Handler = fn(&mut Call<'_>) -> Outcome;

@@ -3,16 +3,16 @@
 use crate::error::Problem;
 use crate::types::{Record, Scalar, Type};
 
-/// Size in bytes of the largest struct that is passed by value; calls with larger ones are refused.
+/// The size in bytes of the largest struct that the psABI passes by value. A larger parameter or result is an error.
 pub(crate) const MAX_BY_VALUE: u64 = 16;
 
-/// Parameters that a host function can have at most; each piece of a struct counts.
+/// The most parameters that a host function can have; each piece of a struct counts as one.
 const MAX_PIECES: usize = 16;
 
 /// Number of integer argument registers, and of float argument registers.
 const REGISTERS: u8 = 8;
 
-/// A register, or none.
+/// Where a piece of an argument or result is passed: in a register, or on the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// a0 to a7.
@@ -33,19 +33,19 @@ impl Place {
     }
 }
 
-/// A part of a value that has a register of its own.
+/// The part of a value that is passed in one register, or in one word on the stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) place: Place,
-    /// The type in the register; `None` for a pointer. For a struct in integer registers, up to eight of its bytes.
+    /// The type in the register; `None` for a pointer, `U64` for up to eight bytes of a struct in integer registers.
     pub(crate) scalar: Option<Scalar>,
-    /// Where it is in the value, in bytes.
+    /// Its offset in the value, in bytes.
     pub(crate) offset: u64,
     /// Its size in bytes.
     pub(crate) size: u64,
 }
 
-/// How a function is called.
+/// Where the parameters and the result of a function are passed.
 #[derive(Debug)]
 pub(crate) struct Convention {
     /// For each parameter, its pieces.
@@ -64,7 +64,7 @@ impl Convention {
                 instead: "pass a pointer to a struct",
             });
         }
-        // A result is in the registers of a first argument of the same type.
+        // The psABI returns a result in the registers in which it would pass a first argument of that type.
         let result = match result.bare() {
             Type::Void => Vec::new(),
             result => Registers::default().assign(result)?,
@@ -72,7 +72,7 @@ impl Convention {
         Ok(Convention { parameters, result })
     }
 
-    /// Whether a parameter is on the stack, which only a real call can write.
+    /// Whether a parameter is on the stack. Then no stub is inline: only a call of a function puts it there.
     pub(crate) fn uses_stack(&self) -> bool {
         self.parameters.iter().flatten().any(|piece| piece.place == Place::Stack)
     }

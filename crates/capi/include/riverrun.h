@@ -234,31 +234,31 @@ typedef enum riverrun_kind {
     RIVERRUN_KIND_PTR = 11
 } riverrun_kind_t;
 
-/** What a value is, by its kind. */
+/** The contents of a value: the field for its kind is set. */
 typedef union riverrun_value_of {
-    /** Of RIVERRUN_KIND_BOOL. */
+    /** For RIVERRUN_KIND_BOOL. */
     bool boolean;
-    /** Of RIVERRUN_KIND_I8. */
+    /** For RIVERRUN_KIND_I8. */
     int8_t i8;
-    /** Of RIVERRUN_KIND_U8. */
+    /** For RIVERRUN_KIND_U8. */
     uint8_t u8;
-    /** Of RIVERRUN_KIND_I16. */
+    /** For RIVERRUN_KIND_I16. */
     int16_t i16;
-    /** Of RIVERRUN_KIND_U16. */
+    /** For RIVERRUN_KIND_U16. */
     uint16_t u16;
-    /** Of RIVERRUN_KIND_I32. */
+    /** For RIVERRUN_KIND_I32. */
     int32_t i32;
-    /** Of RIVERRUN_KIND_U32. */
+    /** For RIVERRUN_KIND_U32. */
     uint32_t u32;
-    /** Of RIVERRUN_KIND_I64. */
+    /** For RIVERRUN_KIND_I64. */
     int64_t i64;
-    /** Of RIVERRUN_KIND_U64. */
+    /** For RIVERRUN_KIND_U64. */
     uint64_t u64;
-    /** Of RIVERRUN_KIND_F32. */
+    /** For RIVERRUN_KIND_F32. */
     float f32;
-    /** Of RIVERRUN_KIND_F64. */
+    /** For RIVERRUN_KIND_F64. */
     double f64;
-    /** Of RIVERRUN_KIND_PTR: a guest address. */
+    /** For RIVERRUN_KIND_PTR: a guest address. */
     uint64_t ptr;
 } riverrun_value_of_t;
 
@@ -266,7 +266,7 @@ typedef union riverrun_value_of {
 struct riverrun_value {
     /** Its type. */
     riverrun_kind_t kind;
-    /** What it is. */
+    /** Its contents. */
     riverrun_value_of_t of;
 };
 

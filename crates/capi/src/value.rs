@@ -36,7 +36,7 @@ pub enum Kind {
     Ptr = 11,
 }
 
-/// As C hands it over: it may be none of [`Kind`].
+/// A [`Kind`] as C passes it: any number.
 pub type KindCode = u32;
 
 // Kinds are numbered as scalars are listed.
@@ -50,33 +50,33 @@ const _: () = {
     assert!(Kind::I32 as u32 == Scalar::I32 as u32 && Kind::F64 as u32 == Scalar::F64 as u32);
 };
 
-/// What a value is, by its kind.
+/// The contents of a value: the field for its kind is set.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union ValueOf {
-    /// Of `RIVERRUN_KIND_BOOL`.
+    /// For `RIVERRUN_KIND_BOOL`.
     pub boolean: bool,
-    /// Of `RIVERRUN_KIND_I8`.
+    /// For `RIVERRUN_KIND_I8`.
     pub i8: i8,
-    /// Of `RIVERRUN_KIND_U8`.
+    /// For `RIVERRUN_KIND_U8`.
     pub u8: u8,
-    /// Of `RIVERRUN_KIND_I16`.
+    /// For `RIVERRUN_KIND_I16`.
     pub i16: i16,
-    /// Of `RIVERRUN_KIND_U16`.
+    /// For `RIVERRUN_KIND_U16`.
     pub u16: u16,
-    /// Of `RIVERRUN_KIND_I32`.
+    /// For `RIVERRUN_KIND_I32`.
     pub i32: i32,
-    /// Of `RIVERRUN_KIND_U32`.
+    /// For `RIVERRUN_KIND_U32`.
     pub u32: u32,
-    /// Of `RIVERRUN_KIND_I64`.
+    /// For `RIVERRUN_KIND_I64`.
     pub i64: i64,
-    /// Of `RIVERRUN_KIND_U64`.
+    /// For `RIVERRUN_KIND_U64`.
     pub u64: u64,
-    /// Of `RIVERRUN_KIND_F32`.
+    /// For `RIVERRUN_KIND_F32`.
     pub f32: f32,
-    /// Of `RIVERRUN_KIND_F64`.
+    /// For `RIVERRUN_KIND_F64`.
     pub f64: f64,
-    /// Of `RIVERRUN_KIND_PTR`: a guest address.
+    /// For `RIVERRUN_KIND_PTR`: a guest address.
     pub ptr: u64,
 }
 
@@ -86,7 +86,7 @@ pub union ValueOf {
 pub struct Value {
     /// Its type.
     pub kind: KindCode,
-    /// What it is.
+    /// Its contents.
     pub of: ValueOf,
 }
 
@@ -98,18 +98,18 @@ impl fmt::Debug for Value {
 
 /// The name of a kind in signatures.
 fn name(kind: KindCode) -> &'static str {
-    Scalar::ALL.get(kind as usize).map_or("no kind", |scalar| scalar.name())
+    Scalar::ALL.get(kind as usize).map_or("of no known type", |scalar| scalar.name())
 }
 
 impl Value {
-    /// The slot of a value that is to be a `scalar`; `None` if it is something else.
+    /// The value as a raw value, if its kind is `scalar`; otherwise `None`.
     #[inline(always)]
     pub(crate) fn to_slot(self, scalar: Scalar) -> Option<u64> {
         if self.kind != scalar as u32 {
             return None;
         }
-        // SAFETY: the header demands that the field of the kind is set; a `bool` is read as a byte, since C may
-        // have put anything there.
+        // SAFETY: C sets the field for the kind, as `riverrun_value_of` in the header demands. A `bool` is read as a
+        // byte, since C may have put any number there.
         Some(unsafe {
             match scalar {
                 Scalar::Bool => u64::from(self.of.u8 != 0),
@@ -125,18 +125,18 @@ impl Value {
         })
     }
 
-    /// Nothing of this type: all bits are 0.
+    /// The zero of this type, with all bytes of the union set.
     #[inline(always)]
     pub(crate) fn zero(scalar: Scalar) -> Value {
         Value { kind: scalar as u32, of: ValueOf { u64: 0 } }
     }
 
-    /// The value that a slot holds.
+    /// The value of this type that a raw value stands for.
     #[inline(always)]
     pub(crate) fn from_slot(scalar: Scalar, slot: u64) -> Value {
-        // Little-endian: the low bytes are the value, the others are not looked at.
-        let u64 = if scalar == Scalar::Bool { u64::from(<bool as GuestValue>::from_bits(slot)) } else { slot };
-        Value { kind: scalar as u32, of: ValueOf { u64 } }
+        // Little-endian: a narrower field is the low bytes of the raw value. A `bool` is normalised to 0 or 1 before.
+        let bits = if scalar == Scalar::Bool { u64::from(<bool as GuestValue>::from_bits(slot)) } else { slot };
+        Value { kind: scalar as u32, of: ValueOf { u64: bits } }
     }
 }
 

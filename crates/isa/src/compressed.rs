@@ -3,14 +3,14 @@
 //! "Zc* Extension for Code Size Reduction").
 //!
 //! ```text
-//! /// `addi rd, x2, nzuimm`
+//! /// `addi rd, x2, imm`
 //! c_addi4spn = Wide { mask: 0xe003, match: 0x0 } |rd, imm| addi { rd, rs1: 2, imm } if imm != 0;
 //! ^name        ^layout  ^encoding                 ^fields    ^what it expands to      ^constraint
 //! ```
 //!
 //! The layout ([`Layout`]) says where the fields are and how the assembler writes them. The
-//! expansion is a base instruction with its fields; omitted fields are 0. Compressed instructions
-//! have no semantics of their own. If the constraint fails, the parcel matches a later row or is no instruction.
+//! expansion is a base instruction with its fields; omitted fields are 0. Engines execute the expansion: compressed
+//! instructions have no semantics of their own. If the constraint fails, the parcel matches a later row or is illegal.
 
 use crate::ext;
 use crate::inst::Inst;
@@ -168,10 +168,12 @@ pub struct CInfo {
     pub mask: u16,
     /// Their values.
     pub bits: u16,
-    /// The row's comment: the base instruction it stands for.
+    /// The row's comment: the base instruction that it expands to, in assembler syntax.
     pub doc: &'static str,
 }
 
+/// Makes [`COp`], the table `INFO` and `expand` from all rows, whose syntax the module's documentation shows. `$p` are
+/// the fields that a row's expansion and constraint name.
 macro_rules! define {
     ($($ext:ident { $(
         $(#[doc = $doc:literal])*
@@ -198,13 +200,13 @@ macro_rules! define {
             doc: concat!($($doc,)*),
         },)*)*];
 
-        /// The base instruction that a parcel of `cop` stands for, if the constraint holds.
+        /// Expands a parcel that has the encoding of `cop` and these fields; `None` if the row's constraint fails.
         pub(crate) fn expand(cop: COp, fields: &Fields) -> Option<Inst> {
-            let none = Inst { op: Op::addi, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: Rounding::Rne, len: 2, imm: 0 };
+            let zeros = Inst { op: Op::addi, rd: 0, rs1: 0, rs2: 0, rs3: 0, rm: Rounding::Rne, len: 2, imm: 0 };
             match cop { $($(COp::$name => {
                 $(let $p = fields.$p;)*
                 $(if !($constraint) { return None; })?
-                Some(Inst { op: Op::$op, $($field $(: $value)?,)* ..none })
+                Some(Inst { op: Op::$op, $($field $(: $value)?,)* ..zeros })
             })*)* }
         }
     };
@@ -213,7 +215,7 @@ macro_rules! define {
 ext::for_each_compressed_row!(define);
 
 impl COp {
-    /// What the table says of the instruction.
+    /// The instruction's row of the table.
     pub const fn info(self) -> &'static CInfo {
         &INFO[self as usize]
     }

@@ -1,12 +1,12 @@
-//! The message that a guest wrote to standard error just before it aborted: the reason given by its C library, C++ runtime
-//! or Rust panic.
+//! Last words: the message that a guest wrote to standard error just before it aborted, in which its C library, C++
+//! runtime or Rust panic gives the reason. `answer.rs` adds it to the trap of a guest that SIGABRT ends.
 //!
-//! Writes to descriptor 2 are collected until another call has an effect outside the guest's memory. So the message of an
-//! abort is complete even if it took several writes, and earlier log lines are not part of it.
+//! Writes to descriptor 2 are collected; system calls that [`is_quiet`] does not list discard them. So a message of
+//! several writes is complete, and earlier log lines are not part of it.
 
 use crate::table::is_quiet;
 
-/// Bytes that are kept, the last ones.
+/// How many of the bytes written last are kept.
 const BYTES_MAX: usize = 1 << 10;
 
 #[derive(Debug, Default)]
@@ -25,27 +25,27 @@ impl LastWords {
         &self.bytes
     }
 
-    /// Replaces what has been written.
+    /// Replaces the collected bytes by those of a snapshot.
     pub(crate) fn set(&mut self, bytes: &[u8]) {
         self.bytes.clear();
         self.add(bytes);
     }
 
-    /// Forgets what was written if this call shows that the guest went on to something else.
+    /// Discards the collected bytes if this system call shows that the guest has gone on and not aborted.
     pub(crate) fn notice(&mut self, number: u64, first_arg: u64) {
         if !self.bytes.is_empty() && !is_quiet(number, first_arg) {
             self.bytes.clear();
         }
     }
 
-    /// The words on one line, if there are any.
+    /// Takes the collected message as one line, in which `: ` separates the lines; `None` if nothing was written.
     pub(crate) fn take(&mut self) -> Option<String> {
         let text = String::from_utf8_lossy(&self.bytes).into_owned();
         self.bytes.clear();
-        // How to see more of a Rust program's panic is no part of it.
-        let is_said = |line: &&str| !line.is_empty() && !line.starts_with("note: run with `RUST_BACKTRACE");
+        // Rust's advice on backtraces is not part of the message.
+        let is_message = |line: &&str| !line.is_empty() && !line.starts_with("note: run with `RUST_BACKTRACE");
         let mut words = String::new();
-        for line in text.lines().map(str::trim).filter(is_said) {
+        for line in text.lines().map(str::trim).filter(is_message) {
             match words.chars().last() {
                 None => {}
                 Some(':') => words.push(' '),

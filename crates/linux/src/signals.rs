@@ -1,9 +1,9 @@
-//! Signals that a program sends to itself, or that its own faults send to it ([`crate::faults`]). Handlers are the
-//! process's; masks, alternate stacks and most pending signals are a thread's.
+//! Signals that a program sends to itself, or that its own faults send to it ([`crate::faults`]). Handlers belong to
+//! the process; masks, alternate stacks and most pending signals belong to a thread.
 //!
-//! A handler is entered as by Linux: its registers are saved in a frame on the stack, and it returns to code that calls
-//! `rt_sigreturn`, which restores them from there. Linux has that code in the vDSO; here it is at
-//! [`SIGNAL_RETURN_ADDRESS`], where unwinders can read it and the dispatcher calls the personality.
+//! A handler is entered as on Linux: the interrupted thread's registers are saved in a frame on the stack, and the
+//! handler returns to code that calls `rt_sigreturn`, which restores them. Linux has that code in the vDSO. Here it is
+//! at [`SIGNAL_RETURN_ADDRESS`]: unwinders can read it, and a return to it makes the dispatcher call the personality.
 
 use riverrun::{Caller, Fault, Memory, SIGNAL_RETURN_ADDRESS};
 use rustix::io::Errno;
@@ -23,18 +23,21 @@ const SA_RESTART: u64 = 0x1000_0000;
 const SA_NODEFER: u64 = 0x4000_0000;
 const SA_RESETHAND: u64 = 0x8000_0000;
 
-/// Bytes of a signal set, which callers pass.
+/// The size of `sigset_t` in bytes, which the guest passes to most of these calls.
 const SET_SIZE: u64 = 8;
-/// Bytes of `struct siginfo`, and of `struct ucontext` up to its registers and whole.
+/// The size of `struct siginfo`.
 const INFO: u64 = 128;
+/// The offset of the registers in `struct ucontext`.
 const REGISTERS: u64 = 176;
+/// The size of `struct ucontext`.
 const CONTEXT: u64 = 960;
+/// The offset of the signal mask in `struct ucontext`.
 const MASK: u64 = 40;
-/// The smallest alternate stack.
+/// The smallest alternate stack (`MINSIGSTKSZ`).
 const MIN_STACK: u64 = 2048;
 /// The number of `rt_sigreturn`.
 pub(crate) const RT_SIGRETURN: u64 = 139;
-/// `li a7, 139` and `ecall`: by these instructions unwinders know a signal frame.
+/// `li a7, 139` and `ecall`: unwinders recognise a signal frame by these instructions.
 pub(crate) const RETURN_CODE: [u32; 2] = [(RT_SIGRETURN as u32) << 20 | 0x893, 0x73];
 
 /// `struct sigaction` as the system call has it.
@@ -486,6 +489,7 @@ pub(crate) fn rt_sigsuspend(call: &mut Call<'_>) -> Outcome {
     let own = &mut call.linux.threads.current_mut().signals;
     own.suspend(blocked);
     if call.linux.has_no_signal() {
+        // The first time, this returns an error that parks the thread; once it wakes, the whole call is made again.
         call.wait(On::Signal { set: 0 }, None)?;
     }
     Err(Errno::INTR.into())
@@ -501,6 +505,7 @@ pub(crate) fn rt_sigtimedwait(call: &mut Call<'_>) -> Outcome {
             0 => None,
             address => Some(Timespec::load(call.memory, address)?.span()?),
         };
+        // As in `rt_sigsuspend`: what follows runs when the call is made again.
         call.wait(On::Signal { set }, timeout)?;
     }
     let waiting = pending(call.linux);

@@ -1,8 +1,9 @@
-//! Loops that end after few instructions: innermost ones that add a constant to a register until it meets another, where
-//! the distance between the two is a constant, too.
+//! Short loops: innermost counted loops whose trip count is a small constant. Each iteration adds a constant to a
+//! register, the counter, until it reaches a limit at a constant distance from its first value.
 //!
-//! This reads loops as compilers lay them out. Code that jumps into such a loop from elsewhere, with other values, may go
-//! round more often; so nothing may depend on this but speed.
+//! [`super::polls`] places no poll in them. The analysis expects loops as compilers lay them out: after a jump into a
+//! loop with other register values, it may iterate more often than was computed. So only the delay of interruptions may
+//! depend on the result: the watchdog ends a run whose code does not poll in time, without its registers.
 
 use std::collections::BTreeSet;
 
@@ -13,17 +14,18 @@ use crate::analysis::functions::Function;
 use crate::analysis::order::{Predecessors, predecessors};
 use crate::analysis::registers::written;
 
-/// Instructions that a short loop executes, at most.
+/// The most instructions that all iterations of a short loop execute together.
 const SHORT: u64 = 64 << 10;
-/// Blocks of such a loop, at most.
+/// The most blocks that a short loop has.
 const BLOCKS: usize = 32;
-/// Blocks in front of a loop in which its registers' first values are looked for.
+/// The most blocks before a loop that are searched for the first values of its counter and limit.
 const FRONT: usize = 8;
 
-/// A value that is known but for what it was at a place.
+/// A symbolic value: a constant, or what a register held at some address, plus a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Known {
-    /// The address behind which the register has it, and the register; `None` for a constant.
+    /// The address of the instruction that wrote a register, or of the block at whose start it is read, and the
+    /// register; `None` for a constant.
     base: Option<(u64, usize)>,
     plus: i64,
 }
@@ -37,7 +39,7 @@ pub(super) fn short_loops(function: &Function, headers: &BTreeSet<u64>) -> BTree
     headers.iter().copied().filter(|header| !entrances.contains(header) && is_short(*header)).collect()
 }
 
-/// The instructions that the innermost loop with this header executes.
+/// How many instructions all iterations of the innermost loop with this header execute; `None` if that is unknown.
 fn instructions(function: &Function, predecessors: &Predecessors, header: u64) -> Option<u64> {
     let predecessors = |of: u64| predecessors.get(&of).into_iter().flatten().copied();
     let (fronts, latches): (Vec<u64>, Vec<u64>) = predecessors(header).partition(|&at| at < header);
@@ -48,7 +50,7 @@ fn instructions(function: &Function, predecessors: &Predecessors, header: u64) -
         if body.contains(&at) {
             continue;
         }
-        // A loop inside, or a way in that is not by the header, leads to a block in front of it.
+        // The loop is entered elsewhere than at its header, or its header does not come first.
         if at < header || body.len() == BLOCKS || at == function.start {
             return None;
         }
@@ -68,7 +70,7 @@ fn instructions(function: &Function, predecessors: &Predecessors, header: u64) -
     let writes = |register: usize| insts().filter(move |inst| written(inst) == Some(register));
     let Terminator::Branch { taken, .. } = function.blocks[&latch].end else { return None };
     let (_, branch) = function.blocks[&latch].insts.last()?;
-    // What holds while the loop goes on.
+    // Whether the loop continues while counter and limit differ; otherwise while one is less than the other.
     let differ = match (branch.op, taken == header) {
         (Op::bne, true) | (Op::beq, false) => true,
         (Op::blt | Op::bge | Op::bltu | Op::bgeu, _) => false,

@@ -1,4 +1,8 @@
-//! Host calls from compiled code, by the host's calling convention on the host's stack.
+//! Host calls from compiled code, by the host's calling convention on the host's stack: those of `rr.call`, and those
+//! `ecall`s whose host function the machine has cached.
+//!
+//! Invariant (`crates/vm/src/imports.rs`): while the host function runs, all live registers are committed but a0 to a4,
+//! which it gets in host registers. In precise mode these are committed, too.
 
 use std::mem::offset_of;
 
@@ -16,24 +20,24 @@ use crate::lift::value::Value;
 
 const FA0: usize = F_SLOT as usize + 10;
 
-/// Integer registers that are passed in host registers.
+/// Argument registers that are passed in host registers.
 const ARGUMENTS: [usize; REGISTER_ARGUMENTS] = [A0, A0 + 1, A0 + 2, A0 + 3, A0 + 4];
-/// Registers that a host function may change.
+/// Result registers: a host function may change these and no others.
 const INTEGER_RESULTS: [usize; 2] = [A0, A0 + 1];
 const FLOAT_RESULTS: [usize; 2] = [FA0, FA0 + 1];
 
-/// Pinned registers from this position on are in host registers that host functions preserve, r12 to r15. The others,
-/// except arguments, are committed before a host call and reloaded after it; preserving them would take one more store.
+/// Pinned registers from this position on are in r12 to r14, which host functions preserve. The others, except
+/// arguments, are committed before a host call and reloaded after it: to spill them as well would take one more store.
 const PRESERVED: usize = 7;
 
-/// Where a system call's key is: a7, or t0.
+/// The registers that may hold a system call's key: t0 if a7 is [`DYNAMIC_CALL`], else a7.
 const SYSTEM_CALL_KEYS: [usize; 2] = [17, 5];
 
 fn set(registers: &[usize]) -> Set {
     registers.iter().fold(0, |set, register| set | 1 << register)
 }
 
-/// Registers that host calls use.
+/// Registers that the lifted code of a host call names.
 pub(crate) fn used() -> Set {
     set(&ARGUMENTS) | set(&FLOAT_RESULTS) | set(&SYSTEM_CALL_KEYS)
 }
@@ -43,16 +47,16 @@ pub(crate) fn lacking() -> Set {
     set(&ARGUMENTS)
 }
 
-/// What calls the host function of the import in rdi, the window's address being in r15. The stack is the
-/// host's while it runs, and the own stack pointer in a register that functions preserve: from memory, each call
-/// would have to wait for the one before. What SysV functions may change is an output or a clobber.
+/// The assembly that calls the host function of the import in rdi; r15 has the window's address. It switches to the
+/// host's stack and keeps compiled code's stack pointer in a callee-saved register: reloading it from memory would make
+/// each call wait for the one before. Every register that SysV functions may change is an output or a clobber.
 fn call_text() -> String {
     let (host, code) = (convention::HOST_SP, offset_of!(Import, code));
     format!("movq %rsp, $7\n\tmovq {host}(%r15), %rsp\n\tcallq *{code}(%rdi)\n\tmovq $7, %rsp")
 }
 
-/// The outputs are rax and rdx, the results, registers whose contents are lost, and one for the stack pointer, which
-/// is none of these; inputs are the window, the import, and the arguments.
+/// Outputs 0 and 1 are the results; 2 to 6 are argument registers, whose contents are lost; 7 keeps the stack pointer.
+/// LLVM must take a callee-saved register for 7, as all others are listed. Inputs: window, import, arguments.
 fn constraints(ir: &Ir<'_>) -> String {
     let mut text = "={rax},={rdx},={rdi},={rsi},={rcx},={r8},={r9},=&r,{r15},2,3,1,4,5,6".to_owned();
     let wide = ir.options.cpu.features().has("avx512f");
@@ -76,9 +80,9 @@ impl<'c> Site<'_, 'c> {
         self.call_host(ir.at(imports, built(ir.builder.build_int_mul(index, size, ""))), call);
     }
 
-    /// Looks whether it is known what host function a system call means: goes on in the first block, with
-    /// the address of its import, or in the second one. Where the key is thought to be `expected`, only its place
-    /// is looked at.
+    /// Looks a system call up in the machine's table of cached host functions ([`SystemCall`]). Returns the address of
+    /// the import and the blocks for a hit and for a miss. `expected` is a hint that makes the index a constant; the
+    /// key is compared all the same.
     pub(super) fn known_system_call(&self, expected: Option<CallNumber>) -> (PointerValue<'c>, Label<'c>, Label<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         let [a7, t0] = SYSTEM_CALL_KEYS.map(|register| ir.word(registers.get(ir, register)));
@@ -86,7 +90,7 @@ impl<'c> Site<'_, 'c> {
         let place_of = |number: IntValue<'c>| built(ir.builder.build_and(number, ir.int(SYSTEM_CALLS as u64 - 1), ""));
         let mut conditions = Vec::new();
         let (key, place) = match expected {
-            // No place has the number of dynamic calls for its key.
+            // `is_dynamic` needs no test: no entry has `DYNAMIC_CALL` as its key.
             Some(CallNumber::InA7(key)) => (a7, place_of(ir.int(key))),
             Some(CallNumber::InT0(key)) => {
                 conditions.push(is_dynamic);
@@ -109,16 +113,17 @@ impl<'c> Site<'_, 'c> {
         (import, hit, miss)
     }
 
-    /// Calls the host function of the import at this address; other registers keep their places.
+    /// Calls the host function of the import at this address. Only its result registers change.
     pub(super) fn call_host(&self, import: PointerValue<'c>, call: HostCall) {
         let (ir, registers) = (self.ir, self.registers);
-        // With precise code, a guest that a host function has stopped has them in the state all the same.
+        // In precise mode arguments are committed, too: if the host function ends the run, the hart has them.
         let handed_over = if ir.options.precise { 0 } else { lacking() };
         let dirty = registers.dirty(true) & !(1 << FUEL) & !handed_over;
         registers.flush(ir, dirty & self.live);
         registers.flushed(dirty);
         self.store_field(convention::PC, self.pc);
-        // What will be left behind the call, whose block has been counted at its beginning.
+        // The block's start has subtracted all its instructions. The host must see the fuel that is left after the
+        // call: add those that follow it.
         let behind = ir.int(self.ahead.wrapping_sub(1));
         let left = ir.options.fuel.then(|| {
             let left = built(ir.builder.build_int_add(ir.word(registers.get(ir, FUEL)), behind, ""));
@@ -126,7 +131,7 @@ impl<'c> Site<'_, 'c> {
             left
         });
 
-        // Dead registers may have any value.
+        // The host function reads no registers beyond its parameters.
         let argument = |register| match register - A0 < call.arguments {
             true => ir.word(registers.get(ir, register)),
             false => ir.i64.get_undef(),
@@ -142,7 +147,7 @@ impl<'c> Site<'_, 'c> {
             }
         }
         let not_preserved = match ir.callers {
-            // The state's fuel is not that of the register.
+            // The fuel is not reloaded: its field holds `behind` more than its register.
             Callers::Guest => set(&registers::pinned(ir.options.fuel)[..PRESERVED]) & !set(&ARGUMENTS) & !(1 << FUEL),
             Callers::Host => 0,
         };
@@ -190,7 +195,7 @@ impl<'c> Site<'_, 'c> {
         [0, 1].map(|index| built(ir.builder.build_extract_value(results, index, "")).into_int_value())
     }
 
-    /// Exits if guest functions that the host function has called have used fuel, which may then not reach to the next test.
+    /// Exits if the host function has called guest functions that used fuel: what is left may not reach the next test.
     fn check_fuel(&self, before: IntValue<'c>, behind: IntValue<'c>) {
         let (ir, registers) = (self.ir, self.registers);
         let left = ir.field(registers.base(ir), convention::FUEL);

@@ -108,7 +108,7 @@ static void types(riverrun_linker_t *linker, riverrun_machine_t *machine, riverr
     FAILS(riverrun_func_call(func, machine, values, 1, &result, 1), MISUSE, "1 arguments were given");
     FAILS(riverrun_func_call(func, machine, values, 2, NULL, 1), MISUSE, "`results` is NULL");
     memset(&values[1].kind, 0x7f, sizeof values[1].kind);
-    FAILS(riverrun_func_call(func, machine, values, 2, &result, 1), MISUSE, "argument 1 is no kind");
+    FAILS(riverrun_func_call(func, machine, values, 2, &result, 1), MISUSE, "argument 1 is of no known type");
 
     FAILS(riverrun_linker_func(linker, "Game::add", "void ()", add, NULL, destroy), RIVERRUN_ERROR_LINK, "already has");
     CHECK(destroyed == 1);

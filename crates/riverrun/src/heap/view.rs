@@ -20,7 +20,7 @@ use crate::program::Program;
 const PREFERRED_START: u64 = 1 << 30;
 /// Pages that the arena grows by at least, where there is room.
 const GROWTH: u64 = 64;
-/// Of what the arena has, it grows by this part at least.
+/// The arena grows by at least its size divided by this.
 const GROWTH_PART: u64 = 8;
 
 /// A heap's records, which belong to its machine.
@@ -32,7 +32,7 @@ pub(crate) struct HeapState {
     deferred: Deferred,
     options: HeapOptions,
     sites: Option<Box<Sites>>,
-    /// Whether uses are recorded or logged.
+    /// Whether call sites are recorded or events logged.
     is_recorded: bool,
     program: Program,
 }
@@ -408,7 +408,7 @@ impl<'a> Heap<'a> {
         true
     }
 
-    /// The block in use at this address, if it is `by`'s to free or to change: all are the host's.
+    /// The block in use at this address, if `by` may free or change it: the host may for all, the guest for its own.
     #[inline(always)]
     fn find(&self, address: u64, by: Owner) -> Result<InUse, Problem> {
         let Some(block) = self.state.allocator.find(address) else { return Err(self.state.allocator.explain(address)) };
@@ -418,7 +418,7 @@ impl<'a> Heap<'a> {
         Ok(block)
     }
 
-    /// Frees a block; null is none.
+    /// Frees the block at `address` for its host or guest; null is ignored. The guest cannot free what the host owns.
     #[inline(always)]
     pub(crate) fn give(&mut self, address: u64, owner: Owner) -> Result<(), Problem> {
         if address != 0 {
@@ -429,7 +429,7 @@ impl<'a> Heap<'a> {
         Ok(())
     }
 
-    /// Frees a block that has this size.
+    /// As [`Heap::give`], but an error if `size` is not the size that was requested for the block.
     #[inline(always)]
     pub(crate) fn give_sized(&mut self, address: u64, size: u64, owner: Owner) -> Result<(), Problem> {
         if address != 0 {
@@ -443,7 +443,7 @@ impl<'a> Heap<'a> {
         Ok(())
     }
 
-    /// Gives a block another size, where it stands or elsewhere.
+    /// Resizes a block in place, or else moves it; returns its address.
     #[inline]
     pub(crate) fn resize(&mut self, old: u64, size: u64, owner: Owner) -> Result<u64, Problem> {
         let block = self.find(old, owner)?;
@@ -455,6 +455,7 @@ impl<'a> Heap<'a> {
         Ok(address)
     }
 
+    /// Copies a block to a new one of `size` bytes and frees the old one; if the copy faults, frees the new one.
     fn move_block(&mut self, old: u64, block: &InUse, size: u64) -> Result<u64, Problem> {
         let is_guests = block.owner == Owner::Guest;
         let cached = if is_guests { self.state.take_cached(size) } else { None };
@@ -465,11 +466,11 @@ impl<'a> Heap<'a> {
                 Err(full) => self.take_growing(full, size, 1, false, block.owner)?.address,
             },
         };
-        // The guest may use all that a block has, and so all of it moves.
+        // The guest may use the whole capacity of a block (`Heap::capacity`), so all of it is copied.
         let copied = self.memory.copy_within(old, address, size.min(block.capacity));
         let gone = if copied.is_ok() { old } else { address };
         if !(is_guests && self.state.give_cached(gone, None)) {
-            // The allocation may have moved records, but not blocks.
+            // `block` may be stale: the allocation above may have moved its record.
             let block = self.find(gone, Owner::Host)?;
             self.state.allocator.give(&block);
         }
@@ -477,7 +478,7 @@ impl<'a> Heap<'a> {
         Ok(address)
     }
 
-    /// All bytes that the guest may use of a block; 0 for null.
+    /// How many bytes of a block the guest may use, which may be more than it requested; 0 for null.
     pub(crate) fn capacity(&self, address: u64) -> Result<u64, Problem> {
         if address == 0 { Ok(0) } else { Ok(self.find(address, Owner::Host)?.capacity) }
     }

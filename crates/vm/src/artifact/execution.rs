@@ -1,4 +1,4 @@
-//! Activation a machine on compiled code: entering at a pc, resuming suspended frames, and calls on the fast path.
+//! Running a machine on compiled code: entering at a pc, resuming suspended frames, and calls on the fast path.
 //!
 //! An `Execution` owns the host stack of compiled code and knows which frames on it are suspended. The dispatcher uses it for
 //! runs; the fast path uses [`Execution::prepare`] once and then [`call`].
@@ -50,17 +50,17 @@ struct Resume {
 
 /// A cached look-up of a pc.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct Lookup {
     pc: u64,
     entrance: Option<Entrance>,
 }
 
 /// Entries of the cache of look-ups.
-const FOUND: usize = 256;
+const LOOKUPS: usize = 256;
 /// An empty entry.
-const NOT_FOUND: Found = Found { pc: 1, entrance: None };
+const EMPTY: Lookup = Lookup { pc: 1, entrance: None };
 
-/// Of so many runs, all but one exit at their first poll after [`Execution::ask_to_exit`].
+/// With [`Execution::ask_to_exit`] before each run, one run in so many does not exit at its first poll.
 const ASKS: u32 = 4;
 
 /// A machine's run in compiled code: its host stack, and the suspended frames there.
@@ -74,7 +74,7 @@ pub struct Execution {
     /// The activation of [`call`], once there was one, and the entry guard that it owns.
     activation: Option<(Box<Activation>, &'static EntryGuard)>,
     /// The cache of look-ups, by the pc's lower bits. An odd pc marks an empty entry.
-    found: Box<[Found; FOUND]>,
+    lookups: Box<[Lookup; LOOKUPS]>,
     /// How often [`Execution::ask_to_exit`] was called.
     asked: u32,
 }
@@ -128,7 +128,7 @@ impl Callable {
 ///
 /// # Safety
 /// The state comes from [`Activation::owner`], with the number of the owner of the entry guard of an execution that is
-/// ready and not activation. The function is one of its artifact. The rounding mode is the default one.
+/// ready and not running. The function is one of its artifact. The rounding mode is the default one.
 ///
 /// [`RETURN_ADDRESS`]: crate::RETURN_ADDRESS
 #[inline(always)]
@@ -156,28 +156,28 @@ impl Execution {
     pub fn new(artifact: Arc<Artifact>) -> io::Result<Execution> {
         install_handlers();
         let stubs = stubs(artifact.options().fuel);
-        let found = Box::new([NOT_FOUND; FOUND]);
-        Ok(Execution { artifact, stack: Stack::new()?, resume: None, stubs, activation: None, found, asked: 0 })
+        let lookups = Box::new([EMPTY; LOOKUPS]);
+        Ok(Execution { artifact, stack: Stack::new()?, resume: None, stubs, activation: None, lookups, asked: 0 })
     }
 
-    /// Has most of the next runs exit at their first poll, or where they enter a function, as if they were interrupted there:
-    /// for tests.
+    /// Makes the next run exit at its first poll or function start, as an interruption would; each [`ASKS`]th call lets
+    /// it go on. For tests, in which the dispatcher calls this before every run.
     pub fn ask_to_exit(&mut self) {
         self.asked += 1;
     }
 
-    /// Runs other code of the same program from now on. Suspended frames are dropped: the guest goes on at its pc.
-    ///
-    /// No code of this execution is activation, and no [`Prepared`] of it is used afterwards.
+    /// Replaces the artifact by another one of the same program. This drops suspended frames: the guest continues at
+    /// its pc. A [`Prepared`] of this execution must not be used afterwards.
     pub fn adopt(&mut self, artifact: Arc<Artifact>) {
         self.disown();
         self.forget();
-        self.found.fill(NOT_FOUND);
+        self.lookups.fill(EMPTY);
         self.stubs = stubs(artifact.options().fuel);
         self.artifact = artifact;
     }
 
-    /// Whether the code counts fuel; if not, it must only be run without a limit.
+    /// Whether the code counts fuel. Code that does not ignores the limit of [`Execution::run`], so the dispatcher runs
+    /// it only if the run has no limit of fuel.
     pub fn counts_fuel(&self) -> bool {
         self.artifact.options().fuel
     }
@@ -187,30 +187,31 @@ impl Execution {
         self.artifact.options().precise
     }
 
-    /// How code is entered at the state's pc, if there is any.
+    /// How to enter compiled code at the state's pc: by resuming suspended frames, at a function's start, or at a
+    /// re-entry point. `None` if the artifact has no entry there.
     pub fn entry(&mut self, state: &VmContext) -> Option<Entry> {
         let pc = state.hart.pc;
         let fits = |resume: Resume| resume.pc == pc && (!resume.by_return || state.hart.x(1) == pc);
         if self.resume.is_some_and(fits) {
             return Some(Entry(Entrance::Resume));
         }
-        let found = &mut self.found[(pc >> 1) as usize % FOUND];
-        if found.pc != pc {
+        let lookup = &mut self.lookups[(pc >> 1) as usize % LOOKUPS];
+        if lookup.pc != pc {
             let inside = || Some(Entrance::Inside(self.artifact.function(self.artifact.entered_at(pc)?)?));
             let entrance = self.artifact.function(pc).map(Entrance::Start).or_else(inside);
-            *found = Found { pc, entrance };
+            *lookup = Lookup { pc, entrance };
         }
-        found.entrance.map(Entry)
+        lookup.entrance.map(Entry)
     }
 
-    /// Runs the guest from its pc, for which `entry` was just found, for `limit` instructions at most, and says how many
-    /// were executed: 0 if code does not count them. Code that does not is stopped by force when `interruption` asks for
-    /// that.
+    /// Runs the guest from its pc, for which the caller has just got `entry`. Returns the exit, and the number of
+    /// instructions executed. Code that counts fuel executes at most `limit`. Other code ignores `limit` and reports 0;
+    /// once `interruption` asks for it, the watchdog's signals make it exit.
     ///
     /// # Safety
     /// The window's memory is that of the program that the artifact was compiled from, and no other window is used with
-    /// this execution. What the state's [`EngineContext`] holds is what engines have left there; [`EngineContext::imports`] is
-    /// the table of the program's imports, all bound for the machine of this window.
+    /// this execution. The state's `frm` is 0. Only engines have written its [`EngineContext`], whose `imports` is the
+    /// table of the program's imports, all bound for the machine of this window.
     pub unsafe fn run(
         &mut self,
         entry: Entry,
@@ -219,7 +220,8 @@ impl Execution {
         interruption: &Requests,
     ) -> (Exit, u64) {
         let fuel = limit as i64;
-        // Only functions' starts test the fuel at once.
+        // Functions test their fuel at the start. Entered elsewhere, they execute up to `RESERVE_BEHIND` instructions
+        // before they test.
         if self.counts_fuel() && fuel < RESERVE_BEHIND && !matches!(entry.0, Entrance::Start(_)) {
             return (Exit::Refused, 0);
         }

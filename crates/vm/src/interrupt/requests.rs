@@ -1,6 +1,6 @@
 //! What a machine is to be stopped for, and when.
 //!
-//! The dispatcher and the interpreter test [`Requests::is_reached`]. Compiled code that does not count fuel tests
+//! The dispatcher tests [`Requests::is_reached`] between slices. Compiled code that does not count fuel tests
 //! nothing; the watchdog signals the thread that executes it.
 
 use std::sync::{Mutex, PoisonError};
@@ -13,8 +13,7 @@ use crate::sync::atomic::{AtomicBool, Ordering, fence};
 /// Why and when a machine is to be stopped; shared between the machine, the watchdog and, as an
 /// [`Interruption`](crate::Interruption), the threads that stop it.
 ///
-/// The dispatcher tests [`is_reached`](Requests::is_reached) before it enters an engine, and the interpreter while it
-/// runs. A thread in compiled code that does not count fuel is registered at the machine's entry guard, and the watchdog
+/// The dispatcher tests [`is_reached`](Requests::is_reached) before it enters an engine. A thread in compiled code that does not count fuel is registered at the machine's entry guard, and the watchdog
 /// signals it until it has exited ([`crate::Activation`]).
 #[derive(Debug)]
 pub struct Requests {

@@ -1,7 +1,8 @@
 //! The allocator's records as data for a file, and back.
 //!
-//! What is restored allocates the same addresses as what was saved. The data need not be trusted: [`Allocator::restore`]
-//! checks all that the allocator relies on, in time and memory that the data's size and the largest arena bound.
+//! A restored allocator allocates the same addresses as the saved one would. The data is not trusted:
+//! [`Allocator::restore`] checks all that the allocator relies on. The data's size and the largest arena bound its time
+//! and memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +25,7 @@ pub(crate) struct SavedAllocator {
     free: Vec<u32>,
     /// Which of the runs are slabs with free blocks: list after list, as they would be used.
     partial: Vec<u32>,
-    /// Pages of the arena that have been used.
+    /// The first page of the arena from which on none has ever been used.
     untouched: u32,
     has_cache: bool,
     /// Addresses of blocks in magazines, those of a class in the order in which they were freed.
@@ -41,7 +42,7 @@ enum SavedRun {
     Slab {
         class: u8,
         clean: bool,
-        /// The word of each block that has ever been used; [`FREE`] for those that are not in use.
+        /// The tag, as a word, of each block that has ever been used; [`FREE`] for those that are not in use.
         blocks: Vec<u32>,
         /// The slab's free blocks as they would be taken.
         free: Vec<u32>,
@@ -210,7 +211,7 @@ impl SavedRun {
         }
     }
 
-    /// Bytes that were asked for of its blocks in use.
+    /// The sum of the sizes that were requested for the blocks in use of this run.
     fn requested(&self) -> u64 {
         match self {
             SavedRun::Free { .. } => 0,
@@ -224,7 +225,7 @@ impl SavedRun {
 
 #[cfg(test)]
 impl SavedAllocator {
-    /// Each of the saved numbers in turn replaced by others.
+    /// Copies of the records, in each of which one bit, or seven, of one byte of the serialised form are flipped.
     pub(in crate::heap) fn forged(&self) -> Vec<SavedAllocator> {
         let bytes = postcard::to_allocvec(self).unwrap_or_default();
         let mut forged = Vec::new();

@@ -221,8 +221,8 @@ pub(crate) unsafe fn call_host_entry(
 ) -> Option<[u64; 2]> {
     let [mut a0, mut a1, a2] = arguments;
     let returned: u64;
-    // SAFETY: as the caller promises. The frame is one that everybody can leave who leaves an engine, and goes
-    // on at the fault_entry then.
+    // SAFETY: as the caller promises. Every exit from an engine can drop this frame, and execution continues at
+    // the fault entry.
     unsafe {
         asm!(
             "sub rsp, 8",

@@ -1,7 +1,7 @@
 //! Options of the compiler.
 
 use riverrun_vm::Features;
-use riverrun_vm::artifact::Options;
+use riverrun_vm::artifact::{Fidelity, Options};
 
 /// The processors that the code is to run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,8 +29,8 @@ pub struct CompileOptions {
     pub level: u8,
     /// Whether the code counts instructions, and can be limited by fuel.
     pub fuel: bool,
-    /// Precise mode: whether every access that may fault is made, in order, with all registers committed.
-    pub precise: bool,
+    /// What the code assumes of the program, and so where it gives what the interpreter gives.
+    pub fidelity: Fidelity,
     /// The processors that the code is to run on.
     pub cpu: Cpu,
     /// Threads that compile at once; 0 for one per core.
@@ -43,13 +43,25 @@ pub struct CompileOptions {
 
 impl Default for CompileOptions {
     fn default() -> CompileOptions {
-        CompileOptions { level: 2, fuel: false, precise: false, cpu: Cpu::Native, threads: 0, max_work: 8 << 20 }
+        CompileOptions {
+            level: 2,
+            fuel: false,
+            fidelity: Fidelity::AbiAssuming,
+            cpu: Cpu::Native,
+            threads: 0,
+            max_work: 8 << 20,
+        }
     }
 }
 
 impl CompileOptions {
+    /// Whether nothing is assumed of the program.
+    pub(crate) fn is_precise(&self) -> bool {
+        self.fidelity == Fidelity::Precise
+    }
+
     /// The options in the header of artifacts.
     pub fn header(&self) -> Options {
-        Options { fuel: self.fuel, precise: self.precise, level: self.level }
+        Options { fuel: self.fuel, fidelity: self.fidelity, level: self.level }
     }
 }

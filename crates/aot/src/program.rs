@@ -47,7 +47,7 @@ impl<'a> Program<'a> {
         let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
         let text = Text::new(image, abilities);
         // Not in precise mode.
-        let recognised = if options.precise { BTreeMap::new() } else { libcalls(&text, &budget) };
+        let recognised = if options.is_precise() { BTreeMap::new() } else { libcalls(&text, &budget) };
         let known = recognised.into_iter().filter_map(|(start, known)| {
             let costs = if options.fuel { Some(costs(&text, start, known.arguments()?, &budget)) } else { None };
             Some((start, KnownLibcall { known, costs }))

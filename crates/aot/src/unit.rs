@@ -246,7 +246,7 @@ fn units(functions: &[Function]) -> Vec<Unit<'_>> {
 /// Instructions of the longest function that is compiled. LLVM's time grows with the square of the length, and in precise
 /// mode each access is a block of its own.
 fn longest(options: &CompileOptions) -> usize {
-    if options.precise { 16 << 10 } else { 32 << 10 }
+    if options.is_precise() { 16 << 10 } else { 32 << 10 }
 }
 
 /// Functions that are not compiled, by address: they are too long, or their frames would be too large.

@@ -17,7 +17,7 @@ mod stats;
 
 use lexopt::Arg::{Long, Short, Value};
 use limits::Limits;
-use riverrun_aot::{CompileError, CompileOptions, Cpu, Report, Selection};
+use riverrun_aot::{CompileError, CompileOptions, Cpu, Fidelity, Report, Selection};
 use riverrun_program::{Image, Profile};
 use stats::{Format, Stats};
 
@@ -106,7 +106,7 @@ fn parse() -> Result<Option<Job>> {
             Long("output") | Short('o') => job.output = Some(parser.value()?.into()),
             Short('O') => job.options.level = level(&parser.value()?)?,
             Long("fuel") => job.options.fuel = true,
-            Long("precise") => job.options.precise = true,
+            Long("precise") => job.options.fidelity = Fidelity::Precise,
             Long("cpu") => job.options.cpu = cpu(&parser.value()?)?,
             Long("threads") => job.options.threads = threads(&parser.value()?)?,
             Long("max-work") => job.max_work = Some(number("--max-work", &parser.value()?)?),

@@ -94,7 +94,7 @@ pub use riverrun_program as image;
 #[doc(hidden)]
 pub use riverrun_program::doc;
 pub use riverrun_program::{FrameDescription as Frame, LoadError, Scalar, Signature, Type};
-pub use riverrun_vm::artifact::{ArtifactError, LinkedArtifact, Options as ArtifactOptions};
+pub use riverrun_vm::artifact::{ArtifactError, Fidelity, LinkedArtifact, Options as ArtifactOptions};
 pub use riverrun_vm::{
     DYNAMIC_CALL, Fault, HASH_MIN, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Perm, READY_CALL, Region,
     SIGNAL_RETURN_ADDRESS, TrapCause,

@@ -269,7 +269,7 @@ impl<T> Linker<T> {
     ///
     /// Limits are no traps of the guest: the handler is not called at the end of fuel, at a deadline or an interruption. Nor
     /// is it called where compiled code has lost the registers at a fault, as it does unless it is
-    /// precise (`CompileOptions::precise`); and such code may leave out a load whose value is not used. At
+    /// [precise](crate::Fidelity::Precise); and such code may leave out a load whose value is not used. At
     /// other traps of such code, registers that the guest does not read any more may have older values.
     ///
     /// ```

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "compile")]
-use riverrun::CompileOptions;
 use riverrun::{Alarm, Caller, Config, Engine, Flow, Linker, Machine, Program, TrapCause};
+#[cfg(feature = "compile")]
+use riverrun::{CompileOptions, Fidelity};
 use riverrun_testkit::tools;
 
 /// What the alarm's handler finds: instructions, the pc, registers.
@@ -71,7 +71,10 @@ fn guests() -> Vec<Guest> {
     #[cfg(feature = "compile")]
     guests.extend([
         Guest::new("default", Config::new().compile(CompileOptions::default())),
-        Guest::new("precise", Config::new().compile(CompileOptions { precise: true, ..Default::default() })),
+        Guest::new(
+            "precise",
+            Config::new().compile(CompileOptions { fidelity: Fidelity::Precise, ..Default::default() }),
+        ),
     ]);
     guests
 }

@@ -129,10 +129,10 @@ impl Guest {
 }
 
 #[cfg(feature = "compile")]
-fn compiled(name: &'static str, fuel: bool, precise: bool, flags: bool) -> Guest {
+fn compiled(name: &'static str, fuel: bool, fidelity: riverrun::Fidelity, flags: bool) -> Guest {
     let mut guest = Guest::new(name, &Config::new(), flags);
     let folder = tempfile::tempdir().unwrap();
-    let options = riverrun::CompileOptions { fuel, precise, ..Default::default() };
+    let options = riverrun::CompileOptions { fuel, fidelity, ..Default::default() };
     guest.program = guest.program.compile_to(&options, folder.path().join("calls.rro")).unwrap().0;
     guest
 }
@@ -146,15 +146,15 @@ fn guests() -> &'static [Guest] {
             Guest::new("fast, with flags", &Config::new(), true),
             Guest::new("single-step", Config::new().single_step(true), true),
             #[cfg(feature = "compile")]
-            compiled("compiled", false, false, false),
+            compiled("compiled", false, riverrun::Fidelity::AbiAssuming, false),
             #[cfg(feature = "compile")]
-            compiled("compiled, with flags", false, false, true),
+            compiled("compiled, with flags", false, riverrun::Fidelity::AbiAssuming, true),
             #[cfg(feature = "compile")]
-            compiled("compiled, counting", true, false, false),
+            compiled("compiled, counting", true, riverrun::Fidelity::AbiAssuming, false),
             #[cfg(feature = "compile")]
-            compiled("compiled, counting, precise", true, true, false),
+            compiled("compiled, counting, precise", true, riverrun::Fidelity::Precise, false),
             #[cfg(feature = "compile")]
-            compiled("compiled, counting, precise, with flags", true, true, true),
+            compiled("compiled, counting, precise, with flags", true, riverrun::Fidelity::Precise, true),
         ]
     })
 }

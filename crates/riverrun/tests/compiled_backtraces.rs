@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use riverrun::{Backtrace, Caller, CompileOptions, Config, Engine, Flow, Linker, Program, Trap};
+use riverrun::{Backtrace, Caller, CompileOptions, Config, Engine, Fidelity, Flow, Linker, Program, Trap};
 use riverrun_testkit::tools;
 
 /// Ways to fault in `guests/chain.c`.
@@ -53,7 +53,7 @@ fn functions(backtrace: &Backtrace) -> Vec<Option<String>> {
 #[test]
 fn compiled_frames_are_a_prefix_of_the_interpreters() {
     let default = CompileOptions::default();
-    let precise = CompileOptions { precise: true, ..CompileOptions::default() };
+    let precise = CompileOptions { fidelity: Fidelity::Precise, ..CompileOptions::default() };
     let fuel = CompileOptions { fuel: true, ..CompileOptions::default() };
     for flags in [&["-O2", "-g", "-fomit-frame-pointer"][..], &["-O1", "-fno-omit-frame-pointer"]] {
         let interpreted = Guest::new(flags, None);
@@ -66,10 +66,17 @@ fn compiled_frames_are_a_prefix_of_the_interpreters() {
                     for backtrace in [Some(&trap.backtrace), after.as_ref()].into_iter().flatten() {
                         let (known, all) = (functions(backtrace), functions(&expected.backtrace));
                         assert!(all.len() > 1 && !known.is_empty() && all.starts_with(&known), "{what}");
-                        assert!(!options.precise || pcs(backtrace) == pcs(&expected.backtrace), "{what}");
-                        assert_eq!(backtrace.callers_unknown(), !options.precise, "{what}");
-                        assert!(options.precise == (known == all), "{what}");
-                        assert_eq!(backtrace.to_string().contains("callers unknown"), !options.precise, "{what}");
+                        assert!(
+                            options.fidelity == Fidelity::AbiAssuming || pcs(backtrace) == pcs(&expected.backtrace),
+                            "{what}"
+                        );
+                        assert_eq!(backtrace.callers_unknown(), options.fidelity == Fidelity::AbiAssuming, "{what}");
+                        assert!((options.fidelity == Fidelity::Precise) == (known == all), "{what}");
+                        assert_eq!(
+                            backtrace.to_string().contains("callers unknown"),
+                            options.fidelity == Fidelity::AbiAssuming,
+                            "{what}"
+                        );
                     }
                 }
             }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use riverrun::{CompileOptions, Config, Engine, Flow, Linker, Program};
+use riverrun::{CompileOptions, Config, Engine, Fidelity, Flow, Linker, Program};
 
 fn config(cache: Option<&Path>, compile: Option<CompileOptions>) -> Config {
     let mut config = Config::new();
@@ -78,7 +78,7 @@ fn what_is_in_the_cache_but_does_not_fit_is_compiled_again() {
     runs(&interpreted);
     assert!(program(&config(Some(cache), Some(CompileOptions::default()))).is_compiled());
     assert_eq!(std::fs::read(&path).unwrap(), whole);
-    let precise = CompileOptions { precise: true, ..CompileOptions::default() };
+    let precise = CompileOptions { fidelity: Fidelity::Precise, ..CompileOptions::default() };
     assert!(program(&config(Some(cache), Some(precise))).is_compiled());
     assert_ne!(std::fs::read(&path).unwrap(), whole);
 }

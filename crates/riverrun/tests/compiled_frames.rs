@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use riverrun::{CompileOptions, Config, Engine, Linker, Program};
+use riverrun::{CompileOptions, Config, Engine, Fidelity, Linker, Program};
 use riverrun_testkit::{Random, amount, tools};
 
 /// Bytes of the guard below the stacks that compiled code runs on, and of these stacks.
@@ -199,10 +199,11 @@ fn check(values: usize, loads: bool, often: usize) -> usize {
     let mut watched = 0;
     let elf = assemble(&guest(values, 1_500_000, often, loads));
     let (expected, _) = run(&elf, None);
-    for (fuel, precise) in [(false, false), (true, false), (false, true)] {
-        let options = CompileOptions { fuel, precise, threads: 1, ..CompileOptions::default() };
+    for (fuel, fidelity) in [(false, Fidelity::AbiAssuming), (true, Fidelity::AbiAssuming), (false, Fidelity::Precise)]
+    {
+        let options = CompileOptions { fuel, fidelity, threads: 1, ..CompileOptions::default() };
         let (status, canaries) = run(&elf, Some(options));
-        assert_eq!(status, expected, "{values} values, loaded: {loads}, fuel: {fuel}, precise: {precise}");
+        assert_eq!(status, expected, "{values} values, loaded: {loads}, fuel: {fuel}, {fidelity:?}");
         watched += canaries;
     }
     watched

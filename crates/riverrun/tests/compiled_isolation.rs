@@ -3,7 +3,7 @@
 use std::ptr;
 use std::time::{Duration, Instant};
 
-use riverrun::{CompileOptions, Config, Engine, Linker, Program};
+use riverrun::{CompileOptions, Config, Engine, Fidelity, Linker, Program};
 use riverrun_isa::{Inst, Op, Rounding};
 use riverrun_testkit::{Random, amount, elf};
 
@@ -105,8 +105,10 @@ fn wild_accesses_of_compiled_code_stay_in_the_window() {
     let mut random = Random::seeded(2);
     for round in 0..amount(9, 300) {
         let program = Program::new(&engine, elf::executable(&guest(&mut random), &[], 0)).unwrap();
-        let (fuel, precise) = [(false, false), (true, false), (true, true)][round as usize % 3];
-        let options = CompileOptions { fuel, precise, threads: 1, ..CompileOptions::default() };
+        let (fuel, fidelity) =
+            [(false, Fidelity::AbiAssuming), (true, Fidelity::AbiAssuming), (true, Fidelity::Precise)]
+                [round as usize % 3];
+        let options = CompileOptions { fuel, fidelity, threads: 1, ..CompileOptions::default() };
         let artifact = tempfile::tempdir().unwrap();
         let (program, _) = program.compile_to(&options, artifact.path().join("wild.rro")).unwrap();
         // The kernel places mappings side by side, downward: canaries lie on both sides.

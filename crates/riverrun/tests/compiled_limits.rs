@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use riverrun::{Caller, CompileOptions, Config, Engine, Error, Flow, Linker, Machine, Program, TrapCause};
+use riverrun::{Caller, CompileOptions, Config, Engine, Error, Fidelity, Flow, Linker, Machine, Program, TrapCause};
 use riverrun_testkit::{Random, processor_time, tools};
 
 const CHILD: &str = "RIVERRUN_TEST_CHILD";
@@ -142,7 +142,7 @@ fn requests_at_any_moment_are_seen() {
 /// How compiled code may find out that it is to stop.
 fn every_kind_of_code() -> [CompileOptions; 3] {
     let default = CompileOptions::default();
-    [default, CompileOptions { precise: true, ..default }, CompileOptions { fuel: true, ..default }]
+    [default, CompileOptions { fidelity: Fidelity::Precise, ..default }, CompileOptions { fuel: true, ..default }]
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use riverrun::image::Profile;
-use riverrun::{Caller, CompileOptions, Config, Engine, Error, Flow, HostError, Linker, Machine, Program, TierUp};
+use riverrun::{
+    Caller, CompileOptions, Config, Engine, Error, Fidelity, Flow, HostError, Linker, Machine, Program, TierUp,
+};
 use riverrun_testkit::tools;
 
 fn elf() -> Vec<u8> {
@@ -117,9 +119,9 @@ fn parts_are_compiled_for_fuel_and_precisely() {
         machine.set_x(11, 1000);
         (machine.run().unwrap(), machine.instructions())
     };
-    for precise in [false, true] {
+    for fidelity in [Fidelity::AbiAssuming, Fidelity::Precise] {
         let program = interpreted();
-        let options = CompileOptions { fuel: true, precise, ..CompileOptions::default() };
+        let options = CompileOptions { fuel: true, fidelity, ..CompileOptions::default() };
         let mut machine = machine(&program, |_, _| 0);
         machine.set_x(10, 1);
         machine.set_x(11, 1000);

@@ -9,7 +9,7 @@ use riverrun::{Config, Engine, Error, Flow, Linker, Machine, Parameters, Program
 use riverrun_testkit::tools;
 
 #[cfg(feature = "compile")]
-use riverrun::CompileOptions;
+use riverrun::{CompileOptions, Fidelity};
 
 /// Every engine and mode of the compiler.
 fn configs() -> Vec<(&'static str, Config)> {
@@ -19,7 +19,12 @@ fn configs() -> Vec<(&'static str, Config)> {
         #[cfg(feature = "compile")]
         ("default", Config::new().compile(CompileOptions { level: 1, ..Default::default() }).clone()),
         #[cfg(feature = "compile")]
-        ("precise", Config::new().compile(CompileOptions { level: 1, precise: true, ..Default::default() }).clone()),
+        (
+            "precise",
+            Config::new()
+                .compile(CompileOptions { level: 1, fidelity: Fidelity::Precise, ..Default::default() })
+                .clone(),
+        ),
         #[cfg(feature = "compile")]
         ("fuel", Config::new().compile(CompileOptions { level: 1, fuel: true, ..Default::default() }).clone()),
     ]

@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "compile")]
-use riverrun::CompileOptions;
 use riverrun::{CallLimits, Caller, Config, Engine, Flow, Linker, Machine, Program, TrapCause};
+#[cfg(feature = "compile")]
+use riverrun::{CompileOptions, Fidelity};
 use riverrun_testkit::tools;
 
 /// The guest on each engine.
@@ -31,8 +31,12 @@ fn machines() -> Vec<(&'static str, Machine<()>)> {
     #[cfg_attr(not(feature = "compile"), expect(unused_mut))]
     let mut machines = vec![("interpreter", machine(&Config::new()))];
     #[cfg(feature = "compile")]
-    for (name, fuel, precise) in [("default", false, false), ("precise", false, true), ("fuel", true, false)] {
-        let options = CompileOptions { fuel, precise, ..CompileOptions::default() };
+    for (name, fuel, fidelity) in [
+        ("default", false, Fidelity::AbiAssuming),
+        ("precise", false, Fidelity::Precise),
+        ("fuel", true, Fidelity::AbiAssuming),
+    ] {
+        let options = CompileOptions { fuel, fidelity, ..CompileOptions::default() };
         machines.push((name, machine(Config::new().compile(options))));
     }
     machines

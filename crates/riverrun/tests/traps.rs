@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "compile")]
-use riverrun::CompileOptions;
 use riverrun::{Caller, Config, Engine, Error, Flow, Linker, Machine, PAGE_SIZE, Perm, Program, TrapCause};
+#[cfg(feature = "compile")]
+use riverrun::{CompileOptions, Fidelity};
 use riverrun_testkit::tools;
 
 /// Where the handler maps a page, where it lets the trap end the run, and where it has the access made again as it is.
@@ -71,9 +71,15 @@ fn guests() -> Vec<Guest> {
         Guest::new("interpreter", &Config::new()),
         Guest::new("single steps", Config::new().single_step(true)),
         #[cfg(feature = "compile")]
-        Guest::new("precise", Config::new().compile(CompileOptions { precise: true, ..Default::default() })),
+        Guest::new(
+            "precise",
+            Config::new().compile(CompileOptions { fidelity: Fidelity::Precise, ..Default::default() }),
+        ),
         #[cfg(feature = "compile")]
-        Guest::new("fuel", Config::new().compile(CompileOptions { precise: true, fuel: true, ..Default::default() })),
+        Guest::new(
+            "fuel",
+            Config::new().compile(CompileOptions { fidelity: Fidelity::Precise, fuel: true, ..Default::default() }),
+        ),
     ]
 }
 

@@ -117,11 +117,13 @@ fn guests() -> &'static [Guest] {
         #[allow(unused_mut, reason = "without the compiler")]
         let mut guests = vec![Guest::new("interpreter", &Config::new()), Guest::new("single steps", &single_step)];
         #[cfg(feature = "compile")]
-        for (name, fuel, precise) in
-            [("compiled", false, false), ("compiled with fuel", true, false), ("compiled precisely", false, true)]
-        {
+        for (name, fuel, fidelity) in [
+            ("compiled", false, riverrun::Fidelity::AbiAssuming),
+            ("compiled with fuel", true, riverrun::Fidelity::AbiAssuming),
+            ("compiled precisely", false, riverrun::Fidelity::Precise),
+        ] {
             let mut config = Config::new();
-            config.compile(riverrun::CompileOptions { fuel, precise, ..Default::default() });
+            config.compile(riverrun::CompileOptions { fuel, fidelity, ..Default::default() });
             guests.push(Guest::new(name, &config));
         }
         guests

@@ -2,9 +2,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-#[cfg(feature = "compile")]
-use riverrun::CompileOptions;
 use riverrun::{Caller, Config, Error, Flow, HostError, Linker, Machine, PAGE_SIZE, Perm, Program, Snapshot};
+#[cfg(feature = "compile")]
+use riverrun::{CompileOptions, Fidelity};
 
 use crate::outcome::{Outcome, Stop};
 
@@ -54,7 +54,7 @@ impl Engine {
     #[cfg(feature = "compile")]
     pub(crate) fn options(self) -> Option<CompileOptions> {
         let default = CompileOptions { threads: 1, ..CompileOptions::default() };
-        let precise = CompileOptions { level: 1, precise: true, ..default };
+        let precise = CompileOptions { level: 1, fidelity: Fidelity::Precise, ..default };
         match self {
             Engine::SingleStep | Engine::Fast => None,
             Engine::Compiled => Some(CompileOptions { fuel: true, ..precise }),

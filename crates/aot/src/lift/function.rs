@@ -121,7 +121,7 @@ fn lift_own<'c>(
     argument: Option<(usize, u64)>,
     surroundings: &impl Surroundings,
 ) {
-    let strict = ir.options.precise || surroundings.reads_exceptions() || float_flags::matter(function);
+    let strict = ir.options.is_precise() || surroundings.reads_exceptions() || float_flags::matter(function);
     ir.begin_function(host, strict);
     if order(function, std::iter::once(function.start), Terminator::successors).back.is_empty() {
         ir.prefer_narrow_vectors(host);
@@ -288,7 +288,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
     /// code trusts what is in memory alone.
     fn fixed(&self, block: &Block) -> Option<(usize, Fixed)> {
         let Terminator::JumpIndirect(targets) = &block.end else { return None };
-        let fixed = targets.fixed.filter(|_| !self.ir.options.precise && leads_everywhere(targets))?;
+        let fixed = targets.fixed.filter(|_| !self.ir.options.is_precise() && leads_everywhere(targets))?;
         let (at, mem) = analysis::load(block)?;
         (mem == fixed.mem).then_some((at, fixed))
     }

@@ -117,7 +117,7 @@ impl<'c> Site<'_, 'c> {
     pub(super) fn call_host(&self, import: PointerValue<'c>, call: HostCall) {
         let (ir, registers) = (self.ir, self.registers);
         // In precise mode arguments are committed, too: if the host function ends the run, the hart has them.
-        let handed_over = if ir.options.precise { 0 } else { lacking() };
+        let handed_over = if ir.options.is_precise() { 0 } else { lacking() };
         let dirty = registers.dirty(true) & !(1 << FUEL) & !handed_over;
         registers.flush(ir, dirty & self.live);
         registers.flushed(dirty);

@@ -37,7 +37,7 @@ pub(crate) fn suits(function: &Function, options: &CompileOptions) -> bool {
         end => end.successors().iter().all(|to| function.blocks.contains_key(to)),
     };
     !options.fuel
-        && !options.precise
+        && !options.is_precise()
         && function.orphans.is_empty()
         && function.size() <= SIZE
         && function.blocks.values().all(|block| stays(&block.end))

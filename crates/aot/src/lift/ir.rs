@@ -160,7 +160,7 @@ impl<'c> Ir<'c> {
             no_callee_saved,
             strict_attribute: flag("strictfp"),
             narrow_vectors: text("prefer-vector-width", "128"),
-            strict_floats: Cell::new(options.precise),
+            strict_floats: Cell::new(options.is_precise()),
             aliasing: context.get_kind_id("tbaa"),
             weights: context.get_kind_id("prof"),
             state_access: access("state"),

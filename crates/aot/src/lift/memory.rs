@@ -47,7 +47,7 @@ impl<'c> Site<'_, 'c> {
 
     pub(super) fn load_guest(&self, mem: Mem, address: Value<'c>) -> Value<'c> {
         let ir = self.ir;
-        if ir.options.precise {
+        if ir.options.is_precise() {
             let (word, constant) = self.parts(address);
             return self.guarded_load(mem, self.lower_bits(word), constant);
         }
@@ -62,7 +62,7 @@ impl<'c> Site<'_, 'c> {
 
     pub(super) fn store_guest(&self, mem: Mem, address: Value<'c>, value: Value<'c>) {
         let ir = self.ir;
-        if ir.options.precise {
+        if ir.options.is_precise() {
             let (word, constant) = self.parts(address);
             return self.guarded_store(mem, self.lower_bits(word), constant, value);
         }

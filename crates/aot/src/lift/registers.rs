@@ -371,5 +371,5 @@ pub(crate) type Label<'c> = BasicBlock<'c>;
 
 /// The registers to commit, given the live ones: all of them in precise mode.
 pub(super) fn to_commit(ir: &Ir<'_>, live: Set) -> Set {
-    if ir.options.precise { !0 } else { live }
+    if ir.options.is_precise() { !0 } else { live }
 }

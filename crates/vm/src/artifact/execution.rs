@@ -184,7 +184,7 @@ impl Execution {
 
     /// Whether all registers are up to date when an access faults.
     pub fn is_precise(&self) -> bool {
-        self.artifact.options().precise
+        self.artifact.options().is_precise()
     }
 
     /// How to enter compiled code at the state's pc: by resuming suspended frames, at a function's start, or at a
@@ -375,13 +375,13 @@ impl Execution {
                 let fault = activation.fault.get();
                 let is_stack = activation.stack_guard.contains(&fault);
                 // Precise code has left the pc itself, but not where it is the host's stack that faults.
-                if is_stack || !self.artifact.options().precise {
+                if is_stack || !self.artifact.options().is_precise() {
                     state.hart.pc = self.artifact.guest_pc(state.exit.op as usize).unwrap_or(state.hart.pc);
                 }
                 if is_stack {
                     return Exit::Lost(TrapCause::StackOverflow { address: state.hart.x(2) });
                 }
-                match self.artifact.options().precise {
+                match self.artifact.options().is_precise() {
                     true => Exit::Step,
                     false => Exit::Fault { address: u64::from(fault.wrapping_sub(base) as u32) },
                 }
@@ -390,7 +390,7 @@ impl Execution {
                 state.hart.pc = self.artifact.guest_pc(state.exit.op as usize).unwrap_or(state.hart.pc);
                 Exit::Lost(TrapCause::Interrupted)
             }
-            Reason::Abandoned => Exit::Abandoned { has_arguments: self.artifact.options().precise },
+            Reason::Abandoned => Exit::Abandoned { has_arguments: self.artifact.options().is_precise() },
             reason => unreachable!("compiled code was left for the reason {reason:?}"),
         }
     }

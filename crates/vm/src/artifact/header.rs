@@ -10,26 +10,53 @@ const HASH_SIZE: usize = 32;
 /// Magic, ABI, options, features, bits of the dispatch table, length, two hashes, the target.
 const BODY: usize = 8 + 4 + 4 + 8 + 4 + 4 + 8 + 2 * HASH_SIZE + TRIPLE_SIZE;
 
+/// What compiled code assumes of its program, and so where it gives what the interpreter gives.
+///
+/// | | [`AbiAssuming`](Fidelity::AbiAssuming) | [`Precise`](Fidelity::Precise) |
+/// | --- | --- | --- |
+/// | results of a program that keeps to the psABI | the interpreter's | the interpreter's |
+/// | results of one that does not, as hand-written assembly may not | may differ | the interpreter's |
+/// | registers at a fault and at a failing host function | may be lost | the interpreter's |
+/// | accesses whose value is not used | may be left out | are made, in order |
+///
+/// Neither lets a guest out of its sandbox.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fidelity {
+    /// Callers and callees read and preserve the registers that the psABI says; functions that do what C's `memcpy` and its
+    /// like do when they are tried, do so always; tables in memory that is never writable are whole. The fastest.
+    #[default]
+    AbiAssuming,
+    /// Nothing is assumed: every access that may fault is made, in order, and at each call and fault all registers are
+    /// up to date.
+    Precise,
+}
+
 /// How the code was compiled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// It counts instructions and stops where they are used up.
     pub fuel: bool,
-    /// Precise mode: every access that may fault is made, in order, with all registers committed.
-    pub precise: bool,
+    /// What it assumes of the program.
+    pub fidelity: Fidelity,
     /// The level of optimisation, 0 to 3.
     pub level: u8,
 }
 
 impl Options {
+    /// Whether nothing is assumed of the program.
+    pub fn is_precise(&self) -> bool {
+        self.fidelity == Fidelity::Precise
+    }
+
     fn bits(self) -> u32 {
-        u32::from(self.fuel) | u32::from(self.precise) << 1 | u32::from(self.level) << 8
+        u32::from(self.fuel) | u32::from(self.is_precise()) << 1 | u32::from(self.level) << 8
     }
 
     /// `None` for options that this version does not have.
     fn of(bits: u32) -> Option<Options> {
         let set = |bit: u32| bits >> bit & 1 != 0;
-        let options = Options { fuel: set(0), precise: set(1), level: (bits >> 8) as u8 };
+        let fidelity = if set(1) { Fidelity::Precise } else { Fidelity::AbiAssuming };
+        let options = Options { fuel: set(0), fidelity, level: (bits >> 8) as u8 };
         (options.bits() == bits && options.level <= 3).then_some(options)
     }
 }
@@ -167,7 +194,7 @@ mod tests {
     use super::*;
 
     fn header() -> Header {
-        let options = Options { fuel: true, precise: false, level: 2 };
+        let options = Options { fuel: true, fidelity: Fidelity::AbiAssuming, level: 2 };
         Header { options, features: Features::default(), dispatch_bits: 3, program: Header::hash(b"program") }
     }
 

@@ -335,9 +335,8 @@ mod following {
 
     fn run(command: &str, folder: &Path) {
         let mut shell = Command::new("sh");
-        // Dependencies are those of the tests here, and built already.
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it lies in the target directory");
-        shell.args(["-c", command]).current_dir(folder).env("CARGO_TARGET_DIR", target);
+        // Not the target directory of these tests: Cargo would take the copy's crates for those here.
+        shell.args(["-c", command]).current_dir(folder).env("CARGO_TARGET_DIR", folder.join("target"));
         let run = shell.output().unwrap();
         let output = String::from_utf8_lossy(&run.stdout);
         assert!(run.status.success(), "{command}:\n{output}\n{}", String::from_utf8_lossy(&run.stderr));

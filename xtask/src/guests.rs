@@ -282,7 +282,7 @@ impl Executable {
         if self.target == Target::Guest {
             command.arg("-static");
         }
-        command.args(&self.objects).arg("-lm").arg("-o");
+        command.args(&self.objects).args(["-lm", "-latomic", "-o"]);
         let words = workspace::shown(&command);
         if self.is_fresh(&record, &words) {
             return Ok(());

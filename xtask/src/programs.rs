@@ -56,6 +56,13 @@ static SECP256K1: Library = Library {
     ],
 };
 
+pub(crate) static QUICKJS: Library = Library {
+    package: "rquickjs-sys",
+    files: &["quickjs/quickjs.c", "quickjs/libregexp.c", "quickjs/libunicode.c", "quickjs/dtoa.c"],
+    includes: &["quickjs"],
+    defines: &["_GNU_SOURCE", "NDEBUG"],
+};
+
 pub(crate) static SQLITE: Library = Library {
     package: "libsqlite3-sys",
     files: &["sqlite3/sqlite3.c"],

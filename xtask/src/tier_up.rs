@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::guests::{self, Target};
-use crate::programs::{LUA, Program, SQLITE};
+use crate::programs::{LUA, Program, QUICKJS, SQLITE};
 use crate::{setup, workspace};
 
 /// A program with work that takes the interpreter less than a second, and more than ten.
@@ -23,7 +23,7 @@ struct Row {
 
 const SOURCES: &str = "bench/tier-up";
 
-static ROWS: [Row; 3] = [
+static ROWS: [Row; 4] = [
     Row {
         name: "C++ containers",
         guest: Program {
@@ -51,6 +51,17 @@ static ROWS: [Row; 3] = [
         },
         script: None,
         sizes: ["20000", "400000"],
+    },
+    Row {
+        name: "QuickJS script",
+        guest: Program {
+            name: "tier-up-javascript",
+            source: "bench/tier-up/javascript.c",
+            library: Some(&QUICKJS),
+            march: "rv64gc",
+        },
+        script: Some("words.js"),
+        sizes: ["30", "700"],
     },
 ];
 

@@ -1,0 +1,43 @@
+// Runs a script by QuickJS, which finds its number of rounds in `rounds`, and prints its value: `javascript FILE ROUNDS`.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "quickjs.h"
+
+static char *content(const char *path, size_t *length) {
+    FILE *file = fopen(path, "rb");
+    if (!file) return NULL;
+    fseek(file, 0, SEEK_END);
+    *length = (size_t)ftell(file);
+    rewind(file);
+    char *text = malloc(*length + 1);
+    if (text && fread(text, 1, *length, file) == *length)
+        text[*length] = 0;
+    fclose(file);
+    return text;
+}
+
+int main(int argc, char **argv) {
+    size_t length = 0;
+    char *text = argc > 2 ? content(argv[1], &length) : NULL;
+    if (!text) {
+        fprintf(stderr, "usage: javascript FILE ROUNDS\n");
+        return 2;
+    }
+    JSRuntime *runtime = JS_NewRuntime();
+    JSContext *context = JS_NewContext(runtime);
+    JSValue global = JS_GetGlobalObject(context);
+    JS_SetPropertyStr(context, global, "rounds", JS_NewInt32(context, atoi(argv[2])));
+    JS_FreeValue(context, global);
+    JSValue value = JS_Eval(context, text, length, argv[1], JS_EVAL_TYPE_GLOBAL);
+    int failed = JS_IsException(value);
+    if (failed) value = JS_GetException(context);
+    const char *shown = JS_ToCString(context, value);
+    fprintf(failed ? stderr : stdout, "%s\n", shown ? shown : "?");
+    JS_FreeCString(context, shown);
+    JS_FreeValue(context, value);
+    JS_FreeContext(context);
+    JS_FreeRuntime(runtime);
+    free(text);
+    return failed;
+}

@@ -1,10 +1,10 @@
 //! Compiled code that is not precise makes of programs that keep to the calling convention what the interpreter makes
-//! of them.
+//! of them, also where functions are compiled while they run.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use riverrun_fuzz_targets::seed;
-use riverrun_testkit::{Random, check_conforming, generate};
+use riverrun_testkit::{Random, check_conforming, check_tiering_conforming, generate};
 
 /// Choices for the generator.
 fn seeds() -> Vec<Vec<u8>> {
@@ -13,7 +13,11 @@ fn seeds() -> Vec<Vec<u8>> {
 }
 
 fuzz_target!(init: seed(seeds()), |data: &[u8]| {
-    if !data.is_empty() {
-        check_conforming(&generate::conforming(&mut Random::from_bytes(data.to_vec())));
+    let Some((&first, bytes)) = data.split_first() else { return };
+    let mut random = Random::from_bytes(bytes.to_vec());
+    let cases = generate::conforming(&mut random);
+    match first % 3 {
+        0 => check_tiering_conforming(&cases, &mut random),
+        _ => check_conforming(&cases),
     }
 });

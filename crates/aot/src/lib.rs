@@ -11,6 +11,7 @@ mod carries;
 mod emit;
 mod error;
 mod frames;
+mod kept_objects;
 mod lift;
 mod link;
 mod listing;
@@ -23,6 +24,7 @@ mod tables;
 mod unit;
 
 pub use error::CompileError;
+pub use kept_objects::KeptObjects;
 pub use link::write;
 pub use listing::{Line, Listing, listing};
 pub use options::{CompileOptions, Cpu};

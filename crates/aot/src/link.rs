@@ -5,8 +5,12 @@ use std::process::Command;
 
 use crate::error::CompileError;
 
-/// Linkers, best first: any that writes ELF for x86-64 will do.
-const LINKERS: [&str; 4] = ["ld.lld-22", "ld.lld", "ld", "x86_64-linux-gnu-ld"];
+/// Linkers: any that writes ELF for x86-64 will do. LLVM's links large programs faster, and others start faster: in 3 ms,
+/// where LLVM's takes 23.
+const OF_LLVM: [&str; 2] = ["ld.lld-22", "ld.lld"];
+const OTHERS: [&str; 2] = ["ld", "x86_64-linux-gnu-ld"];
+/// Bytes of objects from which on a program is large.
+const LARGE: usize = 1 << 20;
 
 const SHARED: &[&str] =
     &["-shared", "-nostdlib", "--hash-style=gnu", "-z", "noexecstack", "--no-undefined", "--build-id=none"];
@@ -25,7 +29,9 @@ pub(crate) fn link(objects: &[Vec<u8>], relocatable: bool) -> Result<Vec<u8>, Co
         std::fs::write(&input, object).map_err(file(&input))?;
         inputs.push(input);
     }
-    for linker in LINKERS {
+    let is_large = objects.iter().map(Vec::len).sum::<usize>() >= LARGE;
+    let linkers = if is_large { [OF_LLVM, OTHERS] } else { [OTHERS, OF_LLVM] }.concat();
+    for linker in &linkers {
         let result = Command::new(linker)
             .args(if relocatable { &["-r"] } else { SHARED })
             .arg("-o")
@@ -42,7 +48,7 @@ pub(crate) fn link(objects: &[Vec<u8>], relocatable: bool) -> Result<Vec<u8>, Co
             Ok(_) => return std::fs::read(&output).map_err(file(&output)),
         }
     }
-    Err(CompileError::Link(format!("none of {} is there; install binutils or lld", LINKERS.join(", "))))
+    Err(CompileError::Link(format!("none of {} is there; install binutils or lld", linkers.join(", "))))
 }
 
 /// Writes an artifact to a file, atomically, and creates its folder.

@@ -55,10 +55,10 @@ impl<'a> Program<'a> {
         let known = known.collect();
         let all = functions(&text, &budget);
         budget.check()?;
-        let liveness = Liveness::new(&text, &all, &budget);
+        let mut liveness = Liveness::new(&text, &all, &budget);
         let reads_exceptions = observed(image, &all);
         let starts: BTreeSet<u64> = all.iter().map(|function| function.start).collect();
-        let mut functions = selection.of(all);
+        let mut functions = selection.of(all, &mut liveness);
         let selected: BTreeSet<u64> = functions.iter().map(|function| function.start).collect();
         let program = Program {
             image,

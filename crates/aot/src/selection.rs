@@ -1,66 +1,64 @@
-//! Which functions of a program are compiled; the others are left to the interpreter, as those are that are too large. The
+//! Which code of a program is compiled; the rest is left to the interpreter, as functions are that are too large. The
 //! analyses see the whole program in any case.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use riverrun_program::Profile;
 
-use crate::analysis::{Block, Function, loops_without_calls};
+use crate::analysis::{Block, Function, Liveness, is_reached, leave_out_cold, loops_without_calls};
 use crate::budget::work;
+use crate::kept_objects::KeptObjects;
 
 /// One in so many samples in a loop makes it worth a re-entry point.
 const HOT_LOOP: u64 = 32;
-/// Instructions of functions that are selected because selected functions call them: such small ones are hardly ever
-/// sampled, and going to the interpreter for one takes longer than the function does.
-const SMALL: usize = 32;
 
-/// The functions that are compiled.
+/// The code that is compiled.
 #[derive(Clone, Copy, Debug)]
 pub enum Selection<'a> {
-    /// All.
+    /// All functions.
     All,
-    /// Those in which a profile has samples, the most samples for each instruction first, as far as the limit on work goes;
-    /// and the small functions that those call. Loops with many samples get re-entry points, so that a run of the
-    /// interpreter in them can go on in compiled code.
+    /// What control has reached, as far as the limit on work goes: first the functions in which a profile has samples, the
+    /// most for each instruction first, then the others, the smallest first; of each the blocks that may have been executed.
+    /// Loops with many samples get re-entry points, so that a run of the interpreter in them can go on in compiled code.
     Hot {
         /// The profile.
         profile: &'a Profile,
         /// The work that compiling them may take, as of [`CompileOptions::max_work`](crate::CompileOptions::max_work).
         work: u64,
+        /// Machine code of earlier compilations.
+        kept: Option<&'a KeptObjects>,
     },
 }
 
-impl Selection<'_> {
-    /// The selected functions, in their order.
-    pub(crate) fn of(self, mut functions: Vec<Function>) -> Vec<Function> {
-        let Selection::Hot { profile, work: limit } = self else { return functions };
-        let samples: Vec<u64> =
-            functions.iter().map(|function| samples_in(profile, function.blocks.values())).collect();
-        let costs: Vec<u64> =
-            functions.iter().map(|function| work(function.size(), function.targets()) as u64).collect();
-        let mut hot: Vec<usize> = (0..functions.len()).filter(|&index| samples[index] != 0).collect();
-        hot.sort_by_key(|&index| Reverse(u128::from(samples[index] << 20) / u128::from(costs[index].max(1))));
+impl<'a> Selection<'a> {
+    /// Machine code of earlier compilations.
+    pub(crate) fn kept(self) -> Option<&'a KeptObjects> {
+        if let Selection::Hot { kept, .. } = self { kept } else { None }
+    }
+
+    /// The selected functions, in their order, without their cold blocks.
+    pub(crate) fn of(self, mut functions: Vec<Function>, liveness: &mut Liveness) -> Vec<Function> {
+        let Selection::Hot { profile, work: limit, .. } = self else { return functions };
+        functions.retain(|function| is_reached(function, profile));
+        for function in &mut functions {
+            for (start, block) in leave_out_cold(function, profile) {
+                liveness.leave_out(function.start, start, &block);
+            }
+        }
+        let cost = |function: &Function| work(function.size(), function.targets()).max(1) as u64;
+        functions.sort_by_cached_key(|function| {
+            let (samples, cost) = (samples_in(profile, function.blocks.values()), cost(function));
+            (Reverse((u128::from(samples) << 20) / u128::from(cost)), cost)
+        });
         let mut left = limit;
-        let mut fits = |index: usize| match left.checked_sub(costs[index]) {
+        functions.retain(|function| match left.checked_sub(cost(function)) {
             Some(rest) => {
                 left = rest;
                 true
             }
             None => false,
-        };
-        hot.retain(|&index| fits(index));
-        let called = hot.iter().flat_map(|&index| functions[index].refers_to());
-        let find = |to: u64| functions.binary_search_by_key(&to, |function| function.start).ok();
-        let small: BTreeSet<usize> =
-            called.filter_map(find).filter(|&index| samples[index] == 0 && functions[index].size() <= SMALL).collect();
-        hot.extend(small.into_iter().filter(|&index| fits(index)));
-        hot.sort_unstable();
-        let mut index = 0;
-        functions.retain(|_| {
-            index += 1;
-            hot.binary_search(&(index - 1)).is_ok()
         });
+        functions.sort_by_key(|function| function.start);
         for function in &mut functions {
             let is_hot = |blocks: Vec<&Block>| {
                 samples_in(profile, blocks.into_iter()).saturating_mul(HOT_LOOP) >= profile.total().max(1)

@@ -16,6 +16,7 @@ use crate::budget::{Budget, work};
 use crate::emit::{self, Clock, Phases};
 use crate::error::CompileError;
 use crate::frames::Diagnostics;
+use crate::kept_objects::{KeptObjects, Key};
 use crate::lift::{Callers, Ir, Surroundings, declare, host_entries, lift};
 use crate::link::link;
 use crate::options::CompileOptions;
@@ -26,6 +27,9 @@ use crate::tables;
 
 /// Instructions in a unit: enough to inline among neighbours, few enough to distribute the work.
 const UNIT: usize = 8 << 10;
+/// Bytes of text in which functions of a unit begin, where machine code is kept: a function that comes on top has those near
+/// it compiled again.
+const KEPT_UNIT: u64 = 4 << 10;
 /// Host-ABI entry points in a unit.
 const ENTRIES: usize = 256;
 
@@ -162,13 +166,13 @@ fn compile_as(
         ..Report::default()
     };
     let host_entered = host_entered(image, &functions, options);
-    let mut units = units(&functions);
+    let mut units = units(&functions, selection.kept().is_some());
     units.extend(host_entered.chunks(ENTRIES).map(|functions| Unit {
         callers: Callers::Host,
         schedule: Schedule::Registers,
         functions: functions.to_vec(),
     }));
-    let (mut objects, oversized) = compile_units(&units, &program, options, progress, &mut report)?;
+    let (mut objects, oversized) = compile_units(&units, &program, options, selection.kept(), progress, &mut report)?;
     let interpreted = functions.iter().filter(|function| oversized.functions.contains(&function.start));
     report.interpreted = interpreted.map(|function| Interpreted::new(function, options)).collect();
     program.interpreted.extend(oversized.functions);
@@ -222,18 +226,20 @@ struct Unit<'a> {
     functions: Vec<&'a Function>,
 }
 
-/// Adjacent functions with one scheduling heuristic, up to [`UNIT`] instructions. All units of one heuristic come before
-/// those of the other, so that threads seldom wait ([`scheduled`](crate::schedule::scheduled)).
-fn units(functions: &[Function]) -> Vec<Unit<'_>> {
+/// Adjacent functions with one scheduling heuristic, up to [`UNIT`] instructions, or those of [`KEPT_UNIT`] bytes if their
+/// code is kept. All units of one heuristic come before those of the other, so that threads seldom wait
+/// ([`scheduled`](crate::schedule::scheduled)).
+fn units(functions: &[Function], are_kept: bool) -> Vec<Unit<'_>> {
     let mut units = Vec::new();
     for schedule in Schedule::ALL {
         let all: Vec<&Function> = functions.iter().filter(|function| Schedule::of(function) == schedule).collect();
         let mut rest = &all[..];
         while !rest.is_empty() {
             let mut size = 0;
+            let first = rest[0].start / KEPT_UNIT;
             let fitting = rest.iter().take_while(|function| {
                 size += function.size();
-                size <= UNIT
+                size <= UNIT && (!are_kept || function.start / KEPT_UNIT == first)
             });
             let (unit, behind) = rest.split_at(fitting.count().max(1));
             units.push(Unit { callers: Callers::Guest, schedule, functions: unit.to_vec() });
@@ -270,9 +276,9 @@ impl Oversized {
 /// Compiles a unit, again and again without `oversized` functions, until no frame is too large.
 fn compile_unit(
     unit: &Unit<'_>,
-    name: &str,
     program: &Program<'_>,
     options: &CompileOptions,
+    kept: Option<&KeptObjects>,
     oversized: &mut BTreeSet<u64>,
     budget: &Budget,
     phases: &mut Phases,
@@ -282,7 +288,8 @@ fn compile_unit(
         let mut clock = Clock::start();
         let diagnostics = Diagnostics::default();
         let reporting = diagnostics.context();
-        let ir = Ir::new(&reporting.context, name, *options, unit.callers, &tune, &program.names);
+        let name = format!("unit{:x}", unit.functions.first().map_or(0, |function| function.start));
+        let ir = Ir::new(&reporting.context, &name, *options, unit.callers, &tune, &program.names);
         let (left, compiled): (Vec<&Function>, Vec<&Function>) =
             unit.functions.iter().partition(|function| oversized.contains(&function.start));
         if unit.callers == Callers::Guest {
@@ -296,13 +303,22 @@ fn compile_unit(
         }
         program.budget.check()?;
         phases.lifting += clock.lap();
+        let kept = kept.map(|kept| (kept, key(&ir, unit.schedule)));
+        if let Some(object) = kept.as_ref().and_then(|(kept, key)| kept.find(key)) {
+            return Ok(object);
+        }
         // One for each: it would keep what it has found out of a module, such as how stacks are aligned, for others.
         let object = emit::object(&ir, unit.schedule, &emit::machine(options)?, phases)?;
         let symbols = diagnostics.oversized()?;
         let is_large = |function: &&&Function| symbols.iter().any(|symbol| program.names.is_of(function.start, symbol));
         let large: Vec<u64> = compiled.iter().filter(is_large).map(|function| function.start).collect();
         match (symbols.is_empty(), large.is_empty()) {
-            (true, _) => return Ok(object),
+            (true, _) => {
+                if let Some((kept, key)) = kept {
+                    kept.keep(key, &object);
+                }
+                return Ok(object);
+            }
             (false, true) => return Err(CompileError::Frame(symbols.into_iter().collect::<Vec<_>>().join(", "))),
             (false, false) => oversized.extend(large),
         }
@@ -314,6 +330,13 @@ fn compile_unit(
     }
 }
 
+/// A hash of all that a module's machine code depends on, which is about to be made by this schedule.
+fn key(ir: &Ir<'_>, schedule: Schedule) -> Key {
+    let mut content = format!("{schedule:?} {}\n", ir.options.level).into_bytes();
+    content.extend(ir.module.write_bitcode_to_memory().as_slice());
+    Header::hash(&content)
+}
+
 /// An object, and its unit's number.
 type Numbered = (usize, Vec<u8>);
 
@@ -321,6 +344,7 @@ fn compile_units(
     units: &[Unit<'_>],
     program: &Program<'_>,
     options: &CompileOptions,
+    kept: Option<&KeptObjects>,
     progress: &(dyn Fn(usize, usize) + Sync),
     report: &mut Report,
 ) -> Result<(Vec<Vec<u8>>, Oversized), CompileError> {
@@ -342,8 +366,7 @@ fn compile_units(
             let Some(unit) = units.get(index) else { return Ok(phases) };
             let long = unit.functions.iter().filter(|function| function.size() > longest(options));
             let mut oversized = long.map(|function| function.start).collect();
-            let name = format!("unit{index}");
-            let object = compile_unit(unit, &name, program, options, &mut oversized, &budget, &mut phases)?;
+            let object = compile_unit(unit, program, options, kept, &mut oversized, &budget, &mut phases)?;
             let mut results = results.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             results.0.push((index, object));
             results.1.of(unit.callers).append(&mut oversized);

@@ -40,7 +40,7 @@ fn a_failure_is_said_once_and_the_guest_runs_on() {
     let file = std::fs::read_dir(folder.path().join("cache/riverrun")).unwrap().next().unwrap().unwrap().path();
     let profile = std::fs::read_to_string(&file).unwrap();
     let hot = profile.lines().nth(1).unwrap().split_once(' ').unwrap().0;
-    std::fs::write(&file, format!("riverrun profile 1\n{hot} 1000000\n")).unwrap();
+    std::fs::write(&file, format!("riverrun profile 2\n{hot} 1000000\n")).unwrap();
     std::fs::remove_file(folder.path().join("riverrun")).unwrap();
     let ended = run(&folder);
     ended.expect(124, &["--tier-up: ", "riverrun-compile: it is tired", "time is up"]);

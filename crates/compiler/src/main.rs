@@ -17,7 +17,7 @@ mod stats;
 
 use lexopt::Arg::{Long, Short, Value};
 use limits::Limits;
-use riverrun_aot::{CompileError, CompileOptions, Cpu, Fidelity, Report, Selection};
+use riverrun_aot::{CompileError, CompileOptions, Cpu, Fidelity, KeptObjects, Report, Selection};
 use riverrun_program::{Image, Profile};
 use stats::{Format, Stats};
 
@@ -48,9 +48,10 @@ riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x
   --name NAME         with --emit object: the program's name there, its file's if not given
   --max-work N        give up a program that takes more work, in instructions; those of long functions count
                       with their square: 8388608 if not given
-  --profile FILE      compile only functions in which the profile has samples, the hottest first, until they are
+  --profile FILE      compile only what control has reached, the functions with most samples first, until they are
                       as much work as --max-work says: FILE has a line for each address,
                       and riverrun run --tier-up writes it
+  --objects FILE      with --profile: keep machine code there, and take from there what is to be compiled again
   --max-time SECONDS  give up after so many seconds
   --max-memory MIB    give up when more MiB of memory are in use
   --quiet             name no functions that are left to the interpreter
@@ -68,6 +69,8 @@ struct Job {
     options: CompileOptions,
     max_work: Option<u64>,
     profile: Option<PathBuf>,
+    /// Where machine code is kept.
+    objects: Option<PathBuf>,
     limits: Limits,
     quiet: bool,
     stats: Option<Format>,
@@ -111,6 +114,7 @@ fn parse() -> Result<Option<Job>> {
             Long("threads") => job.options.threads = threads(&parser.value()?)?,
             Long("max-work") => job.max_work = Some(number("--max-work", &parser.value()?)?),
             Long("profile") => job.profile = Some(parser.value()?.into()),
+            Long("objects") => job.objects = Some(parser.value()?.into()),
             Long("max-time") => {
                 job.limits.time = Some(Duration::from_secs(number("--max-time", &parser.value()?)?));
             }
@@ -130,6 +134,9 @@ fn parse() -> Result<Option<Job>> {
     match <[OsString; 1]>::try_from(programs) {
         Ok(_) if job.is_object && job.profile.is_some() => {
             Err("--profile goes with artifacts: an object has all functions".into())
+        }
+        Ok(_) if job.objects.is_some() && job.profile.is_none() => {
+            Err("--objects goes with --profile: a whole program is compiled once".into())
         }
         Ok([program]) => Ok(Some(Job { program: program.into(), ..job })),
         Err(_) => Err("compile takes one program; say riverrun compile [OPTIONS] PROGRAM".into()),
@@ -196,9 +203,12 @@ fn compile(job: &Job) -> Result<()> {
     let output =
         job.output.clone().unwrap_or_else(|| job.program.with_extension(if job.is_object { "o" } else { "rro" }));
     let profile = job.profile.as_deref().map(profile).transpose()?;
+    let kept = job.objects.as_deref().map(|path| KeptObjects::read(path, &this_compiler()));
     let mut options = job.options;
     let selection = match (&profile, job.max_work) {
-        (Some(profile), work) => Selection::Hot { profile, work: work.unwrap_or(options.max_work) },
+        (Some(profile), work) => {
+            Selection::Hot { profile, work: work.unwrap_or(options.max_work), kept: kept.as_ref() }
+        }
         (None, work) => {
             options.max_work = work.unwrap_or(options.max_work);
             Selection::All
@@ -218,6 +228,9 @@ fn compile(job: &Job) -> Result<()> {
         riverrun_aot::compile_selected(&image, &options, selection, &progress)?
     };
     riverrun_aot::write(&output, &bytes)?;
+    if let (Some(kept), Some(path)) = (&kept, &job.objects) {
+        kept.write(path)?;
+    }
     if shows {
         let seconds = begin.elapsed().as_secs_f64();
         let _ = writeln!(stderr(), "\r\x1b[K{}: {} KiB in {seconds:.1} s", output.display(), bytes.len() >> 10);
@@ -229,6 +242,13 @@ fn compile(job: &Job) -> Result<()> {
         Stats::new(&report, begin.elapsed()).print(format);
     }
     Ok(())
+}
+
+/// Tells this compiler from others, whose machine code may differ.
+fn this_compiler() -> String {
+    let file = std::env::current_exe().and_then(std::fs::metadata);
+    let made = file.and_then(|file| file.modified()).map(|made| format!("{made:?}")).unwrap_or_default();
+    format!("{} {made}", env!("CARGO_PKG_VERSION"))
 }
 
 /// Reads a profile.

@@ -1,4 +1,4 @@
-//! `--profile`: which functions are compiled, and how profiles are refused.
+//! `--profile`: which code is compiled, and how profiles are refused.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use riverrun_testkit::tools::output_of;
 use tempfile::TempDir;
 
-/// Functions of which one is three times as long as another, and one calls a small one.
+/// Functions of which one is three times as long as another, one is small, and one has two ways.
 const TEXT: &str = "
     .globl _start
     .type _start, @function
@@ -28,17 +28,20 @@ second: .rept 300
     ret
     .size second, .-second
     .type third, @function
-third: call small
-    add a0, a0, a1
+third: add a0, a0, a1
+    ret
+    .size third, .-third
+    .type fourth, @function
+fourth: beqz a0, 1f
     .rept 50
     add a0, a0, a1
     .endr
     ret
-    .size third, .-third
-    .type small, @function
-small: add a0, a0, a1
+1:  .rept 70
+    add a0, a0, a1
+    .endr
     ret
-    .size small, .-small
+    .size fourth, .-fourth
 ";
 
 struct Guest {
@@ -70,7 +73,7 @@ impl Guest {
     /// Functions and instructions that are compiled by a profile with these samples.
     fn compiled(&self, samples: &[(u64, u64)], options: &[&str]) -> (u64, u64) {
         let lines = samples.iter().map(|(pc, count)| format!("{pc:#x} {count}\n"));
-        let output = self.compile(&format!("riverrun profile 1\n{}", lines.collect::<String>()), options);
+        let output = self.compile(&format!("riverrun profile 2\n{}", lines.collect::<String>()), options);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let stats: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
         (stats["functions"].as_u64().unwrap(), stats["instructions"].as_u64().unwrap())
@@ -81,7 +84,8 @@ impl Guest {
 const START: u64 = 0x20000;
 const FIRST: u64 = START + 60;
 const SECOND: u64 = START + 600;
-const THIRD: u64 = START + 900;
+const THIRD: u64 = START + 828;
+const FOURTH: u64 = START + 832;
 
 #[test]
 fn functions_with_samples_are_compiled() {
@@ -104,20 +108,58 @@ fn those_with_most_samples_for_their_length_come_first() {
 }
 
 #[test]
-fn small_functions_that_are_called_are_compiled_too() {
+fn functions_without_samples_follow_the_smallest_first() {
     let guest = Guest::new();
-    assert_eq!(guest.compiled(&[(THIRD, 1)], &[]).0, 2);
-    assert_eq!(guest.compiled(&[(FIRST, 1)], &[]).0, 1);
+    let reached = |limit| guest.compiled(&[(FIRST, 0), (SECOND, 1), (THIRD, 0)], &["--max-work", limit]);
+    assert_eq!(reached("700"), (3, 102 + 302 + 3));
+    assert_eq!(reached("330"), (2, 302 + 3));
+    assert_eq!(reached("20"), (1, 3));
+}
+
+#[test]
+fn blocks_that_control_has_not_reached_are_left_out() {
+    let guest = Guest::new();
+    let (branch, next, target) = (FOURTH, FOURTH + 2, FOURTH + 2 + 102);
+    let whole = 2 + 52 + 72;
+    assert_eq!(guest.compiled(&[(branch, 0)], &[]), (1, whole - 71));
+    assert_eq!(guest.compiled(&[(branch, 0), (next, 3)], &[]), (1, whole - 71));
+    assert_eq!(guest.compiled(&[(branch, 0), (target, 0)], &[]), (1, whole));
+    // As much as is compiled of it counts.
+    assert_eq!(guest.compiled(&[(branch, 0)], &["--max-work", "60"]), (1, whole - 71));
+    assert_eq!(guest.compiled(&[(branch, 0), (target, 0)], &["--max-work", "60"]).0, 0);
+}
+
+#[test]
+fn machine_code_is_kept_for_the_next_compilation() {
+    let guest = Guest::new();
+    let file = guest.path("objects");
+    let compile = |samples: &[(u64, u64)]| {
+        guest.compiled(samples, &["--objects", file.to_str().unwrap()]);
+        (std::fs::read(guest.path("guest.rro")).unwrap(), std::fs::read(&file).unwrap())
+    };
+    let all = [(FIRST, 1), (SECOND, 1), (FOURTH, 1)];
+    let first = compile(&all);
+    assert_eq!(compile(&all), first);
+    // Others are dropped, and come back.
+    let (_, fewer) = compile(&all[..1]);
+    assert!(fewer.len() < first.1.len());
+    assert_eq!(compile(&all), first);
+    std::fs::write(&file, "damaged").unwrap();
+    assert_eq!(compile(&all), first);
+
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_riverrun-compile")).args(["--objects", "x", "guest"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--objects goes with --profile"));
 }
 
 #[test]
 fn what_is_no_profile_is_refused() {
     let guest = Guest::new();
-    for (profile, problem) in [("", "not a profile"), ("riverrun profile 1\nx\n", "line 2 of the profile")] {
+    for (profile, problem) in [("", "not a profile"), ("riverrun profile 2\nx\n", "line 2 of the profile")] {
         let output = guest.compile(profile, &[]);
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && stderr.contains(problem), "{stderr}");
     }
-    let output = guest.compile("riverrun profile 1\n", &["--emit", "object"]);
+    let output = guest.compile("riverrun profile 2\n", &["--emit", "object"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("--profile goes with artifacts"));
 }

@@ -204,6 +204,14 @@ impl Code {
         self.map.get((offset / 2) as usize)
     }
 
+    /// The addresses at which decoded blocks begin: control has reached each of them in the interpreter.
+    pub fn reached(&self) -> Vec<u64> {
+        let used = *self.lock();
+        let block_ends = |index: usize| (self.origins[index].load(Ordering::Relaxed) >> 32) as i32 == 0;
+        let begins = (1..used).filter(|&index| block_ends(index - 1));
+        begins.map(|index| self.origin(&self.ops[index]).0).collect()
+    }
+
     /// The op of the instruction at `pc`, if it is decoded.
     fn decoded(&self, pc: u64) -> Option<Entry> {
         Entry::of(self.slot(pc)?.load(Ordering::Acquire))

@@ -1,16 +1,19 @@
-//! Profiles: where a program spends its time. The interpreter samples, the compiler chooses functions by it, a file keeps it
-//! between runs.
+//! Profiles: which code a program has executed, and where it spends its time. The interpreter samples, the compiler chooses
+//! functions by it, a file keeps it between runs.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// The first line of a profile's text.
-const TITLE: &str = "riverrun profile 1";
+const TITLE: &str = "riverrun profile 2";
 /// Addresses that a profile holds at most.
-const ADDRESSES_MAX: usize = 1 << 16;
+/// Begins the line with the number of samples that code was compiled by.
+const COMPILED: &str = "compiled ";
+const ADDRESSES_MAX: usize = 1 << 18;
 
-/// Samples of a program's pc: each stands for the same number of interpreted instructions.
+/// Samples of a program's pc: each stands for the same number of interpreted instructions. An address with no sample is one
+/// that control has reached.
 ///
 /// ```
 /// let mut profile = riverrun_program::Profile::default();
@@ -21,6 +24,8 @@ const ADDRESSES_MAX: usize = 1 << 16;
 pub struct Profile {
     samples: BTreeMap<u64, u64>,
     total: u64,
+    /// How many of the samples there were when code was compiled by them last.
+    pub compiled: u64,
 }
 
 /// A text that is no profile.
@@ -38,7 +43,8 @@ pub enum ProfileError {
 }
 
 impl Profile {
-    /// Adds samples at an address. Beyond 65,536 addresses only their number counts.
+    /// Adds samples at an address, or none if control has just been there. Beyond 262,144 addresses only their number
+    /// counts.
     pub fn add(&mut self, pc: u64, count: u64) {
         self.total = self.total.saturating_add(count);
         if self.samples.len() < ADDRESSES_MAX || self.samples.contains_key(&pc) {
@@ -52,6 +58,11 @@ impl Profile {
         self.total
     }
 
+    /// Whether control has been at any of these addresses.
+    pub fn has_reached(&self, addresses: RangeInclusive<u64>) -> bool {
+        self.samples.range(addresses).next().is_some()
+    }
+
     /// The number of samples at these addresses.
     pub fn within(&self, addresses: Range<u64>) -> u64 {
         self.samples.range(addresses).fold(0, |sum, (_, count)| sum.saturating_add(*count))
@@ -61,6 +72,9 @@ impl Profile {
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{TITLE}")?;
+        if self.compiled != 0 {
+            writeln!(f, "{COMPILED}{}", self.compiled)?;
+        }
         self.samples.iter().try_for_each(|(pc, count)| writeln!(f, "{pc:#x} {count}"))
     }
 }
@@ -75,6 +89,10 @@ impl std::str::FromStr for Profile {
         }
         let mut profile = Profile::default();
         for (text, line) in lines {
+            if let Some(compiled) = text.strip_prefix(COMPILED) {
+                profile.compiled = compiled.parse().map_err(|_| ProfileError::Line { line })?;
+                continue;
+            }
             let sample = || {
                 let (pc, count) = text.strip_prefix("0x")?.split_once(' ')?;
                 Some((u64::from_str_radix(pc, 16).ok()?, count.parse().ok()?))
@@ -97,12 +115,25 @@ mod tests {
         profile.add(0x10400, 2);
         profile.add(0x10500, u64::MAX);
         assert_eq!((profile.total(), profile.within(0x10400..0x10500)), (u64::MAX, 3));
+        assert_eq!(profile.to_string().parse(), Ok(profile.clone()));
+        profile.compiled = 7;
         assert_eq!(profile.to_string().parse(), Ok(profile));
         assert_eq!("".parse::<Profile>(), Err(ProfileError::Title));
-        for wrong in ["0x10400", "10400 1", "0x10400 -1", "0xg 1", ""] {
+        for wrong in ["0x10400", "10400 1", "0x10400 -1", "0xg 1", "compiled x", ""] {
             let text = format!("{TITLE}\n0x10400 1\n{wrong}\n0x10500 1\n");
             assert_eq!(text.parse::<Profile>(), Err(ProfileError::Line { line: 3 }), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_address_without_samples_has_been_reached() {
+        let mut profile = Profile::default();
+        profile.add(0x10400, 0);
+        profile.add(0x10500, 2);
+        profile.add(0x10500, 0);
+        assert_eq!((profile.total(), profile.within(0x10400..0x10500), profile.within(0x10500..0x10502)), (2, 0, 2));
+        assert!(profile.has_reached(0x10400..=0x10400) && !profile.has_reached(0x10402..=0x104fe));
+        assert_eq!(profile.to_string().parse(), Ok(profile));
     }
 
     #[test]

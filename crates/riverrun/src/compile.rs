@@ -32,8 +32,8 @@ impl Program {
         Ok(riverrun_aot::compile(self.image(), options, &progress)?)
     }
 
-    /// Compiles the functions in which a profile has samples, the hottest first, as far as [`CompileOptions::max_work`]
-    /// goes; the others are left to the interpreter. Otherwise as [`Program::compile`].
+    /// Compiles what a profile says that control has reached, the hottest functions first, as far as
+    /// [`CompileOptions::max_work`] goes; all else is left to the interpreter. Otherwise as [`Program::compile`].
     ///
     /// ```
     /// use riverrun::image::Profile;
@@ -56,13 +56,13 @@ impl Program {
         profile: &Profile,
         progress: impl Fn(usize, usize) + Sync,
     ) -> Result<(Vec<u8>, Report), Error> {
-        let selection = Selection::Hot { profile, work: options.max_work };
+        let selection = Selection::Hot { profile, work: options.max_work, kept: None };
         // The whole program is analysed, however little of it is compiled.
         let options = CompileOptions { max_work: CompileOptions::default().max_work, ..*options };
         Ok(riverrun_aot::compile_selected(self.image(), &options, selection, &progress)?)
     }
 
-    /// Compiles the functions in which a profile has samples, here and now, and has machines use that from the next point
+    /// Compiles what a profile says that control has reached, here and now, and has machines use that from the next point
     /// on where the dispatcher has control: for tests of [`Config::tier_up`](crate::Config::tier_up), which does this in
     /// the background.
     ///

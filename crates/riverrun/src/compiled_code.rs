@@ -52,6 +52,12 @@ impl Improvements {
         self.count.load(Ordering::Acquire)
     }
 
+    /// Where the interpreter has been beside compiled code.
+    pub(crate) fn reached(&self) -> Vec<u64> {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().flat_map(|code| code.fallback.reached()).collect()
+    }
+
     /// The code that was added last.
     pub(crate) fn latest(&self) -> Option<Arc<CompiledCode>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner).last().cloned()

@@ -64,6 +64,11 @@ impl ProgramCode {
         self.compiled.add(artifact, fallback);
         Ok(())
     }
+
+    /// The addresses that control has reached in the interpreter.
+    fn reached(&self) -> Vec<u64> {
+        [self.decoded.reached(), self.compiled.reached()].concat()
+    }
 }
 
 impl Program {
@@ -290,12 +295,13 @@ impl Program {
     /// [`Error::File`] if it cannot be written.
     pub fn keep_profile(&self) -> Result<(), Error> {
         let Some(tier_up) = &self.code.tier_up else { return Ok(()) };
-        tier_up.keep_profile().map_err(|(path, source)| Error::File { path, source })
+        tier_up.keep_profile(&self.code.reached()).map_err(|(path, source)| Error::File { path, source })
     }
 
     /// Notes where the interpreter is, and has hot functions compiled in the background once that is worthwhile.
     pub(crate) fn sample(&self, pc: u64) {
         let Some(job) = self.code.tier_up.as_ref().and_then(|tier_up| tier_up.sample(pc)) else { return };
+        let job = job.with(&self.code.reached());
         let (code, file, hash) = (Arc::downgrade(&self.code), self.file.clone(), *self.hash());
         job.start(move |job| {
             // SAFETY: `Config::tier_up` demands that the compiler can be trusted.

@@ -30,8 +30,14 @@ const START: u64 = 150;
 const ANALYSIS: u64 = 1;
 /// Instructions that it compiles meanwhile.
 const INSTRUCTIONS_PER_SAMPLE: u64 = 8;
-/// Samples of a program that has run for about a second.
-const SECOND: u64 = 2_500;
+/// Samples of a program that has run for about a second. Those that end earlier are not compiled.
+const SECOND: u64 = 2_000;
+/// How much longer than a program has been interpreted its compilation may take: one that has not ended by then goes on for
+/// long, as a rule. To compile what is hottest first, in less time, gains little: such code goes to the interpreter and back
+/// all the time.
+const LONGER: u64 = 4;
+/// By which part the samples must have grown before everything is compiled anew.
+const GROWTH: u64 = 4;
 /// Compilations of a program in a process at most, as its memory keeps the code of all.
 const COMPILATIONS: usize = 8;
 
@@ -119,8 +125,6 @@ impl Sampler {
 #[derive(Debug)]
 struct State {
     profile: Profile,
-    /// Samples' worth of compilation so far.
-    spent: u64,
     statistics: TierUpStatistics,
     /// The compiler while it runs.
     child: Option<Child>,
@@ -156,7 +160,6 @@ impl TieringUp {
     pub(crate) fn new(settings: &TierUp, cached: Option<PathBuf>, text: u64) -> TieringUp {
         let state = State {
             profile: Profile::default(),
-            spent: 0,
             statistics: TierUpStatistics::default(),
             child: None,
             folder: None,
@@ -178,9 +181,8 @@ impl TieringUp {
         // SAFETY: as the caller promises.
         let artifact = unsafe { Artifact::load(&hot_beside(cached), program) }.ok();
         let artifact = artifact.filter(|artifact| artifact.options().fuel == self.0.settings.fuel);
-        if artifact.is_some() {
-            // Only what comes on top makes another one worthwhile.
-            state.spent = allowed(state.profile.total());
+        if artifact.is_none() {
+            state.profile.compiled = 0;
         }
         artifact
     }
@@ -196,12 +198,13 @@ impl TieringUp {
         TierUpStatistics { samples, functions, is_compiling, ..state.statistics.clone() }
     }
 
-    /// Writes the profile to the cache, if there is one, and if it has samples.
-    pub(crate) fn keep_profile(&self) -> Result<(), (PathBuf, std::io::Error)> {
+    /// Writes the profile to the cache, if there is one, and if it has samples; control has reached these addresses.
+    pub(crate) fn keep_profile(&self, reached: &[u64]) -> Result<(), (PathBuf, std::io::Error)> {
         let Some(cached) = &self.0.cached else { return Ok(()) };
         let path = profile_beside(cached);
         let text = {
-            let state = self.0.state();
+            let mut state = self.0.state();
+            reached.iter().for_each(|&pc| state.profile.add(pc, 0));
             if state.profile.total() == 0 {
                 return Ok(());
             }
@@ -218,16 +221,17 @@ impl TieringUp {
         if statistics.is_compiling || statistics.failure.is_some() || statistics.compilations == COMPILATIONS {
             return None;
         }
-        let affordable = allowed(state.profile.total()).saturating_sub(state.spent);
-        // At least half of the time is for the functions themselves.
-        if affordable < 2 * self.0.fixed {
+        let (total, fixed) = (state.profile.total(), self.0.fixed);
+        let since = total.saturating_sub(state.profile.compiled);
+        // The analysis alone should take at most half of the time.
+        if total < SECOND.max(2 * fixed) || since < fixed.max(state.profile.compiled / GROWTH) {
             return None;
         }
         state.statistics.is_compiling = true;
-        state.spent += affordable;
-        // All that is hot, what is compiled already included: the artifact replaces the one before it.
-        let work = INSTRUCTIONS_PER_SAMPLE * (allowed(state.profile.total()) - self.0.fixed);
-        Some(Job { shared: self.0.clone(), profile: state.profile.clone(), work })
+        state.profile.compiled = total;
+        // What is compiled already included: the artifact replaces the one before it, but most of its code is kept.
+        let work = INSTRUCTIONS_PER_SAMPLE.saturating_mul(LONGER.saturating_mul(total).saturating_sub(fixed));
+        Some(Job { shared: self.0.clone(), profile: Profile::default(), work })
     }
 }
 
@@ -245,23 +249,16 @@ impl Drop for TieringUp {
     }
 }
 
-/// Samples' worth of compilation that so many samples justify: at first a quarter of the time, as most programs end soon;
-/// after a second twice the time, as those that have not ended go on for long.
-fn allowed(samples: u64) -> u64 {
-    if samples < SECOND { samples / 4 } else { samples.saturating_mul(2) }
-}
-
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where the compiler's files go: the profile and the artifact.
-    fn files(&self) -> std::io::Result<(PathBuf, PathBuf)> {
+    fn files(&self, state: &mut State) -> std::io::Result<(PathBuf, PathBuf)> {
         if let Some(cached) = &self.cached {
             return Ok((profile_beside(cached), hot_beside(cached)));
         }
-        let mut state = self.state();
         let folder = match &mut state.folder {
             Some(folder) => folder,
             none => none.insert(tempfile::tempdir()?),
@@ -289,6 +286,16 @@ fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
 }
 
 impl Job {
+    /// Compiles by the profile so far; control has reached these addresses.
+    pub(crate) fn with(self, reached: &[u64]) -> Job {
+        let profile = {
+            let mut state = self.shared.state();
+            reached.iter().for_each(|&pc| state.profile.add(pc, 0));
+            state.profile.clone()
+        };
+        Job { profile, ..self }
+    }
+
     /// Does the work on a thread of its own, and notes how it ended.
     pub(crate) fn start(self, work: impl FnOnce(&Job) -> Result<(), String> + Send + 'static) {
         let shared = self.shared.clone();
@@ -299,11 +306,7 @@ impl Job {
             state.statistics.time += begin.elapsed();
             state.statistics.is_compiling = false;
             match result {
-                Ok(()) => {
-                    state.statistics.compilations += 1;
-                    // What was interpreted meanwhile is compiled now.
-                    state.spent = state.spent.max(allowed(state.profile.total()));
-                }
+                Ok(()) => state.statistics.compilations += 1,
                 Err(failure) => state.statistics.failure = Some(failure),
             }
         };
@@ -322,8 +325,10 @@ impl Job {
     /// # Safety
     /// The compiler is riverrun's, and other processes that write to its files have the host's rights.
     pub(crate) unsafe fn compile(&self, program: &[u8], hash: &ProgramHash) -> Result<Artifact, String> {
-        let (profile, output) =
-            self.shared.files().map_err(|error| format!("cannot make a temporary folder: {error}"))?;
+        let (profile, output) = self
+            .shared
+            .files(&mut self.shared.state())
+            .map_err(|error| format!("cannot make a temporary folder: {error}"))?;
         replace(&profile, self.profile.to_string().as_bytes())
             .map_err(|error| format!("cannot write {}: {error}", profile.display()))?;
         self.call_compiler(program, &profile, &output)?;
@@ -340,6 +345,7 @@ impl Job {
         let mut command = Command::new(&settings.compiler);
         command.env(KEEP_WHAT_IS_FREED.0, KEEP_WHAT_IS_FREED.1);
         command.arg("--profile").arg(profile).arg("--output").arg(output);
+        command.arg("--objects").arg(output.with_extension("objects"));
         command.args(["--quiet", "--threads", "1", "--max-memory", MAX_MIB]);
         command.args(["--max-work", &self.work.to_string(), "--max-time", &MAX_TIME.as_secs().to_string()]);
         command.args(settings.fuel.then_some("--fuel")).arg("/dev/stdin");
@@ -434,24 +440,26 @@ mod tests {
     }
 
     #[test]
-    fn compilations_take_a_share_of_the_time_that_a_program_runs() {
-        let settings = TierUp::new("none");
-        let tiering = TieringUp::new(&settings, None, 100 << 10);
+    fn compilations_take_no_more_than_a_multiple_of_the_time_that_a_program_is_interpreted() {
+        let tiering = TieringUp::new(&TierUp::new("none"), None, 100 << 10);
         let mut jobs = Vec::new();
         for sample in 1..=20 * SECOND {
-            if let Some(job) = tiering.sample(sample) {
-                jobs.push((sample, job.work));
-                let spent = tiering.0.state().spent;
-                assert!(spent <= if sample < SECOND { sample / 4 } else { 2 * sample }, "{sample} {spent}");
-                tiering.0.state().statistics.is_compiling = false;
-                tiering.0.state().statistics.compilations += 1;
-            }
+            let Some(job) = tiering.sample(sample) else { continue };
+            let mut state = tiering.0.state();
+            jobs.push((state.profile.total(), job.work));
+            let (total, before) = (state.profile.total(), jobs.iter().rev().nth(1).map_or(0, |&(total, _)| total));
+            assert!(
+                total >= SECOND && total - before >= tiering.0.fixed && total - before >= before / GROWTH,
+                "{jobs:?}"
+            );
+            assert_eq!(jobs[jobs.len() - 1].1, INSTRUCTIONS_PER_SAMPLE * (LONGER * total - tiering.0.fixed));
+            // It was interpreted for another second meanwhile.
+            (0..SECOND).for_each(|pc| state.profile.add(pc, 1));
+            state.statistics.is_compiling = false;
+            state.statistics.compilations += 1;
         }
         assert_eq!(jobs.len(), COMPILATIONS, "{jobs:?}");
-        assert!(
-            jobs[0].1 >= START && jobs.is_sorted_by(|a, b| a.1 < b.1),
-            "none leaves out what one before it has: {jobs:?}"
-        );
+        assert!(jobs.is_sorted_by(|a, b| a.1 < b.1), "none leaves out what one before it has: {jobs:?}");
     }
 
     /// A compiler that hangs.
@@ -478,7 +486,7 @@ mod tests {
         while shared.state().child.is_none() {
             std::thread::sleep(INTERVAL);
         }
-        let files = shared.files().unwrap().0;
+        let files = shared.files(&mut shared.state()).unwrap().0;
         assert!(files.exists() && tiering.statistics(0).is_compiling);
         drop(tiering);
         let failure = receiver.recv_timeout(Duration::from_secs(20)).unwrap().unwrap_err();

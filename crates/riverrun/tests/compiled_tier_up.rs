@@ -211,7 +211,7 @@ fn tiering(folder: &Path, functions: &[&str]) -> Program {
     std::fs::create_dir_all(&cache).unwrap();
     let kept = cache.join(plain.artifact_name(false)).with_extension("profile");
     let entry = plain.image().symbol("hot").unwrap().address;
-    std::fs::write(kept, format!("riverrun profile 1\n{entry:#x} 100000\n")).unwrap();
+    std::fs::write(kept, format!("riverrun profile 2\n{entry:#x} 100000\n")).unwrap();
     let mut config = Config::new();
     // SAFETY: all of it is the test's own.
     unsafe { config.cache(&cache).tier_up(TierUp::new(folder.join("compiler"))) };

@@ -95,6 +95,13 @@ impl Liveness {
         Liveness { live_in, live_out: by_start(&|number| program.live_out[number]), block_live_out }
     }
 
+    /// Notes that an exit takes the place of a block.
+    pub(crate) fn leave_out(&mut self, function: u64, start: u64, block: &Block) {
+        let live_out = self.block_live_out(function, start);
+        let live_in = block.insts.iter().rev().fold(live_out, |live, (_, inst)| before(inst, live));
+        self.block_live_out.entry(function).or_default().insert(start, live_in);
+    }
+
     /// The live-in registers of a function.
     pub(crate) fn live_in(&self, function: u64) -> Set {
         self.live_in.get(&function).copied().unwrap_or(ARGUMENTS)

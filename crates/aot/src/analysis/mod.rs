@@ -3,6 +3,7 @@
 mod block;
 mod blocks;
 mod call_numbers;
+mod cold;
 mod constants;
 mod copies;
 mod costs;
@@ -27,6 +28,7 @@ mod trips;
 
 pub(crate) use block::{Block, Fixed, Targets, Terminator};
 pub(crate) use call_numbers::{CallNumber, call_numbers};
+pub(crate) use cold::{is_reached, leave_out_cold};
 pub(crate) use copies::{address, insert_copies, is_copied};
 pub(crate) use costs::{ALIGNMENT, Arguments, LONGEST, costs};
 pub(crate) use frame::private_accesses;

@@ -88,6 +88,13 @@ pub(crate) struct RunOptions {
     /// Use the compiled code in FILE: it runs outside the interpreter's checks, so it must come from `riverrun compile`.
     #[arg(long, value_name = "FILE")]
     pub(crate) artifact: Option<PathBuf>,
+    /// Run a dynamically linked program: its dynamic linker and libraries are those in FOLDER, which the guest has as /,
+    /// to be read only. It is interpreted.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["compile", "artifact", "tier_up"])]
+    pub(crate) sysroot: Option<PathBuf>,
+    /// With --sysroot: a library that the program loads while it runs; its name, or its path there; may be given again.
+    #[arg(long = "library", value_name = "LIBRARY", requires = "sysroot")]
+    pub(crate) libraries: Vec<String>,
     /// Go on where a snapshot was taken: FILE is what `riverrun snapshot` has written of the same PROGRAM. Files that it
     /// had open are opened again, by --dir of this command line.
     #[arg(long, value_name = "FILE")]

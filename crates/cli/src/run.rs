@@ -6,10 +6,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use riverrun::image::LoadError;
 use riverrun::{
     Config, Engine, Error, GuestPanic, HeapError, HeapOptions, Linker, Machine, MapError, Program, Snapshot, TierUp,
 };
-use riverrun_linux::{Builder, Detail, Linux};
+use riverrun_linux::{Builder, Detail, DirAccess, Joined, Linux};
 
 use crate::Result;
 use crate::options::{EngineChoice, RunOptions, Verbose};
@@ -19,23 +20,34 @@ use crate::report::{self, Ending, Stats};
 pub(crate) struct Prepared {
     pub(crate) program: Program,
     linker: Linker<Linux>,
+    /// What it was joined with, if it is dynamically linked.
+    joined: Option<Joined>,
 }
 
 impl Prepared {
     pub(crate) fn new(options: &RunOptions) -> Result<Prepared> {
         let engine = Engine::new(&config(options))?;
-        let program = load(&engine, options.program())?;
+        let joined = join(options)?;
+        let program = match &joined {
+            Some(joined) => Program::new(&engine, joined.bytes())
+                .map_err(|error| format!("{}: {error}", options.program().display()))?,
+            None => load(&engine, options.program())?,
+        };
         for warning in program.warnings() {
             report::complain(format_args!("{}: {warning}", options.program().display()));
         }
         let program = compiled(program, options)?;
         let linker = linker(&engine, options)?;
-        Ok(Prepared { program, linker })
+        Ok(Prepared { program, linker, joined })
     }
 
     /// A machine at the program's start, or where the snapshot was taken that the options name.
     pub(crate) fn machine(&self, options: &RunOptions, exits: bool) -> Result<Machine<Linux>> {
         let builder = grants(options, options.program().as_os_str(), options.args())?.inherit_stdio().exits(exits);
+        let builder = match &self.joined {
+            Some(joined) => builder.joined(joined.clone()),
+            None => builder,
+        };
         let Some(file) = &options.from else {
             let mut machine = instantiate(&self.linker, &self.program, builder.build(), options)?;
             riverrun_linux::start(&mut machine, |linux| linux)?;
@@ -53,6 +65,17 @@ impl Prepared {
         let linux = builder.restore_from(&snapshot).map_err(|error| named(&error))?;
         Ok(self.linker.instantiate_from(&snapshot, linux).map_err(|error| named(&error))?)
     }
+}
+
+/// The program with the dynamic linker and the libraries in `--sysroot`, if it is dynamically linked.
+fn join(options: &RunOptions) -> Result<Option<Joined>> {
+    if options.sysroot.is_none() {
+        return Ok(None);
+    }
+    let path = options.program();
+    let file = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let builder = grants(options, path.as_os_str(), &[])?;
+    builder.join(file, &options.libraries).map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
 /// Limits of fuel and time, from now on.
@@ -289,6 +312,11 @@ pub(crate) fn load(engine: &Engine, path: &Path) -> Result<Program> {
     Program::from_file(engine, path).map_err(|error| match error {
         // It names the file itself.
         Error::File { .. } => error.into(),
+        Error::Load(error @ LoadError::DynamicallyLinked { .. }) => format!(
+            "{}: {error}; or say where its libraries are: riverrun run --sysroot FOLDER",
+            path.display()
+        )
+        .into(),
         other => format!("{}: {other}", path.display()).into(),
     })
 }
@@ -300,6 +328,9 @@ pub(crate) fn grants(options: &RunOptions, name: &OsStr, args: &[OsString]) -> R
     let mut builder = Linux::builder().args(args).seed(options.guest.seed).exits(true);
     for (name, value) in &options.guest.env {
         builder = builder.env(name.as_str(), value.as_str());
+    }
+    if let Some(folder) = &options.sysroot {
+        builder = builder.dir(folder, "/", DirAccess::ReadOnly)?;
     }
     for dir in &options.guest.dirs {
         builder = builder.dir(&dir.host, &dir.guest, dir.options)?;

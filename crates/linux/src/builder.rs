@@ -13,6 +13,7 @@ use crate::file_systems::kernel_file_system;
 use crate::grant::DirOptions;
 use crate::guest_path::GuestPath;
 use crate::host_file::SizeLimit;
+use crate::joined::{self, Joined};
 use crate::last_words::LastWords;
 use crate::log::{Detail, Log};
 use crate::paths::Names;
@@ -33,6 +34,7 @@ pub struct Builder {
     stdout: Output,
     stderr: Output,
     names: Names,
+    joined: Option<Joined>,
     max_descriptors: Option<usize>,
     max_file_size: Option<u64>,
     max_threads: Option<usize>,
@@ -161,6 +163,37 @@ impl Builder {
         Ok(self)
     }
 
+    /// Prepares a dynamically linked program: finds its dynamic linker and the libraries that it needs in the directories
+    /// granted so far, by the guest's names. `libraries` are more of them, which it loads later (`dlopen`): names, or paths.
+    /// `None` if the program is not dynamically linked.
+    ///
+    /// The result's [`Joined::bytes`] are the program to be loaded; [`Builder::joined`] tells the personality of it. The
+    /// guest's dynamic linker reads the files again, so its directories are to be granted to the machine as well. A
+    /// library that is not found is left out: the dynamic linker then says what is missing.
+    ///
+    /// ```no_run
+    /// use riverrun::{Engine, Program};
+    /// use riverrun_linux::{DirAccess, Linux};
+    ///
+    /// let builder = Linux::builder().dir("/usr/riscv64-linux-gnu", "/", DirAccess::ReadOnly)?;
+    /// let joined = builder.join(std::fs::read("hello")?, &[])?.ok_or("a static program")?;
+    /// let program = Program::new(&Engine::default(), joined.bytes())?;
+    /// let linux = builder.args(["/hello"]).joined(joined).build();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Join`] if the file or its dynamic linker cannot be read.
+    pub fn join(&self, program: impl Into<Arc<[u8]>>, libraries: &[String]) -> Result<Option<Joined>, Error> {
+        joined::join(&self.names, program.into(), libraries)
+    }
+
+    /// The machine's program is this one, of [`Builder::join`].
+    pub fn joined(mut self, joined: Joined) -> Builder {
+        self.joined = Some(joined);
+        self
+    }
+
     /// How many descriptors the guest may have open, standard streams included: 256 unless this is called, 65,536 at
     /// most. Each may take one of its host's. Beyond, calls fail with `EMFILE`.
     pub fn max_descriptors(mut self, count: usize) -> Builder {
@@ -220,6 +253,7 @@ impl Builder {
             standard,
             names: self.names,
             size_limit,
+            joined: self.joined,
             program: None,
             layout: None,
             clock: Clock::new(self.virtual_time),

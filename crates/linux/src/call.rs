@@ -91,6 +91,14 @@ pub(crate) struct Patience<'a> {
     pub(crate) alarm: Option<Instant>,
 }
 
+impl Patience<'static> {
+    /// For what a host does, which nothing interrupts.
+    pub(crate) fn endless() -> Patience<'static> {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        Patience { deadline: None, interrupted: &NEVER, alarm: None }
+    }
+}
+
 impl Patience<'_> {
     /// Fails once the machine's time is up.
     pub(crate) fn check(&self) -> Result<(), Stop> {

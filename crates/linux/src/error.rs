@@ -28,6 +28,14 @@ pub enum Error {
     /// Two directories with the same name.
     #[error("the guest's name {0:?} is granted twice")]
     GrantedTwice(String),
+    /// A dynamically linked program, or its dynamic linker, cannot be read.
+    #[error("cannot link dynamically: {path}: {reason}")]
+    Join {
+        /// The file, by the guest's name for it.
+        path: String,
+        /// Why.
+        reason: String,
+    },
     /// An argument or environment variable contains a zero byte.
     #[error("an argument or environment variable contains a zero byte: {0:?}")]
     ZeroByte(String),

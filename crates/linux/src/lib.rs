@@ -84,6 +84,7 @@ mod host_file;
 mod identity;
 mod interests;
 mod io;
+mod joined;
 mod last_words;
 mod links;
 mod log;
@@ -117,6 +118,7 @@ mod transfer;
 pub use answer::add_to_linker;
 pub use builder::Builder;
 pub use error::Error;
+pub use joined::Joined;
 pub use grant::{DirAccess, DirOptions};
 pub use log::Detail;
 pub use saved::{SECTION, reset, snapshot};
@@ -139,6 +141,8 @@ pub struct Linux {
     pub(crate) standard: [std::sync::Arc<open_file::OpenFile>; 3],
     pub(crate) names: paths::Names,
     pub(crate) size_limit: host_file::SizeLimit,
+    /// What the program was joined with, if it is dynamically linked.
+    pub(crate) joined: Option<joined::Joined>,
     /// The program's file, from [`start`] on.
     program: Option<std::sync::Arc<[u8]>>,
     /// `None` until [`start`] has been called.

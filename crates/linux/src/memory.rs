@@ -142,7 +142,12 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
     };
     let fixed = flags & (FIXED | FIXED_NO_REPLACE) != 0;
     let wanted = hint..hint.saturating_add(len);
-    let start = if fixed {
+    // A library's first mapping, which all others of it follow.
+    let library = file.as_ref().filter(|_| !fixed && !shared && offset == 0);
+    let place = library.zip(call.linux.joined.as_ref()).and_then(|(file, joined)| joined.place(file, len, call.memory));
+    let start = if let Some(start) = place {
+        start
+    } else if fixed {
         if flags & FIXED_NO_REPLACE != 0 && !is_free(call.memory, wanted) {
             return Err(Errno::EXIST.into());
         }
@@ -156,6 +161,9 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
     } else {
         call.linux.layout()?.place(call.memory, len)?
     };
+    if let (Some(joined), Some(file), true) = (&call.linux.joined, &file, perm.contains(Perm::EXECUTE)) {
+        joined.check_text(file, start, offset)?;
+    }
     call.memory.can_map(start, len, perm)?;
     lighten(call, start..start.saturating_add(len))?;
     let Some(file) = file else {

@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use riverrun::{MAX_ADDRESS, Machine, Snapshot};
 use rustix::fs::{Mode, SeekFrom, seek};
@@ -170,12 +169,6 @@ struct Reopened {
     files: Vec<Arc<OpenFile>>,
 }
 
-/// As long as it takes: the host has no deadline here.
-fn patience() -> Patience<'static> {
-    static NEVER: AtomicBool = AtomicBool::new(false);
-    Patience { deadline: None, interrupted: &NEVER, alarm: None }
-}
-
 fn text(path: &GuestPath) -> String {
     String::from_utf8_lossy(&path.to_bytes()).into_owned()
 }
@@ -194,7 +187,7 @@ fn position(fd: impl AsFd) -> Result<u64, Stop> {
 
 /// Fails unless `path` still leads to this file.
 fn check_name(names: &Names, path: &GuestPath, fd: &OwnedFd) -> Result<(), Stop> {
-    match names.resolve(&GuestPath::default(), &path.to_bytes(), false, patience())?.node {
+    match names.resolve(&GuestPath::default(), &path.to_bytes(), false, Patience::endless())?.node {
         Node::Host(name) if Place::of(&name.look()?.fd)?.identity == Place::of(fd)?.identity => Ok(()),
         _ => Err(Errno::NOENT.into()),
     }
@@ -498,7 +491,7 @@ impl Opener<'_> {
         if let Some(contents) = contents {
             return Ok(MemoryFile::new(path, contents.into(), true));
         }
-        match self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, patience())?.node {
+        match self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, Patience::endless())?.node {
             Node::Own(Own::File(bytes)) => Ok(MemoryFile::new(path, bytes, false)),
             _ => Err(Errno::NOENT.into()),
         }
@@ -506,9 +499,9 @@ impl Opener<'_> {
 
     fn open_host(&self, path: &[u8], flags: u32, wanted: u32) -> Result<Kind, Stop> {
         let path = GuestPath::parse_absolute(path).ok_or(Errno::INVAL)?;
-        let found = self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, patience())?;
+        let found = self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, Patience::endless())?;
         let kind = match found.node {
-            Node::Host(name) => open_host(&name, flags, Mode::empty(), self.limit, patience())?,
+            Node::Host(name) => open_host(&name, flags, Mode::empty(), self.limit, Patience::endless())?,
             Node::Own(Own::Directory) => Kind::Directory(Directory::new(path, None)),
             Node::Own(_) => return Err(Errno::NODEV.into()),
         };
@@ -659,7 +652,7 @@ impl Linux {
     fn check_current(&self, current: &[u8]) -> Result<(), Error> {
         let path = GuestPath::parse_absolute(current).ok_or(DAMAGED)?;
         let check = || {
-            let found = self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, patience())?;
+            let found = self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, Patience::endless())?;
             match found.node {
                 Node::Host(name) if name.look()?.kind == mode::DIRECTORY => Ok(()),
                 Node::Own(Own::Directory) => Ok(()),

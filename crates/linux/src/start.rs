@@ -1,6 +1,6 @@
 //! The initial stack of a program: arguments, environment, auxiliary vector.
 
-use riverrun::image::Image;
+use riverrun::image::{Image, JoinedProgram};
 use riverrun::{Machine, SIGNAL_RETURN_ADDRESS};
 
 use crate::Linux;
@@ -23,12 +23,13 @@ const ARGUMENTS_SHARE: u64 = 4;
 pub fn start<T>(machine: &mut Machine<T>, get: impl FnOnce(&mut T) -> &mut Linux) -> Result<(), Error> {
     const SP: u8 = 2;
     let stack = machine.stack();
-    let heap = machine.program().image().end();
     let program = machine.program().clone();
     let offers_functions = program.image().exports().is_ok_and(|exports| !exports.is_empty());
     let linux = get(machine.data_mut());
     linux.reactor.offers_functions = offers_functions;
-    linux.program = Some(program.image().shared_bytes().clone());
+    let joined = linux.joined.as_ref();
+    linux.program = Some(joined.map_or_else(|| program.image().shared_bytes().clone(), |joined| joined.file.clone()));
+    let heap = joined.map_or(program.image().end(), |joined| joined.program.end.next_multiple_of(riverrun::PAGE_SIZE));
     linux.layout = Some(memory::Layout {
         heap: heap..heap,
         mappings_end: stack.start.saturating_sub(STACK_GUARD),
@@ -76,29 +77,34 @@ fn contents(linux: &mut Linux, image: &Image, stack_end: u64, room: u64) -> Resu
         |layout: Layout, offsets: &[u64]| offsets.iter().fold(layout, |layout, offset| layout.u64(at + offset)).u64(0);
     let layout = Layout::new().u64(args.len() as u64);
     let layout = list(list(layout, &args), &env);
+    let joined = linux.joined.as_ref().map(|joined| &joined.program);
     let layout =
-        auxiliary(image, at, at + name).iter().fold(layout, |layout, &(key, value)| layout.u64(key).u64(value));
+        auxiliary(image, joined, at, at + name).iter().fold(layout, |layout, &(key, value)| layout.u64(key).u64(value));
     Ok(layout.zeros_to(vectors).bytes(&strings).into_bytes())
 }
 
 /// Entries of the auxiliary vector.
 const AUXILIARY: usize = 17;
 
-fn auxiliary(image: &Image, random: u64, name: u64) -> [(u64, u64); AUXILIARY] {
+fn auxiliary(image: &Image, joined: Option<&JoinedProgram>, random: u64, name: u64) -> [(u64, u64); AUXILIARY] {
     const IGNORE: u64 = 1;
     const TICKS_PER_SECOND: u64 = 100;
     let headers = image.program_headers();
+    let own = headers.address.map(|address| (address, headers.count.into()));
+    let table = joined.map_or(own, |joined| joined.headers);
     // Without the table in memory there is nothing to tell.
-    let header = |key, value| if headers.address.is_some() { (key, value) } else { (IGNORE, 0) };
+    let header = |key, value| if table.is_some() { (key, value) } else { (IGNORE, 0) };
+    let (address, count) = table.unwrap_or_default();
+    let (base, entry) = joined.map_or((0, image.entry()), |joined| (joined.interpreter_base, joined.entry));
     let extensions = EXTENSIONS.bytes().fold(0, |bits, letter| bits | 1 << (letter - b'a'));
     [
-        header(3, headers.address.unwrap_or_default()), // AT_PHDR
+        header(3, address), // AT_PHDR
         header(4, headers.entry_size.into()),           // AT_PHENT
-        header(5, headers.count.into()),                // AT_PHNUM
+        header(5, count),                // AT_PHNUM
         (6, riverrun::PAGE_SIZE),                       // AT_PAGESZ
-        (7, 0),                                         // AT_BASE
+        (7, base),                                         // AT_BASE
         (8, 0),                                         // AT_FLAGS
-        (9, image.entry()),                             // AT_ENTRY
+        (9, entry),                             // AT_ENTRY
         (11, USER.into()),                              // AT_UID
         (12, USER.into()),                              // AT_EUID
         (13, USER.into()),                              // AT_GID

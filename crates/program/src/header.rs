@@ -17,11 +17,32 @@ pub(crate) struct Headers<'data> {
 
 impl<'data> Headers<'data> {
     pub(crate) fn parse(bytes: &'data [u8]) -> Result<Self, LoadError> {
-        let file = file_header(bytes)?;
-        let program = program_headers(bytes, file)?;
-        let headers = Self { bytes, file, program };
+        let headers = Self::of_any(bytes)?;
         headers.check_static()?;
         Ok(headers)
+    }
+
+    /// Those of a program or shared object, however it is linked.
+    pub(crate) fn of_any(bytes: &'data [u8]) -> Result<Self, LoadError> {
+        let file = file_header(bytes)?;
+        let program = program_headers(bytes, file)?;
+        Ok(Self { bytes, file, program })
+    }
+
+    /// The dynamic linker that it names.
+    pub(crate) fn interpreter(&self) -> Result<Option<String>, LoadError> {
+        let Some((_, header)) = self.of_type(elf::PT_INTERP).next() else { return Ok(None) };
+        let path = file_range(header.p_offset.get(LE), header.p_filesz.get(LE), self.bytes.len(), || {
+            "the name of the interpreter".into()
+        })?;
+        Ok(Some(c_string(&self.bytes[path])))
+    }
+
+    /// The shared libraries that it needs, and the folders in which to look for them first, separated by colons.
+    pub(crate) fn libraries(&self) -> Result<(Vec<String>, Option<String>), LoadError> {
+        let dynamic = self.dynamic()?;
+        let text = |offset: &u64| self.dynamic_string(&dynamic, *offset);
+        Ok((dynamic.needed.iter().map(text).collect(), dynamic.run_path.as_ref().map(text)))
     }
 
     /// Whether the program may be loaded at any address (ET_DYN: static-pie).
@@ -44,14 +65,10 @@ impl<'data> Headers<'data> {
         if self.is_position_independent() && self.is_library(&dynamic) {
             return Err(LoadError::SharedObject);
         }
-        if let Some((_, header)) = self.of_type(elf::PT_INTERP).next() {
-            let path = file_range(header.p_offset.get(LE), header.p_filesz.get(LE), self.bytes.len(), || {
-                "the name of the interpreter".into()
-            })?;
-            let needs = format!("the dynamic linker `{}`", c_string(&self.bytes[path]));
-            return Err(LoadError::DynamicallyLinked { needs });
+        if let Some(path) = self.interpreter()? {
+            return Err(LoadError::DynamicallyLinked { needs: format!("the dynamic linker `{path}`") });
         }
-        if let Some(name) = dynamic.needed {
+        if let Some(&name) = dynamic.needed.first() {
             let needs = format!("the shared library `{}`", self.dynamic_string(&dynamic, name));
             return Err(LoadError::DynamicallyLinked { needs });
         }
@@ -83,7 +100,8 @@ impl<'data> Headers<'data> {
             let value = entry.d_val.get(LE);
             match entry.d_tag.get(LE) {
                 elf::DT_NULL => break,
-                elf::DT_NEEDED => found.needed = found.needed.or(Some(value)),
+                elf::DT_NEEDED if found.needed.len() < LIBRARIES => found.needed.push(value),
+                elf::DT_RPATH | elf::DT_RUNPATH => found.run_path = Some(value),
                 elf::DT_STRTAB => found.string_table = value,
                 elf::DT_FLAGS_1 => found.flags_1 = value,
                 _ => {}
@@ -108,10 +126,14 @@ impl<'data> Headers<'data> {
     }
 }
 
-/// The entries of the dynamic section that matter to a static program.
+/// Libraries of one file that are looked at.
+const LIBRARIES: usize = 256;
+
+/// The entries of the dynamic section that matter.
 #[derive(Default)]
 struct Dynamic {
-    needed: Option<u64>,
+    needed: Vec<u64>,
+    run_path: Option<u64>,
     string_table: u64,
     flags_1: u64,
 }

@@ -1,0 +1,174 @@
+//! Dynamically linked programs: the dynamic linker and the libraries that a program needs are found in the guest's own tree,
+//! and their text becomes part of the program ([`JoinedProgram`]). The guest's dynamic linker then maps the same files, which
+//! are placed where their text is.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::ops::Range;
+use std::sync::Arc;
+
+use riverrun::image::{DynamicObject, JoinedProgram, LoadError};
+use riverrun::{Memory, PAGE_SIZE, Perm};
+use rustix::fs::Mode;
+use rustix::io::Errno;
+
+use crate::call::{Patience, Stop};
+use crate::error::Error;
+use crate::file_systems::{Identity, Place};
+use crate::files::open_host;
+use crate::guest_path::GuestPath;
+use crate::host_file::SizeLimit;
+use crate::open_file::{Kind, OpenFile};
+use crate::paths::{Names, Node};
+
+/// Where glibc's and musl's dynamic linkers look for libraries.
+const FOLDERS: [&str; 7] = [
+    "/lib/riscv64-linux-gnu",
+    "/usr/lib/riscv64-linux-gnu",
+    "/lib64/lp64d",
+    "/usr/lib64/lp64d",
+    "/lib",
+    "/usr/lib",
+    "/usr/local/lib",
+];
+/// Files that are joined at most.
+const MAX_LIBRARIES: usize = 512;
+/// Bytes of a file that is read at most.
+const MAX_BYTES: u64 = 512 << 20;
+
+/// A dynamically linked program with its dynamic linker and libraries, as [`Builder::join`](crate::Builder::join) makes it.
+#[derive(Clone, Debug)]
+pub struct Joined {
+    /// The file that was joined.
+    pub(crate) file: Arc<[u8]>,
+    pub(crate) program: JoinedProgram,
+    libraries: Vec<Library>,
+}
+
+#[derive(Clone, Debug)]
+struct Library {
+    identity: Identity,
+    base: u64,
+    /// For each part of its text, where it begins in the file, and its address in the guest's memory.
+    text: Vec<(u64, u64)>,
+}
+
+impl Joined {
+    /// What machines are made of: an executable for `Program::new`.
+    pub fn bytes(&self) -> Arc<[u8]> {
+        self.program.bytes.clone()
+    }
+
+    fn library(&self, file: &OpenFile) -> Option<&Library> {
+        let Kind::Regular(file) = &file.kind else { return None };
+        let identity = Place::of(&file.fd).ok()?.identity;
+        self.libraries.iter().find(|library| library.identity == identity)
+    }
+
+    /// Where a mapping of `len` bytes from the beginning of a library has to be, unless the library is mapped there.
+    pub(crate) fn place(&self, file: &OpenFile, len: u64, memory: &Memory) -> Option<u64> {
+        let library = self.library(file)?;
+        let wanted = library.base..library.base.checked_add(len)?;
+        let is_text = |range: &Range<u64>| {
+            let within = memory.regions().iter().filter(|region| region.start < range.end && range.start < region.end);
+            within.clone().all(|region| region.perm.contains(Perm::EXECUTE))
+        };
+        is_text(&wanted).then_some(library.base)
+    }
+
+    /// Fails unless what is to be executable is text that the program was joined with, at its place.
+    pub(crate) fn check_text(&self, file: &OpenFile, start: u64, offset: u64) -> Result<(), Stop> {
+        let is_page_of = |part: &(u64, u64)| {
+            part.0 / PAGE_SIZE * PAGE_SIZE == offset && part.1 / PAGE_SIZE * PAGE_SIZE == start
+        };
+        match self.library(file) {
+            Some(library) if library.text.iter().any(is_page_of) => Ok(()),
+            Some(_) => Err(Stop::Absent("code of a library that is mapped twice, or not as a whole")),
+            None => Err(Stop::Absent("code of a library that was not named when the program was loaded (--library)")),
+        }
+    }
+}
+
+/// As [`Builder::join`](crate::Builder::join).
+pub(crate) fn join(names: &Names, file: Arc<[u8]>, libraries: &[String]) -> Result<Option<Joined>, Error> {
+    let main = parse("the program", file.clone())?;
+    let Some(path) = main.interpreter() else { return Ok(None) };
+    let cannot = |reason: String| Error::Join { path: path.to_owned(), reason };
+    let Some((bytes, identity)) = read(names, path).map_err(|errno| cannot(errno.to_string()))? else {
+        return Err(cannot("it is not in the guest's tree: grant the directories that it and the libraries are in".into()));
+    };
+    let interpreter = parse(path, bytes)?;
+    let mut found = vec![];
+    let mut seen = BTreeSet::new();
+    let mut identities = vec![identity];
+    let mut ahead: Vec<(String, Option<String>)> = libraries.iter().map(|name| (name.clone(), None)).collect();
+    let needs = |object: &DynamicObject| {
+        let run_path = object.run_path().map(str::to_owned);
+        object.needed().iter().rev().map(|name| (name.clone(), run_path.clone())).collect::<Vec<_>>()
+    };
+    ahead.extend(needs(&main));
+    while let Some((name, run_path)) = ahead.pop() {
+        if !seen.insert(name.clone()) || found.len() == MAX_LIBRARIES {
+            continue;
+        }
+        let Some((bytes, identity)) = find(names, &name, run_path.as_deref()) else { continue };
+        if identities.contains(&identity) {
+            continue;
+        }
+        // The dynamic linker says of a file that is no library.
+        let Ok(object) = DynamicObject::parse(bytes) else { continue };
+        identities.push(identity);
+        ahead.extend(needs(&object));
+        found.push((object, identity));
+    }
+    let objects: Vec<DynamicObject> = found.iter().map(|(object, _)| object.clone()).collect();
+    let program = JoinedProgram::new(&main, &interpreter, &objects).map_err(|error| cannot(error.to_string()))?;
+    let placed = found.iter().zip(&program.bases);
+    let libraries = placed.map(|((object, identity), &base)| Library {
+        identity: *identity,
+        base,
+        text: object.text().map(|(offset, address)| (offset, base + address)).collect(),
+    });
+    Ok(Some(Joined { libraries: libraries.collect(), file, program }))
+}
+
+fn parse(name: &str, bytes: Arc<[u8]>) -> Result<DynamicObject, Error> {
+    let failed = |error: LoadError| Error::Join { path: name.to_owned(), reason: error.to_string() };
+    DynamicObject::parse(bytes).map_err(failed)
+}
+
+/// The library of this name, or at this path.
+fn find(names: &Names, name: &str, run_path: Option<&str>) -> Option<(Arc<[u8]>, Identity)> {
+    if name.contains('/') {
+        return read(names, name).ok()?;
+    }
+    let first = run_path.unwrap_or_default().split(':').filter(|folder| folder.starts_with('/'));
+    let mut paths = first.chain(FOLDERS).map(|folder| format!("{folder}/{name}"));
+    paths.find_map(|path| read(names, &path).ok().flatten())
+}
+
+/// A file in the guest's tree, which of the host's it is; `None` if there is none.
+fn read(names: &Names, path: &str) -> Result<Option<(Arc<[u8]>, Identity)>, Errno> {
+    let errno = |stop: Stop| match stop {
+        Stop::Errno(errno) => errno,
+        Stop::Refused(refusal) => refusal.errno(),
+        _ => Errno::IO,
+    };
+    let open = || -> Result<Kind, Stop> {
+        match names.resolve(&GuestPath::default(), path.as_bytes(), true, Patience::endless())?.node {
+            Node::Host(name) => open_host(&name, 0, Mode::empty(), SizeLimit::default(), Patience::endless()),
+            Node::Own(_) => Err(Errno::NOENT.into()),
+        }
+    };
+    let file = match open().map_err(errno) {
+        Ok(Kind::Regular(file)) => file,
+        Ok(_) => return Err(Errno::ISDIR),
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+        Err(errno) => return Err(errno),
+    };
+    let identity = Place::of(&file.fd)?.identity;
+    let mut bytes = Vec::new();
+    let read = std::fs::File::from(file.fd).take(MAX_BYTES).read_to_end(&mut bytes);
+    read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    Ok(Some((bytes.into(), identity)))
+}

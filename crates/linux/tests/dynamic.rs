@@ -1,0 +1,136 @@
+//! Dynamically linked programs do here what they do under qemu.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use common::{gcc, gxx};
+use riverrun::{Config, Engine, Linker, Machine, Program, Snapshot};
+use riverrun_linux::{Builder, Captured, Detail, DirAccess, Error, Joined, Linux, Output};
+
+/// Where Debian's cross compiler has the guest's libraries.
+const SYSROOT: &str = "/usr/riscv64-linux-gnu";
+
+/// A directory with the program and its two libraries.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let library = gxx("library.cpp", &["-O2", "-shared", "-fPIC"]);
+    std::fs::copy(library, folder.path().join("liblibrary.so")).unwrap();
+    let late = gcc("late.c", &["-O2", "-shared", "-fPIC"]);
+    std::fs::copy(late, folder.path().join("liblate.so")).unwrap();
+    let search = format!("-L{}", folder.path().display());
+    let program = gxx("dynamic.cpp", &["-O2", "-std=c++20", "-Wall", &search, "-llibrary", "-Wl,-rpath,/opt"]);
+    std::fs::copy(program, folder.path().join("dynamic")).unwrap();
+    folder
+}
+
+fn builder(folder: &Path) -> Builder {
+    let builder = Linux::builder().dir(SYSROOT, "/", DirAccess::ReadOnly).unwrap();
+    builder.dir(folder, "/opt", DirAccess::ReadOnly).unwrap()
+}
+
+fn join(folder: &Path, libraries: &[&str]) -> Joined {
+    let libraries: Vec<String> = libraries.iter().map(|&name| name.to_owned()).collect();
+    builder(folder).join(std::fs::read(folder.join("dynamic")).unwrap(), &libraries).unwrap().unwrap()
+}
+
+fn machine(config: &Config, joined: &Joined, builder: Builder) -> (Machine<Linux>, Captured) {
+    let stdout = Captured::default();
+    let engine = Engine::new(config).unwrap();
+    let program = Program::new(&engine, joined.bytes()).unwrap();
+    let mut linker = Linker::new(&engine);
+    riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
+    let linux = builder.joined(joined.clone()).stdout(Output::writer(stdout.clone())).build();
+    let mut machine = linker.instantiate(&program, linux).unwrap();
+    riverrun_linux::start(&mut machine, |linux| linux).unwrap();
+    (machine, stdout)
+}
+
+fn text(captured: &Captured) -> String {
+    String::from_utf8(captured.take()).unwrap()
+}
+
+#[test]
+fn libraries_are_linked_and_loaded() {
+    let folder = folder();
+    let mut qemu = Command::new("qemu-riscv64");
+    qemu.args(["-L", SYSROOT, "-E"]).arg(format!("LD_LIBRARY_PATH={}", folder.path().display()));
+    let expected = qemu.arg(folder.path().join("dynamic")).arg(folder.path().join("liblate.so")).output().unwrap();
+    let expected_text = String::from_utf8(expected.stdout).unwrap();
+    assert!(expected_text.ends_with("late 42\nclosed 0\nagain 8\n"), "{expected_text}");
+    let joined = join(folder.path(), &["/opt/liblate.so"]);
+    let builder = builder(folder.path()).args(["/opt/dynamic", "/opt/liblate.so"]);
+    let (mut machine, stdout) = machine(&Config::new(), &joined, builder);
+    let status = machine.run().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(text(&stdout), expected_text);
+    assert_eq!(Some(status), expected.status.code());
+}
+
+/// Text is never read from memory: what the program was not joined with is not mapped to be executed.
+#[test]
+fn libraries_that_were_not_named_are_refused_by_name() {
+    let folder = folder();
+    let joined = join(folder.path(), &[]);
+    let log = Captured::default();
+    let builder = builder(folder.path()).args(["/opt/dynamic", "/opt/liblate.so"]).log(log.clone(), Detail::Unknown);
+    let (mut machine, stdout) = machine(&Config::new(), &joined, builder);
+    assert_eq!(machine.run().unwrap(), 1);
+    let stdout = text(&stdout);
+    assert!(stdout.contains("/opt/liblate.so: failed to map segment"), "{stdout}");
+    let log = text(&log);
+    assert!(log.contains("code of a library that was not named when the program was loaded"), "{log}");
+}
+
+/// A snapshot of a dynamically linked program goes on with the same files.
+#[test]
+fn snapshots_go_on() {
+    let folder = folder();
+    let joined = join(folder.path(), &["liblate.so", "/opt/liblate.so"]);
+    let arguments = || builder(folder.path()).args(["/opt/dynamic", "/opt/liblate.so"]).seed(Some(1));
+    let (mut whole, stdout) = machine(&Config::new(), &joined, arguments());
+    assert_eq!(whole.run().unwrap(), 3);
+    let expected = text(&stdout);
+    let (mut first, stdout) = machine(&Config::new(), &joined, arguments());
+    first.set_fuel(Some(whole.instructions() / 2));
+    first.run().unwrap_err();
+    let before = text(&stdout);
+    let bytes = riverrun_linux::snapshot(&mut first, |linux| linux).unwrap().to_bytes();
+
+    let program = first.program().clone();
+    let snapshot = Snapshot::from_bytes(&program, &bytes).unwrap();
+    let stdout = Captured::default();
+    let linux = builder(folder.path()).joined(joined).stdout(Output::writer(stdout.clone()));
+    let linux = linux.restore_from(&snapshot).unwrap();
+    let mut linker = Linker::new(program.engine());
+    riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
+    let mut second = linker.instantiate_from(&snapshot, linux).unwrap();
+    assert_eq!(second.run().unwrap(), 3);
+    assert_eq!(before + &text(&stdout), expected);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let folder = folder();
+    let program = std::fs::read(folder.path().join("dynamic")).unwrap();
+    match Linux::builder().join(program.clone(), &[]) {
+        Err(Error::Join { path, reason }) => {
+            assert_eq!(path, "/lib/ld-linux-riscv64-lp64d.so.1");
+            assert!(reason.contains("not in the guest's tree"), "{reason}");
+        }
+        other => panic!("{other:?}"),
+    }
+    // The guest's own dynamic linker says which library there is none of.
+    let builder = || Linux::builder().dir(SYSROOT, "/", DirAccess::ReadOnly).unwrap();
+    let joined = builder().join(program, &[]).unwrap().unwrap();
+    let stderr = Captured::default();
+    let (mut machine, _) =
+        machine(&Config::new(), &joined, builder().args(["/dynamic"]).stderr(Output::writer(stderr.clone())));
+    assert_eq!(machine.run().unwrap(), 127);
+    let stderr = text(&stderr);
+    assert!(stderr.contains("liblibrary.so: cannot open shared object file"), "{stderr}");
+
+    let static_program = std::fs::read(gcc("fills.c", &["-O2", "-static", "-Wall"])).unwrap();
+    assert!(builder().join(static_program, &[]).unwrap().is_none());
+    assert!(matches!(builder().join(*b"no program", &[]), Err(Error::Join { .. })));
+}

@@ -312,11 +312,9 @@ pub(crate) fn load(engine: &Engine, path: &Path) -> Result<Program> {
     Program::from_file(engine, path).map_err(|error| match error {
         // It names the file itself.
         Error::File { .. } => error.into(),
-        Error::Load(error @ LoadError::DynamicallyLinked { .. }) => format!(
-            "{}: {error}; or say where its libraries are: riverrun run --sysroot FOLDER",
-            path.display()
-        )
-        .into(),
+        Error::Load(error @ LoadError::DynamicallyLinked { .. }) => {
+            format!("{}: {error}; or say where its libraries are: riverrun run --sysroot FOLDER", path.display()).into()
+        }
         other => format!("{}: {other}", path.display()).into(),
     })
 }

@@ -152,7 +152,12 @@ fn programs_that_are_not_for_this_sandbox() {
     with_byte("other-machine", 18, 62).expect(125, &["other-machine: a program for x86-64"]);
     with_byte("narrow", 4, 1).expect(125, &["narrow: not a 64-bit program", "RV64"]);
     with_byte("big", 5, 2).expect(125, &["big: not a little-endian program"]);
-    riverrun(args![folder.guest("ends.c", &["-dynamic"])]).expect(125, &["ends.elf: ", "dynamic", "-static"]);
+    let dynamic = folder.guest("ends.c", &["-dynamic"]);
+    riverrun(args![&dynamic]).expect(125, &["ends.elf: ", "ld-linux-riscv64", "-static", "--sysroot FOLDER"]);
+    let sysroot = "--sysroot=/usr/riscv64-linux-gnu";
+    riverrun(args!["run", sysroot, &dynamic]).expect(99, &["unknown ending: "]);
+    riverrun(args!["run", "--sysroot=/usr/share", &dynamic]).expect(125, &["ends.elf: ", "not in the guest's tree"]);
+    riverrun(args!["run", sysroot, "--compile", &dynamic]).expect(125, &["--sysroot", "--compile"]);
     riverrun(args![folder.guest("tiny.S", &["-nostdlib", "-Wl,-N"])])
         .expect(125, &["tiny.elf: ", "writable and executable at once"]);
     riverrun(args![folder.guest("tiny.S", &["-nostdlib", "-c"])]).expect(125, &["tiny.elf: ", "link"]);

@@ -53,6 +53,9 @@ struct Library {
     text: Vec<(u64, u64)>,
 }
 
+/// A file's contents, and which of the host's it is.
+type Found = (Arc<[u8]>, Identity);
+
 impl Joined {
     /// What machines are made of: an executable for `Program::new`.
     pub fn bytes(&self) -> Arc<[u8]> {
@@ -78,9 +81,8 @@ impl Joined {
 
     /// Fails unless what is to be executable is text that the program was joined with, at its place.
     pub(crate) fn check_text(&self, file: &OpenFile, start: u64, offset: u64) -> Result<(), Stop> {
-        let is_page_of = |part: &(u64, u64)| {
-            part.0 / PAGE_SIZE * PAGE_SIZE == offset && part.1 / PAGE_SIZE * PAGE_SIZE == start
-        };
+        let is_page_of =
+            |part: &(u64, u64)| part.0 / PAGE_SIZE * PAGE_SIZE == offset && part.1 / PAGE_SIZE * PAGE_SIZE == start;
         match self.library(file) {
             Some(library) if library.text.iter().any(is_page_of) => Ok(()),
             Some(_) => Err(Stop::Absent("code of a library that is mapped twice, or not as a whole")),
@@ -95,7 +97,9 @@ pub(crate) fn join(names: &Names, file: Arc<[u8]>, libraries: &[String]) -> Resu
     let Some(path) = main.interpreter() else { return Ok(None) };
     let cannot = |reason: String| Error::Join { path: path.to_owned(), reason };
     let Some((bytes, identity)) = read(names, path).map_err(|errno| cannot(errno.to_string()))? else {
-        return Err(cannot("it is not in the guest's tree: grant the directories that it and the libraries are in".into()));
+        return Err(cannot(
+            "it is not in the guest's tree: grant the directories that it and the libraries are in".into(),
+        ));
     };
     let interpreter = parse(path, bytes)?;
     let mut found = vec![];
@@ -138,7 +142,7 @@ fn parse(name: &str, bytes: Arc<[u8]>) -> Result<DynamicObject, Error> {
 }
 
 /// The library of this name, or at this path.
-fn find(names: &Names, name: &str, run_path: Option<&str>) -> Option<(Arc<[u8]>, Identity)> {
+fn find(names: &Names, name: &str, run_path: Option<&str>) -> Option<Found> {
     if name.contains('/') {
         return read(names, name).ok()?;
     }
@@ -148,7 +152,7 @@ fn find(names: &Names, name: &str, run_path: Option<&str>) -> Option<(Arc<[u8]>,
 }
 
 /// A file in the guest's tree, which of the host's it is; `None` if there is none.
-fn read(names: &Names, path: &str) -> Result<Option<(Arc<[u8]>, Identity)>, Errno> {
+fn read(names: &Names, path: &str) -> Result<Option<Found>, Errno> {
     let errno = |stop: Stop| match stop {
         Stop::Errno(errno) => errno,
         Stop::Refused(refusal) => refusal.errno(),

@@ -98,22 +98,22 @@ fn auxiliary(image: &Image, joined: Option<&JoinedProgram>, random: u64, name: u
     let (base, entry) = joined.map_or((0, image.entry()), |joined| (joined.interpreter_base, joined.entry));
     let extensions = EXTENSIONS.bytes().fold(0, |bits, letter| bits | 1 << (letter - b'a'));
     [
-        header(3, address), // AT_PHDR
-        header(4, headers.entry_size.into()),           // AT_PHENT
-        header(5, count),                // AT_PHNUM
-        (6, riverrun::PAGE_SIZE),                       // AT_PAGESZ
-        (7, base),                                         // AT_BASE
-        (8, 0),                                         // AT_FLAGS
-        (9, entry),                             // AT_ENTRY
-        (11, USER.into()),                              // AT_UID
-        (12, USER.into()),                              // AT_EUID
-        (13, USER.into()),                              // AT_GID
-        (14, USER.into()),                              // AT_EGID
-        (16, extensions),                               // AT_HWCAP
-        (17, TICKS_PER_SECOND),                         // AT_CLKTCK
-        (23, 0),                                        // AT_SECURE
-        (25, random),                                   // AT_RANDOM
-        (31, name),                                     // AT_EXECFN
-        (0, 0),                                         // AT_NULL
+        header(3, address),                   // AT_PHDR
+        header(4, headers.entry_size.into()), // AT_PHENT
+        header(5, count),                     // AT_PHNUM
+        (6, riverrun::PAGE_SIZE),             // AT_PAGESZ
+        (7, base),                            // AT_BASE
+        (8, 0),                               // AT_FLAGS
+        (9, entry),                           // AT_ENTRY
+        (11, USER.into()),                    // AT_UID
+        (12, USER.into()),                    // AT_EUID
+        (13, USER.into()),                    // AT_GID
+        (14, USER.into()),                    // AT_EGID
+        (16, extensions),                     // AT_HWCAP
+        (17, TICKS_PER_SECOND),               // AT_CLKTCK
+        (23, 0),                              // AT_SECURE
+        (25, random),                         // AT_RANDOM
+        (31, name),                           // AT_EXECFN
+        (0, 0),                               // AT_NULL
     ]
 }

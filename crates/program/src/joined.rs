@@ -163,7 +163,8 @@ impl JoinedProgram {
         libraries: &[DynamicObject],
     ) -> Result<JoinedProgram, LoadError> {
         let bias = if program.is_position_independent { program.alignment.max(STATIC_PIE_BIAS) } else { 0 };
-        let mut parts: Vec<(&DynamicObject, Load, u64)> = program.loads.iter().map(|&load| (program, load, bias)).collect();
+        let mut parts: Vec<(&DynamicObject, Load, u64)> =
+            program.loads.iter().map(|&load| (program, load, bias)).collect();
         let mut end = program.end(bias);
         // A page stays free between any two.
         let mut place = |object: &DynamicObject| {
@@ -195,7 +196,7 @@ impl JoinedProgram {
 fn write(parts: &[(&DynamicObject, Load, u64)], flags: u32, entry: u64) -> Result<Vec<u8>, LoadError> {
     let count = u16::try_from(parts.len()).ok().filter(|&count| count < elf::PN_XNUM);
     let count = count.ok_or(LoadError::TooManyProgramHeaders)?;
-    let mut file = Vec::from([elf::ELFMAG.as_slice(), &[elf::ELFCLASS64.0, elf::ELFDATA2LSB.0, 1]].concat());
+    let mut file = [elf::ELFMAG.as_slice(), &[elf::ELFCLASS64.0, elf::ELFDATA2LSB.0, 1]].concat();
     file.resize(16, 0);
     for half in [elf::ET_EXEC.0, elf::EM_RISCV.0] {
         file.extend(half.to_le_bytes());

@@ -30,6 +30,8 @@ pub(super) enum Origin {
     Crate(&'static str),
     /// A statically linked executable of a Debian package for riscv64.
     Debian { package: &'static str, path: &'static str },
+    /// A dynamically linked one of [`SYSROOT`], by its path there.
+    Sysroot(&'static str),
 }
 
 impl Origin {
@@ -43,6 +45,7 @@ impl Origin {
             Origin::Zig(_) => "C, musl, by Zig".to_owned(),
             Origin::Crate(_) => "C of a crate".to_owned(),
             Origin::Debian { package, .. } => format!("Debian {package}"),
+            Origin::Sysroot(_) => "Debian, dynamic".to_owned(),
         }
     }
 }
@@ -62,6 +65,31 @@ const fn reading(case: Case) -> Case {
 
 const BASH: Origin = Origin::Debian { package: "bash-static", path: "usr/bin/bash-static" };
 const BUSYBOX: Origin = Origin::Debian { package: "busybox-static", path: "usr/bin/busybox" };
+
+/// The packages that dynamically linked programs and their libraries are in.
+pub(super) static SYSROOT: &[&str] = &[
+    "coreutils",
+    "libacl1",
+    "libattr1",
+    "libc6",
+    "libcap2",
+    "libexpat1",
+    "libgcc-s1",
+    "libgmp10",
+    "libpcre2-8-0",
+    "libpython3.13-minimal",
+    "libpython3.13-stdlib",
+    "libselinux1",
+    "libssl3t64",
+    "libsystemd0",
+    "libzstd1",
+    "openssl",
+    "python3.13-minimal",
+    "quickjs",
+    "zlib1g",
+];
+
+const PYTHON: Origin = Origin::Sysroot("usr/bin/python3.13");
 
 /// All of them. What they print must not depend on time, chance or the order of threads.
 pub(super) static CASES: &[Case] = &[
@@ -148,6 +176,44 @@ pub(super) static CASES: &[Case] = &[
     with_args(&["sha512sum"], reading(case("busybox/sha512sum", BUSYBOX))),
     with_args(&["sort", "-k2", "-u"], reading(case("busybox/sort", BUSYBOX))),
     with_args(&["factor", "1234567890123456789", "18446744073709551557"], case("busybox/factor", BUSYBOX)),
+    reading(case("coreutils/sort", Origin::Sysroot("usr/bin/sort"))),
+    reading(case("coreutils/wc", Origin::Sysroot("usr/bin/wc"))),
+    reading(case("coreutils/sha256sum", Origin::Sysroot("usr/bin/sha256sum"))),
+    with_args(&["-t", "x1z2", "-A", "d"], reading(case("coreutils/od", Origin::Sysroot("usr/bin/od")))),
+    with_args(&["dgst", "-sha3-256"], reading(case("openssl/dgst", Origin::Sysroot("usr/bin/openssl")))),
+    with_args(
+        &["enc", "-aes-256-cbc", "-base64", "-K", "00112233445566778899", "-iv", "0123456789abcdef"],
+        reading(case("openssl/enc", Origin::Sysroot("usr/bin/openssl"))),
+    ),
+    with_args(
+        &[
+            "-e",
+            "const m = new Map(); for (let i = 0; i < 20000; i++) m.set(i % 997, (m.get(i % 997) ?? 0n) + BigInt(i)); \
+             console.log(JSON.stringify([...m].slice(0, 3).map(([k, v]) => [k, `${v}`])), 2n ** 200n, /(?<y>\\d+)-/u.exec('1999-12').groups.y);",
+        ],
+        case("quickjs/qjs", Origin::Sysroot("usr/bin/qjs")),
+    ),
+    with_args(
+        &[
+            "-c",
+            "import sys, re, json, collections, itertools, threading, zlib, struct\n\
+             text = sys.stdin.read(); words = collections.Counter(re.findall(r'[a-z]{5,}', text))\n\
+             print(json.dumps(words.most_common(5)), len(zlib.compress(text.encode(), 9)), struct.pack('<dq', 0.1, -5).hex())\n\
+             out = []; ts = [threading.Thread(target=lambda n=n: out.append(sum(range(n * 1000)))) for n in range(8)]\n\
+             [t.start() for t in ts]; [t.join() for t in ts]; print(sorted(out), 7 ** 300 % 10 ** 40, f'{1 / 3:.20f}')\n\
+             print(sum(1 for p in itertools.permutations(range(7)) if all(abs(p[i] - p[j]) != j - i for i in range(7) for j in range(i))))",
+        ],
+        reading(case("python/script", PYTHON)),
+    ),
+    with_args(
+        &[
+            "-c",
+            "class E(Exception): pass\ndef f(n):\n    if n == 0: raise E('deep')\n    return f(n - 1)\n\
+             try: f(500)\nexcept E as e: print(repr(e))\nopen('file', 'w').write('text' * 1000)\n\
+             import os; print(os.stat('file').st_size, os.listdir('.')); os.remove('file'); raise SystemExit(3)",
+        ],
+        case("python/files", PYTHON),
+    ),
 ];
 
 /// What CI runs: quickly built, and one of each kind that it has the compilers for.

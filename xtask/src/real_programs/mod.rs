@@ -174,18 +174,26 @@ fn new_folder(name: &str) -> Result<PathBuf> {
 
 fn on_qemu(case: &Case, program: &Path) -> Result<Run> {
     let folder = new_folder("qemu-folder")?;
-    run(case, Command::new("timeout").args([TIME_LIMIT, "qemu-riscv64"]).arg(program), &folder)
+    let mut command = Command::new("timeout");
+    command.args([TIME_LIMIT, "qemu-riscv64"]);
+    if let Origin::Sysroot(_) = case.origin {
+        command.arg("-L").arg(origins::sysroot());
+    }
+    run(case, command.arg(program), &folder)
 }
 
 fn on_riverrun(case: &Case, program: &Path, engine: Engine, riverrun: &Path) -> Result<Run> {
     let folder = new_folder("riverrun-folder")?;
     let root = workspace::root().display();
     let mut command = Command::new(riverrun);
-    command.args(["run", "--stats=json", "--timeout", TIME_LIMIT, "--cwd=/work"]).args(engine.options());
-    command.arg(format!("--dir={}:/work", folder.display())).arg(format!("--dir={root}:{root}:ro"));
+    command.args(["run", "--stats=json", "--timeout", TIME_LIMIT, "--cwd=/data"]).args(engine.options());
+    command.arg(format!("--dir={}:/data", folder.display())).arg(format!("--dir={root}:{root}:ro"));
     // Locales, which qemu-riscv64 has from the host.
     if Path::new("/usr/lib/locale").exists() {
         command.arg("--dir=/usr/lib/locale:/usr/lib/locale:ro");
+    }
+    if let Origin::Sysroot(_) = case.origin {
+        command.arg("--sysroot").arg(origins::sysroot());
     }
     command.env("XDG_CACHE_HOME", origins::folder().join("cache"));
     run(case, command.arg(program), &folder)
@@ -225,6 +233,9 @@ impl Row {
         for &engine in engines {
             let reason = match engine {
                 Engine::Compiled if matches!(case.origin, Origin::Go(_)) => Some("programs in Go are interpreted"),
+                Engine::Compiled if matches!(case.origin, Origin::Sysroot(_)) => {
+                    Some("dynamically linked programs are interpreted")
+                }
                 Engine::SingleStep if instructions.is_some_and(|count| count > SINGLE_STEP_LIMIT) => {
                     Some("more than 100 million instructions")
                 }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::list::{Case, Origin};
+use super::list::{Case, Origin, SYSROOT};
 use crate::guests::{self, Target};
 use crate::{programs, setup, workspace, zig};
 
@@ -34,6 +34,7 @@ impl Built {
         let mut built = Built::default();
         let mut go = Vec::new();
         let mut rust = Vec::new();
+        let mut linked = Vec::new();
         let mut packages: BTreeMap<&str, Vec<(Origin, &str)>> = BTreeMap::new();
         for case in cases {
             let origin = case.origin;
@@ -61,6 +62,10 @@ impl Built {
                     rust.push((origin, name));
                     continue;
                 }
+                Origin::Sysroot(path) => {
+                    linked.push((origin, path));
+                    continue;
+                }
                 Origin::Debian { package, path } => {
                     packages.entry(package).or_default().push((origin, path));
                     continue;
@@ -71,8 +76,17 @@ impl Built {
         built.add(&go, go_folder);
         built.add(&rust, rust_folder);
         for (package, programs) in packages {
-            built.add(&programs, || debian_folder(package));
+            built.add(&programs, || unpacked(package, &[package]));
         }
+        built.add(&linked, || {
+            let folder = unpacked("sysroot", SYSROOT)?;
+            // As in an installed system, where no package has it.
+            let link = folder.join("lib");
+            if !link.exists() {
+                std::os::unix::fs::symlink("usr/lib", link)?;
+            }
+            Ok(folder)
+        });
         Ok(built)
     }
 
@@ -137,10 +151,15 @@ fn rust_folder() -> Result<PathBuf> {
     Ok(folder.join(RUST_TARGET).join("release"))
 }
 
-/// Fetches a package of Debian for riscv64, and unpacks it; nothing is installed.
-fn debian_folder(package: &str) -> Result<PathBuf> {
+/// Where dynamically linked programs and their libraries are.
+pub(super) fn sysroot() -> PathBuf {
+    folder().join("debian/sysroot")
+}
+
+/// Fetches packages of Debian for riscv64, and unpacks them in a folder of this name; nothing is installed.
+fn unpacked(name: &str, packages: &[&str]) -> Result<PathBuf> {
     let folder = folder().join("debian");
-    let unpacked = folder.join(package);
+    let unpacked = folder.join(name);
     if unpacked.exists() {
         return Ok(unpacked);
     }
@@ -175,18 +194,20 @@ fn debian_folder(package: &str) -> Result<PathBuf> {
     if fs::read_dir(&lists)?.count() < 3 {
         call(&["update"])?;
     }
-    call(&["download", package])?;
-    let found = fs::read_dir(folder.join("packages"))?.filter_map(|entry| Some(entry.ok()?.path()));
-    let start = format!("{package}_");
-    let file = found
-        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start)))
-        .max()
-        .with_context(|| format!("apt-get has left no package {package}"))?;
+    call(&[&["download"], packages].concat())?;
     let unfinished = folder.join("unfinished");
     if unfinished.exists() {
         fs::remove_dir_all(&unfinished)?;
     }
-    workspace::stdout_of(Command::new("dpkg-deb").arg("--extract").arg(&file).arg(&unfinished))?;
+    for package in packages {
+        let found = fs::read_dir(folder.join("packages"))?.filter_map(|entry| Some(entry.ok()?.path()));
+        let start = format!("{package}_");
+        let file = found
+            .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start)))
+            .max()
+            .with_context(|| format!("apt-get has left no package {package}"))?;
+        workspace::stdout_of(Command::new("dpkg-deb").arg("--extract").arg(&file).arg(&unfinished))?;
+    }
     fs::rename(&unfinished, &unpacked)?;
     Ok(unpacked)
 }

@@ -172,12 +172,12 @@ impl Builder {
     /// library that is not found is left out: the dynamic linker then says what is missing.
     ///
     /// ```no_run
-    /// use riverrun::{Engine, Program};
+    /// use riverrun::{Config, Engine, Program};
     /// use riverrun_linux::{DirAccess, Linux};
     ///
     /// let builder = Linux::builder().dir("/usr/riscv64-linux-gnu", "/", DirAccess::ReadOnly)?;
     /// let joined = builder.join(std::fs::read("hello")?, &[])?.ok_or("a static program")?;
-    /// let program = Program::new(&Engine::default(), joined.bytes())?;
+    /// let program = Program::new(&Engine::new(&Config::new())?, joined.bytes())?;
     /// let linux = builder.args(["/hello"]).joined(joined).build();
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

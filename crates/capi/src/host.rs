@@ -3,14 +3,13 @@
 use std::ffi::c_void;
 use std::mem::{MaybeUninit, offset_of, size_of, transmute};
 
-use riverrun::raw::{EntryGuard, RawMachine, Results, SlotCode, SlotFunction, with_host_floats};
+use riverrun::raw::{EntryGuard, Results, SlotCode, SlotFunction, with_host_floats};
 use riverrun::raw::{Import as EngineImport, MachineHead as EngineHead};
-use riverrun::{Caller, HostError, Scalar, Signature, Type};
+use riverrun::{Scalar, Signature, Type};
 
 use crate::arguments::{Result, misuse};
-use crate::error::{Error, Raised, fail};
+use crate::error::{Error, fail};
 use crate::func::PARAMETERS_MAX;
-use crate::host_data::Host;
 use crate::machine::Machine;
 use crate::owned::Owned;
 use crate::value::{Value, wrong_kind};
@@ -144,17 +143,6 @@ impl Raw {
         Raw { function: SlotFunction { data: owned.data.cast(), code }, owned }
     }
 
-    /// What the linker's closure does.
-    pub(crate) fn call(&self, mut caller: Caller<'_, Host>, slots: &mut [u64]) -> std::result::Result<(), HostError> {
-        let machine = Machine(RawMachine::of_caller(&mut caller));
-        // SAFETY: the caller stands for its machine, and is not used until the function returns. There are as many slots
-        // as its types have.
-        match unsafe { self.call_with(machine, slots.as_mut_ptr()) } {
-            None => Ok(()),
-            Some(error) => Err(Raised(error).into()),
-        }
-    }
-
     /// # Safety
     /// A guest has called the function on this machine, and there are as many slots as its types have.
     #[inline(always)]
@@ -199,16 +187,10 @@ impl Checked {
         Ok(Checked { owned, function, parameters, parameters_len: all.len(), results, kinds, result_kind })
     }
 
-    /// What the linker's closure does.
-    pub(crate) fn call(&self, mut caller: Caller<'_, Host>, slots: &mut [u64]) -> std::result::Result<(), HostError> {
-        let machine = Machine(RawMachine::of_caller(&mut caller));
-        self.call_values::<PARAMETERS_MAX>(machine, slots).map_err(|error| Raised(error).into())
-    }
-
-    /// Calls it with the arguments in `slots`, `MAX` at most, and puts its results there.
+    /// Calls it with the arguments in `slots`, and puts its results there.
     #[inline(always)]
-    pub(crate) fn call_values<const MAX: usize>(&self, machine: Machine, slots: &mut [u64]) -> Result<()> {
-        let mut arguments = [const { MaybeUninit::<Value>::uninit() }; MAX];
+    pub(crate) fn call_values(&self, machine: Machine, slots: &mut [u64]) -> Result<()> {
+        let mut arguments = [const { MaybeUninit::<Value>::uninit() }; PARAMETERS_MAX];
         // As many as there are slots, which the compiler knows where it matters.
         for (argument, (&scalar, &slot)) in arguments.iter_mut().zip(self.parameters.iter().zip(&*slots)) {
             argument.write(Value::from_slot(scalar, slot));

@@ -1,70 +1,64 @@
-//! The code by which engines call host functions of few integers.
+//! Host functions of C as engines call them: those of few integers by code of their own, others by slots.
 
 use riverrun::raw::{self, Import as EngineImport, Results, with_host_floats};
 use riverrun::{Signature, Type};
 
-use crate::error::{Error, fail};
+use crate::arguments::Result;
+use crate::error::fail;
 use crate::host::{Checked, FIRST, Raw, parameters_of, results_of};
 use crate::host_code::by_values;
 use crate::machine::Machine;
 
-/// The code for functions of few integers, whose registers need not be looked up: by slots, and by values.
-pub(crate) fn code_for(signature: &Signature) -> Option<[raw::HostCode; 2]> {
+/// A host function of C, in the form in which it was given.
+pub(crate) trait HostFunction: Send + Sync + Sized + 'static {
+    /// Calls it, with as many slots as its types have.
+    ///
+    /// # Errors
+    /// Its own, and that of a result of another type.
+    fn call(&self, machine: Machine, slots: &mut [u64]) -> Result<()>;
+
+    /// The code by which engines call it, if it has few integers, whose registers need not be looked up.
+    fn code(signature: &Signature) -> Option<raw::HostCode>;
+}
+
+impl HostFunction for Raw {
+    #[inline(always)]
+    fn call(&self, machine: Machine, slots: &mut [u64]) -> Result<()> {
+        // SAFETY: a guest has called the function on this machine, and there are as many slots as its types have.
+        unsafe { self.call_with(machine, slots.as_mut_ptr()) }.map_or(Ok(()), Err)
+    }
+
+    fn code(signature: &Signature) -> Option<raw::HostCode> {
+        Some(raw::HostCode { takes_slots: true, ..words_of::<Raw>(signature)? })
+    }
+}
+
+impl HostFunction for Checked {
+    #[inline(always)]
+    fn call(&self, machine: Machine, slots: &mut [u64]) -> Result<()> {
+        self.call_values(machine, slots)
+    }
+
+    fn code(signature: &Signature) -> Option<raw::HostCode> {
+        let code = words_of::<Checked>(signature)?;
+        let plain = by_values(&parameters_of(signature).ok()?, results_of(signature).first().copied());
+        Some(raw::HostCode { plain: plain.unwrap_or(code.plain), ..code })
+    }
+}
+
+fn words_of<F: HostFunction>(signature: &Signature) -> Option<raw::HostCode> {
     let is_integer = |ty: &Type| matches!(ty, Type::Scalar(scalar) if !scalar.is_float());
     if signature.parameters.len() > FIRST || !signature.parameters.iter().all(is_integer) {
         return None;
     }
-    let has_result = match &signature.result {
-        None => false,
-        Some(result) if is_integer(result) => true,
-        Some(_) => return None,
-    };
-    // As many as have to be stored.
-    let [mut raw, mut checked] = match signature.parameters.len() {
-        0 | 1 => codes::<1>(has_result),
-        2 | 3 => codes::<3>(has_result),
-        _ => codes::<FIRST>(has_result),
-    };
-    raw.takes_slots = true;
-    if let Some(plain) = by_values(&parameters_of(signature).ok()?, results_of(signature).first().copied()) {
-        checked.plain = plain;
-    }
-    Some([raw, checked])
-}
-
-fn codes<const WORDS: usize>(has_result: bool) -> [raw::HostCode; 2] {
-    match has_result {
-        false => [host_code::<Raw, WORDS, false>(), host_code::<Checked, WORDS, false>()],
-        true => [host_code::<Raw, WORDS, true>(), host_code::<Checked, WORDS, true>()],
+    match &signature.result {
+        None => Some(raw::HostCode::new(words::<F, false, false>, words::<F, false, true>)),
+        Some(result) if is_integer(result) => Some(raw::HostCode::new(words::<F, true, false>, words::<F, true, true>)),
+        Some(_) => None,
     }
 }
 
-fn host_code<F: Words, const WORDS: usize, const HAS_RESULT: bool>() -> raw::HostCode {
-    raw::HostCode::new(words::<F, WORDS, HAS_RESULT, false>, words::<F, WORDS, HAS_RESULT, true>)
-}
-
-/// A host function of few integers, as engines call it.
-trait Words {
-    /// Calls it; the result, if it has one, takes the place of the first argument.
-    fn call_words<const WORDS: usize>(&self, machine: Machine, words: &mut [u64; WORDS]) -> Option<Box<Error>>;
-}
-
-impl Words for Raw {
-    #[inline(always)]
-    fn call_words<const WORDS: usize>(&self, machine: Machine, words: &mut [u64; WORDS]) -> Option<Box<Error>> {
-        // SAFETY: an engine has called the code of the function's types.
-        unsafe { self.call_with(machine, words.as_mut_ptr()) }
-    }
-}
-
-impl Words for Checked {
-    #[inline(always)]
-    fn call_words<const WORDS: usize>(&self, machine: Machine, words: &mut [u64; WORDS]) -> Option<Box<Error>> {
-        self.call_values::<WORDS>(machine, words).err()
-    }
-}
-
-unsafe extern "sysv64" fn words<F: Words, const WORDS: usize, const HAS_RESULT: bool, const GUARDED: bool>(
+unsafe extern "sysv64" fn words<F: HostFunction, const HAS_RESULT: bool, const GUARDED: bool>(
     import: *const EngineImport,
     a0: u64,
     a1: u64,
@@ -77,15 +71,14 @@ unsafe extern "sysv64" fn words<F: Words, const WORDS: usize, const HAS_RESULT: 
     unsafe {
         let function = &*(*import).environment.cast::<F>();
         let machine = Machine::of_import((*import).context);
-        let first = [a0, a1, a2, a3, a4];
-        let mut words: [u64; WORDS] = std::array::from_fn(|n| first[n]);
-        let failed = match GUARDED {
-            true => with_host_floats(|| function.call_words(machine, &mut words)),
-            false => function.call_words(machine, &mut words),
+        let mut words = [a0, a1, a2, a3, a4];
+        let outcome = match GUARDED {
+            true => with_host_floats(|| function.call(machine, &mut words)),
+            false => function.call(machine, &mut words),
         };
-        match failed {
-            None => Results { a0: if HAS_RESULT { words[0] } else { a0 }, a1 },
-            Some(error) => fail(import, error),
+        match outcome {
+            Ok(()) => Results { a0: if HAS_RESULT { words[0] } else { a0 }, a1 },
+            Err(error) => fail(import, error),
         }
     }
 }

@@ -3,14 +3,15 @@
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
-use riverrun::{HeapOptions, raw};
+use riverrun::raw::{self, RawMachine};
+use riverrun::{Caller, HeapOptions, Signature};
 
 use crate::arguments::{Out, Result, given, text};
 use crate::config::{Engine, UNLIMITED};
-use crate::error::{Returned, delete, guard};
+use crate::error::{Raised, Returned, delete, guard};
 use crate::host::{Checked, Environment, HostCode, HostFunc, HostFuncRaw, Raw};
 use crate::host_data::Host;
-use crate::host_words::code_for;
+use crate::host_words::HostFunction;
 use crate::linux::Linux;
 use crate::machine::Machine;
 use crate::owned::{Destructor, Owned};
@@ -40,6 +41,38 @@ pub unsafe extern "C" fn riverrun_linker_delete(linker: Option<Box<Linker>>) {
     delete(linker);
 }
 
+/// What guests call a host function by.
+enum Named<'a> {
+    Name(&'a str),
+    Number(u32),
+}
+
+impl Linker {
+    /// Adds a host function: with code for its types, if there is such, else by slots.
+    fn add<F: HostFunction>(&mut self, named: Named<'_>, types: Signature, function: F) -> Result<()> {
+        let linker = &mut self.linker;
+        let Some(code) = F::code(&types) else {
+            let by_slots = move |mut caller: Caller<'_, Host>, slots: &mut [u64]| {
+                let machine = Machine(RawMachine::of_caller(&mut caller));
+                function.call(machine, slots).map_err(|error| Raised(error).into())
+            };
+            match named {
+                Named::Name(name) => linker.dyn_func(name, &types, by_slots)?,
+                Named::Number(number) => linker.dyn_syscall(number, &types, by_slots)?,
+            };
+            return Ok(());
+        };
+        // SAFETY: the code is for these types, and this environment.
+        unsafe {
+            match named {
+                Named::Name(name) => raw::add_code(linker, name, types, code, Arc::new(function))?,
+                Named::Number(number) => raw::add_syscall_code(linker, number, types, code, Arc::new(function))?,
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Adds a host function that takes values with their types. `types` is a signature such as `i32 (f32, ptr)`.
 ///
 /// `destructor`, which may be NULL, frees `data` when the linker and all machines are gone; at once if this fails.
@@ -57,12 +90,7 @@ pub unsafe extern "C" fn riverrun_linker_func(
         let (linker, function) = (given(linker, "linker")?, given(function, "function")?);
         let (name, types) = (text(name, "name")?, signature(text(types, "types")?)?);
         let function = Checked::new(owned, function, &types)?;
-        match code_for(&types) {
-            // SAFETY: the code is for these types, and this environment.
-            Some([_, code]) => unsafe { raw::add_code(&mut linker.linker, name, types, code, Arc::new(function))? },
-            None => drop(linker.linker.dyn_func(name, &types, move |caller, slots| function.call(caller, slots))?),
-        };
-        Ok(())
+        linker.add(Named::Name(name), types, function)
     })
 }
 
@@ -80,13 +108,7 @@ pub unsafe extern "C" fn riverrun_linker_func_raw(
     guard(|| {
         let (linker, function) = (given(linker, "linker")?, given(function, "function")?);
         let (name, types) = (text(name, "name")?, signature(text(types, "types")?)?);
-        let function = Raw::new(owned, function);
-        match code_for(&types) {
-            // SAFETY: the code is for these types, and this environment.
-            Some([code, _]) => unsafe { raw::add_code(&mut linker.linker, name, types, code, Arc::new(function))? },
-            None => drop(linker.linker.dyn_func(name, &types, move |caller, slots| function.call(caller, slots))?),
-        };
-        Ok(())
+        linker.add(Named::Name(name), types, Raw::new(owned, function))
     })
 }
 
@@ -105,15 +127,7 @@ pub unsafe extern "C" fn riverrun_linker_syscall(
     guard(|| {
         let (linker, function) = (given(linker, "linker")?, given(function, "function")?);
         let types = signature(text(types, "types")?)?;
-        let function = Raw::new(owned, function);
-        match code_for(&types) {
-            // SAFETY: the code is for these types, and this environment.
-            Some([code, _]) => unsafe {
-                raw::add_syscall_code(&mut linker.linker, number, types, code, Arc::new(function))?
-            },
-            None => drop(linker.linker.dyn_syscall(number, &types, move |caller, slots| function.call(caller, slots))?),
-        };
-        Ok(())
+        linker.add(Named::Number(number), types, Raw::new(owned, function))
     })
 }
 

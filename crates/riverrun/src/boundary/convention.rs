@@ -18,14 +18,28 @@ const A0: usize = 10;
 const FA0: usize = F_SLOT as usize + 10;
 const SP: usize = 2;
 
+/// How many argument registers of each file are taken.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    integers: usize,
+    floats: usize,
+}
+
+impl Taken {
+    /// Whether there are registers for that many more arguments.
+    #[inline(always)]
+    pub(crate) fn has_room(&self, integers: usize, floats: usize) -> bool {
+        self.integers + integers <= ARGUMENT_REGISTERS && self.floats + floats <= ARGUMENT_REGISTERS
+    }
+}
+
 /// The arguments of a guest's call, taken one after another.
 #[derive(Debug)]
 pub struct Arguments<'a> {
     first: [u64; REGISTER_ARGUMENTS],
     state: &'a VmContext,
     memory: &'a Memory,
-    integers: usize,
-    floats: usize,
+    pub(crate) taken: Taken,
     on_stack: u64,
     number: u8,
     is_lost: bool,
@@ -34,7 +48,7 @@ pub struct Arguments<'a> {
 impl<'a> Arguments<'a> {
     #[inline(always)]
     pub(crate) fn new(first: [u64; REGISTER_ARGUMENTS], state: &'a VmContext, memory: &'a Memory) -> Arguments<'a> {
-        Arguments { first, state, memory, integers: 0, floats: 0, on_stack: 0, number: 0, is_lost: false }
+        Arguments { first, state, memory, taken: Taken::default(), on_stack: 0, number: 0, is_lost: false }
     }
 
     /// Whether an argument is on the stack, but the stack is not mapped.
@@ -51,21 +65,21 @@ impl<'a> Arguments<'a> {
 
     #[inline(always)]
     fn integer(&mut self) -> u64 {
-        let n = self.integers;
+        let n = self.taken.integers;
         if n == ARGUMENT_REGISTERS {
             return self.stacked();
         }
-        self.integers += 1;
+        self.taken.integers += 1;
         if n < REGISTER_ARGUMENTS { self.first[n] } else { self.state.hart.slots[A0 + n] }
     }
 
     #[inline(always)]
     fn float(&mut self) -> u64 {
-        let n = self.floats;
+        let n = self.taken.floats;
         if n == ARGUMENT_REGISTERS {
             return self.integer();
         }
-        self.floats += 1;
+        self.taken.floats += 1;
         self.state.hart.slots[FA0 + n]
     }
 
@@ -83,35 +97,23 @@ impl<'a> Arguments<'a> {
     pub(crate) fn scalar(&mut self, scalar: Scalar) -> u64 {
         if scalar.is_float() { self.float() } else { self.integer() }
     }
-
-    /// Whether there are registers for that many more arguments.
-    #[inline(always)]
-    pub(crate) fn has_room(&self, integers: usize, floats: usize) -> bool {
-        self.integers + integers <= ARGUMENT_REGISTERS && self.floats + floats <= ARGUMENT_REGISTERS
-    }
 }
 
 /// The types of parameters in a signature, and how many registers they take.
 #[derive(Debug, Default)]
 pub struct Types {
     pub(crate) all: Vec<Type>,
-    integers: usize,
-    floats: usize,
+    pub(crate) taken: Taken,
 }
 
 impl Types {
     pub(crate) fn add(&mut self, scalar: Scalar) {
         self.all.push(scalar.into());
-        if scalar.is_float() && self.floats < ARGUMENT_REGISTERS {
-            self.floats += 1;
+        if scalar.is_float() && self.taken.floats < ARGUMENT_REGISTERS {
+            self.taken.floats += 1;
         } else {
-            self.integers += 1;
+            self.taken.integers += 1;
         }
-    }
-
-    /// As [`Arguments::has_room`].
-    pub(crate) fn has_room(&self, integers: usize, floats: usize) -> bool {
-        self.integers + integers <= ARGUMENT_REGISTERS && self.floats + floats <= ARGUMENT_REGISTERS
     }
 }
 
@@ -121,28 +123,27 @@ pub struct Placement<'a> {
     slots: &'a mut Registers,
     /// The first integer registers, which the compiler should keep out of memory.
     first: [u64; CALL_ARGUMENTS],
-    integers: usize,
-    floats: usize,
+    pub(crate) taken: Taken,
     stack: Vec<u64>,
 }
 
 impl<'a> Placement<'a> {
     #[inline(always)]
     pub(crate) fn new(slots: &'a mut Registers) -> Placement<'a> {
-        Placement { slots, first: [0; CALL_ARGUMENTS], integers: 0, floats: 0, stack: Vec::new() }
+        Placement { slots, first: [0; CALL_ARGUMENTS], taken: Taken::default(), stack: Vec::new() }
     }
 
     /// What is not in the state.
     #[inline(always)]
     pub(crate) fn into_placed(self) -> Placed {
-        Placed { first: self.first, integers: self.integers, stack: self.stack }
+        Placed { first: self.first, integers: self.taken.integers, stack: self.stack }
     }
 
     #[inline(always)]
     pub(crate) fn put(&mut self, scalar: Scalar, bits: u64) {
-        if scalar.is_float() && self.floats < ARGUMENT_REGISTERS {
-            self.slots[FA0 + self.floats] = bits;
-            self.floats += 1;
+        if scalar.is_float() && self.taken.floats < ARGUMENT_REGISTERS {
+            self.slots[FA0 + self.taken.floats] = bits;
+            self.taken.floats += 1;
         } else {
             self.put_integer(bits);
         }
@@ -150,24 +151,18 @@ impl<'a> Placement<'a> {
 
     #[inline(always)]
     fn put_integer(&mut self, bits: u64) {
-        match self.integers {
+        match self.taken.integers {
             n if n < CALL_ARGUMENTS => self.first[n] = bits,
             n if n < ARGUMENT_REGISTERS => self.slots[A0 + n] = bits,
             _ => return self.stack.push(bits),
         }
-        self.integers += 1;
-    }
-
-    /// As [`Arguments::has_room`].
-    #[inline(always)]
-    pub(crate) fn has_room(&self, integers: usize, floats: usize) -> bool {
-        self.integers + integers <= ARGUMENT_REGISTERS && self.floats + floats <= ARGUMENT_REGISTERS
+        self.taken.integers += 1;
     }
 
     /// Assigns the only arguments, integers that are at most as many as are passed in the host's registers.
     #[inline(always)]
     pub(crate) fn put_few(&mut self, count: usize, integer: impl Fn(usize) -> u64) {
-        self.integers = count;
+        self.taken.integers = count;
         // Not a loop, so that they stay in registers.
         let [first, second, third] = &mut self.first;
         if count > 0 {
@@ -279,6 +274,18 @@ pub trait Parameters: Copy {
     fn take(arguments: &mut Arguments<'_>) -> Self;
 }
 
+/// Invokes a macro with each prefix of a list of names, the empty one included.
+macro_rules! each_prefix {
+    ($macro:ident [$($prefix:ident)*]) => {
+        $macro!($($prefix)*);
+    };
+    ($macro:ident [$($prefix:ident)*] $next:ident $($rest:ident)*) => {
+        $macro!($($prefix)*);
+        each_prefix!($macro [$($prefix)* $next] $($rest)*);
+    };
+}
+pub(crate) use each_prefix;
+
 macro_rules! parameters {
     ($($parameter:ident)*) => {
         #[allow(non_snake_case, clippy::unused_unit)]
@@ -303,23 +310,7 @@ macro_rules! parameters {
     };
 }
 
-parameters!();
-parameters!(A);
-parameters!(A B);
-parameters!(A B C);
-parameters!(A B C D);
-parameters!(A B C D E);
-parameters!(A B C D E F);
-parameters!(A B C D E F G);
-parameters!(A B C D E F G H);
-parameters!(A B C D E F G H I);
-parameters!(A B C D E F G H I J);
-parameters!(A B C D E F G H I J K);
-parameters!(A B C D E F G H I J K L);
-parameters!(A B C D E F G H I J K L M);
-parameters!(A B C D E F G H I J K L M N);
-parameters!(A B C D E F G H I J K L M N O);
-parameters!(A B C D E F G H I J K L M N O P);
+each_prefix!(parameters [] A B C D E F G H I J K L M N O P);
 
 /// A guest's registers, as in the state.
 pub(crate) type Registers = [u64; 65];

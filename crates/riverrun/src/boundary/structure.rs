@@ -223,7 +223,7 @@ fn extended(scalar: Scalar, bits: u64) -> u64 {
 
 impl<S: Structure> Parameter for ByValue<S> {
     fn add_types(types: &mut Types) {
-        if Self::IS_APART && types.has_room(Self::INTEGERS, Self::FLOATS) {
+        if Self::IS_APART && types.taken.has_room(Self::INTEGERS, Self::FLOATS) {
             S::FIELDS.iter().for_each(|&(_, scalar)| types.add(scalar));
         } else {
             (0..Self::WORDS).for_each(|_| types.add(Scalar::U64));
@@ -233,7 +233,7 @@ impl<S: Structure> Parameter for ByValue<S> {
     #[inline(always)]
     fn take(arguments: &mut Arguments<'_>) -> ByValue<S> {
         let mut parts = [0; 2];
-        if Self::IS_APART && arguments.has_room(Self::INTEGERS, Self::FLOATS) {
+        if Self::IS_APART && arguments.taken.has_room(Self::INTEGERS, Self::FLOATS) {
             for (part, &(_, scalar)) in parts.iter_mut().zip(S::FIELDS) {
                 *part = arguments.scalar(scalar);
             }
@@ -248,7 +248,7 @@ impl<S: Structure> Parameter for ByValue<S> {
 
     #[inline(always)]
     fn put(self, placement: &mut Placement<'_>) {
-        if Self::IS_APART && placement.has_room(Self::INTEGERS, Self::FLOATS) {
+        if Self::IS_APART && placement.taken.has_room(Self::INTEGERS, Self::FLOATS) {
             for (part, &(_, scalar)) in self.fields().into_iter().zip(S::FIELDS) {
                 placement.put(scalar, part);
             }

@@ -9,7 +9,7 @@ use riverrun_vm::convention::CALL_ARGUMENTS;
 
 use crate::boundary::convention::{Exchange, Placement, ResultRegisters, pair_is_in_a1, take_pair, take_scalar};
 use crate::call::func::CallContext;
-use crate::call::target::Target;
+use crate::call::target::{self, Target};
 use crate::error::{Error, LinkError};
 use crate::instance::Instance;
 use crate::limits::CallLimits;
@@ -88,22 +88,8 @@ impl fmt::Debug for DynFunc {
 impl DynFunc {
     /// The exported function of that name, or that of the symbol.
     pub(crate) fn by_name(program: &Program, name: &str, signature: Option<&Signature>) -> Result<DynFunc, Error> {
-        let export = program.export(name);
-        let (address, exported) = match export {
-            Some(export) => (export.address, export.signature.as_ref()),
-            None => {
-                let symbol = program.image().symbol(name);
-                (symbol.ok_or_else(|| LinkError::NoFunction { name: name.to_owned() })?.address, None)
-            }
-        };
-        let signature = match (signature, exported) {
-            (Some(host), Some(guest)) if host != guest => {
-                let [guest, host] = [guest, host].map(Signature::to_string);
-                return Err(LinkError::Export { name: name.to_owned(), guest, host }.into());
-            }
-            (Some(known), _) | (None, Some(known)) => known,
-            (None, None) => return Err(LinkError::NoSignature { name: name.to_owned() }.into()),
-        };
+        let (address, exported) = target::find(program, name, signature)?;
+        let signature = signature.or(exported).ok_or_else(|| LinkError::NoSignature { name: name.to_owned() })?;
         DynFunc::at(program, address, signature)
     }
 

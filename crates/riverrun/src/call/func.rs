@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use riverrun_program::Signature;
 
 use crate::boundary::convention::{Exchange, Parameters, Placement, ResultRegisters, Returned};
-use crate::call::target::Target;
-use crate::error::{Error, LinkError};
+use crate::call::target::{self, Target};
+use crate::error::Error;
 use crate::instance::Instance;
 use crate::limits::CallLimits;
 use crate::program::Program;
@@ -91,18 +91,8 @@ impl<P: Parameters, R: Returned> Func<P, R> {
 
     /// The exported function of that name, or the function of that symbol.
     pub(crate) fn by_name(program: &Program, name: &str) -> Result<Func<P, R>, Error> {
-        if let Some(export) = program.export(name) {
-            let host = Self::signature();
-            if let Some(guest) = export.signature.as_ref().filter(|&guest| *guest != host) {
-                let [guest, host] = [guest, &host].map(Signature::to_string);
-                return Err(LinkError::Export { name: name.to_owned(), guest, host }.into());
-            }
-            return Self::at(program, export.address);
-        }
-        match program.image().symbol(name) {
-            Some(symbol) => Self::at(program, symbol.address),
-            None => Err(LinkError::NoFunction { name: name.to_owned() }.into()),
-        }
+        let (address, _) = target::find(program, name, Some(&Self::signature()))?;
+        Self::at(program, address)
     }
 
     /// The function at an address.

@@ -1,6 +1,7 @@
 //! A function of the guest as engines enter it.
 
 use riverrun_interp::Place;
+use riverrun_program::Signature;
 use riverrun_vm::EntryToken;
 use riverrun_vm::artifact::Callable;
 
@@ -68,4 +69,27 @@ impl Target {
         let compiled = function.map_or(EntryToken::NONE, |_| code.entry_token());
         Target { compiled, function: function.unwrap_or(Callable::NONE), ..*self }
     }
+}
+
+/// The function that the program exports by this name, with its types, or that has a symbol of this name.
+///
+/// # Errors
+/// [`LinkError::NoFunction`]; [`LinkError::Export`] if the host calls it as another type than the guest exports.
+pub(crate) fn find<'a>(
+    program: &'a Program,
+    name: &str,
+    host: Option<&Signature>,
+) -> Result<(u64, Option<&'a Signature>), LinkError> {
+    let Some(export) = program.export(name) else {
+        let symbol = program.image().symbol(name).ok_or_else(|| LinkError::NoFunction { name: name.to_owned() })?;
+        return Ok((symbol.address, None));
+    };
+    let exported = export.signature.as_ref();
+    if let (Some(host), Some(guest)) = (host, exported)
+        && host != guest
+    {
+        let [guest, host] = [guest, host].map(Signature::to_string);
+        return Err(LinkError::Export { name: name.to_owned(), guest, host });
+    }
+    Ok((export.address, exported))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use riverrun_program::Signature;
 use riverrun_vm::{Import, Results};
 
-use crate::boundary::convention::{Parameter, Parameters, Returned};
+use crate::boundary::convention::{Parameter, Parameters, Returned, each_prefix};
 use crate::call::host_call::{Call, lost_arguments};
 use crate::caller::Caller;
 use crate::error::HostError;
@@ -114,20 +114,4 @@ macro_rules! host_functions {
     };
 }
 
-host_functions!();
-host_functions!(A);
-host_functions!(A B);
-host_functions!(A B C);
-host_functions!(A B C D);
-host_functions!(A B C D E);
-host_functions!(A B C D E G);
-host_functions!(A B C D E G H);
-host_functions!(A B C D E G H I);
-host_functions!(A B C D E G H I J);
-host_functions!(A B C D E G H I J K);
-host_functions!(A B C D E G H I J K L);
-host_functions!(A B C D E G H I J K L M);
-host_functions!(A B C D E G H I J K L M N);
-host_functions!(A B C D E G H I J K L M N O);
-host_functions!(A B C D E G H I J K L M N O P);
-host_functions!(A B C D E G H I J K L M N O P Q);
+each_prefix!(host_functions [] A B C D E G H I J K L M N O P Q);

@@ -51,14 +51,27 @@ fn words_of<F: HostFunction>(signature: &Signature) -> Option<raw::HostCode> {
     if signature.parameters.len() > FIRST || !signature.parameters.iter().all(is_integer) {
         return None;
     }
-    match &signature.result {
-        None => Some(raw::HostCode::new(words::<F, false, false>, words::<F, false, true>)),
-        Some(result) if is_integer(result) => Some(raw::HostCode::new(words::<F, true, false>, words::<F, true, true>)),
-        Some(_) => None,
+    let has_result = match &signature.result {
+        None => false,
+        Some(result) if is_integer(result) => true,
+        Some(_) => return None,
+    };
+    // As many as have to be stored.
+    Some(match signature.parameters.len() {
+        0 | 1 => code_of::<F, 1>(has_result),
+        2 | 3 => code_of::<F, 3>(has_result),
+        _ => code_of::<F, FIRST>(has_result),
+    })
+}
+
+fn code_of<F: HostFunction, const WORDS: usize>(has_result: bool) -> raw::HostCode {
+    match has_result {
+        false => raw::HostCode::new(words::<F, WORDS, false, false>, words::<F, WORDS, false, true>),
+        true => raw::HostCode::new(words::<F, WORDS, true, false>, words::<F, WORDS, true, true>),
     }
 }
 
-unsafe extern "sysv64" fn words<F: HostFunction, const HAS_RESULT: bool, const GUARDED: bool>(
+unsafe extern "sysv64" fn words<F: HostFunction, const WORDS: usize, const HAS_RESULT: bool, const GUARDED: bool>(
     import: *const EngineImport,
     a0: u64,
     a1: u64,
@@ -71,7 +84,8 @@ unsafe extern "sysv64" fn words<F: HostFunction, const HAS_RESULT: bool, const G
     unsafe {
         let function = &*(*import).environment.cast::<F>();
         let machine = Machine::of_import((*import).context);
-        let mut words = [a0, a1, a2, a3, a4];
+        let first = [a0, a1, a2, a3, a4];
+        let mut words: [u64; WORDS] = std::array::from_fn(|n| first[n]);
         let outcome = match GUARDED {
             true => with_host_floats(|| function.call(machine, &mut words)),
             false => function.call(machine, &mut words),

@@ -31,10 +31,12 @@ const FOLDERS: [&str; 7] = [
     "/usr/lib",
     "/usr/local/lib",
 ];
-/// Files that are joined at most.
+/// The most files that are joined.
 const MAX_LIBRARIES: usize = 512;
-/// Bytes of a file that is read at most.
-const MAX_BYTES: u64 = 512 << 20;
+/// The most names of libraries that are looked for.
+const MAX_NAMES: usize = 4096;
+/// The most bytes of all files that are joined.
+const MAX_BYTES: u64 = 1 << 30;
 
 /// A dynamically linked program with its dynamic linker and libraries, as [`Builder::join`](crate::Builder::join) makes it.
 #[derive(Clone, Debug)]
@@ -96,7 +98,8 @@ pub(crate) fn join(names: &Names, file: Arc<[u8]>, libraries: &[String]) -> Resu
     let main = parse("the program", file.clone())?;
     let Some(path) = main.interpreter() else { return Ok(None) };
     let cannot = |reason: String| Error::Join { path: path.to_owned(), reason };
-    let Some((bytes, identity)) = read(names, path).map_err(|errno| cannot(errno.to_string()))? else {
+    let mut tree = Tree { names, left: MAX_BYTES };
+    let Some((bytes, identity)) = tree.read(path).map_err(|errno| cannot(errno.to_string()))? else {
         return Err(cannot(
             "it is not in the guest's tree: grant the directories that it and the libraries are in".into(),
         ));
@@ -112,10 +115,15 @@ pub(crate) fn join(names: &Names, file: Arc<[u8]>, libraries: &[String]) -> Resu
     };
     ahead.extend(needs(&main));
     while let Some((name, run_path)) = ahead.pop() {
-        if !seen.insert(name.clone()) || found.len() == MAX_LIBRARIES {
+        if !seen.insert(name.clone()) {
             continue;
         }
-        let Some((bytes, identity)) = find(names, &name, run_path.as_deref()) else { continue };
+        if seen.len() > MAX_NAMES || found.len() == MAX_LIBRARIES {
+            return Err(cannot(format!("the program needs more than {MAX_LIBRARIES} libraries")));
+        }
+        let in_tree = tree.find(&name, run_path.as_deref());
+        let too_large = |_| cannot(format!("the libraries have more than {MAX_BYTES} bytes, {name} among them"));
+        let Some((bytes, identity)) = in_tree.map_err(too_large)? else { continue };
         if identities.contains(&identity) {
             continue;
         }
@@ -141,38 +149,54 @@ fn parse(name: &str, bytes: Arc<[u8]>) -> Result<DynamicObject, Error> {
     DynamicObject::parse(bytes).map_err(failed)
 }
 
-/// The library of this name, or at this path.
-fn find(names: &Names, name: &str, run_path: Option<&str>) -> Option<Found> {
-    if name.contains('/') {
-        return read(names, name).ok()?;
-    }
-    let first = run_path.unwrap_or_default().split(':').filter(|folder| folder.starts_with('/'));
-    let mut paths = first.chain(FOLDERS).map(|folder| format!("{folder}/{name}"));
-    paths.find_map(|path| read(names, &path).ok().flatten())
+/// The guest's tree, of whose files this many bytes may still be read.
+struct Tree<'a> {
+    names: &'a Names,
+    left: u64,
 }
 
-/// A file in the guest's tree, which of the host's it is; `None` if there is none.
-fn read(names: &Names, path: &str) -> Result<Option<Found>, Errno> {
-    let errno = |stop: Stop| match stop {
-        Stop::Errno(errno) => errno,
-        Stop::Refused(refusal) => refusal.errno(),
-        _ => Errno::IO,
-    };
-    let open = || -> Result<Kind, Stop> {
-        match names.resolve(&GuestPath::default(), path.as_bytes(), true, Patience::endless())?.node {
-            Node::Host(name) => open_host(&name, 0, Mode::empty(), SizeLimit::default(), Patience::endless()),
-            Node::Own(_) => Err(Errno::NOENT.into()),
+impl Tree<'_> {
+    /// The library of this name, or at this path; `EFBIG` if it is too large. One that cannot be read is none.
+    fn find(&mut self, name: &str, run_path: Option<&str>) -> Result<Option<Found>, Errno> {
+        let first = run_path.unwrap_or_default().split(':').filter(|folder| folder.starts_with('/'));
+        let mut paths: Vec<String> = first.chain(FOLDERS).map(|folder| format!("{folder}/{name}")).collect();
+        if name.contains('/') {
+            paths = vec![name.to_owned()];
         }
-    };
-    let file = match open().map_err(errno) {
-        Ok(Kind::Regular(file)) => file,
-        Ok(_) => return Err(Errno::ISDIR),
-        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
-        Err(errno) => return Err(errno),
-    };
-    let identity = Place::of(&file.fd)?.identity;
-    let mut bytes = Vec::new();
-    let read = std::fs::File::from(file.fd).take(MAX_BYTES).read_to_end(&mut bytes);
-    read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-    Ok(Some((bytes.into(), identity)))
+        for path in paths {
+            match self.read(&path) {
+                Ok(None) => {}
+                Err(errno) if errno != Errno::FBIG => {}
+                ended => return ended,
+            }
+        }
+        Ok(None)
+    }
+
+    /// A file's contents, and which of the host's it is; `None` if there is none. `EFBIG` if too few bytes are left for it.
+    fn read(&mut self, path: &str) -> Result<Option<Found>, Errno> {
+        let errno = |stop: Stop| match stop {
+            Stop::Errno(errno) => errno,
+            Stop::Refused(refusal) => refusal.errno(),
+            _ => Errno::IO,
+        };
+        let open = || -> Result<Kind, Stop> {
+            match self.names.resolve(&GuestPath::default(), path.as_bytes(), true, Patience::endless())?.node {
+                Node::Host(name) => open_host(&name, 0, Mode::empty(), SizeLimit::default(), Patience::endless()),
+                Node::Own(_) => Err(Errno::NOENT.into()),
+            }
+        };
+        let file = match open().map_err(errno) {
+            Ok(Kind::Regular(file)) => file,
+            Ok(_) => return Err(Errno::ISDIR),
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+            Err(errno) => return Err(errno),
+        };
+        let identity = Place::of(&file.fd)?.identity;
+        let mut bytes = Vec::new();
+        let read = std::fs::File::from(file.fd).take(self.left.saturating_add(1)).read_to_end(&mut bytes);
+        read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        self.left = self.left.checked_sub(bytes.len() as u64).ok_or(Errno::FBIG)?;
+        Ok(Some((bytes.into(), identity)))
+    }
 }

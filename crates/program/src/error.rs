@@ -100,6 +100,16 @@ pub enum LoadError {
         /// `p_memsz`, in bytes.
         memory_size: u64,
     },
+    /// The segments of a dynamically linked file repeat its contents, so that they would take more memory than it has bytes.
+    #[error(
+        "the segments have {size:#x} bytes, but the file only {length:#x}: they repeat its contents; link it again"
+    )]
+    RepeatedContents {
+        /// The sum of `p_filesz`, in bytes.
+        size: u64,
+        /// The file's length, in bytes.
+        length: u64,
+    },
     /// A segment lies outside the guest's address space.
     #[error(
         "segment {index} (address {address:#x}, {memory_size:#x} bytes) is outside the guest's \

@@ -20,6 +20,8 @@ const LE: LittleEndian = LittleEndian;
 /// Bytes of an ELF header and of a program header.
 const HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
+/// How many times as long as its file the segments of an object may be. Linkers give a few bytes to two of them.
+const CONTENTS_SHARE: u64 = 2;
 
 /// A dynamically linked program or a shared object, the dynamic linker included.
 #[derive(Clone, Debug)]
@@ -74,13 +76,18 @@ impl DynamicObject {
             alignment = alignment.max(wanted);
             loads.push(load);
         }
+        // Joining copies all of them.
+        let (size, length) = (loads.iter().map(|load| load.file_size).sum(), bytes.len() as u64);
+        if size > length.saturating_mul(CONTENTS_SHARE) {
+            return Err(LoadError::RepeatedContents { size, length });
+        }
         if loads.is_empty() {
             return Err(LoadError::NoLoadableSegments);
         }
         let table = headers.file.e_phoff.get(LE);
         let address = loads.iter().find_map(|load| {
             let within = table.checked_sub(load.offset as u64)?;
-            (within < load.file_size).then(|| load.address + within)
+            (within < load.file_size).then(|| load.address.wrapping_add(within))
         });
         Ok(DynamicObject {
             interpreter: headers.interpreter()?,

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use common::gcc;
-use riverrun_program::{Image, LoadError};
+use riverrun_program::{DynamicObject, Image, JoinedProgram, LoadError};
 
 /// A small valid program of two segments: text, data.
 static PROGRAM: LazyLock<Vec<u8>> =
@@ -417,4 +417,47 @@ fn random_damage() {
         assert!(begun.elapsed() < SLOWEST, "round {round} took {:?}", begun.elapsed());
     }
     assert!((2000..6000).contains(&accepted), "{accepted} of 6000 were accepted");
+}
+
+/// What is copied when a program is joined with its libraries is in proportion to the files.
+#[test]
+fn segments_that_repeat_a_file_are_not_joined() {
+    let mut file = PROGRAM.clone();
+    let length = file.len() as u64;
+    let first = loadable(&PROGRAM)[0];
+    put(&mut file, first + P_VADDR, word(&PROGRAM, first + P_VADDR) | u64::MAX << 16);
+    let object = DynamicObject::parse(file).unwrap();
+    let error = JoinedProgram::new(&object, &object, &[]).unwrap_err();
+    assert!(matches!(error, LoadError::OutOfWindow { .. }), "{error}");
+
+    let mut file = PROGRAM.clone();
+    for at in loadable(&PROGRAM) {
+        put(&mut file, at + P_OFFSET, 0);
+        put(&mut file, at + P_VADDR, 0x10000);
+        for field in [P_FILESZ, P_MEMSZ] {
+            put(&mut file, at + field, length);
+        }
+    }
+    // The table of headers moves to the end, where there is room for one more segment, the same again.
+    let table = file[HEADER_TABLE..][..headers(&PROGRAM).count() * HEADER_SIZE].to_vec();
+    let load = file[first..][..HEADER_SIZE].to_vec();
+    let count = table.len() / HEADER_SIZE + 1;
+    put(&mut file, E_PHOFF, length);
+    put_half(&mut file, E_PHNUM, count.try_into().unwrap());
+    file.extend([table, load].concat());
+    let error = DynamicObject::parse(file).unwrap_err();
+    assert!(matches!(error, LoadError::RepeatedContents { .. }), "{error}");
+}
+
+/// Damage in any byte of the headers is an error, or another program.
+#[test]
+fn damaged_headers_are_joined_or_refused() {
+    for at in 0..HEADER_TABLE + headers(&PROGRAM).count() * HEADER_SIZE {
+        for bits in [0x01, 0x80, 0xff] {
+            let mut file = PROGRAM.clone();
+            file[at] ^= bits;
+            let Ok(object) = DynamicObject::parse(file) else { continue };
+            let _ = JoinedProgram::new(&object, &object, &[object.clone(), object.clone()]);
+        }
+    }
 }

@@ -1,11 +1,12 @@
-//! No file makes the loader panic, nor whatever reads its symbols, lines and unwind tables.
+//! No file makes the loader panic, nor the code that reads its symbols, lines and unwind tables, nor joining it with
+//! libraries.
 #![no_main]
 
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use riverrun_fuzz_targets::seed;
-use riverrun_program::Image;
+use riverrun_program::{DynamicObject, Image, JoinedProgram};
 use riverrun_testkit::{Random, generate, tools};
 
 /// Functions that are looked at in every program.
@@ -53,5 +54,12 @@ fuzz_target!(init: seed(seeds()), |data: &[u8]| {
     match Image::parse(data) {
         Ok(image) => look(&image),
         Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    if let Ok(object) = DynamicObject::parse(data) {
+        let _ = (object.interpreter(), object.needed(), object.run_path(), object.text().count());
+        let libraries = [object.clone(), object.clone()];
+        if let Ok(joined) = JoinedProgram::new(&object, &object, &libraries) {
+            let _ = Image::parse(joined.bytes);
+        }
     }
 });

@@ -33,7 +33,7 @@ unsafe impl Sync for Place {}
 pub enum Outcome {
     /// The function has returned with these a0 and a1. Of the state, only fa0 and fa1 are up to date.
     Returned([u64; 2]),
-    /// It exited; [`Code::left`] says why.
+    /// It exited; [`Code::exited`] says why.
     Exited,
     /// It has not begun, because fuel may be short.
     Refused,

@@ -122,7 +122,7 @@ impl Callable {
 
 /// Runs a function with this sp and these arguments, further ones being in the state; ra is [`RETURN_ADDRESS`]. If it returns,
 /// the result is a0, and a1 if the callable gives it; of the state, only fa0 and fa1 are up to date then. If it exits,
-/// [`Execution::left`] says why.
+/// [`Execution::exited`] says why.
 ///
 /// The float environment is the caller's and must be the default one.
 ///
@@ -160,7 +160,7 @@ impl Execution {
         Ok(Execution { artifact, stack: Stack::new()?, resume: None, stubs, activation: None, lookups, asked: 0 })
     }
 
-    /// Makes the next run exit at its first poll or function start, as an interruption would; each [`ASKS`]th call lets
+    /// Makes the next run exit at its first poll or function start, as an interruption would; each `ASKS`th call lets
     /// it go on. For tests, in which the dispatcher calls this before every run.
     pub fn ask_to_exit(&mut self) {
         self.asked += 1;

@@ -37,7 +37,7 @@ pub(crate) struct Stubs {
     /// Runs the function `target` on the stack whose top is `stack`, until compiled code is left.
     ///
     /// # Safety
-    /// The target is a compiled function, the state that of a live window, its `leave` set, the
+    /// The target is a compiled function, the state that of a live window, its exit stubs set, the
     /// stack fit for use, and the guest's float environment in force.
     pub(crate) enter: unsafe extern "sysv64" fn(state: *mut VmContext, target: usize, stack: usize),
     /// Resumes suspended code.

@@ -219,6 +219,9 @@ impl<T> Instance<T> {
             if is_nested && (*at).slice_end.is_some() {
                 Self::arm(this);
             }
+            if !is_nested {
+                Self::wake_engine(this);
+            }
             let mut own = if is_nested { Self::take_execution(this) } else { None };
             let engine = if is_nested { own.as_ref() } else { (*at).execution.as_ref() };
             let mut seen = engine.map_or(0, |engine| engine.code.number);

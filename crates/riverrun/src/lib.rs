@@ -51,6 +51,7 @@ pub mod raw;
 mod ready;
 mod registers;
 mod registry;
+mod resuming;
 mod run;
 mod snapshot;
 mod snapshot_error;
@@ -88,6 +89,7 @@ pub use linker::Linker;
 pub use machine::{InterruptHandle, Machine};
 pub use memory::Memory;
 pub use program::Program;
+pub use resuming::{CallAsync, DynCallAsync, RunAsync};
 #[cfg(feature = "compile")]
 pub use riverrun_aot::{CompileError, CompileOptions, Cpu, Report as CompileReport};
 pub use riverrun_program as image;
@@ -101,7 +103,7 @@ pub use riverrun_vm::{
 };
 pub use snapshot::{Pool, PooledMachine, Snapshot, SnapshotError};
 pub use tier_up::{TierUp, TierUpStatistics};
-pub use waiting::{AsyncCaller, CallAsync, HostFuture, RunAsync};
+pub use waiting::{AsyncCaller, HostFuture};
 
 /// The smallest complete host, as the README shows it.
 #[cfg(doctest)]

@@ -11,7 +11,7 @@ use crate::context::{EngineContext, SYSTEM_CALLS_OFFSET, VmContext, WINDOW_OFFSE
 
 /// The version of the contract between compiled code and this crate. Any change of this module, of the state's
 /// layout or of the header must change it.
-pub const ABI: u32 = 19;
+pub const ABI: u32 = 20;
 
 /// A value that is passed in a host register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -116,8 +116,9 @@ impl<'c> Site<'_, 'c> {
     /// Calls the host function of the import at this address. Only its result registers change.
     pub(super) fn call_host(&self, import: PointerValue<'c>, call: HostCall) {
         let (ir, registers) = (self.ir, self.registers);
-        // In precise mode arguments are committed, too: if the host function ends the run, the hart has them.
-        let handed_over = if ir.options.is_precise() { 0 } else { lacking() };
+        // In precise mode arguments are committed, too: if the host function ends the run, the hart has them. A function that
+        // waits stores its arguments there, and only these.
+        let handed_over = if ir.options.is_precise() { 0 } else { set(&ARGUMENTS[..call.arguments]) };
         let dirty = registers.dirty(true) & !(1 << FUEL) & !handed_over;
         registers.flush(ir, dirty & self.live);
         registers.flushed(dirty);

@@ -7,7 +7,9 @@ use std::ptr::NonNull;
 use riverrun_program::{Scalar, Signature, Type};
 use riverrun_vm::convention::CALL_ARGUMENTS;
 
-use crate::boundary::convention::{Exchange, Placement, ResultRegisters, pair_is_in_a1, take_pair, take_scalar};
+use crate::boundary::convention::{
+    Arguments, Exchange, Placement, ResultRegisters, pair_is_in_a1, put_pair, put_scalar, take_pair, take_scalar,
+};
 use crate::call::func::CallContext;
 use crate::call::target::{self, Target};
 use crate::error::{Error, LinkError};
@@ -27,11 +29,42 @@ pub(crate) struct Types {
     are_few: bool,
 }
 
+/// The results of a function: none, one, or the two fields of a structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResultType {
     Nothing,
     One(Scalar),
     Pair(Scalar, Scalar),
+}
+
+impl ResultType {
+    pub(crate) fn count(self) -> usize {
+        match self {
+            ResultType::Nothing => 0,
+            ResultType::One(_) => 1,
+            ResultType::Pair(..) => 2,
+        }
+    }
+
+    /// Reads as many values as there are results from the registers; the others are 0.
+    #[inline(always)]
+    pub(crate) fn take(self, registers: &ResultRegisters) -> [u64; 2] {
+        match self {
+            ResultType::Nothing => [0; 2],
+            ResultType::One(scalar) => [take_scalar(scalar, registers), 0],
+            ResultType::Pair(first, second) => take_pair((first, second), registers),
+        }
+    }
+
+    /// Puts as many of the values as there are results into the registers.
+    #[inline(always)]
+    pub(crate) fn put(self, values: [u64; 2], registers: &mut ResultRegisters) {
+        match self {
+            ResultType::Nothing => {}
+            ResultType::One(scalar) => put_scalar(scalar, values[0], registers),
+            ResultType::Pair(first, second) => put_pair((first, second), values, registers),
+        }
+    }
 }
 
 impl Types {
@@ -57,12 +90,17 @@ impl Types {
 
     /// The number of raw values that a call takes.
     pub(crate) fn slots(&self) -> usize {
-        let results = match self.result {
-            ResultType::Nothing => 0,
-            ResultType::One(_) => 1,
-            ResultType::Pair(..) => 2,
-        };
-        results.max(self.parameters.len())
+        self.result.count().max(self.parameters.len())
+    }
+
+    /// The arguments of a guest's call; the other values are 0.
+    #[inline(always)]
+    pub(crate) fn take(&self, arguments: &mut Arguments<'_>) -> [u64; PARAMETERS_MAX] {
+        let mut slots = [0; PARAMETERS_MAX];
+        for (slot, &scalar) in slots.iter_mut().zip(&self.parameters) {
+            *slot = arguments.scalar(scalar);
+        }
+        slots
     }
 }
 
@@ -176,6 +214,20 @@ impl DynFunc {
     pub(crate) unsafe fn call_instance<T>(&self, instance: NonNull<Instance<T>>, slots: *mut u64) -> Result<(), Error> {
         // SAFETY: as the caller promises.
         unsafe { Instance::call(instance, &self.target, RawValues { types: &self.types, slots }) }
+    }
+
+    /// What its calls give.
+    pub(crate) fn result(&self) -> ResultType {
+        self.types.result
+    }
+
+    /// Arguments and results of a call.
+    ///
+    /// # Panics
+    /// If there are fewer slots than [`DynFunc::slots`] says.
+    pub(crate) fn exchange<'a>(&'a self, slots: &'a mut [u64]) -> impl Exchange<Result = ()> + use<'a> {
+        assert!(slots.len() >= self.slots(), "{self:?} takes {} slots, not {}", self.slots(), slots.len());
+        RawValues { types: &self.types, slots: slots.as_mut_ptr() }
     }
 
     /// Whether arguments and result are all in integer registers, and few enough for callers that pass them in the host's

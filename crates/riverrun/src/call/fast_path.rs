@@ -14,6 +14,7 @@ use riverrun_vm::{Activation, Exit, FloatEnv, Hart, RETURN_ADDRESS, VmContext};
 
 use crate::boundary::convention::{Exchange, Placed, Placement, ResultRegisters, write_first};
 use crate::call::target::Target;
+use crate::compiled_code::CompiledEngine;
 use crate::dispatch::Ended;
 use crate::error::{Error, LinkError};
 use crate::instance::{Instance, KeptLost};
@@ -215,6 +216,36 @@ impl<T> Instance<T> {
         }
     }
 
+    /// Lets the outermost run's compiled code rest while the guest waits. [`Instance::wake_engine`] is called before it is used.
+    ///
+    /// # Safety
+    /// The instance is alive, no engine runs on it, and no call waits for the fast path.
+    pub(crate) unsafe fn rest_engine(this: NonNull<Self>) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            Self::forget_ready(this);
+            let at = this.as_ptr();
+            (*at).resting = (*at).execution.take().map(CompiledEngine::rest).or_else(|| (*at).resting.take());
+        }
+    }
+
+    /// Ends the rest. If the host has no memory for a stack, the guest is interpreted from now on.
+    ///
+    /// # Safety
+    /// As [`Instance::rest_engine`].
+    #[inline(always)]
+    pub(crate) unsafe fn wake_engine(this: NonNull<Self>) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            if let Some(code) = (*this.as_ptr()).resting.take() {
+                (*this.as_ptr()).execution = CompiledEngine::new(code).ok();
+                if (*this.as_ptr()).execution.is_none() {
+                    Self::choose_fast_path(this);
+                }
+            }
+        }
+    }
+
     /// The results of [`Instance::attempt`].
     ///
     /// # Safety
@@ -380,6 +411,7 @@ impl<T> Instance<T> {
             if (*state).hart.frm != 0 || (*state).hart.x(SP) & 15 != 0 {
                 return false;
             }
+            Self::wake_engine(this);
             let window = &mut (*at).window;
             let preparation = match (*at).execution.as_mut() {
                 Some(execution) => Preparation::Compiled(execution.prepare(window, &(*at).interruption)),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use riverrun_program::Signature;
 use riverrun_vm::{Import, Results};
 
-use crate::boundary::convention::{Arguments, ResultRegisters, put_pair, put_scalar};
-use crate::call::dyn_func::{PARAMETERS_MAX, ResultType, Types};
+use crate::boundary::convention::{Arguments, ResultRegisters};
+use crate::call::dyn_func::{ResultType, Types};
 use crate::call::host_call::{Call, lost_arguments};
 use crate::caller::Caller;
 use crate::error::{HostError, LinkError};
@@ -57,21 +57,14 @@ where
         let instance = NonNull::new_unchecked((*import).context.cast::<Instance<T>>());
         let call = Call { instance, environment: (*import).environment, first: [a0, a1, a2, a3, a4] };
         let body = |instance, arguments: &mut Arguments<'_>| {
-            let mut slots = [0; PARAMETERS_MAX];
-            for (slot, &scalar) in slots.iter_mut().zip(&types.parameters) {
-                *slot = arguments.scalar(scalar);
-            }
+            let mut slots = types.take(arguments);
             if arguments.is_lost() {
                 return Err(lost_arguments());
             }
             function(Caller::new(Suspended::new(instance)), &mut slots[..types.slots()])?;
             Ok([slots[0], slots[1]])
         };
-        let put = |slots: [u64; 2], registers: &mut ResultRegisters| match types.result {
-            ResultType::Nothing => {}
-            ResultType::One(scalar) => put_scalar(scalar, slots[0], registers),
-            ResultType::Pair(first, second) => put_pair((first, second), slots, registers),
-        };
+        let put = |slots, registers: &mut ResultRegisters| types.result.put(slots, registers);
         call.answer_with::<GUARDED, _>(types.result != ResultType::Nothing, body, put)
     }
 }

@@ -4,6 +4,7 @@
 //! Bindings must keep the invariants that Rust's types keep elsewhere. Nothing here is covered by the promises of the
 //! crate's version: a binding is built with the same version of riverrun.
 
+mod future;
 #[cfg(all(target_arch = "x86_64", unix))]
 #[path = "inline_x86_64.rs"]
 mod inline;
@@ -32,6 +33,7 @@ use crate::memory::Memory;
 use crate::program::Program;
 use crate::registry::Closure;
 pub use crate::registry::HostCode;
+pub use future::RawFuture;
 #[cfg(all(target_arch = "x86_64", unix))]
 pub use inline::{Binding, EnterCode, InlineFunc};
 

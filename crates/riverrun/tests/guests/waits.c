@@ -14,6 +14,7 @@ EXPORT(fill, "i64 (u64)");
 EXPORT(back, "i64 (i64)");
 EXPORT(nested, "i64 (i64)");
 EXPORT(add, "i64 (i64)");
+EXPORT(kept, "i64 (i64)");
 
 int64_t add(int64_t n) {
     return n + 7;
@@ -59,6 +60,18 @@ int64_t fill(uint64_t n) {
 
 int64_t back(int64_t n) {
     return twice_later(add, n) + n;
+}
+
+// Calls in the midst of code that keeps values in the registers of arguments, as inlined stubs do.
+int64_t kept(int64_t n) {
+    register int64_t a0 __asm__("a0") = n;
+    register int64_t a1 __asm__("a1") = n * 3, a2 __asm__("a2") = n ^ 5, a3 __asm__("a3") = n + 7;
+    register int64_t a4 __asm__("a4") = n - 11, a5 __asm__("a5") = n * 13, t0 __asm__("t0") = n ^ 17;
+    __asm__ volatile(".insn u 0x0b, x0, 0"
+                     : "+r"(a0), "+r"(a1), "+r"(a2), "+r"(a3), "+r"(a4), "+r"(a5), "+r"(t0)
+                     :
+                     : "memory");
+    return a0 * 3 ^ a1 * 5 ^ a2 * 7 ^ a3 * 11 ^ a4 * 13 ^ a5 * 17 ^ t0 * 19;
 }
 
 // `plain` calls this again, which then waits.

@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::loaded::Artifact;
-use super::stack::Stack;
+use super::workspace::{Entrance, LOOKUPS, Lookup, Workspace};
 use crate::arch::{
     FloatEnv, Stubs, call_host_entry, enter_function, exit_engine, fault_entry, interrupt_entry, outermost_returned,
     stubs,
@@ -29,17 +29,6 @@ use crate::context::EngineContext;
 #[derive(Clone, Copy, Debug)]
 pub struct Entry(Entrance);
 
-/// An entry, with the host address of the function.
-#[derive(Clone, Copy, Debug)]
-enum Entrance {
-    /// Resumes the suspended frames.
-    Resume,
-    /// At a function's start.
-    Start(usize),
-    /// At a re-entry point of a function.
-    Inside(usize),
-}
-
 /// Where suspended frames resume.
 #[derive(Clone, Copy, Debug)]
 struct Resume {
@@ -48,18 +37,6 @@ struct Resume {
     by_return: bool,
 }
 
-/// A cached look-up of a pc.
-#[derive(Clone, Copy, Debug)]
-struct Lookup {
-    pc: u64,
-    entrance: Option<Entrance>,
-}
-
-/// Entries of the cache of look-ups.
-const LOOKUPS: usize = 256;
-/// An empty entry.
-const EMPTY: Lookup = Lookup { pc: 1, entrance: None };
-
 /// With [`Execution::ask_to_exit`] before each run, one run in so many does not exit at its first poll.
 const ASKS: u32 = 4;
 
@@ -67,14 +44,12 @@ const ASKS: u32 = 4;
 #[derive(Debug)]
 pub struct Execution {
     artifact: Arc<Artifact>,
-    stack: Stack,
+    workspace: Workspace,
     /// Where the suspended frames resume, if there are any.
     resume: Option<Resume>,
     stubs: Stubs,
-    /// The activation of [`call`], once there was one, and the entry guard that it owns.
-    activation: Option<(Box<Activation>, &'static EntryGuard)>,
-    /// The cache of look-ups, by the pc's lower bits. An odd pc marks an empty entry.
-    lookups: Box<[Lookup; LOOKUPS]>,
+    /// The activation of [`call`], once there was one.
+    activation: Option<Owner>,
     /// How often [`Execution::ask_to_exit`] was called.
     asked: u32,
 }
@@ -142,9 +117,16 @@ pub unsafe fn call(
     unsafe { call_host_entry(state, function, sp, arguments) }
 }
 
-impl Drop for Execution {
+/// The activation of [`call`], with the entry guard that it owns.
+#[derive(Debug)]
+struct Owner {
+    activation: Box<Activation>,
+    entry_guard: &'static EntryGuard,
+}
+
+impl Drop for Owner {
     fn drop(&mut self) {
-        self.disown();
+        Activation::disown(self.entry_guard);
     }
 }
 
@@ -156,8 +138,16 @@ impl Execution {
     pub fn new(artifact: Arc<Artifact>) -> io::Result<Execution> {
         install_handlers();
         let stubs = stubs(artifact.options().fuel);
-        let lookups = Box::new([EMPTY; LOOKUPS]);
-        Ok(Execution { artifact, stack: Stack::new()?, resume: None, stubs, activation: None, lookups, asked: 0 })
+        let workspace = Workspace::take(&artifact)?;
+        Ok(Execution { artifact, workspace, resume: None, stubs, activation: None, asked: 0 })
+    }
+
+    /// Ends it, and keeps what it has for the next one on this thread. This drops suspended frames: the guest continues at
+    /// its pc. A [`Prepared`] of this execution must not be used afterwards.
+    pub fn rest(self) {
+        let Execution { workspace, activation, .. } = self;
+        drop(activation);
+        workspace.rest();
     }
 
     /// Makes the next run exit at its first poll or function start, as an interruption would; each `ASKS`th call lets
@@ -171,7 +161,7 @@ impl Execution {
     pub fn adopt(&mut self, artifact: Arc<Artifact>) {
         self.disown();
         self.forget();
-        self.lookups.fill(EMPTY);
+        self.workspace.adopt(&artifact);
         self.stubs = stubs(artifact.options().fuel);
         self.artifact = artifact;
     }
@@ -195,7 +185,7 @@ impl Execution {
         if self.resume.is_some_and(fits) {
             return Some(Entry(Entrance::Resume));
         }
-        let lookup = &mut self.lookups[(pc >> 1) as usize % LOOKUPS];
+        let lookup = &mut self.workspace.lookups[(pc >> 1) as usize % LOOKUPS];
         if lookup.pc != pc {
             let inside = || Some(Entrance::Inside(self.artifact.function(self.artifact.entered_at(pc)?)?));
             let entrance = self.artifact.function(pc).map(Entrance::Start).or_else(inside);
@@ -234,7 +224,7 @@ impl Execution {
             if self.counts_fuel() { state.hart.instret.wrapping_add_signed(state.exit.fuel) } else { 0 };
         self.stubs.tell(state);
         (state.exit.stack_limit, state.exit.poll) = match self.asked % ASKS {
-            0 => (self.stack.limit() as u64, 0),
+            0 => (self.workspace.stack.limit() as u64, 0),
             _ => (u64::MAX, u64::MAX),
         };
         let state = window.state_ptr();
@@ -270,12 +260,12 @@ impl Execution {
         unsafe {
             match entrance {
                 Entrance::Resume => (self.stubs.resume)(state),
-                Entrance::Start(target) => (self.stubs.enter)(state, target, self.stack.top()),
+                Entrance::Start(target) => (self.stubs.enter)(state, target, self.workspace.stack.top()),
                 Entrance::Inside(target) => {
                     let pc = (*state).hart.pc;
                     // With this stack limit the function exits at once, and is resumed at the pc.
                     let stack_limit = std::mem::replace(&mut (*state).exit.stack_limit, u64::MAX);
-                    (self.stubs.enter)(state, target, self.stack.top());
+                    (self.stubs.enter)(state, target, self.workspace.stack.top());
                     (*state).exit.stack_limit = stack_limit;
                     if (*state).exit.reason == Reason::Start as u64 {
                         (*state).hart.pc = pc;
@@ -297,18 +287,21 @@ impl Execution {
         state.exit.window = engine_window as u64;
         state.exit.count_base = 0;
         self.stubs.tell(state);
-        state.exit.stack_limit = self.stack.limit() as u64;
+        state.exit.stack_limit = self.workspace.stack.limit() as u64;
         state.exit.poll = 0;
-        state.exit.stack_top = self.stack.top() as u64;
+        state.exit.stack_top = self.workspace.stack.top() as u64;
         state.exit.quit = exit_engine as *const () as usize as u64;
         self.resume = None;
-        let (activation, entry_guard) = match self.activation.take() {
-            Some(activation) => activation,
-            None => (Box::new(self.activation(state, interruption)), interruption.entry_guard()),
+        let owner = match self.activation.take() {
+            Some(owner) => owner,
+            None => {
+                let activation = Box::new(self.activation(state, interruption));
+                Owner { activation, entry_guard: interruption.entry_guard() }
+            }
         };
-        activation.ignored.set(0);
-        let (activation, _) = self.activation.insert((activation, entry_guard));
-        Prepared { activation: &raw const **activation }
+        owner.activation.ignored.set(0);
+        let owner = self.activation.insert(owner);
+        Prepared { activation: &raw const *owner.activation }
     }
 
     /// Why [`call`] exited. [`Execution::run`] can resume its frames.
@@ -316,10 +309,10 @@ impl Execution {
     /// # Safety
     /// As [`Execution::run`]; the call was the last that was done with the execution and the window.
     pub unsafe fn exited(&mut self, window: &mut Window) -> Exit {
-        let activation = self.activation.take().expect("what was called was prepared");
-        self.stack.return_to(outermost_returned as *const () as usize);
-        let exit = self.exit(window, &activation.0);
-        self.activation = Some(activation);
+        let owner = self.activation.take().expect("what was called was prepared");
+        self.workspace.stack.return_to(outermost_returned as *const () as usize);
+        let exit = self.exit(window, &owner.activation);
+        self.activation = Some(owner);
         exit
     }
 
@@ -332,7 +325,7 @@ impl Execution {
             fault_entry: fault_entry as *const () as usize,
             state,
             fault: Cell::new(0),
-            stack_guard: self.stack.guard(),
+            stack_guard: self.workspace.stack.guard(),
             interruption: if self.counts_fuel() { ptr::null() } else { interruption },
             ignored: Cell::new(0),
             interrupt_entry: interrupt_entry as *const () as usize,
@@ -363,11 +356,11 @@ impl Execution {
                 Exit::Refused
             }
             Reason::Start => {
-                let waits = self.stack.waits(state.exit.compiled_sp as usize);
+                let waits = self.workspace.stack.waits(state.exit.compiled_sp as usize);
                 state.hart.pc = self.artifact.start_before(waits).expect("what has left is a function's code");
                 // Where it is the stack that is short, all frames are dropped: their functions are
                 // entered in the middle once they are returned to.
-                let short = state.exit.compiled_sp < self.stack.limit() as u64;
+                let short = state.exit.compiled_sp < self.workspace.stack.limit() as u64;
                 self.resume = goes_on_at(state.hart.pc).filter(|_| !short);
                 if short { Exit::Continue } else { Exit::Refused }
             }
@@ -397,9 +390,7 @@ impl Execution {
 
     /// Ends the activation of [`call`], which [`Execution::prepare`] makes anew: for another interruption.
     pub fn disown(&mut self) {
-        if let Some((_, entry_guard)) = self.activation.take() {
-            Activation::disown(entry_guard);
-        }
+        self.activation = None;
     }
 
     /// Drops the suspended frames.

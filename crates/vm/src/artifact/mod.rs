@@ -15,6 +15,7 @@ mod linked;
 mod loaded;
 mod mapping;
 mod stack;
+mod workspace;
 
 pub use crate::arch::TRIPLE;
 pub use crate::callable::Callable;

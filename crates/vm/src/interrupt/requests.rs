@@ -63,6 +63,11 @@ impl Requests {
         }
     }
 
+    /// Wakes no one any more: the guest does not wait.
+    pub fn forget_waker(&self) {
+        drop(self.take_waker());
+    }
+
     /// The waker that is to be woken, which is not there any more then.
     pub(super) fn take_waker(&self) -> Option<Waker> {
         self.waker.lock().unwrap_or_else(PoisonError::into_inner).take()

@@ -100,6 +100,19 @@ typedef struct riverrun_pool riverrun_pool_t;
 typedef struct riverrun_func riverrun_func_t;
 
 typedef struct riverrun_func_head riverrun_func_head_t;
+/**
+ * A guest's call of a host function that is answered later: by riverrun_token_complete or riverrun_token_fail, once,
+ * from any thread, also when the call was given up or its machine is gone; then the answer has no effect. If the token is
+ * deleted without an answer, the call fails.
+ */
+typedef struct riverrun_token riverrun_token_t;
+
+/**
+ * A run or a call that can wait for host functions (riverrun_linker_func_async). A machine has one at a time; while it has,
+ * it cannot be run otherwise, saved or reset, but functions can be called, and memory and heap be used.
+ */
+typedef struct riverrun_future riverrun_future_t;
+
 typedef struct riverrun_heap_statistics riverrun_heap_statistics_t;
 /** Frees what data points to. Called once, on the thread that drops the last owner. */
 typedef void (*riverrun_destructor_t)(void *data);
@@ -405,6 +418,22 @@ struct riverrun_func_head {
     /** The kind of its result, if it has one. */
     riverrun_kind_t result;
 };
+
+/**
+ * A host function that answers later. It owns token from now on, whatever it returns, and may answer at once. caller is
+ * the machine whose guest has called. It returns NULL, or an error, which ends the guest's run.
+ *
+ * It runs within riverrun_future_poll. There, and until it has answered, functions of the guest may be called, and its
+ * memory and heap be used, by the thread that uses the machine. The function must not unwind or longjmp out of the call.
+ */
+typedef riverrun_error_t *(*riverrun_host_func_async_t)(void *data, riverrun_machine_t *caller,
+    const riverrun_value_t *arguments, size_t arguments_len, riverrun_token_t *token);
+
+/**
+ * Tells an executor that a future is to be polled. Any thread may call it, also within other functions of this header, and
+ * more often than needed: it must not wait, nor poll the future or use its machine.
+ */
+typedef void (*riverrun_wake_func_t)(void *data);
 
 /** The guest can load from the pages. Permissions are added up. */
 #define RIVERRUN_PERM_READ 1
@@ -945,6 +974,79 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_raw(const riverrun_func_t
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_raw_within(const riverrun_func_t *func,
     riverrun_machine_t *machine, const riverrun_limits_t *limits, uint64_t *slots,
     size_t slots_len) RIVERRUN_NOEXCEPT;
+
+/**
+ * Adds a host function that answers later. Only guests that are run by riverrun_machine_run_async or
+ * riverrun_func_call_async can wait for it; in other runs, and in calls that a host function makes, it fails. Otherwise
+ * as riverrun_linker_func.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_func_async(riverrun_linker_t *linker, const char *name,
+    const char *types, riverrun_host_func_async_t function, void *data,
+    riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
+
+/**
+ * Answers the guest's call with the function's results: none, one or two. The run's waker is called, if it has one
+ * (riverrun_future_set_waker); its next riverrun_future_poll continues the guest. A second answer is an error, and
+ * has no effect; so are results of other types.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_token_complete(const riverrun_token_t *token,
+    const riverrun_value_t *results, size_t results_len) RIVERRUN_NOEXCEPT;
+
+/**
+ * Answers the guest's call with an error, which ends its run. The error is the token's from now on. A second answer is an
+ * error.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_token_fail(const riverrun_token_t *token,
+    riverrun_error_t *error) RIVERRUN_NOEXCEPT;
+
+/** Whether a guest still waits for the answer: there was none yet, and neither was the call given up. */
+bool riverrun_token_is_awaited(const riverrun_token_t *token) RIVERRUN_NOEXCEPT;
+
+/** Frees the token. If it was not answered, the guest's call fails. */
+void riverrun_token_delete(riverrun_token_t *token) RIVERRUN_NOEXCEPT;
+
+/**
+ * Begins a run that can wait, from the guest's pc until it exits. Nothing is executed before riverrun_future_poll. The
+ * result of the future is the exit status, an i32.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_run_async(riverrun_machine_t *machine,
+    riverrun_future_t **future) RIVERRUN_NOEXCEPT;
+
+/**
+ * Begins a call that can wait, with values of the function's types. Nothing is executed before riverrun_future_poll. The
+ * results of the future are the function's.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_func_call_async(const riverrun_func_t *func, riverrun_machine_t *machine,
+    const riverrun_value_t *arguments, size_t arguments_len, riverrun_future_t **future) RIVERRUN_NOEXCEPT;
+
+/**
+ * Runs the guest until it is done or waits for a host function; gives the executor its turn every 10 ms besides.
+ * is_ready receives whether it is done: then riverrun_future_results has its results. Otherwise the waker is called when
+ * there is more to do, perhaps before this returns. On an error the future is over, and the machine as after another call
+ * or run.
+ *
+ * It uses the machine: one thread at a time may, not always the same.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_future_poll(const riverrun_future_t *future,
+    bool *is_ready) RIVERRUN_NOEXCEPT;
+
+/** The results of a future that is ready: as many as the function has, or the exit status of a run. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_future_results(const riverrun_future_t *future,
+    riverrun_value_t *results, size_t results_len) RIVERRUN_NOEXCEPT;
+
+/**
+ * Sets what is called when the future is to be polled again, from the next riverrun_future_poll on: when the host function
+ * has answered, a limit ends the run, or its turn is over. destructor, which may be NULL, frees the data when no thread
+ * calls the waker any more, which may be after the future is deleted.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_future_set_waker(const riverrun_future_t *future,
+    riverrun_wake_func_t wake, void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
+
+/**
+ * Frees the future, on the thread that uses its machine. If it is not over, it is given up: a call has not happened, but for
+ * its effects, and a run has stopped where it waits. The machine can be used as before.
+ */
+void riverrun_future_delete(riverrun_future_t *future) RIVERRUN_NOEXCEPT;
 
 /** Copies guest memory to buffer. If the guest could not read all of it, nothing is copied. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_memory_read(riverrun_machine_t *machine, uint64_t address, void *buffer,

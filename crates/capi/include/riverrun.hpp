@@ -16,6 +16,7 @@
 #error "riverrun.hpp takes C++17"
 #endif
 
+#include "riverrun/future.hpp"
 #include "riverrun/linker.hpp"
 #include "riverrun/machine.hpp"
 #include "riverrun/program.hpp"

@@ -196,13 +196,13 @@ fn call_raw(func: &Func, machine: RawMachine<Host>, slots: *mut u64, slots_len: 
 
 #[cfg(not(debug_assertions))]
 #[inline(always)]
-fn check_float_environment() -> Result<()> {
+pub(crate) fn check_float_environment() -> Result<()> {
     Ok(())
 }
 
 /// Debug builds check the float environment in which guest code would run: that takes longer than a call.
 #[cfg(debug_assertions)]
-fn check_float_environment() -> Result<()> {
+pub(crate) fn check_float_environment() -> Result<()> {
     use std::hint::black_box;
     let (tiny, one) = (black_box(f64::MIN_POSITIVE), black_box(1.0_f64));
     let has_denormals = black_box(tiny / 2.0) * 2.0 == tiny;

@@ -2,6 +2,7 @@
 
 #[cfg(debug_assertions)]
 use std::cell::Cell;
+use std::sync::Arc;
 #[cfg(debug_assertions)]
 use std::sync::atomic::AtomicUsize;
 
@@ -13,9 +14,31 @@ use crate::owned::Owned;
 pub(crate) struct Host {
     pub(crate) data: Owned,
     pub(crate) linux: Linux,
+    /// The run or call that can wait, until another one begins.
+    pub(crate) future: OwnFuture,
     #[cfg(debug_assertions)]
     pub(crate) user: User,
 }
+
+/// What a machine knows of its run or call that can wait (`crate::future`).
+pub(crate) trait Waits {
+    /// Whether it is being polled.
+    fn is_polled(&self) -> bool;
+
+    /// Whether it is over: it is done, has failed or was given up.
+    fn is_over(&self) -> bool;
+
+    /// Gives it up, unless it is being polled: the machine's context is as before.
+    fn give_up(&self);
+}
+
+/// A machine's [`Waits`].
+pub(crate) struct OwnFuture(pub(crate) Option<Arc<dyn Waits>>);
+
+// SAFETY: the header demands that one thread at a time uses a machine, and its future with it.
+unsafe impl Send for OwnFuture {}
+// SAFETY: likewise.
+unsafe impl Sync for OwnFuture {}
 
 impl std::fmt::Debug for Host {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -28,6 +51,7 @@ impl Host {
         Host {
             data: Owned::NONE,
             linux,
+            future: OwnFuture(None),
             #[cfg(debug_assertions)]
             user: User::default(),
         }

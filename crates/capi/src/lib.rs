@@ -20,6 +20,7 @@ pub mod config;
 pub mod diagnosis;
 pub mod failure;
 pub mod func;
+pub mod future;
 pub mod heap;
 pub mod host;
 #[cfg(all(target_arch = "x86_64", unix))]
@@ -32,6 +33,7 @@ pub mod memory;
 pub mod owned;
 pub mod program;
 pub mod snapshot;
+pub mod token;
 pub mod value;
 
 pub use error::Error;

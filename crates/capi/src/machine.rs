@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
+use std::sync::Arc;
 
 use riverrun::InterruptHandle as Interrupter;
 use riverrun::raw::RawMachine;
@@ -9,7 +10,7 @@ use riverrun::raw::RawMachine;
 use crate::arguments::{Out, Result, given, misuse};
 use crate::config::{Limits, UNLIMITED, deadline};
 use crate::error::{Returned, delete, guard, guard_value};
-use crate::host_data::Host;
+use crate::host_data::{Host, Waits};
 use crate::owned::{Destructor, Owned};
 
 /// A machine: one guest with its memory. In a host function, the guest that has called it.
@@ -38,7 +39,13 @@ impl Machine {
     /// Whether a host function is running.
     pub(crate) fn is_running(self) -> bool {
         // SAFETY: the header demands that machines are alive.
-        unsafe { self.0.is_running() }
+        unsafe { self.0.is_running() || self.future().is_some_and(|future| future.is_polled()) }
+    }
+
+    /// The run or call that can wait, if one has begun.
+    fn future(self) -> Option<Arc<dyn Waits>> {
+        // SAFETY: the header demands that machines are alive, and used by one thread.
+        unsafe { (*self.0.data_ptr()).future.0.clone() }
     }
 
     /// Records, in debug builds, that this thread uses the machine; an error if another thread does.
@@ -124,6 +131,9 @@ pub(crate) fn idle<R>(
             "the machine is running: a host function cannot do this, it can call functions of the guest",
         ));
     }
+    if machine.future().is_some_and(|future| !future.is_over()) {
+        return Err(misuse("the machine has a future that is not over: poll it until it is, or delete it"));
+    }
     // SAFETY: it is not running, and the header demands that one thread at a time uses it.
     body(unsafe { machine.0.machine() })
 }
@@ -135,6 +145,12 @@ pub unsafe extern "C" fn riverrun_machine_delete(machine: Option<Machine>) {
     if machine.is_running() {
         debug_assert!(!machine.is_running(), "a host function deletes the machine that is running");
         return;
+    }
+    if let Some(future) = machine.future() {
+        guard_value((), || {
+            future.give_up();
+            Some(())
+        });
     }
     // SAFETY: it is not running, and the header demands that it is not used afterwards.
     delete(Some(Box::new(unsafe { machine.0.into_machine() })));

@@ -39,6 +39,17 @@ fn machines_are_made_from_snapshots() {
 }
 
 #[test]
+fn host_functions_answer_later() {
+    let folder = folder();
+    let scorer = folder.path().join("scorer");
+    std::fs::write(&scorer, riverrun::doc::SCORER).unwrap();
+    for [c, _] in COMPILERS {
+        let host = host(c, &["-std=gnu11", "-O1"], &here().join("tests/c/waits.c"), folder.path());
+        run_host(&host, &[scorer.as_os_str()]);
+    }
+}
+
+#[test]
 fn misuse_is_answered_in_words() {
     let folder = folder();
     let path = |name: &str, elf: &[u8]| {

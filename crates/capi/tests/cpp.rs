@@ -34,6 +34,19 @@ fn machines_are_made_from_snapshots() {
     }
 }
 
+/// In C++20 with coroutines, in C++17 without.
+#[test]
+fn host_functions_answer_later() {
+    let folder = folder();
+    let scorer = folder.path().join("scorer");
+    fs::write(&scorer, riverrun::doc::SCORER).unwrap();
+    let [[_, gcc], [_, clang]] = COMPILERS;
+    for (cxx, flags) in [(gcc, FLAGS[1].to_vec()), (clang, FLAGS[0].to_vec()), (clang, [FLAGS[1], WITHOUT].concat())] {
+        let host = host(cxx, &flags, &here().join("tests/cpp/waits.cpp"), folder.path());
+        run_host(&host, &[scorer.as_os_str()]);
+    }
+}
+
 /// What `riverrun bindgen --host-cpp` makes takes the real header; a guest checks every call of it, in each form.
 /// What has other types than the description says, or is missing, does not compile.
 #[test]

@@ -9,7 +9,7 @@ use quote::ToTokens;
 use syn::{Attribute, Expr, Fields, FnArg, GenericArgument, Item, ItemFn, ItemStruct, PathArguments, ReturnType, Type};
 
 /// The modules, each behind those whose types it uses.
-const MODULES: [&str; 15] = [
+const MODULES: [&str; 17] = [
     "error",
     "owned",
     "failure",
@@ -24,6 +24,8 @@ const MODULES: [&str; 15] = [
     "snapshot",
     "func",
     "call",
+    "token",
+    "future",
     "memory",
 ];
 const LAST: &str = "heap";

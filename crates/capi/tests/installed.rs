@@ -68,7 +68,12 @@ fn host(compiler: &str, flags_of_compiler: &[&str], source: &Path, to: &Path) {
 
 /// The standard of a source.
 fn standard(source: &Path) -> &'static str {
-    if source.extension() == Some(OsStr::new("c")) { "-std=gnu11" } else { "-std=c++17" }
+    match source.extension() == Some(OsStr::new("c")) {
+        true => "-std=gnu11",
+        // With coroutines.
+        false if source.ends_with("waits.cpp") => "-std=c++20",
+        false => "-std=c++17",
+    }
 }
 
 #[test]
@@ -167,7 +172,9 @@ fn hosts(folder: &Path) -> Vec<(PathBuf, Vec<PathBuf>)> {
         (examples().join("host.c"), vec![example.clone()]),
         (examples().join("host.cpp"), vec![example]),
         (tests.join("c/api.c"), vec![guest.clone(), PathBuf::new()]),
-        (tests.join("c/misuse.c"), vec![guest.clone(), scorer, build]),
+        (tests.join("c/misuse.c"), vec![guest.clone(), scorer.clone(), build]),
+        (tests.join("c/waits.c"), vec![scorer.clone()]),
+        (tests.join("cpp/waits.cpp"), vec![scorer]),
         (tests.join("c/libc.c"), vec![libc_guest(folder), PathBuf::new(), words(folder)]),
         (tests.join("cpp/api.cpp"), vec![guest.clone()]),
     ]

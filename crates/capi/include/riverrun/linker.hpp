@@ -247,6 +247,39 @@ template <class Function, class Context, class R, class... Args> struct HostFunc
     static void destroy(void *function) { delete static_cast<Function *>(function); }
 };
 
+/// A host function that answers later.
+template <class Function, class Call> struct AsyncFunction;
+template <class Function, class R, class... Args> struct AsyncFunction<Function, R(Args...)> {
+    static riverrun_error_t *call(void *data, riverrun_machine_t *machine, const riverrun_value_t *arguments,
+                                  std::size_t, riverrun_token_t *token) noexcept
+    {
+        // Before anything can fail, because it is this function's.
+        Token<R> owned(token);
+        AsyncCaller caller(machine);
+        std::tuple<std::decay_t<Args>...> values;
+        std::apply([&](auto &...value) { (take_value(arguments, value), ...); }, values);
+        auto invoke = [&](auto &...value) {
+            (*static_cast<Function *>(data))(caller, value..., std::move(owned));
+        };
+#if RIVERRUN_EXCEPTIONS
+        try {
+            std::apply(invoke, values);
+        } catch (Exception &thrown) {
+            return thrown.error().release();
+        } catch (const std::exception &thrown) {
+            return riverrun_error_new(thrown.what());
+        } catch (...) {
+            return riverrun_error_new("it has thrown something that is no std::exception");
+        }
+#else
+        std::apply(invoke, values);
+#endif
+        return nullptr;
+    }
+    static void destroy(void *function) { delete static_cast<Function *>(function); }
+    using Types = Signature<R, Args...>;
+};
+
 /// What a callable takes and returns.
 template <class Call> struct Callable;
 template <class R, class... Args> struct Callable<R(Args...)> {
@@ -365,6 +398,20 @@ class Linker {
     template <class Call, class Function> Linker &func(const char *name, const char *signature, Function function)
     {
         return add<detail::Callable<typename detail::WithCaller<Call>::Type>>(name, signature, std::move(function));
+    }
+
+    /// Adds a host function that answers later, by its token: guests that are run or called by `run_async` and `call_async`
+    /// wait for it. It may throw.
+    ///
+    ///     linker.func_async<int(int)>("Game::score", [&](AsyncCaller &, int points, Token<int> token) {
+    ///         queue.push({points, std::move(token)});
+    ///     });
+    template <class Call, class Function> Linker &func_async(const char *name, Function function)
+    {
+        using Host = detail::AsyncFunction<Function, Call>;
+        auto *data = new Function(std::move(function));
+        keep(riverrun_linker_func_async(linker_.get(), name, Host::Types::text.bytes, Host::call, data, Host::destroy));
+        return *this;
     }
 
     /// Lets guests use Linux's system calls, as riverrun::Linux grants them.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "future.hpp"
 #include "result.hpp"
 #include "snapshot.hpp"
 #include "value.hpp"
@@ -187,6 +188,17 @@ template <class R, class... Args> class Func<R(Args...)> {
         return result(slots[0]);
     }
 
+    /// Begins a call that can wait for host functions: nothing is executed before it is polled or awaited.
+    Future<R> call_async(Args... args) const
+    {
+        riverrun_value_t values[arguments + 1] = {}, *next = values;
+        (detail::add_value(next, args), ...);
+        riverrun_future_t *future;
+        if (auto *error = riverrun_func_call_async(func_.get(), machine_, values, arguments, &future))
+            return Future<R>(Error(error));
+        return Future<R>(future);
+    }
+
     std::uint64_t address() const noexcept { return riverrun_func_address(func_.get()); }
 
   private:
@@ -305,6 +317,14 @@ class Caller : public Guest {
     [[maybe_unused]] const riverrun_import_t *entry_;
 };
 
+/// The guest that has called a host function which answers later, while that runs.
+class AsyncCaller : public Guest {
+  public:
+    explicit AsyncCaller(riverrun_machine_t *machine) noexcept : Guest(machine) {}
+    AsyncCaller(const AsyncCaller &) = delete;
+    AsyncCaller &operator=(const AsyncCaller &) = delete;
+};
+
 /// What stops a machine from another thread, also when it is gone.
 class InterruptHandle {
   public:
@@ -341,6 +361,16 @@ class Machine : public Guest {
         if (auto *error = riverrun_machine_run_for(machine_, &both, &is_over, &status))
             return Error(error);
         return is_over ? std::optional<int>(status) : std::nullopt;
+    }
+
+    /// Begins a run that can wait for host functions, which gives the guest's exit status: nothing is executed before it is
+    /// polled or awaited.
+    Future<int> run_async()
+    {
+        riverrun_future_t *future;
+        if (auto *error = riverrun_machine_run_async(machine_, &future))
+            return Future<int>(Error(error));
+        return Future<int>(future);
     }
 
     /// Limits the instructions that the guest may still execute.

@@ -75,7 +75,7 @@ pub(crate) fn epoll_ctl(call: &mut Call<'_>) -> Outcome {
 
 /// What is to be told of the files that are watched: events and data, `most` at most. And the host's streams that can bring
 /// more.
-fn news(descriptors: &Descriptors, interests: &Interests, most: usize) -> (Vec<(u32, u64)>, u8) {
+fn news(descriptors: &Descriptors, interests: &Interests, signals: u64, most: usize) -> (Vec<(u32, u64)>, u8) {
     let (mut told, mut streams) = (Vec::new(), 0);
     interests.lock().retain(|&fd, interest| {
         let Some(file) = descriptors.get(fd).ok().filter(|file| file.number() == interest.file) else { return false };
@@ -83,7 +83,7 @@ fn news(descriptors: &Descriptors, interests: &Interests, most: usize) -> (Vec<(
             return true;
         }
         streams |= file.stream_bit();
-        let ready = u32::from(poll::ready(&file, interest.events as u16)) & interest.events;
+        let ready = u32::from(poll::ready(&file, interest.events as u16, signals)) & interest.events;
         let now = (ready, file.activity());
         let is_old = interest.events & EDGES != 0 && interest.told == Some(now);
         if ready == 0 {
@@ -108,7 +108,7 @@ fn wait(call: &mut Call<'_>, span: Option<Duration>) -> Outcome {
     let epoll = call.file(0)?;
     let interests = interests(&epoll)?;
     call.block_signals(mask, size)?;
-    let (told, streams) = news(&call.linux.descriptors, interests, count as usize);
+    let (told, streams) = news(&call.linux.descriptors, interests, call.linux.pending_signals(), count as usize);
     if told.is_empty() {
         call.wait(On::Files { streams }, span)?;
     }

@@ -22,6 +22,12 @@ impl Call<'_> {
     fn read_into(&mut self, file: &OpenFile, address: u64, len: u64, at: Option<u64>) -> Outcome {
         let patience = self.patience;
         let len = crate::call::writable(self.memory, address, len)?;
+        if let Kind::Signals(signals) = &file.kind {
+            return match at {
+                Some(_) => Err(Errno::SPIPE.into()),
+                None => self.read_signals(file, signals.set(), address, len),
+            };
+        }
         let buffer = self.memory.slice_mut(address, len)?;
         Ok(file.read(buffer, at, &mut self.linux.random, patience)? as u64)
     }

@@ -32,8 +32,9 @@
 //!   one that can take the signal, the run ends with the trap, which has its own cause. Default compiled code has lost the
 //!   registers at a load's or store's fault, so that no handler is called there: that takes
 //!   `CompileOptions::precise` or the interpreter. `si_addr` is an address modulo 2^32.
-//! - `alarm` and `setitimer` interrupt a program that computes some milliseconds late. Timers of the processor's time count
-//!   the time in which the program does not wait.
+//! - Timers (`alarm`, `setitimer`, `timer_create`, `timerfd`) interrupt a program that computes some milliseconds late. Those of
+//!   the processor's time count the time in which the program does not wait; those of the real clock do not notice when the
+//!   host's is set.
 //! - Where all threads wait without a timeout for events that cannot happen (each other's wake-ups, a signal, bytes in a
 //!   pipe whose ends are all the guest's), the run ends with [`riverrun::TrapCause::EndlessWait`]. The trap's message lists
 //!   where each of them waits, if there are several.
@@ -68,6 +69,7 @@ mod answer;
 mod attributes;
 mod builder;
 mod call;
+mod countdown;
 mod deadlock;
 mod descriptors;
 mod devices;
@@ -99,11 +101,14 @@ mod prctl;
 mod proc;
 mod process;
 mod processors;
+mod program_timers;
 mod random;
 mod reactor;
 mod refusal;
 mod requests;
 mod saved;
+mod signal_file;
+mod signalfd;
 mod signals;
 mod start;
 mod status;
@@ -113,6 +118,8 @@ mod table;
 mod threads;
 mod time;
 mod timer;
+mod timer_file;
+mod timerfd;
 mod transfer;
 
 pub use answer::add_to_linker;

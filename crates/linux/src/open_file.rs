@@ -18,7 +18,9 @@ use crate::interests::Interests;
 use crate::memory_file::MemoryFile;
 use crate::pipes;
 use crate::random::Random;
+use crate::signal_file::SignalFile;
 use crate::stream::Stream;
+use crate::timer_file::TimerFile;
 use crate::transfer::{STEP, in_steps};
 
 /// The kinds of open files.
@@ -36,6 +38,8 @@ pub(crate) enum Kind {
     PipeReader(pipes::Reader),
     PipeWriter(pipes::Writer),
     Event(Event),
+    Timer(TimerFile),
+    Signals(SignalFile),
     Epoll(Interests),
 }
 
@@ -108,6 +112,7 @@ impl OpenFile {
             Kind::PipeReader(end) => end.activity(),
             Kind::PipeWriter(end) => end.activity(),
             Kind::Event(event) => event.activity(),
+            Kind::Timer(timer) => timer.activity(),
             _ => self.activity.load(Ordering::Relaxed),
         }
     }
@@ -167,6 +172,8 @@ impl OpenFile {
             | Kind::PipeReader(_)
             | Kind::PipeWriter(_)
             | Kind::Event(_)
+            | Kind::Timer(_)
+            | Kind::Signals(_)
             | Kind::Epoll(_) => format!("pipe:[{number}]").into_bytes(),
         }
     }
@@ -232,7 +239,9 @@ impl OpenFile {
             Kind::Reader(reader) => Ok(reader.lock().unwrap_or_else(PoisonError::into_inner).read(buffer)?),
             Kind::PipeReader(pipe) => pipe.read(buffer, self.blocking()),
             Kind::Event(event) => event.read(buffer).map_err(|stop| self.would_wait(stop)),
-            Kind::Epoll(_) => Err(Errno::INVAL.into()),
+            Kind::Timer(timer) => timer.read(buffer).map_err(|stop| self.would_wait(stop)),
+            // See `Call::read_signals`.
+            Kind::Epoll(_) | Kind::Signals(_) => Err(Errno::INVAL.into()),
             Kind::Writer(_) | Kind::PipeWriter(_) => Err(Errno::BADF.into()),
         }
     }
@@ -246,7 +255,7 @@ impl OpenFile {
     }
 
     /// That a call fails which finds nothing, or no room, unless it is to wait.
-    fn would_wait(&self, stop: Stop) -> Stop {
+    pub(crate) fn would_wait(&self, stop: Stop) -> Stop {
         match stop {
             Stop::Errno(Errno::AGAIN) if self.blocking() => Stop::WouldWait { streams: self.stream_bit() },
             stop => stop,
@@ -273,7 +282,7 @@ impl OpenFile {
                 in_steps(bytes.len(), bytes.len().max(1), patience, |range| pipe.write(&bytes[range], self.blocking()))
             }
             Kind::Event(event) => event.write(bytes).map_err(|stop| self.would_wait(stop)),
-            Kind::Epoll(_) => Err(Errno::INVAL.into()),
+            Kind::Epoll(_) | Kind::Timer(_) | Kind::Signals(_) => Err(Errno::INVAL.into()),
             Kind::Directory(_) | Kind::Memory(_) | Kind::Reader(_) | Kind::PipeReader(_) => Err(Errno::BADF.into()),
         }
     }

@@ -24,7 +24,8 @@ const READ: u16 = IN | IN_NORMAL;
 const WRITE: u16 = OUT | OUT_NORMAL;
 
 /// What of `wanted` would not block, and what goes unasked.
-pub(crate) fn ready(file: &OpenFile, wanted: u16) -> u16 {
+/// `signals` are those that wait for the thread that asks.
+pub(crate) fn ready(file: &OpenFile, wanted: u16, signals: u64) -> u16 {
     let when = |ready: bool, events: u16| if ready { events } else { 0 };
     match &file.kind {
         Kind::PipeReader(pipe) => when(pipe.is_ready(), READ & wanted) | when(pipe.is_hung_up(), HUP),
@@ -35,6 +36,8 @@ pub(crate) fn ready(file: &OpenFile, wanted: u16) -> u16 {
             when(read, READ & wanted) | when(write, WRITE & wanted)
         }
         Kind::Event(event) => when(event.is_readable(), READ & wanted) | when(event.is_writable(), WRITE & wanted),
+        Kind::Timer(timer) => when(timer.is_readable(), READ & wanted),
+        Kind::Signals(file) => when(file.set() & signals != 0, READ & wanted),
         // See `scan`.
         Kind::Epoll(_) => 0,
         Kind::Reader(_) => READ & wanted,
@@ -46,12 +49,14 @@ pub(crate) fn ready(file: &OpenFile, wanted: u16) -> u16 {
 /// A descriptor and the events that are asked of it, or have come.
 type Entry = (i32, u16);
 
-fn scan(descriptors: &Descriptors, wanted: &[Entry]) -> Vec<u16> {
+fn scan(descriptors: &Descriptors, wanted: &[Entry], signals: u64) -> Vec<u16> {
     let ready = |&(fd, events): &Entry| match descriptors.get(fd) {
         _ if fd < 0 => 0,
         Ok(file) => match &file.kind {
-            Kind::Epoll(interests) if events & READ != 0 && is_any_ready(descriptors, interests) => READ & events,
-            _ => ready(&file, events),
+            Kind::Epoll(interests) if events & READ != 0 && is_any_ready(descriptors, interests, signals) => {
+                READ & events
+            }
+            _ => ready(&file, events, signals),
         },
         Err(_) => NVAL,
     };
@@ -59,10 +64,10 @@ fn scan(descriptors: &Descriptors, wanted: &[Entry]) -> Vec<u16> {
 }
 
 /// Whether a file is ready that an epoll descriptor watches.
-fn is_any_ready(descriptors: &Descriptors, interests: &Interests) -> bool {
+fn is_any_ready(descriptors: &Descriptors, interests: &Interests, signals: u64) -> bool {
     interests.lock().iter().any(|(&fd, interest)| {
         let file = descriptors.get(fd).ok().filter(|file| file.number() == interest.file);
-        file.is_some_and(|file| u32::from(ready(&file, interest.events as u16)) & interest.events != 0)
+        file.is_some_and(|file| u32::from(ready(&file, interest.events as u16, signals)) & interest.events != 0)
     })
 }
 
@@ -89,7 +94,7 @@ impl Call<'_> {
     /// Waits until one of `wanted` is ready or the timeout of argument `timeout` has passed.
     fn wait_for(&mut self, wanted: &[Entry], timeout: usize) -> Result<Vec<u16>, Stop> {
         let span = self.timeout(timeout)?;
-        let events = scan(&self.linux.descriptors, wanted);
+        let events = scan(&self.linux.descriptors, wanted, self.linux.pending_signals());
         if events.iter().all(|&events| events == 0) {
             let streams = self.linux.descriptors.streams(wanted);
             self.wait(On::Files { streams }, span)?;

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use riverrun::{MAX_ADDRESS, Machine, Snapshot};
 use rustix::fs::{Mode, SeekFrom, seek};
@@ -33,10 +34,12 @@ use crate::paths::{Names, Node};
 use crate::pipes::{self, Pipe};
 use crate::process::Process;
 use crate::random::{Random, SavedRandom};
+use crate::signal_file::SignalFile;
 use crate::signals::{SavedSignals, Signals};
 use crate::threads::{SavedThreads, Threads};
 use crate::time::{Clock, SavedClock};
 use crate::timer::Timers;
+use crate::timer_file::{SavedTimerFile, TimerFile};
 use crate::{Linux, memory};
 
 /// The first byte: the version of what follows.
@@ -144,6 +147,9 @@ enum FileKind {
     PipeReader(u32),
     PipeWriter(u32),
     Event(SavedEvent),
+    Timer(SavedTimerFile),
+    /// The set of signals that it gives.
+    Signals(u64),
     /// What it watches, by descriptors.
     Epoll(Vec<(i32, Interest)>),
     /// A file of the guest's own.
@@ -278,6 +284,8 @@ impl Linux {
             Kind::PipeReader(reader) => FileKind::PipeReader(pipes.number(reader.pipe())),
             Kind::PipeWriter(writer) => FileKind::PipeWriter(pipes.number(writer.pipe())),
             Kind::Event(event) => FileKind::Event(event.save()),
+            Kind::Timer(timer) => FileKind::Timer(timer.save()),
+            Kind::Signals(file) => FileKind::Signals(file.set()),
             Kind::Epoll(interests) => FileKind::Epoll(interests.save(|fd| activity(&self.descriptors.slots, fd))),
             Kind::Stream(_) | Kind::Reader(_) | Kind::Writer(_) => unreachable!("only standard streams are the host's"),
         };
@@ -337,10 +345,21 @@ impl Linux {
         let random = Random::from_saved(saved.random.as_ref()).ok_or(DAMAGED)?;
         let signals = Signals::from_saved(&saved.signals).ok_or(DAMAGED)?;
         let threads = Threads::from_saved(&saved.threads, self.threads.limit()).ok_or(DAMAGED)?;
+        if !saved.timers.own.are_sound() {
+            return Err(DAMAGED);
+        }
         (self.names.current, self.random, self.signals, self.threads) = (current, random, signals, threads);
         self.layout.clone_from(&saved.layout);
         self.clock = Clock::from_saved(&saved.clock);
         self.timers = saved.timers.clone();
+        for file in &saved.files {
+            match file.kind {
+                FileKind::Signals(set) => self.signals.watch(set),
+                // The next look finds when.
+                FileKind::Timer(_) => self.timers.next_file = Some(Duration::ZERO),
+                _ => {}
+            }
+        }
         self.process = saved.process.clone();
         self.reactor.offers_functions = saved.offers_functions;
         self.reactor.is_ready = saved.is_ready;
@@ -380,6 +399,8 @@ impl File {
             FileKind::Device(device) => format!("/dev/{}", device.name()),
             FileKind::PipeReader(_) | FileKind::PipeWriter(_) => "a pipe".to_owned(),
             FileKind::Event(_) => "an event counter".to_owned(),
+            FileKind::Timer(_) => "a timer".to_owned(),
+            FileKind::Signals(_) => "a descriptor of signals".to_owned(),
             FileKind::Epoll(_) => "an epoll descriptor".to_owned(),
         }
     }
@@ -411,7 +432,7 @@ fn activity(slots: &[Option<Slot>], fd: i32) -> Option<(u64, u64)> {
 }
 
 /// Gives a guest files of its own in place of those that are kept for a reset and that it could change: ends of pipes, which
-/// count as open only now, event counters, and epoll descriptors.
+/// count as open only now, event counters, timers, sets of signals, and epoll descriptors.
 fn renew(slots: &mut [Option<Slot>], saved: &Saved) {
     let mut renewed: BTreeMap<u32, Arc<OpenFile>> = BTreeMap::new();
     // Those that watch others come last.
@@ -426,6 +447,8 @@ fn renew(slots: &mut [Option<Slot>], saved: &Saved) {
                 (FileKind::PipeReader(_), Kind::PipeReader(end)) => Some(Kind::PipeReader(end.pipe().reader())),
                 (FileKind::PipeWriter(_), Kind::PipeWriter(end)) => Some(Kind::PipeWriter(end.pipe().writer())),
                 (FileKind::Event(event), _) => Some(Kind::Event(Event::from_saved(*event))),
+                (FileKind::Timer(timer), _) => Some(Kind::Timer(TimerFile::from_saved(*timer))),
+                (FileKind::Signals(set), _) => Some(Kind::Signals(SignalFile::new(*set))),
                 (FileKind::Epoll(interests), _) => {
                     Some(Kind::Epoll(Interests::from_saved(interests, |fd| activity(slots, fd))))
                 }
@@ -473,6 +496,8 @@ impl Opener<'_> {
             FileKind::Memory { path, contents, .. } => Kind::Memory(self.open_memory(path, contents.as_deref())?),
             FileKind::Device(device) => Kind::Device(*device),
             FileKind::Event(event) => Kind::Event(Event::from_saved(*event)),
+            FileKind::Timer(timer) => Kind::Timer(TimerFile::from_saved(*timer)),
+            FileKind::Signals(set) => Kind::Signals(SignalFile::new(*set)),
             FileKind::Epoll(_) => Kind::Epoll(Interests::default()),
             FileKind::PipeReader(id) => {
                 let end = self.pipes.get(*id as usize).ok_or(damaged)?.kept_reader();

@@ -13,6 +13,7 @@ use crate::Linux;
 use crate::abi::{Layout, Timespec, load_words, signal};
 use crate::call::{Call, Outcome, Stop};
 use crate::process::{PROCESS, USER};
+use crate::program_timers::{FromTimer, ProgramTimers};
 use crate::requests::{Ended, On};
 
 const SIG_DFL: u64 = 0;
@@ -112,6 +113,8 @@ pub(crate) enum Sender {
     Program,
     /// The instruction at the pc, at or for this address.
     Fault { code: u32, address: u64 },
+    /// A timer that the program has made.
+    Timer(FromTimer),
 }
 
 /// The effect of pending signals.
@@ -130,11 +133,13 @@ pub(crate) struct Signals {
     actions: [Action; signal::MAX as usize],
     /// Those that were sent to the process while every thread had them blocked.
     pending: u64,
+    /// Those that a file may give.
+    watched: u64,
 }
 
 impl Default for Signals {
     fn default() -> Signals {
-        Signals { actions: [DEFAULT; signal::MAX as usize], pending: 0 }
+        Signals { actions: [DEFAULT; signal::MAX as usize], pending: 0, watched: 0 }
     }
 }
 
@@ -211,6 +216,16 @@ impl Signals {
         Some(signals)
     }
 
+    /// Notes that a file gives these signals.
+    pub(crate) fn watch(&mut self, set: u64) {
+        self.watched |= set;
+    }
+
+    /// Whether a file may give this signal.
+    pub(crate) fn is_watched(&self, number: u32) -> bool {
+        self.watched & bit(number) != 0
+    }
+
     /// The signals that are to be delivered to a thread.
     fn due(&self, own: &ThreadSignals) -> u64 {
         (own.pending | self.pending) & !own.blocked
@@ -223,18 +238,23 @@ impl Signals {
     }
 
     /// Lets every signal that waits act on a thread with these registers.
-    fn deliver(&mut self, own: &mut ThreadSignals, memory: &mut Memory, registers: &mut Registers) -> Delivery {
+    fn deliver(
+        &mut self,
+        (id, own): (u32, &mut ThreadSignals),
+        timers: &mut ProgramTimers,
+        memory: &mut Memory,
+        registers: &mut Registers,
+    ) -> Delivery {
         while self.due(own) != 0 {
             let number = self.due(own).trailing_zeros() + 1;
-            own.pending &= !bit(number);
-            self.pending &= !bit(number);
+            let sender = self.take(own, timers, number, id);
             let action = self.actions[number as usize - 1];
             match action.handler {
                 SIG_IGN => {}
                 SIG_DFL if is_ignored_by_default(number) => {}
                 SIG_DFL => return Delivery::Fatal(number),
                 _ => {
-                    if self.enter(own, memory, registers, number, Sender::Program).is_err() {
+                    if self.enter(own, memory, registers, number, sender).is_err() {
                         return Delivery::Fatal(signal::SIGSEGV);
                     }
                 }
@@ -244,6 +264,19 @@ impl Signals {
             own.blocked = blocked;
         }
         Delivery::Done
+    }
+
+    /// Takes a signal that waits for a thread; who has sent it.
+    fn take(&mut self, own: &mut ThreadSignals, timers: &mut ProgramTimers, number: u32, thread: u32) -> Sender {
+        own.pending &= !bit(number);
+        self.pending &= !bit(number);
+        match timers.take(number, thread) {
+            Some((timer, is_sent_again)) => {
+                own.pending |= if is_sent_again { bit(number) } else { 0 };
+                Sender::Timer(timer)
+            }
+            None => Sender::Program,
+        }
     }
 
     /// Sets a thread's registers for the signal's handler, which it has.
@@ -271,9 +304,12 @@ impl Linux {
     }
 
     /// Sends a signal to the thread with this index.
-    fn raise_for(&mut self, index: usize, number: u32) {
+    pub(crate) fn raise_for(&mut self, index: usize, number: u32) {
+        self.threads.get_mut(index).signals.pending |= bit(number);
+        if self.signals.is_watched(number) {
+            self.files_have_changed();
+        }
         let thread = self.threads.get_mut(index);
-        thread.signals.pending |= bit(number);
         let why = match thread.wait().map(|wait| wait.on) {
             Some(On::Signal { set }) if set & bit(number) != 0 => Ended::Woken,
             Some(_) if self.signals.interrupts(number, thread.signals.blocked) => Ended::Interrupted,
@@ -290,8 +326,26 @@ impl Linux {
         });
         match taker.map(|(index, _)| index) {
             Some(index) => self.raise_for(index, number),
-            None => self.signals.pending |= bit(number),
+            None => {
+                self.signals.pending |= bit(number);
+                if self.signals.is_watched(number) {
+                    self.files_have_changed();
+                }
+            }
         }
+    }
+
+    /// The signals that wait for the thread that runs, or for the process.
+    pub(crate) fn pending_signals(&self) -> u64 {
+        self.signals.pending | self.threads.current().signals.pending
+    }
+
+    /// Takes the first signal of a set that waits for the thread that runs, or for the process.
+    pub(crate) fn take_signal(&mut self, set: u64) -> Option<(u32, Sender)> {
+        let waiting = self.pending_signals() & set & !always_open();
+        let number = (waiting != 0).then(|| waiting.trailing_zeros() + 1)?;
+        let thread = self.threads.current_mut();
+        Some((number, self.signals.take(&mut thread.signals, &mut self.timers.own, number, thread.id)))
     }
 
     /// Whether no signal is to be delivered to the thread that runs.
@@ -311,7 +365,8 @@ impl Linux {
 
     /// Lets every signal that waits act on the thread that runs, which has these registers.
     pub(crate) fn deliver(&mut self, memory: &mut Memory, registers: &mut Registers) -> Delivery {
-        self.signals.deliver(&mut self.threads.current_mut().signals, memory, registers)
+        let thread = self.threads.current_mut();
+        self.signals.deliver((thread.id, &mut thread.signals), &mut self.timers.own, memory, registers)
     }
 
     /// Sends a fault's signal to the thread that runs, which has these registers at it, if a handler can take it.
@@ -385,6 +440,7 @@ impl ThreadSignals {
         let info = match sender {
             Sender::Program => info.u32(FROM_THREAD).u32(0).u32(PROCESS).u32(USER),
             Sender::Fault { code, address } => info.u32(code).u32(0).u64(address),
+            Sender::Timer(timer) => from_timer(info, timer),
         };
         let context = info.zeros_to(INFO as usize).u64(0).u64(0);
         let context = context.u64(self.stack.start).u64(0).u64(self.stack.size).u64(blocked);
@@ -410,6 +466,12 @@ impl ThreadSignals {
     }
 }
 
+/// The rest of a `struct siginfo`.
+fn from_timer(info: Layout, timer: FromTimer) -> Layout {
+    const FROM_TIMER: u32 = -2_i32 as u32;
+    info.u32(FROM_TIMER).u32(0).u32(timer.id).u32(timer.overrun).u64(timer.value)
+}
+
 /// The signal that an argument names.
 fn number_of(value: u32) -> Result<u32, Stop> {
     match value {
@@ -418,7 +480,7 @@ fn number_of(value: u32) -> Result<u32, Stop> {
     }
 }
 
-fn check_set_size(size: u64) -> Result<(), Stop> {
+pub(crate) fn check_set_size(size: u64) -> Result<(), Stop> {
     match size {
         SET_SIZE => Ok(()),
         _ => Err(Errno::INVAL.into()),
@@ -499,8 +561,7 @@ pub(crate) fn rt_sigtimedwait(call: &mut Call<'_>) -> Outcome {
     let [set, info, timeout, size, ..] = call.args;
     check_set_size(size)?;
     let set = call.memory.read_u64(set)?;
-    let pending = |linux: &Linux| (linux.signals.pending | linux.threads.current().signals.pending) & set;
-    if pending(call.linux) == 0 {
+    if call.linux.pending_signals() & set == 0 {
         let timeout = match timeout {
             0 => None,
             address => Some(Timespec::load(call.memory, address)?.span()?),
@@ -508,16 +569,15 @@ pub(crate) fn rt_sigtimedwait(call: &mut Call<'_>) -> Outcome {
         // As in `rt_sigsuspend`: what follows runs when the call is made again.
         call.wait(On::Signal { set }, timeout)?;
     }
-    let waiting = pending(call.linux);
-    if waiting == 0 {
-        return Err(Errno::AGAIN.into());
-    }
-    let number = waiting.trailing_zeros() + 1;
+    let (number, sender) = call.linux.take_signal(set).ok_or(Errno::AGAIN)?;
     if info != 0 {
-        Layout::new().u32(number).zeros_to(INFO as usize).store(call.memory, info)?;
+        let layout = Layout::new().u32(number).u32(0);
+        let layout = match sender {
+            Sender::Timer(timer) => from_timer(layout, timer),
+            _ => layout,
+        };
+        layout.zeros_to(INFO as usize).store(call.memory, info)?;
     }
-    call.linux.signals.pending &= !bit(number);
-    call.linux.threads.current_mut().signals.pending &= !bit(number);
     Ok(number.into())
 }
 

@@ -7,8 +7,8 @@ use rustix::io::Errno;
 
 use crate::call::{Call, Outcome};
 use crate::{
-    attributes, descriptors, directories, epoll, files, identity, io, memory, poll, prctl, process, processors, random,
-    signals, status, threads, time, timer,
+    attributes, descriptors, directories, epoll, files, identity, io, memory, poll, prctl, process, processors,
+    program_timers, random, signalfd, signals, status, threads, time, timer, timerfd,
 };
 
 type Handler = fn(&mut Call<'_>) -> Outcome;
@@ -73,9 +73,21 @@ pub(crate) fn is_quiet(number: u64, first_arg: u64) -> bool {
 /// Whether a call may change what another thread waits for in a file.
 pub(crate) fn changes_files(number: u64) -> bool {
     match row(number).map(|row| row.name) {
-        Some(name) => ["read", "write", "close", "dup", "splice", "sendfile", "fcntl", "ioctl", "epoll_ctl"]
-            .iter()
-            .any(|part| name.contains(part)),
+        Some(name) => [
+            "read",
+            "write",
+            "close",
+            "dup",
+            "splice",
+            "sendfile",
+            "fcntl",
+            "ioctl",
+            "epoll_ctl",
+            "timerfd",
+            "signalfd",
+        ]
+        .iter()
+        .any(|part| name.contains(part)),
         None => false,
     }
 }
@@ -162,7 +174,7 @@ table! {
     71 sendfile(4) => io::sendfile;
     72 pselect6(6) => poll::pselect6;
     73 ppoll(5) => poll::ppoll;
-    74 signalfd4;
+    74 signalfd4(4) => signalfd::signalfd4;
     75 vmsplice;
     76 splice;
     77 tee;
@@ -173,9 +185,9 @@ table! {
     82 fsync(1) => io::fsync;
     83 fdatasync(1) => io::fdatasync;
     84 sync_file_range(4) => io::advise;
-    85 timerfd_create;
-    86 timerfd_settime;
-    87 timerfd_gettime;
+    85 timerfd_create(2) => timerfd::timerfd_create;
+    86 timerfd_settime(4) => timerfd::timerfd_settime;
+    87 timerfd_gettime(2) => timerfd::timerfd_gettime;
     88 utimensat(4) => files::utimensat;
     89 acct;
     90 capget;
@@ -195,11 +207,11 @@ table! {
     104 kexec_load;
     105 init_module;
     106 delete_module;
-    107 timer_create;
-    108 timer_gettime;
-    109 timer_getoverrun;
-    110 timer_settime;
-    111 timer_delete;
+    107 timer_create(3) => program_timers::timer_create;
+    108 timer_gettime(2) => program_timers::timer_gettime;
+    109 timer_getoverrun(1) => program_timers::timer_getoverrun;
+    110 timer_settime(4) => program_timers::timer_settime;
+    111 timer_delete(1) => program_timers::timer_delete;
     112 clock_settime;
     113 clock_gettime(2) => time::clock_gettime;
     114 clock_getres(2) => time::clock_getres;

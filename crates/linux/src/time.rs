@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::abi::{Layout, Timespec};
 use crate::call::{Call, Outcome, Stop};
+use crate::process::PROCESS;
 use crate::requests::On;
 
 /// Where virtual time starts: 2000-01-01, in Unix time.
@@ -50,11 +51,17 @@ impl Kind {
             0 | 5 | 11 => Ok(Kind::Real),
             // MONOTONIC, _RAW, _COARSE, BOOTTIME
             1 | 4 | 6 | 7 => Ok(Kind::Monotonic),
-            // PROCESS_CPUTIME_ID, THREAD_CPUTIME_ID
-            2 | 3 => Ok(Kind::Cpu),
+            id if is_cpu_clock(id) => Ok(Kind::Cpu),
             _ => Err(Errno::INVAL.into()),
         }
     }
+}
+
+/// Whether a clock is of the processor's time: PROCESS_CPUTIME_ID, THREAD_CPUTIME_ID, or that of this process as
+/// `clock_getcpuclockid` names it.
+pub(crate) fn is_cpu_clock(id: i32) -> bool {
+    let (process, kind) = (!(id >> 3) as u32, id & 3);
+    matches!(id, 2 | 3) || id < 0 && kind != 3 && (process == 0 || process == PROCESS)
 }
 
 impl Clock {

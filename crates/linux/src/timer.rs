@@ -1,5 +1,6 @@
 //! The interval timers: of real time (`ITIMER_REAL`, which `alarm` sets), and of the time for which the guest runs
-//! (`ITIMER_VIRTUAL` and `ITIMER_PROF`, which here are the same time). Each sends a signal of its own.
+//! (`ITIMER_VIRTUAL` and `ITIMER_PROF`, which here are the same time). Each sends a signal of its own. And when any timer
+//! interrupts the guest, also those of `program_timers` and `timer_file`.
 //!
 //! System calls look at them, and the machine's alarm interrupts a guest that makes none ([`crate::add_to_linker`]).
 
@@ -12,20 +13,23 @@ use serde::{Deserialize, Serialize};
 use crate::Linux;
 use crate::abi::{Layout, load_words, signal};
 use crate::call::{Call, Outcome, Stop};
+use crate::countdown::{Clock, Countdown};
+use crate::program_timers::ProgramTimers;
 
 /// The signals of the timers, by their numbers.
 const SIGNALS: [u32; 3] = [signal::SIGALRM, signal::SIGVTALRM, signal::SIGPROF];
 const REAL: usize = 0;
 
+/// All timers of a guest.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Timers([Timer; SIGNALS.len()]);
-
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Timer {
-    /// When it sends its signal next, by its own clock.
-    at: Option<Duration>,
-    /// From one signal to the next; zero for a single one.
-    interval: Duration,
+pub(crate) struct Timers {
+    /// The interval timers.
+    intervals: [Countdown; SIGNALS.len()],
+    /// Those that the program has made.
+    pub(crate) own: ProgramTimers,
+    /// No timer that is a file ends before this uptime; `None` if none ends.
+    #[serde(skip)]
+    pub(crate) next_file: Option<Duration>,
 }
 
 impl Linux {
@@ -40,45 +44,60 @@ impl Linux {
     /// Sends the signals whose time has come.
     pub(crate) fn look_at_timers(&mut self, instructions: u64) {
         for (timer, signal) in SIGNALS.into_iter().enumerate() {
-            let Timer { at: Some(at), interval } = self.timers.0[timer] else { continue };
-            let now = self.timer_clock(timer, instructions);
-            if at > now {
-                continue;
+            if self.timers.intervals[timer].at.is_some() {
+                let now = self.timer_clock(timer, instructions);
+                if self.timers.intervals[timer].expire(now) != 0 {
+                    self.raise_for_process(signal);
+                }
             }
-            self.raise_for_process(signal);
-            let interval = interval.as_nanos();
-            self.timers.0[timer].at = (interval != 0).then(|| {
-                let passed = (now - at).as_nanos() / interval + 1;
-                at.saturating_add(Duration::from_nanos(u64::try_from(passed * interval).unwrap_or(u64::MAX)))
-            });
         }
+        self.look_at_program_timers(instructions);
+        self.look_at_timer_files(instructions);
     }
 
-    /// When the timer of real time interrupts the thread that runs, in a call that the host waits in.
+    /// The timers that are set and send signals: which, by what clock, and when.
+    fn alarms(&self) -> impl Iterator<Item = (u32, Clock, Duration)> {
+        let clock = |timer| if timer == REAL { Clock::Monotonic } else { Clock::Cpu };
+        let intervals = self.timers.intervals.iter().enumerate();
+        let intervals = intervals.filter_map(move |(n, timer)| Some((SIGNALS[n], clock(n), timer.at?)));
+        intervals.chain(self.timers.own.alarms())
+    }
+
+    /// Whether some thread does something else once this signal is sent.
+    fn matters(&self, signal: u32) -> bool {
+        let mut waits = self.threads.iter().filter_map(|(_, thread)| thread.wait());
+        self.is_heeded(signal)
+            || waits.any(|wait| wait.on.awaits(signal))
+            || self.threads.wait_for_files() && self.signals.is_watched(signal)
+    }
+
+    /// When a timer interrupts the thread that runs, in a call that the host waits in.
     pub(crate) fn call_alarm(&self, instructions: u64) -> Option<Instant> {
         let blocked = self.threads.current().signals.blocked();
-        self.timers.0[REAL].at.filter(|_| self.signals.interrupts(signal::SIGALRM, blocked))?;
-        Instant::now().checked_add(self.until_signal(REAL, instructions)?)
+        let interrupts =
+            self.alarms().filter(|&(signal, clock, _)| clock != Clock::Cpu && self.signals.interrupts(signal, blocked));
+        let at = interrupts.map(|(_, _, at)| at).min()?;
+        Instant::now().checked_add(at.saturating_sub(self.clock.uptime(instructions)))
     }
 
-    /// The uptime at which the timer of real time ends a wait of some thread.
+    /// The uptime at which a timer ends a wait of some thread.
     pub(crate) fn until_alarm(&self) -> Option<Duration> {
-        let at = self.timers.0[REAL].at?;
-        let mut waits = self.threads.iter().filter_map(|(_, thread)| thread.wait());
-        let is_heeded = self.is_heeded(signal::SIGALRM) || waits.any(|wait| wait.on.awaits(signal::SIGALRM));
-        is_heeded.then_some(at)
+        let matter = self.alarms().filter(|&(signal, clock, _)| clock != Clock::Cpu && self.matters(signal));
+        matter.map(|(_, _, at)| at).chain(self.awaited_file()).min()
     }
 
     /// When the first timer interrupts a guest that makes no call.
     pub(crate) fn timer_alarm(&self, instructions: u64) -> Option<riverrun::Alarm> {
-        let is_heeded = |&timer: &usize| self.timers.0[timer].at.is_some() && self.is_heeded(SIGNALS[timer]);
-        let spans = (0..SIGNALS.len()).filter(is_heeded).filter_map(|timer| self.until_signal(timer, instructions));
-        self.clock.alarm_in(spans.min()?, instructions)
+        let (uptime, running) = (self.clock.uptime(instructions), self.clock.running(instructions));
+        let matter = self.alarms().filter(|&(signal, ..)| self.matters(signal));
+        let spans = matter.map(|(_, clock, at)| at.saturating_sub(if clock == Clock::Cpu { running } else { uptime }));
+        let file = self.awaited_file().map(|at| at.saturating_sub(uptime));
+        self.clock.alarm_in(spans.chain(file).min()?, instructions)
     }
 
-    /// How long until the timer sends its signal.
-    fn until_signal(&self, timer: usize, instructions: u64) -> Option<Duration> {
-        Some(self.timers.0[timer].at?.saturating_sub(self.timer_clock(timer, instructions)))
+    /// When a timer that is a file ends, if a thread waits for files.
+    fn awaited_file(&self) -> Option<Duration> {
+        self.timers.next_file.filter(|_| self.threads.wait_for_files())
     }
 }
 
@@ -100,8 +119,9 @@ fn timer(call: &Call<'_>) -> Result<usize, Stop> {
 
 /// `struct itimerval` of a timer as it is.
 fn current(call: &Call<'_>, timer: usize) -> Layout {
-    let left = call.linux.until_signal(timer, call.instructions).unwrap_or_default();
-    Layout::new().timeval(call.linux.timers.0[timer].interval).timeval(left)
+    let now = call.linux.timer_clock(timer, call.instructions);
+    let countdown = &call.linux.timers.intervals[timer];
+    Layout::new().timeval(countdown.interval).timeval(countdown.left(now).unwrap_or_default())
 }
 
 pub(crate) fn getitimer(call: &mut Call<'_>) -> Outcome {
@@ -119,7 +139,7 @@ pub(crate) fn setitimer(call: &mut Call<'_>) -> Outcome {
     let before = current(call, timer);
     let now = call.linux.timer_clock(timer, call.instructions);
     let at = (!value.is_zero()).then(|| now.saturating_add(value));
-    call.linux.timers.0[timer] = Timer { at, interval };
+    call.linux.timers.intervals[timer] = Countdown { at, interval };
     match old {
         0 => Ok(0),
         address => before.store(call.memory, address),

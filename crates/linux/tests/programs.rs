@@ -184,6 +184,27 @@ fn alarms() {
     }
 }
 
+/// Timers that programs make, timers and signals that are files, with threads, `poll` and `epoll` that wait for them.
+#[test]
+fn timers() {
+    let program = gcc("timers.c", STATIC);
+    let expected = qemu(&program, &["timers"], &[], "");
+    for is_virtual in [false, true] {
+        let stdout = Captured::default();
+        let builder = Linux::builder().args(["timers"]).virtual_time(is_virtual);
+        let linux = builder.stdout(Output::writer(stdout.clone())).build();
+        let mut machine = common::machine(&Config::new(), &program, linux);
+        machine.set_deadline(Some(Instant::now() + Duration::from_secs(60)));
+        let result = machine.run();
+        assert_eq!(
+            String::from_utf8(stdout.take()).unwrap(),
+            expected.stdout,
+            "virtual time: {is_virtual}, {result:?}"
+        );
+        assert_eq!(result.unwrap(), 0);
+    }
+}
+
 /// Timers interrupt programs that make no system call, in every engine.
 #[test]
 fn ticks() {

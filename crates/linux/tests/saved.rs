@@ -186,6 +186,7 @@ fn guests_do_not_see_that_they_have_been_saved_and_restored_in_another_engine() 
         ("threads.cpp", ""),
         ("racy.c", ""),
         ("epoll.c", ""),
+        ("timers.c", ""),
     ];
     for (source, stdin) in programs {
         let program = match source.ends_with(".c") {

@@ -180,6 +180,11 @@ impl Threads {
         }
     }
 
+    /// Whether a thread waits for files.
+    pub(crate) fn wait_for_files(&self) -> bool {
+        self.for_files != 0
+    }
+
     /// Ends a thread's wait, if it has one: its call goes on once it is its turn.
     pub(crate) fn resume(&mut self, index: usize, why: Ended) {
         if let State::Waits(wait) = self.list[index].state {

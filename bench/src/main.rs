@@ -24,6 +24,7 @@ mod statistics;
 mod summary;
 mod toolchain;
 mod unwinding;
+mod waiting;
 
 use std::fs;
 use std::process::ExitCode;
@@ -75,6 +76,7 @@ fn command() -> Result<Vec<String>> {
             Topic::Instances => instances::run(&mut lab, &options)?.publish()?,
             Topic::StartUp => start_up::run(&mut lab, &options)?.publish()?,
             Topic::Unwinding => unwinding::run(&mut lab, &options)?.publish()?,
+            Topic::Waiting => waiting::run(&mut lab, &options)?.publish()?,
         };
         let root = lab.setup.bench.parent().context("bench has no parent folder")?;
         let mut made = made.anywhere(root, &lab.setup.cargo_folder);

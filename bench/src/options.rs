@@ -17,6 +17,7 @@ usage: riverrun-bench TABLE [OPTION]...
   unwinding        what longjmp, exceptions and coroutines cost
   start-up         what a program takes that does nothing but print a line
   instances        what many instances of a guest take, of time and of memory
+  waiting          what calls that wait for the host take, of time and of memory
   compile          what compiling programs takes: processor time, memory, size of what comes out
   all              all of them, in one report
 
@@ -62,19 +63,21 @@ pub(crate) enum Topic {
     Compute,
     StartUp,
     Instances,
+    Waiting,
     Compile,
     Unwinding,
 }
 
 impl Topic {
     /// In the order of the report.
-    const ALL: [Topic; 7] = [
+    const ALL: [Topic; 8] = [
         Topic::Crossing,
         Topic::Heap,
         Topic::Compute,
         Topic::Unwinding,
         Topic::StartUp,
         Topic::Instances,
+        Topic::Waiting,
         Topic::Compile,
     ];
 
@@ -87,6 +90,7 @@ impl Topic {
             Topic::Unwinding => "unwinding",
             Topic::StartUp => "start-up",
             Topic::Instances => "instances",
+            Topic::Waiting => "waiting",
             Topic::Compile => "compile",
         }
     }
@@ -96,7 +100,7 @@ impl Topic {
             Topic::Compile => 1,
             _ if quick => 3,
             Topic::StartUp => 20,
-            Topic::Compute | Topic::Crossing | Topic::Heap | Topic::Instances | Topic::Unwinding => 7,
+            Topic::Compute | Topic::Crossing | Topic::Heap | Topic::Instances | Topic::Unwinding | Topic::Waiting => 7,
         }
     }
 }

@@ -174,7 +174,10 @@ pub fn report<H: Host>(host: &mut H, count: &str) -> Result<()> {
 }
 
 /// Bytes of this process's memory: of pages that are mapped more than once, a share in each, and page tables.
-fn memory_bytes() -> Result<f64> {
+///
+/// # Errors
+/// If the system does not say.
+pub fn memory_bytes() -> Result<f64> {
     let kib = |file: &str, key: &str| -> Result<f64> {
         let text = fs::read_to_string(file).context(file.to_owned())?;
         let line =

@@ -18,6 +18,8 @@ Targets:
   run         random code on every engine, the final states compared
   host_api    host functions of all types, the heap, system calls and the C interface, with hostile
               registers and memory
+  threads     threads, futexes, signals, timers and waits with hostile arguments, the final states of engines
+              compared, whole, in slices and saved in between
   snapshot    any bytes as a snapshot, restored, run and used
   compiled    random functions, compiled precisely and interpreted, the final states compared; takes LLVM
   conforming  random functions that keep to the calling convention, compiled as by default; takes LLVM
@@ -34,6 +36,7 @@ const TARGETS: &[Target] = &[
     Target { name: "decode", package: TARGETS_PACKAGE, max_len: 64 },
     Target { name: "run", package: TARGETS_PACKAGE, max_len: 2 << 10 },
     Target { name: "host_api", package: TARGETS_PACKAGE, max_len: 2 << 10 },
+    Target { name: "threads", package: TARGETS_PACKAGE, max_len: 4 << 10 },
     Target { name: "snapshot", package: TARGETS_PACKAGE, max_len: 16 << 10 },
     Target { name: "compiled", package: COMPILED_PACKAGE, max_len: 4 << 10 },
     Target { name: "conforming", package: COMPILED_PACKAGE, max_len: 4 << 10 },

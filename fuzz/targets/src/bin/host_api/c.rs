@@ -9,7 +9,7 @@ use riverrun::image::crc32;
 use riverrun_capi::Error;
 use riverrun_capi::call::riverrun_func_call;
 use riverrun_capi::config::{Engine, riverrun_engine_new};
-use riverrun_capi::failure::{riverrun_error_delete, riverrun_error_message};
+use riverrun_capi::diagnosis::{riverrun_error_delete, riverrun_error_message};
 use riverrun_capi::func::{riverrun_func_at, riverrun_func_delete};
 use riverrun_capi::heap::{
     HeapStatistics, riverrun_heap_allocate, riverrun_heap_free, riverrun_heap_give_to_guest, riverrun_heap_reallocate,

@@ -8,8 +8,8 @@ use std::ops::{Range, RangeInclusive};
 /// The first line of a profile's text.
 const TITLE: &str = "riverrun profile 2";
 /// Addresses that a profile holds at most.
-/// Begins the line with the number of samples that code was compiled by.
-const COMPILED: &str = "compiled ";
+/// Begins the line with the number of samples in code that is not compiled.
+const UNCOMPILED: &str = "uncompiled ";
 const ADDRESSES_MAX: usize = 1 << 18;
 
 /// Samples of a program's pc: each stands for the same number of interpreted instructions. An address with no sample is one
@@ -24,8 +24,8 @@ const ADDRESSES_MAX: usize = 1 << 18;
 pub struct Profile {
     samples: BTreeMap<u64, u64>,
     total: u64,
-    /// How many of the samples there were when code was compiled by them last.
-    pub compiled: u64,
+    /// How many of the samples are in code that has not been compiled by it.
+    pub uncompiled: u64,
 }
 
 /// A text that is no profile.
@@ -72,8 +72,8 @@ impl Profile {
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{TITLE}")?;
-        if self.compiled != 0 {
-            writeln!(f, "{COMPILED}{}", self.compiled)?;
+        if self.uncompiled != 0 {
+            writeln!(f, "{UNCOMPILED}{}", self.uncompiled)?;
         }
         self.samples.iter().try_for_each(|(pc, count)| writeln!(f, "{pc:#x} {count}"))
     }
@@ -89,8 +89,8 @@ impl std::str::FromStr for Profile {
         }
         let mut profile = Profile::default();
         for (text, line) in lines {
-            if let Some(compiled) = text.strip_prefix(COMPILED) {
-                profile.compiled = compiled.parse().map_err(|_| ProfileError::Line { line })?;
+            if let Some(uncompiled) = text.strip_prefix(UNCOMPILED) {
+                profile.uncompiled = uncompiled.parse().map_err(|_| ProfileError::Line { line })?;
                 continue;
             }
             let sample = || {
@@ -116,10 +116,10 @@ mod tests {
         profile.add(0x10500, u64::MAX);
         assert_eq!((profile.total(), profile.within(0x10400..0x10500)), (u64::MAX, 3));
         assert_eq!(profile.to_string().parse(), Ok(profile.clone()));
-        profile.compiled = 7;
+        profile.uncompiled = 7;
         assert_eq!(profile.to_string().parse(), Ok(profile));
         assert_eq!("".parse::<Profile>(), Err(ProfileError::Title));
-        for wrong in ["0x10400", "10400 1", "0x10400 -1", "0xg 1", "compiled x", ""] {
+        for wrong in ["0x10400", "10400 1", "0x10400 -1", "0xg 1", "uncompiled x", ""] {
             let text = format!("{TITLE}\n0x10400 1\n{wrong}\n0x10500 1\n");
             assert_eq!(text.parse::<Profile>(), Err(ProfileError::Line { line: 3 }), "{wrong}");
         }

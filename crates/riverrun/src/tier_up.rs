@@ -36,8 +36,6 @@ const SECOND: u64 = 2_000;
 /// long, as a rule. To compile what is hottest first, in less time, gains little: such code goes to the interpreter and back
 /// all the time.
 const LONGER: u64 = 4;
-/// By which part the samples must have grown before everything is compiled anew.
-const GROWTH: u64 = 4;
 /// Compilations of a program in a process at most, as its memory keeps the code of all.
 const COMPILATIONS: usize = 8;
 
@@ -126,6 +124,8 @@ impl Sampler {
 struct State {
     profile: Profile,
     statistics: TierUpStatistics,
+    /// What the compiler compiles by while it runs.
+    compiling: Option<Profile>,
     /// The compiler while it runs.
     child: Option<Child>,
     /// Where the compiler's files are if there is no cache.
@@ -161,6 +161,7 @@ impl TieringUp {
         let state = State {
             profile: Profile::default(),
             statistics: TierUpStatistics::default(),
+            compiling: None,
             child: None,
             folder: None,
             is_over: false,
@@ -182,7 +183,7 @@ impl TieringUp {
         let artifact = unsafe { Artifact::load(&hot_beside(cached), program) }.ok();
         let artifact = artifact.filter(|artifact| artifact.options().fuel == self.0.settings.fuel);
         if artifact.is_none() {
-            state.profile.compiled = 0;
+            state.profile.uncompiled = state.profile.total();
         }
         artifact
     }
@@ -217,18 +218,20 @@ impl TieringUp {
     pub(crate) fn sample(&self, pc: u64) -> Option<Job> {
         let mut state = self.0.state();
         state.profile.add(pc, 1);
+        // What is being compiled is interpreted meanwhile.
+        let is_known = state.compiling.as_ref().is_some_and(|profile| profile.has_reached(pc..=pc));
+        state.profile.uncompiled = state.profile.uncompiled.saturating_add(u64::from(!is_known));
         let statistics = &state.statistics;
         if statistics.is_compiling || statistics.failure.is_some() || statistics.compilations == COMPILATIONS {
             return None;
         }
         let (total, fixed) = (state.profile.total(), self.0.fixed);
-        let since = total.saturating_sub(state.profile.compiled);
         // The analysis alone should take at most half of the time.
-        if total < SECOND.max(2 * fixed) || since < fixed.max(state.profile.compiled / GROWTH) {
+        if total < SECOND.max(2 * fixed) || state.profile.uncompiled < fixed {
             return None;
         }
         state.statistics.is_compiling = true;
-        state.profile.compiled = total;
+        state.profile.uncompiled = 0;
         // What is compiled already included: the artifact replaces the one before it, but most of its code is kept.
         let work = INSTRUCTIONS_PER_SAMPLE.saturating_mul(LONGER.saturating_mul(total).saturating_sub(fixed));
         Some(Job { shared: self.0.clone(), profile: Profile::default(), work })
@@ -291,6 +294,7 @@ impl Job {
         let profile = {
             let mut state = self.shared.state();
             reached.iter().for_each(|&pc| state.profile.add(pc, 0));
+            state.compiling = Some(state.profile.clone());
             state.profile.clone()
         };
         Job { profile, ..self }
@@ -305,6 +309,7 @@ impl Job {
             let mut state = self.shared.state();
             state.statistics.time += begin.elapsed();
             state.statistics.is_compiling = false;
+            state.compiling = None;
             match result {
                 Ok(()) => state.statistics.compilations += 1,
                 Err(failure) => state.statistics.failure = Some(failure),
@@ -443,19 +448,19 @@ mod tests {
     fn compilations_take_no_more_than_a_multiple_of_the_time_that_a_program_is_interpreted() {
         let tiering = TieringUp::new(&TierUp::new("none"), None, 100 << 10);
         let mut jobs = Vec::new();
-        for sample in 1..=20 * SECOND {
-            let Some(job) = tiering.sample(sample) else { continue };
+        for pc in 1..=20 * SECOND {
+            let Some(job) = tiering.sample(pc) else { continue };
+            // It is compiled by what is known so far.
+            let job = job.with(&[]);
+            let (total, before) = (job.profile.total(), jobs.last().map_or(0, |&(total, _)| total));
+            jobs.push((total, job.work));
+            assert!(total >= SECOND && total - before >= tiering.0.fixed, "{jobs:?}");
+            assert_eq!(job.work, INSTRUCTIONS_PER_SAMPLE * (LONGER * total - tiering.0.fixed));
+            // What is interpreted meanwhile is known, for the most part.
+            (1..SECOND).for_each(|pc| assert!(tiering.sample(pc).is_none()));
             let mut state = tiering.0.state();
-            jobs.push((state.profile.total(), job.work));
-            let (total, before) = (state.profile.total(), jobs.iter().rev().nth(1).map_or(0, |&(total, _)| total));
-            assert!(
-                total >= SECOND && total - before >= tiering.0.fixed && total - before >= before / GROWTH,
-                "{jobs:?}"
-            );
-            assert_eq!(jobs[jobs.len() - 1].1, INSTRUCTIONS_PER_SAMPLE * (LONGER * total - tiering.0.fixed));
-            // It was interpreted for another second meanwhile.
-            (0..SECOND).for_each(|pc| state.profile.add(pc, 1));
-            state.statistics.is_compiling = false;
+            assert_eq!(state.profile.uncompiled, 0);
+            (state.statistics.is_compiling, state.compiling) = (false, None);
             state.statistics.compilations += 1;
         }
         assert_eq!(jobs.len(), COMPILATIONS, "{jobs:?}");

@@ -25,10 +25,13 @@ use crate::value::{Value, counted, wrong_kind};
 #[derive(Debug)]
 pub struct Future(Arc<Active>);
 
+/// What is polled, with its machine; `None` once it is over.
+type Raw = Option<(RawFuture<Host>, Machine)>;
+
 /// A future, as its handle and its machine share it: host functions may delete the handle while it is polled.
 struct Active {
     /// Locked while it is polled; `None` once it is over.
-    raw: Mutex<Option<(RawFuture<Host>, Machine)>>,
+    raw: Mutex<Raw>,
     /// Whether the handle was deleted.
     is_deleted: AtomicBool,
     results: Box<[Scalar]>,
@@ -36,6 +39,11 @@ struct Active {
     values: Mutex<Option<[u64; 2]>>,
     waker: Mutex<Option<Waker>>,
 }
+
+// SAFETY: the header demands that one thread at a time uses a machine, and its future with it; the rest may be used by any.
+unsafe impl Send for Active {}
+// SAFETY: likewise.
+unsafe impl Sync for Active {}
 
 impl std::fmt::Debug for Active {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -60,7 +68,7 @@ impl Waits for Active {
 
 impl Active {
     /// Locks it, unless it is being polled.
-    fn raw(&self) -> Option<MutexGuard<'_, Option<(RawFuture<Host>, Machine)>>> {
+    fn raw(&self) -> Option<MutexGuard<'_, Raw>> {
         match self.raw.try_lock() {
             Ok(raw) => Some(raw),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),

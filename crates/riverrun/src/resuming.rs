@@ -179,7 +179,7 @@ impl<P: Parameters, R: Returned> Func<P, R> {
     pub fn call_async<'a, T>(&self, machine: &'a mut Machine<T>, parameters: P) -> CallAsync<'a, T, R> {
         // SAFETY: the machine is borrowed uniquely until the call is dropped.
         let call = unsafe { Call::new(machine.instance, self.target(), Self::exchange(parameters)) };
-        CallAsync { call, types: PhantomData }
+        CallAsync { call, machine: PhantomData, result: PhantomData }
     }
 }
 
@@ -187,7 +187,8 @@ impl<P: Parameters, R: Returned> Func<P, R> {
 #[must_use = "futures do nothing unless polled"]
 pub struct CallAsync<'a, T, R> {
     call: Call<T>,
-    types: PhantomData<(&'a mut Machine<T>, fn() -> R)>,
+    machine: PhantomData<&'a mut Machine<T>>,
+    result: PhantomData<fn() -> R>,
 }
 
 impl<T, R> fmt::Debug for CallAsync<'_, T, R> {

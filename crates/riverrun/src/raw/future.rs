@@ -19,7 +19,7 @@ pub struct RawFuture<T> {
 
 enum Kind<T> {
     Run(Suspension),
-    Call(Call<T>, ResultType),
+    Call(Box<Call<T>>, ResultType),
 }
 
 // SAFETY: it stands for a unique borrow of its machine.
@@ -51,7 +51,7 @@ impl<T> RawMachine<T> {
     pub unsafe fn call_async(self, func: &DynFunc, slots: &mut [u64]) -> RawFuture<T> {
         // SAFETY: as the caller promises.
         let call = unsafe { Call::new(self.0, &func.target, func.exchange(slots)) };
-        RawFuture { instance: self.0, kind: Kind::Call(call, func.result()) }
+        RawFuture { instance: self.0, kind: Kind::Call(Box::new(call), func.result()) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Runs and calls that wait for host functions.
 //!
-//! Invariant: a machine has one future at most, and knows it ([`Host::future`]): what a future would not survive is refused or
-//! gives the future up.
+//! Invariant: a machine has one future at most, and knows it (its `Host`): what a future would not survive is refused or gives
+//! the future up.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -11,6 +11,8 @@ pub(super) struct Case {
     pub(super) input: &'static str,
     /// A file of the repository that lies in its current directory; empty if there is none.
     pub(super) file: &'static str,
+    /// Whether its handlers take faults at loads and stores, for which default compiled code has no registers.
+    pub(super) handles_faults: bool,
 }
 
 /// Where a program comes from.
@@ -51,7 +53,7 @@ impl Origin {
 }
 
 const fn case(name: &'static str, origin: Origin) -> Case {
-    Case { name, origin, args: &[], input: "", file: "" }
+    Case { name, origin, args: &[], input: "", file: "", handles_faults: false }
 }
 
 const fn with_args(args: &'static [&'static str], case: Case) -> Case {
@@ -101,7 +103,7 @@ pub(super) static CASES: &[Case] = &[
     case("c/keys", Origin::C("keys")),
     case("c/pipes", Origin::C("pipes")),
     case("c/rwlock", Origin::C("rwlock")),
-    case("c/signals", Origin::C("signals")),
+    Case { handles_faults: true, ..case("c/signals", Origin::C("signals")) },
     case("cpp/async", Origin::Cxx("async")),
     case("cpp/condition_variable", Origin::Cxx("condition_variable")),
     reading(case("cpp/containers", Origin::Cxx("containers"))),

@@ -236,6 +236,9 @@ impl Row {
                 Engine::Compiled if matches!(case.origin, Origin::Sysroot(_)) => {
                     Some("dynamically linked programs are interpreted")
                 }
+                Engine::Compiled if case.handles_faults => {
+                    Some("handlers of its own faults need all registers, which default compiled code does not keep")
+                }
                 Engine::SingleStep if instructions.is_some_and(|count| count > SINGLE_STEP_LIMIT) => {
                     Some("more than 100 million instructions")
                 }

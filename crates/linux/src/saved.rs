@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun::{MAX_ADDRESS, Machine, Snapshot};
+use riverrun::{MAX_ADDRESS, Machine, Program, Snapshot};
 use rustix::fs::{Mode, SeekFrom, seek};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -474,6 +474,8 @@ struct Opener<'a> {
     standard: [Option<Arc<OpenFile>>; 3],
     pipes: Vec<Pipe>,
     limit: SizeLimit,
+    /// The program's file, if it is known.
+    program: Option<Arc<[u8]>>,
 }
 
 impl Opener<'_> {
@@ -518,6 +520,7 @@ impl Opener<'_> {
         }
         match self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, Patience::endless())?.node {
             Node::Own(Own::File(bytes)) => Ok(MemoryFile::new(path, bytes, false)),
+            Node::Own(Own::Program) => Ok(MemoryFile::new(path, self.program.clone().ok_or(Errno::NOENT)?, false)),
             _ => Err(Errno::NOENT.into()),
         }
     }
@@ -568,6 +571,8 @@ impl Builder {
     /// open are opened again by their guest paths and must be within the new grants. Arguments, environment and clocks are
     /// the saved ones. Random numbers go on as saved, unless this builder has a seed of its own.
     ///
+    /// A guest that has its program's file open (`/proc/self/exe`) takes [`Builder::restore_from`], which knows that.
+    ///
     /// The bytes need not be trusted: the guest gets nothing by them that it could not get by system calls.
     ///
     /// ```
@@ -584,8 +589,14 @@ impl Builder {
     /// [`Error::CurrentDirectory`] likewise; [`Error::Damaged`] and [`Error::SavedVersion`] if the bytes are not what
     /// [`Linux::save`] gives; [`Error::TooManyDescriptors`].
     pub fn restore(self, bytes: &[u8]) -> Result<Linux, Error> {
+        self.restore_with(bytes, None)
+    }
+
+    fn restore_with(self, bytes: &[u8], program: Option<&Program>) -> Result<Linux, Error> {
         let has_own_seed = self.has_seed();
         let mut linux = self.build();
+        let joined = linux.joined.as_ref().map(|joined| joined.file.clone());
+        linux.program = joined.or_else(|| program.map(|program| program.image().shared_bytes().clone()));
         let own_random = has_own_seed.then(|| std::mem::replace(&mut linux.random, Random::new(None)));
         linux.restore(bytes)?;
         if let (Some(random), Some(baseline)) = (own_random, &mut linux.baseline) {
@@ -627,6 +638,7 @@ impl Linux {
             standard: self.standard.clone().map(Some),
             pipes: saved.pipes.iter().map(|contents| Pipe::holding(contents)).collect(),
             limit: self.size_limit,
+            program: self.program.clone(),
         };
         let mut opened: Vec<Option<Arc<OpenFile>>> = vec![None; saved.files.len()];
         let mut slots = Vec::new();
@@ -663,7 +675,7 @@ impl Builder {
     /// # Errors
     /// Likewise; [`Error::NoState`] if the snapshot has no state of a personality.
     pub fn restore_from(self, snapshot: &Snapshot) -> Result<Linux, Error> {
-        self.restore(snapshot.section(SECTION).ok_or(Error::NoState)?)
+        self.restore_with(snapshot.section(SECTION).ok_or(Error::NoState)?, Some(snapshot.program()))
     }
 }
 

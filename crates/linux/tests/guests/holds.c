@@ -89,6 +89,14 @@ int main(int argc, char **argv) {
     } else if (strcmp(held, "writing") == 0) {
         open("/data/file", O_RDWR);
         wait_for_host();
+    } else if (strcmp(held, "program") == 0) {
+        char magic[4];
+        int program = open("/proc/self/exe", O_RDONLY);
+        read(program, magic, 1);
+        wait_for_host();
+        read(program, magic + 1, 3);
+        printf("%.3s\n", magic + 1);
+        fflush(stdout);
     } else if (strcmp(held, "elsewhere") == 0) {
         chdir("/data/sub");
         wait_for_host();

@@ -29,26 +29,43 @@ Call next_call()
     return call;
 }
 
+/// Polls until the guest waits for Game::score: its turn may end before.
+bool waits(Future<int> &future)
+{
+    do
+        CHECK(!future.poll().value());
+    while (calls.empty());
+    return true;
+}
+
+bool ends(Future<int> &future)
+{
+    while (!future.poll().value())
+        continue;
+    return true;
+}
+
 void by_hand(riverrun::Func<int(int)> &play)
 {
     Future<int> future = play.call_async(3);
     int wakes = 0;
     future.on_wake([&wakes] { wakes++; }).value();
-    CHECK(!future.poll().value() && !future.get());
+    CHECK(waits(future) && !future.get());
+    wakes = 0;
     Call call = next_call();
     CHECK(call.points == 3 && call.token.is_awaited());
     call.token.complete(42).value();
-    CHECK(wakes == 1 && future.poll().value() && future.get().value() == 42);
+    CHECK(wakes == 1 && ends(future) && future.get().value() == 42);
     CHECK(!call.token.complete(42));
     CHECK(!future.poll());
 
     at_once = true;
     future = play.call_async(4);
-    CHECK(future.poll().value() && future.get().value() == 5);
+    CHECK(ends(future) && future.get().value() == 5);
     at_once = false;
 
     future = play.call_async(5);
-    CHECK(!future.poll().value());
+    CHECK(waits(future));
     next_call().token.fail("the data base is away").value();
     auto failed = future.poll();
     CHECK(!failed && std::string(failed.error().what()).find("the data base is away") != std::string::npos);
@@ -188,7 +205,7 @@ int main(int argc, char **argv)
 #endif
     // The machine is gone before its future.
     Future<int> future = plays[0].call_async(1);
-    CHECK(!future.poll().value());
+    CHECK(waits(future));
     machines.erase(machines.begin());
     CHECK(!future.poll());
     next_call().token.complete(1).value();

@@ -184,7 +184,11 @@ pub(crate) fn engine(single_step: bool, compiled: bool) -> Result<Engine, Error>
     if compiled {
         // So that a script that fails is told where.
         #[cfg(feature = "compile")]
-        config.compile(riverrun::CompileOptions { fuel: true, fidelity: riverrun::Fidelity::Precise, ..Default::default() });
+        config.compile(riverrun::CompileOptions {
+            fuel: true,
+            fidelity: riverrun::Fidelity::Precise,
+            ..Default::default()
+        });
         #[cfg(not(feature = "compile"))]
         return Err(Error::Config("compiled code: build the game with `--features compile`".to_owned()));
     }

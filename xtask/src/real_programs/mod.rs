@@ -101,12 +101,9 @@ fn parse(args: &[String]) -> Result<Options> {
 /// If a program does otherwise on riverrun than on qemu-riscv64, or riverrun cannot be built.
 pub(crate) fn command(args: &[String]) -> Result<()> {
     let options = parse(args)?;
-    let compiles = options.engines.contains(&Engine::Compiled);
     origins::set_up(&options.cases)?;
-    if compiles {
-        setup::ensure(&[setup::LLVM])?;
-    }
-    let riverrun = build_riverrun(compiles)?;
+    setup::ensure(&[setup::LLVM])?;
+    let riverrun = build_riverrun()?;
     let built = Built::of(options.cases.iter().copied())?;
     let mut rows = Vec::new();
     for case in &options.cases {
@@ -122,9 +119,9 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
     summarise(&rows, options.is_strict)
 }
 
-fn build_riverrun(compiles: bool) -> Result<PathBuf> {
-    let compiler: &[&str] = if compiles { &["-p", "riverrun-compile"] } else { &[] };
-    workspace::call(workspace::cargo().args(["build", "--release", "-p", "riverrun-cli"]).args(compiler))?;
+/// The command and its compiler, whether that is asked for or not: the command alone would be another build.
+fn build_riverrun() -> Result<PathBuf> {
+    workspace::call(workspace::cargo().args(["build", "--release", "-p", "riverrun-cli", "-p", "riverrun-compile"]))?;
     Ok(workspace::cargo_target_dir()?.join("release/riverrun"))
 }
 

@@ -29,6 +29,24 @@ pub(crate) struct FiguresReport {
 }
 
 impl FiguresReport {
+    /// Of what a program of its own has measured.
+    pub(crate) fn of_program(
+        title: &'static str,
+        host: Host,
+        versions: Vec<String>,
+        figures: Figures,
+    ) -> FiguresReport {
+        FiguresReport {
+            title,
+            host,
+            engines: Vec::new(),
+            toolchains: Vec::new(),
+            versions,
+            figures,
+            failures: Vec::new(),
+        }
+    }
+
     pub(crate) fn publish(&self) -> Result<Published> {
         let mut page = format!("# {}\n", self.title);
         let mut charts = Vec::new();

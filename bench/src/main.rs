@@ -11,6 +11,7 @@ mod heap;
 mod host;
 mod instances;
 mod lab;
+mod measuring_program;
 mod options;
 mod page;
 mod process;

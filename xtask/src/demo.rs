@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use crate::guests::{self, Target};
+use crate::riverrun::{self, Engine};
 use crate::{programs, setup, workspace};
 
 /// A program of `programs.rs` and how it is shown. In `args`, `{data}` stands for a directory of its
@@ -43,16 +44,9 @@ struct Options {
     json: bool,
     riverrun: Option<PathBuf>,
     /// riverrun's.
-    engines: Vec<&'static str>,
+    engines: Vec<Engine>,
     names: Vec<String>,
 }
-
-/// What `riverrun run` calls its engines, and the options that choose them.
-static ENGINES: &[(&str, &[&str])] = &[
-    ("interp", &["--engine=interp"]),
-    ("compiled", &["--compile", "--engine=compiled"]),
-    ("single-step", &["--single-step"]),
-];
 
 fn parse(args: &[String]) -> Result<Options> {
     let mut options = Options::default();
@@ -64,13 +58,7 @@ fn parse(args: &[String]) -> Result<Options> {
                 let path = args.next().context("--riverrun takes the path of the command")?;
                 options.riverrun = Some(path.into());
             }
-            "--engine" => {
-                let name = args.next().context("--engine takes interp, compiled or single-step")?;
-                let known = ENGINES.iter().find(|(known, _)| known == name);
-                let (known, _) =
-                    known.with_context(|| format!("--engine {name}: say interp, compiled or single-step"))?;
-                options.engines.push(known);
-            }
+            "--engine" => options.engines.push(Engine::named(args.next())?),
             flag if flag.starts_with('-') => bail!("demo has no option `{flag}`"),
             name if DEMOS.iter().any(|demo| demo.program == name) => {
                 options.names.push(name.into());
@@ -82,7 +70,7 @@ fn parse(args: &[String]) -> Result<Options> {
         }
     }
     if options.engines.is_empty() {
-        options.engines.push("interp");
+        options.engines.push(Engine::Interp);
     }
     Ok(options)
 }
@@ -99,7 +87,7 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
         .collect();
 
     setup::ensure(&setup::ALL)?;
-    let compiles = options.engines.contains(&"compiled");
+    let compiles = options.engines.contains(&Engine::Compiled);
     if compiles {
         setup::ensure(&[setup::LLVM])?;
         // What an older compiler has left is not what is to be shown.
@@ -109,7 +97,7 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
     }
     let riverrun = match options.riverrun {
         Some(path) => path,
-        None => build_riverrun(compiles)?,
+        None => riverrun::build(compiles)?,
     };
     let wanted: Vec<_> = demos.iter().filter_map(|demo| programs::find(demo.program)).collect();
     guests::build(&wanted, &[Target::Guest, Target::Native])?;
@@ -117,9 +105,9 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
     let mut results = Vec::new();
     for demo in demos {
         let expected = Expected::of(demo)?;
-        for engine in &options.engines {
+        for &engine in &options.engines {
             let result = compare(demo, &expected, engine, &riverrun)?;
-            if !options.json && *engine == options.engines[0] {
+            if !options.json && engine == options.engines[0] {
                 result.print_output()?;
             }
             results.push(result);
@@ -131,7 +119,7 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
     } else {
         print_table(&results);
     }
-    let name = |result: &Comparison| format!("{} ({})", result.program, result.engine);
+    let name = |result: &Comparison| format!("{} ({})", result.program, result.engine.name());
     let failed: Vec<String> = results.iter().filter(|result| !result.problems.is_empty()).map(name).collect();
     for result in &results {
         for problem in &result.problems {
@@ -144,31 +132,25 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn build_riverrun(compiles: bool) -> Result<PathBuf> {
-    let compiler: &[&str] = if compiles { &["-p", "riverrun-compile"] } else { &[] };
-    workspace::call(workspace::cargo().args(["build", "--release", "-p", "riverrun-cli"]).args(compiler))?;
-    Ok(workspace::cargo_target_dir()?.join("release/riverrun"))
-}
-
 /// Where compiled demos are kept while they are shown.
 fn cache() -> PathBuf {
     workspace::root().join("target/demo/cache")
 }
 
 /// What runs a program.
-enum Engine<'a> {
-    /// By this command, on one of [`ENGINES`].
-    Riverrun(&'a Path, &'static str),
+enum Runner<'a> {
+    /// By this command.
+    Riverrun(&'a Path, Engine),
     Qemu,
     Native,
 }
 
-impl Engine<'_> {
+impl Runner<'_> {
     fn name(&self) -> &'static str {
         match self {
-            Engine::Riverrun(_, engine) => engine,
-            Engine::Qemu => "qemu-riscv64",
-            Engine::Native => "native",
+            Runner::Riverrun(_, engine) => engine.name(),
+            Runner::Qemu => "qemu-riscv64",
+            Runner::Native => "native",
         }
     }
 
@@ -178,11 +160,10 @@ impl Engine<'_> {
         let mut data_name = data.display().to_string();
         let mut command;
         match self {
-            Engine::Riverrun(path, engine) => {
+            Runner::Riverrun(path, engine) => {
                 command = Command::new(path);
                 command.args(["run", "--stats=json"]);
-                let options = ENGINES.iter().find(|(name, _)| name == engine);
-                command.args(options.map_or(&[][..], |(_, options)| options)).env("XDG_CACHE_HOME", cache());
+                command.args(engine.options()).env("XDG_CACHE_HOME", cache());
                 if args.iter().any(|arg| arg.contains("{data}")) {
                     command.arg("--dir").arg(format!("{data_name}:{GUEST_DATA}"));
                     data_name = GUEST_DATA.into();
@@ -192,11 +173,11 @@ impl Engine<'_> {
                 }
                 command.arg(guest);
             }
-            Engine::Qemu => {
+            Runner::Qemu => {
                 command = Command::new("qemu-riscv64");
                 command.arg(guest);
             }
-            Engine::Native => {
+            Runner::Native => {
                 command = Command::new(guests::path(demo.program, Target::Native));
             }
         }
@@ -272,7 +253,7 @@ impl Stats {
 /// One program on all engines.
 struct Comparison {
     program: &'static str,
-    engine: &'static str,
+    engine: Engine,
     riverrun: Run,
     stats: Option<Stats>,
     expected: Times,
@@ -295,7 +276,7 @@ struct Times {
 
 impl Expected {
     fn of(demo: &Demo) -> Result<Expected> {
-        let expected = Expected { qemu: Engine::Qemu.run(demo)?, native: Engine::Native.run(demo)? };
+        let expected = Expected { qemu: Runner::Qemu.run(demo)?, native: Runner::Native.run(demo)? };
         for (reference, name) in [(&expected.qemu, "qemu-riscv64"), (&expected.native, "the host")] {
             if !reference.status.success() {
                 bail!("{} failed on {name} ({}): {}", demo.program, reference.status, reference.stderr);
@@ -305,10 +286,10 @@ impl Expected {
     }
 }
 
-fn compare(demo: &Demo, expected: &Expected, engine: &'static str, riverrun: &Path) -> Result<Comparison> {
+fn compare(demo: &Demo, expected: &Expected, engine: Engine, riverrun: &Path) -> Result<Comparison> {
     let Expected { qemu, native } = expected;
-    let riverrun = Engine::Riverrun(riverrun, engine);
-    if engine == "compiled" {
+    let riverrun = Runner::Riverrun(riverrun, engine);
+    if engine == Engine::Compiled {
         // What compiling takes is no part of the run that is timed.
         riverrun.run(demo)?;
     }
@@ -323,7 +304,7 @@ fn compare(demo: &Demo, expected: &Expected, engine: &'static str, riverrun: &Pa
     }
     problems.extend(compare_files(&run.data, &qemu.data)?);
     if let Some(args) = demo.check {
-        let mut check = Engine::Native.command(demo, args, &run.data);
+        let mut check = Runner::Native.command(demo, args, &run.data);
         if let Err(error) = workspace::stdout_of(&mut check) {
             problems.push(format!("what it left does not hold: {error:#}"));
         }
@@ -425,7 +406,7 @@ impl Comparison {
     fn json(&self) -> Value {
         json!({
             "program": self.program,
-            "engine": self.engine,
+            "engine": self.engine.name(),
             "same_as_qemu": self.problems.is_empty(),
             "problems": self.problems,
             "instructions": self.counted().map(|(instructions, _)| instructions),
@@ -451,7 +432,7 @@ fn print_table(results: &[Comparison]) {
         println!(
             "{:<12} {:<12} {instructions:>16} {mips:>8} {:>12} {:>12} {:>12}  {}",
             result.program,
-            result.engine,
+            result.engine.name(),
             milliseconds(result.riverrun.time),
             milliseconds(result.expected.qemu),
             milliseconds(result.expected.native),

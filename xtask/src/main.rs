@@ -8,6 +8,7 @@ mod models;
 mod newcomer;
 mod programs;
 mod real_programs;
+mod riverrun;
 mod sanitize;
 mod setup;
 mod steps;

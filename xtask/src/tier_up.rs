@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::guests::{self, Target};
 use crate::programs::{LUA, Program, QUICKJS, SQLITE};
-use crate::{setup, workspace};
+use crate::{riverrun, setup, workspace};
 
 /// A program with work that takes the interpreter less than a second, and more than ten.
 struct Row {
@@ -81,8 +81,7 @@ pub(crate) fn command(args: &[String]) -> Result<ExitCode> {
     setup::ensure(&[setup::CROSS_COMPILER, setup::LLVM])?;
     // Compilers that go on after the command become children of this process.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    let packages = ["--package", "riverrun-cli", "--package", "riverrun-compile"];
-    workspace::call(workspace::cargo().args(["build", "--release", "--quiet"]).args(packages))?;
+    riverrun::build(true)?;
     guests::build(&ROWS.iter().map(|row| &row.guest).collect::<Vec<_>>(), &[Target::Guest])?;
     let folder = workspace::root().join("target/tier-up");
     println!(

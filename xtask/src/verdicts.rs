@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::{setup, workspace};
+use crate::{riverrun, setup, workspace};
 
 /// The guest that does work, `ROUNDS` times.
 const GUEST: &str = "crates/cli/tests/guests/worker.c";
@@ -41,8 +41,7 @@ pub(crate) fn command(args: &[String]) -> Result<ExitCode> {
         _ => bail!("bench verdicts takes no more than a number of comparisons"),
     };
     setup::ensure(&[setup::CROSS_COMPILER])?;
-    workspace::call(workspace::cargo().args(["build", "--release", "--quiet", "--package", "riverrun-cli"]))?;
-    let riverrun = workspace::cargo_target_dir()?.join("release/riverrun");
+    let riverrun = riverrun::build(false)?;
     let first = guest("first", 1000)?;
     let seconds: Vec<PathBuf> = CASES.iter().map(|case| guest("second", case.rounds)).collect::<Result<_>>()?;
 

@@ -16,7 +16,7 @@ use crate::func::{Func, PARAMETERS_MAX};
 use crate::host::EntryGuardHead;
 use crate::host_data::Host;
 use crate::machine::{Machine, with};
-use crate::value::{KindCode, Value, counted, wrong_kind};
+use crate::value::{KindCode, Value, counted};
 
 /// The version of the layouts that `riverrun.h` compiles into its users, in a name to which they refer: `tests/layout.rs` tells
 /// when it has to change.
@@ -167,8 +167,7 @@ fn call_values(func: &Func, machine: RawMachine<Host>, arguments: &[Value], resu
     counted("results", results.len(), func.results.len())?;
     let mut slots = [const { MaybeUninit::<u64>::uninit() }; PARAMETERS_MAX];
     for (index, (&scalar, value)) in parameters.iter().zip(arguments).enumerate() {
-        let slot = value.to_slot(scalar).ok_or_else(|| wrong_kind("argument", index, value.kind, scalar))?;
-        slots[index].write(slot);
+        slots[index].write(value.raw(scalar, "argument", index)?);
     }
     check_float_environment()?;
     // SAFETY: a function has at most `PARAMETERS_MAX` parameters and two results; as many slots as parameters were written,

@@ -18,7 +18,7 @@ use crate::func::{Func, PARAMETERS_MAX};
 use crate::host_data::{Host, OwnFuture, Waits};
 use crate::machine::{Machine, idle};
 use crate::owned::{Destructor, Owned};
-use crate::value::{Value, counted, wrong_kind};
+use crate::value::{Value, counted};
 
 /// A run or a call that can wait for host functions (`riverrun_linker_func_async`). A machine has one at a time; while it has,
 /// it cannot be run otherwise, saved or reset, but functions can be called, and memory and heap be used.
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn riverrun_func_call_async(
         counted("arguments", arguments.len(), parameters.len())?;
         let mut slots = [0; PARAMETERS_MAX];
         for (index, (&scalar, value)) in parameters.iter().zip(arguments).enumerate() {
-            slots[index] = value.to_slot(scalar).ok_or_else(|| wrong_kind("argument", index, value.kind, scalar))?;
+            slots[index] = value.raw(scalar, "argument", index)?;
         }
         idle(machine, |_| Ok(()))?;
         let machine = given(machine, "machine")?;

@@ -12,7 +12,7 @@ use crate::error::{Error, fail};
 use crate::func::PARAMETERS_MAX;
 use crate::machine::Machine;
 use crate::owned::Owned;
-use crate::value::{Value, wrong_kind};
+use crate::value::Value;
 
 /// A host function that takes values with their types. `results` have their kinds set and are 0. It returns NULL, or an
 /// error, which ends the guest's run. `caller` is the machine whose guest has called. The function must not unwind or
@@ -208,8 +208,7 @@ impl Checked {
         }
         for (index, &scalar) in self.results.iter().enumerate() {
             // SAFETY: it was written above.
-            let result = unsafe { *results.add(index) };
-            slots[index] = result.to_slot(scalar).ok_or_else(|| wrong_kind("result", index, result.kind, scalar))?;
+            slots[index] = unsafe { *results.add(index) }.raw(scalar, "result", index)?;
         }
         Ok(())
     }

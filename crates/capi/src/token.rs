@@ -16,7 +16,7 @@ use crate::linker::Linker;
 use crate::machine::Machine;
 use crate::owned::{Destructor, Owned};
 use crate::program::signature;
-use crate::value::{Value, counted, wrong_kind};
+use crate::value::{Value, counted};
 
 /// A guest's call of a host function that is answered later: by `riverrun_token_complete` or `riverrun_token_fail`, once,
 /// from any thread, also when the call was given up or its machine is gone; then the answer has no effect. If the token is
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn riverrun_token_complete(
         counted("results", results.len(), token.0.results.len())?;
         let mut slots = [0; 2];
         for (index, (value, &scalar)) in results.iter().zip(&token.0.results).enumerate() {
-            slots[index] = value.to_slot(scalar).ok_or_else(|| wrong_kind("result", index, value.kind, scalar))?;
+            slots[index] = value.raw(scalar, "result", index)?;
         }
         token.0.give(Ok(slots))
     })

@@ -102,15 +102,15 @@ fn name(kind: KindCode) -> &'static str {
 }
 
 impl Value {
-    /// The value as a raw value, if its kind is `scalar`; otherwise `None`.
+    /// The value as a raw value. If its kind is not `scalar`, the error calls it `what`, of this index.
     #[inline(always)]
-    pub(crate) fn to_slot(self, scalar: Scalar) -> Option<u64> {
+    pub(crate) fn raw(self, scalar: Scalar, what: &str, index: usize) -> Result<u64> {
         if self.kind != scalar as u32 {
-            return None;
+            return Err(wrong_kind(what, index, self.kind, scalar));
         }
         // SAFETY: C sets the field for the kind, as `riverrun_value_of` in the header demands. A `bool` is read as a
         // byte, since C may have put any number there.
-        Some(unsafe {
+        Ok(unsafe {
             match scalar {
                 Scalar::Bool => u64::from(self.of.u8 != 0),
                 Scalar::I8 => self.of.i8.to_bits(),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use riverrun::Memory;
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::abi::{Layout, Timespec};
@@ -54,6 +55,20 @@ pub(crate) enum Clock {
     Monotonic,
     /// The time for which the guest runs.
     Cpu,
+}
+
+impl Clock {
+    /// The clock of the system with this ID.
+    pub(crate) fn of_system(id: i32) -> Result<Clock, Errno> {
+        match id {
+            0 => Ok(Clock::Real),
+            // MONOTONIC, BOOTTIME
+            1 | 7 => Ok(Clock::Monotonic),
+            // REALTIME_ALARM, BOOTTIME_ALARM: those that wake the computer
+            8 | 9 => Err(Errno::PERM),
+            _ => Err(Errno::INVAL),
+        }
+    }
 }
 
 impl Call<'_> {

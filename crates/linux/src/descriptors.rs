@@ -92,9 +92,10 @@ impl Descriptors {
         self.slots.iter().flatten().map(|slot| &*slot.file)
     }
 
-    /// Opens the lowest free descriptor.
-    pub(crate) fn add(&mut self, file: OpenFile, close_on_exec: bool) -> Result<i32, Stop> {
-        self.add_from(0, Slot { file: Arc::new(file), close_on_exec })
+    /// Opens a file at the lowest free descriptor, with flags as `openat` takes them.
+    pub(crate) fn open(&mut self, kind: Kind, flags: u32) -> Result<i32, Stop> {
+        let file = Arc::new(OpenFile::new(kind, flags));
+        self.add_from(0, Slot { file, close_on_exec: flags & open::CLOSE_ON_EXEC != 0 })
     }
 
     /// The numbers of open descriptors.
@@ -209,10 +210,8 @@ pub(crate) fn pipe2(call: &mut Call<'_>) -> Outcome {
     }
     call.memory.slice_mut(address, 8)?;
     let (reader, writer) = pipes::pipe();
-    let status = flags & open::NON_BLOCKING;
-    let cloexec = flags & open::CLOSE_ON_EXEC != 0;
-    let reader = descriptors.add(OpenFile::new(Kind::PipeReader(reader), status), cloexec)?;
-    let writer = match descriptors.add(OpenFile::new(Kind::PipeWriter(writer), open::WRITE_ONLY | status), cloexec) {
+    let reader = descriptors.open(Kind::PipeReader(reader), flags)?;
+    let writer = match descriptors.open(Kind::PipeWriter(writer), open::WRITE_ONLY | flags) {
         Ok(writer) => writer,
         Err(stop) => {
             descriptors.close(reader)?;
@@ -289,23 +288,21 @@ pub(crate) fn flock(call: &mut Call<'_>) -> Outcome {
 mod tests {
     use super::*;
 
-    fn null() -> OpenFile {
-        OpenFile::new(Kind::Device(Device::Null), 0)
-    }
+    const NULL: Kind = Kind::Device(Device::Null);
 
     #[test]
     fn the_lowest_free_descriptor_is_taken_up_to_the_limit() {
-        let mut table = Descriptors::new([null(), null(), null()].map(Arc::new), 1024);
+        let mut table = Descriptors::new([NULL; 3].map(|kind| Arc::new(OpenFile::new(kind, 0))), 1024);
         for expected in 3..1024 {
-            assert_eq!(table.add(null(), false), Ok(expected));
+            assert_eq!(table.open(NULL, 0), Ok(expected));
         }
-        assert_eq!(table.add(null(), false), Err(Stop::Errno(Errno::MFILE)));
+        assert_eq!(table.open(NULL, 0), Err(Stop::Errno(Errno::MFILE)));
         assert_eq!(table.check_free(), Err(Stop::Errno(Errno::MFILE)));
         table.close(700).unwrap();
         table.close(7).unwrap();
         assert_eq!(table.close(7), Err(Stop::Errno(Errno::BADF)));
-        assert_eq!(table.add(null(), false), Ok(7));
-        assert_eq!(table.add(null(), false), Ok(700));
+        assert_eq!(table.open(NULL, 0), Ok(7));
+        assert_eq!(table.open(NULL, 0), Ok(700));
         assert!(table.get(-1).is_err() && table.get(1024).is_err() && table.get(i32::MAX).is_err());
     }
 }

@@ -24,15 +24,12 @@ pub(crate) fn eventfd2(call: &mut Call<'_>) -> Outcome {
     const SEMAPHORE: u32 = 1;
     let flags = call.only(1, SEMAPHORE | open::NON_BLOCKING | open::CLOSE_ON_EXEC)?;
     let event = Event::new(call.uint(0).into(), flags & SEMAPHORE != 0);
-    let status = open::READ_WRITE | flags & open::NON_BLOCKING;
-    let file = OpenFile::new(Kind::Event(event), status);
-    Ok(call.linux.descriptors.add(file, flags & open::CLOSE_ON_EXEC != 0)? as u64)
+    Ok(call.linux.descriptors.open(Kind::Event(event), open::READ_WRITE | flags & !SEMAPHORE)? as u64)
 }
 
 pub(crate) fn epoll_create1(call: &mut Call<'_>) -> Outcome {
     let flags = call.only(0, open::CLOSE_ON_EXEC)?;
-    let file = OpenFile::new(Kind::Epoll(Interests::default()), open::READ_WRITE);
-    Ok(call.linux.descriptors.add(file, flags != 0)? as u64)
+    Ok(call.linux.descriptors.open(Kind::Epoll(Interests::default()), open::READ_WRITE | flags)? as u64)
 }
 
 fn interests(file: &OpenFile) -> Result<&Interests, Stop> {

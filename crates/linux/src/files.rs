@@ -13,7 +13,7 @@ use crate::guest_path::GuestPath;
 use crate::host_file::{HostFile, SizeLimit, is_large};
 use crate::links;
 use crate::memory_file::MemoryFile;
-use crate::open_file::{Directory, Kind, OpenFile};
+use crate::open_file::{Directory, Kind};
 use crate::own::Own;
 use crate::paths::{Found, HostName, Node, special_file};
 use crate::process::USER;
@@ -45,7 +45,7 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
     if flags & open::TEMPORARY != 0 {
         let name = Found { path, node, must_be_directory, ends_in_dots: false }.host()?;
         let kind = open_temporary(&name, flags, call.new_mode(3), call.linux.size_limit)?;
-        return Ok(call.linux.descriptors.add(OpenFile::new(kind, flags), flags & open::CLOSE_ON_EXEC != 0)? as u64);
+        return Ok(call.linux.descriptors.open(kind, flags)? as u64);
     }
     let flags = if must_be_directory { flags | open::DIRECTORY } else { flags };
     let kind = match node {
@@ -53,8 +53,7 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
         Node::Own(Own::Descriptor(number)) => return open_anew(call, number, flags),
         Node::Own(own) => open_own(call, own, path, flags)?,
     };
-    let close_on_exec = flags & open::CLOSE_ON_EXEC != 0;
-    Ok(call.linux.descriptors.add(OpenFile::new(kind, flags), close_on_exec)? as u64)
+    Ok(call.linux.descriptors.open(kind, flags)? as u64)
 }
 
 /// Opens something of the guest's own.
@@ -87,7 +86,6 @@ fn open_anew(call: &mut Call<'_>, number: i32, flags: u32) -> Outcome {
     if flags & open::NO_FOLLOW != 0 {
         return Err(Errno::LOOP.into());
     }
-    let close_on_exec = flags & open::CLOSE_ON_EXEC != 0;
     let kind = match &file.kind {
         Kind::Regular(HostFile { path, .. }) | Kind::Directory(Directory { path, host: Some(_), .. }) => {
             let found = call.linux.names.resolve(&GuestPath::default(), &path.to_bytes(), false, call.patience)?;
@@ -105,10 +103,10 @@ fn open_anew(call: &mut Call<'_>, number: i32, flags: u32) -> Outcome {
             if wanted != 0 {
                 file.check_writable().map_err(|_| Errno::ACCESS)?;
             }
-            return Ok(call.linux.descriptors.share(file, close_on_exec)? as u64);
+            return Ok(call.linux.descriptors.share(file, flags & open::CLOSE_ON_EXEC != 0)? as u64);
         }
     };
-    Ok(call.linux.descriptors.add(OpenFile::new(kind, flags), close_on_exec)? as u64)
+    Ok(call.linux.descriptors.open(kind, flags)? as u64)
 }
 
 /// Opens, or makes, what a name of the host stands for: a regular file or a directory.

@@ -127,13 +127,8 @@ pub(crate) fn timer_create(call: &mut Call<'_>) -> Outcome {
     const THREAD_ID: u32 = 4;
     let [_, event, place, ..] = call.args;
     let clock = match call.int(0) {
-        0 => Clock::Real,
-        // MONOTONIC, BOOTTIME
-        1 | 7 => Clock::Monotonic,
         id if is_cpu_clock(id) => Clock::Cpu,
-        // REALTIME_ALARM, BOOTTIME_ALARM: those that wake the computer
-        8 | 9 => return Err(Errno::PERM.into()),
-        _ => return Err(Errno::INVAL.into()),
+        id => Clock::of_system(id)?,
     };
     let timers = &call.linux.timers.own.0;
     let id = timers.iter().position(Option::is_none).unwrap_or(timers.len());

@@ -2,7 +2,7 @@
 
 use rustix::io::Errno;
 
-use crate::abi::{Layout, open};
+use crate::abi::{Layout, open, signal};
 use crate::call::{Call, Outcome, Stop};
 use crate::open_file::{Kind, OpenFile};
 use crate::process::{PROCESS, USER};
@@ -34,12 +34,10 @@ impl Call<'_> {
 }
 
 fn layout(number: u32, sender: Sender) -> Layout {
-    const FROM_THREAD: u32 = -6_i32 as u32;
-    const FROM_TIMER: u32 = -2_i32 as u32;
     let layout = Layout::new().u32(number).u32(0);
     let layout = match sender {
         Sender::Timer(timer) => layout
-            .u32(FROM_TIMER)
+            .u32(signal::FROM_TIMER)
             .zeros_to(24)
             .u32(timer.id)
             .zeros_to(32)
@@ -47,7 +45,7 @@ fn layout(number: u32, sender: Sender) -> Layout {
             .zeros_to(44)
             .u32(timer.value as u32)
             .u64(timer.value),
-        _ => layout.u32(FROM_THREAD).u32(PROCESS).u32(USER),
+        _ => layout.u32(signal::FROM_THREAD).u32(PROCESS).u32(USER),
     };
     layout.zeros_to(SIZE as usize)
 }
@@ -59,8 +57,7 @@ pub(crate) fn signalfd4(call: &mut Call<'_>) -> Outcome {
     let set = call.memory.read_u64(call.args[1])?;
     call.linux.signals.watch(set);
     if call.int(0) == NEW {
-        let file = OpenFile::new(Kind::Signals(SignalFile::new(set)), open::READ_WRITE | flags & open::NON_BLOCKING);
-        return Ok(call.linux.descriptors.add(file, flags & open::CLOSE_ON_EXEC != 0)? as u64);
+        return Ok(call.linux.descriptors.open(Kind::Signals(SignalFile::new(set)), open::READ_WRITE | flags)? as u64);
     }
     match &call.file(0)?.kind {
         Kind::Signals(file) => file.change(set),

@@ -425,7 +425,6 @@ impl ThreadSignals {
         const RA: usize = 1;
         const SP: usize = 2;
         const A0: usize = 10;
-        const FROM_THREAD: u32 = -6_i32 as u32;
         let sp = registers.x[SP];
         let is_on_alternate = self.stack.contains(sp);
         let goes_there = action.flags & SA_ONSTACK != 0 && self.stack.size != 0 && !is_on_alternate;
@@ -438,7 +437,7 @@ impl ThreadSignals {
 
         let info = Layout::new().u32(number).u32(0);
         let info = match sender {
-            Sender::Program => info.u32(FROM_THREAD).u32(0).u32(PROCESS).u32(USER),
+            Sender::Program => info.u32(signal::FROM_THREAD).u32(0).u32(PROCESS).u32(USER),
             Sender::Fault { code, address } => info.u32(code).u32(0).u64(address),
             Sender::Timer(timer) => from_timer(info, timer),
         };
@@ -468,8 +467,7 @@ impl ThreadSignals {
 
 /// The rest of a `struct siginfo`.
 fn from_timer(info: Layout, timer: FromTimer) -> Layout {
-    const FROM_TIMER: u32 = -2_i32 as u32;
-    info.u32(FROM_TIMER).u32(0).u32(timer.id).u32(timer.overrun).u64(timer.value)
+    info.u32(signal::FROM_TIMER).u32(0).u32(timer.id).u32(timer.overrun).u64(timer.value)
 }
 
 /// The signal that an argument names.

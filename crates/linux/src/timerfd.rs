@@ -43,16 +43,8 @@ fn timer(file: &OpenFile) -> Result<&TimerFile, Stop> {
 
 pub(crate) fn timerfd_create(call: &mut Call<'_>) -> Outcome {
     let flags = call.only(1, open::NON_BLOCKING | open::CLOSE_ON_EXEC)?;
-    let clock = match call.int(0) {
-        0 => Clock::Real,
-        // MONOTONIC, BOOTTIME
-        1 | 7 => Clock::Monotonic,
-        // REALTIME_ALARM, BOOTTIME_ALARM: those that wake the computer
-        8 | 9 => return Err(Errno::PERM.into()),
-        _ => return Err(Errno::INVAL.into()),
-    };
-    let file = OpenFile::new(Kind::Timer(TimerFile::new(clock)), open::READ_WRITE | flags & open::NON_BLOCKING);
-    Ok(call.linux.descriptors.add(file, flags & open::CLOSE_ON_EXEC != 0)? as u64)
+    let timer = TimerFile::new(Clock::of_system(call.int(0))?);
+    Ok(call.linux.descriptors.open(Kind::Timer(timer), open::READ_WRITE | flags)? as u64)
 }
 
 pub(crate) fn timerfd_settime(call: &mut Call<'_>) -> Outcome {

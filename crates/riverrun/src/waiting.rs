@@ -5,6 +5,7 @@
 //! ([`crate::resuming`]) makes the function's future, polls it, and continues the guest behind the call.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -100,9 +101,7 @@ impl<T: 'static> Linker<T> {
         F: for<'a> Fn(AsyncCaller<'a, T>, P) -> HostFuture<'a, R> + Send + Sync + 'static,
     {
         let signature = Signature { result: R::result_type(), parameters: P::types() };
-        let environment = Arc::new(Typed { integers: integers(&signature), function });
-        let code = HostCode::without_floats(code::<T, P, R, F>);
-        self.closure(name, Closure { signature, code, environment })
+        self.add_async(name, signature, Typed { function, types: PhantomData::<fn(P) -> R> })
     }
 
     /// As [`Linker::func_async`], with types that are known only at run time. The function gets its arguments in 64-bit slots,
@@ -140,49 +139,59 @@ impl<T: 'static> Linker<T> {
     where
         F: for<'a> Fn(AsyncCaller<'a, T>, &[u64]) -> HostFuture<'a, [u64; 2]> + Send + Sync + 'static,
     {
-        let environment = Arc::new(Dynamic { integers: integers(signature), types: Types::of(signature)?, function });
-        let code = HostCode::without_floats(dyn_code::<T, F>);
-        self.closure(name, Closure { signature: signature.clone(), code, environment })
+        let types = Types::of(signature)?;
+        self.add_async(name, signature.clone(), Dynamic { types, function })
+    }
+
+    fn add_async<H: AsyncHost<T>>(
+        &mut self,
+        name: &str,
+        signature: Signature,
+        host: H,
+    ) -> Result<&mut Linker<T>, Error> {
+        let integers = signature.registers().integers.min(REGISTER_ARGUMENTS);
+        let code = HostCode::without_floats(code::<T, H>);
+        self.closure(name, Closure { signature, code, environment: Arc::new(Environment { integers, host }) })
     }
 }
 
-/// An async host function, as a linker has it.
-#[repr(C)]
-struct Typed<F> {
-    /// See [`integers`].
-    integers: usize,
-    function: F,
+/// An async host function, whose types are known when it is compiled or when it is added to a linker.
+trait AsyncHost<T>: Send + Sync + 'static {
+    /// Calls it.
+    ///
+    /// # Safety
+    /// The guest of this instance waits for it: its window is noted, and it and this outlive the result.
+    unsafe fn begin(&self, instance: NonNull<Instance<T>>) -> Result<Poller, HostError>;
 }
 
-/// One by slots, with its types.
-#[repr(C)]
+struct Typed<P, R, F> {
+    function: F,
+    types: PhantomData<fn(P) -> R>,
+}
+
 struct Dynamic<F> {
-    /// First, as in [`Typed`].
-    integers: usize,
     types: Types,
     function: F,
 }
 
-/// How many of a0 to a4 hold arguments of a function.
-fn integers(signature: &Signature) -> usize {
-    signature.registers().integers.min(REGISTER_ARGUMENTS)
+/// What a linker has of it.
+#[repr(C)]
+struct Environment<H> {
+    /// How many of a0 to a4 hold arguments. It comes first, as [`given`] reads it whatever the function is.
+    integers: usize,
+    host: H,
 }
 
-unsafe extern "sysv64" fn code<T: 'static, P, R, F>(
+unsafe extern "sysv64" fn code<T: 'static, H: AsyncHost<T>>(
     import: *const Import,
     a0: u64,
     a1: u64,
     a2: u64,
     a3: u64,
     a4: u64,
-) -> Results
-where
-    P: Parameters + 'static,
-    R: Returned + 'static,
-    F: for<'a> Fn(AsyncCaller<'a, T>, P) -> HostFuture<'a, R> + Send + Sync + 'static,
-{
+) -> Results {
     // SAFETY: engines call this with an import of their machine's table, whose environment was made for this code.
-    unsafe { wait::<T>(import, [a0, a1, a2, a3, a4], start::<T, P, R, F>) }
+    unsafe { wait::<T>(import, [a0, a1, a2, a3, a4], start::<T, H>) }
 }
 
 /// Notes the call for the owner of the run, and ends that.
@@ -226,70 +235,64 @@ unsafe fn given<T>(instance: NonNull<Instance<T>>, import: *const Import) -> usi
     if knows_types { integers } else { REGISTER_ARGUMENTS }
 }
 
+/// Calls the function once the guest waits.
+///
 /// # Safety
-/// The environment is a `Typed<F>`, and the machine is an `Instance<T>` whose guest waits for it: its window is noted, and both
-/// outlive the result.
-unsafe fn start<T: 'static, P, R, F>(machine: NonNull<()>, environment: *const ()) -> Result<Poller, HostError>
+/// The environment is an `Environment<H>`; the machine is as of [`AsyncHost::begin`].
+unsafe fn start<T, H: AsyncHost<T>>(machine: NonNull<()>, environment: *const ()) -> Result<Poller, HostError> {
+    // SAFETY: as the caller promises.
+    unsafe { (*environment.cast::<Environment<H>>()).host.begin(machine.cast()) }
+}
+
+impl<T, P, R, F> AsyncHost<T> for Typed<P, R, F>
 where
+    T: 'static,
     P: Parameters + 'static,
     R: Returned + 'static,
     F: for<'a> Fn(AsyncCaller<'a, T>, P) -> HostFuture<'a, R> + Send + Sync + 'static,
 {
-    // SAFETY: the caller says what the pointers are; the future is dropped before the machine is used otherwise.
-    let mut future = unsafe {
-        let (caller, parameters) = begin::<T, P>(machine, P::take)?;
-        let future = ((*environment.cast::<Typed<F>>()).function)(caller, parameters);
-        std::mem::transmute::<HostFuture<'_, R>, HostFuture<'static, R>>(future)
-    };
-    Ok(Box::new(move |context, state| {
-        // SAFETY: the guest waits, and its host function is done: nothing else uses the context.
-        future.as_mut().poll(context).map_ok(|value| unsafe { finish(state, R::HAS_FLOATS, |to| value.put(to)) })
-    }))
+    unsafe fn begin(&self, instance: NonNull<Instance<T>>) -> Result<Poller, HostError> {
+        // SAFETY: the caller says that the instance is alive; the future is dropped before the machine is used otherwise.
+        let mut future = unsafe {
+            let (caller, parameters) = called(instance, P::take)?;
+            std::mem::transmute::<HostFuture<'_, R>, HostFuture<'static, R>>((self.function)(caller, parameters))
+        };
+        Ok(Box::new(move |context, state| {
+            // SAFETY: the guest waits, and its host function is done: nothing else uses the context.
+            future.as_mut().poll(context).map_ok(|value| unsafe { finish(state, R::HAS_FLOATS, |to| value.put(to)) })
+        }))
+    }
 }
 
-unsafe extern "sysv64" fn dyn_code<T: 'static, F>(
-    import: *const Import,
-    a0: u64,
-    a1: u64,
-    a2: u64,
-    a3: u64,
-    a4: u64,
-) -> Results
+impl<T, F> AsyncHost<T> for Dynamic<F>
 where
+    T: 'static,
     F: for<'a> Fn(AsyncCaller<'a, T>, &[u64]) -> HostFuture<'a, [u64; 2]> + Send + Sync + 'static,
 {
-    // SAFETY: engines call this with an import of their machine's table, whose environment was made for this code.
-    unsafe { wait::<T>(import, [a0, a1, a2, a3, a4], dyn_start::<T, F>) }
-}
-
-/// # Safety
-/// As [`start`]; the environment is a `Dynamic<F>`.
-unsafe fn dyn_start<T: 'static, F>(machine: NonNull<()>, environment: *const ()) -> Result<Poller, HostError>
-where
-    F: for<'a> Fn(AsyncCaller<'a, T>, &[u64]) -> HostFuture<'a, [u64; 2]> + Send + Sync + 'static,
-{
-    // SAFETY: as in `start`.
-    let (mut future, result) = unsafe {
-        let Dynamic { types, function, .. } = &*environment.cast::<Dynamic<F>>();
-        let (caller, slots) = begin::<T, _>(machine, |arguments| types.take(arguments))?;
-        let future = function(caller, &slots[..types.parameters.len()]);
-        (std::mem::transmute::<HostFuture<'_, [u64; 2]>, HostFuture<'static, [u64; 2]>>(future), types.result)
-    };
-    Ok(Box::new(move |context, state| {
-        // SAFETY: as in `start`.
-        future.as_mut().poll(context).map_ok(|values| unsafe { finish(state, true, |to| result.put(values, to)) })
-    }))
+    unsafe fn begin(&self, instance: NonNull<Instance<T>>) -> Result<Poller, HostError> {
+        let Dynamic { types, function } = self;
+        let result = types.result;
+        // SAFETY: as in `Typed`.
+        let mut future = unsafe {
+            let (caller, slots) = called(instance, |arguments| types.take(arguments))?;
+            let future = function(caller, &slots[..types.parameters.len()]);
+            std::mem::transmute::<HostFuture<'_, [u64; 2]>, HostFuture<'static, [u64; 2]>>(future)
+        };
+        Ok(Box::new(move |context, state| {
+            // SAFETY: as in `Typed`.
+            future.as_mut().poll(context).map_ok(|values| unsafe { finish(state, true, |to| result.put(values, to)) })
+        }))
+    }
 }
 
 /// The guest's call and its arguments.
 ///
 /// # Safety
-/// As [`start`].
-unsafe fn begin<'a, T, A>(
-    machine: NonNull<()>,
+/// As [`AsyncHost::begin`].
+unsafe fn called<'a, T, A>(
+    instance: NonNull<Instance<T>>,
     take: impl FnOnce(&mut Arguments<'_>) -> A,
 ) -> Result<(AsyncCaller<'a, T>, A), HostError> {
-    let instance = machine.cast::<Instance<T>>();
     // SAFETY: as the caller promises.
     unsafe {
         let state = &*(*instance.as_ptr()).state;

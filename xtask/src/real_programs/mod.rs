@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use crate::riverrun::{self, Engine};
 use crate::{setup, workspace};
 use list::{CASES, Case, Origin, SHORT};
 use origins::Built;
@@ -23,33 +24,6 @@ const TIME_LIMIT: &str = "120";
 const SINGLE_STEP_LIMIT: u64 = 100_000_000;
 /// The status of `riverrun run` for a guest that has ended by a signal or another trap.
 const TRAPPED: i32 = 134;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Engine {
-    Interp,
-    SingleStep,
-    Compiled,
-}
-
-impl Engine {
-    const ALL: [Engine; 3] = [Engine::Interp, Engine::SingleStep, Engine::Compiled];
-
-    fn name(self) -> &'static str {
-        match self {
-            Engine::Interp => "interp",
-            Engine::SingleStep => "single-step",
-            Engine::Compiled => "compiled",
-        }
-    }
-
-    fn options(self) -> &'static [&'static str] {
-        match self {
-            Engine::Interp => &["--engine=interp"],
-            Engine::SingleStep => &["--single-step"],
-            Engine::Compiled => &["--compile", "--engine=compiled"],
-        }
-    }
-}
 
 struct Options {
     json: bool,
@@ -69,11 +43,7 @@ fn parse(args: &[String]) -> Result<Options> {
                 options.is_strict = true;
                 options.cases.extend(CASES.iter().filter(|case| SHORT.contains(&case.name)));
             }
-            "--engine" => {
-                let name = args.next().context("--engine takes interp, single-step or compiled")?;
-                let engine = Engine::ALL.into_iter().find(|engine| engine.name() == name);
-                options.engines.push(engine.with_context(|| format!("no engine is named `{name}`"))?);
-            }
+            "--engine" => options.engines.push(Engine::named(args.next())?),
             flag if flag.starts_with('-') => bail!("programs has no option `{flag}`"),
             name => {
                 let before = options.cases.len();
@@ -87,7 +57,7 @@ fn parse(args: &[String]) -> Result<Options> {
         }
     }
     if options.engines.is_empty() {
-        options.engines = Engine::ALL.to_vec();
+        options.engines = vec![Engine::Interp, Engine::SingleStep, Engine::Compiled];
     }
     if options.cases.is_empty() {
         options.cases = CASES.iter().collect();
@@ -103,7 +73,8 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
     let options = parse(args)?;
     origins::set_up(&options.cases)?;
     setup::ensure(&[setup::LLVM])?;
-    let riverrun = build_riverrun()?;
+    // With the compiler also where only interpreters run, because that build is there in CI.
+    let riverrun = riverrun::build(true)?;
     let built = Built::of(options.cases.iter().copied())?;
     let mut rows = Vec::new();
     for case in &options.cases {
@@ -117,12 +88,6 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
         println!("{}", serde_json::to_string_pretty(&rows.iter().map(Row::json).collect::<Vec<_>>())?);
     }
     summarise(&rows, options.is_strict)
-}
-
-/// The command and its compiler, whether that is asked for or not: the command alone would be another build.
-fn build_riverrun() -> Result<PathBuf> {
-    workspace::call(workspace::cargo().args(["build", "--release", "-p", "riverrun-cli", "-p", "riverrun-compile"]))?;
-    Ok(workspace::cargo_target_dir()?.join("release/riverrun"))
 }
 
 /// What has run a program, and how that has ended.

@@ -143,6 +143,24 @@ inline void put_result(const riverrun_import_t *entry, riverrun_host_results_t &
 template <class T> struct IsResult : std::false_type {};
 template <class T> struct IsResult<Result<T>> : std::true_type {};
 
+/// Calls something of the host's, which returns an error or null; what it throws is an error, too.
+template <class Call> inline riverrun_error_t *caught(Call &&call) noexcept
+{
+#if RIVERRUN_EXCEPTIONS
+    try {
+        return call();
+    } catch (Exception &thrown) {
+        return thrown.error().release();
+    } catch (const std::exception &thrown) {
+        return riverrun_error_new(thrown.what());
+    } catch (...) {
+        return riverrun_error_new("it has thrown something that is no std::exception");
+    }
+#else
+    return call();
+#endif
+}
+
 /// A host function: what it is registered with, and the code that guests call for it.
 template <class Function, class Context, class R, class... Args> struct HostFunction {
     /// Calls the function. An error that it returns or throws is for the guest's caller.
@@ -180,25 +198,6 @@ template <class Function, class Context, class R, class... Args> struct HostFunc
         return nullptr;
     }
 
-    /// The same, whatever the function throws.
-    static riverrun_error_t *caught(const riverrun_import_t *entry, Arguments &arguments,
-                                    riverrun_host_results_t &results) noexcept
-    {
-#if RIVERRUN_EXCEPTIONS
-        try {
-            return call(entry, arguments, results);
-        } catch (Exception &thrown) {
-            return thrown.error().release();
-        } catch (const std::exception &thrown) {
-            return riverrun_error_new(thrown.what());
-        } catch (...) {
-            return riverrun_error_new("it has thrown something that is no std::exception");
-        }
-#else
-        return call(entry, arguments, results);
-#endif
-    }
-
     /// The same in the host's float environment, where that is not the guest's.
     struct Guarded {
         const riverrun_import_t *entry;
@@ -209,7 +208,7 @@ template <class Function, class Context, class R, class... Args> struct HostFunc
         static void run(void *data) noexcept
         {
             auto &self = *static_cast<Guarded *>(data);
-            self.error = caught(self.entry, self.arguments, self.results);
+            self.error = caught([&self] { return call(self.entry, self.arguments, self.results); });
         }
     };
     __attribute__((noinline)) static riverrun_error_t *guarded(const riverrun_import_t *entry,
@@ -235,7 +234,7 @@ template <class Function, class Context, class R, class... Args> struct HostFunc
                 error = guarded(entry, arguments, apart);
                 results = apart;
             } else {
-                error = caught(entry, arguments, results);
+                error = caught([&] { return call(entry, arguments, results); });
             }
         }
         // This drops the frame, which has nothing left to be destroyed.
@@ -258,23 +257,11 @@ template <class Function, class R, class... Args> struct AsyncFunction<Function,
         AsyncCaller caller(machine);
         std::tuple<std::decay_t<Args>...> values;
         std::apply([&](auto &...value) { (take_value(arguments, value), ...); }, values);
-        auto invoke = [&](auto &...value) {
+        auto invoke = [&](auto &...value) -> riverrun_error_t * {
             (*static_cast<Function *>(data))(caller, value..., std::move(owned));
+            return nullptr;
         };
-#if RIVERRUN_EXCEPTIONS
-        try {
-            std::apply(invoke, values);
-        } catch (Exception &thrown) {
-            return thrown.error().release();
-        } catch (const std::exception &thrown) {
-            return riverrun_error_new(thrown.what());
-        } catch (...) {
-            return riverrun_error_new("it has thrown something that is no std::exception");
-        }
-#else
-        std::apply(invoke, values);
-#endif
-        return nullptr;
+        return caught([&] { return std::apply(invoke, values); });
     }
     static void destroy(void *function) { delete static_cast<Function *>(function); }
     using Types = Signature<R, Args...>;

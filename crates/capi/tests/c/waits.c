@@ -36,6 +36,15 @@ static int wakes_since(void)
     return since;
 }
 
+static void wait_for_wake(void)
+{
+    pthread_mutex_lock(&lock);
+    while (wakes == 0)
+        pthread_cond_wait(&woken, &lock);
+    wakes = 0;
+    pthread_mutex_unlock(&lock);
+}
+
 static riverrun_error_t *add(void *data, riverrun_machine_t *caller, const riverrun_value_t *arguments, size_t len,
                              riverrun_value_t *results, size_t results_len)
 {
@@ -162,11 +171,7 @@ static void other_threads_answer(riverrun_func_t *play, riverrun_machine_t *mach
         pthread_t thread;
         CHECK(pthread_create(&thread, NULL, complete, take_token()) == 0);
         do {
-            pthread_mutex_lock(&lock);
-            while (wakes == 0)
-                pthread_cond_wait(&woken, &lock);
-            wakes = 0;
-            pthread_mutex_unlock(&lock);
+            wait_for_wake();
         } while (!poll(future));
         CHECK(result_of(future) == 1000 && game.points == n);
         riverrun_future_delete(future);
@@ -210,11 +215,7 @@ static void failures(riverrun_func_t *play, riverrun_machine_t *machine)
     CHECK(waits(future));
     riverrun_error_t *error;
     do {
-        pthread_mutex_lock(&lock);
-        while (wakes == 0)
-            pthread_cond_wait(&woken, &lock);
-        wakes = 0;
-        pthread_mutex_unlock(&lock);
+        wait_for_wake();
         error = riverrun_future_poll(future, &is_ready);
     } while (!error && !is_ready);
     FAILS(error, RIVERRUN_ERROR_TRAP, "deadline");

@@ -180,7 +180,10 @@ fn make<T>(
         outcome = Ok(call.done);
     }
     let has_moved = call.done > done;
-    linux.look_at_timers(instructions);
+    // A thread that is to wait is parked first: else it would miss what it waits for.
+    if !matches!(outcome, Err(Stop::Wait(_))) {
+        linux.look_at_timers(instructions);
+    }
     if (outcome.is_ok() || has_moved) && table::changes_files(number) {
         linux.files_have_changed();
     }

@@ -6,6 +6,7 @@ use riverrun::Memory;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use crate::Linux;
 use crate::abi::{Layout, Timespec};
 use crate::call::{Call, Stop};
 
@@ -71,21 +72,23 @@ impl Clock {
     }
 }
 
-impl Call<'_> {
+impl Linux {
     /// What a timer's clock says, as its [`Countdown`] has it: the real one is counted from the guest's start.
-    pub(crate) fn timer_now(&self, clock: Clock) -> Duration {
+    pub(crate) fn timer_now(&self, clock: Clock, instructions: u64) -> Duration {
         match clock {
-            Clock::Real | Clock::Monotonic => self.uptime(),
-            Clock::Cpu => self.cpu_time(),
+            Clock::Real | Clock::Monotonic => self.clock.uptime(instructions),
+            Clock::Cpu => self.clock.running(instructions),
         }
     }
+}
 
+impl Call<'_> {
     /// The countdown that the `struct itimerspec` at an address asks for.
     pub(crate) fn countdown(&self, clock: Clock, is_absolute: bool, address: u64) -> Result<Countdown, Stop> {
         let span = |memory: &Memory, address| Timespec::load(memory, address)?.span();
         let interval = span(self.memory, address)?;
         let value = span(self.memory, address.wrapping_add(16))?;
-        let now = self.timer_now(clock);
+        let now = self.linux.timer_now(clock, self.instructions);
         let at = match is_absolute {
             false => now.saturating_add(value),
             true => {

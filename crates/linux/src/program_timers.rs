@@ -98,9 +98,10 @@ impl Linux {
     /// Sends the signals of the program's timers whose time has come.
     pub(crate) fn look_at_program_timers(&mut self, instructions: u64) {
         for id in 0..self.timers.own.0.len() {
-            let (uptime, running) = (self.clock.uptime(instructions), self.clock.running(instructions));
+            let Some(clock) = self.timers.own.0[id].map(|timer| timer.clock) else { continue };
+            let now = self.timer_now(clock, instructions);
             let Some(timer) = &mut self.timers.own.0[id] else { continue };
-            let ends = timer.countdown.expire(if timer.clock == Clock::Cpu { running } else { uptime });
+            let ends = timer.countdown.expire(now);
             if ends == 0 || timer.told == Told::Nobody {
                 continue;
             }
@@ -174,7 +175,7 @@ pub(crate) fn timer_settime(call: &mut Call<'_>) -> Outcome {
     }
     let clock = call.linux.timers.own.get(id)?.clock;
     let countdown = call.countdown(clock, is_absolute, new)?;
-    let now = call.timer_now(clock);
+    let now = call.linux.timer_now(clock, call.instructions);
     let timer = call.linux.timers.own.get(id)?;
     let before = std::mem::replace(&mut timer.countdown, countdown);
     (timer.overrun, timer.last_overrun) = (0, 0);
@@ -186,7 +187,7 @@ pub(crate) fn timer_settime(call: &mut Call<'_>) -> Outcome {
 
 pub(crate) fn timer_gettime(call: &mut Call<'_>) -> Outcome {
     let ProgramTimer { clock, countdown, .. } = *call.linux.timers.own.get(call.int(0))?;
-    countdown.layout(call.timer_now(clock)).store(call.memory, call.args[1])
+    countdown.layout(call.linux.timer_now(clock, call.instructions)).store(call.memory, call.args[1])
 }
 
 pub(crate) fn timer_getoverrun(call: &mut Call<'_>) -> Outcome {

@@ -16,15 +16,15 @@ use crate::call::{Call, Outcome, Stop};
 use crate::countdown::{Clock, Countdown};
 use crate::program_timers::ProgramTimers;
 
-/// The signals of the timers, by their numbers.
-const SIGNALS: [u32; 3] = [signal::SIGALRM, signal::SIGVTALRM, signal::SIGPROF];
-const REAL: usize = 0;
+/// The interval timers by their numbers: the signal of each, and its clock.
+const INTERVALS: [(u32, Clock); 3] =
+    [(signal::SIGALRM, Clock::Monotonic), (signal::SIGVTALRM, Clock::Cpu), (signal::SIGPROF, Clock::Cpu)];
 
 /// All timers of a guest.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Timers {
     /// The interval timers.
-    intervals: [Countdown; SIGNALS.len()],
+    intervals: [Countdown; INTERVALS.len()],
     /// Those that the program has made.
     pub(crate) own: ProgramTimers,
     /// No timer that is a file ends before this uptime; `None` if none ends.
@@ -33,19 +33,11 @@ pub(crate) struct Timers {
 }
 
 impl Linux {
-    /// What the clock of a timer says.
-    fn timer_clock(&self, timer: usize, instructions: u64) -> Duration {
-        match timer {
-            REAL => self.clock.uptime(instructions),
-            _ => self.clock.running(instructions),
-        }
-    }
-
     /// Sends the signals whose time has come.
     pub(crate) fn look_at_timers(&mut self, instructions: u64) {
-        for (timer, signal) in SIGNALS.into_iter().enumerate() {
+        for (timer, (signal, clock)) in INTERVALS.into_iter().enumerate() {
             if self.timers.intervals[timer].at.is_some() {
-                let now = self.timer_clock(timer, instructions);
+                let now = self.timer_now(clock, instructions);
                 if self.timers.intervals[timer].expire(now) != 0 {
                     self.raise_for_process(signal);
                 }
@@ -57,9 +49,8 @@ impl Linux {
 
     /// The timers that are set and send signals: which, by what clock, and when.
     fn alarms(&self) -> impl Iterator<Item = (u32, Clock, Duration)> {
-        let clock = |timer| if timer == REAL { Clock::Monotonic } else { Clock::Cpu };
-        let intervals = self.timers.intervals.iter().enumerate();
-        let intervals = intervals.filter_map(move |(n, timer)| Some((SIGNALS[n], clock(n), timer.at?)));
+        let intervals = INTERVALS.into_iter().zip(&self.timers.intervals);
+        let intervals = intervals.filter_map(|((signal, clock), timer)| Some((signal, clock, timer.at?)));
         intervals.chain(self.timers.own.alarms())
     }
 
@@ -88,10 +79,9 @@ impl Linux {
 
     /// When the first timer interrupts a guest that makes no call.
     pub(crate) fn timer_alarm(&self, instructions: u64) -> Option<riverrun::Alarm> {
-        let (uptime, running) = (self.clock.uptime(instructions), self.clock.running(instructions));
         let matter = self.alarms().filter(|&(signal, ..)| self.matters(signal));
-        let spans = matter.map(|(_, clock, at)| at.saturating_sub(if clock == Clock::Cpu { running } else { uptime }));
-        let file = self.awaited_file().map(|at| at.saturating_sub(uptime));
+        let spans = matter.map(|(_, clock, at)| at.saturating_sub(self.timer_now(clock, instructions)));
+        let file = self.awaited_file().map(|at| at.saturating_sub(self.clock.uptime(instructions)));
         self.clock.alarm_in(spans.chain(file).min()?, instructions)
     }
 
@@ -112,14 +102,14 @@ fn span(memory: &Memory, address: u64) -> Result<Duration, Stop> {
 /// The timer that argument 0 names.
 fn timer(call: &Call<'_>) -> Result<usize, Stop> {
     match call.uint(0) as usize {
-        timer if timer < SIGNALS.len() => Ok(timer),
+        timer if timer < INTERVALS.len() => Ok(timer),
         _ => Err(Errno::INVAL.into()),
     }
 }
 
 /// `struct itimerval` of a timer as it is.
 fn current(call: &Call<'_>, timer: usize) -> Layout {
-    let now = call.linux.timer_clock(timer, call.instructions);
+    let now = call.linux.timer_now(INTERVALS[timer].1, call.instructions);
     let countdown = &call.linux.timers.intervals[timer];
     Layout::new().timeval(countdown.interval).timeval(countdown.left(now).unwrap_or_default())
 }
@@ -137,7 +127,7 @@ pub(crate) fn setitimer(call: &mut Call<'_>) -> Outcome {
         address => (span(call.memory, address)?, span(call.memory, address.wrapping_add(16))?),
     };
     let before = current(call, timer);
-    let now = call.linux.timer_clock(timer, call.instructions);
+    let now = call.linux.timer_now(INTERVALS[timer].1, call.instructions);
     let at = (!value.is_zero()).then(|| now.saturating_add(value));
     call.linux.timers.intervals[timer] = Countdown { at, interval };
     match old {

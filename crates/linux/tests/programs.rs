@@ -205,6 +205,18 @@ fn timers() {
     }
 }
 
+/// A timer that ends while a call begins to wait for it ends the wait.
+#[test]
+fn short_timers() {
+    let program = gcc("short_timers.c", STATIC);
+    let stdout = Captured::default();
+    let linux = Linux::builder().args(["short_timers"]).stdout(Output::writer(stdout.clone())).build();
+    let mut machine = common::machine(&Config::new(), &program, linux);
+    machine.set_deadline(Some(Instant::now() + Duration::from_secs(60)));
+    let result = machine.run();
+    assert_eq!(String::from_utf8(stdout.take()).unwrap(), "4000 reads\n4000 signals\n4000 awaited\n", "{result:?}");
+}
+
 /// Timers interrupt programs that make no system call, in every engine.
 #[test]
 fn ticks() {

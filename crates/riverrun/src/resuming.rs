@@ -150,8 +150,8 @@ impl<T> Future for RunAsync<'_, T> {
 
 impl<T> Machine<T> {
     /// Runs the guest as [`Machine::run`] does, and waits where an async host function
-    /// ([`Linker::func_async`]) waits: the future is not ready then, and no thread is blocked. Any executor will do. Guest
-    /// code itself runs inside of `poll`, for some 10 ms at a time: then the executor has its turn.
+    /// ([`Linker::func_async`](crate::Linker::func_async)) waits: the future is not ready then, and no thread is blocked. Any
+    /// executor will do. Guest code itself runs inside of `poll`, for some 10 ms at a time: then the executor has its turn.
     ///
     /// Deadlines and interruptions hold while the guest waits. A future that is dropped leaves the guest where it is: at the
     /// call of the host function, which the next run makes again.

@@ -59,8 +59,8 @@ const CANNOT_WAIT: &str = "it is async: only a run by `run_async` or a call by `
 
 impl<T: 'static> Linker<T> {
     /// Adds a host function that may wait: it returns a future. While that is not ready, the guest waits, and with it the
-    /// future of [`Machine::run_async`] or [`Func::call_async`](crate::Func::call_async), but no thread. In other runs, and
-    /// in calls that a host function makes, it fails.
+    /// future of [`Machine::run_async`](crate::Machine::run_async) or [`Func::call_async`](crate::Func::call_async), but no
+    /// thread. In other runs, and in calls that a host function makes, it fails.
     ///
     /// The future may use its [`AsyncCaller`] at any time. Where a limit ends a run that waits, or its future is dropped,
     /// the function's future is dropped, too; the next run of the guest calls the function again. The guest leaves its engine

@@ -231,7 +231,12 @@ fn compare(qemu: &Run, run: Run) -> Verdict {
         return Verdict::Differs(format!("{} instead of {}:\n{}", run.status, qemu.status, run.stderr.trim_end()));
     }
     match crate::demo::first_difference(&run.stdout, &qemu.stdout) {
-        Some(difference) => Verdict::Differs(format!("output differs at {difference}:\n{}", run.stderr.trim_end())),
+        Some(difference) => Verdict::Differs(format!(
+            "output differs at {difference}:\n{}\nqemu-riscv64 ended with {}:\n{}",
+            run.stderr.trim_end(),
+            qemu.status,
+            qemu.stderr.trim_end()
+        )),
         None => Verdict::Same(run),
     }
 }

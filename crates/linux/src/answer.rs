@@ -171,9 +171,9 @@ fn make<T>(
     let done = resumed.map_or(0, |resumed| resumed.done);
     let mut call = Call { linux, memory, args, number, place, resumed, done, patience, instructions };
     let mut outcome = table::dispatch(&mut call, number);
-    if let Err(Stop::WouldWait { streams }) = outcome {
-        // It ends by a signal, or is made again.
-        outcome = call.wait(On::Files { streams }, None).map(|_| 0);
+    if let Err(Stop::WouldWait { streams, span }) = outcome {
+        // It ends by a signal or with its time, or is made again.
+        outcome = call.wait(On::Files { streams }, span).and(Err(Errno::AGAIN.into()));
     }
     if let (Err(Stop::Errno(_)), 1..) = (&outcome, call.done) {
         // What it has moved before counts.
@@ -194,6 +194,7 @@ fn make<T>(
         Ok(value) => value,
         Err(Stop::Errno(errno)) => negated(errno),
         Err(Stop::Refused(refusal)) => negated(refusal.errno()),
+        Err(Stop::Denied(denial)) => negated(denial.errno()),
         Err(Stop::Absent(_)) => negated(Errno::NOSYS),
         Err(Stop::WouldWait { .. }) => negated(Errno::AGAIN),
         Err(Stop::Exit(status)) => return Ok(Made::Goes(Flow::Exit(status))),

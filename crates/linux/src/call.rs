@@ -7,7 +7,7 @@ use riverrun::{Fault, MapError, Memory};
 use rustix::io::Errno;
 
 use crate::Linux;
-use crate::refusal::Refusal;
+use crate::refusal::{Denial, Refusal};
 use crate::requests::{NewThread, Resumed, Wait};
 
 /// Bytes of a path, its final zero included (`PATH_MAX`).
@@ -24,14 +24,17 @@ pub(crate) enum Stop {
     Errno(Errno),
     /// It fails, because its path is not within the grants.
     Refused(Refusal),
+    /// It fails, because that is not provided or not granted.
+    Denied(Denial),
     /// The program has ended.
     Exit(i32),
     /// The machine's time is up; the call starts again when the machine runs again.
     Interrupted,
     /// What it asks for is not provided, by this name.
     Absent(&'static str),
-    /// A file has nothing to give or no room, until another thread or one of these streams of the host changes that.
-    WouldWait { streams: u8 },
+    /// A file has nothing to give or no room, until another thread or one of these streams of the host changes that. It
+    /// fails with `EAGAIN` after the time, if there is one.
+    WouldWait { streams: u8, span: Option<Duration> },
     /// It waits.
     Wait(Wait),
     /// It waits for an event that cannot happen, for this reason.

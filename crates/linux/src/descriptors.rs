@@ -108,6 +108,19 @@ impl Descriptors {
         self.add_from(0, Slot { file, close_on_exec })
     }
 
+    /// `ENFILE` if there may not be so many more ends of pipes. A socket of a pair has two.
+    pub(crate) fn check_pipes(&self, more: usize) -> Result<(), Stop> {
+        let ends = self.iter().map(|file| match &file.kind {
+            Kind::PipeReader(_) | Kind::PipeWriter(_) => 1,
+            Kind::Socket(_) => 2,
+            _ => 0,
+        });
+        match ends.sum::<usize>() + more <= pipes::MAX_ENDS {
+            true => Ok(()),
+            false => Err(Errno::NFILE.into()),
+        }
+    }
+
     /// `EMFILE` if no descriptor is free.
     pub(crate) fn check_free(&self) -> Result<(), Stop> {
         match self.slots.iter().flatten().count() < self.limit {
@@ -201,24 +214,25 @@ pub(crate) fn dup(call: &mut Call<'_>) -> Outcome {
 
 pub(crate) fn pipe2(call: &mut Call<'_>) -> Outcome {
     let flags = call.only(1, open::NON_BLOCKING | open::CLOSE_ON_EXEC)?;
-    let address = call.args[0];
-    let descriptors = &mut call.linux.descriptors;
-    if descriptors.iter().filter(|file| matches!(file.kind, Kind::PipeReader(_) | Kind::PipeWriter(_))).count()
-        >= pipes::MAX_ENDS
-    {
-        return Err(Errno::NFILE.into());
-    }
-    call.memory.slice_mut(address, 8)?;
+    call.linux.descriptors.check_pipes(2)?;
     let (reader, writer) = pipes::pipe();
-    let reader = descriptors.open(Kind::PipeReader(reader), flags)?;
-    let writer = match descriptors.open(Kind::PipeWriter(writer), open::WRITE_ONLY | flags) {
-        Ok(writer) => writer,
+    let files = [(Kind::PipeReader(reader), flags), (Kind::PipeWriter(writer), open::WRITE_ONLY | flags)];
+    open_two(call, call.args[0], files)
+}
+
+/// Opens two files, and stores their descriptors at an address.
+pub(crate) fn open_two(call: &mut Call<'_>, address: u64, [one, two]: [(Kind, u32); 2]) -> Outcome {
+    call.memory.slice_mut(address, 8)?;
+    let descriptors = &mut call.linux.descriptors;
+    let one = descriptors.open(one.0, one.1)?;
+    let two = match descriptors.open(two.0, two.1) {
+        Ok(two) => two,
         Err(stop) => {
-            descriptors.close(reader)?;
+            descriptors.close(one)?;
             return Err(stop);
         }
     };
-    Layout::new().u32(reader as u32).u32(writer as u32).store(call.memory, address)
+    Layout::new().u32(one as u32).u32(two as u32).store(call.memory, address)
 }
 
 pub(crate) fn dup3(call: &mut Call<'_>) -> Outcome {

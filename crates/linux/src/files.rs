@@ -95,6 +95,7 @@ fn open_anew(call: &mut Call<'_>, number: i32, flags: u32) -> Outcome {
         Kind::Memory(MemoryFile { path, bytes, is_made, .. }) => {
             Kind::Memory(MemoryFile::new(path.clone(), bytes.clone(), *is_made))
         }
+        Kind::Socket(_) => return Err(Errno::NXIO.into()),
         _ => {
             let wanted = flags & open::ACCESS_MODE;
             if wanted != open::WRITE_ONLY {

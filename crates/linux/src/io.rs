@@ -8,9 +8,11 @@ use rustix::io::Errno;
 use crate::abi::{load_words, signal};
 use crate::call::{Call, MAX_TRANSFER, Outcome, Stop, readable};
 use crate::open_file::{Kind, OpenFile};
+use crate::poll::WRITE;
+use crate::socket_calls;
 
 /// Buffers that one call takes (`UIO_MAXIOV`).
-const MAX_BUFFERS: u64 = 1024;
+pub(crate) const MAX_BUFFERS: u64 = 1024;
 /// A position by which calls take the file's own.
 const OWN_POSITION: u64 = u64::MAX;
 /// The descriptor of standard error.
@@ -58,7 +60,7 @@ impl Call<'_> {
             return Ok(total);
         }
         self.done = total;
-        Err(Stop::WouldWait { streams: 0 })
+        Err(file.wait_for(WRITE))
     }
 
     /// Moves bytes to or from each of the buffers that arguments 1 and 2 describe, until one is
@@ -116,12 +118,18 @@ impl Call<'_> {
 pub(crate) fn read(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
     file.check_readable()?;
+    if let Kind::Socket(_) = &file.kind {
+        return socket_calls::receive(call, &file, &vec![(call.args[1], call.args[2].min(MAX_TRANSFER))], 0);
+    }
     call.read_into(&file, call.args[1], call.args[2], None)
 }
 
 pub(crate) fn write(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
     file.check_writable()?;
+    if let Kind::Socket(_) = &file.kind {
+        return socket_calls::send(call, &file, &vec![(call.args[1], call.args[2].min(MAX_TRANSFER))], 0);
+    }
     let (address, len, done) = (call.args[1], call.args[2].min(MAX_TRANSFER), call.done);
     let rest = len.saturating_sub(done);
     let written = call.write_from(&file, address.wrapping_add(done), rest, None)?;
@@ -141,12 +149,20 @@ pub(crate) fn pwrite64(call: &mut Call<'_>) -> Outcome {
 pub(crate) fn readv(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
     file.check_readable()?;
+    if let Kind::Socket(_) = &file.kind {
+        let buffers = call.buffers(call.args[1], call.args[2])?;
+        return socket_calls::receive(call, &file, &buffers, 0);
+    }
     Ok(call.each_buffer(None, |call, base, len, at| call.read_into(&file, base, len, at))?.0)
 }
 
 pub(crate) fn writev(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
     file.check_writable()?;
+    if let Kind::Socket(_) = &file.kind {
+        let buffers = call.buffers(call.args[1], call.args[2])?;
+        return socket_calls::send(call, &file, &buffers, 0);
+    }
     let (total, is_whole) = call.each_buffer(None, |call, base, len, at| call.write_from(&file, base, len, at))?;
     call.written(&file, total, is_whole)
 }

@@ -23,9 +23,10 @@
 //!
 //! # What differs from Linux
 //!
-//! - One process: no `fork`, `execve`, sockets, or signals from outside. Its threads take turns on one processor, for a
+//! - One process: no `fork`, `execve`, or signals from outside. Its threads take turns on one processor, for a
 //!   number of instructions each, which [`Builder::seed`] varies, or for 5 ms in compiled code that counts no fuel. While a
 //!   host function calls the guest, only the calling thread runs.
+//! - Sockets are the pairs of `socketpair`, whose messages hold no descriptors and 65,532 bytes at most.
 //! - Signals that the program sends to itself are delivered to its handlers; a fatal one without
 //!   a handler ends the run with [`riverrun::TrapCause::Signal`].
 //! - Faults of the program itself (null pointers, illegal instructions, `ebreak`) are delivered to its handlers, too. Without
@@ -94,6 +95,7 @@ mod memory;
 mod memory_file;
 mod open_file;
 mod own;
+mod pair;
 mod paths;
 mod pipes;
 mod poll;
@@ -110,6 +112,9 @@ mod saved;
 mod signal_file;
 mod signalfd;
 mod signals;
+mod socket;
+mod socket_calls;
+mod socket_options;
 mod start;
 mod status;
 mod stdio;

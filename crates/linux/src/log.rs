@@ -51,6 +51,7 @@ impl Log {
         let text = match line.outcome {
             _ if self.all => line.to_string(),
             Err(Stop::Refused(refusal)) => refusal.to_string(),
+            Err(Stop::Denied(denial)) => denial.to_string(),
             Err(Stop::Absent(what)) => format!("{what} is not provided"),
             _ if table::is_provided(line.number) => return,
             _ => match table::name(line.number) {
@@ -82,6 +83,10 @@ impl fmt::Display for Line<'_> {
             Err(Stop::Refused(refusal)) => {
                 let errno = refusal.errno();
                 write!(f, ") = -{} {errno}: {refusal}", errno.raw_os_error())
+            }
+            Err(Stop::Denied(denial)) => {
+                let errno = denial.errno();
+                write!(f, ") = -{} {errno}: {denial}", errno.raw_os_error())
             }
             Err(Stop::Exit(_)) => write!(f, ") ends the program"),
             Err(Stop::NotStarted) => write!(f, ") is not prepared for"),

@@ -17,8 +17,10 @@ use crate::host_file::HostFile;
 use crate::interests::Interests;
 use crate::memory_file::MemoryFile;
 use crate::pipes;
+use crate::poll::{READ, WRITE};
 use crate::random::Random;
 use crate::signal_file::SignalFile;
+use crate::socket::Socket;
 use crate::stream::Stream;
 use crate::timer_file::TimerFile;
 use crate::transfer::{STEP, in_steps};
@@ -41,6 +43,7 @@ pub(crate) enum Kind {
     Timer(TimerFile),
     Signals(SignalFile),
     Epoll(Interests),
+    Socket(Socket),
 }
 
 pub(crate) struct Directory {
@@ -113,6 +116,7 @@ impl OpenFile {
             Kind::PipeWriter(end) => end.activity(),
             Kind::Event(event) => event.activity(),
             Kind::Timer(timer) => timer.activity(),
+            Kind::Socket(socket) => socket.activity(),
             _ => self.activity.load(Ordering::Relaxed),
         }
     }
@@ -166,6 +170,7 @@ impl OpenFile {
             Kind::Directory(directory) => directory.path.to_bytes(),
             Kind::Memory(file) => file.path.to_bytes(),
             Kind::Device(device) => format!("/dev/{}", device.name()).into_bytes(),
+            Kind::Socket(_) => format!("socket:[{number}]").into_bytes(),
             Kind::Stream(_)
             | Kind::Reader(_)
             | Kind::Writer(_)
@@ -234,12 +239,16 @@ impl OpenFile {
             }
             Kind::Stream(stream) => match at {
                 Some(at) => stream.read_at(buffer, at, patience),
-                None => stream.read(buffer, patience).map_err(|stop| self.would_wait(stop)),
+                None => stream.read(buffer, patience).map_err(|stop| self.would_wait(stop, READ)),
             },
             Kind::Reader(reader) => Ok(reader.lock().unwrap_or_else(PoisonError::into_inner).read(buffer)?),
             Kind::PipeReader(pipe) => pipe.read(buffer, self.blocking()),
-            Kind::Event(event) => event.read(buffer).map_err(|stop| self.would_wait(stop)),
-            Kind::Timer(timer) => timer.read(buffer).map_err(|stop| self.would_wait(stop)),
+            Kind::Event(event) => event.read(buffer).map_err(|stop| self.would_wait(stop, READ)),
+            Kind::Timer(timer) => timer.read(buffer).map_err(|stop| self.would_wait(stop, READ)),
+            Kind::Socket(socket) => {
+                let received = socket.receive(buffer, false).map_err(|errno| self.would_wait(errno.into(), READ))?;
+                Ok(received.len)
+            }
             // See `Call::read_signals`.
             Kind::Epoll(_) | Kind::Signals(_) => Err(Errno::INVAL.into()),
             Kind::Writer(_) | Kind::PipeWriter(_) => Err(Errno::BADF.into()),
@@ -254,12 +263,21 @@ impl OpenFile {
         }
     }
 
-    /// That a call fails which finds nothing, or no room, unless it is to wait.
-    pub(crate) fn would_wait(&self, stop: Stop) -> Stop {
+    /// That a call fails which finds nothing, or no room, unless it is to wait for these events.
+    pub(crate) fn would_wait(&self, stop: Stop, events: u16) -> Stop {
         match stop {
-            Stop::Errno(Errno::AGAIN) if self.blocking() => Stop::WouldWait { streams: self.stream_bit() },
+            Stop::Errno(Errno::AGAIN) if self.blocking() => self.wait_for(events),
             stop => stop,
         }
+    }
+
+    /// That a call waits until it can read or write.
+    pub(crate) fn wait_for(&self, events: u16) -> Stop {
+        let span = match &self.kind {
+            Kind::Socket(socket) => socket.timeout(events),
+            _ => None,
+        };
+        Stop::WouldWait { streams: self.stream_bit(), span }
     }
 
     /// Writes at the file's position, or `at` another.
@@ -281,7 +299,8 @@ impl OpenFile {
             Kind::PipeWriter(pipe) => {
                 in_steps(bytes.len(), bytes.len().max(1), patience, |range| pipe.write(&bytes[range], self.blocking()))
             }
-            Kind::Event(event) => event.write(bytes).map_err(|stop| self.would_wait(stop)),
+            Kind::Event(event) => event.write(bytes).map_err(|stop| self.would_wait(stop, WRITE)),
+            Kind::Socket(socket) => socket.send(bytes).map_err(|errno| self.would_wait(errno.into(), WRITE)),
             Kind::Epoll(_) | Kind::Timer(_) | Kind::Signals(_) => Err(Errno::INVAL.into()),
             Kind::Directory(_) | Kind::Memory(_) | Kind::Reader(_) | Kind::PipeReader(_) => Err(Errno::BADF.into()),
         }

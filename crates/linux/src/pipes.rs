@@ -1,7 +1,7 @@
 //! Pipes within a machine.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
@@ -12,6 +12,10 @@ use crate::call::Stop;
 pub(crate) const CAPACITY: usize = 64 << 10;
 /// Bytes that are written in one piece (`PIPE_BUF`).
 const ATOMIC: usize = 4096;
+/// Bytes before a message, which have its length.
+const PREFIX: usize = 4;
+/// Bytes of the longest message.
+const MAX_MESSAGE: usize = CAPACITY - PREFIX;
 /// Descriptors of pipes that a guest may have: bounds what they hold.
 pub(crate) const MAX_ENDS: usize = 128;
 
@@ -40,23 +44,23 @@ impl Pipe {
     /// Another end to read from.
     pub(crate) fn reader(&self) -> Reader {
         self.0.readers.fetch_add(1, Ordering::Relaxed);
-        Reader(self.clone(), true)
+        Reader(self.clone(), AtomicBool::new(true))
     }
 
     /// One that no descriptor has: it does not count.
     pub(crate) fn kept_reader(&self) -> Reader {
-        Reader(self.clone(), false)
+        Reader(self.clone(), AtomicBool::new(false))
     }
 
     /// Another end to write to.
     pub(crate) fn writer(&self) -> Writer {
         self.0.writers.fetch_add(1, Ordering::Relaxed);
-        Writer(self.clone(), true)
+        Writer(self.clone(), AtomicBool::new(true))
     }
 
     /// One that no descriptor has: it does not count.
     pub(crate) fn kept_writer(&self) -> Writer {
-        Writer(self.clone(), false)
+        Writer(self.clone(), AtomicBool::new(false))
     }
 
     /// The bytes that have been written and not been read.
@@ -79,13 +83,13 @@ impl Pipe {
     }
 }
 
-/// The end of a pipe that is read from.
+/// The end of a pipe that is read from, and whether it counts as open.
 #[derive(Debug)]
-pub(crate) struct Reader(Pipe, bool);
+pub(crate) struct Reader(Pipe, AtomicBool);
 
-/// The end of a pipe that is written to.
+/// The end of a pipe that is written to, and whether it counts as open.
 #[derive(Debug)]
-pub(crate) struct Writer(Pipe, bool);
+pub(crate) struct Writer(Pipe, AtomicBool);
 
 pub(crate) fn pipe() -> (Reader, Writer) {
     let pipe = Pipe::default();
@@ -94,21 +98,31 @@ pub(crate) fn pipe() -> (Reader, Writer) {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.0.0.readers.fetch_sub(usize::from(self.1), Ordering::Relaxed);
-        self.0.0.taken.fetch_add(1, Ordering::Relaxed);
+        self.close();
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.0.0.writers.fetch_sub(usize::from(self.1), Ordering::Relaxed);
-        self.0.0.written.fetch_add(1, Ordering::Relaxed);
+        self.close();
     }
 }
 
 impl Reader {
     pub(crate) fn pipe(&self) -> &Pipe {
         &self.0
+    }
+
+    /// Ends it before it is dropped.
+    pub(crate) fn close(&self) {
+        if self.1.swap(false, Ordering::Relaxed) {
+            self.0.0.readers.fetch_sub(1, Ordering::Relaxed);
+            self.0.0.taken.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        !self.1.load(Ordering::Relaxed)
     }
 
     /// Changes whenever there may be more to read.
@@ -130,22 +144,69 @@ impl Reader {
     }
 
     pub(crate) fn read(&self, buffer: &mut [u8], blocking: bool) -> Result<usize, Stop> {
-        let mut bytes = self.0.bytes();
-        let len = bytes.len().min(buffer.len());
-        if len == 0 && !buffer.is_empty() && !self.is_hung_up() {
+        if !buffer.is_empty() && !self.is_ready() && !self.is_hung_up() {
             return Err(would_wait(blocking));
         }
+        Ok(self.read_available(buffer))
+    }
+
+    /// Reads what there is.
+    pub(crate) fn read_available(&self, buffer: &mut [u8]) -> usize {
+        let mut bytes = self.0.bytes();
+        let len = bytes.len().min(buffer.len());
         self.0.0.taken.fetch_add(1, Ordering::Relaxed);
         for (to, from) in buffer.iter_mut().zip(bytes.drain(..len)) {
             *to = from;
         }
-        Ok(len)
+        len
+    }
+
+    /// Copies what would be read next; how many bytes.
+    pub(crate) fn peek(&self, buffer: &mut [u8]) -> usize {
+        let bytes = self.0.bytes();
+        buffer.iter_mut().zip(&*bytes).map(|(to, &from)| *to = from).count()
+    }
+
+    /// The length of the next message, as [`Writer::write_message`] has written it.
+    pub(crate) fn next_message(&self) -> Option<usize> {
+        let bytes = self.0.bytes();
+        let mut prefix = [0; PREFIX];
+        if bytes.len() < PREFIX {
+            return None;
+        }
+        prefix.iter_mut().zip(&*bytes).for_each(|(to, &from)| *to = from);
+        // What is restored from bytes that were forged may say anything.
+        Some((u32::from_le_bytes(prefix) as usize).min(bytes.len() - PREFIX))
+    }
+
+    /// Copies the beginning of the next message, and drops the rest of it unless it `stays`. The message's length.
+    pub(crate) fn read_message(&self, buffer: &mut [u8], stays: bool) -> Option<usize> {
+        let len = self.next_message()?;
+        let mut bytes = self.0.bytes();
+        buffer.iter_mut().zip(bytes.iter().skip(PREFIX).take(len)).for_each(|(to, &from)| *to = from);
+        if !stays {
+            self.0.0.taken.fetch_add(1, Ordering::Relaxed);
+            bytes.drain(..PREFIX + len);
+        }
+        Some(len)
     }
 }
 
 impl Writer {
     pub(crate) fn pipe(&self) -> &Pipe {
         &self.0
+    }
+
+    /// Ends it before it is dropped.
+    pub(crate) fn close(&self) {
+        if self.1.swap(false, Ordering::Relaxed) {
+            self.0.0.writers.fetch_sub(1, Ordering::Relaxed);
+            self.0.0.written.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        !self.1.load(Ordering::Relaxed)
     }
 
     /// Changes whenever there may be more room.
@@ -170,23 +231,43 @@ impl Writer {
         if self.is_hung_up() {
             return Err(Errno::PIPE.into());
         }
+        self.write_available(from).map_err(|_| would_wait(blocking))
+    }
+
+    /// Writes what there is room for; `EAGAIN` without room.
+    pub(crate) fn write_available(&self, from: &[u8]) -> Result<usize, Errno> {
         let mut bytes = self.0.bytes();
         let room = CAPACITY.saturating_sub(bytes.len());
         let len = room.min(from.len());
         // Few bytes are written at once, or not at all.
         if len < from.len().min(ATOMIC) {
-            return Err(would_wait(blocking));
+            return Err(Errno::AGAIN);
         }
         self.0.0.written.fetch_add(1, Ordering::Relaxed);
         bytes.extend(&from[..len]);
         Ok(len)
+    }
+
+    /// Writes a message as a whole, its length before it: `EAGAIN` if there is no room now, `EMSGSIZE` if there never is.
+    pub(crate) fn write_message(&self, message: &[u8]) -> Result<(), Errno> {
+        if message.len() > MAX_MESSAGE {
+            return Err(Errno::MSGSIZE);
+        }
+        let mut bytes = self.0.bytes();
+        if bytes.len() + PREFIX + message.len() > CAPACITY {
+            return Err(Errno::AGAIN);
+        }
+        self.0.0.written.fetch_add(1, Ordering::Relaxed);
+        bytes.extend((message.len() as u32).to_le_bytes());
+        bytes.extend(message);
+        Ok(())
     }
 }
 
 /// Why a transfer that finds no bytes, or no room, gives no result.
 pub(crate) fn would_wait(blocking: bool) -> Stop {
     match blocking {
-        true => Stop::WouldWait { streams: 0 },
+        true => Stop::WouldWait { streams: 0, span: None },
         false => Errno::AGAIN.into(),
     }
 }

@@ -16,12 +16,14 @@ use crate::requests::On;
 const IN: u16 = 0x001;
 const OUT: u16 = 0x004;
 const ERR: u16 = 0x008;
-const HUP: u16 = 0x010;
+pub(crate) const HUP: u16 = 0x010;
+/// The end of what can be read (`POLLRDHUP`).
+pub(crate) const READ_HUP: u16 = 0x2000;
 const NVAL: u16 = 0x020;
 const IN_NORMAL: u16 = 0x040;
 const OUT_NORMAL: u16 = 0x100;
-const READ: u16 = IN | IN_NORMAL;
-const WRITE: u16 = OUT | OUT_NORMAL;
+pub(crate) const READ: u16 = IN | IN_NORMAL;
+pub(crate) const WRITE: u16 = OUT | OUT_NORMAL;
 
 /// What of `wanted` would not block, and what goes unasked.
 /// `signals` are those that wait for the thread that asks.
@@ -38,6 +40,7 @@ pub(crate) fn ready(file: &OpenFile, wanted: u16, signals: u64) -> u16 {
         Kind::Event(event) => when(event.is_readable(), READ & wanted) | when(event.is_writable(), WRITE & wanted),
         Kind::Timer(timer) => when(timer.is_readable(), READ & wanted),
         Kind::Signals(file) => when(file.set() & signals != 0, READ & wanted),
+        Kind::Socket(socket) => socket.ready(wanted),
         // See `scan`.
         Kind::Epoll(_) => 0,
         Kind::Reader(_) => READ & wanted,
@@ -192,6 +195,7 @@ pub(crate) fn ioctl(call: &mut Call<'_>) -> Outcome {
             let available = match &file.kind {
                 Kind::PipeReader(pipe) => pipe.available() as u64,
                 Kind::PipeWriter(pipe) => pipe.waiting() as u64,
+                Kind::Socket(socket) => socket.available()?,
                 Kind::Memory(file) => file.len().wrapping_sub(file.position()),
                 Kind::Regular(_) => {
                     let fd = file.regular()?;

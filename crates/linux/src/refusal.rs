@@ -1,11 +1,44 @@
-//! Refusals of files that a guest's path leads to but that it may not use. The guest gets an error code, the host a line of
-//! the log.
+//! Refusals: of files that a guest's path leads to but that it may not use, and of parts of calls that are not provided. The
+//! guest gets an error code, the host a line of the log.
 
 use std::fmt;
 
 use rustix::io::Errno;
 
 use crate::guest_path::GuestPath;
+
+/// What else is refused than paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Denial {
+    /// Descriptors in messages.
+    Rights,
+    /// Other control messages.
+    Control { level: u32, kind: u32 },
+    /// An option of sockets.
+    Option { level: u32, name: u32 },
+}
+
+impl Denial {
+    /// The guest's error code.
+    pub(crate) fn errno(self) -> Errno {
+        match self {
+            Denial::Rights | Denial::Control { .. } => Errno::OPNOTSUPP,
+            Denial::Option { .. } => Errno::NOPROTOOPT,
+        }
+    }
+}
+
+impl fmt::Display for Denial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Denial::Rights => f.write_str("sending descriptors in messages (SCM_RIGHTS) is not provided"),
+            Denial::Control { level, kind } => {
+                write!(f, "sending control messages of level {level}, type {kind} is not provided")
+            }
+            Denial::Option { level, name } => write!(f, "socket option {name} of level {level} is not provided"),
+        }
+    }
+}
 
 /// A path that is refused, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -30,12 +30,14 @@ use crate::interests::{Interest, Interests};
 use crate::memory_file::MemoryFile;
 use crate::open_file::{CHANGEABLE, Directory, Kind, OpenFile};
 use crate::own::Own;
+use crate::pair::{Pair, Style};
 use crate::paths::{Names, Node};
 use crate::pipes::{self, Pipe};
 use crate::process::Process;
 use crate::random::{Random, SavedRandom};
 use crate::signal_file::SignalFile;
 use crate::signals::{SavedSignals, Signals};
+use crate::socket::{Half, Socket, Timeouts};
 use crate::threads::{SavedThreads, Threads};
 use crate::time::{Clock, SavedClock};
 use crate::timer::Timers;
@@ -43,7 +45,7 @@ use crate::timer_file::{SavedTimerFile, TimerFile};
 use crate::{Linux, memory};
 
 /// The first byte: the version of what follows.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 const DAMAGED: Error = Error::Damaged("the saved state of the Linux personality");
 
 /// The name of the personality's section in a snapshot.
@@ -152,6 +154,14 @@ enum FileKind {
     Signals(u64),
     /// What it watches, by descriptors.
     Epoll(Vec<(i32, Interest)>),
+    /// A socket of a pair: the numbers of its pipes, and the directions that it has ended.
+    Socket {
+        style: Style,
+        incoming: u32,
+        outgoing: u32,
+        ended: Vec<Half>,
+        timeouts: Timeouts,
+    },
     /// A file of the guest's own.
     Memory {
         path: Vec<u8>,
@@ -283,6 +293,13 @@ impl Linux {
             Kind::Device(device) => FileKind::Device(*device),
             Kind::PipeReader(reader) => FileKind::PipeReader(pipes.number(reader.pipe())),
             Kind::PipeWriter(writer) => FileKind::PipeWriter(pipes.number(writer.pipe())),
+            Kind::Socket(socket) => FileKind::Socket {
+                style: socket.pair.style,
+                incoming: pipes.number(socket.pair.incoming.pipe()),
+                outgoing: pipes.number(socket.pair.outgoing.pipe()),
+                ended: socket.pair.ended(),
+                timeouts: socket.timeouts(),
+            },
             Kind::Event(event) => FileKind::Event(event.save()),
             Kind::Timer(timer) => FileKind::Timer(timer.save()),
             Kind::Signals(file) => FileKind::Signals(file.set()),
@@ -398,6 +415,7 @@ impl File {
             FileKind::Standard(number) => format!("standard stream {number}"),
             FileKind::Device(device) => format!("/dev/{}", device.name()),
             FileKind::PipeReader(_) | FileKind::PipeWriter(_) => "a pipe".to_owned(),
+            FileKind::Socket { .. } => "a socket".to_owned(),
             FileKind::Event(_) => "an event counter".to_owned(),
             FileKind::Timer(_) => "a timer".to_owned(),
             FileKind::Signals(_) => "a descriptor of signals".to_owned(),
@@ -416,6 +434,10 @@ fn place(saved: &File, file: &OpenFile, pipes: &[Vec<u8>]) -> Result<(), Stop> {
         (FileKind::Directory { position, .. }, Kind::Directory(directory)) => directory.place(*position)?,
         (FileKind::PipeReader(id), Kind::PipeReader(end)) => end.pipe().fill(bytes_of(pipes, *id)),
         (FileKind::PipeWriter(id), Kind::PipeWriter(end)) => end.pipe().fill(bytes_of(pipes, *id)),
+        (FileKind::Socket { incoming, outgoing, .. }, Kind::Socket(socket)) => {
+            socket.pair.incoming.pipe().fill(bytes_of(pipes, *incoming));
+            socket.pair.outgoing.pipe().fill(bytes_of(pipes, *outgoing));
+        }
         _ => {}
     }
     let status = saved.status & CHANGEABLE;
@@ -432,7 +454,7 @@ fn activity(slots: &[Option<Slot>], fd: i32) -> Option<(u64, u64)> {
 }
 
 /// Gives a guest files of its own in place of those that are kept for a reset and that it could change: ends of pipes, which
-/// count as open only now, event counters, timers, sets of signals, and epoll descriptors.
+/// count as open only now, sockets, event counters, timers, sets of signals, and epoll descriptors.
 fn renew(slots: &mut [Option<Slot>], saved: &Saved) {
     let mut renewed: BTreeMap<u32, Arc<OpenFile>> = BTreeMap::new();
     // Those that watch others come last.
@@ -446,6 +468,9 @@ fn renew(slots: &mut [Option<Slot>], saved: &Saved) {
             let kind = || match (&file.kind, &slot.file.kind) {
                 (FileKind::PipeReader(_), Kind::PipeReader(end)) => Some(Kind::PipeReader(end.pipe().reader())),
                 (FileKind::PipeWriter(_), Kind::PipeWriter(end)) => Some(Kind::PipeWriter(end.pipe().writer())),
+                (FileKind::Socket { ended, timeouts, .. }, Kind::Socket(socket)) => {
+                    Some(Kind::Socket(Socket::new(socket.pair.renewed(ended), *timeouts)))
+                }
                 (FileKind::Event(event), _) => Some(Kind::Event(Event::from_saved(*event))),
                 (FileKind::Timer(timer), _) => Some(Kind::Timer(TimerFile::from_saved(*timer))),
                 (FileKind::Signals(set), _) => Some(Kind::Signals(SignalFile::new(*set))),
@@ -501,6 +526,11 @@ impl Opener<'_> {
             FileKind::Timer(timer) => Kind::Timer(TimerFile::from_saved(*timer)),
             FileKind::Signals(set) => Kind::Signals(SignalFile::new(*set)),
             FileKind::Epoll(_) => Kind::Epoll(Interests::default()),
+            FileKind::Socket { style, incoming, outgoing, timeouts, .. } => {
+                let incoming = self.pipes.get(*incoming as usize).ok_or(damaged)?.kept_reader();
+                let outgoing = self.pipes.get(*outgoing as usize).ok_or(Errno::INVAL)?.kept_writer();
+                Kind::Socket(Socket::new(Pair { style: *style, incoming, outgoing }, *timeouts))
+            }
             FileKind::PipeReader(id) => {
                 let end = self.pipes.get(*id as usize).ok_or(damaged)?.kept_reader();
                 return Ok(Arc::new(OpenFile::new(Kind::PipeReader(end), 0)));

@@ -5,6 +5,7 @@ use rustix::io::Errno;
 use crate::abi::{Layout, open, signal};
 use crate::call::{Call, Outcome, Stop};
 use crate::open_file::{Kind, OpenFile};
+use crate::poll::READ;
 use crate::process::{PROCESS, USER};
 use crate::signal_file::SignalFile;
 use crate::signals::{Sender, check_set_size};
@@ -27,7 +28,7 @@ impl Call<'_> {
             read += 1;
         }
         match read {
-            0 => Err(file.would_wait(Errno::AGAIN.into())),
+            0 => Err(file.would_wait(Errno::AGAIN.into(), READ)),
             read => Ok(read * SIZE),
         }
     }

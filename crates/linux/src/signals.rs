@@ -358,9 +358,18 @@ impl Linux {
         const READ: u64 = 63;
         const WRITEV: u64 = 66;
         const FUTEX: u64 = 98;
+        const ACCEPT: u64 = 202;
+        const CONNECT: u64 = 203;
+        const SENDTO: u64 = 206;
+        const RECVFROM: u64 = 207;
+        const SENDMSG: u64 = 211;
+        const RECVMSG: u64 = 212;
+        const ACCEPT4: u64 = 242;
         let next = self.signals.due(&self.threads.current().signals).trailing_zeros() as usize;
         let restarts = self.signals.actions.get(next).is_some_and(|action| action.flags & SA_RESTART != 0);
-        restarts && matches!(call, READ..=WRITEV | FUTEX)
+        let is_one =
+            matches!(call, READ..=WRITEV | FUTEX | ACCEPT | CONNECT | SENDTO | RECVFROM | SENDMSG | RECVMSG | ACCEPT4);
+        restarts && is_one
     }
 
     /// Lets every signal that waits act on the thread that runs, which has these registers.

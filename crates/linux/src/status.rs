@@ -93,6 +93,7 @@ impl Status {
             Kind::Reader(_) | Kind::Writer(_) | Kind::PipeReader(_) | Kind::PipeWriter(_) => {
                 Status::of_mode(mode::FIFO | 0o600)
             }
+            Kind::Socket(_) => Status::of_mode(mode::SOCKET | 0o777),
             Kind::Event(_) | Kind::Timer(_) | Kind::Signals(_) | Kind::Epoll(_) => Status::of_mode(0o600),
         })
     }

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use crate::call::{Call, Outcome};
 use crate::{
     attributes, descriptors, directories, epoll, files, identity, io, memory, poll, prctl, process, processors,
-    program_timers, random, signalfd, signals, status, threads, time, timer, timerfd,
+    program_timers, random, signalfd, signals, socket_calls, socket_options, status, threads, time, timer, timerfd,
 };
 
 type Handler = fn(&mut Call<'_>) -> Outcome;
@@ -85,6 +85,9 @@ pub(crate) fn changes_files(number: u64) -> bool {
             "epoll_ctl",
             "timerfd",
             "signalfd",
+            "send",
+            "recv",
+            "shutdown",
         ]
         .iter()
         .any(|part| name.contains(part)),
@@ -299,20 +302,20 @@ table! {
     196 shmat;
     197 shmdt;
     198 socket;
-    199 socketpair;
+    199 socketpair(4) => socket_calls::socketpair;
     200 bind;
     201 listen;
     202 accept;
     203 connect;
-    204 getsockname;
-    205 getpeername;
-    206 sendto;
-    207 recvfrom;
-    208 setsockopt;
-    209 getsockopt;
-    210 shutdown;
-    211 sendmsg;
-    212 recvmsg;
+    204 getsockname(3) => socket_calls::getsockname;
+    205 getpeername(3) => socket_calls::getpeername;
+    206 sendto(6) => socket_calls::sendto;
+    207 recvfrom(6) => socket_calls::recvfrom;
+    208 setsockopt(5) => socket_options::setsockopt;
+    209 getsockopt(5) => socket_options::getsockopt;
+    210 shutdown(2) => socket_calls::shutdown;
+    211 sendmsg(3) => socket_calls::sendmsg;
+    212 recvmsg(3) => socket_calls::recvmsg;
     213 readahead(3) => io::advise;
     214 brk(1) => memory::brk;
     215 munmap(2) => memory::munmap;

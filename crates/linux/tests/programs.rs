@@ -253,6 +253,14 @@ fn streams() {
 }
 
 #[test]
+fn pairs_of_sockets() {
+    let program = gcc("pairs.c", STATIC);
+    let outcome = run(&program, "", Linux::builder().args(["pairs"]));
+    assert_same(&outcome, &qemu(&program, &["pairs"], &[], ""));
+    assert!(outcome.stdout.contains("500000 bytes, sum 50750000\n"), "{outcome:?}");
+}
+
+#[test]
 fn process() {
     let program = gcc("process.c", STATIC);
     let args = ["process", "one", "", "three words here"];

@@ -186,6 +186,7 @@ fn guests_do_not_see_that_they_have_been_saved_and_restored_in_another_engine() 
         ("threads.cpp", ""),
         ("racy.c", ""),
         ("epoll.c", ""),
+        ("pairs.c", ""),
         ("timers.c", ""),
     ];
     for (source, stdin) in programs {
@@ -248,6 +249,13 @@ a directory: 1
 read(ends[0], buffer, 100) = 11
 in the pipe
 read(ends[0], buffer, 100) = -1 Resource temporarily unavailable
+read(pair[1], buffer, 100) = 13
+read(pair[1], buffer, 100) = 0
+write(pair[1], \"back\", 4) = 4
+read(pair[0], buffer, 100) = 4
+read(packets[1], buffer, 100) = 3
+read(packets[1], buffer, 2) = 2
+read(packets[1], buffer, 100) = 0
 sigpending(&set) = 0
 pending: 1, blocked: 1
 getitimer(ITIMER_REAL, &timer) = 0

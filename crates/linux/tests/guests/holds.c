@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -37,6 +38,14 @@ static void everything(void) {
     int ends[2];
     pipe2(ends, O_NONBLOCK);
     write(ends[1], "in the pipe", 11);
+    int pair[2], packets[2];
+    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair);
+    write(pair[0], "in the socket", 13);
+    shutdown(pair[0], SHUT_WR);
+    socketpair(AF_UNIX, SOCK_SEQPACKET, 0, packets);
+    write(packets[0], "one", 3);
+    write(packets[0], "two", 3);
+    close(packets[0]);
     struct sigaction action = {.sa_handler = on_alarm};
     sigaction(SIGALRM, &action, NULL);
     sigset_t set;
@@ -63,6 +72,13 @@ static void everything(void) {
     SHOW(read(ends[0], buffer, 100));
     printf("%.11s\n", buffer);
     SHOW(read(ends[0], buffer, 100));
+    SHOW(read(pair[1], buffer, 100));
+    SHOW(read(pair[1], buffer, 100));
+    SHOW(write(pair[1], "back", 4));
+    SHOW(read(pair[0], buffer, 100));
+    SHOW(read(packets[1], buffer, 100));
+    SHOW(read(packets[1], buffer, 2));
+    SHOW(read(packets[1], buffer, 100));
     SHOW(sigpending(&set));
     printf("pending: %d, blocked: ", sigismember(&set, SIGUSR1));
     sigprocmask(SIG_BLOCK, NULL, &set);

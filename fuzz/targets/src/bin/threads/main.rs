@@ -36,10 +36,11 @@ const FUEL: u64 = 30_000;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The calls, by their numbers; those that make programs interesting are there more than once.
-const CALLS: [u64; 72] = [
+const CALLS: [u64; 76] = [
     220, 220, 220, 220, 220, 435, 98, 98, 98, 98, 98, 98, 98, 98, 99, 100, 93, 93, 94, 96, 101, 103, 102, 107, 107,
     108, 109, 110, 110, 111, 115, 124, 124, 129, 130, 131, 131, 132, 133, 134, 134, 134, 135, 135, 136, 137, 139, 178,
-    19, 20, 21, 21, 22, 441, 59, 63, 63, 64, 64, 72, 73, 74, 85, 86, 86, 87, 57, 24, 23, 25, 167, 283,
+    19, 20, 21, 21, 22, 441, 59, 63, 63, 64, 64, 72, 73, 74, 85, 86, 86, 87, 57, 24, 23, 25, 167, 283, 199, 206, 207,
+    210,
 ];
 
 /// What threads of a C library are made with, some bits of which are changed.
@@ -138,6 +139,10 @@ fn arguments(random: &mut Random, number: u64) -> [u64; 6] {
         19 => (a[0], a[1]) = (random.below(3) as u64, random.pick(&[0, 1, 0o4000])),
         85 => (a[0], a[1]) = (random.below(2) as u64, random.pick(&[0, 0o4000])),
         59 => a[1] = random.pick(&[0, 0o4000]),
+        // socketpair, and calls on what it makes
+        199 => a = [1, random.pick(&[1, 2, 5, 1 | 0o4000]), 0, structure(random), 0, 0],
+        206 | 207 => a = [random.below(12) as u64, structure(random), random.below(200) as u64, a[3] & 0x142, 0, 0],
+        210 => a = [random.below(12) as u64, random.below(4) as u64, 0, 0, 0, 0],
         _ => {}
     }
     a

@@ -3,7 +3,7 @@
 mod common;
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{BufRead, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::Stdio;
@@ -116,6 +116,29 @@ fn all_output_arrives_at_a_slow_reader() {
         assert_eq!(text.len(), BYTES, "{kind}");
         // Each piece begins the pattern anew.
         assert!(text.starts_with("0012345601234567"), "{kind}: {}", &text[..16]);
+    }
+}
+
+/// A thread that writes to a full stream lets the others run.
+#[test]
+fn threads_run_beside_one_whose_output_nobody_reads_yet() {
+    const BYTES: usize = 16 * (64 << 10);
+    let folder = Folder::new();
+    let guest = folder.guest("streams.c", &[]);
+    for (kind, ends) in KINDS {
+        let (reader, output) = ends();
+        let mut run = command(args!["run", "--timeout", "20s", guest, "beside"]);
+        let mut child = run.stdin(Stdio::null()).stdout(output).stderr(Stdio::piped()).spawn().unwrap();
+        drop(run);
+        let lines = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
+        let lines: Vec<_> = lines.take(5).map_while(Result::ok).collect();
+        assert_eq!(lines, ["0", "1", "2", "3", "4"], "{kind}");
+        let (mut reader, mut part, mut total) = (File::from(reader), [0; 5000], 0);
+        while let Ok(len @ 1..) = reader.read(&mut part) {
+            total += len;
+        }
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{kind}");
+        assert_eq!(total, BYTES, "{kind}");
     }
 }
 

@@ -255,10 +255,11 @@ impl OpenFile {
         }
     }
 
-    /// Whether a write that this file has cut short waits for room in it: in a pipe that has a reader.
+    /// Whether a write that this file has cut short waits for room in it: in a pipe that has a reader, or a stream of the host.
     pub(crate) fn waits_for_room(&self) -> bool {
         match &self.kind {
             Kind::PipeWriter(pipe) => self.blocking() && !pipe.is_hung_up() && !pipe.is_ready(),
+            Kind::Stream(stream) => self.blocking() && !stream.is_regular(),
             _ => false,
         }
     }
@@ -290,7 +291,7 @@ impl OpenFile {
         match &self.kind {
             Kind::Regular(file) => file.write(bytes, at, self.status() & open::APPEND != 0, patience),
             Kind::Device(device) => device.write(bytes),
-            Kind::Stream(stream) => stream.write(bytes, self.blocking(), patience),
+            Kind::Stream(stream) => stream.write(bytes, patience).map_err(|stop| self.would_wait(stop, WRITE)),
             Kind::Writer(writer) => {
                 let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
                 writer.write_all(bytes).and_then(|()| writer.flush())?;

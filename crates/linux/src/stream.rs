@@ -1,5 +1,5 @@
-//! The host's own standard streams as a guest uses them: calls never wait longer than the machine may run, and do not change
-//! the streams for other processes.
+//! The host's own standard streams as a guest uses them: calls do not wait, so that the guest's other threads can run, and do
+//! not change the streams for other processes.
 //!
 //! Other processes share a stream's open file description, so it must stay blocking. `poll` alone does not prevent a call
 //! from blocking: another process may be quicker, and a terminal may have too little room. So pipes and terminals are
@@ -64,42 +64,42 @@ impl Stream {
         matches!(self.kind, Kind::Regular)
     }
 
-    /// Waits until the stream is ready.
-    fn wait(&self, events: PollFlags, blocking: bool, patience: Patience<'_>) -> Result<(), Stop> {
-        if self.is_regular() {
-            return Ok(());
-        }
-        loop {
-            let step = patience.glance(None)?;
-            let step = Timespec { tv_sec: 0, tv_nsec: if blocking { step.subsec_nanos().into() } else { 0 } };
+    /// `EAGAIN` unless the stream is ready.
+    fn check_ready(&self, events: PollFlags) -> Result<(), Stop> {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        while !self.is_regular() {
             // What is opened anew does not know how the stream has been used before, such as that a pipe's writers
             // are gone.
             let mut asked = [PollFd::new(&self.fd, events)];
-            match poll(&mut asked, Some(&step)) {
+            match poll(&mut asked, Some(&now)) {
                 // The host need not ignore the signal that writing would bring. A reader that goes between this and
                 // the write still brings it.
                 Ok(1) if self.is_pipe && asked[0].revents().contains(PollFlags::ERR) => return Err(Errno::PIPE.into()),
-                Ok(0) if !blocking => return Err(Errno::AGAIN.into()),
-                Ok(0) | Err(Errno::INTR) => {}
-                Ok(_) => return Ok(()),
+                Ok(0) => return Err(Errno::AGAIN.into()),
+                Err(Errno::INTR) => {}
+                Ok(_) => break,
                 Err(errno) => return Err(errno.into()),
             }
         }
+        Ok(())
     }
 
-    /// Waits, and makes a call that moves bytes.
+    /// Makes a call that moves bytes, if the stream is ready.
     fn transfer(
         &self,
         events: PollFlags,
-        blocking: bool,
         patience: Patience<'_>,
         mut call: impl FnMut() -> Result<usize, Errno>,
     ) -> Result<usize, Stop> {
         loop {
-            self.wait(events, blocking, patience)?;
+            self.check_ready(events)?;
             match call() {
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) if blocking => std::thread::sleep(PAUSE.min(patience.glance(None)?)),
+                Err(Errno::AGAIN) => {
+                    // The guest will look again at once.
+                    std::thread::sleep(PAUSE.min(patience.glance(None)?));
+                    return Err(Errno::AGAIN.into());
+                }
                 result => return Ok(result?),
             }
         }
@@ -112,7 +112,7 @@ impl Stream {
         }
         let len = buffer.len().min(NON_BLOCKING_STEP);
         let buffer = &mut buffer[..len];
-        self.transfer(PollFlags::IN, false, patience, || match &self.kind {
+        self.transfer(PollFlags::IN, patience, || match &self.kind {
             Kind::Regular | Kind::Shared(_) => rustix::io::read(self.fd, &mut *buffer),
             Kind::Own(fd) => rustix::io::read(fd, &mut *buffer),
             Kind::Socket => rustix::net::recv(self.fd, &mut *buffer, RecvFlags::DONTWAIT).map(|(len, _)| len),
@@ -127,8 +127,8 @@ impl Stream {
         })
     }
 
-    /// Writes everything, as blocking streams do, unless the machine's time is up or something goes wrong.
-    pub(crate) fn write(&self, bytes: &[u8], blocking: bool, patience: Patience<'_>) -> Result<usize, Stop> {
+    /// Writes what there is room for; `EAGAIN` without room.
+    pub(crate) fn write(&self, bytes: &[u8], patience: Patience<'_>) -> Result<usize, Stop> {
         let step = match self.kind {
             Kind::Regular => STEP,
             Kind::Socket | Kind::Own(_) => NON_BLOCKING_STEP,
@@ -144,7 +144,7 @@ impl Stream {
         let mut done = 0;
         loop {
             let part = &bytes[done..bytes.len().min(done + step)];
-            let moved = self.transfer(PollFlags::OUT, blocking, patience, || match &self.kind {
+            let moved = self.transfer(PollFlags::OUT, patience, || match &self.kind {
                 Kind::Regular | Kind::Shared(_) => rustix::io::write(self.fd, part),
                 Kind::Own(fd) => rustix::io::write(fd, part),
                 Kind::Socket => rustix::net::send(self.fd, part, SendFlags::DONTWAIT | SendFlags::NOSIGNAL),
@@ -155,8 +155,7 @@ impl Stream {
                 Err(stop) => return Err(stop),
             };
             done += moved;
-            let stops_short = moved < part.len() && (!blocking || self.is_regular());
-            if done >= bytes.len() || stops_short || patience.check().is_err() {
+            if done >= bytes.len() || moved < part.len() || patience.check().is_err() {
                 return Ok(done);
             }
         }

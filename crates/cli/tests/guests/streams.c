@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,29 @@ static int count(long total) {
         done += size;
     }
     return 0;
+}
+
+static void *write_much(void *has_begun) {
+    *(volatile int *)has_begun = 1;
+    for (int n = 0; n < 16; n++)
+        if (write(1, block, sizeof block) != sizeof block) return NULL;
+    return has_begun;
+}
+
+// One thread writes to standard output while the other one works and says so.
+static int beside(void) {
+    static volatile int has_begun;
+    pthread_t thread;
+    void *result;
+    memset(block, 'x', sizeof block);
+    pthread_create(&thread, NULL, write_much, (void *)&has_begun);
+    while (!has_begun) continue;
+    for (int n = 0; n < 5; n++) {
+        usleep(1000);
+        dprintf(2, "%d\n", n);
+    }
+    pthread_join(thread, &result);
+    return result == NULL;
 }
 
 static int positions(void) {
@@ -45,6 +69,7 @@ int main(int argc, char **argv) {
     int zero = open("/dev/zero", O_RDONLY);
     if (argc > 2) return count(atol(argv[2]));
     if (!strcmp(how, "positions")) return positions();
+    if (!strcmp(how, "beside")) return beside();
     for (;;) {
         if (!strcmp(how, "blocks")) write(1, block, sizeof block);
         if (!strcmp(how, "words")) write(1, "hello, world\n", 13);

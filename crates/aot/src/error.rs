@@ -16,9 +16,6 @@ pub enum CompileError {
         /// The limit.
         limit: u64,
     },
-    /// The program is one of Go, whose functions call each other by a convention of their own.
-    #[error("programs in Go are not compiled, because their functions do not keep to the psABI: they are interpreted")]
-    Go,
     /// No linker was found, or it failed.
     #[error("cannot link: {0}")]
     Link(String),

@@ -46,6 +46,7 @@ pub struct Listing {
 /// # Errors
 /// [`CompileError::NoFunction`], [`CompileError::Work`], [`CompileError::Llvm`].
 pub fn listing(image: &Image, options: &CompileOptions, address: u64) -> Result<Listing, CompileError> {
+    let options = &options.suited_to(image);
     let (program, functions) = Program::analyse(image, options, Selection::All, None)?;
     let has = |pcs: &[u64]| pcs.binary_search(&address).is_ok();
     let pcs = |function: &crate::analysis::Function| -> Vec<u64> {

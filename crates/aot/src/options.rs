@@ -1,5 +1,6 @@
 //! Options of the compiler.
 
+use riverrun_program::Image;
 use riverrun_vm::Features;
 use riverrun_vm::artifact::{Fidelity, Options};
 
@@ -58,6 +59,22 @@ impl CompileOptions {
     /// Whether nothing is assumed of the program.
     pub(crate) fn is_precise(&self) -> bool {
         self.fidelity == Fidelity::Precise
+    }
+
+    /// These options as a program is compiled by them: precisely, whatever they say, if its functions are known not to keep
+    /// to the psABI, on which [`Fidelity::AbiAssuming`] relies. Programs of Go's compiler are known by what Go's linker writes.
+    ///
+    /// ```
+    /// use riverrun_aot::{CompileOptions, Fidelity};
+    /// use riverrun_program::Image;
+    ///
+    /// let image = Image::parse(riverrun_program::doc::TINY)?;
+    /// assert_eq!(CompileOptions::default().suited_to(&image).fidelity, Fidelity::AbiAssuming);
+    /// # Ok::<(), riverrun_program::LoadError>(())
+    /// ```
+    #[must_use]
+    pub fn suited_to(self, image: &Image) -> CompileOptions {
+        if image.is_go() { CompileOptions { fidelity: Fidelity::Precise, ..self } } else { self }
     }
 
     /// The options in the header of artifacts.

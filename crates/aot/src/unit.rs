@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use riverrun_program::Image;
-use riverrun_vm::artifact::Header;
+use riverrun_vm::artifact::{Fidelity, Header};
 
 use crate::analysis::Function;
 use crate::budget::{Budget, work};
@@ -78,6 +78,8 @@ pub struct Report {
     pub instructions: usize,
     /// Bytes of guest text that these are, each counted once.
     pub text_bytes: u64,
+    /// What the code assumes of the program: as [`CompileOptions::suited_to`] it.
+    pub fidelity: Fidelity,
     /// Bytes of the artifact.
     pub artifact_bytes: u64,
     /// Finding functions.
@@ -153,15 +155,14 @@ fn compile_as(
     linked: Option<&str>,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<(Vec<u8>, Report), CompileError> {
-    if image.is_go() {
-        return Err(CompileError::Go);
-    }
+    let options = &options.suited_to(image);
     let mut clock = Clock::start();
     let (mut program, functions) = Program::analyse(image, options, selection, linked)?;
     let mut report = Report {
         functions: functions.len(),
         instructions: functions.iter().map(Function::size).sum(),
         text_bytes: text_bytes(&functions),
+        fidelity: options.fidelity,
         analysis: clock.lap(),
         ..Report::default()
     };

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cargo;
+use crate::cargo::{self, Platform};
 use crate::description::Api;
 use crate::toolchain::{BuildError, Language, Library, Toolchain, run};
 
@@ -25,7 +25,7 @@ pub struct Guest {
     library: Library,
     apis: Vec<PathBuf>,
     sources: Vec<PathBuf>,
-    package: Option<PathBuf>,
+    package: Option<(PathBuf, Platform)>,
     flags: Vec<OsString>,
 }
 
@@ -74,7 +74,20 @@ impl Guest {
     /// riverrun_bindgen::Guest::new("script").api("game.json").package("script").build_or_exit();
     /// ```
     pub fn package(mut self, folder: impl Into<PathBuf>) -> Guest {
-        self.package = Some(folder.into());
+        self.package = Some((folder.into(), Platform::Bare));
+        self
+    }
+
+    /// As [`Guest::package`], for a guest that uses `std`: a static program for Linux, linked by `riscv64-linux-gnu-gcc` or what
+    /// `CARGO_TARGET_RISCV64GC_UNKNOWN_LINUX_GNU_LINKER` names. The crate `riverrun-guest` has the feature `std` then. The host
+    /// has to provide Linux's system calls.
+    ///
+    /// ```no_run
+    /// // build.rs
+    /// riverrun_bindgen::Guest::new("script").api("game.json").std_package("script").build_or_exit();
+    /// ```
+    pub fn std_package(mut self, folder: impl Into<PathBuf>) -> Guest {
+        self.package = Some((folder.into(), Platform::Linux));
         self
     }
 
@@ -134,11 +147,11 @@ impl Guest {
                 sources.push(assembly);
             }
         }
-        if let Some(package) = &self.package {
+        if let Some((package, platform)) = &self.package {
             if let Some(source) = sources.first() {
                 return Err(BuildError::Mixed { package: package.clone(), file: source.clone() });
             }
-            let built = cargo::build(package, &self.name, &self.flags, folder)?;
+            let built = cargo::build(package, *platform, &self.name, &self.flags, folder)?;
             let rule = built.with_extension("d");
             let dependencies = prerequisites(&fs::read_to_string(&rule).map_err(io(&rule))?);
             let guest = folder.join(&self.name);

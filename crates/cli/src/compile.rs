@@ -1,6 +1,8 @@
 //! Compiled code: the compiler `riverrun-compile`, a program beside this one, and the cache.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -62,17 +64,39 @@ pub(crate) fn compile(arguments: &[OsString]) -> Result<ExitCode> {
     Ok(ExitCode::from(status.code().map_or(FAILURE, |code| code as u8)))
 }
 
+/// What the compiler reads.
+pub(crate) enum Source<'a> {
+    /// The program's file.
+    File(&'a Path),
+    /// The bytes of a program that is no file as it is, because it was joined with its libraries.
+    Bytes(&'a [u8]),
+}
+
 /// Compiles a program into the file `artifact`, within limits; false if it exceeds one, which the compiler has said then.
-/// `names_interpreted` has it name functions that are left to the interpreter.
-pub(crate) fn compile_into(artifact: &Path, program: &Path, fuel: bool, names_interpreted: bool) -> Result<bool> {
-    let mut arguments: Vec<OsString> = vec!["--output".into(), artifact.into()];
-    arguments.extend(["--max-time", MAX_SECONDS, "--max-memory", MAX_MIB].map(Into::into));
-    arguments.extend(fuel.then(|| "--fuel".into()));
-    arguments.extend((!names_interpreted).then(|| "--quiet".into()));
-    arguments.extend(["--".into(), program.into()]);
-    match compile(&arguments)? {
-        ExitCode::SUCCESS => Ok(true),
-        code if code == ExitCode::from(LIMIT) => Ok(false),
-        _ => Err(format!("{}: not compiled", program.display()).into()),
+/// With `is_verbose` the compiler says what is special about the code, and names functions that are left to the interpreter.
+pub(crate) fn compile_into(artifact: &Path, source: &Source<'_>, fuel: bool, is_verbose: bool) -> Result<bool> {
+    let mut compiler = compiler();
+    compiler.arg("--output").arg(artifact);
+    compiler.args(["--max-time", MAX_SECONDS, "--max-memory", MAX_MIB]);
+    compiler.args(fuel.then_some("--fuel"));
+    compiler.args((!is_verbose).then_some("--quiet"));
+    match source {
+        Source::File(path) => compiler.arg("--").arg(path),
+        // A file, as the compiler may end without having read a pipe to its end.
+        Source::Bytes(bytes) => compiler.arg("/dev/stdin").stdin(memory_file(bytes)?),
+    };
+    let status = compiler.status().map_err(|error| missing(&compiler, &error))?;
+    match status.code() {
+        Some(0) => Ok(true),
+        Some(code) if code == i32::from(LIMIT) => Ok(false),
+        _ => Err("not compiled".into()),
     }
+}
+
+/// A file without a name that has this content, to be read from its beginning.
+fn memory_file(content: &[u8]) -> std::io::Result<File> {
+    let mut file = File::from(rustix::fs::memfd_create("program", rustix::fs::MemfdFlags::CLOEXEC)?);
+    file.write_all(content)?;
+    file.rewind()?;
+    Ok(file)
 }

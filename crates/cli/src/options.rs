@@ -89,8 +89,8 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "FILE")]
     pub(crate) artifact: Option<PathBuf>,
     /// Run a dynamically linked program: its dynamic linker and libraries are those in FOLDER, which the guest has as /,
-    /// to be read only. It is interpreted.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["compile", "artifact", "tier_up"])]
+    /// to be read only.
+    #[arg(long, value_name = "FOLDER")]
     pub(crate) sysroot: Option<PathBuf>,
     /// With --sysroot: a library that the program loads while it runs; its name, or its path there; may be given again.
     #[arg(long = "library", value_name = "LIBRARY", requires = "sysroot")]

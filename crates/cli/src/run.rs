@@ -13,6 +13,7 @@ use riverrun::{
 use riverrun_linux::{Builder, Detail, DirAccess, Joined, Linux};
 
 use crate::Result;
+use crate::compile::{Source, compile_into};
 use crate::options::{EngineChoice, RunOptions, Verbose};
 use crate::report::{self, Ending, Stats};
 
@@ -252,8 +253,13 @@ pub(crate) fn compiled(program: Program, options: &RunOptions) -> Result<Program
         let path = path.as_deref().ok_or("no place to keep compiled code: set HOME, or say --artifact FILE")?;
         if !path.exists() {
             let is_verbose = !options.verbose.is_empty();
-            if !crate::compile::compile_into(path, options.program(), fuel, is_verbose)? {
-                let name = options.program().display();
+            let name = options.program().display();
+            let source = match options.sysroot {
+                Some(_) => Source::Bytes(program.image().bytes()),
+                None => Source::File(options.program()),
+            };
+            let compiled = compile_into(path, &source, fuel, is_verbose).map_err(|error| format!("{name}: {error}"))?;
+            if !compiled {
                 if options.guest.engine == Some(EngineChoice::Compiled) {
                     return Err(format!("{name}: not compiled").into());
                 }

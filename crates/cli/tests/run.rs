@@ -226,3 +226,21 @@ fn a_program_that_exceeds_the_compilers_limits_is_interpreted() {
     run(&[]).expect(42, &["not compiled; running in the interpreter"]);
     run(&["--engine", "compiled"]).expect(125, &["not compiled"]);
 }
+
+/// The compiler reads what the program is joined with, too; a script in its place keeps that.
+#[test]
+fn a_dynamically_linked_program_is_compiled_with_its_libraries() {
+    let folder = Folder::new();
+    let guest = folder.guest("ends.c", &["-dynamic"]);
+    let command = folder.path().join("riverrun");
+    std::fs::hard_link(env!("CARGO_BIN_EXE_riverrun"), &command).unwrap();
+    let script = "printf '#!/bin/sh\nfor last; do :; done\ncat $last > joined\nexit 124\n' > riverrun-compile && \
+                  chmod +x riverrun-compile";
+    assert!(Command::new("sh").args(["-c", script]).current_dir(folder.path()).status().unwrap().success());
+    let mut command = Command::new(&command);
+    command.current_dir(folder.path()).env("XDG_CACHE_HOME", folder.path());
+    command.args(["run", "--compile", "--sysroot=/usr/riscv64-linux-gnu"]).arg(&guest).args(["exit", "42"]);
+    Ended::from(command.output().unwrap()).expect(42, &["not compiled; running in the interpreter"]);
+    let (joined, own) = (std::fs::read(folder.path().join("joined")).unwrap(), std::fs::read(&guest).unwrap());
+    assert!(joined.starts_with(b"\x7fELF") && joined.len() > own.len() + (1 << 20), "{} bytes", joined.len());
+}

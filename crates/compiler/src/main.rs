@@ -18,7 +18,7 @@ mod stats;
 use lexopt::Arg::{Long, Short, Value};
 use limits::Limits;
 use riverrun_aot::{CompileError, CompileOptions, Cpu, Fidelity, KeptObjects, Report, Selection};
-use riverrun_program::{Image, Profile};
+use riverrun_program::{Image, LoadError, Profile};
 use stats::{Format, Stats};
 
 /// LLVM allocates all the time, by `malloc`: this takes its place in the whole process.
@@ -40,7 +40,7 @@ riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x
   -o, --output FILE   where the compiled code goes: PROGRAM with the extension rro if not given
   -O0 .. -O3          how hard to optimise: -O2 if not given
   --fuel              count instructions, for run --fuel
-  --precise           make every access that may trap, with all registers known: slower
+  --precise           make every access that may trap, with all registers known: slower; always so for programs in Go
   --cpu CPU           native, x86-64-v2, x86-64-v3 or x86-64-v4: native if not given
   --threads N         compile so many functions at once: as many as there are cores if not given
   --emit KIND         artifact, or object: to be linked into a host where there is no dynamic loader; its
@@ -93,7 +93,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(stderr(), "riverrun: {error}");
-            let is_limit = matches!(error.downcast_ref(), Some(CompileError::Work { .. } | CompileError::Go));
+            let is_limit = matches!(error.downcast_ref(), Some(CompileError::Work { .. }));
             ExitCode::from(if is_limit { LIMIT } else { FAILURE })
         }
     }
@@ -196,7 +196,12 @@ fn compile(job: &Job) -> Result<()> {
     job.limits.watch()?;
     let name = job.program.display();
     let elf = std::fs::read(&job.program).map_err(|error| format!("cannot read {name}: {error}"))?;
-    let image = Image::parse(elf).map_err(|error| format!("{name}: {error}"))?;
+    let image = Image::parse(elf).map_err(|error| match error {
+        LoadError::DynamicallyLinked { .. } => {
+            format!("{name}: {error}; or compile it as it runs: riverrun run --sysroot FOLDER --compile")
+        }
+        error => format!("{name}: {error}"),
+    })?;
     if let Some(address) = job.listing {
         return listing::print(&image, &job.options, address);
     }
@@ -236,6 +241,9 @@ fn compile(job: &Job) -> Result<()> {
         let _ = writeln!(stderr(), "\r\x1b[K{}: {} KiB in {seconds:.1} s", output.display(), bytes.len() >> 10);
     }
     if !job.quiet {
+        if report.fidelity != options.fidelity {
+            let _ = writeln!(stderr(), "riverrun: compiled as by --precise: functions in Go do not keep to the psABI");
+        }
         warn(&report);
     }
     if let Some(format) = job.stats {

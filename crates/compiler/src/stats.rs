@@ -3,7 +3,7 @@
 use std::io::{Write, stderr};
 use std::time::Duration;
 
-use riverrun_aot::Report;
+use riverrun_aot::{Fidelity, Report};
 use serde::Serialize;
 
 /// How statistics are shown.
@@ -21,6 +21,7 @@ pub(crate) enum Format {
 pub(crate) struct Stats {
     functions: usize,
     interpreted_functions: usize,
+    precise: bool,
     instructions: usize,
     text_bytes: u64,
     artifact_bytes: u64,
@@ -41,6 +42,7 @@ impl Stats {
         Stats {
             functions: report.functions,
             interpreted_functions: report.interpreted.len(),
+            precise: report.fidelity == Fidelity::Precise,
             instructions: report.instructions,
             text_bytes: report.text_bytes,
             artifact_bytes: report.artifact_bytes,
@@ -77,11 +79,12 @@ impl Stats {
             ("together", self.cpu_seconds),
         ];
         let mut lines = format!(
-            "riverrun: {} functions, {} instructions, {:.2} MiB of text; {:.2} MiB of compiled code\n",
+            "riverrun: {} functions, {} instructions, {:.2} MiB of text; {:.2} MiB of {}compiled code\n",
             self.functions,
             self.instructions,
             mib(self.text_bytes),
             mib(self.artifact_bytes),
+            if self.precise { "precisely " } else { "" },
         );
         if self.interpreted_functions != 0 {
             lines += &format!(

@@ -6,8 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 use common::{gcc, gxx};
+use riverrun::image::Image;
 use riverrun::{Config, Engine, Linker, Machine, Program, Snapshot};
 use riverrun_linux::{Builder, Captured, Detail, DirAccess, Error, Joined, Linux, Output};
+use riverrun_testkit::suite::load_compiled_in_part;
 
 /// Where Debian's cross compiler has the guest's libraries.
 const SYSROOT: &str = "/usr/riscv64-linux-gnu";
@@ -36,13 +38,15 @@ fn join(folder: &Path, libraries: &[&str]) -> Joined {
 }
 
 fn machine(config: &Config, joined: &Joined, builder: Builder) -> (Machine<Linux>, Captured) {
+    machine_of(&Program::new(&Engine::new(config).unwrap(), joined.bytes()).unwrap(), joined, builder)
+}
+
+fn machine_of(program: &Program, joined: &Joined, builder: Builder) -> (Machine<Linux>, Captured) {
     let stdout = Captured::default();
-    let engine = Engine::new(config).unwrap();
-    let program = Program::new(&engine, joined.bytes()).unwrap();
-    let mut linker = Linker::new(&engine);
+    let mut linker = Linker::new(program.engine());
     riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
     let linux = builder.joined(joined.clone()).stdout(Output::writer(stdout.clone())).build();
-    let mut machine = linker.instantiate(&program, linux).unwrap();
+    let mut machine = linker.instantiate(program, linux).unwrap();
     riverrun_linux::start(&mut machine, |linux| linux).unwrap();
     (machine, stdout)
 }
@@ -65,6 +69,24 @@ fn libraries_are_linked_and_loaded() {
     let status = machine.run().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(text(&stdout), expected_text);
     assert_eq!(Some(status), expected.status.code());
+}
+
+/// What was joined is compiled as other programs are: here all but the large libraries, which would take long. They are called
+/// by entries of procedure linkage tables, and call the program back.
+#[test]
+fn libraries_are_compiled() {
+    const LARGE: u64 = 64 << 10;
+    let folder = folder();
+    let joined = join(folder.path(), &["/opt/liblate.so"]);
+    let arguments = || builder(folder.path()).args(["/opt/dynamic", "/opt/liblate.so"]);
+    let (mut interpreted, stdout) = machine(&Config::new(), &joined, arguments());
+    let status = interpreted.run().unwrap();
+    let expected = text(&stdout);
+    let small = |image: &Image| image.text().iter().filter(|text| text.end - text.start < LARGE).cloned().collect();
+    let Some(program) = load_compiled_in_part(joined.bytes(), small) else { return };
+    let (mut compiled, stdout) = machine_of(&program, &joined, arguments());
+    assert_eq!(compiled.run().unwrap_or_else(|error| panic!("{error}")), status);
+    assert_eq!(text(&stdout), expected);
 }
 
 /// Text is never read from memory: what the program was not joined with is not mapped to be executed.

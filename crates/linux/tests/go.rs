@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{machine_on, qemu};
+use common::{machine_of, machine_on, qemu};
 use riverrun::Config;
 use riverrun_linux::{Captured, Linux, Output};
-use riverrun_testkit::suite::SuiteEngine;
+use riverrun_testkit::suite::{SuiteEngine, load_compiled_in_part};
 
 fn go(source: &str) -> PathBuf {
     let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(source).with_extension("go-guest");
@@ -27,7 +27,7 @@ fn go(source: &str) -> PathBuf {
 
 #[test]
 fn goroutines() {
-    // Go is not compiled, and the reference interpreter takes too long.
+    // It takes long to compile, and in the reference interpreter.
     let engine = SuiteEngine::Interpreter;
     let program = go("goroutines.go");
     let expected = qemu(&program, &["guest"], &[], "");
@@ -60,5 +60,50 @@ fn nil_pointers_are_panics() {
         assert_eq!((status, text(stdout)), (expected.status, expected.stdout), "{args:?}");
         let head = |text: &str| text.lines().take(2).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(head(&text(stderr)), head(&expected.stderr), "{args:?}");
+    }
+}
+
+/// Functions in Go have a convention of their own, by which compiled code must go, too. Compiled are the program's, and those
+/// of the runtime that switch and move stacks, and handle signals; the whole runtime would take long.
+#[test]
+fn conventions_are_as_in_the_interpreter() {
+    const COMPILED: [&str; 14] = [
+        "main.",
+        "runtime.asyncPreempt",
+        "runtime.chan",
+        "runtime.copystack",
+        "runtime.execute",
+        "runtime.go",
+        "runtime.mcall",
+        "runtime.morestack",
+        "runtime.newstack",
+        "runtime.park",
+        "runtime.recovery",
+        "runtime.schedule",
+        "runtime.sig",
+        "runtime.systemstack",
+    ];
+    let path = go("convention.go");
+    let elf = std::fs::read(&path).unwrap();
+    let interpreted = SuiteEngine::Interpreter.load(&Config::new(), &*elf);
+    let compiled = load_compiled_in_part(&*elf, |image| {
+        let chosen = image.symbols().filter(|symbol| COMPILED.iter().any(|start| symbol.name.starts_with(start)));
+        chosen.map(|symbol| symbol.address..symbol.address + symbol.size).collect()
+    });
+    if let Some(compiled) = &compiled {
+        assert!(compiled.compiled_options().unwrap().is_precise());
+    }
+    for args in [&["guest"][..], &["guest", "unrecovered"]] {
+        let expected = qemu(&path, args, &[], "");
+        for program in std::iter::once(&interpreted).chain(&compiled) {
+            let stderr = Captured::default();
+            let linux = Linux::builder().args(args.iter().copied()).stderr(Output::writer(stderr.clone())).build();
+            let mut machine = machine_of(program, linux);
+            machine.set_deadline(Some(Instant::now() + Duration::from_secs(120)));
+            let status = machine.run().unwrap_or_else(|error| panic!("{error}"));
+            let stderr = String::from_utf8(stderr.take()).unwrap();
+            let what = format!("{args:?}, compiled: {}", program.is_compiled());
+            assert_eq!((status, stderr), (expected.status, expected.stderr.clone()), "{what}");
+        }
     }
 }

@@ -135,9 +135,13 @@ impl Attributes {
     }
 }
 
-/// Whether a file has one of the sections that Go's tools write.
+/// Whether a file has one of the sections that Go's linker writes, or the head of the last one, which stripped files and
+/// programs joined with their libraries have, too.
 pub(crate) fn is_go(file: &ElfFile) -> bool {
-    [".gopclntab", ".note.go.buildid", ".go.buildinfo"].into_iter().any(|name| file.section(name).is_some())
+    const BUILD_INFO: &[u8] = b"\xff Go buildinf:";
+    let is_section = |name| file.section(name).is_some();
+    [".gopclntab", ".note.go.buildid", ".go.buildinfo"].into_iter().any(is_section)
+        || memchr::memmem::find(&file.bytes, BUILD_INFO).is_some()
 }
 
 /// The identity that the linker gave to the file.

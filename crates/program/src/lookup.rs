@@ -32,8 +32,8 @@ impl Image {
         self.file.section(name)
     }
 
-    /// Whether Go's compiler made the program, by the sections that Go's tools write. Its functions do not keep to the psABI:
-    /// they preserve no register.
+    /// Whether Go's compiler made the program, by what Go's linker writes. Its functions do not keep to the psABI: they
+    /// preserve no register. Reads the whole file if there are no such sections.
     pub fn is_go(&self) -> bool {
         attributes::is_go(&self.file)
     }

@@ -89,15 +89,15 @@ impl Program {
         Ok((compiled, report))
     }
 
-    /// As [`Program::compile_or_take`]; `None` if that takes more work than the options allow, or the program is one of Go,
-    /// so that it is left to the interpreter.
+    /// As [`Program::compile_or_take`]; `None` if that takes more work than the options allow, so that the program is left to
+    /// the interpreter.
     pub(crate) fn compile_cached(
         &self,
         options: &CompileOptions,
         cached: Option<PathBuf>,
     ) -> Result<Option<Program>, Error> {
         match self.compile_or_take(options, cached) {
-            Err(Error::Compile(CompileError::Work { .. } | CompileError::Go)) => Ok(None),
+            Err(Error::Compile(CompileError::Work { .. })) => Ok(None),
             compiled => compiled.map(Some),
         }
     }
@@ -114,7 +114,7 @@ impl Program {
             // SAFETY: `Config::cache` demands that what is there can be trusted.
             let artifact = unsafe { Artifact::load(&path, self.hash()) };
             if let Ok(artifact) = artifact
-                && artifact.options() == options.header()
+                && artifact.options() == options.suited_to(self.image()).header()
             {
                 return self.compiled_as(artifact);
             }

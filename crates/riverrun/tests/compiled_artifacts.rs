@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use riverrun::{ArtifactError, Caller, CompileOptions, Config, Engine, Error, Flow, Linker, Program};
+use riverrun::{ArtifactError, Caller, CompileOptions, Config, Engine, Error, Fidelity, Flow, Linker, Program};
 use riverrun_testkit::tools;
 use riverrun_vm::artifact::{ABI, Artifact, Header};
 
@@ -13,20 +13,36 @@ fn program(flags: &[&str]) -> Program {
     Program::new(&engine, tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, flags)).unwrap()
 }
 
-/// Its functions preserve no registers, which compiled code relies on.
+/// Functions in Go preserve no register, and return results in many, which default compiled code does not expect.
 #[test]
-fn programs_in_go_are_interpreted() {
-    let engine = Engine::new(&Config::new()).unwrap();
+fn programs_in_go_are_compiled_precisely() {
+    let folder = tempfile::tempdir().unwrap();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/go.c");
-    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-O2"]);
-    let program = Program::new(&engine, elf.clone()).unwrap();
-    let error = program.compile(&CompileOptions::default(), |_, _| {}).unwrap_err();
-    assert!(error.to_string().contains("programs in Go are not compiled"), "{error}");
-    let mut config = Config::new();
-    config.compile(CompileOptions::default());
-    let program = Program::new(&Engine::new(&config).unwrap(), elf).unwrap();
-    assert!(!program.is_compiled());
-    assert_eq!(Linker::new(program.engine()).instantiate(&program, ()).unwrap().run().unwrap(), 7);
+    let whole = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-O2"]);
+    let mut stripped = whole.clone();
+    // Where the section headers are, how many, and which one has their names.
+    stripped[40..48].fill(0);
+    stripped[60..64].fill(0);
+    for elf in [whole, stripped] {
+        let mut config = Config::new();
+        // SAFETY: the folder is the test's own.
+        unsafe { config.compile(CompileOptions::default()).cache(folder.path()) };
+        let run = || {
+            let program = Program::new(&Engine::new(&config).unwrap(), elf.clone()).unwrap();
+            assert!(program.compiled_options().unwrap().is_precise());
+            let mut linker = Linker::new(program.engine());
+            linker.ecall(|caller: Caller<'_, ()>| Ok(Flow::Exit(caller.x(10) as i32)));
+            assert_eq!(linker.instantiate(&program, ()).unwrap().run().unwrap(), 7);
+            let (_, report) = program.compile(&CompileOptions::default(), |_, _| {}).unwrap();
+            assert_eq!(report.fidelity, Fidelity::Precise);
+            let artifacts = std::fs::read_dir(folder.path()).unwrap();
+            let times = artifacts.map(|entry| entry.unwrap().metadata().unwrap().modified().unwrap());
+            times.max().unwrap()
+        };
+        let compiled = run();
+        assert_eq!(run(), compiled, "what is in the cache is used");
+    }
+    assert_eq!(ours().compile(&CompileOptions::default(), |_, _| {}).unwrap().1.fidelity, Fidelity::AbiAssuming);
 }
 
 fn ours() -> Program {

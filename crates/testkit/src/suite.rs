@@ -3,10 +3,12 @@
 
 #[cfg(feature = "compile")]
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 #[cfg(feature = "compile")]
 use std::sync::{Mutex, PoisonError};
 
+use riverrun::image::Image;
 use riverrun::{Config, Program};
 
 /// The variable's name.
@@ -83,4 +85,29 @@ fn compiled(mut config: Config, elf: Arc<[u8]>) -> Program {
     let level = if elf.len() > LARGE { 0 } else { options.level };
     config.compile(riverrun::CompileOptions { level, ..options });
     known.entry((format!("{config:?}"), elf.clone())).or_insert_with(|| load(&config, elf)).clone()
+}
+
+/// Loads an executable of which the functions at such addresses are compiled, as they are by default, and all others left to the
+/// interpreter: for programs that take long to compile. `None` if these tests were built without the compiler.
+///
+/// # Panics
+/// If it is none, or there are no such functions.
+#[cfg(feature = "compile")]
+pub fn load_compiled_in_part(
+    elf: impl Into<Arc<[u8]>>,
+    compiled: impl Fn(&Image) -> Vec<Range<u64>>,
+) -> Option<Program> {
+    let program = load(&Config::new(), elf.into());
+    let mut profile = riverrun::image::Profile::default();
+    compiled(program.image()).into_iter().flatten().for_each(|pc| profile.add(pc, 1));
+    let report = program.compile_hot_now(&riverrun::CompileOptions::default(), &profile);
+    let report = report.unwrap_or_else(|error| panic!("the test's program: {error}"));
+    assert!(report.functions > 0, "there is no function");
+    Some(program)
+}
+
+/// The same without the compiler.
+#[cfg(not(feature = "compile"))]
+pub fn load_compiled_in_part(_: impl Into<Arc<[u8]>>, _: impl Fn(&Image) -> Vec<Range<u64>>) -> Option<Program> {
+    None
 }

@@ -11,7 +11,7 @@ pub(super) struct Case {
     pub(super) input: &'static str,
     /// A file of the repository that lies in its current directory; empty if there is none.
     pub(super) file: &'static str,
-    /// Whether its handlers take faults at loads and stores, for which default compiled code has no registers.
+    /// Whether its handlers take faults at loads and stores, so that it is to be compiled precisely.
     pub(super) handles_faults: bool,
 }
 

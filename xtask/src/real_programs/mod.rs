@@ -144,11 +144,20 @@ fn on_qemu(case: &Case, program: &Path) -> Result<Run> {
     run(case, command.arg(program), &folder)
 }
 
+/// The compiled code of a program that needs it to be precise.
+fn precise_artifact() -> PathBuf {
+    origins::folder().join("precise.rro")
+}
+
 fn on_riverrun(case: &Case, program: &Path, engine: Engine, riverrun: &Path) -> Result<Run> {
     let folder = new_folder("riverrun-folder")?;
     let root = workspace::root().display();
     let mut command = Command::new(riverrun);
-    command.args(["run", "--stats=json", "--timeout", TIME_LIMIT, "--cwd=/data"]).args(engine.options());
+    command.args(["run", "--stats=json", "--timeout", TIME_LIMIT, "--cwd=/data"]);
+    match engine {
+        Engine::Compiled if case.handles_faults => command.arg("--artifact").arg(precise_artifact()),
+        engine => command.args(engine.options()),
+    };
     command.arg(format!("--dir={}:/data", folder.display())).arg(format!("--dir={root}:{root}:ro"));
     // Locales, which qemu-riscv64 has from the host.
     if Path::new("/usr/lib/locale").exists() {
@@ -194,13 +203,6 @@ impl Row {
         let mut instructions = None;
         for &engine in engines {
             let reason = match engine {
-                Engine::Compiled if matches!(case.origin, Origin::Go(_)) => Some("programs in Go are interpreted"),
-                Engine::Compiled if matches!(case.origin, Origin::Sysroot(_)) => {
-                    Some("dynamically linked programs are interpreted")
-                }
-                Engine::Compiled if case.handles_faults => {
-                    Some("handlers of its own faults need all registers, which default compiled code does not keep")
-                }
                 Engine::SingleStep if instructions.is_some_and(|count| count > SINGLE_STEP_LIMIT) => {
                     Some("more than 100 million instructions")
                 }
@@ -210,9 +212,15 @@ impl Row {
                 results.push((engine, Verdict::NotRun(reason)));
                 continue;
             }
-            if engine == Engine::Compiled {
+            match engine {
                 // What compiling takes is no part of the run that is timed.
-                on_riverrun(case, program, engine, riverrun)?;
+                Engine::Compiled if case.handles_faults => {
+                    let mut command = Command::new(riverrun);
+                    command.args(["compile", "--quiet", "--precise", "--output"]).arg(precise_artifact());
+                    workspace::call(command.arg(program))?;
+                }
+                Engine::Compiled => on_riverrun(case, program, engine, riverrun).map(drop)?,
+                Engine::Interp | Engine::SingleStep => {}
             }
             let run = on_riverrun(case, program, engine, riverrun)?;
             instructions = run.stats["instructions"].as_u64().or(instructions);

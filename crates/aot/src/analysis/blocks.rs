@@ -11,6 +11,9 @@ use crate::analysis::{jump_tables, millicode};
 use crate::budget::Budget;
 
 const RA: u8 = 1;
+/// The register in which entries of a procedure linkage table link.
+const T1: u8 = 6;
+
 /// The addresses of a function's instructions: its own, and those of the [`millicode`] that it calls,
 /// which becomes part of it.
 struct Extent {
@@ -134,7 +137,8 @@ fn walk(
                 Some(Terminator::Jump(to))
             }
             (Destination::Jump, 0, None) if inst.rs1 == RA && inst.imm == 0 => Some(Terminator::Return),
-            (Destination::Jump, 0, None) => {
+            // Entries of a procedure linkage table link in t1, for what binds a symbol that is not bound yet.
+            (Destination::Jump, 0 | T1, None) => {
                 Some(Terminator::JumpIndirect(tables.get(&pc).cloned().unwrap_or_default()))
             }
             // Links in other registers: calls of another convention.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use riverrun::{Config, Error, Linker, Machine};
+use riverrun::{Config, Error, Linker, Machine, Program};
 use riverrun_linux::{Builder, Captured, Detail, Input, Linux, Output};
 use riverrun_testkit::suite::SuiteEngine;
 
@@ -62,10 +62,14 @@ pub(crate) fn machine(config: &Config, program: &Path, linux: Linux) -> Machine<
 
 /// The same, on an engine.
 pub(crate) fn machine_on(engine: SuiteEngine, config: &Config, program: &Path, linux: Linux) -> Machine<Linux> {
-    let program = engine.load(config, std::fs::read(program).unwrap());
+    machine_of(&engine.load(config, std::fs::read(program).unwrap()), linux)
+}
+
+/// The same, of a program that is loaded.
+pub(crate) fn machine_of(program: &Program, linux: Linux) -> Machine<Linux> {
     let mut linker = Linker::new(program.engine());
     riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
-    let mut machine = linker.instantiate(&program, linux).unwrap();
+    let mut machine = linker.instantiate(program, linux).unwrap();
     riverrun_linux::start(&mut machine, |linux| linux).unwrap();
     machine
 }

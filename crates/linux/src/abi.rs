@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use riverrun::Memory;
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use crate::call::Stop;
 
@@ -75,7 +76,7 @@ impl Layout {
 }
 
 /// `struct timespec`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Timespec {
     pub(crate) seconds: i64,
     pub(crate) nanoseconds: i64,

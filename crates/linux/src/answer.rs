@@ -155,6 +155,7 @@ fn make<T>(
     let linux = get(data);
 
     linux.is_changed = true;
+    linux.names.tree.space.set_room(memory.limit().saturating_sub(memory.used()));
     let resumed = resumed.or_else(|| linux.threads.unpark(place));
     if linux.threads.is_over() {
         // The thread had ended when the machine's time was up.

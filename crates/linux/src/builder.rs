@@ -209,6 +209,19 @@ impl Builder {
         self
     }
 
+    /// Bytes that the guest's own files may take, those in its private `/tmp` and `/dev/shm` and those of `memfd_create`: 64 MiB
+    /// unless this is called. They are in the host's memory; with what the guest has mapped they are never more than the
+    /// machine's limit on memory. Beyond, calls fail with `ENOSPC`.
+    ///
+    /// ```
+    /// # use riverrun_linux::Linux;
+    /// let linux = Linux::builder().max_private_files(1 << 20).build();
+    /// ```
+    pub fn max_private_files(self, bytes: u64) -> Builder {
+        self.names.tree.set_limit(bytes);
+        self
+    }
+
     /// How many threads the guest may have at once: 1,024 unless this is called, 16,384 at most; 1 for none but the first.
     /// Each takes some 1 KiB of the host's memory. Beyond, `clone` fails with `EAGAIN`.
     pub fn max_threads(mut self, count: usize) -> Builder {

@@ -9,6 +9,7 @@ use crate::call::{Call, Outcome, Stop};
 use crate::devices::Device;
 use crate::guest_path::GuestPath;
 use crate::host_file::SizeLimit;
+use crate::memfd;
 use crate::open_file::{Kind, OpenFile};
 use crate::paths::Found;
 use crate::pipes;
@@ -261,6 +262,8 @@ pub(crate) fn fcntl(call: &mut Call<'_>) -> Outcome {
     const F_OFD_SETLK: i32 = 37;
     const F_OFD_SETLKW: i32 = 38;
     const F_DUPFD_CLOEXEC: i32 = 1030;
+    const F_ADD_SEALS: i32 = 1033;
+    const F_GET_SEALS: i32 = 1034;
     const FD_CLOEXEC: u32 = 1;
     const F_UNLCK: u16 = 2;
     let (fd, argument) = (call.int(0), call.uint(2));
@@ -282,6 +285,8 @@ pub(crate) fn fcntl(call: &mut Call<'_>) -> Outcome {
         }
         F_GETFL => Ok(slot.file.status().into()),
         F_SETFL => slot.file.set_status(argument).map(|()| 0),
+        F_ADD_SEALS => memfd::add_seals(&slot.file, argument),
+        F_GET_SEALS => memfd::seals(&slot.file),
         // A machine has one process, so no other one holds a lock.
         F_GETLK | F_OFD_GETLK => Layout::new().u16(F_UNLCK).store(call.memory, call.args[2]),
         F_SETLK | F_SETLKW | F_OFD_SETLK | F_OFD_SETLKW => {

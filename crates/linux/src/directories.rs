@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::Linux;
 use crate::abi::{Layout, at, mode};
 use crate::call::{Call, Outcome, Stop, writable};
-use crate::open_file::{Directory, Kind};
+use crate::inode::Entry;
+use crate::open_file::{Directory, Kind, MemoryDirectory};
 use crate::own::{self, Own};
 use crate::paths::{Found, Node};
 use crate::status::Status;
@@ -28,7 +29,7 @@ const MAX_ENTRY: usize = 512;
 /// Where an open directory is read.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct DirectoryPosition {
-    /// The position of the host's directory.
+    /// The position of the directory of the host or of the private tree.
     host: u64,
     /// How many of the guest's own entries have been read.
     own: u64,
@@ -67,6 +68,9 @@ pub(crate) fn getdents64(call: &mut Call<'_>) -> Outcome {
     if let (true, Some(fd)) = (entries.is_empty(), &directory.host) {
         entries = host_entries(fd, &own, room)?;
     }
+    if let (true, Some(memory)) = (entries.is_empty(), &directory.memory) {
+        entries = memory_entries(memory, &own, room)?;
+    }
     call.memory.write(address, &entries)?;
     Ok(entries.len() as u64)
 }
@@ -96,7 +100,7 @@ fn own_entries(
         let found = call.linux.names.resolve(&directory.path, name.as_bytes(), false, call.patience)?;
         let kind = match found.node {
             Node::Own(own) => (Status::of_own(&own).kind() >> 12) as u8,
-            Node::Host(_) => DIRECTORY,
+            Node::Host(_) | Node::Memory(_) => DIRECTORY,
         };
         let entry = entry(1, OWN + *position + 1, kind, name.as_bytes());
         if entries.len() + entry.len() > room {
@@ -104,6 +108,27 @@ fn own_entries(
         }
         entries.extend(entry);
         *position += 1;
+    }
+    Ok(entries)
+}
+
+fn memory_entries(
+    MemoryDirectory { inode, position }: &MemoryDirectory,
+    own: &BTreeSet<OsString>,
+    room: usize,
+) -> Result<Vec<u8>, Stop> {
+    let mut position = position.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut entries = Vec::new();
+    for (name, Entry { inode, order }) in inode.entries_after(*position) {
+        let kind = (inode.kind() >> 12) as u8;
+        let entry = entry(inode.number, order, kind, name.as_bytes());
+        if entries.len() + entry.len() > room {
+            return if entries.is_empty() { Err(Errno::INVAL.into()) } else { Ok(entries) };
+        }
+        if !own.contains(&name) {
+            entries.extend(entry);
+        }
+        *position = order;
     }
     Ok(entries)
 }
@@ -131,29 +156,42 @@ fn host_entries(fd: &OwnedFd, own: &BTreeSet<OsString>, room: usize) -> Result<V
 impl Directory {
     /// Where the next entry is read, as [`Directory::place`] takes it.
     pub(crate) fn position(&self) -> Result<DirectoryPosition, Stop> {
-        let host = self.host.as_ref().map_or(Ok(0), |fd| rustix::fs::seek(fd, SeekFrom::Current(0)))?;
+        let host = self.seek_behind_own(SeekFrom::Current(0))?;
         let own = *self.own_entries.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(DirectoryPosition { host, own })
     }
 
     /// Goes on reading there, in the same directory or one that has been opened anew.
     pub(crate) fn place(&self, position: DirectoryPosition) -> Result<(), Stop> {
-        if let Some(fd) = &self.host {
-            if position.host != 0 {
-                // A directory of ext4 that is first read at its end stays empty, also from its beginning on.
-                rustix::fs::seek(fd, SeekFrom::Start(0))?;
-                host_entries(fd, &BTreeSet::new(), MAX_ENTRY)?;
-            }
-            rustix::fs::seek(fd, SeekFrom::Start(position.host))?;
+        if let (Some(fd), 1..) = (&self.host, position.host) {
+            // A directory of ext4 that is first read at its end stays empty, also from its beginning on.
+            rustix::fs::seek(fd, SeekFrom::Start(0))?;
+            host_entries(fd, &BTreeSet::new(), MAX_ENTRY)?;
         }
+        self.seek_behind_own(SeekFrom::Start(position.host))?;
         *self.own_entries.lock().unwrap_or_else(PoisonError::into_inner) = position.own;
         Ok(())
+    }
+
+    /// Changes the position of the directory of the host or of the private tree.
+    fn seek_behind_own(&self, to: SeekFrom) -> Outcome {
+        match (&self.host, &self.memory, to) {
+            (Some(fd), ..) => Ok(rustix::fs::seek(fd, to)?),
+            (None, Some(memory), to) => {
+                let mut position = memory.position.lock().unwrap_or_else(PoisonError::into_inner);
+                if let SeekFrom::Start(to) = to {
+                    *position = to;
+                }
+                Ok(*position)
+            }
+            (None, None, _) => Ok(0),
+        }
     }
 
     /// Changes the position of reading, for `lseek`.
     pub(crate) fn seek(&self, to: SeekFrom) -> Outcome {
         let mut position = self.own_entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let host = |to| self.host.as_ref().map_or(Ok(0), |fd| rustix::fs::seek(fd, to));
+        let host = |to| self.seek_behind_own(to);
         let at_host = host(SeekFrom::Current(0))?;
         match to {
             SeekFrom::Start(to @ (0 | OWN..)) => {
@@ -162,7 +200,7 @@ impl Directory {
                 Ok(to)
             }
             // The host's entries come after the guest's own.
-            SeekFrom::Start(to) if self.host.is_some() => {
+            SeekFrom::Start(to) if self.host.is_some() || self.memory.is_some() => {
                 let at = host(SeekFrom::Start(to))?;
                 *position = u64::MAX;
                 Ok(at)
@@ -191,6 +229,7 @@ pub(crate) fn chdir(call: &mut Call<'_>) -> Outcome {
     let Found { path, node, .. } = call.find(at::CURRENT_DIRECTORY, &path, true)?;
     let is_directory = match node {
         Node::Host(name) => name.look()?.kind == mode::DIRECTORY,
+        Node::Memory(name) => name.look()?.kind() == mode::DIRECTORY,
         Node::Own(own) => matches!(own, Own::Directory),
     };
     if !is_directory {

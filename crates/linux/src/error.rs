@@ -86,6 +86,14 @@ pub enum Error {
         /// How many there may be.
         limit: u32,
     },
+    /// The private files of a saved guest take more than they may here.
+    #[error(
+        "the private files of the guest take more than {limit} bytes: raise the limit (`Builder::max_private_files`)"
+    )]
+    TooManyFiles {
+        /// Bytes that they may take.
+        limit: u64,
+    },
     /// The bytes are not what was saved.
     #[error("{0} is damaged: take the snapshot anew")]
     Damaged(&'static str),

@@ -1,7 +1,5 @@
 //! System calls that open, create, rename and change files.
 
-use std::sync::Arc;
-
 use cap_std::fs::{Permissions, PermissionsExt};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Timestamps};
 use rustix::io::Errno;
@@ -11,13 +9,16 @@ use crate::call::{Call, Outcome, PATH_MAX, Patience, Stop};
 use crate::grant::DirAccess;
 use crate::guest_path::GuestPath;
 use crate::host_file::{HostFile, SizeLimit, is_large};
+use crate::inode::{Content, Inode};
 use crate::links;
-use crate::memory_file::MemoryFile;
+use crate::memory_file::{MemoryFile, Origin};
 use crate::open_file::{Directory, Kind};
 use crate::own::Own;
+use crate::pages::Pages;
 use crate::paths::{Found, HostName, Node, special_file};
 use crate::process::USER;
 use crate::refusal::Reason;
+use crate::tree::MemoryName;
 
 /// The host's flags that go with the guest's.
 const PASSED_ON: [(u32, OFlags); 6] = [
@@ -34,6 +35,13 @@ impl Call<'_> {
     fn new_mode(&self, n: usize) -> Mode {
         Mode::from_raw_mode(self.uint(n) & mode::PERMISSIONS & !self.linux.process.umask)
     }
+
+    /// A file in memory that has no name.
+    pub(crate) fn new_file(&self, path: GuestPath, permissions: u32) -> Result<MemoryFile, Stop> {
+        let space = &self.linux.names.tree.space;
+        let inode = Inode::new(space, Content::File(Pages::new(space.clone())), permissions, self.real_time())?;
+        Ok(MemoryFile::new(path, inode, Origin::Guest, self.linux.size_limit))
+    }
 }
 
 pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
@@ -43,6 +51,10 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
     let Found { path, node, must_be_directory, .. } = call.found(0, follow)?;
     call.linux.descriptors.check_free()?;
     if flags & open::TEMPORARY != 0 {
+        if let Node::Memory(name) = &node {
+            let kind = open_nameless(call, name, flags)?;
+            return Ok(call.linux.descriptors.open(kind, flags)? as u64);
+        }
         let name = Found { path, node, must_be_directory, ends_in_dots: false }.host()?;
         let kind = open_temporary(&name, flags, call.new_mode(3), call.linux.size_limit)?;
         return Ok(call.linux.descriptors.open(kind, flags)? as u64);
@@ -50,6 +62,7 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
     let flags = if must_be_directory { flags | open::DIRECTORY } else { flags };
     let kind = match node {
         Node::Host(name) => open_host(&name, flags, call.new_mode(3), call.linux.size_limit, call.patience)?,
+        Node::Memory(name) => open_memory(call, &name, flags)?,
         Node::Own(Own::Descriptor(number)) => return open_anew(call, number, flags),
         Node::Own(own) => open_own(call, own, path, flags)?,
     };
@@ -61,7 +74,7 @@ fn open_own(call: &Call<'_>, own: Own, path: GuestPath, flags: u32) -> Result<Ki
     if flags & (open::CREATE | open::EXCLUSIVE) == open::CREATE | open::EXCLUSIVE {
         return Err(Errno::EXIST.into());
     }
-    let bytes: (Arc<[u8]>, bool) = match own {
+    let (inode, origin) = match own {
         Own::Directory if flags & (open::ACCESS_MODE | open::CREATE) != 0 => return Err(Errno::ISDIR.into()),
         Own::Directory => return Ok(Kind::Directory(Directory::new(path, None))),
         Own::Link(_) => return Err(Errno::LOOP.into()),
@@ -69,15 +82,87 @@ fn open_own(call: &Call<'_>, own: Own, path: GuestPath, flags: u32) -> Result<Ki
         Own::Device(device) => return Ok(Kind::Device(device)),
         Own::Descriptor(_) => return Err(Errno::LOOP.into()),
         _ if flags & open::NO_FOLLOW != 0 && matches!(own, Own::Program) => return Err(Errno::LOOP.into()),
-        Own::File(bytes) => (bytes, false),
-        Own::Program => (call.linux.program()?.clone(), false),
-        Own::Proc(file) => (file.contents(call).into(), true),
+        Own::File(inode) => (inode, Origin::Name),
+        Own::Program => (Inode::given(call.linux.program()?.clone()), Origin::Name),
+        Own::Proc(file) => (Inode::given(file.contents(call).into()), Origin::Made),
     };
     if flags & open::PATH == 0 && flags & (open::ACCESS_MODE | open::TRUNCATE) != 0 {
         return Err(Errno::ACCESS.into());
     }
-    Ok(Kind::Memory(MemoryFile::new(path, bytes.0, bytes.1)))
+    Ok(Kind::Memory(MemoryFile::new(path, inode, origin, call.linux.size_limit)))
 }
+
+/// Opens, or makes, what a name of the private tree stands for.
+fn open_memory(call: &Call<'_>, name: &MemoryName, flags: u32) -> Result<Kind, Stop> {
+    let is_made = name.look().is_err();
+    let inode = match name.look() {
+        Ok(_) if flags & (open::CREATE | open::EXCLUSIVE) == open::CREATE | open::EXCLUSIVE => {
+            return Err(Errno::EXIST.into());
+        }
+        Ok(inode) => inode.clone(),
+        Err(stop) if flags & open::CREATE == 0 => return Err(stop),
+        Err(_) if flags & open::DIRECTORY != 0 => return Err(Errno::ISDIR.into()),
+        Err(_) => {
+            let content = Content::File(Pages::new(call.linux.names.tree.space.clone()));
+            name.make(content, call.new_mode(3).as_raw_mode(), call.real_time())?
+        }
+    };
+    match inode.kind() {
+        mode::SYMLINK => return Err(Errno::LOOP.into()),
+        mode::DIRECTORY if flags & open::PATH != 0 => {}
+        mode::DIRECTORY if flags & (open::ACCESS_MODE | open::CREATE) != 0 => return Err(Errno::ISDIR.into()),
+        mode::DIRECTORY => inode.check(4)?,
+        _ if flags & open::DIRECTORY != 0 => return Err(Errno::NOTDIR.into()),
+        _ => {}
+    }
+    if inode.kind() == mode::DIRECTORY {
+        return Ok(Kind::Directory(Directory::in_memory(name.path.clone(), inode)));
+    }
+    let file = MemoryFile::new(name.path.clone(), inode, Origin::Guest, call.linux.size_limit);
+    // The mode of a new file does not hold for who makes it.
+    if !is_made {
+        begin(call, &file, flags)?;
+    }
+    Ok(Kind::Memory(file))
+}
+
+/// Checks that a file of the private tree may be opened with these flags, and empties it for `O_TRUNC`.
+fn begin(call: &Call<'_>, file: &MemoryFile, flags: u32) -> Result<(), Stop> {
+    const READ: u32 = 4;
+    const WRITE: u32 = 2;
+    if flags & open::PATH != 0 {
+        return Ok(());
+    }
+    let access = match flags & open::ACCESS_MODE {
+        0 => READ,
+        open::WRITE_ONLY => WRITE,
+        open::READ_WRITE => READ | WRITE,
+        _ => return Err(Errno::INVAL.into()),
+    };
+    let truncates = flags & open::TRUNCATE != 0;
+    file.inode.check(access | if truncates { WRITE } else { 0 })?;
+    if truncates {
+        file.set_size(0)?;
+        file.inode.touch(call.real_time());
+    }
+    Ok(())
+}
+
+/// Makes a file without a name for a directory of the private tree.
+fn open_nameless(call: &Call<'_>, name: &MemoryName, flags: u32) -> Result<Kind, Stop> {
+    if !matches!(flags & open::ACCESS_MODE, open::WRITE_ONLY | open::READ_WRITE) || flags & open::DIRECTORY == 0 {
+        return Err(Errno::INVAL.into());
+    }
+    if name.look()?.kind() != mode::DIRECTORY {
+        return Err(Errno::NOTDIR.into());
+    }
+    let mut path = name.path.clone();
+    path.0.push(NAMELESS.into());
+    call.new_file(path, call.new_mode(3).as_raw_mode()).map(Kind::Memory)
+}
+
+/// What files are called that were made without a name.
+const NAMELESS: &str = "(no name)";
 
 /// Opens `/proc/self/fd/NUMBER`: a file of the host by its name, so that it has a position of its own, and anything else
 /// as it is.
@@ -91,9 +176,13 @@ fn open_anew(call: &mut Call<'_>, number: i32, flags: u32) -> Outcome {
             let found = call.linux.names.resolve(&GuestPath::default(), &path.to_bytes(), false, call.patience)?;
             open_host(&found.host()?, flags & !open::CREATE, Mode::empty(), call.linux.size_limit, call.patience)?
         }
-        Kind::Directory(Directory { path, host: None, .. }) => open_own(call, Own::Directory, path.clone(), flags)?,
-        Kind::Memory(MemoryFile { path, bytes, is_made, .. }) => {
-            Kind::Memory(MemoryFile::new(path.clone(), bytes.clone(), *is_made))
+        Kind::Directory(Directory { path, memory: Some(directory), .. }) => {
+            Kind::Directory(Directory::in_memory(path.clone(), directory.inode.clone()))
+        }
+        Kind::Directory(Directory { path, .. }) => open_own(call, Own::Directory, path.clone(), flags)?,
+        Kind::Memory(file) => {
+            begin(call, file, flags)?;
+            Kind::Memory(file.anew())
         }
         Kind::Socket(_) => return Err(Errno::NXIO.into()),
         _ => {
@@ -206,15 +295,19 @@ fn open_temporary(name: &HostName, flags: u32, mode: Mode, limit: SizeLimit) -> 
     let fd = rustix::fs::openat(&seen.fd, c".", host, mode)?;
     name.admit(&fd)?;
     let mut path = name.path().clone();
-    path.0.push("(no name)".into());
+    path.0.push(NAMELESS.into());
     Ok(Kind::Regular(HostFile { fd, access: name.access, limit, path, sync: flags & open::SYNC }))
 }
 
 /// Makes a regular file. Other kinds are not provided.
 pub(crate) fn mknodat(call: &mut Call<'_>) -> Outcome {
     let found = call.found(0, false)?;
-    let Found { node: Node::Host(name), .. } = found else { return Err(Errno::EXIST.into()) };
-    if name.exists()? {
+    let exists = match &found.node {
+        Node::Host(name) => name.exists()?,
+        Node::Memory(name) => name.look().is_ok(),
+        Node::Own(_) => true,
+    };
+    if exists {
         return Err(Errno::EXIST.into());
     }
     match call.uint(2) & mode::TYPE {
@@ -224,15 +317,26 @@ pub(crate) fn mknodat(call: &mut Call<'_>) -> Outcome {
         mode::SOCKET => return Err(Stop::Absent("a socket with a name")),
         _ => return Err(Errno::INVAL.into()),
     }
-    let name = name.writable()?;
+    if let Node::Memory(name) = &found.node {
+        let content = Content::File(Pages::new(call.linux.names.tree.space.clone()));
+        name.make(content, call.new_mode(2).as_raw_mode(), call.real_time())?;
+        return Ok(0);
+    }
+    let name = found.host()?.writable()?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(&name.dir, &name.name, flags, call.new_mode(2))?;
     Ok(0)
 }
 
 pub(crate) fn mkdirat(call: &mut Call<'_>) -> Outcome {
-    let found = call.found(0, false)?;
-    let Found { node: Node::Host(name), .. } = found else { return Err(Errno::EXIST.into()) };
+    let name = match call.found(0, false)?.node {
+        Node::Host(name) => name,
+        Node::Memory(name) => {
+            name.make_directory(call.new_mode(2).as_raw_mode(), call.real_time())?;
+            return Ok(0);
+        }
+        Node::Own(_) => return Err(Errno::EXIST.into()),
+    };
     if name.exists()? {
         return Err(Errno::EXIST.into());
     }
@@ -248,8 +352,10 @@ pub(crate) fn unlinkat(call: &mut Call<'_>) -> Outcome {
     if found.must_be_directory && !directory {
         return Err(Errno::NOTDIR.into());
     }
-    if let Node::Host(name) = &found.node {
-        name.look()?;
+    match &found.node {
+        Node::Host(name) => drop(name.look()?),
+        Node::Memory(name) => drop(name.look()?.clone()),
+        Node::Own(_) => {}
     }
     if found.ends_in_dots {
         return Err(Errno::INVAL.into());
@@ -258,6 +364,10 @@ pub(crate) fn unlinkat(call: &mut Call<'_>) -> Outcome {
         let is_file = matches!(found.node, Node::Own(Own::File(_)));
         return Err(if directory || is_file { Errno::BUSY } else { Errno::ISDIR }.into());
     }
+    if let Node::Memory(name) = &found.node {
+        name.remove(directory, call.real_time())?;
+        return Ok(0);
+    }
     let name = found.host()?.changeable()?;
     rustix::fs::unlinkat(&name.dir, &name.name, if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() })?;
     Ok(0)
@@ -265,7 +375,11 @@ pub(crate) fn unlinkat(call: &mut Call<'_>) -> Outcome {
 
 /// Two names in the same granted directory, the first of something that is there, the second to be made.
 fn pair(old: Found, new: Found) -> Result<(HostName, HostName), Stop> {
-    let (old, new) = (old.host()?, new.host()?);
+    let (old, new) = match (old.node, new.node) {
+        (Node::Host(old), Node::Host(new)) => (old, new),
+        (Node::Host(_), Node::Memory(_)) | (Node::Memory(_), Node::Host(_)) => return Err(Errno::XDEV.into()),
+        _ => return Err(Errno::ACCESS.into()),
+    };
     old.look()?;
     match old.same_grant(&new) {
         true => Ok((old.changeable()?, new.writable()?)),
@@ -282,6 +396,20 @@ pub(crate) fn renameat2(call: &mut Call<'_>) -> Outcome {
     let stays = |found: &Found| found.ends_in_dots || names.holds_grant(&found.path);
     if stays(&old) || stays(&new) {
         return Err(Errno::BUSY.into());
+    }
+    if let (Node::Memory(from), Node::Memory(to)) = (&old.node, &new.node) {
+        let is_directory = from.look()?.kind() == mode::DIRECTORY;
+        if !is_directory && (old.must_be_directory || new.must_be_directory) {
+            return Err(Errno::NOTDIR.into());
+        }
+        let now = call.real_time();
+        match flags {
+            EXCHANGE => from.exchange(to, now, call.patience)?,
+            NO_REPLACE if to.look().is_ok() => return Err(Errno::EXIST.into()),
+            0 | NO_REPLACE => from.rename(to, now, call.patience)?,
+            _ => return Err(Errno::INVAL.into()),
+        }
+        return Ok(0);
     }
     let (old, mut new) = pair(old, new)?;
     // The file that is replaced changes as well.
@@ -305,8 +433,24 @@ pub(crate) fn renameat2(call: &mut Call<'_>) -> Outcome {
 pub(crate) fn linkat(call: &mut Call<'_>) -> Outcome {
     let flags = call.only(4, at::SYMLINK_FOLLOW)?;
     let (old, new) = (call.found(0, flags & at::SYMLINK_FOLLOW != 0)?, call.found(2, false)?);
-    if matches!(new.node, Node::Own(_)) {
-        return Err(Errno::EXIST.into());
+    match (&old.node, &new.node) {
+        (_, Node::Own(_)) => return Err(Errno::EXIST.into()),
+        (_, Node::Memory(_)) if new.must_be_directory => return Err(Errno::NOENT.into()),
+        (Node::Memory(old), Node::Memory(new)) => {
+            old.link(new, call.real_time())?;
+            return Ok(0);
+        }
+        // How a file gets its name that was made without one.
+        (Node::Own(Own::Descriptor(number)), Node::Memory(new)) => {
+            let file = call.linux.descriptors.get(*number).map_err(|_| Errno::NOENT)?;
+            let Kind::Memory(file) = &file.kind else { return Err(Errno::XDEV.into()) };
+            if file.origin != Origin::Guest {
+                return Err(Errno::XDEV.into());
+            }
+            new.link_to(&file.inode, call.real_time())?;
+            return Ok(0);
+        }
+        _ => {}
     }
     let (old, new) = pair(old, new)?;
     links::check_move(&old, &new, call.patience)?;
@@ -319,7 +463,14 @@ pub(crate) fn symlinkat(call: &mut Call<'_>) -> Outcome {
     if target.is_empty() {
         return Err(Errno::NOENT.into());
     }
-    let Found { node: Node::Host(name), .. } = call.found(1, false)? else { return Err(Errno::EXIST.into()) };
+    let name = match call.found(1, false)?.node {
+        Node::Host(name) => name,
+        Node::Memory(name) => {
+            name.make(Content::Link(target), 0o777, call.real_time())?;
+            return Ok(0);
+        }
+        Node::Own(_) => return Err(Errno::EXIST.into()),
+    };
     if name.exists()? {
         return Err(Errno::EXIST.into());
     }
@@ -342,6 +493,7 @@ pub(crate) fn readlinkat(call: &mut Call<'_>) -> Outcome {
             }
             rustix::fs::readlinkat(&seen.fd, c"", Vec::with_capacity(PATH_MAX as usize))?.into_bytes()
         }
+        Node::Memory(name) => name.look()?.target().ok_or(Errno::INVAL)?,
         Node::Own(Own::Link(target)) => target,
         Node::Own(Own::Program) => call.linux.program_path().ok_or(Errno::NOENT)?.to_bytes(),
         Node::Own(Own::Descriptor(number)) => {
@@ -362,6 +514,16 @@ pub(crate) fn truncate(call: &mut Call<'_>) -> Outcome {
     }
     let found = call.find(at::CURRENT_DIRECTORY, &path, true)?;
     let (limit, patience) = (call.linux.size_limit, call.patience);
+    if let Node::Memory(name) = &found.node {
+        let file = match open_memory(call, name, open::WRITE_ONLY)? {
+            Kind::Memory(file) => file,
+            _ => return Err(Errno::INVAL.into()),
+        };
+        let done = file.set_size(len);
+        call.signal_failure(done)?;
+        file.inode.touch(call.real_time());
+        return Ok(0);
+    }
     let done = match open_host(&found.host()?, open::WRITE_ONLY, Mode::empty(), limit, patience)? {
         Kind::Regular(file) => file.set_size(len, patience),
         _ => Err(Errno::ISDIR.into()),
@@ -374,6 +536,12 @@ pub(crate) fn fchmod(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
     let mode = Mode::from_raw_mode(call.uint(1) & mode::PERMISSIONS);
     match &file.kind {
+        Kind::Directory(Directory { memory: Some(directory), .. }) => {
+            call.linux.names.tree.changeable(&directory.inode)?.set_permissions(mode, call.real_time());
+        }
+        Kind::Memory(file) if file.origin == Origin::Guest => {
+            file.inode.set_permissions(mode, call.real_time());
+        }
         Kind::Directory(directory) => {
             let Found { node, .. } = call.linux.names.resolve(&directory.path, b".", true, call.patience)?;
             let Node::Host(name) = node else { return Err(Errno::PERM.into()) };
@@ -389,18 +557,28 @@ pub(crate) fn fchmod(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(crate) fn fchmodat(call: &mut Call<'_>) -> Outcome {
-    let name = call.found(0, true)?.host()?;
-    set_mode(&name.changeable()?, Mode::from_raw_mode(call.uint(2) & mode::PERMISSIONS))?;
+    let mode = Mode::from_raw_mode(call.uint(2) & mode::PERMISSIONS);
+    let found = call.found(0, true)?;
+    match &found.node {
+        Node::Memory(name) => name.changeable()?.set_permissions(mode, call.real_time()),
+        _ => set_mode(&found.host()?.changeable()?, mode)?,
+    }
     Ok(0)
 }
 
 pub(crate) fn fchmodat2(call: &mut Call<'_>) -> Outcome {
     match call.only(3, at::SYMLINK_NOFOLLOW)? {
         // A link has no mode.
-        at::SYMLINK_NOFOLLOW if call.found(0, false)?.host()?.look()?.kind == mode::SYMLINK => {
-            Err(Errno::OPNOTSUPP.into())
-        }
+        at::SYMLINK_NOFOLLOW if is_link(call.found(0, false)?)? => Err(Errno::OPNOTSUPP.into()),
         _ => fchmodat(call),
+    }
+}
+
+/// Whether a path that was not followed leads to a link.
+fn is_link(found: Found) -> Result<bool, Stop> {
+    match &found.node {
+        Node::Memory(name) => Ok(name.look()?.kind() == mode::SYMLINK),
+        _ => Ok(found.host()?.look()?.kind == mode::SYMLINK),
     }
 }
 
@@ -434,14 +612,35 @@ pub(crate) fn fchown(call: &mut Call<'_>) -> Outcome {
 pub(crate) fn fchownat(call: &mut Call<'_>) -> Outcome {
     let flags = call.only(4, at::SYMLINK_NOFOLLOW | at::EMPTY_PATH)?;
     if flags & at::EMPTY_PATH == 0 {
-        call.found(0, flags & at::SYMLINK_NOFOLLOW == 0)?.host()?.changeable()?;
+        let found = call.found(0, flags & at::SYMLINK_NOFOLLOW == 0)?;
+        match &found.node {
+            Node::Memory(name) => drop(name.changeable()?.clone()),
+            _ => drop(found.host()?.changeable()?),
+        }
     }
     check_owner(call.uint(2), call.uint(3))
 }
 
+/// In place of nanoseconds: the time that it is, or no change.
+const NOW: i64 = (1 << 30) - 1;
+const OMIT: i64 = (1 << 30) - 2;
+
+/// What gives a file of the private tree these times.
+fn set_in_memory(call: &Call<'_>, [accessed, modified]: [Timespec; 2]) -> impl Fn(&Inode) {
+    let now = call.real_time();
+    move |inode| {
+        let new = |old, time: Timespec| match time.nanoseconds {
+            NOW => now,
+            OMIT => old,
+            _ => time,
+        };
+        let mut state = inode.lock();
+        (state.accessed, state.modified) = (new(state.accessed, accessed), new(state.modified, modified));
+        state.changed = now;
+    }
+}
+
 pub(crate) fn utimensat(call: &mut Call<'_>) -> Outcome {
-    const NOW: i64 = (1 << 30) - 1;
-    const OMIT: i64 = (1 << 30) - 2;
     let flags = call.only(3, at::SYMLINK_NOFOLLOW | at::EMPTY_PATH)?;
     let time = |time: Timespec| match time.nanoseconds {
         NOW | OMIT | 0..1_000_000_000 => {
@@ -465,6 +664,13 @@ pub(crate) fn utimensat(call: &mut Call<'_>) -> Outcome {
                 changeable(file)?;
                 rustix::fs::futimens(&file.fd, &times)?;
             }
+            Kind::Directory(Directory { memory: Some(directory), .. }) => {
+                let times = set_in_memory(call, [accessed, modified]);
+                times(call.linux.names.tree.changeable(&directory.inode)?);
+            }
+            Kind::Memory(file) if file.origin == Origin::Guest => {
+                set_in_memory(call, [accessed, modified])(&file.inode);
+            }
             Kind::Directory(directory) => {
                 let found = call.linux.names.resolve(&directory.path, b".", true, call.patience)?;
                 set_times(&found.host()?.changeable()?, &times)?;
@@ -473,8 +679,11 @@ pub(crate) fn utimensat(call: &mut Call<'_>) -> Outcome {
         }
         return Ok(0);
     }
-    let name = call.found(0, flags & at::SYMLINK_NOFOLLOW == 0)?.host()?;
-    set_times(&name.changeable()?, &times)?;
+    let found = call.found(0, flags & at::SYMLINK_NOFOLLOW == 0)?;
+    match &found.node {
+        Node::Memory(name) => set_in_memory(call, [accessed, modified])(name.changeable()?),
+        _ => set_times(&found.host()?.changeable()?, &times)?,
+    }
     Ok(0)
 }
 

@@ -52,7 +52,7 @@ impl SizeLimit {
     }
 
     /// `EFBIG` for a file of this size.
-    fn check(self, size: u64) -> Result<(), Stop> {
+    pub(crate) fn check(self, size: u64) -> Result<(), Stop> {
         match size <= self.0 {
             true => Ok(()),
             false => Err(Errno::FBIG.into()),
@@ -69,9 +69,13 @@ impl SizeLimit {
             Some(at) => at,
             None => seek(fd, SeekFrom::Current(0))?,
         };
+        Ok(&bytes[..bytes.len().min(self.room(start)?)])
+    }
+
+    /// Bytes that may be written behind a position; `EFBIG` if there are none.
+    pub(crate) fn room(self, start: u64) -> Result<usize, Stop> {
         self.check(start.saturating_add(1))?;
-        let room = usize::try_from(self.0 - start).unwrap_or(usize::MAX);
-        Ok(&bytes[..bytes.len().min(room)])
+        Ok(usize::try_from(self.0 - start).unwrap_or(usize::MAX))
     }
 }
 

@@ -7,6 +7,7 @@ use rustix::io::Errno;
 
 use crate::abi::{load_words, signal};
 use crate::call::{Call, MAX_TRANSFER, Outcome, Stop, readable};
+use crate::memory_file::Allocation;
 use crate::open_file::{Kind, OpenFile};
 use crate::poll::WRITE;
 use crate::socket_calls;
@@ -41,7 +42,16 @@ impl Call<'_> {
         if let (STANDARD_ERROR, Ok(written)) = (self.int(0), &written) {
             self.linux.last_words.add(&bytes[..*written]);
         }
-        Ok(self.signal_failure(written)? as u64)
+        let written = self.signal_failure(written)?;
+        self.has_written(file);
+        Ok(written as u64)
+    }
+
+    /// Notes that a file has been written to.
+    fn has_written(&self, file: &OpenFile) {
+        if let Kind::Memory(file) = &file.kind {
+            file.inode.touch(self.real_time());
+        }
     }
 
     /// Sends the signal of some failed writes: SIGPIPE without a reader, SIGXFSZ beyond the limit on sizes.
@@ -296,18 +306,22 @@ pub(crate) fn sendfile(call: &mut Call<'_>) -> Outcome {
 pub(crate) fn copy_file_range(call: &mut Call<'_>) -> Outcome {
     let (from, to) = (End::new(call, 0, Some(1))?, End::new(call, 2, Some(3))?);
     call.only(5, 0)?;
-    from.file.regular()?;
-    to.file.regular()?;
+    from.file.check_contents()?;
+    to.file.check_contents()?;
     copy(call, &from, &to, call.args[4])
 }
 
 pub(crate) fn ftruncate(call: &mut Call<'_>) -> Outcome {
     let (file, len) = (call.file(0)?, call.position(1)?);
-    let host = file.host_file()?;
+    file.check_contents()?;
     // Linux's answer for a file that is not open for writing.
     file.check_writable().map_err(|_| Errno::INVAL)?;
-    let done = host.set_size(len, call.patience);
+    let done = match &file.kind {
+        Kind::Memory(file) => file.set_size(len),
+        _ => file.host_file()?.set_size(len, call.patience),
+    };
     call.signal_failure(done)?;
+    call.has_written(&file);
     Ok(0)
 }
 
@@ -323,9 +337,21 @@ pub(crate) fn fallocate(call: &mut Call<'_>) -> Outcome {
         _ => return Err(Errno::OPNOTSUPP.into()),
     }
     file.check_writable()?;
-    let flags = rustix::fs::FallocateFlags::from_bits_retain(call.uint(1));
-    let done = file.host_file()?.allocate(flags, at, len, call.patience);
+    file.check_contents()?;
+    let mode = call.uint(1);
+    let done = match &file.kind {
+        Kind::Memory(file) => {
+            let modes =
+                Allocation { keeps_size: mode & KEEP_SIZE != 0, punches: mode & (PUNCH_HOLE | ZERO_RANGE) != 0 };
+            file.allocate(modes, at, len)
+        }
+        _ => {
+            let flags = rustix::fs::FallocateFlags::from_bits_retain(mode);
+            file.host_file()?.allocate(flags, at, len, call.patience)
+        }
+    };
     call.signal_failure(done)?;
+    call.has_written(&file);
     Ok(0)
 }
 
@@ -338,6 +364,7 @@ fn sync_with(call: &mut Call<'_>, sync: impl Fn(std::os::fd::BorrowedFd<'_>) -> 
                 sync(fd.as_fd())?;
             }
         }
+        Kind::Memory(_) => {}
         _ => return Err(Errno::INVAL.into()),
     }
     Ok(0)

@@ -183,7 +183,7 @@ impl Tree<'_> {
         let open = || -> Result<Kind, Stop> {
             match self.names.resolve(&GuestPath::default(), path.as_bytes(), true, Patience::endless())?.node {
                 Node::Host(name) => open_host(&name, 0, Mode::empty(), SizeLimit::default(), Patience::endless()),
-                Node::Own(_) => Err(Errno::NOENT.into()),
+                Node::Own(_) | Node::Memory(_) => Err(Errno::NOENT.into()),
             }
         };
         let file = match open().map_err(errno) {

@@ -55,10 +55,13 @@
 //! - Standard output and error that are the host's have no position, also where they are files: what
 //!   others have written there cannot be changed (`ESPIPE`).
 //! - Locks on files always succeed.
+//! - `/tmp` and `/dev/shm` are the guest's own, in memory and empty at first, unless a directory is granted there or above;
+//!   [`Builder::max_private_files`] limits them, and snapshots have them. Their files' times of access do not change.
 //!
 //! # Limits
 //!
-//! A guest has 256 descriptors ([`Builder::max_descriptors`]), 1,024 threads ([`Builder::max_threads`]), and files as large
+//! A guest has 256 descriptors ([`Builder::max_descriptors`]), 1,024 threads ([`Builder::max_threads`]), 64 MiB for private
+//! files, and files as large
 //! as the host's process may make them ([`Builder::max_file_size`]). Calls look at the machine's deadline and at
 //! interruptions between bounded pieces of work, and wait for standard streams no longer than that. Work that the host's
 //! kernel does in one piece is not cut up: removing a file, `fsync`.
@@ -85,16 +88,19 @@ mod grant;
 mod guest_path;
 mod host_file;
 mod identity;
+mod inode;
 mod interests;
 mod io;
 mod joined;
 mod last_words;
 mod links;
 mod log;
+mod memfd;
 mod memory;
 mod memory_file;
 mod open_file;
 mod own;
+mod pages;
 mod pair;
 mod paths;
 mod pipes;
@@ -109,12 +115,14 @@ mod reactor;
 mod refusal;
 mod requests;
 mod saved;
+mod saved_tree;
 mod signal_file;
 mod signalfd;
 mod signals;
 mod socket;
 mod socket_calls;
 mod socket_options;
+mod space;
 mod start;
 mod status;
 mod stdio;
@@ -126,6 +134,7 @@ mod timer;
 mod timer_file;
 mod timerfd;
 mod transfer;
+mod tree;
 
 pub use answer::add_to_linker;
 pub use builder::Builder;

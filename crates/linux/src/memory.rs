@@ -81,6 +81,21 @@ fn permissions(prot: u64) -> Result<Perm, Stop> {
     Ok(allow(READ | WRITE, Perm::READ) | allow(WRITE, Perm::WRITE) | allow(EXECUTE, Perm::EXECUTE))
 }
 
+/// `ENOMEM` if a range with these permissions makes more memory than there is beside the guest's private files.
+fn check_room(call: &Call<'_>, range: Range<u64>, perm: Perm) -> Result<(), Stop> {
+    if perm == Perm::NONE {
+        return Ok(());
+    }
+    let len = range.end - range.start;
+    let used = held(call.memory, range).into_iter().filter(|region| region.perm != Perm::NONE);
+    let replaced: u64 = used.map(|region| region.end - region.start).sum();
+    let files = call.linux.names.tree.space.used();
+    match call.memory.used().saturating_sub(replaced).saturating_add(len).saturating_add(files) <= call.memory.limit() {
+        true => Ok(()),
+        false => Err(Errno::NOMEM.into()),
+    }
+}
+
 const READ_WRITE: fn() -> Perm = || Perm::READ | Perm::WRITE;
 
 pub(crate) fn brk(call: &mut Call<'_>) -> Outcome {
@@ -92,6 +107,7 @@ pub(crate) fn brk(call: &mut Call<'_>) -> Outcome {
     } else if new > old {
         // A page stays free above the heap.
         is_free(call.memory, old..new.saturating_add(PAGE_SIZE))
+            && check_room(call, old..new, READ_WRITE()).is_ok()
             && call.memory.map(old, new - old, READ_WRITE()).is_ok()
     } else {
         match unmap(call, new..old) {
@@ -165,6 +181,7 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
         joined.check_text(file, start, offset)?;
     }
     call.memory.can_map(start, len, perm)?;
+    check_room(call, start..start.saturating_add(len), perm)?;
     lighten(call, start..start.saturating_add(len))?;
     let Some(file) = file else {
         call.memory.map(start, len, perm)?;
@@ -263,6 +280,7 @@ pub(crate) fn mprotect(call: &mut Call<'_>) -> Outcome {
     if !is_mapped(call.memory, &range) {
         return Err(Errno::NOMEM.into());
     }
+    check_room(call, range.clone(), perm)?;
     // The kernel takes some 13 ms for a GiB.
     call.memory.protect(range.start, range.end - range.start, perm)?;
     Ok(0)
@@ -338,6 +356,7 @@ pub(crate) fn mremap(call: &mut Call<'_>) -> Outcome {
         return Ok(old);
     } else {
         let new_end = old.checked_add(new_len).ok_or(Errno::NOMEM)?;
+        check_room(call, old_end..new_end, perm)?;
         if is_free(call.memory, old_end..new_end) && call.memory.map(old_end, new_len - old_len, perm).is_ok() {
             return Ok(old);
         }

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{OFlags, SeekFrom, fcntl_setfl};
 use rustix::io::Errno;
@@ -14,6 +14,7 @@ use crate::devices::Device;
 use crate::event::Event;
 use crate::guest_path::GuestPath;
 use crate::host_file::HostFile;
+use crate::inode::Inode;
 use crate::interests::Interests;
 use crate::memory_file::MemoryFile;
 use crate::pipes;
@@ -23,14 +24,14 @@ use crate::signal_file::SignalFile;
 use crate::socket::Socket;
 use crate::stream::Stream;
 use crate::timer_file::TimerFile;
-use crate::transfer::{STEP, in_steps};
+use crate::transfer::{STEP, in_steps, position};
 
 /// The kinds of open files.
 pub(crate) enum Kind {
     /// A regular file of the host.
     Regular(HostFile),
     Directory(Directory),
-    /// A file of the guest's own.
+    /// A file in memory.
     Memory(MemoryFile),
     Device(Device),
     /// One of the host's own standard streams.
@@ -50,14 +51,28 @@ pub(crate) struct Directory {
     pub(crate) path: GuestPath,
     /// The host's directory; `None` if it is the guest's alone.
     pub(crate) host: Option<OwnedFd>,
+    /// That of the private tree, if it is in that.
+    pub(crate) memory: Option<MemoryDirectory>,
     /// How many of the entries that are the guest's alone have been read: they come first.
     pub(crate) own_entries: Mutex<u64>,
 }
 
 impl Directory {
     pub(crate) fn new(path: GuestPath, host: Option<OwnedFd>) -> Directory {
-        Directory { path, host, own_entries: Mutex::default() }
+        Directory { path, host, memory: None, own_entries: Mutex::default() }
     }
+
+    pub(crate) fn in_memory(path: GuestPath, inode: Arc<Inode>) -> Directory {
+        let memory = Some(MemoryDirectory { inode, position: Mutex::default() });
+        Directory { memory, ..Directory::new(path, None) }
+    }
+}
+
+/// A directory of the private tree.
+pub(crate) struct MemoryDirectory {
+    pub(crate) inode: Arc<Inode>,
+    /// The order of the entry that was read last.
+    pub(crate) position: Mutex<u64>,
 }
 
 /// An open file description, which duplicated descriptors share.
@@ -155,6 +170,14 @@ impl OpenFile {
             Kind::Regular(file) => Ok(file),
             Kind::Directory(_) => Err(Errno::ISDIR.into()),
             _ => Err(Errno::INVAL.into()),
+        }
+    }
+
+    /// `EINVAL` if it is no file with contents that it could change, `EISDIR` for a directory.
+    pub(crate) fn check_contents(&self) -> Result<(), Stop> {
+        match &self.kind {
+            Kind::Memory(_) => Ok(()),
+            _ => self.host_file().map(drop),
         }
     }
 
@@ -290,6 +313,13 @@ impl OpenFile {
         self.activity.fetch_add(1, Ordering::Relaxed);
         match &self.kind {
             Kind::Regular(file) => file.write(bytes, at, self.status() & open::APPEND != 0, patience),
+            Kind::Memory(file) => {
+                let appends = self.status() & open::APPEND != 0;
+                in_steps(bytes.len(), STEP, patience, |range| {
+                    let at = at.map(|at| position(at, range.start as u64)).transpose()?;
+                    file.write(&bytes[range], at, appends)
+                })
+            }
             Kind::Device(device) => device.write(bytes),
             Kind::Stream(stream) => stream.write(bytes, patience).map_err(|stop| self.would_wait(stop, WRITE)),
             Kind::Writer(writer) => {
@@ -303,7 +333,7 @@ impl OpenFile {
             Kind::Event(event) => event.write(bytes).map_err(|stop| self.would_wait(stop, WRITE)),
             Kind::Socket(socket) => socket.send(bytes).map_err(|errno| self.would_wait(errno.into(), WRITE)),
             Kind::Epoll(_) | Kind::Timer(_) | Kind::Signals(_) => Err(Errno::INVAL.into()),
-            Kind::Directory(_) | Kind::Memory(_) | Kind::Reader(_) | Kind::PipeReader(_) => Err(Errno::BADF.into()),
+            Kind::Directory(_) | Kind::Reader(_) | Kind::PipeReader(_) => Err(Errno::BADF.into()),
         }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::devices::Device;
 use crate::guest_path::GuestPath;
+use crate::inode::Inode;
 use crate::process::PROCESS;
 
 /// Something that no directory of the host has.
@@ -16,7 +17,7 @@ pub(crate) enum Own {
     Directory,
     Device(Device),
     /// A file that the host gives.
-    File(Arc<[u8]>),
+    File(Arc<Inode>),
     /// A file that is made when it is opened.
     Proc(ProcFile),
     /// A symbolic link with this target.
@@ -92,20 +93,20 @@ impl ProcFile {
 
 /// The files that a host gives as bytes, by their names.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Given(BTreeMap<GuestPath, Arc<[u8]>>);
+pub(crate) struct Given(BTreeMap<GuestPath, Arc<Inode>>);
 
 impl Given {
     /// Adds a file; false if it is there, or something leads through it or it through something.
     pub(crate) fn add(&mut self, path: GuestPath, bytes: Arc<[u8]>) -> bool {
         let is_free = !self.holds(&path) && self.0.keys().all(|other| !path.is_within(other));
         if is_free {
-            self.0.insert(path, bytes);
+            self.0.insert(path, Inode::given(bytes));
         }
         is_free
     }
 
     pub(crate) fn get(&self, path: &GuestPath) -> Option<Own> {
-        self.0.get(path).map(|bytes| Own::File(bytes.clone()))
+        self.0.get(path).map(|inode| Own::File(inode.clone()))
     }
 
     /// Whether a file has this path or lies below it.

@@ -1,7 +1,7 @@
 //! Path resolution: from a guest's path to a granted directory and a name in it. This file confines guests to their grants.
 //!
-//! The guest's tree consists of the granted directories, the directories above them, and what is its own
-//! ([`crate::own`]).
+//! The guest's tree consists of the granted directories, the directories above them, its private files ([`crate::tree`]), and
+//! what is its own ([`crate::own`]).
 //! A path is walked here, component by component: `..` and symbolic links mean what they mean in
 //! the guest's tree, wherever in the host's tree a granted directory lies. What remains is an open
 //! directory, and one last name in it, which is never followed by the host.
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
-use rustix::fs::{Mode, OFlags, ResolveFlags, Stat, fstat, openat2, readlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, Stat, fstat, openat2, readlinkat};
 use rustix::io::Errno;
 
 use crate::abi::mode;
@@ -27,8 +27,10 @@ use crate::call::{Patience, Stop};
 use crate::file_systems::{Identity, Place, kernel_file_system};
 use crate::grant::{DirAccess, DirOptions};
 use crate::guest_path::{GuestPath, MAX_DEPTH, NAME_MAX};
+use crate::inode::Inode;
 use crate::own::{self, Given, Own};
 use crate::refusal::{Reason, Refusal};
+use crate::tree::{MemoryName, Tree};
 
 /// Components that one walk examines.
 const MAX_STEPS: usize = 4096;
@@ -208,6 +210,8 @@ pub(crate) fn special_file(kind: u32) -> &'static str {
 pub(crate) enum Node {
     /// Something in a granted directory, which need not exist.
     Host(HostName),
+    /// Something in the guest's private tree, which need not exist.
+    Memory(MemoryName),
     /// Something of the guest's own; its directories are those above granted ones, too.
     Own(Own),
 }
@@ -228,7 +232,7 @@ impl Found {
     pub(crate) fn host(self) -> Result<HostName, Stop> {
         match self.node {
             Node::Host(name) => Ok(name),
-            Node::Own(_) => Err(Errno::ACCESS.into()),
+            Node::Memory(_) | Node::Own(_) => Err(Errno::ACCESS.into()),
         }
     }
 }
@@ -255,6 +259,10 @@ pub(crate) struct Names {
     read_only: Arc<Vec<Identity>>,
     /// The files that the host gives as bytes.
     given: Given,
+    /// The files that the guest makes where no directory is granted.
+    pub(crate) tree: Tree,
+    /// Whether the root is granted for reading, and the host has no `/tmp` in it.
+    root_lacks_tmp: bool,
     /// The current directory.
     pub(crate) current: GuestPath,
 }
@@ -273,6 +281,8 @@ impl Names {
             let place = Place::of(&dir)?;
             if options.access == DirAccess::ReadOnly {
                 Arc::make_mut(&mut self.read_only).push(place.identity);
+                let has_tmp = !matches!(rustix::fs::statat(&dir, "tmp", AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT));
+                self.root_lacks_tmp |= at.0.is_empty() && !has_tmp;
             }
             self.grants.push(Arc::new(Grant { at, dir: Arc::new(dir), place, options }));
         }
@@ -358,6 +368,13 @@ impl Names {
             return Ok(Node::Own(own));
         }
         let leads_to_grant = self.holds_grant(path);
+        if let Some(root) = self.root_of(path) {
+            return match self.tree.name(root, path) {
+                Ok(name) if name.look().is_ok() || !leads_to_grant => Ok(Node::Memory(name)),
+                Err(stop) if !leads_to_grant => Err(stop),
+                _ => Ok(Node::Own(Own::Directory)),
+            };
+        }
         let Some(grant) = nearest else {
             return match path.0.is_empty() || leads_to_grant {
                 true => Ok(Node::Own(Own::Directory)),
@@ -390,6 +407,15 @@ impl Names {
             Err(Stop::Errno(_)) if parent_leads_to_grant() => Err(Errno::NOENT.into()),
             Err(stop) => Err(stop),
         }
+    }
+
+    /// Which root of the private tree a path lies within, where no granted directory is in its place.
+    fn root_of(&self, path: &GuestPath) -> Option<usize> {
+        let root = self.tree.root_of(path)?;
+        let mut above = self.grants.iter().filter(|grant| path.0.starts_with(&grant.at.0));
+        // As all of `/dev`, the second is there in a granted root, too.
+        let is_over_root = |grant: &Arc<Grant>| grant.at.0.is_empty() && (root == 1 || self.root_lacks_tmp);
+        above.all(is_over_root).then_some(root)
     }
 
     fn name_in(&self, grant: &Arc<Grant>, dir: HostDir, name: OsString, path: GuestPath) -> HostName {
@@ -443,6 +469,12 @@ impl Names {
         self.grants.iter().any(|grant| grant.at.is_within(path)) || self.given.holds(path)
     }
 
+    /// What has this path in the private tree.
+    pub(crate) fn private(&self, path: &GuestPath) -> Option<Arc<Inode>> {
+        let name = self.tree.name(self.root_of(path)?, path).ok()?;
+        name.look().ok().cloned()
+    }
+
     /// The names in a directory that are there whatever the host has: those of granted directories and given files, of
     /// the directories on the way to them, and of what is built in.
     pub(crate) fn children(&self, path: &GuestPath) -> BTreeSet<OsString> {
@@ -450,6 +482,9 @@ impl Names {
         let mut names: BTreeSet<OsString> = below.filter_map(|grant| grant.at.0.get(path.0.len())).cloned().collect();
         names.extend(self.given.children(path));
         names.extend(own::built_in_children(path));
+        let roots = self.tree.root_names(path);
+        names
+            .extend(roots.filter(|(root, _)| self.root_of(self.tree.path(*root)) == Some(*root)).map(|(_, name)| name));
         names
     }
 }
@@ -460,6 +495,14 @@ fn step(node: &Node) -> Result<Step, Stop> {
         Node::Own(Own::Directory) => return Ok(Step::Directory(None)),
         Node::Own(Own::Link(target)) => return Ok(Step::Link(target.clone())),
         Node::Own(_) => return Ok(Step::Other),
+        Node::Memory(name) => {
+            let inode = name.look()?;
+            return Ok(match inode.target() {
+                Some(target) => Step::Link(target),
+                None if inode.kind() == mode::DIRECTORY => Step::Directory(None),
+                None => Step::Other,
+            });
+        }
         Node::Host(host) => host,
     };
     let seen = host.look()?;

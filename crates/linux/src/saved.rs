@@ -26,8 +26,9 @@ use crate::file_systems::Place;
 use crate::files::open_host;
 use crate::guest_path::GuestPath;
 use crate::host_file::SizeLimit;
+use crate::inode::Inode;
 use crate::interests::{Interest, Interests};
-use crate::memory_file::MemoryFile;
+use crate::memory_file::{MemoryFile, Origin};
 use crate::open_file::{CHANGEABLE, Directory, Kind, OpenFile};
 use crate::own::Own;
 use crate::pair::{Pair, Style};
@@ -35,6 +36,7 @@ use crate::paths::{Names, Node};
 use crate::pipes::{self, Pipe};
 use crate::process::Process;
 use crate::random::{Random, SavedRandom};
+use crate::saved_tree::{LoadError, Loaded, SavedTree, Saver};
 use crate::signal_file::SignalFile;
 use crate::signals::{SavedSignals, Signals};
 use crate::socket::{Half, Socket, Timeouts};
@@ -45,7 +47,7 @@ use crate::timer_file::{SavedTimerFile, TimerFile};
 use crate::{Linux, memory};
 
 /// The first byte: the version of what follows.
-const VERSION: u8 = 4;
+const VERSION: u8 = 5;
 const DAMAGED: Error = Error::Damaged("the saved state of the Linux personality");
 
 /// The name of the personality's section in a snapshot.
@@ -104,6 +106,8 @@ struct Saved {
     /// The bytes in each pipe.
     pipes: Vec<Vec<u8>>,
     current: Vec<u8>,
+    /// The private files.
+    tree: SavedTree,
     layout: Option<memory::Layout>,
     clock: SavedClock,
     timers: Timers,
@@ -162,13 +166,23 @@ enum FileKind {
         ended: Vec<Half>,
         timeouts: Timeouts,
     },
-    /// A file of the guest's own.
+    /// A file in memory.
     Memory {
         path: Vec<u8>,
         position: u64,
-        /// What it says, if it is not found again by its name.
-        contents: Option<Vec<u8>>,
+        source: MemorySource,
     },
+}
+
+/// How a file in memory is found again.
+#[derive(Debug, Serialize, Deserialize)]
+enum MemorySource {
+    /// By its name.
+    Name,
+    /// It says this.
+    Contents(Vec<u8>),
+    /// It is this one of the private files.
+    Private(u32),
 }
 
 /// What [`Linux::reset`] goes back to.
@@ -214,8 +228,8 @@ impl Linux {
     /// arguments and environment, clocks, timers, threads, signals, random numbers if they are seeded. [`Builder::restore`]
     /// makes a new personality of it, on this host or another.
     ///
-    /// Not part of it are what the builder grants (directories, limits, the log, and where standard streams lead) and the
-    /// contents of files.
+    /// Files in the private `/tmp` and `/dev/shm` are saved with their contents. Not part of it are what the builder grants
+    /// (directories, limits, the log, and where standard streams lead) and the contents of files in granted directories.
     ///
     /// ```
     /// # use riverrun_linux::Linux;
@@ -233,13 +247,14 @@ impl Linux {
         let mut numbers = BTreeMap::new();
         let mut files = Vec::new();
         let mut pipes = Pipes::default();
+        let mut tree = Saver::new(&self.names.tree);
         let mut descriptors = Vec::new();
         for (number, slot) in self.descriptors.slots.iter().enumerate() {
             let Some(Slot { file, close_on_exec }) = slot else { continue };
             let id = match numbers.get(&Arc::as_ptr(file)) {
                 Some(&id) => id,
                 None => {
-                    files.push(self.save_file(number, file, &mut pipes)?);
+                    files.push(self.save_file(number, file, &mut pipes, &mut tree)?);
                     numbers.insert(Arc::as_ptr(file), files.len() as u32 - 1);
                     files.len() as u32 - 1
                 }
@@ -253,6 +268,7 @@ impl Linux {
             files,
             pipes: pipes.contents,
             current: self.names.current.to_bytes(),
+            tree: tree.finish(),
             layout: self.layout.clone(),
             clock: self.clock.save(),
             timers: self.timers.clone(),
@@ -267,7 +283,7 @@ impl Linux {
         postcard::to_extend(&saved, vec![VERSION]).map_err(|_| DAMAGED)
     }
 
-    fn save_file(&self, number: usize, file: &OpenFile, pipes: &mut Pipes) -> Result<File, Error> {
+    fn save_file(&self, number: usize, file: &OpenFile, pipes: &mut Pipes, tree: &mut Saver) -> Result<File, Error> {
         let gone = |path: &GuestPath| Error::FileGone { descriptor: number as u32, path: text(path) };
         let named = |path: &GuestPath, fd: &OwnedFd| check_name(&self.names, path, fd).map_err(|_| gone(path));
         let kind = match &file.kind {
@@ -282,13 +298,22 @@ impl Linux {
                 if let Some(fd) = &directory.host {
                     named(path, fd)?;
                 }
+                if let Some(memory) = &directory.memory
+                    && !self.names.private(path).is_some_and(|there| Arc::ptr_eq(&there, &memory.inode))
+                {
+                    return Err(gone(path));
+                }
                 let position = directory.position().map_err(|_| gone(path))?;
                 FileKind::Directory { path: path.to_bytes(), position }
             }
             Kind::Memory(file) => FileKind::Memory {
                 path: file.path.to_bytes(),
                 position: file.position(),
-                contents: file.is_made.then(|| file.bytes.to_vec()),
+                source: match file.origin {
+                    Origin::Guest => MemorySource::Private(tree.id(&file.inode)),
+                    Origin::Made => MemorySource::Contents(file.contents()),
+                    Origin::Name => MemorySource::Name,
+                },
             },
             Kind::Device(device) => FileKind::Device(*device),
             Kind::PipeReader(reader) => FileKind::PipeReader(pipes.number(reader.pipe())),
@@ -310,8 +335,8 @@ impl Linux {
     }
 
     /// Puts the state back to what [`Builder::restore`] has made: files that were open then are open again, at the
-    /// positions that they had; those opened since are closed. What has been written to files stays, and so does what
-    /// has been read from the host's readers.
+    /// positions that they had; those opened since are closed. The private `/tmp` and `/dev/shm` are as they were. What has
+    /// been written to files in granted directories stays, and so does what has been read from the host's readers.
     ///
     /// This does nothing if the guest has made no system call since. Clocks that are not virtual then just go on.
     ///
@@ -338,11 +363,25 @@ impl Linux {
     }
 
     fn go_back(&mut self, Baseline { saved, reopened: Reopened { slots, files }, .. }: &Baseline) -> Result<(), Error> {
+        let Loaded { tree, inodes } = self.load_tree(saved)?;
+        self.names.tree = tree;
         self.descriptors.slots.clone_from(slots);
         let result = self.place_all(saved, files);
-        renew(&mut self.descriptors.slots, saved);
+        self.renew(saved, &inodes);
         result?;
         self.take_state(saved)
+    }
+
+    /// Makes the private files.
+    fn load_tree(&self, saved: &Saved) -> Result<Loaded, Error> {
+        saved.tree.load(&self.names.tree).map_err(|error| match error {
+            LoadError::Damaged => DAMAGED,
+            LoadError::Full => Error::TooManyFiles { limit: self.names.tree.space.limit() },
+        })
+    }
+
+    fn renew(&mut self, saved: &Saved, inodes: &[Arc<Inode>]) {
+        renew(&mut self.descriptors.slots, saved, &self.names, inodes);
     }
 
     fn place_all(&self, saved: &Saved, files: &[Arc<OpenFile>]) -> Result<(), Error> {
@@ -454,8 +493,8 @@ fn activity(slots: &[Option<Slot>], fd: i32) -> Option<(u64, u64)> {
 }
 
 /// Gives a guest files of its own in place of those that are kept for a reset and that it could change: ends of pipes, which
-/// count as open only now, sockets, event counters, timers, sets of signals, and epoll descriptors.
-fn renew(slots: &mut [Option<Slot>], saved: &Saved) {
+/// count as open only now, sockets, private files, event counters, timers, sets of signals, and epoll descriptors.
+fn renew(slots: &mut [Option<Slot>], saved: &Saved, names: &Names, inodes: &[Arc<Inode>]) {
     let mut renewed: BTreeMap<u32, Arc<OpenFile>> = BTreeMap::new();
     // Those that watch others come last.
     for watches in [false, true] {
@@ -470,6 +509,17 @@ fn renew(slots: &mut [Option<Slot>], saved: &Saved) {
                 (FileKind::PipeWriter(_), Kind::PipeWriter(end)) => Some(Kind::PipeWriter(end.pipe().writer())),
                 (FileKind::Socket { ended, timeouts, .. }, Kind::Socket(socket)) => {
                     Some(Kind::Socket(Socket::new(socket.pair.renewed(ended), *timeouts)))
+                }
+                (FileKind::Memory { source: MemorySource::Private(id), position, .. }, Kind::Memory(old)) => {
+                    let file =
+                        MemoryFile::new(old.path.clone(), inodes.get(*id as usize)?.clone(), old.origin, old.limit);
+                    file.seek(SeekFrom::Start(*position)).ok()?;
+                    Some(Kind::Memory(file))
+                }
+                (FileKind::Directory { position, .. }, Kind::Directory(Directory { path, memory: Some(_), .. })) => {
+                    let directory = Directory::in_memory(path.clone(), names.private(path)?);
+                    directory.place(*position).ok()?;
+                    Some(Kind::Directory(directory))
                 }
                 (FileKind::Event(event), _) => Some(Kind::Event(Event::from_saved(*event))),
                 (FileKind::Timer(timer), _) => Some(Kind::Timer(TimerFile::from_saved(*timer))),
@@ -499,6 +549,8 @@ struct Opener<'a> {
     standard: [Option<Arc<OpenFile>>; 3],
     pipes: Vec<Pipe>,
     limit: SizeLimit,
+    /// The private files.
+    inodes: &'a [Arc<Inode>],
     /// The program's file, if it is known.
     program: Option<Arc<[u8]>>,
 }
@@ -520,7 +572,7 @@ impl Opener<'_> {
                 let flags = file.status & open::PATH | open::DIRECTORY;
                 self.open_host(path, flags, mode::DIRECTORY)?
             }
-            FileKind::Memory { path, contents, .. } => Kind::Memory(self.open_memory(path, contents.as_deref())?),
+            FileKind::Memory { path, source, .. } => Kind::Memory(self.open_memory(path, source)?),
             FileKind::Device(device) => Kind::Device(*device),
             FileKind::Event(event) => Kind::Event(Event::from_saved(*event)),
             FileKind::Timer(timer) => Kind::Timer(TimerFile::from_saved(*timer)),
@@ -543,14 +595,25 @@ impl Opener<'_> {
         Ok(Arc::new(OpenFile::new(kind, file.status)))
     }
 
-    fn open_memory(&self, path: &[u8], contents: Option<&[u8]>) -> Result<MemoryFile, Stop> {
+    fn open_memory(&self, path: &[u8], source: &MemorySource) -> Result<MemoryFile, Stop> {
         let path = GuestPath::parse_absolute(path).ok_or(Errno::INVAL)?;
-        if let Some(contents) = contents {
-            return Ok(MemoryFile::new(path, contents.into(), true));
+        let open = |path, inode, origin| Ok(MemoryFile::new(path, inode, origin, self.limit));
+        match source {
+            MemorySource::Name => {}
+            MemorySource::Contents(contents) => return open(path, Inode::given(contents[..].into()), Origin::Made),
+            MemorySource::Private(id) => {
+                let inode = self.inodes.get(*id as usize).ok_or(Errno::INVAL)?;
+                return match inode.kind() {
+                    mode::REGULAR => open(path, inode.clone(), Origin::Guest),
+                    _ => Err(Errno::INVAL.into()),
+                };
+            }
         }
         match self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, Patience::endless())?.node {
-            Node::Own(Own::File(bytes)) => Ok(MemoryFile::new(path, bytes, false)),
-            Node::Own(Own::Program) => Ok(MemoryFile::new(path, self.program.clone().ok_or(Errno::NOENT)?, false)),
+            Node::Own(Own::File(inode)) => open(path, inode, Origin::Name),
+            Node::Own(Own::Program) => {
+                open(path, Inode::given(self.program.clone().ok_or(Errno::NOENT)?), Origin::Name)
+            }
             _ => Err(Errno::NOENT.into()),
         }
     }
@@ -561,7 +624,10 @@ impl Opener<'_> {
         let kind = match found.node {
             Node::Host(name) => open_host(&name, flags, Mode::empty(), self.limit, Patience::endless())?,
             Node::Own(Own::Directory) => Kind::Directory(Directory::new(path, None)),
-            Node::Own(_) => return Err(Errno::NODEV.into()),
+            Node::Memory(name) if name.look()?.kind() == mode::DIRECTORY => {
+                Kind::Directory(Directory::in_memory(path, name.look()?.clone()))
+            }
+            Node::Memory(_) | Node::Own(_) => return Err(Errno::NODEV.into()),
         };
         match (&kind, wanted) {
             (Kind::Regular(_), mode::REGULAR) | (Kind::Directory(_), mode::DIRECTORY) => Ok(kind),
@@ -648,26 +714,38 @@ impl Linux {
             return self.reset();
         }
         let saved = Saved::parse(bytes)?;
-        let reopened = self.reopen(&saved)?;
-        self.check_current(&saved.current)?;
-        self.take_state(&saved)?;
+        let Loaded { tree, inodes } = self.load_tree(&saved)?;
+        let old = std::mem::replace(&mut self.names.tree, tree);
+        let reopened = self.reopen(&saved, &inodes).and_then(|reopened| {
+            self.check_current(&saved.current)?;
+            self.take_state(&saved)?;
+            Ok(reopened)
+        });
+        let reopened = match reopened {
+            Ok(reopened) => reopened,
+            Err(error) => {
+                self.names.tree = old;
+                return Err(error);
+            }
+        };
         self.args.clone_from(&saved.args);
         self.env.clone_from(&saved.env);
         self.descriptors.slots.clone_from(&reopened.slots);
-        renew(&mut self.descriptors.slots, &saved);
+        self.renew(&saved, &inodes);
         self.is_changed = false;
         self.baseline = Some(Box::new(Baseline { bytes: bytes.into(), saved, reopened }));
         Ok(())
     }
 
     /// Opens all files of a saved state.
-    fn reopen(&self, saved: &Saved) -> Result<Reopened, Error> {
+    fn reopen(&self, saved: &Saved, inodes: &[Arc<Inode>]) -> Result<Reopened, Error> {
         let limit = self.descriptors.limit();
         let mut opener = Opener {
             names: &self.names,
             standard: self.standard.clone().map(Some),
             pipes: saved.pipes.iter().map(|contents| Pipe::holding(contents)).collect(),
             limit: self.size_limit,
+            inodes,
             program: self.program.clone(),
         };
         let mut opened: Vec<Option<Arc<OpenFile>>> = vec![None; saved.files.len()];
@@ -722,6 +800,7 @@ impl Linux {
             let found = self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, Patience::endless())?;
             match found.node {
                 Node::Host(name) if name.look()?.kind == mode::DIRECTORY => Ok(()),
+                Node::Memory(name) if name.look()?.kind() == mode::DIRECTORY => Ok(()),
                 Node::Own(Own::Directory) => Ok(()),
                 _ => Err(Stop::Errno(Errno::NOTDIR)),
             }

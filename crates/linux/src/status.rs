@@ -7,10 +7,13 @@ use rustix::io::Errno;
 
 use crate::abi::{Layout, Timespec, at, mode};
 use crate::call::{Call, Outcome, Stop};
-use crate::open_file::{Kind, OpenFile};
+use crate::inode::{Content, Inode};
+use crate::memory_file::{MemoryFile, Origin};
+use crate::open_file::{Directory, Kind, OpenFile};
 use crate::own::Own;
 use crate::paths::{Found, Node};
 use crate::process::USER;
+use crate::space::Space;
 
 /// A file's status, whatever the file is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,16 +66,34 @@ impl Status {
                 let number = device.number();
                 Status { number, inode: number, ..Status::of_mode(mode::CHARACTER_DEVICE | 0o666) }
             }
-            Own::File(bytes) => Status::of_bytes(bytes),
+            Own::File(inode) => Status::of_inode(inode),
             Own::Proc(_) => Status::of_mode(mode::REGULAR | 0o444),
             Own::Link(_) | Own::Program | Own::Descriptor(_) => Status::of_mode(mode::SYMLINK | 0o777),
         }
     }
 
-    /// That of a file with these contents.
-    fn of_bytes(bytes: &[u8]) -> Status {
-        let blocks = bytes.len().div_ceil(512) as i64;
-        Status { size: bytes.len() as i64, blocks, ..Status::of_mode(mode::REGULAR | 0o444) }
+    /// That of something in memory.
+    fn of_inode(inode: &Inode) -> Status {
+        let state = inode.lock();
+        let (size, held) = match &state.content {
+            Content::Given(bytes) => (bytes.len() as u64, bytes.len() as u64),
+            Content::File(pages) => (pages.len(), pages.held()),
+            Content::Directory(_) => (0, 0),
+            Content::Link(target) => (target.len() as u64, 0),
+        };
+        Status {
+            // That of the private tree, in which numbers are different.
+            device: u64::from(inode.number != Inode::GIVEN),
+            inode: inode.number,
+            mode: state.content.kind() | state.permissions,
+            links: state.links,
+            size: size as i64,
+            blocks: held.div_ceil(512) as i64,
+            accessed: state.accessed,
+            modified: state.modified,
+            changed: state.changed,
+            ..Status::of_mode(0)
+        }
     }
 
     /// The bits of the mode that say what it is.
@@ -83,12 +104,14 @@ impl Status {
     fn of_file(file: &OpenFile) -> Result<Status, Stop> {
         Ok(match &file.kind {
             Kind::Regular(file) => rustix::fs::fstat(&file.fd)?.into(),
-            Kind::Directory(directory) => match &directory.host {
-                Some(fd) => rustix::fs::fstat(fd)?.into(),
-                None => Status::of_own(&Own::Directory),
+            Kind::Directory(directory) => match (&directory.host, &directory.memory) {
+                (Some(fd), _) => rustix::fs::fstat(fd)?.into(),
+                (None, Some(memory)) => Status::of_inode(&memory.inode),
+                (None, None) => Status::of_own(&Own::Directory),
             },
             Kind::Device(device) => Status::of_own(&Own::Device(*device)),
-            Kind::Memory(file) => Status::of_bytes(if file.is_made { &[] } else { &file.bytes }),
+            Kind::Memory(MemoryFile { origin: Origin::Made, .. }) => Status::of_mode(mode::REGULAR | 0o444),
+            Kind::Memory(file) => Status::of_inode(&file.inode),
             Kind::Stream(stream) => rustix::fs::fstat(stream.fd)?.into(),
             Kind::Reader(_) | Kind::Writer(_) | Kind::PipeReader(_) | Kind::PipeWriter(_) => {
                 Status::of_mode(mode::FIFO | 0o600)
@@ -103,7 +126,8 @@ impl Status {
         let descriptors = &call.linux.descriptors;
         let status: Status = match &found.node {
             Node::Host(name) => name.status()?.into(),
-            Node::Own(Own::Program) if follow => Status::of_bytes(call.linux.program()?),
+            Node::Memory(name) => Status::of_inode(name.look()?),
+            Node::Own(Own::Program) if follow => Status::of_inode(&Inode::given(call.linux.program()?.clone())),
             Node::Own(Own::Descriptor(number)) => match descriptors.get(*number) {
                 Ok(file) if follow => Status::of_file(&file)?,
                 Ok(_) => Status::of_own(&Own::Descriptor(*number)),
@@ -239,6 +263,7 @@ fn access(call: &mut Call<'_>, follow: bool) -> Outcome {
             let access = Access::from_bits_truncate(wanted);
             rustix::fs::accessat(&name.dir, &name.name, access, AtFlags::SYMLINK_NOFOLLOW | AtFlags::EACCESS)?;
         }
+        Node::Memory(name) => name.look()?.check(wanted)?,
         Node::Own(_) => {
             if status.mode & wanted != wanted {
                 return Err(Errno::ACCESS.into());
@@ -246,6 +271,16 @@ fn access(call: &mut Call<'_>, follow: bool) -> Outcome {
         }
     }
     Ok(0)
+}
+
+/// `struct statfs` of the private tree, as tmpfs has it.
+fn statfs_of_tree(space: &Space) -> Layout {
+    const TMPFS: u64 = 0x0102_1994;
+    const NAME_MAX: u64 = 255;
+    let block = u64::from(BLOCK_SIZE);
+    let (blocks, free) = (space.limit() / block, space.limit().saturating_sub(space.used()) / block);
+    let layout = [TMPFS, block, blocks, free, free, blocks, free, 0, NAME_MAX, block];
+    layout.into_iter().fold(Layout::new(), Layout::u64).zeros_to(120)
 }
 
 /// `struct statfs`: the host's numbers for granted directories, else those of an empty
@@ -270,6 +305,7 @@ pub(crate) fn statfs(call: &mut Call<'_>) -> Outcome {
     Status::of_found(call, &found, true)?;
     let layout = match &found.node {
         Node::Host(name) => statfs_of(Some(name.look()?.fd.as_fd()))?,
+        Node::Memory(_) => statfs_of_tree(&call.linux.names.tree.space),
         Node::Own(_) => statfs_of(None)?,
     };
     layout.store(call.memory, call.args[1])
@@ -279,6 +315,8 @@ pub(crate) fn fstatfs(call: &mut Call<'_>) -> Outcome {
     let file = call.linux.descriptors.get(call.int(0))?;
     let layout = match &file.kind {
         Kind::Regular(file) => statfs_of(Some(file.fd.as_fd()))?,
+        Kind::Directory(Directory { memory: Some(_), .. }) => statfs_of_tree(&call.linux.names.tree.space),
+        Kind::Memory(file) if file.origin == Origin::Guest => statfs_of_tree(&call.linux.names.tree.space),
         Kind::Directory(directory) => statfs_of(directory.host.as_ref().map(AsFd::as_fd))?,
         _ => statfs_of(None)?,
     };

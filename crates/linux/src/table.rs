@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::call::{Call, Outcome};
 use crate::{
-    attributes, descriptors, directories, epoll, files, identity, io, memory, poll, prctl, process, processors,
+    attributes, descriptors, directories, epoll, files, identity, io, memfd, memory, poll, prctl, process, processors,
     program_timers, random, signalfd, signals, socket_calls, socket_options, status, threads, time, timer, timerfd,
 };
 
@@ -368,7 +368,7 @@ table! {
     276 renameat2(5) => files::renameat2;
     277 seccomp;
     278 getrandom(3) => random::getrandom;
-    279 memfd_create;
+    279 memfd_create(2) => memfd::memfd_create;
     280 bpf;
     281 execveat;
     282 userfaultfd;

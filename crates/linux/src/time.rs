@@ -152,6 +152,11 @@ impl Call<'_> {
         self.now(Kind::Monotonic)
     }
 
+    /// Time of the real clock.
+    pub(crate) fn real_time(&self) -> Timespec {
+        self.now(Kind::Real).into()
+    }
+
     /// Time that the guest was running.
     pub(crate) fn cpu_time(&self) -> Duration {
         self.now(Kind::Cpu)

@@ -38,6 +38,51 @@ fn files() {
     assert!(outcome.stdout.contains("many has 502 entries"), "{}", outcome.stdout);
 }
 
+/// Runs a program in a private directory here, and in one that is in memory by qemu.
+fn compare_in_private(program: &Path, directory: &str) {
+    let theirs = tempfile::tempdir_in("/dev/shm").unwrap();
+    let mut outcome = run(program, "", Linux::builder().args(["guest", directory]));
+    let mut expected = qemu(program, &["guest", theirs.path().to_str().unwrap()], &[], "");
+    // The root, as whom qemu may run, may write to what nobody else may.
+    for Outcome { stdout, .. } in [&mut outcome, &mut expected] {
+        let lines = stdout.lines().filter(|line| !line.starts_with("access(\"sub/up\", R_OK | W_OK) ="));
+        *stdout = lines.map(|line| format!("{line}\n")).collect();
+    }
+    assert_same(&outcome, &expected);
+}
+
+#[test]
+fn private_files() {
+    for directory in ["/tmp/private", "/dev/shm/private"] {
+        for program in ["private.c", "files.c", "rare.c"] {
+            compare_in_private(&gcc(program, STATIC), directory);
+        }
+    }
+}
+
+#[test]
+fn files_without_names() {
+    let program = gcc("memfd.c", STATIC);
+    assert_same(&run(&program, "", Linux::builder().args(["memfd"])), &qemu(&program, &["memfd"], &[], ""));
+}
+
+#[test]
+fn private_files_end_at_their_limit() {
+    let program = gcc("private.c", STATIC);
+    let outcome =
+        run(&program, "", Linux::builder().args(["guest", "/tmp/private", "full"]).max_private_files(3 << 20));
+    let end = "short 1, then -1 No space left on device\nmkdir: No space left on device\nftruncate(fd, 0) = 0\n\
+               mkdir(\"beyond\", 0700) = 0\n";
+    assert!(outcome.stdout.ends_with(end), "{}", outcome.stdout);
+    // The machine's limit holds as well.
+    let mut config = Config::new();
+    config.memory_limit(16 << 20);
+    let builder = Linux::builder().args(["guest", "/tmp/private", "full"]).max_private_files(1 << 40);
+    let (result, outcome) = common::try_run(&config, &program, "", builder);
+    assert_eq!(result.unwrap(), 0);
+    assert!(outcome.stdout.ends_with(end), "{}", outcome.stdout);
+}
+
 #[test]
 fn controls_of_descriptors_of_every_kind() {
     compare_in_directory(&gcc("controls.c", STATIC), "");

@@ -84,7 +84,8 @@ fn run_in_pieces(guest: &Guest<'_>, mut pieces: impl FnMut() -> Option<u64>) -> 
             fs::write(data.path().join(name), text).unwrap();
         }
     }
-    let arguments: Vec<String> = arguments.iter().map(|name| format!("/data/{name}")).collect();
+    let path = |name: &&str| if name.starts_with('/') { (*name).to_owned() } else { format!("/data/{name}") };
+    let arguments: Vec<String> = arguments.iter().map(path).collect();
     let output = Captured::default();
     let input = Shared(Arc::new(Mutex::new(std::io::Cursor::new(stdin.into()))));
     let builder = || {
@@ -198,6 +199,16 @@ fn guests_do_not_see_that_they_have_been_saved_and_restored_in_another_engine() 
     }
 }
 
+/// Private files, among them such without names, are where they were.
+#[test]
+fn private_files_are_saved() {
+    for source in ["private.c", "files.c"] {
+        let guest =
+            Guest { program: &gcc(source, STATIC), arguments: &["/tmp/private"], stdin: "", instructions: None };
+        check_pieces(source, &guest);
+    }
+}
+
 /// A script whose tables, closures, coroutines and errors live across the stops.
 const FILES: [(&str, &str); 1] = [("script.lua", include_str!("guests/saved.lua"))];
 
@@ -292,6 +303,39 @@ fn everything_is_as_it_was() {
     assert_eq!(fs::read_to_string(copy.path().join("log")).unwrap(), "before behind");
 }
 
+const PRIVATE: &str = "\
+read(named, buffer, 3) = 3
+write(named, \"new\", 3) = 3
+pread(nameless, buffer + 3, 8, 0) = 8
+456nameless
+read(other, buffer, sizeof buffer) = 10
+0123456new
+unlink(\"/tmp/other\") = 0
+[b] [c] /tmp/sub
+";
+
+/// What a guest has made of its private files since is undone.
+#[test]
+fn a_reset_brings_private_files_back() {
+    let data = tempfile::tempdir().unwrap();
+    let (machine, _) = holding(data.path(), "private");
+    let saved = machine.data().save().unwrap();
+    let output = Captured::default();
+    let builder = || Linux::builder().dir(data.path(), "/data", DirAccess::ReadWrite).unwrap();
+    let mut linux = builder().stdout(Output::writer(output.clone())).restore(&saved).unwrap();
+    for _ in 0..3 {
+        let (mut machine, _) = holding(tempfile::tempdir().unwrap().path(), "private");
+        std::mem::swap(machine.data_mut(), &mut linux);
+        assert_eq!(go_on(&mut machine, data.path()).unwrap(), 2);
+        assert_eq!(String::from_utf8(output.take()).unwrap(), PRIVATE);
+        std::mem::swap(machine.data_mut(), &mut linux);
+        linux.reset().unwrap();
+        assert_eq!(linux.save().unwrap(), saved);
+    }
+    let error = builder().max_private_files(10_000).restore(&saved).unwrap_err().to_string();
+    assert!(error.contains("take more than 10000 bytes"), "{error}");
+}
+
 /// What has been read from pipes and files is there again, what has been opened since is closed.
 #[test]
 fn a_reset_goes_back_to_what_was_restored() {
@@ -384,7 +428,13 @@ fn files_that_cannot_be_opened_again_are_named() {
 #[test]
 fn forged_bytes_are_an_error_or_another_guest() {
     let data = tempfile::tempdir().unwrap();
-    let (machine, _) = holding(data.path(), "everything");
+    for held in ["everything", "private"] {
+        check_forged(&data, held);
+    }
+}
+
+fn check_forged(data: &tempfile::TempDir, held: &str) {
+    let (machine, _) = holding(data.path(), held);
     let saved = machine.data().save().unwrap();
     let before = tree(data.path());
     let builder = || -> Builder { Linux::builder().dir(data.path(), "/data", DirAccess::ReadWrite).unwrap() };

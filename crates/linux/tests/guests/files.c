@@ -255,6 +255,8 @@ static void devices(void) {
 }
 
 int main(int argc, char **argv) {
+    // It may be there.
+    if (argc > 1) mkdir(argv[1], 0755);
     if (argc != 2 || chdir(argv[1]) != 0) return 2;
     reads_and_writes();
     names();

@@ -91,8 +91,42 @@ static void everything(void) {
     fflush(stdout);
 }
 
+// Private files of all kinds: with a name, with two, without any, a link, and a directory that is being read.
+static void private(void) {
+    char buffer[100] = "";
+    int named = open("/tmp/named", O_RDWR | O_CREAT, 0600), nameless = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+    write(named, "0123456789", 10);
+    lseek(named, 4, SEEK_SET);
+    write(nameless, "nameless", 8);
+    link("/tmp/named", "/tmp/other");
+    symlink("named", "/tmp/link");
+    mkdir("/tmp/sub", 0700);
+    chdir("/tmp/sub");
+    for (const char *name = "abc"; *name; name++) close(open((char[]){*name, 0}, O_CREAT, 0600));
+    DIR *sub = opendir(".");
+    for (int i = 0; i < 3; i++) readdir(sub);
+    long place = telldir(sub);
+
+    wait_for_host();
+
+    SHOW(read(named, buffer, 3));
+    SHOW(write(named, "new", 3));
+    SHOW(pread(nameless, buffer + 3, 8, 0));
+    puts(buffer);
+    memset(buffer, 0, sizeof buffer);
+    int other = open("/tmp/link", O_RDONLY);
+    SHOW(read(other, buffer, sizeof buffer));
+    puts(buffer);
+    SHOW(unlink("/tmp/other"));
+    seekdir(sub, place);
+    for (struct dirent *entry; (entry = readdir(sub));) printf("[%s] ", entry->d_name);
+    puts(getcwd(buffer, sizeof buffer));
+    fflush(stdout);
+}
+
 int main(int argc, char **argv) {
     const char *held = argv[1];
+    if (strcmp(held, "private") == 0) return private(), 2;
     if (strcmp(held, "everything") == 0) {
         everything();
     } else if (strcmp(held, "deleted") == 0) {

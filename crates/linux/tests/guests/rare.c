@@ -110,6 +110,8 @@ static void absent(void) {
 }
 
 int main(int argc, char **argv) {
+    // It may be there.
+    if (argc > 1) mkdir(argv[1], 0755);
     if (argc < 2 || chdir(argv[1]) != 0) return 1;
     identity();
     files();

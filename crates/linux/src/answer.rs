@@ -197,8 +197,12 @@ fn make<T>(
         Err(Stop::Refused(refusal)) => negated(refusal.errno()),
         Err(Stop::Denied(denial)) => negated(denial.errno()),
         Err(Stop::Absent(_)) => negated(Errno::NOSYS),
+        Err(Stop::Unsupported(errno, _)) => negated(errno),
         Err(Stop::WouldWait { .. }) => negated(Errno::AGAIN),
-        Err(Stop::Exit(status)) => return Ok(Made::Goes(Flow::Exit(status))),
+        Err(Stop::Exit(status)) => {
+            linux.write_back_all(memory);
+            return Ok(Made::Goes(Flow::Exit(status)));
+        }
         Err(Stop::Interrupted) => return Ok(Made::Goes(Flow::Trap(TrapCause::Interrupted))),
         Err(Stop::Endless(reason)) => {
             let call = table::name(number).unwrap_or("a system call");
@@ -214,7 +218,13 @@ fn make<T>(
             return Ok(Made::Stays);
         }
         Err(Stop::ThreadEnd(status)) => {
-            return Ok(linux.threads.end(status, memory).map_or(Made::Stays, |status| Made::Goes(Flow::Exit(status))));
+            return Ok(match linux.threads.end(status, memory) {
+                Some(status) => {
+                    linux.write_back_all(memory);
+                    Made::Goes(Flow::Exit(status))
+                }
+                None => Made::Stays,
+            });
         }
         Err(Stop::Yield) => {
             yields = true;

@@ -269,6 +269,7 @@ impl Builder {
             joined: self.joined,
             program: None,
             layout: None,
+            mappings: Default::default(),
             clock: Clock::new(self.virtual_time),
             random: Random::new(self.seed),
             timers: Default::default(),

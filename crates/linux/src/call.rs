@@ -32,6 +32,8 @@ pub(crate) enum Stop {
     Interrupted,
     /// What it asks for is not provided, by this name.
     Absent(&'static str),
+    /// It fails by this error, because something of this name is not provided.
+    Unsupported(Errno, &'static str),
     /// A file has nothing to give or no room, until another thread or one of these streams of the host changes that. It
     /// fails with `EAGAIN` after the time, if there is one.
     WouldWait { streams: u8, span: Option<Duration> },

@@ -285,7 +285,7 @@ pub(crate) fn fcntl(call: &mut Call<'_>) -> Outcome {
         }
         F_GETFL => Ok(slot.file.status().into()),
         F_SETFL => slot.file.set_status(argument).map(|()| 0),
-        F_ADD_SEALS => memfd::add_seals(&slot.file, argument),
+        F_ADD_SEALS => memfd::add_seals(&slot.file.clone(), argument, &call.linux.mappings),
         F_GET_SEALS => memfd::seals(&slot.file),
         // A machine has one process, so no other one holds a lock.
         F_GETLK | F_OFD_GETLK => Layout::new().u16(F_UNLCK).store(call.memory, call.args[2]),

@@ -70,6 +70,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// A file that is mapped, shared with what else uses it, cannot be saved or opened again.
+    #[error("the mapped file {path:?} cannot be found again: {reason}")]
+    MappedFile {
+        /// The guest's path.
+        path: String,
+        /// Why.
+        reason: String,
+    },
     /// The current directory is not within the grants, or does not exist.
     #[error("the current directory {path:?} cannot be used: {reason}; grant it as it was before")]
     CurrentDirectory {

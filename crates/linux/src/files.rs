@@ -18,6 +18,7 @@ use crate::pages::Pages;
 use crate::paths::{Found, HostName, Node, special_file};
 use crate::process::USER;
 use crate::refusal::Reason;
+use crate::shared_mappings::WHOLE;
 use crate::tree::MemoryName;
 
 /// The host's flags that go with the guest's.
@@ -66,6 +67,9 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
         Node::Own(Own::Descriptor(number)) => return open_anew(call, number, flags),
         Node::Own(own) => open_own(call, own, path, flags)?,
     };
+    if flags & open::TRUNCATE != 0 {
+        call.refresh(&kind, &WHOLE)?;
+    }
     Ok(call.linux.descriptors.open(kind, flags)? as u64)
 }
 
@@ -196,6 +200,9 @@ fn open_anew(call: &mut Call<'_>, number: i32, flags: u32) -> Outcome {
             return Ok(call.linux.descriptors.share(file, flags & open::CLOSE_ON_EXEC != 0)? as u64);
         }
     };
+    if flags & open::TRUNCATE != 0 {
+        call.refresh(&kind, &WHOLE)?;
+    }
     Ok(call.linux.descriptors.open(kind, flags)? as u64)
 }
 
@@ -515,19 +522,27 @@ pub(crate) fn truncate(call: &mut Call<'_>) -> Outcome {
     let found = call.find(at::CURRENT_DIRECTORY, &path, true)?;
     let (limit, patience) = (call.linux.size_limit, call.patience);
     if let Node::Memory(name) = &found.node {
-        let file = match open_memory(call, name, open::WRITE_ONLY)? {
-            Kind::Memory(file) => file,
-            _ => return Err(Errno::INVAL.into()),
-        };
-        let done = file.set_size(len);
-        call.signal_failure(done)?;
-        file.inode.touch(call.real_time());
-        return Ok(0);
+        let kind = open_memory(call, name, open::WRITE_ONLY)?;
+        return set_size(call, &kind, len);
     }
-    let done = match open_host(&found.host()?, open::WRITE_ONLY, Mode::empty(), limit, patience)? {
-        Kind::Regular(file) => file.set_size(len, patience),
-        _ => Err(Errno::ISDIR.into()),
+    let kind = open_host(&found.host()?, open::WRITE_ONLY, Mode::empty(), limit, patience)?;
+    set_size(call, &kind, len)
+}
+
+/// Gives a file this size.
+pub(crate) fn set_size(call: &mut Call<'_>, kind: &Kind, len: u64) -> Outcome {
+    call.write_back(kind, &WHOLE)?;
+    let done = match kind {
+        Kind::Regular(file) => file.set_size(len, call.patience),
+        Kind::Memory(file) => {
+            let done = file.set_size(len);
+            file.inode.touch(call.real_time());
+            done
+        }
+        Kind::Directory(_) => Err(Errno::ISDIR.into()),
+        _ => Err(Errno::INVAL.into()),
     };
+    call.refresh(kind, &WHOLE)?;
     call.signal_failure(done)?;
     Ok(0)
 }

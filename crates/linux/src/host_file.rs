@@ -3,7 +3,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::fs::{FallocateFlags, SeekFrom, fallocate, fstat, ftruncate, seek};
+use rustix::fs::{FallocateFlags, OFlags, SeekFrom, fallocate, fcntl_setfl, fstat, ftruncate, seek};
 use rustix::io::{Errno, pread, pwrite, read, write};
 use rustix::process::{Resource, getrlimit};
 
@@ -107,6 +107,31 @@ impl HostFile {
                 None => write(&self.fd, &bytes[range])?,
             })
         })
+    }
+
+    /// Writes what a mapping of the file has, which lies within it.
+    pub(crate) fn write_mapped(&self, bytes: &[u8], at: u64, appends: bool) -> Result<(), Stop> {
+        if self.limit.allowed(&self.fd, bytes, Some(at), false)?.len() < bytes.len() {
+            return Err(Errno::FBIG.into());
+        }
+        // Else the host's kernel would write at the end.
+        if appends {
+            fcntl_setfl(&self.fd, OFlags::empty())?;
+        }
+        let done = self.write_all(bytes, at);
+        if appends {
+            fcntl_setfl(&self.fd, OFlags::APPEND)?;
+        }
+        done
+    }
+
+    fn write_all(&self, mut bytes: &[u8], mut at: u64) -> Result<(), Stop> {
+        while !bytes.is_empty() {
+            let written = pwrite(&self.fd, bytes, at)?;
+            bytes = &bytes[written..];
+            at += written as u64;
+        }
+        Ok(())
     }
 
     /// Gives the file this size.

@@ -1,15 +1,18 @@
 //! System calls that read, write and copy.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
-use crate::abi::{load_words, signal};
+use crate::abi::{load_words, open, signal};
 use crate::call::{Call, MAX_TRANSFER, Outcome, Stop, readable};
+use crate::files;
 use crate::memory_file::Allocation;
 use crate::open_file::{Kind, OpenFile};
 use crate::poll::WRITE;
+use crate::shared_mappings::WHOLE;
 use crate::socket_calls;
 
 /// Buffers that one call takes (`UIO_MAXIOV`).
@@ -31,27 +34,42 @@ impl Call<'_> {
                 None => self.read_signals(file, signals.set(), address, len),
             };
         }
+        if !self.linux.mappings.is_empty() {
+            let start = at.unwrap_or_else(|| file.position());
+            self.write_back(&file.kind, &(start..start.saturating_add(len)))?;
+        }
         let buffer = self.memory.slice_mut(address, len)?;
         Ok(file.read(buffer, at, &mut self.linux.random, patience)? as u64)
     }
 
     fn write_from(&mut self, file: &OpenFile, address: u64, len: u64, at: Option<u64>) -> Outcome {
         let len = readable(self.memory, address, len)?;
+        let is_appended = at.is_some() && file.status() & open::APPEND != 0;
+        if is_appended {
+            self.write_back(&file.kind, &WHOLE)?;
+        }
         let bytes = self.memory.slice(address, len)?;
         let written = file.write(bytes, at, self.patience);
         if let (STANDARD_ERROR, Ok(written)) = (self.int(0), &written) {
             self.linux.last_words.add(&bytes[..*written]);
         }
-        let written = self.signal_failure(written)?;
-        self.has_written(file);
-        Ok(written as u64)
+        let written = self.signal_failure(written)? as u64;
+        let part = match at {
+            Some(_) if is_appended => WHOLE,
+            Some(at) => at..at + written,
+            None if self.linux.mappings.is_empty() => 0..0,
+            None => file.position().saturating_sub(written)..file.position(),
+        };
+        self.has_changed(file, &part)?;
+        Ok(written)
     }
 
-    /// Notes that a file has been written to.
-    fn has_written(&self, file: &OpenFile) {
+    /// Notes that a part of a file has been written to.
+    fn has_changed(&mut self, file: &OpenFile, part: &Range<u64>) -> Result<(), Stop> {
         if let Kind::Memory(file) = &file.kind {
             file.inode.touch(self.real_time());
         }
+        self.refresh(&file.kind, part)
     }
 
     /// Sends the signal of some failed writes: SIGPIPE without a reader, SIGXFSZ beyond the limit on sizes.
@@ -262,6 +280,8 @@ fn copy(call: &mut Call<'_>, from: &End, to: &End, len: u64) -> Outcome {
     from.file.check_readable()?;
     to.file.check_writable()?;
     let len = len.min(MAX_TRANSFER);
+    call.write_back(&from.file.kind, &WHOLE)?;
+    call.write_back(&to.file.kind, &WHOLE)?;
     let mut buffer = vec![0; len.min(COPY_STEP) as usize];
     let mut total = 0;
     while total < len {
@@ -292,6 +312,7 @@ fn copy(call: &mut Call<'_>, from: &End, to: &End, len: u64) -> Outcome {
             None => {}
         }
     }
+    call.has_changed(&to.file, &WHOLE)?;
     from.finish(call, total)?;
     to.finish(call, total)?;
     Ok(total)
@@ -316,13 +337,7 @@ pub(crate) fn ftruncate(call: &mut Call<'_>) -> Outcome {
     file.check_contents()?;
     // Linux's answer for a file that is not open for writing.
     file.check_writable().map_err(|_| Errno::INVAL)?;
-    let done = match &file.kind {
-        Kind::Memory(file) => file.set_size(len),
-        _ => file.host_file()?.set_size(len, call.patience),
-    };
-    call.signal_failure(done)?;
-    call.has_written(&file);
-    Ok(0)
+    files::set_size(call, &file.kind, len)
 }
 
 pub(crate) fn fallocate(call: &mut Call<'_>) -> Outcome {
@@ -338,6 +353,7 @@ pub(crate) fn fallocate(call: &mut Call<'_>) -> Outcome {
     }
     file.check_writable()?;
     file.check_contents()?;
+    call.write_back(&file.kind, &WHOLE)?;
     let mode = call.uint(1);
     let done = match &file.kind {
         Kind::Memory(file) => {
@@ -351,7 +367,7 @@ pub(crate) fn fallocate(call: &mut Call<'_>) -> Outcome {
         }
     };
     call.signal_failure(done)?;
-    call.has_written(&file);
+    call.has_changed(&file, &WHOLE)?;
     Ok(0)
 }
 

@@ -45,8 +45,12 @@
 //!   (`EACCES`). Nor can file systems of the host's kernel be reached, nor other mounts, unless
 //!   [`DirOptions`] say so; symbolic links that would lead out of a granted directory cannot be
 //!   made (`EPERM`). [`Builder::dir`] has the rules, and a [`Builder::log`] names what is refused.
-//! - File mappings are copies made when they are mapped; writable shared ones are refused. `MADV_DONTNEED` makes zeros of
-//!   them, not what the file has.
+//! - Private mappings of files are copies made when they are mapped. `MADV_DONTNEED` makes zeros of them, not what the file
+//!   has.
+//! - Shared mappings of files see what the guest's calls write to the file, and its calls see what is stored there. Other
+//!   processes of the host see that once the guest has called `msync` or `munmap`, or has exited, not if a trap has ended it;
+//!   what they write, the guest does not see. One that can be written to beside another one of the same part of a file is
+//!   refused. Memory behind the file's end is zero, and can be accessed.
 //! - No page is writable and executable, and code is what the program's file holds: what a
 //!   program generates cannot be run.
 //! - A granted directory, and the directories on the way to it, cannot be moved or removed.
@@ -116,6 +120,7 @@ mod refusal;
 mod requests;
 mod saved;
 mod saved_tree;
+mod shared_mappings;
 mod signal_file;
 mod signalfd;
 mod signals;
@@ -168,6 +173,8 @@ pub struct Linux {
     program: Option<std::sync::Arc<[u8]>>,
     /// `None` until [`start`] has been called.
     pub(crate) layout: Option<memory::Layout>,
+    /// Parts of files that stand in the guest's memory.
+    pub(crate) mappings: shared_mappings::Mappings,
     pub(crate) clock: time::Clock,
     pub(crate) timers: timer::Timers,
     pub(crate) random: random::Random,
@@ -199,6 +206,11 @@ impl Linux {
     pub(crate) fn program_path(&self) -> Option<guest_path::GuestPath> {
         let name = self.args.first()?;
         guest_path::GuestPath::parse_absolute([b"/", &name[..]].concat())
+    }
+
+    /// Brings what is stored in shared mappings into their files; what cannot be written then is lost, as on Linux.
+    pub(crate) fn write_back_all(&self, memory: &riverrun::Memory) {
+        let _ = self.mappings.write_back(memory, &(0..riverrun::MAX_ADDRESS), call::Patience::endless());
     }
 
     pub(crate) fn layout(&mut self) -> Result<&mut memory::Layout, call::Stop> {

@@ -52,7 +52,7 @@ impl Log {
             _ if self.all => line.to_string(),
             Err(Stop::Refused(refusal)) => refusal.to_string(),
             Err(Stop::Denied(denial)) => denial.to_string(),
-            Err(Stop::Absent(what)) => format!("{what} is not provided"),
+            Err(Stop::Absent(what) | Stop::Unsupported(_, what)) => format!("{what} is not provided"),
             _ if table::is_provided(line.number) => return,
             _ => match table::name(line.number) {
                 Some(name) => format!("system call {name} ({}) is not provided", line.number),
@@ -94,6 +94,9 @@ impl fmt::Display for Line<'_> {
             Err(Stop::Endless(_)) => write!(f, ") cannot end"),
             Err(Stop::Absent(what)) => {
                 write!(f, ") = -{} {}: {what} is not provided", Errno::NOSYS.raw_os_error(), Errno::NOSYS)
+            }
+            Err(Stop::Unsupported(errno, what)) => {
+                write!(f, ") = -{} {errno}: {what} is not provided", errno.raw_os_error())
             }
             Err(Stop::WouldWait { .. } | Stop::Wait(_)) => write!(f, ") waits"),
             Err(Stop::Yield) => write!(f, ") = 0"),

@@ -8,6 +8,7 @@ use crate::guest_path::GuestPath;
 use crate::inode::seal;
 use crate::memory_file::Origin;
 use crate::open_file::{Kind, OpenFile};
+use crate::shared_mappings::Mappings;
 
 pub(crate) fn memfd_create(call: &mut Call<'_>) -> Outcome {
     const CLOSE_ON_EXEC: u32 = 1;
@@ -41,15 +42,19 @@ pub(crate) fn seals(file: &OpenFile) -> Outcome {
 }
 
 /// Adds seals to a file.
-pub(crate) fn add_seals(file: &OpenFile, seals: u32) -> Outcome {
+pub(crate) fn add_seals(file: &OpenFile, seals: u32, mappings: &Mappings) -> Outcome {
     let Kind::Memory(memory) = &file.kind else { return Err(Errno::INVAL.into()) };
     if memory.origin != Origin::Guest || seals & !seal::ALL != 0 {
         return Err(Errno::INVAL.into());
     }
     file.check_writable().map_err(|_| Errno::PERM)?;
+    let is_written_to = mappings.writes_to(&file.kind);
     let mut state = memory.inode.lock();
     if state.seals & seal::SEAL != 0 {
         return Err(Errno::PERM.into());
+    }
+    if seals & seal::WRITE != 0 && is_written_to {
+        return Err(Errno::BUSY.into());
     }
     state.seals |= seals;
     Ok(0)

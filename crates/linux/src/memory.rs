@@ -1,6 +1,7 @@
 //! System calls that change the guest's address space.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use riverrun::{MAX_ADDRESS, MIN_ADDRESS, Memory, PAGE_SIZE, Perm, Region};
 use rustix::io::Errno;
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Outcome, Stop};
 use crate::open_file::OpenFile;
+use crate::shared_mappings::Mapping;
 use crate::transfer::STEP;
 
 /// Bytes of memory that are given back at once: for so much the kernel takes some milliseconds.
@@ -129,7 +131,6 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
     const ANONYMOUS: u64 = 0x20;
     const HUGE_PAGES: u64 = 0x4_0000;
     const FIXED_NO_REPLACE: u64 = 0x10_0000;
-    const WRITE: u64 = 2;
     let [hint, len, prot, flags, _, offset] = call.args;
     let shared = match flags & TYPE {
         PRIVATE => false,
@@ -149,9 +150,6 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
             let file = call.linux.descriptors.get_for_use(call.int(4))?;
             file.check_readable().map_err(|_| Errno::ACCESS)?;
             file.read_mapped(&mut [], 0)?;
-            if shared && prot & WRITE != 0 {
-                return Err(Errno::NODEV.into());
-            }
             Some(file)
         }
         _ => None,
@@ -180,9 +178,16 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
     if let (Some(joined), Some(file), true) = (&call.linux.joined, &file, perm.contains(Perm::EXECUTE)) {
         joined.check_text(file, start, offset)?;
     }
+    let range = start..start.saturating_add(len);
+    // Text does not change.
+    let mapping = match &file {
+        Some(file) if shared && !perm.contains(Perm::EXECUTE) => Some(new_mapping(call, &range, offset, file, perm)?),
+        _ => None,
+    };
     call.memory.can_map(start, len, perm)?;
     check_room(call, start..start.saturating_add(len), perm)?;
-    lighten(call, start..start.saturating_add(len))?;
+    call.release(&range)?;
+    lighten(call, range)?;
     let Some(file) = file else {
         call.memory.map(start, len, perm)?;
         return Ok(start);
@@ -193,11 +198,38 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
         call.memory.unmap(start, len)?;
         return Err(stop);
     }
+    mapping.into_iter().for_each(|mapping| call.linux.mappings.add(mapping));
     Ok(start)
+}
+
+/// A shared mapping of a file, if it may be there.
+fn new_mapping(
+    call: &Call<'_>,
+    range: &Range<u64>,
+    offset: u64,
+    file: &Arc<OpenFile>,
+    perm: Perm,
+) -> Result<Mapping, Stop> {
+    let mapping = Mapping::new(range.clone(), offset, file.clone(), perm.contains(Perm::WRITE)).ok_or(Errno::NODEV)?;
+    if offset.checked_add(range.end - range.start).is_none_or(|end| i64::try_from(end).is_err()) {
+        return Err(Errno::OVERFLOW.into());
+    }
+    if mapping.writes {
+        file.check_writable().map_err(|_| Errno::ACCESS)?;
+        if !mapping.may_write() {
+            return Err(Errno::PERM.into());
+        }
+    }
+    let mut others = call.linux.mappings.clone();
+    // Those in its place are gone by then.
+    others.cut(range);
+    others.check_new(&mapping)?;
+    Ok(mapping)
 }
 
 /// Fills a mapping from a file; what lies beyond the file's end stays zero.
 fn copy_in(call: &mut Call<'_>, file: &OpenFile, start: u64, len: u64, offset: u64) -> Result<(), Stop> {
+    call.write_back(&file.kind, &(offset..offset.saturating_add(len)))?;
     let mut at = offset;
     for part in call.memory.slice_mut(start, len)?.chunks_mut(STEP) {
         let mut filled = 0;
@@ -247,6 +279,7 @@ fn unmap(call: &mut Call<'_>, range: Range<u64>) -> Result<(), Stop> {
     }
     let len = range.end - range.start;
     call.memory.can_unmap(range.start, len)?;
+    call.release(&range)?;
     lighten(call, range.clone())?;
     Ok(call.memory.unmap(range.start, len)?)
 }
@@ -281,6 +314,11 @@ pub(crate) fn mprotect(call: &mut Call<'_>) -> Outcome {
         return Err(Errno::NOMEM.into());
     }
     check_room(call, range.clone(), perm)?;
+    if !perm.contains(Perm::READ) {
+        // Later it could not be read.
+        call.linux.mappings.write_back(call.memory, &range, call.patience)?;
+    }
+    call.linux.mappings.protect(&range, perm)?;
     // The kernel takes some 13 ms for a GiB.
     call.memory.protect(range.start, range.end - range.start, perm)?;
     Ok(0)
@@ -301,8 +339,31 @@ pub(crate) fn madvise(call: &mut Call<'_>) -> Outcome {
         return Err(Errno::NOMEM.into());
     }
     if call.int(2) == DONT_NEED {
-        let held = held(call.memory, range);
-        discard(call, &held)?;
+        // What stands for a file stays as it is.
+        for part in call.linux.mappings.outside(range) {
+            let held = held(call.memory, part);
+            discard(call, &held)?;
+        }
+    }
+    Ok(0)
+}
+
+/// Brings what is stored in shared mappings into their files.
+pub(crate) fn msync(call: &mut Call<'_>) -> Outcome {
+    const ASYNC: u32 = 1;
+    const INVALIDATE: u32 = 2;
+    const SYNC: u32 = 4;
+    let flags = call.only(2, ASYNC | INVALIDATE | SYNC)?;
+    let range = range(call, Errno::NOMEM)?;
+    if flags & (ASYNC | SYNC) == ASYNC | SYNC {
+        return Err(Errno::INVAL.into());
+    }
+    if !is_mapped(call.memory, &range) {
+        return Err(Errno::NOMEM.into());
+    }
+    call.linux.mappings.write_back(call.memory, &range, call.patience)?;
+    if flags & SYNC != 0 {
+        call.linux.mappings.files(&range).try_for_each(rustix::fs::fdatasync)?;
     }
     Ok(0)
 }
@@ -329,6 +390,36 @@ pub(crate) fn mincore(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(crate) fn mremap(call: &mut Call<'_>) -> Outcome {
+    let [old, old_len, new_len, ..] = call.args;
+    let (Ok(old_len), Ok(new_len)) = (pages(old_len), pages(new_len)) else { return Err(Errno::INVAL.into()) };
+    let old = old..old.checked_add(old_len).ok_or(Errno::INVAL)?;
+    let Some(mapping) = call.linux.mappings.around(&old)? else { return move_mapping(call) };
+    // It moves as any other memory, and stands for the file again where it comes to be.
+    call.linux.mappings.write_back(call.memory, &old, call.patience)?;
+    let before = call.linux.mappings.clone();
+    call.linux.mappings.cut(&old);
+    let moved = |start| mapping.at(start..start + new_len);
+    if let Err(stop) = call.linux.mappings.check_new(&moved(0)) {
+        call.linux.mappings = before;
+        return Err(stop);
+    }
+    match move_mapping(call) {
+        Ok(start) => {
+            let mapping = moved(start);
+            if new_len > old_len {
+                call.fill_mapping(&mapping, &(start + old_len..start + new_len))?;
+            }
+            call.linux.mappings.add(mapping);
+            Ok(start)
+        }
+        Err(stop) => {
+            call.linux.mappings = before;
+            Err(stop)
+        }
+    }
+}
+
+fn move_mapping(call: &mut Call<'_>) -> Outcome {
     const MAY_MOVE: u32 = 1;
     const FIXED: u32 = 2;
     let [old, old_len, new_len, _, fixed, _] = call.args;
@@ -366,6 +457,7 @@ pub(crate) fn mremap(call: &mut Call<'_>) -> Outcome {
         call.linux.layout()?.place(call.memory, new_len)?
     };
     let kept = old..old + old_len.min(new_len);
+    call.release(&(new..new.saturating_add(new_len)))?;
     lighten(call, new..new.saturating_add(new_len))?;
     lighten(call, kept.end..old_end)?;
     let len = kept.end - kept.start;

@@ -138,6 +138,14 @@ impl MemoryFile {
         }
     }
 
+    /// Writes what a mapping of the file has, which lies within it.
+    pub(crate) fn write_mapped(&self, bytes: &[u8], at: u64) -> Result<(), Stop> {
+        self.change(0, |pages, _| match pages.write_at(bytes, at)? {
+            written if written == bytes.len() => Ok(()),
+            _ => Err(Errno::NOSPC.into()),
+        })
+    }
+
     /// Gives the file this size.
     pub(crate) fn set_size(&self, size: u64) -> Result<(), Stop> {
         self.change(0, |pages, seals| {

@@ -206,6 +206,15 @@ impl OpenFile {
         }
     }
 
+    /// Where it is read or written next, if it has a position.
+    pub(crate) fn position(&self) -> u64 {
+        match &self.kind {
+            Kind::Regular(file) => rustix::fs::tell(&file.fd).unwrap_or(0),
+            Kind::Memory(file) => file.position(),
+            _ => 0,
+        }
+    }
+
     /// Reads a file that can be mapped; `ENODEV` if it is something else.
     pub(crate) fn read_mapped(&self, buffer: &mut [u8], at: u64) -> Result<usize, Stop> {
         match &self.kind {

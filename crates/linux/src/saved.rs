@@ -5,11 +5,12 @@
 //! checked here, or could have been made so by the guest's own system calls.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun::{MAX_ADDRESS, Machine, Program, Snapshot};
+use riverrun::{MAX_ADDRESS, Machine, PAGE_SIZE, Program, Snapshot};
 use rustix::fs::{Mode, SeekFrom, seek};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,7 @@ use crate::pipes::{self, Pipe};
 use crate::process::Process;
 use crate::random::{Random, SavedRandom};
 use crate::saved_tree::{LoadError, Loaded, SavedTree, Saver};
+use crate::shared_mappings::{self, Mapping, Mappings};
 use crate::signal_file::SignalFile;
 use crate::signals::{SavedSignals, Signals};
 use crate::socket::{Half, Socket, Timeouts};
@@ -108,6 +110,7 @@ struct Saved {
     current: Vec<u8>,
     /// The private files.
     tree: SavedTree,
+    mappings: Vec<SavedMapping>,
     layout: Option<memory::Layout>,
     clock: SavedClock,
     timers: Timers,
@@ -126,6 +129,28 @@ struct Descriptor {
     /// Which of the files.
     file: u32,
     close_on_exec: bool,
+}
+
+/// A shared mapping of a file.
+#[derive(Debug, Serialize, Deserialize)]
+struct SavedMapping {
+    range: Range<u64>,
+    offset: u64,
+    writes: bool,
+    /// Which of the files.
+    file: u32,
+}
+
+impl SavedMapping {
+    fn is_sound(&self) -> bool {
+        let SavedMapping { range, offset, .. } = self;
+        let are_pages = [range.start, range.end, *offset].iter().all(|at| at.is_multiple_of(PAGE_SIZE));
+        let end = offset.checked_add(range.end.saturating_sub(range.start));
+        are_pages
+            && range.start < range.end
+            && range.end <= MAX_ADDRESS
+            && end.is_some_and(|end| i64::try_from(end).is_ok())
+    }
 }
 
 /// An open file description.
@@ -261,6 +286,25 @@ impl Linux {
             };
             descriptors.push(Descriptor { number: number as u32, file: id, close_on_exec: *close_on_exec });
         }
+        let mut mappings = Vec::new();
+        for mapping in self.mappings.iter() {
+            let id = match numbers.get(&Arc::as_ptr(&mapping.file)) {
+                Some(&id) => id,
+                None => {
+                    let saved = self.save_file(0, &mapping.file, &mut pipes, &mut tree).map_err(|error| match error {
+                        Error::FileGone { path, .. } => {
+                            Error::MappedFile { path, reason: "it has been deleted, renamed or replaced".to_owned() }
+                        }
+                        error => error,
+                    });
+                    files.push(saved?);
+                    numbers.insert(Arc::as_ptr(&mapping.file), files.len() as u32 - 1);
+                    files.len() as u32 - 1
+                }
+            };
+            let Mapping { ref range, offset, writes, .. } = *mapping;
+            mappings.push(SavedMapping { range: range.clone(), offset, writes, file: id });
+        }
         let saved = Saved {
             args: self.args.clone(),
             env: self.env.clone(),
@@ -269,6 +313,7 @@ impl Linux {
             pipes: pipes.contents,
             current: self.names.current.to_bytes(),
             tree: tree.finish(),
+            mappings,
             layout: self.layout.clone(),
             clock: self.clock.save(),
             timers: self.timers.clone(),
@@ -367,7 +412,7 @@ impl Linux {
         self.names.tree = tree;
         self.descriptors.slots.clone_from(slots);
         let result = self.place_all(saved, files);
-        self.renew(saved, &inodes);
+        self.renew(saved, files, &inodes);
         result?;
         self.take_state(saved)
     }
@@ -380,8 +425,9 @@ impl Linux {
         })
     }
 
-    fn renew(&mut self, saved: &Saved, inodes: &[Arc<Inode>]) {
-        renew(&mut self.descriptors.slots, saved, &self.names, inodes);
+    fn renew(&mut self, saved: &Saved, files: &[Arc<OpenFile>], inodes: &[Arc<Inode>]) {
+        let mut renewed = renew(&mut self.descriptors.slots, saved, &self.names, inodes);
+        self.mappings = mappings(saved, &mut renewed, files, inodes).unwrap_or_default();
     }
 
     fn place_all(&self, saved: &Saved, files: &[Arc<OpenFile>]) -> Result<(), Error> {
@@ -494,7 +540,12 @@ fn activity(slots: &[Option<Slot>], fd: i32) -> Option<(u64, u64)> {
 
 /// Gives a guest files of its own in place of those that are kept for a reset and that it could change: ends of pipes, which
 /// count as open only now, sockets, private files, event counters, timers, sets of signals, and epoll descriptors.
-fn renew(slots: &mut [Option<Slot>], saved: &Saved, names: &Names, inodes: &[Arc<Inode>]) {
+fn renew(
+    slots: &mut [Option<Slot>],
+    saved: &Saved,
+    names: &Names,
+    inodes: &[Arc<Inode>],
+) -> BTreeMap<u32, Arc<OpenFile>> {
     let mut renewed: BTreeMap<u32, Arc<OpenFile>> = BTreeMap::new();
     // Those that watch others come last.
     for watches in [false, true] {
@@ -510,12 +561,7 @@ fn renew(slots: &mut [Option<Slot>], saved: &Saved, names: &Names, inodes: &[Arc
                 (FileKind::Socket { ended, timeouts, .. }, Kind::Socket(socket)) => {
                     Some(Kind::Socket(Socket::new(socket.pair.renewed(ended), *timeouts)))
                 }
-                (FileKind::Memory { source: MemorySource::Private(id), position, .. }, Kind::Memory(old)) => {
-                    let file =
-                        MemoryFile::new(old.path.clone(), inodes.get(*id as usize)?.clone(), old.origin, old.limit);
-                    file.seek(SeekFrom::Start(*position)).ok()?;
-                    Some(Kind::Memory(file))
-                }
+                (FileKind::Memory { source: MemorySource::Private(_), .. }, old) => renewed_private(file, old, inodes),
                 (FileKind::Directory { position, .. }, Kind::Directory(Directory { path, memory: Some(_), .. })) => {
                     let directory = Directory::in_memory(path.clone(), names.private(path)?);
                     directory.place(*position).ok()?;
@@ -537,6 +583,36 @@ fn renew(slots: &mut [Option<Slot>], saved: &Saved, names: &Names, inodes: &[Arc
             }
         }
     }
+    renewed
+}
+
+/// A private file in place of one that is kept for a reset.
+fn renewed_private(saved: &File, old: &Kind, inodes: &[Arc<Inode>]) -> Option<Kind> {
+    let FileKind::Memory { source: MemorySource::Private(id), position, .. } = &saved.kind else { return None };
+    let Kind::Memory(old) = old else { return None };
+    let file = MemoryFile::new(old.path.clone(), inodes.get(*id as usize)?.clone(), old.origin, old.limit);
+    file.seek(SeekFrom::Start(*position)).ok()?;
+    Some(Kind::Memory(file))
+}
+
+/// The shared mappings, of files that have been renewed or are kept; `None` if no guest could have them.
+fn mappings(
+    saved: &Saved,
+    renewed: &mut BTreeMap<u32, Arc<OpenFile>>,
+    files: &[Arc<OpenFile>],
+    inodes: &[Arc<Inode>],
+) -> Option<Mappings> {
+    let mut all = Vec::new();
+    for SavedMapping { range, offset, writes, file } in &saved.mappings {
+        let (kept, saved_file) = (files.get(*file as usize)?, saved.files.get(*file as usize)?);
+        let new = || match renewed_private(saved_file, &kept.kind, inodes) {
+            Some(kind) => Arc::new(OpenFile::new(kind, saved_file.status)),
+            None => kept.clone(),
+        };
+        let open_file = renewed.entry(*file).or_insert_with(new).clone();
+        all.push(Mapping::new(range.clone(), *offset, open_file, *writes)?);
+    }
+    Mappings::of(all)
 }
 
 fn bytes_of(pipes: &[Vec<u8>], id: u32) -> &[u8] {
@@ -652,7 +728,9 @@ impl Saved {
         });
         let is_sound = rest.is_empty()
             && layout_is_sound
-            && saved.files.len() <= saved.descriptors.len()
+            && saved.files.len() <= saved.descriptors.len() + saved.mappings.len()
+            && saved.mappings.len() <= shared_mappings::MAX
+            && saved.mappings.iter().all(SavedMapping::is_sound)
             && saved.pipes.len() <= pipes::MAX_ENDS
             && saved.pipes.iter().all(|contents| contents.len() <= pipes::CAPACITY)
             && saved.process.is_sound();
@@ -718,6 +796,7 @@ impl Linux {
         let old = std::mem::replace(&mut self.names.tree, tree);
         let reopened = self.reopen(&saved, &inodes).and_then(|reopened| {
             self.check_current(&saved.current)?;
+            mappings(&saved, &mut BTreeMap::new(), &reopened.files, &inodes).ok_or(DAMAGED)?;
             self.take_state(&saved)?;
             Ok(reopened)
         });
@@ -731,7 +810,7 @@ impl Linux {
         self.args.clone_from(&saved.args);
         self.env.clone_from(&saved.env);
         self.descriptors.slots.clone_from(&reopened.slots);
-        self.renew(&saved, &inodes);
+        self.renew(&saved, &reopened.files, &inodes);
         self.is_changed = false;
         self.baseline = Some(Box::new(Baseline { bytes: bytes.into(), saved, reopened }));
         Ok(())
@@ -772,6 +851,14 @@ impl Linux {
                 slots.resize(number + 1, None);
             }
             slots[number] = Some(Slot { file: open_file, close_on_exec: descriptor.close_on_exec });
+        }
+        for mapping in &saved.mappings {
+            let id = mapping.file as usize;
+            let (Some(file), Some(place_of)) = (saved.files.get(id), opened.get_mut(id)) else { return Err(DAMAGED) };
+            if place_of.is_none() {
+                let open = opener.open(file);
+                *place_of = Some(open.map_err(|stop| Error::MappedFile { path: file.path(), reason: reason(stop) })?);
+            }
         }
         Ok(Reopened { slots, files: opened.into_iter().collect::<Option<_>>().ok_or(DAMAGED)? })
     }

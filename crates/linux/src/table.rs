@@ -330,7 +330,7 @@ table! {
     224 swapon;
     225 swapoff;
     226 mprotect(3) => memory::mprotect;
-    227 msync(3) => memory::keep;
+    227 msync(3) => memory::msync;
     228 mlock(2) => memory::keep;
     229 munlock(2) => memory::keep;
     230 mlockall(1) => process::nothing;

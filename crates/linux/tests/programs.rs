@@ -67,6 +67,24 @@ fn files_without_names() {
 }
 
 #[test]
+fn shared_mappings() {
+    let program = gcc("shared.c", STATIC);
+    compare_in_directory(&program, "");
+    compare_in_private(&program, "/tmp/private");
+}
+
+/// Where stores to one mapping would be missed in another, the second is refused by name.
+#[test]
+fn shared_mappings_that_would_miss_stores_are_refused() {
+    let program = gcc("aliases.c", STATIC);
+    let (outcome, log) = common::run_logged(&program, Linux::builder().args(["aliases"]), Detail::Unknown);
+    let expected = "second writer: No such device\nsecond reader: No such device\nother part: works\n\
+                    two readers: work\nmade writable: Permission denied\nin its place: works\n";
+    assert_eq!(outcome.stdout, expected);
+    assert_eq!(log, "a shared mapping to be written to beside another one is not provided\n");
+}
+
+#[test]
 fn private_files_end_at_their_limit() {
     let program = gcc("private.c", STATIC);
     let outcome =

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -106,6 +107,10 @@ static void private(void) {
     DIR *sub = opendir(".");
     for (int i = 0; i < 3; i++) readdir(sub);
     long place = telldir(sub);
+    int shared = memfd_create("shared", 0);
+    ftruncate(shared, 4096);
+    char *mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, shared, 0);
+    strcpy(mapped, "stored");
 
     wait_for_host();
 
@@ -121,6 +126,11 @@ static void private(void) {
     seekdir(sub, place);
     for (struct dirent *entry; (entry = readdir(sub));) printf("[%s] ", entry->d_name);
     puts(getcwd(buffer, sizeof buffer));
+    pwrite(shared, ", and", 6, 6);
+    printf("%s ", mapped);
+    strcpy(mapped, "later");
+    read(shared, buffer, 6);
+    puts(buffer);
     fflush(stdout);
 }
 

@@ -6,6 +6,7 @@ use rustix::io::Errno;
 
 use crate::abi::{Timespec, at, load_words, mode, open};
 use crate::call::{Call, Outcome, PATH_MAX, Patience, Stop};
+use crate::fifo::{Fifo, Opening};
 use crate::grant::DirAccess;
 use crate::guest_path::GuestPath;
 use crate::host_file::{HostFile, SizeLimit, is_large};
@@ -18,6 +19,7 @@ use crate::pages::Pages;
 use crate::paths::{Found, HostName, Node, special_file};
 use crate::process::USER;
 use crate::refusal::Reason;
+use crate::requests::{Ended, Resumed};
 use crate::shared_mappings::WHOLE;
 use crate::tree::MemoryName;
 
@@ -115,9 +117,12 @@ fn open_memory(call: &Call<'_>, name: &MemoryName, flags: u32) -> Result<Kind, S
         mode::SYMLINK => return Err(Errno::LOOP.into()),
         mode::DIRECTORY if flags & open::PATH != 0 => {}
         mode::DIRECTORY if flags & (open::ACCESS_MODE | open::CREATE) != 0 => return Err(Errno::ISDIR.into()),
-        mode::DIRECTORY => inode.check(4)?,
+        mode::DIRECTORY => inode.check(READ)?,
         _ if flags & open::DIRECTORY != 0 => return Err(Errno::NOTDIR.into()),
         _ => {}
+    }
+    if inode.kind() == mode::FIFO && flags & open::PATH == 0 {
+        return open_fifo(call, &inode, flags);
     }
     if inode.kind() == mode::DIRECTORY {
         return Ok(Kind::Directory(Directory::in_memory(name.path.clone(), inode)));
@@ -130,10 +135,33 @@ fn open_memory(call: &Call<'_>, name: &MemoryName, flags: u32) -> Result<Kind, S
     Ok(Kind::Memory(file))
 }
 
+/// Opens an end of a FIFO.
+fn open_fifo(call: &Call<'_>, inode: &Inode, flags: u32) -> Result<Kind, Stop> {
+    call.linux.descriptors.check_pipes(1)?;
+    let is_interrupted = matches!(call.resumed, Some(Resumed { why: Ended::Interrupted, .. }));
+    let opening = Opening {
+        thread: call.linux.threads.current().id,
+        blocks: flags & open::NON_BLOCKING == 0,
+        is_interrupted: is_interrupted || !call.linux.has_no_signal(),
+    };
+    let access = flags & open::ACCESS_MODE;
+    inode.check(if access == 0 { READ } else { WRITE })?;
+    let mut state = inode.lock();
+    let Content::Fifo(fifo) = &mut state.content else { return Err(Errno::INVAL.into()) };
+    match access {
+        0 => fifo.reader(opening).map(Kind::PipeReader),
+        open::WRITE_ONLY => fifo.writer(opening).map(Kind::PipeWriter),
+        open::READ_WRITE => Err(Stop::Unsupported(Errno::INVAL, "a FIFO that is open for reading and writing")),
+        _ => Err(Errno::INVAL.into()),
+    }
+}
+
+/// Bits of a mode.
+const READ: u32 = 4;
+const WRITE: u32 = 2;
+
 /// Checks that a file of the private tree may be opened with these flags, and empties it for `O_TRUNC`.
 fn begin(call: &Call<'_>, file: &MemoryFile, flags: u32) -> Result<(), Stop> {
-    const READ: u32 = 4;
-    const WRITE: u32 = 2;
     if flags & open::PATH != 0 {
         return Ok(());
     }
@@ -306,7 +334,7 @@ fn open_temporary(name: &HostName, flags: u32, mode: Mode, limit: SizeLimit) -> 
     Ok(Kind::Regular(HostFile { fd, access: name.access, limit, path, sync: flags & open::SYNC }))
 }
 
-/// Makes a regular file. Other kinds are not provided.
+/// Makes a regular file, or a FIFO in the private tree. Other kinds are not provided.
 pub(crate) fn mknodat(call: &mut Call<'_>) -> Outcome {
     let found = call.found(0, false)?;
     let exists = match &found.node {
@@ -320,12 +348,16 @@ pub(crate) fn mknodat(call: &mut Call<'_>) -> Outcome {
     match call.uint(2) & mode::TYPE {
         0 | mode::REGULAR => {}
         mode::CHARACTER_DEVICE | mode::BLOCK_DEVICE | mode::DIRECTORY => return Err(Errno::PERM.into()),
-        mode::FIFO => return Err(Stop::Absent("a FIFO with a name")),
+        mode::FIFO if matches!(found.node, Node::Memory(_)) => {}
+        mode::FIFO => return Err(Stop::Absent("a FIFO with a name in a directory of the host")),
         mode::SOCKET => return Err(Stop::Absent("a socket with a name")),
         _ => return Err(Errno::INVAL.into()),
     }
     if let Node::Memory(name) = &found.node {
-        let content = Content::File(Pages::new(call.linux.names.tree.space.clone()));
+        let content = match call.uint(2) & mode::TYPE {
+            mode::FIFO => Content::Fifo(Fifo::default()),
+            _ => Content::File(Pages::new(call.linux.names.tree.space.clone())),
+        };
         name.make(content, call.new_mode(2).as_raw_mode(), call.real_time())?;
         return Ok(0);
     }
@@ -522,6 +554,9 @@ pub(crate) fn truncate(call: &mut Call<'_>) -> Outcome {
     let found = call.find(at::CURRENT_DIRECTORY, &path, true)?;
     let (limit, patience) = (call.linux.size_limit, call.patience);
     if let Node::Memory(name) = &found.node {
+        if name.look()?.kind() == mode::FIFO {
+            return Err(Errno::INVAL.into());
+        }
         let kind = open_memory(call, name, open::WRITE_ONLY)?;
         return set_size(call, &kind, len);
     }

@@ -14,7 +14,9 @@ use rustix::io::Errno;
 
 use crate::abi::{Timespec, mode};
 use crate::call::Stop;
+use crate::fifo::Fifo;
 use crate::pages::Pages;
+use crate::pipes;
 use crate::space::Space;
 
 /// What an inode takes beside its contents, and an entry beside its name.
@@ -64,6 +66,7 @@ pub(crate) enum Content {
     Directory(Entries),
     /// A symbolic link.
     Link(Vec<u8>),
+    Fifo(Fifo),
 }
 
 impl Content {
@@ -73,6 +76,7 @@ impl Content {
             Content::Given(_) | Content::File(_) => mode::REGULAR,
             Content::Directory(_) => mode::DIRECTORY,
             Content::Link(_) => mode::SYMLINK,
+            Content::Fifo(_) => mode::FIFO,
         }
     }
 }
@@ -121,6 +125,8 @@ impl Inode {
     ) -> Result<Arc<Inode>, Stop> {
         let counted = match &content {
             Content::Link(target) => INODE + target.len() as u64,
+            // As much as it may come to hold.
+            Content::Fifo(_) => INODE + pipes::CAPACITY as u64,
             _ => INODE,
         };
         space.take(counted)?;

@@ -86,6 +86,7 @@ mod epoll;
 mod error;
 mod event;
 mod faults;
+mod fifo;
 mod file_systems;
 mod files;
 mod grant;

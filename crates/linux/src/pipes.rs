@@ -1,6 +1,6 @@
 //! Pipes within a machine.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -73,6 +73,11 @@ impl Pipe {
         *self.bytes() = bytes.iter().copied().collect();
     }
 
+    /// Whether an end is open.
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.readers.load(Ordering::Relaxed) + self.0.writers.load(Ordering::Relaxed) > 0
+    }
+
     /// A number that no other pipe has at the same time.
     pub(crate) fn identity(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
@@ -80,6 +85,23 @@ impl Pipe {
 
     fn bytes(&self) -> MutexGuard<'_, VecDeque<u8>> {
         self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The pipes that a snapshot has, numbered as they are met.
+#[derive(Default)]
+pub(crate) struct PipeNumbers {
+    numbers: BTreeMap<usize, u32>,
+    /// What is in each.
+    pub(crate) contents: Vec<Vec<u8>>,
+}
+
+impl PipeNumbers {
+    pub(crate) fn number(&mut self, pipe: &Pipe) -> u32 {
+        *self.numbers.entry(pipe.identity()).or_insert_with(|| {
+            self.contents.push(pipe.contents());
+            self.contents.len() as u32 - 1
+        })
     }
 }
 

@@ -220,6 +220,7 @@ pub(crate) struct Baseline {
 /// The files of a saved state, open again.
 struct Reopened {
     slots: Vec<Option<Slot>>,
+    pipes: Vec<Pipe>,
     /// By the number of a saved file.
     files: Vec<Arc<OpenFile>>,
 }
@@ -271,7 +272,6 @@ impl Linux {
     pub fn save(&self) -> Result<Vec<u8>, Error> {
         let mut numbers = BTreeMap::new();
         let mut files = Vec::new();
-        let mut pipes = Pipes::default();
         let mut tree = Saver::new(&self.names.tree);
         let mut descriptors = Vec::new();
         for (number, slot) in self.descriptors.slots.iter().enumerate() {
@@ -279,7 +279,7 @@ impl Linux {
             let id = match numbers.get(&Arc::as_ptr(file)) {
                 Some(&id) => id,
                 None => {
-                    files.push(self.save_file(number, file, &mut pipes, &mut tree)?);
+                    files.push(self.save_file(number, file, &mut tree)?);
                     numbers.insert(Arc::as_ptr(file), files.len() as u32 - 1);
                     files.len() as u32 - 1
                 }
@@ -291,7 +291,7 @@ impl Linux {
             let id = match numbers.get(&Arc::as_ptr(&mapping.file)) {
                 Some(&id) => id,
                 None => {
-                    let saved = self.save_file(0, &mapping.file, &mut pipes, &mut tree).map_err(|error| match error {
+                    let saved = self.save_file(0, &mapping.file, &mut tree).map_err(|error| match error {
                         Error::FileGone { path, .. } => {
                             Error::MappedFile { path, reason: "it has been deleted, renamed or replaced".to_owned() }
                         }
@@ -305,14 +305,15 @@ impl Linux {
             let Mapping { ref range, offset, writes, .. } = *mapping;
             mappings.push(SavedMapping { range: range.clone(), offset, writes, file: id });
         }
+        let (tree, pipes) = tree.finish();
         let saved = Saved {
             args: self.args.clone(),
             env: self.env.clone(),
             descriptors,
             files,
-            pipes: pipes.contents,
+            pipes,
             current: self.names.current.to_bytes(),
-            tree: tree.finish(),
+            tree,
             mappings,
             layout: self.layout.clone(),
             clock: self.clock.save(),
@@ -328,7 +329,7 @@ impl Linux {
         postcard::to_extend(&saved, vec![VERSION]).map_err(|_| DAMAGED)
     }
 
-    fn save_file(&self, number: usize, file: &OpenFile, pipes: &mut Pipes, tree: &mut Saver) -> Result<File, Error> {
+    fn save_file(&self, number: usize, file: &OpenFile, tree: &mut Saver) -> Result<File, Error> {
         let gone = |path: &GuestPath| Error::FileGone { descriptor: number as u32, path: text(path) };
         let named = |path: &GuestPath, fd: &OwnedFd| check_name(&self.names, path, fd).map_err(|_| gone(path));
         let kind = match &file.kind {
@@ -361,12 +362,12 @@ impl Linux {
                 },
             },
             Kind::Device(device) => FileKind::Device(*device),
-            Kind::PipeReader(reader) => FileKind::PipeReader(pipes.number(reader.pipe())),
-            Kind::PipeWriter(writer) => FileKind::PipeWriter(pipes.number(writer.pipe())),
+            Kind::PipeReader(reader) => FileKind::PipeReader(tree.pipes.number(reader.pipe())),
+            Kind::PipeWriter(writer) => FileKind::PipeWriter(tree.pipes.number(writer.pipe())),
             Kind::Socket(socket) => FileKind::Socket {
                 style: socket.pair.style,
-                incoming: pipes.number(socket.pair.incoming.pipe()),
-                outgoing: pipes.number(socket.pair.outgoing.pipe()),
+                incoming: tree.pipes.number(socket.pair.incoming.pipe()),
+                outgoing: tree.pipes.number(socket.pair.outgoing.pipe()),
                 ended: socket.pair.ended(),
                 timeouts: socket.timeouts(),
             },
@@ -407,10 +408,15 @@ impl Linux {
         result
     }
 
-    fn go_back(&mut self, Baseline { saved, reopened: Reopened { slots, files }, .. }: &Baseline) -> Result<(), Error> {
-        let Loaded { tree, inodes } = self.load_tree(saved)?;
+    fn go_back(
+        &mut self,
+        Baseline { saved, reopened: Reopened { slots, pipes, files }, .. }: &Baseline,
+    ) -> Result<(), Error> {
+        let Loaded { tree, inodes } = self.load_tree(saved, pipes)?;
         self.names.tree = tree;
         self.descriptors.slots.clone_from(slots);
+        // Some have waiting ends only, of which no descriptor knows.
+        pipes.iter().zip(&saved.pipes).for_each(|(pipe, contents)| pipe.fill(contents));
         let result = self.place_all(saved, files);
         self.renew(saved, files, &inodes);
         result?;
@@ -418,8 +424,8 @@ impl Linux {
     }
 
     /// Makes the private files.
-    fn load_tree(&self, saved: &Saved) -> Result<Loaded, Error> {
-        saved.tree.load(&self.names.tree).map_err(|error| match error {
+    fn load_tree(&self, saved: &Saved, pipes: &[Pipe]) -> Result<Loaded, Error> {
+        saved.tree.load(&self.names.tree, pipes).map_err(|error| match error {
             LoadError::Damaged => DAMAGED,
             LoadError::Full => Error::TooManyFiles { limit: self.names.tree.space.limit() },
         })
@@ -467,22 +473,6 @@ impl Linux {
         self.reactor.is_ready = saved.is_ready;
         self.last_words.set(&saved.last_words);
         Ok(())
-    }
-}
-
-/// The pipes that have been met.
-#[derive(Default)]
-struct Pipes {
-    numbers: BTreeMap<usize, u32>,
-    contents: Vec<Vec<u8>>,
-}
-
-impl Pipes {
-    fn number(&mut self, pipe: &Pipe) -> u32 {
-        *self.numbers.entry(pipe.identity()).or_insert_with(|| {
-            self.contents.push(pipe.contents());
-            self.contents.len() as u32 - 1
-        })
     }
 }
 
@@ -731,7 +721,7 @@ impl Saved {
             && saved.files.len() <= saved.descriptors.len() + saved.mappings.len()
             && saved.mappings.len() <= shared_mappings::MAX
             && saved.mappings.iter().all(SavedMapping::is_sound)
-            && saved.pipes.len() <= pipes::MAX_ENDS
+            && saved.pipes.len() <= pipes::MAX_ENDS + saved.tree.fifos()
             && saved.pipes.iter().all(|contents| contents.len() <= pipes::CAPACITY)
             && saved.process.is_sound();
         if is_sound { Ok(saved) } else { Err(DAMAGED) }
@@ -792,9 +782,10 @@ impl Linux {
             return self.reset();
         }
         let saved = Saved::parse(bytes)?;
-        let Loaded { tree, inodes } = self.load_tree(&saved)?;
+        let pipes: Vec<Pipe> = saved.pipes.iter().map(|contents| Pipe::holding(contents)).collect();
+        let Loaded { tree, inodes } = self.load_tree(&saved, &pipes)?;
         let old = std::mem::replace(&mut self.names.tree, tree);
-        let reopened = self.reopen(&saved, &inodes).and_then(|reopened| {
+        let reopened = self.reopen(&saved, pipes, &inodes).and_then(|reopened| {
             self.check_current(&saved.current)?;
             mappings(&saved, &mut BTreeMap::new(), &reopened.files, &inodes).ok_or(DAMAGED)?;
             self.take_state(&saved)?;
@@ -817,12 +808,12 @@ impl Linux {
     }
 
     /// Opens all files of a saved state.
-    fn reopen(&self, saved: &Saved, inodes: &[Arc<Inode>]) -> Result<Reopened, Error> {
+    fn reopen(&self, saved: &Saved, pipes: Vec<Pipe>, inodes: &[Arc<Inode>]) -> Result<Reopened, Error> {
         let limit = self.descriptors.limit();
         let mut opener = Opener {
             names: &self.names,
             standard: self.standard.clone().map(Some),
-            pipes: saved.pipes.iter().map(|contents| Pipe::holding(contents)).collect(),
+            pipes,
             limit: self.size_limit,
             inodes,
             program: self.program.clone(),
@@ -860,7 +851,8 @@ impl Linux {
                 *place_of = Some(open.map_err(|stop| Error::MappedFile { path: file.path(), reason: reason(stop) })?);
             }
         }
-        Ok(Reopened { slots, files: opened.into_iter().collect::<Option<_>>().ok_or(DAMAGED)? })
+        let pipes = opener.pipes;
+        Ok(Reopened { slots, pipes, files: opened.into_iter().collect::<Option<_>>().ok_or(DAMAGED)? })
     }
 }
 

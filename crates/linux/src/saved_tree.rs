@@ -10,9 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::abi::{Timespec, mode};
 use crate::call::{PATH_MAX, Stop};
+use crate::fifo::{Fifo, SavedFifo};
 use crate::guest_path::{MAX_DEPTH, NAME_MAX};
 use crate::inode::{Content, Inode, seal};
 use crate::pages::{Pages, SavedPages};
+use crate::pipes::{Pipe, PipeNumbers};
 use crate::tree::Tree;
 
 /// Beyond any number that is counted up by guests.
@@ -37,6 +39,7 @@ struct SavedInode {
 enum SavedContent {
     File(SavedPages),
     Link(Vec<u8>),
+    Fifo(SavedFifo),
     Directory {
         entries: Vec<SavedEntry>,
         /// Entries that have been made in it.
@@ -55,6 +58,7 @@ struct SavedEntry {
 /// Collects what is to be saved.
 pub(crate) struct Saver {
     tree: SavedTree,
+    pub(crate) pipes: PipeNumbers,
     numbers: BTreeMap<*const Inode, u32>,
     /// Their entries are to be collected.
     directories: VecDeque<(u32, Arc<Inode>)>,
@@ -62,7 +66,12 @@ pub(crate) struct Saver {
 
 impl Saver {
     pub(crate) fn new(tree: &Tree) -> Saver {
-        let mut saver = Saver { tree: SavedTree::default(), numbers: BTreeMap::new(), directories: VecDeque::new() };
+        let mut saver = Saver {
+            tree: SavedTree::default(),
+            pipes: PipeNumbers::default(),
+            numbers: BTreeMap::new(),
+            directories: VecDeque::new(),
+        };
         for root in tree.roots() {
             saver.id(root);
         }
@@ -89,6 +98,7 @@ impl Saver {
         let content = match &state.content {
             Content::File(pages) => SavedContent::File(pages.save()),
             Content::Link(target) => SavedContent::Link(target.clone()),
+            Content::Fifo(fifo) => SavedContent::Fifo(fifo.save(|pipe| self.pipes.number(pipe))),
             Content::Directory(_) | Content::Given(_) => SavedContent::Directory { entries: Vec::new(), last: 0 },
         };
         if state.content.kind() == mode::DIRECTORY {
@@ -106,8 +116,9 @@ impl Saver {
         id
     }
 
-    pub(crate) fn finish(self) -> SavedTree {
-        self.tree
+    /// The tree, and what is in the pipes that have been numbered.
+    pub(crate) fn finish(self) -> (SavedTree, Vec<Vec<u8>>) {
+        (self.tree, self.pipes.contents)
     }
 }
 
@@ -148,7 +159,7 @@ impl SavedTree {
                 let counts_are_sound = (Inode::GIVEN + 1..MAX_COUNT).contains(&inode.number);
                 counts_are_sound
                     && match &inode.content {
-                        SavedContent::File(_) => true,
+                        SavedContent::File(_) | SavedContent::Fifo(_) => true,
                         SavedContent::Link(target) => (1..PATH_MAX).contains(&(target.len() as u64)),
                         SavedContent::Directory { entries, last } => {
                             let depth: usize = depths[id] + 1;
@@ -173,8 +184,12 @@ impl SavedTree {
             })
     }
 
-    /// Makes the tree, with as much room as `like` has.
-    pub(crate) fn load(&self, like: &Tree) -> Result<Loaded, LoadError> {
+    pub(crate) fn fifos(&self) -> usize {
+        self.0.iter().filter(|inode| matches!(inode.content, SavedContent::Fifo(_))).count()
+    }
+
+    /// Makes the tree, with as much room as `like` has. FIFOs whose ends are open have some of these pipes.
+    pub(crate) fn load(&self, like: &Tree, pipes: &[Pipe]) -> Result<Loaded, LoadError> {
         if !self.is_sound() {
             return Err(LoadError::Damaged);
         }
@@ -190,6 +205,10 @@ impl SavedTree {
                             Content::File(pages.ok_or(LoadError::Damaged)?)
                         }
                         SavedContent::Link(target) => Content::Link(target.clone()),
+                        SavedContent::Fifo(fifo) => {
+                            let pipe = fifo.pipe.map_or(Some(Pipe::default()), |id| pipes.get(id as usize).cloned());
+                            Content::Fifo(Fifo::from_saved(fifo, pipe.ok_or(LoadError::Damaged)?))
+                        }
                         SavedContent::Directory { .. } => Content::Directory(Default::default()),
                     };
                     let permissions = saved.permissions & mode::PERMISSIONS;
@@ -257,7 +276,7 @@ mod tests {
     }
 
     fn load(inodes: Vec<SavedInode>) -> Result<Loaded, LoadError> {
-        SavedTree(inodes).load(&Tree::default())
+        SavedTree(inodes).load(&Tree::default(), &[])
     }
 
     #[test]
@@ -279,6 +298,7 @@ mod tests {
             vec![directory(&[("a/b", 2)]), empty(), link()],
             vec![directory(&[("..", 2)]), empty(), link()],
             vec![directory(&[("", 2)]), empty(), link()],
+            vec![empty(), empty(), inode(SavedContent::Fifo(SavedFifo { pipe: Some(0), ..SavedFifo::default() }))],
             // Numbers.
             vec![empty(), empty(), SavedInode { number: u64::MAX, ..link() }],
             vec![empty(), empty(), inode(SavedContent::Directory { entries: vec![], last: u64::MAX })],
@@ -301,7 +321,7 @@ mod tests {
             let names: Vec<String> = (0..count).map(|n| n.to_string()).collect();
             let entries: Vec<_> = names.iter().zip(2..).map(|(name, n)| (name.as_str(), n)).collect();
             let inodes = [directory(&entries), directory(&[])].into_iter().chain((0..count).map(|_| link()));
-            SavedTree(inodes.collect()).load(&tree).map(drop)
+            SavedTree(inodes.collect()).load(&tree, &[]).map(drop)
         };
         assert_eq!((links(3), links(4)), (Ok(()), Err(LoadError::Full)));
     }

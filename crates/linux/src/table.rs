@@ -74,6 +74,7 @@ pub(crate) fn is_quiet(number: u64, first_arg: u64) -> bool {
 pub(crate) fn changes_files(number: u64) -> bool {
     match row(number).map(|row| row.name) {
         Some(name) => [
+            "openat",
             "read",
             "write",
             "close",

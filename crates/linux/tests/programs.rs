@@ -73,6 +73,17 @@ fn shared_mappings() {
     compare_in_private(&program, "/tmp/private");
 }
 
+/// FIFOs between the threads of a guest. One that no other thread can open is an error at once.
+#[test]
+fn fifos() {
+    let program = gcc("fifo.c", STATIC);
+    compare_in_private(&program, "/tmp/private");
+    let builder = Linux::builder().args(["fifo", "/tmp/private", "alone"]);
+    let (result, _) = common::try_run(&Config::new(), &program, "", builder);
+    let cause = result.unwrap_err().trap().expect("a trap").cause;
+    assert!(matches!(cause, riverrun::TrapCause::EndlessWait { call: "openat", .. }), "{cause}");
+}
+
 /// Where stores to one mapping would be missed in another, the second is refused by name.
 #[test]
 fn shared_mappings_that_would_miss_stores_are_refused() {
@@ -362,7 +373,9 @@ fn absent_calls_are_named() {
         "execl(\"/bin/true\", \"true\", NULL) = -1 Function not implemented",
     ];
     assert_eq!(end, expected);
-    for name in ["a FIFO with a name", "pidfd_open", "inotify_init1", "clone of a process", "execve"] {
+    for name in
+        ["a FIFO with a name in a directory of the host", "pidfd_open", "inotify_init1", "clone of a process", "execve"]
+    {
         assert!(log.contains(name), "{name}: {log}");
     }
 }

@@ -202,7 +202,7 @@ fn guests_do_not_see_that_they_have_been_saved_and_restored_in_another_engine() 
 /// Private files, among them such without names, are where they were.
 #[test]
 fn private_files_are_saved() {
-    for source in ["private.c", "files.c", "shared.c"] {
+    for source in ["private.c", "files.c", "shared.c", "fifo.c"] {
         let guest =
             Guest { program: &gcc(source, STATIC), arguments: &["/tmp/private"], stdin: "", instructions: None };
         check_pieces(source, &guest);

@@ -1,0 +1,158 @@
+//! FIFOs: pipes with names. Opening an end waits for the other one.
+
+use std::collections::BTreeMap;
+
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::call::Stop;
+use crate::pipes::{Pipe, Reader, Writer};
+
+/// An end that a thread opens: it counts as open for those at the other end.
+#[derive(Debug)]
+struct Waiting<E> {
+    end: E,
+    /// How often the other end had been opened before.
+    since: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Fifo {
+    pipe: Pipe,
+    /// How often each end has been opened.
+    readers: u64,
+    writers: u64,
+    /// Those that wait, by the number of the thread.
+    reads: BTreeMap<u32, Waiting<Reader>>,
+    writes: BTreeMap<u32, Waiting<Writer>>,
+}
+
+/// How an end is opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opening {
+    /// The thread that opens it.
+    pub(crate) thread: u32,
+    pub(crate) blocks: bool,
+    /// A signal ends its waiting.
+    pub(crate) is_interrupted: bool,
+}
+
+/// A FIFO as a snapshot has it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct SavedFifo {
+    /// The number of its pipe, if an end is open.
+    pub(crate) pipe: Option<u32>,
+    pub(crate) opened: (u64, u64),
+    /// Threads that wait, and how often the other end had been opened before.
+    pub(crate) reads: Vec<(u32, u64)>,
+    pub(crate) writes: Vec<(u32, u64)>,
+}
+
+impl Fifo {
+    /// Opens the end to read from.
+    pub(crate) fn reader(&mut self, opening: Opening) -> Result<Reader, Stop> {
+        let Waiting { end, since } = self.reads.remove(&opening.thread).unwrap_or_else(|| {
+            self.readers = self.readers.wrapping_add(1);
+            Waiting { end: opened(&self.pipe).reader(), since: self.writers }
+        });
+        if !opening.blocks || !end.is_hung_up() || self.writers != since {
+            return Ok(end);
+        }
+        if opening.is_interrupted {
+            return Err(Errno::INTR.into());
+        }
+        self.reads.insert(opening.thread, Waiting { end, since });
+        Err(Stop::WouldWait { streams: 0, span: None })
+    }
+
+    /// Opens the end to write to; `ENXIO` if that is not to wait, and no reader is there.
+    pub(crate) fn writer(&mut self, opening: Opening) -> Result<Writer, Stop> {
+        let Waiting { end, since } = self.writes.remove(&opening.thread).unwrap_or_else(|| {
+            self.writers = self.writers.wrapping_add(1);
+            Waiting { end: opened(&self.pipe).writer(), since: self.readers }
+        });
+        if !end.is_hung_up() || self.readers != since {
+            return Ok(end);
+        }
+        if !opening.blocks {
+            self.writers = self.writers.wrapping_sub(1);
+            return Err(Errno::NXIO.into());
+        }
+        if opening.is_interrupted {
+            return Err(Errno::INTR.into());
+        }
+        self.writes.insert(opening.thread, Waiting { end, since });
+        Err(Stop::WouldWait { streams: 0, span: None })
+    }
+
+    /// Its state; `number` numbers its pipe.
+    pub(crate) fn save(&self, number: impl FnOnce(&Pipe) -> u32) -> SavedFifo {
+        SavedFifo {
+            pipe: self.pipe.is_open().then(|| number(&self.pipe)),
+            opened: (self.readers, self.writers),
+            reads: self.reads.iter().map(|(&thread, waiting)| (thread, waiting.since)).collect(),
+            writes: self.writes.iter().map(|(&thread, waiting)| (thread, waiting.since)).collect(),
+        }
+    }
+
+    pub(crate) fn from_saved(saved: &SavedFifo, pipe: Pipe) -> Fifo {
+        let (readers, writers) = saved.opened;
+        let reads = saved.reads.iter().map(|&(thread, since)| (thread, Waiting { end: pipe.reader(), since }));
+        let writes = saved.writes.iter().map(|&(thread, since)| (thread, Waiting { end: pipe.writer(), since }));
+        Fifo { reads: reads.collect(), writes: writes.collect(), pipe, readers, writers }
+    }
+}
+
+/// A pipe of which an end is to be opened: what it held is gone with its last end.
+fn opened(pipe: &Pipe) -> &Pipe {
+    if !pipe.is_open() {
+        pipe.fill(&[]);
+    }
+    pipe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WAITS: Stop = Stop::WouldWait { streams: 0, span: None };
+
+    fn by(thread: u32) -> Opening {
+        Opening { thread, blocks: true, is_interrupted: false }
+    }
+
+    #[test]
+    fn ends_wait_for_each_other() {
+        let mut fifo = Fifo::default();
+        let mut buffer = [0; 4];
+        assert_eq!(fifo.reader(by(1)).unwrap_err(), WAITS);
+        assert_eq!(fifo.reader(by(1)).unwrap_err(), WAITS);
+        // A writer that has come and gone has been there.
+        let writer = fifo.writer(by(2)).unwrap();
+        assert_eq!(writer.write(b"text", true), Ok(4));
+        drop(writer);
+        let reader = fifo.reader(by(1)).unwrap();
+        assert_eq!((reader.read(&mut buffer, true), reader.read(&mut buffer, true)), (Ok(4), Ok(0)));
+        drop(reader);
+        // What nobody has read is gone with the last end.
+        assert_eq!(fifo.writer(Opening { blocks: false, ..by(2) }).unwrap_err(), Errno::NXIO.into());
+        assert_eq!(fifo.writer(by(2)).unwrap_err(), WAITS);
+        let reader = fifo.reader(by(1)).unwrap();
+        fifo.writer(by(2)).unwrap().write(b"lost", true).unwrap();
+        drop(reader);
+        let reader = fifo.reader(Opening { blocks: false, ..by(1) }).unwrap();
+        assert_eq!(reader.read(&mut buffer, true), Ok(0));
+    }
+
+    #[test]
+    fn a_signal_ends_the_waiting() {
+        let mut fifo = Fifo::default();
+        assert_eq!(fifo.reader(by(1)).unwrap_err(), WAITS);
+        assert_eq!(fifo.reader(Opening { is_interrupted: true, ..by(1) }).unwrap_err(), Errno::INTR.into());
+        assert_eq!(fifo.writer(by(2)).unwrap_err(), WAITS);
+        let saved = fifo.save(|_| 7);
+        assert_eq!(saved.pipe, Some(7));
+        let mut again = Fifo::from_saved(&saved, Pipe::default());
+        assert!(again.reader(by(1)).is_ok() && again.writer(by(2)).is_ok());
+    }
+}

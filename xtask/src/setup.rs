@@ -107,8 +107,8 @@ const WRK: Need = Need { what: "wrk", met: || on_path("wrk"), packages: &["wrk"]
 /// What the tests need besides.
 pub(crate) const TESTS: [Need; 9] = [LLVM_OBJDUMP, CMAKE, CLANG, LLVM, GDB, VALGRIND, PKG_CONFIG, CLANG_RUNTIME, WRK];
 
-/// What guests in Rust are compiled for.
-const RUST_TARGET: &str = "riscv64gc-unknown-none-elf";
+/// What guests in Rust are compiled for, without `std` and with it.
+const RUST_TARGETS: [&str; 2] = ["riscv64gc-unknown-none-elf", "riscv64gc-unknown-linux-gnu"];
 
 /// `cargo xtask setup [--tests]`.
 pub(crate) fn command(args: &[String]) -> Result<()> {
@@ -118,7 +118,7 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
         [tests] if tests == "--tests" => {
             ensure(&TESTS)?;
             // The tests of guests in Rust fail without it, and say so; there are others.
-            if let Err(error) = workspace::call(Command::new("rustup").args(["target", "add", RUST_TARGET])) {
+            if let Err(error) = workspace::call(Command::new("rustup").args(["target", "add"]).args(RUST_TARGETS)) {
                 eprintln!("setup: {error:#}: there is no Rust for guests");
             }
             Ok(())

@@ -83,6 +83,49 @@ fn a_new_project_with_a_guest_in_rust_runs() {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "it takes minutes; the optimised tests do it")]
+fn a_new_project_with_a_guest_in_rust_with_std_runs() {
+    let folder = Folder::new();
+    let project = folder.path().join("threads");
+    riverrun(args!["new", "--rust-guest", "--std", project]).expect(0, &[]);
+    fs::copy(checkout().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
+    let ended = cargo(&project, "run");
+    ended.expect(0, &[]);
+    assert_eq!(
+        ended.stdout,
+        "guest: hello from Rust\nguest: scored\nhost: frame 1, score 10\nguest: scored\nhost: frame 2, score 20\n\
+         guest: a new record\nhost: frame 3, score 30\n"
+    );
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "it takes minutes; the optimised tests do it")]
+fn a_new_project_with_a_guest_in_go_runs() {
+    let folder = Folder::new();
+    let project = folder.path().join("gopher");
+    riverrun(args!["new", "--go", project]).expect(0, &[]);
+    fs::copy(checkout().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
+    let ended = cargo(&project, "run");
+    ended.expect(0, &[]);
+    assert_eq!(
+        ended.stdout,
+        "guest: \"one\", score 3\nguest: \"two\", score 6\nguest: \"three\", score 11\n\
+         host: hello from Go\nhost: the guest ended with 0, score 11\n"
+    );
+
+    // A guest that is wrong is an error of its compiler's, and a function that the host lacks one of the run's, by its name.
+    let guest = project.join("guest/main.go");
+    let source = fs::read_to_string(&guest).unwrap();
+    fs::write(&guest, source.replace("announce(\"hello from Go\")", "announce(7)")).unwrap();
+    cargo(&project, "run").expect(101, &["main.go:", "cannot use 7", "go build failed"]);
+    fs::write(&guest, source).unwrap();
+    let functions = project.join("guest/host.go");
+    let source = fs::read_to_string(&functions).unwrap();
+    fs::write(&functions, source.replace("Game::announce", "Game::shout")).unwrap();
+    cargo(&project, "run").expect(1, &["Game::shout"]);
+}
+
+#[test]
 fn mistakes_are_said() {
     let folder = Folder::new();
     let project = folder.path().join("hello");
@@ -97,5 +140,7 @@ fn mistakes_are_said() {
     }
     riverrun(["new", "a", "b"]).expect(125, &["unexpected argument 'b'"]);
     riverrun(args!["new", "--riverrun", folder.path(), "x"]).expect(125, &["no sources of riverrun are there"]);
+    riverrun(["new", "--std", "x"]).expect(125, &["--rust-guest"]);
+    riverrun(["new", "--go", "--rust-guest", "x"]).expect(125, &["--go", "cannot be used with"]);
     riverrun(["new", "--rivverrun", "x"]).expect(125, &["a similar argument exists: '--riverrun'"]);
 }

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use crate::Result;
 
-/// Make a project in the folder NAME: a host in Rust, a guest in C++, and the description of what they call of each
-/// other. `cargo run` in it builds and runs both.
+/// Make a project in the folder NAME: a host in Rust, a guest in C++, Rust or Go, and what they call of each other. `cargo run`
+/// in it builds and runs both.
 #[derive(Debug, clap::Args)]
 #[command(args_override_self = true)]
 pub(crate) struct NewOptions {
@@ -20,6 +20,13 @@ pub(crate) struct NewOptions {
     /// A guest in Rust, which takes `rustup target add riscv64gc-unknown-none-elf`.
     #[arg(long, conflicts_with = "libc")]
     rust_guest: bool,
+    /// With --rust-guest: a guest that uses std, which takes `rustup target add riscv64gc-unknown-linux-gnu` and
+    /// riscv64-linux-gnu-gcc as its linker.
+    #[arg(long = "std", requires = "rust_guest")]
+    with_std: bool,
+    /// A guest in Go, which takes Go 1.22 or newer. It calls functions of the host; the host cannot call any of it.
+    #[arg(long, conflicts_with_all = ["libc", "rust_guest"])]
+    go: bool,
     /// Depend on riverrun's sources in this folder; if this is not said, on those that this command was built from if
     /// they are still there, else on the published version.
     #[arg(long, value_name = "CHECKOUT")]
@@ -29,13 +36,15 @@ pub(crate) struct NewOptions {
 /// Files by their names.
 type Files = &'static [(&'static str, &'static str)];
 
-/// The files of all projects.
-const FILES: Files = &[
+/// A file of all projects.
+const IGNORED: Files = &[(".gitignore", "/target\n")];
+
+/// The files of projects with a description of the API.
+const DESCRIBED: Files = &[
     ("Cargo.toml", include_str!("template/Cargo.toml.in")),
     ("api.json", include_str!("template/api.json")),
     ("src/main.rs", include_str!("template/main.rs")),
     ("README.md", include_str!("template/README.md")),
-    (".gitignore", "/target\n"),
 ];
 
 /// The files of a project with a guest in C++.
@@ -47,6 +56,25 @@ const RUST: Files = &[
     ("build.rs", include_str!("template/rust/build.rs")),
     ("guest/Cargo.toml", include_str!("template/rust/Cargo.toml.in")),
     ("guest/src/main.rs", include_str!("template/rust/main.rs")),
+];
+
+/// The files of a project with a guest in Rust that uses `std`.
+const RUST_STD: Files = &[
+    ("build.rs", include_str!("template/rust_std/build.rs")),
+    ("guest/Cargo.toml", include_str!("template/rust_std/Cargo.toml.in")),
+    ("guest/src/main.rs", include_str!("template/rust_std/main.rs")),
+];
+
+/// The files of a project with a guest in Go.
+const GO: Files = &[
+    ("Cargo.toml", include_str!("template/go/Cargo.toml.in")),
+    ("README.md", include_str!("template/go/README.md")),
+    ("build.rs", include_str!("template/go/build.rs")),
+    ("src/main.rs", include_str!("template/go/main.rs")),
+    ("guest/go.mod", include_str!("template/go/go.mod.in")),
+    ("guest/host.go", include_str!("template/go/host.go")),
+    ("guest/host_riscv64.s", include_str!("template/go/host_riscv64.s")),
+    ("guest/main.go", include_str!("template/go/main.go")),
 ];
 
 /// Names that a project cannot have: keywords of Rust, crates that come with Cargo or the compiler, and the project's own
@@ -120,7 +148,12 @@ const RESERVED: &[&str] = &[
 /// `riverrun new`.
 pub(crate) fn new(options: &NewOptions) -> Result<ExitCode> {
     let folder = &options.folder;
-    let guest = if options.rust_guest { RUST } else { CXX };
+    let files = match (options.go, options.rust_guest, options.with_std) {
+        (true, ..) => [IGNORED, GO, &[]],
+        (false, true, true) => [IGNORED, DESCRIBED, RUST_STD],
+        (false, true, false) => [IGNORED, DESCRIBED, RUST],
+        (false, false, _) => [IGNORED, DESCRIBED, CXX],
+    };
     let name = folder.file_name().and_then(|name| name.to_str()).filter(|name| is_package_name(name));
     let Some(name) = name else {
         return Err(format!(
@@ -140,13 +173,15 @@ pub(crate) fn new(options: &NewOptions) -> Result<ExitCode> {
         Some(path) => return Err(format!("{}: no sources of riverrun are there", path.display()).into()),
         None => built_from(),
     };
-    for (file, text) in FILES.iter().chain(guest) {
-        let text = lines_for(text, options.libc)
+    let (guest_crate, has_libc) = ("guest/rust", options.libc || options.with_std);
+    for (file, text) in files.into_iter().flatten() {
+        let text = lines_for(text, has_libc)
             .replace("@NAME@", name)
-            .replace("@RIVERRUN@", &dependency(checkout.as_deref(), "crates/riverrun"))
-            .replace("@LINUX@", &dependency(checkout.as_deref(), "crates/linux"))
-            .replace("@BINDGEN@", &dependency(checkout.as_deref(), "crates/bindgen"))
-            .replace("@GUEST@", &dependency(checkout.as_deref(), "guest/rust"));
+            .replace("@RIVERRUN@", &dependency(checkout.as_deref(), "crates/riverrun", &[]))
+            .replace("@LINUX@", &dependency(checkout.as_deref(), "crates/linux", &[]))
+            .replace("@BINDGEN@", &dependency(checkout.as_deref(), "crates/bindgen", &[]))
+            .replace("@GUEST@", &dependency(checkout.as_deref(), guest_crate, &[]))
+            .replace("@GUEST_STD@", &dependency(checkout.as_deref(), guest_crate, &["std"]));
         let path = folder.join(file);
         let write = || {
             fs::create_dir_all(path.parent().unwrap_or(folder))?;
@@ -168,12 +203,16 @@ fn lines_for(template: &str, libc: bool) -> String {
         .collect()
 }
 
-/// A dependency in Cargo.toml.
-fn dependency(checkout: Option<&Path>, folder: &str) -> String {
-    match checkout {
-        // A string of TOML is quoted as one of Rust is.
-        Some(checkout) => format!("{{ path = {:?} }}", checkout.join(folder)),
-        None => format!("{:?}", env!("CARGO_PKG_VERSION")),
+/// A dependency in Cargo.toml, with these features.
+fn dependency(checkout: Option<&Path>, folder: &str, features: &[&str]) -> String {
+    // Strings and lists of TOML are written as those of Rust are.
+    let place = match checkout {
+        Some(checkout) => format!("path = {:?}", checkout.join(folder)),
+        None => format!("version = {:?}", env!("CARGO_PKG_VERSION")),
+    };
+    match features {
+        [] => format!("{{ {place} }}"),
+        features => format!("{{ {place}, features = {features:?} }}"),
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Linux {
     errors: OutputTo,
     directories: Vec<(String, String, DirAccess)>,
     files: Vec<(String, Arc<[u8]>)>,
+    connect: Vec<String>,
+    listen: Vec<String>,
     current_directory: Option<String>,
     max_descriptors: Option<usize>,
     max_file_size: Option<u64>,
@@ -104,6 +106,12 @@ impl Linux {
         builder = builder.stderr(output(&self.errors, Output::InheritStderr));
         for (host, guest, access) in &self.directories {
             builder = builder.dir(host, guest, *access)?;
+        }
+        for address in &self.connect {
+            builder = builder.connect(address)?;
+        }
+        for address in &self.listen {
+            builder = builder.listen(address)?;
         }
         for (guest, contents) in &self.files {
             builder = builder.file(guest, contents.clone())?;
@@ -245,6 +253,37 @@ pub unsafe extern "C" fn riverrun_linux_add_file(
         // What cannot be given is said at once.
         if let Err(error) = granted.builder() {
             granted.files.pop();
+            return Err(error);
+        }
+        Ok(())
+    })
+}
+
+/// Lets guests connect to an address by TCP: `HOST:PORT`, such as `127.0.0.1:80`, `[::1]:80` or `example.org:443`. A name is
+/// looked up now, and when a machine is made, which may take a while; the guest finds its addresses in /etc/hosts.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_add_connect(granted: Option<&mut Linux>, address: *const c_char) -> Returned {
+    guard(|| {
+        let granted = given(granted, "granted")?;
+        granted.connect.push(text(address, "address")?.to_owned());
+        // What cannot be granted is said at once.
+        if let Err(error) = granted.builder() {
+            granted.connect.pop();
+            return Err(error);
+        }
+        Ok(())
+    })
+}
+
+/// Lets guests listen at an address by TCP: `PORT` for programs of the same host, or `ADDRESS:PORT`, such as `0.0.0.0:8080`.
+/// Port 0 is one that the host chooses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_add_listen(granted: Option<&mut Linux>, address: *const c_char) -> Returned {
+    guard(|| {
+        let granted = given(granted, "granted")?;
+        granted.listen.push(text(address, "address")?.to_owned());
+        if let Err(error) = granted.builder() {
+            granted.listen.pop();
             return Err(error);
         }
         Ok(())

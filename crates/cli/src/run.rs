@@ -339,6 +339,12 @@ pub(crate) fn grants(options: &RunOptions, name: &OsStr, args: &[OsString]) -> R
     for dir in &options.guest.dirs {
         builder = builder.dir(&dir.host, &dir.guest, dir.options)?;
     }
+    for address in &options.guest.connect {
+        builder = builder.connect(address)?;
+    }
+    for address in &options.guest.listen {
+        builder = builder.listen(address)?;
+    }
     if let Some(directory) = &options.guest.current_dir {
         builder = builder.current_dir(directory)?;
     }

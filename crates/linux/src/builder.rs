@@ -16,6 +16,7 @@ use crate::host_file::SizeLimit;
 use crate::joined::{self, Joined};
 use crate::last_words::LastWords;
 use crate::log::{Detail, Log};
+use crate::network::Network;
 use crate::paths::Names;
 use crate::process::Process;
 use crate::random::Random;
@@ -34,6 +35,7 @@ pub struct Builder {
     stdout: Output,
     stderr: Output,
     names: Names,
+    network: Network,
     joined: Option<Joined>,
     max_descriptors: Option<usize>,
     max_file_size: Option<u64>,
@@ -153,6 +155,48 @@ impl Builder {
         }
     }
 
+    /// Lets the guest connect to `HOST:PORT` by TCP. The host is an address or a name. A name is looked up now, which may
+    /// take a while: all its addresses are granted, and the guest finds them in its `/etc/hosts`. There is no other
+    /// look-up for it. May be called again.
+    ///
+    /// Without a grant, `socket` and `connect` fail with `EACCES`, and the [log](Builder::log) says so. Other protocols than
+    /// TCP are not provided. A socket that is open cannot be part of a snapshot.
+    ///
+    /// ```
+    /// use riverrun_linux::Linux;
+    ///
+    /// let builder = Linux::builder().connect("localhost:5432")?.connect("192.0.2.7:443")?.connect("[::1]:80")?;
+    /// assert!(Linux::builder().connect("192.0.2.7").is_err(), "without a port");
+    /// # Ok::<(), riverrun_linux::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Address`] if it is no such address, or the name has none.
+    pub fn connect(mut self, address: &str) -> Result<Builder, Error> {
+        self.network.grant_connect(address)?;
+        Ok(self)
+    }
+
+    /// Lets the guest listen at `ADDRESS:PORT` by TCP, and talk with all who connect there. A `PORT` alone is that of
+    /// 127.0.0.1, which only programs of the same host reach. Port 0 is one that the host chooses, each time. May be called
+    /// again.
+    ///
+    /// A guest that listens at all addresses (0.0.0.0, `::`) gets the granted one of that port.
+    ///
+    /// ```
+    /// use riverrun_linux::Linux;
+    ///
+    /// let builder = Linux::builder().listen("8080")?.listen("0.0.0.0:80")?;
+    /// # Ok::<(), riverrun_linux::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Address`] if it is no such address.
+    pub fn listen(mut self, address: &str) -> Result<Builder, Error> {
+        self.network.grant_listen(address)?;
+        Ok(self)
+    }
+
     /// The directory that the guest is in when it starts, an absolute path: `/` unless this is called. Whether it is there
     /// is seen when the guest uses it.
     ///
@@ -255,7 +299,12 @@ impl Builder {
     }
 
     /// The guest's operating system, to be put into a machine's data.
-    pub fn build(self) -> Linux {
+    pub fn build(mut self) -> Linux {
+        let hosts = GuestPath(["etc", "hosts"].map(Into::into).into());
+        if let Some(text) = self.network.hosts_file() {
+            // One that the host has given stays.
+            let _ = self.names.give(hosts, text.into());
+        }
         let size_limit = self.max_file_size.map_or_else(SizeLimit::default, SizeLimit::new);
         let limit = self.max_descriptors.unwrap_or(descriptors::DEFAULT_LIMIT);
         let standard = standard_streams(self.stdin, [self.stdout, self.stderr], size_limit);
@@ -265,6 +314,7 @@ impl Builder {
             descriptors: Descriptors::new(standard.clone(), limit),
             standard,
             names: self.names,
+            network: self.network,
             size_limit,
             joined: self.joined,
             program: None,

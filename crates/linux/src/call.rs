@@ -14,6 +14,8 @@ use crate::requests::{NewThread, Resumed, Wait};
 pub(crate) const PATH_MAX: u64 = 4096;
 /// Bytes that one call transfers at most (`MAX_RW_COUNT`).
 pub(crate) const MAX_TRANSFER: u64 = 0x7fff_f000;
+/// Buffers that one call takes (`UIO_MAXIOV`).
+pub(crate) const MAX_BUFFERS: u64 = 1024;
 /// The longest time that a waiting call may miss an interruption of the machine.
 const GLANCE: Duration = Duration::from_millis(5);
 

@@ -79,10 +79,16 @@ fn news(descriptors: &Descriptors, interests: &Interests, signals: u64, most: us
         if interest.events == 0 {
             return true;
         }
-        streams |= file.stream_bit();
         let ready = u32::from(poll::ready(&file, interest.events as u16, signals)) & interest.events;
         let now = (ready, file.activity());
         let is_old = interest.events & EDGES != 0 && interest.told == Some(now);
+        // The host tells again and again what has been told already, and an end whether it is asked or not.
+        let news = match is_old {
+            true if ready & ALWAYS != 0 => None,
+            true => Some((interest.events & !ready) as u16),
+            false => Some(interest.events as u16),
+        };
+        streams |= file.await_events(news);
         if ready == 0 {
             interest.told = None;
         } else if !is_old && told.len() < most {

@@ -28,6 +28,14 @@ pub enum Error {
     /// Two directories with the same name.
     #[error("the guest's name {0:?} is granted twice")]
     GrantedTwice(String),
+    /// An address to be granted is none, or its name has none.
+    #[error("cannot grant the address {address:?}: {reason}")]
+    Address {
+        /// As it was given.
+        address: String,
+        /// Why.
+        reason: String,
+    },
     /// A dynamically linked program, or its dynamic linker, cannot be read.
     #[error("cannot link dynamically: {path}: {reason}")]
     Join {
@@ -57,6 +65,16 @@ pub enum Error {
         descriptor: u32,
         /// The name by which it was opened.
         path: String,
+    },
+    /// A TCP socket is open, whose connection is this host's.
+    #[error(
+        "descriptor {descriptor} is a TCP socket, {addresses}, which cannot be saved: close it before the state is saved"
+    )]
+    HostSocket {
+        /// The guest's descriptor.
+        descriptor: u32,
+        /// Its own address and its peer's.
+        addresses: String,
     },
     /// A file that was open cannot be opened again.
     #[error(

@@ -7,16 +7,14 @@ use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
 use crate::abi::{load_words, open, signal};
-use crate::call::{Call, MAX_TRANSFER, Outcome, Stop, readable};
+use crate::call::{Call, MAX_BUFFERS, MAX_TRANSFER, Outcome, Stop, readable};
+use crate::events::WRITE;
 use crate::files;
 use crate::memory_file::Allocation;
 use crate::open_file::{Kind, OpenFile};
-use crate::poll::WRITE;
 use crate::shared_mappings::WHOLE;
 use crate::socket_calls;
 
-/// Buffers that one call takes (`UIO_MAXIOV`).
-pub(crate) const MAX_BUFFERS: u64 = 1024;
 /// A position by which calls take the file's own.
 const OWN_POSITION: u64 = u64::MAX;
 /// The descriptor of standard error.

@@ -26,7 +26,8 @@
 //! - One process: no `fork`, `execve`, or signals from outside. Its threads take turns on one processor, for a
 //!   number of instructions each, which [`Builder::seed`] varies, or for 5 ms in compiled code that counts no fuel. While a
 //!   host function calls the guest, only the calling thread runs.
-//! - Sockets are the pairs of `socketpair`, whose messages hold no descriptors and 65,532 bytes at most.
+//! - Sockets are those of TCP, to and from granted addresses ([`Builder::connect`], [`Builder::listen`]), and the pairs of
+//!   `socketpair`. Messages hold no descriptors, and 65,532 bytes at most. An IPv6 socket has nothing to do with IPv4.
 //! - Signals that the program sends to itself are delivered to its handlers; a fatal one without
 //!   a handler ends the run with [`riverrun::TrapCause::Signal`].
 //! - Faults of the program itself (null pointers, illegal instructions, `ebreak`) are delivered to its handlers, too. Without
@@ -85,12 +86,14 @@ mod directories;
 mod epoll;
 mod error;
 mod event;
+mod events;
 mod faults;
 mod fifo;
 mod file_systems;
 mod files;
 mod grant;
 mod guest_path;
+mod halves;
 mod host_file;
 mod identity;
 mod inode;
@@ -103,6 +106,7 @@ mod log;
 mod memfd;
 mod memory;
 mod memory_file;
+mod network;
 mod open_file;
 mod own;
 mod pages;
@@ -134,6 +138,7 @@ mod status;
 mod stdio;
 mod stream;
 mod table;
+mod tcp;
 mod threads;
 mod time;
 mod timer;
@@ -167,6 +172,7 @@ pub struct Linux {
     /// What the builder has made of the standard streams, for [`Linux::restore`].
     pub(crate) standard: [std::sync::Arc<open_file::OpenFile>; 3],
     pub(crate) names: paths::Names,
+    pub(crate) network: network::Network,
     pub(crate) size_limit: host_file::SizeLimit,
     /// What the program was joined with, if it is dynamically linked.
     pub(crate) joined: Option<joined::Joined>,

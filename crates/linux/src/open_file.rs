@@ -12,17 +12,19 @@ use crate::abi::open;
 use crate::call::{Patience, Stop};
 use crate::devices::Device;
 use crate::event::Event;
+use crate::events::{READ, WRITE};
 use crate::guest_path::GuestPath;
 use crate::host_file::HostFile;
 use crate::inode::Inode;
 use crate::interests::Interests;
 use crate::memory_file::MemoryFile;
 use crate::pipes;
-use crate::poll::{READ, WRITE};
 use crate::random::Random;
+use crate::requests::SOCKETS;
 use crate::signal_file::SignalFile;
-use crate::socket::Socket;
+use crate::socket::{End, Socket};
 use crate::stream::Stream;
+use crate::tcp::Tcp;
 use crate::timer_file::TimerFile;
 use crate::transfer::{STEP, in_steps, position};
 
@@ -136,15 +138,24 @@ impl OpenFile {
         }
     }
 
-    /// The host's stream that it is, as [`crate::threads::On::Files`] has it; 0 if it is none.
-    pub(crate) fn stream_bit(&self) -> u8 {
+    /// Notes that a call waits for events; `None` for none that the host has not told yet. The host's stream that brings them,
+    /// as [`On::Files`](crate::requests::On) has it; 0 if it is none.
+    pub(crate) fn await_events(&self, events: Option<u16>) -> u8 {
         match (&self.kind, self.standard) {
             (Kind::Stream(_), Some(number)) => 1 << number,
+            (Kind::Socket(socket), _) => match (&socket.end, events) {
+                (End::Tcp(tcp), Some(events)) => {
+                    tcp.await_events(events);
+                    SOCKETS
+                }
+                (End::Tcp(_), None) => SOCKETS,
+                (End::Pair(_), _) => 0,
+            },
             _ => 0,
         }
     }
 
-    fn blocking(&self) -> bool {
+    pub(crate) fn blocking(&self) -> bool {
         self.status() & open::NON_BLOCKING == 0
     }
 
@@ -184,6 +195,14 @@ impl OpenFile {
     /// The host's descriptor; `EINVAL` if it is something else than a regular file.
     pub(crate) fn regular(&self) -> Result<BorrowedFd<'_>, Stop> {
         Ok(self.host_file()?.fd.as_fd())
+    }
+
+    /// The TCP socket that it is.
+    pub(crate) fn tcp(&self) -> Option<&Tcp> {
+        match &self.kind {
+            Kind::Socket(socket) => socket.tcp().ok(),
+            _ => None,
+        }
     }
 
     /// What `/proc/self/fd/NUMBER` leads to.
@@ -310,7 +329,7 @@ impl OpenFile {
             Kind::Socket(socket) => socket.timeout(events),
             _ => None,
         };
-        Stop::WouldWait { streams: self.stream_bit(), span }
+        Stop::WouldWait { streams: self.await_events(Some(events)), span }
     }
 
     /// Writes at the file's position, or `at` another.

@@ -4,9 +4,9 @@
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
+use crate::events::{HUP, READ, READ_HUP, WRITE};
+use crate::halves::{Half, Received};
 use crate::pipes::{Pipe, Reader, Writer};
-use crate::poll::{HUP, READ, READ_HUP, WRITE};
-use crate::socket::{Half, Received};
 
 /// What is between the bounds of what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

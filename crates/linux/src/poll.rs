@@ -1,5 +1,6 @@
 //! Waiting for files to be ready (`ppoll`, `pselect6`), and `ioctl`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::PollFlags;
@@ -9,21 +10,10 @@ use rustix::termios::tcgetwinsize;
 use crate::abi::{Layout, Timespec, load_words, open};
 use crate::call::{Call, Outcome, Stop};
 use crate::descriptors::Descriptors;
-use crate::interests::Interests;
+use crate::events::{ERR, HUP, NVAL, READ, WRITE};
+use crate::interests::{Interest, Interests};
 use crate::open_file::{Kind, OpenFile};
 use crate::requests::On;
-
-const IN: u16 = 0x001;
-const OUT: u16 = 0x004;
-const ERR: u16 = 0x008;
-pub(crate) const HUP: u16 = 0x010;
-/// The end of what can be read (`POLLRDHUP`).
-pub(crate) const READ_HUP: u16 = 0x2000;
-const NVAL: u16 = 0x020;
-const IN_NORMAL: u16 = 0x040;
-const OUT_NORMAL: u16 = 0x100;
-pub(crate) const READ: u16 = IN | IN_NORMAL;
-pub(crate) const WRITE: u16 = OUT | OUT_NORMAL;
 
 /// What of `wanted` would not block, and what goes unasked.
 /// `signals` are those that wait for the thread that asks.
@@ -68,20 +58,36 @@ fn scan(descriptors: &Descriptors, wanted: &[Entry], signals: u64) -> Vec<u16> {
 
 /// Whether a file is ready that an epoll descriptor watches.
 fn is_any_ready(descriptors: &Descriptors, interests: &Interests, signals: u64) -> bool {
-    interests.lock().iter().any(|(&fd, interest)| {
-        let file = descriptors.get(fd).ok().filter(|file| file.number() == interest.file);
-        file.is_some_and(|file| u32::from(ready(&file, interest.events as u16, signals)) & interest.events != 0)
-    })
+    descriptors.watched(interests).iter().any(|(file, events)| ready(file, *events, signals) & events != 0)
 }
 
 impl Descriptors {
     /// The host's streams that can become ready for what is asked of them, as [`On::Files`] has them.
     fn streams(&self, wanted: &[Entry]) -> u8 {
+        let of_file = |file: &OpenFile, events: u16| match &file.kind {
+            Kind::Stream(_) if events & (READ | WRITE) == 0 => 0,
+            _ => file.await_events(Some(events)),
+        };
         let stream = |&(fd, events): &Entry| match self.get(fd) {
-            Ok(file) if events & (READ | WRITE) != 0 => file.stream_bit(),
-            _ => 0,
+            Ok(file) => match &file.kind {
+                Kind::Epoll(interests) if events & READ != 0 => {
+                    let watched = self.watched(interests);
+                    watched.iter().fold(0, |all, (file, events)| all | of_file(file, *events))
+                }
+                _ => of_file(&file, events),
+            },
+            Err(_) => 0,
         };
         wanted.iter().map(stream).fold(0, |all, stream| all | stream)
+    }
+
+    /// The files that an epoll descriptor watches, and for what.
+    fn watched(&self, interests: &Interests) -> Vec<(Arc<OpenFile>, u16)> {
+        let file = |(&fd, interest): (&i32, &Interest)| {
+            let file = self.get(fd).ok().filter(|file| file.number() == interest.file)?;
+            Some((file, interest.events as u16))
+        };
+        interests.lock().iter().filter_map(file).collect()
     }
 }
 

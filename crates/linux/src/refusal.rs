@@ -2,6 +2,7 @@
 //! guest gets an error code, the host a line of the log.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use rustix::io::Errno;
 
@@ -13,9 +14,27 @@ pub(crate) enum Denial {
     /// Descriptors in messages.
     Rights,
     /// Other control messages.
-    Control { level: u32, kind: u32 },
+    Control {
+        level: u32,
+        kind: u32,
+    },
     /// An option of sockets.
-    Option { level: u32, name: u32 },
+    Option {
+        level: u32,
+        name: u32,
+    },
+    /// A socket with a name in the file system.
+    Named,
+    /// A socket of a family of addresses.
+    Family(u32),
+    /// A socket of the network that is not for TCP.
+    Protocol,
+    /// Any socket of the network: no address is granted.
+    Network,
+    Connect(SocketAddr),
+    Bind(SocketAddr),
+    /// Listening at any address.
+    Listen,
 }
 
 impl Denial {
@@ -24,6 +43,8 @@ impl Denial {
         match self {
             Denial::Rights | Denial::Control { .. } => Errno::OPNOTSUPP,
             Denial::Option { .. } => Errno::NOPROTOOPT,
+            Denial::Named | Denial::Family(_) => Errno::AFNOSUPPORT,
+            Denial::Protocol | Denial::Network | Denial::Connect(_) | Denial::Bind(_) | Denial::Listen => Errno::ACCESS,
         }
     }
 }
@@ -36,6 +57,21 @@ impl fmt::Display for Denial {
                 write!(f, "sending control messages of level {level}, type {kind} is not provided")
             }
             Denial::Option { level, name } => write!(f, "socket option {name} of level {level} is not provided"),
+            Denial::Named => f.write_str("sockets with names (AF_UNIX) are not provided, but for socketpair"),
+            Denial::Family(number) => write!(f, "sockets of address family {number} are not provided"),
+            Denial::Protocol => f.write_str("sockets for UDP and raw packets are not provided, but for TCP"),
+            Denial::Network => {
+                f.write_str("a TCP socket is refused: no address is granted (--connect HOST:PORT, --listen PORT)")
+            }
+            Denial::Connect(address) => {
+                write!(f, "connecting to {address} is refused: it is not granted (--connect {address})")
+            }
+            Denial::Bind(address) => {
+                write!(f, "listening at {address} is refused: it is not granted (--listen {address})")
+            }
+            Denial::Listen => {
+                f.write_str("listening without an address is refused: bind a granted one (--listen PORT)")
+            }
         }
     }
 }

@@ -13,9 +13,12 @@ pub(crate) enum On {
     Futex { address: u64, bits: u32 },
     /// A signal of this set, or one that has a handler.
     Signal { set: u64 },
-    /// A change of files. These of the host's standard streams can bring it (bit 0: input).
+    /// A change of files. These of the host's standard streams can bring it (bit 0: input), or its sockets ([`SOCKETS`]).
     Files { streams: u8 },
 }
+
+/// The bit that stands for the host's sockets, each of which knows what is awaited of it.
+pub(crate) const SOCKETS: u8 = 8;
 
 impl On {
     /// Whether signal `number` is what is waited for.

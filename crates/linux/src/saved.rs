@@ -26,6 +26,7 @@ use crate::event::{Event, SavedEvent};
 use crate::file_systems::Place;
 use crate::files::open_host;
 use crate::guest_path::GuestPath;
+use crate::halves::Half;
 use crate::host_file::SizeLimit;
 use crate::inode::Inode;
 use crate::interests::{Interest, Interests};
@@ -41,7 +42,7 @@ use crate::saved_tree::{LoadError, Loaded, SavedTree, Saver};
 use crate::shared_mappings::{self, Mapping, Mappings};
 use crate::signal_file::SignalFile;
 use crate::signals::{SavedSignals, Signals};
-use crate::socket::{Half, Socket, Timeouts};
+use crate::socket::{End, Socket, Timeouts};
 use crate::threads::{SavedThreads, Threads};
 use crate::time::{Clock, SavedClock};
 use crate::timer::Timers;
@@ -268,7 +269,7 @@ impl Linux {
     ///
     /// # Errors
     /// [`Error::FileGone`] if a file is open that cannot be opened by its name again, because it has been deleted, renamed
-    /// or replaced since.
+    /// or replaced since; [`Error::HostSocket`] if a TCP socket is open.
     pub fn save(&self) -> Result<Vec<u8>, Error> {
         let mut numbers = BTreeMap::new();
         let mut files = Vec::new();
@@ -364,12 +365,17 @@ impl Linux {
             Kind::Device(device) => FileKind::Device(*device),
             Kind::PipeReader(reader) => FileKind::PipeReader(tree.pipes.number(reader.pipe())),
             Kind::PipeWriter(writer) => FileKind::PipeWriter(tree.pipes.number(writer.pipe())),
-            Kind::Socket(socket) => FileKind::Socket {
-                style: socket.pair.style,
-                incoming: tree.pipes.number(socket.pair.incoming.pipe()),
-                outgoing: tree.pipes.number(socket.pair.outgoing.pipe()),
-                ended: socket.pair.ended(),
-                timeouts: socket.timeouts(),
+            Kind::Socket(socket) => match &socket.end {
+                End::Pair(pair) => FileKind::Socket {
+                    style: pair.style,
+                    incoming: tree.pipes.number(pair.incoming.pipe()),
+                    outgoing: tree.pipes.number(pair.outgoing.pipe()),
+                    ended: pair.ended(),
+                    timeouts: socket.timeouts(),
+                },
+                End::Tcp(tcp) => {
+                    return Err(Error::HostSocket { descriptor: number as u32, addresses: tcp.shown() });
+                }
             },
             Kind::Event(event) => FileKind::Event(event.save()),
             Kind::Timer(timer) => FileKind::Timer(timer.save()),
@@ -510,8 +516,10 @@ fn place(saved: &File, file: &OpenFile, pipes: &[Vec<u8>]) -> Result<(), Stop> {
         (FileKind::PipeReader(id), Kind::PipeReader(end)) => end.pipe().fill(bytes_of(pipes, *id)),
         (FileKind::PipeWriter(id), Kind::PipeWriter(end)) => end.pipe().fill(bytes_of(pipes, *id)),
         (FileKind::Socket { incoming, outgoing, .. }, Kind::Socket(socket)) => {
-            socket.pair.incoming.pipe().fill(bytes_of(pipes, *incoming));
-            socket.pair.outgoing.pipe().fill(bytes_of(pipes, *outgoing));
+            if let End::Pair(pair) = &socket.end {
+                pair.incoming.pipe().fill(bytes_of(pipes, *incoming));
+                pair.outgoing.pipe().fill(bytes_of(pipes, *outgoing));
+            }
         }
         _ => {}
     }
@@ -548,9 +556,10 @@ fn renew(
             let kind = || match (&file.kind, &slot.file.kind) {
                 (FileKind::PipeReader(_), Kind::PipeReader(end)) => Some(Kind::PipeReader(end.pipe().reader())),
                 (FileKind::PipeWriter(_), Kind::PipeWriter(end)) => Some(Kind::PipeWriter(end.pipe().writer())),
-                (FileKind::Socket { ended, timeouts, .. }, Kind::Socket(socket)) => {
-                    Some(Kind::Socket(Socket::new(socket.pair.renewed(ended), *timeouts)))
-                }
+                (FileKind::Socket { ended, timeouts, .. }, Kind::Socket(socket)) => match &socket.end {
+                    End::Pair(pair) => Some(Kind::Socket(Socket::new(End::Pair(pair.renewed(ended)), *timeouts))),
+                    End::Tcp(_) => None,
+                },
                 (FileKind::Memory { source: MemorySource::Private(_), .. }, old) => renewed_private(file, old, inodes),
                 (FileKind::Directory { position, .. }, Kind::Directory(Directory { path, memory: Some(_), .. })) => {
                     let directory = Directory::in_memory(path.clone(), names.private(path)?);
@@ -647,7 +656,7 @@ impl Opener<'_> {
             FileKind::Socket { style, incoming, outgoing, timeouts, .. } => {
                 let incoming = self.pipes.get(*incoming as usize).ok_or(damaged)?.kept_reader();
                 let outgoing = self.pipes.get(*outgoing as usize).ok_or(Errno::INVAL)?.kept_writer();
-                Kind::Socket(Socket::new(Pair { style: *style, incoming, outgoing }, *timeouts))
+                Kind::Socket(Socket::new(End::Pair(Pair { style: *style, incoming, outgoing }), *timeouts))
             }
             FileKind::PipeReader(id) => {
                 let end = self.pipes.get(*id as usize).ok_or(damaged)?.kept_reader();

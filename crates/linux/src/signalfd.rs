@@ -4,8 +4,8 @@ use rustix::io::Errno;
 
 use crate::abi::{Layout, open, signal};
 use crate::call::{Call, Outcome, Stop};
+use crate::events::READ;
 use crate::open_file::{Kind, OpenFile};
-use crate::poll::READ;
 use crate::process::{PROCESS, USER};
 use crate::signal_file::SignalFile;
 use crate::signals::{Sender, check_set_size};

@@ -6,28 +6,22 @@ use std::time::Duration;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::pair::Pair;
-use crate::poll::READ;
+use crate::events::READ;
+use crate::halves::{Half, Received};
+use crate::pair::{Pair, Style};
+use crate::tcp::Tcp;
 
-/// A direction of a socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Half {
-    Incoming,
-    Outgoing,
-}
-
-/// What has been read.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Received {
-    pub(crate) len: usize,
-    /// Bytes of the message, of which the buffer may have taken a part.
-    pub(crate) whole: usize,
+/// What a socket is.
+#[derive(Debug)]
+pub(crate) enum End {
+    Pair(Pair),
+    Tcp(Tcp),
 }
 
 /// An open socket.
 #[derive(Debug)]
 pub(crate) struct Socket {
-    pub(crate) pair: Pair,
+    pub(crate) end: End,
     /// How long calls wait that read and that write (`SO_RCVTIMEO`, `SO_SNDTIMEO`).
     timeouts: Mutex<Timeouts>,
 }
@@ -40,8 +34,8 @@ pub(crate) struct Timeouts {
 }
 
 impl Socket {
-    pub(crate) fn new(pair: Pair, timeouts: Timeouts) -> Socket {
-        Socket { pair, timeouts: Mutex::new(timeouts) }
+    pub(crate) fn new(end: End, timeouts: Timeouts) -> Socket {
+        Socket { end, timeouts: Mutex::new(timeouts) }
     }
 
     pub(crate) fn timeouts(&self) -> Timeouts {
@@ -56,6 +50,14 @@ impl Socket {
         }
     }
 
+    /// `EINVAL` if it is one of a pair.
+    pub(crate) fn tcp(&self) -> Result<&Tcp, Errno> {
+        match &self.end {
+            End::Tcp(tcp) => Ok(tcp),
+            End::Pair(_) => Err(Errno::INVAL),
+        }
+    }
+
     /// How long a call waits for these events.
     pub(crate) fn timeout(&self, events: u16) -> Option<Duration> {
         if events & READ != 0 { self.timeouts().incoming } else { self.timeouts().outgoing }
@@ -63,35 +65,56 @@ impl Socket {
 
     /// Whether it has no bounds between what was written.
     pub(crate) fn is_stream(&self) -> bool {
-        self.pair.style == crate::pair::Style::Stream
+        match &self.end {
+            End::Pair(pair) => pair.style == Style::Stream,
+            End::Tcp(_) => true,
+        }
     }
 
     pub(crate) fn activity(&self) -> u64 {
-        self.pair.activity()
+        match &self.end {
+            End::Pair(pair) => pair.activity(),
+            End::Tcp(tcp) => tcp.activity(),
+        }
     }
 
     /// Bytes that can be read at once (`FIONREAD`).
     pub(crate) fn available(&self) -> Result<u64, Errno> {
-        Ok(self.pair.available() as u64)
+        match &self.end {
+            End::Pair(pair) => Ok(pair.available() as u64),
+            End::Tcp(tcp) => tcp.available(),
+        }
     }
 
     /// What of `wanted` would not block, and what goes unasked.
     pub(crate) fn ready(&self, wanted: u16) -> u16 {
-        self.pair.ready(wanted)
+        match &self.end {
+            End::Pair(pair) => pair.ready(wanted),
+            End::Tcp(tcp) => tcp.ready(wanted),
+        }
     }
 
     /// Reads, and leaves it there if it `stays`; `EAGAIN` if there is nothing yet.
     pub(crate) fn receive(&self, buffer: &mut [u8], stays: bool) -> Result<Received, Errno> {
-        self.pair.receive(buffer, stays)
+        match &self.end {
+            End::Pair(pair) => pair.receive(buffer, stays),
+            End::Tcp(tcp) => tcp.receive(buffer, stays),
+        }
     }
 
     /// Writes what there is room for, or a whole message; `EAGAIN` without room.
     pub(crate) fn send(&self, bytes: &[u8]) -> Result<usize, Errno> {
-        self.pair.send(bytes)
+        match &self.end {
+            End::Pair(pair) => pair.send(bytes),
+            End::Tcp(tcp) => tcp.send(bytes),
+        }
     }
 
     pub(crate) fn shut_down(&self, half: Half) -> Result<(), Errno> {
-        self.pair.shut_down(half);
+        match &self.end {
+            End::Pair(pair) => pair.shut_down(half),
+            End::Tcp(tcp) => tcp.shut_down(half)?,
+        }
         Ok(())
     }
 }

@@ -1,20 +1,25 @@
 //! System calls on sockets.
 
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV6};
+
 use rustix::io::Errno;
 
 use crate::abi::{Layout, open, signal};
-use crate::call::{Call, MAX_TRANSFER, Outcome, Stop, readable, writable};
+use crate::call::{Call, MAX_BUFFERS, MAX_TRANSFER, Outcome, Stop, readable, writable};
 use crate::descriptors::open_two;
-use crate::io::MAX_BUFFERS;
+use crate::events::{READ, WRITE};
+use crate::halves::{Half, Received};
 use crate::open_file::{Kind, OpenFile};
 use crate::pair::{Pair, Style};
 use crate::pipes;
-use crate::poll::{READ, WRITE};
 use crate::refusal::Denial;
-use crate::socket::{Half, Received, Socket, Timeouts};
+use crate::socket::{End, Socket, Timeouts};
+use crate::tcp::Tcp;
 
 /// Families of addresses (`AF_`).
 pub(crate) const UNIX: u32 = 1;
+pub(crate) const INET: u32 = 2;
+pub(crate) const INET6: u32 = 10;
 /// One more than the highest type of sockets.
 const TYPES: u32 = 11;
 /// Flags in a socket's type.
@@ -227,8 +232,131 @@ pub(crate) fn socketpair(call: &mut Call<'_>) -> Outcome {
         return Err(Errno::PROTONOSUPPORT.into());
     }
     call.linux.descriptors.check_pipes(4)?;
-    let file = |pair| (Kind::Socket(Socket::new(pair, Timeouts::default())), open::READ_WRITE | flags);
+    let file = |pair| (Kind::Socket(Socket::new(End::Pair(pair), Timeouts::default())), open::READ_WRITE | flags);
     open_two(call, call.args[3], Pair::both(style).map(file))
+}
+
+pub(crate) fn socket(call: &mut Call<'_>) -> Outcome {
+    const STREAM: u32 = 1;
+    const TCP: u32 = 6;
+    let (family, kind) = (call.uint(0), call.uint(1));
+    let (flags, kind) = (kind & TYPE_FLAGS, kind & !TYPE_FLAGS);
+    let network = &call.linux.network;
+    match (family, kind) {
+        (_, TYPES..) => return Err(Errno::INVAL.into()),
+        (INET | INET6, STREAM) if network.is_empty() => return Err(Stop::Denied(Denial::Network)),
+        // Programs try the other family then.
+        (INET | INET6, STREAM) if !network.has_family(family == INET6) => return Err(Errno::AFNOSUPPORT.into()),
+        (INET | INET6, STREAM) if matches!(call.uint(2), 0 | TCP) => {}
+        (INET | INET6, STREAM) => return Err(Errno::PROTONOSUPPORT.into()),
+        (INET | INET6, _) => return Err(Stop::Denied(Denial::Protocol)),
+        (UNIX, _) => return Err(Stop::Denied(Denial::Named)),
+        _ => return Err(Stop::Denied(Denial::Family(family))),
+    }
+    call.linux.descriptors.check_free()?;
+    open_tcp(call, Tcp::new(family == INET6)?, flags)
+}
+
+fn open_tcp(call: &mut Call<'_>, tcp: Tcp, flags: u32) -> Outcome {
+    let socket = Socket::new(End::Tcp(tcp), Timeouts::default());
+    Ok(call.linux.descriptors.open(Kind::Socket(socket), open::READ_WRITE | flags)? as u64)
+}
+
+/// A structure with the address of a TCP socket: `struct sockaddr_in`, `struct sockaddr_in6`.
+fn address_bytes(address: SocketAddr) -> Vec<u8> {
+    let layout = |family: u32| Layout::new().u16(family as u16).bytes(&address.port().to_be_bytes());
+    match address {
+        SocketAddr::V4(address) => layout(INET).bytes(&address.ip().octets()).zeros_to(16).into_bytes(),
+        SocketAddr::V6(address) => {
+            layout(INET6).u32(0).bytes(&address.ip().octets()).u32(address.scope_id()).into_bytes()
+        }
+    }
+}
+
+impl Call<'_> {
+    /// The address for a TCP socket in the structure at argument 1, whose size is argument 2.
+    fn socket_address(&self, tcp: &Tcp) -> Result<SocketAddr, Stop> {
+        /// Bytes of the longest structure (`struct sockaddr_storage`).
+        const LONGEST: u32 = 128;
+        let size = self.uint(2);
+        if size > LONGEST {
+            return Err(Errno::INVAL.into());
+        }
+        let bytes = self.memory.slice(self.args[1], size.into())?;
+        let family = bytes.first_chunk().map(|family| u32::from(u16::from_le_bytes(*family)));
+        let port = |bytes: &[u8]| u16::from_be_bytes([bytes[2], bytes[3]]);
+        match (family.ok_or(Errno::INVAL)?, tcp.is_ipv6) {
+            (INET, false) => {
+                let bytes: &[u8; 16] = bytes.first_chunk().ok_or(Errno::INVAL)?;
+                let ip = Ipv4Addr::new(bytes[4], bytes[5], bytes[6], bytes[7]);
+                Ok(SocketAddr::from((ip, port(bytes))))
+            }
+            (INET6, true) => {
+                let bytes: &[u8; 28] = bytes.first_chunk().ok_or(Errno::INVAL)?;
+                let ip: [u8; 16] = std::array::from_fn(|n| bytes[8 + n]);
+                let scope = u32::from_le_bytes(std::array::from_fn(|n| bytes[24 + n]));
+                Ok(SocketAddrV6::new(ip.into(), port(bytes), 0, scope).into())
+            }
+            _ => Err(Errno::AFNOSUPPORT.into()),
+        }
+    }
+}
+
+pub(crate) fn bind(call: &mut Call<'_>) -> Outcome {
+    let file = call.file(0)?;
+    let tcp = match &file.socket()?.end {
+        End::Tcp(tcp) => tcp,
+        End::Pair(_) => return Err(Stop::Denied(Denial::Named)),
+    };
+    let address = call.socket_address(tcp)?;
+    let granted = call.linux.network.bindable(address).ok_or(Stop::Denied(Denial::Bind(address)))?;
+    tcp.bind(granted)?;
+    Ok(0)
+}
+
+pub(crate) fn listen(call: &mut Call<'_>) -> Outcome {
+    let file = call.file(0)?;
+    match file.socket()?.tcp()?.listen(call.int(1)) {
+        Err(Errno::ACCESS) => Err(Stop::Denied(Denial::Listen)),
+        Err(errno) => Err(errno.into()),
+        Ok(()) => Ok(0),
+    }
+}
+
+fn accept_with(call: &mut Call<'_>, flags: u32) -> Outcome {
+    let file = call.file(0)?;
+    let tcp = file.socket()?.tcp()?;
+    call.linux.descriptors.check_free()?;
+    let accepted = tcp.accept().map_err(|errno| file.would_wait(errno.into(), READ))?;
+    if let Ok(peer) = accepted.peer_address() {
+        call.store_address(call.args[1], call.args[2], &address_bytes(peer))?;
+    }
+    open_tcp(call, accepted, flags)
+}
+
+pub(crate) fn accept(call: &mut Call<'_>) -> Outcome {
+    accept_with(call, 0)
+}
+
+pub(crate) fn accept4(call: &mut Call<'_>) -> Outcome {
+    let flags = call.only(3, TYPE_FLAGS)?;
+    accept_with(call, flags)
+}
+
+pub(crate) fn connect(call: &mut Call<'_>) -> Outcome {
+    let file = call.file(0)?;
+    let tcp = match &file.socket()?.end {
+        End::Tcp(tcp) => tcp,
+        End::Pair(_) => return Err(Errno::ISCONN.into()),
+    };
+    let address = call.socket_address(tcp)?;
+    let granted = call.linux.network.connectable(address).ok_or(Stop::Denied(Denial::Connect(address)))?;
+    match tcp.connect(granted) {
+        // The host says how it went when it is asked again.
+        Err(Errno::INPROGRESS | Errno::ALREADY) if file.blocking() => Err(file.wait_for(WRITE)),
+        Err(errno) => Err(errno.into()),
+        Ok(()) => Ok(0),
+    }
 }
 
 pub(crate) fn shutdown(call: &mut Call<'_>) -> Outcome {
@@ -244,10 +372,12 @@ pub(crate) fn shutdown(call: &mut Call<'_>) -> Outcome {
     Ok(0)
 }
 
-/// The address of a socket of a pair, which has no name, and its peer's.
-fn unnamed(call: &mut Call<'_>) -> Outcome {
-    call.file(0)?.socket()?;
-    let bytes = Layout::new().u16(UNIX as u16).into_bytes();
+/// Stores the address of a socket, or its peer's. Those of a pair have no names.
+fn name(call: &mut Call<'_>, of: impl Fn(&Tcp) -> Result<SocketAddr, Errno>) -> Outcome {
+    let bytes = match &call.file(0)?.socket()?.end {
+        End::Tcp(tcp) => address_bytes(of(tcp)?),
+        End::Pair(_) => Layout::new().u16(UNIX as u16).into_bytes(),
+    };
     if call.args[1] == 0 {
         return Err(Errno::FAULT.into());
     }
@@ -256,17 +386,17 @@ fn unnamed(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(crate) fn getsockname(call: &mut Call<'_>) -> Outcome {
-    unnamed(call)
+    name(call, Tcp::own_address)
 }
 
 pub(crate) fn getpeername(call: &mut Call<'_>) -> Outcome {
-    unnamed(call)
+    name(call, Tcp::peer_address)
 }
 
-/// That a socket of a pair is connected, whatever address it is given.
-fn check_no_address(call: &Call<'_>, address: u64, length: u32) -> Result<(), Stop> {
-    match address {
-        0 => Ok(()),
+/// That a socket of a pair is connected, whatever address it is given. TCP does not look at it.
+fn check_no_address(call: &Call<'_>, file: &OpenFile, address: u64, length: u32) -> Result<(), Stop> {
+    match (&file.socket()?.end, address) {
+        (End::Tcp(_), _) | (_, 0) => Ok(()),
         _ if length == 0 => Ok(()),
         _ => {
             call.memory.slice(address, u64::from(length))?;
@@ -278,8 +408,7 @@ fn check_no_address(call: &Call<'_>, address: u64, length: u32) -> Result<(), St
 pub(crate) fn sendto(call: &mut Call<'_>) -> Outcome {
     let [_, address, len, _, to, _] = call.args;
     let file = call.file(0)?;
-    file.socket()?;
-    check_no_address(call, to, call.uint(5))?;
+    check_no_address(call, &file, to, call.uint(5))?;
     send(call, &file, &vec![(address, len.min(MAX_TRANSFER))], call.uint(3))
 }
 
@@ -335,7 +464,7 @@ pub(crate) fn sendmsg(call: &mut Call<'_>) -> Outcome {
     file.socket()?;
     let message = Message::load(call)?;
     message.check_control(call)?;
-    check_no_address(call, message.name, message.name_len)?;
+    check_no_address(call, &file, message.name, message.name_len)?;
     send(call, &file, &message.buffers, call.uint(2))
 }
 

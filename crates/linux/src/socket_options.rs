@@ -1,20 +1,26 @@
-//! Options of sockets: `getsockopt` and `setsockopt`.
+//! Options of sockets: `getsockopt` and `setsockopt`. What is not listed here is refused: some options reach further than a
+//! grant, such as to other devices of the host's network.
 
 use std::time::Duration;
 
 use rustix::io::Errno;
+use rustix::net::sockopt as host;
 
 use crate::abi::{Layout, load_words};
 use crate::call::{Call, Outcome, Stop};
+use crate::halves::Half;
 use crate::process::{PROCESS, USER};
 use crate::refusal::Denial;
-use crate::socket::{Half, Socket};
-use crate::socket_calls::UNIX;
+use crate::socket::{End, Socket};
+use crate::socket_calls::{INET, INET6, UNIX};
+use crate::tcp::Tcp;
 
-/// The level of options that sockets of all families have (`SOL_SOCKET`).
+/// Levels of options: sockets of all families (`SOL_SOCKET`), TCP, IPv6.
 const SOCKET: u32 = 1;
+const TCP: u32 = 6;
+const IPV6: u32 = 41;
 
-/// Options of that level (`SO_`).
+/// Options of sockets of all families (`SO_`).
 mod option {
     pub(super) const REUSE_ADDRESS: u32 = 2;
     pub(super) const TYPE: u32 = 3;
@@ -32,35 +38,93 @@ mod option {
     pub(super) const DOMAIN: u32 = 39;
 }
 
-/// The size of a buffer, as Linux has it by default.
+/// Options of TCP (`TCP_`).
+mod tcp_option {
+    pub(super) const NO_DELAY: u32 = 1;
+    pub(super) const CORK: u32 = 3;
+    pub(super) const KEEP_IDLE: u32 = 4;
+    pub(super) const KEEP_INTERVAL: u32 = 5;
+    pub(super) const KEEP_COUNT: u32 = 6;
+    pub(super) const QUICK_ACKNOWLEDGE: u32 = 12;
+    pub(super) const USER_TIMEOUT: u32 = 18;
+}
+
+/// The option of IPv6 that a socket has nothing to do with IPv4 (`IPV6_V6ONLY`).
+const ONLY_IPV6: u32 = 26;
+/// The size of the buffer of a socket of a pair, as Linux has it by default.
 const BUFFER: u32 = 212_992;
 
-fn half(name: u32) -> Half {
-    if name == option::RECEIVE_TIMEOUT { Half::Incoming } else { Half::Outgoing }
+fn unknown(level: u32, name: u32) -> Stop {
+    Stop::Denied(Denial::Option { level, name })
 }
 
 /// An option's value.
 fn value(socket: &Socket, level: u32, name: u32) -> Result<Layout, Stop> {
-    let layout = Layout::new();
-    if level != SOCKET {
-        return Err(Errno::OPNOTSUPP.into());
+    let timeout = |span: Option<Duration>| Layout::new().timeval(span.unwrap_or_default());
+    match (level, name) {
+        (SOCKET, option::RECEIVE_TIMEOUT) => return Ok(timeout(socket.timeouts().incoming)),
+        (SOCKET, option::SEND_TIMEOUT) => return Ok(timeout(socket.timeouts().outgoing)),
+        _ => {}
     }
-    Ok(match name {
-        option::TYPE => layout.u32(socket.pair.style.type_number()),
-        option::DOMAIN => layout.u32(UNIX),
-        option::SEND_BUFFER | option::RECEIVE_BUFFER => layout.u32(BUFFER),
-        option::ERROR
-        | option::PROTOCOL
-        | option::ACCEPTS
-        | option::REUSE_ADDRESS
-        | option::KEEP_ALIVE
-        | option::BROADCAST => layout.u32(0),
-        option::LINGER => layout.u64(0),
-        option::PEER_CREDENTIALS => layout.u32(PROCESS).u32(USER).u32(USER),
-        option::RECEIVE_TIMEOUT => layout.timeval(socket.timeouts().incoming.unwrap_or_default()),
-        option::SEND_TIMEOUT => layout.timeval(socket.timeouts().outgoing.unwrap_or_default()),
-        _ => return Err(Stop::Denied(Denial::Option { level, name })),
-    })
+    match &socket.end {
+        End::Tcp(tcp) => tcp_value(tcp, level, name),
+        End::Pair(_) if level != SOCKET => Err(Errno::OPNOTSUPP.into()),
+        End::Pair(pair) => Ok(match name {
+            option::TYPE => Layout::new().u32(pair.style.type_number()),
+            option::DOMAIN => Layout::new().u32(UNIX),
+            option::SEND_BUFFER | option::RECEIVE_BUFFER => Layout::new().u32(BUFFER),
+            option::ERROR
+            | option::PROTOCOL
+            | option::ACCEPTS
+            | option::REUSE_ADDRESS
+            | option::KEEP_ALIVE
+            | option::BROADCAST => Layout::new().u32(0),
+            option::LINGER => Layout::new().u64(0),
+            option::PEER_CREDENTIALS => Layout::new().u32(PROCESS).u32(USER).u32(USER),
+            _ => return Err(unknown(level, name)),
+        }),
+    }
+}
+
+fn tcp_value(tcp: &Tcp, level: u32, name: u32) -> Result<Layout, Stop> {
+    const STREAM: u32 = 1;
+    let fd = &tcp.fd;
+    let seconds = |span: Duration| u32::try_from(span.as_secs()).unwrap_or(u32::MAX);
+    let value = match (level, name) {
+        (SOCKET, option::TYPE) => STREAM,
+        (SOCKET, option::DOMAIN) => {
+            if tcp.is_ipv6 {
+                INET6
+            } else {
+                INET
+            }
+        }
+        (SOCKET, option::PROTOCOL) => TCP,
+        (SOCKET, option::ERROR) => match host::socket_error(fd)? {
+            Ok(()) => 0,
+            Err(errno) => errno.raw_os_error() as u32,
+        },
+        (SOCKET, option::ACCEPTS) => host::socket_acceptconn(fd)?.into(),
+        (SOCKET, option::REUSE_ADDRESS) => host::socket_reuseaddr(fd)?.into(),
+        (SOCKET, option::KEEP_ALIVE) => host::socket_keepalive(fd)?.into(),
+        (SOCKET, option::BROADCAST) => 0,
+        (SOCKET, option::SEND_BUFFER) => host::socket_send_buffer_size(fd)? as u32,
+        (SOCKET, option::RECEIVE_BUFFER) => host::socket_recv_buffer_size(fd)? as u32,
+        (SOCKET, option::LINGER) => {
+            let span = host::socket_linger(fd)?;
+            return Ok(Layout::new().u32(span.is_some().into()).u32(seconds(span.unwrap_or_default())));
+        }
+        (TCP, tcp_option::NO_DELAY) => host::tcp_nodelay(fd)?.into(),
+        (TCP, tcp_option::CORK) => host::tcp_cork(fd)?.into(),
+        (TCP, tcp_option::KEEP_IDLE) => seconds(host::tcp_keepidle(fd)?),
+        (TCP, tcp_option::KEEP_INTERVAL) => seconds(host::tcp_keepintvl(fd)?),
+        (TCP, tcp_option::KEEP_COUNT) => host::tcp_keepcnt(fd)?,
+        (TCP, tcp_option::QUICK_ACKNOWLEDGE) => host::tcp_quickack(fd)?.into(),
+        (TCP, tcp_option::USER_TIMEOUT) => host::tcp_user_timeout(fd)?,
+        (IPV6, ONLY_IPV6) if tcp.is_ipv6 => 1,
+        _ => return Err(unknown(level, name)),
+    };
+    Ok(Layout::new().u32(value))
 }
 
 pub(crate) fn getsockopt(call: &mut Call<'_>) -> Outcome {
@@ -93,26 +157,51 @@ pub(crate) fn setsockopt(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
     let socket = file.socket()?;
     let (level, name) = (call.uint(1), call.uint(2));
-    if level != SOCKET {
+    if level != SOCKET && matches!(socket.end, End::Pair(_)) {
         return Err(Errno::OPNOTSUPP.into());
     }
     if call.uint(4) < 4 {
         return Err(Errno::INVAL.into());
     }
-    call.memory.slice(call.args[3], 4)?;
-    match name {
-        option::RECEIVE_TIMEOUT | option::SEND_TIMEOUT => socket.set_timeout(half(name), timeout(call)?),
-        // They change nothing within a machine.
-        option::REUSE_ADDRESS
-        | option::BROADCAST
-        | option::SEND_BUFFER
-        | option::RECEIVE_BUFFER
-        | option::KEEP_ALIVE
-        | option::LINGER => {}
-        option::TYPE | option::ERROR | option::ACCEPTS | option::PROTOCOL | option::DOMAIN => {
+    let value = call.memory.read_u32(call.args[3])?;
+    match (level, name, &socket.end) {
+        (SOCKET, option::RECEIVE_TIMEOUT, _) => socket.set_timeout(Half::Incoming, timeout(call)?),
+        (SOCKET, option::SEND_TIMEOUT, _) => socket.set_timeout(Half::Outgoing, timeout(call)?),
+        // Buffers are as the host has them.
+        (SOCKET, option::BROADCAST | option::SEND_BUFFER | option::RECEIVE_BUFFER, _) => {}
+        (SOCKET, option::REUSE_ADDRESS | option::KEEP_ALIVE | option::LINGER, End::Pair(_)) => {}
+        (SOCKET, option::TYPE | option::ERROR | option::ACCEPTS | option::PROTOCOL | option::DOMAIN, _) => {
             return Err(Errno::NOPROTOOPT.into());
         }
-        _ => return Err(Stop::Denied(Denial::Option { level, name })),
+        (SOCKET, option::LINGER, End::Tcp(tcp)) => linger(call, tcp, value != 0)?,
+        (_, _, End::Tcp(tcp)) => set_tcp(tcp, level, name, value)?,
+        _ => return Err(unknown(level, name)),
     }
     Ok(0)
+}
+
+/// Whether closing a socket drops what has not been sent. It never waits for that: the host would.
+fn linger(call: &Call<'_>, tcp: &Tcp, is_on: bool) -> Result<(), Stop> {
+    let seconds = call.memory.read_u32(call.args[3].wrapping_add(4))?;
+    let drops = is_on && seconds == 0;
+    Ok(host::set_socket_linger(&tcp.fd, drops.then_some(Duration::ZERO))?)
+}
+
+fn set_tcp(tcp: &Tcp, level: u32, name: u32, value: u32) -> Result<(), Stop> {
+    let (fd, seconds) = (&tcp.fd, Duration::from_secs(value.into()));
+    match (level, name) {
+        (SOCKET, option::REUSE_ADDRESS) => host::set_socket_reuseaddr(fd, value != 0)?,
+        (SOCKET, option::KEEP_ALIVE) => host::set_socket_keepalive(fd, value != 0)?,
+        (TCP, tcp_option::NO_DELAY) => host::set_tcp_nodelay(fd, value != 0)?,
+        (TCP, tcp_option::CORK) => host::set_tcp_cork(fd, value != 0)?,
+        (TCP, tcp_option::KEEP_IDLE) => host::set_tcp_keepidle(fd, seconds)?,
+        (TCP, tcp_option::KEEP_INTERVAL) => host::set_tcp_keepintvl(fd, seconds)?,
+        (TCP, tcp_option::KEEP_COUNT) => host::set_tcp_keepcnt(fd, value)?,
+        (TCP, tcp_option::QUICK_ACKNOWLEDGE) => host::set_tcp_quickack(fd, value != 0)?,
+        (TCP, tcp_option::USER_TIMEOUT) => host::set_tcp_user_timeout(fd, value)?,
+        // It is so in any case.
+        (IPV6, ONLY_IPV6) if tcp.is_ipv6 && value != 0 => {}
+        _ => return Err(unknown(level, name)),
+    }
+    Ok(())
 }

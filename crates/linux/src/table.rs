@@ -89,6 +89,9 @@ pub(crate) fn changes_files(number: u64) -> bool {
             "send",
             "recv",
             "shutdown",
+            "connect",
+            "accept",
+            "listen",
         ]
         .iter()
         .any(|part| name.contains(part)),
@@ -302,12 +305,12 @@ table! {
     195 shmctl;
     196 shmat;
     197 shmdt;
-    198 socket;
+    198 socket(3) => socket_calls::socket;
     199 socketpair(4) => socket_calls::socketpair;
-    200 bind;
-    201 listen;
-    202 accept;
-    203 connect;
+    200 bind(3) => socket_calls::bind;
+    201 listen(2) => socket_calls::listen;
+    202 accept(3) => socket_calls::accept;
+    203 connect(3) => socket_calls::connect;
     204 getsockname(3) => socket_calls::getsockname;
     205 getpeername(3) => socket_calls::getpeername;
     206 sendto(6) => socket_calls::sendto;
@@ -346,7 +349,7 @@ table! {
     239 move_pages;
     240 rt_tgsigqueueinfo;
     241 perf_event_open;
-    242 accept4;
+    242 accept4(4) => socket_calls::accept4;
     243 recvmmsg;
     258 riscv_hwprobe;
     259 riscv_flush_icache(3) => process::nothing;

@@ -1,7 +1,9 @@
-//! Go programs do here what they do under qemu.
+//! Go programs do here what they do under qemu, and use the network by grant.
 
 mod common;
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -106,4 +108,56 @@ fn conventions_are_as_in_the_interpreter() {
             assert_eq!((status, stderr), (expected.status, expected.stderr.clone()), "{what}");
         }
     }
+}
+
+/// What a server at this port answers, with its head.
+fn get(port: u16, path: &str) -> String {
+    let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    write!(connection, "GET {path} HTTP/1.1\r\nHost: guest\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn net_and_http_by_grant() {
+    let program = go("network.go");
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut connection in listener.incoming().map(Result::unwrap) {
+            let mut request = [0; 1000];
+            let len = connection.read(&mut request).unwrap_or(0);
+            let request = String::from_utf8_lossy(&request[..len]).into_owned();
+            let path = request.split(' ').nth(1).unwrap_or("nothing");
+            let _ = write!(connection, "HTTP/1.0 200 Fine\r\nContent-Length: {}\r\n\r\n{path}", path.len());
+        }
+    });
+    let (stdout, stderr) = (Captured::default(), Captured::default());
+    let builder = Linux::builder().args(["guest", &port.to_string(), "localhost"]);
+    let builder = builder.connect(&format!("localhost:{port}")).unwrap().connect(&format!("127.0.0.1:{port}")).unwrap();
+    let builder = builder.listen("0").unwrap().stdout(Output::writer(stdout.clone()));
+    let linux = builder.stderr(Output::writer(stderr.clone())).build();
+    let guest = std::thread::spawn(move || {
+        let mut machine = machine_on(SuiteEngine::Interpreter, &Config::new(), &program, linux);
+        machine.set_deadline(Some(Instant::now() + Duration::from_secs(120)));
+        machine.run()
+    });
+    let mut text = String::new();
+    while !text.contains("port ") {
+        assert!(!guest.is_finished(), "{text}{}", String::from_utf8(stderr.take()).unwrap());
+        std::thread::sleep(Duration::from_millis(5));
+        text.push_str(&String::from_utf8(stdout.take()).unwrap());
+    }
+    let (before, own) = text.split_once("port ").unwrap();
+    assert_eq!(before, "200 Fine /by-name\nHTTP/1.0 200 Fine <nil>\ntrue\ntrue\ntrue\n");
+    let own: u16 = own.trim().parse().unwrap();
+    let visitors = (0..8).map(|n| std::thread::spawn(move || get(own, &format!("/hello/{n}"))));
+    for (n, visitor) in visitors.collect::<Vec<_>>().into_iter().enumerate() {
+        let answer = visitor.join().unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with(&format!("hello, {n}")), "{answer}");
+    }
+    assert!(get(own, "/end").ends_with("bye"));
+    assert_eq!(guest.join().unwrap().unwrap(), 0);
+    assert_eq!(String::from_utf8(stdout.take()).unwrap(), "8 visitors\n");
 }

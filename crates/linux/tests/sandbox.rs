@@ -272,7 +272,7 @@ fn descriptors_and_pipes_are_limited() {
 fn unknown_calls_are_refused_and_named_once() {
     let (outcome, log) = run_logged(&gcc("limits.c", STATIC), limits("unknown"), Detail::Unknown);
     assert_eq!(outcome.stdout.matches("= -1 Function not implemented\n").count(), 5, "{}", outcome.stdout);
-    let expected = "system call socket (198) is not provided\nsystem call io_uring_setup (425) is not provided\n\
+    let expected = "system call bpf (280) is not provided\nsystem call io_uring_setup (425) is not provided\n\
         system call 4000 does not exist\nsystem call 18446744073709551615 does not exist\n";
     assert_eq!(log, expected);
 }

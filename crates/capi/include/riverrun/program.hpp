@@ -140,6 +140,10 @@ class Linux {
     {
         return Error(riverrun_linux_add_file(get(), guest, contents.data(), contents.size()));
     }
+    /// Lets guests connect to HOST:PORT by TCP.
+    Result<void> connect(const char *address) { return Error(riverrun_linux_add_connect(get(), address)); }
+    /// Lets guests listen at PORT, for programs of the same host, or at ADDRESS:PORT.
+    Result<void> listen(const char *address) { return Error(riverrun_linux_add_listen(get(), address)); }
     /// The directory that guests are in when they start.
     Result<void> current_directory(const char *guest)
     {

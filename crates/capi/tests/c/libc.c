@@ -71,6 +71,14 @@ int main(int argc, char **argv)
     riverrun_error_t *refused = riverrun_linux_add_file(alone, "/data/words", "twice", 5);
     CHECK(refused != NULL && strstr(riverrun_error_message(refused), "/data/words") != NULL);
     riverrun_error_delete(refused);
+    FINE(riverrun_linux_add_connect(alone, "127.0.0.1:80"));
+    FINE(riverrun_linux_add_listen(alone, "8080"));
+    refused = riverrun_linux_add_connect(alone, "127.0.0.1");
+    CHECK(refused != NULL && strstr(riverrun_error_message(refused), "must be HOST:PORT") != NULL);
+    riverrun_error_delete(refused);
+    refused = riverrun_linux_add_listen(alone, "name:80");
+    CHECK(refused != NULL && strstr(riverrun_error_message(refused), "must be PORT or ADDRESS:PORT") != NULL);
+    riverrun_error_delete(refused);
     refused = riverrun_linux_set_current_directory(alone, "data");
     CHECK(refused != NULL);
     riverrun_error_delete(refused);

@@ -16,8 +16,9 @@ use serde::{Deserialize, Serialize};
 use super::{State, Thread, Threads};
 use crate::Linux;
 use crate::call::{Call, Outcome, Patience, Stop};
-use crate::open_file::Kind;
-use crate::requests::{Ended, On, Resumed, Wait};
+use crate::open_file::{Kind, OpenFile};
+use crate::requests::{Ended, On, Resumed, SOCKETS, Wait};
+use crate::tcp::Tcp;
 
 /// Instructions of a time slice without a seed: far more than a switch takes, and a few dozen microseconds.
 const SLICE: u64 = 50_000;
@@ -140,12 +141,21 @@ impl Linux {
             }
         }
         if self.awaited_streams() != 0 {
-            let ready = self.ready_streams(Duration::ZERO);
-            self.threads.resume_all(|wait| match wait.on {
-                On::Files { streams } if streams & ready != 0 => Some(Ended::Again),
-                _ => None,
-            });
+            self.look_at_streams(Duration::ZERO);
         }
+    }
+
+    /// Waits until one of the awaited streams is ready, or this time has passed, and has the calls look again that wait for
+    /// what is ready: for any socket, if one is.
+    fn look_at_streams(&mut self, span: Duration) {
+        let ready = self.ready_streams(span);
+        if ready & SOCKETS != 0 {
+            self.descriptors.iter().filter_map(OpenFile::tcp).for_each(Tcp::forget_awaited);
+        }
+        self.threads.resume_all(|wait| match wait.on {
+            On::Files { streams } if streams & ready != 0 => Some(Ended::Again),
+            _ => None,
+        });
     }
 
     /// Has the calls look again that wait for files, one of which may have changed.
@@ -171,6 +181,10 @@ impl Linux {
     fn ready_streams(&self, span: Duration) -> u8 {
         let awaited = self.awaited_streams();
         let mut asked = Vec::new();
+        if awaited & SOCKETS != 0 {
+            let sockets = self.descriptors.iter().filter_map(OpenFile::tcp);
+            asked.extend(sockets.filter_map(|tcp| Some((SOCKETS.trailing_zeros() as usize, tcp.asked()?))));
+        }
         for (number, file) in self.standard.iter().enumerate() {
             if let (Kind::Stream(stream), true) = (&file.kind, awaited & 1 << number != 0) {
                 asked.push((number, stream.asked(if number == 0 { PollFlags::IN } else { PollFlags::OUT })));
@@ -194,7 +208,7 @@ impl Linux {
         let step = patience.glance(event.and_then(|event| self.clock.instant_of(event)))?;
         match streams {
             0 => std::thread::sleep(step),
-            _ => drop(self.ready_streams(step)),
+            _ => self.look_at_streams(step),
         }
         self.clock.has_waited(start.elapsed());
         Ok(())

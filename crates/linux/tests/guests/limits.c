@@ -48,8 +48,8 @@ static void descriptors(void) {
 }
 
 static void unknown(void) {
-    SHOW(syscall(SYS_socket, 2, 1, 0));
-    SHOW(syscall(SYS_socket, 2, 1, 0));
+    SHOW(syscall(SYS_bpf, 2, 1, 0));
+    SHOW(syscall(SYS_bpf, 2, 1, 0));
     SHOW(syscall(SYS_io_uring_setup, 1, 0));
     SHOW(syscall(4000));
     SHOW(syscall(-1));

@@ -1,0 +1,264 @@
+//! TCP by grant: guests reach what they are granted, as under qemu, and nothing else.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{Outcome, gcc, machine, qemu, run, run_logged};
+use riverrun::{Config, TrapCause};
+use riverrun_linux::{Captured, Detail, Linux, Output};
+
+fn program() -> PathBuf {
+    // The linker says that a static program finds names by files alone.
+    gcc("tcp.c", &["-O2", "-static", "-Wall"])
+}
+
+/// A server on this host that serves each connection by a thread of its own, and its port.
+fn server(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for connection in listener.incoming() {
+            let serve = serve.clone();
+            thread::spawn(move || serve(connection.unwrap()));
+        }
+    });
+    port
+}
+
+/// Sends each line back.
+fn echo(connection: TcpStream) {
+    let mut writer = connection.try_clone().unwrap();
+    let mut reader = BufReader::new(connection);
+    let mut line = Vec::new();
+    while matches!(reader.read_until(b'\n', &mut line), Ok(1..)) {
+        if writer.write_all(&line).is_err() {
+            return;
+        }
+        line.clear();
+    }
+}
+
+/// A port at which nobody listens while the result lives: a connection from it has it.
+fn unused_port() -> (u16, TcpStream, TcpListener) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let connection = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (connection.local_addr().unwrap().port(), connection, listener)
+}
+
+#[test]
+fn clients_do_what_they_do_under_qemu() {
+    let (program, port) = (program(), server(echo));
+    let args = ["tcp", "client", &port.to_string()];
+    let builder = Linux::builder().args(args).connect(&format!("127.0.0.1:{port}")).unwrap();
+    let outcome = run(&program, "", builder);
+    assert_eq!(outcome, qemu(&program, &args, &[], ""));
+    assert!(outcome.stdout.ends_with("4194304 bytes\n"), "{outcome:?}");
+}
+
+#[test]
+fn a_port_where_nobody_listens() {
+    let (program, (port, _connection, _listener)) = (program(), unused_port());
+    let args = ["tcp", "nobody", &port.to_string()];
+    let outcome = run(&program, "", Linux::builder().args(args).connect(&format!("127.0.0.1:{port}")).unwrap());
+    assert_eq!(outcome.stdout, "connect(fd, AT(address)) = -1 Connection refused\nfails: 1\n");
+}
+
+/// A guest that runs in a thread, and what it writes.
+struct Running {
+    output: Captured,
+    seen: String,
+    end: thread::JoinHandle<Result<i32, riverrun::Error>>,
+}
+
+impl Running {
+    fn new(program: &Path, builder: riverrun_linux::Builder) -> Running {
+        let output = Captured::default();
+        let (program, written) = (program.to_owned(), output.clone());
+        let end = thread::spawn(move || {
+            let linux = builder.stdout(Output::writer(written)).build();
+            let mut machine = machine(&Config::new(), &program, linux);
+            machine.set_deadline(Some(Instant::now() + Duration::from_secs(120)));
+            machine.run()
+        });
+        Running { output, seen: String::new(), end }
+    }
+
+    /// Waits until the guest has written this; all that it has written so far.
+    fn wait_for(&mut self, text: &str) -> &str {
+        while !self.seen.contains(text) {
+            assert!(!self.end.is_finished(), "it has ended: {}", self.seen);
+            thread::sleep(Duration::from_millis(1));
+            self.seen.push_str(&String::from_utf8(self.output.take()).unwrap());
+        }
+        &self.seen
+    }
+
+    fn port(&mut self) -> u16 {
+        let text = self.wait_for("port ").to_owned();
+        // It is written by lines.
+        text.lines().find_map(|line| line.strip_prefix("port ")).unwrap().parse().unwrap()
+    }
+}
+
+#[test]
+fn servers_serve_many_at_a_time() {
+    let mut guest = Running::new(&program(), Linux::builder().args(["tcp", "server"]).listen("0").unwrap());
+    let port = guest.port();
+    assert!(guest.wait_for("at ").contains("at 127.0.0.1\n"), "all addresses are the granted one");
+    let mut connections: Vec<TcpStream> = (0..5).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
+    for round in 0..3 {
+        for (n, connection) in connections.iter_mut().enumerate() {
+            connection.write_all(format!("{round} {n}").as_bytes()).unwrap();
+        }
+        for (n, connection) in connections.iter_mut().enumerate().rev() {
+            let mut answer = [0; 3];
+            connection.read_exact(&mut answer).unwrap();
+            assert_eq!(answer, *format!("{round} {n}").as_bytes());
+        }
+    }
+    drop(connections.split_off(1));
+    connections[0].write_all(b"quit").unwrap();
+    assert_eq!(guest.end.join().unwrap().unwrap(), 7);
+    let expected = "accept(fd, NULL, NULL) = -1 Resource temporarily unavailable\nfcntl(fd, F_SETFL, 0) = 0\n";
+    guest.seen.push_str(&String::from_utf8(guest.output.take()).unwrap());
+    assert!(guest.seen.contains(expected), "{}", guest.seen);
+    assert_eq!(guest.seen.matches("accepted from 127.0.0.1, 16 bytes\n").count(), 5, "{}", guest.seen);
+}
+
+#[test]
+fn other_threads_run_while_one_waits_for_a_socket() {
+    let (told, telling) = std::sync::mpsc::channel();
+    let telling = std::sync::Arc::new(std::sync::Mutex::new(telling));
+    let port = server(move |mut connection| {
+        telling.lock().unwrap().recv().unwrap();
+        connection.write_all(b"answer").unwrap();
+        // Until the guest closes it.
+        let _ = connection.read(&mut [0; 1]);
+    });
+    let builder = Linux::builder().args(["tcp", "beside", &port.to_string()]);
+    let mut guest = Running::new(&program(), builder.connect(&format!("127.0.0.1:{port}")).unwrap());
+    guest.wait_for(&"working\n".repeat(5));
+    told.send(()).unwrap();
+    assert_eq!(guest.end.join().unwrap().unwrap(), 0);
+    let rest = String::from_utf8(guest.output.take()).unwrap();
+    let expected = "<answer> receive(fd, 100, 0) = 6\nsetsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &span, sizeof span) = 0\n\
+        receive(fd, 100, 0) = -1 Resource temporarily unavailable\n";
+    assert!((guest.seen + &rest).ends_with(expected), "{rest}");
+}
+
+/// A wait for a socket ends with the machine's time, and goes on in the next run. Nothing can be saved meanwhile.
+#[test]
+fn waits_for_sockets_are_interrupted_and_cannot_be_saved() {
+    let output = Captured::default();
+    let builder = Linux::builder().args(["tcp", "one"]).listen("127.0.0.1:0").unwrap();
+    let linux = builder.stdout(Output::writer(output.clone())).build();
+    let mut machine = machine(&Config::new(), &program(), linux);
+    let mut text = String::new();
+    while !text.contains("port ") {
+        machine.set_deadline(Some(Instant::now() + Duration::from_millis(100)));
+        assert_eq!(machine.run().unwrap_err().trap().unwrap().cause, TrapCause::Deadline);
+        text.push_str(&String::from_utf8(output.take()).unwrap());
+    }
+    let port: u16 = text.rsplit("port ").next().unwrap().trim().parse().unwrap();
+    let error = machine.data().save().unwrap_err().to_string();
+    let expected = format!(
+        "descriptor 3 is a TCP socket, at 127.0.0.1:{port}, which cannot be saved: close it before the state is saved"
+    );
+    assert_eq!(error, expected);
+
+    let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    connection.write_all(b"hel").unwrap();
+    machine.set_deadline(Some(Instant::now() + Duration::from_millis(100)));
+    assert_eq!(machine.run().unwrap_err().trap().unwrap().cause, TrapCause::Deadline);
+    connection.write_all(b"lo").unwrap();
+    machine.set_deadline(Some(Instant::now() + Duration::from_secs(60)));
+    assert_eq!(machine.run().unwrap(), 0);
+    assert_eq!(String::from_utf8(output.take()).unwrap(), "<hello> receive(fd, 5, MSG_WAITALL) = 5\n");
+}
+
+#[test]
+fn hosts_are_found_by_the_names_that_were_granted() {
+    let port = server(|mut connection| connection.write_all(b"welcome").unwrap());
+    let run_with = |name: &str| -> Outcome {
+        let builder = Linux::builder().args(["tcp", "name", &port.to_string(), name]);
+        run(&program(), "", builder.connect(&format!("localhost:{port}")).unwrap())
+    };
+    assert_eq!(run_with("localhost").stdout, "<welcome> receive(fd, 100, 0) = 7\n");
+    let other = run_with("example.org");
+    assert!(other.status == 1 && other.stdout.starts_with("example.org: "), "{other:?}");
+}
+
+const REFUSED: &str = "\
+socket(AF_INET, SOCK_DGRAM, 0) = -1 Permission denied
+socket(AF_INET, SOCK_RAW, IPPROTO_ICMP) = -1 Permission denied
+socket(AF_INET6, SOCK_STREAM, 0) = -1 Address family not supported by protocol
+socket(AF_UNIX, SOCK_STREAM, 0) = -1 Address family not supported by protocol
+socket(AF_NETLINK, SOCK_RAW, 0) = -1 Address family not supported by protocol
+socket(AF_PACKET, SOCK_RAW, 0) = -1 Address family not supported by protocol
+socket(AF_VSOCK, SOCK_STREAM, 0) = -1 Address family not supported by protocol
+socket(AF_INET, SOCK_STREAM, 262) = -1 Protocol not supported
+connect(fd, AT(other)) = -1 Permission denied
+connect(fd, AT(any)) = -1 Permission denied
+connect(fd, AT(away)) = -1 Permission denied
+connect(fd, AT(six)) = -1 Address family not supported by protocol
+connect(fd, AT(path)) = -1 Address family not supported by protocol
+connect(fd, (struct sockaddr *)&granted, 8) = -1 Invalid argument
+connect(fd, (struct sockaddr *)&granted, -1) = -1 Invalid argument
+sendto(fd, \"x\", 1, MSG_FASTOPEN | MSG_NOSIGNAL, AT(other)) = -1 Broken pipe
+bind(fd, AT(granted)) = -1 Permission denied
+bind(fd, AT(none)) = -1 Permission denied
+bind(fd, AT(any)) = -1 Permission denied
+listen(fd, 5) = -1 Permission denied
+setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, \"lo\\0\", 4) = -1 Protocol not available
+setsockopt(fd, SOL_SOCKET, SO_MARK, &value, 4) = -1 Protocol not available
+setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &value, 4) = -1 Protocol not available
+setsockopt(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &value, 4) = -1 Protocol not available
+setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &value, 4) = -1 Protocol not available
+setsockopt(fd, IPPROTO_IP, IP_TRANSPARENT, &value, 4) = -1 Protocol not available
+connect(fd, AT(granted)) = 0
+connect(fd, AT(other)) = -1 Permission denied
+connect(fd, AT(unspecified)) = -1 Address family not supported by protocol
+sendmsg(fd, &message, MSG_NOSIGNAL) = -1 Operation not supported
+socketpair(AF_UNIX, SOCK_STREAM, 0, pair) = 0
+bind(pair[0], AT(path)) = -1 Address family not supported by protocol
+sendmsg(pair[0], &message, MSG_NOSIGNAL) = -1 Operation not supported
+accept(pair[0], NULL, NULL) = -1 Invalid argument
+listen(pair[0], 1) = -1 Invalid argument
+connect(0, AT(granted)) = -1 Socket operation on non-socket
+";
+
+/// No other address, port, protocol or family can be reached, nor an option used that leads further. The log names what is
+/// refused, with the option that would allow it.
+#[test]
+fn nothing_else_can_be_reached() {
+    let port = server(|_| {});
+    let args = ["tcp", "refused", &port.to_string()];
+    let builder = Linux::builder().args(args).connect(&format!("127.0.0.1:{port}")).unwrap();
+    let (outcome, log) = run_logged(&program(), builder, Detail::Unknown);
+    assert_eq!(outcome.stdout, REFUSED);
+    let other = port ^ 1;
+    for line in [
+        format!("connecting to 127.0.0.1:{other} is refused: it is not granted (--connect 127.0.0.1:{other})\n"),
+        format!("connecting to 0.0.0.0:{port} is refused: it is not granted (--connect 0.0.0.0:{port})\n"),
+        format!("listening at 127.0.0.1:{port} is refused: it is not granted (--listen 127.0.0.1:{port})\n"),
+        "listening without an address is refused: bind a granted one (--listen PORT)\n".to_owned(),
+        "sockets for UDP and raw packets are not provided, but for TCP\n".to_owned(),
+        "sockets with names (AF_UNIX) are not provided, but for socketpair\n".to_owned(),
+        "sockets of address family 16 are not provided\n".to_owned(),
+        "socket option 25 of level 1 is not provided\n".to_owned(),
+        "sending descriptors in messages (SCM_RIGHTS) is not provided\n".to_owned(),
+    ] {
+        assert!(log.contains(&line), "{line}{log}");
+    }
+    let (outcome, log) = run_logged(&program(), Linux::builder().args(args), Detail::Unknown);
+    assert!(outcome.stderr == "socket: Permission denied\n", "{outcome:?}");
+    assert!(
+        log.contains("a TCP socket is refused: no address is granted (--connect HOST:PORT, --listen PORT)\n"),
+        "{log}"
+    );
+}

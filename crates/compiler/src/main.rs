@@ -29,7 +29,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Exit status of a failure, as of the command riverrun.
 const FAILURE: u8 = 125;
-/// Exit status where a limit has ended the compilation, or the program is to be interpreted; `riverrun run --compile` knows it.
+/// Exit status where a limit has ended the compilation; `riverrun run --compile` knows it.
 const LIMIT: u8 = 124;
 /// Functions left to the interpreter that are named, at most.
 const NAMED: usize = 10;

@@ -11,8 +11,9 @@ use crate::analysis::{jump_tables, millicode};
 use crate::budget::Budget;
 
 const RA: u8 = 1;
-/// The register in which entries of a procedure linkage table link.
+/// The registers in which entries of a procedure linkage table link, and have their target.
 const T1: u8 = 6;
+const T3: u8 = 28;
 
 /// The addresses of a function's instructions: its own, and those of the [`millicode`] that it calls,
 /// which becomes part of it.
@@ -137,8 +138,7 @@ fn walk(
                 Some(Terminator::Jump(to))
             }
             (Destination::Jump, 0, None) if inst.rs1 == RA && inst.imm == 0 => Some(Terminator::Return),
-            // Entries of a procedure linkage table link in t1, for what binds a symbol that is not bound yet.
-            (Destination::Jump, 0 | T1, None) => {
+            (Destination::Jump, rd, None) if rd == 0 || is_linkage_entry(&inst) => {
                 Some(Terminator::JumpIndirect(tables.get(&pc).cloned().unwrap_or_default()))
             }
             // Links in other registers: calls of another convention.
@@ -151,6 +151,12 @@ fn walk(
         }
         pc = next;
     }
+}
+
+/// Whether an instruction is the jump of an entry of a procedure linkage table. It links in t1 for what binds a symbol that is
+/// not bound yet; nothing returns there.
+fn is_linkage_entry(inst: &Inst) -> bool {
+    (inst.op, inst.rd, inst.rs1, inst.imm) == (Op::jalr, T1, T3, 0)
 }
 
 /// The target of a direct jump: `jal`, or `auipc` with `jalr` for distant targets.

@@ -612,6 +612,17 @@ mod tests {
     }
 
     #[test]
+    fn entries_of_linkage_tables_are_jumps_that_may_need_everything() {
+        let source = ".globl _start\n_start: call entry\nret\n.globl entry\nentry: lla t3, _start\nld t3, (t3)\n";
+        for (jump, is_entry) in [("jalr t1, t3", true), ("jalr t1, t4", false), ("jalr t2, t3", false)] {
+            let (function, liveness) = analysed("entry", &format!("{source}{jump}\n"));
+            let is_jump = matches!(function.blocks[&function.start].end, Terminator::JumpIndirect(_));
+            assert_eq!(is_jump, is_entry, "{jump}");
+            assert!(!is_entry || liveness.block_live_out(function.start, function.start) == !0, "{jump}");
+        }
+    }
+
+    #[test]
     fn unknown_jumps_may_need_everything() {
         // No size: nobody knows where it ends.
         let source = ".globl _start\n_start: li t3, 5\ncall callee\n ret\n.globl callee\ncallee: jr a2\n";

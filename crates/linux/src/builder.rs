@@ -239,7 +239,7 @@ impl Builder {
     }
 
     /// How many descriptors the guest may have open, standard streams included: 256 unless this is called, 65,536 at
-    /// most. Each may take one of its host's. Beyond, calls fail with `EMFILE`.
+    /// most. Each may take one of its host's; so may each of 128 shared mappings of files. Beyond, calls fail with `EMFILE`.
     pub fn max_descriptors(mut self, count: usize) -> Builder {
         self.max_descriptors = Some(count);
         self
@@ -254,8 +254,9 @@ impl Builder {
     }
 
     /// Bytes that the guest's own files may take, those in its private `/tmp` and `/dev/shm` and those of `memfd_create`: 64 MiB
-    /// unless this is called. They are in the host's memory; with what the guest has mapped they are never more than the
-    /// machine's limit on memory. Beyond, calls fail with `ENOSPC`.
+    /// unless this is called. They are in the host's memory, and count with what the guest maps against the machine's limit on
+    /// memory. (The guest heap that `riverrun/heap.h` and hosts allocate from does not look at them.) Beyond, calls fail with
+    /// `ENOSPC`.
     ///
     /// ```
     /// # use riverrun_linux::Linux;

@@ -23,6 +23,9 @@ use crate::status::Status;
 /// Bytes of entries that one call reads.
 const MAX_ENTRIES: u64 = 32 << 10;
 
+/// Bytes of the smallest entry.
+const MIN_ENTRY: usize = 24;
+
 /// Bytes that have room for an entry.
 const MAX_ENTRY: usize = 512;
 
@@ -119,7 +122,7 @@ fn memory_entries(
 ) -> Result<Vec<u8>, Stop> {
     let mut position = position.lock().unwrap_or_else(PoisonError::into_inner);
     let mut entries = Vec::new();
-    for (name, Entry { inode, order }) in inode.entries_after(*position) {
+    for (name, Entry { inode, order }) in inode.entries_after(*position, room / MIN_ENTRY + 1) {
         let kind = (inode.kind() >> 12) as u8;
         let entry = entry(inode.number, order, kind, name.as_bytes());
         if entries.len() + entry.len() > room {

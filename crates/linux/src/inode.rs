@@ -21,7 +21,7 @@ use crate::space::Space;
 
 /// What an inode takes beside its contents, and an entry beside its name.
 const INODE: u64 = 512;
-const ENTRY: u64 = 128;
+const ENTRY: u64 = 192;
 
 /// What may no longer be done to a file: see fcntl(2).
 pub(crate) mod seal {
@@ -85,6 +85,8 @@ impl Content {
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
     names: BTreeMap<OsString, Entry>,
+    /// The same names, by the order of their entries.
+    orders: BTreeMap<u64, OsString>,
     last: u64,
 }
 
@@ -93,6 +95,11 @@ pub(crate) struct Entry {
     pub(crate) inode: Arc<Inode>,
     /// Entries that were made before it, and itself.
     pub(crate) order: u64,
+}
+
+/// What an entry takes: its name is there twice.
+fn entry_size(name: &OsStr) -> u64 {
+    ENTRY + 2 * name.len() as u64
 }
 
 impl Drop for Inode {
@@ -195,14 +202,12 @@ impl Inode {
         }
     }
 
-    /// The entries of a directory that were made after the one of this order, by their order.
-    pub(crate) fn entries_after(&self, order: u64) -> Vec<(OsString, Entry)> {
+    /// The next entries of a directory, at most so many, that were made after the one of this order.
+    pub(crate) fn entries_after(&self, order: u64, count: usize) -> Vec<(OsString, Entry)> {
         let state = self.lock();
         let Content::Directory(entries) = &state.content else { return Vec::new() };
-        let later = entries.names.iter().filter(|(_, entry)| entry.order > order);
-        let mut later: Vec<_> = later.map(|(name, entry)| (name.clone(), entry.clone())).collect();
-        later.sort_unstable_by_key(|(_, entry)| entry.order);
-        later
+        let later = entries.orders.range(order.saturating_add(1)..).take(count);
+        later.filter_map(|(_, name)| Some((name.clone(), entries.names.get(name)?.clone()))).collect()
     }
 
     /// Whether it is a directory with something in it.
@@ -212,7 +217,7 @@ impl Inode {
 
     /// All entries of a directory, and how many have been made in it.
     pub(crate) fn entries(&self) -> (Vec<(OsString, Entry)>, u64) {
-        (self.entries_after(0), self.entries_last())
+        (self.entries_after(0, usize::MAX), self.entries_last())
     }
 
     fn entries_last(&self) -> u64 {
@@ -246,19 +251,26 @@ impl Inode {
         order: u64,
     ) -> Result<Option<Arc<Inode>>, Stop> {
         let mut state = self.lock();
-        let State { content: Content::Directory(entries), .. } = &mut *state else { return Err(Errno::NOTDIR.into()) };
+        let State { content: Content::Directory(entries), counted, .. } = &mut *state else {
+            return Err(Errno::NOTDIR.into());
+        };
         let is_directory = inode.kind() == mode::DIRECTORY;
         let new = Entry { inode: inode.clone(), order };
-        let old = match entries.names.entry(name.to_owned()) {
-            Slot::Occupied(mut slot) => Some(slot.insert(new)),
+        let Entries { names, orders, .. } = entries;
+        let old = match names.entry(name.to_owned()) {
+            Slot::Occupied(mut slot) => {
+                orders.remove(&slot.get().order);
+                Some(slot.insert(new))
+            }
             Slot::Vacant(slot) => {
-                let bytes = ENTRY + name.len() as u64;
+                let bytes = entry_size(name);
                 self.space.take(bytes)?;
                 slot.insert(new);
-                state.counted += bytes;
+                *counted += bytes;
                 None
             }
         };
+        orders.insert(order, name.to_owned());
         state.links += u32::from(is_directory);
         (state.modified, state.changed) = (now, now);
         if let Some(Entry { inode: old, .. }) = &old {
@@ -276,8 +288,9 @@ impl Inode {
     pub(crate) fn remove(&self, name: &OsStr, now: Timespec) -> Option<Arc<Inode>> {
         let mut state = self.lock();
         let State { content: Content::Directory(entries), .. } = &mut *state else { return None };
-        let old = entries.names.remove(name)?.inode;
-        let bytes = ENTRY + name.len() as u64;
+        let Entry { inode: old, order } = entries.names.remove(name)?;
+        entries.orders.remove(&order);
+        let bytes = entry_size(name);
         self.space.give_back(bytes);
         state.counted -= bytes;
         state.links -= u32::from(old.kind() == mode::DIRECTORY);
@@ -337,7 +350,7 @@ mod tests {
         below.put("a".as_ref(), &file, now).unwrap();
         below.put("b".as_ref(), &file, now).unwrap();
         assert_eq!([&root, &below, &file].map(|inode| inode.lock().links), [3, 2, 2]);
-        assert_eq!(below.entries_after(1).len(), 1);
+        assert_eq!(below.entries_after(1, 9).len(), 1);
         assert!(below.remove("c".as_ref(), now).is_none() && below.remove("a".as_ref(), now).is_some());
         assert_eq!(file.lock().links, 1);
         root.remove("below".as_ref(), now);

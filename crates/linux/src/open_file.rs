@@ -281,9 +281,11 @@ impl OpenFile {
         match &self.kind {
             Kind::Regular(file) => file.read(buffer, at, patience),
             Kind::Directory(_) => Err(Errno::ISDIR.into()),
-            Kind::Memory(file) => Ok(match at {
-                Some(at) => file.read_at(buffer, at),
-                None => file.read(buffer),
+            Kind::Memory(file) => in_steps(buffer.len(), STEP, patience, |range| {
+                Ok(match at {
+                    Some(at) => file.read_at(&mut buffer[range.clone()], position(at, range.start as u64)?),
+                    None => file.read(&mut buffer[range]),
+                })
             }),
             Kind::Device(device) => {
                 in_steps(buffer.len(), STEP, patience, |range| device.read(random, &mut buffer[range]))

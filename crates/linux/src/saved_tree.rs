@@ -163,8 +163,9 @@ impl SavedTree {
                         SavedContent::Link(target) => (1..PATH_MAX).contains(&(target.len() as u64)),
                         SavedContent::Directory { entries, last } => {
                             let depth: usize = depths[id] + 1;
+                            let mut orders = BTreeSet::new();
                             *last < MAX_COUNT
-                                && depth < MAX_DEPTH
+                                && depth <= MAX_DEPTH
                                 && entries.iter().all(|entry| {
                                     let child = self.0.get(entry.inode as usize);
                                     let is_directory = matches!(
@@ -176,6 +177,7 @@ impl SavedTree {
                                     }
                                     child.is_some()
                                         && (1..=*last).contains(&entry.order)
+                                        && orders.insert(entry.order)
                                         && is_name(&entry.name)
                                         && (!is_directory || entry.inode as usize > id && named.insert(entry.inode))
                                 })
@@ -283,6 +285,7 @@ mod tests {
     fn trees_that_no_guest_can_make_are_refused() {
         let empty = || directory(&[]);
         assert!(load(vec![directory(&[("a", 2), ("b", 3)]), directory(&[("c", 3)]), empty(), link()]).is_ok());
+        let named = |name: &str| SavedEntry { name: name.into(), order: 1, inode: 2 };
         let damaged = [
             vec![],
             vec![empty()],
@@ -302,6 +305,7 @@ mod tests {
             // Numbers.
             vec![empty(), empty(), SavedInode { number: u64::MAX, ..link() }],
             vec![empty(), empty(), inode(SavedContent::Directory { entries: vec![], last: u64::MAX })],
+            vec![inode(SavedContent::Directory { entries: vec![named("a"), named("b")], last: 1 }), empty(), link()],
             vec![empty(), empty(), inode(SavedContent::Link(vec![b'x'; 5000]))],
         ];
         for (n, inodes) in damaged.into_iter().enumerate() {
@@ -316,7 +320,7 @@ mod tests {
     #[test]
     fn trees_have_the_room_of_their_new_guest() {
         let tree = Tree::default();
-        tree.set_limit(2000);
+        tree.set_limit(2200);
         let links = |count: u32| {
             let names: Vec<String> = (0..count).map(|n| n.to_string()).collect();
             let entries: Vec<_> = names.iter().zip(2..).map(|(name, n)| (name.as_str(), n)).collect();

@@ -96,6 +96,26 @@ fn shared_mappings_that_would_miss_stores_are_refused() {
 }
 
 #[test]
+fn granted_directories_take_the_place_of_private_ones() {
+    let program = gcc("private.c", STATIC);
+    let host = tempfile::tempdir().unwrap();
+    let granted = |at: &str, access: DirAccess| {
+        let builder = Linux::builder().args(["guest", "/tmp/private"]).dir(host.path(), at, access).unwrap();
+        run(&program, "", builder).status
+    };
+    assert_eq!(granted("/data", DirAccess::ReadWrite), 0);
+    // A root that can only be read, and has no such directory.
+    assert_eq!(granted("/", DirAccess::ReadOnly), 0);
+    // A grant within is there beside private files.
+    assert_eq!(granted("/tmp/host", DirAccess::ReadWrite), 0);
+    assert_eq!(tree(host.path()), [""; 0]);
+    std::fs::create_dir(host.path().join("tmp")).unwrap();
+    assert_eq!(granted("/", DirAccess::ReadOnly), 1);
+    assert_eq!(granted("/tmp", DirAccess::ReadWrite), 0);
+    assert!(host.path().join("private").is_dir());
+}
+
+#[test]
 fn private_files_end_at_their_limit() {
     let program = gcc("private.c", STATIC);
     let outcome =

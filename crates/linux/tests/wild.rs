@@ -53,7 +53,7 @@ impl Random {
     }
 }
 
-const PATHS: [&str; 18] = [
+const PATHS: [&str; 25] = [
     "/data/sub/read",
     "/data/sub/read/file",
     "/data/sub/read/new",
@@ -72,16 +72,24 @@ const PATHS: [&str; 18] = [
     "/data/loop/x",
     "/data/sub/",
     "/data/../../outside/file",
+    "/tmp",
+    "/tmp/file",
+    "/tmp/sub",
+    "/tmp/sub/file",
+    "/tmp/sub/sub",
+    "/tmp/fifo",
+    "/dev/shm/file",
 ];
 
 /// What makes sense to calls that check their arguments one by one, a letter an argument: a
 /// descriptor, a directory's descriptor, a path, the address of a structure, a length, few bits,
-/// zero, the size of a signal set, pages, a signal, the process, open's flags.
-const SENSIBLE: [(u64, &str); 66] = [
+/// zero, the size of a signal set, pages, a signal, the process, open's flags, a file's mode.
+const SENSIBLE: [(u64, &str); 71] = [
     (17, "sl"),
     (23, "f"),
     (24, "ffz"),
     (25, "fbs"),
+    (33, "dpm"),
     (34, "dpl"),
     (35, "dpz"),
     (36, "pdp"),
@@ -137,10 +145,14 @@ const SENSIBLE: [(u64, &str); 66] = [
     (216, "PPPbP"),
     (222, "PPbxfz"),
     (222, "PPbxfz"),
+    (222, "PPbxfz"),
     (226, "PPb"),
+    (227, "PPb"),
     (233, "PPb"),
     (276, "dpdpz"),
     (278, "slb"),
+    (279, "pb"),
+    (279, "pb"),
     (285, "fzfzlz"),
     (291, "dpzls"),
     (439, "dpbz"),
@@ -161,7 +173,8 @@ impl Random {
             b'n' => 1 + self.below(64),
             b'i' => 1000,
             b'o' => self.pick(&[0, 1, 2, 0o100, 0o101, 0o102, 0o1002, 0o2001, 0o200000, 0o2000, 0o1101]),
-            b'x' => self.pick(&[0x22, 0x02, 0x32, 0x12, 0x01, 0x10_0022]),
+            b'm' => self.pick(&[0o010600, 0o010000, 0o100600, 0]),
+            b'x' => self.pick(&[0x22, 0x02, 0x32, 0x12, 0x01, 0x01, 0x11, 0x10_0022]),
             _ => self.argument(),
         }
     }
@@ -242,7 +255,7 @@ fn wild_arguments_do_no_harm() {
     fs::write(read.join("file"), "untouched").unwrap();
     fs::write(outside.join("file"), "untouched").unwrap();
     let before = [tree(&outside), tree(&read)];
-    let mut answered = 0;
+    let (mut answered, mut restored) = (0, 0);
     for round in 0..ROUNDS {
         let _ = fs::remove_dir_all(&data);
         fs::create_dir_all(data.join("sub")).unwrap();
@@ -253,12 +266,14 @@ fn wild_arguments_do_no_harm() {
         let access = if round % 3 == 2 { DirAccess::ReadOnly } else { DirAccess::ReadWrite };
         let mut config = Config::new();
         config.memory_limit(MEMORY_LIMIT).stack_size(64 << 10);
-        let builder = Linux::builder().args(["wild"]).seed(Some(round)).virtual_time(round % 2 == 0);
-        let builder = builder.stdin(Input::bytes("input")).stdout(Output::writer(Captured::default()));
-        let builder = builder.log(Captured::default(), Detail::All).dir(&data, "/data", access).unwrap();
-        let builder = builder.dir(&read, "/data/sub/read", DirAccess::ReadOnly).unwrap();
-        let builder = builder.dir(&read, "/data/way/to/it", DirAccess::ReadOnly).unwrap();
-        let mut machine = machine(&config, &program, builder.build());
+        let builder = || {
+            let builder = Linux::builder().args(["wild"]).seed(Some(round)).virtual_time(round % 2 == 0);
+            let builder = builder.stdin(Input::bytes("input")).stdout(Output::writer(Captured::default()));
+            let builder = builder.log(Captured::default(), Detail::All).dir(&data, "/data", access).unwrap();
+            let builder = builder.dir(&read, "/data/sub/read", DirAccess::ReadOnly).unwrap();
+            builder.dir(&read, "/data/way/to/it", DirAccess::ReadOnly).unwrap()
+        };
+        let mut machine = machine(&config, &program, builder().build());
         let (entry, stack) = (machine.pc(), machine.stack());
         let mut random = Random(round);
         for call in 0..CALLS_PER_ROUND {
@@ -292,10 +307,19 @@ fn wild_arguments_do_no_harm() {
                 Err(error) => panic!("{what}: {error}"),
             }
             assert!(machine.memory().used() <= MEMORY_LIMIT, "{what}: {} bytes", machine.memory().used());
+            // Unless a file is gone that the guest has open.
+            if call % 500 == 0
+                && let Ok(saved) = machine.data().save()
+                && let Ok(linux) = builder().restore(&saved)
+            {
+                linux.save().unwrap();
+                restored += 1;
+            }
         }
         // The host's own, which the guest may have removed.
         assert!(outward_links(&data, 0).iter().all(|name| name == "out"), "{:?}", outward_links(&data, 0));
     }
     assert_eq!(before, [tree(&outside), tree(&read)]);
+    assert!(restored > ROUNDS, "only {restored} states were restored");
     assert!(answered > ROUNDS * CALLS_PER_ROUND * 9 / 10, "only {answered} calls were answered");
 }

@@ -83,8 +83,9 @@ const PATHS: [&str; 25] = [
 
 /// What makes sense to calls that check their arguments one by one, a letter an argument: a
 /// descriptor, a directory's descriptor, a path, the address of a structure, a length, few bits,
-/// zero, the size of a signal set, pages, a signal, the process, open's flags, a file's mode.
-const SENSIBLE: [(u64, &str); 71] = [
+/// zero, the size of a signal set, pages, a signal, the process, open's flags, mmap's, a file's mode, a family and a type of
+/// sockets, the size of a socket's address.
+const SENSIBLE: [(u64, &str); 92] = [
     (17, "sl"),
     (23, "f"),
     (24, "ffz"),
@@ -140,6 +141,27 @@ const SENSIBLE: [(u64, &str); 71] = [
     (135, "bss8"),
     (135, "bzs8"),
     (137, "sss8"),
+    (198, "wtz"),
+    (198, "wtz"),
+    (198, "wtz"),
+    (199, "wtzs"),
+    (200, "fsk"),
+    (200, "fsk"),
+    (200, "fsk"),
+    (201, "fb"),
+    (201, "fb"),
+    (202, "fss"),
+    (203, "fsk"),
+    (203, "fsk"),
+    (204, "fss"),
+    (206, "fslbsk"),
+    (207, "fslbss"),
+    (208, "fbnsk"),
+    (209, "fbnss"),
+    (210, "fb"),
+    (211, "fsb"),
+    (212, "fsb"),
+    (242, "fssz"),
     (214, "P"),
     (215, "PP"),
     (216, "PPPbP"),
@@ -175,6 +197,9 @@ impl Random {
             b'o' => self.pick(&[0, 1, 2, 0o100, 0o101, 0o102, 0o1002, 0o2001, 0o200000, 0o2000, 0o1101]),
             b'm' => self.pick(&[0o010600, 0o010000, 0o100600, 0]),
             b'x' => self.pick(&[0x22, 0x02, 0x32, 0x12, 0x01, 0x01, 0x11, 0x10_0022]),
+            b'w' => self.pick(&[1, 2, 2, 2, 10]),
+            b't' => self.pick(&[1, 1, 2, 5, 1 | 0o4000, 1 | 0o4000, 5 | 0o4000]),
+            b'k' => self.pick(&[16, 16, 28]),
             _ => self.argument(),
         }
     }
@@ -208,13 +233,15 @@ fn fill_scratch(machine: &mut Machine<Linux>, random: &mut Random) {
     }
     for slot in 0..64 {
         let mut bytes = [0; 64];
-        match random.below(3) {
+        match random.below(4) {
             _ if slot < 32 => {
                 let path = random.pick(&PATHS);
                 bytes[..path.len()].copy_from_slice(path.as_bytes());
             }
             0 => bytes.chunks_mut(8).for_each(|word| word[0] = random.below(40) as u8),
             1 => bytes.chunks_mut(8).for_each(|word| word.copy_from_slice(&random.argument().to_le_bytes())),
+            // An address of this host, a granted port or another one.
+            2 => bytes[..8].copy_from_slice(&[2, 0, 0, random.pick(&[0, 0, 9, 9, 10]), 127, 0, 0, 1]),
             _ => {}
         }
         memory.write(SCRATCH + slot * 64, &bytes).unwrap();
@@ -271,7 +298,12 @@ fn wild_arguments_do_no_harm() {
             let builder = builder.stdin(Input::bytes("input")).stdout(Output::writer(Captured::default()));
             let builder = builder.log(Captured::default(), Detail::All).dir(&data, "/data", access).unwrap();
             let builder = builder.dir(&read, "/data/sub/read", DirAccess::ReadOnly).unwrap();
-            builder.dir(&read, "/data/way/to/it", DirAccess::ReadOnly).unwrap()
+            let builder = builder.dir(&read, "/data/way/to/it", DirAccess::ReadOnly).unwrap();
+            match round % 3 {
+                1 => builder.listen("0").unwrap().connect("127.0.0.1:9").unwrap(),
+                // Where a socket of the network is open, nothing is saved.
+                _ => builder,
+            }
         };
         let mut machine = machine(&config, &program, builder().build());
         let (entry, stack) = (machine.pc(), machine.stack());

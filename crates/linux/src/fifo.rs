@@ -29,7 +29,7 @@ pub(crate) struct Fifo {
 
 /// How an end is opened.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Opening {
+pub(crate) struct OpenAttempt {
     /// The thread that opens it.
     pub(crate) thread: u32,
     pub(crate) blocks: bool,
@@ -50,38 +50,38 @@ pub(crate) struct SavedFifo {
 
 impl Fifo {
     /// Opens the end to read from.
-    pub(crate) fn reader(&mut self, opening: Opening) -> Result<Reader, Stop> {
-        let Waiting { end, since } = self.reads.remove(&opening.thread).unwrap_or_else(|| {
+    pub(crate) fn reader(&mut self, attempt: OpenAttempt) -> Result<Reader, Stop> {
+        let Waiting { end, since } = self.reads.remove(&attempt.thread).unwrap_or_else(|| {
             self.readers = self.readers.wrapping_add(1);
             Waiting { end: opened(&self.pipe).reader(), since: self.writers }
         });
-        if !opening.blocks || !end.is_hung_up() || self.writers != since {
+        if !attempt.blocks || !end.is_hung_up() || self.writers != since {
             return Ok(end);
         }
-        if opening.is_interrupted {
+        if attempt.is_interrupted {
             return Err(Errno::INTR.into());
         }
-        self.reads.insert(opening.thread, Waiting { end, since });
+        self.reads.insert(attempt.thread, Waiting { end, since });
         Err(Stop::WouldWait { streams: 0, span: None })
     }
 
     /// Opens the end to write to; `ENXIO` if that is not to wait, and no reader is there.
-    pub(crate) fn writer(&mut self, opening: Opening) -> Result<Writer, Stop> {
-        let Waiting { end, since } = self.writes.remove(&opening.thread).unwrap_or_else(|| {
+    pub(crate) fn writer(&mut self, attempt: OpenAttempt) -> Result<Writer, Stop> {
+        let Waiting { end, since } = self.writes.remove(&attempt.thread).unwrap_or_else(|| {
             self.writers = self.writers.wrapping_add(1);
             Waiting { end: opened(&self.pipe).writer(), since: self.readers }
         });
         if !end.is_hung_up() || self.readers != since {
             return Ok(end);
         }
-        if !opening.blocks {
+        if !attempt.blocks {
             self.writers = self.writers.wrapping_sub(1);
             return Err(Errno::NXIO.into());
         }
-        if opening.is_interrupted {
+        if attempt.is_interrupted {
             return Err(Errno::INTR.into());
         }
-        self.writes.insert(opening.thread, Waiting { end, since });
+        self.writes.insert(attempt.thread, Waiting { end, since });
         Err(Stop::WouldWait { streams: 0, span: None })
     }
 
@@ -117,8 +117,8 @@ mod tests {
 
     const WAITS: Stop = Stop::WouldWait { streams: 0, span: None };
 
-    fn by(thread: u32) -> Opening {
-        Opening { thread, blocks: true, is_interrupted: false }
+    fn by(thread: u32) -> OpenAttempt {
+        OpenAttempt { thread, blocks: true, is_interrupted: false }
     }
 
     #[test]
@@ -135,12 +135,12 @@ mod tests {
         assert_eq!((reader.read(&mut buffer, true), reader.read(&mut buffer, true)), (Ok(4), Ok(0)));
         drop(reader);
         // What nobody has read is gone with the last end.
-        assert_eq!(fifo.writer(Opening { blocks: false, ..by(2) }).unwrap_err(), Errno::NXIO.into());
+        assert_eq!(fifo.writer(OpenAttempt { blocks: false, ..by(2) }).unwrap_err(), Errno::NXIO.into());
         assert_eq!(fifo.writer(by(2)).unwrap_err(), WAITS);
         let reader = fifo.reader(by(1)).unwrap();
         fifo.writer(by(2)).unwrap().write(b"lost", true).unwrap();
         drop(reader);
-        let reader = fifo.reader(Opening { blocks: false, ..by(1) }).unwrap();
+        let reader = fifo.reader(OpenAttempt { blocks: false, ..by(1) }).unwrap();
         assert_eq!(reader.read(&mut buffer, true), Ok(0));
     }
 
@@ -148,7 +148,7 @@ mod tests {
     fn a_signal_ends_the_waiting() {
         let mut fifo = Fifo::default();
         assert_eq!(fifo.reader(by(1)).unwrap_err(), WAITS);
-        assert_eq!(fifo.reader(Opening { is_interrupted: true, ..by(1) }).unwrap_err(), Errno::INTR.into());
+        assert_eq!(fifo.reader(OpenAttempt { is_interrupted: true, ..by(1) }).unwrap_err(), Errno::INTR.into());
         assert_eq!(fifo.writer(by(2)).unwrap_err(), WAITS);
         let saved = fifo.save(|_| 7);
         assert_eq!(saved.pipe, Some(7));

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use crate::abi::{Timespec, at, load_words, mode, open};
 use crate::call::{Call, Outcome, PATH_MAX, Patience, Stop};
-use crate::fifo::{Fifo, Opening};
+use crate::fifo::{Fifo, OpenAttempt};
 use crate::grant::DirAccess;
 use crate::guest_path::GuestPath;
 use crate::host_file::{HostFile, SizeLimit, is_large};
@@ -139,7 +139,7 @@ fn open_memory(call: &Call<'_>, name: &MemoryName, flags: u32) -> Result<Kind, S
 fn open_fifo(call: &Call<'_>, inode: &Inode, flags: u32) -> Result<Kind, Stop> {
     call.linux.descriptors.check_pipes(1)?;
     let is_interrupted = matches!(call.resumed, Some(Resumed { why: Ended::Interrupted, .. }));
-    let opening = Opening {
+    let attempt = OpenAttempt {
         thread: call.linux.threads.current().id,
         blocks: flags & open::NON_BLOCKING == 0,
         is_interrupted: is_interrupted || !call.linux.has_no_signal(),
@@ -149,8 +149,8 @@ fn open_fifo(call: &Call<'_>, inode: &Inode, flags: u32) -> Result<Kind, Stop> {
     let mut state = inode.lock();
     let Content::Fifo(fifo) = &mut state.content else { return Err(Errno::INVAL.into()) };
     match access {
-        0 => fifo.reader(opening).map(Kind::PipeReader),
-        open::WRITE_ONLY => fifo.writer(opening).map(Kind::PipeWriter),
+        0 => fifo.reader(attempt).map(Kind::PipeReader),
+        open::WRITE_ONLY => fifo.writer(attempt).map(Kind::PipeWriter),
         open::READ_WRITE => Err(Stop::Unsupported(Errno::INVAL, "a FIFO that is open for reading and writing")),
         _ => Err(Errno::INVAL.into()),
     }

@@ -100,10 +100,9 @@ pub struct SystemCall {
 }
 
 impl SystemCall {
-    /// The key of an empty place: one that belongs to another index.
-    pub(crate) const fn no_key(place: usize) -> u64 {
-        place as u64 ^ 1
-    }
+    /// The key of the first entry while that is empty. Zero is not: it is a key that belongs to this entry, while the other
+    /// entries are empty with it.
+    pub(crate) const NO_KEY: u64 = 1;
 }
 
 impl VmContext {

@@ -28,10 +28,29 @@ fn window(limit: usize) -> Window {
 fn window_with_image(pages: u64, limit: usize) -> Window {
     let mut image = Image::new().unwrap();
     let content = vec![7; (pages * PAGE_SIZE) as usize];
-    image.add(START..page(2 * pages), writable(), &[(START, &content)]).unwrap();
+    image.add(START..page(pages), writable(), &[(START, &content)]).unwrap();
+    image.add(page(pages)..page(2 * pages), writable(), &[]).unwrap();
     let mut window = window(limit);
     window.map_image(&image).unwrap();
     window
+}
+
+/// Zeros behind contents are in the file if they are few, and a mapping of their own if they are many.
+#[test]
+fn few_zeros_behind_contents_are_one_mapping_with_them() {
+    for (zeros, mappings) in [(1, 1), (32, 1), (33, 2)] {
+        let mut image = Image::new().unwrap();
+        image.add(START..page(1 + zeros), writable(), &[(START, &[7; 100])]).unwrap();
+        let mut window = window(4096);
+        window.map_image(&image).unwrap();
+        assert_eq!(window.mappings(), mappings, "{zeros} pages of zeros");
+        let bytes = window.slice(START, (1 + zeros) * PAGE_SIZE).unwrap();
+        assert!(bytes[..100].iter().all(|&byte| byte == 7) && bytes[100..].iter().all(|&byte| byte == 0));
+        window.slice_mut(page(zeros), PAGE_SIZE).unwrap().fill(9);
+        window.discard(page(zeros), PAGE_SIZE).unwrap();
+        assert!(is_zero(&window, page(zeros), 1));
+        assert_counted(&mut window);
+    }
 }
 
 fn touch(window: &mut Window, page: u64) {

@@ -21,6 +21,9 @@ pub struct ImagePart {
     pub(super) offset: Option<u64>,
 }
 
+/// Bytes of zeros that are few: what a program's first write to them takes of the host's memory, once for all machines.
+const FEW: u64 = 128 << 10;
+
 /// A program's memory before its first instruction, in a memfd that every machine maps copy-on-write.
 #[derive(Debug)]
 pub struct Image {
@@ -117,7 +120,11 @@ impl Image {
         }
         let perm = perm.readable();
         let filled = contents.iter().filter(|(_, bytes)| !bytes.is_empty()).map(end_of).max();
-        let filled = filled.unwrap_or(addresses.start).next_multiple_of(PAGE_SIZE);
+        let mut filled = filled.unwrap_or(addresses.start).next_multiple_of(PAGE_SIZE);
+        // Zeros behind contents are in the file, too, if they are few: then both are one mapping.
+        if filled > addresses.start && addresses.end.saturating_sub(filled) <= FEW {
+            filled = addresses.end.next_multiple_of(PAGE_SIZE);
+        }
         if filled > addresses.start {
             // A page between parts of which one can be written, so that the kernel never joins their mappings.
             let is_writable = |perm: Perm| perm.contains(Perm::WRITE);

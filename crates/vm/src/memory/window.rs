@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::error::{Fault, MapError};
 use super::image::Image;
-use super::pages::{PAGE_SIZE, Region, WINDOW_SIZE};
+use super::pages::{MIN_ADDRESS, PAGE_SIZE, Region, WINDOW_SIZE};
 use super::plan::mappings;
 use super::saved::SavedMemory;
 use super::seams::Seams;
@@ -27,8 +27,6 @@ use crate::hart::Hart;
 use crate::imports::{Import, SYSTEM_CALLS, SystemCall};
 use crate::perm::Perm;
 use crate::sys;
-
-const _: () = assert!(SYSTEM_CALLS_OFFSET + SYSTEM_CALLS * size_of::<SystemCall>() <= STATE_SIZE);
 
 /// Mappings that a guest may split its window into, unless [`Window::set_mapping_limit`] says otherwise.
 pub const MAPPING_LIMIT: usize = 4096;
@@ -69,6 +67,8 @@ pub struct Window {
     /// Which code the predictions beside the state belong to. It is not in the state, which safe code can write, because
     /// the interpreter follows predictions unchecked.
     predictions_owner: u64,
+    /// Whether the table of system calls may have entries.
+    remembers_system_calls: bool,
     /// The image of the program whose later machines may have this window, once it is dropped.
     pub(super) program: Option<Arc<Image>>,
 }
@@ -113,6 +113,7 @@ impl Window {
             mapping_limit: MAPPING_LIMIT,
             id: new_id(),
             predictions_owner: 0,
+            remembers_system_calls: false,
             program: None,
         };
         // SAFETY: the ranges lie in the reservation, and no view of them is held.
@@ -132,7 +133,11 @@ impl Window {
             }
         }
         protect(0, GUARD_SIZE, Perm::NONE)?;
-        protect(state_end, RESERVED, Perm::NONE)?;
+        // What can never be mapped behind the state is one mapping with it, where the host can do that.
+        let guests = GUARD_SIZE + WINDOW_OFFSET + MIN_ADDRESS as usize;
+        protect(guests, RESERVED, Perm::NONE)?;
+        // SAFETY: as above.
+        unsafe { sys::guard(reservation.add(state_end).as_ptr(), guests - state_end)? };
         window.state_mut().hart = Hart::new();
         window.forget_system_calls();
         Ok(window)
@@ -157,6 +162,7 @@ impl Window {
             mapping_limit: self.mapping_limit,
             id: self.id,
             predictions_owner: self.predictions_owner,
+            remembers_system_calls: self.remembers_system_calls,
             program: self.program.take(),
         }
     }
@@ -197,9 +203,13 @@ impl Window {
 
     /// Empties the table of [`SystemCall`]s.
     pub fn forget_system_calls(&mut self) {
-        for place in 0..SYSTEM_CALLS {
-            // SAFETY: the table lies in the state's pages, which the window owns.
-            unsafe { (&raw mut (*self.system_calls().add(place)).key).write(SystemCall::no_key(place)) };
+        let table = self.system_calls();
+        // SAFETY: the table lies in the state's pages, which the window owns.
+        unsafe {
+            if mem::take(&mut self.remembers_system_calls) {
+                table.write_bytes(0, SYSTEM_CALLS);
+            }
+            (&raw mut (*table).key).write(SystemCall::NO_KEY);
         }
     }
 
@@ -209,6 +219,7 @@ impl Window {
     /// The import stays bound as long as the window lives, for the machine that has it.
     pub unsafe fn remember_system_call(&mut self, key: u64, import: Import) {
         let place = key as usize % SYSTEM_CALLS;
+        self.remembers_system_calls = true;
         // SAFETY: as in `forget_system_calls`.
         unsafe { self.system_calls().add(place).write(SystemCall { key, import }) };
     }
@@ -227,7 +238,10 @@ impl Window {
 
     #[cold]
     fn clear_predictions(&mut self, owner: u64) -> bool {
-        self.predictions_owner = owner;
+        if mem::replace(&mut self.predictions_owner, owner) == 0 {
+            // Nobody has written to them.
+            return false;
+        }
         let start = self.state.as_ptr().cast::<u8>().wrapping_add(RETURNS_OFFSET);
         // SAFETY: both tables, one behind the other, lie in the state's pages, which the window
         // owns.

@@ -64,6 +64,10 @@ pub(crate) unsafe fn protect(_: *mut u8, _: usize, _: Perm) -> io::Result<()> {
     Ok(())
 }
 
+pub(crate) unsafe fn guard(_: *mut u8, _: usize) -> io::Result<()> {
+    Ok(())
+}
+
 #[derive(Debug)]
 pub(crate) struct ImageFile(Vec<u8>);
 

@@ -25,8 +25,8 @@ use linux::interrupt;
 use loom as interrupt;
 
 pub(crate) use mapping::{
-    FileView, HUGE_PAGE, ImageFile, discard, map_file, map_zeros, move_pages, own_pages, protect, release, reserve,
-    room_is_free, writable_room_is_free,
+    FileView, HUGE_PAGE, ImageFile, discard, guard, map_file, map_zeros, move_pages, own_pages, protect, release,
+    reserve, room_is_free, writable_room_is_free,
 };
 
 pub(crate) use interrupt::{

@@ -54,6 +54,44 @@ pub(crate) fn room_is_free() -> bool {
     writable_room_is_free() && is_unlimited(libc::RLIMIT_AS) && is_unlimited(libc::RLIMIT_DATA)
 }
 
+/// Whether [`guard`] works here: Linux 6.13 or newer.
+fn has_guards() -> bool {
+    static HAS_GUARDS: LazyLock<bool> = LazyLock::new(|| {
+        let Ok(page) = reserve(PAGE_SIZE, true) else { return false };
+        // A kernel, or what stands for one, may accept advice that it does not know. So it is asked to read the page.
+        // SAFETY: a fresh mapping, which nothing uses.
+        unsafe {
+            let is_advised = libc::madvise(page.as_ptr().cast(), PAGE_SIZE, MADV_GUARD_INSTALL) == 0;
+            let is_guarded = is_advised
+                && memory_file(c"riverrun-probe")
+                    .is_ok_and(|file| libc::write(file.as_raw_fd(), page.as_ptr().cast(), 1) == -1);
+            release(page.as_ptr(), PAGE_SIZE);
+            is_guarded
+        }
+    });
+    *HAS_GUARDS
+}
+
+/// The advice that makes pages guards.
+const MADV_GUARD_INSTALL: libc::c_int = 102;
+
+/// Makes pages ones that nobody can access any more. They stay in the mapping that they are in, if the kernel can do that.
+///
+/// # Safety
+/// They lie in a reservation and have never been mapped otherwise, and no view of them is held.
+///
+/// # Errors
+/// If the host refuses.
+pub(crate) unsafe fn guard(start: *mut u8, len: usize) -> io::Result<()> {
+    // The kernel refuses where the process has locked its memory.
+    // SAFETY: as the caller promises.
+    match has_guards() && unsafe { libc::madvise(start.cast(), len, MADV_GUARD_INSTALL) } == 0 {
+        true => Ok(()),
+        // SAFETY: as the caller promises.
+        false => unsafe { protect(start, len, Perm::NONE) },
+    }
+}
+
 /// Gives a reservation back.
 ///
 /// # Safety
@@ -375,6 +413,19 @@ fn read_pages(file: &File, start: usize, len: usize) -> io::Result<Vec<Range<usi
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn guards_cannot_be_read() {
+        let start = reserve(3 * PAGE_SIZE, true).unwrap().as_ptr();
+        let file = memory_file(c"riverrun-test").unwrap();
+        // SAFETY: the pages are the test's own, and the kernel checks what it is to read.
+        unsafe {
+            guard(start.add(PAGE_SIZE), PAGE_SIZE).unwrap();
+            let read = |page: usize| libc::write(file.as_raw_fd(), start.add(page * PAGE_SIZE + 7).cast(), 1);
+            assert_eq!([read(0), read(1), read(2)], [1, -1, 1]);
+            release(start, 3 * PAGE_SIZE);
+        }
+    }
 
     #[test]
     fn pages_are_told_alike_by_either_way() {

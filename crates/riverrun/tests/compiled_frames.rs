@@ -33,11 +33,14 @@ impl Canary {
             (number(start), number(end), rest.starts_with("---p"))
         };
         let ranges: Vec<_> = maps.lines().map(range).collect();
-        let guards = ranges.windows(2).filter(|pair| {
+        let apart = ranges.windows(2).filter(|pair| {
             let [(start, end, is_closed), (next, next_end, _)] = [pair[0], pair[1]];
             is_closed && end == next && end - start >= GUARD && next_end - next >= STACK
         });
-        guards.filter_map(|pair| Canary::new(pair[0].1 - GUARD - Canary::LEN)).collect()
+        // Stacks and their guards are one mapping where the kernel has guard pages.
+        let together = ranges.iter().filter(|(start, end, _)| (end - start).is_multiple_of(GUARD + STACK));
+        let guards = apart.map(|pair| pair[0].1 - GUARD).chain(together.map(|(start, ..)| *start));
+        guards.filter_map(|guard| Canary::new(guard - Canary::LEN)).collect()
     }
 
     fn new(address: usize) -> Option<Canary> {

@@ -3,7 +3,9 @@
 //! The tests called `.._are_one_mapping` and `moving_..` need a host that gives address space freely, that is, without
 //! `vm.overcommit_memory=2` and limits on data and addresses.
 
-use riverrun_vm::{GUARD_SIZE, Image, MapError, PAGE_SIZE, Perm, WINDOW_OFFSET, WINDOW_SIZE, Window};
+use riverrun_vm::{
+    GUARD_SIZE, Image, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Perm, WINDOW_OFFSET, WINDOW_SIZE, Window,
+};
 
 const READ: Perm = Perm::READ;
 const START: u64 = 0x10_0000;
@@ -51,6 +53,24 @@ fn few_zeros_behind_contents_are_one_mapping_with_them() {
         assert!(is_zero(&window, page(zeros), 1));
         assert_counted(&mut window);
     }
+}
+
+/// Of a plain program, the kernel has six mappings: the state with the guard behind it, text, data, what lies between, the
+/// stack, and a guard at either end, which is one with that of the neighbour.
+#[test]
+fn a_plain_program_is_six_mappings() {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = release.split(|byte: char| !byte.is_ascii_digit()).map_while(|number| number.parse::<u32>().ok());
+    let has_guards = (numbers.next(), numbers.next()) >= (Some(6), Some(13));
+    let mut image = Image::new().unwrap();
+    image.add(MIN_ADDRESS..START, Perm::READ | Perm::EXECUTE, &[(MIN_ADDRESS, &[1; 100])]).unwrap();
+    image.add(START..page(9), writable(), &[(START, &[2; 100])]).unwrap();
+    let mut window = window(4096);
+    window.map_image(&image).unwrap();
+    window.map(MAX_ADDRESS - 16 * PAGE_SIZE, 16 * PAGE_SIZE, writable()).unwrap();
+    assert!(window.slice_mut(START, 1).is_ok() && window.slice(MIN_ADDRESS, 1).is_ok());
+    // Both ends are counted.
+    assert_eq!(kernel_mappings(&mut window), if has_guards { 7 } else { 8 });
 }
 
 fn touch(window: &mut Window, page: u64) {

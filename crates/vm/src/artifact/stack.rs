@@ -47,9 +47,17 @@ unsafe impl Sync for Mapping {}
 
 impl Mapping {
     fn new() -> io::Result<Mapping> {
-        let mapping = Mapping(sys::reserve(GUARD + SIZE, false)?);
-        // SAFETY: the pages above the guard lie in the reservation of just now.
-        unsafe { sys::protect(mapping.stack(), SIZE, Perm::READ | Perm::WRITE)? };
+        let is_writable = sys::writable_room_is_free();
+        let mapping = Mapping(sys::reserve(GUARD + SIZE, is_writable)?);
+        // SAFETY: both parts lie in the reservation of just now, which nobody uses.
+        unsafe {
+            if is_writable {
+                // Where the kernel has guard pages, stacks that are neighbours are one mapping.
+                sys::guard(mapping.0.as_ptr(), GUARD)?;
+            } else {
+                sys::protect(mapping.stack(), SIZE, Perm::READ | Perm::WRITE)?;
+            }
+        }
         Ok(mapping)
     }
 

@@ -29,7 +29,7 @@ pub(super) struct Lookup {
 }
 
 /// Entries of the cache of look-ups.
-pub(super) const LOOKUPS: usize = 256;
+pub(super) const LOOKUPS: usize = 64;
 /// An empty entry.
 const EMPTY: Lookup = Lookup { pc: 1, entrance: None };
 

@@ -97,8 +97,14 @@ pub(crate) unsafe fn guard(start: *mut u8, len: usize) -> io::Result<()> {
 /// # Safety
 /// It is a whole one of [`reserve`], and nothing refers to it any more.
 pub(crate) unsafe fn release(start: *mut u8, len: usize) {
+    // The kernel refuses where the process has as many mappings as it may, and this would part one: then the addresses are
+    // lost, but not the memory.
     // SAFETY: as the caller promises.
-    unsafe { libc::munmap(start.cast(), len) };
+    unsafe {
+        if libc::munmap(start.cast(), len) != 0 {
+            let _ = discard(start, len);
+        }
+    }
 }
 
 /// Maps pages that are zero, and that nobody can access.

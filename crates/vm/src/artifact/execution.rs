@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::loaded::Artifact;
-use super::workspace::{Entrance, LOOKUPS, Lookup, Workspace};
+use super::workspace::{Entrance, Lookup, Workspace};
 use crate::arch::{
     FloatEnv, Stubs, call_host_entry, enter_function, exit_engine, fault_entry, interrupt_entry, outermost_returned,
     stubs,
@@ -185,7 +185,7 @@ impl Execution {
         if self.resume.is_some_and(fits) {
             return Some(Entry(Entrance::Resume));
         }
-        let lookup = &mut self.workspace.lookups[(pc >> 1) as usize % LOOKUPS];
+        let lookup = self.workspace.lookup(pc);
         if lookup.pc != pc {
             let inside = || Some(Entrance::Inside(self.artifact.function(self.artifact.entered_at(pc)?)?));
             let entrance = self.artifact.function(pc).map(Entrance::Start).or_else(inside);

@@ -4,9 +4,8 @@
 //! reads only what it has written.
 
 use std::io;
-use std::mem::ManuallyDrop;
 use std::ops::Range;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::perm::Perm;
@@ -24,16 +23,28 @@ pub const MAX_FRAME: usize = 24 << 10;
 // much again for stubs, and for a signal frame if the thread has no alternate signal stack.
 const _: () = assert!(2 * MAX_FRAME <= RESERVE && MAX_FRAME < GUARD);
 
-/// Stacks that are kept at most.
+/// Stacks with pages that are kept at most.
 const SPARES: usize = 16;
-/// Bytes at the top of a kept stack that stay in memory.
+/// Bytes at the top of such a stack that stay in memory.
 const WARM: usize = 16 << 10;
+/// Stacks that are reserved at once, where that is free: they are one mapping if the kernel has guard pages.
+const TOGETHER: usize = 64;
 
-static SPARE: Mutex<Vec<Mapping>> = Mutex::new(Vec::new());
+/// Stacks that no machine has.
+struct Free {
+    /// Those that were used last, which have pages.
+    warm: Vec<Mapping>,
+    /// Others, without pages.
+    cold: Vec<Mapping>,
+    /// What is left of the last reservation.
+    ahead: Range<usize>,
+}
 
-fn spare() -> MutexGuard<'static, Vec<Mapping>> {
-    // No operation on the list panics between two changes of it.
-    SPARE.lock().unwrap_or_else(PoisonError::into_inner)
+static FREE: Mutex<Free> = Mutex::new(Free { warm: Vec::new(), cold: Vec::new(), ahead: 0..0 });
+
+fn free() -> MutexGuard<'static, Free> {
+    // No operation on it panics between two changes.
+    FREE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The mapping of a stack and the guard below it.
@@ -46,19 +57,22 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    fn new() -> io::Result<Mapping> {
-        let is_writable = sys::writable_room_is_free();
-        let mapping = Mapping(sys::reserve(GUARD + SIZE, is_writable)?);
-        // SAFETY: both parts lie in the reservation of just now, which nobody uses.
-        unsafe {
-            if is_writable {
-                // Where the kernel has guard pages, stacks that are neighbours are one mapping.
-                sys::guard(mapping.0.as_ptr(), GUARD)?;
-            } else {
-                sys::protect(mapping.stack(), SIZE, Perm::READ | Perm::WRITE)?;
-            }
+    fn new(free: &mut Free) -> io::Result<Mapping> {
+        if !sys::room_is_free() {
+            let mapping = Mapping(sys::reserve(GUARD + SIZE, false)?);
+            // SAFETY: the pages above the guard lie in the reservation of just now.
+            unsafe { sys::protect(mapping.stack(), SIZE, Perm::READ | Perm::WRITE)? };
+            return Ok(mapping);
         }
-        Ok(mapping)
+        if free.ahead.is_empty() {
+            let start = sys::reserve(TOGETHER * (GUARD + SIZE), true)?.expose_provenance().get();
+            free.ahead = start..start + TOGETHER * (GUARD + SIZE);
+        }
+        let start = ptr::with_exposed_provenance_mut(free.ahead.start);
+        // SAFETY: the pages lie in what is left of a reservation.
+        unsafe { sys::guard(start, GUARD)? };
+        free.ahead.start += GUARD + SIZE;
+        Ok(Mapping(NonNull::new(start).expect("a reservation is never at null")))
     }
 
     fn stack(&self) -> *mut u8 {
@@ -68,17 +82,17 @@ impl Mapping {
     /// Keeps it for another machine, or gives it back.
     fn retire(self) {
         // SAFETY: these pages of the stack are mapped, and nobody runs on it.
-        let is_small = sys::room_is_free() && unsafe { sys::discard(self.stack(), SIZE - WARM) }.is_ok();
-        let mut spare = spare();
-        if is_small && spare.len() < SPARES {
-            spare.push(self);
+        let discard = |len| unsafe { sys::discard(self.stack(), len) }.is_ok();
+        if sys::room_is_free() && discard(SIZE - WARM) {
+            let mut free = free();
+            if free.warm.len() < SPARES {
+                return free.warm.push(self);
+            }
+            drop(free);
+            if discard(SIZE) {
+                return self::free().cold.push(self);
+            }
         }
-        // The lock ends before a mapping is given back.
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
         // SAFETY: this is the mapping of `new`, whole, and nobody runs on it.
         unsafe { sys::release(self.0.as_ptr(), GUARD + SIZE) };
     }
@@ -87,14 +101,15 @@ impl Drop for Mapping {
 /// A stack in a mapping of its own, with a guard below it.
 #[derive(Debug)]
 pub(crate) struct Stack {
-    mapping: ManuallyDrop<Mapping>,
+    mapping: Mapping,
 }
 
 impl Stack {
     pub(crate) fn new() -> io::Result<Stack> {
-        let spare = spare().pop();
-        let mapping = spare.map_or_else(Mapping::new, Ok)?;
-        Ok(Stack { mapping: ManuallyDrop::new(mapping) })
+        let mut free = free();
+        let spare = free.warm.pop().or_else(|| free.cold.pop());
+        let mapping = spare.map_or_else(|| Mapping::new(&mut free), Ok)?;
+        Ok(Stack { mapping })
     }
 
     fn start(&self) -> *mut u8 {
@@ -134,7 +149,6 @@ impl Stack {
 
 impl Drop for Stack {
     fn drop(&mut self) {
-        // SAFETY: the field is not used after this.
-        unsafe { ManuallyDrop::take(&mut self.mapping) }.retire();
+        Mapping(self.mapping.0).retire();
     }
 }

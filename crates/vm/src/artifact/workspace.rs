@@ -29,7 +29,7 @@ pub(super) struct Lookup {
 }
 
 /// Entries of the cache of look-ups.
-pub(super) const LOOKUPS: usize = 64;
+const LOOKUPS: usize = 64;
 /// An empty entry.
 const EMPTY: Lookup = Lookup { pc: 1, entrance: None };
 
@@ -37,8 +37,8 @@ const EMPTY: Lookup = Lookup { pc: 1, entrance: None };
 #[derive(Debug)]
 pub(super) struct Workspace {
     pub(super) stack: Stack,
-    /// By the pc's lower bits. An odd pc marks an empty entry.
-    pub(super) lookups: Box<[Lookup; LOOKUPS]>,
+    /// By the pc's lower bits; none before the first. An odd pc marks an empty entry.
+    lookups: Option<Box<[Lookup; LOOKUPS]>>,
     /// The artifact that the cache is of.
     artifact: Weak<Artifact>,
 }
@@ -56,7 +56,7 @@ impl Workspace {
     pub(super) fn take(artifact: &Arc<Artifact>) -> io::Result<Workspace> {
         let mut workspace = match RESTING.try_with(Cell::take).ok().flatten() {
             Some(workspace) => workspace,
-            None => Workspace { stack: Stack::new()?, lookups: Box::new([EMPTY; LOOKUPS]), artifact: Weak::new() },
+            None => Workspace { stack: Stack::new()?, lookups: None, artifact: Weak::new() },
         };
         workspace.adopt(artifact);
         Ok(workspace)
@@ -66,9 +66,15 @@ impl Workspace {
     pub(super) fn adopt(&mut self, artifact: &Arc<Artifact>) {
         // The address is no other's: a weak reference keeps it.
         if self.artifact.as_ptr() != Arc::as_ptr(artifact) {
-            self.lookups.fill(EMPTY);
+            self.lookups = None;
             self.artifact = Arc::downgrade(artifact);
         }
+    }
+
+    /// The entry for this pc, which is that of another pc or empty if this one was not looked up lately.
+    pub(super) fn lookup(&mut self, pc: u64) -> &mut Lookup {
+        let lookups = self.lookups.get_or_insert_with(|| Box::new([EMPTY; LOOKUPS]));
+        &mut lookups[(pc >> 1) as usize % LOOKUPS]
     }
 
     /// Keeps it for the next run on this thread. Nothing runs on its stack.

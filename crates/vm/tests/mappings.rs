@@ -63,12 +63,13 @@ fn a_plain_program_is_six_mappings() {
     let mut numbers = release.split(|byte: char| !byte.is_ascii_digit()).map_while(|number| number.parse::<u32>().ok());
     let has_guards = (numbers.next(), numbers.next()) >= (Some(6), Some(13));
     let mut image = Image::new().unwrap();
-    image.add(MIN_ADDRESS..START, Perm::READ | Perm::EXECUTE, &[(MIN_ADDRESS, &[1; 100])]).unwrap();
-    image.add(START..page(9), writable(), &[(START, &[2; 100])]).unwrap();
+    let data = MIN_ADDRESS + PAGE_SIZE;
+    image.add(MIN_ADDRESS..data, Perm::READ | Perm::EXECUTE, &[(MIN_ADDRESS, &[1; 100])]).unwrap();
+    image.add(data..data + 9 * PAGE_SIZE, writable(), &[(data, &[2; 100])]).unwrap();
     let mut window = window(4096);
     window.map_image(&image).unwrap();
     window.map(MAX_ADDRESS - 16 * PAGE_SIZE, 16 * PAGE_SIZE, writable()).unwrap();
-    assert!(window.slice_mut(START, 1).is_ok() && window.slice(MIN_ADDRESS, 1).is_ok());
+    assert!(window.slice_mut(data, 1).is_ok() && window.slice(MIN_ADDRESS, 1).is_ok());
     // Both ends are counted.
     assert_eq!(kernel_mappings(&mut window), if has_guards { 7 } else { 8 });
 }

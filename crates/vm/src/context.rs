@@ -6,7 +6,6 @@
 use std::mem::offset_of;
 
 use crate::hart::Hart;
-use crate::imports::{SYSTEM_CALLS, SystemCall};
 
 /// What engines work on: the hart, and what they note beside it. It lies at a fixed distance below the guest's memory,
 /// and engines address it by the offsets of its fields.
@@ -68,10 +67,6 @@ pub struct EngineContext {
     pub window: u64,
 }
 
-/// From a [`VmContext`] to a table of the host functions that system calls have reached: [`crate::SystemCall`]s. Its first
-/// entry ends the context's page, and all others are empty while they are zeros: a machine that needs no entry has no page
-/// for them.
-pub const SYSTEM_CALLS_OFFSET: usize = (4 << 10) - size_of::<SystemCall>();
 /// From a [`VmContext`] to the return ring, in which the interpreter stores where calls return to.
 pub const RETURNS_OFFSET: usize = 32 << 10;
 /// Bytes of that ring.
@@ -83,8 +78,6 @@ pub const JUMP_CACHE_SIZE: usize = 4 << 10;
 /// From a [`VmContext`] to the address of the window's tracker of written pages, out of reach of safe code.
 pub(crate) const TRACKER_OFFSET: usize = 2 << 10;
 const _: () = assert!(TRACKER_OFFSET >= size_of::<VmContext>());
-const _: () = assert!(SYSTEM_CALLS_OFFSET >= TRACKER_OFFSET + size_of::<usize>());
-const _: () = assert!(RETURNS_OFFSET >= SYSTEM_CALLS_OFFSET + SYSTEM_CALLS * size_of::<SystemCall>());
 const _: () = assert!(JUMP_CACHE_OFFSET + JUMP_CACHE_SIZE <= STATE_SIZE);
 
 /// The state occupies this much of the reservation, guard excluded.

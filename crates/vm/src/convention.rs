@@ -7,7 +7,8 @@
 
 use std::mem::offset_of;
 
-use crate::context::{EngineContext, SYSTEM_CALLS_OFFSET, VmContext, WINDOW_OFFSET};
+use crate::context::{EngineContext, VmContext, WINDOW_OFFSET};
+use crate::imports::SYSTEM_CALLS_OFFSET;
 
 /// The version of the contract between compiled code and this crate. Any change of this module, of the state's
 /// layout or of the header must change it.

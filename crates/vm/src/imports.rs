@@ -4,7 +4,7 @@
 //! The pc is that of the call; `instret` follows from [`EngineContext::count_base`]. The function changes the guest registers
 //! of its results and no others. It returns, or it calls [`crate::abandon`].
 
-use crate::context::VmContext;
+use crate::context::{RETURNS_OFFSET, TRACKER_OFFSET, VmContext};
 
 #[cfg(doc)]
 use crate::context::EngineContext;
@@ -87,6 +87,12 @@ pub const HASH_MIN: u32 = 100_000;
 /// Entries of a machine's table of [`SystemCall`]s.
 pub const SYSTEM_CALLS: usize = 128;
 const _: () = assert!(SYSTEM_CALLS.is_power_of_two());
+
+/// From a [`VmContext`] to the machine's table of [`SystemCall`]s. Its first entry ends the context's page, and all others are
+/// empty while they are zeros: a machine that needs no entry has no page for them.
+pub const SYSTEM_CALLS_OFFSET: usize = (4 << 10) - size_of::<SystemCall>();
+const _: () = assert!(SYSTEM_CALLS_OFFSET >= TRACKER_OFFSET + size_of::<usize>());
+const _: () = assert!(RETURNS_OFFSET >= SYSTEM_CALLS_OFFSET + SYSTEM_CALLS * size_of::<SystemCall>());
 
 /// A cached host function of a system call, at the index given by the lowest bits of its key. Engines call it without
 /// consulting the machine.

@@ -46,15 +46,15 @@ mod trap;
 
 pub use arch::{FRAME_GAP, FRAME_SIZE, Features, FloatEnv, GuestFloats, exit_engine, return_marker};
 pub use context::{
-    EngineContext, GUARD_SIZE, JUMP_CACHE_OFFSET, JUMP_CACHE_SIZE, RETURNS_OFFSET, RETURNS_SIZE, SYSTEM_CALLS_OFFSET,
-    VmContext, WINDOW_OFFSET,
+    EngineContext, GUARD_SIZE, JUMP_CACHE_OFFSET, JUMP_CACHE_SIZE, RETURNS_OFFSET, RETURNS_SIZE, VmContext,
+    WINDOW_OFFSET,
 };
 pub use exit::{Exit, Reason, SLICE};
 pub use hart::{F_SLOT, Hart, SINK_SLOT};
 pub use host_call::{abandon, call_host};
 pub use imports::{
     Bound, DYNAMIC_CALL, HASH_MIN, HostFunction, Import, READY_CALL, REGISTER_ARGUMENTS, Results, SYSTEM_CALLS,
-    SlotCode, SlotError, SlotFunction, SystemCall,
+    SYSTEM_CALLS_OFFSET, SlotCode, SlotError, SlotFunction, SystemCall,
 };
 pub use interrupt::{
     Activation, CodeRange, EntryGuard, EntryToken, FaultExit, Interruption, Ownership, Published, Requests,

@@ -19,12 +19,9 @@ use super::plan::mappings;
 use super::saved::SavedMemory;
 use super::seams::Seams;
 use super::tracker::{self, Tracker, tracker_of};
-use crate::context::{
-    GUARD_SIZE, JUMP_CACHE_SIZE, RETURNS_OFFSET, RETURNS_SIZE, STATE_SIZE, SYSTEM_CALLS_OFFSET, VmContext,
-    WINDOW_OFFSET,
-};
+use crate::context::{GUARD_SIZE, JUMP_CACHE_SIZE, RETURNS_OFFSET, RETURNS_SIZE, STATE_SIZE, VmContext, WINDOW_OFFSET};
 use crate::hart::Hart;
-use crate::imports::{Import, SYSTEM_CALLS, SystemCall};
+use crate::imports::{Import, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall};
 use crate::perm::Perm;
 use crate::sys;
 

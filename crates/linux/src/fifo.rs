@@ -1,4 +1,4 @@
-//! FIFOs: pipes with names. Opening an end waits for the other one.
+//! FIFOs: pipes with names. PendingOpen an end waits for the other one.
 
 use std::collections::BTreeMap;
 

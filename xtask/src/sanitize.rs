@@ -1,4 +1,4 @@
-//! `cargo xtask sanitize`: the tests of hosts under AddressSanitizer and ThreadSanitizer.
+//! `cargo xtask sanitize`: the unoptimised tests under AddressSanitizer, and those of hosts under ThreadSanitizer.
 //!
 //! Stable Rust has both, behind an option for which `RUSTC_BOOTSTRAP` lets it be asked. What hosts in C and C++ do runs
 //! under the sanitizers of clang in the tests of `riverrun-capi`.
@@ -30,13 +30,19 @@ const SANITIZERS: [Sanitizer; 2] = [
         options: ("ASAN_OPTIONS", "handle_segv=0:handle_sigbus=0:detect_leaks=0"),
         tests: &[
             "--package",
-            "riverrun",
+            "riverrun-isa",
+            "--package",
+            "riverrun-program",
             "--package",
             "riverrun-vm",
             "--package",
             "riverrun-interp",
             "--package",
+            "riverrun",
+            "--package",
             "riverrun-linux",
+            "--package",
+            "riverrun-testkit",
         ],
     },
     Sanitizer {

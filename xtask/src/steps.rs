@@ -60,7 +60,7 @@ pub(crate) static TEST: &[Step] = &[
     step("clippy for the rollback game", ROLLBACK_CLIPPY),
     with(step("documentation", &["doc", "--no-deps", "--workspace"]), &[("RUSTDOCFLAGS", "-D warnings")]),
     // Without the optimiser the interpreter's handlers return to a trampoline, and debug assertions hold ..
-    step("tests, unoptimised", UNOPTIMISED),
+    ahead(step("tests, unoptimised, under AddressSanitizer", &["xtask", "sanitize", "address"])),
     // .. and with it they chain by tail calls: two different machines. With the compiler built in, too.
     ahead(step("tests, optimised", OPTIMISED)),
     required(step("compiler", COMPILER)),
@@ -70,7 +70,7 @@ pub(crate) static TEST: &[Step] = &[
     with(step("programs in single steps, by the command", COMMAND_PROGRAMS), SINGLE_STEP),
     with(step("programs compiled", PROGRAMS), COMPILED),
     with(step("programs compiled, by the command", COMMAND_PROGRAMS), COMPILED),
-    ahead(step("hosts under sanitizers", &["xtask", "sanitize"])),
+    ahead(step("tests under ThreadSanitizer", &["xtask", "sanitize", "thread"])),
     step("what Miri can run", &["xtask", "miri"]),
     step("threads in all orders", &["xtask", "loom"]),
     ahead(step("the game", GAME)),
@@ -88,27 +88,6 @@ pub(crate) static TEST: &[Step] = &[
 /// The features that build the compiler into what the optimised tests run: the same everywhere, so that nothing is built
 /// twice.
 const COMPILING: &str = "riverrun-testkit/compile,riverrun/compile,riverrun-capi/compile";
-
-/// What the interpreters and the machines are made of. The optimised tests have the others: how these are compiled changes
-/// little, and their tests take long.
-const UNOPTIMISED: &[&str] = &[
-    "test",
-    "--no-fail-fast",
-    "--package",
-    "riverrun-isa",
-    "--package",
-    "riverrun-program",
-    "--package",
-    "riverrun-vm",
-    "--package",
-    "riverrun-interp",
-    "--package",
-    "riverrun",
-    "--package",
-    "riverrun-linux",
-    "--package",
-    "riverrun-testkit",
-];
 
 const OPTIMISED: &[&str] =
     &["test", "--workspace", "--exclude", "riverrun-cli", "--no-fail-fast", "--release", "--features", COMPILING];

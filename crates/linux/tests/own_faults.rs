@@ -23,7 +23,7 @@ fn run(engine: SuiteEngine, program: &Path, args: &[&str], fuel: Option<u64>) ->
     let linux = Linux::builder().args(args.iter().copied()).stdout(Output::writer(stdout.clone())).build();
     let mut machine = machine_on(engine, &Config::new(), program, linux);
     machine.set_fuel(fuel);
-    machine.set_deadline(Some(Instant::now() + Duration::from_secs(30)));
+    machine.set_deadline(Some(Instant::now() + Duration::from_secs(120)));
     let result = machine.run();
     (result, String::from_utf8(stdout.take()).unwrap(), machine.instructions())
 }

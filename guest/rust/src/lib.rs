@@ -22,7 +22,9 @@
 #![allow(named_asm_labels, reason = "`.ifndef` guards the records of imports: there is one for all uses")]
 
 #[cfg(not(target_arch = "riscv64"))]
-compile_error!("this is for guests of riverrun: compile for riscv64gc-unknown-none-elf, or riscv64gc-unknown-linux-gnu");
+compile_error!(
+    "this is for guests of riverrun: compile for riscv64gc-unknown-none-elf, or riscv64gc-unknown-linux-gnu"
+);
 #[cfg(all(feature = "std", not(target_os = "linux")))]
 compile_error!("std is for riscv64gc-unknown-linux-gnu");
 

@@ -264,13 +264,10 @@ pub unsafe extern "C" fn riverrun_linux_add_file(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_linux_add_connect(granted: Option<&mut Linux>, address: *const c_char) -> Returned {
     guard(|| {
-        let granted = given(granted, "granted")?;
-        granted.connect.push(text(address, "address")?.to_owned());
+        let (granted, address) = (given(granted, "granted")?, text(address, "address")?);
         // What cannot be granted is said at once.
-        if let Err(error) = granted.builder() {
-            granted.connect.pop();
-            return Err(error);
-        }
+        riverrun_linux::Linux::builder().connect(address)?;
+        granted.connect.push(address.to_owned());
         Ok(())
     })
 }
@@ -280,12 +277,9 @@ pub unsafe extern "C" fn riverrun_linux_add_connect(granted: Option<&mut Linux>,
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_linux_add_listen(granted: Option<&mut Linux>, address: *const c_char) -> Returned {
     guard(|| {
-        let granted = given(granted, "granted")?;
-        granted.listen.push(text(address, "address")?.to_owned());
-        if let Err(error) = granted.builder() {
-            granted.listen.pop();
-            return Err(error);
-        }
+        let (granted, address) = (given(granted, "granted")?, text(address, "address")?);
+        riverrun_linux::Linux::builder().listen(address)?;
+        granted.listen.push(address.to_owned());
         Ok(())
     })
 }

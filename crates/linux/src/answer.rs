@@ -172,7 +172,9 @@ fn make<T>(
     let done = resumed.map_or(0, |resumed| resumed.done);
     let mut call = Call { linux, memory, args, number, place, resumed, done, patience, instructions };
     let mut outcome = table::dispatch(&mut call, number);
+    let mut has_timeout = false;
     if let Err(Stop::WouldWait { streams, span }) = outcome {
+        has_timeout = span.is_some();
         // It ends by a signal or with its time, or is made again.
         outcome = call.wait(On::Files { streams }, span).and(Err(Errno::AGAIN.into()));
     }
@@ -185,10 +187,10 @@ fn make<T>(
     if !matches!(outcome, Err(Stop::Wait(_))) {
         linux.look_at_timers(instructions);
     }
-    if (outcome.is_ok() || has_moved) && table::changes_files(number) {
+    if linux.threads.wait_for_files() && (outcome.is_ok() || has_moved) && table::changes_files(number) {
         linux.files_have_changed();
     }
-    let restarts = outcome == Err(Errno::INTR.into()) && linux.restarts(number);
+    let restarts = outcome == Err(Errno::INTR.into()) && !has_timeout && linux.restarts(number);
     linux.log.write(&Line { number, args: &args, outcome: &outcome });
     let mut yields = false;
     let result = match outcome {

@@ -113,7 +113,7 @@ impl Descriptors {
     pub(crate) fn check_pipes(&self, more: usize) -> Result<(), Stop> {
         let ends = self.iter().map(|file| match &file.kind {
             Kind::PipeReader(_) | Kind::PipeWriter(_) => 1,
-            Kind::Socket(_) => 2,
+            Kind::Socket(socket) if socket.tcp().is_err() => 2,
             _ => 0,
         });
         match ends.sum::<usize>() + more <= pipes::MAX_ENDS {

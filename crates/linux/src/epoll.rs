@@ -80,7 +80,7 @@ fn news(descriptors: &Descriptors, interests: &Interests, signals: u64, most: us
             return true;
         }
         let ready = u32::from(poll::ready(&file, interest.events as u16, signals)) & interest.events;
-        let now = (ready, file.activity());
+        let now = (ready, file.activity(ready as u16));
         let is_old = interest.events & EDGES != 0 && interest.told == Some(now);
         // The host tells again and again what has been told already, and an end whether it is asked or not.
         let news = match is_old {

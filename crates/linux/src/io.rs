@@ -145,7 +145,11 @@ pub(crate) fn read(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
     file.check_readable()?;
     if let Kind::Socket(_) = &file.kind {
-        return socket_calls::receive(call, &file, &vec![(call.args[1], call.args[2].min(MAX_TRANSFER))], 0);
+        return match call.args[2] {
+            // It looks at nothing, and waits for nothing.
+            0 => Ok(0),
+            len => socket_calls::receive(call, &file, &[(call.args[1], len.min(MAX_TRANSFER))], 0),
+        };
     }
     call.read_into(&file, call.args[1], call.args[2], None)
 }
@@ -154,7 +158,7 @@ pub(crate) fn write(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
     file.check_writable()?;
     if let Kind::Socket(_) = &file.kind {
-        return socket_calls::send(call, &file, &vec![(call.args[1], call.args[2].min(MAX_TRANSFER))], 0);
+        return socket_calls::send(call, &file, &[(call.args[1], call.args[2].min(MAX_TRANSFER))], 0);
     }
     let (address, len, done) = (call.args[1], call.args[2].min(MAX_TRANSFER), call.done);
     let rest = len.saturating_sub(done);

@@ -126,14 +126,14 @@ impl OpenFile {
         self.number
     }
 
-    /// Changes whenever what can be read or written may have changed.
-    pub(crate) fn activity(&self) -> u64 {
+    /// Changes whenever one of these events may have come again.
+    pub(crate) fn activity(&self, events: u16) -> u64 {
         match &self.kind {
             Kind::PipeReader(end) => end.activity(),
             Kind::PipeWriter(end) => end.activity(),
             Kind::Event(event) => event.activity(),
             Kind::Timer(timer) => timer.activity(),
-            Kind::Socket(socket) => socket.activity(),
+            Kind::Socket(socket) => socket.activity(events),
             _ => self.activity.load(Ordering::Relaxed),
         }
     }
@@ -298,12 +298,8 @@ impl OpenFile {
             Kind::PipeReader(pipe) => pipe.read(buffer, self.blocking()),
             Kind::Event(event) => event.read(buffer).map_err(|stop| self.would_wait(stop, READ)),
             Kind::Timer(timer) => timer.read(buffer).map_err(|stop| self.would_wait(stop, READ)),
-            Kind::Socket(socket) => {
-                let received = socket.receive(buffer, false).map_err(|errno| self.would_wait(errno.into(), READ))?;
-                Ok(received.len)
-            }
-            // See `Call::read_signals`.
-            Kind::Epoll(_) | Kind::Signals(_) => Err(Errno::INVAL.into()),
+            // See `Call::read_signals` and `socket_calls::receive`.
+            Kind::Epoll(_) | Kind::Signals(_) | Kind::Socket(_) => Err(Errno::INVAL.into()),
             Kind::Writer(_) | Kind::PipeWriter(_) => Err(Errno::BADF.into()),
         }
     }

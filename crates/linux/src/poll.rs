@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::termios::tcgetwinsize;
 
 use crate::abi::{Layout, Timespec, load_words, open};
-use crate::call::{Call, Outcome, Stop};
+use crate::call::{Call, Outcome, Patience, Stop};
 use crate::descriptors::Descriptors;
 use crate::events::{ERR, HUP, NVAL, READ, WRITE};
 use crate::interests::{Interest, Interests};
@@ -42,16 +42,20 @@ pub(crate) fn ready(file: &OpenFile, wanted: u16, signals: u64) -> u16 {
 /// A descriptor and the events that are asked of it, or have come.
 type Entry = (i32, u16);
 
-fn scan(descriptors: &Descriptors, wanted: &[Entry], signals: u64) -> Vec<u16> {
-    let ready = |&(fd, events): &Entry| match descriptors.get(fd) {
-        _ if fd < 0 => 0,
-        Ok(file) => match &file.kind {
-            Kind::Epoll(interests) if events & READ != 0 && is_any_ready(descriptors, interests, signals) => {
-                READ & events
-            }
-            _ => ready(&file, events, signals),
-        },
-        Err(_) => NVAL,
+fn scan(descriptors: &Descriptors, wanted: &[Entry], signals: u64, patience: Patience<'_>) -> Result<Vec<u16>, Stop> {
+    let ready = |&(fd, events): &Entry| {
+        Ok(match descriptors.get(fd) {
+            _ if fd < 0 => 0,
+            Ok(file) => match &file.kind {
+                Kind::Epoll(interests) if events & READ != 0 => {
+                    // What it watches may be as much again as all of `wanted`.
+                    patience.check()?;
+                    if is_any_ready(descriptors, interests, signals) { READ } else { 0 }
+                }
+                _ => ready(&file, events, signals),
+            },
+            Err(_) => NVAL,
+        })
     };
     wanted.iter().map(ready).collect()
 }
@@ -85,7 +89,8 @@ impl Descriptors {
     fn watched(&self, interests: &Interests) -> Vec<(Arc<OpenFile>, u16)> {
         let file = |(&fd, interest): (&i32, &Interest)| {
             let file = self.get(fd).ok().filter(|file| file.number() == interest.file)?;
-            Some((file, interest.events as u16))
+            // One that was to be told once, and has been, has no events.
+            (interest.events != 0).then_some((file, interest.events as u16))
         };
         interests.lock().iter().filter_map(file).collect()
     }
@@ -103,7 +108,7 @@ impl Call<'_> {
     /// Waits until one of `wanted` is ready or the timeout of argument `timeout` has passed.
     fn wait_for(&mut self, wanted: &[Entry], timeout: usize) -> Result<Vec<u16>, Stop> {
         let span = self.timeout(timeout)?;
-        let events = scan(&self.linux.descriptors, wanted, self.linux.pending_signals());
+        let events = scan(&self.linux.descriptors, wanted, self.linux.pending_signals(), self.patience)?;
         if events.iter().all(|&events| events == 0) {
             let streams = self.linux.descriptors.streams(wanted);
             self.wait(On::Files { streams }, span)?;

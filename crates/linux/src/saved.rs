@@ -533,7 +533,7 @@ fn place(saved: &File, file: &OpenFile, pipes: &[Vec<u8>]) -> Result<(), Stop> {
 /// The number and the activity of a descriptor's file.
 fn activity(slots: &[Option<Slot>], fd: i32) -> Option<(u64, u64)> {
     let file = &slots.get(usize::try_from(fd).ok()?)?.as_ref()?.file;
-    Some((file.number(), file.activity()))
+    Some((file.number(), file.activity(!0)))
 }
 
 /// Gives a guest files of its own in place of those that are kept for a reset and that it could change: ends of pipes, which

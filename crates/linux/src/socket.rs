@@ -71,10 +71,11 @@ impl Socket {
         }
     }
 
-    pub(crate) fn activity(&self) -> u64 {
+    /// Changes whenever something has been done that concerns one of these events.
+    pub(crate) fn activity(&self, events: u16) -> u64 {
         match &self.end {
             End::Pair(pair) => pair.activity(),
-            End::Tcp(tcp) => tcp.activity(),
+            End::Tcp(tcp) => tcp.activity(events),
         }
     }
 
@@ -110,10 +111,10 @@ impl Socket {
         }
     }
 
-    pub(crate) fn shut_down(&self, half: Half) -> Result<(), Errno> {
+    pub(crate) fn shut_down(&self, halves: &[Half]) -> Result<(), Errno> {
         match &self.end {
-            End::Pair(pair) => pair.shut_down(half),
-            End::Tcp(tcp) => tcp.shut_down(half)?,
+            End::Pair(pair) => halves.iter().for_each(|&half| pair.shut_down(half)),
+            End::Tcp(tcp) => tcp.shut_down(halves)?,
         }
         Ok(())
     }

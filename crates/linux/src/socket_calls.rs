@@ -13,6 +13,7 @@ use crate::open_file::{Kind, OpenFile};
 use crate::pair::{Pair, Style};
 use crate::pipes;
 use crate::refusal::Denial;
+use crate::requests::On;
 use crate::socket::{End, Socket, Timeouts};
 use crate::tcp::Tcp;
 
@@ -34,11 +35,22 @@ mod flag {
     pub(super) const TRUNCATED: u32 = 0x20;
     pub(super) const DO_NOT_WAIT: u32 = 0x40;
     pub(super) const WAIT_FOR_ALL: u32 = 0x100;
+    pub(super) const ERROR_QUEUE: u32 = 0x2000;
     pub(super) const NO_SIGNAL: u32 = 0x4000;
 }
 
-/// Parts of the guest's memory that a call reads or writes one after the other: addresses and lengths.
-pub(crate) type Buffers = Vec<(u64, u64)>;
+/// A part of the guest's memory that a call reads or writes: its address and length.
+type Buffer = (u64, u64);
+
+/// `most` bytes of buffers behind their first `skip`, as the parts of each.
+fn parts(buffers: &[Buffer], mut skip: u64, mut most: u64) -> impl Iterator<Item = Buffer> {
+    buffers.iter().filter_map(move |&(base, len)| {
+        let skipped = skip.min(len);
+        let part = (len - skipped).min(most);
+        (skip, most) = (skip - skipped, most - part);
+        (part != 0).then_some((base.wrapping_add(skipped), part))
+    })
+}
 
 impl OpenFile {
     /// `ENOTSOCK` if it is something else.
@@ -52,12 +64,12 @@ impl OpenFile {
 
 impl Call<'_> {
     /// The buffers that `count` structures at an address describe (`struct iovec`).
-    pub(crate) fn buffers(&self, address: u64, count: u64) -> Result<Buffers, Stop> {
+    pub(crate) fn buffers(&self, address: u64, count: u64) -> Result<Vec<Buffer>, Stop> {
         if count > MAX_BUFFERS {
             return Err(Errno::INVAL.into());
         }
         let mut left = MAX_TRANSFER;
-        let mut buffers = Buffers::new();
+        let mut buffers = Vec::new();
         for n in 0..count {
             let [base, len] = crate::abi::load_words(self.memory, address.wrapping_add(16 * n))?;
             if i64::try_from(len).is_err() {
@@ -70,21 +82,15 @@ impl Call<'_> {
     }
 
     /// Up to `most` bytes of buffers, without the first `skip`; fewer if the guest may not read more.
-    fn gather(&self, buffers: &Buffers, mut skip: u64, most: u64) -> Result<Vec<u8>, Stop> {
+    fn gather(&self, buffers: &[Buffer], skip: u64, most: u64) -> Result<Vec<u8>, Stop> {
         let mut bytes = Vec::new();
-        for &(base, len) in buffers {
-            if len <= skip {
-                skip -= len;
-                continue;
-            }
-            let wanted = (len - skip).min(most - bytes.len() as u64);
-            let base = base.wrapping_add(std::mem::take(&mut skip));
-            match readable(self.memory, base, wanted) {
-                Ok(there) => bytes.extend(self.memory.slice(base, there)?),
-                Err(_) if !bytes.is_empty() => break,
-                Err(stop) => return Err(stop),
-            }
-            if bytes.len() as u64 >= most {
+        for (base, len) in parts(buffers, skip, most) {
+            let there = match readable(self.memory, base, len) {
+                Err(stop) if bytes.is_empty() => return Err(stop),
+                there => there.unwrap_or(0),
+            };
+            bytes.extend(self.memory.slice(base, there)?);
+            if there < len {
                 break;
             }
         }
@@ -92,34 +98,25 @@ impl Call<'_> {
     }
 
     /// Writes bytes to buffers, behind their first `skip`.
-    fn scatter(&mut self, buffers: &Buffers, mut skip: u64, mut bytes: &[u8]) -> Result<(), Stop> {
-        for &(base, len) in buffers {
-            if len <= skip {
-                skip -= len;
-                continue;
-            }
-            let (part, rest) = bytes.split_at(bytes.len().min((len - skip) as usize));
-            self.memory.write(base.wrapping_add(std::mem::take(&mut skip)), part)?;
+    fn scatter(&mut self, buffers: &[Buffer], skip: u64, mut bytes: &[u8]) -> Result<(), Stop> {
+        for (base, len) in parts(buffers, skip, bytes.len() as u64) {
+            let (part, rest) = bytes.split_at(len as usize);
+            self.memory.write(base, part)?;
             bytes = rest;
         }
         Ok(())
     }
 
     /// How many bytes of buffers the guest may write to, `most` at most; an error if not even the first one.
-    fn room(&mut self, buffers: &Buffers, mut skip: u64, most: u64) -> Result<u64, Stop> {
+    fn room(&mut self, buffers: &[Buffer], skip: u64, most: u64) -> Result<u64, Stop> {
         let mut room = 0;
-        for &(base, len) in buffers {
-            if len <= skip {
-                skip -= len;
-                continue;
-            }
-            let wanted = (len - skip).min(most - room);
-            match writable(self.memory, base.wrapping_add(std::mem::take(&mut skip)), wanted) {
-                Ok(there) => room += there,
-                Err(_) if room > 0 => break,
-                Err(stop) => return Err(stop),
-            }
-            if room >= most {
+        for (base, len) in parts(buffers, skip, most) {
+            let there = match writable(self.memory, base, len) {
+                Err(stop) if room == 0 => return Err(stop),
+                there => there.unwrap_or(0),
+            };
+            room += there;
+            if there < len {
                 break;
             }
         }
@@ -142,7 +139,7 @@ impl Call<'_> {
 }
 
 /// Sends what is in buffers.
-pub(crate) fn send(call: &mut Call<'_>, file: &OpenFile, buffers: &Buffers, flags: u32) -> Outcome {
+pub(crate) fn send(call: &mut Call<'_>, file: &OpenFile, buffers: &[Buffer], flags: u32) -> Outcome {
     let socket = file.socket()?;
     if flags & flag::OUT_OF_BAND != 0 {
         return Err(Errno::OPNOTSUPP.into());
@@ -154,18 +151,23 @@ pub(crate) fn send(call: &mut Call<'_>, file: &OpenFile, buffers: &Buffers, flag
     let result = match socket.is_stream() {
         true => send_bytes(call, socket, buffers, would_wait),
         false => {
-            let message = call.gather(buffers, 0, pipes::CAPACITY as u64)?;
+            let most = buffers.iter().map(|&(_, len)| len).sum::<u64>().min(pipes::CAPACITY as u64);
+            let message = call.gather(buffers, 0, most)?;
+            if (message.len() as u64) < most {
+                // A part of it would be another message.
+                return Err(Errno::FAULT.into());
+            }
             socket.send(&message).map(|sent| sent as u64).map_err(|errno| would_wait(errno.into()))
         }
     };
-    if result == Err(Errno::PIPE.into()) && socket.is_stream() && flags & flag::NO_SIGNAL == 0 {
+    if result == Err(Errno::PIPE.into()) && call.done == 0 && socket.is_stream() && flags & flag::NO_SIGNAL == 0 {
         call.linux.raise(signal::SIGPIPE);
     }
     result
 }
 
 /// Sends all bytes, if it may wait for room.
-fn send_bytes(call: &mut Call<'_>, socket: &Socket, buffers: &Buffers, would_wait: impl Fn(Stop) -> Stop) -> Outcome {
+fn send_bytes(call: &mut Call<'_>, socket: &Socket, buffers: &[Buffer], would_wait: impl Fn(Stop) -> Stop) -> Outcome {
     let total = buffers.iter().map(|&(_, len)| len).sum::<u64>();
     loop {
         let sent = call.gather(buffers, call.done, STEP).and_then(|part| Ok(socket.send(&part)?));
@@ -181,11 +183,14 @@ fn send_bytes(call: &mut Call<'_>, socket: &Socket, buffers: &Buffers, would_wai
 }
 
 /// Receives into buffers. What has come, of how long a message.
-fn receive_some(call: &mut Call<'_>, file: &OpenFile, buffers: &Buffers, flags: u32) -> Result<Received, Stop> {
+fn receive_some(call: &mut Call<'_>, file: &OpenFile, buffers: &[Buffer], flags: u32) -> Result<Received, Stop> {
     let socket = file.socket()?;
     if flags & flag::OUT_OF_BAND != 0 {
         // There never is any.
         return Err(Errno::INVAL.into());
+    }
+    if flags & flag::ERROR_QUEUE != 0 {
+        return Err(Errno::AGAIN.into());
     }
     let stays = flags & flag::PEEK != 0;
     let would_wait = |stop| match flags & flag::DO_NOT_WAIT {
@@ -212,7 +217,7 @@ fn receive_some(call: &mut Call<'_>, file: &OpenFile, buffers: &Buffers, flags: 
 }
 
 /// Receives into buffers; how many bytes.
-pub(crate) fn receive(call: &mut Call<'_>, file: &OpenFile, buffers: &Buffers, flags: u32) -> Outcome {
+pub(crate) fn receive(call: &mut Call<'_>, file: &OpenFile, buffers: &[Buffer], flags: u32) -> Outcome {
     let Received { len, whole } = receive_some(call, file, buffers, flags)?;
     let tells_whole = flags & flag::TRUNCATED != 0 && !file.socket()?.is_stream();
     Ok(if tells_whole { whole } else { len } as u64)
@@ -254,11 +259,11 @@ pub(crate) fn socket(call: &mut Call<'_>) -> Outcome {
         _ => return Err(Stop::Denied(Denial::Family(family))),
     }
     call.linux.descriptors.check_free()?;
-    open_tcp(call, Tcp::new(family == INET6)?, flags)
+    open_tcp(call, Tcp::new(family == INET6)?, Timeouts::default(), flags)
 }
 
-fn open_tcp(call: &mut Call<'_>, tcp: Tcp, flags: u32) -> Outcome {
-    let socket = Socket::new(End::Tcp(tcp), Timeouts::default());
+fn open_tcp(call: &mut Call<'_>, tcp: Tcp, timeouts: Timeouts, flags: u32) -> Outcome {
+    let socket = Socket::new(End::Tcp(tcp), timeouts);
     Ok(call.linux.descriptors.open(Kind::Socket(socket), open::READ_WRITE | flags)? as u64)
 }
 
@@ -325,13 +330,13 @@ pub(crate) fn listen(call: &mut Call<'_>) -> Outcome {
 
 fn accept_with(call: &mut Call<'_>, flags: u32) -> Outcome {
     let file = call.file(0)?;
-    let tcp = file.socket()?.tcp()?;
+    let socket = file.socket()?;
     call.linux.descriptors.check_free()?;
-    let accepted = tcp.accept().map_err(|errno| file.would_wait(errno.into(), READ))?;
-    if let Ok(peer) = accepted.peer_address() {
+    let (accepted, peer) = socket.tcp()?.accept().map_err(|errno| file.would_wait(errno.into(), READ))?;
+    if let Some(peer) = peer {
         call.store_address(call.args[1], call.args[2], &address_bytes(peer))?;
     }
-    open_tcp(call, accepted, flags)
+    open_tcp(call, accepted, socket.timeouts(), flags)
 }
 
 pub(crate) fn accept(call: &mut Call<'_>) -> Outcome {
@@ -351,11 +356,17 @@ pub(crate) fn connect(call: &mut Call<'_>) -> Outcome {
     };
     let address = call.socket_address(tcp)?;
     let granted = call.linux.network.connectable(address).ok_or(Stop::Denied(Denial::Connect(address)))?;
-    match tcp.connect(granted) {
+    let connected = tcp.connect(granted);
+    // What another thread waits for can come now, though the call fails.
+    call.linux.files_have_changed();
+    match (connected, file.wait_for(WRITE)) {
         // The host says how it went when it is asked again.
-        Err(Errno::INPROGRESS | Errno::ALREADY) if file.blocking() => Err(file.wait_for(WRITE)),
-        Err(errno) => Err(errno.into()),
-        Ok(()) => Ok(0),
+        (Err(Errno::INPROGRESS | Errno::ALREADY), Stop::WouldWait { streams, span }) if file.blocking() => {
+            call.wait(On::Files { streams }, span)?;
+            Err(Errno::INPROGRESS.into())
+        }
+        (Err(errno), _) => Err(errno.into()),
+        (Ok(()), _) => Ok(0),
     }
 }
 
@@ -367,8 +378,7 @@ pub(crate) fn shutdown(call: &mut Call<'_>) -> Outcome {
         2 => &[Half::Incoming, Half::Outgoing],
         _ => return Err(Errno::INVAL.into()),
     };
-    let socket = file.socket()?;
-    halves.iter().try_for_each(|&half| socket.shut_down(half))?;
+    file.socket()?.shut_down(halves)?;
     Ok(0)
 }
 
@@ -409,13 +419,13 @@ pub(crate) fn sendto(call: &mut Call<'_>) -> Outcome {
     let [_, address, len, _, to, _] = call.args;
     let file = call.file(0)?;
     check_no_address(call, &file, to, call.uint(5))?;
-    send(call, &file, &vec![(address, len.min(MAX_TRANSFER))], call.uint(3))
+    send(call, &file, &[(address, len.min(MAX_TRANSFER))], call.uint(3))
 }
 
 pub(crate) fn recvfrom(call: &mut Call<'_>) -> Outcome {
     let [_, address, len, _, from, length] = call.args;
     let file = call.file(0)?;
-    let received = receive(call, &file, &vec![(address, len.min(MAX_TRANSFER))], call.uint(3))?;
+    let received = receive(call, &file, &[(address, len.min(MAX_TRANSFER))], call.uint(3))?;
     // Peers have no names.
     call.store_address(from, length, &[])?;
     Ok(received)
@@ -426,7 +436,7 @@ struct Message {
     at: u64,
     name: u64,
     name_len: u32,
-    buffers: Buffers,
+    buffers: Vec<Buffer>,
     control: u64,
     control_len: u64,
 }

@@ -182,6 +182,9 @@ pub(crate) fn setsockopt(call: &mut Call<'_>) -> Outcome {
 
 /// Whether closing a socket drops what has not been sent. It never waits for that: the host would.
 fn linger(call: &Call<'_>, tcp: &Tcp, is_on: bool) -> Result<(), Stop> {
+    if call.uint(4) < 8 {
+        return Err(Errno::INVAL.into());
+    }
     let seconds = call.memory.read_u32(call.args[3].wrapping_add(4))?;
     let drops = is_on && seconds == 0;
     Ok(host::set_socket_linger(&tcp.fd, drops.then_some(Duration::ZERO))?)

@@ -174,11 +174,17 @@ impl Stream {
 }
 
 /// The numbers of those streams that are ready, once one is or this time has passed.
-pub(crate) fn ready(asked: &[(usize, PollFd<'_>)], span: Duration) -> Vec<usize> {
-    let span = Timespec { tv_sec: span.as_secs() as i64, tv_nsec: span.subsec_nanos().into() };
+pub(crate) fn ready(asked: &[(usize, PollFd<'_>)], time: Duration) -> Vec<usize> {
+    let span = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
     let mut entries: Vec<PollFd<'_>> = asked.iter().map(|(_, entry)| entry.clone()).collect();
-    if poll(&mut entries, Some(&span)).is_err() {
-        return Vec::new();
+    match poll(&mut entries, Some(&span)) {
+        Ok(_) => {}
+        Err(Errno::INTR) => return Vec::new(),
+        Err(_) => {
+            // More than the host may ask for at once. It looks again later.
+            std::thread::sleep(time);
+            return Vec::new();
+        }
     }
     let is_ready = |(_, entry): &(&(usize, PollFd<'_>), &PollFd<'_>)| !entry.revents().is_empty();
     asked.iter().zip(&entries).filter(is_ready).map(|((number, _), _)| *number).collect()

@@ -29,14 +29,15 @@ pub(crate) struct Tcp {
     is_bound: AtomicBool,
     /// The events that calls wait for, as `poll` has them, [`HUP`] among them; 0 for none.
     awaited: AtomicU16,
-    /// Counts what has been done with it.
-    activity: AtomicU64,
+    /// Count what has been done with either direction.
+    incoming: AtomicU64,
+    outgoing: AtomicU64,
 }
 
 impl Tcp {
     fn of(fd: OwnedFd, is_ipv6: bool) -> Tcp {
-        let (awaited, activity) = Default::default();
-        Tcp { fd, is_ipv6, is_bound: AtomicBool::new(false), awaited, activity }
+        let (awaited, incoming, outgoing) = Default::default();
+        Tcp { fd, is_ipv6, is_bound: AtomicBool::new(false), awaited, incoming, outgoing }
     }
 
     pub(crate) fn new(is_ipv6: bool) -> Result<Tcp, Errno> {
@@ -49,17 +50,22 @@ impl Tcp {
         Ok(Tcp::of(fd, is_ipv6))
     }
 
-    fn acts(&self) {
-        self.activity.fetch_add(1, Ordering::Relaxed);
+    fn acts(&self, half: Half) {
+        let counter = if half == Half::Incoming { &self.incoming } else { &self.outgoing };
+        counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn activity(&self) -> u64 {
-        self.activity.load(Ordering::Relaxed)
+    /// Changes whenever something has been done that concerns one of these events.
+    pub(crate) fn activity(&self, events: u16) -> u64 {
+        let count =
+            |counter: &AtomicU64, concerned| if events & concerned == 0 { 0 } else { counter.load(Ordering::Relaxed) };
+        count(&self.incoming, !WRITE).wrapping_add(count(&self.outgoing, !(READ | READ_HUP)))
     }
 
     /// Begins to connect to a granted address, or tells how far it is.
     pub(crate) fn connect(&self, granted: SocketAddr) -> Result<(), Errno> {
-        self.acts();
+        self.acts(Half::Incoming);
+        self.acts(Half::Outgoing);
         rustix::net::connect(&self.fd, &granted)
     }
 
@@ -72,17 +78,18 @@ impl Tcp {
 
     /// Listens at the address that it has; `EACCES` if it has none. The host would give it one.
     pub(crate) fn listen(&self, backlog: i32) -> Result<(), Errno> {
-        self.acts();
+        self.acts(Half::Incoming);
         match self.is_bound.load(Ordering::Relaxed) {
             true => rustix::net::listen(&self.fd, backlog.clamp(0, MAX_BACKLOG)),
             false => Err(Errno::ACCESS),
         }
     }
 
-    /// The next connection; `EAGAIN` if there is none.
-    pub(crate) fn accept(&self) -> Result<Tcp, Errno> {
-        self.acts();
-        Ok(Tcp::of(rustix::net::accept_with(&self.fd, FLAGS)?, self.is_ipv6))
+    /// The next connection, and from where; `EAGAIN` if there is none.
+    pub(crate) fn accept(&self) -> Result<(Tcp, Option<SocketAddr>), Errno> {
+        self.acts(Half::Incoming);
+        let (fd, peer) = rustix::net::acceptfrom_with(&self.fd, FLAGS)?;
+        Ok((Tcp::of(fd, self.is_ipv6), peer.and_then(|peer| peer.try_into().ok())))
     }
 
     pub(crate) fn own_address(&self) -> Result<SocketAddr, Errno> {
@@ -136,20 +143,26 @@ impl Tcp {
     }
 
     pub(crate) fn receive(&self, buffer: &mut [u8], stays: bool) -> Result<Received, Errno> {
-        self.acts();
+        self.acts(Half::Incoming);
         let flags = if stays { RecvFlags::PEEK } else { RecvFlags::empty() };
         let (len, _) = rustix::net::recv(&self.fd, &mut *buffer, flags | RecvFlags::DONTWAIT)?;
         Ok(Received { len: len.min(buffer.len()), whole: len })
     }
 
     pub(crate) fn send(&self, bytes: &[u8]) -> Result<usize, Errno> {
-        self.acts();
+        self.acts(Half::Outgoing);
         // No other flag goes to the host: one could connect to another address.
         rustix::net::send(&self.fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)
     }
 
-    pub(crate) fn shut_down(&self, half: Half) -> Result<(), Errno> {
-        self.acts();
-        rustix::net::shutdown(&self.fd, if half == Half::Incoming { Shutdown::Read } else { Shutdown::Write })
+    pub(crate) fn shut_down(&self, halves: &[Half]) -> Result<(), Errno> {
+        halves.iter().for_each(|&half| self.acts(half));
+        // Both at once: after the first alone, one that listens could not do the second.
+        let how = match halves {
+            [Half::Incoming] => Shutdown::Read,
+            [Half::Outgoing] => Shutdown::Write,
+            _ => Shutdown::Both,
+        };
+        rustix::net::shutdown(&self.fd, how)
     }
 }

@@ -151,6 +151,23 @@ fn other_threads_run_while_one_waits_for_a_socket() {
     assert!((guest.seen + &rest).ends_with(expected), "{rest}");
 }
 
+/// Threads that wait for sockets are woken though others never wait: those that only make calls, and one that connects.
+#[test]
+fn threads_that_never_wait_hold_up_none_that_waits_for_a_socket() {
+    let (program, port) = (program(), server(echo));
+    let args = ["tcp", "busy", &port.to_string()];
+    let builder = Linux::builder().args(args).connect(&format!("127.0.0.1:{port}")).unwrap().listen("0").unwrap();
+    let output = Captured::default();
+    let mut machine = machine(&Config::new(), &program, builder.stdout(Output::writer(output.clone())).build());
+    machine.set_deadline(Some(Instant::now() + Duration::from_secs(60)));
+    let result = machine.run();
+    let without_ports =
+        |text: String| text.lines().filter(|line| !line.starts_with("port ")).collect::<Vec<_>>().join("\n");
+    let ours = without_ports(String::from_utf8(output.take()).unwrap());
+    assert_eq!(ours, without_ports(qemu(&program, &args, &[], "").stdout), "{result:?}");
+    assert_eq!(result.unwrap(), 0);
+}
+
 /// A wait for a socket ends with the machine's time, and goes on in the next run. Nothing can be saved meanwhile.
 #[test]
 fn waits_for_sockets_are_interrupted_and_cannot_be_saved() {

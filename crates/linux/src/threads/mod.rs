@@ -17,7 +17,7 @@ mod waits;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use riverrun::Hart;
+use riverrun::{Alarm, Hart};
 use serde::{Deserialize, Serialize};
 
 use crate::process::PROCESS;
@@ -116,6 +116,8 @@ pub(crate) struct Threads {
     earliest: Option<Duration>,
     /// How many wait for files.
     for_files: usize,
+    /// When the host's streams are looked at next for those.
+    glance: Option<Alarm>,
 }
 
 impl Threads {
@@ -131,6 +133,7 @@ impl Threads {
             waits: 0,
             earliest: None,
             for_files: 0,
+            glance: None,
         }
     }
 

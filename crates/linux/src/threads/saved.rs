@@ -141,6 +141,7 @@ impl Threads {
             waits: saved.waits,
             earliest,
             for_files,
+            glance: None,
             list,
         })
     }

@@ -7,6 +7,7 @@
 //! Compiled code that counts nothing has slices of the host's time, unless a seed or virtual time asks for the same run
 //! each time; then it does not run while several threads can.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use riverrun::{Alarm, Caller};
@@ -148,6 +149,7 @@ impl Linux {
     /// Waits until one of the awaited streams is ready, or this time has passed, and has the calls look again that wait for
     /// what is ready: for any socket, if one is.
     fn look_at_streams(&mut self, span: Duration) {
+        self.threads.glance = None;
         let ready = self.ready_streams(span);
         if ready & SOCKETS != 0 {
             self.descriptors.iter().filter_map(OpenFile::tcp).for_each(Tcp::forget_awaited);
@@ -182,7 +184,9 @@ impl Linux {
         let awaited = self.awaited_streams();
         let mut asked = Vec::new();
         if awaited & SOCKETS != 0 {
-            let sockets = self.descriptors.iter().filter_map(OpenFile::tcp);
+            // Each once, whatever number of descriptors it has.
+            let mut seen = BTreeSet::new();
+            let sockets = self.descriptors.iter().filter(|file| seen.insert(file.number())).filter_map(OpenFile::tcp);
             asked.extend(sockets.filter_map(|tcp| Some((SOCKETS.trailing_zeros() as usize, tcp.asked()?))));
         }
         for (number, file) in self.standard.iter().enumerate() {
@@ -226,13 +230,22 @@ impl Linux {
             Some(threads.slices.alarm(instructions, is_timed))
         };
         let wait = threads.earliest.and_then(|earliest| self.clock.alarm(earliest, instructions));
-        let streams = match self.awaited_streams() {
-            0 => None,
-            _ if self.clock.is_virtual() => Some(Alarm::Executed(instructions.saturating_add(VIRTUAL_GLANCE))),
-            _ => Some(Alarm::At(Instant::now() + GLANCE)),
-        };
-        let alarms = [slice, wait, streams, self.timer_alarm(instructions)];
+        let alarms = [slice, wait, self.next_glance(instructions), self.timer_alarm(instructions)];
         alarms.into_iter().flatten().reduce(sooner)
+    }
+
+    /// When the host's streams are to be looked at, if a thread waits for one. It stays the same until then, however many
+    /// calls are made meanwhile.
+    fn next_glance(&mut self, instructions: u64) -> Option<Alarm> {
+        if self.awaited_streams() == 0 {
+            self.threads.glance = None;
+            return None;
+        }
+        let is_virtual = self.clock.is_virtual();
+        Some(*self.threads.glance.get_or_insert_with(|| match is_virtual {
+            true => Alarm::Executed(instructions.saturating_add(VIRTUAL_GLANCE)),
+            false => Alarm::At(Instant::now() + GLANCE),
+        }))
     }
 }
 

@@ -258,6 +258,59 @@ static void refused(int port) {
     SHOW(connect(0, AT(granted)));
 }
 
+static volatile int is_told;
+
+// Receives what another thread waits for that never waits itself.
+static void *tell(void *argument) {
+    is_told = recv(*(int *)argument, buffer, 100, 0);
+    return NULL;
+}
+
+// Waits at edges until a connection is there.
+static void *see_connection(void *argument) {
+    int epoll = *(int *)argument;
+    struct epoll_event event;
+    do
+        if (epoll_wait(epoll, &event, 1, -1) != 1) return NULL;
+    while (event.events & EPOLLHUP);
+    printf("seen %x\n", event.events);
+    return NULL;
+}
+
+static void beside_busy_threads(int port) {
+    struct sockaddr_in address = to("127.0.0.1", port);
+    pthread_t thread;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    SHOW(connect(fd, AT(address)));
+    SHOW(read(fd, buffer, 0));
+    SHOW(setsockopt(fd, SOL_SOCKET, SO_LINGER, &port, 4));
+    pthread_create(&thread, NULL, tell, &fd);
+    usleep(10000);
+    SHOW(send(fd, "hello\n", 6, 0));
+    while (!is_told) sched_yield();
+    SHOW(is_told);
+    pthread_join(thread, NULL);
+    close(fd);
+
+    int epoll = epoll_create1(0);
+    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET};
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    SHOW(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
+    pthread_create(&thread, NULL, see_connection, &epoll);
+    usleep(10000);
+    connect(fd, AT(address));
+    pthread_join(thread, NULL);
+    // What has been told is not told again because reading finds nothing.
+    SHOW(recv(fd, buffer, 100, 0));
+    SHOW(epoll_wait(epoll, &event, 1, 20));
+    close(fd);
+
+    fd = listener("127.0.0.1", 0);
+    SHOW(shutdown(fd, SHUT_RDWR));
+    SHOW(accept(fd, NULL, NULL));
+    close(fd);
+}
+
 static void nobody(int port) {
     struct sockaddr_in address = to("127.0.0.1", port);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -279,5 +332,6 @@ int main(int argc, char **argv) {
     if (!strcmp(how, "name")) by_name(argv[3], argv[2]);
     if (!strcmp(how, "refused")) refused(port);
     if (!strcmp(how, "nobody")) nobody(port);
+    if (!strcmp(how, "busy")) beside_busy_threads(port);
     return 0;
 }

@@ -245,6 +245,15 @@ impl Mappings {
         self.meeting(range).try_for_each(|mapping| mapping.write_back(memory, range, patience))
     }
 
+    /// `ENOMEM` if cutting these addresses out of the middle of a mapping would leave too many.
+    fn check_cut(&self, range: &Range<u64>) -> Result<(), Stop> {
+        let splits = |mapping: &&Mapping| mapping.range.start < range.start && range.end < mapping.range.end;
+        match self.0.len() + self.0.iter().filter(splits).count() <= MAX {
+            true => Ok(()),
+            false => Err(Errno::NOMEM.into()),
+        }
+    }
+
     /// These addresses no longer stand for files: what has been stored there has been written back.
     pub(crate) fn cut(&mut self, range: &Range<u64>) {
         let parts = self.0.drain(..).collect::<Vec<_>>().into_iter().flat_map(|mapping| {
@@ -329,8 +338,9 @@ impl Call<'_> {
         mapping.refresh(self.memory, range, self.patience)
     }
 
-    /// Writes back what these addresses have of files, and lets them stand for none.
+    /// Writes back what these addresses have of files, and lets them stand for none; `ENOMEM` if too many pieces would be left.
     pub(crate) fn release(&mut self, range: &Range<u64>) -> Result<(), Stop> {
+        self.linux.mappings.check_cut(range)?;
         self.linux.mappings.write_back(self.memory, range, self.patience)?;
         self.linux.mappings.cut(range);
         Ok(())

@@ -95,6 +95,28 @@ fn shared_mappings_that_would_miss_stores_are_refused() {
     assert_eq!(log, "a shared mapping to be written to beside another one is not provided\n");
 }
 
+/// What `mapped.c` writes of this.
+fn mapped(what: &str, builder: riverrun_linux::Builder) -> String {
+    let outcome = run(&gcc("mapped.c", STATIC), "", builder.args(["mapped", what]));
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""));
+    outcome.stdout
+}
+
+/// A mapping that would have more pieces than there may be mappings is not cut, as on Linux.
+#[test]
+fn shared_mappings_have_few_pieces() {
+    let expected = "127 holes: Cannot allocate memory\n\
+        mmap(middle, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) = -1 Cannot allocate memory\n\
+        mremap(middle, PAGE, 2 * PAGE, MREMAP_MAYMOVE) = -1 Cannot allocate memory\n\
+        mremap(other, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, middle) = -1 Cannot allocate memory\n\
+        still m\n\
+        munmap(all + 399 * PAGE, PAGE) = 0\n\
+        munmap(all + (2 * holes + 1) * PAGE, (399 - 2 * holes - 1) * PAGE) = 0\n\
+        map(fd, 1) == MAP_FAILED = 1\n\
+        file: m\n";
+    assert_eq!(mapped("pieces", Linux::builder()), expected);
+}
+
 #[test]
 fn granted_directories_take_the_place_of_private_ones() {
     let program = gcc("private.c", STATIC);

@@ -201,10 +201,7 @@ fn make<T>(
         Err(Stop::Absent(_)) => negated(Errno::NOSYS),
         Err(Stop::Unsupported(errno, _)) => negated(errno),
         Err(Stop::WouldWait { .. }) => negated(Errno::AGAIN),
-        Err(Stop::Exit(status)) => {
-            linux.write_back_all(memory);
-            return Ok(Made::Goes(Flow::Exit(status)));
-        }
+        Err(Stop::Exit(status)) => return Ok(Made::Goes(Flow::Exit(status))),
         Err(Stop::Interrupted) => return Ok(Made::Goes(Flow::Trap(TrapCause::Interrupted))),
         Err(Stop::Endless(reason)) => {
             let call = table::name(number).unwrap_or("a system call");
@@ -221,10 +218,7 @@ fn make<T>(
         }
         Err(Stop::ThreadEnd(status)) => {
             return Ok(match linux.threads.end(status, memory) {
-                Some(status) => {
-                    linux.write_back_all(memory);
-                    Made::Goes(Flow::Exit(status))
-                }
+                Some(status) => Made::Goes(Flow::Exit(status)),
                 None => Made::Stays,
             });
         }

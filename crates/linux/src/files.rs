@@ -20,7 +20,6 @@ use crate::paths::{Found, HostName, Node, special_file};
 use crate::process::USER;
 use crate::refusal::Reason;
 use crate::requests::{Ended, Resumed};
-use crate::shared_mappings::WHOLE;
 use crate::tree::MemoryName;
 
 /// The host's flags that go with the guest's.
@@ -70,7 +69,7 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
         Node::Own(own) => open_own(call, own, path, flags)?,
     };
     if flags & open::TRUNCATE != 0 {
-        call.refresh(&kind, &WHOLE)?;
+        call.clear_behind_end(&kind)?;
     }
     Ok(call.linux.descriptors.open(kind, flags)? as u64)
 }
@@ -229,7 +228,7 @@ fn open_anew(call: &mut Call<'_>, number: i32, flags: u32) -> Outcome {
         }
     };
     if flags & open::TRUNCATE != 0 {
-        call.refresh(&kind, &WHOLE)?;
+        call.clear_behind_end(&kind)?;
     }
     Ok(call.linux.descriptors.open(kind, flags)? as u64)
 }
@@ -566,7 +565,8 @@ pub(crate) fn truncate(call: &mut Call<'_>) -> Outcome {
 
 /// Gives a file this size.
 pub(crate) fn set_size(call: &mut Call<'_>, kind: &Kind, len: u64) -> Outcome {
-    call.write_back(kind, &WHOLE)?;
+    // What is stored behind its end stays out of it.
+    call.clear_behind_end(kind)?;
     let done = match kind {
         Kind::Regular(file) => file.set_size(len, call.patience),
         Kind::Memory(file) => {
@@ -577,8 +577,10 @@ pub(crate) fn set_size(call: &mut Call<'_>, kind: &Kind, len: u64) -> Outcome {
         Kind::Directory(_) => Err(Errno::ISDIR.into()),
         _ => Err(Errno::INVAL.into()),
     };
-    call.refresh(kind, &WHOLE)?;
+    // It may have become shorter although this fails.
+    let cleared = call.clear_behind_end(kind);
     call.signal_failure(done)?;
+    cleared?;
     Ok(0)
 }
 

@@ -12,7 +12,7 @@ use crate::events::WRITE;
 use crate::files;
 use crate::memory_file::Allocation;
 use crate::open_file::{Kind, OpenFile};
-use crate::shared_mappings::WHOLE;
+use crate::shared_mappings::size;
 use crate::socket_calls;
 
 /// A position by which calls take the file's own.
@@ -42,21 +42,16 @@ impl Call<'_> {
 
     fn write_from(&mut self, file: &OpenFile, address: u64, len: u64, at: Option<u64>) -> Outcome {
         let len = readable(self.memory, address, len)?;
-        let is_appended = at.is_some() && file.status() & open::APPEND != 0;
-        if is_appended {
-            self.write_back(&file.kind, &WHOLE)?;
-        }
+        let before = if self.linux.mappings.is_empty() { None } else { size(&file.kind)? };
         let bytes = self.memory.slice(address, len)?;
         let written = file.write(bytes, at, self.patience);
         if let (STANDARD_ERROR, Ok(written)) = (self.int(0), &written) {
             self.linux.last_words.add(&bytes[..*written]);
         }
         let written = self.signal_failure(written)? as u64;
-        let part = match at {
-            Some(_) if is_appended => WHOLE,
-            Some(at) => at..at + written,
-            None if self.linux.mappings.is_empty() => 0..0,
-            None => file.position().saturating_sub(written)..file.position(),
+        let part = match before {
+            None => 0..0,
+            Some(before) => written_part(file, at, before, written)?,
         };
         self.has_changed(file, &part)?;
         Ok(written)
@@ -207,6 +202,15 @@ pub(crate) fn pwritev(call: &mut Call<'_>) -> Outcome {
     Ok(call.each_buffer(Some(at), |call, base, len, at| call.write_from(&file, base, len, at))?.0)
 }
 
+/// The part of a file that has been written to: so many bytes at its position or another, or behind what was its end before.
+fn written_part(file: &OpenFile, at: Option<u64>, before: u64, written: u64) -> Result<Range<u64>, Stop> {
+    if file.status() & open::APPEND != 0 {
+        return Ok(before..size(&file.kind)?.unwrap_or(before));
+    }
+    let start = at.unwrap_or_else(|| file.position().saturating_sub(written));
+    Ok(start..start.saturating_add(written))
+}
+
 /// The flags of `preadv2` and `pwritev2` are not provided, but for one that changes nothing.
 fn check_flags(call: &Call<'_>) -> Result<(), Stop> {
     const HIGH_PRIORITY: u32 = 1;
@@ -282,8 +286,9 @@ fn copy(call: &mut Call<'_>, from: &End, to: &End, len: u64) -> Outcome {
     from.file.check_readable()?;
     to.file.check_writable()?;
     let len = len.min(MAX_TRANSFER);
-    call.write_back(&from.file.kind, &WHOLE)?;
-    call.write_back(&to.file.kind, &WHOLE)?;
+    let start = from.at(0).unwrap_or_else(|| from.file.position());
+    call.write_back(&from.file.kind, &(start..start.saturating_add(len)))?;
+    let before = size(&to.file.kind)?;
     let mut buffer = vec![0; len.min(COPY_STEP) as usize];
     let mut total = 0;
     while total < len {
@@ -314,7 +319,10 @@ fn copy(call: &mut Call<'_>, from: &End, to: &End, len: u64) -> Outcome {
             None => {}
         }
     }
-    call.has_changed(&to.file, &WHOLE)?;
+    if let Some(before) = before {
+        let part = written_part(&to.file, to.at(0), before, total)?;
+        call.has_changed(&to.file, &part)?;
+    }
     from.finish(call, total)?;
     to.finish(call, total)?;
     Ok(total)
@@ -355,21 +363,22 @@ pub(crate) fn fallocate(call: &mut Call<'_>) -> Outcome {
     }
     file.check_writable()?;
     file.check_contents()?;
-    call.write_back(&file.kind, &WHOLE)?;
+    // What is stored behind its end stays out of it.
+    call.clear_behind_end(&file.kind)?;
     let mode = call.uint(1);
+    let punches = mode & (PUNCH_HOLE | ZERO_RANGE) != 0;
     let done = match &file.kind {
-        Kind::Memory(file) => {
-            let modes =
-                Allocation { keeps_size: mode & KEEP_SIZE != 0, punches: mode & (PUNCH_HOLE | ZERO_RANGE) != 0 };
-            file.allocate(modes, at, len)
-        }
+        Kind::Memory(file) => file.allocate(Allocation { keeps_size: mode & KEEP_SIZE != 0, punches }, at, len),
         _ => {
             let flags = rustix::fs::FallocateFlags::from_bits_retain(mode);
             file.host_file()?.allocate(flags, at, len, call.patience)
         }
     };
     call.signal_failure(done)?;
-    call.has_changed(&file, &WHOLE)?;
+    call.has_changed(&file, &(0..0))?;
+    if punches {
+        call.clear(&file.kind, &(at..at + len))?;
+    }
     Ok(0)
 }
 

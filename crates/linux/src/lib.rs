@@ -215,11 +215,6 @@ impl Linux {
         guest_path::GuestPath::parse_absolute([b"/", &name[..]].concat())
     }
 
-    /// Brings what is stored in shared mappings into their files; what cannot be written then is lost, as on Linux.
-    pub(crate) fn write_back_all(&self, memory: &riverrun::Memory) {
-        let _ = self.mappings.write_back(memory, &(0..riverrun::MAX_ADDRESS), call::Patience::endless());
-    }
-
     pub(crate) fn layout(&mut self) -> Result<&mut memory::Layout, call::Stop> {
         self.layout.as_mut().ok_or(call::Stop::NotStarted)
     }

@@ -13,7 +13,7 @@ use crate::shared_mappings::Mapping;
 use crate::transfer::STEP;
 
 /// Bytes of memory that are given back at once: for so much the kernel takes some milliseconds.
-const CHUNK: u64 = 8 << 20;
+pub(crate) const CHUNK: u64 = 8 << 20;
 /// Bytes of memory that are copied sooner than moved: each move makes a mapping, of which the host has few.
 const LEAST_MOVED: u64 = 64 << 10;
 /// The lowest address of a mapping whose place is not the guest's choice.
@@ -185,7 +185,12 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
         _ => None,
     };
     call.memory.can_map(start, len, perm)?;
-    check_room(call, start..start.saturating_add(len), perm)?;
+    // What this stores in files takes room there, which counts.
+    if let Some(file) = &file {
+        call.write_back(&file.kind, &(offset..offset.saturating_add(len)))?;
+    }
+    call.prepare_release(&range)?;
+    check_room(call, range.clone(), perm)?;
     call.release(&range)?;
     lighten(call, range)?;
     let Some(file) = file else {
@@ -220,16 +225,12 @@ fn new_mapping(
             return Err(Errno::PERM.into());
         }
     }
-    let mut others = call.linux.mappings.clone();
-    // Those in its place are gone by then.
-    others.cut(range);
-    others.check_new(&mapping)?;
+    call.linux.mappings.check_new(&mapping, range, 0)?;
     Ok(mapping)
 }
 
 /// Fills a mapping from a file; what lies beyond the file's end stays zero.
 fn copy_in(call: &mut Call<'_>, file: &OpenFile, start: u64, len: u64, offset: u64) -> Result<(), Stop> {
-    call.write_back(&file.kind, &(offset..offset.saturating_add(len)))?;
     let mut at = offset;
     for part in call.memory.slice_mut(start, len)?.chunks_mut(STEP) {
         let mut filled = 0;
@@ -286,16 +287,16 @@ fn unmap(call: &mut Call<'_>, range: Range<u64>) -> Result<(), Stop> {
 
 /// Gives back what a range holds that is about to be replaced, if that is too much to be done at once.
 fn lighten(call: &mut Call<'_>, range: Range<u64>) -> Result<(), Stop> {
-    let held = held(call.memory, range);
+    let held = held(call.memory, range.clone());
     match held.iter().map(|region| region.end - region.start).sum::<u64>() {
         0..=CHUNK => Ok(()),
-        _ => discard(call, &held),
+        _ => discard(call, range),
     }
 }
 
-/// Gives back what regions hold, in chunks, and may be interrupted between.
-fn discard(call: &mut Call<'_>, regions: &[Region]) -> Result<(), Stop> {
-    for region in regions {
+/// Gives back what a range holds, in chunks, and may be interrupted between.
+pub(crate) fn discard(call: &mut Call<'_>, range: Range<u64>) -> Result<(), Stop> {
+    for region in held(call.memory, range) {
         for start in (region.start..region.end).step_by(CHUNK as usize) {
             call.memory.discard(start, CHUNK.min(region.end - start))?;
             call.patience.check()?;
@@ -341,8 +342,7 @@ pub(crate) fn madvise(call: &mut Call<'_>) -> Outcome {
     if call.int(2) == DONT_NEED {
         // What stands for a file stays as it is.
         for part in call.linux.mappings.outside(range) {
-            let held = held(call.memory, part);
-            discard(call, &held)?;
+            discard(call, part)?;
         }
     }
     Ok(0)
@@ -389,39 +389,30 @@ pub(crate) fn mincore(call: &mut Call<'_>) -> Outcome {
     Ok(0)
 }
 
+const MAY_MOVE: u32 = 1;
+const FIXED: u32 = 2;
+
 pub(crate) fn mremap(call: &mut Call<'_>) -> Outcome {
-    let [old, old_len, new_len, ..] = call.args;
+    let [old, old_len, new_len, flags, ..] = call.args;
     let (Ok(old_len), Ok(new_len)) = (pages(old_len), pages(new_len)) else { return Err(Errno::INVAL.into()) };
-    let old = old..old.checked_add(old_len).ok_or(Errno::INVAL)?;
-    let Some(mapping) = call.linux.mappings.around(&old)? else { return move_mapping(call) };
+    let kept = old..old.checked_add(old_len.min(new_len)).ok_or(Errno::INVAL)?;
+    let Some(mapping) = call.linux.mappings.around(&kept)? else { return move_mapping(call) };
+    if mapping.offset.checked_add(new_len).is_none_or(|end| i64::try_from(end).is_err()) {
+        return Err(Errno::INVAL.into());
+    }
+    // What it replaces may be in the middle of another one.
+    let more = usize::from(flags as u32 & FIXED != 0);
+    call.linux.mappings.check_new(&mapping.at(0..new_len), &(old..old.saturating_add(old_len)), more)?;
     // It moves as any other memory, and stands for the file again where it comes to be.
-    call.linux.mappings.write_back(call.memory, &old, call.patience)?;
-    let before = call.linux.mappings.clone();
-    call.linux.mappings.cut(&old);
-    let moved = |start| mapping.at(start..start + new_len);
-    if let Err(stop) = call.linux.mappings.check_new(&moved(0)) {
-        call.linux.mappings = before;
-        return Err(stop);
-    }
-    match move_mapping(call) {
-        Ok(start) => {
-            let mapping = moved(start);
-            if new_len > old_len {
-                call.fill_mapping(&mapping, &(start + old_len..start + new_len))?;
-            }
-            call.linux.mappings.add(mapping);
-            Ok(start)
-        }
-        Err(stop) => {
-            call.linux.mappings = before;
-            Err(stop)
-        }
-    }
+    call.linux.mappings.write_back(call.memory, &kept, call.patience)?;
+    let start = move_mapping(call)?;
+    call.linux.mappings.cut(&kept);
+    call.linux.mappings.add(mapping.at(start..start + new_len));
+    call.fill_new(&(start + (kept.end - kept.start)..start + new_len))?;
+    Ok(start)
 }
 
 fn move_mapping(call: &mut Call<'_>) -> Outcome {
-    const MAY_MOVE: u32 = 1;
-    const FIXED: u32 = 2;
     let [old, old_len, new_len, _, fixed, _] = call.args;
     let flags = call.only(3, MAY_MOVE | FIXED)?;
     if old % PAGE_SIZE != 0 || new_len == 0 || old_len == 0 || flags == FIXED {
@@ -459,6 +450,8 @@ fn move_mapping(call: &mut Call<'_>) -> Outcome {
     let kept = old..old + old_len.min(new_len);
     call.release(&(new..new.saturating_add(new_len)))?;
     lighten(call, new..new.saturating_add(new_len))?;
+    // Whatever these stood for, they are about to be given back.
+    call.release(&(kept.end..old_end))?;
     lighten(call, kept.end..old_end)?;
     let len = kept.end - kept.start;
     let is_moved = len >= LEAST_MOVED && call.memory.move_pages(old, len, new, new_len).is_ok();

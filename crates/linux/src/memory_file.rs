@@ -1,6 +1,7 @@
 //! Open files whose contents are in the host's memory: those of the guest's private tree, and those that can only be read.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::SeekFrom;
@@ -198,6 +199,12 @@ impl MemoryFile {
         };
         *at = position(new, 0)?;
         Ok(*at)
+    }
+
+    /// The first part from a position on that is no hole; `ENXIO` if there is none.
+    pub(crate) fn data(&self, at: u64) -> Result<Range<u64>, Stop> {
+        let start = self.next(at, true)?;
+        Ok(start..self.next(start, false)?)
     }
 
     /// Where data or a hole begins, from a position on.

@@ -42,6 +42,7 @@ impl Process {
 
 /// Ends all threads.
 pub(crate) fn exit_group(call: &mut Call<'_>) -> Outcome {
+    call.prepare_end()?;
     Err(Stop::Exit(call.int(0) & 0xff))
 }
 

@@ -9,13 +9,15 @@ use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use riverrun::{Memory, Perm};
+use riverrun::{MAX_ADDRESS, Memory, PAGE_SIZE, Perm};
+use rustix::fs::{SeekFrom, seek, tell};
 use rustix::io::Errno;
 
 use crate::abi::open;
 use crate::call::{Call, Patience, Stop};
 use crate::file_systems::{Identity, Place};
 use crate::inode::seal;
+use crate::memory;
 use crate::open_file::{Kind, OpenFile};
 use crate::transfer::STEP;
 
@@ -89,6 +91,16 @@ impl Mapping {
         Mapping { offset: self.offset + (range.start - self.range.start), range, ..self.clone() }
     }
 
+    /// The mappings of what is left of its addresses without these.
+    fn without(&self, range: &Range<u64>) -> impl Iterator<Item = Mapping> {
+        let Range { start, end } = self.range;
+        let parts = match intersection(&self.range, range).is_empty() {
+            true => [start..end, end..end],
+            false => [start..range.start.max(start), range.end.min(end)..end],
+        };
+        parts.into_iter().filter(|part| !part.is_empty()).map(|part| self.part(part))
+    }
+
     /// Whether stores to one of two mappings would have to be seen in the other.
     fn conflicts(&self, other: &Mapping) -> bool {
         self.id == other.id
@@ -96,12 +108,14 @@ impl Mapping {
             && !intersection(&self.in_file(), &other.in_file()).is_empty()
     }
 
-    /// Brings what the guest has stored at these addresses into the file.
+    /// Brings what the guest has stored at these addresses into the file. One page that cannot be written keeps no other from
+    /// that.
     fn write_back(&self, memory: &Memory, range: &Range<u64>, patience: Patience<'_>) -> Result<(), Stop> {
         if !self.writes {
             return Ok(());
         }
         let len = intersection(&self.range, range);
+        let mut done = Ok(());
         let mut in_file = vec![0; STEP.min(len.end.saturating_sub(len.start) as usize)];
         for region in memory.regions() {
             let part = intersection(&intersection(&self.range, range), &(region.start..region.end));
@@ -114,17 +128,17 @@ impl Mapping {
                 let at = self.offset + (start - self.range.start);
                 let here = memory.slice(start, (part.end - start).min(STEP as u64))?;
                 let len = read_whole(&self.file, &mut in_file[..here.len()], at)?;
-                let pages = here[..len].chunks(4096).zip(in_file[..len].chunks(4096));
+                let pages = here[..len].chunks(PAGE_SIZE as usize).zip(in_file[..len].chunks(PAGE_SIZE as usize));
                 for (n, (page, _)) in pages.enumerate().filter(|(_, (here, there))| here != there) {
-                    self.file.write_mapped(page, at + 4096 * n as u64)?;
+                    done = done.and(self.file.write_mapped(page, at + PAGE_SIZE * n as u64));
                 }
             }
         }
-        Ok(())
+        done
     }
 
     /// Brings what the file has into the guest's memory at these addresses.
-    fn refresh(&self, memory: &mut Memory, range: &Range<u64>, patience: Patience<'_>) -> Result<(), Stop> {
+    fn refresh(&self, memory: &mut Memory, range: &Range<u64>) -> Result<(), Stop> {
         let range = intersection(&self.range, range);
         let parts: Vec<_> = memory.regions().iter().map(|region| (region.start..region.end, region.perm)).collect();
         for (region, perm) in parts {
@@ -132,12 +146,12 @@ impl Mapping {
             if part.is_empty() {
                 continue;
             }
-            let pages = part.start & !4095..part.end.next_multiple_of(4096);
+            let pages = part.start & !(PAGE_SIZE - 1)..part.end.next_multiple_of(PAGE_SIZE);
             let is_writable = perm.contains(Perm::WRITE);
             if !is_writable {
                 memory.protect(pages.start, pages.end - pages.start, Perm::READ | Perm::WRITE)?;
             }
-            let done = self.fill(memory, part, patience);
+            let done = self.fill(memory, part);
             if !is_writable {
                 memory.protect(pages.start, pages.end - pages.start, perm)?;
             }
@@ -146,12 +160,19 @@ impl Mapping {
         Ok(())
     }
 
-    fn fill(&self, memory: &mut Memory, part: Range<u64>, patience: Patience<'_>) -> Result<(), Stop> {
-        for start in part.clone().step_by(STEP) {
-            patience.check()?;
-            let here = memory.slice_mut(start, (part.end - start).min(STEP as u64))?;
-            let len = read_whole(&self.file, here, self.offset + (start - self.range.start))?;
-            here[len..].fill(0);
+    fn fill(&self, memory: &mut Memory, part: Range<u64>) -> Result<(), Stop> {
+        let here = memory.slice_mut(part.start, part.end - part.start)?;
+        let len = read_whole(&self.file, here, self.offset + (part.start - self.range.start))?;
+        here[len..].fill(0);
+        Ok(())
+    }
+
+    /// The same at addresses that are new, so zero: what is a hole in the file is passed over.
+    fn fill_new(&self, memory: &mut Memory, range: &Range<u64>) -> Result<(), Stop> {
+        let mut at = self.part(intersection(&self.range, range)).in_file();
+        while let Some(data) = self.file.next_data(at.start)?.filter(|data| data.start < at.end) {
+            self.refresh(memory, &self.addresses(&intersection(&data, &at)))?;
+            at.start = data.end;
         }
         Ok(())
     }
@@ -191,7 +212,9 @@ impl Mappings {
         let mut all = Mappings::default();
         for mapping in mappings {
             let is_apart = all.meeting(&mapping.range).next().is_none();
-            if !is_apart || all.check_new(&mapping).is_err() || mapping.writes && mapping.file.check_writable().is_err()
+            if !is_apart
+                || all.check_new(&mapping, &(0..0), 0).is_err()
+                || mapping.writes && mapping.file.check_writable().is_err()
             {
                 return None;
             }
@@ -204,12 +227,14 @@ impl Mappings {
         self.0.iter().filter(move |mapping| !intersection(&mapping.range, range).is_empty())
     }
 
-    /// Refuses a mapping beside which others would miss stores, or too many.
-    pub(crate) fn check_new(&self, new: &Mapping) -> Result<(), Stop> {
-        if self.0.len() >= MAX {
+    /// Refuses a mapping beside which others would miss stores, or too many, once these addresses stand for no file and
+    /// `more` mappings are there.
+    pub(crate) fn check_new(&self, new: &Mapping, gone: &Range<u64>, more: usize) -> Result<(), Stop> {
+        let others = || self.0.iter().flat_map(|mapping| mapping.without(gone));
+        if others().count() + more >= MAX {
             return Err(Errno::NOMEM.into());
         }
-        match self.0.iter().any(|mapping| mapping.conflicts(new)) {
+        match others().any(|mapping| mapping.conflicts(new)) {
             true => Err(Stop::Unsupported(Errno::NODEV, "a shared mapping to be written to beside another one")),
             false => Ok(()),
         }
@@ -256,15 +281,7 @@ impl Mappings {
 
     /// These addresses no longer stand for files: what has been stored there has been written back.
     pub(crate) fn cut(&mut self, range: &Range<u64>) {
-        let parts = self.0.drain(..).collect::<Vec<_>>().into_iter().flat_map(|mapping| {
-            if intersection(&mapping.range, range).is_empty() {
-                return vec![mapping];
-            }
-            let before = mapping.range.start..range.start.clamp(mapping.range.start, mapping.range.end);
-            let behind = range.end.clamp(mapping.range.start, mapping.range.end)..mapping.range.end;
-            [before, behind].into_iter().filter(|part| !part.is_empty()).map(|part| mapping.part(part)).collect()
-        });
-        self.0 = parts.collect();
+        self.0 = self.0.iter().flat_map(|mapping| mapping.without(range)).collect();
     }
 
     /// The parts of a range that stand for no file.
@@ -306,45 +323,88 @@ impl Mappings {
     }
 }
 
-/// All of a file.
-pub(crate) const WHOLE: Range<u64> = 0..u64::MAX;
-
 impl Call<'_> {
-    /// Brings what is stored in mappings of a part of a file into the file, which is about to be read.
-    pub(crate) fn write_back(&self, kind: &Kind, part: &Range<u64>) -> Result<(), Stop> {
-        if self.linux.mappings.0.is_empty() {
-            return Ok(());
-        }
-        let Some(id) = FileId::of(kind) else { return Ok(()) };
-        let mut mappings = self.linux.mappings.iter().filter(|mapping| mapping.id == id);
-        mappings.try_for_each(|mapping| mapping.write_back(self.memory, &mapping.addresses(part), self.patience))
+    /// The addresses at which a part of a file is mapped.
+    fn mapped(&self, kind: &Kind, part: &Range<u64>) -> Vec<Range<u64>> {
+        let mappings = &self.linux.mappings.0;
+        let id = if mappings.is_empty() { None } else { FileId::of(kind) };
+        let of_file = mappings.iter().filter(|mapping| Some(mapping.id) == id);
+        of_file.map(|mapping| mapping.addresses(part)).filter(|range| !range.is_empty()).collect()
     }
 
-    /// Brings a part of a file that has changed into its mappings. Before all of it changes, it is written back.
+    /// Brings what is stored in mappings of a part of a file into the file, which is about to be read.
+    pub(crate) fn write_back(&mut self, kind: &Kind, part: &Range<u64>) -> Result<(), Stop> {
+        let mut ranges = self.mapped(kind, part).into_iter();
+        ranges.try_for_each(|range| self.linux.mappings.write_back(self.memory, &range, self.patience))
+    }
+
+    /// Brings a part of a file into its mappings that a call has written.
     pub(crate) fn refresh(&mut self, kind: &Kind, part: &Range<u64>) -> Result<(), Stop> {
-        if self.linux.mappings.0.is_empty() {
-            return Ok(());
-        }
-        let Some(id) = FileId::of(kind) else { return Ok(()) };
-        for mapping in self.linux.mappings.iter().filter(|mapping| mapping.id == id) {
-            // The change has been made: a call that began again would make it twice.
-            mapping.refresh(self.memory, &mapping.addresses(part), Patience::endless())?;
+        for range in self.mapped(kind, part) {
+            self.linux.mappings.meeting(&range).try_for_each(|mapping| mapping.refresh(self.memory, &range))?;
         }
         Ok(())
     }
 
-    /// Fills new addresses of a mapping from its file.
-    pub(crate) fn fill_mapping(&mut self, mapping: &Mapping, range: &Range<u64>) -> Result<(), Stop> {
-        mapping.refresh(self.memory, range, self.patience)
+    /// Makes zeros of the mappings of a part of a file, of which it has none or zeros. May be interrupted, and done again.
+    pub(crate) fn clear(&mut self, kind: &Kind, part: &Range<u64>) -> Result<(), Stop> {
+        for range in self.mapped(kind, part) {
+            let pages = range.start.next_multiple_of(PAGE_SIZE)..range.end & !(PAGE_SIZE - 1);
+            let edges = match pages.is_empty() {
+                true => [range, 0..0],
+                false => [range.start..pages.start, pages.end..range.end],
+            };
+            for edge in edges {
+                self.linux.mappings.meeting(&edge).try_for_each(|mapping| mapping.refresh(self.memory, &edge))?;
+            }
+            memory::discard(self, pages)?;
+        }
+        Ok(())
     }
 
-    /// Writes back what these addresses have of files, and lets them stand for none; `ENOMEM` if too many pieces would be left.
-    pub(crate) fn release(&mut self, range: &Range<u64>) -> Result<(), Stop> {
+    /// Makes zeros of what mappings have behind a file's end.
+    pub(crate) fn clear_behind_end(&mut self, kind: &Kind) -> Result<(), Stop> {
+        match size(kind)? {
+            Some(size) if !self.linux.mappings.is_empty() => self.clear(kind, &(size..u64::MAX)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Fills addresses that have come to mappings, and are zero.
+    pub(crate) fn fill_new(&mut self, range: &Range<u64>) -> Result<(), Stop> {
+        self.linux.mappings.meeting(range).try_for_each(|mapping| mapping.fill_new(self.memory, range))
+    }
+
+    /// Writes back what these addresses have of files, which are about to stand for none. What cannot be written is lost, as
+    /// on Linux. `ENOMEM` if too many pieces would be left.
+    pub(crate) fn prepare_release(&mut self, range: &Range<u64>) -> Result<(), Stop> {
         self.linux.mappings.check_cut(range)?;
-        self.linux.mappings.write_back(self.memory, range, self.patience)?;
+        match self.linux.mappings.write_back(self.memory, range, self.patience) {
+            Err(Stop::Interrupted) => Err(Stop::Interrupted),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same, and lets them stand for none.
+    pub(crate) fn release(&mut self, range: &Range<u64>) -> Result<(), Stop> {
+        self.prepare_release(range)?;
         self.linux.mappings.cut(range);
         Ok(())
     }
+
+    /// Writes back all before the program ends.
+    pub(crate) fn prepare_end(&mut self) -> Result<(), Stop> {
+        self.prepare_release(&(0..MAX_ADDRESS))
+    }
+}
+
+/// Bytes of a file that can be mapped.
+pub(crate) fn size(kind: &Kind) -> Result<Option<u64>, Stop> {
+    Ok(match kind {
+        Kind::Memory(file) => Some(file.len()),
+        Kind::Regular(file) => Some(rustix::fs::fstat(&file.fd)?.st_size as u64),
+        _ => None,
+    })
 }
 
 impl OpenFile {
@@ -355,5 +415,90 @@ impl OpenFile {
             Kind::Regular(file) => file.write_mapped(bytes, at, self.status() & open::APPEND != 0),
             _ => Err(Errno::NODEV.into()),
         }
+    }
+
+    /// The first part of a mapped file from a position on that is no hole.
+    fn next_data(&self, at: u64) -> Result<Option<Range<u64>>, Stop> {
+        let found = match &self.kind {
+            Kind::Memory(file) => file.data(at),
+            Kind::Regular(file) => {
+                let position = tell(&file.fd)?;
+                let next = |to| seek(&file.fd, to);
+                let found = next(SeekFrom::Data(at)).and_then(|start| Ok(start..next(SeekFrom::Hole(start))?));
+                seek(&file.fd, SeekFrom::Start(position))?;
+                match found {
+                    // Not every file system knows.
+                    Err(Errno::INVAL) => Ok(at..u64::MAX),
+                    found => found.map_err(Stop::from),
+                }
+            }
+            _ => return Err(Errno::NODEV.into()),
+        };
+        match found {
+            Ok(data) => Ok(Some(data)),
+            Err(Stop::Errno(Errno::NXIO)) => Ok(None),
+            Err(stop) => Err(stop),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use riverrun::{Config, Engine, Linker, Program};
+
+    use super::*;
+    use crate::Linux;
+    use crate::files::set_size;
+    use crate::guest_path::GuestPath;
+    use crate::memory::CHUNK;
+
+    const START: u64 = 0x100_0000;
+    const LEN: u64 = 3 * CHUNK;
+
+    /// A guest's call with a file without a name, all of which is mapped to be written to.
+    fn with_mapping(test: impl FnOnce(&mut Call<'_>, Arc<OpenFile>)) {
+        let engine = Engine::new(&Config::new()).unwrap();
+        let program = Program::new(&engine, riverrun::doc::TINY).unwrap();
+        let mut machine = Linker::<()>::new(&engine).instantiate(&program, ()).unwrap();
+        let memory = machine.memory_mut();
+        memory.map(START, LEN, Perm::READ | Perm::WRITE).unwrap();
+        let mut linux = Linux::builder().build();
+        let (args, patience) = ([0; 6], Patience::endless());
+        let (linux, place, number) = (&mut linux, (0, 0), 0);
+        let mut call = Call { linux, memory, args, number, place, resumed: None, done: 0, patience, instructions: 0 };
+        let file = Kind::Memory(call.new_file(GuestPath::default(), 0o600).unwrap());
+        let file = Arc::new(OpenFile::new(file, open::READ_WRITE));
+        set_size(&mut call, &file.kind, LEN).unwrap();
+        call.linux.mappings.add(Mapping::new(START..START + LEN, 0, file.clone(), true).unwrap());
+        test(&mut call, file);
+    }
+
+    /// Truncating a file does not fill its mappings page by page, and is interrupted by the deadline, as often as it comes.
+    #[test]
+    fn work_on_whole_mappings_is_interrupted() {
+        static ALWAYS: AtomicBool = AtomicBool::new(true);
+        with_mapping(|call, file| {
+            let ends = [5, CHUNK + 5, LEN - 5].map(|at| START + at);
+            let at_ends = |call: &Call<'_>| ends.map(|at| call.memory.slice(at, 1).unwrap()[0]);
+            ends.iter().for_each(|&at| call.memory.write(at, b"x").unwrap());
+            let late = Patience { interrupted: &ALWAYS, ..Patience::endless() };
+            call.patience = late;
+            assert_eq!(call.prepare_end(), Err(Stop::Interrupted));
+            assert_eq!(set_size(call, &file.kind, 6), Err(Stop::Interrupted));
+            assert_eq!(set_size(call, &file.kind, 6), Err(Stop::Interrupted));
+            assert_eq!(size(&file.kind), Ok(Some(6)));
+            assert_eq!(at_ends(call), [b'x', 0, b'x']);
+            call.patience = Patience::endless();
+            assert_eq!(set_size(call, &file.kind, 6), Ok(0));
+            assert_eq!(at_ends(call), [b'x', 0, 0]);
+            // Nor does it come back.
+            call.memory.write(ends[1], b"y").unwrap();
+            assert_eq!(set_size(call, &file.kind, LEN), Ok(0));
+            assert_eq!((at_ends(call), call.prepare_end()), ([b'x', 0, 0], Ok(())));
+            let mut there = [0];
+            assert_eq!((file.read_mapped(&mut there, 5), there), (Ok(1), *b"x"));
+        });
     }
 }

@@ -102,6 +102,34 @@ fn mapped(what: &str, builder: riverrun_linux::Builder) -> String {
     outcome.stdout
 }
 
+#[test]
+fn parts_of_shared_mappings_change_alone() {
+    let program = gcc("mapped.c", STATIC);
+    for what in ["parts", "moves"] {
+        assert_eq!(mapped(what, Linux::builder()), qemu(&program, &["mapped", what], &[], "").stdout);
+    }
+}
+
+#[test]
+fn shared_mappings_end_where_files_do() {
+    let expected = "last != MAP_FAILED = 1\n\
+        mremap(last, PAGE, 2 * PAGE, MREMAP_MAYMOVE) = -1 Invalid argument\n\
+        munmap(last, PAGE) = 0\n";
+    assert_eq!(mapped("far", Linux::builder()), expected);
+}
+
+/// Stores into holes for which there is no room can be given up.
+#[test]
+fn full_shared_mappings_go() {
+    let expected = "msync(all, 4000 * PAGE, MS_SYNC) = -1 No space left on device\n\
+        munmap(all, 2000 * PAGE) = 0\n\
+        mmap(all + 2000 * PAGE, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == all + 2000 * PAGE = 1\n\
+        munmap(all, 4000 * PAGE) = 0\n\
+        ftruncate(fd, 0) = 0\n\
+        pwrite(other, \"room\", 4, 0) = 4\n";
+    assert_eq!(mapped("full", Linux::builder().max_private_files(3 << 20)), expected);
+}
+
 /// A mapping that would have more pieces than there may be mappings is not cut, as on Linux.
 #[test]
 fn shared_mappings_have_few_pieces() {

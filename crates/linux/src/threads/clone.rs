@@ -143,6 +143,9 @@ impl Threads {
 
 /// Ends the thread.
 pub(crate) fn exit(call: &mut Call<'_>) -> Outcome {
+    if call.linux.threads.len() == 1 {
+        call.prepare_end()?;
+    }
     Err(Stop::ThreadEnd(call.int(0) & 0xff))
 }
 

@@ -49,8 +49,8 @@
 //! - Private mappings of files are copies made when they are mapped. `MADV_DONTNEED` makes zeros of them, not what the file
 //!   has.
 //! - Shared mappings of files see what the guest's calls write to the file, and its calls see what is stored there. Other
-//!   processes of the host see that once the guest has called `msync` or `munmap`, or has exited, not if a trap has ended it;
-//!   what they write, the guest does not see. One that can be written to beside another one of the same part of a file is
+//!   processes of the host see that once the guest has called `msync` or `munmap`, or has exited, not if a trap has ended it.
+//!   What they write, the guest does not see, but it stays in pages that the guest does not write to. One that can be written to beside another one of the same part of a file is
 //!   refused. Memory behind the file's end is zero, and can be accessed.
 //! - No page is writable and executable, and code is what the program's file holds: what a
 //!   program generates cannot be run.
@@ -122,6 +122,7 @@ mod program_timers;
 mod random;
 mod reactor;
 mod refusal;
+mod regions;
 mod requests;
 mod saved;
 mod saved_tree;

@@ -3,17 +3,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use riverrun::{MAX_ADDRESS, MIN_ADDRESS, Memory, PAGE_SIZE, Perm, Region};
+use riverrun::{MAX_ADDRESS, MIN_ADDRESS, Memory, PAGE_SIZE, Perm};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Outcome, Stop};
 use crate::open_file::OpenFile;
+use crate::regions::{CHUNK, discard, held, overlapping};
 use crate::shared_mappings::Mapping;
 use crate::transfer::STEP;
 
-/// Bytes of memory that are given back at once: for so much the kernel takes some milliseconds.
-pub(crate) const CHUNK: u64 = 8 << 20;
 /// Bytes of memory that are copied sooner than moved: each move makes a mapping, of which the host has few.
 const LEAST_MOVED: u64 = 64 << 10;
 /// The lowest address of a mapping whose place is not the guest's choice.
@@ -32,20 +31,6 @@ pub(crate) struct Layout {
 
 fn pages(len: u64) -> Result<u64, Stop> {
     len.checked_next_multiple_of(PAGE_SIZE).ok_or(Errno::NOMEM.into())
-}
-
-fn overlapping(memory: &Memory, range: Range<u64>) -> &[Region] {
-    let regions = memory.regions();
-    let first = regions.partition_point(|region| region.end <= range.start);
-    let last = regions.partition_point(|region| region.start < range.end);
-    &regions[first..last.max(first)]
-}
-
-/// The parts of regions that lie in a range.
-fn held(memory: &Memory, range: Range<u64>) -> Vec<Region> {
-    let clip =
-        |region: &Region| Region { start: region.start.max(range.start), end: region.end.min(range.end), ..*region };
-    overlapping(memory, range.clone()).iter().map(clip).collect()
 }
 
 fn is_free(memory: &Memory, range: Range<u64>) -> bool {
@@ -198,12 +183,16 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
         return Ok(start);
     };
     call.memory.map(start, len, READ_WRITE())?;
-    let copied = copy_in(call, &file, start, len, offset).and_then(|()| Ok(call.memory.protect(start, len, perm)?));
+    let copied = copy_in(call, &file, start, len, offset)
+        .and_then(|()| Ok(call.memory.protect(start, len, perm)?))
+        .and_then(|()| match mapping {
+            Some(mapping) => call.linux.mappings.add(mapping, call.memory, call.patience),
+            None => Ok(()),
+        });
     if let Err(stop) = copied {
         call.memory.unmap(start, len)?;
         return Err(stop);
     }
-    mapping.into_iter().for_each(|mapping| call.linux.mappings.add(mapping));
     Ok(start)
 }
 
@@ -294,17 +283,6 @@ fn lighten(call: &mut Call<'_>, range: Range<u64>) -> Result<(), Stop> {
     }
 }
 
-/// Gives back what a range holds, in chunks, and may be interrupted between.
-pub(crate) fn discard(call: &mut Call<'_>, range: Range<u64>) -> Result<(), Stop> {
-    for region in held(call.memory, range) {
-        for start in (region.start..region.end).step_by(CHUNK as usize) {
-            call.memory.discard(start, CHUNK.min(region.end - start))?;
-            call.patience.check()?;
-        }
-    }
-    Ok(())
-}
-
 pub(crate) fn mprotect(call: &mut Call<'_>) -> Outcome {
     let range = range(call, Errno::NOMEM)?;
     let perm = permissions(call.args[2])?;
@@ -319,7 +297,7 @@ pub(crate) fn mprotect(call: &mut Call<'_>) -> Outcome {
         // Later it could not be read.
         call.linux.mappings.write_back(call.memory, &range, call.patience)?;
     }
-    call.linux.mappings.protect(&range, perm)?;
+    call.linux.mappings.protect(call.memory, &range, perm, call.patience)?;
     // The kernel takes some 13 ms for a GiB.
     call.memory.protect(range.start, range.end - range.start, perm)?;
     Ok(0)
@@ -402,12 +380,15 @@ pub(crate) fn mremap(call: &mut Call<'_>) -> Outcome {
     }
     // What it replaces may be in the middle of another one.
     let more = usize::from(flags as u32 & FIXED != 0);
-    call.linux.mappings.check_new(&mapping.at(0..new_len), &(old..old.saturating_add(old_len)), more)?;
+    let moved = Mapping { range: 0..new_len, filled: Vec::new(), ..mapping };
+    call.linux.mappings.check_new(&moved, &(old..old.saturating_add(old_len)), more)?;
+    if moved.writes {
+        call.linux.mappings.check_pages(&moved, call.memory)?;
+    }
     // It moves as any other memory, and stands for the file again where it comes to be.
     call.linux.mappings.write_back(call.memory, &kept, call.patience)?;
     let start = move_mapping(call)?;
-    call.linux.mappings.cut(&kept);
-    call.linux.mappings.add(mapping.at(start..start + new_len));
+    call.linux.mappings.go(&kept, start..start + new_len)?;
     call.fill_new(&(start + (kept.end - kept.start)..start + new_len))?;
     Ok(start)
 }

@@ -50,7 +50,7 @@ use crate::timer_file::{SavedTimerFile, TimerFile};
 use crate::{Linux, memory};
 
 /// The first byte: the version of what follows.
-const VERSION: u8 = 5;
+const VERSION: u8 = 6;
 const DAMAGED: Error = Error::Damaged("the saved state of the Linux personality");
 
 /// The name of the personality's section in a snapshot.
@@ -138,16 +138,19 @@ struct SavedMapping {
     range: Range<u64>,
     offset: u64,
     writes: bool,
+    filled: Vec<u64>,
     /// Which of the files.
     file: u32,
 }
 
 impl SavedMapping {
     fn is_sound(&self) -> bool {
-        let SavedMapping { range, offset, .. } = self;
+        let SavedMapping { range, offset, writes, filled, .. } = self;
         let are_pages = [range.start, range.end, *offset].iter().all(|at| at.is_multiple_of(PAGE_SIZE));
-        let end = offset.checked_add(range.end.saturating_sub(range.start));
+        let len = range.end.saturating_sub(range.start);
+        let end = offset.checked_add(len);
         are_pages
+            && filled.len() as u64 == if *writes { len / PAGE_SIZE } else { 0 }
             && range.start < range.end
             && range.end <= MAX_ADDRESS
             && end.is_some_and(|end| i64::try_from(end).is_ok())
@@ -303,8 +306,8 @@ impl Linux {
                     files.len() as u32 - 1
                 }
             };
-            let Mapping { ref range, offset, writes, .. } = *mapping;
-            mappings.push(SavedMapping { range: range.clone(), offset, writes, file: id });
+            let Mapping { ref range, offset, writes, ref filled, .. } = *mapping;
+            mappings.push(SavedMapping { range: range.clone(), offset, writes, filled: filled.clone(), file: id });
         }
         let (tree, pipes) = tree.finish();
         let saved = Saved {
@@ -602,14 +605,15 @@ fn mappings(
     inodes: &[Arc<Inode>],
 ) -> Option<Mappings> {
     let mut all = Vec::new();
-    for SavedMapping { range, offset, writes, file } in &saved.mappings {
+    for SavedMapping { range, offset, writes, filled, file } in &saved.mappings {
         let (kept, saved_file) = (files.get(*file as usize)?, saved.files.get(*file as usize)?);
         let new = || match renewed_private(saved_file, &kept.kind, inodes) {
             Some(kind) => Arc::new(OpenFile::new(kind, saved_file.status)),
             None => kept.clone(),
         };
         let open_file = renewed.entry(*file).or_insert_with(new).clone();
-        all.push(Mapping::new(range.clone(), *offset, open_file, *writes)?);
+        let mapping = Mapping::new(range.clone(), *offset, open_file, *writes)?;
+        all.push(Mapping { filled: filled.clone(), ..mapping });
     }
     Mappings::of(all)
 }

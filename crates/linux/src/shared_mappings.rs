@@ -1,7 +1,8 @@
 //! Shared mappings of files: memory of the guest that stands for a part of a file.
 //!
 //! The guest's memory has a copy. What the guest stores there gets into the file before anything reads that part of it, and by
-//! `msync`, `munmap` and at the program's end; what calls write to the file gets into the copies at once. So all that a guest
+//! `msync`, `munmap` and at the program's end: pages that differ from what they were filled with, so that others' writes to the
+//! rest of the file stay. What calls write to the file gets into the copies at once. So all that a guest
 //! does is seen by all of it, as threads take turns and make one call at a time. Two copies of one part cannot see each other's
 //! stores: there is no mapping to be written to beside another one of the same part.
 
@@ -17,8 +18,8 @@ use crate::abi::open;
 use crate::call::{Call, Patience, Stop};
 use crate::file_systems::{Identity, Place};
 use crate::inode::seal;
-use crate::memory;
 use crate::open_file::{Kind, OpenFile};
+use crate::regions;
 use crate::transfer::STEP;
 
 /// Shared mappings of files that a guest may have: each keeps a file open.
@@ -50,19 +51,33 @@ pub(crate) struct Mapping {
     pub(crate) file: Arc<OpenFile>,
     /// Whether the guest has been able to write to it.
     pub(crate) writes: bool,
-    id: FileId,
+    /// The digest of each page as it was filled or written back last, of a mapping that can be written to.
+    pub(crate) filled: Vec<u64>,
+    pub(crate) id: FileId,
+}
+
+/// A digest of a page, by which a change shows; 0 of zeros.
+fn digest(page: &[u8]) -> u64 {
+    const ZEROS: [u8; PAGE_SIZE as usize] = [0; PAGE_SIZE as usize];
+    match page == &ZEROS[..page.len()] {
+        true => 0,
+        false => u64::from_le_bytes(*blake3::hash(page).as_bytes().first_chunk().unwrap_or(&[0; 8])),
+    }
 }
 
 impl Mapping {
     /// `None` if the file cannot be mapped.
     pub(crate) fn new(range: Range<u64>, offset: u64, file: Arc<OpenFile>, writes: bool) -> Option<Mapping> {
         let id = FileId::of(&file.kind)?;
-        Some(Mapping { range, offset, file, writes, id })
+        Some(Mapping { range, offset, file, writes, filled: Vec::new(), id })
     }
 
-    /// The same at other addresses, perhaps longer.
-    pub(crate) fn at(&self, range: Range<u64>) -> Mapping {
-        Mapping { range, ..self.clone() }
+    /// The same at other addresses, where zeros are behind it if there are more.
+    pub(crate) fn at(mut self, range: Range<u64>) -> Mapping {
+        if self.writes {
+            self.filled.resize(pages(&range).len(), 0);
+        }
+        Mapping { range, ..self }
     }
 
     /// Whether the guest may be given write access.
@@ -88,49 +103,64 @@ impl Mapping {
 
     /// The mapping of a part of the addresses.
     fn part(&self, range: Range<u64>) -> Mapping {
-        Mapping { offset: self.offset + (range.start - self.range.start), range, ..self.clone() }
+        let filled = self.filled.get(self.numbers(&range)).unwrap_or_default().to_vec();
+        let (offset, file) = (self.offset + (range.start - self.range.start), self.file.clone());
+        Mapping { offset, range, filled, file, ..*self }
     }
 
-    /// The mappings of what is left of its addresses without these.
-    fn without(&self, range: &Range<u64>) -> impl Iterator<Item = Mapping> {
+    /// Which of its pages these addresses are in.
+    fn numbers(&self, range: &Range<u64>) -> Range<usize> {
+        let before = (range.start - self.range.start) / PAGE_SIZE;
+        let end = (range.end - self.range.start).div_ceil(PAGE_SIZE);
+        before as usize..end as usize
+    }
+
+    /// What is left of its addresses without these.
+    fn without(&self, range: &Range<u64>) -> impl Iterator<Item = Range<u64>> + use<> {
         let Range { start, end } = self.range;
         let parts = match intersection(&self.range, range).is_empty() {
             true => [start..end, end..end],
             false => [start..range.start.max(start), range.end.min(end)..end],
         };
-        parts.into_iter().filter(|part| !part.is_empty()).map(|part| self.part(part))
+        parts.into_iter().filter(|part| !part.is_empty())
     }
 
-    /// Whether stores to one of two mappings would have to be seen in the other.
-    fn conflicts(&self, other: &Mapping) -> bool {
-        self.id == other.id
-            && (self.writes || other.writes)
-            && !intersection(&self.in_file(), &other.in_file()).is_empty()
+    /// Whether a part of a file is in it, and stores there or at the part would have to be seen at both.
+    fn conflicts(&self, id: FileId, part: &Range<u64>, writes: bool) -> bool {
+        self.id == id && (self.writes || writes) && !intersection(&self.in_file(), part).is_empty()
     }
 
     /// Brings what the guest has stored at these addresses into the file. One page that cannot be written keeps no other from
     /// that.
-    fn write_back(&self, memory: &Memory, range: &Range<u64>, patience: Patience<'_>) -> Result<(), Stop> {
+    fn write_back(&mut self, memory: &Memory, range: &Range<u64>, patience: Patience<'_>) -> Result<(), Stop> {
         if !self.writes {
             return Ok(());
         }
-        let len = intersection(&self.range, range);
+        let whole = intersection(&self.range, &pages_around(range));
+        let size = size(&self.file.kind)?.unwrap_or(0);
         let mut done = Ok(());
-        let mut in_file = vec![0; STEP.min(len.end.saturating_sub(len.start) as usize)];
         for region in memory.regions() {
-            let part = intersection(&intersection(&self.range, range), &(region.start..region.end));
+            let part = intersection(&whole, &(region.start..region.end));
             // What cannot be read has been written back when it became so.
             if part.is_empty() || !region.perm.contains(Perm::READ) {
                 continue;
             }
             for start in part.clone().step_by(STEP) {
                 patience.check()?;
-                let at = self.offset + (start - self.range.start);
-                let here = memory.slice(start, (part.end - start).min(STEP as u64))?;
-                let len = read_whole(&self.file, &mut in_file[..here.len()], at)?;
-                let pages = here[..len].chunks(PAGE_SIZE as usize).zip(in_file[..len].chunks(PAGE_SIZE as usize));
-                for (n, (page, _)) in pages.enumerate().filter(|(_, (here, there))| here != there) {
-                    done = done.and(self.file.write_mapped(page, at + PAGE_SIZE * n as u64));
+                let here = start..part.end.min(start + STEP as u64);
+                let numbers = self.numbers(&here);
+                let pages = memory.slice(start, here.end - start)?.chunks(PAGE_SIZE as usize);
+                let starts = (self.offset + (start - self.range.start)..size).step_by(PAGE_SIZE as usize);
+                let filled = self.filled.get_mut(numbers).unwrap_or_default();
+                for ((page, filled), at) in pages.zip(filled).zip(starts) {
+                    let digest = digest(page);
+                    if *filled == digest {
+                        continue;
+                    }
+                    match self.file.write_mapped(&page[..page.len().min((size - at) as usize)], at) {
+                        Ok(()) => *filled = digest,
+                        Err(stop) => done = done.and(Err(stop)),
+                    }
                 }
             }
         }
@@ -138,44 +168,104 @@ impl Mapping {
     }
 
     /// Brings what the file has into the guest's memory at these addresses.
-    fn refresh(&self, memory: &mut Memory, range: &Range<u64>) -> Result<(), Stop> {
+    fn refresh(&mut self, memory: &mut Memory, range: &Range<u64>) -> Result<(), Stop> {
         let range = intersection(&self.range, range);
-        let parts: Vec<_> = memory.regions().iter().map(|region| (region.start..region.end, region.perm)).collect();
-        for (region, perm) in parts {
-            let part = intersection(&range, &region);
-            if part.is_empty() {
-                continue;
+        each_region(memory, &range, |memory, part| self.fill(memory, part))
+    }
+
+    fn fill(&mut self, memory: &mut Memory, part: Range<u64>) -> Result<(), Stop> {
+        let whole = pages_around(&part);
+        // A page of which only a part is filled may have stores in others.
+        let keeps_stores = |address| {
+            let is_whole = part.start <= address && address + PAGE_SIZE <= part.end;
+            Ok::<_, Stop>(!is_whole && self.filled_at(address) != digest(memory.slice(address, PAGE_SIZE)?))
+        };
+        let edges = [whole.start, whole.end - PAGE_SIZE];
+        let stored = if self.writes { edges.map(keeps_stores) } else { [Ok(false), Ok(false)] };
+        let [first, last] = stored;
+        let stored = [(edges[0], first?), (edges[1], last?)];
+        let here = memory.slice_mut(part.start, part.end - part.start)?;
+        let len = read_whole(&self.file, here, self.offset + (part.start - self.range.start))?;
+        here[len..].fill(0);
+        let numbers = self.numbers(&whole);
+        let filled = self.filled.get_mut(numbers).unwrap_or_default();
+        for (filled, address) in filled.iter_mut().zip(pages(&whole)) {
+            if !stored.contains(&(address, true)) {
+                *filled = digest(memory.slice(address, PAGE_SIZE)?);
             }
-            let pages = part.start & !(PAGE_SIZE - 1)..part.end.next_multiple_of(PAGE_SIZE);
-            let is_writable = perm.contains(Perm::WRITE);
-            if !is_writable {
-                memory.protect(pages.start, pages.end - pages.start, Perm::READ | Perm::WRITE)?;
-            }
-            let done = self.fill(memory, part);
-            if !is_writable {
-                memory.protect(pages.start, pages.end - pages.start, perm)?;
-            }
-            done?;
         }
         Ok(())
     }
 
-    fn fill(&self, memory: &mut Memory, part: Range<u64>) -> Result<(), Stop> {
-        let here = memory.slice_mut(part.start, part.end - part.start)?;
-        let len = read_whole(&self.file, here, self.offset + (part.start - self.range.start))?;
-        here[len..].fill(0);
+    fn filled_at(&self, address: u64) -> u64 {
+        self.filled.get(((address - self.range.start) / PAGE_SIZE) as usize).copied().unwrap_or_default()
+    }
+
+    /// Notes what is in its pages, which is in the file as well, as it is to be written to. May be interrupted.
+    fn note(&mut self, memory: &mut Memory, patience: Patience<'_>) -> Result<(), Stop> {
+        let mut filled = vec![0; pages(&self.range).len()];
+        each_region(memory, &self.range.clone(), |memory, part| {
+            for start in part.clone().step_by(STEP) {
+                patience.check()?;
+                let here = start..part.end.min(start + STEP as u64);
+                let pages = memory.slice(start, here.end - start)?.chunks(PAGE_SIZE as usize);
+                let noted = filled.get_mut(self.numbers(&here)).unwrap_or_default();
+                noted.iter_mut().zip(pages).for_each(|(noted, page)| *noted = digest(page));
+            }
+            Ok(())
+        })?;
+        (self.filled, self.writes) = (filled, true);
         Ok(())
     }
 
     /// The same at addresses that are new, so zero: what is a hole in the file is passed over.
-    fn fill_new(&self, memory: &mut Memory, range: &Range<u64>) -> Result<(), Stop> {
-        let mut at = self.part(intersection(&self.range, range)).in_file();
+    fn fill_new(&mut self, memory: &mut Memory, range: &Range<u64>) -> Result<(), Stop> {
+        let range = intersection(&self.range, range);
+        let start = self.offset + (range.start - self.range.start);
+        let mut at = start..start + (range.end - range.start);
         while let Some(data) = self.file.next_data(at.start)?.filter(|data| data.start < at.end) {
             self.refresh(memory, &self.addresses(&intersection(&data, &at)))?;
             at.start = data.end;
         }
         Ok(())
     }
+}
+
+/// The addresses of pages.
+fn pages(range: &Range<u64>) -> impl ExactSizeIterator<Item = u64> + use<> {
+    let (start, count) = (range.start, (range.end.saturating_sub(range.start) / PAGE_SIZE) as usize);
+    (0..count).map(move |n| start + PAGE_SIZE * n as u64)
+}
+
+/// The range of pages that a range lies in.
+fn pages_around(range: &Range<u64>) -> Range<u64> {
+    range.start & !(PAGE_SIZE - 1)..range.end.checked_next_multiple_of(PAGE_SIZE).unwrap_or(range.end)
+}
+
+/// Changes memory, of each region the part that lies in a range, whatever the guest may do there.
+fn each_region(
+    memory: &mut Memory,
+    range: &Range<u64>,
+    mut change: impl FnMut(&mut Memory, Range<u64>) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let parts: Vec<_> = memory.regions().iter().map(|region| (region.start..region.end, region.perm)).collect();
+    for (region, perm) in parts {
+        let part = intersection(range, &region);
+        if part.is_empty() {
+            continue;
+        }
+        let pages = pages_around(&part);
+        let is_writable = perm.contains(Perm::WRITE);
+        if !is_writable {
+            memory.protect(pages.start, pages.end - pages.start, Perm::READ | Perm::WRITE)?;
+        }
+        let done = change(memory, part);
+        if !is_writable {
+            memory.protect(pages.start, pages.end - pages.start, perm)?;
+        }
+        done?;
+    }
+    Ok(())
 }
 
 /// Reads as much as there is.
@@ -195,7 +285,7 @@ fn intersection(one: &Range<u64>, two: &Range<u64>) -> Range<u64> {
 }
 
 /// Those of a guest. Their addresses are apart.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Mappings(Vec<Mapping>);
 
 impl Mappings {
@@ -223,6 +313,10 @@ impl Mappings {
         Some(all)
     }
 
+    fn meeting_mut(&mut self, range: &Range<u64>) -> impl Iterator<Item = &mut Mapping> {
+        self.0.iter_mut().filter(move |mapping| !intersection(&mapping.range, range).is_empty())
+    }
+
     fn meeting(&self, range: &Range<u64>) -> impl Iterator<Item = &Mapping> {
         self.0.iter().filter(move |mapping| !intersection(&mapping.range, range).is_empty())
     }
@@ -230,18 +324,45 @@ impl Mappings {
     /// Refuses a mapping beside which others would miss stores, or too many, once these addresses stand for no file and
     /// `more` mappings are there.
     pub(crate) fn check_new(&self, new: &Mapping, gone: &Range<u64>, more: usize) -> Result<(), Stop> {
-        let others = || self.0.iter().flat_map(|mapping| mapping.without(gone));
+        let others = || self.0.iter().flat_map(|mapping| mapping.without(gone).map(move |part| (mapping, part)));
         if others().count() + more >= MAX {
             return Err(Errno::NOMEM.into());
         }
-        match others().any(|mapping| mapping.conflicts(new)) {
+        let conflicts = |(mapping, part): (&Mapping, Range<u64>)| {
+            let start = mapping.offset + (part.start - mapping.range.start);
+            new.conflicts(mapping.id, &(start..start + (part.end - part.start)), mapping.writes)
+        };
+        match others().any(conflicts) {
             true => Err(Stop::Unsupported(Errno::NODEV, "a shared mapping to be written to beside another one")),
             false => Ok(()),
         }
     }
 
-    pub(crate) fn add(&mut self, new: Mapping) {
+    /// Adds a mapping, which has been filled from its file. May be interrupted.
+    pub(crate) fn add(&mut self, mut new: Mapping, memory: &mut Memory, patience: Patience<'_>) -> Result<(), Stop> {
+        if new.writes {
+            self.check_pages(&new, memory)?;
+            new.note(memory, patience)?;
+        }
         self.0.push(new);
+        Ok(())
+    }
+
+    /// `ENOMEM` if mappings to be written to would have more pages than the guest's memory, of which each takes some here.
+    pub(crate) fn check_pages(&self, new: &Mapping, memory: &Memory) -> Result<(), Stop> {
+        let noted: usize = self.0.iter().map(|mapping| mapping.filled.len()).sum();
+        match (noted + pages(&new.range).len()) as u64 * PAGE_SIZE <= memory.limit() {
+            true => Ok(()),
+            false => Err(Errno::NOMEM.into()),
+        }
+    }
+
+    /// The mapping of these addresses goes to others, to where its memory has been moved.
+    pub(crate) fn go(&mut self, range: &Range<u64>, to: Range<u64>) -> Result<(), Stop> {
+        let Some(mapping) = self.around(range)? else { return Ok(()) };
+        self.cut(range);
+        self.0.push(mapping.at(to));
+        Ok(())
     }
 
     /// Whether the file is mapped to be written to.
@@ -266,8 +387,13 @@ impl Mappings {
     }
 
     /// Brings all that the guest has stored into files, of a range of addresses.
-    pub(crate) fn write_back(&self, memory: &Memory, range: &Range<u64>, patience: Patience<'_>) -> Result<(), Stop> {
-        self.meeting(range).try_for_each(|mapping| mapping.write_back(memory, range, patience))
+    pub(crate) fn write_back(
+        &mut self,
+        memory: &Memory,
+        range: &Range<u64>,
+        patience: Patience<'_>,
+    ) -> Result<(), Stop> {
+        self.meeting_mut(range).try_for_each(|mapping| mapping.write_back(memory, range, patience))
     }
 
     /// `ENOMEM` if cutting these addresses out of the middle of a mapping would leave too many.
@@ -281,7 +407,13 @@ impl Mappings {
 
     /// These addresses no longer stand for files: what has been stored there has been written back.
     pub(crate) fn cut(&mut self, range: &Range<u64>) {
-        self.0 = self.0.iter().flat_map(|mapping| mapping.without(range)).collect();
+        let (gone, kept) = std::mem::take(&mut self.0)
+            .into_iter()
+            .partition(|mapping: &Mapping| !intersection(&mapping.range, range).is_empty());
+        self.0 = kept;
+        for mapping in gone {
+            self.0.extend(mapping.without(range).map(|part| mapping.part(part)));
+        }
     }
 
     /// The parts of a range that stand for no file.
@@ -300,24 +432,34 @@ impl Mappings {
         parts
     }
 
-    /// Checks that a range may get these permissions, and notes that it can be written to.
-    pub(crate) fn protect(&mut self, range: &Range<u64>, perm: Perm) -> Result<(), Stop> {
+    /// Checks that a range may get these permissions, and notes that it can be written to. May be interrupted.
+    pub(crate) fn protect(
+        &mut self,
+        memory: &mut Memory,
+        range: &Range<u64>,
+        perm: Perm,
+        patience: Patience<'_>,
+    ) -> Result<(), Stop> {
         if !perm.contains(Perm::WRITE) {
             return Ok(());
         }
         for n in 0..self.0.len() {
-            if intersection(&self.0[n].range, range).is_empty() {
+            let mapping = &self.0[n];
+            if intersection(&mapping.range, range).is_empty() {
                 continue;
             }
-            if !self.0[n].may_write() {
+            if !mapping.may_write() {
                 return Err(Errno::ACCESS.into());
             }
-            let writing = Mapping { writes: true, ..self.0[n].clone() };
-            if self.0.iter().enumerate().any(|(other, mapping)| other != n && mapping.conflicts(&writing)) {
+            let (id, part) = (mapping.id, mapping.in_file());
+            if self.0.iter().enumerate().any(|(other, mapping)| other != n && mapping.conflicts(id, &part, true)) {
                 let what = "a shared mapping to be written to beside another one";
                 return Err(Stop::Unsupported(Errno::ACCESS, what));
             }
-            self.0[n].writes = true;
+            if !self.0[n].writes {
+                self.check_pages(&self.0[n], memory)?;
+                self.0[n].note(memory, patience)?;
+            }
         }
         Ok(())
     }
@@ -341,7 +483,7 @@ impl Call<'_> {
     /// Brings a part of a file into its mappings that a call has written.
     pub(crate) fn refresh(&mut self, kind: &Kind, part: &Range<u64>) -> Result<(), Stop> {
         for range in self.mapped(kind, part) {
-            self.linux.mappings.meeting(&range).try_for_each(|mapping| mapping.refresh(self.memory, &range))?;
+            self.linux.mappings.meeting_mut(&range).try_for_each(|mapping| mapping.refresh(self.memory, &range))?;
         }
         Ok(())
     }
@@ -355,9 +497,13 @@ impl Call<'_> {
                 false => [range.start..pages.start, pages.end..range.end],
             };
             for edge in edges {
-                self.linux.mappings.meeting(&edge).try_for_each(|mapping| mapping.refresh(self.memory, &edge))?;
+                self.linux.mappings.meeting_mut(&edge).try_for_each(|mapping| mapping.refresh(self.memory, &edge))?;
             }
-            memory::discard(self, pages)?;
+            for mapping in self.linux.mappings.meeting_mut(&pages) {
+                let numbers = mapping.numbers(&intersection(&mapping.range, &pages));
+                mapping.filled.get_mut(numbers).unwrap_or_default().fill(0);
+            }
+            regions::discard(self, pages)?;
         }
         Ok(())
     }
@@ -372,7 +518,7 @@ impl Call<'_> {
 
     /// Fills addresses that have come to mappings, and are zero.
     pub(crate) fn fill_new(&mut self, range: &Range<u64>) -> Result<(), Stop> {
-        self.linux.mappings.meeting(range).try_for_each(|mapping| mapping.fill_new(self.memory, range))
+        self.linux.mappings.meeting_mut(range).try_for_each(|mapping| mapping.fill_new(self.memory, range))
     }
 
     /// Writes back what these addresses have of files, which are about to stand for none. What cannot be written is lost, as
@@ -452,7 +598,7 @@ mod tests {
     use crate::Linux;
     use crate::files::set_size;
     use crate::guest_path::GuestPath;
-    use crate::memory::CHUNK;
+    use crate::regions::CHUNK;
 
     const START: u64 = 0x100_0000;
     const LEN: u64 = 3 * CHUNK;
@@ -471,7 +617,8 @@ mod tests {
         let file = Kind::Memory(call.new_file(GuestPath::default(), 0o600).unwrap());
         let file = Arc::new(OpenFile::new(file, open::READ_WRITE));
         set_size(&mut call, &file.kind, LEN).unwrap();
-        call.linux.mappings.add(Mapping::new(START..START + LEN, 0, file.clone(), true).unwrap());
+        let mapping = Mapping::new(START..START + LEN, 0, file.clone(), true).unwrap();
+        call.linux.mappings.add(mapping, call.memory, Patience::endless()).unwrap();
         test(&mut call, file);
     }
 

@@ -337,6 +337,33 @@ fn a_reset_brings_private_files_back() {
     assert!(error.contains("take more than 10000 bytes"), "{error}");
 }
 
+/// A mapped file keeps what its host has written since to pages that the guest has not, also where guests go on from a
+/// snapshot.
+#[test]
+fn mapped_files_keep_what_others_write() {
+    let data = tempfile::tempdir().unwrap();
+    let path = data.path().join("mapped");
+    let check = |mut machine: Machine<Linux>| {
+        let pages: Vec<u8> = (0..5).flat_map(|n| [b'0' + n; 4096]).collect();
+        fs::write(&path, pages).unwrap();
+        assert_eq!(go_on(&mut machine, data.path()).unwrap(), 2);
+        let file = fs::read(&path).unwrap();
+        [0, 1, 2, 3, 4].map(|n| String::from_utf8_lossy(&file[4096 * n..4096 * n + 6]).replace('\0', "."))
+    };
+    let expected = ["000000", "stored", "222222", "after.", "444444"];
+    let (machine, _) = holding(data.path(), "mapped");
+    let saved = machine.data().save().unwrap();
+    assert_eq!(check(machine), expected);
+    for _ in 0..2 {
+        fs::remove_file(&path).unwrap();
+        let (mut machine, _) = holding(data.path(), "mapped");
+        let builder = Linux::builder().dir(data.path(), "/data", DirAccess::ReadWrite).unwrap();
+        *machine.data_mut() = builder.restore(&saved).unwrap();
+        assert_eq!(machine.data().save().unwrap(), saved);
+        assert_eq!(check(machine), expected);
+    }
+}
+
 /// What has been read from pipes and files is there again, what has been opened since is closed.
 #[test]
 fn a_reset_goes_back_to_what_was_restored() {

@@ -134,8 +134,27 @@ static void private(void) {
     fflush(stdout);
 }
 
+// A mapping of a file that its host changes as well.
+static void mapped(void) {
+    int file = open("/data/mapped", O_RDWR | O_CREAT, 0600);
+    ftruncate(file, 4 * 4096);
+    char *all = mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    char *made = mmap(NULL, 4096, PROT_READ, MAP_SHARED, open("/data/mapped", O_RDWR), 4 * 4096);
+    mprotect(made, 4096, PROT_READ | PROT_WRITE);
+    strcpy(all, "before");
+    msync(all, 4096, MS_SYNC);
+    strcpy(all + 4096, "stored");
+    pwrite(file, "call", 4, 2 * 4096 + 10);
+
+    wait_for_host();
+
+    strcpy(all + 3 * 4096, "after");
+    close(file);
+}
+
 int main(int argc, char **argv) {
     const char *held = argv[1];
+    if (strcmp(held, "mapped") == 0) return mapped(), 2;
     if (strcmp(held, "private") == 0) return private(), 2;
     if (strcmp(held, "everything") == 0) {
         everything();

@@ -28,7 +28,7 @@ use crate::files::open_host;
 use crate::guest_path::GuestPath;
 use crate::halves::Half;
 use crate::host_file::SizeLimit;
-use crate::inode::Inode;
+use crate::inode::{Content, Entries, Inode};
 use crate::interests::{Interest, Interests};
 use crate::memory_file::{MemoryFile, Origin};
 use crate::open_file::{CHANGEABLE, Directory, Kind, OpenFile};
@@ -622,7 +622,13 @@ fn bytes_of(pipes: &[Vec<u8>], id: u32) -> &[u8] {
     pipes.get(id as usize).map_or(&[], Vec::as_slice)
 }
 
-/// Opens saved files by the grants of a new guest.
+/// What is kept for a reset in place of a private file or directory, which would go on with all that is in it when the guest
+/// that has it is gone.
+fn stand_in(content: Content) -> Arc<Inode> {
+    Inode::root(&Arc::default(), content, 0)
+}
+
+/// Opens saved files by the grants of a new guest: private ones not at all, as each guest gets those anew.
 struct Opener<'a> {
     names: &'a Names,
     standard: [Option<Arc<OpenFile>>; 3],
@@ -683,7 +689,7 @@ impl Opener<'_> {
             MemorySource::Private(id) => {
                 let inode = self.inodes.get(*id as usize).ok_or(Errno::INVAL)?;
                 return match inode.kind() {
-                    mode::REGULAR => open(path, inode.clone(), Origin::Guest),
+                    mode::REGULAR => open(path, stand_in(Content::Given(Arc::default())), Origin::Guest),
                     _ => Err(Errno::INVAL.into()),
                 };
             }
@@ -704,7 +710,7 @@ impl Opener<'_> {
             Node::Host(name) => open_host(&name, flags, Mode::empty(), self.limit, Patience::endless())?,
             Node::Own(Own::Directory) => Kind::Directory(Directory::new(path, None)),
             Node::Memory(name) if name.look()?.kind() == mode::DIRECTORY => {
-                Kind::Directory(Directory::in_memory(path, name.look()?.clone()))
+                Kind::Directory(Directory::in_memory(path, stand_in(Content::Directory(Entries::default()))))
             }
             Node::Memory(_) | Node::Own(_) => return Err(Errno::NODEV.into()),
         };
@@ -898,5 +904,47 @@ impl Linux {
             }
         };
         check().map_err(|stop| Error::CurrentDirectory { path: text(&path), reason: reason(stop) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::Timespec;
+    use crate::memory_file::MemoryFile;
+
+    /// What is kept for a reset holds nothing of the guest that is reset.
+    #[test]
+    fn private_files_go_with_their_guest() {
+        let mut linux = Linux::builder().build();
+        let path = |text: &str| GuestPath::parse_absolute(text).unwrap();
+        let name = |linux: &Linux, text: &str| linux.names.tree.name(0, &path(text)).unwrap();
+        name(&linux, "/tmp/sub").make_directory(0o700, Timespec::default()).unwrap();
+        let directory = name(&linux, "/tmp/sub").look().unwrap().clone();
+        let fifo = name(&linux, "/tmp/sub/fifo");
+        fifo.make(Content::Fifo(Default::default()), 0o600, Timespec::default()).unwrap();
+        let content = Content::File(crate::pages::Pages::new(linux.names.tree.space.clone()));
+        let file = Inode::new(&linux.names.tree.space, content, 0o600, Timespec::default()).unwrap();
+        let file = MemoryFile::new(path("/tmp/file"), file, Origin::Guest, linux.size_limit);
+        linux.descriptors.open(Kind::Directory(Directory::in_memory(path("/tmp/sub"), directory)), 0).unwrap();
+        linux.descriptors.open(Kind::Memory(file), open::READ_WRITE).unwrap();
+        let saved = linux.save().unwrap();
+        let mut again = Linux::builder().restore(&saved).unwrap();
+        let inodes = |linux: &Linux| -> Vec<_> {
+            let slots = linux.descriptors.slots.iter().flatten();
+            let open = slots.filter_map(|slot| match &slot.file.kind {
+                Kind::Memory(file) => Some(Arc::downgrade(&file.inode)),
+                Kind::Directory(directory) => directory.memory.as_ref().map(|memory| Arc::downgrade(&memory.inode)),
+                _ => None,
+            });
+            let fifo = name(linux, "/tmp/sub/fifo").look().map(Arc::downgrade);
+            open.chain(fifo).collect()
+        };
+        let before = inodes(&again);
+        assert_eq!(before.len(), 3);
+        again.is_changed = true;
+        again.reset().unwrap();
+        assert_eq!(before.iter().map(std::sync::Weak::strong_count).collect::<Vec<_>>(), [0, 0, 0]);
+        assert!(inodes(&again).iter().all(|inode| inode.strong_count() > 0));
     }
 }

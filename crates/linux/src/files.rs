@@ -211,6 +211,9 @@ fn open_anew(call: &mut Call<'_>, number: i32, flags: u32) -> Outcome {
             Kind::Directory(Directory::in_memory(path.clone(), directory.inode.clone()))
         }
         Kind::Directory(Directory { path, .. }) => open_own(call, Own::Directory, path.clone(), flags)?,
+        Kind::Memory(file) if file.inode.kind() == mode::FIFO && flags & open::PATH == 0 => {
+            open_fifo(call, &file.inode, flags)?
+        }
         Kind::Memory(file) => {
             begin(call, file, flags)?;
             Kind::Memory(file.anew())

@@ -5,8 +5,10 @@
 //! checked here, or could have been made so by the guest's own system calls.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -657,6 +659,9 @@ impl Opener<'_> {
                 let flags = file.status & open::PATH | open::DIRECTORY;
                 self.open_host(path, flags, mode::DIRECTORY)?
             }
+            FileKind::Memory { path, source: MemorySource::Private(id), .. } => {
+                Kind::Memory(self.open_private(path, *id, file.status)?)
+            }
             FileKind::Memory { path, source, .. } => Kind::Memory(self.open_memory(path, source)?),
             FileKind::Device(device) => Kind::Device(*device),
             FileKind::Event(event) => Kind::Event(Event::from_saved(*event)),
@@ -680,19 +685,24 @@ impl Opener<'_> {
         Ok(Arc::new(OpenFile::new(kind, file.status)))
     }
 
+    /// A file, or a FIFO that is open as a name only. The name is one that leads to it no longer, or never has.
+    fn open_private(&self, name: &[u8], id: u32, status: u32) -> Result<MemoryFile, Stop> {
+        let name = name.strip_prefix(b"/").ok_or(Errno::INVAL)?;
+        match self.inodes.get(id as usize).ok_or(Errno::INVAL)?.kind() {
+            mode::REGULAR => {}
+            mode::FIFO if status & open::PATH != 0 => {}
+            _ => return Err(Errno::INVAL.into()),
+        }
+        let path = GuestPath(vec![OsStr::from_bytes(name).to_owned()]);
+        Ok(MemoryFile::new(path, stand_in(Content::Given(Arc::default())), Origin::Guest, self.limit))
+    }
+
     fn open_memory(&self, path: &[u8], source: &MemorySource) -> Result<MemoryFile, Stop> {
         let path = GuestPath::parse_absolute(path).ok_or(Errno::INVAL)?;
         let open = |path, inode, origin| Ok(MemoryFile::new(path, inode, origin, self.limit));
         match source {
-            MemorySource::Name => {}
             MemorySource::Contents(contents) => return open(path, Inode::given(contents[..].into()), Origin::Made),
-            MemorySource::Private(id) => {
-                let inode = self.inodes.get(*id as usize).ok_or(Errno::INVAL)?;
-                return match inode.kind() {
-                    mode::REGULAR => open(path, stand_in(Content::Given(Arc::default())), Origin::Guest),
-                    _ => Err(Errno::INVAL.into()),
-                };
-            }
+            MemorySource::Name | MemorySource::Private(_) => {}
         }
         match self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, Patience::endless())?.node {
             Node::Own(Own::File(inode)) => open(path, inode, Origin::Name),

@@ -337,6 +337,34 @@ fn a_reset_brings_private_files_back() {
     assert!(error.contains("take more than 10000 bytes"), "{error}");
 }
 
+const NAMES: &str = "\
+266 /memfd:nn (deleted)
+27 /memfd:a/ (deleted)
+9 /tmp/fifo /tmp/fifo
+524 /tmp/d/d/ (no name)
+write(scratch, \"x\", 1) = 1
+fstat(end, &status) = 0
+a FIFO: 1 384
+write(writer, \"text\", 4) = 4
+read(end, buffer, 4) = 4
+";
+
+/// Private files are there again whose names could not be looked up, and FIFOs that are open as names.
+#[test]
+fn private_files_need_no_path() {
+    let data = tempfile::tempdir().unwrap();
+    let (mut machine, output) = holding(data.path(), "names");
+    let saved = machine.data().save().unwrap();
+    assert_eq!(go_on(&mut machine, data.path()).unwrap(), 2);
+    assert_eq!(String::from_utf8(output.take()).unwrap(), NAMES);
+    let (mut machine, _) = holding(data.path(), "names");
+    let builder = Linux::builder().dir(data.path(), "/data", DirAccess::ReadWrite).unwrap();
+    *machine.data_mut() = builder.stdout(Output::writer(output.clone())).restore(&saved).unwrap();
+    assert_eq!(machine.data().save().unwrap(), saved);
+    assert_eq!(go_on(&mut machine, data.path()).unwrap(), 2);
+    assert_eq!(String::from_utf8(output.take()).unwrap(), NAMES);
+}
+
 /// A mapped file keeps what its host has written since to pages that the guest has not, also where guests go on from a
 /// snapshot.
 #[test]

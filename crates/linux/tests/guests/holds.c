@@ -134,6 +134,40 @@ static void private(void) {
     fflush(stdout);
 }
 
+// Private files whose names are no paths.
+static void names(void) {
+    char name[250] = "", buffer[600];
+    memset(name, 'n', 249);
+    int files[4] = {memfd_create(name, 0), memfd_create("a/../b//c/", 0)};
+    mkfifo("/tmp/fifo", 0600);
+    files[2] = open("/tmp/fifo", O_PATH);
+    for (int depth = 1; depth < 256; depth++) {
+        mkdir(depth == 1 ? "/tmp/d" : "d", 0700);
+        chdir(depth == 1 ? "/tmp/d" : "d");
+    }
+    files[3] = open(".", O_TMPFILE | O_RDWR, 0600);
+    chdir("/");
+    int scratch = files[3];
+
+    wait_for_host();
+
+    for (int i = 0; i < 4; i++) {
+        sprintf(buffer, "/proc/self/fd/%d", files[i]);
+        ssize_t len = readlink(buffer, buffer, sizeof buffer);
+        printf("%zd %.9s %.9s\n", len, buffer, buffer + len - 9);
+    }
+    SHOW(write(scratch, "x", 1));
+    sprintf(buffer, "/proc/self/fd/%d", files[2]);
+    struct stat status;
+    int end = open(buffer, O_RDONLY | O_NONBLOCK);
+    SHOW(fstat(end, &status));
+    printf("a FIFO: %d %d\n", S_ISFIFO(status.st_mode), status.st_mode & 0777);
+    int writer = open(buffer, O_WRONLY | O_NONBLOCK);
+    SHOW(write(writer, "text", 4));
+    SHOW(read(end, buffer, 4));
+    fflush(stdout);
+}
+
 // A mapping of a file that its host changes as well.
 static void mapped(void) {
     int file = open("/data/mapped", O_RDWR | O_CREAT, 0600);
@@ -155,6 +189,7 @@ static void mapped(void) {
 int main(int argc, char **argv) {
     const char *held = argv[1];
     if (strcmp(held, "mapped") == 0) return mapped(), 2;
+    if (strcmp(held, "names") == 0) return names(), 2;
     if (strcmp(held, "private") == 0) return private(), 2;
     if (strcmp(held, "everything") == 0) {
         everything();

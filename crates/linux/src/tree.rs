@@ -257,18 +257,26 @@ impl MemoryName {
     }
 }
 
-/// How many directories lie within each other below this one.
+/// How many directories lie within each other below this one. Those that hold no directories take no time.
 fn height(directory: &Arc<Inode>, patience: Patience<'_>) -> Result<usize, Stop> {
+    const STEP: usize = 1000;
     let mut ahead = vec![(directory.clone(), 0)];
     let mut height = 0;
     while let Some((directory, depth)) = ahead.pop() {
-        patience.check()?;
         height = height.max(depth);
-        let entries = directory.entries_after(0, usize::MAX).into_iter();
-        ahead.extend(
-            entries
-                .filter_map(|(_, entry)| (entry.inode.kind() == mode::DIRECTORY).then_some((entry.inode, depth + 1))),
-        );
+        // One link each of its name, of `.`, and of `..` in each directory that it holds.
+        let mut left = directory.lock().links.saturating_sub(2);
+        let mut order = 0;
+        while left > 0 {
+            patience.check()?;
+            let entries = directory.entries_after(order, STEP);
+            let Some((_, last)) = entries.last() else { break };
+            order = last.order;
+            let directories = entries.into_iter().filter(|(_, entry)| entry.inode.kind() == mode::DIRECTORY);
+            let found = directories.map(|(_, entry)| (entry.inode, depth + 1)).collect::<Vec<_>>();
+            left = left.saturating_sub(found.len() as u32);
+            ahead.extend(found);
+        }
     }
     Ok(height)
 }
@@ -328,6 +336,27 @@ mod tests {
         let rename = |to: &str| name(&tree, "/tmp/a").rename(&name(&tree, to), NOW, Patience::endless());
         assert_eq!(rename(&format!("{deepest}/a")), Err(Errno::NAMETOOLONG.into()));
         assert_eq!(rename(&format!("/tmp/b{}/a", "/d".repeat(100))), Ok(()));
+    }
+
+    /// Moving a directory looks at no more than it must, and may be interrupted where that is much.
+    #[test]
+    fn moves_of_large_directories_take_little_time() {
+        static ALWAYS: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(true);
+        let late = Patience { interrupted: &ALWAYS, ..Patience::endless() };
+        let tree = Tree::default();
+        make(&tree, "/tmp/a");
+        name(&tree, "/tmp/a/file").make(Content::Link(b"x".to_vec()), 0o777, NOW).unwrap();
+        for n in 0..5000 {
+            name(&tree, "/tmp/a/file").link(&name(&tree, &format!("/tmp/a/{n}")), NOW).unwrap();
+        }
+        let rename = |from, to, patience| name(&tree, from).rename(&name(&tree, to), NOW, patience);
+        assert_eq!(rename("/tmp/a", "/tmp/b", late), Ok(()));
+        make(&tree, "/tmp/b/last");
+        assert_eq!(rename("/tmp/b", "/tmp/c", late), Err(Stop::Interrupted));
+        assert_eq!(rename("/tmp/b", "/tmp/c", Patience::endless()), Ok(()));
+        let deep = format!("/tmp/{}", "d/".repeat(254));
+        (1..=254).for_each(|depth| make(&tree, &deep[..4 + 2 * depth]));
+        assert_eq!(rename("/tmp/c", &format!("{deep}c"), Patience::endless()), Err(Errno::NAMETOOLONG.into()));
     }
 
     #[test]

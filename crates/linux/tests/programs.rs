@@ -118,6 +118,19 @@ fn shared_mappings_end_where_files_do() {
     assert_eq!(mapped("far", Linux::builder()), expected);
 }
 
+#[test]
+fn stores_in_mappings_take_room_before_copies_do() {
+    let mut config = Config::new();
+    config.memory_limit(32 << 20);
+    let (result, outcome) =
+        common::try_run(&config, &gcc("mapped.c", STATIC), "", Linux::builder().args(["mapped", "room"]));
+    assert_eq!(result.unwrap(), 0);
+    let expected = "mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0) = -1 Cannot allocate memory\n\
+        munmap(all, PAGES * PAGE) = 0\n\
+        mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0) != MAP_FAILED = 1\n";
+    assert_eq!(outcome.stdout, expected);
+}
+
 /// Stores into holes for which there is no room can be given up.
 #[test]
 fn full_shared_mappings_go() {

@@ -138,6 +138,17 @@ static void far(void) {
     SHOW(munmap(last, PAGE));
 }
 
+// Memory, and the room in a file that what is stored takes, are as much together as the guest may have.
+static void room(void) {
+    enum { PAGES = 2304 };
+    int fd = file_of(PAGES);
+    char *all = map(fd, PAGES);
+    for (int i = 0; i < PAGES; i++) all[i * PAGE] = 'x';
+    SHOW(mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0));
+    SHOW(munmap(all, PAGES * PAGE));
+    SHOW(mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0) != MAP_FAILED);
+}
+
 int main(int argc, char **argv) {
     const char *what = argv[1];
     if (strcmp(what, "pieces") == 0) pieces();
@@ -145,6 +156,7 @@ int main(int argc, char **argv) {
     if (strcmp(what, "moves") == 0) moves();
     if (strcmp(what, "full") == 0) full();
     if (strcmp(what, "far") == 0) far();
+    if (strcmp(what, "room") == 0) room();
     fflush(stdout);
     return 0;
 }

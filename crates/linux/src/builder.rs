@@ -321,6 +321,7 @@ impl Builder {
             program: None,
             layout: None,
             mappings: Default::default(),
+            pending_opens: Default::default(),
             clock: Clock::new(self.virtual_time),
             random: Random::new(self.seed),
             timers: Default::default(),

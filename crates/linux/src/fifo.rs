@@ -1,4 +1,4 @@
-//! FIFOs: pipes with names. PendingOpen an end waits for the other one.
+//! FIFOs: pipes with names. Opening an end waits for the other one.
 
 use std::collections::BTreeMap;
 
@@ -83,6 +83,17 @@ impl Fifo {
         }
         self.writes.insert(attempt.thread, Waiting { end, since });
         Err(Stop::WouldWait { streams: 0, span: None })
+    }
+
+    /// The threads that wait.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = u32> {
+        self.reads.keys().chain(self.writes.keys()).copied()
+    }
+
+    /// A thread waits no longer.
+    pub(crate) fn forget(&mut self, thread: u32) {
+        self.reads.remove(&thread);
+        self.writes.remove(&thread);
     }
 
     /// Its state; `number` numbers its pipe.

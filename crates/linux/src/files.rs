@@ -1,5 +1,7 @@
 //! System calls that open, create, rename and change files.
 
+use std::sync::Arc;
+
 use cap_std::fs::{Permissions, PermissionsExt};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Timestamps};
 use rustix::io::Errno;
@@ -48,6 +50,15 @@ impl Call<'_> {
 
 pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
     let flags = call.uint(2);
+    let thread = call.linux.threads.current().id;
+    if let Some(fifo) = call.linux.pending_opens.remove(&thread) {
+        if call.resumed.is_some() {
+            // Its name may lead elsewhere by now.
+            let kind = open_fifo(call, &fifo, flags)?;
+            return Ok(call.linux.descriptors.open(kind, flags)? as u64);
+        }
+        fifo.forget(thread);
+    }
     let follow =
         flags & open::NO_FOLLOW == 0 && flags & (open::CREATE | open::EXCLUSIVE) != open::CREATE | open::EXCLUSIVE;
     let Found { path, node, must_be_directory, .. } = call.found(0, follow)?;
@@ -98,7 +109,7 @@ fn open_own(call: &Call<'_>, own: Own, path: GuestPath, flags: u32) -> Result<Ki
 }
 
 /// Opens, or makes, what a name of the private tree stands for.
-fn open_memory(call: &Call<'_>, name: &MemoryName, flags: u32) -> Result<Kind, Stop> {
+fn open_memory(call: &mut Call<'_>, name: &MemoryName, flags: u32) -> Result<Kind, Stop> {
     let is_made = name.look().is_err();
     let inode = match name.look() {
         Ok(_) if flags & (open::CREATE | open::EXCLUSIVE) == open::CREATE | open::EXCLUSIVE => {
@@ -121,7 +132,7 @@ fn open_memory(call: &Call<'_>, name: &MemoryName, flags: u32) -> Result<Kind, S
         _ => {}
     }
     if inode.kind() == mode::FIFO && flags & open::PATH == 0 {
-        return open_fifo(call, &inode, flags);
+        return begin_fifo(call, &inode, flags);
     }
     if inode.kind() == mode::DIRECTORY {
         return Ok(Kind::Directory(Directory::in_memory(name.path.clone(), inode)));
@@ -134,8 +145,25 @@ fn open_memory(call: &Call<'_>, name: &MemoryName, flags: u32) -> Result<Kind, S
     Ok(Kind::Memory(file))
 }
 
-/// Opens an end of a FIFO.
-fn open_fifo(call: &Call<'_>, inode: &Inode, flags: u32) -> Result<Kind, Stop> {
+/// Opens an end of a FIFO, if its mode allows that.
+fn begin_fifo(call: &mut Call<'_>, inode: &Arc<Inode>, flags: u32) -> Result<Kind, Stop> {
+    inode.check(if flags & open::ACCESS_MODE == 0 { READ } else { WRITE })?;
+    open_fifo(call, inode, flags)
+}
+
+/// Opens an end of a FIFO, or goes on with that where it has waited.
+fn open_fifo(call: &mut Call<'_>, inode: &Arc<Inode>, flags: u32) -> Result<Kind, Stop> {
+    let thread = call.linux.threads.current().id;
+    let opened = open_end(call, inode, flags);
+    match &opened {
+        Err(Stop::WouldWait { .. }) => drop(call.linux.pending_opens.insert(thread, inode.clone())),
+        Err(_) => inode.forget(thread),
+        Ok(_) => {}
+    }
+    opened
+}
+
+fn open_end(call: &Call<'_>, inode: &Inode, flags: u32) -> Result<Kind, Stop> {
     call.linux.descriptors.check_pipes(1)?;
     let is_interrupted = matches!(call.resumed, Some(Resumed { why: Ended::Interrupted, .. }));
     let attempt = OpenAttempt {
@@ -143,11 +171,9 @@ fn open_fifo(call: &Call<'_>, inode: &Inode, flags: u32) -> Result<Kind, Stop> {
         blocks: flags & open::NON_BLOCKING == 0,
         is_interrupted: is_interrupted || !call.linux.has_no_signal(),
     };
-    let access = flags & open::ACCESS_MODE;
-    inode.check(if access == 0 { READ } else { WRITE })?;
     let mut state = inode.lock();
     let Content::Fifo(fifo) = &mut state.content else { return Err(Errno::INVAL.into()) };
-    match access {
+    match flags & open::ACCESS_MODE {
         0 => fifo.reader(attempt).map(Kind::PipeReader),
         open::WRITE_ONLY => fifo.writer(attempt).map(Kind::PipeWriter),
         open::READ_WRITE => Err(Stop::Unsupported(Errno::INVAL, "a FIFO that is open for reading and writing")),
@@ -212,7 +238,7 @@ fn open_anew(call: &mut Call<'_>, number: i32, flags: u32) -> Outcome {
         }
         Kind::Directory(Directory { path, .. }) => open_own(call, Own::Directory, path.clone(), flags)?,
         Kind::Memory(file) if file.inode.kind() == mode::FIFO && flags & open::PATH == 0 => {
-            open_fifo(call, &file.inode, flags)?
+            begin_fifo(call, &file.inode, flags)?
         }
         Kind::Memory(file) => {
             begin(call, file, flags)?;

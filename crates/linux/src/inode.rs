@@ -194,6 +194,13 @@ impl Inode {
         }
     }
 
+    /// A thread no longer waits for an end of it, if it is a FIFO.
+    pub(crate) fn forget(&self, thread: u32) {
+        if let Content::Fifo(fifo) = &mut self.lock().content {
+            fifo.forget(thread);
+        }
+    }
+
     /// What has this name in the directory; `ENOTDIR` if it is none.
     pub(crate) fn get(&self, name: &OsStr) -> Result<Option<Arc<Inode>>, Stop> {
         match &self.lock().content {

@@ -183,6 +183,8 @@ pub struct Linux {
     pub(crate) layout: Option<memory::Layout>,
     /// Parts of files that stand in the guest's memory.
     pub(crate) mappings: shared_mappings::Mappings,
+    /// FIFOs of which threads wait to open an end, by the number of the thread.
+    pub(crate) pending_opens: std::collections::BTreeMap<u32, std::sync::Arc<inode::Inode>>,
     pub(crate) clock: time::Clock,
     pub(crate) timers: timer::Timers,
     pub(crate) random: random::Random,

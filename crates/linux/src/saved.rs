@@ -311,6 +311,9 @@ impl Linux {
             let Mapping { ref range, offset, writes, ref filled, .. } = *mapping;
             mappings.push(SavedMapping { range: range.clone(), offset, writes, filled: filled.clone(), file: id });
         }
+        for fifo in self.pending_opens.values() {
+            tree.id(fifo);
+        }
         let (tree, pipes) = tree.finish();
         let saved = Saved {
             args: self.args.clone(),
@@ -445,6 +448,13 @@ impl Linux {
     fn renew(&mut self, saved: &Saved, files: &[Arc<OpenFile>], inodes: &[Arc<Inode>]) {
         let mut renewed = renew(&mut self.descriptors.slots, saved, &self.names, inodes);
         self.mappings = mappings(saved, &mut renewed, files, inodes).unwrap_or_default();
+        let waiting = |inode: &Arc<Inode>| -> Vec<_> {
+            match &inode.lock().content {
+                Content::Fifo(fifo) => fifo.waiting().map(|thread| (thread, inode.clone())).collect(),
+                _ => Vec::new(),
+            }
+        };
+        self.pending_opens = inodes.iter().flat_map(waiting).collect();
     }
 
     fn place_all(&self, saved: &Saved, files: &[Arc<OpenFile>]) -> Result<(), Error> {

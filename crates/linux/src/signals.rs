@@ -355,6 +355,8 @@ impl Linux {
 
     /// Whether a call of this number that a signal has ended starts anew behind the signal's handler.
     pub(crate) fn restarts(&self, call: u64) -> bool {
+        // It waits with FIFOs.
+        const OPENAT: u64 = 56;
         const READ: u64 = 63;
         const WRITEV: u64 = 66;
         const FUTEX: u64 = 98;
@@ -367,8 +369,10 @@ impl Linux {
         const ACCEPT4: u64 = 242;
         let next = self.signals.due(&self.threads.current().signals).trailing_zeros() as usize;
         let restarts = self.signals.actions.get(next).is_some_and(|action| action.flags & SA_RESTART != 0);
-        let is_one =
-            matches!(call, READ..=WRITEV | FUTEX | ACCEPT | CONNECT | SENDTO | RECVFROM | SENDMSG | RECVMSG | ACCEPT4);
+        let is_one = matches!(
+            call,
+            OPENAT | READ..=WRITEV | FUTEX | ACCEPT | CONNECT | SENDTO | RECVFROM | SENDMSG | RECVMSG | ACCEPT4
+        );
         restarts && is_one
     }
 

@@ -84,6 +84,16 @@ fn fifos() {
     assert!(matches!(cause, riverrun::TrapCause::EndlessWait { call: "openat", .. }), "{cause}");
 }
 
+/// A thread that waits for a FIFO waits for that one, whatever becomes of its name.
+#[test]
+fn fifos_that_are_waited_for_may_get_other_names() {
+    let builder = Linux::builder().args(["fifo", "/tmp/private", "renamed"]).virtual_time(true);
+    let expected = "chmod(\"fifo\", 0200) = 0\nrename(\"fifo\", \"moved\") = 0\n\
+        open(\"fifo\", O_WRONLY | O_NONBLOCK) = -1 No such device or address\n\
+        open(\"moved\", O_WRONLY) >= 0 = 1\nopen(name, O_RDONLY) >= 0 = 1\n";
+    assert_eq!(run(&gcc("fifo.c", STATIC), "", builder).stdout, expected);
+}
+
 /// Where stores to one mapping would be missed in another, the second is refused by name.
 #[test]
 fn shared_mappings_that_would_miss_stores_are_refused() {

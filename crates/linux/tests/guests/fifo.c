@@ -35,14 +35,65 @@ static void *passes(void *name) {
     return NULL;
 }
 
+static volatile int alarms;
+
 static void on_alarm(int number) {
     (void)number;
+    alarms++;
+}
+
+// Opens its end once an alarm has come, which is for the other thread.
+static void *opens_late(void *name) {
+    while (alarms == 0) usleep(1000);
+    close(open(name, O_WRONLY));
+    return NULL;
+}
+
+static void restarts(void) {
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    sigaction(SIGALRM, &action, NULL);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    pthread_t thread;
+    pthread_create(&thread, NULL, opens_late, "fifo");
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    struct itimerval timer = {.it_value = {0, 50000}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+    int fd = open("fifo", O_RDONLY);
+    printf("restarted: %d\n", fd >= 0);
+    close(fd);
+    pthread_join(thread, NULL);
+    alarms = 0;
+}
+
+static void *waits(void *name) {
+    SHOW(open(name, O_RDONLY) >= 0);
+    return NULL;
+}
+
+// What is waited for is the FIFO that the name stood for.
+static void renamed(void) {
+    mkfifo("fifo", 0600);
+    pthread_t thread;
+    pthread_create(&thread, NULL, waits, "fifo");
+    // Time does not pass here while the other thread can run.
+    usleep(1000);
+    SHOW(chmod("fifo", 0200));
+    SHOW(rename("fifo", "moved"));
+    mkfifo("fifo", 0600);
+    usleep(1000);
+    SHOW(open("fifo", O_WRONLY | O_NONBLOCK));
+    SHOW(open("moved", O_WRONLY) >= 0);
+    pthread_join(thread, NULL);
 }
 
 int main(int argc, char **argv) {
     if (argc > 1) mkdir(argv[1], 0755);
     if (argc < 2 || chdir(argv[1]) != 0) return 1;
     umask(022);
+    if (argc > 2 && argv[2][0] == 'r') return renamed(), fflush(stdout);
     SHOW(mkfifo("fifo", 0644));
     SHOW(mkfifo("fifo", 0644));
     struct stat st;
@@ -98,6 +149,7 @@ int main(int argc, char **argv) {
     int path = open("fifo", O_PATH);
     SHOW(fstat(path, &st));
     close(path);
+    restarts();
     // A signal ends the waiting.
     struct sigaction action = {.sa_handler = on_alarm};
     sigaction(SIGALRM, &action, NULL);

@@ -16,15 +16,26 @@ struct Waiting<E> {
     since: u64,
 }
 
+/// The ends of one kind.
+#[derive(Debug)]
+struct Side<E> {
+    /// How often one has been opened.
+    opened: u64,
+    /// Those that wait, by the number of the thread.
+    waiting: BTreeMap<u32, Waiting<E>>,
+}
+
+impl<E> Default for Side<E> {
+    fn default() -> Side<E> {
+        Side { opened: 0, waiting: BTreeMap::new() }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Fifo {
     pipe: Pipe,
-    /// How often each end has been opened.
-    readers: u64,
-    writers: u64,
-    /// Those that wait, by the number of the thread.
-    reads: BTreeMap<u32, Waiting<Reader>>,
-    writes: BTreeMap<u32, Waiting<Writer>>,
+    reads: Side<Reader>,
+    writes: Side<Writer>,
 }
 
 /// How an end is opened.
@@ -48,69 +59,82 @@ pub(crate) struct SavedFifo {
     pub(crate) writes: Vec<(u32, u64)>,
 }
 
-impl Fifo {
-    /// Opens the end to read from.
-    pub(crate) fn reader(&mut self, attempt: OpenAttempt) -> Result<Reader, Stop> {
-        let Waiting { end, since } = self.reads.remove(&attempt.thread).unwrap_or_else(|| {
-            self.readers = self.readers.wrapping_add(1);
-            Waiting { end: opened(&self.pipe).reader(), since: self.writers }
+impl<E> Side<E> {
+    /// Opens a `new` end, which waits while it is alone, and others have been opened as often as before; `ENXIO` if it is not
+    /// to wait.
+    fn open(
+        &mut self,
+        attempt: OpenAttempt,
+        others: u64,
+        new: impl FnOnce() -> E,
+        is_alone: impl FnOnce(&E) -> bool,
+    ) -> Result<E, Stop> {
+        let Waiting { end, since } = self.waiting.remove(&attempt.thread).unwrap_or_else(|| {
+            self.opened = self.opened.wrapping_add(1);
+            Waiting { end: new(), since: others }
         });
-        if !attempt.blocks || !end.is_hung_up() || self.writers != since {
-            return Ok(end);
-        }
-        if attempt.is_interrupted {
-            return Err(Errno::INTR.into());
-        }
-        self.reads.insert(attempt.thread, Waiting { end, since });
-        Err(Stop::WouldWait { streams: 0, span: None })
-    }
-
-    /// Opens the end to write to; `ENXIO` if that is not to wait, and no reader is there.
-    pub(crate) fn writer(&mut self, attempt: OpenAttempt) -> Result<Writer, Stop> {
-        let Waiting { end, since } = self.writes.remove(&attempt.thread).unwrap_or_else(|| {
-            self.writers = self.writers.wrapping_add(1);
-            Waiting { end: opened(&self.pipe).writer(), since: self.readers }
-        });
-        if !end.is_hung_up() || self.readers != since {
+        if !is_alone(&end) || others != since {
             return Ok(end);
         }
         if !attempt.blocks {
-            self.writers = self.writers.wrapping_sub(1);
+            self.opened = self.opened.wrapping_sub(1);
             return Err(Errno::NXIO.into());
         }
         if attempt.is_interrupted {
             return Err(Errno::INTR.into());
         }
-        self.writes.insert(attempt.thread, Waiting { end, since });
+        self.waiting.insert(attempt.thread, Waiting { end, since });
         Err(Stop::WouldWait { streams: 0, span: None })
+    }
+
+    /// The threads that wait, and how often others had been opened before.
+    fn save(&self) -> Vec<(u32, u64)> {
+        self.waiting.iter().map(|(&thread, waiting)| (thread, waiting.since)).collect()
+    }
+
+    fn from_saved(opened: u64, saved: &[(u32, u64)], new: impl Fn() -> E) -> Side<E> {
+        let waiting = saved.iter().map(|&(thread, since)| (thread, Waiting { end: new(), since }));
+        Side { opened, waiting: waiting.collect() }
+    }
+}
+
+impl Fifo {
+    /// Opens the end to read from.
+    pub(crate) fn reader(&mut self, attempt: OpenAttempt) -> Result<Reader, Stop> {
+        let is_alone = |end: &Reader| attempt.blocks && end.is_hung_up();
+        self.reads.open(attempt, self.writes.opened, || opened(&self.pipe).reader(), is_alone)
+    }
+
+    /// Opens the end to write to; `ENXIO` if that is not to wait, and no reader is there.
+    pub(crate) fn writer(&mut self, attempt: OpenAttempt) -> Result<Writer, Stop> {
+        self.writes.open(attempt, self.reads.opened, || opened(&self.pipe).writer(), Writer::is_hung_up)
     }
 
     /// The threads that wait.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = u32> {
-        self.reads.keys().chain(self.writes.keys()).copied()
+        self.reads.waiting.keys().chain(self.writes.waiting.keys()).copied()
     }
 
     /// A thread waits no longer.
     pub(crate) fn forget(&mut self, thread: u32) {
-        self.reads.remove(&thread);
-        self.writes.remove(&thread);
+        self.reads.waiting.remove(&thread);
+        self.writes.waiting.remove(&thread);
     }
 
     /// Its state; `number` numbers its pipe.
     pub(crate) fn save(&self, number: impl FnOnce(&Pipe) -> u32) -> SavedFifo {
         SavedFifo {
             pipe: self.pipe.is_open().then(|| number(&self.pipe)),
-            opened: (self.readers, self.writers),
-            reads: self.reads.iter().map(|(&thread, waiting)| (thread, waiting.since)).collect(),
-            writes: self.writes.iter().map(|(&thread, waiting)| (thread, waiting.since)).collect(),
+            opened: (self.reads.opened, self.writes.opened),
+            reads: self.reads.save(),
+            writes: self.writes.save(),
         }
     }
 
     pub(crate) fn from_saved(saved: &SavedFifo, pipe: Pipe) -> Fifo {
-        let (readers, writers) = saved.opened;
-        let reads = saved.reads.iter().map(|&(thread, since)| (thread, Waiting { end: pipe.reader(), since }));
-        let writes = saved.writes.iter().map(|&(thread, since)| (thread, Waiting { end: pipe.writer(), since }));
-        Fifo { reads: reads.collect(), writes: writes.collect(), pipe, readers, writers }
+        let reads = Side::from_saved(saved.opened.0, &saved.reads, || pipe.reader());
+        let writes = Side::from_saved(saved.opened.1, &saved.writes, || pipe.writer());
+        Fifo { reads, writes, pipe }
     }
 }
 

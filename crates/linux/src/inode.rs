@@ -243,27 +243,25 @@ impl Inode {
 
     /// Gives something a name in this directory, which may replace another; what it replaces.
     pub(crate) fn put(&self, name: &OsStr, inode: &Arc<Inode>, now: Timespec) -> Result<Option<Arc<Inode>>, Stop> {
-        let last = self.entries_last();
-        let old = self.put_at(name, inode, now, last + 1)?;
-        self.set_last(last + 1);
-        Ok(old)
+        self.put_at(name, inode, now, None)
     }
 
-    /// The same, as the entry of this order.
+    /// The same, as the entry of this order, or as the last one.
     pub(crate) fn put_at(
         &self,
         name: &OsStr,
         inode: &Arc<Inode>,
         now: Timespec,
-        order: u64,
+        order: Option<u64>,
     ) -> Result<Option<Arc<Inode>>, Stop> {
         let mut state = self.lock();
         let State { content: Content::Directory(entries), counted, .. } = &mut *state else {
             return Err(Errno::NOTDIR.into());
         };
         let is_directory = inode.kind() == mode::DIRECTORY;
+        let Entries { names, orders, last } = entries;
+        let order = order.unwrap_or(*last + 1);
         let new = Entry { inode: inode.clone(), order };
-        let Entries { names, orders, .. } = entries;
         let old = match names.entry(name.to_owned()) {
             Slot::Occupied(mut slot) => {
                 orders.remove(&slot.get().order);
@@ -278,6 +276,7 @@ impl Inode {
             }
         };
         orders.insert(order, name.to_owned());
+        *last = order.max(*last);
         state.links += u32::from(is_directory);
         (state.modified, state.changed) = (now, now);
         if let Some(Entry { inode: old, .. }) = &old {

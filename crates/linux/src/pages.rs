@@ -137,10 +137,8 @@ impl Pages {
         let whole = at.div_ceil(PAGE)..(at + len) / PAGE;
         let mut edges = [at..at + len, 0..0];
         if whole.start < whole.end {
-            let mut behind = self.pages.split_off(&whole.start);
-            let kept = behind.split_off(&whole.end);
-            self.pages.extend(kept);
-            self.space.give_back(behind.len() as u64 * (PAGE + OVERHEAD));
+            let cut = self.pages.extract_if(whole.clone(), |_, _| true).count();
+            self.space.give_back(cut as u64 * (PAGE + OVERHEAD));
             edges = [at..whole.start * PAGE, whole.end * PAGE..at + len];
         }
         for edge in edges {

@@ -279,35 +279,30 @@ impl Linux {
         let mut numbers = BTreeMap::new();
         let mut files = Vec::new();
         let mut tree = Saver::new(&self.names.tree);
+        // The number of a file, which gets one if it has none.
+        let mut id_of = |number: usize, file: &Arc<OpenFile>, tree: &mut Saver| -> Result<u32, Error> {
+            if let Some(&id) = numbers.get(&Arc::as_ptr(file)) {
+                return Ok(id);
+            }
+            let id = files.len() as u32;
+            files.push(self.save_file(number, file, tree)?);
+            numbers.insert(Arc::as_ptr(file), id);
+            Ok(id)
+        };
         let mut descriptors = Vec::new();
         for (number, slot) in self.descriptors.slots.iter().enumerate() {
             let Some(Slot { file, close_on_exec }) = slot else { continue };
-            let id = match numbers.get(&Arc::as_ptr(file)) {
-                Some(&id) => id,
-                None => {
-                    files.push(self.save_file(number, file, &mut tree)?);
-                    numbers.insert(Arc::as_ptr(file), files.len() as u32 - 1);
-                    files.len() as u32 - 1
-                }
-            };
+            let id = id_of(number, file, &mut tree)?;
             descriptors.push(Descriptor { number: number as u32, file: id, close_on_exec: *close_on_exec });
         }
         let mut mappings = Vec::new();
         for mapping in self.mappings.iter() {
-            let id = match numbers.get(&Arc::as_ptr(&mapping.file)) {
-                Some(&id) => id,
-                None => {
-                    let saved = self.save_file(0, &mapping.file, &mut tree).map_err(|error| match error {
-                        Error::FileGone { path, .. } => {
-                            Error::MappedFile { path, reason: "it has been deleted, renamed or replaced".to_owned() }
-                        }
-                        error => error,
-                    });
-                    files.push(saved?);
-                    numbers.insert(Arc::as_ptr(&mapping.file), files.len() as u32 - 1);
-                    files.len() as u32 - 1
+            let id = id_of(0, &mapping.file, &mut tree).map_err(|error| match error {
+                Error::FileGone { path, .. } => {
+                    Error::MappedFile { path, reason: "it has been deleted, renamed or replaced".to_owned() }
                 }
-            };
+                error => error,
+            })?;
             let Mapping { ref range, offset, writes, ref filled, .. } = *mapping;
             mappings.push(SavedMapping { range: range.clone(), offset, writes, filled: filled.clone(), file: id });
         }
@@ -858,37 +853,32 @@ impl Linux {
             program: self.program.clone(),
         };
         let mut opened: Vec<Option<Arc<OpenFile>>> = vec![None; saved.files.len()];
+        let mut open = |id: u32, error: &dyn Fn(&File, Stop) -> Error| -> Result<Arc<OpenFile>, Error> {
+            let id = id as usize;
+            let (Some(file), Some(place_of)) = (saved.files.get(id), opened.get_mut(id)) else { return Err(DAMAGED) };
+            if let Some(open_file) = place_of {
+                return Ok(open_file.clone());
+            }
+            let open_file = opener.open(file).and_then(|open_file| {
+                place(file, &open_file, &saved.pipes)?;
+                Ok(open_file)
+            });
+            Ok(place_of.insert(open_file.map_err(|stop| error(file, stop))?).clone())
+        };
         let mut slots = Vec::new();
         for descriptor in &saved.descriptors {
             let number = descriptor.number as usize;
             if number >= limit {
                 return Err(Error::TooManyDescriptors { descriptor: descriptor.number, limit: limit as u32 });
             }
-            let id = descriptor.file as usize;
-            let (Some(file), Some(place_of)) = (saved.files.get(id), opened.get_mut(id)) else { return Err(DAMAGED) };
-            let open_file = match place_of {
-                Some(file) => file.clone(),
-                None => {
-                    let open = opener.open(file).and_then(|open_file| {
-                        place(file, &open_file, &saved.pipes)?;
-                        Ok(open_file)
-                    });
-                    let open = open.map_err(|stop| file.error(descriptor.number, stop))?;
-                    place_of.insert(open).clone()
-                }
-            };
+            let file = open(descriptor.file, &|file, stop| file.error(descriptor.number, stop))?;
             if number >= slots.len() {
                 slots.resize(number + 1, None);
             }
-            slots[number] = Some(Slot { file: open_file, close_on_exec: descriptor.close_on_exec });
+            slots[number] = Some(Slot { file, close_on_exec: descriptor.close_on_exec });
         }
         for mapping in &saved.mappings {
-            let id = mapping.file as usize;
-            let (Some(file), Some(place_of)) = (saved.files.get(id), opened.get_mut(id)) else { return Err(DAMAGED) };
-            if place_of.is_none() {
-                let open = opener.open(file);
-                *place_of = Some(open.map_err(|stop| Error::MappedFile { path: file.path(), reason: reason(stop) })?);
-            }
+            open(mapping.file, &|file, stop| Error::MappedFile { path: file.path(), reason: reason(stop) })?;
         }
         let pipes = opener.pipes;
         Ok(Reopened { slots, pipes, files: opened.into_iter().collect::<Option<_>>().ok_or(DAMAGED)? })

@@ -223,7 +223,7 @@ impl SavedTree {
             if let SavedContent::Directory { entries, last } = &saved.content {
                 for entry in entries {
                     let name = OsStr::from_bytes(&entry.name);
-                    if inode.put_at(name, &inodes[entry.inode as usize], saved.changed, entry.order)?.is_some() {
+                    if inode.put_at(name, &inodes[entry.inode as usize], saved.changed, Some(entry.order))?.is_some() {
                         return Err(LoadError::Damaged);
                     }
                 }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use riverrun::{Config, Error, Linker, Machine, Program};
-use riverrun_linux::{Builder, Captured, Detail, Input, Linux, Output};
+use riverrun_linux::{Builder, Captured, Detail, DirAccess, Input, Linux, Output};
 use riverrun_testkit::suite::SuiteEngine;
 
 /// What a compiler and its flags make of `tests/guests/<source>`: compiled once for all tests.
@@ -136,4 +136,24 @@ pub(crate) fn tree(root: &Path) -> Vec<String> {
     }
     entries.sort();
     entries
+}
+
+/// Runs a program that works in a directory, here and by qemu; both start with it empty.
+pub(crate) fn compare_in_directory(program: &Path, stdin: &str) -> Outcome {
+    let (ours, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let builder = Linux::builder().args(["guest", "/data"]).dir(ours.path(), "/data", DirAccess::ReadWrite).unwrap();
+    let outcome = run(program, stdin, builder);
+    let expected = qemu(program, &["guest", theirs.path().to_str().unwrap()], &[], stdin);
+    assert_same(&outcome, &expected);
+    assert_eq!(tree(ours.path()), tree(theirs.path()));
+    outcome
+}
+
+pub(crate) fn assert_same(ours: &Outcome, expected: &Outcome) {
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    let (ours_lines, expected_lines) = (lines(&ours.stdout), lines(&expected.stdout));
+    let differences = ours_lines.iter().zip(&expected_lines).filter(|(ours, expected)| ours != expected);
+    let differences: Vec<_> = differences.take(20).collect();
+    assert!(differences.is_empty(), "ours and qemu's output differ: {differences:#?}");
+    assert_eq!(ours, expected);
 }

@@ -83,7 +83,7 @@ fn run(sanitizer: &Sanitizer, is_run: bool) -> Result<()> {
     command.args(["test", "--no-fail-fast", "--lib", "--tests", "--target", TARGET, "--target-dir"]).arg(folder);
     command.args(sanitizer.tests).args((!is_run).then_some("--no-run"));
     // The sanitizers' own memory exceeds the limits on the process that these tests set, and leaves no room for the large
-    // writable mapping without which the kernel keeps a window's mappings apart.
+    // writable mapping without which the kernel keeps a window's mappings apart, nor for thousands of windows.
     command.args([
         "--",
         "--skip",
@@ -94,6 +94,10 @@ fn run(sanitizer: &Sanitizer, is_run: bool) -> Result<()> {
         "moving_",
         "--skip",
         "counted_memory_",
+        "--skip",
+        "six_mappings",
+        "--skip",
+        "ten_thousand_",
     ]);
     command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", sanitizer.rust_flags);
     workspace::call(command.env(sanitizer.options.0, sanitizer.options.1))

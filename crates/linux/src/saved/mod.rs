@@ -4,56 +4,44 @@
 //! builder, by which files are opened again, by their guest paths. The bytes are not trusted. What they say is either
 //! checked here, or could have been made so by the guest's own system calls.
 
+mod opening;
+mod renewing;
+mod state;
+
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun::{MAX_ADDRESS, Machine, PAGE_SIZE, Program, Snapshot};
-use rustix::fs::{Mode, SeekFrom, seek};
+use riverrun::{Machine, Program, Snapshot};
+use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
 
-use crate::abi::{mode, open};
+use crate::Linux;
+use crate::abi::mode;
 use crate::builder::Builder;
 use crate::call::{Patience, Stop};
 use crate::descriptors::Slot;
-use crate::devices::Device;
-use crate::directories::DirectoryPosition;
 use crate::error::Error;
-use crate::event::{Event, SavedEvent};
 use crate::file_systems::Place;
-use crate::files::open_host;
 use crate::guest_path::GuestPath;
-use crate::halves::Half;
-use crate::host_file::SizeLimit;
-use crate::inode::{Content, Entries, Inode};
-use crate::interests::{Interest, Interests};
-use crate::memory_file::{MemoryFile, Origin};
-use crate::open_file::{CHANGEABLE, Directory, Kind, OpenFile};
+use crate::inode::{Content, Inode};
+use crate::memory_file::Origin;
+use crate::open_file::{Kind, OpenFile};
 use crate::own::Own;
-use crate::pair::{Pair, Style};
 use crate::paths::{Names, Node};
-use crate::pipes::{self, Pipe};
-use crate::process::Process;
-use crate::random::{Random, SavedRandom};
-use crate::saved_tree::{LoadError, Loaded, SavedTree, Saver};
-use crate::shared_mappings::{self, Mapping, Mappings};
-use crate::signal_file::SignalFile;
-use crate::signals::{SavedSignals, Signals};
-use crate::socket::{End, Socket, Timeouts};
-use crate::threads::{SavedThreads, Threads};
-use crate::time::{Clock, SavedClock};
-use crate::timer::Timers;
-use crate::timer_file::{SavedTimerFile, TimerFile};
-use crate::{Linux, memory};
+use crate::pipes::Pipe;
+use crate::random::Random;
+use crate::saved_tree::{LoadError, Loaded, Saver};
+use crate::shared_mappings::Mapping;
+use crate::signals::Signals;
+use crate::socket::End;
+use crate::threads::Threads;
+use crate::time::Clock;
 
-/// The first byte: the version of what follows.
-const VERSION: u8 = 6;
-const DAMAGED: Error = Error::Damaged("the saved state of the Linux personality");
+use opening::Opener;
+use renewing::{activity, mappings, place, renew};
+use state::{DAMAGED, Descriptor, File, FileKind, MemorySource, Saved, SavedMapping, VERSION, reason, text};
 
 /// The name of the personality's section in a snapshot.
 pub const SECTION: &str = "riverrun.linux";
@@ -102,120 +90,6 @@ pub fn reset<T>(
     machine.reset(snapshot).map_err(|error| Error::Snapshot(error.into()))
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-struct Saved {
-    args: Vec<Vec<u8>>,
-    env: Vec<Vec<u8>>,
-    descriptors: Vec<Descriptor>,
-    files: Vec<File>,
-    /// The bytes in each pipe.
-    pipes: Vec<Vec<u8>>,
-    current: Vec<u8>,
-    /// The private files.
-    tree: SavedTree,
-    mappings: Vec<SavedMapping>,
-    layout: Option<memory::Layout>,
-    clock: SavedClock,
-    timers: Timers,
-    random: Option<SavedRandom>,
-    signals: SavedSignals,
-    threads: SavedThreads,
-    process: Process,
-    offers_functions: bool,
-    is_ready: bool,
-    last_words: Vec<u8>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Descriptor {
-    number: u32,
-    /// Which of the files.
-    file: u32,
-    close_on_exec: bool,
-}
-
-/// A shared mapping of a file.
-#[derive(Debug, Serialize, Deserialize)]
-struct SavedMapping {
-    range: Range<u64>,
-    offset: u64,
-    writes: bool,
-    filled: Vec<u64>,
-    /// Which of the files.
-    file: u32,
-}
-
-impl SavedMapping {
-    fn is_sound(&self) -> bool {
-        let SavedMapping { range, offset, writes, filled, .. } = self;
-        let are_pages = [range.start, range.end, *offset].iter().all(|at| at.is_multiple_of(PAGE_SIZE));
-        let len = range.end.saturating_sub(range.start);
-        let end = offset.checked_add(len);
-        are_pages
-            && filled.len() as u64 == if *writes { len / PAGE_SIZE } else { 0 }
-            && range.start < range.end
-            && range.end <= MAX_ADDRESS
-            && end.is_some_and(|end| i64::try_from(end).is_ok())
-    }
-}
-
-/// An open file description.
-#[derive(Debug, Serialize, Deserialize)]
-struct File {
-    kind: FileKind,
-    status: u32,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-enum FileKind {
-    /// One of the three that the builder has.
-    Standard(u8),
-    Regular {
-        path: Vec<u8>,
-        position: u64,
-        sync: u32,
-    },
-    Directory {
-        path: Vec<u8>,
-        position: DirectoryPosition,
-    },
-    Device(Device),
-    /// Which of the pipes.
-    PipeReader(u32),
-    PipeWriter(u32),
-    Event(SavedEvent),
-    Timer(SavedTimerFile),
-    /// The set of signals that it gives.
-    Signals(u64),
-    /// What it watches, by descriptors.
-    Epoll(Vec<(i32, Interest)>),
-    /// A socket of a pair: the numbers of its pipes, and the directions that it has ended.
-    Socket {
-        style: Style,
-        incoming: u32,
-        outgoing: u32,
-        ended: Vec<Half>,
-        timeouts: Timeouts,
-    },
-    /// A file in memory.
-    Memory {
-        path: Vec<u8>,
-        position: u64,
-        source: MemorySource,
-    },
-}
-
-/// How a file in memory is found again.
-#[derive(Debug, Serialize, Deserialize)]
-enum MemorySource {
-    /// By its name.
-    Name,
-    /// It says this.
-    Contents(Vec<u8>),
-    /// It is this one of the private files.
-    Private(u32),
-}
-
 /// What [`Linux::reset`] goes back to.
 pub(crate) struct Baseline {
     bytes: Box<[u8]>,
@@ -229,18 +103,6 @@ struct Reopened {
     pipes: Vec<Pipe>,
     /// By the number of a saved file.
     files: Vec<Arc<OpenFile>>,
-}
-
-fn text(path: &GuestPath) -> String {
-    String::from_utf8_lossy(&path.to_bytes()).into_owned()
-}
-
-fn reason(stop: Stop) -> String {
-    match stop {
-        Stop::Errno(errno) => std::io::Error::from(errno).to_string(),
-        Stop::Refused(refusal) => refusal.to_string(),
-        _ => "it takes too long".to_owned(),
-    }
 }
 
 fn position(fd: impl AsFd) -> Result<u64, Stop> {
@@ -492,276 +354,6 @@ impl Linux {
     }
 }
 
-impl File {
-    fn error(&self, descriptor: u32, stop: Stop) -> Error {
-        Error::Reopen { descriptor, path: self.path(), reason: reason(stop) }
-    }
-
-    /// What it is, for messages.
-    fn path(&self) -> String {
-        match &self.kind {
-            FileKind::Regular { path, .. } | FileKind::Directory { path, .. } | FileKind::Memory { path, .. } => {
-                String::from_utf8_lossy(path).into_owned()
-            }
-            FileKind::Standard(number) => format!("standard stream {number}"),
-            FileKind::Device(device) => format!("/dev/{}", device.name()),
-            FileKind::PipeReader(_) | FileKind::PipeWriter(_) => "a pipe".to_owned(),
-            FileKind::Socket { .. } => "a socket".to_owned(),
-            FileKind::Event(_) => "an event counter".to_owned(),
-            FileKind::Timer(_) => "a timer".to_owned(),
-            FileKind::Signals(_) => "a descriptor of signals".to_owned(),
-            FileKind::Epoll(_) => "an epoll descriptor".to_owned(),
-        }
-    }
-}
-
-/// Sets the position and the flags of an open file, and what is in the pipe that it reads.
-fn place(saved: &File, file: &OpenFile, pipes: &[Vec<u8>]) -> Result<(), Stop> {
-    match (&saved.kind, &file.kind) {
-        (FileKind::Regular { position, .. }, Kind::Regular(host)) => {
-            seek(&host.fd, SeekFrom::Start(*position))?;
-        }
-        (FileKind::Memory { position, .. }, Kind::Memory(file)) => drop(file.seek(SeekFrom::Start(*position))?),
-        (FileKind::Directory { position, .. }, Kind::Directory(directory)) => directory.place(*position)?,
-        (FileKind::PipeReader(id), Kind::PipeReader(end)) => end.pipe().fill(bytes_of(pipes, *id)),
-        (FileKind::PipeWriter(id), Kind::PipeWriter(end)) => end.pipe().fill(bytes_of(pipes, *id)),
-        (FileKind::Socket { incoming, outgoing, .. }, Kind::Socket(socket)) => {
-            if let End::Pair(pair) = &socket.end {
-                pair.incoming.pipe().fill(bytes_of(pipes, *incoming));
-                pair.outgoing.pipe().fill(bytes_of(pipes, *outgoing));
-            }
-        }
-        _ => {}
-    }
-    let status = saved.status & CHANGEABLE;
-    if file.status() & CHANGEABLE != status {
-        file.set_status(status)?;
-    }
-    Ok(())
-}
-
-/// The number and the activity of a descriptor's file.
-fn activity(slots: &[Option<Slot>], fd: i32) -> Option<(u64, u64)> {
-    let file = &slots.get(usize::try_from(fd).ok()?)?.as_ref()?.file;
-    Some((file.number(), file.activity(!0)))
-}
-
-/// Gives a guest files of its own in place of those that are kept for a reset and that it could change: ends of pipes, which
-/// count as open only now, sockets, private files, event counters, timers, sets of signals, and epoll descriptors.
-fn renew(
-    slots: &mut [Option<Slot>],
-    saved: &Saved,
-    names: &Names,
-    inodes: &[Arc<Inode>],
-) -> BTreeMap<u32, Arc<OpenFile>> {
-    let mut renewed: BTreeMap<u32, Arc<OpenFile>> = BTreeMap::new();
-    // Those that watch others come last.
-    for watches in [false, true] {
-        for descriptor in &saved.descriptors {
-            let Some(file) = saved.files.get(descriptor.file as usize) else { continue };
-            let Some(Some(slot)) = slots.get(descriptor.number as usize) else { continue };
-            if matches!(file.kind, FileKind::Epoll(_)) != watches {
-                continue;
-            }
-            let kind = || match (&file.kind, &slot.file.kind) {
-                (FileKind::PipeReader(_), Kind::PipeReader(end)) => Some(Kind::PipeReader(end.pipe().reader())),
-                (FileKind::PipeWriter(_), Kind::PipeWriter(end)) => Some(Kind::PipeWriter(end.pipe().writer())),
-                (FileKind::Socket { ended, timeouts, .. }, Kind::Socket(socket)) => match &socket.end {
-                    End::Pair(pair) => Some(Kind::Socket(Socket::new(End::Pair(pair.renewed(ended)), *timeouts))),
-                    End::Tcp(_) => None,
-                },
-                (FileKind::Memory { source: MemorySource::Private(_), .. }, old) => renewed_private(file, old, inodes),
-                (FileKind::Directory { position, .. }, Kind::Directory(Directory { path, memory: Some(_), .. })) => {
-                    let directory = Directory::in_memory(path.clone(), names.private(path)?);
-                    directory.place(*position).ok()?;
-                    Some(Kind::Directory(directory))
-                }
-                (FileKind::Event(event), _) => Some(Kind::Event(Event::from_saved(*event))),
-                (FileKind::Timer(timer), _) => Some(Kind::Timer(TimerFile::from_saved(*timer))),
-                (FileKind::Signals(set), _) => Some(Kind::Signals(SignalFile::new(*set))),
-                (FileKind::Epoll(interests), _) => {
-                    Some(Kind::Epoll(Interests::from_saved(interests, |fd| activity(slots, fd))))
-                }
-                _ => None,
-            };
-            let new = || Some(Arc::new(OpenFile::new(kind()?, slot.file.status())));
-            let Some(new) = renewed.get(&descriptor.file).cloned().or_else(new) else { continue };
-            renewed.insert(descriptor.file, new.clone());
-            if let Some(Some(slot)) = slots.get_mut(descriptor.number as usize) {
-                slot.file = new;
-            }
-        }
-    }
-    renewed
-}
-
-/// A private file in place of one that is kept for a reset.
-fn renewed_private(saved: &File, old: &Kind, inodes: &[Arc<Inode>]) -> Option<Kind> {
-    let FileKind::Memory { source: MemorySource::Private(id), position, .. } = &saved.kind else { return None };
-    let Kind::Memory(old) = old else { return None };
-    let file = MemoryFile::new(old.path.clone(), inodes.get(*id as usize)?.clone(), old.origin, old.limit);
-    file.seek(SeekFrom::Start(*position)).ok()?;
-    Some(Kind::Memory(file))
-}
-
-/// The shared mappings, of files that have been renewed or are kept; `None` if no guest could have them.
-fn mappings(
-    saved: &Saved,
-    renewed: &mut BTreeMap<u32, Arc<OpenFile>>,
-    files: &[Arc<OpenFile>],
-    inodes: &[Arc<Inode>],
-) -> Option<Mappings> {
-    let mut all = Vec::new();
-    for SavedMapping { range, offset, writes, filled, file } in &saved.mappings {
-        let (kept, saved_file) = (files.get(*file as usize)?, saved.files.get(*file as usize)?);
-        let new = || match renewed_private(saved_file, &kept.kind, inodes) {
-            Some(kind) => Arc::new(OpenFile::new(kind, saved_file.status)),
-            None => kept.clone(),
-        };
-        let open_file = renewed.entry(*file).or_insert_with(new).clone();
-        let mapping = Mapping::new(range.clone(), *offset, open_file, *writes)?;
-        all.push(Mapping { filled: filled.clone(), ..mapping });
-    }
-    Mappings::of(all)
-}
-
-fn bytes_of(pipes: &[Vec<u8>], id: u32) -> &[u8] {
-    pipes.get(id as usize).map_or(&[], Vec::as_slice)
-}
-
-/// What is kept for a reset in place of a private file or directory, which would go on with all that is in it when the guest
-/// that has it is gone.
-fn stand_in(content: Content) -> Arc<Inode> {
-    Inode::root(&Arc::default(), content, 0)
-}
-
-/// Opens saved files by the grants of a new guest: private ones not at all, as each guest gets those anew.
-struct Opener<'a> {
-    names: &'a Names,
-    standard: [Option<Arc<OpenFile>>; 3],
-    pipes: Vec<Pipe>,
-    limit: SizeLimit,
-    /// The private files.
-    inodes: &'a [Arc<Inode>],
-    /// The program's file, if it is known.
-    program: Option<Arc<[u8]>>,
-}
-
-impl Opener<'_> {
-    fn open(&mut self, file: &File) -> Result<Arc<OpenFile>, Stop> {
-        let damaged = Stop::Errno(Errno::INVAL);
-        let kind = match &file.kind {
-            FileKind::Standard(number) => {
-                let stream = self.standard.get_mut(usize::from(*number)).and_then(Option::take);
-                return stream.ok_or(damaged);
-            }
-            FileKind::Regular { path, sync, .. } => {
-                // Nothing is made and nothing is changed by opening it again.
-                let flags = file.status & (open::ACCESS_MODE | open::PATH | open::APPEND) | sync & open::SYNC;
-                self.open_host(path, flags, mode::REGULAR)?
-            }
-            FileKind::Directory { path, .. } => {
-                let flags = file.status & open::PATH | open::DIRECTORY;
-                self.open_host(path, flags, mode::DIRECTORY)?
-            }
-            FileKind::Memory { path, source: MemorySource::Private(id), .. } => {
-                Kind::Memory(self.open_private(path, *id, file.status)?)
-            }
-            FileKind::Memory { path, source, .. } => Kind::Memory(self.open_memory(path, source)?),
-            FileKind::Device(device) => Kind::Device(*device),
-            FileKind::Event(event) => Kind::Event(Event::from_saved(*event)),
-            FileKind::Timer(timer) => Kind::Timer(TimerFile::from_saved(*timer)),
-            FileKind::Signals(set) => Kind::Signals(SignalFile::new(*set)),
-            FileKind::Epoll(_) => Kind::Epoll(Interests::default()),
-            FileKind::Socket { style, incoming, outgoing, timeouts, .. } => {
-                let incoming = self.pipes.get(*incoming as usize).ok_or(damaged)?.kept_reader();
-                let outgoing = self.pipes.get(*outgoing as usize).ok_or(Errno::INVAL)?.kept_writer();
-                Kind::Socket(Socket::new(End::Pair(Pair { style: *style, incoming, outgoing }), *timeouts))
-            }
-            FileKind::PipeReader(id) => {
-                let end = self.pipes.get(*id as usize).ok_or(damaged)?.kept_reader();
-                return Ok(Arc::new(OpenFile::new(Kind::PipeReader(end), 0)));
-            }
-            FileKind::PipeWriter(id) => {
-                let end = self.pipes.get(*id as usize).ok_or(damaged)?.kept_writer();
-                return Ok(Arc::new(OpenFile::new(Kind::PipeWriter(end), open::WRITE_ONLY)));
-            }
-        };
-        Ok(Arc::new(OpenFile::new(kind, file.status)))
-    }
-
-    /// A file, or a FIFO that is open as a name only. The name is one that leads to it no longer, or never has.
-    fn open_private(&self, name: &[u8], id: u32, status: u32) -> Result<MemoryFile, Stop> {
-        let name = name.strip_prefix(b"/").ok_or(Errno::INVAL)?;
-        match self.inodes.get(id as usize).ok_or(Errno::INVAL)?.kind() {
-            mode::REGULAR => {}
-            mode::FIFO if status & open::PATH != 0 => {}
-            _ => return Err(Errno::INVAL.into()),
-        }
-        let path = GuestPath(vec![OsStr::from_bytes(name).to_owned()]);
-        Ok(MemoryFile::new(path, stand_in(Content::Given(Arc::default())), Origin::Guest, self.limit))
-    }
-
-    fn open_memory(&self, path: &[u8], source: &MemorySource) -> Result<MemoryFile, Stop> {
-        let path = GuestPath::parse_absolute(path).ok_or(Errno::INVAL)?;
-        let open = |path, inode, origin| Ok(MemoryFile::new(path, inode, origin, self.limit));
-        match source {
-            MemorySource::Contents(contents) => return open(path, Inode::given(contents[..].into()), Origin::Made),
-            MemorySource::Name | MemorySource::Private(_) => {}
-        }
-        match self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, Patience::endless())?.node {
-            Node::Own(Own::File(inode)) => open(path, inode, Origin::Name),
-            Node::Own(Own::Program) => {
-                open(path, Inode::given(self.program.clone().ok_or(Errno::NOENT)?), Origin::Name)
-            }
-            _ => Err(Errno::NOENT.into()),
-        }
-    }
-
-    fn open_host(&self, path: &[u8], flags: u32, wanted: u32) -> Result<Kind, Stop> {
-        let path = GuestPath::parse_absolute(path).ok_or(Errno::INVAL)?;
-        let found = self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, Patience::endless())?;
-        let kind = match found.node {
-            Node::Host(name) => open_host(&name, flags, Mode::empty(), self.limit, Patience::endless())?,
-            Node::Own(Own::Directory) => Kind::Directory(Directory::new(path, None)),
-            Node::Memory(name) if name.look()?.kind() == mode::DIRECTORY => {
-                Kind::Directory(Directory::in_memory(path, stand_in(Content::Directory(Entries::default()))))
-            }
-            Node::Memory(_) | Node::Own(_) => return Err(Errno::NODEV.into()),
-        };
-        match (&kind, wanted) {
-            (Kind::Regular(_), mode::REGULAR) | (Kind::Directory(_), mode::DIRECTORY) => Ok(kind),
-            (Kind::Directory(_), _) => Err(Errno::ISDIR.into()),
-            _ => Err(Errno::NOTDIR.into()),
-        }
-    }
-}
-
-impl Saved {
-    /// Reads the bytes, and checks what nothing else checks.
-    fn parse(bytes: &[u8]) -> Result<Saved, Error> {
-        let bytes = match bytes.split_first() {
-            Some((&VERSION, bytes)) => bytes,
-            Some((&found, _)) => return Err(Error::SavedVersion { found, supported: VERSION }),
-            None => return Err(DAMAGED),
-        };
-        let (saved, rest) = postcard::take_from_bytes::<Saved>(bytes).map_err(|_| DAMAGED)?;
-        let layout_is_sound = saved.layout.as_ref().is_none_or(|layout| {
-            layout.heap.start <= layout.heap.end
-                && [layout.heap.end, layout.mappings_end, layout.stack_size].into_iter().all(|end| end <= MAX_ADDRESS)
-        });
-        let is_sound = rest.is_empty()
-            && layout_is_sound
-            && saved.files.len() <= saved.descriptors.len() + saved.mappings.len()
-            && saved.mappings.len() <= shared_mappings::MAX
-            && saved.mappings.iter().all(SavedMapping::is_sound)
-            && saved.pipes.len() <= pipes::MAX_ENDS + saved.tree.fifos()
-            && saved.pipes.iter().all(|contents| contents.len() <= pipes::CAPACITY)
-            && saved.process.is_sound();
-        if is_sound { Ok(saved) } else { Err(DAMAGED) }
-    }
-}
-
 impl Builder {
     /// Makes a personality that goes on where another was [saved](Linux::save).
     ///
@@ -920,8 +512,9 @@ impl Linux {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::Timespec;
+    use crate::abi::{Timespec, open};
     use crate::memory_file::MemoryFile;
+    use crate::open_file::Directory;
 
     /// What is kept for a reset holds nothing of the guest that is reset.
     #[test]

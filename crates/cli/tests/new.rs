@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,14 +22,21 @@ fn cargo(project: &Path, command: &str) -> Ended {
     cargo.output().unwrap().into()
 }
 
+/// A project that `riverrun new` has made with these options, in a folder that lives as long, with the versions that
+/// everything here is tested with.
+fn new_project(name: &str, options: &[&str]) -> (Folder, PathBuf) {
+    let folder = Folder::new();
+    let project = folder.path().join(name);
+    let arguments = ["new"].iter().chain(options).map(OsStr::new);
+    riverrun(arguments.chain([project.as_os_str()])).expect(0, &[]);
+    fs::copy(checkout().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
+    (folder, project)
+}
+
 #[test]
 #[cfg_attr(debug_assertions, ignore = "it takes minutes; the optimised tests do it")]
 fn a_new_project_runs() {
-    let folder = Folder::new();
-    let project = folder.path().join("hello");
-    riverrun(args!["new", project]).expect(0, &[]);
-    // The versions that everything here is tested with.
-    fs::copy(checkout().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
+    let (_folder, project) = new_project("hello", &[]);
     let ended = cargo(&project, "run");
     ended.expect(0, &[]);
     let expected = "guest: hello from C++\n\
@@ -64,10 +72,7 @@ fn a_new_project_runs() {
 #[test]
 #[cfg_attr(debug_assertions, ignore = "it takes minutes; the optimised tests do it")]
 fn a_new_project_with_a_guest_in_rust_runs() {
-    let folder = Folder::new();
-    let project = folder.path().join("rusty");
-    riverrun(args!["new", "--rust-guest", project]).expect(0, &[]);
-    fs::copy(checkout().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
+    let (_folder, project) = new_project("rusty", &["--rust-guest"]);
     let ended = cargo(&project, "run");
     ended.expect(0, &[]);
     assert!(ended.stdout.starts_with("guest: hello from Rust\nguest: scored\nhost: frame 1, "), "{}", ended.stdout);
@@ -85,10 +90,7 @@ fn a_new_project_with_a_guest_in_rust_runs() {
 #[test]
 #[cfg_attr(debug_assertions, ignore = "it takes minutes; the optimised tests do it")]
 fn a_new_project_with_a_guest_in_rust_with_std_runs() {
-    let folder = Folder::new();
-    let project = folder.path().join("threads");
-    riverrun(args!["new", "--rust-guest", "--std", project]).expect(0, &[]);
-    fs::copy(checkout().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
+    let (_folder, project) = new_project("threads", &["--rust-guest", "--std"]);
     let ended = cargo(&project, "run");
     ended.expect(0, &[]);
     assert_eq!(
@@ -101,10 +103,7 @@ fn a_new_project_with_a_guest_in_rust_with_std_runs() {
 #[test]
 #[cfg_attr(debug_assertions, ignore = "it takes minutes; the optimised tests do it")]
 fn a_new_project_with_a_guest_in_go_runs() {
-    let folder = Folder::new();
-    let project = folder.path().join("gopher");
-    riverrun(args!["new", "--go", project]).expect(0, &[]);
-    fs::copy(checkout().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
+    let (_folder, project) = new_project("gopher", &["--go"]);
     let ended = cargo(&project, "run");
     ended.expect(0, &[]);
     assert_eq!(

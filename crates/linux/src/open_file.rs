@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::fs::{OFlags, SeekFrom, fcntl_setfl};
 use rustix::io::Errno;
@@ -323,11 +324,17 @@ impl OpenFile {
 
     /// That a call waits until it can read or write.
     pub(crate) fn wait_for(&self, events: u16) -> Stop {
+        let (streams, span) = self.awaited(events);
+        Stop::WouldWait { streams, span }
+    }
+
+    /// Notes that a call waits for events: the host's streams that bring them, and how long it waits.
+    pub(crate) fn awaited(&self, events: u16) -> (u8, Option<Duration>) {
         let span = match &self.kind {
             Kind::Socket(socket) => socket.timeout(events),
             _ => None,
         };
-        Stop::WouldWait { streams: self.await_events(Some(events)), span }
+        (self.await_events(Some(events)), span)
     }
 
     /// Writes at the file's position, or `at` another.

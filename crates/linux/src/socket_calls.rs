@@ -359,14 +359,15 @@ pub(crate) fn connect(call: &mut Call<'_>) -> Outcome {
     let connected = tcp.connect(granted);
     // What another thread waits for can come now, though the call fails.
     call.linux.files_have_changed();
-    match (connected, file.wait_for(WRITE)) {
+    match connected {
         // The host says how it went when it is asked again.
-        (Err(Errno::INPROGRESS | Errno::ALREADY), Stop::WouldWait { streams, span }) if file.blocking() => {
+        Err(Errno::INPROGRESS | Errno::ALREADY) if file.blocking() => {
+            let (streams, span) = file.awaited(WRITE);
             call.wait(On::Files { streams }, span)?;
             Err(Errno::INPROGRESS.into())
         }
-        (Err(errno), _) => Err(errno.into()),
-        (Ok(()), _) => Ok(0),
+        Err(errno) => Err(errno.into()),
+        Ok(()) => Ok(0),
     }
 }
 

@@ -248,6 +248,15 @@ fn go_on(machine: &mut Machine<Linux>, data: &Path) -> Result<i32, Error> {
     result
 }
 
+/// Has a restored guest go on to its end, with the memory and registers of a machine at the same point, and resets it.
+fn go_on_and_reset(linux: &mut Linux, data: &Path, holds: &str) {
+    let (mut machine, _) = holding(tempfile::tempdir().unwrap().path(), holds);
+    std::mem::swap(machine.data_mut(), linux);
+    assert_eq!(go_on(&mut machine, data).unwrap(), 2);
+    std::mem::swap(machine.data_mut(), linux);
+    linux.reset().unwrap();
+}
+
 const EVERYTHING: &str = "\
 read(file, buffer, 2) = 2
 read(same, buffer + 2, 100) = 4
@@ -325,12 +334,8 @@ fn a_reset_brings_private_files_back() {
     let builder = || Linux::builder().dir(data.path(), "/data", DirAccess::ReadWrite).unwrap();
     let mut linux = builder().stdout(Output::writer(output.clone())).restore(&saved).unwrap();
     for _ in 0..3 {
-        let (mut machine, _) = holding(tempfile::tempdir().unwrap().path(), "private");
-        std::mem::swap(machine.data_mut(), &mut linux);
-        assert_eq!(go_on(&mut machine, data.path()).unwrap(), 2);
+        go_on_and_reset(&mut linux, data.path(), "private");
         assert_eq!(String::from_utf8(output.take()).unwrap(), PRIVATE);
-        std::mem::swap(machine.data_mut(), &mut linux);
-        linux.reset().unwrap();
         assert_eq!(linux.save().unwrap(), saved);
     }
     let error = builder().max_private_files(10_000).restore(&saved).unwrap_err().to_string();
@@ -404,13 +409,8 @@ fn a_reset_goes_back_to_what_was_restored() {
     for _ in 0..3 {
         fs::write(data.path().join("file"), "0123456789").unwrap();
         let _ = fs::remove_file(data.path().join("new"));
-        // The memory and registers of a machine at the same point.
-        let (mut machine, _) = holding(tempfile::tempdir().unwrap().path(), "everything");
-        std::mem::swap(machine.data_mut(), &mut linux);
-        assert_eq!(go_on(&mut machine, data.path()).unwrap(), 2);
+        go_on_and_reset(&mut linux, data.path(), "everything");
         assert_eq!(String::from_utf8(output.take()).unwrap(), EVERYTHING);
-        std::mem::swap(machine.data_mut(), &mut linux);
-        linux.reset().unwrap();
         assert_eq!(linux.save().unwrap(), saved);
     }
     let mut built = Linux::builder().build();

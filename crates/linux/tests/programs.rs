@@ -168,6 +168,19 @@ fn short_timers() {
     assert_eq!(String::from_utf8(stdout.take()).unwrap(), "4000 reads\n4000 signals\n4000 awaited\n", "{result:?}");
 }
 
+/// A wait that no timer ends lasts until the machine's time is up, also where time is virtual.
+#[test]
+fn timers_that_wake_nobody() {
+    let program = gcc("idle_timer.c", STATIC);
+    for is_virtual in [false, true] {
+        let linux = Linux::builder().args(["idle_timer"]).virtual_time(is_virtual).build();
+        let mut machine = common::machine(&Config::new(), &program, linux);
+        machine.set_deadline(Some(Instant::now() + Duration::from_millis(100)));
+        let cause = machine.run().unwrap_err().trap().expect("a trap").cause;
+        assert_eq!(cause, riverrun::TrapCause::Deadline, "virtual time: {is_virtual}");
+    }
+}
+
 /// Timers interrupt programs that make no system call, in every engine.
 #[test]
 fn ticks() {

@@ -334,6 +334,12 @@ impl<T> Machine<T> {
         unsafe { Instance::forget_ready(self.instance) };
     }
 
+    /// The host addresses below the machine's stack for compiled code that no frame may reach: for tests.
+    #[doc(hidden)]
+    pub fn host_stack_guard(&self) -> Option<std::ops::Range<usize>> {
+        self.instance().execution.as_ref().map(|compiled| compiled.stack_guard())
+    }
+
     /// The instructions that the guest may still execute.
     pub fn fuel(&self) -> Option<u64> {
         self.instance().fuel

@@ -2,20 +2,21 @@
 //! guest's results are those of the interpreter.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use riverrun::{CompileOptions, Config, Engine, Fidelity, Linker, Program};
+use riverrun::{CompileOptions, Config, Engine, Fidelity, Linker, Machine, Program};
 use riverrun_testkit::{Random, amount, tools};
 
-/// Bytes of the guard below the stacks that compiled code runs on, and of these stacks.
-const GUARD: usize = 64 << 10;
+/// Bytes of the stacks that compiled code runs on.
 const STACK: usize = 16 << 20;
 
 /// Host memory right below a guard, filled with a pattern.
 struct Canary {
     start: *mut u8,
+    is_mapped: bool,
 }
 
 impl Canary {
@@ -23,50 +24,38 @@ impl Canary {
     const LEN: usize = 4 << 20;
     const BYTE: u8 = 0xa5;
 
-    /// One below each guard, where nothing is mapped yet.
-    fn below_guards() -> Vec<Canary> {
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-        let range = |line: &str| -> (usize, usize, bool) {
-            let (range, rest) = line.split_once(' ').unwrap();
-            let (start, end) = range.split_once('-').unwrap();
-            let number = |text| usize::from_str_radix(text, 16).unwrap();
-            (number(start), number(end), rest.starts_with("---p"))
-        };
-        let ranges: Vec<_> = maps.lines().map(range).collect();
-        let apart = ranges.windows(2).filter(|pair| {
-            let [(start, end, is_closed), (next, next_end, _)] = [pair[0], pair[1]];
-            is_closed && end == next && end - start >= GUARD && next_end - next >= STACK
-        });
-        // Stacks and their guards are one mapping where the kernel has guard pages.
-        let together = ranges.iter().filter(|(start, end, _)| (end - start).is_multiple_of(GUARD + STACK));
-        let guards = apart.map(|pair| pair[0].1 - GUARD).chain(together.map(|(start, ..)| *start));
-        guards.filter_map(|guard| Canary::new(guard - Canary::LEN)).collect()
-    }
-
-    fn new(address: usize) -> Option<Canary> {
-        // SAFETY: a mapping of this test's own, where there is none.
+    /// One below the guard of a machine's stack: at the top of a stack that is not used, or where nothing is mapped.
+    fn below(machine: &Machine<()>, idle_stack: &Range<usize>) -> Option<Canary> {
+        let guard = machine.host_stack_guard()?;
+        let start = guard.start - Canary::LEN;
+        let is_mapped = !(idle_stack.start <= start && guard.start <= idle_stack.end);
+        // SAFETY: the memory is the idle stack's, or a mapping of this test's own where there was none.
         unsafe {
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
-            let at = std::ptr::without_provenance_mut(address);
-            let start = libc::mmap(at, Canary::LEN, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
-            if start == libc::MAP_FAILED {
-                return None;
+            let start: *mut u8 = std::ptr::with_exposed_provenance_mut(start);
+            if is_mapped {
+                let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+                let protection = libc::PROT_READ | libc::PROT_WRITE;
+                if libc::mmap(start.cast(), Canary::LEN, protection, flags, -1, 0) == libc::MAP_FAILED {
+                    return None;
+                }
             }
-            std::ptr::write_bytes(start.cast::<u8>(), Canary::BYTE, Canary::LEN);
-            Some(Canary { start: start.cast() })
+            std::ptr::write_bytes(start, Canary::BYTE, Canary::LEN);
+            Some(Canary { start, is_mapped })
         }
     }
 
     fn is_intact(&self) -> bool {
-        // SAFETY: the mapping lives as long as the canary.
+        // SAFETY: the memory is there as long as the canary.
         unsafe { std::slice::from_raw_parts(self.start, Canary::LEN) }.iter().all(|&byte| byte == Canary::BYTE)
     }
 }
 
 impl Drop for Canary {
     fn drop(&mut self) {
-        // SAFETY: nothing else refers to the mapping.
-        unsafe { libc::munmap(self.start.cast(), Canary::LEN) };
+        if self.is_mapped {
+            // SAFETY: nothing else refers to the mapping.
+            unsafe { libc::munmap(self.start.cast(), Canary::LEN) };
+        }
     }
 }
 
@@ -144,8 +133,8 @@ large:
     text + "    ret\n.size large, . - large\n"
 }
 
-/// What a guest exits with, and how many canaries were there to see it.
-fn run(elf: &[u8], options: Option<CompileOptions>) -> (i32, usize) {
+/// A machine of a program, compiled with these options if there are any.
+fn machine(elf: &[u8], options: Option<CompileOptions>) -> Machine<()> {
     let engine = Engine::new(&Config::new()).unwrap();
     let mut program = Program::new(&engine, elf).unwrap();
     if let Some(options) = options {
@@ -153,11 +142,16 @@ fn run(elf: &[u8], options: Option<CompileOptions>) -> (i32, usize) {
         program = program.compile_to(&options, &file).unwrap().0;
         std::fs::remove_dir_all(file.parent().unwrap()).unwrap();
     }
-    let mut machine = Linker::<()>::new(&engine).instantiate(&program, ()).unwrap();
-    let canaries = Canary::below_guards();
+    Linker::<()>::new(&engine).instantiate(&program, ()).unwrap()
+}
+
+/// What a guest exits with, and whether a canary was there to see it.
+fn run(elf: &[u8], options: Option<CompileOptions>, idle_stack: &Range<usize>) -> (i32, bool) {
+    let mut machine = machine(elf, options);
+    let canary = Canary::below(&machine, idle_stack);
     let status = machine.run().unwrap();
-    assert!(canaries.iter().all(Canary::is_intact), "something below the guard has changed");
-    (status, canaries.len())
+    assert!(canary.iter().all(Canary::is_intact), "something below the guard has changed");
+    (status, canary.is_some())
 }
 
 fn assemble(source: &str) -> Vec<u8> {
@@ -183,13 +177,17 @@ fn frames_of_any_size_stay_on_the_stack() {
     // The largest first: it takes longest, and cases run side by side.
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     let cases: Vec<_> = sizes.into_iter().map(|size| (size, random.between(700..=1_500) as usize)).collect();
+    // Where stacks are reserved together, the next one lies above this machine's.
+    let idle = machine(&assemble(&guest(8, 1, 1, false)), Some(CompileOptions::default()));
+    let idle_guard = idle.host_stack_guard().expect("the guest is compiled");
+    let idle_stack = idle_guard.end..idle_guard.end + STACK;
     let (cases, watched) = (Mutex::new(cases.into_iter()), AtomicUsize::new(0));
     let next = || cases.lock().unwrap().next();
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
                 while let Some(((values, loads), often)) = next() {
-                    watched.fetch_add(check(values, loads, often), Relaxed);
+                    watched.fetch_add(check(values, loads, often, &idle_stack), Relaxed);
                 }
             });
         }
@@ -198,16 +196,16 @@ fn frames_of_any_size_stay_on_the_stack() {
 }
 
 /// Runs a guest in all ways; how many canaries were there to see it.
-fn check(values: usize, loads: bool, often: usize) -> usize {
+fn check(values: usize, loads: bool, often: usize, idle_stack: &Range<usize>) -> usize {
     let mut watched = 0;
     let elf = assemble(&guest(values, 1_500_000, often, loads));
-    let (expected, _) = run(&elf, None);
+    let (expected, _) = run(&elf, None, idle_stack);
     for (fuel, fidelity) in [(false, Fidelity::AbiAssuming), (true, Fidelity::AbiAssuming), (false, Fidelity::Precise)]
     {
         let options = CompileOptions { fuel, fidelity, threads: 1, ..CompileOptions::default() };
-        let (status, canaries) = run(&elf, Some(options));
+        let (status, has_canary) = run(&elf, Some(options), idle_stack);
         assert_eq!(status, expected, "{values} values, loaded: {loads}, fuel: {fuel}, {fidelity:?}");
-        watched += canaries;
+        watched += usize::from(has_canary);
     }
     watched
 }

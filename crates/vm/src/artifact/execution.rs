@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::io;
+use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
@@ -177,6 +178,11 @@ impl Execution {
         self.artifact.options().is_precise()
     }
 
+    /// The addresses below its host stack that no frame may reach.
+    pub fn stack_guard(&self) -> Range<usize> {
+        self.workspace.stack.guard()
+    }
+
     /// How to enter compiled code at the state's pc: by resuming suspended frames, at a function's start, or at a
     /// re-entry point. `None` if the artifact has no entry there.
     pub fn entry(&mut self, state: &VmContext) -> Option<Entry> {
@@ -325,7 +331,7 @@ impl Execution {
             fault_entry: fault_entry as *const () as usize,
             state,
             fault: Cell::new(0),
-            stack_guard: self.workspace.stack.guard(),
+            stack_guard: self.stack_guard(),
             interruption: if self.counts_fuel() { ptr::null() } else { interruption },
             ignored: Cell::new(0),
             interrupt_entry: interrupt_entry as *const () as usize,

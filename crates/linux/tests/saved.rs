@@ -95,7 +95,7 @@ fn run_in_pieces(guest: &Guest<'_>, mut pieces: impl FnMut() -> Option<u64>) -> 
     };
     let elf: Arc<[u8]> = fs::read(program).unwrap().into();
     let mut engines = [SuiteEngine::get(), SuiteEngine::SingleStep, SuiteEngine::Interpreter].map(|engine| {
-        let program = engine.load(&Config::new(), elf.clone());
+        let program = engine.load_counting(&Config::new(), elf.clone());
         let mut linker = Linker::new(program.engine());
         riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
         (linker, program)

@@ -229,7 +229,7 @@ impl<T> Instance<T> {
             let at = this.as_ptr();
             let (state, ready) = (&mut *(*at).state, &(*at).ready);
             if ready.has_position && !(*at).entry_guard.is_calling() {
-                (state.hart.pc, state.hart.slots[usize::from(SP)]) = (ready.pc, ready.sp());
+                (state.hart.pc, state.hart.slots[usize::from(SP)]) = (ready.pc, ready.sp);
                 state.hart.instret = state.instructions();
             }
         }

@@ -5,7 +5,6 @@
 use riverrun_vm::artifact::Prepared;
 use riverrun_vm::{EntryGuard, VmContext};
 
-use crate::boundary::convention::Registers;
 use crate::registers::{Position, SP};
 
 /// An engine that the fast path can enter.
@@ -39,41 +38,37 @@ pub(crate) enum Preparation {
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub(crate) preparation: Preparation,
-    /// The pc and the registers of the guest's own run, while `has_position`. Calls change those of the state:
-    /// `Instance::forget_ready` puts these back, for all who change or run it next.
+    /// The pc and the sp of the guest's own run, while `has_position`; all its registers are in [`VmContext::own_slots`].
+    /// Calls change those of the hart: `Instance::forget_ready` puts these back, for all who change or run it next.
     pub(crate) pc: u64,
-    pub(crate) slots: Registers,
+    /// The sp with which functions begin.
+    pub(crate) sp: u64,
     pub(crate) has_position: bool,
 }
 
 impl Ready {
     pub(crate) fn none() -> Ready {
-        Ready { preparation: Preparation::None, pc: 0, slots: [0; 65], has_position: false }
+        Ready { preparation: Preparation::None, pc: 0, sp: 0, has_position: false }
     }
 
     /// The guest's position, for the machine with this entry guard.
     #[inline(always)]
-    pub(crate) fn position<'a>(&'a self, entry_guard: &EntryGuard, state: &'a VmContext) -> Position<'a> {
+    pub(crate) fn position<'a>(&self, entry_guard: &EntryGuard, state: &'a VmContext) -> Position<'a> {
         match self.has_position && !entry_guard.is_calling() {
-            true => Position { pc: self.pc, slots: &self.slots },
+            true => Position { pc: self.pc, slots: &state.own_slots },
             false => Position::of(state),
         }
     }
 
-    /// The sp with which functions begin.
-    #[inline(always)]
-    pub(crate) fn sp(&self) -> u64 {
-        self.slots[usize::from(SP)]
-    }
-
     /// Saves the guest's position.
-    pub(crate) fn take_position(&mut self, state: &VmContext) {
-        (self.pc, self.slots) = (state.hart.pc, state.hart.slots);
+    pub(crate) fn take_position(&mut self, state: &mut VmContext) {
+        state.own_slots = state.hart.slots;
+        (self.pc, self.sp) = (state.hart.pc, state.hart.x(SP));
         self.has_position = true;
     }
 
     /// Restores the position that calls have changed.
     pub(crate) fn put_back(&self, state: &mut VmContext) {
-        (state.hart.pc, state.hart.slots) = (self.pc, self.slots);
+        (state.hart.pc, state.hart.slots) = (self.pc, state.own_slots);
     }
 }

@@ -53,11 +53,23 @@ impl SuiteEngine {
     /// # Panics
     /// If it is none; if it is to be compiled, and the feature `compile` is lacking.
     pub fn load(self, config: &Config, elf: impl Into<Arc<[u8]>>) -> Program {
+        self.load_with(config, elf.into(), false)
+    }
+
+    /// The same; compiled code counts instructions, as the other engines do.
+    ///
+    /// # Panics
+    /// As [`SuiteEngine::load`].
+    pub fn load_counting(self, config: &Config, elf: impl Into<Arc<[u8]>>) -> Program {
+        self.load_with(config, elf.into(), true)
+    }
+
+    fn load_with(self, config: &Config, elf: Arc<[u8]>, counts: bool) -> Program {
         let mut config = config.clone();
         match self {
-            SuiteEngine::SingleStep => load(config.single_step(true), elf.into()),
-            SuiteEngine::Interpreter => load(&config, elf.into()),
-            SuiteEngine::Compiled => compiled(config, elf.into()),
+            SuiteEngine::SingleStep => load(config.single_step(true), elf),
+            SuiteEngine::Interpreter => load(&config, elf),
+            SuiteEngine::Compiled => compiled(config, elf, counts),
         }
     }
 }
@@ -68,12 +80,12 @@ fn load(config: &Config, elf: Arc<[u8]>) -> Program {
 }
 
 #[cfg(not(feature = "compile"))]
-fn compiled(_: Config, _: Arc<[u8]>) -> Program {
+fn compiled(_: Config, _: Arc<[u8]>, _: bool) -> Program {
     panic!("these tests cannot compile: give cargo --features riverrun-testkit/compile")
 }
 
 #[cfg(feature = "compile")]
-fn compiled(mut config: Config, elf: Arc<[u8]>) -> Program {
+fn compiled(mut config: Config, elf: Arc<[u8]>, fuel: bool) -> Program {
     /// Bytes of a program beyond which it is compiled unoptimised: most of it is libc.
     const LARGE: usize = 256 << 10;
     /// By configuration and executable.
@@ -83,7 +95,7 @@ fn compiled(mut config: Config, elf: Arc<[u8]>) -> Program {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let options = riverrun::CompileOptions::default();
     let level = if elf.len() > LARGE { 0 } else { options.level };
-    config.compile(riverrun::CompileOptions { level, ..options });
+    config.compile(riverrun::CompileOptions { level, fuel, ..options });
     known.entry((format!("{config:?}"), elf.clone())).or_insert_with(|| load(&config, elf)).clone()
 }
 

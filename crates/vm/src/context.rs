@@ -16,6 +16,9 @@ pub struct VmContext {
     pub hart: Hart,
     /// The engine's own data: where and why it stopped.
     pub exit: EngineContext,
+    /// [`Hart::slots`] of the guest's own run, while calls of its functions use the hart's. The host alone has use for
+    /// them; they lie here because this page is in memory anyway.
+    pub own_slots: [u64; 65],
 }
 
 /// An engine's own data, and where and why it stopped. It is beside the registers because compiled code and the fault

@@ -135,7 +135,7 @@ impl<T> Instance<T> {
         // SAFETY: a guard that is open and owned by this thread is that of an execution that is ready (`Ready`).
         unsafe {
             let at = this.as_ptr();
-            let (entry_guard, sp) = ((*at).entry_guard, (*at).ready.sp());
+            let (entry_guard, sp) = ((*at).entry_guard, (*at).ready.sp);
             let (owner, state) = Activation::owner();
             entry_guard.enter();
             if !entry_guard.is_owned_by(owner) {
@@ -162,7 +162,7 @@ impl<T> Instance<T> {
         // SAFETY: a guard that is open to all threads is that of a window that is ready (`Ready`).
         unsafe {
             let at = this.as_ptr();
-            let (entry_guard, sp) = ((*at).entry_guard, (*at).ready.sp());
+            let (entry_guard, sp) = ((*at).entry_guard, (*at).ready.sp);
             entry_guard.enter();
             if !entry_guard.is_open_to_all() {
                 cold_path();
@@ -196,7 +196,7 @@ impl<T> Instance<T> {
                 return;
             }
             state.hart.clone_from(hart);
-            (ready.pc, ready.slots) = (hart.pc, hart.slots);
+            ready.take_position(state);
             // The prepared interpreter counts by its fuel.
             if state.exit.count_base != 0 {
                 state.exit.count_base = hart.instret.wrapping_add_signed(state.exit.fuel);
@@ -289,7 +289,7 @@ impl<T> Instance<T> {
             exchange.place(&mut placement);
             let placed = placement.into_placed();
             if placed.stack.is_empty() {
-                return Ok((placed, (*at).ready.sp()));
+                return Ok((placed, (*at).ready.sp));
             }
             Self::push(this, &placed.stack)?;
             Ok((placed, (*(*at).state).hart.x(SP)))
@@ -422,7 +422,7 @@ impl<T> Instance<T> {
             };
             (*at).entry_guard.lead_to(at.cast());
             (*at).ready.preparation = preparation;
-            (*at).ready.take_position(&*state);
+            (*at).ready.take_position(&mut *state);
             true
         }
     }

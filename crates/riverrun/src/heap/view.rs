@@ -1,6 +1,7 @@
 //! The heap of a machine, for its host and for the functions that guests call.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use riverrun_program::Image;
 use riverrun_vm::{MAX_ADDRESS, MIN_ADDRESS, Perm, Region};
@@ -26,7 +27,8 @@ const GROWTH_PART: u64 = 8;
 /// A heap's records, which belong to its machine.
 #[derive(Debug)]
 pub(crate) struct HeapState {
-    allocator: Allocator,
+    /// None before the heap is used: most machines of many have no use for it.
+    allocator: Option<Box<Allocator>>,
     /// Addresses set aside for the arena; none before it is used.
     reserved: Range<u64>,
     deferred: Deferred,
@@ -75,7 +77,7 @@ impl HeapRecords {
 impl HeapState {
     /// The records. Blocks of dropped objects that have not been freed yet are in use.
     pub(crate) fn records(&self) -> HeapRecords {
-        HeapRecords { allocator: self.allocator.clone(), reserved: self.reserved.clone() }
+        HeapRecords { allocator: self.allocator().clone(), reserved: self.reserved.clone() }
     }
 
     /// Takes records in place of its own. Dropped objects are forgotten: their blocks were those of the old records.
@@ -88,11 +90,15 @@ impl HeapState {
             return;
         }
         self.sites = self.options.record_sites.then(Box::default);
-        self.allocator.clone_from(&records.allocator);
         self.reserved = records.reserved.clone();
-        if !self.reserved.is_empty() {
-            self.allocator.set_cached(!self.is_recorded);
+        if self.reserved.is_empty() {
+            self.allocator = None;
+            return;
         }
+        let is_cached = !self.is_recorded;
+        let allocator = self.allocator_mut();
+        allocator.clone_from(&records.allocator);
+        allocator.set_cached(is_cached);
     }
 
     pub(crate) fn options(&self) -> &HeapOptions {
@@ -101,7 +107,7 @@ impl HeapState {
 
     pub(crate) fn new(options: &HeapOptions, program: &Program) -> HeapState {
         HeapState {
-            allocator: Allocator::new(0),
+            allocator: None,
             reserved: 0..0,
             deferred: Deferred::default(),
             sites: options.record_sites.then(Box::default),
@@ -109,6 +115,18 @@ impl HeapState {
             options: options.clone(),
             program: program.clone(),
         }
+    }
+
+    /// An empty one before the heap is used.
+    #[inline(always)]
+    fn allocator(&self) -> &Allocator {
+        static UNUSED: LazyLock<Allocator> = LazyLock::new(|| Allocator::new(0));
+        self.allocator.as_deref().unwrap_or_else(|| &UNUSED)
+    }
+
+    #[inline(always)]
+    fn allocator_mut(&mut self) -> &mut Allocator {
+        self.allocator.get_or_insert_with(|| Box::new(Allocator::new(0)))
     }
 
     /// Frees the blocks of dropped owned objects.
@@ -123,10 +141,10 @@ impl HeapState {
             // The guest may have changed the object's pointer, but then only blocks of its own are freed.
             for (address, owner) in [(Some(address), Owner::Host), (owned, Owner::Guest)] {
                 let Some(address) = address else { continue };
-                if let Some(block) = self.allocator.find(address)
+                if let Some(block) = self.allocator().find(address)
                     && block.owner == owner
                 {
-                    self.allocator.give(&block);
+                    self.allocator_mut().give(&block);
                     self.record(None, HeapEvent::Free { address });
                 }
             }
@@ -136,24 +154,24 @@ impl HeapState {
     /// A block for the guest that was freed last, if it is of this class.
     #[inline(always)]
     pub(crate) fn take_cached(&mut self, size: u64) -> Option<u64> {
-        self.allocator.take_cached(size)
+        self.allocator.as_mut()?.take_cached(size)
     }
 
     /// A small block for the guest, where that is simple.
     pub(crate) fn take_listed(&mut self, size: u64) -> Option<u64> {
-        self.allocator.take_listed(size)
+        self.allocator.as_mut()?.take_listed(size)
     }
 
     /// Frees a block of the guest's so that it is soon used again, if it is the one that was taken last.
     #[inline(always)]
     pub(crate) fn give_last(&mut self, address: u64, size: Option<u64>) -> bool {
-        self.allocator.give_last(address, size)
+        self.allocator.as_mut().is_some_and(|allocator| allocator.give_last(address, size))
     }
 
     /// Frees a small block of the guest's, where that is simple.
     #[inline(always)]
     pub(crate) fn give_cached(&mut self, address: u64, size: Option<u64>) -> bool {
-        self.allocator.give_cached(address, size)
+        self.allocator.as_mut().is_some_and(|allocator| allocator.give_cached(address, size))
     }
 
     #[cold]
@@ -277,13 +295,13 @@ impl<'a> Heap<'a> {
     /// # Ok::<(), riverrun::Error>(())
     /// ```
     pub fn size(&self, address: u64) -> Option<u64> {
-        self.state.allocator.find(address).map(|block| block.size)
+        self.state.allocator().find(address).map(|block| block.size)
     }
 
     /// Statistics of the heap; takes time in proportion to its pages.
     pub fn statistics(&self) -> HeapStatistics {
-        let counts = self.state.allocator.counts();
-        let census = self.state.allocator.census();
+        let counts = self.state.allocator().counts();
+        let census = self.state.allocator().census();
         HeapStatistics {
             blocks: census.blocks,
             requested: counts.requested(),
@@ -292,13 +310,13 @@ impl<'a> Heap<'a> {
             mapped: self.arena().end - self.arena().start,
             free_pages: census.free,
             longest_free: census.longest_free,
-            allocations: self.state.allocator.allocations(),
+            allocations: self.state.allocator().allocations(),
         }
     }
 
     /// The guest addresses that the heap has mapped: every block lies within.
     pub fn arena(&self) -> Range<u64> {
-        self.state.allocator.start()..self.state.allocator.end()
+        self.state.allocator().start()..self.state.allocator().end()
     }
 
     pub(super) fn deferred(&self) -> &Deferred {
@@ -306,13 +324,13 @@ impl<'a> Heap<'a> {
     }
 
     pub(crate) fn is_owned_by_host(&self, address: u64) -> bool {
-        self.state.allocator.find(address).is_some_and(|block| block.owner == Owner::Host)
+        self.state.allocator().find(address).is_some_and(|block| block.owner == Owner::Host)
     }
 
     fn set_owner(&mut self, address: u64, owner: Owner) -> Result<(), HeapError> {
         match self.find(address, Owner::Host) {
             Ok(block) => {
-                self.state.allocator.set_owner(&block, owner);
+                self.state.allocator_mut().set_owner(&block, owner);
                 Ok(())
             }
             Err(problem) => Err(self.error(problem)),
@@ -348,7 +366,7 @@ impl<'a> Heap<'a> {
         if !alignment.is_power_of_two() {
             return Err(Problem::Alignment { alignment });
         }
-        let taken = match self.state.allocator.take(size, alignment, owner) {
+        let taken = match self.state.allocator_mut().take(size, alignment, owner) {
             Ok(taken) => taken,
             Err(full) => self.take_growing(full, size, alignment, zeroed, owner)?,
         };
@@ -369,7 +387,7 @@ impl<'a> Heap<'a> {
         owner: Owner,
     ) -> Result<Taken, Problem> {
         while self.grow(full.pages) {
-            match self.state.allocator.take(size, alignment, owner) {
+            match self.state.allocator_mut().take(size, alignment, owner) {
                 Ok(taken) => return Ok(taken),
                 Err(still) => full = still,
             }
@@ -383,13 +401,13 @@ impl<'a> Heap<'a> {
         if self.state.reserved.is_empty() && !self.reserve() {
             return false;
         }
-        let end = self.state.allocator.end();
+        let end = self.state.allocator().end();
         let limit = (self.memory.limit() - self.memory.used()) / PAGE;
         let room = limit.min((self.state.reserved.end - end) / PAGE);
-        let wanted = pages.max(GROWTH).max((end - self.state.allocator.start()) / PAGE / GROWTH_PART).min(room);
+        let wanted = pages.max(GROWTH).max((end - self.state.allocator().start()) / PAGE / GROWTH_PART).min(room);
         let mapped = wanted != 0 && self.memory.map(end, wanted * PAGE, Perm::READ | Perm::WRITE).is_ok();
         if mapped {
-            self.state.allocator.extend(wanted);
+            self.state.allocator_mut().extend(wanted);
         }
         mapped
     }
@@ -403,7 +421,7 @@ impl<'a> Heap<'a> {
         }
         let allocator = Allocator::new(range.start);
         // Magazines would hide uses from the log.
-        self.state.allocator = if self.state.is_recorded { allocator } else { allocator.cached() };
+        self.state.allocator = Some(Box::new(if self.state.is_recorded { allocator } else { allocator.cached() }));
         self.state.reserved = range;
         true
     }
@@ -411,7 +429,9 @@ impl<'a> Heap<'a> {
     /// The block in use at this address, if `by` may free or change it: the host may for all, the guest for its own.
     #[inline(always)]
     fn find(&self, address: u64, by: Owner) -> Result<InUse, Problem> {
-        let Some(block) = self.state.allocator.find(address) else { return Err(self.state.allocator.explain(address)) };
+        let Some(block) = self.state.allocator().find(address) else {
+            return Err(self.state.allocator().explain(address));
+        };
         if by == Owner::Guest && block.owner == Owner::Host {
             return Err(Problem::HostOwned { address });
         }
@@ -423,7 +443,7 @@ impl<'a> Heap<'a> {
     pub(crate) fn give(&mut self, address: u64, owner: Owner) -> Result<(), Problem> {
         if address != 0 {
             let block = self.find(address, owner)?;
-            self.state.allocator.give(&block);
+            self.state.allocator_mut().give(&block);
             self.record(HeapEvent::Free { address });
         }
         Ok(())
@@ -437,7 +457,7 @@ impl<'a> Heap<'a> {
             if block.size != size {
                 return Err(Problem::WrongSize { address, size, allocated: block.size });
             }
-            self.state.allocator.give(&block);
+            self.state.allocator_mut().give(&block);
             self.record(HeapEvent::Free { address });
         }
         Ok(())
@@ -447,7 +467,7 @@ impl<'a> Heap<'a> {
     #[inline]
     pub(crate) fn resize(&mut self, old: u64, size: u64, owner: Owner) -> Result<u64, Problem> {
         let block = self.find(old, owner)?;
-        let address = match self.state.allocator.resize(&block, size) {
+        let address = match self.state.allocator_mut().resize(&block, size) {
             true => old,
             false => self.move_block(old, &block, size)?,
         };
@@ -461,7 +481,7 @@ impl<'a> Heap<'a> {
         let cached = if is_guests { self.state.take_cached(size) } else { None };
         let address = match cached {
             Some(address) => address,
-            None => match self.state.allocator.take(size, 1, block.owner) {
+            None => match self.state.allocator_mut().take(size, 1, block.owner) {
                 Ok(taken) => taken.address,
                 Err(full) => self.take_growing(full, size, 1, false, block.owner)?.address,
             },
@@ -472,7 +492,7 @@ impl<'a> Heap<'a> {
         if !(is_guests && self.state.give_cached(gone, None)) {
             // `block` may be stale: the allocation above may have moved its record.
             let block = self.find(gone, Owner::Host)?;
-            self.state.allocator.give(&block);
+            self.state.allocator_mut().give(&block);
         }
         copied.map_err(Problem::Fault)?;
         Ok(address)

@@ -98,7 +98,7 @@ impl InlineFunc {
 }
 
 /// From a machine to the sp with which its functions begin.
-const GUEST_SP: usize = offset_of!(Instance<()>, ready) + offset_of!(Ready, slots) + size_of::<u64>() * SP as usize;
+const GUEST_SP: usize = offset_of!(Instance<()>, ready) + offset_of!(Ready, sp);
 /// From a function to its entries.
 const TARGET: usize = offset_of!(InlineFunc, func) + offset_of!(DynFunc, target);
 

@@ -28,6 +28,7 @@ pub use kept_objects::KeptObjects;
 pub use link::write;
 pub use listing::{Line, Listing, listing};
 pub use options::{CompileOptions, Cpu};
+pub use riverrun_vm::AddressSpace;
 pub use riverrun_vm::artifact::Fidelity;
 pub use selection::Selection;
 pub use unit::{Interpreted, Report, compile, compile_object, compile_selected};

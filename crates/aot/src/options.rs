@@ -1,8 +1,8 @@
 //! Options of the compiler.
 
 use riverrun_program::Image;
-use riverrun_vm::Features;
 use riverrun_vm::artifact::{Fidelity, Options};
+use riverrun_vm::{AddressSpace, Features};
 
 /// The processors that the code is to run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +34,9 @@ pub struct CompileOptions {
     pub fidelity: Fidelity,
     /// The processors that the code is to run on.
     pub cpu: Cpu,
+    /// The guest's addresses: the code runs in machines that have these. A program that compiles itself takes those of its
+    /// configuration instead (`Config::address_bits`).
+    pub space: AddressSpace,
     /// Threads that compile at once; 0 for one per core.
     pub threads: usize,
     /// The most work that a compilation may take, in instructions; those of long functions count with their square, as
@@ -49,6 +52,7 @@ impl Default for CompileOptions {
             fuel: false,
             fidelity: Fidelity::AbiAssuming,
             cpu: Cpu::Native,
+            space: AddressSpace::LARGEST,
             threads: 0,
             max_work: 8 << 20,
         }
@@ -79,6 +83,6 @@ impl CompileOptions {
 
     /// The options in the header of artifacts.
     pub fn header(&self) -> Options {
-        Options { fuel: self.fuel, fidelity: self.fidelity, level: self.level }
+        Options { fuel: self.fuel, fidelity: self.fidelity, level: self.level, space: self.space }
     }
 }

@@ -28,6 +28,14 @@ pub unsafe extern "C" fn riverrun_config_delete(config: Option<Box<Config>>) {
     delete(config);
 }
 
+/// Bits of a guest's addresses, 26 to 32; 32 unless told otherwise. A machine takes so many addresses of the process, 2 to the
+/// power of `bits`: fewer are for processes that may not have 4 GiB for each machine. `riverrun_engine_new` refuses other
+/// numbers, and a stack or limit of memory that does not fit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_config_set_address_bits(config: Option<&mut Config>, bits: u32) {
+    config.map(|config| config.0.address_bits(bits));
+}
+
 /// Bytes of memory that a guest may have, image and stack included.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_config_set_memory_limit(config: Option<&mut Config>, bytes: u64) {

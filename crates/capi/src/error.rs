@@ -99,7 +99,7 @@ impl From<riverrun::Error> for Box<Error> {
             E::Artifact(_) => ErrorKind::Artifact,
             E::File { .. } | E::Output { .. } => ErrorKind::File,
             E::Snapshot(_) => ErrorKind::Snapshot,
-            E::Config(_) => ErrorKind::Config,
+            E::Config(_) | E::AddressSpace { .. } => ErrorKind::Config,
             E::Resource { .. } => ErrorKind::Resource,
             E::Map(_) | E::Fault(_) => ErrorKind::Memory,
             E::Heap(_) => ErrorKind::Heap,

@@ -74,10 +74,17 @@ pub(crate) enum Source<'a> {
 
 /// Compiles a program into the file `artifact`, within limits; false if it exceeds one, which the compiler has said then.
 /// With `is_verbose` the compiler says what is special about the code, and names functions that are left to the interpreter.
-pub(crate) fn compile_into(artifact: &Path, source: &Source<'_>, fuel: bool, is_verbose: bool) -> Result<bool> {
+pub(crate) fn compile_into(
+    artifact: &Path,
+    source: &Source<'_>,
+    address_bits: Option<u32>,
+    fuel: bool,
+    is_verbose: bool,
+) -> Result<bool> {
     let mut compiler = compiler();
     compiler.arg("--output").arg(artifact);
     compiler.args(["--max-time", MAX_SECONDS, "--max-memory", MAX_MIB]);
+    compiler.args(address_bits.iter().flat_map(|bits| ["--address-bits".to_owned(), bits.to_string()]));
     compiler.args(fuel.then_some("--fuel"));
     compiler.args((!is_verbose).then_some("--quiet"));
     match source {

@@ -22,6 +22,10 @@ pub(crate) struct GuestOptions {
     /// Size of its stack: 8M if not given.
     #[arg(long, value_name = "SIZE", value_parser = values::stack_bytes)]
     pub(crate) stack: Option<u64>,
+    /// Bits of the guest's addresses: 26 to 32, which is 64M to 4G; 32 if not given. Fewer take less of the address space that
+    /// the command may have (ulimit -v).
+    #[arg(long, value_name = "N", value_parser = values::address_bits)]
+    pub(crate) address_bits: Option<u32>,
     /// Let the guest use the host's directory HOST as GUEST; with :ro only read it; with :mounts other mounts in it,
     /// too (/proc, /sys and their like never); with :links make symbolic links that lead out of it, for others to
     /// follow.

@@ -182,6 +182,9 @@ pub(crate) fn config(options: &RunOptions) -> Config {
     if let Some(bytes) = options.guest.stack {
         config.stack_size(bytes);
     }
+    if let Some(bits) = options.guest.address_bits {
+        config.address_bits(bits);
+    }
     config.single_step(options.single_step);
     if options.tier_up && options.guest.engine != Some(EngineChoice::Interpreter) {
         let tier_up = TierUp::new(crate::compile::compiler_path()).fuel(options.fuel.is_some());
@@ -258,7 +261,8 @@ pub(crate) fn compiled(program: Program, options: &RunOptions) -> Result<Program
                 Some(_) => Source::Bytes(program.image().bytes()),
                 None => Source::File(options.program()),
             };
-            let compiled = compile_into(path, &source, fuel, is_verbose).map_err(|error| format!("{name}: {error}"))?;
+            let compiled = compile_into(path, &source, options.guest.address_bits, fuel, is_verbose);
+            let compiled = compiled.map_err(|error| format!("{name}: {error}"))?;
             if !compiled {
                 if options.guest.engine == Some(EngineChoice::Compiled) {
                     return Err(format!("{name}: not compiled").into());

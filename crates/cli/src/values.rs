@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use riverrun::PAGE_SIZE;
+use riverrun::{AddressSpace, PAGE_SIZE};
 use riverrun_linux::{DirAccess, DirOptions};
 
 /// A value or an error message; clap adds the option's name.
@@ -40,6 +40,12 @@ pub(crate) fn memory_bytes(value: &str) -> Result<u64> {
         size if size > 4 << 30 => Err("a guest has 4G of addresses, and cannot use more".to_owned()),
         size => Ok(size),
     }
+}
+
+/// Bits of a guest's addresses.
+pub(crate) fn address_bits(value: &str) -> Result<u32> {
+    let bits = value.parse().ok().filter(|&bits| AddressSpace::new(bits).is_some());
+    bits.ok_or_else(|| format!("not a number from {} to {}", AddressSpace::MIN_BITS, AddressSpace::MAX_BITS))
 }
 
 /// The size of a guest's stack: at least a page, and much less than its 4 GiB of addresses.

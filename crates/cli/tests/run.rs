@@ -123,6 +123,26 @@ fn a_guest_that_waits_for_input_ends_with_its_time() {
     assert!(begin.elapsed() >= Duration::from_millis(300));
 }
 
+/// With fewer addresses a guest takes less of what the process may have, and ends where they do.
+#[test]
+fn a_guest_with_few_addresses_runs_under_a_small_limit() {
+    let folder = Folder::new();
+    let guest = folder.guest("ends.c", &[]);
+    let under = |bits: &str| {
+        // In KiB.
+        let script = "ulimit -v 2000000; exec \"$@\"";
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_riverrun"), "--address-bits", bits]).arg(&guest).arg("hog");
+        Ended::from(shell.output().unwrap())
+    };
+    under("32").expect(125, &["RLIMIT_AS", "`Config::address_bits`"]);
+    let ended = under("26");
+    ended.expect(0, &[]);
+    let (mebibytes, rest) = ended.stdout.split_once(' ').unwrap();
+    assert_eq!(rest, "MiB, then ENOMEM\n");
+    assert!((40..=56).contains(&mebibytes.parse().unwrap()), "{}", ended.stdout);
+}
+
 #[test]
 fn a_memory_hog_sees_enomem() {
     let folder = Folder::new();

@@ -86,6 +86,7 @@ fn wrong_options() {
             vec!["--memory", "12Q", "a.elf"],
             "'12Q' for '--memory <SIZE>': not an amount of memory; give bytes, or a number with",
         ),
+        (vec!["--address-bits", "25", "a.elf"], "'25' for '--address-bits <N>': not a number from 26 to 32"),
         (vec!["--memory", "5G", "a.elf"], "'5G' for '--memory <SIZE>': a guest has 4G of addresses"),
         (
             vec!["bench", "--memory", "4097M", "a.elf", "b.elf"],
@@ -111,6 +112,7 @@ fn wrong_options() {
     riverrun(args![format!("--perf-map={here}/none"), guest])
         .expect(125, &["--perf-map: cannot write ", "/none/perf-", ".map: No such file or directory"]);
     riverrun(args!["--memory", "1M", guest]).expect(125, &["tiny.elf: ", "--memory", "--stack"]);
+    riverrun(args!["--address-bits", "26", "--stack", "1G", guest]).expect(125, &["26 bits", "Config::address_bits"]);
     for stack in ["0", "4G", "17179869183G"] {
         riverrun(args!["--stack", stack, guest])
             .expect(125, &[&format!("'{stack}' for '--stack <SIZE>': a stack has")]);

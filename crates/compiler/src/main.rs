@@ -17,7 +17,7 @@ mod stats;
 
 use lexopt::Arg::{Long, Short, Value};
 use limits::Limits;
-use riverrun_aot::{CompileError, CompileOptions, Cpu, Fidelity, KeptObjects, Report, Selection};
+use riverrun_aot::{AddressSpace, CompileError, CompileOptions, Cpu, Fidelity, KeptObjects, Report, Selection};
 use riverrun_program::{Image, LoadError, Profile};
 use stats::{Format, Stats};
 
@@ -41,6 +41,7 @@ riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x
   -O0 .. -O3          how hard to optimise: -O2 if not given
   --fuel              count instructions, for run --fuel
   --precise           make every access that may trap, with all registers known: slower; always so for programs in Go
+  --address-bits N    for machines whose addresses have so many bits, as run --address-bits says: 32 if not given
   --cpu CPU           native, x86-64-v2, x86-64-v3 or x86-64-v4: native if not given
   --threads N         compile so many functions at once: as many as there are cores if not given
   --emit KIND         artifact, or object: to be linked into a host where there is no dynamic loader; its
@@ -110,6 +111,7 @@ fn parse() -> Result<Option<Job>> {
             Short('O') => job.options.level = level(&parser.value()?)?,
             Long("fuel") => job.options.fuel = true,
             Long("precise") => job.options.fidelity = Fidelity::Precise,
+            Long("address-bits") => job.options.space = space(&parser.value()?)?,
             Long("cpu") => job.options.cpu = cpu(&parser.value()?)?,
             Long("threads") => job.options.threads = threads(&parser.value()?)?,
             Long("max-work") => job.max_work = Some(number("--max-work", &parser.value()?)?),
@@ -158,6 +160,14 @@ fn cpu(value: &OsStr) -> Result<Cpu> {
         Some("x86-64-v4") => Ok(Cpu::Level(4)),
         _ => Err(format!("--cpu {}: say native, x86-64-v2, x86-64-v3 or x86-64-v4", value.display()).into()),
     }
+}
+
+fn space(value: &OsStr) -> Result<AddressSpace> {
+    let bits = value.to_str().and_then(|value| value.parse().ok());
+    bits.and_then(AddressSpace::new).ok_or_else(|| {
+        let (fewest, most) = (AddressSpace::MIN_BITS, AddressSpace::MAX_BITS);
+        format!("--address-bits {}: say {fewest} to {most}", value.display()).into()
+    })
 }
 
 fn threads(value: &OsStr) -> Result<usize> {

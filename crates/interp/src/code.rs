@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 use riverrun_program::{CallRegisters, Image};
-use riverrun_vm::{Bound, CodeRange, RETURN_ADDRESS, Window, install_fault_handler};
+use riverrun_vm::{AddressSpace, Bound, CodeRange, RETURN_ADDRESS, Window, install_fault_handler};
 
 use crate::arena::{Arena, Zeroed};
 use crate::arguments::Arguments;
@@ -63,6 +63,8 @@ impl Entry {
 #[derive(Debug)]
 pub struct Code {
     pub(crate) image: Arc<Image>,
+    /// That of the windows that it runs in. Its handlers take addresses modulo the size.
+    space: AddressSpace,
     text: Range<u64>,
     /// By parcel of two bytes: the [`Entry`] of the instruction there, 0 where none is decoded.
     map: Arena<AtomicU64>,
@@ -97,12 +99,12 @@ struct Item {
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 impl Code {
-    /// Prepares a program's text; nothing is decoded yet. Decoded code will take up to about
+    /// Prepares a program's text for windows of these addresses; nothing is decoded yet. Decoded code will take up to about
     /// `memory_limit` bytes; instructions beyond the limit run in the reference interpreter.
     ///
     /// # Errors
     /// If the host has no address space left.
-    pub fn new(image: Arc<Image>, memory_limit: u64) -> io::Result<Code> {
+    pub fn new(image: Arc<Image>, space: AddressSpace, memory_limit: u64) -> io::Result<Code> {
         install();
         let text = image.text();
         let span = match (text.first(), text.last()) {
@@ -121,6 +123,7 @@ impl Code {
             origins: Arena::new(ops)?,
             text: span,
             image,
+            space,
             used: Mutex::new(1),
             limit: usize::try_from(memory_limit).unwrap_or(usize::MAX) / MEMORY_PER_OP,
             hardware: has_hardware(),
@@ -178,6 +181,8 @@ impl Code {
         if window.own_predictions(self.id) {
             return;
         }
+        // Accesses would leave a window of other addresses.
+        assert_eq!(window.space(), self.space, "code and window are of one address space");
         let state = window.state_mut();
         state.exit.tables[TABLE_BASE] = self.text.start;
         state.exit.tables[TABLE_LEN] = self.text.end - self.text.start;
@@ -253,7 +258,7 @@ impl Code {
         };
         let executed = i32::from(!continues);
         let difference = entry.ordinal - ordinal - executed;
-        let handler = if continues { jump::<true> } else { select::alone(&decoded, true) };
+        let handler = if continues { jump::<true> } else { select::alone(&decoded, true, self.space.is_masked()) };
         let op = &self.ops[index];
         // SAFETY: the op has its first handler, which reads neither, and this thread holds the lock.
         unsafe { op.link(difference as i16, entry.op, handler) };
@@ -276,7 +281,8 @@ impl Code {
             }
             sequence.insert(0, before);
             let whole = sequence.iter().map(|decoded| (decoded, true));
-            if let Some((_, handler)) = fusion::handlers(whole).find(|&(len, _)| len == sequence.len()) {
+            let mut handlers = fusion::handlers(whole, self.space.is_masked());
+            if let Some((_, handler)) = handlers.find(|&(len, _)| len == sequence.len()) {
                 self.ops[index].set_handler(handler);
             }
         }
@@ -335,12 +341,12 @@ impl Code {
             }
         };
         let links: Vec<_> = (0..count).map(link).collect();
-        let fused = fuse(&items, &links);
+        let fused = fuse(&items, &links, self.space.is_masked());
         for (index, item) in items.iter().enumerate() {
             let decoded = &item.decoded;
             let op = match (decoded.direct(), links[index]) {
                 (None, _) => {
-                    let handler = fused[index].unwrap_or_else(|| select::alone(decoded, false));
+                    let handler = fused[index].unwrap_or_else(|| select::alone(decoded, false, self.space.is_masked()));
                     match decoded.operation {
                         Operation::Indirect | Operation::IndirectCall | Operation::Return => {
                             let leaves = -(ordinal(index) + 1);
@@ -357,7 +363,7 @@ impl Code {
                 }
                 (Some(_), Some((to, to_ordinal, check))) => {
                     let difference = to_ordinal - ordinal(index) - 1;
-                    let handler = fused[index].unwrap_or_else(|| select::alone(decoded, check));
+                    let handler = fused[index].unwrap_or_else(|| select::alone(decoded, check, self.space.is_masked()));
                     DecodedOp::jump(handler, decoded.rs1, decoded.rs2, difference as i16, to)
                 }
                 (Some(_), None) => DecodedOp::jump(select::unlinked(decoded), decoded.rs1, decoded.rs2, 0, 0),
@@ -424,7 +430,7 @@ fn distance(index: usize) -> u32 {
 
 /// The handlers of a block's instructions, chosen so that as few handlers as possible are executed wherever control enters
 /// the block.
-fn fuse(items: &[Item], links: &[Option<(u32, i32, bool)>]) -> Vec<Option<Handler>> {
+fn fuse(items: &[Item], links: &[Option<(u32, i32, bool)>], is_masked: bool) -> Vec<Option<Handler>> {
     let count = items.len();
     let mut chosen = vec![None; count];
     // The number of handlers from each instruction to the end of its straight-line code.
@@ -444,7 +450,7 @@ fn fuse(items: &[Item], links: &[Option<(u32, i32, bool)>]) -> Vec<Option<Handle
             open = straight;
             fits.then_some((&item.decoded, link.is_some_and(|(_, _, check)| check)))
         });
-        for (len, handler) in fusion::handlers(sequence) {
+        for (len, handler) in fusion::handlers(sequence, is_masked) {
             let fused = 1 + cost[index + len];
             if fused <= cost[index] {
                 chosen[index] = Some(handler);

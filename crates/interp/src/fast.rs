@@ -18,8 +18,11 @@ pub(crate) use host::has_hardware;
 
 /// The hart while a handler runs: the handler's arguments ([`crate::decoded_op::Handler`]). A fault must find op, state
 /// and fuel in their registers.
+///
+/// `MASKED` says how memory accesses take an address modulo the window's size: by the window's mask, or by zero-extending
+/// 32 bits, which costs nothing and is right for the largest windows only.
 #[derive(Clone, Copy)]
-pub(crate) struct Fast {
+pub(crate) struct Fast<const MASKED: bool = false> {
     pub(crate) op: *const DecodedOp,
     pub(crate) state: *mut VmContext,
     pub(crate) returns: u64,
@@ -28,6 +31,13 @@ pub(crate) struct Fast {
 }
 
 impl Fast {
+    /// The same, for accesses to windows that are masked or not.
+    #[inline(always)]
+    pub(crate) fn accessing<const MASKED: bool>(self) -> Fast<MASKED> {
+        let Fast { op, state, returns, fuel, near } = self;
+        Fast { op, state, returns, fuel, near }
+    }
+
     /// The fuel at an op whose ordinal is higher by `difference`.
     #[inline(always)]
     pub(crate) fn after(&self, difference: i64) -> i64 {
@@ -48,6 +58,14 @@ impl Fast {
     pub(crate) unsafe fn set(&self, slot: u8, value: u64) {
         // SAFETY: as the caller promises.
         unsafe { *(&raw mut (*self.state).hart.slots).cast::<u64>().add(slot as usize) = value }
+    }
+}
+
+impl<const MASKED: bool> Fast<MASKED> {
+    /// The offset into the window that an address stands for.
+    #[inline(always)]
+    fn offset(&self, address: u64) -> u64 {
+        if MASKED { host::masked(self, address) } else { u64::from(address as u32) }
     }
 }
 
@@ -78,23 +96,24 @@ fn canonical(f: Float, value: u64) -> u64 {
 
 /// Rounding modes: handlers exist for the dynamic mode, which the host's environment holds, and
 /// for those conversions whose mode the hardware takes as an operand.
-impl Effects for Fast {
+impl<const MASKED: bool> Effects for Fast<MASKED> {
     #[inline(always)]
     fn load(&self, mem: Mem, address: u64) -> u64 {
-        host::load(self, mem, address)
+        host::load(self, mem, self.offset(address))
     }
 
     #[inline(always)]
     fn store(&self, mem: Mem, address: u64, value: u64) {
-        host::store(self, mem, address, value);
+        host::store(self, mem, self.offset(address), value);
     }
 
     #[inline(always)]
     fn load_reserved(&self, mem: Mem, address: u64) -> u64 {
-        let value = self.load(mem, address);
+        let offset = self.offset(address);
+        let value = host::load(self, mem, offset);
         // SAFETY: the state is alive while its engine runs.
         unsafe {
-            (*self.state).hart.reservation = u64::from(address as u32);
+            (*self.state).hart.reservation = offset;
             (*self.state).hart.reserved_value = value;
         }
         value
@@ -103,12 +122,13 @@ impl Effects for Fast {
     #[inline(always)]
     fn store_conditional(&self, mem: Mem, address: u64, value: u64) -> u64 {
         // The load comes first, so that a fault leaves the reservation unchanged.
-        let present = self.load(mem, address);
+        let offset = self.offset(address);
+        let present = host::load(self, mem, offset);
         // SAFETY: as in `load_reserved`.
         let (reservation, reserved) = unsafe { ((*self.state).hart.reservation, (*self.state).hart.reserved_value) };
-        let holds = reservation == u64::from(address as u32) && reserved == present;
+        let holds = reservation == offset && reserved == present;
         if holds {
-            self.store(mem, address, value);
+            host::store(self, mem, offset, value);
         }
         // SAFETY: as in `load_reserved`.
         unsafe { (*self.state).hart.reservation = !0 };
@@ -117,8 +137,9 @@ impl Effects for Fast {
 
     #[inline(always)]
     fn amo(&self, mem: Mem, address: u64, change: impl Fn(u64) -> u64) -> u64 {
-        let old = self.load(mem, address);
-        self.store(mem, address, change(old));
+        let offset = self.offset(address);
+        let old = host::load(self, mem, offset);
+        host::store(self, mem, offset, change(old));
         old
     }
 

@@ -5,7 +5,7 @@
 use std::arch::asm;
 
 use riverrun_isa::ops::{Float, FloatCompare, Int, Mem, Rounding, fflags};
-use riverrun_vm::WINDOW_OFFSET;
+use riverrun_vm::{ADDRESS_MASK_OFFSET, WINDOW_OFFSET};
 
 use super::Fast;
 use riverrun_isa::words::Effects;
@@ -20,8 +20,9 @@ pub(crate) fn has_hardware() -> bool {
 macro_rules! load {
     ($instruction:literal, $hart:ident, $offset:ident) => {{
         let value: u64;
-        // SAFETY: the address lies in the window or its guards; what is not mapped there faults,
-        // and the fault handler leaves the engine by the registers named here.
+        // SAFETY: the offset is one into the window (`Fast::offset`), whose size `Code::bind` has checked to be the code's, so
+        // the address lies in the window or its guard; what is not mapped there faults, and the fault handler leaves the
+        // engine by the registers named here.
         unsafe {
             asm!(
                 concat!($instruction, " [rsi + {offset} + {window}]"),
@@ -57,9 +58,28 @@ macro_rules! store {
     };
 }
 
+/// An address and the window's mask. The compiler would keep the mask of several accesses in a register, of which there are
+/// too few.
 #[inline(always)]
-pub(super) fn load(hart: &Fast, mem: Mem, address: u64) -> u64 {
-    let offset = u64::from(address as u32);
+pub(super) fn masked<const MASKED: bool>(hart: &Fast<MASKED>, address: u64) -> u64 {
+    let offset: u64;
+    // SAFETY: the state is alive while its engine runs, and the window's mask is at this distance. The higher half of the
+    // result is zero, as after every operation on 32 bits.
+    unsafe {
+        asm!(
+            "and {offset:e}, dword ptr [rsi + {mask}]",
+            offset = inout(reg) address => offset,
+            mask = const ADDRESS_MASK_OFFSET,
+            in("rsi") hart.state,
+            options(pure, readonly, nostack)
+        );
+    }
+    offset
+}
+
+/// `offset` is that of an address ([`Fast::offset`]).
+#[inline(always)]
+pub(super) fn load<const MASKED: bool>(hart: &Fast<MASKED>, mem: Mem, offset: u64) -> u64 {
     match mem {
         Mem::I8 => load!("movsx {value}, byte ptr", hart, offset),
         Mem::U8 => load!("movzx {value:e}, byte ptr", hart, offset),
@@ -71,9 +91,9 @@ pub(super) fn load(hart: &Fast, mem: Mem, address: u64) -> u64 {
     }
 }
 
+/// `offset` is that of an address ([`Fast::offset`]).
 #[inline(always)]
-pub(super) fn store(hart: &Fast, mem: Mem, address: u64, value: u64) {
-    let offset = u64::from(address as u32);
+pub(super) fn store<const MASKED: bool>(hart: &Fast<MASKED>, mem: Mem, offset: u64, value: u64) {
     match mem {
         Mem::I8 | Mem::U8 => store!(reg_byte, "{value}", value as u8, hart, offset),
         Mem::I16 | Mem::U16 => store!(reg, "{value:x}", value as u16, hart, offset),
@@ -163,7 +183,7 @@ pub(super) fn fsqrt(f: Float, a: u64) -> u64 {
 }
 
 #[inline(always)]
-pub(super) fn fma(hart: &Fast, f: Float, a: u64, b: u64, c: u64) -> u64 {
+pub(super) fn fma(hart: &impl Effects, f: Float, a: u64, b: u64, c: u64) -> u64 {
     // SAFETY: register arithmetic; exceptions are masked; the decoder asks `has_hardware`.
     let result = unsafe {
         match f {
@@ -299,7 +319,7 @@ fn as_double(f: Float, a: u64) -> f64 {
 }
 
 #[inline(always)]
-pub(super) fn float_to_int(hart: &Fast, f: Float, int: Int, a: u64, rm: Rounding) -> u64 {
+pub(super) fn float_to_int(hart: &impl Effects, f: Float, int: Int, a: u64, rm: Rounding) -> u64 {
     let (whole, inexact) = match rm {
         Rounding::Rtz => (a, false),
         rm => {

@@ -9,16 +9,20 @@ use crate::decoded_op::Handler;
 use crate::fusible::{Fusible, LONGEST, shift, step};
 use crate::handlers::*;
 use crate::operation::{Decoded, Operation};
-use crate::patterns::PATTERNS;
+use crate::patterns::patterns;
 use crate::select::for_branch;
 
+/// The number of patterns.
+const PATTERNS: usize = patterns::<false>().len();
+
 /// The patterns' places in their list, sorted by key.
-const SORTED: [usize; PATTERNS.len()] = {
-    let mut sorted = [0; PATTERNS.len()];
+const SORTED: [usize; PATTERNS] = {
+    let patterns = patterns::<false>();
+    let mut sorted = [0; PATTERNS];
     let mut len = 0;
     while len < sorted.len() {
         let mut at = len;
-        while at > 0 && PATTERNS[len].key < PATTERNS[sorted[at - 1]].key {
+        while at > 0 && patterns[len].key < patterns[sorted[at - 1]].key {
             sorted[at] = sorted[at - 1];
             at -= 1;
         }
@@ -33,17 +37,23 @@ static KEYS: [u64; SORTED.len()] = {
     let mut keys = [0; SORTED.len()];
     let mut index = 0;
     while index < keys.len() {
-        keys[index] = PATTERNS[SORTED[index]].key;
+        keys[index] = patterns::<false>()[SORTED[index]].key;
         index += 1;
     }
     keys
 };
 
 /// Handlers for the first two, three, ... operations of `sequence`, each with its number of
-/// operations. `check` says whether the jump of the last one has to test the fuel.
+/// operations, for a window whose addresses are masked or not. `check` says whether the jump of the last one has to test the
+/// fuel.
 pub(crate) fn handlers<'a>(
     sequence: impl Iterator<Item = (&'a Decoded, bool)>,
+    is_masked: bool,
 ) -> impl Iterator<Item = (usize, Handler)> {
+    let (pair, patterns) = match is_masked {
+        true => (pair::<true> as Pair, patterns::<true>()),
+        false => (pair::<false> as Pair, patterns::<false>()),
+    };
     let mut key = 0;
     let mut before: Option<&Decoded> = None;
     let mut sequence = sequence.take(LONGEST).enumerate();
@@ -65,7 +75,7 @@ pub(crate) fn handlers<'a>(
                 _ => {
                     let at = KEYS.partition_point(|&known| known < key);
                     let next = KEYS.get(at).copied().unwrap_or(u64::MAX);
-                    let found = (next == key).then(|| PATTERNS[SORTED[at]].handlers[usize::from(check)]);
+                    let found = (next == key).then(|| patterns[SORTED[at]].handlers[usize::from(check)]);
                     // No pattern has this beginning.
                     if (next ^ key) >> shift(index) != 0 {
                         key = u64::MAX;
@@ -143,7 +153,7 @@ fn branch_behind<M: Micro>(op: Op, forward: u8, check: bool) -> Handler {
     for_branch!(op, case)
 }
 
-/// Calls `$case!(Micro)` for an operation that pairs with every other; `None` for others.
+/// Calls `$case!(Micro)` for an operation that pairs with every other; `None` for others. A memory access depends on `MASKED`.
 macro_rules! for_pairing {
     ($operation:expr, $case:ident) => {
         match $operation {
@@ -166,16 +176,16 @@ macro_rules! for_pairing {
                 Op::sltu => $case!(Value<rows::sltu>),
                 Op::mul => $case!(Value<rows::mul>),
                 Op::mulhu => $case!(Value<rows::mulhu>),
-                Op::ld => $case!(Value<rows::ld>),
-                Op::lw => $case!(Value<rows::lw>),
-                Op::lwu => $case!(Value<rows::lwu>),
-                Op::lh => $case!(Value<rows::lh>),
-                Op::lhu => $case!(Value<rows::lhu>),
-                Op::lbu => $case!(Value<rows::lbu>),
-                Op::sd => $case!(Effect<rows::sd>),
-                Op::sw => $case!(Effect<rows::sw>),
-                Op::sh => $case!(Effect<rows::sh>),
-                Op::sb => $case!(Effect<rows::sb>),
+                Op::ld => $case!(Value<rows::ld, MASKED>),
+                Op::lw => $case!(Value<rows::lw, MASKED>),
+                Op::lwu => $case!(Value<rows::lwu, MASKED>),
+                Op::lh => $case!(Value<rows::lh, MASKED>),
+                Op::lhu => $case!(Value<rows::lhu, MASKED>),
+                Op::lbu => $case!(Value<rows::lbu, MASKED>),
+                Op::sd => $case!(Effect<rows::sd, MASKED>),
+                Op::sw => $case!(Effect<rows::sw, MASKED>),
+                Op::sh => $case!(Effect<rows::sh, MASKED>),
+                Op::sb => $case!(Effect<rows::sb, MASKED>),
                 Op::fadd_d => $case!(Value<rows::fadd_d>),
                 Op::fsub_d => $case!(Value<rows::fsub_d>),
                 Op::fmul_d => $case!(Value<rows::fmul_d>),
@@ -188,18 +198,21 @@ macro_rules! for_pairing {
     };
 }
 
+/// [`pair`] for windows whose addresses are masked, or not.
+type Pair = fn(&Decoded, &Decoded, u8, bool) -> Option<Handler>;
+
 /// The handler of two operations that follow each other, if there is one. `check` says whether
 /// the second one's jump has to test the fuel.
-fn pair(first: &Decoded, second: &Decoded, forward: u8, check: bool) -> Option<Handler> {
+fn pair<const MASKED: bool>(first: &Decoded, second: &Decoded, forward: u8, check: bool) -> Option<Handler> {
     macro_rules! case {
         ($first:ty) => {
-            behind::<$first>(second, forward, check)
+            behind::<$first, MASKED>(second, forward, check)
         };
     }
     for_pairing!(first.operation, case)
 }
 
-fn behind<A: Micro>(second: &Decoded, forward: u8, check: bool) -> Option<Handler> {
+fn behind<A: Micro, const MASKED: bool>(second: &Decoded, forward: u8, check: bool) -> Option<Handler> {
     macro_rules! case {
         ($second:ty) => {
             Some(match forward {

@@ -149,16 +149,16 @@ unsafe fn operands<const FORWARD: u8>(hart: Fast, rm: Rounding, before: Forwarde
     }
 }
 
-/// A row with the result `rd`, in the dynamic rounding mode.
-pub(crate) struct Value<R>(PhantomData<R>);
+/// A row with the result `rd`, in the dynamic rounding mode; [`Fast`] says what `MASKED` is.
+pub(crate) struct Value<R, const MASKED: bool = false>(PhantomData<R>);
 
-impl<R: Row> Micro for Value<R> {
+impl<R: Row, const MASKED: bool> Micro for Value<R, MASKED> {
     #[inline(always)]
     unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Forwarded {
         // SAFETY: as the caller promises; the decoder never writes slot 0 to `rd`.
         unsafe {
             let operands = operands::<FORWARD>(hart, Rounding::Dyn, before);
-            let value = R::eval(&Words(hart), &operands);
+            let value = R::eval(&Words(hart.accessing::<MASKED>()), &operands);
             hart.set((*hart.op).rd(), value);
             Forwarded { value, rs1: operands.rs1 }
         }
@@ -182,16 +182,16 @@ impl<R: Row, const RM: u32> Micro for Rounded<R, RM> {
     }
 }
 
-/// A row that only has effects.
-pub(crate) struct Effect<R>(PhantomData<R>);
+/// A row that only has effects; [`Fast`] says what `MASKED` is.
+pub(crate) struct Effect<R, const MASKED: bool = false>(PhantomData<R>);
 
-impl<R: Row> Micro for Effect<R> {
+impl<R: Row, const MASKED: bool> Micro for Effect<R, MASKED> {
     #[inline(always)]
     unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Forwarded {
         // SAFETY: as the caller promises.
         unsafe {
             let operands = operands::<FORWARD>(hart, Rounding::Dyn, before);
-            R::eval(&Words(hart), &operands);
+            R::eval(&Words(hart.accessing::<MASKED>()), &operands);
             Forwarded { value: 0, rs1: operands.rs1 }
         }
     }
@@ -282,7 +282,7 @@ macro_rules! handlers {
                 fuel: i64,
                 near: *const DecodedOp,
             ) -> Next {
-                let $hart = Fast { op, state, returns, fuel, near };
+                let $hart: Fast = Fast { op, state, returns, fuel, near };
                 $(let $extra = extra;)?
                 // SAFETY: as the macro's comment says; the chain is entered by the engine alone.
                 unsafe { $body }
@@ -421,12 +421,12 @@ handlers! {
     }
 
     /// An atomic access. A misaligned one exits: the reference interpreter traps.
-    fn atomic[R: Row](hart) {
+    fn atomic[R: Row, const MASKED: bool](hart) {
         let mem = const { if R::OP.info().bits >> 12 & 7 == 2 { Mem::U32 } else { Mem::U64 } };
         if hart.get((*hart.op).rs1) & u64::from(mem.bytes() - 1) != 0 {
             return exit_chain(hart, Reason::Step, 0);
         }
-        Value::<R>::execute::<NO_FORWARD>(hart, Forwarded::default());
+        Value::<R, MASKED>::execute::<NO_FORWARD>(hart, Forwarded::default());
         go(hart.op.add(1), hart)
     }
 }

@@ -11,14 +11,21 @@ use riverrun_isa::rows;
 use crate::fusible::{Fusible, Pattern, key};
 use crate::handlers::*;
 
-/// The type of the operation that a pattern names.
+/// The type of the operation that a pattern names; that of a memory access depends on `MASKED`.
 macro_rules! micro {
     (li) => { Constant };
     (mv) => { Move };
-    (sd) => { Effect<rows::sd> };
-    (sw) => { Effect<rows::sw> };
-    (sh) => { Effect<rows::sh> };
-    (sb) => { Effect<rows::sb> };
+    (sd) => { Effect<rows::sd, MASKED> };
+    (sw) => { Effect<rows::sw, MASKED> };
+    (sh) => { Effect<rows::sh, MASKED> };
+    (sb) => { Effect<rows::sb, MASKED> };
+    (ld) => { Value<rows::ld, MASKED> };
+    (lw) => { Value<rows::lw, MASKED> };
+    (lwu) => { Value<rows::lwu, MASKED> };
+    (lh) => { Value<rows::lh, MASKED> };
+    (lhu) => { Value<rows::lhu, MASKED> };
+    (lb) => { Value<rows::lb, MASKED> };
+    (lbu) => { Value<rows::lbu, MASKED> };
     ($row:ident) => { Value<rows::$row> };
 }
 
@@ -32,10 +39,17 @@ macro_rules! chain {
 
 macro_rules! patterns {
     ($($first:ident 0 $(, $name:ident $forward:literal)* $(=> $branch:ident $branch_forward:literal)?;)*) => {
-        pub(crate) const PATTERNS: &[Pattern] = &[$(Pattern {
-            key: key(&[(Fusible::$first, 0) $(, (Fusible::$name, $forward))* $(, (Fusible::$branch, $branch_forward))?]),
-            handlers: handlers!(chain!(micro!($first) $(, $name $forward)*) $(, $branch $branch_forward)?),
-        },)*];
+        /// The patterns, for windows whose addresses are masked or not.
+        pub(crate) const fn patterns<const MASKED: bool>() -> &'static [Pattern] {
+            const {
+                &[$(Pattern {
+                    key: key(&[
+                        (Fusible::$first, 0) $(, (Fusible::$name, $forward))* $(, (Fusible::$branch, $branch_forward))?
+                    ]),
+                    handlers: handlers!(chain!(micro!($first) $(, $name $forward)*) $(, $branch $branch_forward)?),
+                },)*]
+            }
+        }
     };
 }
 

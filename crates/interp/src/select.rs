@@ -8,13 +8,20 @@ use crate::host_call::{host_call, system_call};
 use crate::operation::{Decoded, Operation};
 use crate::ret::RET;
 
-/// The handler of a row by its format; formats without rows exit to the reference interpreter.
+/// The handler of a row by its format; formats without rows exit to the reference interpreter. Those of memory accesses
+/// depend on `MASKED`.
 macro_rules! row_handler {
+    (Load, $row:ident) => {
+        straight::<Value<rows::$row, MASKED>>
+    };
+    (FLoad, $row:ident) => {
+        straight::<Value<rows::$row, MASKED>>
+    };
     (Store, $row:ident) => {
-        straight::<Effect<rows::$row>>
+        straight::<Effect<rows::$row, MASKED>>
     };
     (FStore, $row:ident) => {
-        straight::<Effect<rows::$row>>
+        straight::<Effect<rows::$row, MASKED>>
     };
     (B, $row:ident) => {
         step
@@ -26,10 +33,10 @@ macro_rules! row_handler {
         step
     };
     (Amo, $row:ident) => {
-        atomic::<rows::$row>
+        atomic::<rows::$row, MASKED>
     };
     (Lr, $row:ident) => {
-        atomic::<rows::$row>
+        atomic::<rows::$row, MASKED>
     };
     (CsrI, $row:ident) => {
         step
@@ -55,7 +62,7 @@ macro_rules! row_handlers {
 }
 
 /// The handler of a row alone.
-fn row(op: Op) -> Handler {
+fn row<const MASKED: bool>(op: Op) -> Handler {
     for_each_op!(row_handlers op)
 }
 
@@ -97,10 +104,12 @@ macro_rules! for_branch {
 }
 pub(crate) use for_branch;
 
-/// The handler of an operation alone. `check` says whether its jump has to test the fuel.
-pub(crate) fn alone(decoded: &Decoded, check: bool) -> Handler {
+/// The handler of an operation alone, for a window whose addresses are masked or not. `check` says whether its jump has to
+/// test the fuel.
+pub(crate) fn alone(decoded: &Decoded, check: bool, is_masked: bool) -> Handler {
     match decoded.operation {
-        Operation::Row(op) | Operation::Atomic(op) => row(op),
+        Operation::Row(op) | Operation::Atomic(op) if is_masked => row::<true>(op),
+        Operation::Row(op) | Operation::Atomic(op) => row::<false>(op),
         Operation::Rounded(op, rm) => rounded(op, rm),
         Operation::Constant => straight::<Constant>,
         Operation::Move => straight::<Move>,

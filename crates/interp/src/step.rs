@@ -118,6 +118,11 @@ struct Stepper<'a> {
 }
 
 impl Stepper<'_> {
+    /// Guest addresses are taken modulo the window's size.
+    fn wrap(&self, address: u64) -> u64 {
+        self.window.borrow().space().wrap(address)
+    }
+
     fn trap(&self, cause: TrapCause) {
         self.cause.set(self.cause.get().or(Some(cause)));
     }
@@ -134,11 +139,6 @@ impl Stepper<'_> {
     }
 }
 
-/// Guest addresses are taken modulo 2^32.
-fn wrap(address: u64) -> u64 {
-    u64::from(address as u32)
-}
-
 impl Effects for Stepper<'_> {
     fn load(&self, mem: Mem, address: u64) -> u64 {
         if self.cause.get().is_some() {
@@ -146,7 +146,7 @@ impl Effects for Stepper<'_> {
         }
         let len = mem.bytes() as usize;
         let mut bytes = [0; 8];
-        match self.window.borrow().slice(wrap(address), len as u64) {
+        match self.window.borrow().slice(self.wrap(address), len as u64) {
             Ok(memory) => bytes[..len].copy_from_slice(memory),
             Err(Fault { address }) => self.trap(TrapCause::LoadFault { address }),
         }
@@ -158,8 +158,9 @@ impl Effects for Stepper<'_> {
             return;
         }
         let len = mem.bytes() as usize;
+        let address = self.wrap(address);
         let mut window = self.window.borrow_mut();
-        match window.slice_mut(wrap(address), len as u64) {
+        match window.slice_mut(address, len as u64) {
             Ok(memory) => memory.copy_from_slice(&value.to_le_bytes()[..len]),
             Err(Fault { address }) => self.trap(TrapCause::StoreFault { address }),
         }
@@ -169,9 +170,10 @@ impl Effects for Stepper<'_> {
         self.check_aligned(mem, address);
         let value = self.load(mem, address);
         if self.cause.get().is_none() {
+            let address = self.wrap(address);
             let mut window = self.window.borrow_mut();
             let state = window.state_mut();
-            state.hart.reservation = wrap(address);
+            state.hart.reservation = address;
             state.hart.reserved_value = value;
         }
         value
@@ -187,7 +189,7 @@ impl Effects for Stepper<'_> {
             let state = window.state_mut();
             (std::mem::replace(&mut state.hart.reservation, !0), state.hart.reserved_value)
         };
-        if reservation != wrap(address) || self.load(mem, address) != reserved {
+        if reservation != self.wrap(address) || self.load(mem, address) != reserved {
             return 1;
         }
         self.store(mem, address, value);
@@ -197,7 +199,7 @@ impl Effects for Stepper<'_> {
     fn amo(&self, mem: Mem, address: u64, change: impl Fn(u64) -> u64) -> u64 {
         self.check_aligned(mem, address);
         // An atomic access faults as a store, whichever half of it fails.
-        let writable = self.window.borrow().check(wrap(address), u64::from(mem.bytes()), Perm::WRITE);
+        let writable = self.window.borrow().check(self.wrap(address), u64::from(mem.bytes()), Perm::WRITE);
         if let Err(Fault { address }) = writable {
             self.trap(TrapCause::StoreFault { address });
         }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use riverrun::{MAX_ADDRESS, MIN_ADDRESS, Memory, PAGE_SIZE, Perm};
+use riverrun::{Memory, PAGE_SIZE, Perm};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -255,7 +255,8 @@ pub(crate) fn munmap(call: &mut Call<'_>) -> Outcome {
     if range.is_empty() {
         return Err(Errno::INVAL.into());
     }
-    if range.start < MIN_ADDRESS || range.end > MAX_ADDRESS {
+    let all = call.memory.addresses();
+    if range.start < all.start || range.end > all.end {
         return Err(Errno::INVAL.into());
     }
     unmap(call, range)?;

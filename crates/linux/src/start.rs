@@ -39,7 +39,9 @@ pub fn start<T>(machine: &mut Machine<T>, get: impl FnOnce(&mut T) -> &mut Linux
     let contents = contents(linux, program.image(), stack.end, room)?;
     let sp = stack.end - contents.len() as u64;
     machine.memory_mut().write(sp, &contents)?;
-    machine.memory_mut().write(SIGNAL_RETURN_ADDRESS, RETURN_CODE.map(u32::to_le_bytes).as_flattened())?;
+    // Where unwinders find it that look at the address of the handler's return.
+    let return_code = machine.memory().wrap(SIGNAL_RETURN_ADDRESS);
+    machine.memory_mut().write(return_code, RETURN_CODE.map(u32::to_le_bytes).as_flattened())?;
     machine.set_x(SP, sp);
     Ok(())
 }

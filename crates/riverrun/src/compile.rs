@@ -29,7 +29,12 @@ impl Program {
         options: &CompileOptions,
         progress: impl Fn(usize, usize) + Sync,
     ) -> Result<(Vec<u8>, Report), Error> {
-        Ok(riverrun_aot::compile(self.image(), options, &progress)?)
+        Ok(riverrun_aot::compile(self.image(), &self.suited(options), &progress)?)
+    }
+
+    /// The options, for the addresses of the program's machines.
+    fn suited(&self, options: &CompileOptions) -> CompileOptions {
+        CompileOptions { space: self.engine().config.space(), ..*options }
     }
 
     /// Compiles what a profile says that control has reached, the hottest functions first, as far as
@@ -58,7 +63,7 @@ impl Program {
     ) -> Result<(Vec<u8>, Report), Error> {
         let selection = Selection::Hot { profile, work: options.max_work, kept: None };
         // The whole program is analysed, however little of it is compiled.
-        let options = CompileOptions { max_work: CompileOptions::default().max_work, ..*options };
+        let options = CompileOptions { max_work: CompileOptions::default().max_work, ..self.suited(options) };
         Ok(riverrun_aot::compile_selected(self.image(), &options, selection, &progress)?)
     }
 
@@ -114,7 +119,7 @@ impl Program {
             // SAFETY: `Config::cache` demands that what is there can be trusted.
             let artifact = unsafe { Artifact::load(&path, self.hash()) };
             if let Ok(artifact) = artifact
-                && artifact.options() == options.suited_to(self.image()).header()
+                && artifact.options() == self.suited(options).suited_to(self.image()).header()
             {
                 return self.compiled_as(artifact);
             }

@@ -1,11 +1,14 @@
 //! Engines: a configuration that programs and machines share.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[cfg(feature = "compile")]
 use riverrun_aot::CompileOptions;
+use riverrun_vm::{AddressSpace, PAGE_SIZE};
 
+use crate::error::Error;
 use crate::tier_up::TierUp;
 
 /// The largest stack of a guest, in bytes.
@@ -21,6 +24,7 @@ const STACK_LIMIT: u64 = 1 << 30;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Config {
+    pub(crate) address_bits: u32,
     pub(crate) memory_limit: u64,
     pub(crate) mapping_limit: usize,
     pub(crate) stack_size: u64,
@@ -37,6 +41,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Config {
         Config {
+            address_bits: AddressSpace::MAX_BITS,
             memory_limit: u64::MAX,
             mapping_limit: riverrun_vm::MAPPING_LIMIT,
             stack_size: 8 << 20,
@@ -62,6 +67,30 @@ impl Config {
     /// Bytes of memory that a guest may have, image and stack included.
     pub fn memory_limit(&mut self, bytes: u64) -> &mut Config {
         self.memory_limit = bytes;
+        self
+    }
+
+    /// Bits of a guest's addresses, 26 to 32; 32 by default. A machine takes 2^`bits` bytes of the process's address space,
+    /// most of which are no memory: fewer bits are for processes that may not have 4 GiB for each of their machines
+    /// (`RLIMIT_AS`), or that have some ten thousand of them. Addresses count modulo 2^`bits` in every engine. Each memory
+    /// access of the guest may take one instruction more than with 32 bits.
+    ///
+    /// Program, stack, heap and mappings have to fit. Compiled code is for machines of one size, and so are snapshots.
+    ///
+    /// ```
+    /// use riverrun::{Config, Engine, Linker, Program};
+    ///
+    /// let mut config = Config::new();
+    /// config.address_bits(26).stack_size(1 << 20);
+    /// let engine = Engine::new(&config)?;
+    /// let program = Program::new(&engine, riverrun::doc::TINY)?;
+    /// let mut machine = Linker::new(&engine).instantiate(&program, ())?;
+    /// assert!(machine.stack().end < 64 << 20);
+    /// assert_eq!(machine.run()?, 42);
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn address_bits(&mut self, bits: u32) -> &mut Config {
+        self.address_bits = bits;
         self
     }
 
@@ -118,6 +147,46 @@ impl Config {
 }
 
 impl Config {
+    /// The addresses of its guests. Engines have none that is out of range.
+    pub(crate) fn space(&self) -> AddressSpace {
+        AddressSpace::new(self.address_bits).unwrap_or(AddressSpace::LARGEST)
+    }
+
+    /// The pages of a guest's stack.
+    pub(crate) fn stack(&self) -> Range<u64> {
+        let top = self.space().stack_top();
+        top.saturating_sub(self.stack_size.next_multiple_of(PAGE_SIZE))..top
+    }
+
+    /// What is out of range, in words.
+    fn problem(&self) -> Option<String> {
+        let (bits, size) = (self.address_bits, self.stack_size);
+        let (fewest, most) = (AddressSpace::MIN_BITS, AddressSpace::MAX_BITS);
+        if AddressSpace::new(bits).is_none() {
+            return Some(format!(
+                "addresses of {bits} bits; they may have {fewest} to {most} (`Config::address_bits`)"
+            ));
+        }
+        if size == 0 || size > STACK_LIMIT {
+            return Some(format!("a stack of {size} bytes; it may have 1 to {STACK_LIMIT}"));
+        }
+        let all = self.space().size();
+        let too_much = |what, remedy| {
+            Some(format!(
+                "{what} where addresses of {bits} bits leave a guest {all}: raise `Config::address_bits`, or {remedy}"
+            ))
+        };
+        // A half is left for everything else.
+        if size > all / 2 {
+            return too_much(format!("a stack of {size} bytes"), "lower `Config::stack_size` to half of that");
+        }
+        if self.space().is_masked() && self.memory_limit != u64::MAX && self.memory_limit > all {
+            let limit = self.memory_limit;
+            return too_much(format!("a limit of {limit} bytes of memory"), "lower `Config::memory_limit`");
+        }
+        None
+    }
+
     /// Keeps compiled code in a folder: programs use the code that they find there, and `Config::compile` (feature
     /// `compile`) writes its results there. All other programs run in the interpreter. The command's cache is
     /// `$XDG_CACHE_HOME/riverrun`; both may use the same folder.
@@ -209,12 +278,11 @@ impl Engine {
     /// An engine of this configuration.
     ///
     /// # Errors
-    /// [`crate::Error::Config`] if a setting is out of range.
-    pub fn new(config: &Config) -> Result<Engine, crate::Error> {
-        if config.stack_size == 0 || config.stack_size > STACK_LIMIT {
-            let size = config.stack_size;
-            return Err(crate::Error::Config(format!("a stack of {size} bytes; it may have 1 to {STACK_LIMIT}")));
+    /// [`Error::Config`] if a setting is out of range, or does not fit the guest's addresses.
+    pub fn new(config: &Config) -> Result<Engine, Error> {
+        match config.problem() {
+            Some(problem) => Err(Error::Config(problem)),
+            None => Ok(Engine { config: Arc::new(config.clone()) }),
         }
-        Ok(Engine { config: Arc::new(config.clone()) })
     }
 }

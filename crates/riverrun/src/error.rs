@@ -46,6 +46,19 @@ pub enum Error {
     /// A setting of [`crate::Config`] is out of range.
     #[error("the configuration asks for {0}")]
     Config(String),
+    /// The program, below its stack, does not fit the addresses that [`crate::Config::address_bits`] gives a guest.
+    #[error(
+        "the program ends at {end:#x}, and addresses of {bits} bits end at {room:#x}, where its stack is: raise \
+         `Config::address_bits`, lower `Config::stack_size`, or link the program to lower addresses"
+    )]
+    AddressSpace {
+        /// Where the program ends.
+        end: u64,
+        /// Where it has to end at the latest.
+        room: u64,
+        /// The configured bits.
+        bits: u32,
+    },
     /// The host lacks a resource.
     #[error("the host has no more {what}: {source}")]
     Resource {

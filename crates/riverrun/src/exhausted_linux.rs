@@ -15,8 +15,8 @@ const EMFILE: i32 = 24;
 
 /// More mappings than one request can need.
 const MAPPINGS: u64 = 64;
-/// Addresses that one request can need: a machine's window is the largest, with 4 GiB.
-const ADDRESSES: u64 = 5 << 30;
+/// Addresses that one request can need besides a machine's window, which is the largest.
+const ADDRESSES: u64 = 1 << 30;
 /// Bytes to be written that one request can need, a machine's stack and data among them.
 const DATA: u64 = 1 << 30;
 /// Addresses that a process can have, whatever its limits: 47 bits.
@@ -27,12 +27,12 @@ const ALL_ADDRESSES: u64 = 1 << 47;
 enum Limit {
     /// `vm.max_map_count`, and the mappings that the process has.
     Mappings { limit: u64, used: u64 },
-    /// `RLIMIT_AS`, and the bytes of addresses that the process has.
-    AddressSpace { limit: u64, used: u64 },
+    /// `RLIMIT_AS`, the bytes of addresses that the process has, and those of a machine's window.
+    AddressSpace { limit: u64, used: u64, window: u64 },
     /// `RLIMIT_DATA`, and the bytes that the process can write to.
     Data { limit: u64, used: u64 },
     /// What processors can address.
-    Addresses { used: u64 },
+    Addresses { used: u64, window: u64 },
     /// Memory that the system has promised, where it does not promise more than it has.
     Commitment,
     /// `RLIMIT_NOFILE`, which cannot be read without another file.
@@ -48,12 +48,14 @@ impl fmt::Display for Limit {
                  ten. Raise it (sysctl -w vm.max_map_count={}), or keep fewer machines",
                 limit.saturating_mul(16)
             ),
-            Limit::AddressSpace { limit, used } => write!(
+            Limit::AddressSpace { limit, used, window } => write!(
                 f,
-                "the process has {} MiB of addresses, and RLIMIT_AS allows {}; a machine takes 4097, most of which are \
-                 no memory. Raise it (ulimit -v unlimited), or keep fewer machines",
+                "the process has {} MiB of addresses, and RLIMIT_AS allows {}; a machine takes {}, most of which are \
+                 no memory. Raise it (ulimit -v unlimited), give machines fewer addresses \
+                 (`Config::address_bits`), or keep fewer machines",
                 used >> 20,
-                limit >> 20
+                limit >> 20,
+                (window >> 20) + 1
             ),
             Limit::Data { limit, used } => write!(
                 f,
@@ -62,11 +64,13 @@ impl fmt::Display for Limit {
                 used >> 20,
                 limit >> 20
             ),
-            Limit::Addresses { used } => write!(
+            Limit::Addresses { used, window } => write!(
                 f,
-                "the process has {} GiB of addresses, and there are {}; a machine takes 4. Keep fewer machines",
+                "the process has {} GiB of addresses, and there are {}; a machine takes {} MiB. Give machines fewer \
+                 (`Config::address_bits`), or keep fewer machines",
                 used >> 30,
-                ALL_ADDRESSES >> 30
+                ALL_ADDRESSES >> 30,
+                window >> 20
             ),
             Limit::Commitment => write!(
                 f,
@@ -94,16 +98,22 @@ struct Exhausted {
 /// The error of a host that lacks `what`.
 #[cold]
 pub(crate) fn resource(what: &'static str, said: io::Error) -> Error {
-    let source = match limit(&said) {
+    resource_for(what, riverrun_vm::AddressSpace::LARGEST.size(), said)
+}
+
+/// The same, of a machine whose window has so many bytes.
+#[cold]
+pub(crate) fn resource_for(what: &'static str, window: u64, said: io::Error) -> Error {
+    let source = match limit(&said, window) {
         Some(limit) => io::Error::new(said.kind(), Exhausted { limit, said }),
         None => said,
     };
     Error::Resource { what, source }
 }
 
-fn limit(said: &io::Error) -> Option<Limit> {
+fn limit(said: &io::Error, window: u64) -> Option<Limit> {
     match said.raw_os_error()? {
-        ENOMEM => of_memory(&Process::present()?),
+        ENOMEM => of_memory(&Process::present()?, window),
         EMFILE => Some(Limit::Files),
         _ => None,
     }
@@ -125,13 +135,14 @@ struct Process {
     is_commitment_strict: bool,
 }
 
-fn of_memory(process: &Process) -> Option<Limit> {
+fn of_memory(process: &Process, window: u64) -> Option<Limit> {
     let Process { mappings, max_mappings, addresses, max_addresses, data, max_data, .. } = *process;
+    let needed = ADDRESSES + window;
     if mappings.saturating_add(MAPPINGS) >= max_mappings {
         return Some(Limit::Mappings { limit: max_mappings, used: mappings });
     }
-    if let Some(limit) = max_addresses.filter(|&limit| addresses.saturating_add(ADDRESSES) > limit) {
-        return Some(Limit::AddressSpace { limit, used: addresses });
+    if let Some(limit) = max_addresses.filter(|&limit| addresses.saturating_add(needed) > limit) {
+        return Some(Limit::AddressSpace { limit, used: addresses, window });
     }
     if let Some(limit) = max_data.filter(|&limit| data.saturating_add(DATA) > limit) {
         return Some(Limit::Data { limit, used: data });
@@ -139,7 +150,7 @@ fn of_memory(process: &Process) -> Option<Limit> {
     if process.is_commitment_strict {
         return Some(Limit::Commitment);
     }
-    (addresses.saturating_add(ADDRESSES) > ALL_ADDRESSES).then_some(Limit::Addresses { used: addresses })
+    (addresses.saturating_add(needed) > ALL_ADDRESSES).then_some(Limit::Addresses { used: addresses, window })
 }
 
 impl Process {
@@ -201,18 +212,22 @@ mod tests {
             max_data: None,
             is_commitment_strict: false,
         };
-        assert_eq!(of_memory(&fine), None);
+        let window = 4 << 30;
+        assert_eq!(of_memory(&fine, window), None);
         let with = |change: fn(&mut Process)| {
             let mut process = fine;
             change(&mut process);
-            of_memory(&process).unwrap()
+            of_memory(&process, 4 << 30).unwrap()
         };
         let used = 10 << 30;
         assert_eq!(with(|p| p.mappings = 65_528), Limit::Mappings { limit: 65_530, used: 65_528 });
-        assert_eq!(with(|p| p.max_addresses = Some(14 << 30)), Limit::AddressSpace { limit: 14 << 30, used });
+        assert_eq!(with(|p| p.max_addresses = Some(14 << 30)), Limit::AddressSpace { limit: 14 << 30, used, window });
         assert_eq!(with(|p| p.max_data = Some(2 << 20)), Limit::Data { limit: 2 << 20, used: 1 << 20 });
         assert_eq!(with(|p| p.is_commitment_strict = true), Limit::Commitment);
-        assert_eq!(with(|p| p.addresses = (1 << 47) - (1 << 30)), Limit::Addresses { used: (1 << 47) - (1 << 30) });
+        assert_eq!(
+            with(|p| p.addresses = (1 << 47) - (1 << 30)),
+            Limit::Addresses { used: (1 << 47) - (1 << 30), window }
+        );
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use std::ptr::NonNull;
 
-use riverrun_vm::{Interruption, MapError, PAGE_SIZE, STACK_RESERVED, STACK_TOP, Window};
+use riverrun_vm::{Interruption, MapError, STACK_RESERVED, Window};
 
 use crate::compiled_code::CompiledEngine;
 use crate::error::Error;
-use crate::exhausted::resource;
+use crate::exhausted::{resource, resource_for};
 use crate::guest::Guest;
 use crate::heap::HeapState;
 use crate::instance::Instance;
@@ -21,6 +21,7 @@ impl<T> Linker<T> {
     /// # Errors
     /// [`Error::Resource`] if the host has no memory or address space left: it names the limit that is reached, such
     /// as `vm.max_map_count`, and the remedy. [`Error::Map`] if the program needs more than the configured limit;
+    /// [`Error::AddressSpace`] if it and its stack do not fit the configured addresses;
     /// [`Error::Link`] if it calls host functions that the linker does not have, or has with other types.
     pub fn instantiate(&self, program: &Program, data: T) -> Result<Machine<T>, Error> {
         Machine::make(self, program, None, data)
@@ -36,16 +37,26 @@ impl<T> Machine<T> {
         data: T,
     ) -> Result<Machine<T>, Error> {
         let config = &linker.engine.config;
-        let no_space = |source| resource("address space for a machine", source);
+        // Its code is for windows of these addresses.
+        let own = &program.engine().config;
+        let space = own.space();
+        if config.space() != space {
+            let (bits, program) = (config.address_bits, own.address_bits);
+            let problem = format!("addresses of {bits} bits, and the program is one of an engine that gives {program}");
+            return Err(Error::Config(problem));
+        }
+        let no_space = |source| resource_for("address space for a machine", space.size(), source);
         let not_mapped = |error| match error {
             MapError::Host(source) => no_space(source),
             error => error.into(),
         };
-        let stack = STACK_TOP - config.stack_size.next_multiple_of(PAGE_SIZE)..STACK_TOP - STACK_RESERVED;
+        let pages = config.stack();
+        program.check_room(&pages)?;
+        let stack = pages.start..pages.end - STACK_RESERVED;
         let (image, limit, mappings) = (program.memory(), config.memory_limit, config.mapping_limit);
         let window = match guest {
-            Some(guest) => Window::for_saved(image, &guest.memory, limit, mappings),
-            None => Window::at_start(image, &(stack.start..STACK_TOP), limit, mappings),
+            Some(guest) => Window::for_saved(space, image, &guest.memory, limit, mappings),
+            None => Window::at_start(space, image, &pages, limit, mappings),
         };
         let mut window = window.map_err(not_mapped)?;
         if guest.is_none() {

@@ -4,9 +4,10 @@
 //! address. So nobody may put another one in its place, and a `&mut Memory` to a sized type would allow just that
 //! ([`std::mem::swap`], [`std::mem::replace`]). [`Memory`] has no size the compiler knows, so neither compiles.
 
+use std::ops::Range;
 use std::ptr::{self, NonNull};
 
-use riverrun_vm::{Fault, MapError, PAGE_SIZE, Perm, Region, Window};
+use riverrun_vm::{Fault, MIN_ADDRESS, MapError, PAGE_SIZE, Perm, Region, Window};
 
 /// A machine's memory. Addresses are guest addresses; the host may read and write what the guest
 /// may, and nothing else.
@@ -169,6 +170,36 @@ impl Memory {
     /// What is mapped, in order of address.
     pub fn regions(&self) -> &[Region] {
         self.window.regions()
+    }
+
+    /// The addresses that can be mapped: they begin at [`MIN_ADDRESS`](crate::MIN_ADDRESS), and their number follows from
+    /// [`Config::address_bits`](crate::Config::address_bits).
+    ///
+    /// ```
+    /// # use riverrun::{Config, Engine, Linker, Program};
+    /// # let engine = Engine::new(Config::new().address_bits(28))?;
+    /// # let program = Program::new(&engine, riverrun::doc::TINY)?;
+    /// # let machine = Linker::<()>::new(&engine).instantiate(&program, ())?;
+    /// assert_eq!(machine.memory().addresses(), riverrun::MIN_ADDRESS..(1 << 28) - 0x1_0000);
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn addresses(&self) -> Range<u64> {
+        MIN_ADDRESS..self.window.space().end()
+    }
+
+    /// The address that engines take a number for: they count modulo the size of the address space. The methods here do
+    /// not.
+    ///
+    /// ```
+    /// # use riverrun::{Config, Engine, Linker, Program};
+    /// # let engine = Engine::new(Config::new().address_bits(28))?;
+    /// # let program = Program::new(&engine, riverrun::doc::TINY)?;
+    /// # let machine = Linker::<()>::new(&engine).instantiate(&program, ())?;
+    /// assert_eq!(machine.memory().wrap(0x7000_1234), 0x1234);
+    /// # Ok::<(), riverrun::Error>(())
+    /// ```
+    pub fn wrap(&self, address: u64) -> u64 {
+        self.window.space().wrap(address)
     }
 
     /// Bytes that the guest has mapped for any access.

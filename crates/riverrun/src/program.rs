@@ -3,13 +3,14 @@
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use riverrun_interp::Code;
 use riverrun_program::{Export, Image, Import};
-use riverrun_vm::Perm;
-use riverrun_vm::artifact::{ABI, Artifact, Header, LinkedArtifact, Options, ProgramHash, Symbol};
+use riverrun_vm::artifact::{ABI, Artifact, ArtifactError, Header, LinkedArtifact, Options, ProgramHash, Symbol};
+use riverrun_vm::{AddressSpace, Perm, STACK_GUARD};
 
 use crate::compiled_code::{CompiledCode, CompiledEngine, Improvements};
 use crate::engine::Engine;
@@ -51,15 +52,25 @@ impl fmt::Debug for Program {
 }
 
 impl Executable {
+    /// Compiled code takes addresses modulo the size that it was compiled for: it would leave a smaller window.
+    fn check_space(&self, artifact: &Artifact) -> Result<(), ArtifactError> {
+        match (artifact.options().space.bits(), self.engine.config.address_bits) {
+            (found, wanted) if found == wanted => Ok(()),
+            (found, wanted) => Err(ArtifactError::AddressBits { found, wanted }),
+        }
+    }
+
     /// Its code, of which nothing is decoded yet.
     fn new_code(&self) -> Result<Code, Error> {
-        Code::new(self.image.clone(), self.engine.config.code_limit).map_err(no_room_for_code)
+        Code::new(self.image.clone(), self.engine.config.space(), self.engine.config.code_limit)
+            .map_err(no_room_for_code)
     }
 }
 
 impl ProgramCode {
     /// Adds compiled code, which machines use from now on in place of what there was.
     fn improve(&self, file: &Executable, artifact: Artifact) -> Result<(), Error> {
+        file.check_space(&artifact)?;
         let fallback = file.new_code()?.around(artifact.entrances());
         self.compiled.add(artifact, fallback);
         Ok(())
@@ -75,9 +86,10 @@ impl Program {
     /// Reads a static RISC-V executable.
     ///
     /// # Errors
-    /// [`Error::Load`], which says what is wrong with the file; [`Error::Resource`].
+    /// [`Error::Load`], which says what is wrong with the file; [`Error::AddressSpace`] and [`Error::Resource`].
     pub fn new(engine: &Engine, elf: impl Into<Arc<[u8]>>) -> Result<Program, Error> {
         let image = Arc::new(Image::parse(elf)?);
+        check_room(&image, engine.config.space(), &engine.config.stack())?;
         let (imports, exports) = (image.imports()?, image.exports()?);
         let memory = memory_of(&image).map_err(|source| resource("memory for a program", source))?;
         let memory = Arc::new(memory);
@@ -239,18 +251,22 @@ impl Program {
             // SAFETY: `Config::cache` demands that what is there can be trusted.
             let artifact = path.exists().then(|| unsafe { Artifact::load(&path, self.hash()) });
             // If the code is refused, the program runs in the interpreter.
-            if let Some(Ok(artifact)) = artifact {
+            if let Some(Ok(artifact)) = artifact
+                && self.file.check_space(&artifact).is_ok()
+            {
                 return self.compiled_as(artifact).map(Some);
             }
         }
         let Some(settings) = config.tier_up.as_ref().filter(|_| !config.single_step) else { return Ok(None) };
         let tier_up = TieringUp::new(
             settings,
+            config.space(),
             cached(settings.fuel),
             self.image().text().iter().map(|text| text.end - text.start).sum(),
         );
         // SAFETY: as before.
         let artifact = unsafe { tier_up.kept(self.hash()) };
+        let artifact = artifact.filter(|artifact| self.file.check_space(artifact).is_ok());
         Program::of(self.file.clone(), artifact, Some(tier_up)).map(Some)
     }
 
@@ -260,10 +276,18 @@ impl Program {
     }
 
     /// A file name for this program's compiled code that differs for every program, for code with
-    /// fuel and without, and for every version of riverrun that could not use it: for caches.
+    /// fuel and without, for each number of [address bits](crate::Config::address_bits), and for every version of riverrun
+    /// that could not use it: for caches.
     pub fn artifact_name(&self, fuel: bool) -> String {
         let hash: String = self.hash().iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{hash}-{ABI}{}.rro", if fuel { "-fuel" } else { "" })
+        let space = self.engine().config.space();
+        let bits = if space.is_masked() { format!("-{}bits", space.bits()) } else { String::new() };
+        format!("{hash}-{ABI}{}{bits}.rro", if fuel { "-fuel" } else { "" })
+    }
+
+    /// Whether the program leaves room for a stack in these pages.
+    pub(crate) fn check_room(&self, stack: &Range<u64>) -> Result<(), Error> {
+        check_room(self.image(), self.engine().config.space(), stack)
     }
 
     /// Whether both are the same executable.
@@ -391,6 +415,16 @@ impl Program {
 
 fn no_room_for_code(source: std::io::Error) -> Error {
     resource("address space for a program's code", source)
+}
+
+/// Whether a program fits below a stack in these pages. In the largest space there is room for all but odd ones, and these are
+/// left to themselves.
+fn check_room(image: &Image, space: AddressSpace, stack: &Range<u64>) -> Result<(), Error> {
+    let (end, room) = (image.end(), stack.start.saturating_sub(STACK_GUARD));
+    match end <= room || !space.is_masked() {
+        true => Ok(()),
+        false => Err(Error::AddressSpace { end, room, bits: space.bits() }),
+    }
 }
 
 /// Bytes of a program's file at most: what guests can address.

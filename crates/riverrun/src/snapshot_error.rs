@@ -10,6 +10,17 @@ pub enum SnapshotError {
     /// The snapshot is that of another program than the machine's.
     #[error("the snapshot is one of another program than the machine's: their files differ")]
     OtherProgram,
+    /// The snapshot is that of a guest with more or fewer addresses.
+    #[error(
+        "the snapshot is one of a guest with addresses of {found} bits, and the machine's have {wanted}: give both the \
+         same `Config::address_bits`"
+    )]
+    AddressBits {
+        /// The guest's.
+        found: u32,
+        /// The machine's.
+        wanted: u32,
+    },
     /// The bytes do not begin as a snapshot.
     #[error("this is not a snapshot: give what `Snapshot::to_bytes` or `riverrun snapshot` has written")]
     NotASnapshot,

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use riverrun_program::Profile;
+use riverrun_vm::AddressSpace;
 use riverrun_vm::artifact::{Artifact, ProgramHash};
 
 /// Instructions from one sample to the next.
@@ -143,6 +144,8 @@ struct Shared {
     settings: TierUp,
     /// The path of the whole program's artifact in the cache, from which other names follow.
     cached: Option<PathBuf>,
+    /// The addresses of its machines.
+    space: AddressSpace,
     /// Samples' worth of a compilation of nothing.
     fixed: u64,
     state: Mutex<State>,
@@ -156,8 +159,8 @@ pub(crate) struct Job {
 }
 
 impl TieringUp {
-    /// For a program with so many bytes of text, whose whole artifact is at the path if it is in a cache.
-    pub(crate) fn new(settings: &TierUp, cached: Option<PathBuf>, text: u64) -> TieringUp {
+    /// For a program with so many bytes of text and machines of these addresses, whose whole artifact is at the path if it is in a cache.
+    pub(crate) fn new(settings: &TierUp, space: AddressSpace, cached: Option<PathBuf>, text: u64) -> TieringUp {
         let state = State {
             profile: Profile::default(),
             statistics: TierUpStatistics::default(),
@@ -167,7 +170,7 @@ impl TieringUp {
             is_over: false,
         };
         let fixed = START + ANALYSIS * (text >> 10);
-        TieringUp(Arc::new(Shared { settings: settings.clone(), cached, fixed, state: Mutex::new(state) }))
+        TieringUp(Arc::new(Shared { settings: settings.clone(), space, cached, fixed, state: Mutex::new(state) }))
     }
 
     /// Takes over what earlier runs have left in the cache: the profile, and the artifact that was compiled by it.
@@ -353,6 +356,7 @@ impl Job {
         command.arg("--objects").arg(output.with_extension("objects"));
         command.args(["--quiet", "--threads", "1", "--max-memory", MAX_MIB]);
         command.args(["--max-work", &self.work.to_string(), "--max-time", &MAX_TIME.as_secs().to_string()]);
+        command.args(["--address-bits", &self.shared.space.bits().to_string()]);
         command.args(settings.fuel.then_some("--fuel")).arg("/dev/stdin");
         command.stdin(input).stdout(Stdio::null()).stderr(said.try_clone().map_err(temporary)?);
         let name = settings.compiler.display();
@@ -446,7 +450,7 @@ mod tests {
 
     #[test]
     fn compilations_take_no_more_than_a_multiple_of_the_time_that_a_program_is_interpreted() {
-        let tiering = TieringUp::new(&TierUp::new("none"), None, 100 << 10);
+        let tiering = TieringUp::new(&TierUp::new("none"), AddressSpace::LARGEST, None, 100 << 10);
         let mut jobs = Vec::new();
         for pc in 1..=20 * SECOND {
             let Some(job) = tiering.sample(pc) else { continue };
@@ -479,7 +483,7 @@ mod tests {
     #[test]
     fn a_compiler_that_hangs_ends_with_the_program_unless_a_cache_keeps_its_work() {
         let folder = tempfile::tempdir().unwrap();
-        let tiering = TieringUp::new(&TierUp::new(hanging(folder.path())), None, 0);
+        let tiering = TieringUp::new(&TierUp::new(hanging(folder.path())), AddressSpace::LARGEST, None, 0);
         let job = (0..10 * SECOND).find_map(|pc| tiering.sample(pc)).unwrap();
         let (sender, receiver) = std::sync::mpsc::channel();
         job.start(move |job| {
@@ -501,7 +505,7 @@ mod tests {
 
     #[test]
     fn one_compilation_runs_at_a_time_and_none_after_a_failure() {
-        let tiering = TieringUp::new(&TierUp::new("none"), None, 0);
+        let tiering = TieringUp::new(&TierUp::new("none"), AddressSpace::LARGEST, None, 0);
         let sample = |samples: u64| (0..samples).filter(|&pc| tiering.sample(pc).is_some()).count();
         assert_eq!(sample(10 * SECOND), 1);
         tiering.0.state().statistics.is_compiling = false;

@@ -59,6 +59,29 @@ fn a_limit_on_addresses_is_named() {
     assert!(said.starts_with("the host has no more address space for a machine: Cannot allocate memory"), "{said}");
     assert!(said.contains("RLIMIT_AS allows 6835; "), "{said}");
     assert!(said.contains("Raise it (ulimit -v unlimited)"), "{said}");
+    assert!(said.contains("a machine takes 4097") && said.contains("`Config::address_bits`"), "{said}");
+}
+
+/// Where there is no room for a single machine of 4 GiB, several with fewer addresses run.
+#[test]
+fn machines_with_few_addresses_fit_a_small_limit() {
+    if is_apart() {
+        let make = |bits| {
+            let engine = Engine::new(Config::new().address_bits(bits)).unwrap();
+            let program = Program::new(&engine, riverrun::doc::ADDER).unwrap();
+            Linker::<()>::new(&engine).instantiate(&program, ())
+        };
+        let mut machines: Vec<Machine<()>> = (0..5).map(|_| make(26).unwrap()).collect();
+        for machine in &mut machines {
+            let add = machine.func::<(i32, i32), i32>("add").unwrap();
+            assert_eq!(add.call(machine, (40, 2)).unwrap(), 42);
+        }
+        println!("said: {}", make(32).unwrap_err());
+        return;
+    }
+    // In KiB.
+    let said = apart("machines_with_few_addresses_fit_a_small_limit", "ulimit -v 3000000");
+    assert!(said.contains("`Config::address_bits`"), "{said}");
 }
 
 /// Mappings, all but so many.

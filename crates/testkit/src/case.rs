@@ -67,7 +67,7 @@ impl Engine {
     /// The configuration that selects it.
     pub fn config(self) -> Config {
         let mut config = Config::new();
-        config.single_step(self == Engine::SingleStep).stack_size(STACK);
+        config.single_step(self == Engine::SingleStep).stack_size(STACK).address_bits(crate::address_bits());
         #[cfg(feature = "compile")]
         if let Some(options) = self.options() {
             config.compile(options);
@@ -119,8 +119,20 @@ impl Loaded {
         Loaded::with_calls(engine, elf, uncounted_call)
     }
 
+    /// Loads an executable for machines whose addresses have so many bits.
+    ///
+    /// # Panics
+    /// If it is none, or there is no such machine.
+    pub fn of_size(address_bits: u32, engine: Engine, elf: &[u8]) -> Loaded {
+        Loaded::configured(engine.config().address_bits(address_bits), elf, system_call)
+    }
+
     fn with_calls(engine: Engine, elf: &[u8], calls: SystemCall) -> Loaded {
-        let host = riverrun::Engine::new(&engine.config()).expect("an engine");
+        Loaded::configured(&engine.config(), elf, calls)
+    }
+
+    fn configured(config: &Config, elf: &[u8], calls: SystemCall) -> Loaded {
+        let host = riverrun::Engine::new(config).expect("an engine");
         let mut linker = Linker::new(&host);
         linker.ecall(calls);
         let program = Program::new(&host, elf).unwrap_or_else(|error| panic!("the case is no program: {error}"));
@@ -237,11 +249,19 @@ pub fn check(case: &Case) -> Outcome {
 /// If there is none. If an engine's outcome is not that of the first; the message says how they differ, at the
 /// first instruction where they do.
 pub fn check_on(engines: &[Engine], case: &Case) -> Outcome {
+    check_of_size(crate::address_bits(), engines, case)
+}
+
+/// Runs a case on these engines, in machines whose addresses have so many bits.
+///
+/// # Panics
+/// As [`check_on`].
+pub fn check_of_size(address_bits: u32, engines: &[Engine], case: &Case) -> Outcome {
     let [reference, others @ ..] = engines else { panic!("no engine to run the case on") };
-    let reference = Loaded::new(*reference, &case.elf);
+    let reference = Loaded::of_size(address_bits, *reference, &case.elf);
     let expected = run(&mut reference.machine(case));
     for &engine in others {
-        let loaded = Loaded::new(engine, &case.elf);
+        let loaded = Loaded::of_size(address_bits, engine, &case.elf);
         let outcome = run(&mut loaded.machine(case));
         if expected != outcome {
             report(case, &reference, engine, &loaded);

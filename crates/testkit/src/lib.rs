@@ -24,7 +24,7 @@ pub mod values;
 
 #[cfg(feature = "compile")]
 pub use case::check_conforming;
-pub use case::{Case, Engine, Loaded, Output, assert_same, check, check_on, check_program, run};
+pub use case::{Case, Engine, Loaded, Output, assert_same, check, check_of_size, check_on, check_program, run};
 pub use clock::processor_time;
 pub use outcome::{Outcome, Stop};
 pub use random::Random;
@@ -34,6 +34,17 @@ pub use tiering::{check_tiering, check_tiering_conforming};
 /// Whether tests are to be thorough: `RIVERRUN_VERIFY=full`.
 pub fn thorough() -> bool {
     std::env::var_os("RIVERRUN_VERIFY").is_some_and(|value| value == "full")
+}
+
+/// Bits of the guests' addresses in tests that do not choose them: `RIVERRUN_TEST_ADDRESS_BITS`, or the most.
+///
+/// # Panics
+/// If the variable says no number.
+pub fn address_bits() -> u32 {
+    match std::env::var("RIVERRUN_TEST_ADDRESS_BITS") {
+        Ok(bits) => bits.parse().unwrap_or_else(|_| panic!("RIVERRUN_TEST_ADDRESS_BITS is {bits}; say 26 to 32")),
+        Err(_) => riverrun::AddressSpace::MAX_BITS,
+    }
 }
 
 /// How much a test does: the percentage of `normal` that `RIVERRUN_VERIFY` gives, or `full` if it says

@@ -66,6 +66,7 @@ impl SuiteEngine {
 
     fn load_with(self, config: &Config, elf: Arc<[u8]>, counts: bool) -> Program {
         let mut config = config.clone();
+        config.address_bits(crate::address_bits());
         match self {
             SuiteEngine::SingleStep => load(config.single_step(true), elf),
             SuiteEngine::Interpreter => load(&config, elf),

@@ -81,6 +81,9 @@ pub const JUMP_CACHE_SIZE: usize = 4 << 10;
 /// From a [`VmContext`] to the address of the window's tracker of written pages, out of reach of safe code.
 pub(crate) const TRACKER_OFFSET: usize = 2 << 10;
 const _: () = assert!(TRACKER_OFFSET >= size_of::<VmContext>());
+/// From a [`VmContext`] to the mask of the window's guest addresses, a `u64` out of reach of safe code, which nobody changes
+/// while the window lives: engines that mask addresses take it from there.
+pub const ADDRESS_MASK_OFFSET: usize = TRACKER_OFFSET + size_of::<usize>();
 const _: () = assert!(JUMP_CACHE_OFFSET + JUMP_CACHE_SIZE <= STATE_SIZE);
 
 /// The state occupies this much of the reservation, guard excluded.
@@ -91,6 +94,15 @@ pub const GUARD_SIZE: usize = 64 << 10;
 pub const WINDOW_OFFSET: usize = STATE_SIZE + GUARD_SIZE;
 const _: () = assert!(size_of::<VmContext>() <= STATE_SIZE);
 const _: () = assert!(offset_of!(VmContext, hart.slots) == 0);
+
+/// Bytes of the window with this state.
+///
+/// # Safety
+/// The state is that of a window, which is alive.
+pub(crate) unsafe fn window_size(state: *const VmContext) -> usize {
+    // SAFETY: as the caller promises: the window has written its mask there.
+    (unsafe { state.wrapping_byte_add(ADDRESS_MASK_OFFSET).cast::<u64>().read() }) as usize + 1
+}
 
 /// The owner number that no thread and no entry guard has.
 pub(crate) const NO_OWNER: u64 = u64::MAX;

@@ -13,13 +13,13 @@
 //! A machine's whole state is one reservation of address space:
 //!
 //! ```text
-//! | guard | VmContext | guard | window: 4 GiB of guest addresses | guard |
+//! | guard | VmContext | guard | window: all guest addresses, 4 GiB or fewer | guard |
 //!         ^               ^
 //!         reservation     VmContext::window_base() = address of VmContext + WINDOW_OFFSET
 //!         + GUARD_SIZE
 //! ```
 //!
-//! A guest address modulo 2^32 is an offset into the window. What is not mapped faults, so no access needs a check.
+//! A guest address modulo the window's size, a power of two ([`AddressSpace`]), is an offset into the window. What is not mapped faults, so no access needs a check.
 //!
 //! This crate uses `unsafe`: the window is raw memory, and faults arrive as signals. Safe code can write every field of a
 //! [`VmContext`], including the pointers that engines keep in [`EngineContext`]. Therefore every function that follows one of
@@ -46,8 +46,8 @@ mod trap;
 
 pub use arch::{FRAME_GAP, FRAME_SIZE, Features, FloatEnv, GuestFloats, exit_engine, return_marker};
 pub use context::{
-    EngineContext, GUARD_SIZE, JUMP_CACHE_OFFSET, JUMP_CACHE_SIZE, RETURNS_OFFSET, RETURNS_SIZE, VmContext,
-    WINDOW_OFFSET,
+    ADDRESS_MASK_OFFSET, EngineContext, GUARD_SIZE, JUMP_CACHE_OFFSET, JUMP_CACHE_SIZE, RETURNS_OFFSET, RETURNS_SIZE,
+    VmContext, WINDOW_OFFSET,
 };
 pub use exit::{Exit, Reason, SLICE};
 pub use hart::{F_SLOT, Hart, SINK_SLOT};
@@ -61,10 +61,10 @@ pub use interrupt::{
     install_fault_handler,
 };
 pub use memory::{
-    Fault, Image, ImagePart, MAPPING_LIMIT, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Page, Region, SavedMemory,
-    SavedMemoryError, WINDOW_SIZE, Window,
+    AddressSpace, Fault, Image, ImagePart, MAPPING_LIMIT, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Page, Region,
+    STACK_GUARD, SavedMemory, SavedMemoryError, Window,
 };
 pub use perm::Perm;
-pub use return_addresses::{RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, STACK_GUARD, STACK_RESERVED, STACK_TOP};
+pub use return_addresses::{RETURN_ADDRESS, SIGNAL_RETURN_ADDRESS, STACK_RESERVED};
 pub use sys::host_stack_left;
 pub use trap::{Trap, TrapCause};

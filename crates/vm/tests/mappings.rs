@@ -3,9 +3,7 @@
 //! The tests called `.._are_one_mapping` and `moving_..` need a host that gives address space freely, that is, without
 //! `vm.overcommit_memory=2` and limits on data and addresses.
 
-use riverrun_vm::{
-    GUARD_SIZE, Image, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Perm, WINDOW_OFFSET, WINDOW_SIZE, Window,
-};
+use riverrun_vm::{AddressSpace, GUARD_SIZE, Image, MIN_ADDRESS, MapError, PAGE_SIZE, Perm, WINDOW_OFFSET, Window};
 
 const READ: Perm = Perm::READ;
 const START: u64 = 0x10_0000;
@@ -20,10 +18,14 @@ fn page(n: u64) -> u64 {
     START + n * PAGE_SIZE
 }
 
-fn window(limit: usize) -> Window {
-    let mut window = Window::new(1 << 30).unwrap();
+fn window_of(space: AddressSpace, limit: usize) -> Window {
+    let mut window = Window::new(space, 1 << 30).unwrap();
     window.set_mapping_limit(limit);
     window
+}
+
+fn window(limit: usize) -> Window {
+    window_of(AddressSpace::LARGEST, limit)
 }
 
 /// A window with pages of a file at [`START`], and pages of zeros behind them.
@@ -66,12 +68,50 @@ fn a_plain_program_is_six_mappings() {
     let data = MIN_ADDRESS + PAGE_SIZE;
     image.add(MIN_ADDRESS..data, Perm::READ | Perm::EXECUTE, &[(MIN_ADDRESS, &[1; 100])]).unwrap();
     image.add(data..data + 9 * PAGE_SIZE, writable(), &[(data, &[2; 100])]).unwrap();
-    let mut window = window(4096);
-    window.map_image(&image).unwrap();
-    window.map(MAX_ADDRESS - 16 * PAGE_SIZE, 16 * PAGE_SIZE, writable()).unwrap();
-    assert!(window.slice_mut(data, 1).is_ok() && window.slice(MIN_ADDRESS, 1).is_ok());
-    // Both ends are counted.
-    assert_eq!(kernel_mappings(&mut window), if has_guards { 7 } else { 8 });
+    for space in [AddressSpace::LARGEST, smallest()] {
+        let mut window = window_of(space, 4096);
+        window.map_image(&image).unwrap();
+        window.map(space.end() - 16 * PAGE_SIZE, 16 * PAGE_SIZE, writable()).unwrap();
+        assert!(window.slice_mut(data, 1).is_ok() && window.slice(MIN_ADDRESS, 1).is_ok());
+        // Both ends are counted.
+        assert_eq!(kernel_mappings(&mut window), if has_guards { 7 } else { 8 });
+    }
+}
+
+fn smallest() -> AddressSpace {
+    AddressSpace::new(AddressSpace::MIN_BITS).unwrap()
+}
+
+/// What is behind the window is not the guest's, whoever asks.
+#[test]
+fn a_small_window_ends_where_its_addresses_do() {
+    let end = smallest().end();
+    let mut window = window_of(smallest(), 4096);
+    window.map(end - PAGE_SIZE, PAGE_SIZE, writable()).unwrap();
+    for (start, len) in [(end, PAGE_SIZE), (end - PAGE_SIZE, 2 * PAGE_SIZE), (1 << 30, PAGE_SIZE)] {
+        assert!(matches!(window.map(start, len, writable()), Err(MapError::OutOfWindow)), "{start:#x}");
+        assert!(matches!(window.unmap(start, len), Err(MapError::OutOfWindow)), "{start:#x}");
+        assert!(window.slice(start, len).is_err() && window.slice_mut(start, len).is_err(), "{start:#x}");
+    }
+    assert_eq!(window.slice_mut(end - 8, 9).unwrap_err().address, end);
+    assert_counted(&mut window);
+}
+
+/// A saved memory fits windows that have all its addresses, and is refused by others.
+#[test]
+fn a_saved_memory_is_restored_only_where_its_addresses_are() {
+    let image = Image::new().unwrap();
+    let place = smallest().end();
+    let mut large = window(4096);
+    large.map(place, PAGE_SIZE, writable()).unwrap();
+    large.slice_mut(place, 1).unwrap()[0] = 7;
+    let saved = large.save(&image).unwrap();
+    let mut small = window_of(smallest(), 4096);
+    assert!(matches!(small.restore(&saved, &image), Err(MapError::OutOfWindow)));
+    assert!(small.regions().is_empty());
+    let mut middle = window_of(AddressSpace::new(AddressSpace::MIN_BITS + 1).unwrap(), 4096);
+    middle.restore(&saved, &image).unwrap();
+    assert_eq!(middle.slice(place, 1).unwrap(), [7]);
 }
 
 fn touch(window: &mut Window, page: u64) {
@@ -83,7 +123,8 @@ fn touch(window: &mut Window, page: u64) {
 /// The mappings that the kernel has in the window's reservation.
 fn kernel_mappings(window: &mut Window) -> usize {
     let state = window.state_ptr() as usize;
-    let reservation = state - GUARD_SIZE..state + WINDOW_OFFSET + WINDOW_SIZE + GUARD_SIZE;
+    let size = window.space().size() as usize;
+    let reservation = state - GUARD_SIZE..state + WINDOW_OFFSET + size + GUARD_SIZE;
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let range = |line: &str| {
         let (start, end) = line.split_whitespace().next()?.split_once('-')?;
@@ -344,7 +385,8 @@ fn moving_leaves_no_addresses_to_other_threads() {
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
     let is_over = AtomicBool::new(false);
     let mut window = window(4096);
-    let reservation = window.state_ptr() as usize..window.state_ptr() as usize + WINDOW_OFFSET + WINDOW_SIZE;
+    let (state, size) = (window.state_ptr() as usize, window.space().size() as usize);
+    let reservation = state..state + WINDOW_OFFSET + size;
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {

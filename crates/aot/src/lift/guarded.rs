@@ -18,7 +18,7 @@ use crate::lift::site::Site;
 use crate::lift::value::Value;
 
 impl<'c> Site<'_, 'c> {
-    /// Loads from the guest's memory, where `low` is the address modulo 2^32, up to `offset`.
+    /// Loads from the guest's memory, where `low` is the address modulo the window's size, up to `offset`.
     pub(super) fn guarded_load(&self, mem: Mem, low: IntValue<'c>, offset: i64) -> Value<'c> {
         let (mnemonic, register) = match mem {
             Mem::I8 => ("movsbq", "$0"),

@@ -149,7 +149,7 @@ impl<'c> Site<'_, 'c> {
         own: Label<'c>,
     ) -> [PointerValue<'c>; N] {
         let ir = self.ir;
-        let low = addresses.map(|address| built(ir.builder.build_and(address, ir.int(u32::MAX.into()), "")));
+        let low = addresses.map(|address| self.lower_bits(address));
         let (far, inside) = (ir.block(self.function), ir.block(self.function));
         ir.branch_likely(ir.compare(IntPredicate::ULE, len, ir.int(NEAR)), inside, far);
         ir.builder.position_at_end(far);
@@ -157,7 +157,7 @@ impl<'c> Site<'_, 'c> {
         let is_short = ir.compare(IntPredicate::ULE, len, ir.int(LONG));
         let fits = low.iter().fold(is_short, |fits, &low| {
             let end = built(ir.builder.build_int_add(low, len, ""));
-            let inside = ir.compare(IntPredicate::ULE, end, ir.int(1 << 32));
+            let inside = ir.compare(IntPredicate::ULE, end, ir.int(ir.options.space.size()));
             built(ir.builder.build_and(fits, inside, ""))
         });
         ir.branch_likely(fits, inside, own);

@@ -1,4 +1,6 @@
-//! Accesses to the guest's memory: the window's address plus the low 32 bits of a guest address.
+//! Accesses to the guest's memory: the window's address plus a guest address modulo the window's size.
+//!
+//! LLVM leaves the mask out where it knows that the bits are zero; that of 32 bits is a zero-extension.
 
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValue, InstructionOpcode, IntValue, PointerValue};
@@ -25,8 +27,10 @@ impl<'c> Site<'_, 'c> {
         }
     }
 
-    fn lower_bits(&self, word: IntValue<'c>) -> IntValue<'c> {
-        built(self.ir.builder.build_and(word, self.ir.int(u32::MAX.into()), ""))
+    /// An address modulo the window's size.
+    pub(super) fn lower_bits(&self, word: IntValue<'c>) -> IntValue<'c> {
+        let ir = self.ir;
+        built(ir.builder.build_and(word, ir.int(ir.options.space.mask()), ""))
     }
 
     pub(super) fn place(&self, address: Value<'c>) -> PointerValue<'c> {
@@ -112,7 +116,7 @@ impl<'c> Site<'_, 'c> {
         let value = self.load_guest(mem, address);
         let ir = self.ir;
         let base = self.registers.base(ir);
-        let low = built(ir.builder.build_and(ir.word(address), ir.int(u32::MAX.into()), ""));
+        let low = self.lower_bits(ir.word(address));
         ir.store(ir.field(base, convention::RESERVATION), low.into(), Space::State);
         ir.store(ir.field(base, convention::RESERVED_VALUE), ir.word(value).into(), Space::State);
         value
@@ -125,7 +129,7 @@ impl<'c> Site<'_, 'c> {
         let present = ir.word(self.load_guest(mem, address));
         let base = self.registers.base(ir);
         let field = |field| ir.load(ir.i64.into(), ir.field(base, field), Space::State).into_int_value();
-        let low = built(ir.builder.build_and(ir.word(address), ir.int(u32::MAX.into()), ""));
+        let low = self.lower_bits(ir.word(address));
         let here = ir.compare(IntPredicate::EQ, field(convention::RESERVATION), low);
         let same = ir.compare(IntPredicate::EQ, field(convention::RESERVED_VALUE), present);
         let holds = built(ir.builder.build_and(here, same, ""));

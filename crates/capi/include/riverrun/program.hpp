@@ -12,6 +12,12 @@ namespace riverrun {
 class Config {
   public:
     Config() : config_(riverrun_config_new()) {}
+    /// Bits of a guest's addresses, 26 to 32: a machine takes 2 to the power of `bits` addresses of the process.
+    Config &address_bits(std::uint32_t bits)
+    {
+        riverrun_config_set_address_bits(config_.get(), bits);
+        return *this;
+    }
     Config &memory_limit(std::uint64_t bytes)
     {
         riverrun_config_set_memory_limit(config_.get(), bytes);

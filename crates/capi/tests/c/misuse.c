@@ -80,6 +80,7 @@ static void nulls(riverrun_engine_t *engine, riverrun_program_t *program, riverr
     CHECK(riverrun_interrupt_handle_new(NULL) == NULL);
     riverrun_interrupt_handle_interrupt(NULL);
     riverrun_config_set_stack_size(NULL, 1);
+    riverrun_config_set_address_bits(NULL, 26);
     riverrun_engine_delete(NULL);
     riverrun_program_delete(NULL);
     riverrun_linker_delete(NULL);
@@ -167,6 +168,8 @@ int main(int argc, char **argv)
     riverrun_config_set_stack_size(config, 0);
     riverrun_engine_t *engine;
     FAILS(riverrun_engine_new(config, &engine), RIVERRUN_ERROR_CONFIG, "a stack of 0 bytes");
+    riverrun_config_set_address_bits(config, 12);
+    FAILS(riverrun_engine_new(config, &engine), RIVERRUN_ERROR_CONFIG, "addresses of 12 bits");
     riverrun_config_delete(config);
     FINE(riverrun_engine_new(NULL, &engine));
     riverrun_program_t *program, *other;

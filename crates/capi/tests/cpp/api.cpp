@@ -84,7 +84,7 @@ void link(riverrun::Linker &linker)
 
 riverrun::Machine machine_of(const char *path)
 {
-    riverrun::Engine engine(riverrun::Config().memory_limit(64 << 20).stack_size(256 << 10));
+    riverrun::Engine engine(riverrun::Config().address_bits(28).memory_limit(64 << 20).stack_size(256 << 10));
     riverrun::Program program = riverrun::Program::from_file(engine, path);
     riverrun::Linker linker(engine);
     link(linker);

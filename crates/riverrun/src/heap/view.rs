@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use riverrun_program::Image;
-use riverrun_vm::{MAX_ADDRESS, MIN_ADDRESS, Perm, Region};
+use riverrun_vm::{AddressSpace, MIN_ADDRESS, Perm, Region};
 use serde::{Deserialize, Serialize};
 
 use super::allocator::{Allocator, Full, InUse, SavedAllocator, Taken};
@@ -17,8 +17,11 @@ use crate::heap_error::{HeapError, HeapProblem as Problem};
 use crate::memory::Memory;
 use crate::program::Program;
 
-/// Where the arena begins if there is room: above most programs, below what Linux's guests map.
-const PREFERRED_START: u64 = 1 << 30;
+/// The part of the guest's addresses behind which the arena begins if there is room: above most programs, below what Linux's
+/// guests map.
+const START_PART: u64 = 4;
+/// The part of fewer addresses than the most that it takes.
+const ARENA_PART: u64 = 2;
 /// Pages that the arena grows by at least, where there is room.
 const GROWTH: u64 = 64;
 /// The arena grows by at least its size divided by this.
@@ -58,15 +61,15 @@ impl HeapRecords {
         SavedHeap { reserved: self.reserved.clone(), allocator: self.allocator.save() }
     }
 
-    /// `None` if no heap of a guest that uses that many bytes of memory can have made this.
-    pub(crate) fn restore(saved: &SavedHeap, used: u64) -> Option<HeapRecords> {
+    /// `None` if no heap of a guest with these addresses that uses that many bytes of memory can have made this.
+    pub(crate) fn restore(saved: &SavedHeap, used: u64, space: AddressSpace) -> Option<HeapRecords> {
         let allocator = Allocator::restore(&saved.allocator, used / PAGE)?;
         let (arena, reserved) = (allocator.start()..allocator.end(), saved.reserved.clone());
         let is_placed = match reserved.is_empty() {
             true => reserved == (0..0) && arena == (0..0),
             false => {
                 let is_whole = (reserved.start | reserved.end).is_multiple_of(PAGE);
-                let is_mappable = MIN_ADDRESS <= reserved.start && reserved.end <= MAX_ADDRESS;
+                let is_mappable = MIN_ADDRESS <= reserved.start && reserved.end <= space.end();
                 is_whole && is_mappable && arena.start == reserved.start && arena.end <= reserved.end
             }
         };
@@ -415,7 +418,8 @@ impl<'a> Heap<'a> {
     /// Sets addresses aside for the arena.
     #[cold]
     fn reserve(&mut self) -> bool {
-        let Some(range) = place(self.memory.regions(), self.state.options.limit / PAGE * PAGE) else { return false };
+        let (limit, space) = (self.state.options.limit / PAGE * PAGE, self.memory.window.space());
+        let Some(range) = place(self.memory.regions(), limit, space) else { return false };
         if self.memory.map(range.start, range.end - range.start, Perm::NONE).is_err() {
             return false;
         }
@@ -512,12 +516,14 @@ fn site(memory: &Memory, image: &Image) -> Site {
 }
 
 /// Where `limit` bytes are free: at the preferred address, or in the largest gap, as much of it as is wanted.
-/// A page stays free on either side.
-fn place(regions: &[Region], limit: u64) -> Option<Range<u64>> {
+/// A page stays free on either side, and in a small space more.
+fn place(regions: &[Region], limit: u64, space: AddressSpace) -> Option<Range<u64>> {
+    let limit = if space.is_masked() { limit.min(space.size() / ARENA_PART) } else { limit };
     let starts = std::iter::once(MIN_ADDRESS).chain(regions.iter().map(|region| region.end));
-    let ends = regions.iter().map(|region| region.start).chain([MAX_ADDRESS]);
+    let ends = regions.iter().map(|region| region.start).chain([space.end()]);
     let gaps = starts.zip(ends).map(|(start, end)| start + PAGE..end.saturating_sub(PAGE));
-    let preferred = PREFERRED_START..PREFERRED_START.saturating_add(limit);
+    let start = space.size() / START_PART;
+    let preferred = start..start.saturating_add(limit);
     if gaps.clone().any(|gap| gap.start <= preferred.start && preferred.end <= gap.end) && limit != 0 {
         return Some(preferred);
     }
@@ -533,6 +539,7 @@ mod tests {
     #[test]
     fn the_arena_is_placed_where_it_fits() {
         let region = |start, end| Region { start, end, perm: Perm::READ };
+        let place = |regions: &[Region], limit| place(regions, limit, AddressSpace::LARGEST);
         let program = region(0x1_0000, 0x20_0000);
         let stack = region(0xff00_0000, 0xfff0_0000);
         assert_eq!(place(&[program, stack], 2 << 30), Some(1 << 30..3 << 30));
@@ -541,6 +548,18 @@ mod tests {
         assert_eq!(place(&[program, inside, stack], u64::MAX / 2), Some(0x5000_2000..0xfeff_f000));
         assert_eq!(place(&[program, stack], u64::MAX), Some(0x20_1000..0xfeff_f000));
         assert_eq!(place(&[program, stack], 0), None);
-        assert_eq!(place(&[region(MIN_ADDRESS, MAX_ADDRESS)], 1 << 20), None);
+        assert_eq!(place(&[region(MIN_ADDRESS, AddressSpace::LARGEST.end())], 1 << 20), None);
+    }
+
+    #[test]
+    fn a_small_space_has_room_beside_the_arena() {
+        let region = |start, end| Region { start, end, perm: Perm::READ };
+        let space = AddressSpace::new(26).unwrap();
+        let program = region(0x1_0000, 0x20_0000);
+        let stack = region(space.stack_top() - (8 << 20), space.stack_top());
+        assert_eq!(place(&[program, stack], 2 << 30, space), Some(16 << 20..48 << 20));
+        assert_eq!(place(&[program, stack], 4 << 20, space), Some(16 << 20..20 << 20));
+        let large = region(0x1_0000, 30 << 20);
+        assert_eq!(place(&[large, stack], 2 << 30, space), Some((30 << 20) + PAGE..stack.start - PAGE));
     }
 }

@@ -18,12 +18,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use riverrun_vm::{
-    Hart, MAX_ADDRESS, MIN_ADDRESS, PAGE_SIZE, Page, Perm, Region, STACK_GUARD, SavedMemory, WINDOW_SIZE,
-};
+use riverrun_vm::{Hart, MIN_ADDRESS, PAGE_SIZE, Page, Perm, Region, STACK_GUARD, SavedMemory};
 use serde::{Deserialize, Serialize};
 
-use super::{Guest, Snapshot, SnapshotError};
+use super::{Guest, Snapshot, SnapshotError, check_space};
 use crate::error::Error;
 use crate::heap::{HeapRecords, SavedHeap};
 use crate::program::Program;
@@ -31,7 +29,7 @@ use crate::program::Program;
 /// The first bytes, which no text and no other format begins with.
 const MAGIC: [u8; 8] = *b"\x89RRSNAP\n";
 /// The version of the format. What changes the bytes or what they mean changes it: fields, classes of the heap.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const HASH: usize = 32;
 const HEADER: usize = MAGIC.len() + 4 + 8 + 2 * HASH;
 /// Bytes that a file may have beyond the guest's memory: the host's sections, and the heap's records.
@@ -41,6 +39,8 @@ const MAX_INSTRUCTIONS: u64 = 1 << 62;
 
 #[derive(Serialize, Deserialize)]
 struct Contents {
+    /// Bits of the guest's addresses.
+    address_bits: u32,
     hart: SavedHart,
     regions: Vec<SavedRegion>,
     /// The program's image in memory, as first page and number of pages.
@@ -161,6 +161,7 @@ impl Contents {
         let guest = &snapshot.guest;
         let memory = &guest.memory;
         Contents {
+            address_bits: snapshot.program.engine().config.address_bits,
             hart: SavedHart::of(&guest.hart),
             regions: memory.regions().iter().map(SavedRegion::of).collect(),
             image: memory
@@ -184,7 +185,9 @@ impl Contents {
         if bytes.len() != self.pages.len() || !rest.is_empty() {
             return Err(impossible("another number of pages than it says"));
         }
+        check_space(self.address_bits, program)?;
         let config = &program.engine().config;
+        let space = config.space();
         let regions = self.regions.iter().map(SavedRegion::restore).collect::<Result<Vec<_>, _>>()?;
         if mappings(&regions).max(self.image.len()) > config.mapping_limit {
             return Err(SnapshotError::Pieces { limit: config.mapping_limit });
@@ -192,19 +195,20 @@ impl Contents {
         let image = self.image.iter().map(|&(page, pages)| addresses(page, pages)).collect();
         let contents = self.pages.iter().zip(bytes).map(|(&page, bytes)| (address(page), Arc::<Page>::new(*bytes)));
         let memory =
-            SavedMemory::from_parts(regions, image, contents.collect(), program.memory()).map_err(impossible)?;
+            SavedMemory::from_parts(regions, image, contents.collect(), program.memory(), space).map_err(impossible)?;
         if memory.used() > config.memory_limit {
             return Err(SnapshotError::Memory { needed: memory.used(), limit: config.memory_limit });
         }
         let stack_is_sound = MIN_ADDRESS + STACK_GUARD <= self.stack.start
             && self.stack.start <= self.stack.end
-            && self.stack.end <= MAX_ADDRESS;
+            && self.stack.end <= space.end();
         if !stack_is_sound {
             return Err(impossible("its stack"));
         }
         let guest = Guest {
             hart: self.hart.restore()?,
-            heap: HeapRecords::restore(&self.heap, memory.used()).ok_or_else(|| impossible("its heap's records"))?,
+            heap: HeapRecords::restore(&self.heap, memory.used(), space)
+                .ok_or_else(|| impossible("its heap's records"))?,
             memory,
             stack: self.stack,
             lost: self.lost,
@@ -381,7 +385,7 @@ impl Snapshot {
     pub fn read(program: &Program, path: impl AsRef<Path>) -> Result<Snapshot, Error> {
         let path = path.as_ref();
         let failed = |source| Error::File { path: path.to_owned(), source };
-        let limit = program.engine().config.memory_limit.min(WINDOW_SIZE as u64) + BESIDES_MEMORY;
+        let limit = program.engine().config.memory_limit.min(program.engine().config.space().size()) + BESIDES_MEMORY;
         let mut file = fs::File::open(path).map_err(failed)?;
         // What a device or a pipe gives has no length before.
         let mut bytes = Vec::new();

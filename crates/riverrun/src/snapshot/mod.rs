@@ -80,7 +80,8 @@ impl Snapshot {
     /// [`Engine`](crate::Engine).
     ///
     /// # Errors
-    /// [`SnapshotError::OtherProgram`] if the files differ.
+    /// [`SnapshotError::OtherProgram`] if the files differ, [`SnapshotError::AddressBits`] if its machines have more or fewer
+    /// addresses.
     ///
     /// ```
     /// # use riverrun::{Config, Engine, Linker, Program};
@@ -93,10 +94,16 @@ impl Snapshot {
     /// # Ok::<(), riverrun::Error>(())
     /// ```
     pub fn for_program(&self, program: &Program) -> Result<Snapshot, Error> {
-        match self.program.is_same_file(program) {
-            true => Ok(Snapshot { program: program.clone(), ..self.clone() }),
-            false => Err(SnapshotError::OtherProgram.into()),
+        self.check(program)?;
+        Ok(Snapshot { program: program.clone(), ..self.clone() })
+    }
+
+    /// Whether machines of this program can have the guest.
+    fn check(&self, program: &Program) -> Result<(), SnapshotError> {
+        if !self.program.is_same_file(program) {
+            return Err(SnapshotError::OtherProgram);
         }
+        check_space(self.program.engine().config.address_bits, program)
     }
 
     /// The snapshot with bytes of the host's under a name, in place of those that had the name before: a personality's
@@ -126,6 +133,14 @@ impl Snapshot {
     /// All sections that the host has added, by name.
     pub fn sections(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.sections.iter().map(|(name, bytes)| (&**name, &**bytes))
+    }
+}
+
+/// Whether machines of this program have addresses of so many bits: a guest's own do not fit another size.
+fn check_space(found: u32, program: &Program) -> Result<(), SnapshotError> {
+    match program.engine().config.address_bits {
+        wanted if wanted == found => Ok(()),
+        wanted => Err(SnapshotError::AddressBits { found, wanted }),
     }
 }
 
@@ -192,14 +207,12 @@ impl<T> Machine<T> {
     /// lost their blocks, and must be dropped before.
     ///
     /// # Errors
-    /// [`SnapshotError::OtherProgram`], [`SnapshotError::Running`], [`Error::Map`] if the snapshot needs more than this
+    /// [`SnapshotError::OtherProgram`], [`SnapshotError::AddressBits`], [`SnapshotError::Running`], [`Error::Map`] if the snapshot needs more than this
     /// machine's limit of memory: nothing has changed then. [`Error::Resource`] if the host refuses: the guest may be
     /// neither as it was nor as in the snapshot then, and is only good for being dropped.
     pub fn reset(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
         self.must_not_run()?;
-        if !self.program().is_same_file(&snapshot.program) {
-            return Err(SnapshotError::OtherProgram.into());
-        }
+        snapshot.check(self.program())?;
         self.restore(&snapshot.guest)
     }
 
@@ -229,9 +242,7 @@ impl<T> Machine<T> {
     /// interrupt it.
     pub(crate) fn recycle(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
         self.must_not_run()?;
-        if !self.program().is_same_file(&snapshot.program) {
-            return Err(SnapshotError::OtherProgram.into());
-        }
+        snapshot.check(self.program())?;
         self.set_deadline(None);
         if self.instance().fuel.is_some() {
             self.set_fuel(None);

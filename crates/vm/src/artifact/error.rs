@@ -47,6 +47,17 @@ pub enum ArtifactError {
         /// The options' bits.
         found: u32,
     },
+    /// It was compiled for guests with more or fewer addresses than the configuration gives them.
+    #[error(
+        "the artifact was compiled for {found} bits of addresses, and the configuration gives guests {wanted} \
+         (`Config::address_bits`): compile it for these"
+    )]
+    AddressBits {
+        /// Those of the artifact.
+        found: u32,
+        /// Those of the configuration.
+        wanted: u32,
+    },
     /// Its header is not that of its code.
     #[error("the artifact's header says {what} that its code was not compiled for: compile it again")]
     Header {

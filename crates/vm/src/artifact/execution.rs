@@ -341,7 +341,7 @@ impl Execution {
 
     fn exit(&mut self, window: &mut Window, activation: &Activation) -> Exit {
         let goes_on_at = |pc| Some(Resume { pc, by_return: false });
-        let base = window.state_ptr() as usize + crate::WINDOW_OFFSET;
+        let (space, base) = (window.space(), window.state_ptr() as usize + crate::WINDOW_OFFSET);
         let state = window.state_mut();
         match Reason::of(state.exit.reason) {
             Reason::Returned => {
@@ -382,7 +382,7 @@ impl Execution {
                 }
                 match self.artifact.options().is_precise() {
                     true => Exit::Step,
-                    false => Exit::Fault { address: u64::from(fault.wrapping_sub(base) as u32) },
+                    false => Exit::Fault { address: space.wrap(fault.wrapping_sub(base) as u64) },
                 }
             }
             Reason::Interrupted => {

@@ -3,6 +3,7 @@
 use super::error::ArtifactError;
 use crate::arch::{Features, TRIPLE};
 use crate::convention::ABI;
+use crate::memory::AddressSpace;
 
 const MAGIC: &[u8; 8] = b"riverrun";
 const TRIPLE_SIZE: usize = 48;
@@ -32,7 +33,7 @@ pub enum Fidelity {
 }
 
 /// How the code was compiled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// It counts instructions and stops where they are used up.
     pub fuel: bool,
@@ -40,6 +41,14 @@ pub struct Options {
     pub fidelity: Fidelity,
     /// The level of optimisation, 0 to 3.
     pub level: u8,
+    /// The guest's addresses: it runs in windows that have these, and no others.
+    pub space: AddressSpace,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { fuel: false, fidelity: Fidelity::default(), level: 0, space: AddressSpace::LARGEST }
+    }
 }
 
 impl Options {
@@ -49,14 +58,16 @@ impl Options {
     }
 
     fn bits(self) -> u32 {
-        u32::from(self.fuel) | u32::from(self.is_precise()) << 1 | u32::from(self.level) << 8
+        let fewer = AddressSpace::MAX_BITS - self.space.bits();
+        u32::from(self.fuel) | u32::from(self.is_precise()) << 1 | u32::from(self.level) << 8 | fewer << 16
     }
 
     /// `None` for options that this version does not have.
     fn of(bits: u32) -> Option<Options> {
         let set = |bit: u32| bits >> bit & 1 != 0;
         let fidelity = if set(1) { Fidelity::Precise } else { Fidelity::AbiAssuming };
-        let options = Options { fuel: set(0), fidelity, level: (bits >> 8) as u8 };
+        let space = AddressSpace::new(AddressSpace::MAX_BITS.checked_sub(bits >> 16)?)?;
+        let options = Options { fuel: set(0), fidelity, level: (bits >> 8) as u8, space };
         (options.bits() == bits && options.level <= 3).then_some(options)
     }
 }
@@ -194,7 +205,7 @@ mod tests {
     use super::*;
 
     fn header() -> Header {
-        let options = Options { fuel: true, fidelity: Fidelity::AbiAssuming, level: 2 };
+        let options = Options { fuel: true, fidelity: Fidelity::AbiAssuming, level: 2, ..Options::default() };
         Header { options, features: Features::default(), dispatch_bits: 3, program: Header::hash(b"program") }
     }
 
@@ -215,6 +226,16 @@ mod tests {
             damaged[bit / 8] ^= 1 << (bit % 8);
             assert!(Header::open(&damaged).is_err(), "bit {bit} flipped");
         }
+    }
+
+    #[test]
+    fn every_address_space_is_kept_and_no_other_known() {
+        for space in (AddressSpace::MIN_BITS..=AddressSpace::MAX_BITS).filter_map(AddressSpace::new) {
+            let options = Options { space, ..header().options };
+            assert_eq!(Options::of(options.bits()), Some(options));
+        }
+        let fewest = AddressSpace::MAX_BITS - AddressSpace::MIN_BITS;
+        assert!([fewest + 1, 0xff, 0xffff].iter().all(|fewer| Options::of(fewer << 16).is_none()));
     }
 
     #[test]

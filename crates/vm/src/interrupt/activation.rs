@@ -17,8 +17,8 @@ use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use super::entry_guard::EntryGuard;
 use super::requests::Requests;
 use crate::arch::owner;
-use crate::context::{NO_OWNER, VmContext, WINDOW_OFFSET};
-use crate::memory::{WINDOW_SIZE, resolve_write};
+use crate::context::{NO_OWNER, VmContext, WINDOW_OFFSET, window_size};
+use crate::memory::resolve_write;
 use crate::sync::atomic::compiler_fence;
 use crate::sys::{self, Redirect};
 
@@ -320,8 +320,10 @@ impl Activation {
     pub(super) fn redirect(rip: usize, address: usize) -> Option<Redirect> {
         let activation = Activation::at(rip)?;
         let window = (activation.state as usize).wrapping_add(WINDOW_OFFSET);
+        // SAFETY: the caller of `begin` or `own` keeps the state alive.
+        let size = unsafe { window_size(activation.state) };
         // Folded immediates reach into the guards on either side of the window.
-        let guest = address.wrapping_sub(window).wrapping_add(REACH) < WINDOW_SIZE + 2 * REACH;
+        let guest = address.wrapping_sub(window).wrapping_add(REACH) < size + 2 * REACH;
         if !guest && !activation.stack_guard.contains(&address) {
             return None;
         }

@@ -7,8 +7,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::activation::Activation;
-use crate::context::{VmContext, WINDOW_OFFSET};
-use crate::memory::{WINDOW_SIZE, resolve_write};
+use crate::context::{VmContext, WINDOW_OFFSET, window_size};
+use crate::memory::{AddressSpace, resolve_write};
 use crate::sys::{self, Redirect};
 
 /// Host code that accesses guest memory and may fault there.
@@ -69,15 +69,22 @@ fn find(pc: usize, state: usize, address: usize) -> Option<Redirect> {
 }
 
 fn fault_entry(pc: usize, state: usize, address: usize) -> Option<usize> {
-    let window = state.checked_add(WINDOW_OFFSET)?;
     // Accesses may begin below the window's end and reach beyond it, into the guard.
-    if address.wrapping_sub(window) >= WINDOW_SIZE + 16 {
+    const BEYOND: usize = 16;
+    let window = state.checked_add(WINDOW_OFFSET)?;
+    let offset = address.wrapping_sub(window);
+    if offset >= AddressSpace::LARGEST.size() as usize + BEYOND {
         return None;
     }
     let slot =
         RANGES.iter().find(|slot| pc >= slot.start.load(Ordering::Acquire) && pc < slot.end.load(Ordering::Acquire))?;
+    let state = state as *mut VmContext;
     // SAFETY: registered code holds the address of its state there.
-    if unsafe { resolve_write(state as *mut VmContext, address) } {
+    if offset >= unsafe { window_size(state) } + BEYOND {
+        return None;
+    }
+    // SAFETY: likewise.
+    if unsafe { resolve_write(state, address) } {
         return Some(pc);
     }
     Some(slot.fault_entry.load(Ordering::Acquire))

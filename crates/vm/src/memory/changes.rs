@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::error::MapError;
 use super::image::Image;
-use super::pages::{MAX_ADDRESS, MIN_ADDRESS, PAGE_SIZE, Region};
+use super::pages::{MIN_ADDRESS, PAGE_SIZE, Region};
 use super::plan::{Change, Plan, hole_around, mappings, overlapping, regions_with};
 use super::ranges::{clipped, cut, gaps, joined};
 use super::window::Window;
@@ -13,7 +13,7 @@ use crate::sys::{self, ImageFile};
 
 impl Window {
     fn check_range(&self, start: u64, len: u64) -> Result<u64, MapError> {
-        let end = start.checked_add(len).filter(|&end| len != 0 && start >= MIN_ADDRESS && end <= MAX_ADDRESS);
+        let end = start.checked_add(len).filter(|&end| len != 0 && start >= MIN_ADDRESS && end <= self.space.end());
         let end = end.ok_or(MapError::OutOfWindow)?;
         match (start | len) % PAGE_SIZE {
             0 => Ok(end),
@@ -58,7 +58,7 @@ impl Window {
             Change::Map(_) => seams.foreign_within(range.clone()).iter().for_each(|part| seams.replace(part)),
             Change::Unmap => {
                 seams.foreign_within(range.clone()).iter().for_each(|part| seams.replace(part));
-                seams.absorb(&hole_around(&regions, start));
+                seams.absorb(&hole_around(&regions, start, self.space.size()));
             }
         }
         let origins = match change {
@@ -94,7 +94,7 @@ impl Window {
         seams.replace(&to);
         // A mapping of which all has been moved has no pages, and may get its first one from another origin.
         seams.replace(&from);
-        seams.absorb(&hole_around(&regions, from.start));
+        seams.absorb(&hole_around(&regions, from.start, self.space.size()));
         let origins = cut(&self.origins, &to);
         let touched = joined(&cut(&self.touched, &from), &to);
         let backed = cut(&self.backed, &to);
@@ -354,12 +354,13 @@ impl Window {
 mod tests {
     use super::*;
     use crate::memory::error::Fault;
+    use crate::memory::{AddressSpace, MAX_ADDRESS};
 
     const RW: Perm = Perm::READ;
 
     #[test]
     fn regions_split_and_merge() {
-        let mut window = Window::new(1 << 20).unwrap();
+        let mut window = Window::new(AddressSpace::LARGEST, 1 << 20).unwrap();
         window.map(0x10000, 0x4000, RW).unwrap();
         window.protect(0x11000, 0x1000, Perm::NONE).unwrap();
         assert_eq!(window.regions().len(), 3);
@@ -374,7 +375,7 @@ mod tests {
 
     #[test]
     fn limits_and_guards_hold() {
-        let mut window = Window::new(0x3000).unwrap();
+        let mut window = Window::new(AddressSpace::LARGEST, 0x3000).unwrap();
         assert!(matches!(window.map(0, 0x1000, RW), Err(MapError::OutOfWindow)));
         assert!(matches!(window.map(MAX_ADDRESS, 0x1000, RW), Err(MapError::OutOfWindow)));
         assert!(matches!(window.map(u64::MAX - 0xfff, 0x1000, RW), Err(MapError::OutOfWindow)));
@@ -390,7 +391,7 @@ mod tests {
 
     #[test]
     fn pieces_are_limited_and_may_become_fewer() {
-        let mut window = Window::new(1 << 20).unwrap();
+        let mut window = Window::new(AddressSpace::LARGEST, 1 << 20).unwrap();
         window.set_mapping_limit(5);
         window.map(0x10000, 0x10000, RW).unwrap();
         window.unmap(0x12000, 0x1000).unwrap();
@@ -411,8 +412,8 @@ mod tests {
         let content: &[(u64, &[u8])] = &[(0x10ff0, b"sixteen bytes..."), (0x11000, b"and more")];
         image.add(0x10000..0x14000, Perm::READ | Perm::WRITE, content).unwrap();
         assert!(image.add(0x10000..0x10010, Perm::READ, content).is_err());
-        let mut one = Window::new(1 << 20).unwrap();
-        let mut two = Window::new(1 << 20).unwrap();
+        let mut one = Window::new(AddressSpace::LARGEST, 1 << 20).unwrap();
+        let mut two = Window::new(AddressSpace::LARGEST, 1 << 20).unwrap();
         one.map_image(&image).unwrap();
         two.map_image(&image).unwrap();
         one.slice_mut(0x10ff0, 7).unwrap().copy_from_slice(b"SIXTEEN");

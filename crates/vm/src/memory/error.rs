@@ -3,13 +3,16 @@
 use std::fmt;
 use std::io;
 
+#[cfg(doc)]
+use super::address_space::AddressSpace;
 use super::pages::{MAX_ADDRESS, MIN_ADDRESS, PAGE_SIZE};
 
 /// Why a change of the guest's address space was refused; nothing has changed then.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum MapError {
-    /// The range is empty, wraps, or leaves [`MIN_ADDRESS`]..[`MAX_ADDRESS`].
+    /// The range is empty, wraps, or leaves the addresses that can be mapped: [`MIN_ADDRESS`] to [`AddressSpace::end`],
+    /// which is [`MAX_ADDRESS`] unless the host has given the guest fewer.
     OutOfWindow,
     /// The range does not begin and end at pages.
     Misaligned,
@@ -32,7 +35,11 @@ impl fmt::Display for MapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             MapError::OutOfWindow => {
-                write!(f, "the range leaves the guest's addresses, {MIN_ADDRESS:#x} to {MAX_ADDRESS:#x}")
+                write!(
+                    f,
+                    "the range leaves the guest's addresses, {MIN_ADDRESS:#x} to {MAX_ADDRESS:#x} or fewer, as \
+                     `Config::address_bits` says"
+                )
             }
             MapError::Misaligned => write!(f, "the range is not made of whole pages of {PAGE_SIZE} bytes"),
             MapError::Limit => write!(f, "the guest's memory limit is reached"),

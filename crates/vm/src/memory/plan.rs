@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::pages::{Region, WINDOW_SIZE};
+use super::pages::Region;
 use super::seams::Seams;
 use crate::perm::Perm;
 
@@ -71,11 +71,11 @@ pub(super) fn regions_with(regions: &[Region], start: u64, end: u64, perm: Optio
     changed
 }
 
-/// The addresses around an unmapped one that are not mapped either.
-pub(super) fn hole_around(regions: &[Region], address: u64) -> Range<u64> {
+/// The addresses around an unmapped one that are not mapped either, in a window of `size` bytes.
+pub(super) fn hole_around(regions: &[Region], address: u64, size: u64) -> Range<u64> {
     let next = regions.partition_point(|region| region.end <= address);
     let start = next.checked_sub(1).map_or(0, |previous| regions[previous].end);
-    start..regions.get(next).map_or(WINDOW_SIZE as u64, |region| region.start)
+    start..regions.get(next).map_or(size, |region| region.start)
 }
 
 /// Regions, the holes between them, and what seams within either make more.

@@ -156,11 +156,14 @@ impl Window {
     /// Makes the memory equal to a saved one of a program with this image.
     ///
     /// # Errors
-    /// [`MapError::Limit`] if the guest may not have that much memory: nothing has changed then. [`MapError::Host`]: some
-    /// of the memory may have changed.
+    /// [`MapError::Limit`] if the guest may not have that much memory, [`MapError::OutOfWindow`] if it has not all these
+    /// addresses: nothing has changed then. [`MapError::Host`]: some of the memory may have changed.
     pub fn restore(&mut self, saved: &SavedMemory, image: &Image) -> Result<(), MapError> {
         if saved.used() > self.limit {
             return Err(MapError::Limit);
+        }
+        if saved.regions().last().is_some_and(|last| last.end > self.space.end()) {
+            return Err(MapError::OutOfWindow);
         }
         if let Some(base) = self.base.clone().filter(|_| self.tracked_runs().is_some())
             && (base.is(saved) || base.has_layout_of(saved))

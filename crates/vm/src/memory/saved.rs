@@ -10,9 +10,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock, Weak};
 
+use super::address_space::AddressSpace;
 use super::backing::Backing;
 use super::image::Image;
-use super::pages::{MAX_ADDRESS, MIN_ADDRESS, PAGE_SIZE, Page, Region};
+use super::pages::{MIN_ADDRESS, PAGE_SIZE, Page, Region};
 use super::ranges::merged;
 use crate::perm::Perm;
 
@@ -118,8 +119,8 @@ impl SavedMemory {
     }
 
     /// A memory from its parts, which need not be trusted: `regions` as [`SavedMemory::regions`], `image_ranges` as
-    /// [`SavedMemory::image_ranges`], `pages` as [`SavedMemory::pages`], for a program with this image. Whether a machine
-    /// may have that much memory is tested when it is restored.
+    /// [`SavedMemory::image_ranges`], `pages` as [`SavedMemory::pages`], for a program with this image and a window of these
+    /// addresses. Whether a machine may have that much memory is tested when it is restored.
     ///
     /// # Errors
     /// The first part that no window could have.
@@ -128,10 +129,11 @@ impl SavedMemory {
         image_ranges: Vec<Range<u64>>,
         pages: Vec<(u64, Arc<Page>)>,
         image: &Image,
+        space: AddressSpace,
     ) -> Result<SavedMemory, SavedMemoryError> {
         let within = |range: &Range<u64>| {
             let is_whole = (range.start | range.end).is_multiple_of(PAGE_SIZE) && range.start < range.end;
-            match is_whole && range.start >= MIN_ADDRESS && range.end <= MAX_ADDRESS {
+            match is_whole && range.start >= MIN_ADDRESS && range.end <= space.end() {
                 true => Ok(()),
                 false => Err(SavedMemoryError::Address { address: range.start }),
             }

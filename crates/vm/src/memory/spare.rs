@@ -9,6 +9,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::address_space::AddressSpace;
 use super::error::MapError;
 use super::image::Image;
 use super::layout::{Layout, Start};
@@ -40,6 +41,10 @@ struct Spare {
 }
 
 impl Spare {
+    fn is_of(&self, image: u64, space: AddressSpace) -> bool {
+        self.image == image && self.window.space == space
+    }
+
     fn is_useful(&self) -> bool {
         match &self.contents {
             Contents::Start => true,
@@ -111,19 +116,20 @@ fn has_place(image: u64) -> bool {
 }
 
 impl Window {
-    /// The window of a program at its start, with a stack at these addresses, whose guest may have `limit` bytes in
-    /// `mapping_limit` [`mappings`](Window::mappings). A spare one if there is one.
+    /// The window, of these addresses, of a program at its start, with a stack in `stack`, whose guest may have `limit`
+    /// bytes in `mapping_limit` [`mappings`](Window::mappings). A spare one if there is one.
     ///
     /// # Errors
     /// [`MapError`]: the host refuses, or the program does not keep to the limits.
     pub fn at_start(
+        space: AddressSpace,
         image: &Arc<Image>,
         stack: &Range<u64>,
         limit: u64,
         mapping_limit: usize,
     ) -> Result<Window, MapError> {
         let is_here = image.start.get().is_some_and(|start| start.stack == *stack);
-        if is_here && let Some(mut window) = take_at_start(image.number()) {
+        if is_here && let Some(mut window) = take_at_start(image.number(), space) {
             window.program = Some(image.clone());
             if window.used <= limit && window.mappings() <= mapping_limit {
                 (window.limit, window.mapping_limit) = (limit, mapping_limit);
@@ -131,7 +137,7 @@ impl Window {
             }
         }
         with_all_room(|| {
-            let mut window = Window::new(limit).map_err(MapError::Host)?;
+            let mut window = Window::new(space, limit).map_err(MapError::Host)?;
             window.set_mapping_limit(mapping_limit);
             window.map_start(image, stack)?;
             image.start.get_or_init(|| Start { stack: stack.clone(), layout: window.layout() });
@@ -146,14 +152,15 @@ impl Window {
     /// # Errors
     /// [`MapError::Host`].
     pub fn for_saved(
+        space: AddressSpace,
         image: &Arc<Image>,
         saved: &SavedMemory,
         limit: u64,
         mapping_limit: usize,
     ) -> Result<Window, MapError> {
-        let mut window = match take_saved(image.number(), saved) {
+        let mut window = match take_saved(image.number(), saved, space) {
             Some(window) => window,
-            None => with_all_room(|| Window::new(limit).map_err(MapError::Host))?,
+            None => with_all_room(|| Window::new(space, limit).map_err(MapError::Host))?,
         };
         (window.limit, window.mapping_limit) = (limit, mapping_limit);
         window.program = Some(image.clone());
@@ -219,17 +226,18 @@ impl Window {
     }
 }
 
-fn take_at_start(image: u64) -> Option<Window> {
+fn take_at_start(image: u64, space: AddressSpace) -> Option<Window> {
     let mut list = list();
-    let place = list.iter().rposition(|spare| spare.image == image && matches!(spare.contents, Contents::Start))?;
+    let is_found = |spare: &Spare| spare.is_of(image, space) && matches!(spare.contents, Contents::Start);
+    let place = list.iter().rposition(is_found)?;
     Some(list.remove(place).window)
 }
 
 /// A window that differs from the memory that is wanted only in pages that it knows to be written.
-fn take_saved(image: u64, wanted: &SavedMemory) -> Option<Window> {
+fn take_saved(image: u64, wanted: &SavedMemory, space: AddressSpace) -> Option<Window> {
     let mut list = list();
     let mut found = None;
-    for (place, spare) in list.iter().enumerate().rev().filter(|(_, spare)| spare.image == image) {
+    for (place, spare) in list.iter().enumerate().rev().filter(|(_, spare)| spare.is_of(image, space)) {
         let Contents::Saved(saved, number) = &spare.contents else { continue };
         if *number == wanted.number() {
             found = Some(place);
@@ -273,7 +281,7 @@ mod tests {
     }
 
     fn at_start(image: &Arc<Image>) -> Window {
-        Window::at_start(image, &STACK, 1 << 20, MAPPING_LIMIT).unwrap()
+        Window::at_start(AddressSpace::LARGEST, image, &STACK, 1 << 20, MAPPING_LIMIT).unwrap()
     }
 
     fn spares_of(image: u64) -> usize {
@@ -342,10 +350,13 @@ mod tests {
     fn limits_hold_for_spare_windows() {
         let image = program();
         drop(at_start(&image));
-        assert!(matches!(Window::at_start(&image, &STACK, 0x4000, MAPPING_LIMIT), Err(MapError::Limit)));
-        assert!(matches!(Window::at_start(&image, &STACK, 1 << 20, 1), Err(MapError::Pieces)));
+        assert!(matches!(
+            Window::at_start(AddressSpace::LARGEST, &image, &STACK, 0x4000, MAPPING_LIMIT),
+            Err(MapError::Limit)
+        ));
+        assert!(matches!(Window::at_start(AddressSpace::LARGEST, &image, &STACK, 1 << 20, 1), Err(MapError::Pieces)));
         let stack = STACK.start..STACK.end + 0x1000;
-        let other = Window::at_start(&image, &stack, 1 << 20, MAPPING_LIMIT).unwrap();
+        let other = Window::at_start(AddressSpace::LARGEST, &image, &stack, 1 << 20, MAPPING_LIMIT).unwrap();
         assert!(other.slice(STACK.start, 0x11000).is_ok());
     }
 
@@ -356,7 +367,7 @@ mod tests {
         for round in 0..20 {
             parent.slice_mut(STACK.start + 0x1000 * (round % 16), 8).unwrap().fill(round as u8 + 1);
             let saved = parent.save(&image).unwrap();
-            let mut child = Window::for_saved(&image, &saved, 1 << 20, MAPPING_LIMIT).unwrap();
+            let mut child = Window::for_saved(AddressSpace::LARGEST, &image, &saved, 1 << 20, MAPPING_LIMIT).unwrap();
             child.restore(&saved, &image).unwrap();
             for range in [START..START + 0x4000, STACK] {
                 let len = range.end - range.start;

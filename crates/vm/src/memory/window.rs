@@ -1,4 +1,4 @@
-//! A guest's memory: a window of 4 GiB in which the processor checks every access.
+//! A guest's memory: a window of all its addresses in which the processor checks every access.
 //!
 //! `Window` owns the reservation and the only mappings in it. It keeps a list of regions with the guest's permissions,
 //! which equals the kernel's mappings; host accesses and the reference interpreter check against that list.
@@ -12,14 +12,18 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::address_space::AddressSpace;
 use super::error::{Fault, MapError};
 use super::image::Image;
-use super::pages::{MIN_ADDRESS, PAGE_SIZE, Region, WINDOW_SIZE};
+use super::pages::{MIN_ADDRESS, PAGE_SIZE, Region};
 use super::plan::mappings;
 use super::saved::SavedMemory;
 use super::seams::Seams;
 use super::tracker::{self, Tracker, tracker_of};
-use crate::context::{GUARD_SIZE, JUMP_CACHE_SIZE, RETURNS_OFFSET, RETURNS_SIZE, STATE_SIZE, VmContext, WINDOW_OFFSET};
+use crate::context::{
+    ADDRESS_MASK_OFFSET, GUARD_SIZE, JUMP_CACHE_SIZE, RETURNS_OFFSET, RETURNS_SIZE, STATE_SIZE, VmContext,
+    WINDOW_OFFSET,
+};
 use crate::hart::Hart;
 use crate::imports::{Import, SYSTEM_CALLS, SYSTEM_CALLS_OFFSET, SystemCall};
 use crate::perm::Perm;
@@ -28,12 +32,17 @@ use crate::sys;
 /// Mappings that a guest may split its window into, unless [`Window::set_mapping_limit`] says otherwise.
 pub const MAPPING_LIMIT: usize = 4096;
 
-const RESERVED: usize = GUARD_SIZE + WINDOW_OFFSET + WINDOW_SIZE + GUARD_SIZE;
+/// Bytes of the reservation for such a window.
+const fn reserved(space: AddressSpace) -> usize {
+    GUARD_SIZE + WINDOW_OFFSET + space.size() as usize + GUARD_SIZE
+}
 
 /// A guest's memory and registers. Dropping it gives the address space back.
 pub struct Window {
     /// The first byte of the [`VmContext`].
     pub(super) state: NonNull<VmContext>,
+    /// Its addresses. The reservation has room for them, and the word at [`ADDRESS_MASK_OFFSET`] is their mask.
+    pub(super) space: AddressSpace,
     /// Sorted, not overlapping, none empty, neighbours differ.
     pub(super) regions: Vec<Region>,
     /// Where the kernel may keep mappings apart besides.
@@ -82,19 +91,21 @@ impl fmt::Debug for Window {
 }
 
 impl Window {
-    /// Reserves a window with nothing mapped, whose guest may have `limit` bytes.
+    /// Reserves a window of these addresses with nothing mapped, whose guest may have `limit` bytes.
     ///
     /// # Errors
-    /// If the host has no 4 GiB of address space left.
-    pub fn new(limit: u64) -> io::Result<Window> {
-        let (reservation, seams) = match sys::writable_room_is_free().then(|| sys::reserve(RESERVED, true)) {
+    /// If the host has no such address space left.
+    pub fn new(space: AddressSpace, limit: u64) -> io::Result<Window> {
+        let reserved = reserved(space);
+        let (reservation, seams) = match sys::writable_room_is_free().then(|| sys::reserve(reserved, true)) {
             Some(Ok(reservation)) => (reservation, Seams::default()),
-            _ => (sys::reserve(RESERVED, false)?, Seams::all_foreign(0..WINDOW_SIZE as u64)),
+            _ => (sys::reserve(reserved, false)?, Seams::all_foreign(0..space.size())),
         };
         // SAFETY: the reservation is larger than a guard.
         let state = unsafe { reservation.add(GUARD_SIZE) };
         let mut window = Window {
             state: state.cast(),
+            space,
             regions: Vec::new(),
             seams,
             image: Vec::new(),
@@ -123,8 +134,8 @@ impl Window {
             true => window.state_mut().hart = Hart::new(),
             // A host that gives huge pages unasked has room for one here, but not across the end.
             false => {
-                let last_page = RESERVED - PAGE_SIZE as usize;
-                protect(last_page, RESERVED, Perm::READ | Perm::WRITE)?;
+                let last_page = reserved - PAGE_SIZE as usize;
+                protect(last_page, reserved, Perm::READ | Perm::WRITE)?;
                 // SAFETY: the page lies in the reservation, can be written to, and is not used otherwise.
                 unsafe { reservation.add(last_page).as_ptr().write_volatile(0) };
             }
@@ -132,10 +143,13 @@ impl Window {
         protect(0, GUARD_SIZE, Perm::NONE)?;
         // What can never be mapped behind the state is one mapping with it, where the host can do that.
         let guests = GUARD_SIZE + WINDOW_OFFSET + MIN_ADDRESS as usize;
-        protect(guests, RESERVED, Perm::NONE)?;
+        protect(guests, reserved, Perm::NONE)?;
         // SAFETY: as above.
         unsafe { sys::guard(reservation.add(state_end).as_ptr(), guests - state_end)? };
         window.state_mut().hart = Hart::new();
+        let mask = window.state.as_ptr().wrapping_byte_add(ADDRESS_MASK_OFFSET).cast::<u64>();
+        // SAFETY: the place lies in the state's pages, behind the `VmContext`, and nothing else is there.
+        unsafe { mask.write(space.mask()) };
         window.forget_system_calls();
         Ok(window)
     }
@@ -144,6 +158,7 @@ impl Window {
     pub(super) fn moved(&mut self) -> Window {
         Window {
             state: self.state,
+            space: self.space,
             regions: mem::take(&mut self.regions),
             seams: mem::take(&mut self.seams),
             image: mem::take(&mut self.image),
@@ -246,6 +261,12 @@ impl Window {
         false
     }
 
+    /// Its addresses.
+    #[inline(always)]
+    pub fn space(&self) -> AddressSpace {
+        self.space
+    }
+
     /// What is mapped, in order.
     pub fn regions(&self) -> &[Region] {
         &self.regions
@@ -278,7 +299,7 @@ impl Window {
     }
 
     pub(super) fn host(&self, address: u64) -> *mut u8 {
-        debug_assert!(address <= WINDOW_SIZE as u64);
+        debug_assert!(address <= self.space.size());
         self.state.as_ptr().cast::<u8>().wrapping_add(WINDOW_OFFSET + address as usize)
     }
 
@@ -341,7 +362,7 @@ impl Drop for Window {
         // SAFETY: nobody runs what is dropped.
         unsafe { tracker::free(self.state.as_ptr()) };
         // SAFETY: this is the whole reservation of `new`; views of it borrow from `self`, so none is left.
-        unsafe { sys::release(reservation.cast(), RESERVED) };
+        unsafe { sys::release(reservation.cast(), reserved(self.space)) };
     }
 }
 
@@ -351,7 +372,7 @@ mod tests {
 
     #[test]
     fn machines_move_between_threads() {
-        let mut window = Window::new(1 << 20).unwrap();
+        let mut window = Window::new(AddressSpace::LARGEST, 1 << 20).unwrap();
         window.state_mut().hart.set_x(10, 7);
         let window = std::thread::spawn(move || window).join().unwrap();
         assert_eq!(window.state().hart.x(10), 7);

@@ -31,18 +31,23 @@ const TIMES: [Column; 8] = [
 const MEMORY: [Column; 2] =
     [("made", |costs| Some(costs.idle_bytes / 1024.0)), ("called", |costs| Some(costs.called_bytes / 1024.0))];
 
+/// The program of which so many instances are made that they take small address spaces.
+const MANY: &str = "touch-many";
+
 pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<FiguresReport> {
-    let mut programs = Program::load(&lab.setup.bench.join("instances"), None)?;
-    programs.truncate(1);
-    let program = programs.first().context("no program in bench/instances")?;
-    let size = &program.work(options.quick).size;
+    let programs = Program::load(&lab.setup.bench.join("instances"), None)?;
+    let size = |name: &str| -> Result<&str> {
+        let program = programs.iter().find(|program| program.name == name);
+        Ok(&program.with_context(|| format!("no program {name} in bench/instances"))?.work(options.quick).size)
+    };
+    let (size, many) = (size("touch")?, size(MANY)?);
     let built = lab.build(engines::hosting(), options)?;
     let (host, rows) = rounds::measure(
         lab,
         options,
         &programs,
         &built,
-        |_, _| true,
+        |program, built| (program.name == MANY) == engines::has_small_spaces(built.engine.name()),
         |ready, loadable, work| -> Result<Costs> {
             let (_, last_message) = ready.run_process(loadable, work)?;
             serde_json::from_str(&last_message).context("no figures on the last line of standard error")
@@ -63,9 +68,9 @@ pub(crate) fn run(lab: &mut Lab, options: &Options) -> Result<FiguresReport> {
             .collect(),
     };
     let about = format!(
-        "{} instances of a program, the median of {} rounds and their spread. The program's function writes to two \
-         pages; its results are verified.",
-        size, options.runs
+        "{} instances of a program, {} where their addresses have 26 bits; the median of {} rounds and their spread. \
+         The program's function writes to two pages; its results are verified.",
+        size, many, options.runs
     );
     let alive = format!("{about} Calls are made with all instances alive, one after the other.");
     let memory = format!(

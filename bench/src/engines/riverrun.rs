@@ -183,11 +183,21 @@ impl Engine for Interpreter {
 pub(crate) struct Hosting {
     name: &'static str,
     is_compiled: bool,
+    /// Bits of the machines' addresses, if not as many as there can be.
+    address_bits: Option<&'static str>,
 }
 
 /// Compiled code, and the interpreter.
-pub(crate) const HOSTING: [Hosting; 2] =
-    [Hosting { name: "riverrun", is_compiled: true }, Hosting { name: "riverrun-interp", is_compiled: false }];
+pub(crate) const HOSTING: [Hosting; 2] = [
+    Hosting { name: "riverrun", is_compiled: true, address_bits: None },
+    Hosting { name: "riverrun-interp", is_compiled: false, address_bits: None },
+];
+
+/// The same with small address spaces, of which there is room for many more.
+pub(crate) const HOSTING_SMALL: [Hosting; 2] = [
+    Hosting { name: "riverrun-26-bits", is_compiled: true, address_bits: Some("26") },
+    Hosting { name: "riverrun-interp-26-bits", is_compiled: false, address_bits: Some("26") },
+];
 
 impl Engine for Hosting {
     fn name(&self) -> &'static str {
@@ -202,13 +212,24 @@ impl Engine for Hosting {
         if self.is_compiled { Kind::Compiler } else { Kind::Interpreter }
     }
 
+    fn only_if_named(&self) -> Option<&'static str> {
+        self.address_bits.map(|_| "100,000 instances take 3 GiB, and vm.max_map_count=1000000: name it with --engines")
+    }
+
     fn prepare(&self, setup: &Setup) -> Result<Ready> {
         let peer = build_peer(setup, "peer-riverrun", "release")?;
         let files: &[&str] = if self.is_compiled { &["{program}", "{artifact}"] } else { &["{program}"] };
         let command = std::iter::once(peer.into()).chain(words(files)).collect();
         let made = if self.is_compiled { COMPILED[0].prepare(setup)? } else { INTERPRETERS[0].prepare(setup)? };
         let configuration = format!("{}; a machine for each instance, made by a linker", made.configuration);
-        Ok(Ready { command, configuration, ..made })
+        let Some(bits) = self.address_bits else { return Ok(Ready { command, configuration, ..made }) };
+        let configuration = format!("{configuration}; addresses of {bits} bits");
+        let environment = vec![("PEER_ADDRESS_BITS", bits.into())];
+        let mut translator = made.translator;
+        if let Some(words) = &mut translator {
+            words.splice(1..1, ["--address-bits".into(), bits.into()]);
+        }
+        Ok(Ready { command, configuration, environment, translator, ..made })
     }
 }
 

@@ -243,6 +243,52 @@ fn windows_are_kept_by_size() {
     }
 }
 
+/// Bytes of this process's memory, page tables included, and the processor time that it has used.
+fn usage() -> (u64, std::time::Duration) {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let kib = |key| {
+        let line = status.lines().find_map(|line: &str| line.strip_prefix(key)).unwrap();
+        line.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap()
+    };
+    ((kib("VmRSS:") + kib("VmPTE:")) << 10, riverrun_testkit::processor_time())
+}
+
+#[test]
+#[ignore = "takes 3 GiB of memory, and vm.max_map_count=1000000"]
+fn a_hundred_thousand_machines_live_at_once() {
+    const COUNT: u64 = 100_000;
+    for &engine in SuiteEngine::ALL.iter().filter(|&&engine| engine != SuiteEngine::SingleStep) {
+        let program = program(engine, 26);
+        let linker = Linker::new(program.engine());
+        let first = linker.instantiate(&program, ()).unwrap();
+        let touch = first.func::<(u64,), u64>("touch").unwrap();
+        let begin = usage();
+        let mut machines: Vec<Machine<()>> = (0..COUNT).map(|_| linker.instantiate(&program, ()).unwrap()).collect();
+        let made = usage();
+        for (n, machine) in machines.iter_mut().enumerate() {
+            assert_eq!(touch.call(machine, (n as u64,)).unwrap(), n as u64);
+        }
+        let called = usage();
+        for (n, machine) in machines.iter_mut().enumerate() {
+            assert_eq!(touch.call(machine, (1,)).unwrap(), n as u64 + 1);
+        }
+        let again = usage();
+        drop(machines);
+        let dropped = usage();
+        let each = |from: (u64, std::time::Duration), to: (u64, std::time::Duration)| {
+            let time = (to.1 - from.1).as_nanos() as u64 / COUNT;
+            format!("{time} ns, {} bytes", to.0.saturating_sub(from.0) / COUNT)
+        };
+        eprintln!(
+            "{engine:?}, each: made {}; first call {}; next call {}; dropped {}",
+            each(begin, made),
+            each(made, called),
+            each(called, again),
+            each(again, dropped)
+        );
+    }
+}
+
 #[cfg(feature = "compile")]
 mod compiled {
     use riverrun::{ArtifactError, CompileOptions, Fidelity};

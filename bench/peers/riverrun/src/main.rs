@@ -6,7 +6,11 @@ use riverrun::{Config, Engine, Func, Linker, Machine, Perm, Pool, Program, Snaps
 
 fn main() -> Result<()> {
     let (path, arguments) = peer_common::arguments()?;
-    let engine = Engine::new(&Config::new())?;
+    let mut config = Config::new();
+    if let Ok(bits) = std::env::var("PEER_ADDRESS_BITS") {
+        config.address_bits(bits.parse().context("PEER_ADDRESS_BITS")?);
+    }
+    let engine = Engine::new(&config)?;
     let mut program = Program::from_file(&engine, &path)?;
     let count = match &arguments[1..] {
         [count] => count,
@@ -29,8 +33,8 @@ fn main() -> Result<()> {
     instances::report(&mut Machines { program, linker, touch, pool, large: first, saved, frame: 0 }, count)
 }
 
-/// Where the instance that is forked and saved has its memory.
-const LARGE: u64 = 1 << 30;
+/// Where the instance that is forked and saved has its memory: above the program, in small address spaces, too.
+const LARGE: u64 = 1 << 25;
 const LARGE_LEN: u64 = 1 << 20;
 const PAGE: usize = riverrun::PAGE_SIZE as usize;
 /// Pages that are written between two snapshots.

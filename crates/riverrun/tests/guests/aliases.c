@@ -66,6 +66,17 @@ u64 down(u64 depth)
     return depth ? down(depth - 1) + here[0] : 0;
 }
 
+static u64 total;
+
+// Writes to a page, and to the stack's.
+RIVERRUN_EXPORT(u64, touch, (u64));
+u64 touch(u64 by)
+{
+    volatile u64 here = by;
+    total += here;
+    return total;
+}
+
 void _start(void)
 {
     register long a7 __asm__("a7") = 93;

@@ -1,9 +1,10 @@
-//! Every engine makes the same of any program, also when its fuel ends early.
+//! Every engine makes the same of any program, whatever the size of its address space, also when its fuel ends early.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use riverrun::AddressSpace;
 use riverrun_fuzz_targets::seed;
-use riverrun_testkit::{Case, Random, check, generate};
+use riverrun_testkit::{Case, Engine, Random, check_of_size, generate};
 
 /// Choices for the generator, and text.
 fn seeds() -> Vec<Vec<u8>> {
@@ -23,6 +24,8 @@ fuzz_target!(init: seed(seeds()), |data: &[u8]| {
     } else {
         generate::case(&mut Random::from_bytes(bytes.to_vec()))
     };
+    let bits = AddressSpace::MAX_BITS - u32::from(first / 4) % (AddressSpace::MAX_BITS - AddressSpace::MIN_BITS + 1);
+    let check = |case: &Case| check_of_size(bits, Engine::ALL, case);
     let outcome = check(&case);
     check(&Case { fuel: outcome.instructions * u64::from(first) / 256, ..case });
 });

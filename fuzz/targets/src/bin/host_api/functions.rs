@@ -219,13 +219,14 @@ struct Host {
     hashes: Vec<u32>,
 }
 
-/// For the interpreter, and for the reference interpreter.
-fn hosts() -> &'static [Host; 2] {
-    static HOSTS: OnceLock<[Host; 2]> = OnceLock::new();
+/// For the interpreter and for the reference interpreter, with all addresses and with few.
+fn hosts() -> &'static [Host; 4] {
+    static HOSTS: OnceLock<[Host; 4]> = OnceLock::new();
     HOSTS.get_or_init(|| {
-        [false, true].map(|single_step| {
+        [(false, 32), (true, 32), (false, 26), (true, 26)].map(|(single_step, bits)| {
             let mut config = Config::new();
-            config.memory_limit(hostile::MEMORY_LIMIT).stack_size(64 << 10).call_depth(8).single_step(single_step);
+            config.address_bits(bits).memory_limit(hostile::MEMORY_LIMIT);
+            config.stack_size(64 << 10).call_depth(8).single_step(single_step);
             let engine = Engine::new(&config).expect("the configuration is in range");
             let mut linker = Linker::new(&engine);
             let names = add(&mut linker, single_step).expect("the names are different");
@@ -236,7 +237,7 @@ fn hosts() -> &'static [Host; 2] {
 }
 
 pub fn attack(random: &mut Random) {
-    let Host { linker, program, hashes } = &hosts()[random.below(2)];
+    let Host { linker, program, hashes } = &hosts()[random.below(4)];
     let mut machine = linker.instantiate(program, Kept::default()).expect("there is room");
     hostile::prepare(&mut machine, random);
     for _ in 0..1 + random.below(8) {

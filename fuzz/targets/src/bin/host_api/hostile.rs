@@ -17,8 +17,10 @@ pub fn program() -> Vec<u8> {
 pub const LEN: u64 = 0x4000;
 const READ_ONLY: u64 = 0x30_0000;
 const INACCESSIBLE: u64 = 0x40_0000;
-/// The last pages that a guest can have.
+/// The last pages that a guest can have who has all addresses.
 const LAST: u64 = 0xffff_0000 - LEN;
+/// The last ones of a guest who has the fewest.
+const LAST_OF_FEW: u64 = (1 << 26) - 0x1_0000 - LEN;
 
 /// The memory that a guest may have, in all.
 pub const MEMORY_LIMIT: u64 = 64 << 20;
@@ -27,7 +29,7 @@ pub const MEMORY_LIMIT: u64 = 64 << 20;
 const PATIENCE: Duration = Duration::from_millis(5);
 
 /// Numbers at edges of types and limits.
-const EDGES: [u64; 22] = [
+const EDGES: [u64; 23] = [
     0,
     1,
     7,
@@ -38,6 +40,7 @@ const EDGES: [u64; 22] = [
     4096,
     0xffff,
     1 << 20,
+    1 << 26,
     0x7fff_ffff,
     1 << 31,
     0xffff_ffff,
@@ -54,7 +57,8 @@ const EDGES: [u64; 22] = [
 
 /// An address that something is at, or close by.
 pub fn address(random: &mut Random) -> u64 {
-    let base = random.pick(&[elf::DATA, elf::DATA, elf::DATA, READ_ONLY, INACCESSIBLE, LAST, elf::TEXT, 0, 1 << 30]);
+    const OTHERS: [u64; 7] = [READ_ONLY, INACCESSIBLE, LAST, LAST_OF_FEW, elf::TEXT, 0, 1 << 30];
+    let base = if random.below(3) == 0 { elf::DATA } else { random.pick(&OTHERS) };
     let offset = match random.below(4) {
         0 => random.below(LEN as usize) as u64,
         1 => 8 * random.below(LEN as usize / 8) as u64,
@@ -79,7 +83,8 @@ pub fn value(random: &mut Random) -> u64 {
 /// Maps memory of all kinds, and fills what can be with values, texts, and structures of them.
 pub fn prepare<T>(machine: &mut Machine<T>, random: &mut Random) {
     let memory = machine.memory_mut();
-    for (start, perm) in [(READ_ONLY, Perm::READ), (INACCESSIBLE, Perm::NONE), (LAST, Perm::READ | Perm::WRITE)] {
+    let last = memory.addresses().end - LEN;
+    for (start, perm) in [(READ_ONLY, Perm::READ), (INACCESSIBLE, Perm::NONE), (last, Perm::READ | Perm::WRITE)] {
         memory.map(start, LEN, perm).expect("nothing is there");
     }
     for _ in 0..random.below(24) {

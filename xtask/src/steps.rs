@@ -70,6 +70,7 @@ pub(crate) static TEST: &[Step] = &[
     with(step("programs in single steps, by the command", COMMAND_PROGRAMS), SINGLE_STEP),
     with(step("programs compiled", PROGRAMS), COMPILED),
     with(step("programs compiled, by the command", COMMAND_PROGRAMS), COMPILED),
+    with(step("programs with few addresses", PROGRAMS_THAT_FIT), FEW_ADDRESSES),
     ahead(step("tests under ThreadSanitizer", &["xtask", "sanitize", "thread"])),
     step("what Miri can run", &["xtask", "miri"]),
     step("threads in all orders", &["xtask", "loom"]),
@@ -121,6 +122,27 @@ const PROGRAMS: &[&str] = &[
     "--test",
     "aborts",
 ];
+
+/// Those that need no more than 256 MiB of addresses.
+const PROGRAMS_THAT_FIT: &[&str] = &[
+    "test",
+    "--workspace",
+    "--exclude",
+    "riverrun-cli",
+    "--no-fail-fast",
+    "--release",
+    "--features",
+    COMPILING,
+    "--test",
+    "heap",
+    "--test",
+    "programs",
+    "--test",
+    "system_calls",
+];
+
+/// The variable by which tests that do not choose it get another number of address bits than the most.
+const FEW_ADDRESSES: &[(&str, &str)] = &[("RIVERRUN_TEST_ADDRESS_BITS", "28")];
 
 const COMMAND_PROGRAMS: &[&str] = &[
     "test",

@@ -508,6 +508,13 @@ riverrun_config_t *riverrun_config_new(void) RIVERRUN_NOEXCEPT;
 /** Frees the configuration. */
 void riverrun_config_delete(riverrun_config_t *config) RIVERRUN_NOEXCEPT;
 
+/**
+ * Bits of a guest's addresses, 26 to 32; 32 unless told otherwise. A machine takes so many addresses of the process, 2 to the
+ * power of bits: fewer are for processes that may not have 4 GiB for each machine. riverrun_engine_new refuses other
+ * numbers, and a stack or limit of memory that does not fit.
+ */
+void riverrun_config_set_address_bits(riverrun_config_t *config, uint32_t bits) RIVERRUN_NOEXCEPT;
+
 /** Bytes of memory that a guest may have, image and stack included. */
 void riverrun_config_set_memory_limit(riverrun_config_t *config, uint64_t bytes) RIVERRUN_NOEXCEPT;
 

@@ -260,7 +260,7 @@ fn a_hundred_thousand_machines_live_at_once() {
     for &engine in SuiteEngine::ALL.iter().filter(|&&engine| engine != SuiteEngine::SingleStep) {
         let program = program(engine, 26);
         let linker = Linker::new(program.engine());
-        let first = linker.instantiate(&program, ()).unwrap();
+        let mut first = linker.instantiate(&program, ()).unwrap();
         let touch = first.func::<(u64,), u64>("touch").unwrap();
         let begin = usage();
         let mut machines: Vec<Machine<()>> = (0..COUNT).map(|_| linker.instantiate(&program, ()).unwrap()).collect();

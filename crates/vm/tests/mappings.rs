@@ -82,7 +82,7 @@ fn smallest() -> AddressSpace {
     AddressSpace::new(AddressSpace::MIN_BITS).unwrap()
 }
 
-/// What is behind the window is not the guest's, whoever asks.
+/// What is behind the window is not the guest's, for the guest as for its host.
 #[test]
 fn a_small_window_ends_where_its_addresses_do() {
     let end = smallest().end();

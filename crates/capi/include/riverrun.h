@@ -73,6 +73,7 @@ typedef struct riverrun_entry_guard_head riverrun_entry_guard_head_t;
  */
 typedef struct riverrun_linker riverrun_linker_t;
 
+typedef struct riverrun_flow riverrun_flow_t;
 /**
  * A machine: one guest with its memory. In a host function, the guest that has called it.
  *
@@ -381,6 +382,36 @@ struct riverrun_entry_guard_head {
 /** A part of a host function. */
 typedef void (*riverrun_body_t)(void *data);
 
+/** How a guest goes on after its trap. */
+typedef enum riverrun_flow_kind {
+    /** Its run or call ends with the trap, as without a handler. */
+    RIVERRUN_FLOW_TRAP = 0,
+    /** It executes the instruction again. */
+    RIVERRUN_FLOW_CONTINUE = 1,
+    /** It goes on at address. */
+    RIVERRUN_FLOW_JUMP = 2,
+    /** It has exited with status. */
+    RIVERRUN_FLOW_EXIT = 3
+} riverrun_flow_kind_t;
+
+/** How a guest goes on after its trap. */
+struct riverrun_flow {
+    /** Which of them. */
+    riverrun_flow_kind_t kind;
+    /** For RIVERRUN_FLOW_EXIT. */
+    int32_t status;
+    /** For RIVERRUN_FLOW_JUMP. */
+    uint64_t address;
+};
+
+/**
+ * A handler of traps: flow is RIVERRUN_FLOW_TRAP unless it is set. The machine's pc and registers are as before the
+ * instruction that could not complete, and the handler may change registers; trap->function is NULL. It returns NULL, or
+ * an error, which ends the guest's run. It must not unwind or longjmp out of the call.
+ */
+typedef riverrun_error_t *(*riverrun_trap_handler_t)(void *data, riverrun_machine_t *caller,
+    const riverrun_trap_t *trap, riverrun_flow_t *flow);
+
 /** Registers of a guest, in the order of riverrun_machine_registers. */
 #define RIVERRUN_REGISTERS 65
 
@@ -681,6 +712,13 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_max_file_size(riverrun_li
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_max_threads(riverrun_linux_t *granted,
     size_t count) RIVERRUN_NOEXCEPT;
 
+/**
+ * Limits what a guest's private files (/tmp, /dev/shm, memfd_create) take of the host's memory, in bytes: 64 MiB if this is
+ * not called. The memory limit of the engine counts them, too. Beyond, calls fail with ENOSPC.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_max_private_files(riverrun_linux_t *granted,
+    uint64_t bytes) RIVERRUN_NOEXCEPT;
+
 /** Makes guests' random numbers reproducible. */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_seed(riverrun_linux_t *granted,
     uint64_t seed) RIVERRUN_NOEXCEPT;
@@ -767,6 +805,19 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_add_heap(riverrun_linker_t *
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_machine_new(const riverrun_linker_t *linker,
     const riverrun_program_t *program, const riverrun_linux_t *granted,
     riverrun_machine_t **machine) RIVERRUN_NOEXCEPT;
+
+/**
+ * Sets the handler of what guests do wrong by themselves, such as accesses to unmapped memory, illegal instructions and
+ * ebreak. A trap after which the guest goes on counts as an instruction, so that fuel bounds a guest that only traps.
+ *
+ * There is one handler: this takes the place of that before, and of riverrun_linker_add_linux's, which gives faults to
+ * the guest's own signal handlers. The end of a limit is no trap of the guest. Compiled code that is not precise calls
+ * no handler at faults of memory: the registers are lost there (RIVERRUN_ERROR_LOST).
+ *
+ * destructor, which may be NULL, frees data when the linker and all machines are gone; at once if this fails.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linker_set_trap_handler(riverrun_linker_t *linker,
+    riverrun_trap_handler_t handler, void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
 
 /** Frees the machine and the host's data in it. In its own host functions this does nothing; debug builds abort. */
 void riverrun_machine_delete(riverrun_machine_t *machine) RIVERRUN_NOEXCEPT;

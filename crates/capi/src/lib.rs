@@ -34,6 +34,7 @@ pub mod owned;
 pub mod program;
 pub mod snapshot;
 pub mod token;
+pub mod trap;
 pub mod value;
 
 pub use error::Error;

@@ -27,6 +27,7 @@ pub struct Linux {
     max_descriptors: Option<usize>,
     max_file_size: Option<u64>,
     max_threads: Option<usize>,
+    max_private_files: Option<u64>,
     seed: Option<u64>,
     virtual_time: bool,
     exits: bool,
@@ -88,6 +89,9 @@ impl Linux {
         }
         if let Some(count) = self.max_threads {
             builder = builder.max_threads(count);
+        }
+        if let Some(bytes) = self.max_private_files {
+            builder = builder.max_private_files(bytes);
         }
         for (name, value) in &self.variables {
             builder = builder.env(name.as_str(), value.as_str());
@@ -259,8 +263,8 @@ pub unsafe extern "C" fn riverrun_linux_add_file(
     })
 }
 
-/// Lets guests connect to an address by TCP: `HOST:PORT`, such as `127.0.0.1:80`, `[::1]:80` or `example.org:443`. A name is
-/// looked up now, and when a machine is made, which may take a while; the guest finds its addresses in /etc/hosts.
+/// Lets guests connect to an address by TCP and UDP: `HOST:PORT`, such as `127.0.0.1:80`, `[::1]:80` or `example.org:443`. A
+/// name is looked up now, and when a machine is made, which may take a while; the guest finds its addresses in /etc/hosts.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_linux_add_connect(granted: Option<&mut Linux>, address: *const c_char) -> Returned {
     guard(|| {
@@ -272,8 +276,8 @@ pub unsafe extern "C" fn riverrun_linux_add_connect(granted: Option<&mut Linux>,
     })
 }
 
-/// Lets guests listen at an address by TCP: `PORT` for programs of the same host, or `ADDRESS:PORT`, such as `0.0.0.0:8080`.
-/// Port 0 is one that the host chooses.
+/// Lets guests listen at an address by TCP and UDP: `PORT` for programs of the same host, or `ADDRESS:PORT`, such as
+/// `0.0.0.0:8080`. Port 0 is one that the host chooses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riverrun_linux_add_listen(granted: Option<&mut Linux>, address: *const c_char) -> Returned {
     guard(|| {
@@ -325,6 +329,16 @@ pub unsafe extern "C" fn riverrun_linux_set_max_file_size(granted: Option<&mut L
 pub unsafe extern "C" fn riverrun_linux_set_max_threads(granted: Option<&mut Linux>, count: usize) -> Returned {
     guard(|| {
         given(granted, "granted")?.max_threads = Some(count);
+        Ok(())
+    })
+}
+
+/// Limits what a guest's private files (/tmp, /dev/shm, memfd_create) take of the host's memory, in bytes: 64 MiB if this is
+/// not called. The memory limit of the engine counts them, too. Beyond, calls fail with ENOSPC.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_set_max_private_files(granted: Option<&mut Linux>, bytes: u64) -> Returned {
+    guard(|| {
+        given(granted, "granted")?.max_private_files = Some(bytes);
         Ok(())
     })
 }

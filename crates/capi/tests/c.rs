@@ -39,6 +39,15 @@ fn machines_are_made_from_snapshots() {
 }
 
 #[test]
+fn the_host_handles_traps() {
+    let folder = folder();
+    for [c, _] in COMPILERS {
+        let host = host(c, &["-std=c99", "-O2"], &here().join("tests/c/traps.c"), folder.path());
+        run_host(&host, &[guests()[0].as_os_str()]);
+    }
+}
+
+#[test]
 fn host_functions_answer_later() {
     let folder = folder();
     let scorer = folder.path().join("scorer");

@@ -9,7 +9,7 @@ use quote::ToTokens;
 use syn::{Attribute, Expr, Fields, FnArg, GenericArgument, Item, ItemFn, ItemStruct, PathArguments, ReturnType, Type};
 
 /// The modules, each behind those whose types it uses.
-const MODULES: [&str; 17] = [
+const MODULES: [&str; 18] = [
     "error",
     "owned",
     "failure",
@@ -20,6 +20,7 @@ const MODULES: [&str; 17] = [
     "linux",
     "host",
     "linker",
+    "trap",
     "machine",
     "snapshot",
     "func",
@@ -245,6 +246,7 @@ fn c_type(ty: &Type) -> String {
                 ("Returned", _) => "riverrun_error_t *".to_owned(),
                 ("Machine", _) => "riverrun_machine_t *".to_owned(),
                 ("KindCode", _) => "riverrun_kind_t".to_owned(),
+                ("FlowCode", _) => "riverrun_flow_kind_t".to_owned(),
                 ("c_char", _) => "char".to_owned(),
                 ("c_void", _) => "void".to_owned(),
                 ("bool", _) => "bool".to_owned(),

@@ -12,8 +12,8 @@ use crate::report::FAILURE;
 const COMPILER: &str = "riverrun-compile";
 /// The compiler's exit status where a limit has ended it.
 const LIMIT: u8 = 124;
-/// What `run --compile` lets a compilation take.
-const MAX_SECONDS: &str = "300";
+/// What `run --compile` lets a compilation take: seconds of processor time, and memory.
+const MAX_SECONDS: &str = "600";
 const MAX_MIB: &str = "8192";
 /// Makes mimalloc, the compiler's allocator, keep freed pages: the kernel would have to clear returned ones again.
 const KEEP_WHAT_IS_FREED: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "-1");

@@ -34,11 +34,11 @@ pub(crate) struct GuestOptions {
     /// The guest's directory that it is in when it starts: / if not given.
     #[arg(long = "cwd", value_name = "GUEST")]
     pub(crate) current_dir: Option<String>,
-    /// Let the guest connect to this address by TCP, the only one unless this is given again. A name is looked up by the
+    /// Let the guest connect to this address by TCP and UDP, the only one unless this is given again. A name is looked up by the
     /// host when the guest starts; the guest finds it in its /etc/hosts.
     #[arg(long = "connect", value_name = "HOST:PORT")]
     pub(crate) connect: Vec<String>,
-    /// Let the guest listen at this port, for programs of the same host, or at this address, by TCP; may be given again.
+    /// Let the guest listen at this port, for programs of the same host, or at this address, by TCP and UDP; may be given again.
     #[arg(long = "listen", value_name = "[ADDRESS:]PORT")]
     pub(crate) listen: Vec<String>,
     /// Set a variable of the guest, which gets none of the host's.

@@ -1,10 +1,13 @@
-//! Limits of a compilation in time and memory: a thread ends the process that exceeds one.
+//! Limits of a compilation in time and memory: a thread ends the process that exceeds one. The time is the processor's, of all
+//! threads, so that a program which can be compiled can also be on a busy machine.
 //!
 //! LLVM cannot be stopped in the midst of its work, and aborts where it gets no memory. So nothing is refused: the thread
 //! looks how much there is, and says which limit was exceeded.
 
 use std::io::{Write, stderr};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::LIMIT;
 use crate::stats::memory;
@@ -29,11 +32,10 @@ impl Limits {
         if self.time.is_none() && self.memory.is_none() {
             return Ok(());
         }
-        let begin = Instant::now();
         let watch = move || {
             loop {
                 std::thread::sleep(INTERVAL);
-                if let Some(limit) = self.exceeded(begin) {
+                if let Some(limit) = self.exceeded() {
                     let _ = writeln!(stderr(), "riverrun: compiling takes more than the limit of {limit}");
                     std::process::exit(LIMIT.into());
                 }
@@ -43,11 +45,16 @@ impl Limits {
     }
 
     /// The limit that is exceeded, in words.
-    fn exceeded(self, begin: Instant) -> Option<String> {
+    fn exceeded(self) -> Option<String> {
         match (self.time, self.memory) {
-            (Some(time), _) if begin.elapsed() >= time => Some(format!("{} s", time.as_secs())),
+            (Some(time), _) if processor_time() >= time => Some(format!("{} s of processor time", time.as_secs())),
             (_, Some(bytes)) if memory("VmRSS:") > bytes => Some(format!("{} MiB of memory", bytes >> 20)),
             _ => None,
         }
     }
+}
+
+/// What all threads of the process have taken so far.
+fn processor_time() -> Duration {
+    clock_gettime(ClockId::ProcessCPUTime).try_into().unwrap_or(Duration::MAX)
 }

@@ -53,7 +53,7 @@ riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x
                       as much work as --max-work says: FILE has a line for each address,
                       and riverrun run --tier-up writes it
   --objects FILE      with --profile: keep machine code there, and take from there what is to be compiled again
-  --max-time SECONDS  give up after so many seconds
+  --max-time SECONDS  give up after so many seconds of processor time, of all threads together
   --max-memory MIB    give up when more MiB of memory are in use
   --quiet             name no functions that are left to the interpreter
   --stats[=json]      say on standard error what took how long

@@ -88,7 +88,7 @@ fn time_and_memory_are_limited() {
     let calls: String = names.clone().map(|name| format!("call {name}\n")).collect();
     let functions: String = names.map(|name| function(&name, &straight(30_000))).collect();
     let guest = Guest::new(&(function("_start", &calls) + &functions));
-    guest.assert_ends(&["--max-time", "1"], "limit of 1 s");
+    guest.assert_ends(&["--max-time", "1"], "limit of 1 s of processor time");
     guest.assert_ends(&["--max-memory", "1"], "limit of 1 MiB of memory");
 }
 

@@ -155,12 +155,12 @@ impl Builder {
         }
     }
 
-    /// Lets the guest connect to `HOST:PORT` by TCP. The host is an address or a name. A name is looked up now, which may
-    /// take a while: all its addresses are granted, and the guest finds them in its `/etc/hosts`. There is no other
+    /// Lets the guest connect to `HOST:PORT` by TCP and UDP. The host is an address or a name. A name is looked up now, which
+    /// may take a while: all its addresses are granted, and the guest finds them in its `/etc/hosts`. There is no other
     /// look-up for it. May be called again.
     ///
-    /// Without a grant, `socket` and `connect` fail with `EACCES`, and the [log](Builder::log) says so. Other protocols than
-    /// TCP are not provided. A socket that is open cannot be part of a snapshot.
+    /// Without a grant, `socket` and `connect` fail with `EACCES`, and the [log](Builder::log) says so. Other protocols are
+    /// not provided. A socket that is open cannot be part of a snapshot.
     ///
     /// ```
     /// use riverrun_linux::Linux;
@@ -177,8 +177,8 @@ impl Builder {
         Ok(self)
     }
 
-    /// Lets the guest listen at `ADDRESS:PORT` by TCP, and talk with all who connect there. A `PORT` alone is that of
-    /// 127.0.0.1, which only programs of the same host reach. Port 0 is one that the host chooses, each time. May be called
+    /// Lets the guest listen at `ADDRESS:PORT` by TCP and UDP, and talk with all who connect or send there. A `PORT` alone is
+    /// that of 127.0.0.1, which only programs of the same host reach. Port 0 is one that the host chooses, each time. May be called
     /// again.
     ///
     /// A guest that listens at all addresses (0.0.0.0, `::`) gets the granted one of that port.
@@ -315,7 +315,7 @@ impl Builder {
             descriptors: Descriptors::new(standard.clone(), limit),
             standard,
             names: self.names,
-            network: self.network,
+            network: Arc::new(self.network),
             size_limit,
             joined: self.joined,
             program: None,

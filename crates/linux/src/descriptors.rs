@@ -1,5 +1,6 @@
 //! The table of file descriptors.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustix::io::Errno;
@@ -13,6 +14,7 @@ use crate::memfd;
 use crate::open_file::{Kind, OpenFile};
 use crate::paths::Found;
 use crate::pipes;
+use crate::socket::{End, Socket};
 use crate::stdio::{Input, Output};
 use crate::stream::Stream;
 
@@ -111,14 +113,35 @@ impl Descriptors {
 
     /// `ENFILE` if there may not be so many more ends of pipes. A socket of a pair has two.
     pub(crate) fn check_pipes(&self, more: usize) -> Result<(), Stop> {
-        let ends = self.iter().map(|file| match &file.kind {
+        let ends = |file: &OpenFile| match &file.kind {
             Kind::PipeReader(_) | Kind::PipeWriter(_) => 1,
-            Kind::Socket(socket) if socket.tcp().is_err() => 2,
+            Kind::Socket(socket) if socket.host().is_none() => 2,
             _ => 0,
-        });
-        match ends.sum::<usize>() + more <= pipes::MAX_ENDS {
+        };
+        let on_their_way = self.on_their_way();
+        let all = self.iter().chain(on_their_way.iter().map(|file| &**file)).map(ends);
+        match all.sum::<usize>() + more <= pipes::MAX_ENDS {
             true => Ok(()),
             false => Err(Errno::NFILE.into()),
+        }
+    }
+
+    /// The files that are in messages which nobody has received.
+    fn on_their_way(&self) -> Vec<Arc<OpenFile>> {
+        let mut seen = BTreeSet::new();
+        let files = self.iter().filter(|file| seen.insert(file.number()));
+        let pairs = files.filter_map(|file| match &file.kind {
+            Kind::Socket(Socket { end: End::Pair(pair), .. }) => Some(pair),
+            _ => None,
+        });
+        pairs.flat_map(|pair| pair.incoming.pipe().rights().files().cloned().collect::<Vec<_>>()).collect()
+    }
+
+    /// `ETOOMANYREFS` if there may not be so many more files on their way in messages: as many as descriptors.
+    pub(crate) fn check_on_their_way(&self, more: usize) -> Result<(), Stop> {
+        match self.on_their_way().len() + more <= self.limit {
+            true => Ok(()),
+            false => Err(Errno::TOOMANYREFS.into()),
         }
     }
 

@@ -66,15 +66,25 @@ pub enum Error {
         /// The name by which it was opened.
         path: String,
     },
-    /// A TCP socket is open, whose connection is this host's.
+    /// A socket of the network is open, whose connection is this host's.
     #[error(
-        "descriptor {descriptor} is a TCP socket, {addresses}, which cannot be saved: close it before the state is saved"
+        "descriptor {descriptor} is a socket of the network, {addresses}, which cannot be saved: close it before the state is \
+         saved"
     )]
     HostSocket {
         /// The guest's descriptor.
         descriptor: u32,
         /// Its own address and its peer's.
         addresses: String,
+    },
+    /// A socket has descriptors in messages that nobody has received.
+    #[error(
+        "descriptor {descriptor} has messages with descriptors, which cannot be saved: receive them before the state is \
+         saved"
+    )]
+    OnTheirWay {
+        /// The socket.
+        descriptor: u32,
     },
     /// A file that was open cannot be opened again.
     #[error(

@@ -1,6 +1,11 @@
 //! The two directions of a socket, and what comes by one.
 
+use std::net::SocketAddr;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
+
+use crate::open_file::OpenFile;
 
 /// A direction of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -9,10 +14,23 @@ pub(crate) enum Half {
     Outgoing,
 }
 
+/// What goes with bytes that are sent.
+#[derive(Default)]
+pub(crate) struct Attached {
+    /// The reachable address that they go to, if it is not the one that the socket is connected to.
+    pub(crate) to: Option<SocketAddr>,
+    /// Files that the receiver gets.
+    pub(crate) files: Vec<Arc<OpenFile>>,
+}
+
 /// What has been read.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Received {
     pub(crate) len: usize,
     /// Bytes of the message, of which the buffer may have taken a part.
     pub(crate) whole: usize,
+    /// Who has sent it, if that is not known from the socket.
+    pub(crate) from: Option<SocketAddr>,
+    /// Files that have come with it.
+    pub(crate) files: Vec<Arc<OpenFile>>,
 }

@@ -26,8 +26,10 @@
 //! - One process: no `fork`, `execve`, or signals from outside. Its threads take turns on one processor, for a
 //!   number of instructions each, which [`Builder::seed`] varies, or for 5 ms in compiled code that counts no fuel. While a
 //!   host function calls the guest, only the calling thread runs.
-//! - Sockets are those of TCP, to and from granted addresses ([`Builder::connect`], [`Builder::listen`]), and the pairs of
-//!   `socketpair`. Messages hold no descriptors, and 65,532 bytes at most. An IPv6 socket has nothing to do with IPv4.
+//! - Sockets are those of TCP and UDP, to and from granted addresses ([`Builder::connect`], [`Builder::listen`]), and the
+//!   pairs of `socketpair`. Messages between these have 65,532 bytes at most, and descriptors of anything but such pairs. An
+//!   IPv6 socket has nothing to do with IPv4. A UDP socket that was not bound to a granted port hears only those that it may
+//!   send to.
 //! - Signals that the program sends to itself are delivered to its handlers; a fatal one without
 //!   a handler ends the run with [`riverrun::TrapCause::Signal`].
 //! - Faults of the program itself (null pointers, illegal instructions, `ebreak`) are delivered to its handlers, too. Without
@@ -95,6 +97,7 @@ mod grant;
 mod guest_path;
 mod halves;
 mod host_file;
+mod host_socket;
 mod identity;
 mod inode;
 mod interests;
@@ -106,12 +109,14 @@ mod log;
 mod memfd;
 mod memory;
 mod memory_file;
+mod messages;
 mod network;
 mod open_file;
 mod own;
 mod pages;
 mod pair;
 mod paths;
+mod pidfd;
 mod pipes;
 mod poll;
 mod prctl;
@@ -124,6 +129,7 @@ mod reactor;
 mod refusal;
 mod regions;
 mod requests;
+mod rights;
 mod saved;
 mod saved_tree;
 mod shared_mappings;
@@ -147,6 +153,7 @@ mod timer_file;
 mod timerfd;
 mod transfer;
 mod tree;
+mod udp;
 
 pub use answer::add_to_linker;
 pub use builder::Builder;
@@ -163,6 +170,7 @@ pub use stdio::{Captured, Input, Output};
 struct GuideToSnapshots;
 
 use std::fmt;
+use std::sync::Arc;
 
 /// The state of the personality for one machine: open files, memory layout, clock, signals. It is part of the machine's
 /// data.
@@ -173,7 +181,7 @@ pub struct Linux {
     /// What the builder has made of the standard streams, for [`Linux::restore`].
     pub(crate) standard: [std::sync::Arc<open_file::OpenFile>; 3],
     pub(crate) names: paths::Names,
-    pub(crate) network: network::Network,
+    pub(crate) network: Arc<network::Network>,
     pub(crate) size_limit: host_file::SizeLimit,
     /// What the program was joined with, if it is dynamically linked.
     pub(crate) joined: Option<joined::Joined>,

@@ -108,7 +108,7 @@ impl Network {
 }
 
 /// Whether two addresses lead to the same place, whatever they say of flows.
-fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
+pub(crate) fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
     let scope = |address| match address {
         SocketAddr::V6(address) => address.scope_id(),
         SocketAddr::V4(_) => 0,

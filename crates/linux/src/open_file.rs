@@ -15,7 +15,9 @@ use crate::devices::Device;
 use crate::event::Event;
 use crate::events::{READ, WRITE};
 use crate::guest_path::GuestPath;
+use crate::halves::Attached;
 use crate::host_file::HostFile;
+use crate::host_socket::HostSocket;
 use crate::inode::Inode;
 use crate::interests::Interests;
 use crate::memory_file::MemoryFile;
@@ -23,9 +25,8 @@ use crate::pipes;
 use crate::random::Random;
 use crate::requests::SOCKETS;
 use crate::signal_file::SignalFile;
-use crate::socket::{End, Socket};
+use crate::socket::Socket;
 use crate::stream::Stream;
-use crate::tcp::Tcp;
 use crate::timer_file::TimerFile;
 use crate::transfer::{STEP, in_steps, position};
 
@@ -47,6 +48,8 @@ pub(crate) enum Kind {
     Timer(TimerFile),
     Signals(SignalFile),
     Epoll(Interests),
+    /// The guest's own process.
+    Process,
     Socket(Socket),
 }
 
@@ -144,13 +147,13 @@ impl OpenFile {
     pub(crate) fn await_events(&self, events: Option<u16>) -> u8 {
         match (&self.kind, self.standard) {
             (Kind::Stream(_), Some(number)) => 1 << number,
-            (Kind::Socket(socket), _) => match (&socket.end, events) {
-                (End::Tcp(tcp), Some(events)) => {
-                    tcp.await_events(events);
+            (Kind::Socket(socket), _) => match (socket.host(), events) {
+                (Some(host), Some(events)) => {
+                    host.await_events(events);
                     SOCKETS
                 }
-                (End::Tcp(_), None) => SOCKETS,
-                (End::Pair(_), _) => 0,
+                (Some(_), None) => SOCKETS,
+                (None, _) => 0,
             },
             _ => 0,
         }
@@ -198,10 +201,10 @@ impl OpenFile {
         Ok(self.host_file()?.fd.as_fd())
     }
 
-    /// The TCP socket that it is.
-    pub(crate) fn tcp(&self) -> Option<&Tcp> {
+    /// The host's socket that it is.
+    pub(crate) fn host_socket(&self) -> Option<&HostSocket> {
         match &self.kind {
-            Kind::Socket(socket) => socket.tcp().ok(),
+            Kind::Socket(socket) => socket.host(),
             _ => None,
         }
     }
@@ -222,7 +225,8 @@ impl OpenFile {
             | Kind::Event(_)
             | Kind::Timer(_)
             | Kind::Signals(_)
-            | Kind::Epoll(_) => format!("pipe:[{number}]").into_bytes(),
+            | Kind::Epoll(_)
+            | Kind::Process => format!("pipe:[{number}]").into_bytes(),
         }
     }
 
@@ -300,7 +304,7 @@ impl OpenFile {
             Kind::Event(event) => event.read(buffer).map_err(|stop| self.would_wait(stop, READ)),
             Kind::Timer(timer) => timer.read(buffer).map_err(|stop| self.would_wait(stop, READ)),
             // See `Call::read_signals` and `socket_calls::receive`.
-            Kind::Epoll(_) | Kind::Signals(_) | Kind::Socket(_) => Err(Errno::INVAL.into()),
+            Kind::Epoll(_) | Kind::Signals(_) | Kind::Socket(_) | Kind::Process => Err(Errno::INVAL.into()),
             Kind::Writer(_) | Kind::PipeWriter(_) => Err(Errno::BADF.into()),
         }
     }
@@ -364,8 +368,10 @@ impl OpenFile {
                 in_steps(bytes.len(), bytes.len().max(1), patience, |range| pipe.write(&bytes[range], self.blocking()))
             }
             Kind::Event(event) => event.write(bytes).map_err(|stop| self.would_wait(stop, WRITE)),
-            Kind::Socket(socket) => socket.send(bytes).map_err(|errno| self.would_wait(errno.into(), WRITE)),
-            Kind::Epoll(_) | Kind::Timer(_) | Kind::Signals(_) => Err(Errno::INVAL.into()),
+            Kind::Socket(socket) => {
+                socket.send(bytes, &Attached::default()).map_err(|errno| self.would_wait(errno.into(), WRITE))
+            }
+            Kind::Epoll(_) | Kind::Timer(_) | Kind::Signals(_) | Kind::Process => Err(Errno::INVAL.into()),
             Kind::Directory(_) | Kind::Reader(_) | Kind::PipeReader(_) => Err(Errno::BADF.into()),
         }
     }

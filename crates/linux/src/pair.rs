@@ -1,11 +1,14 @@
 //! One of two sockets that are connected to each other (`socketpair`): each reads what the other one has written. A pair is
 //! two pipes, so it is bounded and saved as these are.
 
+use std::sync::Arc;
+
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::events::{HUP, READ, READ_HUP, WRITE};
 use crate::halves::{Half, Received};
+use crate::open_file::OpenFile;
 use crate::pipes::{Pipe, Reader, Writer};
 
 /// What is between the bounds of what was written.
@@ -96,7 +99,9 @@ impl Pair {
     pub(crate) fn receive(&self, buffer: &mut [u8], stays: bool) -> Result<Received, Errno> {
         if self.style != Style::Stream {
             return match self.incoming.read_message(buffer, stays) {
-                Some(whole) => Ok(Received { len: whole.min(buffer.len()), whole }),
+                Some((whole, files)) => {
+                    Ok(Received { len: whole.min(buffer.len()), whole, files, ..Received::default() })
+                }
                 None if self.has_no_more() => Ok(Received::default()),
                 None => Err(Errno::AGAIN),
             };
@@ -104,12 +109,12 @@ impl Pair {
         if !self.incoming.is_ready() && !buffer.is_empty() {
             return if self.has_no_more() { Ok(Received::default()) } else { Err(Errno::AGAIN) };
         }
-        let len = if stays { self.incoming.peek(buffer) } else { self.incoming.read_available(buffer) };
-        Ok(Received { len, whole: len })
+        let (len, files) = self.incoming.receive(buffer, stays);
+        Ok(Received { len, whole: len, files, ..Received::default() })
     }
 
-    /// Writes what there is room for, or a whole message; `EAGAIN` without room.
-    pub(crate) fn send(&self, bytes: &[u8]) -> Result<usize, Errno> {
+    /// Writes what there is room for, or a whole message, with its files; `EAGAIN` without room.
+    pub(crate) fn send(&self, bytes: &[u8], files: &[Arc<OpenFile>]) -> Result<usize, Errno> {
         if self.outgoing.is_closed() {
             return Err(Errno::PIPE);
         }
@@ -118,8 +123,8 @@ impl Pair {
             return Err(if is_gone { Errno::CONNREFUSED } else { Errno::PIPE });
         }
         match self.style {
-            Style::Stream => self.outgoing.write_available(bytes),
-            Style::Datagrams | Style::Packets => self.outgoing.write_message(bytes).map(|()| bytes.len()),
+            Style::Stream => self.outgoing.send(bytes, files),
+            Style::Datagrams | Style::Packets => self.outgoing.write_message(bytes, files).map(|()| bytes.len()),
         }
     }
 

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::io::Errno;
 
 use crate::call::Stop;
+use crate::open_file::OpenFile;
+use crate::rights::Rights;
 
 /// Bytes that a pipe holds, as in Linux.
 pub(crate) const CAPACITY: usize = 64 << 10;
@@ -22,6 +24,8 @@ pub(crate) const MAX_ENDS: usize = 128;
 #[derive(Debug, Default)]
 struct Shared {
     bytes: Mutex<VecDeque<u8>>,
+    /// Files that come with these bytes, if sockets share it.
+    rights: Mutex<Rights>,
     readers: AtomicUsize,
     writers: AtomicUsize,
     /// Count what has been done at each end.
@@ -70,7 +74,13 @@ impl Pipe {
 
     /// Replaces these.
     pub(crate) fn fill(&self, bytes: &[u8]) {
+        self.rights().clear();
         *self.bytes() = bytes.iter().copied().collect();
+    }
+
+    /// The files on their way in it.
+    pub(crate) fn rights(&self) -> MutexGuard<'_, Rights> {
+        self.0.rights.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether an end is open.
@@ -138,7 +148,9 @@ impl Reader {
     /// Ends it before it is dropped.
     pub(crate) fn close(&self) {
         if self.1.swap(false, Ordering::Relaxed) {
-            self.0.0.readers.fetch_sub(1, Ordering::Relaxed);
+            if self.0.0.readers.fetch_sub(1, Ordering::Relaxed) == 1 {
+                self.0.rights().clear();
+            }
             self.0.0.taken.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -189,6 +201,21 @@ impl Reader {
         buffer.iter_mut().zip(&*bytes).map(|(to, &from)| *to = from).count()
     }
 
+    /// Reads what there is, or copies it if it `stays`, and the files that come with it: they end what is read.
+    pub(crate) fn receive(&self, buffer: &mut [u8], stays: bool) -> (usize, Vec<Arc<OpenFile>>) {
+        let most = buffer.len().min(self.0.rights().bound());
+        match stays {
+            true => {
+                let len = self.peek(&mut buffer[..most]);
+                (len, self.0.rights().within(len))
+            }
+            false => {
+                let len = self.read_available(&mut buffer[..most]);
+                (len, self.0.rights().take(len))
+            }
+        }
+    }
+
     /// The length of the next message, as [`Writer::write_message`] has written it.
     pub(crate) fn next_message(&self) -> Option<usize> {
         let bytes = self.0.bytes();
@@ -201,16 +228,19 @@ impl Reader {
         Some((u32::from_le_bytes(prefix) as usize).min(bytes.len() - PREFIX))
     }
 
-    /// Copies the beginning of the next message, and drops the rest of it unless it `stays`. The message's length.
-    pub(crate) fn read_message(&self, buffer: &mut [u8], stays: bool) -> Option<usize> {
+    /// Copies the beginning of the next message, and drops the rest of it unless it `stays`. The message's length, and its
+    /// files.
+    pub(crate) fn read_message(&self, buffer: &mut [u8], stays: bool) -> Option<(usize, Vec<Arc<OpenFile>>)> {
         let len = self.next_message()?;
         let mut bytes = self.0.bytes();
         buffer.iter_mut().zip(bytes.iter().skip(PREFIX).take(len)).for_each(|(to, &from)| *to = from);
-        if !stays {
-            self.0.0.taken.fetch_add(1, Ordering::Relaxed);
-            bytes.drain(..PREFIX + len);
+        let mut rights = self.0.rights();
+        if stays {
+            return Some((len, rights.within(PREFIX + len)));
         }
-        Some(len)
+        self.0.0.taken.fetch_add(1, Ordering::Relaxed);
+        bytes.drain(..PREFIX + len);
+        Some((len, rights.take(PREFIX + len)))
     }
 }
 
@@ -256,6 +286,16 @@ impl Writer {
         self.write_available(from).map_err(|_| would_wait(blocking))
     }
 
+    /// Writes what there is room for, and files that come with it; `EAGAIN` without room.
+    pub(crate) fn send(&self, from: &[u8], files: &[Arc<OpenFile>]) -> Result<usize, Errno> {
+        let start = self.waiting();
+        let len = self.write_available(from)?;
+        if len != 0 {
+            self.0.rights().add(start..start + len, files);
+        }
+        Ok(len)
+    }
+
     /// Writes what there is room for; `EAGAIN` without room.
     pub(crate) fn write_available(&self, from: &[u8]) -> Result<usize, Errno> {
         let mut bytes = self.0.bytes();
@@ -270,8 +310,9 @@ impl Writer {
         Ok(len)
     }
 
-    /// Writes a message as a whole, its length before it: `EAGAIN` if there is no room now, `EMSGSIZE` if there never is.
-    pub(crate) fn write_message(&self, message: &[u8]) -> Result<(), Errno> {
+    /// Writes a message as a whole, its length before it, with its files: `EAGAIN` if there is no room now, `EMSGSIZE` if
+    /// there never is.
+    pub(crate) fn write_message(&self, message: &[u8], files: &[Arc<OpenFile>]) -> Result<(), Errno> {
         if message.len() > MAX_MESSAGE {
             return Err(Errno::MSGSIZE);
         }
@@ -280,6 +321,7 @@ impl Writer {
             return Err(Errno::AGAIN);
         }
         self.0.0.written.fetch_add(1, Ordering::Relaxed);
+        self.0.rights().add(bytes.len()..bytes.len() + PREFIX + message.len(), files);
         bytes.extend((message.len() as u32).to_le_bytes());
         bytes.extend(message);
         Ok(())

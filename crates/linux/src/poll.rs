@@ -33,6 +33,7 @@ pub(crate) fn ready(file: &OpenFile, wanted: u16, signals: u64) -> u16 {
         Kind::Socket(socket) => socket.ready(wanted),
         // See `scan`.
         Kind::Epoll(_) => 0,
+        Kind::Process => 0,
         Kind::Reader(_) => READ & wanted,
         Kind::Writer(_) => WRITE & wanted,
         Kind::Regular(_) | Kind::Directory(_) | Kind::Memory(_) | Kind::Device(_) => (READ | WRITE) & wanted,

@@ -11,8 +11,10 @@ use crate::guest_path::GuestPath;
 /// What else is refused than paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Denial {
-    /// Descriptors in messages.
+    /// Descriptors in messages on a socket that is none of a pair.
     Rights,
+    /// A socket of a pair in a message.
+    Pair,
     /// Other control messages.
     Control {
         level: u32,
@@ -27,11 +29,12 @@ pub(crate) enum Denial {
     Named,
     /// A socket of a family of addresses.
     Family(u32),
-    /// A socket of the network that is not for TCP.
+    /// A socket of the network that is neither for TCP nor for UDP.
     Protocol,
     /// Any socket of the network: no address is granted.
     Network,
     Connect(SocketAddr),
+    Send(SocketAddr),
     Bind(SocketAddr),
     /// Listening at any address.
     Listen,
@@ -41,10 +44,15 @@ impl Denial {
     /// The guest's error code.
     pub(crate) fn errno(self) -> Errno {
         match self {
-            Denial::Rights | Denial::Control { .. } => Errno::OPNOTSUPP,
+            Denial::Rights | Denial::Pair | Denial::Control { .. } => Errno::OPNOTSUPP,
             Denial::Option { .. } => Errno::NOPROTOOPT,
             Denial::Named | Denial::Family(_) => Errno::AFNOSUPPORT,
-            Denial::Protocol | Denial::Network | Denial::Connect(_) | Denial::Bind(_) | Denial::Listen => Errno::ACCESS,
+            Denial::Protocol
+            | Denial::Network
+            | Denial::Connect(_)
+            | Denial::Send(_)
+            | Denial::Bind(_)
+            | Denial::Listen => Errno::ACCESS,
         }
     }
 }
@@ -52,19 +60,25 @@ impl Denial {
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Denial::Rights => f.write_str("sending descriptors in messages (SCM_RIGHTS) is not provided"),
+            Denial::Rights => f.write_str(
+                "sending descriptors in messages (SCM_RIGHTS) is not provided, but between sockets of a pair",
+            ),
+            Denial::Pair => f.write_str("sending a socket of a pair in a message (SCM_RIGHTS) is not provided"),
             Denial::Control { level, kind } => {
                 write!(f, "sending control messages of level {level}, type {kind} is not provided")
             }
             Denial::Option { level, name } => write!(f, "socket option {name} of level {level} is not provided"),
             Denial::Named => f.write_str("sockets with names (AF_UNIX) are not provided, but for socketpair"),
             Denial::Family(number) => write!(f, "sockets of address family {number} are not provided"),
-            Denial::Protocol => f.write_str("sockets for UDP and raw packets are not provided, but for TCP"),
-            Denial::Network => {
-                f.write_str("a TCP socket is refused: no address is granted (--connect HOST:PORT, --listen PORT)")
-            }
+            Denial::Protocol => f.write_str("sockets for raw packets are not provided, but for TCP and UDP"),
+            Denial::Network => f.write_str(
+                "a socket of the network is refused: no address is granted (--connect HOST:PORT, --listen PORT)",
+            ),
             Denial::Connect(address) => {
                 write!(f, "connecting to {address} is refused: it is not granted (--connect {address})")
+            }
+            Denial::Send(address) => {
+                write!(f, "sending to {address} is refused: it is not granted (--connect {address}), nor has it asked")
             }
             Denial::Bind(address) => {
                 write!(f, "listening at {address} is refused: it is not granted (--listen {address})")

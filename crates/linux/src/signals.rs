@@ -626,7 +626,7 @@ pub(crate) fn sigaltstack(call: &mut Call<'_>) -> Outcome {
 }
 
 /// The signal of this argument; `None` for 0, which only asks whether it could be sent.
-fn signal_to_send(call: &Call<'_>, argument: usize) -> Result<Option<u32>, Stop> {
+pub(crate) fn signal_to_send(call: &Call<'_>, argument: usize) -> Result<Option<u32>, Stop> {
     match call.uint(argument) {
         0 => Ok(None),
         value => Ok(Some(number_of(value)?)),

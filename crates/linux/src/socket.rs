@@ -7,15 +7,18 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::events::READ;
-use crate::halves::{Half, Received};
+use crate::halves::{Attached, Half, Received};
+use crate::host_socket::HostSocket;
 use crate::pair::{Pair, Style};
 use crate::tcp::Tcp;
+use crate::udp::Udp;
 
 /// What a socket is.
 #[derive(Debug)]
 pub(crate) enum End {
     Pair(Pair),
     Tcp(Tcp),
+    Udp(Udp),
 }
 
 /// An open socket.
@@ -50,11 +53,21 @@ impl Socket {
         }
     }
 
-    /// `EINVAL` if it is one of a pair.
+    /// `EINVAL` if it is one of a pair, `EOPNOTSUPP` if it has no connections.
     pub(crate) fn tcp(&self) -> Result<&Tcp, Errno> {
         match &self.end {
             End::Tcp(tcp) => Ok(tcp),
+            End::Udp(_) => Err(Errno::OPNOTSUPP),
             End::Pair(_) => Err(Errno::INVAL),
+        }
+    }
+
+    /// The host's, if it is one of those.
+    pub(crate) fn host(&self) -> Option<&HostSocket> {
+        match &self.end {
+            End::Pair(_) => None,
+            End::Tcp(tcp) => Some(&tcp.host),
+            End::Udp(udp) => Some(&udp.host),
         }
     }
 
@@ -68,6 +81,7 @@ impl Socket {
         match &self.end {
             End::Pair(pair) => pair.style == Style::Stream,
             End::Tcp(_) => true,
+            End::Udp(_) => false,
         }
     }
 
@@ -75,7 +89,7 @@ impl Socket {
     pub(crate) fn activity(&self, events: u16) -> u64 {
         match &self.end {
             End::Pair(pair) => pair.activity(),
-            End::Tcp(tcp) => tcp.activity(events),
+            End::Tcp(Tcp { host, .. }) | End::Udp(Udp { host, .. }) => host.activity(events),
         }
     }
 
@@ -83,7 +97,8 @@ impl Socket {
     pub(crate) fn available(&self) -> Result<u64, Errno> {
         match &self.end {
             End::Pair(pair) => Ok(pair.available() as u64),
-            End::Tcp(tcp) => tcp.available(),
+            End::Tcp(tcp) => tcp.host.available(),
+            End::Udp(udp) => udp.available(),
         }
     }
 
@@ -91,7 +106,8 @@ impl Socket {
     pub(crate) fn ready(&self, wanted: u16) -> u16 {
         match &self.end {
             End::Pair(pair) => pair.ready(wanted),
-            End::Tcp(tcp) => tcp.ready(wanted),
+            End::Tcp(tcp) => tcp.host.ready(wanted),
+            End::Udp(udp) => udp.ready(wanted),
         }
     }
 
@@ -100,21 +116,23 @@ impl Socket {
         match &self.end {
             End::Pair(pair) => pair.receive(buffer, stays),
             End::Tcp(tcp) => tcp.receive(buffer, stays),
+            End::Udp(udp) => udp.receive(buffer, stays),
         }
     }
 
     /// Writes what there is room for, or a whole message; `EAGAIN` without room.
-    pub(crate) fn send(&self, bytes: &[u8]) -> Result<usize, Errno> {
+    pub(crate) fn send(&self, bytes: &[u8], with: &Attached) -> Result<usize, Errno> {
         match &self.end {
-            End::Pair(pair) => pair.send(bytes),
+            End::Pair(pair) => pair.send(bytes, &with.files),
             End::Tcp(tcp) => tcp.send(bytes),
+            End::Udp(udp) => udp.send(bytes, with.to),
         }
     }
 
     pub(crate) fn shut_down(&self, halves: &[Half]) -> Result<(), Errno> {
         match &self.end {
             End::Pair(pair) => halves.iter().for_each(|&half| pair.shut_down(half)),
-            End::Tcp(tcp) => tcp.shut_down(halves)?,
+            End::Tcp(Tcp { host, .. }) | End::Udp(Udp { host, .. }) => host.shut_down(halves)?,
         }
         Ok(())
     }

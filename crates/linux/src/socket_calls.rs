@@ -8,7 +8,8 @@ use crate::abi::{Layout, open, signal};
 use crate::call::{Call, MAX_BUFFERS, MAX_TRANSFER, Outcome, Stop, readable, writable};
 use crate::descriptors::open_two;
 use crate::events::{READ, WRITE};
-use crate::halves::{Half, Received};
+use crate::halves::{Attached, Half, Received};
+use crate::host_socket::HostSocket;
 use crate::open_file::{Kind, OpenFile};
 use crate::pair::{Pair, Style};
 use crate::pipes;
@@ -16,11 +17,18 @@ use crate::refusal::Denial;
 use crate::requests::On;
 use crate::socket::{End, Socket, Timeouts};
 use crate::tcp::Tcp;
+use crate::udp::Udp;
 
 /// Families of addresses (`AF_`).
 pub(crate) const UNIX: u32 = 1;
 pub(crate) const INET: u32 = 2;
 pub(crate) const INET6: u32 = 10;
+/// Types of sockets (`SOCK_`).
+pub(crate) const STREAM: u32 = 1;
+pub(crate) const DATAGRAMS: u32 = 2;
+/// Protocols (`IPPROTO_`).
+pub(crate) const TCP: u32 = 6;
+pub(crate) const UDP: u32 = 17;
 /// One more than the highest type of sockets.
 const TYPES: u32 = 11;
 /// Flags in a socket's type.
@@ -29,18 +37,20 @@ const TYPE_FLAGS: u32 = open::NON_BLOCKING | open::CLOSE_ON_EXEC;
 const STEP: u64 = 256 << 10;
 
 /// Flags of calls that send or receive (`MSG_`).
-mod flag {
-    pub(super) const OUT_OF_BAND: u32 = 1;
-    pub(super) const PEEK: u32 = 2;
-    pub(super) const TRUNCATED: u32 = 0x20;
-    pub(super) const DO_NOT_WAIT: u32 = 0x40;
-    pub(super) const WAIT_FOR_ALL: u32 = 0x100;
-    pub(super) const ERROR_QUEUE: u32 = 0x2000;
-    pub(super) const NO_SIGNAL: u32 = 0x4000;
+pub(crate) mod flag {
+    pub(crate) const OUT_OF_BAND: u32 = 1;
+    pub(crate) const CONTROL_TRUNCATED: u32 = 8;
+    pub(crate) const PEEK: u32 = 2;
+    pub(crate) const TRUNCATED: u32 = 0x20;
+    pub(crate) const DO_NOT_WAIT: u32 = 0x40;
+    pub(crate) const WAIT_FOR_ALL: u32 = 0x100;
+    pub(crate) const ERROR_QUEUE: u32 = 0x2000;
+    pub(crate) const NO_SIGNAL: u32 = 0x4000;
+    pub(crate) const CLOSE_ON_EXEC: u32 = 0x4000_0000;
 }
 
 /// A part of the guest's memory that a call reads or writes: its address and length.
-type Buffer = (u64, u64);
+pub(crate) type Buffer = (u64, u64);
 
 /// `most` bytes of buffers behind their first `skip`, as the parts of each.
 fn parts(buffers: &[Buffer], mut skip: u64, mut most: u64) -> impl Iterator<Item = Buffer> {
@@ -124,7 +134,7 @@ impl Call<'_> {
     }
 
     /// Stores a socket's address where the guest has room for it; `length` is the address of that room's size.
-    fn store_address(&mut self, address: u64, length: u64, bytes: &[u8]) -> Result<(), Stop> {
+    pub(crate) fn store_address(&mut self, address: u64, length: u64, bytes: &[u8]) -> Result<(), Stop> {
         if address == 0 {
             return Ok(());
         }
@@ -140,6 +150,17 @@ impl Call<'_> {
 
 /// Sends what is in buffers.
 pub(crate) fn send(call: &mut Call<'_>, file: &OpenFile, buffers: &[Buffer], flags: u32) -> Outcome {
+    send_with(call, file, buffers, flags, Attached::default())
+}
+
+/// Sends what is in buffers, and what goes with it.
+pub(crate) fn send_with(
+    call: &mut Call<'_>,
+    file: &OpenFile,
+    buffers: &[Buffer],
+    flags: u32,
+    with: Attached,
+) -> Outcome {
     let socket = file.socket()?;
     if flags & flag::OUT_OF_BAND != 0 {
         return Err(Errno::OPNOTSUPP.into());
@@ -149,7 +170,7 @@ pub(crate) fn send(call: &mut Call<'_>, file: &OpenFile, buffers: &[Buffer], fla
         _ => stop,
     };
     let result = match socket.is_stream() {
-        true => send_bytes(call, socket, buffers, would_wait),
+        true => send_bytes(call, socket, buffers, with, would_wait),
         false => {
             let most = buffers.iter().map(|&(_, len)| len).sum::<u64>().min(pipes::CAPACITY as u64);
             let message = call.gather(buffers, 0, most)?;
@@ -157,7 +178,7 @@ pub(crate) fn send(call: &mut Call<'_>, file: &OpenFile, buffers: &[Buffer], fla
                 // A part of it would be another message.
                 return Err(Errno::FAULT.into());
             }
-            socket.send(&message).map(|sent| sent as u64).map_err(|errno| would_wait(errno.into()))
+            socket.send(&message, &with).map(|sent| sent as u64).map_err(|errno| would_wait(errno.into()))
         }
     };
     if result == Err(Errno::PIPE.into()) && call.done == 0 && socket.is_stream() && flags & flag::NO_SIGNAL == 0 {
@@ -167,10 +188,20 @@ pub(crate) fn send(call: &mut Call<'_>, file: &OpenFile, buffers: &[Buffer], fla
 }
 
 /// Sends all bytes, if it may wait for room.
-fn send_bytes(call: &mut Call<'_>, socket: &Socket, buffers: &[Buffer], would_wait: impl Fn(Stop) -> Stop) -> Outcome {
+fn send_bytes(
+    call: &mut Call<'_>,
+    socket: &Socket,
+    buffers: &[Buffer],
+    mut with: Attached,
+    would_wait: impl Fn(Stop) -> Stop,
+) -> Outcome {
     let total = buffers.iter().map(|&(_, len)| len).sum::<u64>();
     loop {
-        let sent = call.gather(buffers, call.done, STEP).and_then(|part| Ok(socket.send(&part)?));
+        if call.done != 0 {
+            // They have gone with the first part.
+            with.files.clear();
+        }
+        let sent = call.gather(buffers, call.done, STEP).and_then(|part| Ok(socket.send(&part, &with)?));
         match sent {
             Ok(sent) => call.done += sent as u64,
             Err(Stop::Errno(Errno::AGAIN)) => return Err(would_wait(Errno::AGAIN.into())),
@@ -183,7 +214,12 @@ fn send_bytes(call: &mut Call<'_>, socket: &Socket, buffers: &[Buffer], would_wa
 }
 
 /// Receives into buffers. What has come, of how long a message.
-fn receive_some(call: &mut Call<'_>, file: &OpenFile, buffers: &[Buffer], flags: u32) -> Result<Received, Stop> {
+pub(crate) fn receive_some(
+    call: &mut Call<'_>,
+    file: &OpenFile,
+    buffers: &[Buffer],
+    flags: u32,
+) -> Result<Received, Stop> {
     let socket = file.socket()?;
     if flags & flag::OUT_OF_BAND != 0 {
         // There never is any.
@@ -208,9 +244,10 @@ fn receive_some(call: &mut Call<'_>, file: &OpenFile, buffers: &[Buffer], flags:
         };
         call.scatter(buffers, call.done, &bytes[..received.len])?;
         let total = call.done + received.len as u64;
-        let goes_on = waits_for_all && received.len != 0 && total < wanted && call.patience.check().is_ok();
+        let is_open = received.len != 0 && received.files.is_empty();
+        let goes_on = waits_for_all && is_open && total < wanted && call.patience.check().is_ok();
         if !goes_on {
-            return Ok(Received { len: total as usize, whole: received.whole });
+            return Ok(Received { len: total as usize, ..received });
         }
         call.done = total;
     }
@@ -218,9 +255,14 @@ fn receive_some(call: &mut Call<'_>, file: &OpenFile, buffers: &[Buffer], flags:
 
 /// Receives into buffers; how many bytes.
 pub(crate) fn receive(call: &mut Call<'_>, file: &OpenFile, buffers: &[Buffer], flags: u32) -> Outcome {
-    let Received { len, whole } = receive_some(call, file, buffers, flags)?;
+    receive_from(call, file, buffers, flags).map(|(len, _)| len)
+}
+
+/// Receives into buffers; how many bytes, and the sender's address, which has no bytes if the socket tells none.
+fn receive_from(call: &mut Call<'_>, file: &OpenFile, buffers: &[Buffer], flags: u32) -> Result<(u64, Vec<u8>), Stop> {
+    let Received { len, whole, from, .. } = receive_some(call, file, buffers, flags)?;
     let tells_whole = flags & flag::TRUNCATED != 0 && !file.socket()?.is_stream();
-    Ok(if tells_whole { whole } else { len } as u64)
+    Ok((if tells_whole { whole } else { len } as u64, from.map(address_bytes).unwrap_or_default()))
 }
 
 pub(crate) fn socketpair(call: &mut Call<'_>) -> Outcome {
@@ -242,33 +284,38 @@ pub(crate) fn socketpair(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(crate) fn socket(call: &mut Call<'_>) -> Outcome {
-    const STREAM: u32 = 1;
-    const TCP: u32 = 6;
     let (family, kind) = (call.uint(0), call.uint(1));
     let (flags, kind) = (kind & TYPE_FLAGS, kind & !TYPE_FLAGS);
     let network = &call.linux.network;
-    match (family, kind) {
-        (_, TYPES..) => return Err(Errno::INVAL.into()),
-        (INET | INET6, STREAM) if network.is_empty() => return Err(Stop::Denied(Denial::Network)),
+    match (family, kind, call.uint(2)) {
+        (_, TYPES.., _) => return Err(Errno::INVAL.into()),
+        (INET | INET6, STREAM | DATAGRAMS, _) if network.is_empty() => return Err(Stop::Denied(Denial::Network)),
         // Programs try the other family then.
-        (INET | INET6, STREAM) if !network.has_family(family == INET6) => return Err(Errno::AFNOSUPPORT.into()),
-        (INET | INET6, STREAM) if matches!(call.uint(2), 0 | TCP) => {}
-        (INET | INET6, STREAM) => return Err(Errno::PROTONOSUPPORT.into()),
-        (INET | INET6, _) => return Err(Stop::Denied(Denial::Protocol)),
-        (UNIX, _) => return Err(Stop::Denied(Denial::Named)),
+        (INET | INET6, STREAM | DATAGRAMS, _) if !network.has_family(family == INET6) => {
+            return Err(Errno::AFNOSUPPORT.into());
+        }
+        (INET | INET6, STREAM, 0 | TCP) | (INET | INET6, DATAGRAMS, 0 | UDP) => {}
+        (INET | INET6, STREAM, _) => return Err(Errno::PROTONOSUPPORT.into()),
+        (INET | INET6, ..) => return Err(Stop::Denied(Denial::Protocol)),
+        (UNIX, ..) => return Err(Stop::Denied(Denial::Named)),
         _ => return Err(Stop::Denied(Denial::Family(family))),
     }
+    let network = network.clone();
     call.linux.descriptors.check_free()?;
-    open_tcp(call, Tcp::new(family == INET6)?, Timeouts::default(), flags)
+    let end = match kind {
+        STREAM => End::Tcp(Tcp::new(family == INET6)?),
+        _ => End::Udp(Udp::new(family == INET6, network)?),
+    };
+    open_socket(call, end, Timeouts::default(), flags)
 }
 
-fn open_tcp(call: &mut Call<'_>, tcp: Tcp, timeouts: Timeouts, flags: u32) -> Outcome {
-    let socket = Socket::new(End::Tcp(tcp), timeouts);
+fn open_socket(call: &mut Call<'_>, end: End, timeouts: Timeouts, flags: u32) -> Outcome {
+    let socket = Socket::new(end, timeouts);
     Ok(call.linux.descriptors.open(Kind::Socket(socket), open::READ_WRITE | flags)? as u64)
 }
 
-/// A structure with the address of a TCP socket: `struct sockaddr_in`, `struct sockaddr_in6`.
-fn address_bytes(address: SocketAddr) -> Vec<u8> {
+/// A structure with the address of a socket of the network: `struct sockaddr_in`, `struct sockaddr_in6`.
+pub(crate) fn address_bytes(address: SocketAddr) -> Vec<u8> {
     let layout = |family: u32| Layout::new().u16(family as u16).bytes(&address.port().to_be_bytes());
     match address {
         SocketAddr::V4(address) => layout(INET).bytes(&address.ip().octets()).zeros_to(16).into_bytes(),
@@ -279,18 +326,17 @@ fn address_bytes(address: SocketAddr) -> Vec<u8> {
 }
 
 impl Call<'_> {
-    /// The address for a TCP socket in the structure at argument 1, whose size is argument 2.
-    fn socket_address(&self, tcp: &Tcp) -> Result<SocketAddr, Stop> {
+    /// The address for a socket of the host in a structure of this size.
+    fn socket_address(&self, host: &HostSocket, at: u64, size: u32) -> Result<SocketAddr, Stop> {
         /// Bytes of the longest structure (`struct sockaddr_storage`).
         const LONGEST: u32 = 128;
-        let size = self.uint(2);
         if size > LONGEST {
             return Err(Errno::INVAL.into());
         }
-        let bytes = self.memory.slice(self.args[1], size.into())?;
+        let bytes = self.memory.slice(at, size.into())?;
         let family = bytes.first_chunk().map(|family| u32::from(u16::from_le_bytes(*family)));
         let port = |bytes: &[u8]| u16::from_be_bytes([bytes[2], bytes[3]]);
-        match (family.ok_or(Errno::INVAL)?, tcp.is_ipv6) {
+        match (family.ok_or(Errno::INVAL)?, host.is_ipv6) {
             (INET, false) => {
                 let bytes: &[u8; 16] = bytes.first_chunk().ok_or(Errno::INVAL)?;
                 let ip = Ipv4Addr::new(bytes[4], bytes[5], bytes[6], bytes[7]);
@@ -305,18 +351,33 @@ impl Call<'_> {
             _ => Err(Errno::AFNOSUPPORT.into()),
         }
     }
+
+    /// The address that a UDP socket is to be connected to; `None` for none any more.
+    fn reachable_to_connect(&self, udp: &Udp) -> Result<Option<SocketAddr>, Stop> {
+        const UNSPECIFIED: [u8; 2] = [0; 2];
+        let (at, size) = (self.args[1], self.uint(2));
+        if size >= 2 && self.memory.slice(at, 2)? == UNSPECIFIED {
+            return Ok(None);
+        }
+        let address = self.socket_address(&udp.host, at, size)?;
+        udp.reachable(address).map(Some).ok_or(Stop::Denied(Denial::Connect(address)))
+    }
 }
 
 pub(crate) fn bind(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
-    let tcp = match &file.socket()?.end {
-        End::Tcp(tcp) => tcp,
-        End::Pair(_) => return Err(Stop::Denied(Denial::Named)),
+    let socket = file.socket()?;
+    let host = socket.host().ok_or(Stop::Denied(Denial::Named))?;
+    let address = call.socket_address(host, call.args[1], call.uint(2))?;
+    let is_granted = match &socket.end {
+        End::Tcp(tcp) => match call.linux.network.bindable(address) {
+            Some(granted) => tcp.bind(granted).map(|()| true)?,
+            None => false,
+        },
+        End::Udp(udp) => udp.bind(address)?,
+        End::Pair(_) => false,
     };
-    let address = call.socket_address(tcp)?;
-    let granted = call.linux.network.bindable(address).ok_or(Stop::Denied(Denial::Bind(address)))?;
-    tcp.bind(granted)?;
-    Ok(0)
+    if is_granted { Ok(0) } else { Err(Stop::Denied(Denial::Bind(address))) }
 }
 
 pub(crate) fn listen(call: &mut Call<'_>) -> Outcome {
@@ -336,7 +397,7 @@ fn accept_with(call: &mut Call<'_>, flags: u32) -> Outcome {
     if let Some(peer) = peer {
         call.store_address(call.args[1], call.args[2], &address_bytes(peer))?;
     }
-    open_tcp(call, accepted, socket.timeouts(), flags)
+    open_socket(call, End::Tcp(accepted), socket.timeouts(), flags)
 }
 
 pub(crate) fn accept(call: &mut Call<'_>) -> Outcome {
@@ -350,13 +411,15 @@ pub(crate) fn accept4(call: &mut Call<'_>) -> Outcome {
 
 pub(crate) fn connect(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
-    let tcp = match &file.socket()?.end {
-        End::Tcp(tcp) => tcp,
+    let connected = match &file.socket()?.end {
         End::Pair(_) => return Err(Errno::ISCONN.into()),
+        End::Tcp(tcp) => {
+            let address = call.socket_address(&tcp.host, call.args[1], call.uint(2))?;
+            let granted = call.linux.network.connectable(address).ok_or(Stop::Denied(Denial::Connect(address)))?;
+            tcp.connect(granted)
+        }
+        End::Udp(udp) => udp.connect(call.reachable_to_connect(udp)?),
     };
-    let address = call.socket_address(tcp)?;
-    let granted = call.linux.network.connectable(address).ok_or(Stop::Denied(Denial::Connect(address)))?;
-    let connected = tcp.connect(granted);
     // What another thread waits for can come now, though the call fails.
     call.linux.files_have_changed();
     match connected {
@@ -384,10 +447,10 @@ pub(crate) fn shutdown(call: &mut Call<'_>) -> Outcome {
 }
 
 /// Stores the address of a socket, or its peer's. Those of a pair have no names.
-fn name(call: &mut Call<'_>, of: impl Fn(&Tcp) -> Result<SocketAddr, Errno>) -> Outcome {
-    let bytes = match &call.file(0)?.socket()?.end {
-        End::Tcp(tcp) => address_bytes(of(tcp)?),
-        End::Pair(_) => Layout::new().u16(UNIX as u16).into_bytes(),
+fn name(call: &mut Call<'_>, of: impl Fn(&HostSocket) -> Result<SocketAddr, Errno>) -> Outcome {
+    let bytes = match call.file(0)?.socket()?.host() {
+        Some(host) => address_bytes(of(host)?),
+        None => Layout::new().u16(UNIX as u16).into_bytes(),
     };
     if call.args[1] == 0 {
         return Err(Errno::FAULT.into());
@@ -397,21 +460,25 @@ fn name(call: &mut Call<'_>, of: impl Fn(&Tcp) -> Result<SocketAddr, Errno>) -> 
 }
 
 pub(crate) fn getsockname(call: &mut Call<'_>) -> Outcome {
-    name(call, Tcp::own_address)
+    name(call, HostSocket::own_address)
 }
 
 pub(crate) fn getpeername(call: &mut Call<'_>) -> Outcome {
-    name(call, Tcp::peer_address)
+    name(call, HostSocket::peer_address)
 }
 
-/// That a socket of a pair is connected, whatever address it is given. TCP does not look at it.
-fn check_no_address(call: &Call<'_>, file: &OpenFile, address: u64, length: u32) -> Result<(), Stop> {
-    match (&file.socket()?.end, address) {
-        (End::Tcp(_), _) | (_, 0) => Ok(()),
-        _ if length == 0 => Ok(()),
-        _ => {
-            call.memory.slice(address, u64::from(length))?;
+/// The address that something is to be sent to, if it goes to the one that is given; TCP does not look at it.
+pub(crate) fn destination(call: &Call<'_>, file: &OpenFile, at: u64, size: u32) -> Result<Option<SocketAddr>, Stop> {
+    match &file.socket()?.end {
+        End::Tcp(_) => Ok(None),
+        _ if at == 0 || size == 0 => Ok(None),
+        End::Pair(_) => {
+            call.memory.slice(at, u64::from(size))?;
             Err(Errno::ISCONN.into())
+        }
+        End::Udp(udp) => {
+            let address = call.socket_address(&udp.host, at, size)?;
+            udp.reachable(address).map(Some).ok_or(Stop::Denied(Denial::Send(address)))
         }
     }
 }
@@ -419,80 +486,15 @@ fn check_no_address(call: &Call<'_>, file: &OpenFile, address: u64, length: u32)
 pub(crate) fn sendto(call: &mut Call<'_>) -> Outcome {
     let [_, address, len, _, to, _] = call.args;
     let file = call.file(0)?;
-    check_no_address(call, &file, to, call.uint(5))?;
-    send(call, &file, &[(address, len.min(MAX_TRANSFER))], call.uint(3))
+    let to = destination(call, &file, to, call.uint(5))?;
+    let with = Attached { to, ..Attached::default() };
+    send_with(call, &file, &[(address, len.min(MAX_TRANSFER))], call.uint(3), with)
 }
 
 pub(crate) fn recvfrom(call: &mut Call<'_>) -> Outcome {
     let [_, address, len, _, from, length] = call.args;
     let file = call.file(0)?;
-    let received = receive(call, &file, &[(address, len.min(MAX_TRANSFER))], call.uint(3))?;
-    // Peers have no names.
-    call.store_address(from, length, &[])?;
+    let (received, sender) = receive_from(call, &file, &[(address, len.min(MAX_TRANSFER))], call.uint(3))?;
+    call.store_address(from, length, &sender)?;
     Ok(received)
-}
-
-/// `struct msghdr`.
-struct Message {
-    at: u64,
-    name: u64,
-    name_len: u32,
-    buffers: Vec<Buffer>,
-    control: u64,
-    control_len: u64,
-}
-
-impl Message {
-    fn load(call: &Call<'_>) -> Result<Message, Stop> {
-        let at = call.args[1];
-        let [name, name_len, buffers, count, control, control_len, _] = crate::abi::load_words(call.memory, at)?;
-        if count > MAX_BUFFERS {
-            return Err(Errno::MSGSIZE.into());
-        }
-        let buffers = call.buffers(buffers, count)?;
-        Ok(Message { at, name, name_len: name_len as u32, buffers, control, control_len })
-    }
-
-    /// Descriptors and the like cannot be sent.
-    fn check_control(&self, call: &Call<'_>) -> Result<(), Stop> {
-        const HEADER: u64 = 16;
-        const SOCKET: u32 = 1;
-        const RIGHTS: u32 = 1;
-        if self.control == 0 || self.control_len < HEADER {
-            return Ok(());
-        }
-        let level = call.memory.read_u32(self.control.wrapping_add(8))?;
-        let kind = call.memory.read_u32(self.control.wrapping_add(12))?;
-        Err(Stop::Denied(match (level, kind) {
-            (SOCKET, RIGHTS) => Denial::Rights,
-            _ => Denial::Control { level, kind },
-        }))
-    }
-}
-
-pub(crate) fn sendmsg(call: &mut Call<'_>) -> Outcome {
-    let file = call.file(0)?;
-    file.socket()?;
-    let message = Message::load(call)?;
-    message.check_control(call)?;
-    check_no_address(call, &file, message.name, message.name_len)?;
-    send(call, &file, &message.buffers, call.uint(2))
-}
-
-pub(crate) fn recvmsg(call: &mut Call<'_>) -> Outcome {
-    const NAME_LEN: u64 = 8;
-    const CONTROL_LEN: u64 = 40;
-    const FLAGS: u64 = 48;
-    let file = call.file(0)?;
-    file.socket()?;
-    let message = Message::load(call)?;
-    let flags = call.uint(2);
-    let Received { len, whole } = receive_some(call, &file, &message.buffers, flags)?;
-    let is_cut = whole > len && !file.socket()?.is_stream();
-    if message.name != 0 {
-        call.memory.write_u32(message.at.wrapping_add(NAME_LEN), 0)?;
-    }
-    call.memory.write_u64(message.at.wrapping_add(CONTROL_LEN), 0)?;
-    call.memory.write_u32(message.at.wrapping_add(FLAGS), if is_cut { flag::TRUNCATED } else { 0 })?;
-    Ok(if is_cut && flags & flag::TRUNCATED != 0 { whole } else { len } as u64)
 }

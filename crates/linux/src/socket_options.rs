@@ -9,15 +9,15 @@ use rustix::net::sockopt as host;
 use crate::abi::{Layout, load_words};
 use crate::call::{Call, Outcome, Stop};
 use crate::halves::Half;
+use crate::host_socket::HostSocket;
 use crate::process::{PROCESS, USER};
 use crate::refusal::Denial;
 use crate::socket::{End, Socket};
-use crate::socket_calls::{INET, INET6, UNIX};
-use crate::tcp::Tcp;
+use crate::socket_calls::{DATAGRAMS, INET, INET6, STREAM, TCP, UDP, UNIX};
 
-/// Levels of options: sockets of all families (`SOL_SOCKET`), TCP, IPv6.
+/// Levels of options: sockets of all families (`SOL_SOCKET`), IPv4, IPv6; [`TCP`] is one, too.
 const SOCKET: u32 = 1;
-const TCP: u32 = 6;
+const IPV4: u32 = 0;
 const IPV6: u32 = 41;
 
 /// Options of sockets of all families (`SO_`).
@@ -51,6 +51,10 @@ mod tcp_option {
 
 /// The option of IPv6 that a socket has nothing to do with IPv4 (`IPV6_V6ONLY`).
 const ONLY_IPV6: u32 = 26;
+/// Whether errors of datagrams are told one by one (`IP_RECVERR`, `IPV6_RECVERR`). There are none to read: a socket that is
+/// connected tells them by itself.
+const TELLS_ERRORS: u32 = 11;
+const TELLS_ERRORS_IPV6: u32 = 25;
 /// The size of the buffer of a socket of a pair, as Linux has it by default.
 const BUFFER: u32 = 212_992;
 
@@ -67,7 +71,8 @@ fn value(socket: &Socket, level: u32, name: u32) -> Result<Layout, Stop> {
         _ => {}
     }
     match &socket.end {
-        End::Tcp(tcp) => tcp_value(tcp, level, name),
+        End::Tcp(tcp) => network_value(&tcp.host, true, level, name),
+        End::Udp(udp) => network_value(&udp.host, false, level, name),
         End::Pair(_) if level != SOCKET => Err(Errno::OPNOTSUPP.into()),
         End::Pair(pair) => Ok(match name {
             option::TYPE => Layout::new().u32(pair.style.type_number()),
@@ -86,20 +91,17 @@ fn value(socket: &Socket, level: u32, name: u32) -> Result<Layout, Stop> {
     }
 }
 
-fn tcp_value(tcp: &Tcp, level: u32, name: u32) -> Result<Layout, Stop> {
-    const STREAM: u32 = 1;
-    let fd = &tcp.fd;
+fn network_value(socket: &HostSocket, is_tcp: bool, level: u32, name: u32) -> Result<Layout, Stop> {
+    let fd = &socket.fd;
     let seconds = |span: Duration| u32::try_from(span.as_secs()).unwrap_or(u32::MAX);
     let value = match (level, name) {
-        (SOCKET, option::TYPE) => STREAM,
-        (SOCKET, option::DOMAIN) => {
-            if tcp.is_ipv6 {
-                INET6
-            } else {
-                INET
-            }
-        }
-        (SOCKET, option::PROTOCOL) => TCP,
+        (TCP, _) if !is_tcp => return Err(unknown(level, name)),
+        (SOCKET, option::TYPE) if is_tcp => STREAM,
+        (SOCKET, option::TYPE) => DATAGRAMS,
+        (SOCKET, option::DOMAIN) if socket.is_ipv6 => INET6,
+        (SOCKET, option::DOMAIN) => INET,
+        (SOCKET, option::PROTOCOL) if is_tcp => TCP,
+        (SOCKET, option::PROTOCOL) => UDP,
         (SOCKET, option::ERROR) => match host::socket_error(fd)? {
             Ok(()) => 0,
             Err(errno) => errno.raw_os_error() as u32,
@@ -121,7 +123,7 @@ fn tcp_value(tcp: &Tcp, level: u32, name: u32) -> Result<Layout, Stop> {
         (TCP, tcp_option::KEEP_COUNT) => host::tcp_keepcnt(fd)?,
         (TCP, tcp_option::QUICK_ACKNOWLEDGE) => host::tcp_quickack(fd)?.into(),
         (TCP, tcp_option::USER_TIMEOUT) => host::tcp_user_timeout(fd)?,
-        (IPV6, ONLY_IPV6) if tcp.is_ipv6 => 1,
+        (IPV6, ONLY_IPV6) if socket.is_ipv6 => 1,
         _ => return Err(unknown(level, name)),
     };
     Ok(Layout::new().u32(value))
@@ -173,26 +175,30 @@ pub(crate) fn setsockopt(call: &mut Call<'_>) -> Outcome {
         (SOCKET, option::TYPE | option::ERROR | option::ACCEPTS | option::PROTOCOL | option::DOMAIN, _) => {
             return Err(Errno::NOPROTOOPT.into());
         }
-        (SOCKET, option::LINGER, End::Tcp(tcp)) => linger(call, tcp, value != 0)?,
-        (_, _, End::Tcp(tcp)) => set_tcp(tcp, level, name, value)?,
+        (SOCKET, option::LINGER, End::Tcp(tcp)) => linger(call, &tcp.host, value != 0)?,
+        (_, _, End::Tcp(tcp)) => set_network(&tcp.host, true, level, name, value)?,
+        (_, _, End::Udp(udp)) => set_network(&udp.host, false, level, name, value)?,
         _ => return Err(unknown(level, name)),
     }
     Ok(0)
 }
 
 /// Whether closing a socket drops what has not been sent. It never waits for that: the host would.
-fn linger(call: &Call<'_>, tcp: &Tcp, is_on: bool) -> Result<(), Stop> {
+fn linger(call: &Call<'_>, socket: &HostSocket, is_on: bool) -> Result<(), Stop> {
     if call.uint(4) < 8 {
         return Err(Errno::INVAL.into());
     }
     let seconds = call.memory.read_u32(call.args[3].wrapping_add(4))?;
     let drops = is_on && seconds == 0;
-    Ok(host::set_socket_linger(&tcp.fd, drops.then_some(Duration::ZERO))?)
+    Ok(host::set_socket_linger(&socket.fd, drops.then_some(Duration::ZERO))?)
 }
 
-fn set_tcp(tcp: &Tcp, level: u32, name: u32, value: u32) -> Result<(), Stop> {
-    let (fd, seconds) = (&tcp.fd, Duration::from_secs(value.into()));
+fn set_network(socket: &HostSocket, is_tcp: bool, level: u32, name: u32, value: u32) -> Result<(), Stop> {
+    let (fd, seconds) = (&socket.fd, Duration::from_secs(value.into()));
     match (level, name) {
+        (TCP, _) if !is_tcp => return Err(unknown(level, name)),
+        (IPV4, TELLS_ERRORS) if !is_tcp && !socket.is_ipv6 => {}
+        (IPV6, TELLS_ERRORS_IPV6) if !is_tcp && socket.is_ipv6 => {}
         (SOCKET, option::REUSE_ADDRESS) => host::set_socket_reuseaddr(fd, value != 0)?,
         (SOCKET, option::KEEP_ALIVE) => host::set_socket_keepalive(fd, value != 0)?,
         (TCP, tcp_option::NO_DELAY) => host::set_tcp_nodelay(fd, value != 0)?,
@@ -203,7 +209,7 @@ fn set_tcp(tcp: &Tcp, level: u32, name: u32, value: u32) -> Result<(), Stop> {
         (TCP, tcp_option::QUICK_ACKNOWLEDGE) => host::set_tcp_quickack(fd, value != 0)?,
         (TCP, tcp_option::USER_TIMEOUT) => host::set_tcp_user_timeout(fd, value)?,
         // It is so in any case.
-        (IPV6, ONLY_IPV6) if tcp.is_ipv6 && value != 0 => {}
+        (IPV6, ONLY_IPV6) if socket.is_ipv6 && value != 0 => {}
         _ => return Err(unknown(level, name)),
     }
     Ok(())

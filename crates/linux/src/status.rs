@@ -117,7 +117,9 @@ impl Status {
                 Status::of_mode(mode::FIFO | 0o600)
             }
             Kind::Socket(_) => Status::of_mode(mode::SOCKET | 0o777),
-            Kind::Event(_) | Kind::Timer(_) | Kind::Signals(_) | Kind::Epoll(_) => Status::of_mode(0o600),
+            Kind::Event(_) | Kind::Timer(_) | Kind::Signals(_) | Kind::Epoll(_) | Kind::Process => {
+                Status::of_mode(0o600)
+            }
         })
     }
 

@@ -7,8 +7,9 @@ use rustix::io::Errno;
 
 use crate::call::{Call, Outcome};
 use crate::{
-    attributes, descriptors, directories, epoll, files, identity, io, memfd, memory, poll, prctl, process, processors,
-    program_timers, random, signalfd, signals, socket_calls, socket_options, status, threads, time, timer, timerfd,
+    attributes, descriptors, directories, epoll, files, identity, io, memfd, memory, messages, pidfd, poll, prctl,
+    process, processors, program_timers, random, signalfd, signals, socket_calls, socket_options, status, threads,
+    time, timer, timerfd,
 };
 
 type Handler = fn(&mut Call<'_>) -> Outcome;
@@ -318,8 +319,8 @@ table! {
     208 setsockopt(5) => socket_options::setsockopt;
     209 getsockopt(5) => socket_options::getsockopt;
     210 shutdown(2) => socket_calls::shutdown;
-    211 sendmsg(3) => socket_calls::sendmsg;
-    212 recvmsg(3) => socket_calls::recvmsg;
+    211 sendmsg(3) => messages::sendmsg;
+    212 recvmsg(3) => messages::recvmsg;
     213 readahead(3) => io::advise;
     214 brk(1) => memory::brk;
     215 munmap(2) => memory::munmap;
@@ -388,7 +389,7 @@ table! {
     292 io_pgetevents;
     293 rseq;
     294 kexec_file_load;
-    424 pidfd_send_signal;
+    424 pidfd_send_signal(4) => pidfd::pidfd_send_signal;
     425 io_uring_setup;
     426 io_uring_enter;
     427 io_uring_register;
@@ -398,11 +399,11 @@ table! {
     431 fsconfig;
     432 fsmount;
     433 fspick;
-    434 pidfd_open;
+    434 pidfd_open(2) => pidfd::pidfd_open;
     435 clone3(2) => threads::clone3;
     436 close_range(3) => descriptors::close_range;
     437 openat2;
-    438 pidfd_getfd;
+    438 pidfd_getfd(3) => pidfd::pidfd_getfd;
     439 faccessat2(4) => status::faccessat2;
     440 process_madvise;
     441 epoll_pwait2(6) => epoll::epoll_pwait2;

@@ -1,9 +1,9 @@
-//! TCP by grant: guests reach what they are granted, as under qemu, and nothing else.
+//! TCP and UDP by grant: guests reach what they are granted, as under qemu, and nothing else.
 
 mod common;
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -184,7 +184,7 @@ fn waits_for_sockets_are_interrupted_and_cannot_be_saved() {
     let port: u16 = text.rsplit("port ").next().unwrap().trim().parse().unwrap();
     let error = machine.data().save().unwrap_err().to_string();
     let expected = format!(
-        "descriptor 3 is a TCP socket, at 127.0.0.1:{port}, which cannot be saved: close it before the state is saved"
+        "descriptor 3 is a socket of the network, at 127.0.0.1:{port}, which cannot be saved: close it before the state is saved"
     );
     assert_eq!(error, expected);
 
@@ -211,7 +211,7 @@ fn hosts_are_found_by_the_names_that_were_granted() {
 }
 
 const REFUSED: &str = "\
-socket(AF_INET, SOCK_DGRAM, 0) = -1 Permission denied
+socket(AF_INET, SOCK_DGRAM, 0) = 3
 socket(AF_INET, SOCK_RAW, IPPROTO_ICMP) = -1 Permission denied
 socket(AF_INET6, SOCK_STREAM, 0) = -1 Address family not supported by protocol
 socket(AF_UNIX, SOCK_STREAM, 0) = -1 Address family not supported by protocol
@@ -243,7 +243,7 @@ connect(fd, AT(unspecified)) = -1 Address family not supported by protocol
 sendmsg(fd, &message, MSG_NOSIGNAL) = -1 Operation not supported
 socketpair(AF_UNIX, SOCK_STREAM, 0, pair) = 0
 bind(pair[0], AT(path)) = -1 Address family not supported by protocol
-sendmsg(pair[0], &message, MSG_NOSIGNAL) = -1 Operation not supported
+sendmsg(pair[0], &message, MSG_NOSIGNAL) = 0
 accept(pair[0], NULL, NULL) = -1 Invalid argument
 listen(pair[0], 1) = -1 Invalid argument
 connect(0, AT(granted)) = -1 Socket operation on non-socket
@@ -264,18 +264,145 @@ fn nothing_else_can_be_reached() {
         format!("connecting to 0.0.0.0:{port} is refused: it is not granted (--connect 0.0.0.0:{port})\n"),
         format!("listening at 127.0.0.1:{port} is refused: it is not granted (--listen 127.0.0.1:{port})\n"),
         "listening without an address is refused: bind a granted one (--listen PORT)\n".to_owned(),
-        "sockets for UDP and raw packets are not provided, but for TCP\n".to_owned(),
+        "sockets for raw packets are not provided, but for TCP and UDP\n".to_owned(),
         "sockets with names (AF_UNIX) are not provided, but for socketpair\n".to_owned(),
         "sockets of address family 16 are not provided\n".to_owned(),
         "socket option 25 of level 1 is not provided\n".to_owned(),
-        "sending descriptors in messages (SCM_RIGHTS) is not provided\n".to_owned(),
+        "sending descriptors in messages (SCM_RIGHTS) is not provided, but between sockets of a pair\n".to_owned(),
     ] {
         assert!(log.contains(&line), "{line}{log}");
     }
     let (outcome, log) = run_logged(&program(), Linux::builder().args(args), Detail::Unknown);
     assert!(outcome.stderr == "socket: Permission denied\n", "{outcome:?}");
     assert!(
-        log.contains("a TCP socket is refused: no address is granted (--connect HOST:PORT, --listen PORT)\n"),
+        log.contains(
+            "a socket of the network is refused: no address is granted (--connect HOST:PORT, --listen PORT)\n"
+        ),
         "{log}"
     );
+}
+
+fn udp_program() -> PathBuf {
+    gcc("udp.c", &["-O2", "-static", "-Wall"])
+}
+
+/// A socket of this host, which ends a test that waits for it in vain, and its port.
+fn udp_socket() -> (UdpSocket, u16) {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let port = socket.local_addr().unwrap().port();
+    (socket, port)
+}
+
+#[test]
+fn datagrams_come_and_go_as_under_qemu() {
+    let (socket, port) = udp_socket();
+    thread::spawn(move || {
+        let mut buffer = [0; 100];
+        while let Ok((len, from)) = socket.recv_from(&mut buffer) {
+            socket.send_to(&buffer[..len], from).unwrap();
+        }
+    });
+    let (program, args) = (udp_program(), ["udp", "client", &port.to_string()]);
+    let outcome = run(&program, "", Linux::builder().args(args).connect(&format!("127.0.0.1:{port}")).unwrap());
+    assert_eq!(outcome, qemu(&program, &args, &[], ""));
+    assert!(
+        outcome.stdout.ends_with(
+            "send(fd, \"x\", 1, 0) = -1 Destination address required\n\
+        shutdown(fd, SHUT_WR) = -1 Transport endpoint is not connected\n"
+        ),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn a_port_where_nobody_takes_datagrams() {
+    // A TCP connection has the port, so that no other test gets it.
+    let (program, (port, _connection, _listener)) = (udp_program(), unused_port());
+    let args = ["udp", "nobody", &port.to_string()];
+    let outcome = run(&program, "", Linux::builder().args(args).connect(&format!("127.0.0.1:{port}")).unwrap());
+    assert_eq!(outcome, qemu(&program, &args, &[], ""));
+    assert!(outcome.stdout.contains("receive(fd, 10, 0) = -1 Connection refused\n"), "{outcome:?}");
+}
+
+#[test]
+fn servers_answer_whom_they_hear() {
+    let mut guest = Running::new(&udp_program(), Linux::builder().args(["udp", "server"]).listen("0").unwrap());
+    let port = guest.port();
+    assert!(guest.wait_for("at ").contains("at 127.0.0.1\n"), "all addresses are the granted one");
+    let clients = [(); 3].map(|()| udp_socket().0);
+    let mut buffer = [0; 100];
+    for round in 0..3_u8 {
+        for (n, client) in clients.iter().enumerate() {
+            client.send_to(&[round, n as u8], ("127.0.0.1", port)).unwrap();
+        }
+        for (n, client) in clients.iter().enumerate().rev() {
+            assert_eq!(client.recv(&mut buffer).unwrap(), 2);
+            assert_eq!(buffer[..2], [round, n as u8]);
+        }
+    }
+    clients[0].send_to(b"quit", ("127.0.0.1", port)).unwrap();
+    assert_eq!(clients[0].recv(&mut buffer).unwrap(), 4);
+    assert_eq!(guest.end.join().unwrap().unwrap(), 0);
+}
+
+const REFUSED_DATAGRAMS: &str = "\
+sendto(fd, \"x\", 1, 0, AT(other)) = -1 Permission denied
+sendto(fd, \"x\", 1, 0, AT(away)) = -1 Permission denied
+sendto(fd, \"x\", 1, 0, AT(everyone)) = -1 Permission denied
+sendto(fd, \"x\", 1, 0, AT(six)) = -1 Address family not supported by protocol
+sendto(fd, \"x\", 1, MSG_CONFIRM, AT(any)) = -1 Permission denied
+sendmsg(fd, &message, 0) = -1 Permission denied
+connect(fd, AT(other)) = -1 Permission denied
+bind(fd, AT(granted)) = -1 Permission denied
+bind(fd, AT(any)) = -1 Permission denied
+setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, \"lo\\0\", 4) = -1 Protocol not available
+setsockopt(fd, IPPROTO_IP, IP_MULTICAST_TTL, &value, 4) = -1 Protocol not available
+setsockopt(fd, IPPROTO_IP, IP_TRANSPARENT, &value, 4) = -1 Protocol not available
+setsockopt(fd, IPPROTO_UDP, 103, &value, 4) = -1 Protocol not available
+sendto(fd, \"here\", 4, 0, AT(granted)) = 4
+<granted> receive(fd, 100, 0) = 7
+events(fd, POLLIN, 20) = 0
+receive(fd, 100, MSG_DONTWAIT) = -1 Resource temporarily unavailable
+connect(fd, AT(granted)) = 0
+sendto(fd, \"x\", 1, 0, AT(other)) = -1 Permission denied
+connect(fd, AT(other)) = -1 Permission denied
+getsockname(fd, (struct sockaddr *)&own, &length) = 0
+socket(AF_INET, SOCK_DGRAM, IPPROTO_ICMP) = -1 Permission denied
+socket(AF_INET, SOCK_DGRAM, IPPROTO_TCP) = -1 Permission denied
+";
+
+/// Datagrams go nowhere else, and what strangers send is not heard.
+#[test]
+fn datagrams_reach_nothing_else() {
+    let ((granted, port), (stranger, other)) = (udp_socket(), udp_socket());
+    let answers = thread::spawn(move || {
+        let mut buffer = [0; 100];
+        let (len, guest) = granted.recv_from(&mut buffer).unwrap();
+        assert_eq!(&buffer[..len], b"here");
+        for answer in ["stranger", "more", "even more"] {
+            stranger.send_to(answer.as_bytes(), guest).unwrap();
+        }
+        granted.send_to(b"granted", guest).unwrap();
+        stranger.send_to(b"late", guest).unwrap();
+        stranger
+    });
+    let args = ["udp", "refused", &port.to_string(), &other.to_string()];
+    let builder = Linux::builder().args(args).connect(&format!("127.0.0.1:{port}")).unwrap();
+    let (outcome, log) = run_logged(&udp_program(), builder, Detail::Unknown);
+    assert_eq!(outcome.stdout, REFUSED_DATAGRAMS);
+    for line in [
+        format!(
+            "sending to 127.0.0.1:{other} is refused: it is not granted (--connect 127.0.0.1:{other}), nor has it asked\n"
+        ),
+        format!("connecting to 127.0.0.1:{other} is refused: it is not granted (--connect 127.0.0.1:{other})\n"),
+        format!("listening at 127.0.0.1:{port} is refused: it is not granted (--listen 127.0.0.1:{port})\n"),
+        "sockets for raw packets are not provided, but for TCP and UDP\n".to_owned(),
+    ] {
+        assert!(log.contains(&line), "{line}{log}");
+    }
+    // Nothing has come to the stranger.
+    let stranger = answers.join().unwrap();
+    stranger.set_nonblocking(true).unwrap();
+    assert!(stranger.recv(&mut [0; 10]).is_err());
 }

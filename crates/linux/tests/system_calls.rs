@@ -254,16 +254,20 @@ fn absent_calls_are_named() {
         "setuid(4) = -1 Operation not permitted",
         "setgroups(0, NULL) = -1 Operation not permitted",
         "setpriority(PRIO_PROCESS, 0, -5) = -1 Permission denied",
-        "syscall(SYS_pidfd_open, getpid(), 0) = -1 Function not implemented",
+        "syscall(SYS_userfaultfd, 0) = -1 Function not implemented",
         "syscall(SYS_inotify_init1, 0) = -1 Function not implemented",
         "vfork() = -1 Function not implemented",
         "fork() = -1 Function not implemented",
         "execl(\"/bin/true\", \"true\", NULL) = -1 Function not implemented",
     ];
     assert_eq!(end, expected);
-    for name in
-        ["a FIFO with a name in a directory of the host", "pidfd_open", "inotify_init1", "clone of a process", "execve"]
-    {
+    for name in [
+        "a FIFO with a name in a directory of the host",
+        "userfaultfd",
+        "inotify_init1",
+        "clone of a process",
+        "execve",
+    ] {
         assert!(log.contains(name), "{name}: {log}");
     }
 }
@@ -307,4 +311,38 @@ fn hosts_give_files_as_bytes() {
     let message = |builder: Result<riverrun_linux::Builder, riverrun_linux::Error>| builder.unwrap_err().to_string();
     assert!(message(builder.file("/etc/a/b", *b"2")).contains("/etc/a/b"));
     assert!(message(Linux::builder().file("etc", *b"")).contains("etc"));
+}
+
+#[test]
+fn descriptors_of_processes() {
+    compare_in_directory(&gcc("pidfd.c", STATIC), "");
+}
+
+#[test]
+fn holes_of_mapped_files() {
+    compare_in_directory(&gcc("holes.c", STATIC), "");
+}
+
+#[test]
+fn descriptors_in_messages() {
+    compare_in_directory(&gcc("rights.c", STATIC), "");
+}
+
+#[test]
+fn descriptors_in_messages_are_limited() {
+    let builder = Linux::builder().args(["rights"]).max_descriptors(20);
+    let expected = "socketpair(AF_UNIX, SOCK_STREAM, 0, pair) = 0\n\
+        give(pair[0], \"two\", (int[]){null, null}, 2) = 3\n\
+        3 <two>, 1 descriptors, 20 bytes of control, flags 0x8\n\
+        take(pair[1], 20, CMSG_LEN(sizeof(int)), 0, got) = 1\n\
+        give(pair[0], \"x\", pair, 1) = -1 Operation not supported\n\
+        20, then Too many references: cannot splice\n\
+        1 <x>, 1 descriptors, 24 bytes of control, flags 0\n\
+        take(pair[1], 20, 64, 0, got) = 1\n\
+        give(pair[0], \"x\", &null, 1) = 1\n\
+        give(pair[0], \"x\", &null, 1) = -1 Too many references: cannot splice\n\
+        sendmsg(pair[0], &message, 0) = -1 Invalid argument\n\
+        sendmsg(pair[0], &message, 0) = -1 Invalid argument\n\
+        sendmsg(pair[0], &message, 0) = -1 No buffer space available\n";
+    assert_eq!(run(&gcc("rights.c", STATIC), "", builder).stdout, expected);
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static sem_t ready, never;
+static sem_t ready, cancelled, never;
 static int cleaned;
 
 static void clean(void *what) {
@@ -35,7 +35,8 @@ static void *computes(void *argument) {
 static void *refuses(void *argument) {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     sem_post(&ready);
-    usleep(2000);
+    while (sem_wait(&cancelled)) {
+    }
     pthread_cleanup_push(clean, argument);
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
     pthread_testcancel();
@@ -53,9 +54,11 @@ static void *reads(void *argument) {
 static void cancel(const char *name, void *(*body)(void *), void *argument) {
     pthread_t thread;
     void *result;
+    sem_init(&cancelled, 0, 0);
     pthread_create(&thread, NULL, body, argument);
     sem_wait(&ready);
     pthread_cancel(thread);
+    sem_post(&cancelled);
     pthread_join(thread, &result);
     printf("%s: cancelled %d\n", name, result == PTHREAD_CANCELED);
 }

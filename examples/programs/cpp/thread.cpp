@@ -33,7 +33,7 @@ int main() {
     std::atomic<bool> done{false};
     std::thread([&done] { done = true; done.notify_all(); }).detach();
     done.wait(false);
-    int loops = 0;
+    std::atomic<int> loops{0};
     {
         std::jthread worker([&loops](std::stop_token stop) {
             while (!stop.stop_requested()) {
@@ -41,7 +41,7 @@ int main() {
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
             }
         });
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        while (loops == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     std::printf("stopped %d\n", loops > 0);
 }

@@ -267,6 +267,20 @@ template <class Function, class R, class... Args> struct AsyncFunction<Function,
     using Types = Signature<R, Args...>;
 };
 
+/// A handler of traps.
+template <class Function> struct TrapHandler {
+    static riverrun_error_t *call(void *data, riverrun_machine_t *machine, const riverrun_trap_t *trap,
+                                  riverrun_flow_t *flow) noexcept
+    {
+        TrapCaller caller(machine);
+        return caught([&]() -> riverrun_error_t * {
+            *flow = (*static_cast<Function *>(data))(caller, *trap).get();
+            return nullptr;
+        });
+    }
+    static void destroy(void *function) { delete static_cast<Function *>(function); }
+};
+
 /// What a callable takes and returns.
 template <class Call> struct Callable;
 template <class R, class... Args> struct Callable<R(Args...)> {
@@ -405,6 +419,20 @@ class Linker {
     Linker &add_linux()
     {
         keep(riverrun_linker_add_linux(linker_.get()));
+        return *this;
+    }
+
+    /// Sets the handler of what guests do wrong by themselves, such as accesses to unmapped memory. It takes the place of
+    /// add_linux's, which gives faults to the guest's own signal handlers. It may throw.
+    ///
+    ///     linker.trap_handler([](TrapCaller &, const riverrun_trap_t &trap) {
+    ///         return trap.kind == RIVERRUN_TRAP_BREAKPOINT ? Flow::exit(1) : Flow::trap();
+    ///     });
+    template <class Function> Linker &trap_handler(Function handler)
+    {
+        using Handler = detail::TrapHandler<Function>;
+        auto *data = new Function(std::move(handler));
+        keep(riverrun_linker_set_trap_handler(linker_.get(), Handler::call, data, Handler::destroy));
         return *this;
     }
 

@@ -325,6 +325,36 @@ class AsyncCaller : public Guest {
     AsyncCaller &operator=(const AsyncCaller &) = delete;
 };
 
+/// The guest that has trapped, while its host's handler runs.
+class TrapCaller : public Guest {
+  public:
+    explicit TrapCaller(riverrun_machine_t *machine) noexcept : Guest(machine) {}
+    TrapCaller(const TrapCaller &) = delete;
+    TrapCaller &operator=(const TrapCaller &) = delete;
+};
+
+/// How a guest goes on after its trap.
+class Flow {
+  public:
+    /// Its run or call ends with the trap, as without a handler.
+    static Flow trap() noexcept { return Flow(RIVERRUN_FLOW_TRAP, 0, 0); }
+    /// It executes the instruction again.
+    static Flow resume() noexcept { return Flow(RIVERRUN_FLOW_CONTINUE, 0, 0); }
+    /// It goes on at this address.
+    static Flow jump(std::uint64_t address) noexcept { return Flow(RIVERRUN_FLOW_JUMP, 0, address); }
+    /// It has exited with this status.
+    static Flow exit(std::int32_t status) noexcept { return Flow(RIVERRUN_FLOW_EXIT, status, 0); }
+    /// The C API's value.
+    riverrun_flow_t get() const noexcept { return flow_; }
+
+  private:
+    Flow(riverrun_flow_kind_t kind, std::int32_t status, std::uint64_t address) noexcept : flow_{kind, status, address}
+    {
+    }
+
+    riverrun_flow_t flow_;
+};
+
 /// What stops a machine from another thread, also when it is gone.
 class InterruptHandle {
   public:

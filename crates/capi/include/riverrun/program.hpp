@@ -146,7 +146,7 @@ class Linux {
     {
         return Error(riverrun_linux_add_file(get(), guest, contents.data(), contents.size()));
     }
-    /// Lets guests connect to HOST:PORT by TCP.
+    /// Lets guests connect to HOST:PORT by TCP and UDP.
     Result<void> connect(const char *address) { return Error(riverrun_linux_add_connect(get(), address)); }
     /// Lets guests listen at PORT, for programs of the same host, or at ADDRESS:PORT.
     Result<void> listen(const char *address) { return Error(riverrun_linux_add_listen(get(), address)); }
@@ -167,6 +167,11 @@ class Linux {
     }
     /// Threads that a guest may have at a time: 1,024 if this is not called.
     Result<void> max_threads(std::size_t count) { return Error(riverrun_linux_set_max_threads(get(), count)); }
+    /// Bytes of a guest's private files, such as those in /tmp: 64 MiB if this is not called.
+    Result<void> max_private_files(std::uint64_t bytes)
+    {
+        return Error(riverrun_linux_set_max_private_files(get(), bytes));
+    }
     Result<void> seed(std::uint64_t seed) { return Error(riverrun_linux_set_seed(get(), seed)); }
     Result<void> virtual_time(bool on) { return Error(riverrun_linux_set_virtual_time(get(), on)); }
     Result<void> exits(bool on) { return Error(riverrun_linux_set_exits(get(), on)); }

@@ -68,6 +68,7 @@ int main(int argc, char **argv)
     FINE(riverrun_linux_add_file(alone, "/data/words", "one\nthree\n", 10));
     FINE(riverrun_linux_set_current_directory(alone, "/data"));
     FINE(riverrun_linux_set_max_threads(alone, 1));
+    FINE(riverrun_linux_set_max_private_files(alone, 4096));
     riverrun_error_t *refused = riverrun_linux_add_file(alone, "/data/words", "twice", 5);
     CHECK(refused != NULL && strstr(riverrun_error_message(refused), "/data/words") != NULL);
     riverrun_error_delete(refused);

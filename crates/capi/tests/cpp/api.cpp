@@ -221,6 +221,42 @@ void memory(riverrun::Machine &machine)
     CHECK(machine.memory().write(0, &number, 4).error().kind() == RIVERRUN_ERROR_MEMORY);
 }
 
+void traps(const char *path)
+{
+    riverrun::Engine engine;
+    riverrun::Linker linker(engine);
+    link(linker);
+    linker.add_heap();
+    enum class Does { nothing, skip, exit, fail } does = Does::nothing;
+    auto kept = std::make_unique<int>(0);
+    linker.trap_handler([&does, times = std::move(kept)](riverrun::TrapCaller &caller, const riverrun_trap_t &trap) {
+        CHECK(caller.pc() == trap.pc && trap.kind == RIVERRUN_TRAP_STORE_FAULT && trap.detail == 16);
+        switch (++*times, does) {
+        case Does::skip: return riverrun::Flow::jump(trap.pc + 4);
+        case Does::exit: return riverrun::Flow::exit(*times);
+#if RIVERRUN_EXCEPTIONS
+        case Does::fail: throw std::runtime_error("not here");
+#endif
+        default: return riverrun::Flow::trap();
+        }
+    });
+    riverrun::Machine machine = linker.instantiate(riverrun::Program::from_file(engine, path).value());
+    machine.set_data(std::make_unique<Score>()).value();
+    CHECK(machine.run().value() == 7);
+    auto trap = machine.func<void()>("trap").value();
+    CHECK(trap().error().kind() == RIVERRUN_ERROR_TRAP);
+    does = Does::skip;
+    trap().value();
+    does = Does::exit;
+    CHECK(trap().error().exit_status() == 3);
+    does = Does::fail;
+#if RIVERRUN_EXCEPTIONS
+    CHECK(has(trap().error().message(), "not here"));
+#else
+    CHECK(trap().error().kind() == RIVERRUN_ERROR_TRAP);
+#endif
+}
+
 void limits(riverrun::Machine &machine)
 {
     auto spin = machine.func<void()>("spin").value();
@@ -259,6 +295,7 @@ int main(int, char **argv)
         CHECK(*moved.func<int(int, int)>("add").value()(1, 1) == 2);
     }
     CHECK(destroyed == 1);
+    traps(argv[1]);
 
     // A compiler that is not there leaves programs interpreted.
     riverrun::Engine tiered(riverrun::Config().tier_up("/nonexistent/riverrun-compile"));

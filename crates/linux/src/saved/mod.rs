@@ -36,8 +36,10 @@ use crate::saved_tree::{LoadError, Loaded, Saver};
 use crate::shared_mappings::Mapping;
 use crate::signals::Signals;
 use crate::socket::End;
+use crate::tcp::Tcp;
 use crate::threads::Threads;
 use crate::time::Clock;
+use crate::udp::Udp;
 
 use opening::Opener;
 use renewing::{activity, mappings, place, renew};
@@ -136,7 +138,7 @@ impl Linux {
     ///
     /// # Errors
     /// [`Error::FileGone`] if a file is open that cannot be opened by its name again, because it has been deleted, renamed
-    /// or replaced since; [`Error::HostSocket`] if a TCP socket is open.
+    /// or replaced since; [`Error::HostSocket`] if a socket of the network is open.
     pub fn save(&self) -> Result<Vec<u8>, Error> {
         let mut numbers = BTreeMap::new();
         let mut files = Vec::new();
@@ -231,6 +233,9 @@ impl Linux {
             Kind::PipeReader(reader) => FileKind::PipeReader(tree.pipes.number(reader.pipe())),
             Kind::PipeWriter(writer) => FileKind::PipeWriter(tree.pipes.number(writer.pipe())),
             Kind::Socket(socket) => match &socket.end {
+                End::Pair(pair) if pair.incoming.pipe().rights().files().count() != 0 => {
+                    return Err(Error::OnTheirWay { descriptor: number as u32 });
+                }
                 End::Pair(pair) => FileKind::Socket {
                     style: pair.style,
                     incoming: tree.pipes.number(pair.incoming.pipe()),
@@ -238,13 +243,14 @@ impl Linux {
                     ended: pair.ended(),
                     timeouts: socket.timeouts(),
                 },
-                End::Tcp(tcp) => {
-                    return Err(Error::HostSocket { descriptor: number as u32, addresses: tcp.shown() });
+                End::Tcp(Tcp { host, .. }) | End::Udp(Udp { host, .. }) => {
+                    return Err(Error::HostSocket { descriptor: number as u32, addresses: host.shown() });
                 }
             },
             Kind::Event(event) => FileKind::Event(event.save()),
             Kind::Timer(timer) => FileKind::Timer(timer.save()),
             Kind::Signals(file) => FileKind::Signals(file.set()),
+            Kind::Process => FileKind::Process,
             Kind::Epoll(interests) => FileKind::Epoll(interests.save(|fd| activity(&self.descriptors.slots, fd))),
             Kind::Stream(_) | Kind::Reader(_) | Kind::Writer(_) => unreachable!("only standard streams are the host's"),
         };

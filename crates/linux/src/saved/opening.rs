@@ -69,6 +69,7 @@ impl Opener<'_> {
             FileKind::Event(event) => Kind::Event(Event::from_saved(*event)),
             FileKind::Timer(timer) => Kind::Timer(TimerFile::from_saved(*timer)),
             FileKind::Signals(set) => Kind::Signals(SignalFile::new(*set)),
+            FileKind::Process => Kind::Process,
             FileKind::Epoll(_) => Kind::Epoll(Interests::default()),
             FileKind::Socket { style, incoming, outgoing, timeouts, .. } => {
                 let incoming = self.pipes.get(*incoming as usize).ok_or(damaged)?.kept_reader();

@@ -72,7 +72,7 @@ pub(super) fn renew(
                 (FileKind::PipeWriter(_), Kind::PipeWriter(end)) => Some(Kind::PipeWriter(end.pipe().writer())),
                 (FileKind::Socket { ended, timeouts, .. }, Kind::Socket(socket)) => match &socket.end {
                     End::Pair(pair) => Some(Kind::Socket(Socket::new(End::Pair(pair.renewed(ended)), *timeouts))),
-                    End::Tcp(_) => None,
+                    End::Tcp(_) | End::Udp(_) => None,
                 },
                 (FileKind::Memory { source: MemorySource::Private(_), .. }, old) => renewed_private(file, old, inodes),
                 (FileKind::Directory { position, .. }, Kind::Directory(Directory { path, memory: Some(_), .. })) => {

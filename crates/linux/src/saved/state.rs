@@ -28,7 +28,7 @@ use crate::timer::Timers;
 use crate::timer_file::SavedTimerFile;
 
 /// The first byte: the version of what follows.
-pub(super) const VERSION: u8 = 6;
+pub(super) const VERSION: u8 = 7;
 pub(super) const DAMAGED: Error = Error::Damaged("the saved state of the Linux personality");
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -132,6 +132,8 @@ pub(super) enum FileKind {
         position: u64,
         source: MemorySource,
     },
+    /// The guest's own process.
+    Process,
 }
 
 /// How a file in memory is found again.
@@ -176,6 +178,7 @@ impl File {
             FileKind::Timer(_) => "a timer".to_owned(),
             FileKind::Signals(_) => "a descriptor of signals".to_owned(),
             FileKind::Epoll(_) => "an epoll descriptor".to_owned(),
+            FileKind::Process => "a descriptor of the process".to_owned(),
         }
     }
 }

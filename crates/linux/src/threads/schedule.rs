@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use super::{State, Thread, Threads};
 use crate::Linux;
 use crate::call::{Call, Outcome, Patience, Stop};
+use crate::host_socket::HostSocket;
 use crate::open_file::{Kind, OpenFile};
 use crate::requests::{Ended, On, Resumed, SOCKETS, Wait};
-use crate::tcp::Tcp;
 
 /// Instructions of a time slice without a seed: far more than a switch takes, and a few dozen microseconds.
 const SLICE: u64 = 50_000;
@@ -152,7 +152,7 @@ impl Linux {
         self.threads.glance = None;
         let ready = self.ready_streams(span);
         if ready & SOCKETS != 0 {
-            self.descriptors.iter().filter_map(OpenFile::tcp).for_each(Tcp::forget_awaited);
+            self.descriptors.iter().filter_map(OpenFile::host_socket).for_each(HostSocket::forget_awaited);
         }
         self.threads.resume_all(|wait| match wait.on {
             On::Files { streams } if streams & ready != 0 => Some(Ended::Again),
@@ -186,8 +186,9 @@ impl Linux {
         if awaited & SOCKETS != 0 {
             // Each once, whatever number of descriptors it has.
             let mut seen = BTreeSet::new();
-            let sockets = self.descriptors.iter().filter(|file| seen.insert(file.number())).filter_map(OpenFile::tcp);
-            asked.extend(sockets.filter_map(|tcp| Some((SOCKETS.trailing_zeros() as usize, tcp.asked()?))));
+            let files = self.descriptors.iter().filter(|file| seen.insert(file.number()));
+            let sockets = files.filter_map(OpenFile::host_socket).filter_map(HostSocket::asked);
+            asked.extend(sockets.map(|socket| (SOCKETS.trailing_zeros() as usize, socket)));
         }
         for (number, file) in self.standard.iter().enumerate() {
             if let (Kind::Stream(stream), true) = (&file.kind, awaited & 1 << number != 0) {

@@ -102,7 +102,7 @@ static void absent(void) {
     SHOW(setuid(4));
     SHOW(setgroups(0, NULL));
     SHOW(setpriority(PRIO_PROCESS, 0, -5));
-    SHOW(syscall(SYS_pidfd_open, getpid(), 0));
+    SHOW(syscall(SYS_userfaultfd, 0));
     SHOW(syscall(SYS_inotify_init1, 0));
     SHOW(vfork());
     SHOW(fork());

@@ -21,8 +21,8 @@ fn pages() -> Vec<PathBuf> {
 
 fn snippets(page: &Path, language: &str) -> Vec<String> {
     let text = fs::read_to_string(page).unwrap();
-    let parts = text.split(&format!("\n```{language}\n")).skip(1);
-    parts.map(|part| part.split("```").next().unwrap().to_owned()).collect()
+    let opening = format!("\n```{language}\n");
+    text.split(&opening).skip(1).map(|part| part.split("```").next().unwrap().to_owned()).collect()
 }
 
 /// The page's file, with its snippets in it.

@@ -73,11 +73,13 @@ pub(crate) enum Source<'a> {
 }
 
 /// Compiles a program into the file `artifact`, within limits; false if it exceeds one, which the compiler has said then.
-/// With `is_verbose` the compiler says what is special about the code, and names functions that are left to the interpreter.
+/// Given a profile, only what that has. With `is_verbose` the compiler says what is special about the code, and names functions
+/// that are left to the interpreter.
 pub(crate) fn compile_into(
     artifact: &Path,
     source: &Source<'_>,
     address_bits: Option<u32>,
+    profile: Option<&Path>,
     fuel: bool,
     is_verbose: bool,
 ) -> Result<bool> {
@@ -85,6 +87,9 @@ pub(crate) fn compile_into(
     compiler.arg("--output").arg(artifact);
     compiler.args(["--max-time", MAX_SECONDS, "--max-memory", MAX_MIB]);
     compiler.args(address_bits.iter().flat_map(|bits| ["--address-bits".to_owned(), bits.to_string()]));
+    if let Some(profile) = profile {
+        compiler.arg("--profile").arg(profile);
+    }
     compiler.args(fuel.then_some("--fuel"));
     compiler.args((!is_verbose).then_some("--quiet"));
     match source {

@@ -99,6 +99,10 @@ pub(crate) struct RunOptions {
     /// Use the compiled code in FILE: it runs outside the interpreter's checks, so it must come from `riverrun compile`.
     #[arg(long, value_name = "FILE")]
     pub(crate) artifact: Option<PathBuf>,
+    /// With --compile: compile only what a profile says has run, which --tier-up has written to the cache; --artifact says
+    /// where that code is kept.
+    #[arg(long, value_name = "FILE", requires = "artifact")]
+    pub(crate) profile: Option<PathBuf>,
     /// Run a dynamically linked program: its dynamic linker and libraries are those in FOLDER, which the guest has as /,
     /// to be read only.
     #[arg(long, value_name = "FOLDER")]

@@ -261,7 +261,9 @@ pub(crate) fn compiled(program: Program, options: &RunOptions) -> Result<Program
                 Some(_) => Source::Bytes(program.image().bytes()),
                 None => Source::File(options.program()),
             };
-            let compiled = compile_into(path, &source, options.guest.address_bits, fuel, is_verbose);
+            let guest = &options.guest;
+            let profile = options.profile.as_deref();
+            let compiled = compile_into(path, &source, guest.address_bits, profile, fuel, is_verbose);
             let compiled = compiled.map_err(|error| format!("{name}: {error}"))?;
             if !compiled {
                 if options.guest.engine == Some(EngineChoice::Compiled) {

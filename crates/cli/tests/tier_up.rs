@@ -8,13 +8,19 @@ use common::{Ended, Folder};
 
 /// The command in a folder of its own, beside a script in the place of the compiler. The script is written by a process of
 /// its own: a file that this one writes may still be open in a child of another test.
-fn command(folder: &Folder, compiler: &str) -> Command {
+fn beside_compiler(folder: &Folder, compiler: &str) -> Command {
     let path = folder.path().join("riverrun");
     std::fs::hard_link(env!("CARGO_BIN_EXE_riverrun"), &path).unwrap();
     let script = format!("printf '#!/bin/sh\\n{compiler}\\n' > riverrun-compile && chmod +x riverrun-compile");
     assert!(Command::new("sh").args(["-c", &script]).current_dir(folder.path()).status().unwrap().success());
     let mut command = Command::new(path);
-    command.env("XDG_CACHE_HOME", folder.path().join("cache")).args(["run", "--tier-up"]);
+    command.env("XDG_CACHE_HOME", folder.path().join("cache")).arg("run");
+    command
+}
+
+fn command(folder: &Folder, compiler: &str) -> Command {
+    let mut command = beside_compiler(folder, compiler);
+    command.arg("--tier-up");
     command
 }
 
@@ -65,4 +71,19 @@ fn options_that_choose_other_code_do_not_go_with_it() {
         ended.expect(125, &["--tier-up"]);
         std::fs::remove_file(folder.path().join("riverrun")).unwrap();
     }
+}
+
+/// Such as of a dynamically linked program, which `riverrun compile` does not know the libraries of.
+#[test]
+fn a_program_is_compiled_by_its_profile_before_it_runs() {
+    let folder = Folder::new();
+    let guest = folder.guest("tiny.S", &["-nostdlib"]);
+    let mut command = beside_compiler(&folder, "echo \"$@\" > asked; exit 124");
+    command.current_dir(folder.path()).args(["--compile", "--profile=seen.profile", "--artifact=hot.rro"]);
+    Ended::from(command.arg(&guest).output().unwrap()).expect(42, &["not compiled; running in the interpreter"]);
+    let asked = std::fs::read_to_string(folder.path().join("asked")).unwrap();
+    assert!(asked.contains("--output hot.rro ") && asked.contains(" --profile seen.profile "), "{asked}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_riverrun"));
+    command.args(["run", "--compile", "--profile=seen.profile"]).arg(&guest);
+    Ended::from(command.output().unwrap()).expect(125, &["--artifact"]);
 }

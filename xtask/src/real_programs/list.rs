@@ -13,6 +13,8 @@ pub(super) struct Case {
     pub(super) file: &'static str,
     /// Whether its handlers take faults at loads and stores, so that it is to be compiled precisely.
     pub(super) handles_faults: bool,
+    /// Whether compiling it as a whole takes too long for a test: then only what has run of it is compiled.
+    pub(super) is_large: bool,
 }
 
 /// Where a program comes from.
@@ -53,7 +55,11 @@ impl Origin {
 }
 
 const fn case(name: &'static str, origin: Origin) -> Case {
-    Case { name, origin, args: &[], input: "", file: "", handles_faults: false }
+    Case { name, origin, args: &[], input: "", file: "", handles_faults: false, is_large: false }
+}
+
+const fn large(case: Case) -> Case {
+    Case { is_large: true, ..case }
 }
 
 const fn with_args(args: &'static [&'static str], case: Case) -> Case {
@@ -125,11 +131,11 @@ pub(super) static CASES: &[Case] = &[
     case("go/panics", Origin::Go("panics")),
     reading(case("go/regexp", Origin::Go("regexp"))),
     case("go/sort", Origin::Go("sort")),
-    case("go/template", Origin::Go("template")),
+    large(case("go/template", Origin::Go("template"))),
     case("go/timers", Origin::Go("timers")),
     with_args(
         &["-n", "-c", "[range(2000) | {n: ., s: (. * . | tostring)}] | group_by(.n % 3) | map(length, .[-1])"],
-        case("go/gojq", Origin::Go("gojq")),
+        large(case("go/gojq", Origin::Go("gojq"))),
     ),
     reading(case("rust/collections", Origin::Rust("collections"))),
     case("rust/files", Origin::Rust("files")),
@@ -180,12 +186,12 @@ pub(super) static CASES: &[Case] = &[
     with_args(&["factor", "1234567890123456789", "18446744073709551557"], case("busybox/factor", BUSYBOX)),
     reading(case("coreutils/sort", Origin::Sysroot("usr/bin/sort"))),
     reading(case("coreutils/wc", Origin::Sysroot("usr/bin/wc"))),
-    reading(case("coreutils/sha256sum", Origin::Sysroot("usr/bin/sha256sum"))),
+    reading(large(case("coreutils/sha256sum", Origin::Sysroot("usr/bin/sha256sum")))),
     with_args(&["-t", "x1z2", "-A", "d"], reading(case("coreutils/od", Origin::Sysroot("usr/bin/od")))),
-    with_args(&["dgst", "-sha3-256"], reading(case("openssl/dgst", Origin::Sysroot("usr/bin/openssl")))),
+    with_args(&["dgst", "-sha3-256"], reading(large(case("openssl/dgst", Origin::Sysroot("usr/bin/openssl"))))),
     with_args(
         &["enc", "-aes-256-cbc", "-base64", "-K", "00112233445566778899", "-iv", "0123456789abcdef"],
-        reading(case("openssl/enc", Origin::Sysroot("usr/bin/openssl"))),
+        reading(large(case("openssl/enc", Origin::Sysroot("usr/bin/openssl")))),
     ),
     with_args(
         &[
@@ -205,7 +211,7 @@ pub(super) static CASES: &[Case] = &[
              [t.start() for t in ts]; [t.join() for t in ts]; print(sorted(out), 7 ** 300 % 10 ** 40, f'{1 / 3:.20f}')\n\
              print(sum(1 for p in itertools.permutations(range(7)) if all(abs(p[i] - p[j]) != j - i for i in range(7) for j in range(i))))",
         ],
-        reading(case("python/script", PYTHON)),
+        reading(large(case("python/script", PYTHON))),
     ),
     with_args(
         &[
@@ -214,7 +220,7 @@ pub(super) static CASES: &[Case] = &[
              try: f(500)\nexcept E as e: print(repr(e))\nopen('file', 'w').write('text' * 1000)\n\
              import os; print(os.stat('file').st_size, os.listdir('.')); os.remove('file'); raise SystemExit(3)",
         ],
-        case("python/files", PYTHON),
+        large(case("python/files", PYTHON)),
     ),
 ];
 

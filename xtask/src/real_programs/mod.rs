@@ -4,6 +4,7 @@
 mod list;
 mod origins;
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -146,20 +147,28 @@ fn on_qemu(case: &Case, program: &Path) -> Result<Run> {
     run(case, command.arg(program), &folder)
 }
 
-/// The compiled code of a program that needs it to be precise.
-fn precise_artifact() -> PathBuf {
-    origins::folder().join("precise.rro")
+fn cache() -> PathBuf {
+    origins::folder().join("cache")
 }
 
-fn on_riverrun(case: &Case, program: &Path, engine: Engine, riverrun: &Path) -> Result<Run> {
+/// The compiled code of a program that is not compiled as others are.
+fn own_artifact() -> PathBuf {
+    origins::folder().join("own.rro")
+}
+
+/// How the engine is chosen.
+fn options_of(case: &Case, engine: Engine) -> Vec<OsString> {
+    match engine {
+        Engine::Compiled if case.handles_faults || case.is_large => vec!["--artifact".into(), own_artifact().into()],
+        engine => engine.options().iter().map(OsString::from).collect(),
+    }
+}
+
+fn on_riverrun(case: &Case, program: &Path, options: &[OsString], riverrun: &Path) -> Result<Run> {
     let folder = new_folder("riverrun-folder")?;
     let root = workspace::root().display();
     let mut command = Command::new(riverrun);
-    command.args(["run", "--stats=json", "--timeout", TIME_LIMIT, "--cwd=/data"]);
-    match engine {
-        Engine::Compiled if case.handles_faults => command.arg("--artifact").arg(precise_artifact()),
-        engine => command.args(engine.options()),
-    };
+    command.args(["run", "--stats=json", "--timeout", TIME_LIMIT, "--cwd=/data"]).args(options);
     command.arg(format!("--dir={}:/data", folder.display())).arg(format!("--dir={root}:{root}:ro"));
     // Locales, which qemu-riscv64 has from the host.
     if Path::new("/usr/lib/locale").exists() {
@@ -168,8 +177,31 @@ fn on_riverrun(case: &Case, program: &Path, engine: Engine, riverrun: &Path) -> 
     if let Origin::Sysroot(_) = case.origin {
         command.arg("--sysroot").arg(origins::sysroot());
     }
-    command.env("XDG_CACHE_HOME", origins::folder().join("cache"));
+    command.env("XDG_CACHE_HOME", cache());
     run(case, command.arg(program), &folder)
+}
+
+/// Compiles what runs of a program, so that its artifact has that.
+fn compile_what_runs(case: &Case, program: &Path, riverrun: &Path) -> Result<()> {
+    let artifact = own_artifact();
+    if artifact.exists() {
+        fs::remove_file(&artifact)?;
+    }
+    let folder = cache().join("riverrun");
+    let profiles = |folder: &Path| -> Result<Vec<PathBuf>> {
+        let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        Ok(paths.filter(|path| path.extension().is_some_and(|extension| extension == "profile")).collect())
+    };
+    fs::create_dir_all(&folder)?;
+    for old in profiles(&folder)? {
+        fs::remove_file(old)?;
+    }
+    on_riverrun(case, program, &["--tier-up".into()], riverrun)?;
+    let profile = profiles(&folder)?.pop().context("a run has left no profile")?;
+    let mut options: Vec<OsString> = vec!["--compile".into(), "--engine=compiled".into(), "--profile".into()];
+    options.extend([profile.into(), "--artifact".into(), artifact.into()]);
+    on_riverrun(case, program, &options, riverrun).map(drop)
 }
 
 /// What became of a program on one of riverrun's engines.
@@ -218,13 +250,14 @@ impl Row {
                 // What compiling takes is no part of the run that is timed.
                 Engine::Compiled if case.handles_faults => {
                     let mut command = Command::new(riverrun);
-                    command.args(["compile", "--quiet", "--precise", "--output"]).arg(precise_artifact());
+                    command.args(["compile", "--quiet", "--precise", "--output"]).arg(own_artifact());
                     workspace::call(command.arg(program))?;
                 }
-                Engine::Compiled => on_riverrun(case, program, engine, riverrun).map(drop)?,
+                Engine::Compiled if case.is_large => compile_what_runs(case, program, riverrun)?,
+                Engine::Compiled => on_riverrun(case, program, &options_of(case, engine), riverrun).map(drop)?,
                 Engine::Interp | Engine::SingleStep => {}
             }
-            let run = on_riverrun(case, program, engine, riverrun)?;
+            let run = on_riverrun(case, program, &options_of(case, engine), riverrun)?;
             instructions = run.stats["instructions"].as_u64().or(instructions);
             results.push((engine, compare(&qemu, run)));
         }
@@ -270,8 +303,11 @@ impl Row {
             }
             Outcome::Ran { qemu, engines } => {
                 print!("{:>10}", milliseconds(qemu.time));
-                for (_, result) in engines {
+                for (engine, result) in engines {
                     let cell = match result {
+                        Verdict::Same(run) if *engine == Engine::Compiled && self.case.is_large => {
+                            format!("hot {:>8}", milliseconds(run.time))
+                        }
                         Verdict::Same(run) => format!("same {:>7}", milliseconds(run.time)),
                         Verdict::Differs(_) => "DIFFERS".to_owned(),
                         Verdict::NotRun(_) => "-".to_owned(),
@@ -295,6 +331,7 @@ impl Row {
                             "same": true,
                             "seconds": run.time.as_secs_f64(),
                             "instructions": run.stats["instructions"],
+                            "only_hot_code_is_compiled": *engine == Engine::Compiled && self.case.is_large,
                         }),
                         Verdict::Differs(how) => json!({ "same": false, "problem": how }),
                         Verdict::NotRun(reason) => json!({ "not_run": reason }),
@@ -311,6 +348,7 @@ fn summarise(rows: &[Row], is_strict: bool) -> Result<()> {
     let mut problems = Vec::new();
     let mut reasons = Vec::new();
     let (mut ran, mut same) = (0, 0);
+    let mut has_hot = false;
     for row in rows {
         match &row.outcome {
             Outcome::Missing(reason) => {
@@ -321,6 +359,7 @@ fn summarise(rows: &[Row], is_strict: bool) -> Result<()> {
             Outcome::Ran { engines, .. } => {
                 ran += 1;
                 for (engine, result) in engines {
+                    has_hot |= row.case.is_large && *engine == Engine::Compiled;
                     match result {
                         Verdict::Same(_) => same += 1,
                         Verdict::Differs(how) => {
@@ -334,6 +373,9 @@ fn summarise(rows: &[Row], is_strict: bool) -> Result<()> {
         }
     }
     reasons.iter().for_each(|(engine, reason)| eprintln!("-: not run ({engine}): {reason}"));
+    if has_hot {
+        eprintln!("hot: as on qemu-riscv64; what has run before is compiled, the rest is interpreted");
+    }
     eprintln!("{ran} programs of {}, {same} runs as on qemu-riscv64", rows.len());
     match problems.is_empty() {
         true => Ok(()),

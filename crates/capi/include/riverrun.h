@@ -680,15 +680,15 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_add_file(riverrun_linux_t *gr
     const void *bytes, size_t len) RIVERRUN_NOEXCEPT;
 
 /**
- * Lets guests connect to an address by TCP: HOST:PORT, such as 127.0.0.1:80, [::1]:80 or example.org:443. A name is
- * looked up now, and when a machine is made, which may take a while; the guest finds its addresses in /etc/hosts.
+ * Lets guests connect to an address by TCP and UDP: HOST:PORT, such as 127.0.0.1:80, [::1]:80 or example.org:443. A
+ * name is looked up now, and when a machine is made, which may take a while; the guest finds its addresses in /etc/hosts.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_add_connect(riverrun_linux_t *granted,
     const char *address) RIVERRUN_NOEXCEPT;
 
 /**
- * Lets guests listen at an address by TCP: PORT for programs of the same host, or ADDRESS:PORT, such as 0.0.0.0:8080.
- * Port 0 is one that the host chooses.
+ * Lets guests listen at an address by TCP and UDP: PORT for programs of the same host, or ADDRESS:PORT, such as
+ * 0.0.0.0:8080. Port 0 is one that the host chooses.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_add_listen(riverrun_linux_t *granted,
     const char *address) RIVERRUN_NOEXCEPT;

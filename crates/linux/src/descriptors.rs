@@ -134,7 +134,8 @@ impl Descriptors {
             Kind::Socket(Socket { end: End::Pair(pair), .. }) => Some(pair),
             _ => None,
         });
-        pairs.flat_map(|pair| pair.incoming.pipe().rights().files().cloned().collect::<Vec<_>>()).collect()
+        let carried = pairs.flat_map(|pair| pair.incoming.pipe().rights().files().cloned().collect::<Vec<_>>());
+        carried.filter_map(|file| file.downcast().ok()).collect()
     }
 
     /// `ETOOMANYREFS` if there may not be so many more files on their way in messages: as many as descriptors.

@@ -1,11 +1,10 @@
 //! The two directions of a socket, and what comes by one.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::open_file::OpenFile;
+use crate::rights::Carried;
 
 /// A direction of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +19,7 @@ pub(crate) struct Attached {
     /// The reachable address that they go to, if it is not the one that the socket is connected to.
     pub(crate) to: Option<SocketAddr>,
     /// Files that the receiver gets.
-    pub(crate) files: Vec<Arc<OpenFile>>,
+    pub(crate) files: Vec<Carried>,
 }
 
 /// What has been read.
@@ -32,5 +31,5 @@ pub(crate) struct Received {
     /// Who has sent it, if that is not known from the socket.
     pub(crate) from: Option<SocketAddr>,
     /// Files that have come with it.
-    pub(crate) files: Vec<Arc<OpenFile>>,
+    pub(crate) files: Vec<Carried>,
 }

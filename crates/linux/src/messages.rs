@@ -1,15 +1,13 @@
 //! Messages on sockets (`sendmsg`, `recvmsg`): buffers, addresses, and descriptors that come with them (`SCM_RIGHTS`).
 
-use std::sync::Arc;
-
 use rustix::io::Errno;
 
 use crate::abi::{Layout, load_words};
 use crate::call::{Call, MAX_BUFFERS, Outcome, Stop};
 use crate::halves::{Attached, Received};
-use crate::open_file::OpenFile;
+use crate::open_file::{Kind, OpenFile};
 use crate::refusal::Denial;
-use crate::rights::Rights;
+use crate::rights::Carried;
 use crate::socket_calls::{Buffer, address_bytes, destination, flag, receive_some, send_with};
 
 /// Bytes of a control message's header (`struct cmsghdr`), to which control messages are aligned in part.
@@ -45,8 +43,8 @@ impl Message {
     }
 
     /// The files whose descriptors are sent in control messages. There are no others.
-    fn files_to_send(&self, call: &Call<'_>, is_pair: bool) -> Result<Vec<Arc<OpenFile>>, Stop> {
-        let mut files = Vec::new();
+    fn files_to_send(&self, call: &Call<'_>, is_pair: bool) -> Result<Vec<Carried>, Stop> {
+        let mut files: Vec<Carried> = Vec::new();
         if self.control == 0 {
             return Ok(files);
         }
@@ -69,7 +67,8 @@ impl Message {
             for n in 0..(len - HEADER) / 4 {
                 let descriptor = call.memory.read_u32(header.wrapping_add(HEADER + 4 * n))?;
                 let file = call.linux.descriptors.get(descriptor as i32)?;
-                if !Rights::can_carry(&file) {
+                // Pipes that carry their own sockets would never be freed.
+                if matches!(&file.kind, Kind::Socket(socket) if socket.host().is_none()) {
                     return Err(Stop::Denied(Denial::Pair));
                 }
                 files.push(file);
@@ -87,12 +86,13 @@ impl Message {
 
     /// Opens descriptors of files that have come, as many as there is room for in control messages; bytes of the message that
     /// has them, and whether there are more files.
-    fn take_files(&self, call: &mut Call<'_>, files: Vec<Arc<OpenFile>>, flags: u32) -> Result<(u64, bool), Stop> {
+    fn take_files(&self, call: &mut Call<'_>, files: Vec<Carried>, flags: u32) -> Result<(u64, bool), Stop> {
         let room = self.control_len.checked_sub(HEADER).filter(|_| self.control != 0).map_or(0, |room| room / 4);
         let wanted = files.len();
         let mut opened = Layout::new();
         let mut count = 0;
-        for file in files.into_iter().take(room.min(MAX_FILES as u64) as usize) {
+        let files = files.into_iter().filter_map(|file| file.downcast::<OpenFile>().ok());
+        for file in files.take(room.min(MAX_FILES as u64) as usize) {
             let Ok(descriptor) = call.linux.descriptors.share(file, flags & flag::CLOSE_ON_EXEC != 0) else { break };
             opened = opened.u32(descriptor as u32);
             count += 1;

@@ -1,15 +1,13 @@
 //! One of two sockets that are connected to each other (`socketpair`): each reads what the other one has written. A pair is
 //! two pipes, so it is bounded and saved as these are.
 
-use std::sync::Arc;
-
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::events::{HUP, READ, READ_HUP, WRITE};
 use crate::halves::{Half, Received};
-use crate::open_file::OpenFile;
 use crate::pipes::{Pipe, Reader, Writer};
+use crate::rights::Carried;
 
 /// What is between the bounds of what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,7 +112,7 @@ impl Pair {
     }
 
     /// Writes what there is room for, or a whole message, with its files; `EAGAIN` without room.
-    pub(crate) fn send(&self, bytes: &[u8], files: &[Arc<OpenFile>]) -> Result<usize, Errno> {
+    pub(crate) fn send(&self, bytes: &[u8], files: &[Carried]) -> Result<usize, Errno> {
         if self.outgoing.is_closed() {
             return Err(Errno::PIPE);
         }

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::io::Errno;
 
 use crate::call::Stop;
-use crate::open_file::OpenFile;
-use crate::rights::Rights;
+use crate::rights::{Carried, Rights};
 
 /// Bytes that a pipe holds, as in Linux.
 pub(crate) const CAPACITY: usize = 64 << 10;
@@ -202,7 +201,7 @@ impl Reader {
     }
 
     /// Reads what there is, or copies it if it `stays`, and the files that come with it: they end what is read.
-    pub(crate) fn receive(&self, buffer: &mut [u8], stays: bool) -> (usize, Vec<Arc<OpenFile>>) {
+    pub(crate) fn receive(&self, buffer: &mut [u8], stays: bool) -> (usize, Vec<Carried>) {
         let most = buffer.len().min(self.0.rights().bound());
         match stays {
             true => {
@@ -230,7 +229,7 @@ impl Reader {
 
     /// Copies the beginning of the next message, and drops the rest of it unless it `stays`. The message's length, and its
     /// files.
-    pub(crate) fn read_message(&self, buffer: &mut [u8], stays: bool) -> Option<(usize, Vec<Arc<OpenFile>>)> {
+    pub(crate) fn read_message(&self, buffer: &mut [u8], stays: bool) -> Option<(usize, Vec<Carried>)> {
         let len = self.next_message()?;
         let mut bytes = self.0.bytes();
         buffer.iter_mut().zip(bytes.iter().skip(PREFIX).take(len)).for_each(|(to, &from)| *to = from);
@@ -287,7 +286,7 @@ impl Writer {
     }
 
     /// Writes what there is room for, and files that come with it; `EAGAIN` without room.
-    pub(crate) fn send(&self, from: &[u8], files: &[Arc<OpenFile>]) -> Result<usize, Errno> {
+    pub(crate) fn send(&self, from: &[u8], files: &[Carried]) -> Result<usize, Errno> {
         let start = self.waiting();
         let len = self.write_available(from)?;
         if len != 0 {
@@ -312,7 +311,7 @@ impl Writer {
 
     /// Writes a message as a whole, its length before it, with its files: `EAGAIN` if there is no room now, `EMSGSIZE` if
     /// there never is.
-    pub(crate) fn write_message(&self, message: &[u8], files: &[Arc<OpenFile>]) -> Result<(), Errno> {
+    pub(crate) fn write_message(&self, message: &[u8], files: &[Carried]) -> Result<(), Errno> {
         if message.len() > MAX_MESSAGE {
             return Err(Errno::MSGSIZE);
         }

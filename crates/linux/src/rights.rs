@@ -1,18 +1,21 @@
-//! Open files on their way in messages (`SCM_RIGHTS`), beside the bytes of the pipe that their sockets share.
+//! Open files on their way in messages (`SCM_RIGHTS`), beside the bytes of the pipe that their sockets share. What a file is
+//! only those know who send and receive it: `crate::messages`.
 //!
-//! Invariant: no socket of a pair is on its way ([`Rights::can_carry`]), so that no pipe keeps itself alive.
+//! Invariant: no socket of a pair is on its way, so that no pipe keeps itself alive; the same module sends none.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::open_file::{Kind, OpenFile};
+/// An open file.
+pub(crate) type Carried = Arc<dyn Any + Send + Sync>;
 
 /// The files of a message, and which bytes of the pipe are the message's: counted from the next one that is read.
 struct Sent {
     bytes: Range<usize>,
-    files: Vec<Arc<OpenFile>>,
+    files: Vec<Carried>,
 }
 
 /// The files on their way in a pipe.
@@ -26,12 +29,8 @@ impl fmt::Debug for Rights {
 }
 
 impl Rights {
-    pub(crate) fn can_carry(file: &OpenFile) -> bool {
-        !matches!(&file.kind, Kind::Socket(socket) if socket.host().is_none())
-    }
-
     /// Adds those of a message that is these bytes.
-    pub(crate) fn add(&mut self, bytes: Range<usize>, files: &[Arc<OpenFile>]) {
+    pub(crate) fn add(&mut self, bytes: Range<usize>, files: &[Carried]) {
         if !files.is_empty() {
             self.0.push_back(Sent { bytes, files: files.to_vec() });
         }
@@ -43,13 +42,13 @@ impl Rights {
     }
 
     /// Those of the next so many bytes, if there is one.
-    pub(crate) fn within(&self, len: usize) -> Vec<Arc<OpenFile>> {
+    pub(crate) fn within(&self, len: usize) -> Vec<Carried> {
         let reached = self.0.front().filter(|sent| sent.bytes.start < len);
         reached.map(|sent| sent.files.clone()).unwrap_or_default()
     }
 
     /// Takes those of the next so many bytes, which are read.
-    pub(crate) fn take(&mut self, len: usize) -> Vec<Arc<OpenFile>> {
+    pub(crate) fn take(&mut self, len: usize) -> Vec<Carried> {
         let is_reached = self.0.front().is_some_and(|sent| sent.bytes.start < len);
         let taken = if is_reached { self.0.pop_front() } else { None };
         for Sent { bytes, .. } in &mut self.0 {
@@ -58,7 +57,7 @@ impl Rights {
         taken.map(|sent| sent.files).unwrap_or_default()
     }
 
-    pub(crate) fn files(&self) -> impl Iterator<Item = &Arc<OpenFile>> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Carried> {
         self.0.iter().flat_map(|sent| &sent.files)
     }
 

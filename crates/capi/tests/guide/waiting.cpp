@@ -14,7 +14,7 @@ struct Task {
         Task get_return_object() { return {}; }
         std::suspend_never initial_suspend() noexcept { return {}; }
         std::suspend_never final_suspend() noexcept { return {}; }
-        void return_void() {}
+        void return_value(int) {}
         void unhandled_exception() {}
     };
 };

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use common::{Outcome, assert_same, compare_in_directory, gcc, qemu, run, tree};
 use riverrun::Config;
-use riverrun_linux::{Detail, DirAccess, Linux};
+use riverrun_linux::{Captured, Detail, DirAccess, Linux, Output};
 
 const STATIC: &[&str] = &["-O2", "-static", "-Wall"];
 
@@ -329,8 +329,9 @@ fn descriptors_in_messages() {
 }
 
 #[test]
-fn descriptors_in_messages_are_limited() {
-    let builder = Linux::builder().args(["rights"]).max_descriptors(20);
+fn descriptors_in_messages_are_limited_and_cannot_be_saved() {
+    let output = Captured::default();
+    let builder = Linux::builder().args(["rights"]).max_descriptors(20).stdout(Output::writer(output.clone()));
     let expected = "socketpair(AF_UNIX, SOCK_STREAM, 0, pair) = 0\n\
         give(pair[0], \"two\", (int[]){null, null}, 2) = 3\n\
         3 <two>, 1 descriptors, 20 bytes of control, flags 0x8\n\
@@ -344,5 +345,9 @@ fn descriptors_in_messages_are_limited() {
         sendmsg(pair[0], &message, 0) = -1 Invalid argument\n\
         sendmsg(pair[0], &message, 0) = -1 Invalid argument\n\
         sendmsg(pair[0], &message, 0) = -1 No buffer space available\n";
-    assert_eq!(run(&gcc("rights.c", STATIC), "", builder).stdout, expected);
+    let mut machine = common::machine(&Config::new(), &gcc("rights.c", STATIC), builder.build());
+    assert_eq!(machine.run().unwrap(), 0);
+    assert_eq!(String::from_utf8(output.take()).unwrap(), expected);
+    let error = machine.data().save().unwrap_err().to_string();
+    assert!(error.contains("has messages with descriptors, which cannot be saved"), "{error}");
 }

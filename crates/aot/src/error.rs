@@ -7,6 +7,9 @@ pub enum CompileError {
     /// LLVM reports an error.
     #[error("LLVM: {0}")]
     Llvm(String),
+    /// Cranelift reports an error.
+    #[error("Cranelift: {0}")]
+    Cranelift(String),
     /// Functions of the compiler's own have frames that are larger than the stack allows.
     #[error("the compiler's own functions have too large frames: {0}")]
     Frame(String),

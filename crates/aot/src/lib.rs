@@ -18,6 +18,7 @@ mod listing;
 mod names;
 mod options;
 mod program;
+mod quick;
 mod schedule;
 mod selection;
 mod tables;

@@ -32,6 +32,10 @@ pub struct CompileOptions {
     pub fuel: bool,
     /// What the code assumes of the program, and so where it gives what the interpreter gives.
     pub fidelity: Fidelity,
+    /// Whether to compile by the quick back end: in a tenth of the time, to code that is slower, in calls several times.
+    /// Such code counts no instructions and is not precise; where that is asked for, and in objects that are linked into
+    /// hosts, this is ignored.
+    pub quick: bool,
     /// The processors that the code is to run on.
     pub cpu: Cpu,
     /// The guest's addresses: the code runs in machines that have these. A program that compiles itself takes those of its
@@ -51,6 +55,7 @@ impl Default for CompileOptions {
             level: 2,
             fuel: false,
             fidelity: Fidelity::AbiAssuming,
+            quick: false,
             cpu: Cpu::Native,
             space: AddressSpace::LARGEST,
             threads: 0,
@@ -78,11 +83,13 @@ impl CompileOptions {
     /// ```
     #[must_use]
     pub fn suited_to(self, image: &Image) -> CompileOptions {
-        if image.is_go() { CompileOptions { fidelity: Fidelity::Precise, ..self } } else { self }
+        let fidelity = if image.is_go() { Fidelity::Precise } else { self.fidelity };
+        let quick = self.quick && !self.fuel && fidelity == Fidelity::AbiAssuming;
+        CompileOptions { fidelity, quick, ..self }
     }
 
     /// The options in the header of artifacts.
     pub fn header(&self) -> Options {
-        Options { fuel: self.fuel, fidelity: self.fidelity, level: self.level, space: self.space }
+        Options { fuel: self.fuel, fidelity: self.fidelity, level: self.level, quick: self.quick, space: self.space }
     }
 }

@@ -47,7 +47,7 @@ impl<'a> Program<'a> {
         let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
         let text = Text::new(image, abilities);
         // Not in precise mode.
-        let recognised = if options.is_precise() { BTreeMap::new() } else { libcalls(&text, &budget) };
+        let recognised = if options.is_precise() || options.quick { BTreeMap::new() } else { libcalls(&text, &budget) };
         let known = recognised.into_iter().filter_map(|(start, known)| {
             let costs = if options.fuel { Some(costs(&text, start, known.arguments()?, &budget)) } else { None };
             Some((start, KnownLibcall { known, costs }))
@@ -78,7 +78,9 @@ impl<'a> Program<'a> {
             budget,
         };
         program.budget.check()?;
-        functions.iter_mut().filter(|function| program.libcall(function.start).is_none()).for_each(insert_copies);
+        if !options.quick {
+            functions.iter_mut().filter(|function| program.libcall(function.start).is_none()).for_each(insert_copies);
+        }
         if !options.fuel {
             insert_polls(&mut functions, |start| program.libcall(start).is_some());
         }

@@ -12,6 +12,7 @@ use crate::error::CompileError;
 use crate::lift::{Callers, Ir, define_helpers};
 use crate::options::CompileOptions;
 use crate::program::Program;
+use crate::quick;
 use crate::schedule::Schedule;
 
 /// The object with the dispatch table, the re-entry points and the host-ABI entry points.
@@ -27,6 +28,9 @@ pub(crate) fn object(
     let context = Context::create();
     let ir = Ir::new(&context, "tables", *options, Callers::Guest, "generic", &program.names);
     define_helpers(&ir);
+    if options.quick {
+        ir.module.set_inline_assembly(&quick::assembly());
+    }
     program.left_out.iter().for_each(|&start| ir.define_interpreted(start));
     let dispatch = dispatch(&ir, program);
     ir.define_searcher(program.dispatch_bits);

@@ -21,6 +21,7 @@ use crate::lift::{Callers, Ir, Surroundings, declare, host_entries, lift};
 use crate::link::link;
 use crate::options::CompileOptions;
 use crate::program::Program;
+use crate::quick;
 use crate::schedule::Schedule;
 use crate::selection::Selection;
 use crate::tables;
@@ -145,7 +146,7 @@ pub fn compile_object(
     if name.is_empty() || !is_identifier {
         return Err(CompileError::Name(name.to_owned()));
     }
-    compile_as(image, options, Selection::All, Some(name), progress)
+    compile_as(image, &CompileOptions { quick: false, ..*options }, Selection::All, Some(name), progress)
 }
 
 fn compile_as(
@@ -166,7 +167,7 @@ fn compile_as(
         analysis: clock.lap(),
         ..Report::default()
     };
-    let host_entered = host_entered(image, &functions, options);
+    let host_entered = if options.quick { Vec::new() } else { host_entered(image, &functions, options) };
     let mut units = units(&functions, selection.kept().is_some());
     units.extend(host_entered.chunks(ENTRIES).map(|functions| Unit {
         callers: Callers::Host,
@@ -284,6 +285,12 @@ fn compile_unit(
     budget: &Budget,
     phases: &mut Phases,
 ) -> Result<Vec<u8>, CompileError> {
+    if options.quick {
+        let mut clock = Clock::start();
+        let object = quick::object(&unit.functions, program, &program.names, options, oversized);
+        phases.code_generation += clock.lap();
+        return object;
+    }
     let tune = emit::tune_cpu(options.cpu);
     loop {
         let mut clock = Clock::start();

@@ -39,6 +39,7 @@ riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x
 
   -o, --output FILE   where the compiled code goes: PROGRAM with the extension rro if not given
   -O0 .. -O3          how hard to optimise: -O2 if not given
+  --quick             compile in a tenth of the time, to code that is slower
   --fuel              count instructions, for run --fuel
   --precise           make every access that may trap, with all registers known: slower; always so for programs in Go
   --address-bits N    for machines whose addresses have so many bits, as run --address-bits says: 32 if not given
@@ -109,6 +110,7 @@ fn parse() -> Result<Option<Job>> {
         match arg {
             Long("output") | Short('o') => job.output = Some(parser.value()?.into()),
             Short('O') => job.options.level = level(&parser.value()?)?,
+            Long("quick") => job.options.quick = true,
             Long("fuel") => job.options.fuel = true,
             Long("precise") => job.options.fidelity = Fidelity::Precise,
             Long("address-bits") => job.options.space = space(&parser.value()?)?,
@@ -136,6 +138,9 @@ fn parse() -> Result<Option<Job>> {
     match <[OsString; 1]>::try_from(programs) {
         Ok(_) if job.is_object && job.profile.is_some() => {
             Err("--profile goes with artifacts: an object has all functions".into())
+        }
+        Ok(_) if job.options.quick && (job.is_object || job.options.fuel || job.options.fidelity == Fidelity::Precise) => {
+            Err("--quick goes without --fuel, --precise and --emit object: quick code counts nothing and is not precise".into())
         }
         Ok(_) if job.objects.is_some() && job.profile.is_none() => {
             Err("--objects goes with --profile: a whole program is compiled once".into())

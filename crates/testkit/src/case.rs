@@ -36,6 +36,12 @@ pub enum Engine {
     /// As `Uncounted`, likewise.
     #[cfg(feature = "compile")]
     UncountedStopped,
+    /// As `Default`, by the quick back end.
+    #[cfg(feature = "compile")]
+    Quick,
+    /// The same, and exits at most polls.
+    #[cfg(feature = "compile")]
+    QuickStopped,
 }
 
 impl Engine {
@@ -60,6 +66,7 @@ impl Engine {
             Engine::Compiled => Some(CompileOptions { fuel: true, ..precise }),
             Engine::Uncounted | Engine::UncountedStopped => Some(precise),
             Engine::Default | Engine::DefaultStopped => Some(default),
+            Engine::Quick | Engine::QuickStopped => Some(CompileOptions { quick: true, ..default }),
             Engine::ImpreciseCounted => Some(CompileOptions { fuel: true, level: 1, ..default }),
         }
     }
@@ -71,7 +78,8 @@ impl Engine {
         #[cfg(feature = "compile")]
         if let Some(options) = self.options() {
             config.compile(options);
-            config.exit_at_polls(matches!(self, Engine::DefaultStopped | Engine::UncountedStopped));
+            let stops = matches!(self, Engine::DefaultStopped | Engine::UncountedStopped | Engine::QuickStopped);
+            config.exit_at_polls(stops);
         }
         config
     }
@@ -318,7 +326,8 @@ pub fn check_program(engines: &[Engine], cases: &[Case], counts: bool) {
 pub fn check_conforming(cases: &[Case]) {
     let Some(Case { elf, .. }) = cases.first() else { return };
     let [reference, counted] = [Engine::Fast, Engine::ImpreciseCounted].map(|engine| Loaded::uncounted(engine, elf));
-    let uncounted = [Engine::Default, Engine::DefaultStopped].map(|engine| (engine, Loaded::uncounted(engine, elf)));
+    let uncounted = [Engine::Default, Engine::DefaultStopped, Engine::Quick, Engine::QuickStopped];
+    let uncounted = uncounted.map(|engine| (engine, Loaded::uncounted(engine, elf)));
     for case in cases {
         let end = run(&mut reference.machine(case));
         if !end.stop.is_by_itself() {

@@ -87,7 +87,7 @@ fn compiled(_: Config, _: Arc<[u8]>, _: bool) -> Program {
 
 #[cfg(feature = "compile")]
 fn compiled(mut config: Config, elf: Arc<[u8]>, fuel: bool) -> Program {
-    /// Bytes of a program beyond which it is compiled unoptimised: most of it is libc.
+    /// Bytes of a program beyond which it is compiled by the quick back end, or unoptimised if it counts: most of it is libc.
     const LARGE: usize = 256 << 10;
     /// By configuration and executable.
     type Known = BTreeMap<(String, Arc<[u8]>), Program>;
@@ -96,7 +96,7 @@ fn compiled(mut config: Config, elf: Arc<[u8]>, fuel: bool) -> Program {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let options = riverrun::CompileOptions::default();
     let level = if elf.len() > LARGE { 0 } else { options.level };
-    config.compile(riverrun::CompileOptions { level, fuel, ..options });
+    config.compile(riverrun::CompileOptions { level, fuel, quick: elf.len() > LARGE, ..options });
     known.entry((format!("{config:?}"), elf.clone())).or_insert_with(|| load(&config, elf)).clone()
 }
 

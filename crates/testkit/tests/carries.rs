@@ -9,7 +9,9 @@ use riverrun_testkit::{Engine, Loaded, Stop, run, tools};
 fn products_are_summed_as_by_halves_of_words() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/carries.c");
     let guest = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-O2", "-march=rv64gc", "-funroll-loops"]);
-    for engine in [Engine::SingleStep, Engine::Fast, Engine::Uncounted, Engine::Default, Engine::ImpreciseCounted] {
+    for engine in
+        [Engine::SingleStep, Engine::Fast, Engine::Uncounted, Engine::Default, Engine::ImpreciseCounted, Engine::Quick]
+    {
         assert_eq!(run(&mut Loaded::new(engine, &guest).start()).stop, Stop::Exit(0), "{engine:?}");
     }
 }

@@ -120,7 +120,7 @@ fn float_flags_are_what_programs_expect() {
         let expected = end(Engine::SingleStep);
         assert_eq!(end(Engine::Fast), expected);
         #[cfg(feature = "compile")]
-        for engine in [Engine::Compiled, Engine::Uncounted, Engine::Default] {
+        for engine in [Engine::Compiled, Engine::Uncounted, Engine::Default, Engine::Quick] {
             assert_eq!(end(engine), expected, "{engine:?}");
         }
     }

@@ -29,7 +29,7 @@ fn all_exit_with(source: &str, flags: &[&str], status: i32) {
 
     let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests").join(source);
     let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, flags);
-    for engine in [Engine::Fast, Engine::Compiled, Engine::Default] {
+    for engine in [Engine::Fast, Engine::Compiled, Engine::Default, Engine::Quick] {
         assert_eq!(run(&mut Loaded::new(engine, &elf).start()).stop, Stop::Exit(status), "{engine:?}");
     }
 }

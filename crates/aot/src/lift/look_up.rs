@@ -11,9 +11,15 @@ use crate::lift::ir::{Ir, Space, built};
 use crate::lift::registers::{self, RA};
 use crate::lift::site::Site;
 use crate::lift::value::Value;
+use crate::names::Names;
 
 /// The symbol of [`Ir::searcher`].
 const SEARCHER: &str = "riverrun_search";
+
+/// The symbol of the function that goes on in the one at the state's pc.
+pub(crate) fn searcher(names: &Names) -> String {
+    names.table(SEARCHER)
+}
 
 impl<'c> Ir<'c> {
     /// The dispatch table, a [`Dispatch`].
@@ -53,7 +59,7 @@ impl<'c> Ir<'c> {
     /// The search function, called instead of a function that is not in its first place, with that function's address as the
     /// state's pc. It continues in the function if the table has it, and exits if not.
     fn searcher(&self) -> FunctionValue<'c> {
-        self.guest_function(&self.names.table(SEARCHER))
+        self.guest_function(&searcher(&self.names))
     }
 
     /// Defines the search function; other modules only declare it.

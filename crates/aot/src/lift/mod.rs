@@ -37,7 +37,8 @@ mod transfer;
 mod value;
 
 pub(crate) use dataflow::is_mostly_floats;
-pub(crate) use float_flags::{define_helpers, observed};
+pub(crate) use float_flags::{define_helpers, matter as exceptions_matter, observed};
 pub(crate) use function::{Surroundings, declare, lift};
 pub(crate) use ir::{Callers, Ir, integer_operand};
 pub(crate) use libcalls::KnownLibcall;
+pub(crate) use look_up::searcher;

@@ -41,13 +41,15 @@ pub struct Options {
     pub fidelity: Fidelity,
     /// The level of optimisation, 0 to 3.
     pub level: u8,
+    /// It was compiled in little time, and is slower.
+    pub quick: bool,
     /// The guest's addresses: it runs in windows that have these, and no others.
     pub space: AddressSpace,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { fuel: false, fidelity: Fidelity::default(), level: 0, space: AddressSpace::LARGEST }
+        Options { fuel: false, fidelity: Fidelity::default(), level: 0, quick: false, space: AddressSpace::LARGEST }
     }
 }
 
@@ -59,7 +61,8 @@ impl Options {
 
     fn bits(self) -> u32 {
         let fewer = AddressSpace::MAX_BITS - self.space.bits();
-        u32::from(self.fuel) | u32::from(self.is_precise()) << 1 | u32::from(self.level) << 8 | fewer << 16
+        let flags = u32::from(self.fuel) | u32::from(self.is_precise()) << 1 | u32::from(self.quick) << 2;
+        flags | u32::from(self.level) << 8 | fewer << 16
     }
 
     /// `None` for options that this version does not have.
@@ -67,7 +70,7 @@ impl Options {
         let set = |bit: u32| bits >> bit & 1 != 0;
         let fidelity = if set(1) { Fidelity::Precise } else { Fidelity::AbiAssuming };
         let space = AddressSpace::new(AddressSpace::MAX_BITS.checked_sub(bits >> 16)?)?;
-        let options = Options { fuel: set(0), fidelity, level: (bits >> 8) as u8, space };
+        let options = Options { fuel: set(0), fidelity, quick: set(2), level: (bits >> 8) as u8, space };
         (options.bits() == bits && options.level <= 3).then_some(options)
     }
 }

@@ -1,0 +1,459 @@
+//! One guest function as a body: a host function that takes the window's address and the guest address at which to begin, and
+//! returns the code to which its caller goes on, 0 to return to the function's own caller.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::{
+    AbiParam, Block, ExtFuncData, ExternalName, FuncRef, InstBuilder, JumpTableData, MemFlagsData, SigRef, Signature,
+    SourceLoc, TrapCode, UserExternalName, Value,
+};
+use cranelift_codegen::isa::{CallConv, TargetIsa};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
+use riverrun_isa::{Destination, Inst, Operands, eval};
+use riverrun_vm::Reason;
+use riverrun_vm::convention::{self, NOWHERE};
+
+use crate::analysis::registers::{COUNT, Set, members, sources, written};
+use crate::analysis::{Function, Terminator};
+use crate::lift::Surroundings;
+use crate::quick::ops::Site;
+use crate::quick::registers::{Piece, committed, pieces};
+use crate::quick::value::{Mode, Word};
+
+/// The register with the return address.
+const RA: usize = 1;
+
+/// What a body refers to by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Name {
+    /// The compiled function that begins at a guest address.
+    Function(u64),
+    /// The function that finds the one at the state's pc.
+    Search,
+    /// [`crate::quick::thunks`]'s way to call compiled code.
+    Call,
+}
+
+/// Accesses to the state.
+fn state() -> MemFlagsData {
+    MemFlagsData::trusted()
+}
+
+/// The signature of bodies.
+pub(super) fn signature() -> Signature {
+    let mut signature = Signature::new(CallConv::SystemV);
+    signature.params.extend([AbiParam::new(I64), AbiParam::new(I64)]);
+    signature.returns.push(AbiParam::new(I64));
+    signature
+}
+
+/// Lifts a function; returns the names that it refers to, by their number in it.
+pub(super) fn lift(
+    function: &Function,
+    surroundings: &impl Surroundings,
+    mode: Mode,
+    into: &mut cranelift_codegen::ir::Function,
+    context: &mut FunctionBuilderContext,
+    isa: &dyn TargetIsa,
+) -> Vec<Name> {
+    into.signature = signature();
+    let pieces = pieces(function, surroundings.liveness(), mode.is_strict);
+    let used = pieces.values().fold(0, |set, piece| {
+        let own = piece.insts.iter().flat_map(|(_, inst)| sources(inst).into_iter().flatten().chain(written(inst)));
+        own.fold(set | piece.needs, |set, register| set | 1 << register)
+    });
+    let mut builder = FunctionBuilder::new(into, context);
+    let entry = builder.create_block();
+    builder.append_block_params_for_function_params(entry);
+    builder.switch_to_block(entry);
+    let [base, begin] = *builder.block_params(entry) else { unreachable!("bodies have two parameters") };
+    let variables = std::array::from_fn(|register| (used >> register & 1 != 0).then(|| builder.declare_var(I64)));
+    let labels = pieces.keys().map(|&start| (start, builder.create_block())).collect();
+    let [choice, mismatched] = std::array::from_fn(|_| builder.create_block());
+    let chosen = builder.append_block_param(choice, I64);
+    let call = {
+        let mut signature = signature();
+        signature.returns.clear();
+        builder.import_signature(signature)
+    };
+    let mut lifting = Lifting {
+        builder,
+        function,
+        surroundings,
+        mode,
+        pieces: &pieces,
+        variables,
+        labels,
+        base,
+        choice,
+        mismatched,
+        continuations: BTreeMap::new(),
+        names: Vec::new(),
+        references: BTreeMap::new(),
+        call,
+    };
+    lifting.begin(begin);
+    for (&start, piece) in &pieces {
+        lifting.piece(start, piece);
+    }
+    lifting.finish(chosen);
+    lifting.builder.seal_all_blocks();
+    let Lifting { builder, names, .. } = lifting;
+    builder.finalize(isa.frontend_config());
+    names
+}
+
+struct Lifting<'a, 'f, S> {
+    builder: FunctionBuilder<'f>,
+    function: &'a Function,
+    surroundings: &'a S,
+    mode: Mode,
+    pieces: &'a BTreeMap<u64, Piece<'a>>,
+    variables: [Option<Variable>; COUNT],
+    labels: BTreeMap<u64, Block>,
+    /// The window's address.
+    base: Value,
+    /// Where the body goes on at the guest address that is its parameter.
+    choice: Block,
+    /// Where it goes on after a mismatched return.
+    mismatched: Block,
+    /// Where it goes on, with all registers committed, by guest address.
+    continuations: BTreeMap<u64, Block>,
+    names: Vec<Name>,
+    references: BTreeMap<Name, FuncRef>,
+    call: SigRef,
+}
+
+impl<S: Surroundings> Lifting<'_, '_, S> {
+    fn field(&mut self, field: i64) -> Value {
+        let base = self.base;
+        self.builder.ins().load(I64, state(), base, field as i32)
+    }
+
+    fn set_field(&mut self, field: i64, value: Value) {
+        let base = self.base;
+        self.builder.ins().store(state(), value, base, field as i32);
+    }
+
+    fn set_field_to(&mut self, field: i64, value: u64) {
+        let value = self.builder.ins().iconst(I64, value as i64);
+        self.set_field(field, value);
+    }
+
+    fn load(&mut self, registers: Set) {
+        for register in members(registers) {
+            if let Some(variable) = self.variables[register] {
+                let value = self.field(convention::slot(register as u8));
+                self.builder.def_var(variable, value);
+            }
+        }
+    }
+
+    fn commit(&mut self, registers: Set) {
+        for register in members(registers) {
+            let variable = self.variables[register].expect("what is dirty was written here");
+            let value = self.builder.use_var(variable);
+            self.set_field(convention::slot(register as u8), value);
+        }
+    }
+
+    fn reference(&mut self, name: Name) -> FuncRef {
+        if let Some(&reference) = self.references.get(&name) {
+            return reference;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(name);
+        let external = self.builder.func.declare_imported_user_function(UserExternalName::new(0, number));
+        let data =
+            ExtFuncData { name: ExternalName::user(external), signature: self.call, colocated: true, patchable: false };
+        let reference = self.builder.import_function(data);
+        self.references.insert(name, reference);
+        reference
+    }
+
+    fn address_of(&mut self, name: Name) -> Value {
+        let reference = self.reference(name);
+        self.builder.ins().func_addr(I64, reference)
+    }
+
+    /// Calls compiled code, or a stub of its convention, with all registers committed.
+    fn call(&mut self, target: Value) {
+        let call = self.reference(Name::Call);
+        let base = self.base;
+        self.builder.ins().call(call, &[base, target]);
+    }
+
+    fn return_to(&mut self, target: Value) {
+        self.builder.ins().return_(&[target]);
+    }
+
+    /// Exits; comes back if the guest comes to `resume`. The pc is set, and all registers are committed.
+    fn exit(&mut self, reason: Reason, resume: u64) {
+        self.set_field_to(convention::REASON, reason as u64);
+        self.set_field_to(convention::RESUME, resume);
+        let stub = self.field(convention::EXIT);
+        self.call(stub);
+    }
+
+    /// Exits without being resumed.
+    fn exit_for_good(&mut self, pc: u64, reason: Reason) {
+        self.set_field_to(convention::PC, pc);
+        self.exit(reason, NOWHERE);
+        self.builder.ins().trap(TrapCode::unwrap_user(1));
+    }
+
+    fn continuation(&mut self, at: u64) -> Block {
+        let Lifting { continuations, builder, .. } = self;
+        *continuations.entry(at).or_insert_with(|| builder.create_block())
+    }
+
+    /// The beginning of the body, at a guest address, or 0 for the function's start.
+    fn begin(&mut self, at: Value) {
+        let start = self.builder.create_block();
+        let choice = self.choice;
+        self.builder.ins().brif(at, choice, &[at.into()], start, &[]);
+        self.builder.switch_to_block(start);
+        self.load(self.pieces[&self.function.start].needs);
+        let label = self.labels[&self.function.start];
+        self.builder.ins().jump(label, &[]);
+    }
+
+    fn piece(&mut self, start: u64, piece: &Piece<'_>) {
+        let label = self.labels[&start];
+        self.builder.switch_to_block(label);
+        if piece.polls {
+            self.poll(start, piece.dirty);
+        }
+        let mut result = Word::Constant(0);
+        for (pc, inst) in piece.insts {
+            self.builder.set_srcloc(SourceLoc::new(*pc as u32));
+            result = self.instruction(*pc, inst);
+        }
+        self.end(piece, result);
+    }
+
+    /// Exits if that is requested.
+    fn poll(&mut self, start: u64, dirty: Set) {
+        let word = self.field(convention::POLL);
+        let base = self.base;
+        let [go_on, stop] = std::array::from_fn(|_| self.builder.create_block());
+        let goes_on = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, base, word);
+        self.builder.ins().brif(goes_on, go_on, &[], stop, &[]);
+        self.builder.set_cold_block(stop);
+        self.builder.switch_to_block(stop);
+        self.commit(dirty);
+        self.exit_for_good(start, Reason::Limit);
+        self.builder.switch_to_block(go_on);
+    }
+
+    fn instruction(&mut self, pc: u64, inst: &Inst) -> Word {
+        let [rs1, rs2, rs3] = sources(inst).map(|source| match source {
+            Some(register) => {
+                let variable = self.variables[register].expect("it is used");
+                Word::Value(self.builder.use_var(variable))
+            }
+            None => Word::Constant(0),
+        });
+        let operands = Operands {
+            rs1,
+            rs2,
+            rs3,
+            imm: Word::Constant(inst.immediate()),
+            pc: Word::Constant(pc),
+            csr: inst.imm as u16,
+            rm: inst.rm,
+            index: inst.rs1,
+        };
+        let (base, mode) = (self.base, self.mode);
+        let site = Site { builder: RefCell::new(&mut self.builder), base, mode };
+        let result = eval(inst.op, &site, &operands);
+        let destination = inst.op.info().format.destination();
+        let (result, value) = match destination {
+            Destination::Branch => (result, None),
+            Destination::Jump => {
+                (Word::Value(site.word(result)), Some(site.word(Word::Constant(pc + u64::from(inst.len)))))
+            }
+            Destination::X | Destination::F => (result, Some(site.word(result))),
+            Destination::None => (result, None),
+        };
+        if let (Some(register), Some(value)) = (written(inst), value) {
+            let variable = self.variables[register].expect("it is used");
+            self.builder.def_var(variable, value);
+        }
+        result
+    }
+
+    fn word(&mut self, word: Word) -> Value {
+        let (base, mode) = (self.base, self.mode);
+        Site { builder: RefCell::new(&mut self.builder), base, mode }.word(word)
+    }
+
+    fn end(&mut self, piece: &Piece<'_>, result: Word) {
+        let dirty = piece.dirty_at_end;
+        match &piece.end {
+            &Terminator::Next(to) | &Terminator::Jump(to) => self.go(to, dirty),
+            &Terminator::Branch { taken, next } => {
+                let condition = if let Word::Flag(flag) = result { flag } else { self.word(result) };
+                let [taken_label, next_label] = [taken, next]
+                    .map(|to| self.labels.get(&to).copied().unwrap_or_else(|| self.builder.create_block()));
+                self.builder.ins().brif(condition, taken_label, &[], next_label, &[]);
+                for (to, label) in [(taken, taken_label), (next, next_label)] {
+                    if !self.labels.contains_key(&to) {
+                        self.builder.switch_to_block(label);
+                        self.go(to, dirty);
+                    }
+                }
+            }
+            &Terminator::Call { target, next } => {
+                self.commit(committed(piece));
+                let code = match self.surroundings.is_function(target) {
+                    true => self.address_of(Name::Function(target)),
+                    false => {
+                        self.set_field_to(convention::PC, target);
+                        self.address_of(Name::Search)
+                    }
+                };
+                self.call_and_check(code, next);
+            }
+            &Terminator::CallIndirect { next } => {
+                self.commit(committed(piece));
+                let target = self.word(result);
+                self.set_field(convention::PC, target);
+                let code = self.address_of(Name::Search);
+                self.call_and_check(code, next);
+            }
+            Terminator::Return => {
+                self.commit(committed(piece));
+                let zero = self.builder.ins().iconst(I64, 0);
+                self.return_to(zero);
+            }
+            Terminator::JumpIndirect(targets) => {
+                let target = self.word(result);
+                let elsewhere = self.builder.create_block();
+                self.switch(target, &targets.inside, elsewhere);
+                self.builder.switch_to_block(elsewhere);
+                self.commit(committed(piece));
+                self.set_field(convention::PC, target);
+                let code = self.address_of(Name::Search);
+                self.return_to(code);
+            }
+            &Terminator::Step { at, next, is_ecall } => {
+                self.commit(committed(piece));
+                self.set_field_to(convention::PC, at);
+                self.exit(if is_ecall { Reason::Ecall } else { Reason::Step }, next);
+                let continuation = self.continuation(next);
+                self.builder.ins().jump(continuation, &[]);
+            }
+            &Terminator::Exit(at) => {
+                self.commit(committed(piece));
+                self.exit_for_good(at, Reason::Step);
+            }
+            Terminator::CallInside { .. } | Terminator::ReturnInside { .. } => {
+                unreachable!("no copies are made for this back end")
+            }
+        }
+    }
+
+    /// Goes on at one of these addresses in the function, or elsewhere. By a table with a place for every two bytes, where that
+    /// is not too long: interpreters have many such jumps.
+    fn switch(&mut self, target: Value, addresses: &[u64], elsewhere: Block) {
+        const LONGEST: u64 = 16 << 10;
+        let (Some(&first), Some(&last)) = (addresses.first(), addresses.last()) else {
+            self.builder.ins().jump(elsewhere, &[]);
+            return;
+        };
+        if addresses.len() < 4 || (last - first) / 2 >= LONGEST {
+            let mut switch = Switch::new();
+            for &to in addresses {
+                switch.set_entry(to.into(), self.labels[&to]);
+            }
+            switch.emit(&mut self.builder, target, elsewhere);
+            return;
+        }
+        // Odd distances, of which there are none, get places beyond the table.
+        let distance = self.builder.ins().iadd_imm_s(target, (first as i64).wrapping_neg());
+        let parcel = self.builder.ins().rotr_imm_u(distance, 1);
+        let most = self.builder.ins().iconst(I64, LONGEST as i64);
+        let index = self.builder.ins().umin(parcel, most);
+        let index = self.builder.ins().ireduce(I32, index);
+        let mut places = vec![elsewhere; ((last - first) / 2 + 1) as usize];
+        for &to in addresses {
+            places[((to - first) / 2) as usize] = self.labels[&to];
+        }
+        let Lifting { builder, .. } = self;
+        let mut call = |block: Block| builder.func.dfg.block_call(block, &[]);
+        let default = call(elsewhere);
+        let places: Vec<_> = places.into_iter().map(&mut call).collect();
+        let table = builder.create_jump_table(JumpTableData::new(default, &places));
+        builder.ins().br_table(index, table);
+    }
+
+    fn call_and_check(&mut self, code: Value, next: u64) {
+        self.call(code);
+        let ra = self.field(convention::slot(RA as u8));
+        let is_expected = self.builder.ins().icmp_imm_s(IntCC::Equal, ra, next as i64);
+        let (continuation, mismatched) = (self.continuation(next), self.mismatched);
+        self.builder.ins().brif(is_expected, continuation, &[], mismatched, &[]);
+    }
+
+    /// Goes on at an address, in this function or another, with these registers uncommitted.
+    fn go(&mut self, to: u64, dirty: Set) {
+        if let Some(&label) = self.labels.get(&to) {
+            self.builder.ins().jump(label, &[]);
+            return;
+        }
+        self.commit(dirty & self.surroundings.liveness().live_in(to));
+        match self.surroundings.is_function(to) {
+            true => {
+                let code = self.address_of(Name::Function(to));
+                self.return_to(code);
+            }
+            false => self.exit_for_good(to, Reason::Step),
+        }
+    }
+
+    /// Fills the blocks to which control comes from elsewhere.
+    fn finish(&mut self, chosen: Value) {
+        let function = self.function;
+        let entered: BTreeSet<u64> = function.entrances().chain(function.polls.iter().copied()).collect();
+        for at in entered {
+            self.continuation(at);
+        }
+        let continuations: Vec<(u64, Block)> = self.continuations.iter().map(|(&at, &block)| (at, block)).collect();
+        let start = self.builder.create_block();
+        let mut switch = Switch::new();
+        switch.set_entry(function.start.into(), start);
+        for &(at, block) in continuations.iter().filter(|(at, _)| *at != function.start) {
+            switch.set_entry(at.into(), block);
+        }
+
+        self.builder.switch_to_block(self.mismatched);
+        self.builder.set_cold_block(self.mismatched);
+        let ra = self.field(convention::slot(RA as u8));
+        let target = self.builder.ins().band_imm_s(ra, !1);
+        let choice = self.choice;
+        self.builder.ins().jump(choice, &[target.into()]);
+
+        let elsewhere = self.builder.create_block();
+        self.builder.switch_to_block(choice);
+        self.builder.set_cold_block(choice);
+        switch.emit(&mut self.builder, chosen, elsewhere);
+
+        // After a mismatched return, to return mismatched, too.
+        self.builder.switch_to_block(elsewhere);
+        self.builder.set_cold_block(elsewhere);
+        let zero = self.builder.ins().iconst(I64, 0);
+        self.return_to(zero);
+
+        for (at, block) in continuations.into_iter().chain([(function.start, start)]) {
+            self.builder.switch_to_block(block);
+            if let Some(piece) = self.pieces.get(&at) {
+                self.load(piece.needs);
+            }
+            self.go(at, 0);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The object file of a unit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cranelift_codegen::binemit::Reloc;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::isa::{self, OwnedTargetIsa};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::{Context, FinalizedRelocTarget, ir::ExternalName};
+use cranelift_frontend::FunctionBuilderContext;
+use object::write::{Object, Relocation, StandardSection, Symbol, SymbolId, SymbolSection};
+use object::{Architecture, BinaryFormat, Endianness, RelocationFlags, SymbolFlags, SymbolKind, SymbolScope, elf};
+use riverrun_isa::{Format, Inst};
+use riverrun_vm::artifact::MAX_FRAME;
+
+use crate::analysis::Function;
+use crate::error::CompileError;
+use crate::lift::{Surroundings, exceptions_matter, searcher};
+use crate::names::Names;
+use crate::options::CompileOptions;
+use crate::quick::function::{Name, lift};
+use crate::quick::lines::Lines;
+use crate::quick::thunks;
+use crate::quick::value::Mode;
+
+/// Functions begin at multiples of this.
+const ALIGNMENT: u64 = 16;
+
+/// Cranelift's names of features, by ours, which are LLVM's.
+const FEATURES: [(&str, &str); 12] = [
+    ("sse3", "has_sse3"),
+    ("ssse3", "has_ssse3"),
+    ("sse4.1", "has_sse41"),
+    ("sse4.2", "has_sse42"),
+    ("cx16", "has_cmpxchg16b"),
+    ("popcnt", "has_popcnt"),
+    ("avx", "has_avx"),
+    ("avx2", "has_avx2"),
+    ("bmi", "has_bmi1"),
+    ("bmi2", "has_bmi2"),
+    ("lzcnt", "has_lzcnt"),
+    ("fma", "has_fma"),
+];
+
+fn target(options: &CompileOptions, level: &str) -> Result<OwnedTargetIsa, CompileError> {
+    let error = |error: &dyn std::fmt::Display| CompileError::Cranelift(error.to_string());
+    let mut flags = settings::builder();
+    for (name, value) in [("opt_level", level), ("enable_verifier", "false"), ("unwind_info", "false")] {
+        flags.set(name, value).map_err(|problem| error(&problem))?;
+    }
+    let mut builder = isa::lookup_by_name("x86_64").map_err(|problem| error(&problem))?;
+    let features = options.cpu.features();
+    for (_, name) in FEATURES.iter().filter(|(feature, _)| features.has(feature)) {
+        builder.enable(name).map_err(|problem| error(&problem))?;
+    }
+    builder.finish(settings::Flags::new(flags)).map_err(|problem| error(&problem))
+}
+
+/// Whether a function's accrued exceptions can be seen. Then nothing may be moved or left out, so it is not optimised.
+fn is_strict(function: &Function, surroundings: &impl Surroundings) -> bool {
+    let mut insts = function.blocks.values().flat_map(|block| &block.insts);
+    (exceptions_matter(function) || surroundings.reads_exceptions()) && insts.any(|(_, inst)| is_arithmetic(inst))
+}
+
+/// Whether an instruction can raise exceptions.
+fn is_arithmetic(inst: &Inst) -> bool {
+    use Format::{FCmp, FR, FR1, FR4, FRx, FToX, XToF};
+    matches!(inst.op.info().format, FCmp | FR | FR1 | FR4 | FRx | FToX | XToF)
+}
+
+/// Compiles functions to an object. Adds those to `left` that are left to the interpreter, as some already are.
+pub(crate) fn object(
+    functions: &[&Function],
+    surroundings: &impl Surroundings,
+    names: &Names,
+    options: &CompileOptions,
+    left: &mut BTreeSet<u64>,
+) -> Result<Vec<u8>, CompileError> {
+    let [quick, strict] = [target(options, "speed")?, target(options, "none")?];
+    let mut file = File::new(names);
+    let (mut context, mut builders) = (Context::new(), FunctionBuilderContext::new());
+    for function in functions {
+        let start = function.start;
+        surroundings.budget().check()?;
+        if left.contains(&start) {
+            file.define(start, &thunks::interpreted(start));
+            continue;
+        }
+        context.clear();
+        let is_strict = is_strict(function, surroundings);
+        let isa = if is_strict { &strict } else { &quick };
+        let references = lift(
+            function,
+            surroundings,
+            Mode { is_strict, space: options.space },
+            &mut context.func,
+            &mut builders,
+            &**isa,
+        );
+        let failed = |error: String| CompileError::Cranelift(format!("{}: {error}", names.of(start)));
+        let code =
+            context.compile(&**isa, &mut ControlPlane::default()).map_err(|error| failed(error.inner.to_string()))?;
+        let frame = code.buffer.frame_layout().map_or(usize::MAX, |layout| layout.frame_to_fp_offset as usize);
+        // Six registers, the frame pointer and the return address are beside it.
+        if frame > MAX_FRAME / 2 {
+            left.insert(start);
+            file.define(start, &thunks::interpreted(start));
+            continue;
+        }
+        let (mut bytes, enter_at) = thunks::beginning((code.buffer.alignment as usize).max(ALIGNMENT as usize));
+        let body = bytes.len() as u64;
+        bytes.extend(code.buffer.data());
+        let relocs: Vec<_> = code.buffer.relocs().to_vec();
+        let at = file.define(start, &bytes);
+        file.lines.add(at, start);
+        for place in code.buffer.get_srclocs_sorted().iter().filter(|place| !place.loc.is_default()) {
+            file.lines.add(at + body + u64::from(place.start), place.loc.bits().into());
+        }
+        file.refer(at + enter_at as u64, -4, thunks::ENTER.to_owned())?;
+        for reloc in relocs {
+            let (FinalizedRelocTarget::ExternalName(ExternalName::User(name)), Reloc::X86CallPCRel4 | Reloc::X86PCRel4) =
+                (&reloc.target, reloc.kind)
+            else {
+                return Err(failed(format!("it refers to {:?} by {:?}", reloc.target, reloc.kind)));
+            };
+            let number = context.func.params.user_named_funcs()[*name].index;
+            let symbol = match references[number as usize] {
+                Name::Function(start) => names.of(start),
+                Name::Search => searcher(names),
+                Name::Call => thunks::CALL.to_owned(),
+            };
+            file.refer(at + body + u64::from(reloc.offset), reloc.addend, symbol)?;
+        }
+    }
+    file.finish()?;
+    file.object.write().map_err(|error| CompileError::Cranelift(error.to_string()))
+}
+
+/// An object under construction.
+struct File<'a> {
+    object: Object<'static>,
+    names: &'a Names,
+    symbols: BTreeMap<String, SymbolId>,
+    lines: Lines,
+}
+
+impl File<'_> {
+    fn new(names: &Names) -> File<'_> {
+        let object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+        File { object, names, symbols: BTreeMap::new(), lines: Lines::default() }
+    }
+
+    fn symbol(&mut self, name: String) -> SymbolId {
+        let File { object, symbols, .. } = self;
+        *symbols.entry(name.clone()).or_insert_with(|| {
+            object.add_symbol(Symbol {
+                name: name.into_bytes(),
+                value: 0,
+                size: 0,
+                kind: SymbolKind::Text,
+                scope: SymbolScope::Linkage,
+                weak: false,
+                section: SymbolSection::Undefined,
+                flags: SymbolFlags::None,
+            })
+        })
+    }
+
+    /// Adds the code of the function that begins at an address; returns its place.
+    fn define(&mut self, start: u64, code: &[u8]) -> u64 {
+        let symbol = self.symbol(self.names.of(start));
+        let section = self.object.section_id(StandardSection::Text);
+        self.object.add_symbol_data(symbol, section, code, ALIGNMENT)
+    }
+
+    /// Adds the line table.
+    fn finish(&mut self) -> Result<(), CompileError> {
+        let section = self.object.section_id(StandardSection::Text);
+        let (symbol, len) = (self.object.section_symbol(section), self.object.section_mut(section).data().len() as u64);
+        self.lines.write(&mut self.object, symbol, len)
+    }
+
+    /// Adds a reference from a place of the code.
+    fn refer(&mut self, offset: u64, addend: i64, name: String) -> Result<(), CompileError> {
+        let symbol = self.symbol(name);
+        let section = self.object.section_id(StandardSection::Text);
+        let flags = RelocationFlags::Elf { r_type: elf::R_X86_64_PC32 };
+        self.object
+            .add_relocation(section, Relocation { offset, symbol, addend, flags })
+            .map_err(|error| CompileError::Cranelift(error.to_string()))
+    }
+}

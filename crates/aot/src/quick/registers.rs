@@ -1,0 +1,142 @@
+//! Which guest registers a body has in host registers: what it loads where it begins and behind calls, and what it commits
+//! where control leaves it.
+
+use std::collections::BTreeMap;
+
+use riverrun_isa::ops::Rounding;
+use riverrun_isa::{Extension, Format, Inst, Op};
+
+use crate::analysis::registers::{Set, sources, written};
+use crate::analysis::{Block, Function, Liveness, Terminator, address};
+
+/// A part of a block, up to its end or an instruction that the interpreter executes.
+pub(super) struct Piece<'a> {
+    pub(super) insts: &'a [(u64, Inst)],
+    pub(super) end: Terminator,
+    /// Whether it begins with a poll.
+    pub(super) polls: bool,
+    /// Registers that are read where the block ends.
+    pub(super) live_out: Set,
+    /// Registers whose value the body needs where the piece begins.
+    pub(super) needs: Set,
+    /// Registers that may be uncommitted where it begins, and where it ends.
+    pub(super) dirty: Set,
+    pub(super) dirty_at_end: Set,
+}
+
+/// Whether an instruction is left to the dispatcher: it has effects beyond registers and plain memory, or rounds as the host
+/// cannot. Where exceptions are exact, that is so of all that rounds to integers but towards zero.
+fn is_left(inst: &Inst, is_strict: bool) -> bool {
+    let format = inst.op.info().format;
+    let rounds = matches!(format, Format::FToX) || matches!(inst.op.info().extension, Extension::Zfa);
+    let rounds_away = inst.rm == Rounding::Rmm || is_strict && rounds && inst.rm != Rounding::Rtz;
+    let is_fence = matches!(inst.op, Op::fence | Op::fence_i);
+    matches!(format, Format::Amo | Format::Lr | Format::Import)
+        || format.is_csr()
+        || rounds_away
+        || matches!(format, Format::Sys) && !is_fence
+}
+
+/// The pieces of a function, by the address of their first instruction.
+pub(super) fn pieces<'a>(function: &'a Function, liveness: &Liveness, is_strict: bool) -> BTreeMap<u64, Piece<'a>> {
+    let mut pieces = BTreeMap::new();
+    for (&start, block) in &function.blocks {
+        let live_out = liveness.block_live_out(function.start, address(start));
+        split(start, block, live_out, is_strict, &mut pieces);
+    }
+    for start in &function.polls {
+        if let Some(piece) = pieces.get_mut(start) {
+            piece.polls = true;
+        }
+    }
+    find_dirty(&mut pieces);
+    find_needs(&mut pieces, liveness);
+    pieces
+}
+
+fn split<'a>(start: u64, block: &'a Block, live_out: Set, is_strict: bool, pieces: &mut BTreeMap<u64, Piece<'a>>) {
+    let (mut begin, mut first) = (start, 0);
+    let mut add = |begin: u64, insts: &'a [(u64, Inst)], end: Terminator, live_out: Set| {
+        pieces.insert(begin, Piece { insts, end, polls: false, live_out, needs: 0, dirty: 0, dirty_at_end: 0 });
+    };
+    for (index, &(pc, ref inst)) in block.insts.iter().enumerate() {
+        if is_left(inst, is_strict) {
+            let next = pc + u64::from(inst.len);
+            add(begin, &block.insts[first..index], Terminator::Step { at: pc, next, is_ecall: false }, !0);
+            (begin, first) = (next, index + 1);
+        }
+    }
+    let rest = &block.insts[first..];
+    match &block.end {
+        // The block that follows is the next piece.
+        Terminator::Next(to) if rest.is_empty() && first != 0 && *to == begin => {}
+        end => add(begin, rest, end.clone(), live_out),
+    }
+}
+
+/// Whether all that was committed is loaded again behind it.
+fn comes_back(end: &Terminator) -> bool {
+    end.is_call()
+}
+
+fn find_dirty(pieces: &mut BTreeMap<u64, Piece<'_>>) {
+    let mut changed: Vec<u64> = pieces.keys().copied().collect();
+    while let Some(start) = changed.pop() {
+        let piece = pieces.get_mut(&start).expect("it is one of them");
+        piece.dirty_at_end = piece
+            .insts
+            .iter()
+            .filter_map(|(_, inst)| written(inst))
+            .fold(piece.dirty, |set, register| set | 1 << register);
+        if comes_back(&piece.end) {
+            continue;
+        }
+        let (dirty, successors) = (piece.dirty_at_end, piece.end.successors());
+        for to in successors {
+            if let Some(next) = pieces.get_mut(&to).filter(|next| dirty & !next.dirty != 0) {
+                next.dirty |= dirty;
+                changed.push(to);
+            }
+        }
+    }
+}
+
+/// Registers that are committed where a piece ends.
+pub(super) fn committed(piece: &Piece<'_>) -> Set {
+    piece.dirty_at_end & piece.live_out
+}
+
+fn find_needs(pieces: &mut BTreeMap<u64, Piece<'_>>, liveness: &Liveness) {
+    loop {
+        let mut has_grown = false;
+        let starts: Vec<u64> = pieces.keys().copied().rev().collect();
+        for start in starts {
+            let piece = &pieces[&start];
+            let behind = |to: &u64| match pieces.get(to) {
+                Some(next) => next.needs,
+                None => piece.dirty_at_end & liveness.live_in(*to),
+            };
+            let inside = if comes_back(&piece.end) {
+                committed(piece)
+            } else {
+                let leaves =
+                    matches!(piece.end, Terminator::Return | Terminator::Exit(_) | Terminator::JumpIndirect(_));
+                let leaving = if leaves { committed(piece) } else { 0 };
+                piece.end.successors().iter().fold(leaving, |set, to| set | behind(to))
+            };
+            let needs = piece.insts.iter().rev().fold(inside, |needs, (_, inst)| {
+                let needs = written(inst).map_or(needs, |register| needs & !(1 << register));
+                sources(inst).into_iter().flatten().fold(needs, |needs, register| needs | 1 << register)
+            });
+            // A poll where it begins commits what may be dirty.
+            let needs = if piece.polls { needs | piece.dirty } else { needs };
+            if needs != piece.needs {
+                has_grown = true;
+                pieces.get_mut(&start).expect("it is one of them").needs = needs;
+            }
+        }
+        if !has_grown {
+            return;
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The code between bodies, which have the host's convention, and the convention of compiled code.
+//!
+//! Each function begins with code that tests the host's stack, as all compiled functions do, and enters its body by
+//! [`ENTER`]; bodies call others by [`CALL`]. Both are part of the artifact's tables.
+
+use std::fmt::Write as _;
+
+use riverrun_vm::Reason;
+use riverrun_vm::convention::{self, PINNED, Pinned};
+
+/// The symbol of the code that commits the pinned registers, calls the body in r10, at the guest address in r11, and goes
+/// on where it says.
+pub(super) const ENTER: &str = "riverrun_quick_enter";
+/// The symbol of the function that bodies call with the window's address and the compiled code to call.
+pub(super) const CALL: &str = "riverrun_quick_call";
+
+/// The host registers of the pinned registers, in the order of [`convention::pinned`]; the window's address is in r15.
+const REGISTERS: [&str; PINNED] = ["rax", "rcx", "rdx", "rdi", "rsi", "r8", "r9", "r12", "r13", "r14"];
+/// What bodies and their callers preserve for each other, by the host's convention.
+const PRESERVED: [&str; 6] = ["rbx", "rbp", "r12", "r13", "r14", "r15"];
+
+fn home(pinned: Pinned) -> i64 {
+    match pinned {
+        Pinned::X(register) => convention::slot(register),
+        Pinned::Fuel => convention::FUEL,
+    }
+}
+
+/// The assembly of [`ENTER`] and [`CALL`].
+pub(crate) fn assembly() -> String {
+    let homes = || REGISTERS.into_iter().zip(convention::pinned(false).map(home));
+    let load: String = homes().map(|(register, home)| format!("mov {register}, [r15 + {home}]\n")).collect();
+    let commit: String = homes().map(|(register, home)| format!("mov [r15 + {home}], {register}\n")).collect();
+    let push: String = PRESERVED.map(|register| format!("push {register}\n")).concat();
+    let mut pop = String::new();
+    for register in PRESERVED.iter().rev() {
+        writeln!(pop, "pop {register}").expect("a string takes all");
+    }
+    format!(
+        ".intel_syntax noprefix
+.text
+.globl {ENTER}
+.hidden {ENTER}
+.balign 64
+{ENTER}:
+{commit}mov rdi, r15
+mov rsi, r11
+call r10
+mov r10, rax
+{load}test r10, r10
+jnz 1f
+ret
+1: jmp r10
+.globl {CALL}
+.hidden {CALL}
+.balign 64
+{CALL}:
+{push}mov r15, rdi
+mov r10, rsi
+{load}call r10
+{commit}{pop}ret
+.att_syntax
+"
+    )
+}
+
+/// Bytes of machine code.
+struct Code(Vec<u8>);
+
+impl Code {
+    /// An instruction with a displacement from the window's address.
+    fn field(&mut self, opcode: [u8; 3], field: i64) {
+        self.0.extend(opcode);
+        self.0.extend((field as i32).to_le_bytes());
+    }
+}
+
+/// The beginning of a function: its code, at whose end its body is aligned to this, and the place of the distance to
+/// [`ENTER`] in it, from the place's end.
+pub(super) fn beginning(alignment: usize) -> (Vec<u8>, usize) {
+    let mut code = Code(Vec::new());
+    // cmp rsp, [r15 + limit]
+    code.field([0x49, 0x3b, 0xa7], convention::STACK_LIMIT);
+    // jb .. to the exit; xor r11d, r11d; jmp .. behind it
+    code.0.extend([0x72, 0x05, 0x45, 0x31, 0xdb, 0xeb, 0x0e]);
+    // call [r15 + exit]: its return address tells whose beginning it is.
+    code.field([0x41, 0xff, 0x97], convention::EXIT_AT_START);
+    // mov r11, [r15 + pc]
+    code.field([0x4d, 0x8b, 0x9f], convention::PC);
+    // lea r10, [body]
+    code.0.extend([0x4c, 0x8d, 0x15]);
+    let body_at = code.0.len();
+    code.0.extend([0; 4]);
+    // jmp ENTER
+    code.0.push(0xe9);
+    let enter_at = code.0.len();
+    code.0.extend([0; 4]);
+    let body = code.0.len().next_multiple_of(alignment);
+    let distance = (body - (body_at + 4)) as i32;
+    code.0[body_at..body_at + 4].copy_from_slice(&distance.to_le_bytes());
+    // int3
+    code.0.resize(body, 0xcc);
+    (code.0, enter_at)
+}
+
+/// A function that is left to the interpreter: an exit to it.
+pub(super) fn interpreted(start: u64) -> Vec<u8> {
+    let mut code = Code(Vec::new());
+    // mov r11d, start; mov [r15 + pc], r11
+    code.0.extend([0x41, 0xbb]);
+    code.0.extend((start as u32).to_le_bytes());
+    code.field([0x4d, 0x89, 0x9f], convention::PC);
+    // mov qword ptr [r15 + reason], Call
+    code.field([0x49, 0xc7, 0x87], convention::REASON);
+    code.0.extend((Reason::Call as u32).to_le_bytes());
+    // mov [r15 + resume], rdi, which is ra
+    code.field([0x49, 0x89, 0xbf], convention::RESUME);
+    // jmp [r15 + exit]
+    code.field([0x41, 0xff, 0xa7], convention::EXIT);
+    code.0
+}

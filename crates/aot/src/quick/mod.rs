@@ -8,7 +8,7 @@
 //!
 //! - [`function`]: one guest function; [`ops`], [`value`]: the instruction table's operations.
 //! - [`registers`]: which guest registers a body loads, and which it commits.
-//! - [`object`]: the object file of a unit, [`lines`] its line table; [`thunks`]: the code around bodies.
+//! - [`mod@object`]: the object file of a unit, [`lines`] its line table; [`thunks`]: the code around bodies.
 
 mod function;
 mod lines;

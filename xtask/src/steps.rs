@@ -90,79 +90,47 @@ pub(crate) static TEST: &[Step] = &[
 /// twice.
 const COMPILING: &str = "riverrun-testkit/compile,riverrun/compile,riverrun-capi/compile";
 
-const OPTIMISED: &[&str] =
-    &["test", "--workspace", "--exclude", "riverrun-cli", "--no-fail-fast", "--release", "--features", COMPILING];
+/// Optimised tests: all, or those of these files.
+macro_rules! optimised {
+    ($($file:literal)*) => {
+        &[
+            "test", "--workspace", "--exclude", "riverrun-cli", "--no-fail-fast", "--release", "--features", COMPILING,
+            $("--test", $file,)*
+        ]
+    };
+}
+
+const OPTIMISED: &[&str] = optimised!();
 
 /// The command and its compiler, which are built alike everywhere, too. The command has no compiler built in: it would load
 /// LLVM each time.
 const COMPILER: &[&str] = &["build", "--release", "--package", "riverrun-cli", "--package", "riverrun-compile"];
 
-const COMMAND: &[&str] =
-    &["test", "--release", "--no-fail-fast", "--package", "riverrun-cli", "--package", "riverrun-compile"];
+/// Tests of the command: all, or those of these files.
+macro_rules! command {
+    ($($file:literal)*) => {
+        &[
+            "test", "--release", "--no-fail-fast", "--package", "riverrun-cli", "--package", "riverrun-compile",
+            $("--test", $file,)*
+        ]
+    };
+}
+
+const COMMAND: &[&str] = command!();
 
 /// The variable by which tests of whole programs choose their engine.
 const SINGLE_STEP: &[(&str, &str)] = &[("RIVERRUN_TEST_ENGINE", "single-step")];
 const COMPILED: &[(&str, &str)] = &[("RIVERRUN_TEST_ENGINE", "compiled")];
 
-const PROGRAMS: &[&str] = &[
-    "test",
-    "--workspace",
-    "--exclude",
-    "riverrun-cli",
-    "--no-fail-fast",
-    "--release",
-    "--features",
-    COMPILING,
-    "--test",
-    "heap",
-    "--test",
-    "programs",
-    "--test",
-    "sandbox",
-    "--test",
-    "aborts",
-];
+const PROGRAMS: &[&str] = optimised!("heap" "programs" "sandbox" "aborts");
 
 /// Those that need no more than 256 MiB of addresses.
-const PROGRAMS_THAT_FIT: &[&str] = &[
-    "test",
-    "--workspace",
-    "--exclude",
-    "riverrun-cli",
-    "--no-fail-fast",
-    "--release",
-    "--features",
-    COMPILING,
-    "--test",
-    "heap",
-    "--test",
-    "programs",
-    "--test",
-    "system_calls",
-];
+const PROGRAMS_THAT_FIT: &[&str] = optimised!("heap" "programs" "system_calls");
 
 /// The variable by which tests that do not choose it get another number of address bits than the most.
 const FEW_ADDRESSES: &[(&str, &str)] = &[("RIVERRUN_TEST_ADDRESS_BITS", "28")];
 
-const COMMAND_PROGRAMS: &[&str] = &[
-    "test",
-    "--release",
-    "--no-fail-fast",
-    "--package",
-    "riverrun-cli",
-    "--package",
-    "riverrun-compile",
-    "--test",
-    "run",
-    "--test",
-    "traps",
-    "--test",
-    "files",
-    "--test",
-    "host_heap",
-    "--test",
-    "toolchain",
-];
+const COMMAND_PROGRAMS: &[&str] = command!("run" "traps" "files" "host_heap" "toolchain");
 
 const GUEST_CLIPPY: &[&str] = &[
     "clippy",

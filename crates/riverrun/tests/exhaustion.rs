@@ -64,7 +64,7 @@ fn a_limit_on_addresses_is_named() {
 
 /// Where there is no room for a single machine of 4 GiB, several with fewer addresses run.
 #[test]
-fn machines_with_few_addresses_fit_a_small_limit() {
+fn a_limit_on_addresses_has_room_for_small_machines() {
     if is_apart() {
         let make = |bits| {
             let engine = Engine::new(Config::new().address_bits(bits)).unwrap();
@@ -80,7 +80,7 @@ fn machines_with_few_addresses_fit_a_small_limit() {
         return;
     }
     // In KiB.
-    let said = apart("machines_with_few_addresses_fit_a_small_limit", "ulimit -v 3000000");
+    let said = apart("a_limit_on_addresses_has_room_for_small_machines", "ulimit -v 3000000");
     assert!(said.contains("`Config::address_bits`"), "{said}");
 }
 

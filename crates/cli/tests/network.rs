@@ -19,7 +19,7 @@ fn the_network_is_what_options_grant() {
     assert_eq!(ended.expect(0, &[]).stdout, "welcome\n");
     server.join().unwrap();
 
-    let refused = "a TCP socket is refused: no address is granted (--connect HOST:PORT, --listen PORT)\n";
+    let refused = "a socket of the network is refused: no address is granted (--connect HOST:PORT, --listen PORT)\n";
     riverrun(args!["--verbose", guest, port.as_str()]).expect(1, &[refused, "connect: Permission denied\n"]);
     let refused = format!("connecting to {granted} is refused: it is not granted (--connect {granted})\n");
     riverrun(args!["--verbose", "--listen", "0", guest, port.as_str()]).expect(1, &[&refused]);

@@ -39,8 +39,8 @@ const STEP: u64 = 256 << 10;
 /// Flags of calls that send or receive (`MSG_`).
 pub(crate) mod flag {
     pub(crate) const OUT_OF_BAND: u32 = 1;
-    pub(crate) const CONTROL_TRUNCATED: u32 = 8;
     pub(crate) const PEEK: u32 = 2;
+    pub(crate) const CONTROL_TRUNCATED: u32 = 8;
     pub(crate) const TRUNCATED: u32 = 0x20;
     pub(crate) const DO_NOT_WAIT: u32 = 0x40;
     pub(crate) const WAIT_FOR_ALL: u32 = 0x100;

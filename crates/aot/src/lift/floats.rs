@@ -16,6 +16,18 @@ const NAN: u64 = 0x3;
 const INFINITE: u64 = 0x204;
 const ZERO: u64 = 0x60;
 
+/// One past either end of the range of values that truncate to an integer's, all exact in binary64, and the results below and
+/// above it.
+pub(crate) fn truncated_range(int: Int) -> (f64, f64, u64, u64) {
+    match int {
+        Int::I32 => (-2147483649.0, 2147483648.0, i32::MIN as u64, i32::MAX as u64),
+        Int::U32 => (-1.0, 4294967296.0, 0, u64::MAX),
+        // -2^63 is in range and has no neighbour below it above -2^63 - 2048.
+        Int::I64 => (-9223372036854777856.0, 9223372036854775808.0, i64::MIN as u64, i64::MAX as u64),
+        Int::U64 => (-1.0, 18446744073709551616.0, 0, u64::MAX),
+    }
+}
+
 impl<'c> Site<'_, 'c> {
     pub(super) fn floats(&self, f: Float, a: Value<'c>, b: Value<'c>) -> (FloatValue<'c>, FloatValue<'c>) {
         (self.ir.float(f, a), self.ir.float(f, b))
@@ -216,14 +228,7 @@ impl<'c> Site<'_, 'c> {
             Float::S => ir.float(Float::D, self.widen_float(Value::Float(f, whole))),
             Float::D => whole,
         };
-        // One past either end of the range of truncated values; all are exact in binary64.
-        let (below, above, least, greatest) = match int {
-            Int::I32 => (-2147483649.0, 2147483648.0, i32::MIN as u64, i32::MAX as u64),
-            Int::U32 => (-1.0, 4294967296.0, 0, u64::MAX),
-            // -2^63 is in range and has no neighbour below it above -2^63 - 2048.
-            Int::I64 => (-9223372036854777856.0, 9223372036854775808.0, i64::MIN as u64, i64::MAX as u64),
-            Int::U64 => (-1.0, 18446744073709551616.0, 0, u64::MAX),
-        };
+        let (below, above, least, greatest) = truncated_range(int);
         let constant = |value| ir.context.f64_type().const_float(value);
         let compare = |predicate, bound| self.compare_native(predicate, wide, constant(bound), false);
         let too_low = compare(FloatPredicate::OLE, below);

@@ -14,7 +14,7 @@ use crate::lift::value::Value;
 
 /// Constants up to this are added outside the extension to 64 bits: the guards on either side of the
 /// window, and the pages at its ends that are never mapped, make that exact.
-const FOLDED: i64 = 16 << 10;
+pub(crate) const FOLDED: i64 = 16 << 10;
 /// Indices up to this are added outside as well, such as those into a table of 256 entries.
 const INDEX: u64 = 8 << 10;
 

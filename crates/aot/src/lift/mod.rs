@@ -38,7 +38,9 @@ mod value;
 
 pub(crate) use dataflow::is_mostly_floats;
 pub(crate) use float_flags::{define_helpers, matter as exceptions_matter, observed};
+pub(crate) use floats::truncated_range;
 pub(crate) use function::{Surroundings, declare, lift};
 pub(crate) use ir::{Callers, Ir, integer_operand};
 pub(crate) use libcalls::KnownLibcall;
 pub(crate) use look_up::searcher;
+pub(crate) use memory::FOLDED;

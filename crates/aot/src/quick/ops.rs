@@ -11,11 +11,8 @@ use riverrun_isa::ops::{
 };
 use riverrun_vm::{SINK_SLOT, convention};
 
+use crate::lift::{FOLDED, truncated_range};
 use crate::quick::value::{Mode, Word};
-
-/// Constants up to this are added to an address in 64 bits: the guards on either side of the window, and the pages at its
-/// ends that are never mapped, make that exact.
-const FOLDED: i64 = 16 << 10;
 
 /// Accesses to the guest's memory, which may be misaligned. Those that fault end the run elsewhere.
 fn guest() -> MemFlagsData {
@@ -195,17 +192,6 @@ impl Site<'_, '_> {
             Rounding::Rne | Rounding::Dyn => b.ins().nearest(a),
             Rounding::Rmm => unreachable!("the interpreter rounds ties away from zero"),
         }
-    }
-}
-
-/// One past either end of the range of values that truncate to an integer's, and its ends as 64 bits. All are exact in
-/// binary64, but for -2^63, which has no neighbour below it above -2^63 - 2048.
-fn range(int: Int) -> (f64, f64, i64, i64) {
-    match int {
-        Int::I32 => (-2147483649.0, 2147483648.0, i64::from(i32::MIN), i64::from(i32::MAX)),
-        Int::U32 => (-1.0, 4294967296.0, 0, -1),
-        Int::I64 => (-9223372036854777856.0, 9223372036854775808.0, i64::MIN, i64::MAX),
-        Int::U64 => (-1.0, 18446744073709551616.0, 0, -1),
     }
 }
 
@@ -402,7 +388,7 @@ impl Ops for Site<'_, '_> {
     fn float_to_int(&self, f: Float, int: Int, a: Word, rm: Rounding) -> Word {
         let float = self.float(f, a);
         let whole = if rm == Rounding::Rtz { float } else { self.integral(float, rm) };
-        let (below, above, least, greatest) = range(int);
+        let (below, above, least, greatest) = truncated_range(int);
         let (outside, too_low, inside) = {
             let mut b = self.builder.borrow_mut();
             let wide = if f == Float::S { b.ins().fpromote(F64, whole) } else { whole };
@@ -429,7 +415,7 @@ impl Ops for Site<'_, '_> {
         self.keep(converted);
         self.raise(fflags::NV, Word::Flag(outside));
         let mut b = self.builder.borrow_mut();
-        let [least, greatest] = [least, greatest].map(|bound| b.ins().iconst(I64, bound));
+        let [least, greatest] = [least, greatest].map(|bound| b.ins().iconst(I64, bound as i64));
         let bound = b.ins().select(too_low, least, greatest);
         Word::Value(b.ins().select(outside, bound, converted))
     }

@@ -39,6 +39,13 @@ static inline void fails(riverrun_error_t *error, riverrun_error_kind_t kind, co
     riverrun_error_delete(error);
 }
 
+/* An engine with all defaults, and a program in a file. */
+static inline void load(const char *path, riverrun_engine_t **engine, riverrun_program_t **program)
+{
+    FINE(riverrun_engine_new(NULL, engine));
+    FINE(riverrun_program_from_file(*engine, path, program));
+}
+
 /* How many destructors were called. */
 static int destroyed;
 static inline void destroy(void *data)

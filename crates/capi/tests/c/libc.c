@@ -24,8 +24,7 @@ int main(int argc, char **argv)
     riverrun_program_t *program;
     riverrun_linker_t *linker;
     riverrun_machine_t *machine;
-    FINE(riverrun_engine_new(NULL, &engine));
-    FINE(riverrun_program_from_file(engine, argv[1], &program));
+    load(argv[1], &engine, &program);
     if (*argv[2]) {
         riverrun_program_t *compiled;
         FINE(riverrun_program_with_artifact(program, argv[2], &compiled));

@@ -43,8 +43,7 @@ int main(int argc, char **argv)
     riverrun_program_t *program;
     riverrun_linker_t *linker;
     riverrun_machine_t *machine, *other;
-    FINE(riverrun_engine_new(NULL, &engine));
-    FINE(riverrun_program_from_file(engine, argv[1], &program));
+    load(argv[1], &engine, &program);
     FINE(riverrun_linker_new(engine, &linker));
     FINE(riverrun_linker_add_linux(linker));
     riverrun_linux_t *granted = riverrun_linux_new();

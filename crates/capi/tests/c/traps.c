@@ -63,8 +63,7 @@ int main(int argc, char **argv)
     riverrun_program_t *program;
     riverrun_linker_t *linker;
     riverrun_machine_t *machine;
-    FINE(riverrun_engine_new(NULL, &engine));
-    FINE(riverrun_program_from_file(engine, argv[1], &program));
+    load(argv[1], &engine, &program);
     FINE(riverrun_linker_new(engine, &linker));
     riverrun_function_name_t import;
     for (size_t i = 0; riverrun_program_import(program, i, &import); i++)

@@ -307,8 +307,7 @@ int main(int argc, char **argv)
     riverrun_program_t *program;
     riverrun_machine_t *machine;
     riverrun_func_t *play;
-    FINE(riverrun_engine_new(NULL, &engine));
-    FINE(riverrun_program_from_file(engine, argv[1], &program));
+    load(argv[1], &engine, &program);
     FINE(riverrun_linker_new(engine, &linker));
     FINE(riverrun_linker_func(linker, "Game::add", "i32 (i32, i32)", add, NULL, NULL));
     FAILS(riverrun_linker_func_async(linker, "Game::score", "i32 (i32)", NULL, NULL, NULL), MISUSE, "`function` is NULL");

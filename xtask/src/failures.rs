@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 /// Lines kept of one step, and characters of a line.
 const LINES: usize = 24;
 const WIDTH: usize = 240;
-/// Lines behind a panic's place that say why.
+/// Lines behind a panic's place, and behind the heading of a failed test's output, that say why.
 const BEHIND: usize = 3;
 
 /// Listens to what a step prints, line by line.
@@ -22,11 +22,13 @@ impl Excerpt {
         if line.trim().is_empty() {
             return;
         }
-        let begins = line.contains("panicked at") || line.ends_with("... FAILED") || line.starts_with("error");
+        // Doc tests run in processes of their own: what these said stands only below such a heading.
+        let is_heading = line.contains("panicked at") || (line.starts_with("---- ") && line.ends_with(" ----"));
+        let begins = is_heading || line.ends_with("... FAILED") || line.starts_with("error");
         if (begins || self.behind > 0) && self.telling.len() < LINES && !self.telling.contains(&line) {
             self.telling.push(line.clone());
         }
-        self.behind = if line.contains("panicked at") { BEHIND } else { self.behind.saturating_sub(1) };
+        self.behind = if is_heading { BEHIND } else { self.behind.saturating_sub(1) };
         if self.last.len() == LINES / 2 {
             self.last.pop_front();
         }
@@ -53,6 +55,19 @@ mod tests {
     fn names_tests_and_reasons() {
         let text = "running 2 tests\ntest a ... ok\ntest b ... FAILED\n\nthread 'b' panicked at x.rs:1:2:\nwrong\n";
         assert_eq!(excerpt(text), ["test b ... FAILED", "thread 'b' panicked at x.rs:1:2:", "wrong"]);
+    }
+
+    #[test]
+    fn tells_how_a_process_ended() {
+        let text = "test a.rs - A (line 1) ... FAILED\n\n---- a.rs - A (line 1) stdout ----\nTest executable failed (signal: 9).\n";
+        assert_eq!(
+            excerpt(text),
+            [
+                "test a.rs - A (line 1) ... FAILED",
+                "---- a.rs - A (line 1) stdout ----",
+                "Test executable failed (signal: 9)."
+            ]
+        );
     }
 
     #[test]

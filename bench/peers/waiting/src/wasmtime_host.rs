@@ -41,14 +41,13 @@ impl Instances {
         let engine = Engine::new(&config).map_err(in_words)?;
         let module = Module::new(&engine, GUEST).map_err(in_words)?;
         let mut linker = Linker::new(&engine);
-        let later = |caller: Caller<'_, Wait>, (x,): (i64,)| {
-            let later: Box<dyn Future<Output = i64> + Send + '_> = Box::new(async move {
+        let defined = linker.func_wrap_async("", "later", |caller: Caller<'_, Wait>, (x,): (i64,)| {
+            Box::new(async move {
                 caller.data().wait().await;
                 x
-            });
-            later
-        };
-        linker.func_wrap_async("", "later", later).map_err(in_words)?;
+            })
+        });
+        defined.map_err(in_words)?;
         let template = linker.instantiate_pre(&module).map_err(in_words)?;
         Ok(Instances { engine, template })
     }

@@ -23,6 +23,16 @@ pub enum Pinned {
     Fuel,
 }
 
+impl Pinned {
+    /// From the window to the value's place in the state, where it is when it is committed.
+    pub const fn home(self) -> i64 {
+        match self {
+            Pinned::X(register) => slot(register),
+            Pinned::Fuel => FUEL,
+        }
+    }
+}
+
 /// The ten pinned registers in the order of parameters, followed by the window's address. Short-lived values come first,
 /// because LLVM allocates registers for intermediate results in this order, too. Code that counts fuel has it in the place
 /// of s4.

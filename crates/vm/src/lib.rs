@@ -44,7 +44,7 @@ mod sync;
 mod sys;
 mod trap;
 
-pub use arch::{FRAME_GAP, FRAME_SIZE, Features, FloatEnv, GuestFloats, exit_engine, return_marker};
+pub use arch::{FRAME_GAP, FRAME_SIZE, Features, FloatEnv, GuestFloats, PINNED_REGISTERS, exit_engine, return_marker};
 pub use context::{
     ADDRESS_MASK_OFFSET, EngineContext, GUARD_SIZE, JUMP_CACHE_OFFSET, JUMP_CACHE_SIZE, RETURNS_OFFSET, RETURNS_SIZE,
     VmContext, WINDOW_OFFSET,

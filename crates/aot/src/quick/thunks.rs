@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
-use riverrun_vm::Reason;
-use riverrun_vm::convention::{self, PINNED, Pinned};
+use riverrun_vm::convention::{self, Pinned};
+use riverrun_vm::{PINNED_REGISTERS, Reason};
 
 /// The symbol of the code that commits the pinned registers, calls the body in r10, at the guest address in r11, and goes
 /// on where it says.
@@ -14,21 +14,12 @@ pub(super) const ENTER: &str = "riverrun_quick_enter";
 /// The symbol of the function that bodies call with the window's address and the compiled code to call.
 pub(super) const CALL: &str = "riverrun_quick_call";
 
-/// The host registers of the pinned registers, in the order of [`convention::pinned`]; the window's address is in r15.
-const REGISTERS: [&str; PINNED] = ["rax", "rcx", "rdx", "rdi", "rsi", "r8", "r9", "r12", "r13", "r14"];
 /// What bodies and their callers preserve for each other, by the host's convention.
 const PRESERVED: [&str; 6] = ["rbx", "rbp", "r12", "r13", "r14", "r15"];
 
-fn home(pinned: Pinned) -> i64 {
-    match pinned {
-        Pinned::X(register) => convention::slot(register),
-        Pinned::Fuel => convention::FUEL,
-    }
-}
-
 /// The assembly of [`ENTER`] and [`CALL`].
 pub(crate) fn assembly() -> String {
-    let homes = || REGISTERS.into_iter().zip(convention::pinned(false).map(home));
+    let homes = || PINNED_REGISTERS.into_iter().zip(convention::pinned(false).map(Pinned::home));
     let load: String = homes().map(|(register, home)| format!("mov {register}, [r15 + {home}]\n")).collect();
     let commit: String = homes().map(|(register, home)| format!("mov [r15 + {home}], {register}\n")).collect();
     let push: String = PRESERVED.map(|register| format!("push {register}\n")).concat();

@@ -10,6 +10,7 @@ compile_error!("riverrun has no `arch` folder for this processor: see CONTRIBUTI
 use x86_64 as host;
 
 pub use host::TRIPLE;
+pub use host::enter::PINNED_REGISTERS;
 pub use host::exit::{FRAME_GAP, FRAME_SIZE, exit_engine, return_marker};
 pub use host::features::Features;
 pub use host::float_env::{FloatEnv, GuestFloats};

@@ -11,7 +11,7 @@ use std::mem::offset_of;
 use super::exit::{FRAME_GAP, FRAME_SIZE, return_marker};
 use crate::callable::Callable;
 use crate::context::{EngineContext, VmContext, WINDOW_OFFSET};
-use crate::convention::{self, CALL_ARGUMENTS, Pinned};
+use crate::convention::{self, CALL_ARGUMENTS, PINNED, Pinned};
 use crate::exit::Reason;
 use crate::return_addresses::RETURN_ADDRESS;
 use crate::{exit_by_marker, push_frame, unwind_marker};
@@ -21,14 +21,10 @@ const HOST_SP: usize = EXIT + offset_of!(EngineContext, host_sp);
 const STACK_TOP: usize = EXIT + offset_of!(EngineContext, stack_top);
 const COMPILED_SP: usize = EXIT + offset_of!(EngineContext, compiled_sp);
 const REASON: usize = EXIT + offset_of!(EngineContext, reason);
-const FUEL: usize = EXIT + offset_of!(EngineContext, fuel);
 
-/// The offset of a pinned register in the state.
-const fn home(fuel: bool, position: usize) -> usize {
-    match convention::pinned(fuel)[position] {
-        Pinned::X(n) => offset_of!(VmContext, hart.slots) + 8 * n as usize,
-        Pinned::Fuel => FUEL,
-    }
+/// From the window to the place of a pinned register in the state.
+const fn home(fuel: bool, position: usize) -> i64 {
+    convention::pinned(fuel)[position].home()
 }
 
 /// The stubs of code that counts fuel, or of code that does not.
@@ -70,38 +66,54 @@ pub(crate) fn stubs(fuel: bool) -> Stubs {
     if fuel { stubs!(counting) } else { stubs!(free) }
 }
 
+/// Tells a macro the host registers of the pinned registers, in the order of [`convention::pinned`], each with the name that
+/// `stub` gives to its place below the window.
+macro_rules! tell_pinned {
+    ($to:ident) => {
+        $to! {
+            "rax" first, "rcx" second, "rdx" third, "rdi" fourth, "rsi" fifth,
+            "r8" sixth, "r9" seventh, "r12" eighth, "r13" ninth, "r14" tenth
+        }
+    };
+}
+
+macro_rules! names {
+    ($($register:literal $place:ident),+) => { [$($register),+] };
+}
+
+/// The host registers of the pinned registers, in the order of [`convention::pinned`]: those of LLVM's `x86_regcallcc`. The
+/// window's address is in r15.
+pub const PINNED_REGISTERS: [&str; PINNED] = tell_pinned!(names);
+
+macro_rules! loads {
+    ($($register:literal $place:ident),+) => {
+        concat!(
+            "lea r15, [rdi + {window}]\n",
+            $("mov ", $register, ", [r15 + {", stringify!($place), "}]\n",)+
+        )
+    };
+}
+
 /// Loads the pinned registers from the state whose address is in rdi.
 macro_rules! load_pinned {
     () => {
-        "lea r15, [rdi + {window}]
-        mov rax, [rdi + {first}]
-        mov rcx, [rdi + {second}]
-        mov rdx, [rdi + {third}]
-        mov rsi, [rdi + {fifth}]
-        mov r8, [rdi + {sixth}]
-        mov r9, [rdi + {seventh}]
-        mov r12, [rdi + {eighth}]
-        mov r13, [rdi + {ninth}]
-        mov r14, [rdi + {tenth}]
-        mov rdi, [rdi + {fourth}]"
+        tell_pinned!(loads)
+    };
+}
+
+macro_rules! stores {
+    ($($register:literal $place:ident),+) => {
+        concat!(
+            $("mov [r15 + {", stringify!($place), "}], ", $register, "\n",)+
+            "lea rax, [r15 - {window}]"
+        )
     };
 }
 
 /// Stores the pinned registers in the state; afterwards rax is the state's address.
 macro_rules! store_pinned {
     () => {
-        "sub r15, {window}
-        mov [r15 + {first}], rax
-        mov [r15 + {second}], rcx
-        mov [r15 + {third}], rdx
-        mov [r15 + {fourth}], rdi
-        mov [r15 + {fifth}], rsi
-        mov [r15 + {sixth}], r8
-        mov [r15 + {seventh}], r9
-        mov [r15 + {eighth}], r12
-        mov [r15 + {ninth}], r13
-        mov [r15 + {tenth}], r14
-        mov rax, r15"
+        tell_pinned!(stores)
     };
 }
 

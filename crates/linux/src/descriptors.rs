@@ -10,11 +10,11 @@ use crate::call::{Call, Outcome, Stop};
 use crate::devices::Device;
 use crate::guest_path::GuestPath;
 use crate::host_file::SizeLimit;
+use crate::local::Local;
 use crate::memfd;
 use crate::open_file::{Kind, OpenFile};
 use crate::paths::Found;
 use crate::pipes;
-use crate::local::Local;
 use crate::stdio::{Input, Output};
 use crate::stream::Stream;
 

@@ -174,12 +174,16 @@ impl Local {
             _ if self.style == Style::Datagrams => Err(Errno::OPNOTSUPP),
             Role::Idle | Role::Transfers(_) => Err(Errno::INVAL),
             Role::Listens(queue) => {
-                let none = if queue.is_shut { Errno::INVAL } else { Errno::AGAIN };
-                let pair = queue.waiting.pop_front().ok_or(none)?;
+                let pair = queue.waiting.pop_front().ok_or(Errno::AGAIN)?;
                 let peer = pair.peer().cloned();
                 Ok((Local::with(self.style, name.clone(), Role::Transfers(pair)), peer))
             }
         }
+    }
+
+    /// Whether no connection can come any more than those that wait.
+    pub(crate) fn is_shut(&self) -> bool {
+        matches!(&self.lock().role, Role::Listens(queue) if queue.is_shut)
     }
 
     /// Connects to another one, or for datagrams to itself; `EAGAIN` if its queue is full.
@@ -278,10 +282,13 @@ impl Local {
 
     /// Writes what there is room for, or a whole message; `EAGAIN` without room.
     pub(crate) fn send(&self, bytes: &[u8], with: &Attached) -> Result<usize, Errno> {
-        match &*self.lock() {
-            State { role: Role::Transfers(pair), name, .. } => pair.send(bytes, name.as_ref(), with),
-            _ => Err(Errno::NOTCONN),
+        let State { role: Role::Transfers(pair), name, .. } = &mut *self.lock() else { return Err(Errno::NOTCONN) };
+        let sent = pair.send(bytes, name.as_ref(), with);
+        // Whom datagrams went to is gone.
+        if sent == Err(Errno::CONNREFUSED) {
+            pair.redirect(None);
         }
+        sent
     }
 
     pub(crate) fn shut_down(&self, halves: &[Half]) {

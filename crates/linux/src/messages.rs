@@ -7,8 +7,8 @@ use crate::call::{Call, MAX_BUFFERS, Outcome, Stop};
 use crate::halves::{Attached, Received};
 use crate::open_file::OpenFile;
 use crate::refusal::Denial;
-use crate::rights::Carried;
 use crate::requests::{Ended, Resumed};
+use crate::rights::Carried;
 use crate::socket_calls::{Buffer, destination, flag, receive_some, send_with, sender_bytes};
 
 /// Bytes of a control message's header (`struct cmsghdr`), to which control messages are aligned in part.
@@ -162,11 +162,12 @@ fn each_message(
         call.done = call.part;
         let outcome = move_one(call, at, moved);
         let part = std::mem::replace(&mut call.done, moved);
+        let waits = matches!(outcome, Err(Stop::WouldWait { .. })) && !is_over;
         let len = match outcome {
             Ok(len) => len,
-            // What has been moved of it counts.
-            Err(Stop::Errno(_)) if part != 0 => part,
-            Err(Stop::WouldWait { .. }) if part != 0 && is_over => part,
+            // What has been moved counts, of the last one, too: what is wrong shows in the next call.
+            Err(_) if !waits && part != 0 => part,
+            Err(_) if !waits && moved != 0 => break,
             Err(stop) => {
                 call.part = part;
                 return Err(stop);

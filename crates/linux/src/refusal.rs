@@ -61,9 +61,7 @@ impl fmt::Display for Denial {
             Denial::Rights => f.write_str(
                 "sending descriptors in messages (SCM_RIGHTS) is not provided, but between local sockets (AF_UNIX)",
             ),
-            Denial::Local => {
-                f.write_str("sending a local socket (AF_UNIX) in a message (SCM_RIGHTS) is not provided")
-            }
+            Denial::Local => f.write_str("sending a local socket (AF_UNIX) in a message (SCM_RIGHTS) is not provided"),
             Denial::Control { level, kind } => {
                 write!(f, "sending control messages of level {level}, type {kind} is not provided")
             }

@@ -373,18 +373,18 @@ impl Linux {
         let restarts = self.signals.actions.get(next).is_some_and(|action| action.flags & SA_RESTART != 0);
         let is_one = matches!(
             call,
-            OPENAT
-                | READ..=WRITEV
-                | FUTEX
-                | ACCEPT
-                | CONNECT
-                | SENDTO
-                | RECVFROM
-                | SENDMSG
-                | RECVMSG
-                | ACCEPT4
-                | RECVMMSG
-                | SENDMMSG
+            OPENAT | READ
+                ..=WRITEV
+                    | FUTEX
+                    | ACCEPT
+                    | CONNECT
+                    | SENDTO
+                    | RECVFROM
+                    | SENDMSG
+                    | RECVMSG
+                    | ACCEPT4
+                    | RECVMMSG
+                    | SENDMMSG
         );
         restarts && is_one
     }

@@ -430,7 +430,12 @@ fn accept_with(call: &mut Call<'_>, flags: u32) -> Outcome {
     call.linux.descriptors.check_free()?;
     let accepted = match &socket.end {
         End::Local(local) => {
-            local.accept().map(|(accepted, peer)| (End::Local(accepted), Some(local_address(peer.as_ref()))))
+            let accepted = local.accept();
+            let accepted = accepted.map_err(|errno| match errno {
+                Errno::AGAIN if local.is_shut() && file.blocking() => Errno::INVAL,
+                errno => errno,
+            });
+            accepted.map(|(accepted, peer)| (End::Local(accepted), Some(local_address(peer.as_ref()))))
         }
         End::Tcp(tcp) => tcp.accept().map(|(accepted, peer)| (End::Tcp(accepted), peer.map(address_bytes))),
         End::Udp(_) => Err(Errno::OPNOTSUPP),

@@ -78,11 +78,9 @@ fn value(socket: &Socket, level: u32, name: u32) -> Result<Layout, Stop> {
             option::TYPE => Layout::new().u32(local.style.type_number()),
             option::DOMAIN => Layout::new().u32(UNIX),
             option::SEND_BUFFER | option::RECEIVE_BUFFER => Layout::new().u32(BUFFER),
-            option::ERROR
-            | option::PROTOCOL
-            | option::REUSE_ADDRESS
-            | option::KEEP_ALIVE
-            | option::BROADCAST => Layout::new().u32(0),
+            option::ERROR | option::PROTOCOL | option::REUSE_ADDRESS | option::KEEP_ALIVE | option::BROADCAST => {
+                Layout::new().u32(0)
+            }
             option::ACCEPTS => Layout::new().u32(local.listens().into()),
             option::LINGER => Layout::new().u64(0),
             option::PEER_CREDENTIALS if !local.listens() && !local.is_connected() => {

@@ -1,5 +1,5 @@
-//! Hostile threads: system calls of threads, futexes, signals, timers and waits with arguments of all kinds, in programs that
-//! share memory and wait for each other. A panic is a finding, and so is a run that does not end within its limits, or that
+//! Hostile threads: system calls of threads, futexes, signals, timers, local sockets and waits with arguments of all kinds, in
+//! programs that share memory and wait for each other. A panic is a finding, and so is a run that does not end within its limits, or that
 //! differs between engines, in slices or when it is saved in between.
 #![no_main]
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use libfuzzer_sys::fuzz_target;
 use riverrun::{CallLimits, Config, Engine, Linker, Machine, Program, Snapshot};
 use riverrun_fuzz_targets::seed;
-use riverrun_linux::{Input, Linux, Output, add_to_linker, snapshot, start};
+use riverrun_linux::{Error, Input, Linux, Output, add_to_linker, snapshot, start};
 use riverrun_testkit::{Random, elf};
 
 /// The words of `guest.S`.
@@ -27,6 +27,11 @@ const RECORDS: usize = 64;
 const RECORD: usize = 64;
 const WORDS: u64 = TABLE + (RECORDS * RECORD) as u64;
 const STRUCTURES: u64 = WORDS + 0x400;
+/// Addresses of local sockets, structures of messages, and what these lead to: buffers and control messages.
+const NAMES: u64 = WORDS + 0x800;
+const MESSAGES: u64 = WORDS + 0x900;
+const BUFFERS: u64 = WORDS + 0xc00;
+const CONTROLS: u64 = WORDS + 0xe00;
 const STACKS: u64 = WORDS + 0x1000;
 const LEN: u64 = 0x8000;
 
@@ -36,11 +41,12 @@ const FUEL: u64 = 30_000;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The calls, by their numbers; those that make programs interesting are there more than once.
-const CALLS: [u64; 76] = [
+const CALLS: [u64; 108] = [
     220, 220, 220, 220, 220, 435, 98, 98, 98, 98, 98, 98, 98, 98, 99, 100, 93, 93, 94, 96, 101, 103, 102, 107, 107,
     108, 109, 110, 110, 111, 115, 124, 124, 129, 130, 131, 131, 132, 133, 134, 134, 134, 135, 135, 136, 137, 139, 178,
     19, 20, 21, 21, 22, 441, 59, 63, 63, 64, 64, 72, 73, 74, 85, 86, 86, 87, 57, 24, 23, 25, 167, 283, 199, 206, 207,
-    210,
+    210, 198, 198, 198, 198, 200, 200, 200, 201, 201, 203, 203, 203, 202, 202, 242, 242, 204, 205, 206, 206, 207, 211,
+    211, 212, 212, 269, 269, 243, 35, 35, 166, 208,
 ];
 
 /// What threads of a C library are made with, some bits of which are changed.
@@ -75,6 +81,17 @@ fn word(random: &mut Random) -> u64 {
 /// A structure, or what may be taken for one.
 fn structure(random: &mut Random) -> u64 {
     STRUCTURES + 32 * random.below(24) as u64
+}
+
+/// The address of a local socket's name, and its size.
+fn name(random: &mut Random) -> (u64, u64) {
+    let n = random.below(5) as u64;
+    (NAMES + 32 * n, if random.one_in(10) { random.below(120) as u64 } else { [10, 10, 4, 4, 2][n as usize] })
+}
+
+/// The address of a message's structure, behind which are others.
+fn message(random: &mut Random) -> u64 {
+    MESSAGES + 64 * random.below(6) as u64
 }
 
 /// An argument of a call.
@@ -141,7 +158,37 @@ fn arguments(random: &mut Random, number: u64) -> [u64; 6] {
         59 => a[1] = random.pick(&[0, 0o4000]),
         // socketpair, and calls on what it makes
         199 => a = [1, random.pick(&[1, 2, 5, 1 | 0o4000]), 0, structure(random), 0, 0],
-        206 | 207 => a = [random.below(12) as u64, structure(random), random.below(200) as u64, a[3] & 0x142, 0, 0],
+        206 if random.one_in(3) => a[4] = 0,
+        206 => {
+            let (to, size) = name(random);
+            a = [random.below(12) as u64, structure(random), random.below(200) as u64, a[3] & 0x142, to, size];
+        }
+        207 => {
+            let (from, size) = (null_or(random, structure(random)), word(random));
+            a = [random.below(12) as u64, structure(random), random.below(200) as u64, a[3] & 0x142, from, size];
+        }
+        // socket, bind, connect, listen, accept, accept4, getsockname, getpeername
+        198 => a = [1, random.pick(&[1, 2, 2, 5, 1 | 0o4000, 2 | 0o4000, 5 | 0o4000]), 0, 0, 0, 0],
+        200 | 203 => {
+            let (at, size) = name(random);
+            a = [random.below(12) as u64, at, size, 0, 0, 0];
+        }
+        201 => a = [random.below(12) as u64, random.below(3) as u64, 0, 0, 0, 0],
+        202 | 242 => {
+            let flags = random.pick(&[0, 0o4000]);
+            a = [random.below(12) as u64, null_or(random, structure(random)), word(random), flags, 0, 0];
+        }
+        204 | 205 => a = [random.below(12) as u64, structure(random), word(random), 0, 0, 0],
+        // sendmsg, recvmsg, sendmmsg, recvmmsg
+        211 | 212 => a = [random.below(12) as u64, message(random), a[2] & 0x4000_0142, 0, 0, 0],
+        269 | 243 => {
+            let timeout = null_or(random, structure(random));
+            let flags = a[3] & 0x4001_0142;
+            a = [random.below(12) as u64, message(random), random.below(4) as u64, flags, timeout, 0];
+        }
+        // unlinkat of a name in the file system, umask
+        35 => a = [-100_i64 as u64, NAMES + 2, 0, 0, 0, 0],
+        166 => a[0] = random.pick(&[0, 0o22, 0o777]),
         210 => a = [random.below(12) as u64, random.below(4) as u64, 0, 0, 0, 0],
         _ => {}
     }
@@ -191,6 +238,29 @@ fn fill(machine: &mut Machine<Linux>, random: &mut Random) {
             write(at, word);
         }
     }
+    // Two names in the file system, two abstract ones, and none.
+    let names =
+        [*b"\x01\0/tmp/a", *b"\x01\0/tmp/b", *b"\x01\0\0a\0\0\0\0", *b"\x01\0\0b\0\0\0\0", *b"\x01\0\0\0\0\0\0\0"];
+    for (bytes, at) in names.into_iter().zip((NAMES..).step_by(32)) {
+        write(at, u64::from_le_bytes(bytes));
+    }
+    for n in 0..8 {
+        let at = |random: &mut Random, whole: u64| if random.one_in(10) { value(random) } else { whole };
+        // A message: its name and its size, buffers and their number, control messages and their length.
+        let (to, size) = if random.one_in(2) { (0, 0) } else { name(random) };
+        let buffers = at(random, BUFFERS + 16 * random.below(8) as u64);
+        let controls = if random.one_in(3) { 0 } else { at(random, CONTROLS + 32 * random.below(8) as u64) };
+        let words = [to, size, buffers, random.below(3) as u64, controls, random.pick(&[32, 24, 20, 16, 0, 64]), 0, 0];
+        for (word, at) in words.into_iter().zip((MESSAGES + 64 * n..).step_by(8)) {
+            write(at, word);
+        }
+        let (base, len) = (structure(random), at(random, random.pick(&[0, 1, 30, 200, 5000])));
+        [base, len].into_iter().zip((BUFFERS + 16 * n..).step_by(8)).for_each(|(word, at)| write(at, word));
+        // The level and the type are SOL_SOCKET and SCM_RIGHTS.
+        let two = random.below(12) as u64 | (random.below(12) as u64) << 32;
+        let words = [at(random, random.pick(&[20, 24, 16])), at(random, 1 | 1 << 32), two, 0];
+        words.into_iter().zip((CONTROLS + 32 * n..).step_by(8)).for_each(|(word, at)| write(at, word));
+    }
 }
 
 /// How a run is cut.
@@ -231,12 +301,18 @@ fn run(engine: usize, choices: &[u8], cut: Cut) -> Option<(String, Vec<u64>, Vec
         Cut::Saved(fuel) => match machine.run_for(CallLimits::new().fuel(fuel)) {
             Ok(None) => {
                 let left = machine.fuel();
-                let saved = snapshot(&mut machine, |linux| linux).expect("its files are its own");
-                let saved = Snapshot::from_bytes(program, &saved.to_bytes()).expect("it is whole");
-                let linux = builder().max_threads(12).restore_from(&saved).expect("it was saved so");
-                machine = linker.instantiate_from(&saved, linux).expect("there is room");
-                machine.set_deadline(Some(begin + PATIENCE));
-                machine.set_fuel(left);
+                match snapshot(&mut machine, |linux| linux) {
+                    Ok(saved) => {
+                        let saved = Snapshot::from_bytes(program, &saved.to_bytes()).expect("it is whole");
+                        let linux = builder().max_threads(12).restore_from(&saved).expect("it was saved so");
+                        machine = linker.instantiate_from(&saved, linux).expect("there is room");
+                        machine.set_deadline(Some(begin + PATIENCE));
+                        machine.set_fuel(left);
+                    }
+                    // The guest sends descriptors to itself.
+                    Err(Error::OnTheirWay { .. }) => {}
+                    Err(error) => panic!("its files are its own, but {error}"),
+                }
                 machine.run()
             }
             Ok(Some(status)) => Ok(status),

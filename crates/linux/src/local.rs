@@ -218,9 +218,11 @@ impl Local {
     }
 
     fn connect_datagrams(&self, other: &Local) -> Result<(), Errno> {
-        let to = other.takes_datagrams_of(self)?;
-        let name = other.name();
+        let (to, name) = (other.takes_datagrams()?, other.name());
         if let Role::Transfers(pair) = &mut self.lock().role {
+            if !to.takes_from(pair.incoming()) {
+                return Err(Errno::PERM);
+            }
             pair.redirect(Some((&to, name)));
         }
         Ok(())
@@ -233,12 +235,10 @@ impl Local {
         }
     }
 
-    /// What it reads, if it is for datagrams and takes those of another one, or its own; `EPERM` if it is connected elsewhere.
-    pub(crate) fn takes_datagrams_of(&self, sender: &Local) -> Result<Pipe, Errno> {
-        let own = sender.incoming();
+    /// What it reads, if it is for datagrams.
+    pub(crate) fn takes_datagrams(&self) -> Result<Pipe, Errno> {
         match &self.lock().role {
-            Role::Transfers(pair) if own.iter().all(|own| pair.hears(own)) => Ok(pair.incoming().clone()),
-            Role::Transfers(_) => Err(Errno::PERM),
+            Role::Transfers(pair) => Ok(pair.incoming().clone()),
             Role::Idle | Role::Listens(_) => Err(Errno::CONNREFUSED),
         }
     }

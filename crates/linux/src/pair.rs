@@ -69,7 +69,9 @@ impl Pair {
             outgoing: Some(outgoing.writer()),
             peer: None,
         };
-        [side(&one, &other), side(&other, &one)]
+        let sides = [side(&one, &other), side(&other, &one)];
+        sides.iter().for_each(Pair::note_partner);
+        sides
     }
 
     /// For datagrams, connected to nothing.
@@ -91,6 +93,12 @@ impl Pair {
         self.outgoing = to.as_ref().map(|(pipe, _)| pipe.writer());
         self.outgoing.iter().filter(|_| is_mute).for_each(Writer::close);
         self.peer = to.and_then(|(_, name)| name);
+        self.note_partner();
+    }
+
+    /// Has the pipe that it reads know who alone may send by it.
+    fn note_partner(&self) {
+        self.incoming().set_partner(self.outgoing.as_ref().map(Writer::pipe));
     }
 
     /// The pipe that it reads.
@@ -101,11 +109,6 @@ impl Pair {
     /// Whether it is connected to another side, which may be gone.
     pub(crate) fn is_connected(&self) -> bool {
         self.outgoing.is_some()
-    }
-
-    /// Whether it takes datagrams from the socket that reads this.
-    pub(crate) fn hears(&self, sender: &Pipe) -> bool {
-        self.outgoing.as_ref().is_none_or(|outgoing| outgoing.pipe().identity() == sender.identity())
     }
 
     pub(crate) fn peer(&self) -> Option<&LocalName> {
@@ -183,6 +186,7 @@ impl Pair {
         if let Some(Destination::Local(pipe)) = &with.to {
             let end = pipe.kept_writer();
             return match end.is_hung_up() {
+                _ if !pipe.takes_from(self.incoming()) => Err(Errno::PERM),
                 true => Err(Errno::PIPE),
                 false => end.write_message(bytes, name, &with.files).map(|()| bytes.len()),
             };
@@ -195,6 +199,7 @@ impl Pair {
         match self.style {
             Style::Stream => outgoing.send(bytes, &with.files),
             Style::Packets => outgoing.write_message(bytes, &[], &with.files).map(|()| bytes.len()),
+            Style::Datagrams if !outgoing.pipe().takes_from(self.incoming()) => Err(Errno::PERM),
             Style::Datagrams => outgoing.write_message(bytes, name, &with.files).map(|()| bytes.len()),
         }
     }
@@ -229,6 +234,7 @@ impl Pair {
         };
         let pair = Pair { style, incoming: pipe(saved.incoming)?.reader(), outgoing, peer: saved.peer.clone() };
         saved.ended.iter().for_each(|&half| pair.shut_down(half));
+        pair.note_partner();
         Some(pair)
     }
 }

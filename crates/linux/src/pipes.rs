@@ -27,6 +27,8 @@ struct Shared {
     rights: Mutex<Rights>,
     readers: AtomicUsize,
     writers: AtomicUsize,
+    /// The identity of the pipe whose reader alone sends messages by this one; 0 for any.
+    partner: AtomicUsize,
     /// Count what has been done at each end.
     written: AtomicU64,
     taken: AtomicU64,
@@ -90,6 +92,16 @@ impl Pipe {
     /// A number that no other pipe has at the same time.
     pub(crate) fn identity(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
+    }
+
+    /// Whether who reads another pipe may send messages by this one.
+    pub(crate) fn takes_from(&self, other: &Pipe) -> bool {
+        matches!(self.0.partner.load(Ordering::Relaxed), partner if partner == 0 || partner == other.identity())
+    }
+
+    /// Takes messages from who reads another pipe alone, which is there as long as this holds, or from any.
+    pub(crate) fn set_partner(&self, other: Option<&Pipe>) {
+        self.0.partner.store(other.map_or(0, Pipe::identity), Ordering::Relaxed);
     }
 
     fn bytes(&self) -> MutexGuard<'_, VecDeque<u8>> {

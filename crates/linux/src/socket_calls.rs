@@ -546,7 +546,7 @@ pub(crate) fn destination(call: &Call<'_>, file: &OpenFile, at: u64, size: u32) 
                 Style::Packets => Ok(None),
                 Style::Datagrams => {
                     let other = call.named_local(at, size, Style::Datagrams)?;
-                    let to = other.local().ok_or(Errno::CONNREFUSED)?.takes_datagrams_of(local)?;
+                    let to = other.local().ok_or(Errno::CONNREFUSED)?.takes_datagrams()?;
                     Ok(Some(Destination::Local(to)))
                 }
             }

@@ -290,6 +290,7 @@ static void datagrams(const char *one_name, const char *two_name) {
     SHOW(sendto(one, "to the third", 12, 0, NAMED("@third")));
     SHOW(receive(third, 0));
     SHOW(connect(two, NAMED("@third")));
+    SHOW(send(one, "x", 1, 0));
     SHOW(connect(two, NAMED(one_name)));
     SHOW(send(two, "both ways", 9, 0));
     struct sockaddr none = {.sa_family = AF_UNSPEC};

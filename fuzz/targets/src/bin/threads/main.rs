@@ -164,8 +164,9 @@ fn arguments(random: &mut Random, number: u64) -> [u64; 6] {
             a = [random.below(12) as u64, structure(random), random.below(200) as u64, a[3] & 0x142, to, size];
         }
         207 => {
-            let (from, size) = (null_or(random, structure(random)), word(random));
-            a = [random.below(12) as u64, structure(random), random.below(200) as u64, a[3] & 0x142, from, size];
+            let (to, from, size) = (structure(random), structure(random), word(random));
+            let from = null_or(random, from);
+            a = [random.below(12) as u64, to, random.below(200) as u64, a[3] & 0x142, from, size];
         }
         // socket, bind, connect, listen, accept, accept4, getsockname, getpeername
         198 => a = [1, random.pick(&[1, 2, 2, 5, 1 | 0o4000, 2 | 0o4000, 5 | 0o4000]), 0, 0, 0, 0],
@@ -176,13 +177,15 @@ fn arguments(random: &mut Random, number: u64) -> [u64; 6] {
         201 => a = [random.below(12) as u64, random.below(3) as u64, 0, 0, 0, 0],
         202 | 242 => {
             let flags = random.pick(&[0, 0o4000]);
-            a = [random.below(12) as u64, null_or(random, structure(random)), word(random), flags, 0, 0];
+            let address = structure(random);
+            a = [random.below(12) as u64, null_or(random, address), word(random), flags, 0, 0];
         }
         204 | 205 => a = [random.below(12) as u64, structure(random), word(random), 0, 0, 0],
         // sendmsg, recvmsg, sendmmsg, recvmmsg
         211 | 212 => a = [random.below(12) as u64, message(random), a[2] & 0x4000_0142, 0, 0, 0],
         269 | 243 => {
-            let timeout = null_or(random, structure(random));
+            let timeout = structure(random);
+            let timeout = null_or(random, timeout);
             let flags = a[3] & 0x4001_0142;
             a = [random.below(12) as u64, message(random), random.below(4) as u64, flags, timeout, 0];
         }
@@ -244,22 +247,28 @@ fn fill(machine: &mut Machine<Linux>, random: &mut Random) {
     for (bytes, at) in names.into_iter().zip((NAMES..).step_by(32)) {
         write(at, u64::from_le_bytes(bytes));
     }
-    for n in 0..8 {
-        let at = |random: &mut Random, whole: u64| if random.one_in(10) { value(random) } else { whole };
-        // A message: its name and its size, buffers and their number, control messages and their length.
+    // Messages: names and their sizes, buffers and their number, control messages and their length.
+    for at in (MESSAGES..MESSAGES + 64 * 8).step_by(64) {
         let (to, size) = if random.one_in(2) { (0, 0) } else { name(random) };
-        let buffers = at(random, BUFFERS + 16 * random.below(8) as u64);
-        let controls = if random.one_in(3) { 0 } else { at(random, CONTROLS + 32 * random.below(8) as u64) };
-        let words = [to, size, buffers, random.below(3) as u64, controls, random.pick(&[32, 24, 20, 16, 0, 64]), 0, 0];
-        for (word, at) in words.into_iter().zip((MESSAGES + 64 * n..).step_by(8)) {
-            write(at, word);
-        }
-        let (base, len) = (structure(random), at(random, random.pick(&[0, 1, 30, 200, 5000])));
-        [base, len].into_iter().zip((BUFFERS + 16 * n..).step_by(8)).for_each(|(word, at)| write(at, word));
-        // The level and the type are SOL_SOCKET and SCM_RIGHTS.
+        let buffers = BUFFERS + 16 * random.below(8) as u64;
+        let controls = if random.one_in(3) { 0 } else { CONTROLS + 32 * random.below(8) as u64 };
+        let len = random.pick(&[32, 24, 20, 16, 0, 64]);
+        write_all(at, [to, size, buffers, random.below(3) as u64, controls, len, 0, 0], random, &mut write);
+    }
+    for at in (BUFFERS..BUFFERS + 16 * 8).step_by(16) {
+        write_all(at, [structure(random), random.pick(&[0, 1, 30, 200, 5000])], random, &mut write);
+    }
+    // Two descriptors each, of level SOL_SOCKET and type SCM_RIGHTS.
+    for at in (CONTROLS..CONTROLS + 32 * 8).step_by(32) {
         let two = random.below(12) as u64 | (random.below(12) as u64) << 32;
-        let words = [at(random, random.pick(&[20, 24, 16])), at(random, 1 | 1 << 32), two, 0];
-        words.into_iter().zip((CONTROLS + 32 * n..).step_by(8)).for_each(|(word, at)| write(at, word));
+        write_all(at, [random.pick(&[20, 24, 16]), 1 | 1 << 32, two, 0], random, &mut write);
+    }
+}
+
+/// Writes words, few of which are others.
+fn write_all<const N: usize>(at: u64, words: [u64; N], random: &mut Random, write: &mut impl FnMut(u64, u64)) {
+    for (word, at) in words.into_iter().zip((at..).step_by(8)) {
+        write(at, if random.one_in(40) { value(random) } else { word });
     }
 }
 
@@ -332,7 +341,7 @@ fn run(engine: usize, choices: &[u8], cut: Cut) -> Option<(String, Vec<u64>, Vec
 /// Choices of any kind.
 fn seeds() -> Vec<Vec<u8>> {
     let mut random = Random::seeded(0);
-    (0..30).map(|_| (0..3000).map(|_| random.u32() as u8).collect()).collect()
+    (0..30).map(|_| (0..4000).map(|_| random.u32() as u8).collect()).collect()
 }
 
 fuzz_target!(init: seed(seeds()), |data: &[u8]| {

@@ -3,7 +3,8 @@
 //! differs between engines, in slices or when it is saved in between.
 #![no_main]
 
-use std::sync::OnceLock;
+use std::io::{Cursor, Read};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use libfuzzer_sys::fuzz_target;
@@ -272,6 +273,16 @@ fn write_all<const N: usize>(at: u64, words: [u64; N], random: &mut Random, writ
     }
 }
 
+/// Input of which a guest that is restored reads what is left.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<Cursor<&'static [u8; 5]>>>);
+
+impl Read for Shared {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("no other thread reads it").read(buffer)
+    }
+}
+
 /// How a run is cut.
 #[derive(Clone, Copy, PartialEq)]
 enum Cut {
@@ -286,7 +297,8 @@ enum Cut {
 fn run(engine: usize, choices: &[u8], cut: Cut) -> Option<(String, Vec<u64>, Vec<u8>, u64)> {
     let (linker, program) = &host().engines[engine];
     let mut random = Random::from_bytes(choices.to_vec());
-    let builder = || Linux::builder().stdin(Input::bytes("input")).stdout(Output::writer(std::io::sink()));
+    let input = Shared(Arc::new(Mutex::new(Cursor::new(b"input"))));
+    let builder = || Linux::builder().stdin(Input::reader(input.clone())).stdout(Output::writer(std::io::sink()));
     let seed = random.one_in(2).then(|| random.u64());
     let linux = builder().seed(seed).virtual_time(true).max_threads(12).build();
     let mut machine = linker.instantiate(program, linux).expect("there is room");

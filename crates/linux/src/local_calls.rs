@@ -11,13 +11,12 @@ use crate::abi::{at, mode};
 use crate::call::{Call, Stop};
 use crate::inode::Content;
 use crate::local::Local;
-use crate::local_name::{LocalName, Place};
+use crate::local_name::{LocalName, Place, UNIX};
 use crate::open_file::{Kind, OpenFile};
 use crate::pair::Style;
 use crate::paths::{Node, special_file};
 use crate::refusal::Reason;
 use crate::socket::{End, Socket};
-use crate::socket_calls::UNIX;
 
 /// Bytes of a structure before the name.
 const FAMILY: u32 = 2;

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::abi::Layout;
 use crate::inode::Inode;
-use crate::socket_calls::UNIX;
 
+/// The family of these addresses (`AF_UNIX`).
+pub(crate) const UNIX: u32 = 1;
 /// Bytes of the longest name (`sun_path`).
 pub(crate) const MAX_NAME: usize = 108;
 

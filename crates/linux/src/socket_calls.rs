@@ -11,7 +11,7 @@ use crate::events::{READ, WRITE};
 use crate::halves::{Attached, Destination, Half, Received, Sender};
 use crate::host_socket::HostSocket;
 use crate::local::Local;
-use crate::local_name::{LocalName, local_address};
+use crate::local_name::{LocalName, UNIX, local_address};
 use crate::open_file::{Kind, OpenFile};
 use crate::pair::Style;
 use crate::pipes;
@@ -22,7 +22,6 @@ use crate::tcp::Tcp;
 use crate::udp::Udp;
 
 /// Families of addresses (`AF_`).
-pub(crate) const UNIX: u32 = 1;
 pub(crate) const INET: u32 = 2;
 pub(crate) const INET6: u32 = 10;
 /// Types of sockets (`SOCK_`).

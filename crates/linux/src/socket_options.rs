@@ -10,10 +10,11 @@ use crate::abi::{Layout, load_words};
 use crate::call::{Call, Outcome, Stop};
 use crate::halves::Half;
 use crate::host_socket::HostSocket;
+use crate::local_name::UNIX;
 use crate::process::{PROCESS, USER};
 use crate::refusal::Denial;
 use crate::socket::{End, Socket};
-use crate::socket_calls::{DATAGRAMS, INET, INET6, STREAM, TCP, UDP, UNIX};
+use crate::socket_calls::{DATAGRAMS, INET, INET6, STREAM, TCP, UDP};
 
 /// Levels of options: sockets of all families (`SOL_SOCKET`), IPv4, IPv6; [`TCP`] is one, too.
 const SOCKET: u32 = 1;

@@ -169,8 +169,8 @@ fn make<T>(
     }
     linux.look_at_timers(instructions);
     let patience = Patience { deadline, interrupted, alarm: linux.call_alarm(instructions) };
-    let done = resumed.map_or(0, |resumed| resumed.done);
-    let mut call = Call { linux, memory, args, number, place, resumed, done, patience, instructions };
+    let (done, part) = resumed.map_or((0, 0), |resumed| (resumed.done, resumed.part));
+    let mut call = Call { linux, memory, args, number, place, resumed, done, part, patience, instructions };
     let mut outcome = table::dispatch(&mut call, number);
     let mut has_timeout = false;
     if let Err(Stop::WouldWait { streams, span }) = outcome {
@@ -182,7 +182,7 @@ fn make<T>(
         // What it has moved before counts.
         outcome = Ok(call.done);
     }
-    let has_moved = call.done > done;
+    let has_moved = call.done > done || call.part != part;
     // A thread that is to wait is parked first: else it would miss what it waits for.
     if !matches!(outcome, Err(Stop::Wait(_))) {
         linux.look_at_timers(instructions);

@@ -141,8 +141,10 @@ pub(crate) struct Call<'a> {
     pub(crate) place: (u64, u64),
     /// How it goes on, if it has waited.
     pub(crate) resumed: Option<Resumed>,
-    /// Bytes that it has moved before it waited.
+    /// Bytes that it has moved, also before it waited, or messages if it moves several.
     pub(crate) done: u64,
+    /// Bytes of the next one of these.
+    pub(crate) part: u64,
     pub(crate) patience: Patience<'a>,
     /// Instructions executed so far.
     pub(crate) instructions: u64,

@@ -10,11 +10,11 @@ use crate::call::{Call, Outcome, Stop};
 use crate::devices::Device;
 use crate::guest_path::GuestPath;
 use crate::host_file::SizeLimit;
+use crate::local::Local;
 use crate::memfd;
 use crate::open_file::{Kind, OpenFile};
 use crate::paths::Found;
 use crate::pipes;
-use crate::socket::{End, Socket};
 use crate::stdio::{Input, Output};
 use crate::stream::Stream;
 
@@ -111,12 +111,11 @@ impl Descriptors {
         self.add_from(0, Slot { file, close_on_exec })
     }
 
-    /// `ENFILE` if there may not be so many more ends of pipes. A socket of a pair has two.
+    /// `ENFILE` if there may not be so many more ends of pipes. A local socket that is connected has two.
     pub(crate) fn check_pipes(&self, more: usize) -> Result<(), Stop> {
         let ends = |file: &OpenFile| match &file.kind {
             Kind::PipeReader(_) | Kind::PipeWriter(_) => 1,
-            Kind::Socket(socket) if socket.host().is_none() => 2,
-            _ => 0,
+            _ => file.local().map_or(0, Local::ends),
         };
         let on_their_way = self.on_their_way();
         let all = self.iter().chain(on_their_way.iter().map(|file| &**file)).map(ends);
@@ -130,11 +129,8 @@ impl Descriptors {
     fn on_their_way(&self) -> Vec<Arc<OpenFile>> {
         let mut seen = BTreeSet::new();
         let files = self.iter().filter(|file| seen.insert(file.number()));
-        let pairs = files.filter_map(|file| match &file.kind {
-            Kind::Socket(Socket { end: End::Pair(pair), .. }) => Some(pair),
-            _ => None,
-        });
-        let carried = pairs.flat_map(|pair| pair.incoming.pipe().rights().files().cloned().collect::<Vec<_>>());
+        let pipes = files.filter_map(OpenFile::local).flat_map(Local::incoming);
+        let carried = pipes.flat_map(|pipe| pipe.rights().files().cloned().collect::<Vec<_>>());
         carried.filter_map(|file| file.downcast().ok()).collect()
     }
 

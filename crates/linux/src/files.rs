@@ -131,6 +131,9 @@ fn open_memory(call: &mut Call<'_>, name: &MemoryName, flags: u32) -> Result<Kin
         _ if flags & open::DIRECTORY != 0 => return Err(Errno::NOTDIR.into()),
         _ => {}
     }
+    if inode.kind() == mode::SOCKET && flags & open::PATH == 0 {
+        return Err(Errno::NXIO.into());
+    }
     if inode.kind() == mode::FIFO && flags & open::PATH == 0 {
         return begin_fifo(call, &inode, flags);
     }
@@ -237,6 +240,9 @@ fn open_anew(call: &mut Call<'_>, number: i32, flags: u32) -> Outcome {
             Kind::Directory(Directory::in_memory(path.clone(), directory.inode.clone()))
         }
         Kind::Directory(Directory { path, .. }) => open_own(call, Own::Directory, path.clone(), flags)?,
+        Kind::Memory(file) if file.inode.kind() == mode::SOCKET && flags & open::PATH == 0 => {
+            return Err(Errno::NXIO.into());
+        }
         Kind::Memory(file) if file.inode.kind() == mode::FIFO && flags & open::PATH == 0 => {
             begin_fifo(call, &file.inode, flags)?
         }
@@ -362,7 +368,7 @@ fn open_temporary(name: &HostName, flags: u32, mode: Mode, limit: SizeLimit) -> 
     Ok(Kind::Regular(HostFile { fd, access: name.access, limit, path, sync: flags & open::SYNC }))
 }
 
-/// Makes a regular file, or a FIFO in the private tree. Other kinds are not provided.
+/// Makes a regular file, or in the private tree a FIFO or a name of a socket. Other kinds are not provided.
 pub(crate) fn mknodat(call: &mut Call<'_>) -> Outcome {
     let found = call.found(0, false)?;
     let exists = match &found.node {
@@ -376,14 +382,15 @@ pub(crate) fn mknodat(call: &mut Call<'_>) -> Outcome {
     match call.uint(2) & mode::TYPE {
         0 | mode::REGULAR => {}
         mode::CHARACTER_DEVICE | mode::BLOCK_DEVICE | mode::DIRECTORY => return Err(Errno::PERM.into()),
-        mode::FIFO if matches!(found.node, Node::Memory(_)) => {}
+        mode::FIFO | mode::SOCKET if matches!(found.node, Node::Memory(_)) => {}
         mode::FIFO => return Err(Stop::Absent("a FIFO with a name in a directory of the host")),
-        mode::SOCKET => return Err(Stop::Absent("a socket with a name")),
+        mode::SOCKET => return Err(Stop::Absent("a socket with a name in a directory of the host")),
         _ => return Err(Errno::INVAL.into()),
     }
     if let Node::Memory(name) = &found.node {
         let content = match call.uint(2) & mode::TYPE {
             mode::FIFO => Content::Fifo(Fifo::default()),
+            mode::SOCKET => Content::Socket,
             _ => Content::File(Pages::new(call.linux.names.tree.space.clone())),
         };
         name.make(content, call.new_mode(2).as_raw_mode(), call.real_time())?;
@@ -582,7 +589,7 @@ pub(crate) fn truncate(call: &mut Call<'_>) -> Outcome {
     let found = call.find(at::CURRENT_DIRECTORY, &path, true)?;
     let (limit, patience) = (call.linux.size_limit, call.patience);
     if let Node::Memory(name) = &found.node {
-        if name.look()?.kind() == mode::FIFO {
+        if matches!(name.look()?.kind(), mode::FIFO | mode::SOCKET) {
             return Err(Errno::INVAL.into());
         }
         let kind = open_memory(call, name, open::WRITE_ONLY)?;

@@ -67,6 +67,8 @@ pub(crate) enum Content {
     /// A symbolic link.
     Link(Vec<u8>),
     Fifo(Fifo),
+    /// The name of a local socket, which has this inode while it is open.
+    Socket,
 }
 
 impl Content {
@@ -77,6 +79,7 @@ impl Content {
             Content::Directory(_) => mode::DIRECTORY,
             Content::Link(_) => mode::SYMLINK,
             Content::Fifo(_) => mode::FIFO,
+            Content::Socket => mode::SOCKET,
         }
     }
 }

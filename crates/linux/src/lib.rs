@@ -26,10 +26,11 @@
 //! - One process: no `fork`, `execve`, or signals from outside. Its threads take turns on one processor, for a
 //!   number of instructions each, which [`Builder::seed`] varies, or for 5 ms in compiled code that counts no fuel. While a
 //!   host function calls the guest, only the calling thread runs.
-//! - Sockets are those of TCP and UDP, to and from granted addresses ([`Builder::connect`], [`Builder::listen`]), and the
-//!   pairs of `socketpair`. Messages between these have 65,532 bytes at most, and descriptors of anything but such pairs. An
-//!   IPv6 socket has nothing to do with IPv4. A UDP socket that was not bound to a granted port hears only those that it may
-//!   send to.
+//! - Sockets are those of TCP and UDP, to and from granted addresses ([`Builder::connect`], [`Builder::listen`]), and local
+//!   ones (`AF_UNIX`) within the guest, whose names are abstract or in its private files. Messages between these have 65,532
+//!   bytes at most, and descriptors of anything but such sockets. An IPv6 socket has nothing to do with IPv4. A UDP socket
+//!   that was not bound to a granted port hears only those that it may send to.
+//! - The timeout of `recvmmsg` also ends a wait for the next message.
 //! - Signals that the program sends to itself are delivered to its handlers; a fatal one without
 //!   a handler ends the run with [`riverrun::TrapCause::Signal`].
 //! - Faults of the program itself (null pointers, illegal instructions, `ebreak`) are delivered to its handlers, too. Without
@@ -105,6 +106,9 @@ mod io;
 mod joined;
 mod last_words;
 mod links;
+mod local;
+mod local_calls;
+mod local_name;
 mod log;
 mod memfd;
 mod memory;

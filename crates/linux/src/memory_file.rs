@@ -55,7 +55,7 @@ impl MemoryFile {
         match &self.inode.lock().content {
             Content::Given(bytes) => bytes.len() as u64,
             Content::File(pages) => pages.len(),
-            Content::Directory(_) | Content::Link(_) | Content::Fifo(_) => 0,
+            Content::Directory(_) | Content::Link(_) | Content::Fifo(_) | Content::Socket => 0,
         }
     }
 
@@ -85,7 +85,7 @@ impl MemoryFile {
                 len
             }
             Content::File(pages) => pages.read_at(buffer, at),
-            Content::Directory(_) | Content::Link(_) | Content::Fifo(_) => 0,
+            Content::Directory(_) | Content::Link(_) | Content::Fifo(_) | Content::Socket => 0,
         }
     }
 

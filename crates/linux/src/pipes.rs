@@ -13,10 +13,10 @@ use crate::rights::{Carried, Rights};
 pub(crate) const CAPACITY: usize = 64 << 10;
 /// Bytes that are written in one piece (`PIPE_BUF`).
 const ATOMIC: usize = 4096;
-/// Bytes before a message, which have its length.
+/// Bytes before a message, which have its length and that of its sender's name, which follows them.
 const PREFIX: usize = 4;
-/// Bytes of the longest message.
-const MAX_MESSAGE: usize = CAPACITY - PREFIX;
+/// Bits of the length of a message in them.
+const LEN_BITS: u32 = 24;
 /// Descriptors of pipes that a guest may have: bounds what they hold.
 pub(crate) const MAX_ENDS: usize = 128;
 
@@ -27,6 +27,8 @@ struct Shared {
     rights: Mutex<Rights>,
     readers: AtomicUsize,
     writers: AtomicUsize,
+    /// The identity of the pipe whose reader alone sends messages by this one; 0 for any.
+    partner: AtomicUsize,
     /// Count what has been done at each end.
     written: AtomicU64,
     taken: AtomicU64,
@@ -92,6 +94,16 @@ impl Pipe {
         Arc::as_ptr(&self.0).addr()
     }
 
+    /// Whether who reads another pipe may send messages by this one.
+    pub(crate) fn takes_from(&self, other: &Pipe) -> bool {
+        matches!(self.0.partner.load(Ordering::Relaxed), partner if partner == 0 || partner == other.identity())
+    }
+
+    /// Takes messages from who reads another pipe alone, which is there as long as this holds, or from any.
+    pub(crate) fn set_partner(&self, other: Option<&Pipe>) {
+        self.0.partner.store(other.map_or(0, Pipe::identity), Ordering::Relaxed);
+    }
+
     fn bytes(&self) -> MutexGuard<'_, VecDeque<u8>> {
         self.0.bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -139,6 +151,14 @@ impl Drop for Writer {
     }
 }
 
+/// A message that was read.
+pub(crate) struct Message {
+    pub(crate) len: usize,
+    /// The name of its sender, of any length.
+    pub(crate) sender: Vec<u8>,
+    pub(crate) files: Vec<Carried>,
+}
+
 impl Reader {
     pub(crate) fn pipe(&self) -> &Pipe {
         &self.0
@@ -156,6 +176,12 @@ impl Reader {
 
     pub(crate) fn is_closed(&self) -> bool {
         !self.1.load(Ordering::Relaxed)
+    }
+
+    /// Drops what has been written and not been read.
+    pub(crate) fn clear(&self) {
+        self.0.fill(&[]);
+        self.0.0.taken.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Changes whenever there may be more to read.
@@ -215,31 +241,38 @@ impl Reader {
         }
     }
 
-    /// The length of the next message, as [`Writer::write_message`] has written it.
-    pub(crate) fn next_message(&self) -> Option<usize> {
-        let bytes = self.0.bytes();
+    /// The lengths of the next message and of its sender's name, as [`Writer::write_message`] has written them.
+    fn lengths(bytes: &VecDeque<u8>) -> Option<(usize, usize)> {
         let mut prefix = [0; PREFIX];
         if bytes.len() < PREFIX {
             return None;
         }
-        prefix.iter_mut().zip(&*bytes).for_each(|(to, &from)| *to = from);
+        prefix.iter_mut().zip(bytes).for_each(|(to, &from)| *to = from);
+        let prefix = u32::from_le_bytes(prefix);
         // What is restored from bytes that were forged may say anything.
-        Some((u32::from_le_bytes(prefix) as usize).min(bytes.len() - PREFIX))
+        let name = ((prefix >> LEN_BITS) as usize).min(bytes.len() - PREFIX);
+        Some(((prefix as usize & ((1 << LEN_BITS) - 1)).min(bytes.len() - PREFIX - name), name))
     }
 
-    /// Copies the beginning of the next message, and drops the rest of it unless it `stays`. The message's length, and its
-    /// files.
-    pub(crate) fn read_message(&self, buffer: &mut [u8], stays: bool) -> Option<(usize, Vec<Carried>)> {
-        let len = self.next_message()?;
+    /// The length of the next message.
+    pub(crate) fn next_message(&self) -> Option<usize> {
+        Reader::lengths(&self.0.bytes()).map(|(len, _)| len)
+    }
+
+    /// Copies the beginning of the next message, and drops the rest of it unless it `stays`.
+    pub(crate) fn read_message(&self, buffer: &mut [u8], stays: bool) -> Option<Message> {
         let mut bytes = self.0.bytes();
-        buffer.iter_mut().zip(bytes.iter().skip(PREFIX).take(len)).for_each(|(to, &from)| *to = from);
+        let (len, name) = Reader::lengths(&bytes)?;
+        let whole = PREFIX + name + len;
+        buffer.iter_mut().zip(bytes.range(PREFIX + name..whole)).for_each(|(to, &from)| *to = from);
+        let sender = bytes.range(PREFIX..PREFIX + name).copied().collect();
         let mut rights = self.0.rights();
         if stays {
-            return Some((len, rights.within(PREFIX + len)));
+            return Some(Message { len, sender, files: rights.within(whole) });
         }
         self.0.0.taken.fetch_add(1, Ordering::Relaxed);
-        bytes.drain(..PREFIX + len);
-        Some((len, rights.take(PREFIX + len)))
+        bytes.drain(..whole);
+        Some(Message { len, sender, files: rights.take(whole) })
     }
 }
 
@@ -309,19 +342,21 @@ impl Writer {
         Ok(len)
     }
 
-    /// Writes a message as a whole, its length before it, with its files: `EAGAIN` if there is no room now, `EMSGSIZE` if
-    /// there never is.
-    pub(crate) fn write_message(&self, message: &[u8], files: &[Carried]) -> Result<(), Errno> {
-        if message.len() > MAX_MESSAGE {
+    /// Writes a message as a whole, its length and its sender's name before it, with its files: `EAGAIN` if there is no room
+    /// now, `EMSGSIZE` if there never is.
+    pub(crate) fn write_message(&self, message: &[u8], sender: &[u8], files: &[Carried]) -> Result<(), Errno> {
+        let whole = PREFIX + sender.len() + message.len();
+        let Some(name) = u8::try_from(sender.len()).ok().filter(|_| whole <= CAPACITY) else {
             return Err(Errno::MSGSIZE);
-        }
+        };
         let mut bytes = self.0.bytes();
-        if bytes.len() + PREFIX + message.len() > CAPACITY {
+        if bytes.len() + whole > CAPACITY {
             return Err(Errno::AGAIN);
         }
         self.0.0.written.fetch_add(1, Ordering::Relaxed);
-        self.0.rights().add(bytes.len()..bytes.len() + PREFIX + message.len(), files);
-        bytes.extend((message.len() as u32).to_le_bytes());
+        self.0.rights().add(bytes.len()..bytes.len() + whole, files);
+        bytes.extend((message.len() as u32 | u32::from(name) << LEN_BITS).to_le_bytes());
+        bytes.extend(sender);
         bytes.extend(message);
         Ok(())
     }

@@ -11,10 +11,10 @@ use crate::guest_path::GuestPath;
 /// What else is refused than paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Denial {
-    /// Descriptors in messages on a socket that is none of a pair.
+    /// Descriptors in messages on a socket of the network.
     Rights,
-    /// A socket of a pair in a message.
-    Pair,
+    /// A local socket in a message.
+    Local,
     /// Other control messages.
     Control {
         level: u32,
@@ -25,8 +25,6 @@ pub(crate) enum Denial {
         level: u32,
         name: u32,
     },
-    /// A socket with a name in the file system.
-    Named,
     /// A socket of a family of addresses.
     Family(u32),
     /// A socket of the network that is neither for TCP nor for UDP.
@@ -44,9 +42,9 @@ impl Denial {
     /// The guest's error code.
     pub(crate) fn errno(self) -> Errno {
         match self {
-            Denial::Rights | Denial::Pair | Denial::Control { .. } => Errno::OPNOTSUPP,
+            Denial::Rights | Denial::Local | Denial::Control { .. } => Errno::OPNOTSUPP,
             Denial::Option { .. } => Errno::NOPROTOOPT,
-            Denial::Named | Denial::Family(_) => Errno::AFNOSUPPORT,
+            Denial::Family(_) => Errno::AFNOSUPPORT,
             Denial::Protocol
             | Denial::Network
             | Denial::Connect(_)
@@ -61,14 +59,13 @@ impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Denial::Rights => f.write_str(
-                "sending descriptors in messages (SCM_RIGHTS) is not provided, but between sockets of a pair",
+                "sending descriptors in messages (SCM_RIGHTS) is not provided, but between local sockets (AF_UNIX)",
             ),
-            Denial::Pair => f.write_str("sending a socket of a pair in a message (SCM_RIGHTS) is not provided"),
+            Denial::Local => f.write_str("sending a local socket (AF_UNIX) in a message (SCM_RIGHTS) is not provided"),
             Denial::Control { level, kind } => {
                 write!(f, "sending control messages of level {level}, type {kind} is not provided")
             }
             Denial::Option { level, name } => write!(f, "socket option {name} of level {level} is not provided"),
-            Denial::Named => f.write_str("sockets with names (AF_UNIX) are not provided, but for socketpair"),
             Denial::Family(number) => write!(f, "sockets of address family {number} are not provided"),
             Denial::Protocol => f.write_str("sockets for raw packets are not provided, but for TCP and UDP"),
             Denial::Network => f.write_str(
@@ -107,6 +104,8 @@ pub(crate) enum Reason {
     SpecialFile(&'static str),
     /// A symbolic link there would lead out of the granted directory.
     OutwardLink,
+    /// A local socket would have its name in a directory of the host.
+    NewSocket,
 }
 
 impl Refusal {
@@ -114,7 +113,7 @@ impl Refusal {
     pub(crate) fn errno(&self) -> Errno {
         match self.reason {
             Reason::OtherMount | Reason::Kernel(_) | Reason::SpecialFile(_) => Errno::ACCESS,
-            Reason::OutwardLink => Errno::PERM,
+            Reason::OutwardLink | Reason::NewSocket => Errno::PERM,
         }
     }
 }
@@ -127,6 +126,9 @@ impl fmt::Display for Refusal {
             Reason::OtherMount => f.write_str("it is in another mount than the granted directory"),
             Reason::Kernel(name) => write!(f, "{name} is a file system of the kernel"),
             Reason::SpecialFile(kind) => write!(f, "it is a {kind}"),
+            Reason::NewSocket => {
+                f.write_str("sockets have names in the private /tmp and /dev/shm, not in a directory of the host")
+            }
             Reason::OutwardLink => f.write_str("the symbolic link leads out of the granted directory"),
         }
     }

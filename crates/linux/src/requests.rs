@@ -39,8 +39,10 @@ pub(crate) struct Wait {
     pub(crate) call: u64,
     /// Waits that have begun before it.
     pub(crate) order: u64,
-    /// Bytes that the call has moved before.
+    /// Bytes that the call has moved before, or messages if it moves several.
     pub(crate) done: u64,
+    /// Bytes of the next one of these.
+    pub(crate) part: u64,
 }
 
 /// Why a wait has ended.
@@ -62,6 +64,7 @@ pub(crate) struct Resumed {
     /// As in its wait.
     pub(crate) until: Option<Duration>,
     pub(crate) done: u64,
+    pub(crate) part: u64,
 }
 
 /// A thread that is to begin.

@@ -40,6 +40,7 @@ enum SavedContent {
     File(SavedPages),
     Link(Vec<u8>),
     Fifo(SavedFifo),
+    Socket,
     Directory {
         entries: Vec<SavedEntry>,
         /// Entries that have been made in it.
@@ -99,6 +100,7 @@ impl Saver {
             Content::File(pages) => SavedContent::File(pages.save()),
             Content::Link(target) => SavedContent::Link(target.clone()),
             Content::Fifo(fifo) => SavedContent::Fifo(fifo.save(|pipe| self.pipes.number(pipe))),
+            Content::Socket => SavedContent::Socket,
             Content::Directory(_) | Content::Given(_) => SavedContent::Directory { entries: Vec::new(), last: 0 },
         };
         if state.content.kind() == mode::DIRECTORY {
@@ -159,7 +161,7 @@ impl SavedTree {
                 let counts_are_sound = (Inode::GIVEN + 1..MAX_COUNT).contains(&inode.number);
                 counts_are_sound
                     && match &inode.content {
-                        SavedContent::File(_) | SavedContent::Fifo(_) => true,
+                        SavedContent::File(_) | SavedContent::Fifo(_) | SavedContent::Socket => true,
                         SavedContent::Link(target) => (1..PATH_MAX).contains(&(target.len() as u64)),
                         SavedContent::Directory { entries, last } => {
                             let depth: usize = depths[id] + 1;
@@ -211,6 +213,7 @@ impl SavedTree {
                             let pipe = fifo.pipe.map_or(Some(Pipe::default()), |id| pipes.get(id as usize).cloned());
                             Content::Fifo(Fifo::from_saved(fifo, pipe.ok_or(LoadError::Damaged)?))
                         }
+                        SavedContent::Socket => Content::Socket,
                         SavedContent::Directory { .. } => Content::Directory(Default::default()),
                     };
                     let permissions = saved.permissions & mode::PERMISSIONS;

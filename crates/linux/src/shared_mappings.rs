@@ -613,7 +613,8 @@ mod tests {
         let mut linux = Linux::builder().build();
         let (args, patience) = ([0; 6], Patience::endless());
         let (linux, place, number) = (&mut linux, (0, 0), 0);
-        let mut call = Call { linux, memory, args, number, place, resumed: None, done: 0, patience, instructions: 0 };
+        let mut call =
+            Call { linux, memory, args, number, place, resumed: None, done: 0, part: 0, patience, instructions: 0 };
         let file = Kind::Memory(call.new_file(GuestPath::default(), 0o600).unwrap());
         let file = Arc::new(OpenFile::new(file, open::READ_WRITE));
         set_size(&mut call, &file.kind, LEN).unwrap();

@@ -367,11 +367,24 @@ impl Linux {
         const SENDMSG: u64 = 211;
         const RECVMSG: u64 = 212;
         const ACCEPT4: u64 = 242;
+        const RECVMMSG: u64 = 243;
+        const SENDMMSG: u64 = 269;
         let next = self.signals.due(&self.threads.current().signals).trailing_zeros() as usize;
         let restarts = self.signals.actions.get(next).is_some_and(|action| action.flags & SA_RESTART != 0);
         let is_one = matches!(
             call,
-            OPENAT | READ..=WRITEV | FUTEX | ACCEPT | CONNECT | SENDTO | RECVFROM | SENDMSG | RECVMSG | ACCEPT4
+            OPENAT | READ
+                ..=WRITEV
+                    | FUTEX
+                    | ACCEPT
+                    | CONNECT
+                    | SENDTO
+                    | RECVFROM
+                    | SENDMSG
+                    | RECVMSG
+                    | ACCEPT4
+                    | RECVMMSG
+                    | SENDMMSG
         );
         restarts && is_one
     }

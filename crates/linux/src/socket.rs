@@ -7,16 +7,17 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::events::READ;
-use crate::halves::{Attached, Half, Received};
+use crate::halves::{Attached, Destination, Half, Received};
 use crate::host_socket::HostSocket;
-use crate::pair::{Pair, Style};
+use crate::local::Local;
+use crate::pair::Style;
 use crate::tcp::Tcp;
 use crate::udp::Udp;
 
 /// What a socket is.
 #[derive(Debug)]
 pub(crate) enum End {
-    Pair(Pair),
+    Local(Local),
     Tcp(Tcp),
     Udp(Udp),
 }
@@ -53,19 +54,10 @@ impl Socket {
         }
     }
 
-    /// `EINVAL` if it is one of a pair, `EOPNOTSUPP` if it has no connections.
-    pub(crate) fn tcp(&self) -> Result<&Tcp, Errno> {
-        match &self.end {
-            End::Tcp(tcp) => Ok(tcp),
-            End::Udp(_) => Err(Errno::OPNOTSUPP),
-            End::Pair(_) => Err(Errno::INVAL),
-        }
-    }
-
     /// The host's, if it is one of those.
     pub(crate) fn host(&self) -> Option<&HostSocket> {
         match &self.end {
-            End::Pair(_) => None,
+            End::Local(_) => None,
             End::Tcp(tcp) => Some(&tcp.host),
             End::Udp(udp) => Some(&udp.host),
         }
@@ -79,7 +71,7 @@ impl Socket {
     /// Whether it has no bounds between what was written.
     pub(crate) fn is_stream(&self) -> bool {
         match &self.end {
-            End::Pair(pair) => pair.style == Style::Stream,
+            End::Local(local) => local.style == Style::Stream,
             End::Tcp(_) => true,
             End::Udp(_) => false,
         }
@@ -88,7 +80,7 @@ impl Socket {
     /// Changes whenever something has been done that concerns one of these events.
     pub(crate) fn activity(&self, events: u16) -> u64 {
         match &self.end {
-            End::Pair(pair) => pair.activity(),
+            End::Local(local) => local.activity(),
             End::Tcp(Tcp { host, .. }) | End::Udp(Udp { host, .. }) => host.activity(events),
         }
     }
@@ -96,7 +88,7 @@ impl Socket {
     /// Bytes that can be read at once (`FIONREAD`).
     pub(crate) fn available(&self) -> Result<u64, Errno> {
         match &self.end {
-            End::Pair(pair) => Ok(pair.available() as u64),
+            End::Local(local) => Ok(local.available()? as u64),
             End::Tcp(tcp) => tcp.host.available(),
             End::Udp(udp) => udp.available(),
         }
@@ -105,7 +97,7 @@ impl Socket {
     /// What of `wanted` would not block, and what goes unasked.
     pub(crate) fn ready(&self, wanted: u16) -> u16 {
         match &self.end {
-            End::Pair(pair) => pair.ready(wanted),
+            End::Local(local) => local.ready(wanted),
             End::Tcp(tcp) => tcp.host.ready(wanted),
             End::Udp(udp) => udp.ready(wanted),
         }
@@ -114,7 +106,7 @@ impl Socket {
     /// Reads, and leaves it there if it `stays`; `EAGAIN` if there is nothing yet.
     pub(crate) fn receive(&self, buffer: &mut [u8], stays: bool) -> Result<Received, Errno> {
         match &self.end {
-            End::Pair(pair) => pair.receive(buffer, stays),
+            End::Local(local) => local.receive(buffer, stays),
             End::Tcp(tcp) => tcp.receive(buffer, stays),
             End::Udp(udp) => udp.receive(buffer, stays),
         }
@@ -123,15 +115,19 @@ impl Socket {
     /// Writes what there is room for, or a whole message; `EAGAIN` without room.
     pub(crate) fn send(&self, bytes: &[u8], with: &Attached) -> Result<usize, Errno> {
         match &self.end {
-            End::Pair(pair) => pair.send(bytes, &with.files),
+            End::Local(local) => local.send(bytes, with),
             End::Tcp(tcp) => tcp.send(bytes),
-            End::Udp(udp) => udp.send(bytes, with.to),
+            End::Udp(udp) => match with.to {
+                Some(Destination::Network(address)) => udp.send(bytes, Some(address)),
+                Some(Destination::Local(_)) => Err(Errno::AFNOSUPPORT),
+                None => udp.send(bytes, None),
+            },
         }
     }
 
     pub(crate) fn shut_down(&self, halves: &[Half]) -> Result<(), Errno> {
         match &self.end {
-            End::Pair(pair) => halves.iter().for_each(|&half| pair.shut_down(half)),
+            End::Local(local) => local.shut_down(halves),
             End::Tcp(Tcp { host, .. }) | End::Udp(Udp { host, .. }) => host.shut_down(halves)?,
         }
         Ok(())

@@ -8,10 +8,12 @@ use crate::abi::{Layout, open, signal};
 use crate::call::{Call, MAX_BUFFERS, MAX_TRANSFER, Outcome, Stop, readable, writable};
 use crate::descriptors::open_two;
 use crate::events::{READ, WRITE};
-use crate::halves::{Attached, Half, Received};
+use crate::halves::{Attached, Destination, Half, Received, Sender};
 use crate::host_socket::HostSocket;
+use crate::local::Local;
+use crate::local_name::{LocalName, UNIX, local_address};
 use crate::open_file::{Kind, OpenFile};
-use crate::pair::{Pair, Style};
+use crate::pair::Style;
 use crate::pipes;
 use crate::refusal::Denial;
 use crate::requests::On;
@@ -20,7 +22,6 @@ use crate::tcp::Tcp;
 use crate::udp::Udp;
 
 /// Families of addresses (`AF_`).
-pub(crate) const UNIX: u32 = 1;
 pub(crate) const INET: u32 = 2;
 pub(crate) const INET6: u32 = 10;
 /// Types of sockets (`SOCK_`).
@@ -262,7 +263,7 @@ pub(crate) fn receive(call: &mut Call<'_>, file: &OpenFile, buffers: &[Buffer], 
 fn receive_from(call: &mut Call<'_>, file: &OpenFile, buffers: &[Buffer], flags: u32) -> Result<(u64, Vec<u8>), Stop> {
     let Received { len, whole, from, .. } = receive_some(call, file, buffers, flags)?;
     let tells_whole = flags & flag::TRUNCATED != 0 && !file.socket()?.is_stream();
-    Ok((if tells_whole { whole } else { len } as u64, from.map(address_bytes).unwrap_or_default()))
+    Ok((if tells_whole { whole } else { len } as u64, from.map(sender_bytes).unwrap_or_default()))
 }
 
 pub(crate) fn socketpair(call: &mut Call<'_>) -> Outcome {
@@ -271,16 +272,22 @@ pub(crate) fn socketpair(call: &mut Call<'_>) -> Outcome {
     if call.uint(0) != UNIX {
         return Err(Errno::OPNOTSUPP.into());
     }
-    let style = Style::of_type(kind & !TYPE_FLAGS).ok_or(match kind & !TYPE_FLAGS {
+    let style = local_style(kind & !TYPE_FLAGS, call.uint(2))?;
+    call.linux.descriptors.check_pipes(4)?;
+    let file = |local| (Kind::Socket(Socket::new(End::Local(local), Timeouts::default())), open::READ_WRITE | flags);
+    open_two(call, call.args[3], Local::both(style).map(file))
+}
+
+/// The style of a local socket of this type and protocol.
+fn local_style(kind: u32, protocol: u32) -> Result<Style, Stop> {
+    let style = Style::of_type(kind).ok_or(match kind {
         0..TYPES => Errno::SOCKTNOSUPPORT,
         _ => Errno::INVAL,
     })?;
-    if !matches!(call.uint(2), 0 | UNIX) {
-        return Err(Errno::PROTONOSUPPORT.into());
+    match protocol {
+        0 | UNIX => Ok(style),
+        _ => Err(Errno::PROTONOSUPPORT.into()),
     }
-    call.linux.descriptors.check_pipes(4)?;
-    let file = |pair| (Kind::Socket(Socket::new(End::Pair(pair), Timeouts::default())), open::READ_WRITE | flags);
-    open_two(call, call.args[3], Pair::both(style).map(file))
 }
 
 pub(crate) fn socket(call: &mut Call<'_>) -> Outcome {
@@ -297,7 +304,12 @@ pub(crate) fn socket(call: &mut Call<'_>) -> Outcome {
         (INET | INET6, STREAM, 0 | TCP) | (INET | INET6, DATAGRAMS, 0 | UDP) => {}
         (INET | INET6, STREAM, _) => return Err(Errno::PROTONOSUPPORT.into()),
         (INET | INET6, ..) => return Err(Stop::Denied(Denial::Protocol)),
-        (UNIX, ..) => return Err(Stop::Denied(Denial::Named)),
+        (UNIX, kind, protocol) => {
+            let style = local_style(kind, protocol)?;
+            let local = Local::new(style);
+            call.linux.descriptors.check_pipes(local.ends())?;
+            return open_socket(call, End::Local(local), Timeouts::default(), flags);
+        }
         _ => return Err(Stop::Denied(Denial::Family(family))),
     }
     let network = network.clone();
@@ -314,8 +326,16 @@ fn open_socket(call: &mut Call<'_>, end: End, timeouts: Timeouts, flags: u32) ->
     Ok(call.linux.descriptors.open(Kind::Socket(socket), open::READ_WRITE | flags)? as u64)
 }
 
+/// The structure with the address of who has sent something.
+pub(crate) fn sender_bytes(sender: Sender) -> Vec<u8> {
+    match sender {
+        Sender::Network(address) => address_bytes(address),
+        Sender::Local(name) => local_address(Some(&name)),
+    }
+}
+
 /// A structure with the address of a socket of the network: `struct sockaddr_in`, `struct sockaddr_in6`.
-pub(crate) fn address_bytes(address: SocketAddr) -> Vec<u8> {
+fn address_bytes(address: SocketAddr) -> Vec<u8> {
     let layout = |family: u32| Layout::new().u16(family as u16).bytes(&address.port().to_be_bytes());
     match address {
         SocketAddr::V4(address) => layout(INET).bytes(&address.ip().octets()).zeros_to(16).into_bytes(),
@@ -352,13 +372,18 @@ impl Call<'_> {
         }
     }
 
+    /// Whether a socket for datagrams is to be connected to nothing any more.
+    fn disconnects(&self) -> Result<bool, Stop> {
+        const UNSPECIFIED: [u8; 2] = [0; 2];
+        Ok(self.uint(2) >= 2 && self.memory.slice(self.args[1], 2)? == UNSPECIFIED)
+    }
+
     /// The address that a UDP socket is to be connected to; `None` for none any more.
     fn reachable_to_connect(&self, udp: &Udp) -> Result<Option<SocketAddr>, Stop> {
-        const UNSPECIFIED: [u8; 2] = [0; 2];
-        let (at, size) = (self.args[1], self.uint(2));
-        if size >= 2 && self.memory.slice(at, 2)? == UNSPECIFIED {
+        if self.disconnects()? {
             return Ok(None);
         }
+        let (at, size) = (self.args[1], self.uint(2));
         let address = self.socket_address(&udp.host, at, size)?;
         udp.reachable(address).map(Some).ok_or(Stop::Denied(Denial::Connect(address)))
     }
@@ -366,23 +391,32 @@ impl Call<'_> {
 
 pub(crate) fn bind(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
-    let socket = file.socket()?;
-    let host = socket.host().ok_or(Stop::Denied(Denial::Named))?;
-    let address = call.socket_address(host, call.args[1], call.uint(2))?;
-    let is_granted = match &socket.end {
-        End::Tcp(tcp) => match call.linux.network.bindable(address) {
-            Some(granted) => tcp.bind(granted).map(|()| true)?,
-            None => false,
-        },
-        End::Udp(udp) => udp.bind(address)?,
-        End::Pair(_) => false,
+    let (at, size) = (call.args[1], call.uint(2));
+    let (address, is_granted) = match &file.socket()?.end {
+        End::Local(local) => return call.bind_local(local, at, size).map(|()| 0),
+        End::Tcp(tcp) => {
+            let address = call.socket_address(&tcp.host, at, size)?;
+            match call.linux.network.bindable(address) {
+                Some(granted) => (address, tcp.bind(granted).map(|()| true)?),
+                None => (address, false),
+            }
+        }
+        End::Udp(udp) => {
+            let address = call.socket_address(&udp.host, at, size)?;
+            (address, udp.bind(address)?)
+        }
     };
     if is_granted { Ok(0) } else { Err(Stop::Denied(Denial::Bind(address))) }
 }
 
 pub(crate) fn listen(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
-    match file.socket()?.tcp()?.listen(call.int(1)) {
+    let listening = match &file.socket()?.end {
+        End::Local(local) => local.listen(call.int(1)),
+        End::Tcp(tcp) => tcp.listen(call.int(1)),
+        End::Udp(_) => Err(Errno::OPNOTSUPP),
+    };
+    match listening {
         Err(Errno::ACCESS) => Err(Stop::Denied(Denial::Listen)),
         Err(errno) => Err(errno.into()),
         Ok(()) => Ok(0),
@@ -393,11 +427,24 @@ fn accept_with(call: &mut Call<'_>, flags: u32) -> Outcome {
     let file = call.file(0)?;
     let socket = file.socket()?;
     call.linux.descriptors.check_free()?;
-    let (accepted, peer) = socket.tcp()?.accept().map_err(|errno| file.would_wait(errno.into(), READ))?;
+    let accepted = match &socket.end {
+        End::Local(local) => {
+            let accepted = local.accept();
+            let accepted = accepted.map_err(|errno| match errno {
+                Errno::AGAIN if local.is_shut() && file.blocking() => Errno::INVAL,
+                errno => errno,
+            });
+            accepted.map(|(accepted, peer)| (End::Local(accepted), Some(local_address(peer.as_ref()))))
+        }
+        End::Tcp(tcp) => tcp.accept().map(|(accepted, peer)| (End::Tcp(accepted), peer.map(address_bytes))),
+        End::Udp(_) => Err(Errno::OPNOTSUPP),
+    };
+    let (accepted, peer) = accepted.map_err(|errno| file.would_wait(errno.into(), READ))?;
     if let Some(peer) = peer {
-        call.store_address(call.args[1], call.args[2], &address_bytes(peer))?;
+        call.store_address(call.args[1], call.args[2], &peer)?;
     }
-    open_socket(call, End::Tcp(accepted), socket.timeouts(), flags)
+    let timeouts = if let End::Local(_) = accepted { Timeouts::default() } else { socket.timeouts() };
+    open_socket(call, accepted, timeouts, flags)
 }
 
 pub(crate) fn accept(call: &mut Call<'_>) -> Outcome {
@@ -412,7 +459,7 @@ pub(crate) fn accept4(call: &mut Call<'_>) -> Outcome {
 pub(crate) fn connect(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
     let connected = match &file.socket()?.end {
-        End::Pair(_) => return Err(Errno::ISCONN.into()),
+        End::Local(local) => return connect_local(call, &file, local),
         End::Tcp(tcp) => {
             let address = call.socket_address(&tcp.host, call.args[1], call.uint(2))?;
             let granted = call.linux.network.connectable(address).ok_or(Stop::Denied(Denial::Connect(address)))?;
@@ -434,6 +481,20 @@ pub(crate) fn connect(call: &mut Call<'_>) -> Outcome {
     }
 }
 
+fn connect_local(call: &mut Call<'_>, file: &OpenFile, local: &Local) -> Outcome {
+    if local.style == Style::Datagrams && call.disconnects()? {
+        local.disconnect();
+        return Ok(0);
+    }
+    let other = call.named_local(call.args[1], call.uint(2), local.style)?;
+    // As many ends as it and who accepts it will have.
+    let ends = if local.style == Style::Datagrams { 1 } else { 4 };
+    call.linux.descriptors.check_pipes(ends)?;
+    let connected = local.connect(other.local().ok_or(Errno::CONNREFUSED)?);
+    connected.map_err(|errno| file.would_wait(errno.into(), WRITE))?;
+    Ok(0)
+}
+
 pub(crate) fn shutdown(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
     let halves: &[Half] = match call.uint(1) {
@@ -446,11 +507,15 @@ pub(crate) fn shutdown(call: &mut Call<'_>) -> Outcome {
     Ok(0)
 }
 
-/// Stores the address of a socket, or its peer's. Those of a pair have no names.
-fn name(call: &mut Call<'_>, of: impl Fn(&HostSocket) -> Result<SocketAddr, Errno>) -> Outcome {
-    let bytes = match call.file(0)?.socket()?.host() {
-        Some(host) => address_bytes(of(host)?),
-        None => Layout::new().u16(UNIX as u16).into_bytes(),
+/// Stores the address of a socket, or its peer's.
+fn name(
+    call: &mut Call<'_>,
+    of_host: impl Fn(&HostSocket) -> Result<SocketAddr, Errno>,
+    of_local: impl Fn(&Local) -> Result<Option<LocalName>, Errno>,
+) -> Outcome {
+    let bytes = match &call.file(0)?.socket()?.end {
+        End::Local(local) => local_address(of_local(local)?.as_ref()),
+        End::Tcp(Tcp { host, .. }) | End::Udp(Udp { host, .. }) => address_bytes(of_host(host)?),
     };
     if call.args[1] == 0 {
         return Err(Errno::FAULT.into());
@@ -460,25 +525,35 @@ fn name(call: &mut Call<'_>, of: impl Fn(&HostSocket) -> Result<SocketAddr, Errn
 }
 
 pub(crate) fn getsockname(call: &mut Call<'_>) -> Outcome {
-    name(call, HostSocket::own_address)
+    name(call, HostSocket::own_address, |local| Ok(local.name()))
 }
 
 pub(crate) fn getpeername(call: &mut Call<'_>) -> Outcome {
-    name(call, HostSocket::peer_address)
+    name(call, HostSocket::peer_address, Local::peer)
 }
 
-/// The address that something is to be sent to, if it goes to the one that is given; TCP does not look at it.
-pub(crate) fn destination(call: &Call<'_>, file: &OpenFile, at: u64, size: u32) -> Result<Option<SocketAddr>, Stop> {
+/// Where something is to be sent, if it goes to the address that is given; TCP does not look at it.
+pub(crate) fn destination(call: &Call<'_>, file: &OpenFile, at: u64, size: u32) -> Result<Option<Destination>, Stop> {
     match &file.socket()?.end {
         End::Tcp(_) => Ok(None),
         _ if at == 0 || size == 0 => Ok(None),
-        End::Pair(_) => {
+        End::Local(local) => {
             call.memory.slice(at, u64::from(size))?;
-            Err(Errno::ISCONN.into())
+            match local.style {
+                Style::Stream if local.is_connected() => Err(Errno::ISCONN.into()),
+                Style::Stream => Err(Errno::OPNOTSUPP.into()),
+                Style::Packets => Ok(None),
+                Style::Datagrams => {
+                    let other = call.named_local(at, size, Style::Datagrams)?;
+                    let to = other.local().ok_or(Errno::CONNREFUSED)?.takes_datagrams()?;
+                    Ok(Some(Destination::Local(to)))
+                }
+            }
         }
         End::Udp(udp) => {
             let address = call.socket_address(&udp.host, at, size)?;
-            udp.reachable(address).map(Some).ok_or(Stop::Denied(Denial::Send(address)))
+            let reachable = udp.reachable(address).ok_or(Stop::Denied(Denial::Send(address)))?;
+            Ok(Some(Destination::Network(reachable)))
         }
     }
 }

@@ -10,10 +10,11 @@ use crate::abi::{Layout, load_words};
 use crate::call::{Call, Outcome, Stop};
 use crate::halves::Half;
 use crate::host_socket::HostSocket;
+use crate::local_name::UNIX;
 use crate::process::{PROCESS, USER};
 use crate::refusal::Denial;
 use crate::socket::{End, Socket};
-use crate::socket_calls::{DATAGRAMS, INET, INET6, STREAM, TCP, UDP, UNIX};
+use crate::socket_calls::{DATAGRAMS, INET, INET6, STREAM, TCP, UDP};
 
 /// Levels of options: sockets of all families (`SOL_SOCKET`), IPv4, IPv6; [`TCP`] is one, too.
 const SOCKET: u32 = 1;
@@ -55,7 +56,7 @@ const ONLY_IPV6: u32 = 26;
 /// connected tells them by itself.
 const TELLS_ERRORS: u32 = 11;
 const TELLS_ERRORS_IPV6: u32 = 25;
-/// The size of the buffer of a socket of a pair, as Linux has it by default.
+/// The size of the buffer of a local socket, as Linux has it by default.
 const BUFFER: u32 = 212_992;
 
 fn unknown(level: u32, name: u32) -> Stop {
@@ -73,18 +74,19 @@ fn value(socket: &Socket, level: u32, name: u32) -> Result<Layout, Stop> {
     match &socket.end {
         End::Tcp(tcp) => network_value(&tcp.host, true, level, name),
         End::Udp(udp) => network_value(&udp.host, false, level, name),
-        End::Pair(_) if level != SOCKET => Err(Errno::OPNOTSUPP.into()),
-        End::Pair(pair) => Ok(match name {
-            option::TYPE => Layout::new().u32(pair.style.type_number()),
+        End::Local(_) if level != SOCKET => Err(Errno::OPNOTSUPP.into()),
+        End::Local(local) => Ok(match name {
+            option::TYPE => Layout::new().u32(local.style.type_number()),
             option::DOMAIN => Layout::new().u32(UNIX),
             option::SEND_BUFFER | option::RECEIVE_BUFFER => Layout::new().u32(BUFFER),
-            option::ERROR
-            | option::PROTOCOL
-            | option::ACCEPTS
-            | option::REUSE_ADDRESS
-            | option::KEEP_ALIVE
-            | option::BROADCAST => Layout::new().u32(0),
+            option::ERROR | option::PROTOCOL | option::REUSE_ADDRESS | option::KEEP_ALIVE | option::BROADCAST => {
+                Layout::new().u32(0)
+            }
+            option::ACCEPTS => Layout::new().u32(local.listens().into()),
             option::LINGER => Layout::new().u64(0),
+            option::PEER_CREDENTIALS if !local.listens() && !local.is_connected() => {
+                Layout::new().u32(0).u32(u32::MAX).u32(u32::MAX)
+            }
             option::PEER_CREDENTIALS => Layout::new().u32(PROCESS).u32(USER).u32(USER),
             _ => return Err(unknown(level, name)),
         }),
@@ -159,7 +161,7 @@ pub(crate) fn setsockopt(call: &mut Call<'_>) -> Outcome {
     let file = call.file(0)?;
     let socket = file.socket()?;
     let (level, name) = (call.uint(1), call.uint(2));
-    if level != SOCKET && matches!(socket.end, End::Pair(_)) {
+    if level != SOCKET && matches!(socket.end, End::Local(_)) {
         return Err(Errno::OPNOTSUPP.into());
     }
     if call.uint(4) < 4 {
@@ -171,7 +173,7 @@ pub(crate) fn setsockopt(call: &mut Call<'_>) -> Outcome {
         (SOCKET, option::SEND_TIMEOUT, _) => socket.set_timeout(Half::Outgoing, timeout(call)?),
         // Buffers are as the host has them.
         (SOCKET, option::BROADCAST | option::SEND_BUFFER | option::RECEIVE_BUFFER, _) => {}
-        (SOCKET, option::REUSE_ADDRESS | option::KEEP_ALIVE | option::LINGER, End::Pair(_)) => {}
+        (SOCKET, option::REUSE_ADDRESS | option::KEEP_ALIVE | option::LINGER, End::Local(_)) => {}
         (SOCKET, option::TYPE | option::ERROR | option::ACCEPTS | option::PROTOCOL | option::DOMAIN, _) => {
             return Err(Errno::NOPROTOOPT.into());
         }

@@ -78,7 +78,7 @@ impl Status {
         let (size, held) = match &state.content {
             Content::Given(bytes) => (bytes.len() as u64, bytes.len() as u64),
             Content::File(pages) => (pages.len(), pages.held()),
-            Content::Directory(_) | Content::Fifo(_) => (0, 0),
+            Content::Directory(_) | Content::Fifo(_) | Content::Socket => (0, 0),
             Content::Link(target) => (target.len() as u64, 0),
         };
         Status {

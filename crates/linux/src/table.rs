@@ -351,7 +351,7 @@ table! {
     240 rt_tgsigqueueinfo;
     241 perf_event_open;
     242 accept4(4) => socket_calls::accept4;
-    243 recvmmsg;
+    243 recvmmsg(5) => messages::recvmmsg;
     258 riscv_hwprobe;
     259 riscv_flush_icache(3) => process::nothing;
     260 wait4(4) => process::wait4;
@@ -363,7 +363,7 @@ table! {
     266 clock_adjtime;
     267 syncfs(1) => io::advise;
     268 setns;
-    269 sendmmsg;
+    269 sendmmsg(4) => messages::sendmmsg;
     270 process_vm_readv;
     271 process_vm_writev;
     272 kcmp;

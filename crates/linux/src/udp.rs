@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, SocketType, ipproto};
 
 use crate::events::READ;
-use crate::halves::{Half, Received};
+use crate::halves::{Half, Received, Sender};
 use crate::host_socket::HostSocket;
 use crate::network::{Network, is_same};
 
@@ -94,8 +94,9 @@ impl Udp {
     fn next(&self, buffer: &mut [u8], flags: RecvFlags) -> Result<(Received, Option<SocketAddr>), Errno> {
         let flags = flags | RecvFlags::DONTWAIT | RecvFlags::TRUNC;
         let (_, whole, sender) = rustix::net::recvfrom(&self.host.fd, &mut *buffer, flags)?;
-        let from = sender.and_then(|sender| sender.try_into().ok());
-        Ok((Received { len: whole.min(buffer.len()), whole, from, ..Received::default() }, from))
+        let sender = sender.and_then(|sender| sender.try_into().ok());
+        let from = sender.map(Sender::Network);
+        Ok((Received { len: whole.min(buffer.len()), whole, from, ..Received::default() }, sender))
     }
 
     /// Drops datagrams of strangers before the next one that is for the guest; `false` if there are more of them.
@@ -184,7 +185,7 @@ mod tests {
         }
         assert!(guest.ready(READ) == READ && guest.available() == Ok(6));
         let received = guest.receive(&mut buffer, false).unwrap();
-        assert!(received.from == Some(friend_at) && &buffer[..received.len] == b"friend");
+        assert!(received.from == Some(Sender::Network(friend_at)) && &buffer[..received.len] == b"friend");
     }
 
     #[test]

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Outcome, gcc, machine, qemu, run, run_logged};
+use common::{Outcome, gcc, machine, machine_on, qemu, run, run_logged, run_logged_on, run_on};
 use riverrun::{Config, TrapCause};
 use riverrun_linux::{Captured, Detail, Linux, Output};
+use riverrun_testkit::suite::SuiteEngine;
 
 fn program() -> PathBuf {
     // The linker says that a static program finds names by files alone.
@@ -77,11 +78,15 @@ struct Running {
 
 impl Running {
     fn new(program: &Path, builder: riverrun_linux::Builder) -> Running {
+        Running::new_on(SuiteEngine::get(), program, builder)
+    }
+
+    fn new_on(engine: SuiteEngine, program: &Path, builder: riverrun_linux::Builder) -> Running {
         let output = Captured::default();
         let (program, written) = (program.to_owned(), output.clone());
         let end = thread::spawn(move || {
             let linux = builder.stdout(Output::writer(written)).build();
-            let mut machine = machine(&Config::new(), &program, linux);
+            let mut machine = machine_on(engine, &Config::new(), &program, linux);
             machine.set_deadline(Some(Instant::now() + Duration::from_secs(120)));
             machine.run()
         });
@@ -214,7 +219,6 @@ const REFUSED: &str = "\
 socket(AF_INET, SOCK_DGRAM, 0) = 3
 socket(AF_INET, SOCK_RAW, IPPROTO_ICMP) = -1 Permission denied
 socket(AF_INET6, SOCK_STREAM, 0) = -1 Address family not supported by protocol
-socket(AF_UNIX, SOCK_STREAM, 0) = -1 Address family not supported by protocol
 socket(AF_NETLINK, SOCK_RAW, 0) = -1 Address family not supported by protocol
 socket(AF_PACKET, SOCK_RAW, 0) = -1 Address family not supported by protocol
 socket(AF_VSOCK, SOCK_STREAM, 0) = -1 Address family not supported by protocol
@@ -242,7 +246,6 @@ connect(fd, AT(other)) = -1 Permission denied
 connect(fd, AT(unspecified)) = -1 Address family not supported by protocol
 sendmsg(fd, &message, MSG_NOSIGNAL) = -1 Operation not supported
 socketpair(AF_UNIX, SOCK_STREAM, 0, pair) = 0
-bind(pair[0], AT(path)) = -1 Address family not supported by protocol
 sendmsg(pair[0], &message, MSG_NOSIGNAL) = 0
 accept(pair[0], NULL, NULL) = -1 Invalid argument
 listen(pair[0], 1) = -1 Invalid argument
@@ -265,10 +268,10 @@ fn nothing_else_can_be_reached() {
         format!("listening at 127.0.0.1:{port} is refused: it is not granted (--listen 127.0.0.1:{port})\n"),
         "listening without an address is refused: bind a granted one (--listen PORT)\n".to_owned(),
         "sockets for raw packets are not provided, but for TCP and UDP\n".to_owned(),
-        "sockets with names (AF_UNIX) are not provided, but for socketpair\n".to_owned(),
         "sockets of address family 16 are not provided\n".to_owned(),
         "socket option 25 of level 1 is not provided\n".to_owned(),
-        "sending descriptors in messages (SCM_RIGHTS) is not provided, but between sockets of a pair\n".to_owned(),
+        "sending descriptors in messages (SCM_RIGHTS) is not provided, but between local sockets (AF_UNIX)\n"
+            .to_owned(),
     ] {
         assert!(log.contains(&line), "{line}{log}");
     }
@@ -294,8 +297,8 @@ fn udp_socket() -> (UdpSocket, u16) {
     (socket, port)
 }
 
-#[test]
-fn datagrams_come_and_go_as_under_qemu() {
+/// Sends each datagram back; its port.
+fn udp_echo() -> u16 {
     let (socket, port) = udp_socket();
     thread::spawn(move || {
         let mut buffer = [0; 100];
@@ -303,31 +306,55 @@ fn datagrams_come_and_go_as_under_qemu() {
             socket.send_to(&buffer[..len], from).unwrap();
         }
     });
-    let (program, args) = (udp_program(), ["udp", "client", &port.to_string()]);
-    let outcome = run(&program, "", Linux::builder().args(args).connect(&format!("127.0.0.1:{port}")).unwrap());
-    assert_eq!(outcome, qemu(&program, &args, &[], ""));
+    port
+}
+
+/// Runs a program on each engine and by qemu, where it may use a port; what it writes.
+fn compare_at(program: &Path, args: &[&str], port: u16) -> String {
+    let expected = qemu(program, args, &[], "");
+    for &engine in SuiteEngine::ALL {
+        let builder = Linux::builder().args(args.iter().copied()).connect(&format!("127.0.0.1:{port}")).unwrap();
+        assert_eq!(run_on(engine, program, "", builder), expected, "{engine:?}");
+    }
+    expected.stdout
+}
+
+#[test]
+fn datagrams_come_and_go_as_under_qemu() {
+    let port = udp_echo();
+    let stdout = compare_at(&udp_program(), &["udp", "client", &port.to_string()], port);
     assert!(
-        outcome.stdout.ends_with(
+        stdout.ends_with(
             "send(fd, \"x\", 1, 0) = -1 Destination address required\n\
         shutdown(fd, SHUT_WR) = -1 Transport endpoint is not connected\n"
         ),
-        "{outcome:?}"
+        "{stdout}"
     );
+}
+
+#[test]
+fn many_datagrams_come_and_go_by_one_call() {
+    let port = udp_echo();
+    let stdout = compare_at(&gcc("mmsg.c", &["-O2", "-static", "-Wall"]), &["mmsg", "udp", &port.to_string()], port);
+    assert!(stdout.ends_with("from the echo: 1\n"), "{stdout}");
 }
 
 #[test]
 fn a_port_where_nobody_takes_datagrams() {
     // A TCP connection has the port, so that no other test gets it.
-    let (program, (port, _connection, _listener)) = (udp_program(), unused_port());
-    let args = ["udp", "nobody", &port.to_string()];
-    let outcome = run(&program, "", Linux::builder().args(args).connect(&format!("127.0.0.1:{port}")).unwrap());
-    assert_eq!(outcome, qemu(&program, &args, &[], ""));
-    assert!(outcome.stdout.contains("receive(fd, 10, 0) = -1 Connection refused\n"), "{outcome:?}");
+    let (port, _connection, _listener) = unused_port();
+    let stdout = compare_at(&udp_program(), &["udp", "nobody", &port.to_string()], port);
+    assert!(stdout.contains("receive(fd, 10, 0) = -1 Connection refused\n"), "{stdout}");
 }
 
 #[test]
 fn servers_answer_whom_they_hear() {
-    let mut guest = Running::new(&udp_program(), Linux::builder().args(["udp", "server"]).listen("0").unwrap());
+    SuiteEngine::ALL.iter().for_each(|&engine| check_that_a_server_answers(engine));
+}
+
+fn check_that_a_server_answers(engine: SuiteEngine) {
+    let mut guest =
+        Running::new_on(engine, &udp_program(), Linux::builder().args(["udp", "server"]).listen("0").unwrap());
     let port = guest.port();
     assert!(guest.wait_for("at ").contains("at 127.0.0.1\n"), "all addresses are the granted one");
     let clients = [(); 3].map(|()| udp_socket().0);
@@ -375,6 +402,10 @@ socket(AF_INET, SOCK_DGRAM, IPPROTO_TCP) = -1 Permission denied
 /// Datagrams go nowhere else, and what strangers send is not heard.
 #[test]
 fn datagrams_reach_nothing_else() {
+    SuiteEngine::ALL.iter().for_each(|&engine| check_that_datagrams_reach_nothing_else(engine));
+}
+
+fn check_that_datagrams_reach_nothing_else(engine: SuiteEngine) {
     let ((granted, port), (stranger, other)) = (udp_socket(), udp_socket());
     let answers = thread::spawn(move || {
         let mut buffer = [0; 100];
@@ -389,7 +420,7 @@ fn datagrams_reach_nothing_else() {
     });
     let args = ["udp", "refused", &port.to_string(), &other.to_string()];
     let builder = Linux::builder().args(args).connect(&format!("127.0.0.1:{port}")).unwrap();
-    let (outcome, log) = run_logged(&udp_program(), builder, Detail::Unknown);
+    let (outcome, log) = run_logged_on(engine, &udp_program(), builder, Detail::Unknown);
     assert_eq!(outcome.stdout, REFUSED_DATAGRAMS);
     for line in [
         format!(

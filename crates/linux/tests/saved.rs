@@ -129,8 +129,10 @@ fn run_in_pieces(guest: &Guest<'_>, mut pieces: impl FnMut() -> Option<u64>) -> 
                         machine = linker.instantiate_from(&snapshot, linux).unwrap();
                         saved += 1;
                     }
-                    // The guest has deleted what it holds open.
-                    Err(riverrun_linux::Error::FileGone { .. }) => engines.rotate_right(1),
+                    // The guest has deleted what it holds open, or sends it to itself.
+                    Err(riverrun_linux::Error::FileGone { .. } | riverrun_linux::Error::OnTheirWay { .. }) => {
+                        engines.rotate_right(1);
+                    }
                     Err(error) => panic!("{error}"),
                 }
             }
@@ -188,6 +190,7 @@ fn guests_do_not_see_that_they_have_been_saved_and_restored_in_another_engine() 
         ("racy.c", ""),
         ("epoll.c", ""),
         ("pairs.c", ""),
+        ("mmsg.c", ""),
         ("timers.c", ""),
     ];
     for (source, stdin) in programs {
@@ -202,7 +205,7 @@ fn guests_do_not_see_that_they_have_been_saved_and_restored_in_another_engine() 
 /// Private files, among them such without names, are where they were.
 #[test]
 fn private_files_are_saved() {
-    for source in ["private.c", "files.c", "shared.c", "fifo.c"] {
+    for source in ["private.c", "files.c", "shared.c", "fifo.c", "local.c"] {
         let guest =
             Guest { program: &gcc(source, STATIC), arguments: &["/tmp/private"], stdin: "", instructions: None };
         check_pieces(source, &guest);
@@ -340,6 +343,46 @@ fn a_reset_brings_private_files_back() {
     }
     let error = builder().max_private_files(10_000).restore(&saved).unwrap_err().to_string();
     assert!(error.contains("take more than 10000 bytes"), "{error}");
+}
+
+const SOCKETS: &str = "\
+connect(late, AT(\"/tmp/stream\")) = -1 Resource temporarily unavailable
+accepted = accept(server, NULL, NULL) = 4
+read(accepted, buffer, 100) = 5
+read(accepted, buffer, 100) = 0
+accepted = accept(server, NULL, NULL) = 9
+getpeername(fd, (struct sockaddr *)&peer, &length) = 0
+9 bytes, client
+getpeername(fd, (struct sockaddr *)&peer, &length) = 0
+14 bytes, /tmp/stream
+write(accepted, \"back\", 4) = 4
+read(client, buffer, 100) = 4
+connect(late, AT(\"/tmp/stream\")) = 0
+recvfrom(one, buffer, 100, 0, (struct sockaddr *)&from, &length) = 5
+sendto(one, \"again\", 5, 0, (struct sockaddr *)&from, length) = 5
+recv(two, buffer, 100, 0) = 5
+send(two, \"more\", 4, 0) = 4
+recv(one, buffer, 100, 0) = 4
+bind(late, AT(\"@two\")) = -1 Address already in use
+unlink(\"/tmp/stream\") = 0
+connect(late, AT(\"/tmp/stream\")) = -1 No such file or directory
+";
+
+/// Listeners with connections that wait, names, and datagrams with their senders.
+#[test]
+fn local_sockets_are_saved_and_reset() {
+    let data = tempfile::tempdir().unwrap();
+    let (mut machine, output) = holding(data.path(), "sockets");
+    let saved = machine.data().save().unwrap();
+    assert_eq!(go_on(&mut machine, data.path()).unwrap(), 2);
+    assert_eq!(String::from_utf8(output.take()).unwrap(), SOCKETS);
+    let builder = Linux::builder().dir(data.path(), "/data", DirAccess::ReadWrite).unwrap();
+    let mut linux = builder.stdout(Output::writer(output.clone())).restore(&saved).unwrap();
+    for _ in 0..3 {
+        go_on_and_reset(&mut linux, data.path(), "sockets");
+        assert_eq!(String::from_utf8(output.take()).unwrap(), SOCKETS);
+        assert_eq!(linux.save().unwrap(), saved);
+    }
 }
 
 const NAMES: &str = "\
@@ -484,7 +527,7 @@ fn files_that_cannot_be_opened_again_are_named() {
 #[test]
 fn forged_bytes_are_an_error_or_another_guest() {
     let data = tempfile::tempdir().unwrap();
-    for held in ["everything", "private"] {
+    for held in ["everything", "private", "sockets"] {
         check_forged(&data, held);
     }
 }

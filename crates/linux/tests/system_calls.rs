@@ -4,9 +4,10 @@ mod common;
 
 use std::path::Path;
 
-use common::{Outcome, assert_same, compare_in_directory, gcc, qemu, run, tree};
+use common::{Outcome, assert_same, compare_in_directory, compare_in_directory_on, gcc, qemu, run, run_on, tree};
 use riverrun::Config;
 use riverrun_linux::{Captured, Detail, DirAccess, Linux, Output};
+use riverrun_testkit::suite::SuiteEngine;
 
 const STATIC: &[&str] = &["-O2", "-static", "-Wall"];
 
@@ -315,7 +316,9 @@ fn hosts_give_files_as_bytes() {
 
 #[test]
 fn descriptors_of_processes() {
-    compare_in_directory(&gcc("pidfd.c", STATIC), "");
+    for &engine in SuiteEngine::ALL {
+        compare_in_directory_on(engine, &gcc("pidfd.c", STATIC), "");
+    }
 }
 
 #[test]
@@ -325,11 +328,17 @@ fn holes_of_mapped_files() {
 
 #[test]
 fn descriptors_in_messages() {
-    compare_in_directory(&gcc("rights.c", STATIC), "");
+    for &engine in SuiteEngine::ALL {
+        compare_in_directory_on(engine, &gcc("rights.c", STATIC), "");
+    }
 }
 
 #[test]
 fn descriptors_in_messages_are_limited_and_cannot_be_saved() {
+    SuiteEngine::ALL.iter().for_each(|&engine| check_limits_of_descriptors_in_messages(engine));
+}
+
+fn check_limits_of_descriptors_in_messages(engine: SuiteEngine) {
     let output = Captured::default();
     let builder = Linux::builder().args(["rights"]).max_descriptors(20).stdout(Output::writer(output.clone()));
     let expected = "socketpair(AF_UNIX, SOCK_STREAM, 0, pair) = 0\n\
@@ -345,9 +354,105 @@ fn descriptors_in_messages_are_limited_and_cannot_be_saved() {
         sendmsg(pair[0], &message, 0) = -1 Invalid argument\n\
         sendmsg(pair[0], &message, 0) = -1 Invalid argument\n\
         sendmsg(pair[0], &message, 0) = -1 No buffer space available\n";
-    let mut machine = common::machine(&Config::new(), &gcc("rights.c", STATIC), builder.build());
+    let mut machine = common::machine_on(engine, &Config::new(), &gcc("rights.c", STATIC), builder.build());
     assert_eq!(machine.run().unwrap(), 0);
     assert_eq!(String::from_utf8(output.take()).unwrap(), expected);
     let error = machine.data().save().unwrap_err().to_string();
     assert!(error.contains("has messages with descriptors, which cannot be saved"), "{error}");
+}
+
+#[test]
+fn local_sockets_with_names() {
+    let program = gcc("local.c", STATIC);
+    let theirs = tempfile::tempdir_in("/dev/shm").unwrap();
+    let expected = qemu(&program, &["guest", theirs.path().to_str().unwrap()], &[], "");
+    assert!(expected.stdout.ends_with("receive(datagrams, 0) = 5\n"), "{expected:?}");
+    for &engine in SuiteEngine::ALL {
+        let builder = Linux::builder().args(["guest", "/tmp/private"]);
+        assert_same(&run_on(engine, &program, "", builder), &expected);
+    }
+}
+
+/// A call that no other thread can end is an error at once.
+#[test]
+fn waits_for_local_sockets_that_nobody_can_end() {
+    let program = gcc("local.c", STATIC);
+    for &engine in SuiteEngine::ALL {
+        for what in ["accept", "connect"] {
+            let builder = Linux::builder().args(["local", "/tmp/private", what]);
+            let (result, outcome) = common::try_run_on(engine, &Config::new(), &program, "", builder);
+            let cause = result.expect_err(&format!("{outcome:?}")).trap().expect("a trap").cause;
+            let is_it = matches!(cause, riverrun::TrapCause::EndlessWait { call, .. } if call == what);
+            assert!(is_it, "{engine:?}, {what}: {cause}");
+        }
+    }
+}
+
+const REFUSED_LOCAL: &str = "\
+bind(fd, NAMED(\"/data/new\")) = -1 Operation not permitted
+bind(fd, NAMED(\"/data/socket\")) = -1 Address already in use
+bind(fd, NAMED(\"/fixed/new\")) = -1 Read-only file system
+bind(fd, NAMED(\"/data/nowhere/new\")) = -1 No such file or directory
+connect(fd, NAMED(\"/data/socket\")) = -1 Permission denied
+connect(fd, NAMED(\"/data/new\")) = -1 No such file or directory
+connect(fd, NAMED(\"/data\")) = -1 Connection refused
+connect(fd, NAMED(\"/proc/self/exe\")) = -1 Connection refused
+sendto(datagrams, \"x\", 1, 0, NAMED(\"/data/datagrams\")) = -1 Permission denied
+mknod(\"/data/new\", S_IFSOCK | 0600, 0) = -1 Function not implemented
+bind(fd, NAMED(\"/dev/null\")) = -1 Address already in use
+socketpair(AF_UNIX, SOCK_STREAM, 0, pair) = 0
+sendmsg(pair[0], &message, 0) = -1 Operation not supported
+30, then Too many open files in system
+close(server) = 0
+socketpair(AF_UNIX, SOCK_STREAM, 0, pair) = 0
+";
+
+/// Neither does a guest reach sockets of the host, nor does it make one in a granted directory.
+#[test]
+fn local_sockets_are_the_guests_own() {
+    use std::os::unix::net::{UnixDatagram, UnixListener};
+
+    let (data, fixed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let listener = UnixListener::bind(data.path().join("socket")).unwrap();
+    let datagrams = UnixDatagram::bind(data.path().join("datagrams")).unwrap();
+    let before = std::fs::read_dir(data.path()).unwrap().count();
+    for &engine in SuiteEngine::ALL {
+        let builder = Linux::builder().args(["local", "/tmp/private", "refused"]);
+        let builder = builder.dir(data.path(), "/data", DirAccess::ReadWrite).unwrap();
+        let builder = builder.dir(fixed.path(), "/fixed", DirAccess::ReadOnly).unwrap();
+        let (outcome, log) = common::run_logged_on(engine, &gcc("local.c", STATIC), builder, Detail::Unknown);
+        assert_eq!(outcome.stdout, REFUSED_LOCAL, "{engine:?}");
+        for line in [
+            "\"/data/new\" is refused: sockets have names in the private /tmp and /dev/shm, not in a directory of the host\n",
+            "\"/data/socket\" is refused: it is a socket\n",
+            "\"/data/datagrams\" is refused: it is a socket\n",
+            "a socket with a name in a directory of the host is not provided\n",
+            "sending a local socket (AF_UNIX) in a message (SCM_RIGHTS) is not provided\n",
+        ] {
+            assert!(log.contains(line), "{line}{log}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), before);
+    for is_nonblocking in [listener.set_nonblocking(true), datagrams.set_nonblocking(true)] {
+        is_nonblocking.unwrap();
+    }
+    assert!(listener.accept().is_err() && datagrams.recv(&mut [0; 10]).is_err());
+}
+
+#[test]
+fn many_messages_by_one_call() {
+    let program = gcc("mmsg.c", STATIC);
+    let expected = qemu(&program, &["mmsg"], &[], "");
+    assert!(expected.stdout.contains("300000 bytes, in order: 1\n"), "{expected:?}");
+    for &engine in SuiteEngine::ALL {
+        assert_same(&run_on(engine, &program, "", Linux::builder().args(["mmsg"])), &expected);
+        let timeouts = run_on(engine, &program, "", Linux::builder().args(["mmsg", "timeouts"]));
+        let expected = "recvmmsg(pair[1], messages, 1, 0, &span) = 1\nleft: 1\n\
+            recvmmsg(pair[1], messages, 2, 0, &span) = 1\nleft: 0 0\n\
+            recvmmsg(pair[1], messages, 2, 0, &span) = -1 Resource temporarily unavailable\n\
+            recvmmsg(pair[1], messages, 2, 0, &span) = 1\n\
+            recvmmsg(pair[1], messages, 2, 0, &span) = -1 Invalid argument\n\
+            recvmmsg(pair[1], messages, 2, 0, (struct timespec *)8) = -1 Bad address\n";
+        assert_eq!(timeouts.stdout, expected, "{engine:?}");
+    }
 }

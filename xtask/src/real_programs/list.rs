@@ -183,7 +183,11 @@ pub(super) static CASES: &[Case] = &[
     ),
     with_args(&["sha512sum"], reading(case("busybox/sha512sum", BUSYBOX))),
     with_args(&["sort", "-k2", "-u"], reading(case("busybox/sort", BUSYBOX))),
-    with_args(&["factor", "1234567890123456789", "18446744073709551557"], case("busybox/factor", BUSYBOX)),
+    // The second is the highest number, the third a prime.
+    with_args(
+        &["factor", "1234567890123456789", "18446744073709551615", "99999999999973"],
+        case("busybox/factor", BUSYBOX),
+    ),
     reading(case("coreutils/sort", Origin::Sysroot("usr/bin/sort"))),
     reading(case("coreutils/wc", Origin::Sysroot("usr/bin/wc"))),
     reading(large(case("coreutils/sha256sum", Origin::Sysroot("usr/bin/sha256sum")))),

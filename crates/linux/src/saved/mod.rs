@@ -233,16 +233,15 @@ impl Linux {
             Kind::PipeReader(reader) => FileKind::PipeReader(tree.pipes.number(reader.pipe())),
             Kind::PipeWriter(writer) => FileKind::PipeWriter(tree.pipes.number(writer.pipe())),
             Kind::Socket(socket) => match &socket.end {
-                End::Pair(pair) if pair.incoming.pipe().rights().files().count() != 0 => {
+                End::Local(local) if local.incoming().iter().any(|pipe| pipe.rights().files().count() != 0) => {
                     return Err(Error::OnTheirWay { descriptor: number as u32 });
                 }
-                End::Pair(pair) => FileKind::Socket {
-                    style: pair.style,
-                    incoming: tree.pipes.number(pair.incoming.pipe()),
-                    outgoing: tree.pipes.number(pair.outgoing.pipe()),
-                    ended: pair.ended(),
-                    timeouts: socket.timeouts(),
-                },
+                End::Local(local) => {
+                    let inode = local.file();
+                    let id = inode.map(|inode| tree.id(&inode));
+                    let local = local.save(|pipe| tree.pipes.number(pipe), id);
+                    FileKind::Socket { local, timeouts: socket.timeouts() }
+                }
                 End::Tcp(Tcp { host, .. }) | End::Udp(Udp { host, .. }) => {
                     return Err(Error::HostSocket { descriptor: number as u32, addresses: host.shown() });
                 }
@@ -295,7 +294,7 @@ impl Linux {
         // Some have waiting ends only, of which no descriptor knows.
         pipes.iter().zip(&saved.pipes).for_each(|(pipe, contents)| pipe.fill(contents));
         let result = self.place_all(saved, files);
-        self.renew(saved, files, &inodes);
+        self.renew(saved, files, pipes, &inodes);
         result?;
         self.take_state(saved)
     }
@@ -308,8 +307,8 @@ impl Linux {
         })
     }
 
-    fn renew(&mut self, saved: &Saved, files: &[Arc<OpenFile>], inodes: &[Arc<Inode>]) {
-        let mut renewed = renew(&mut self.descriptors.slots, saved, &self.names, inodes);
+    fn renew(&mut self, saved: &Saved, files: &[Arc<OpenFile>], pipes: &[Pipe], inodes: &[Arc<Inode>]) {
+        let mut renewed = renew(&mut self.descriptors.slots, saved, &self.names, pipes, inodes);
         self.mappings = mappings(saved, &mut renewed, files, inodes).unwrap_or_default();
         let waiting = |inode: &Arc<Inode>| -> Vec<_> {
             match &inode.lock().content {
@@ -433,7 +432,7 @@ impl Linux {
         self.args.clone_from(&saved.args);
         self.env.clone_from(&saved.env);
         self.descriptors.slots.clone_from(&reopened.slots);
-        self.renew(&saved, &reopened.files, &inodes);
+        self.renew(&saved, &reopened.files, &reopened.pipes, &inodes);
         self.is_changed = false;
         self.baseline = Some(Box::new(Baseline { bytes: bytes.into(), saved, reopened }));
         Ok(())

@@ -16,10 +16,10 @@ use crate::guest_path::GuestPath;
 use crate::host_file::SizeLimit;
 use crate::inode::{Content, Entries, Inode};
 use crate::interests::Interests;
+use crate::local::Local;
 use crate::memory_file::{MemoryFile, Origin};
 use crate::open_file::{Directory, Kind, OpenFile};
 use crate::own::Own;
-use crate::pair::Pair;
 use crate::paths::{Names, Node};
 use crate::pipes::Pipe;
 use crate::signal_file::SignalFile;
@@ -71,10 +71,10 @@ impl Opener<'_> {
             FileKind::Signals(set) => Kind::Signals(SignalFile::new(*set)),
             FileKind::Process => Kind::Process,
             FileKind::Epoll(_) => Kind::Epoll(Interests::default()),
-            FileKind::Socket { style, incoming, outgoing, timeouts, .. } => {
-                let incoming = self.pipes.get(*incoming as usize).ok_or(damaged)?.kept_reader();
-                let outgoing = self.pipes.get(*outgoing as usize).ok_or(Errno::INVAL)?.kept_writer();
-                Kind::Socket(Socket::new(End::Pair(Pair { style: *style, incoming, outgoing }), *timeouts))
+            FileKind::Socket { local, timeouts } => {
+                // Each guest gets one of its own, which has its ends of pipes.
+                let style = Local::from_saved(local, &self.pipes, self.inodes).ok_or(damaged)?.style;
+                Kind::Socket(Socket::new(End::Local(Local::new(style)), *timeouts))
             }
             FileKind::PipeReader(id) => {
                 let end = self.pipes.get(*id as usize).ok_or(damaged)?.kept_reader();
@@ -88,12 +88,12 @@ impl Opener<'_> {
         Ok(Arc::new(OpenFile::new(kind, file.status)))
     }
 
-    /// A file, or a FIFO that is open as a name only. The name is one that leads to it no longer, or never has.
+    /// A file, or a FIFO or socket that is open as a name only. The name is one that leads to it no longer, or never has.
     fn open_private(&self, name: &[u8], id: u32, status: u32) -> Result<MemoryFile, Stop> {
         let name = name.strip_prefix(b"/").ok_or(Errno::INVAL)?;
         match self.inodes.get(id as usize).ok_or(Errno::INVAL)?.kind() {
             mode::REGULAR => {}
-            mode::FIFO if status & open::PATH != 0 => {}
+            mode::FIFO | mode::SOCKET if status & open::PATH != 0 => {}
             _ => return Err(Errno::INVAL.into()),
         }
         let path = GuestPath(vec![OsStr::from_bytes(name).to_owned()]);

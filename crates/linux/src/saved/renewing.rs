@@ -11,9 +11,11 @@ use crate::descriptors::Slot;
 use crate::event::Event;
 use crate::inode::Inode;
 use crate::interests::Interests;
+use crate::local::Local;
 use crate::memory_file::MemoryFile;
 use crate::open_file::{CHANGEABLE, Directory, Kind, OpenFile};
 use crate::paths::Names;
+use crate::pipes::Pipe;
 use crate::shared_mappings::{Mapping, Mappings};
 use crate::signal_file::SignalFile;
 use crate::socket::{End, Socket};
@@ -29,12 +31,6 @@ pub(super) fn place(saved: &File, file: &OpenFile, pipes: &[Vec<u8>]) -> Result<
         (FileKind::Directory { position, .. }, Kind::Directory(directory)) => directory.place(*position)?,
         (FileKind::PipeReader(id), Kind::PipeReader(end)) => end.pipe().fill(bytes_of(pipes, *id)),
         (FileKind::PipeWriter(id), Kind::PipeWriter(end)) => end.pipe().fill(bytes_of(pipes, *id)),
-        (FileKind::Socket { incoming, outgoing, .. }, Kind::Socket(socket)) => {
-            if let End::Pair(pair) = &socket.end {
-                pair.incoming.pipe().fill(bytes_of(pipes, *incoming));
-                pair.outgoing.pipe().fill(bytes_of(pipes, *outgoing));
-            }
-        }
         _ => {}
     }
     let status = saved.status & CHANGEABLE;
@@ -56,6 +52,7 @@ pub(super) fn renew(
     slots: &mut [Option<Slot>],
     saved: &Saved,
     names: &Names,
+    pipes: &[Pipe],
     inodes: &[Arc<Inode>],
 ) -> BTreeMap<u32, Arc<OpenFile>> {
     let mut renewed: BTreeMap<u32, Arc<OpenFile>> = BTreeMap::new();
@@ -70,10 +67,10 @@ pub(super) fn renew(
             let kind = || match (&file.kind, &slot.file.kind) {
                 (FileKind::PipeReader(_), Kind::PipeReader(end)) => Some(Kind::PipeReader(end.pipe().reader())),
                 (FileKind::PipeWriter(_), Kind::PipeWriter(end)) => Some(Kind::PipeWriter(end.pipe().writer())),
-                (FileKind::Socket { ended, timeouts, .. }, Kind::Socket(socket)) => match &socket.end {
-                    End::Pair(pair) => Some(Kind::Socket(Socket::new(End::Pair(pair.renewed(ended)), *timeouts))),
-                    End::Tcp(_) | End::Udp(_) => None,
-                },
+                (FileKind::Socket { local, timeouts }, _) => {
+                    let local = Local::from_saved(local, pipes, inodes)?;
+                    Some(Kind::Socket(Socket::new(End::Local(local), *timeouts)))
+                }
                 (FileKind::Memory { source: MemorySource::Private(_), .. }, old) => renewed_private(file, old, inodes),
                 (FileKind::Directory { position, .. }, Kind::Directory(Directory { path, memory: Some(_), .. })) => {
                     let directory = Directory::in_memory(path.clone(), names.private(path)?);

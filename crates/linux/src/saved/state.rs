@@ -11,10 +11,9 @@ use crate::directories::DirectoryPosition;
 use crate::error::Error;
 use crate::event::SavedEvent;
 use crate::guest_path::GuestPath;
-use crate::halves::Half;
 use crate::interests::Interest;
+use crate::local::SavedLocal;
 use crate::memory;
-use crate::pair::Style;
 use crate::pipes;
 use crate::process::Process;
 use crate::random::SavedRandom;
@@ -28,7 +27,7 @@ use crate::timer::Timers;
 use crate::timer_file::SavedTimerFile;
 
 /// The first byte: the version of what follows.
-pub(super) const VERSION: u8 = 7;
+pub(super) const VERSION: u8 = 8;
 pub(super) const DAMAGED: Error = Error::Damaged("the saved state of the Linux personality");
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -118,12 +117,9 @@ pub(super) enum FileKind {
     Signals(u64),
     /// What it watches, by descriptors.
     Epoll(Vec<(i32, Interest)>),
-    /// A socket of a pair: the numbers of its pipes, and the directions that it has ended.
+    /// A local socket.
     Socket {
-        style: Style,
-        incoming: u32,
-        outgoing: u32,
-        ended: Vec<Half>,
+        local: SavedLocal,
         timeouts: Timeouts,
     },
     /// A file in memory.

@@ -254,7 +254,7 @@ impl Threads {
                 (wait, why)
             }
         };
-        (wait.place == place).then_some(Resumed { why, until: wait.until, done: wait.done })
+        (wait.place == place).then_some(Resumed { why, until: wait.until, done: wait.done, part: wait.part })
     }
 
     /// Removes the thread with this index, which has ended and is not the current one.

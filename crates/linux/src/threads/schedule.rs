@@ -293,9 +293,9 @@ pub(crate) fn switch<T>(caller: &mut Caller<'_, T>, get: &impl Fn(&mut T) -> &mu
     }
     let current = get(caller.data_mut()).threads.current_mut();
     match current.state {
-        State::Resumes(Wait { until, done, .. }, why) => {
+        State::Resumes(Wait { until, done, part, .. }, why) => {
             current.state = State::Runs;
-            Next::Call(Resumed { why, until, done })
+            Next::Call(Resumed { why, until, done, part })
         }
         _ => Next::Code,
     }

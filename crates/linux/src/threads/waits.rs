@@ -25,7 +25,8 @@ impl Call<'_> {
         if !self.linux.has_no_signal() {
             return Err(Errno::INTR.into());
         }
-        Err(Stop::Wait(Wait { on, until, place: self.place, call: self.number, order: 0, done: self.done }))
+        let (place, call, done, part) = (self.place, self.number, self.done, self.part);
+        Err(Stop::Wait(Wait { on, until, place, call, order: 0, done, part }))
     }
 
     /// The uptime at which a wait of this length ends: that of the wait's beginning, if the call goes on.

@@ -76,24 +76,50 @@ pub(crate) fn machine_of(program: &Program, linux: Linux) -> Machine<Linux> {
 
 /// Runs a program to its end.
 pub(crate) fn run(program: &Path, stdin: &str, builder: Builder) -> Outcome {
-    let (result, outcome) = try_run(&Config::new(), program, stdin, builder);
-    Outcome { status: result.unwrap_or_else(|error| panic!("{error}: {outcome:?}")), ..outcome }
+    run_on(SuiteEngine::get(), program, stdin, builder)
+}
+
+/// The same, on an engine.
+pub(crate) fn run_on(engine: SuiteEngine, program: &Path, stdin: &str, builder: Builder) -> Outcome {
+    let (result, outcome) = try_run_on(engine, &Config::new(), program, stdin, builder);
+    Outcome { status: result.unwrap_or_else(|error| panic!("{engine:?}: {error}: {outcome:?}")), ..outcome }
 }
 
 /// Runs a program to its end, or to a trap.
 pub(crate) fn try_run(config: &Config, program: &Path, stdin: &str, builder: Builder) -> (Result<i32, Error>, Outcome) {
+    try_run_on(SuiteEngine::get(), config, program, stdin, builder)
+}
+
+/// The same, on an engine.
+pub(crate) fn try_run_on(
+    engine: SuiteEngine,
+    config: &Config,
+    program: &Path,
+    stdin: &str,
+    builder: Builder,
+) -> (Result<i32, Error>, Outcome) {
     let (stdout, stderr) = (Captured::default(), Captured::default());
     let builder = builder.stdin(Input::bytes(stdin)).stdout(Output::writer(stdout.clone()));
     let linux = builder.stderr(Output::writer(stderr.clone())).build();
-    let result = machine(config, program, linux).run();
+    let result = machine_on(engine, config, program, linux).run();
     let text = |captured: Captured| String::from_utf8(captured.take()).unwrap();
     (result, Outcome { status: -1, stdout: text(stdout), stderr: text(stderr) })
 }
 
 /// Runs a program with the system calls that are not provided, or all, as text.
 pub(crate) fn run_logged(program: &Path, builder: Builder, detail: Detail) -> (Outcome, String) {
+    run_logged_on(SuiteEngine::get(), program, builder, detail)
+}
+
+/// The same, on an engine.
+pub(crate) fn run_logged_on(
+    engine: SuiteEngine,
+    program: &Path,
+    builder: Builder,
+    detail: Detail,
+) -> (Outcome, String) {
     let log = Captured::default();
-    let outcome = run(program, "", builder.log(log.clone(), detail));
+    let outcome = run_on(engine, program, "", builder.log(log.clone(), detail));
     (outcome, String::from_utf8(log.take()).unwrap())
 }
 
@@ -140,9 +166,14 @@ pub(crate) fn tree(root: &Path) -> Vec<String> {
 
 /// Runs a program that works in a directory, here and by qemu; both start with it empty.
 pub(crate) fn compare_in_directory(program: &Path, stdin: &str) -> Outcome {
+    compare_in_directory_on(SuiteEngine::get(), program, stdin)
+}
+
+/// The same, on an engine.
+pub(crate) fn compare_in_directory_on(engine: SuiteEngine, program: &Path, stdin: &str) -> Outcome {
     let (ours, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let builder = Linux::builder().args(["guest", "/data"]).dir(ours.path(), "/data", DirAccess::ReadWrite).unwrap();
-    let outcome = run(program, stdin, builder);
+    let outcome = run_on(engine, program, stdin, builder);
     let expected = qemu(program, &["guest", theirs.path().to_str().unwrap()], &[], stdin);
     assert_same(&outcome, &expected);
     assert_eq!(tree(ours.path()), tree(theirs.path()));

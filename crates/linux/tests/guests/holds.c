@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "show.h"
@@ -186,10 +187,74 @@ static void mapped(void) {
     close(file);
 }
 
+// The address of a name, and an abstract one for `@`.
+static struct sockaddr *at(const char *name) {
+    static struct sockaddr_un address;
+    memset(&address, 0, sizeof address);
+    address.sun_family = AF_UNIX;
+    strcpy(address.sun_path, name);
+    if (*name == '@') address.sun_path[0] = 0;
+    return (struct sockaddr *)&address;
+}
+
+#define AT(name) at(name), 2 + strlen(name)
+
+static void show_peer(int fd) {
+    struct sockaddr_un peer = {0};
+    socklen_t length = sizeof peer;
+    SHOW(getpeername(fd, (struct sockaddr *)&peer, &length));
+    printf("%d bytes, %s\n", (int)length, peer.sun_path + (length > 2 && !peer.sun_path[0]));
+}
+
+// Connections that wait for their listener, names, and datagrams that know their senders.
+static void sockets(void) {
+    char buffer[100] = "";
+    int server = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), gone = socket(AF_UNIX, SOCK_STREAM, 0);
+    int client = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    int late = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    int one = socket(AF_UNIX, SOCK_DGRAM, 0), two = socket(AF_UNIX, SOCK_DGRAM, 0);
+    bind(server, AT("/tmp/stream"));
+    listen(server, 1);
+    bind(client, AT("@client"));
+    connect(gone, AT("/tmp/stream"));
+    write(gone, "early", 5);
+    close(gone);
+    connect(client, AT("/tmp/stream"));
+    bind(one, AT("/tmp/one"));
+    bind(two, AT("@two"));
+    connect(two, AT("/tmp/one"));
+    send(two, "first", 5, 0);
+    unlink("/tmp/one");
+
+    wait_for_host();
+
+    int accepted;
+    SHOW(connect(late, AT("/tmp/stream")));
+    SHOW(accepted = accept(server, NULL, NULL));
+    SHOW(read(accepted, buffer, 100));
+    SHOW(read(accepted, buffer, 100));
+    SHOW(accepted = accept(server, NULL, NULL));
+    show_peer(accepted), show_peer(client);
+    SHOW(write(accepted, "back", 4));
+    SHOW(read(client, buffer, 100));
+    SHOW(connect(late, AT("/tmp/stream")));
+    struct sockaddr_un from = {0};
+    socklen_t length = sizeof from;
+    SHOW(recvfrom(one, buffer, 100, 0, (struct sockaddr *)&from, &length));
+    SHOW(sendto(one, "again", 5, 0, (struct sockaddr *)&from, length));
+    SHOW(recv(two, buffer, 100, 0));
+    SHOW(send(two, "more", 4, 0));
+    SHOW(recv(one, buffer, 100, 0));
+    SHOW(bind(late, AT("@two")));
+    SHOW(unlink("/tmp/stream"));
+    SHOW(connect(late, AT("/tmp/stream")));
+}
+
 int main(int argc, char **argv) {
     const char *held = argv[1];
     if (strcmp(held, "mapped") == 0) return mapped(), 2;
     if (strcmp(held, "names") == 0) return names(), 2;
+    if (strcmp(held, "sockets") == 0) return sockets(), 2;
     if (strcmp(held, "private") == 0) return private(), 2;
     if (strcmp(held, "everything") == 0) {
         everything();

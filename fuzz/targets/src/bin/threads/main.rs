@@ -1,15 +1,16 @@
-//! Hostile threads: system calls of threads, futexes, signals, timers and waits with arguments of all kinds, in programs that
-//! share memory and wait for each other. A panic is a finding, and so is a run that does not end within its limits, or that
+//! Hostile threads: system calls of threads, futexes, signals, timers, local sockets and waits with arguments of all kinds, in
+//! programs that share memory and wait for each other. A panic is a finding, and so is a run that does not end within its limits, or that
 //! differs between engines, in slices or when it is saved in between.
 #![no_main]
 
-use std::sync::OnceLock;
+use std::io::{Cursor, Read};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use libfuzzer_sys::fuzz_target;
 use riverrun::{CallLimits, Config, Engine, Linker, Machine, Program, Snapshot};
 use riverrun_fuzz_targets::seed;
-use riverrun_linux::{Input, Linux, Output, add_to_linker, snapshot, start};
+use riverrun_linux::{Error, Input, Linux, Output, add_to_linker, snapshot, start};
 use riverrun_testkit::{Random, elf};
 
 /// The words of `guest.S`.
@@ -27,6 +28,11 @@ const RECORDS: usize = 64;
 const RECORD: usize = 64;
 const WORDS: u64 = TABLE + (RECORDS * RECORD) as u64;
 const STRUCTURES: u64 = WORDS + 0x400;
+/// Addresses of local sockets, structures of messages, and what these lead to: buffers and control messages.
+const NAMES: u64 = WORDS + 0x800;
+const MESSAGES: u64 = WORDS + 0x900;
+const BUFFERS: u64 = WORDS + 0xc00;
+const CONTROLS: u64 = WORDS + 0xe00;
 const STACKS: u64 = WORDS + 0x1000;
 const LEN: u64 = 0x8000;
 
@@ -36,11 +42,12 @@ const FUEL: u64 = 30_000;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The calls, by their numbers; those that make programs interesting are there more than once.
-const CALLS: [u64; 76] = [
+const CALLS: [u64; 108] = [
     220, 220, 220, 220, 220, 435, 98, 98, 98, 98, 98, 98, 98, 98, 99, 100, 93, 93, 94, 96, 101, 103, 102, 107, 107,
     108, 109, 110, 110, 111, 115, 124, 124, 129, 130, 131, 131, 132, 133, 134, 134, 134, 135, 135, 136, 137, 139, 178,
     19, 20, 21, 21, 22, 441, 59, 63, 63, 64, 64, 72, 73, 74, 85, 86, 86, 87, 57, 24, 23, 25, 167, 283, 199, 206, 207,
-    210,
+    210, 198, 198, 198, 198, 200, 200, 200, 201, 201, 203, 203, 203, 202, 202, 242, 242, 204, 205, 206, 206, 207, 211,
+    211, 212, 212, 269, 269, 243, 35, 35, 166, 208,
 ];
 
 /// What threads of a C library are made with, some bits of which are changed.
@@ -75,6 +82,17 @@ fn word(random: &mut Random) -> u64 {
 /// A structure, or what may be taken for one.
 fn structure(random: &mut Random) -> u64 {
     STRUCTURES + 32 * random.below(24) as u64
+}
+
+/// The address of a local socket's name, and its size.
+fn name(random: &mut Random) -> (u64, u64) {
+    let n = random.below(5) as u64;
+    (NAMES + 32 * n, if random.one_in(10) { random.below(120) as u64 } else { [10, 10, 4, 4, 2][n as usize] })
+}
+
+/// The address of a message's structure, behind which are others.
+fn message(random: &mut Random) -> u64 {
+    MESSAGES + 64 * random.below(6) as u64
 }
 
 /// An argument of a call.
@@ -141,7 +159,40 @@ fn arguments(random: &mut Random, number: u64) -> [u64; 6] {
         59 => a[1] = random.pick(&[0, 0o4000]),
         // socketpair, and calls on what it makes
         199 => a = [1, random.pick(&[1, 2, 5, 1 | 0o4000]), 0, structure(random), 0, 0],
-        206 | 207 => a = [random.below(12) as u64, structure(random), random.below(200) as u64, a[3] & 0x142, 0, 0],
+        206 if random.one_in(3) => a[4] = 0,
+        206 => {
+            let (to, size) = name(random);
+            a = [random.below(12) as u64, structure(random), random.below(200) as u64, a[3] & 0x142, to, size];
+        }
+        207 => {
+            let (to, from, size) = (structure(random), structure(random), word(random));
+            let from = null_or(random, from);
+            a = [random.below(12) as u64, to, random.below(200) as u64, a[3] & 0x142, from, size];
+        }
+        // socket, bind, connect, listen, accept, accept4, getsockname, getpeername
+        198 => a = [1, random.pick(&[1, 2, 2, 5, 1 | 0o4000, 2 | 0o4000, 5 | 0o4000]), 0, 0, 0, 0],
+        200 | 203 => {
+            let (at, size) = name(random);
+            a = [random.below(12) as u64, at, size, 0, 0, 0];
+        }
+        201 => a = [random.below(12) as u64, random.below(3) as u64, 0, 0, 0, 0],
+        202 | 242 => {
+            let flags = random.pick(&[0, 0o4000]);
+            let address = structure(random);
+            a = [random.below(12) as u64, null_or(random, address), word(random), flags, 0, 0];
+        }
+        204 | 205 => a = [random.below(12) as u64, structure(random), word(random), 0, 0, 0],
+        // sendmsg, recvmsg, sendmmsg, recvmmsg
+        211 | 212 => a = [random.below(12) as u64, message(random), a[2] & 0x4000_0142, 0, 0, 0],
+        269 | 243 => {
+            let timeout = structure(random);
+            let timeout = null_or(random, timeout);
+            let flags = a[3] & 0x4001_0142;
+            a = [random.below(12) as u64, message(random), random.below(4) as u64, flags, timeout, 0];
+        }
+        // unlinkat of a name in the file system, umask
+        35 => a = [-100_i64 as u64, NAMES + 2, 0, 0, 0, 0],
+        166 => a[0] = random.pick(&[0, 0o22, 0o777]),
         210 => a = [random.below(12) as u64, random.below(4) as u64, 0, 0, 0, 0],
         _ => {}
     }
@@ -191,6 +242,45 @@ fn fill(machine: &mut Machine<Linux>, random: &mut Random) {
             write(at, word);
         }
     }
+    // Two names in the file system, two abstract ones, and none.
+    let names =
+        [*b"\x01\0/tmp/a", *b"\x01\0/tmp/b", *b"\x01\0\0a\0\0\0\0", *b"\x01\0\0b\0\0\0\0", *b"\x01\0\0\0\0\0\0\0"];
+    for (bytes, at) in names.into_iter().zip((NAMES..).step_by(32)) {
+        write(at, u64::from_le_bytes(bytes));
+    }
+    // Messages: names and their sizes, buffers and their number, control messages and their length.
+    for at in (MESSAGES..MESSAGES + 64 * 8).step_by(64) {
+        let (to, size) = if random.one_in(2) { (0, 0) } else { name(random) };
+        let buffers = BUFFERS + 16 * random.below(8) as u64;
+        let controls = if random.one_in(3) { 0 } else { CONTROLS + 32 * random.below(8) as u64 };
+        let len = random.pick(&[32, 24, 20, 16, 0, 64]);
+        write_all(at, [to, size, buffers, random.below(3) as u64, controls, len, 0, 0], random, &mut write);
+    }
+    for at in (BUFFERS..BUFFERS + 16 * 8).step_by(16) {
+        write_all(at, [structure(random), random.pick(&[0, 1, 30, 200, 5000])], random, &mut write);
+    }
+    // Two descriptors each, of level SOL_SOCKET and type SCM_RIGHTS.
+    for at in (CONTROLS..CONTROLS + 32 * 8).step_by(32) {
+        let two = random.below(12) as u64 | (random.below(12) as u64) << 32;
+        write_all(at, [random.pick(&[20, 24, 16]), 1 | 1 << 32, two, 0], random, &mut write);
+    }
+}
+
+/// Writes words, few of which are others.
+fn write_all<const N: usize>(at: u64, words: [u64; N], random: &mut Random, write: &mut impl FnMut(u64, u64)) {
+    for (word, at) in words.into_iter().zip((at..).step_by(8)) {
+        write(at, if random.one_in(40) { value(random) } else { word });
+    }
+}
+
+/// Input of which a guest that is restored reads what is left.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<Cursor<&'static [u8; 5]>>>);
+
+impl Read for Shared {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("no other thread reads it").read(buffer)
+    }
 }
 
 /// How a run is cut.
@@ -207,7 +297,8 @@ enum Cut {
 fn run(engine: usize, choices: &[u8], cut: Cut) -> Option<(String, Vec<u64>, Vec<u8>, u64)> {
     let (linker, program) = &host().engines[engine];
     let mut random = Random::from_bytes(choices.to_vec());
-    let builder = || Linux::builder().stdin(Input::bytes("input")).stdout(Output::writer(std::io::sink()));
+    let input = Shared(Arc::new(Mutex::new(Cursor::new(b"input"))));
+    let builder = || Linux::builder().stdin(Input::reader(input.clone())).stdout(Output::writer(std::io::sink()));
     let seed = random.one_in(2).then(|| random.u64());
     let linux = builder().seed(seed).virtual_time(true).max_threads(12).build();
     let mut machine = linker.instantiate(program, linux).expect("there is room");
@@ -231,12 +322,18 @@ fn run(engine: usize, choices: &[u8], cut: Cut) -> Option<(String, Vec<u64>, Vec
         Cut::Saved(fuel) => match machine.run_for(CallLimits::new().fuel(fuel)) {
             Ok(None) => {
                 let left = machine.fuel();
-                let saved = snapshot(&mut machine, |linux| linux).expect("its files are its own");
-                let saved = Snapshot::from_bytes(program, &saved.to_bytes()).expect("it is whole");
-                let linux = builder().max_threads(12).restore_from(&saved).expect("it was saved so");
-                machine = linker.instantiate_from(&saved, linux).expect("there is room");
-                machine.set_deadline(Some(begin + PATIENCE));
-                machine.set_fuel(left);
+                match snapshot(&mut machine, |linux| linux) {
+                    Ok(saved) => {
+                        let saved = Snapshot::from_bytes(program, &saved.to_bytes()).expect("it is whole");
+                        let linux = builder().max_threads(12).restore_from(&saved).expect("it was saved so");
+                        machine = linker.instantiate_from(&saved, linux).expect("there is room");
+                        machine.set_deadline(Some(begin + PATIENCE));
+                        machine.set_fuel(left);
+                    }
+                    // The guest sends descriptors to itself.
+                    Err(Error::OnTheirWay { .. }) => {}
+                    Err(error) => panic!("its files are its own, but {error}"),
+                }
                 machine.run()
             }
             Ok(Some(status)) => Ok(status),
@@ -256,7 +353,7 @@ fn run(engine: usize, choices: &[u8], cut: Cut) -> Option<(String, Vec<u64>, Vec
 /// Choices of any kind.
 fn seeds() -> Vec<Vec<u8>> {
     let mut random = Random::seeded(0);
-    (0..30).map(|_| (0..3000).map(|_| random.u32() as u8).collect()).collect()
+    (0..30).map(|_| (0..4000).map(|_| random.u32() as u8).collect()).collect()
 }
 
 fuzz_target!(init: seed(seeds()), |data: &[u8]| {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use common::{gcc, gxx, machine, tree};
-use riverrun::{Config, Error, Linker, Machine, Perm, Snapshot, TrapCause};
+use riverrun::{Config, Error, Fidelity, Linker, Machine, Perm, Snapshot, TrapCause};
 use riverrun_linux::{Builder, Captured, DirAccess, Input, Linux, Output};
 use riverrun_testkit::suite::SuiteEngine;
 
@@ -67,17 +67,20 @@ impl Contents {
 }
 
 /// A program, the arguments behind its directory, and its input. It runs to its end, or for so many instructions.
+#[derive(Clone, Copy)]
 struct Guest<'a> {
     program: &'a Path,
     arguments: &'a [&'a str],
     stdin: &'a str,
     instructions: Option<u64>,
+    /// What its code assumes where it is compiled.
+    fidelity: Fidelity,
 }
 
 /// Runs a program that stops after each of these numbers of instructions. It goes on in a machine of the next engine, which
 /// is made from the bytes of a snapshot.
 fn run_in_pieces(guest: &Guest<'_>, mut pieces: impl FnMut() -> Option<u64>) -> Run {
-    let Guest { program, arguments, stdin, instructions } = *guest;
+    let Guest { program, arguments, stdin, instructions, fidelity } = *guest;
     let data = tempfile::tempdir().unwrap();
     for (name, text) in FILES {
         if arguments.contains(&name) {
@@ -95,7 +98,7 @@ fn run_in_pieces(guest: &Guest<'_>, mut pieces: impl FnMut() -> Option<u64>) -> 
     };
     let elf: Arc<[u8]> = fs::read(program).unwrap().into();
     let mut engines = [SuiteEngine::get(), SuiteEngine::SingleStep, SuiteEngine::Interpreter].map(|engine| {
-        let program = engine.load_counting(&Config::new(), elf.clone());
+        let program = engine.load_counting(&Config::new(), elf.clone(), fidelity);
         let mut linker = Linker::new(program.engine());
         riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
         (linker, program)
@@ -154,7 +157,15 @@ fn lengths(whole: u64, pieces: u64) -> impl FnMut() -> Option<u64> {
     }
 }
 
-fn check_pieces(name: &str, guest: &Guest<'_>) {
+fn check_pieces(name: &str, program: &Path, arguments: &[&str], stdin: &str, instructions: Option<u64>) {
+    let guest = Guest { program, arguments, stdin, instructions, fidelity: Fidelity::Precise };
+    check_guest(name, &guest);
+    if SuiteEngine::get() == SuiteEngine::Compiled {
+        check_guest(name, &Guest { fidelity: Fidelity::AbiAssuming, ..guest });
+    }
+}
+
+fn check_guest(name: &str, guest: &Guest<'_>) {
     let whole = run_in_pieces(guest, || None);
     let pieces = run_in_pieces(guest, lengths(whole.instructions, 30));
     let differs = whole.text.lines().zip(pieces.text.lines()).find(|(whole, pieces)| whole != pieces);
@@ -164,8 +175,8 @@ fn check_pieces(name: &str, guest: &Guest<'_>) {
     // How long it takes to sort a directory depends on its file system.
     if name != "files.c" {
         assert_eq!(whole.instructions, pieces.instructions, "{name}");
-        // Compiled code need not store what no longer matters to the guest.
-        if SuiteEngine::get() != SuiteEngine::Compiled {
+        // Code that assumes the psABI need not store what no longer matters to the guest.
+        if guest.fidelity == Fidelity::Precise {
             let second = run_in_pieces(guest, || None);
             assert!(whole.memory.is_like(&second.memory, &pieces.memory), "{name}: other memory");
         }
@@ -198,7 +209,7 @@ fn guests_do_not_see_that_they_have_been_saved_and_restored_in_another_engine() 
             true => gcc(source, STATIC),
             false => gxx(source, &[STATIC, &["-fnon-call-exceptions", "-std=c++20"]].concat()),
         };
-        check_pieces(source, &Guest { program: &program, arguments: &[], stdin, instructions: None });
+        check_pieces(source, &program, &[], stdin, None);
     }
 }
 
@@ -206,9 +217,7 @@ fn guests_do_not_see_that_they_have_been_saved_and_restored_in_another_engine() 
 #[test]
 fn private_files_are_saved() {
     for source in ["private.c", "files.c", "shared.c", "fifo.c", "local.c"] {
-        let guest =
-            Guest { program: &gcc(source, STATIC), arguments: &["/tmp/private"], stdin: "", instructions: None };
-        check_pieces(source, &guest);
+        check_pieces(source, &gcc(source, STATIC), &["/tmp/private"], "", None);
     }
 }
 
@@ -224,7 +233,7 @@ fn real_programs_do_not_see_it_either() {
     for (name, arguments) in [("lua", &["script.lua"][..]), ("sqlite", &[]), ("cxx", &[])] {
         let program = guests.join(name);
         assert!(program.exists(), "{} is missing: cargo xtask guests", program.display());
-        check_pieces(name, &Guest { program: &program, arguments, stdin: "", instructions });
+        check_pieces(name, &program, arguments, "", instructions);
     }
 }
 

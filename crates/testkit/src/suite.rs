@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 
 use riverrun::image::Image;
-use riverrun::{Config, Program};
+use riverrun::{Config, Fidelity, Program};
 
 /// The variable's name.
 const VARIABLE: &str = "RIVERRUN_TEST_ENGINE";
@@ -53,24 +53,25 @@ impl SuiteEngine {
     /// # Panics
     /// If it is none; if it is to be compiled, and the feature `compile` is lacking.
     pub fn load(self, config: &Config, elf: impl Into<Arc<[u8]>>) -> Program {
-        self.load_with(config, elf.into(), false)
+        self.load_with(config, elf.into(), None)
     }
 
-    /// The same; compiled code counts instructions, as the other engines do.
+    /// The same; compiled code counts instructions, as the other engines do, and assumes this much.
     ///
     /// # Panics
     /// As [`SuiteEngine::load`].
-    pub fn load_counting(self, config: &Config, elf: impl Into<Arc<[u8]>>) -> Program {
-        self.load_with(config, elf.into(), true)
+    pub fn load_counting(self, config: &Config, elf: impl Into<Arc<[u8]>>, fidelity: Fidelity) -> Program {
+        self.load_with(config, elf.into(), Some(fidelity))
     }
 
-    fn load_with(self, config: &Config, elf: Arc<[u8]>, counts: bool) -> Program {
+    /// Compiled code counts instructions if it is said what it assumes.
+    fn load_with(self, config: &Config, elf: Arc<[u8]>, counting: Option<Fidelity>) -> Program {
         let mut config = config.clone();
         config.address_bits(crate::address_bits());
         match self {
             SuiteEngine::SingleStep => load(config.single_step(true), elf),
             SuiteEngine::Interpreter => load(&config, elf),
-            SuiteEngine::Compiled => compiled(config, elf, counts),
+            SuiteEngine::Compiled => compiled(config, elf, counting),
         }
     }
 }
@@ -81,12 +82,12 @@ fn load(config: &Config, elf: Arc<[u8]>) -> Program {
 }
 
 #[cfg(not(feature = "compile"))]
-fn compiled(_: Config, _: Arc<[u8]>, _: bool) -> Program {
+fn compiled(_: Config, _: Arc<[u8]>, _: Option<Fidelity>) -> Program {
     panic!("these tests cannot compile: give cargo --features riverrun-testkit/compile")
 }
 
 #[cfg(feature = "compile")]
-fn compiled(mut config: Config, elf: Arc<[u8]>, fuel: bool) -> Program {
+fn compiled(mut config: Config, elf: Arc<[u8]>, counting: Option<Fidelity>) -> Program {
     /// Bytes of a program beyond which it is compiled by the quick back end, or unoptimised if it counts: most of it is libc.
     const LARGE: usize = 256 << 10;
     /// By configuration and executable.
@@ -96,7 +97,8 @@ fn compiled(mut config: Config, elf: Arc<[u8]>, fuel: bool) -> Program {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let options = riverrun::CompileOptions::default();
     let level = if elf.len() > LARGE { 0 } else { options.level };
-    config.compile(riverrun::CompileOptions { level, fuel, quick: elf.len() > LARGE, ..options });
+    let (fuel, fidelity) = (counting.is_some(), counting.unwrap_or(options.fidelity));
+    config.compile(riverrun::CompileOptions { level, fuel, fidelity, quick: elf.len() > LARGE, ..options });
     known.entry((format!("{config:?}"), elf.clone())).or_insert_with(|| load(&config, elf)).clone()
 }
 

@@ -1,6 +1,7 @@
 //! Numbers and sets of registers, and the registers that instructions name.
 
-use riverrun_isa::{Destination, Inst, RegisterFile};
+use riverrun_isa::ops::Float;
+use riverrun_isa::{Destination, Format, Inst, Op, RegisterFile};
 use riverrun_vm::F_SLOT;
 
 /// Numbers of registers here: those of [`riverrun_vm::Hart::slots`], and the fuel.
@@ -43,4 +44,18 @@ pub(crate) fn sources(inst: &Inst) -> [Option<usize>; 3] {
 pub(crate) fn names_float(inst: &Inst) -> bool {
     let floats = F_SLOT as usize..FUEL;
     sources(inst).into_iter().flatten().chain(written(inst)).any(|register| floats.contains(&register))
+}
+
+/// The format of the instruction's float sources, if it reads them as floats.
+pub(crate) fn float_sources(inst: &Inst) -> Option<Float> {
+    use Format::{FCmp, FR, FR1, FR4, FRx, FToX};
+    if !matches!(inst.op.info().format, FR | FR1 | FR4 | FRx | FCmp | FToX) {
+        return None;
+    }
+    match (inst.op, inst.op.info().bits >> 25 & 3) {
+        (Op::fcvt_d_s, _) => Some(Float::S),
+        (Op::fcvt_s_d, _) => Some(Float::D),
+        (_, 0) => Some(Float::S),
+        _ => Some(Float::D),
+    }
 }

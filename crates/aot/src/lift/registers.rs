@@ -3,14 +3,13 @@
 
 use std::cell::{Cell, RefCell};
 
-pub(crate) use crate::analysis::registers::{COUNT, FUEL, Set, members, names_float, sources, written};
+pub(crate) use crate::analysis::registers::{COUNT, FUEL, Set, float_sources, members, names_float, sources, written};
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::value::Value;
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue, StructValue};
 use riverrun_isa::ops::Float;
-use riverrun_isa::{Format, Inst, Op};
 use riverrun_vm::convention::{self, PINNED, Pinned};
 
 /// The return address.
@@ -19,20 +18,6 @@ pub(crate) const RA: usize = 1;
 pub(crate) const SP: usize = 2;
 /// The first argument, and result.
 pub(crate) const A0: usize = 10;
-
-/// The format of the instruction's float sources, if it reads them as floats.
-pub(crate) fn float_sources(inst: &Inst) -> Option<Float> {
-    use Format::{FCmp, FR, FR1, FR4, FRx, FToX};
-    if !matches!(inst.op.info().format, FR | FR1 | FR4 | FRx | FCmp | FToX) {
-        return None;
-    }
-    match (inst.op, inst.op.info().bits >> 25 & 3) {
-        (Op::fcvt_d_s, _) => Some(Float::S),
-        (Op::fcvt_s_d, _) => Some(Float::D),
-        (_, 0) => Some(Float::S),
-        _ => Some(Float::D),
-    }
-}
 
 /// The ten pinned registers, by number.
 pub(crate) fn pinned(fuel: bool) -> [usize; PINNED] {

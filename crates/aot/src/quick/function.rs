@@ -5,10 +5,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::types::{F64, I32, I64};
 use cranelift_codegen::ir::{
     AbiParam, Block, ExtFuncData, ExternalName, FuncRef, InstBuilder, JumpTableData, MemFlagsData, SigRef, Signature,
-    SourceLoc, TrapCode, UserExternalName, Value,
+    SourceLoc, TrapCode, Type, UserExternalName, Value,
 };
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
@@ -20,8 +20,8 @@ use crate::analysis::registers::{COUNT, Set, members, sources, written};
 use crate::analysis::{Function, Terminator};
 use crate::lift::Surroundings;
 use crate::quick::ops::Site;
-use crate::quick::registers::{Piece, committed, pieces};
-use crate::quick::value::{Mode, Word};
+use crate::quick::registers::{Piece, committed, doubles, pieces};
+use crate::quick::value::{Double, Doubles, Mode, Word};
 
 /// The register with the return address.
 const RA: usize = 1;
@@ -31,6 +31,8 @@ const RA: usize = 1;
 pub(super) enum Name {
     /// The compiled function that begins at a guest address.
     Function(u64),
+    /// Its body, for a call by another one.
+    Body(u64),
     /// The function that finds the one at the state's pc.
     Search,
     /// [`crate::quick::thunks`]'s way to call compiled code.
@@ -70,10 +72,15 @@ pub(super) fn lift(
     builder.append_block_params_for_function_params(entry);
     builder.switch_to_block(entry);
     let [base, begin] = *builder.block_params(entry) else { unreachable!("bodies have two parameters") };
-    let variables = std::array::from_fn(|register| (used >> register & 1 != 0).then(|| builder.declare_var(I64)));
+    let doubles = doubles(&pieces);
+    let variables = std::array::from_fn(|register| {
+        let kind = if doubles >> register & 1 != 0 { F64 } else { I64 };
+        (used >> register & 1 != 0).then(|| Place { variable: builder.declare_var(kind), kind })
+    });
     let labels = pieces.keys().map(|&start| (start, builder.create_block())).collect();
     let [choice, mismatched] = std::array::from_fn(|_| builder.create_block());
     let chosen = builder.append_block_param(choice, I64);
+    let body = builder.import_signature(signature());
     let call = {
         let mut signature = signature();
         signature.returns.clear();
@@ -86,6 +93,7 @@ pub(super) fn lift(
         mode,
         pieces: &pieces,
         variables,
+        doubles: Doubles::new(),
         labels,
         base,
         choice,
@@ -93,6 +101,7 @@ pub(super) fn lift(
         continuations: BTreeMap::new(),
         names: Vec::new(),
         references: BTreeMap::new(),
+        body,
         call,
     };
     lifting.begin(begin);
@@ -106,13 +115,22 @@ pub(super) fn lift(
     names
 }
 
+/// Where a register is.
+#[derive(Clone, Copy)]
+struct Place {
+    variable: Variable,
+    /// F64 if it is read as a double somewhere, else I64.
+    kind: Type,
+}
+
 struct Lifting<'a, 'f, S> {
     builder: FunctionBuilder<'f>,
     function: &'a Function,
     surroundings: &'a S,
     mode: Mode,
     pieces: &'a BTreeMap<u64, Piece<'a>>,
-    variables: [Option<Variable>; COUNT],
+    variables: [Option<Place>; COUNT],
+    doubles: Doubles,
     labels: BTreeMap<u64, Block>,
     /// The window's address.
     base: Value,
@@ -124,10 +142,12 @@ struct Lifting<'a, 'f, S> {
     continuations: BTreeMap<u64, Block>,
     names: Vec<Name>,
     references: BTreeMap<Name, FuncRef>,
+    /// The signatures of bodies, and of [`Name::Call`].
+    body: SigRef,
     call: SigRef,
 }
 
-impl<S: Surroundings> Lifting<'_, '_, S> {
+impl<'f, S: Surroundings> Lifting<'_, 'f, S> {
     fn field(&mut self, field: i64) -> Value {
         let base = self.base;
         self.builder.ins().load(I64, state(), base, field as i32)
@@ -145,8 +165,9 @@ impl<S: Surroundings> Lifting<'_, '_, S> {
 
     fn load(&mut self, registers: Set) {
         for register in members(registers) {
-            if let Some(variable) = self.variables[register] {
-                let value = self.field(convention::slot(register as u8));
+            if let Some(Place { variable, kind }) = self.variables[register] {
+                let slot = convention::slot(register as u8) as i32;
+                let value = self.builder.ins().load(kind, state(), self.base, slot);
                 self.builder.def_var(variable, value);
             }
         }
@@ -154,8 +175,8 @@ impl<S: Surroundings> Lifting<'_, '_, S> {
 
     fn commit(&mut self, registers: Set) {
         for register in members(registers) {
-            let variable = self.variables[register].expect("what is dirty was written here");
-            let value = self.builder.use_var(variable);
+            let place = self.variables[register].expect("what is dirty was written here");
+            let value = self.builder.use_var(place.variable);
             self.set_field(convention::slot(register as u8), value);
         }
     }
@@ -167,8 +188,8 @@ impl<S: Surroundings> Lifting<'_, '_, S> {
         let number = self.names.len() as u32;
         self.names.push(name);
         let external = self.builder.func.declare_imported_user_function(UserExternalName::new(0, number));
-        let data =
-            ExtFuncData { name: ExternalName::user(external), signature: self.call, colocated: true, patchable: false };
+        let signature = if matches!(name, Name::Body(_)) { self.body } else { self.call };
+        let data = ExtFuncData { name: ExternalName::user(external), signature, colocated: true, patchable: false };
         let reference = self.builder.import_function(data);
         self.references.insert(name, reference);
         reference
@@ -184,6 +205,21 @@ impl<S: Surroundings> Lifting<'_, '_, S> {
         let call = self.reference(Name::Call);
         let base = self.base;
         self.builder.ins().call(call, &[base, target]);
+    }
+
+    /// Calls the body of a function, and the code at which it goes on, with all registers committed.
+    fn call_body(&mut self, start: u64) {
+        let body = self.reference(Name::Body(start));
+        let (base, beginning) = (self.base, self.builder.ins().iconst(I64, 0));
+        let call = self.builder.ins().call(body, &[base, beginning]);
+        let target = self.builder.inst_results(call)[0];
+        let [go_on, returned] = std::array::from_fn(|_| self.builder.create_block());
+        self.builder.ins().brif(target, go_on, &[], returned, &[]);
+        self.builder.set_cold_block(go_on);
+        self.builder.switch_to_block(go_on);
+        self.call(target);
+        self.builder.ins().jump(returned, &[]);
+        self.builder.switch_to_block(returned);
     }
 
     fn return_to(&mut self, target: Value) {
@@ -249,14 +285,28 @@ impl<S: Surroundings> Lifting<'_, '_, S> {
         self.builder.switch_to_block(go_on);
     }
 
+    /// The bits of a register.
+    fn read(&mut self, register: usize) -> Word {
+        let place = self.variables[register].expect("it is used");
+        let value = self.builder.use_var(place.variable);
+        Word::Value(if place.kind == F64 { self.site().bits_of(Double { read: value, exact: value }) } else { value })
+    }
+
+    /// Sets a register to these bits.
+    fn write(&mut self, register: usize, bits: Value) {
+        let place = self.variables[register].expect("it is used");
+        let value = if place.kind == F64 { self.site().double_of(bits) } else { bits };
+        self.builder.def_var(place.variable, value);
+    }
+
+    fn site(&mut self) -> Site<'_, 'f> {
+        let Lifting { builder, base, mode, doubles, .. } = self;
+        Site { builder: RefCell::new(builder), base: *base, mode: *mode, doubles: RefCell::new(doubles) }
+    }
+
     fn instruction(&mut self, pc: u64, inst: &Inst) -> Word {
-        let [rs1, rs2, rs3] = sources(inst).map(|source| match source {
-            Some(register) => {
-                let variable = self.variables[register].expect("it is used");
-                Word::Value(self.builder.use_var(variable))
-            }
-            None => Word::Constant(0),
-        });
+        let [rs1, rs2, rs3] =
+            sources(inst).map(|source| source.map_or(Word::Constant(0), |register| self.read(register)));
         let operands = Operands {
             rs1,
             rs2,
@@ -267,8 +317,7 @@ impl<S: Surroundings> Lifting<'_, '_, S> {
             rm: inst.rm,
             index: inst.rs1,
         };
-        let (base, mode) = (self.base, self.mode);
-        let site = Site { builder: RefCell::new(&mut self.builder), base, mode };
+        let site = self.site();
         let result = eval(inst.op, &site, &operands);
         let destination = inst.op.info().format.destination();
         let (result, value) = match destination {
@@ -280,15 +329,13 @@ impl<S: Surroundings> Lifting<'_, '_, S> {
             Destination::None => (result, None),
         };
         if let (Some(register), Some(value)) = (written(inst), value) {
-            let variable = self.variables[register].expect("it is used");
-            self.builder.def_var(variable, value);
+            self.write(register, value);
         }
         result
     }
 
     fn word(&mut self, word: Word) -> Value {
-        let (base, mode) = (self.base, self.mode);
-        Site { builder: RefCell::new(&mut self.builder), base, mode }.word(word)
+        self.site().word(word)
     }
 
     fn end(&mut self, piece: &Piece<'_>, result: Word) {
@@ -309,21 +356,22 @@ impl<S: Surroundings> Lifting<'_, '_, S> {
             }
             &Terminator::Call { target, next } => {
                 self.commit(committed(piece));
-                let code = match self.surroundings.is_function(target) {
-                    true => self.address_of(Name::Function(target)),
-                    false => {
-                        self.set_field_to(convention::PC, target);
-                        self.address_of(Name::Search)
-                    }
-                };
-                self.call_and_check(code, next);
+                if self.surroundings.is_function(target) {
+                    self.call_body(target);
+                } else {
+                    self.set_field_to(convention::PC, target);
+                    let search = self.address_of(Name::Search);
+                    self.call(search);
+                }
+                self.check_return(next);
             }
             &Terminator::CallIndirect { next } => {
                 self.commit(committed(piece));
                 let target = self.word(result);
                 self.set_field(convention::PC, target);
-                let code = self.address_of(Name::Search);
-                self.call_and_check(code, next);
+                let search = self.address_of(Name::Search);
+                self.call(search);
+                self.check_return(next);
             }
             Terminator::Return => {
                 self.commit(committed(piece));
@@ -391,8 +439,8 @@ impl<S: Surroundings> Lifting<'_, '_, S> {
         builder.ins().br_table(index, table);
     }
 
-    fn call_and_check(&mut self, code: Value, next: u64) {
-        self.call(code);
+    /// Goes on behind a call if that is where the guest has returned to.
+    fn check_return(&mut self, next: u64) {
         let ra = self.field(convention::slot(RA as u8));
         let is_expected = self.builder.ins().icmp_imm_s(IntCC::Equal, ra, next as i64);
         let (continuation, mismatched) = (self.continuation(next), self.mismatched);

@@ -83,7 +83,7 @@ pub(crate) fn object(
         let start = function.start;
         surroundings.budget().check()?;
         if left.contains(&start) {
-            file.define(start, &thunks::interpreted(start));
+            file.define_interpreted(start);
             continue;
         }
         context.clear();
@@ -104,14 +104,15 @@ pub(crate) fn object(
         // Six registers, the frame pointer and the return address are beside it.
         if frame > MAX_FRAME / 2 {
             left.insert(start);
-            file.define(start, &thunks::interpreted(start));
+            file.define_interpreted(start);
             continue;
         }
-        let (mut bytes, enter_at) = thunks::beginning((code.buffer.alignment as usize).max(ALIGNMENT as usize));
+        let thunks::Beginning { code: mut bytes, enter_at, direct } =
+            thunks::beginning((code.buffer.alignment as usize).max(ALIGNMENT as usize));
         let body = bytes.len() as u64;
         bytes.extend(code.buffer.data());
         let relocs: Vec<_> = code.buffer.relocs().to_vec();
-        let at = file.define(start, &bytes);
+        let at = file.define(start, &bytes, direct);
         file.lines.add(at, start);
         for place in code.buffer.get_srclocs_sorted().iter().filter(|place| !place.loc.is_default()) {
             file.lines.add(at + body + u64::from(place.start), place.loc.bits().into());
@@ -126,6 +127,7 @@ pub(crate) fn object(
             let number = context.func.params.user_named_funcs()[*name].index;
             let symbol = match references[number as usize] {
                 Name::Function(start) => names.of(start),
+                Name::Body(start) => body_of(names, start),
                 Name::Search => searcher(names),
                 Name::Call => thunks::CALL.to_owned(),
             };
@@ -134,6 +136,11 @@ pub(crate) fn object(
     }
     file.finish()?;
     file.object.write().map_err(|error| CompileError::Cranelift(error.to_string()))
+}
+
+/// The symbol of the place where bodies enter a function.
+fn body_of(names: &Names, start: u64) -> String {
+    names.part(start, "body")
 }
 
 /// An object under construction.
@@ -166,11 +173,20 @@ impl File<'_> {
         })
     }
 
-    /// Adds the code of the function that begins at an address; returns its place.
-    fn define(&mut self, start: u64, code: &[u8]) -> u64 {
+    /// Adds the code of the function that begins at an address, which bodies enter at this place in it; returns its place.
+    fn define(&mut self, start: u64, code: &[u8], direct: usize) -> u64 {
         let symbol = self.symbol(self.names.of(start));
         let section = self.object.section_id(StandardSection::Text);
-        self.object.add_symbol_data(symbol, section, code, ALIGNMENT)
+        let at = self.object.add_symbol_data(symbol, section, code, ALIGNMENT);
+        let body = self.symbol(body_of(self.names, start));
+        self.object.set_symbol_data(body, section, at + direct as u64, (code.len() - direct) as u64);
+        at
+    }
+
+    /// Adds a function that is left to the interpreter.
+    fn define_interpreted(&mut self, start: u64) {
+        let (code, direct) = thunks::interpreted(start);
+        self.define(start, &code, direct);
     }
 
     /// Adds the line table.

@@ -12,7 +12,7 @@ use riverrun_isa::ops::{
 use riverrun_vm::{SINK_SLOT, convention};
 
 use crate::lift::{FOLDED, truncated_range};
-use crate::quick::value::{Mode, Word};
+use crate::quick::value::{Double, Doubles, Mode, Word};
 
 /// Accesses to the guest's memory, which may be misaligned. Those that fault end the run elsewhere.
 fn guest() -> MemFlagsData {
@@ -25,6 +25,7 @@ pub(super) struct Site<'a, 'f> {
     /// The window's address.
     pub(super) base: Value,
     pub(super) mode: Mode,
+    pub(super) doubles: RefCell<&'a mut Doubles>,
 }
 
 impl Site<'_, '_> {
@@ -116,12 +117,28 @@ impl Site<'_, '_> {
         let a = self.word(a);
         let mut b = self.builder.borrow_mut();
         match f {
-            Float::D => b.ins().bitcast(F64, MemFlagsData::new(), a),
+            Float::D => match self.doubles.borrow().get(&a) {
+                Some(double) => double.read,
+                None => b.ins().bitcast(F64, MemFlagsData::new(), a),
+            },
             Float::S => {
                 let low = b.ins().ireduce(I32, a);
                 b.ins().bitcast(F32, MemFlagsData::new(), low)
             }
         }
+    }
+
+    /// The bits of a double, which is known for them.
+    pub(super) fn bits_of(&self, double: Double) -> Value {
+        let bits = self.bits(Float::D, double.exact);
+        self.doubles.borrow_mut().insert(bits, double);
+        bits
+    }
+
+    /// The double of these bits.
+    pub(super) fn double_of(&self, bits: Value) -> Value {
+        let known = self.doubles.borrow().get(&bits).map(|double| double.exact);
+        known.unwrap_or_else(|| self.float(Float::D, Word::Value(bits)))
     }
 
     fn bits(&self, f: Float, float: Value) -> Value {
@@ -136,20 +153,29 @@ impl Site<'_, '_> {
     }
 
     /// Has a result computed even where it is not used, for the exceptions that it raises.
-    fn keep(&self, bits: Value) {
+    fn keep(&self, result: Value) {
         if self.mode.is_strict {
             let mut b = self.builder.borrow_mut();
-            b.ins().store(MemFlagsData::trusted(), bits, self.base, convention::slot(SINK_SLOT) as i32);
+            b.ins().store(MemFlagsData::trusted(), result, self.base, convention::slot(SINK_SLOT) as i32);
         }
     }
 
-    /// The bits of a result, a NaN's made canonical.
+    /// The bits of a result, a NaN's made canonical. Operations that read it get it as it is: any NaN will do for them, so
+    /// that one is made canonical only where it is stored or kept.
     fn canonical(&self, f: Float, float: Value) -> Word {
+        self.keep(float);
+        let is_nan = self.builder.borrow_mut().ins().fcmp(FloatCC::Unordered, float, float);
+        if f == Float::D {
+            let exact = {
+                let mut b = self.builder.borrow_mut();
+                let nan = b.ins().f64const(f64::from_bits(CANONICAL_NAN_D));
+                b.ins().select(is_nan, nan, float)
+            };
+            return Word::Value(self.bits_of(Double { read: float, exact }));
+        }
         let bits = self.bits(f, float);
-        self.keep(bits);
         let mut b = self.builder.borrow_mut();
-        let is_nan = b.ins().fcmp(FloatCC::Unordered, float, float);
-        let nan = b.ins().iconst(I64, if f == Float::S { CANONICAL_NAN_S } else { CANONICAL_NAN_D } as i64);
+        let nan = b.ins().iconst(I64, CANONICAL_NAN_S as i64);
         Word::Value(b.ins().select(is_nan, nan, bits))
     }
 

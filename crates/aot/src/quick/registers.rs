@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use riverrun_isa::ops::Rounding;
+use riverrun_isa::ops::{Float, Rounding};
 use riverrun_isa::{Extension, Format, Inst, Op};
+use riverrun_vm::F_SLOT;
 
-use crate::analysis::registers::{Set, sources, written};
+use crate::analysis::registers::{Set, float_sources, sources, written};
 use crate::analysis::{Block, Function, Liveness, Terminator, address};
 
 /// A part of a block, up to its end or an instruction that the interpreter executes.
@@ -52,6 +53,14 @@ pub(super) fn pieces<'a>(function: &'a Function, liveness: &Liveness, is_strict:
     find_dirty(&mut pieces);
     find_needs(&mut pieces, liveness);
     pieces
+}
+
+/// Registers that are read as doubles somewhere.
+pub(super) fn doubles(pieces: &BTreeMap<u64, Piece<'_>>) -> Set {
+    let insts = pieces.values().flat_map(|piece| piece.insts).map(|(_, inst)| inst);
+    let read =
+        insts.filter(|inst| float_sources(inst) == Some(Float::D)).flat_map(|inst| sources(inst).into_iter().flatten());
+    read.filter(|&register| register >= F_SLOT as usize).fold(0, |set, register| set | 1 << register)
 }
 
 fn split<'a>(start: u64, block: &'a Block, live_out: Set, is_strict: bool, pieces: &mut BTreeMap<u64, Piece<'a>>) {

@@ -1,7 +1,7 @@
 //! The code between bodies, which have the host's convention, and the convention of compiled code.
 //!
 //! Each function begins with code that tests the host's stack, as all compiled functions do, and enters its body by
-//! [`ENTER`]; bodies call others by [`CALL`]. Both are part of the artifact's tables.
+//! [`ENTER`]; bodies call other bodies directly, and all other code by [`CALL`]. Both are part of the artifact's tables.
 
 use std::fmt::Write as _;
 
@@ -64,11 +64,31 @@ impl Code {
         self.0.extend(opcode);
         self.0.extend((field as i32).to_le_bytes());
     }
+
+    /// Returns the address of this code's beginning.
+    fn return_beginning(&mut self) {
+        // lea rax, [beginning]; ret
+        self.0.extend([0x48, 0x8d, 0x05]);
+        let behind = self.0.len() + 4;
+        self.0.extend((-(behind as i32)).to_le_bytes());
+        self.0.push(0xc3);
+    }
 }
 
-/// The beginning of a function: its code, at whose end its body is aligned to this, and the place of the distance to
-/// [`ENTER`] in it, from the place's end.
-pub(super) fn beginning(alignment: usize) -> (Vec<u8>, usize) {
+/// The code before a function's body.
+pub(super) struct Beginning {
+    pub(super) code: Vec<u8>,
+    /// The place of the distance to [`ENTER`], from the place's end.
+    pub(super) enter_at: usize,
+    /// Where bodies enter by their own convention.
+    pub(super) direct: usize,
+}
+
+/// The code before a body, which is aligned to this, and follows it.
+///
+/// A body that calls another one enters it directly. Where the stack does not suffice it gets the function's beginning back as
+/// the code to go on at, which exits.
+pub(super) fn beginning(alignment: usize) -> Beginning {
     let mut code = Code(Vec::new());
     // cmp rsp, [r15 + limit]
     code.field([0x49, 0x3b, 0xa7], convention::STACK_LIMIT);
@@ -86,16 +106,26 @@ pub(super) fn beginning(alignment: usize) -> (Vec<u8>, usize) {
     code.0.push(0xe9);
     let enter_at = code.0.len();
     code.0.extend([0; 4]);
-    let body = code.0.len().next_multiple_of(alignment);
+    let refusal = code.0.len();
+    code.return_beginning();
+    // The last instructions before the body, of which int3 fills the space.
+    let mut direct = Code(Vec::new());
+    // cmp rsp, [rdi + limit]
+    direct.field([0x48, 0x3b, 0xa7], convention::STACK_LIMIT);
+    // jb .. to the refusal
+    direct.0.extend([0x72, 0]);
+    let body = (code.0.len() + direct.0.len()).next_multiple_of(alignment);
+    let at = body - direct.0.len();
+    *direct.0.last_mut().expect("it has code") = (refusal as isize - body as isize) as i8 as u8;
     let distance = (body - (body_at + 4)) as i32;
     code.0[body_at..body_at + 4].copy_from_slice(&distance.to_le_bytes());
-    // int3
-    code.0.resize(body, 0xcc);
-    (code.0, enter_at)
+    code.0.resize(at, 0xcc);
+    code.0.extend(direct.0);
+    Beginning { code: code.0, enter_at, direct: at }
 }
 
-/// A function that is left to the interpreter: an exit to it.
-pub(super) fn interpreted(start: u64) -> Vec<u8> {
+/// A function that is left to the interpreter: an exit to it; and where bodies enter it.
+pub(super) fn interpreted(start: u64) -> (Vec<u8>, usize) {
     let mut code = Code(Vec::new());
     // mov r11d, start; mov [r15 + pc], r11
     code.0.extend([0x41, 0xbb]);
@@ -108,5 +138,7 @@ pub(super) fn interpreted(start: u64) -> Vec<u8> {
     code.field([0x49, 0x89, 0xbf], convention::RESUME);
     // jmp [r15 + exit]
     code.field([0x41, 0xff, 0xa7], convention::EXIT);
-    code.0
+    let direct = code.0.len();
+    code.return_beginning();
+    (code.0, direct)
 }

@@ -1,6 +1,8 @@
 //! Values of the instruction table's operations in Cranelift's IR, which keep the form in which they were made, and the mode in
 //! which operations make them.
 
+use std::collections::HashMap;
+
 use cranelift_codegen::ir::Value;
 use riverrun_vm::AddressSpace;
 
@@ -12,6 +14,18 @@ pub(super) struct Mode {
     /// The guest's addresses.
     pub(super) space: AddressSpace,
 }
+
+/// The doubles whose bits a value is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Double {
+    /// As operations may read it: a NaN may have other bits than the canonical one.
+    pub(super) read: Value,
+    /// With these bits.
+    pub(super) exact: Value,
+}
+
+/// The doubles of values that have been made of some.
+pub(super) type Doubles = HashMap<Value, Double>;
 
 /// A value of the instruction table's operations.
 #[derive(Clone, Copy, Debug)]

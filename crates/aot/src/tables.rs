@@ -4,12 +4,12 @@ use inkwell::GlobalVisibility;
 use inkwell::context::Context;
 use inkwell::module::Linkage;
 use inkwell::types::BasicType;
-use inkwell::values::{BasicValue, GlobalValue};
+use inkwell::values::{BasicValue, GlobalValue, PointerValue};
 use riverrun_vm::artifact::{Dispatch, ENTRANCES_SYMBOL, HOST_ENTRIES_SYMBOL, Header, IDENTITY_SYMBOL};
 
 use crate::emit::{self, Phases};
 use crate::error::CompileError;
-use crate::lift::{Callers, Ir, define_helpers};
+use crate::lift::{Callers, Ir, define_helpers, searcher};
 use crate::options::CompileOptions;
 use crate::program::Program;
 use crate::quick;
@@ -29,10 +29,11 @@ pub(crate) fn object(
     let ir = Ir::new(&context, "tables", *options, Callers::Guest, "generic", &program.names);
     define_helpers(&ir);
     if options.quick {
-        ir.module.set_inline_assembly(&quick::assembly());
+        ir.module.set_inline_assembly(&quick::assembly(&searcher(&program.names)));
+    } else {
+        program.left_out.iter().for_each(|&start| ir.define_interpreted(start));
     }
-    program.left_out.iter().for_each(|&start| ir.define_interpreted(start));
-    let dispatch = dispatch(&ir, program);
+    let dispatch = dispatch(&ir, program, options.quick);
     ir.define_searcher(program.dispatch_bits);
     let i32 = ir.bits(32);
     let all: Vec<_> = std::iter::once(entrances.len() as u64).chain(entrances.iter().copied()).collect();
@@ -58,8 +59,8 @@ fn constant<'c>(ir: &Ir<'c>, name: &str, value: &impl BasicValue<'c>) -> GlobalV
     global
 }
 
-/// The dispatch table; see [`Dispatch`].
-fn dispatch<'c>(ir: &Ir<'c>, program: &Program<'_>) -> GlobalValue<'c> {
+/// The dispatch table; see [`Dispatch`]. Behind that of quick code are the distances to the functions' bodies.
+fn dispatch<'c>(ir: &Ir<'c>, program: &Program<'_>, has_bodies: bool) -> GlobalValue<'c> {
     let size = 1 << program.dispatch_bits;
     let mut places: Vec<Option<u64>> = vec![None; size];
     for &start in program.starts.difference(&program.interpreted) {
@@ -72,19 +73,26 @@ fn dispatch<'c>(ir: &Ir<'c>, program: &Program<'_>) -> GlobalValue<'c> {
     let words = ir.i64.array_type(size as u32);
     let name = program.names.dispatch();
     // Its own address is part of it.
-    let kind = ir.context.struct_type(&[words.into(), words.into()], false);
+    let columns = if has_bodies { 3 } else { 2 };
+    let kind = ir.context.struct_type(&vec![words.into(); columns], false);
     let global = ir.module.add_global(kind.as_basic_type_enum(), None, &name);
     let here = global.as_pointer_value().const_to_int(ir.i64);
-    let distance = |start: &Option<u64>| {
-        let code = |start| ir.function(start).as_global_value().as_pointer_value().const_to_int(ir.i64);
-        start.map_or(ir.i64.const_zero(), |start| code(start).const_sub(here))
+    let distances_to = |code: &dyn Fn(u64) -> PointerValue<'c>| -> Vec<_> {
+        let distance = |start| code(start).const_to_int(ir.i64).const_sub(here);
+        places.iter().map(|start| start.map_or(ir.i64.const_zero(), distance)).collect()
     };
+    let code = |start| ir.function(start).as_global_value().as_pointer_value();
+    let body =
+        |start| ir.module.add_global(ir.bits(8), None, &quick::body_of(&program.names, start)).as_pointer_value();
     let free = |place| Dispatch::free(place, program.dispatch_bits);
     let pcs = places.iter().enumerate().map(|(place, start)| ir.int(start.unwrap_or_else(|| free(place))));
     let pcs: Vec<_> = pcs.collect();
-    let distances: Vec<_> = places.iter().map(distance).collect();
-    let [pcs, distances] = [pcs, distances].map(|words| ir.i64.const_array(&words).into());
-    constant(ir, &name, &kind.const_named_struct(&[pcs, distances]))
+    let mut columns = vec![pcs, distances_to(&code)];
+    if has_bodies {
+        columns.push(distances_to(&body));
+    }
+    let columns: Vec<_> = columns.iter().map(|words| ir.i64.const_array(words).into()).collect();
+    constant(ir, &name, &kind.const_named_struct(&columns))
 }
 
 /// The table of host-ABI entry points; see [`HOST_ENTRIES_SYMBOL`].

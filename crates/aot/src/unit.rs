@@ -196,6 +196,9 @@ fn compile_as(
     let mut phases = Phases::default();
     let host_entered = host_entered.iter().map(|function| function.start);
     let host_entered: Vec<u64> = host_entered.filter(|start| !oversized.entries.contains(start)).collect();
+    if options.quick {
+        objects.push(quick::interpreted(&program.left_out, &program.names)?);
+    }
     objects.push(tables::object(&program, &entrances, &host_entered, &header, options, &mut phases)?);
     report.add(&phases);
     let begin = Instant::now();

@@ -180,3 +180,20 @@ fn precise_code_keeps_temporaries_that_the_callee_restores() {
         assert_eq!(run(&mut Loaded::new(engine, &elf).start()).stop, Stop::Exit(32), "{engine:?}");
     }
 }
+
+/// Pairs of lr and sc hold or fail in all engines alike, and a misaligned access traps where it is.
+#[cfg(feature = "compile")]
+#[test]
+fn atomic_accesses_hold_fail_and_trap_alike() {
+    use riverrun_testkit::{Engine, Loaded, run, tools};
+
+    all_exit("atomics.S", 51);
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/atomics.S");
+    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-DMISALIGNED"]);
+    let stop = |engine| run(&mut Loaded::new(engine, &elf).start()).stop;
+    let expected = stop(Engine::SingleStep);
+    assert!(matches!(expected, Stop::Trap(..)), "{expected:?}");
+    for engine in [Engine::Fast, Engine::Compiled, Engine::Default, Engine::Quick] {
+        assert_eq!(stop(engine), expected, "{engine:?}");
+    }
+}

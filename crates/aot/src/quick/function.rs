@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I32, I64};
 use cranelift_codegen::ir::{
-    AbiParam, Block, ExtFuncData, ExternalName, FuncRef, InstBuilder, JumpTableData, MemFlagsData, SigRef, Signature,
-    SourceLoc, TrapCode, Type, UserExternalName, Value,
+    AbiParam, Block, ExtFuncData, ExternalName, FuncRef, Inst, InstBuilder, JumpTableData, MemFlagsData, SigRef,
+    Signature, SourceLoc, TrapCode, Type, UserExternalName, Value,
 };
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
-use riverrun_isa::{Destination, Inst, Operands, eval};
+use riverrun_isa::{Destination, Operands, eval};
 use riverrun_vm::Reason;
+use riverrun_vm::artifact::Dispatch;
 use riverrun_vm::convention::{self, NOWHERE};
 
 use crate::analysis::registers::{COUNT, Set, members, sources, written};
@@ -35,6 +36,10 @@ pub(super) enum Name {
     Body(u64),
     /// The function that finds the one at the state's pc.
     Search,
+    /// Its body, so to speak.
+    SearchBody,
+    /// The dispatch table, behind which are the bodies of its functions.
+    Dispatch,
     /// [`crate::quick::thunks`]'s way to call compiled code.
     Call,
 }
@@ -212,6 +217,34 @@ impl<'f, S: Surroundings> Lifting<'_, 'f, S> {
         let body = self.reference(Name::Body(start));
         let (base, beginning) = (self.base, self.builder.ins().iconst(I64, 0));
         let call = self.builder.ins().call(body, &[base, beginning]);
+        self.go_on_behind(call);
+    }
+
+    /// Calls the body of the function at an address, which is the state's pc. Nearly always the first place of the dispatch
+    /// table has it; otherwise the search function is called.
+    fn call_any(&mut self, address: Value) {
+        let bits = self.surroundings.dispatch_bits();
+        let (table, missing) = (self.address_of(Name::Dispatch), self.address_of(Name::SearchBody));
+        let ins = &mut self.builder;
+        let low = ins.ins().ireduce(I32, address);
+        let mixed = ins.ins().imul_imm_u(low, i64::from(Dispatch::MULTIPLIER));
+        let place = ins.ins().ushr_imm_u(mixed, i64::from(32 - bits));
+        let place = ins.ins().uextend(I64, place);
+        let offset = ins.ins().ishl_imm_u(place, 3);
+        let at = ins.ins().iadd(table, offset);
+        let known = ins.ins().load(I64, state(), at, 0);
+        let bodies = ins.ins().iadd_imm_s(at, 16 << bits);
+        let distance = ins.ins().load(I64, state(), bodies, 0);
+        let is_known = ins.ins().icmp(IntCC::Equal, known, address);
+        let found = ins.ins().iadd(table, distance);
+        let body = ins.ins().select(is_known, found, missing);
+        let beginning = ins.ins().iconst(I64, 0);
+        let call = ins.ins().call_indirect(self.body, body, &[self.base, beginning]);
+        self.go_on_behind(call);
+    }
+
+    /// Goes on at the code that a body has returned, then behind its call.
+    fn go_on_behind(&mut self, call: Inst) {
         let target = self.builder.inst_results(call)[0];
         let [go_on, returned] = std::array::from_fn(|_| self.builder.create_block());
         self.builder.ins().brif(target, go_on, &[], returned, &[]);
@@ -263,6 +296,9 @@ impl<'f, S: Surroundings> Lifting<'_, 'f, S> {
         if piece.polls {
             self.poll(start, piece.dirty);
         }
+        if let Some(bytes) = piece.atomic_bytes() {
+            self.check_aligned(start, piece, bytes);
+        }
         let mut result = Word::Constant(0);
         for (pc, inst) in piece.insts {
             self.builder.set_srcloc(SourceLoc::new(*pc as u32));
@@ -275,13 +311,28 @@ impl<'f, S: Surroundings> Lifting<'_, 'f, S> {
     fn poll(&mut self, start: u64, dirty: Set) {
         let word = self.field(convention::POLL);
         let base = self.base;
-        let [go_on, stop] = std::array::from_fn(|_| self.builder.create_block());
         let goes_on = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, base, word);
-        self.builder.ins().brif(goes_on, go_on, &[], stop, &[]);
+        self.go_on_if(goes_on, start, dirty, Reason::Limit);
+    }
+
+    /// Exits if the atomic access with which a piece begins is not at a multiple of its size: it traps.
+    fn check_aligned(&mut self, start: u64, piece: &Piece<'_>, bytes: u64) {
+        let (_, access) = &piece.insts[0];
+        let Some(address) = sources(access)[0] else { return };
+        let Word::Value(address) = self.read(address) else { unreachable!("registers have values") };
+        let low = self.builder.ins().band_imm_u(address, bytes as i64 - 1);
+        let is_aligned = self.builder.ins().icmp_imm_s(IntCC::Equal, low, 0);
+        self.go_on_if(is_aligned, start, piece.dirty, Reason::Step);
+    }
+
+    /// Exits at a guest address unless the condition holds, which is likely.
+    fn go_on_if(&mut self, condition: Value, at: u64, dirty: Set, reason: Reason) {
+        let [go_on, stop] = std::array::from_fn(|_| self.builder.create_block());
+        self.builder.ins().brif(condition, go_on, &[], stop, &[]);
         self.builder.set_cold_block(stop);
         self.builder.switch_to_block(stop);
         self.commit(dirty);
-        self.exit_for_good(start, Reason::Limit);
+        self.exit_for_good(at, reason);
         self.builder.switch_to_block(go_on);
     }
 
@@ -304,7 +355,7 @@ impl<'f, S: Surroundings> Lifting<'_, 'f, S> {
         Site { builder: RefCell::new(builder), base: *base, mode: *mode, doubles: RefCell::new(doubles) }
     }
 
-    fn instruction(&mut self, pc: u64, inst: &Inst) -> Word {
+    fn instruction(&mut self, pc: u64, inst: &riverrun_isa::Inst) -> Word {
         let [rs1, rs2, rs3] =
             sources(inst).map(|source| source.map_or(Word::Constant(0), |register| self.read(register)));
         let operands = Operands {
@@ -369,8 +420,7 @@ impl<'f, S: Surroundings> Lifting<'_, 'f, S> {
                 self.commit(committed(piece));
                 let target = self.word(result);
                 self.set_field(convention::PC, target);
-                let search = self.address_of(Name::Search);
-                self.call(search);
+                self.call_any(target);
                 self.check_return(next);
             }
             Terminator::Return => {

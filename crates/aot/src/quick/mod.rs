@@ -3,8 +3,7 @@
 //!
 //! A function's body keeps guest registers in host registers between calls; at every call, exit and return all that it has
 //! changed is in the `VmContext`. So bodies have the host's calling convention, and code around them ([`thunks`]) converts
-//! between that and the convention of compiled code. What needs more than plain code (atomic accesses, control registers,
-//! host calls) leaves to the dispatcher for one instruction.
+//! between that and the convention of compiled code. What needs more than plain code (control registers, host calls) leaves to the dispatcher for one instruction.
 //!
 //! - [`function`]: one guest function; [`ops`], [`value`]: the instruction table's operations.
 //! - [`registers`]: which guest registers a body loads, and which it commits.
@@ -18,5 +17,5 @@ mod registers;
 mod thunks;
 mod value;
 
-pub(crate) use object::object;
+pub(crate) use object::{body_of, interpreted, object};
 pub(crate) use thunks::assembly;

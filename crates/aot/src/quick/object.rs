@@ -129,6 +129,8 @@ pub(crate) fn object(
                 Name::Function(start) => names.of(start),
                 Name::Body(start) => body_of(names, start),
                 Name::Search => searcher(names),
+                Name::SearchBody => thunks::SEARCH.to_owned(),
+                Name::Dispatch => names.dispatch(),
                 Name::Call => thunks::CALL.to_owned(),
             };
             file.refer(at + body + u64::from(reloc.offset), reloc.addend, symbol)?;
@@ -138,8 +140,15 @@ pub(crate) fn object(
     file.object.write().map_err(|error| CompileError::Cranelift(error.to_string()))
 }
 
+/// The object file with functions that are left to the interpreter.
+pub(crate) fn interpreted(starts: &BTreeSet<u64>, names: &Names) -> Result<Vec<u8>, CompileError> {
+    let mut file = File::new(names);
+    starts.iter().for_each(|&start| file.define_interpreted(start));
+    file.object.write().map_err(|error| CompileError::Cranelift(error.to_string()))
+}
+
 /// The symbol of the place where bodies enter a function.
-fn body_of(names: &Names, start: u64) -> String {
+pub(crate) fn body_of(names: &Names, start: u64) -> String {
     names.part(start, "body")
 }
 
@@ -158,14 +167,16 @@ impl File<'_> {
     }
 
     fn symbol(&mut self, name: String) -> SymbolId {
-        let File { object, symbols, .. } = self;
+        let File { object, symbols, names, .. } = self;
+        // All others stay within the artifact.
+        let scope = if name == names.dispatch() { SymbolScope::Dynamic } else { SymbolScope::Linkage };
         *symbols.entry(name.clone()).or_insert_with(|| {
             object.add_symbol(Symbol {
                 name: name.into_bytes(),
                 value: 0,
                 size: 0,
                 kind: SymbolKind::Text,
-                scope: SymbolScope::Linkage,
+                scope,
                 weak: false,
                 section: SymbolSection::Undefined,
                 flags: SymbolFlags::None,

@@ -97,20 +97,29 @@ impl Site<'_, '_> {
         })
     }
 
+    /// The offset of a guest address in the window.
+    fn offset(&self, address: Value) -> Value {
+        let mut b = self.builder.borrow_mut();
+        if self.mode.space.is_masked() {
+            b.ins().band_imm_u(address, self.mode.space.mask() as i64)
+        } else {
+            let low = b.ins().ireduce(I32, address);
+            b.ins().uextend(I64, low)
+        }
+    }
+
     /// The host address of a guest address, and the distance to add.
     fn place(&self, address: Word) -> (Value, i32) {
         let (word, distance) = match address {
             Word::Sum(value, constant) if (-FOLDED..=FOLDED).contains(&constant) => (value, constant as i32),
             other => (self.word(other), 0),
         };
-        let mut b = self.builder.borrow_mut();
-        let offset = if self.mode.space.is_masked() {
-            b.ins().band_imm_u(word, self.mode.space.mask() as i64)
-        } else {
-            let low = b.ins().ireduce(I32, word);
-            b.ins().uextend(I64, low)
-        };
-        (b.ins().iadd(self.base, offset), distance)
+        let offset = self.offset(word);
+        (self.builder.borrow_mut().ins().iadd(self.base, offset), distance)
+    }
+
+    fn set_field(&self, field: i64, value: Value) {
+        self.builder.borrow_mut().ins().store(MemFlagsData::trusted(), value, self.base, field as i32);
     }
 
     fn float(&self, f: Float, a: Word) -> Value {
@@ -494,16 +503,42 @@ impl Ops for Site<'_, '_> {
         b.ins().store(MemFlagsData::trusted(), after, base, place);
     }
 
-    fn load_reserved(&self, _: Mem, _: Word) -> Word {
-        unreachable!("the interpreter executes it")
+    fn load_reserved(&self, mem: Mem, address: Word) -> Word {
+        let value = self.load(mem, address);
+        self.set_field(convention::RESERVATION, self.offset(self.word(address)));
+        self.set_field(convention::RESERVED_VALUE, self.word(value));
+        value
     }
 
-    fn store_conditional(&self, _: Mem, _: Word, _: Word) -> Word {
-        unreachable!("the interpreter executes it")
+    fn store_conditional(&self, mem: Mem, address: Word, value: Word) -> Word {
+        // The load comes first, so that a fault leaves the reservation unchanged.
+        let present = self.word(self.load(mem, address));
+        let offset = self.offset(self.word(address));
+        let holds = {
+            let mut b = self.builder.borrow_mut();
+            let mut is_field = |field: i64, value| {
+                let reserved = b.ins().load(I64, MemFlagsData::trusted(), self.base, field as i32);
+                b.ins().icmp(IntCC::Equal, reserved, value)
+            };
+            let (is_here, is_same) =
+                (is_field(convention::RESERVATION, offset), is_field(convention::RESERVED_VALUE, present));
+            b.ins().band(is_here, is_same)
+        };
+        let [store, done] = std::array::from_fn(|_| self.builder.borrow_mut().create_block());
+        self.builder.borrow_mut().ins().brif(holds, store, &[], done, &[]);
+        self.builder.borrow_mut().switch_to_block(store);
+        self.store(mem, address, value);
+        self.builder.borrow_mut().ins().jump(done, &[]);
+        self.builder.borrow_mut().switch_to_block(done);
+        self.set_field(convention::RESERVATION, self.word(self.imm(!0)));
+        self.eq(Word::Flag(holds), self.imm(0))
     }
 
-    fn amo(&self, _: Mem, _: Word, _: impl Fn(Word) -> Word) -> Word {
-        unreachable!("the interpreter executes it")
+    /// One hart accesses the memory, so that no other access comes between these.
+    fn amo(&self, mem: Mem, address: Word, change: impl Fn(Word) -> Word) -> Word {
+        let old = self.load(mem, address);
+        self.store(mem, address, change(old));
+        old
     }
 
     fn csr(&self, _: u16, _: impl Fn(Word) -> Word) -> Word {

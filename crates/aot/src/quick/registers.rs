@@ -10,7 +10,7 @@ use riverrun_vm::F_SLOT;
 use crate::analysis::registers::{Set, float_sources, sources, written};
 use crate::analysis::{Block, Function, Liveness, Terminator, address};
 
-/// A part of a block, up to its end or an instruction that the interpreter executes.
+/// A part of a block, up to its end, an instruction that the interpreter executes, or an atomic access.
 pub(super) struct Piece<'a> {
     pub(super) insts: &'a [(u64, Inst)],
     pub(super) end: Terminator,
@@ -25,17 +25,26 @@ pub(super) struct Piece<'a> {
     pub(super) dirty_at_end: Set,
 }
 
-/// Whether an instruction is left to the dispatcher: it has effects beyond registers and plain memory, or rounds as the host
+impl Piece<'_> {
+    /// The bytes of the atomic access with which it begins.
+    pub(super) fn atomic_bytes(&self) -> Option<u64> {
+        self.insts.first().and_then(|(_, inst)| atomic_bytes(inst))
+    }
+}
+
+/// The bytes of an atomic access, at a multiple of which it must be.
+pub(super) fn atomic_bytes(inst: &Inst) -> Option<u64> {
+    matches!(inst.op.info().format, Format::Amo | Format::Lr).then(|| 1 << (inst.op.info().bits >> 12 & 7))
+}
+
+/// Whether an instruction is left to the dispatcher: it has effects beyond registers and memory, or rounds as the host
 /// cannot. Where exceptions are exact, that is so of all that rounds to integers but towards zero.
 fn is_left(inst: &Inst, is_strict: bool) -> bool {
     let format = inst.op.info().format;
     let rounds = matches!(format, Format::FToX) || matches!(inst.op.info().extension, Extension::Zfa);
     let rounds_away = inst.rm == Rounding::Rmm || is_strict && rounds && inst.rm != Rounding::Rtz;
     let is_fence = matches!(inst.op, Op::fence | Op::fence_i);
-    matches!(format, Format::Amo | Format::Lr | Format::Import)
-        || format.is_csr()
-        || rounds_away
-        || matches!(format, Format::Sys) && !is_fence
+    format == Format::Import || format.is_csr() || rounds_away || matches!(format, Format::Sys) && !is_fence
 }
 
 /// The pieces of a function, by the address of their first instruction.
@@ -69,6 +78,10 @@ fn split<'a>(start: u64, block: &'a Block, live_out: Set, is_strict: bool, piece
         pieces.insert(begin, Piece { insts, end, polls: false, live_out, needs: 0, dirty: 0, dirty_at_end: 0 });
     };
     for (index, &(pc, ref inst)) in block.insts.iter().enumerate() {
+        if atomic_bytes(inst).is_some() && index != first {
+            add(begin, &block.insts[first..index], Terminator::Next(pc), !0);
+            (begin, first) = (pc, index);
+        }
         if is_left(inst, is_strict) {
             let next = pc + u64::from(inst.len);
             add(begin, &block.insts[first..index], Terminator::Step { at: pc, next, is_ecall: false }, !0);
@@ -137,8 +150,8 @@ fn find_needs(pieces: &mut BTreeMap<u64, Piece<'_>>, liveness: &Liveness) {
                 let needs = written(inst).map_or(needs, |register| needs & !(1 << register));
                 sources(inst).into_iter().flatten().fold(needs, |needs, register| needs | 1 << register)
             });
-            // A poll where it begins commits what may be dirty.
-            let needs = if piece.polls { needs | piece.dirty } else { needs };
+            // An exit where it begins commits what may be dirty.
+            let needs = if piece.polls || piece.atomic_bytes().is_some() { needs | piece.dirty } else { needs };
             if needs != piece.needs {
                 has_grown = true;
                 pieces.get_mut(&start).expect("it is one of them").needs = needs;

@@ -14,11 +14,14 @@ pub(super) const ENTER: &str = "riverrun_quick_enter";
 /// The symbol of the function that bodies call with the window's address and the compiled code to call.
 pub(super) const CALL: &str = "riverrun_quick_call";
 
+/// The symbol of what bodies call where they find no body: it returns the function that finds the code at the state's pc.
+pub(super) const SEARCH: &str = "riverrun_quick_search";
+
 /// What bodies and their callers preserve for each other, by the host's convention.
 const PRESERVED: [&str; 6] = ["rbx", "rbp", "r12", "r13", "r14", "r15"];
 
-/// The assembly of [`ENTER`] and [`CALL`].
-pub(crate) fn assembly() -> String {
+/// The assembly of [`ENTER`], [`CALL`] and [`SEARCH`], by the symbol of the search function.
+pub(crate) fn assembly(searcher: &str) -> String {
     let homes = || PINNED_REGISTERS.into_iter().zip(convention::pinned(false).map(Pinned::home));
     let load: String = homes().map(|(register, home)| format!("mov {register}, [r15 + {home}]\n")).collect();
     let commit: String = homes().map(|(register, home)| format!("mov [r15 + {home}], {register}\n")).collect();
@@ -50,6 +53,11 @@ ret
 mov r10, rsi
 {load}call r10
 {commit}{pop}ret
+.globl {SEARCH}
+.hidden {SEARCH}
+{SEARCH}:
+lea rax, [rip + {searcher}]
+ret
 .att_syntax
 "
     )

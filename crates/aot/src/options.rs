@@ -32,7 +32,7 @@ pub struct CompileOptions {
     pub fuel: bool,
     /// What the code assumes of the program, and so where it gives what the interpreter gives.
     pub fidelity: Fidelity,
-    /// Whether to compile by the quick back end: in a tenth of the time, to code that is slower, in calls several times.
+    /// Whether to compile by the quick back end: in a tenth of the time, to code that takes up to two and a half times as long.
     /// Such code counts no instructions and is not precise; where that is asked for, and in objects that are linked into
     /// hosts, this is ignored.
     pub quick: bool,

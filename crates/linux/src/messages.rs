@@ -1,4 +1,5 @@
-//! Messages on sockets (`sendmsg`, `recvmsg`, and many at once by `sendmmsg`, `recvmmsg`): buffers, addresses, and descriptors that come with them (`SCM_RIGHTS`).
+//! Messages on sockets (`sendmsg`, `recvmsg`, and many at once by `sendmmsg`, `recvmmsg`): buffers, addresses, and descriptors
+//! that come with them (`SCM_RIGHTS`).
 
 use rustix::io::Errno;
 

@@ -3,7 +3,8 @@
 //!
 //! A function's body keeps guest registers in host registers between calls; at every call, exit and return all that it has
 //! changed is in the `VmContext`. So bodies have the host's calling convention, and code around them ([`thunks`]) converts
-//! between that and the convention of compiled code. What needs more than plain code (control registers, host calls) leaves to the dispatcher for one instruction.
+//! between that and the convention of compiled code. What needs more than plain code (control registers, host calls) leaves
+//! to the dispatcher for one instruction.
 //!
 //! - [`function`]: one guest function; [`ops`], [`value`]: the instruction table's operations.
 //! - [`registers`]: which guest registers a body loads, and which it commits.

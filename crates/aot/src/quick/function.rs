@@ -36,7 +36,7 @@ pub(super) enum Name {
     Body(u64),
     /// The function that finds the one at the state's pc.
     Search,
-    /// Its body, so to speak.
+    /// What is called in the place of a body that the table's first place does not have: it returns [`Name::Search`].
     SearchBody,
     /// The dispatch table, behind which are the bodies of its functions.
     Dispatch,

@@ -117,6 +117,8 @@ struct TierUpStats {
     compilations: usize,
     /// Functions that are compiled at the end, those from the cache included.
     functions: usize,
+    /// Whether the code at the end is quick code.
+    quick: bool,
     compiler_seconds: f64,
 }
 
@@ -153,6 +155,7 @@ impl Stats {
             samples: statistics.samples,
             compilations: statistics.compilations,
             functions: statistics.functions,
+            quick: statistics.is_quick,
             compiler_seconds: statistics.time.as_secs_f64(),
         });
         Stats { tier_up, ..self }
@@ -173,7 +176,10 @@ impl Stats {
                 });
                 let tier_up = self.tier_up.as_ref().map(|tier_up| {
                     let TierUpStats { compilations, functions, compiler_seconds, .. } = tier_up;
-                    format!("; {compilations} compilations in {compiler_seconds:.3} s, {functions} functions compiled")
+                    let quickly = if tier_up.quick { " quickly" } else { "" };
+                    format!(
+                        "; {compilations} compilations in {compiler_seconds:.3} s, {functions} functions compiled{quickly}"
+                    )
                 });
                 let (instructions, mips) = match (self.instructions, self.mips) {
                     (Some(number), Some(mips)) => (format!("{number} instructions"), format!(", {mips:.0} MIPS")),

@@ -3,16 +3,16 @@
 //! With [`Config::tier_up`](crate::Config::tier_up) a program gets better code while machines run. [`Improvements`] has all
 //! of it: each replaces the one before it, but none goes away before the program does, because functions that the host has
 //! looked up have addresses in it. A run has a [`CompiledEngine`], which pairs a host stack with the code that runs on it;
-//! the dispatcher exchanges the code when it has control.
+//! the dispatcher exchanges the code when it has control. Machines that execute compiled code then are made to exit once.
 
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use riverrun_interp::Code;
-use riverrun_vm::EntryToken;
 use riverrun_vm::artifact::{Artifact, Execution};
+use riverrun_vm::{EntryToken, Interruption, WeakInterruption};
 
 /// Compiled code, and the interpreter's code beside it.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ impl CompiledCode {
 pub(crate) struct Improvements {
     all: Mutex<Vec<Arc<CompiledCode>>>,
     count: AtomicUsize,
+    /// The machines that are told of better code.
+    machines: Mutex<Vec<WeakInterruption>>,
 }
 
 impl Improvements {
@@ -45,6 +47,24 @@ impl Improvements {
         let number = all.len() + 1;
         all.push(Arc::new(CompiledCode { artifact: Arc::new(artifact), fallback, number }));
         self.count.store(all.len(), Ordering::Release);
+        drop(all);
+        self.machines().iter().for_each(WeakInterruption::exit_once);
+    }
+
+    /// Has a machine told of code that is added, however long it executes compiled code.
+    pub(crate) fn tell(&self, machine: &Interruption) {
+        let mut machines = self.machines();
+        if machines.len() == machines.capacity() {
+            machines.retain(|machine| !machine.is_gone());
+            // As many again before the next time.
+            let alive = machines.len();
+            machines.reserve(alive + 1);
+        }
+        machines.push(machine.weak());
+    }
+
+    fn machines(&self) -> MutexGuard<'_, Vec<WeakInterruption>> {
+        self.machines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The number of the latest code: a run with an earlier one takes it.

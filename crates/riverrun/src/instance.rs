@@ -346,7 +346,7 @@ impl<T> Instance<T> {
         // SAFETY: the instance is borrowed uniquely, and its entry guard and execution are those of the old interruption.
         unsafe { Self::forget_ready(NonNull::from(&mut *self)) };
         self.execution.iter_mut().chain(&mut self.spare_executions).for_each(|engine| engine.disown());
-        self.interruption = Interruption::default();
+        self.interruption = self.program.new_interruption();
         self.entry_guard = self.interruption.entry_guard();
     }
 

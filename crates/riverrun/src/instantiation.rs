@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use riverrun_vm::{Interruption, MapError, STACK_RESERVED, Window};
+use riverrun_vm::{MapError, STACK_RESERVED, Window};
 
 use crate::compiled_code::CompiledEngine;
 use crate::error::Error;
@@ -76,7 +76,7 @@ impl<T> Machine<T> {
             Some(execution) => (!execution.counts_fuel()).then_some(PlainEngine::Compiled),
         };
         let counts_instructions = execution.as_ref().is_none_or(|engine| engine.counts_fuel());
-        let interruption = Interruption::default();
+        let interruption = program.new_interruption();
         let ready = Ready::none();
         let instance = Box::new(Instance {
             window,

@@ -10,13 +10,13 @@ use std::sync::{Arc, OnceLock};
 use riverrun_interp::Code;
 use riverrun_program::{Export, Image, Import};
 use riverrun_vm::artifact::{ABI, Artifact, ArtifactError, Header, LinkedArtifact, Options, ProgramHash, Symbol};
-use riverrun_vm::{AddressSpace, Perm, STACK_GUARD};
+use riverrun_vm::{AddressSpace, Interruption, Perm, STACK_GUARD};
 
 use crate::compiled_code::{CompiledCode, CompiledEngine, Improvements};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::exhausted::resource;
-use crate::tier_up::{Sampler, TierUpStatistics, TieringUp};
+use crate::tier_up::{GONE, Job, Sampler, TierUpStatistics, TieringUp, Work};
 
 /// A program that machines can run: an executable, and its compiled code if there is any. It does not change, but for its
 /// compiled code, which gets better with [`Config::tier_up`](crate::Config::tier_up). Cheap to clone; clones are the same
@@ -267,7 +267,12 @@ impl Program {
         // SAFETY: as before.
         let artifact = unsafe { tier_up.kept(self.hash()) };
         let artifact = artifact.filter(|artifact| self.file.check_space(artifact).is_ok());
-        Program::of(self.file.clone(), artifact, Some(tier_up)).map(Some)
+        let quick = artifact.as_ref().filter(|artifact| artifact.options().quick).map(Artifact::code_size);
+        let program = Program::of(self.file.clone(), artifact, Some(tier_up))?;
+        if let (Some(tier_up), Some(size)) = (&program.code.tier_up, quick) {
+            tier_up.optimise_later(size, program.compilation());
+        }
+        Ok(Some(program))
     }
 
     /// The same executable with this code.
@@ -324,16 +329,31 @@ impl Program {
 
     /// Notes where the interpreter is, and has hot functions compiled in the background once that is worthwhile.
     pub(crate) fn sample(&self, pc: u64) {
-        let Some(job) = self.code.tier_up.as_ref().and_then(|tier_up| tier_up.sample(pc)) else { return };
-        let job = job.with(&self.code.reached());
+        if let Some(job) = self.code.tier_up.as_ref().and_then(|tier_up| tier_up.sample(pc)) {
+            job.start(self.compilation());
+        }
+    }
+
+    /// What a compilation in the background does; it does not keep the program.
+    fn compilation(&self) -> impl Work + use<> {
         let (code, file, hash) = (Arc::downgrade(&self.code), self.file.clone(), *self.hash());
-        job.start(move |job| {
+        move |job: &Job| {
+            let reached = code.upgrade().map(|code| code.reached()).ok_or(GONE)?;
             // SAFETY: `Config::tier_up` demands that the compiler can be trusted.
-            let artifact = unsafe { job.compile(file.image.bytes(), &hash)? };
-            // The program may be gone meanwhile.
-            let Some(code) = code.upgrade() else { return Ok(()) };
-            code.improve(&file, artifact).map_err(|error| error.to_string())
-        });
+            let artifact = unsafe { job.compile(file.image.bytes(), &hash, &reached)? };
+            let made = (artifact.code_size(), artifact.options());
+            code.upgrade().ok_or(GONE)?.improve(&file, artifact).map_err(|error| error.to_string())?;
+            Ok(made)
+        }
+    }
+
+    /// What interrupts a machine of it.
+    pub(crate) fn new_interruption(&self) -> Interruption {
+        let interruption = Interruption::default();
+        if self.code.tier_up.is_some() {
+            self.code.compiled.tell(&interruption);
+        }
+        interruption
     }
 
     /// Has machines use other compiled code from now on.

@@ -5,18 +5,23 @@
 //! machines of the program share both. A guest never waits for any of it: while there is no compiled code, and after any
 //! failure, it is interpreted.
 //!
-//! Work is counted in samples, not timed, so that a program is compiled at the same point of every run.
+//! The first code is quick code. LLVM's follows once the process has worked for as long again as that is expected to take.
+//!
+//! Work is counted in samples, not timed, so that a program is compiled at the same point of every run. Quick code makes no
+//! samples: while it runs, the processor time of the process counts.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::mem::replace;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use riverrun_program::Profile;
 use riverrun_vm::AddressSpace;
-use riverrun_vm::artifact::{Artifact, ProgramHash};
+use riverrun_vm::artifact::{Artifact, Options, ProgramHash};
+use rustix::time::{ClockId, clock_gettime};
 
 /// Instructions from one sample to the next.
 const PERIOD: u64 = 512 << 10;
@@ -29,22 +34,31 @@ const VISIT: u64 = 512;
 const START: u64 = 150;
 /// While it analyses a KiB of text.
 const ANALYSIS: u64 = 1;
-/// Instructions that it compiles meanwhile.
+/// Instructions that LLVM compiles meanwhile.
 const INSTRUCTIONS_PER_SAMPLE: u64 = 8;
+/// How many times as many the quick back end does.
+const QUICKER: u64 = 7;
+/// Bytes of quick code for an instruction.
+const QUICK_BYTES: u64 = 40;
 /// Samples of a program that has run for about a second. Those that end earlier are not compiled.
 const SECOND: u64 = 2_000;
 /// How much longer than a program has been interpreted its compilation may take: one that has not ended by then goes on for
 /// long, as a rule. To compile what is hottest first, in less time, gains little: such code goes to the interpreter and back
 /// all the time.
 const LONGER: u64 = 4;
-/// Compilations of a program in a process at most, as its memory keeps the code of all.
+/// Compilations of a program in a process at most, as its memory keeps the code of all, beside the one by which LLVM's code
+/// takes the place of quick code.
 const COMPILATIONS: usize = 8;
+/// What is said where a program has ended before its compilation.
+pub(crate) const GONE: &str = "the program is gone";
 
 /// What a compilation may take.
 const MAX_TIME: Duration = Duration::from_secs(120);
 const MAX_MIB: &str = "8192";
 /// Between two looks at the compiler.
 const INTERVAL: Duration = Duration::from_millis(5);
+/// Between two looks at the processor time of a process that does little.
+const LONG_INTERVAL: Duration = Duration::from_millis(100);
 /// Makes mimalloc, the compiler's allocator, keep freed pages: the kernel would have to clear returned ones again.
 const KEEP_WHAT_IS_FREED: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "-1");
 /// Bytes of the compiler's message that are read at most.
@@ -84,6 +98,8 @@ pub struct TierUpStatistics {
     pub time: Duration,
     /// Whether the compiler is running.
     pub is_compiling: bool,
+    /// Whether the code is quick code, which LLVM's follows.
+    pub is_quick: bool,
     /// Why nothing is compiled any more, if that is so.
     pub failure: Option<String>,
 }
@@ -131,6 +147,10 @@ struct State {
     child: Option<Child>,
     /// Where the compiler's files are if there is no cache.
     folder: Option<tempfile::TempDir>,
+    /// Whether LLVM's code is there, so that no quick code takes its place.
+    is_optimised: bool,
+    /// Whether a thread waits until LLVM's code is worthwhile.
+    is_waiting: bool,
     /// Whether the program is gone, and so nothing is to be compiled.
     is_over: bool,
 }
@@ -149,12 +169,14 @@ struct Shared {
     /// Samples' worth of a compilation of nothing.
     fixed: u64,
     state: Mutex<State>,
+    /// A compilation has ended, or the program is gone.
+    changed: Condvar,
 }
 
 /// A compilation that is worthwhile.
 pub(crate) struct Job {
     shared: Arc<Shared>,
-    profile: Profile,
+    is_quick: bool,
     work: u64,
 }
 
@@ -167,10 +189,13 @@ impl TieringUp {
             compiling: None,
             child: None,
             folder: None,
+            // Quick code does not count.
+            is_optimised: settings.fuel,
+            is_waiting: false,
             is_over: false,
         };
-        let fixed = START + ANALYSIS * (text >> 10);
-        TieringUp(Arc::new(Shared { settings: settings.clone(), space, cached, fixed, state: Mutex::new(state) }))
+        let (fixed, state) = (START + ANALYSIS * (text >> 10), Mutex::new(state));
+        TieringUp(Arc::new(Shared { settings: settings.clone(), space, cached, fixed, state, changed: Condvar::new() }))
     }
 
     /// Takes over what earlier runs have left in the cache: the profile, and the artifact that was compiled by it.
@@ -185,8 +210,9 @@ impl TieringUp {
         // SAFETY: as the caller promises.
         let artifact = unsafe { Artifact::load(&hot_beside(cached), program) }.ok();
         let artifact = artifact.filter(|artifact| artifact.options().fuel == self.0.settings.fuel);
-        if artifact.is_none() {
-            state.profile.uncompiled = state.profile.total();
+        match &artifact {
+            None => state.profile.uncompiled = state.profile.total(),
+            Some(artifact) => state.note(artifact.options()),
         }
         artifact
     }
@@ -214,7 +240,7 @@ impl TieringUp {
             }
             state.profile.to_string()
         };
-        replace(&path, text.as_bytes()).map_err(|error| (path, error))
+        write_whole(&path, text.as_bytes()).map_err(|error| (path, error))
     }
 
     /// Adds a sample; returns a compilation if that is worthwhile now.
@@ -225,7 +251,7 @@ impl TieringUp {
         let is_known = state.compiling.as_ref().is_some_and(|profile| profile.has_reached(pc..=pc));
         state.profile.uncompiled = state.profile.uncompiled.saturating_add(u64::from(!is_known));
         let statistics = &state.statistics;
-        if statistics.is_compiling || statistics.failure.is_some() || statistics.compilations == COMPILATIONS {
+        if statistics.is_compiling || statistics.failure.is_some() || statistics.compilations >= COMPILATIONS {
             return None;
         }
         let (total, fixed) = (state.profile.total(), self.0.fixed);
@@ -233,11 +259,14 @@ impl TieringUp {
         if total < SECOND.max(2 * fixed) || state.profile.uncompiled < fixed {
             return None;
         }
-        state.statistics.is_compiling = true;
-        state.profile.uncompiled = 0;
-        // What is compiled already included: the artifact replaces the one before it, but most of its code is kept.
-        let work = INSTRUCTIONS_PER_SAMPLE.saturating_mul(LONGER.saturating_mul(total).saturating_sub(fixed));
-        Some(Job { shared: self.0.clone(), profile: Profile::default(), work })
+        let is_quick = !state.is_optimised;
+        Some(Shared::job(&self.0, &mut state, is_quick, total))
+    }
+
+    /// Does the work by LLVM once that is worthwhile for a program with so many bytes of quick code.
+    pub(crate) fn optimise_later(&self, quick_code: usize, work: impl Work) {
+        let shared = self.0.clone();
+        self.0.spawn(move || Shared::optimise(&shared, quick_code, &work));
     }
 }
 
@@ -245,6 +274,7 @@ impl Drop for TieringUp {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.is_over = true;
+        self.0.changed.notify_all();
         if self.0.cached.is_none() {
             if let Some(child) = &mut state.child {
                 // It may have ended by itself. The thread that has begun it waits for it.
@@ -255,9 +285,61 @@ impl Drop for TieringUp {
     }
 }
 
+impl State {
+    /// Notes how the code was compiled that is there now.
+    fn note(&mut self, options: Options) {
+        self.statistics.is_quick = options.quick;
+        self.is_optimised |= !options.quick;
+    }
+}
+
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A compilation of a program that has run for as long as it takes to make so many samples.
+    fn job(this: &Arc<Shared>, state: &mut State, is_quick: bool, samples: u64) -> Job {
+        state.statistics.is_compiling = true;
+        state.profile.uncompiled = 0;
+        // What is compiled already included: the artifact replaces the one before it, but most of LLVM's code is kept.
+        let left = LONGER.saturating_mul(samples).saturating_sub(this.fixed);
+        let work = left.saturating_mul(INSTRUCTIONS_PER_SAMPLE * if is_quick { QUICKER } else { 1 });
+        Job { shared: this.clone(), is_quick, work }
+    }
+
+    /// Does the work by LLVM once that is worthwhile, unless the program ends before or another thread waits for it.
+    fn optimise(this: &Arc<Shared>, quick_code: usize, work: &impl Work) {
+        let expected = this.fixed + quick_code as u64 / (QUICK_BYTES * INSTRUCTIONS_PER_SAMPLE);
+        let end = processor_time() + Duration::from_secs(1).mul_f64(expected as f64 / SECOND as f64);
+        let mut state = this.state();
+        if replace(&mut state.is_waiting, true) {
+            return;
+        }
+        loop {
+            if state.is_over || state.statistics.failure.is_some() {
+                return;
+            }
+            let left = end.saturating_sub(processor_time());
+            if left.is_zero() && !state.statistics.is_compiling {
+                break;
+            }
+            let waited = this.changed.wait_timeout(state, left.max(LONG_INTERVAL));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let samples = state.profile.total().saturating_add(expected);
+        let job = Shared::job(this, &mut state, false, samples);
+        drop(state);
+        job.carry_out(work);
+    }
+
+    /// Does it on a thread of its own.
+    fn spawn(&self, body: impl FnOnce() + Send + 'static) {
+        if let Err(error) = std::thread::Builder::new().name("tier-up".into()).spawn(body) {
+            let mut state = self.state();
+            state.statistics.is_compiling = false;
+            state.statistics.failure = Some(format!("cannot start a thread: {error}"));
+        }
     }
 
     /// Where the compiler's files go: the profile and the artifact.
@@ -282,7 +364,7 @@ fn hot_beside(cached: &Path) -> PathBuf {
 }
 
 /// Writes a file so that others see all of it or nothing; makes its folder.
-fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
+fn write_whole(path: &Path, content: &[u8]) -> std::io::Result<()> {
     let unfinished = path.with_extension(format!("{}.unfinished", std::process::id()));
     path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
     std::fs::write(&unfinished, content).and_then(|()| std::fs::rename(&unfinished, path)).inspect_err(|_| {
@@ -291,53 +373,70 @@ fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
     })
 }
 
+/// Compiles a program, gives it the code, and says how much that is and how it was compiled.
+pub(crate) trait Work: Fn(&Job) -> Result<(usize, Options), String> + Send + 'static {}
+
+impl<F: Fn(&Job) -> Result<(usize, Options), String> + Send + 'static> Work for F {}
+
 impl Job {
-    /// Compiles by the profile so far; control has reached these addresses.
-    pub(crate) fn with(self, reached: &[u64]) -> Job {
-        let profile = {
-            let mut state = self.shared.state();
-            reached.iter().for_each(|&pc| state.profile.add(pc, 0));
-            state.compiling = Some(state.profile.clone());
-            state.profile.clone()
-        };
-        Job { profile, ..self }
+    /// Does the work on a thread of its own, and what follows by LLVM if that makes quick code.
+    pub(crate) fn start(self, work: impl Work) {
+        let shared = self.shared.clone();
+        shared.clone().spawn(move || {
+            if let Some(quick_code) = self.carry_out(&work) {
+                Shared::optimise(&shared, quick_code, &work);
+            }
+        });
     }
 
-    /// Does the work on a thread of its own, and notes how it ended.
-    pub(crate) fn start(self, work: impl FnOnce(&Job) -> Result<(), String> + Send + 'static) {
-        let shared = self.shared.clone();
-        let body = move || {
-            let begin = Instant::now();
-            let result = work(&self);
-            let mut state = self.shared.state();
-            state.statistics.time += begin.elapsed();
-            state.statistics.is_compiling = false;
-            state.compiling = None;
-            match result {
-                Ok(()) => state.statistics.compilations += 1,
-                Err(failure) => state.statistics.failure = Some(failure),
+    /// Does the work, and notes how it ended. Returns the size of quick code.
+    fn carry_out(&self, work: &impl Work) -> Option<usize> {
+        let begin = Instant::now();
+        let result = work(self);
+        let mut state = self.shared.state();
+        state.statistics.time += begin.elapsed();
+        state.statistics.is_compiling = false;
+        state.compiling = None;
+        self.shared.changed.notify_all();
+        match result {
+            Ok((size, options)) => {
+                state.statistics.compilations += 1;
+                state.note(options);
+                options.quick.then_some(size)
             }
-        };
-        if let Err(error) = std::thread::Builder::new().name("tier-up".into()).spawn(body) {
-            let mut state = shared.state();
-            state.statistics.is_compiling = false;
-            state.statistics.failure = Some(format!("cannot start a thread: {error}"));
+            Err(failure) => {
+                state.statistics.failure = Some(failure);
+                None
+            }
         }
     }
 
-    /// Has the hot functions of the program compiled.
+    /// The profile that it compiles by: control has reached these addresses, too.
+    fn profile(&self, reached: &[u64]) -> String {
+        let mut state = self.shared.state();
+        reached.iter().for_each(|&pc| state.profile.add(pc, 0));
+        state.compiling = Some(state.profile.clone());
+        state.profile.to_string()
+    }
+
+    /// Has the functions of the program compiled that control has reached, by the profile so far and these addresses.
     ///
     /// # Errors
     /// What went wrong, in words.
     ///
     /// # Safety
     /// The compiler is riverrun's, and other processes that write to its files have the host's rights.
-    pub(crate) unsafe fn compile(&self, program: &[u8], hash: &ProgramHash) -> Result<Artifact, String> {
+    pub(crate) unsafe fn compile(
+        &self,
+        program: &[u8],
+        hash: &ProgramHash,
+        reached: &[u64],
+    ) -> Result<Artifact, String> {
         let (profile, output) = self
             .shared
             .files(&mut self.shared.state())
             .map_err(|error| format!("cannot make a temporary folder: {error}"))?;
-        replace(&profile, self.profile.to_string().as_bytes())
+        write_whole(&profile, self.profile(reached).as_bytes())
             .map_err(|error| format!("cannot write {}: {error}", profile.display()))?;
         self.call_compiler(program, &profile, &output)?;
         // SAFETY: as the caller promises; artifacts are replaced as a whole.
@@ -353,7 +452,10 @@ impl Job {
         let mut command = Command::new(&settings.compiler);
         command.env(KEEP_WHAT_IS_FREED.0, KEEP_WHAT_IS_FREED.1);
         command.arg("--profile").arg(profile).arg("--output").arg(output);
-        command.arg("--objects").arg(output.with_extension("objects"));
+        match self.is_quick {
+            true => command.arg("--quick"),
+            false => command.arg("--objects").arg(output.with_extension("objects")),
+        };
         command.args(["--quiet", "--threads", "1", "--max-memory", MAX_MIB]);
         command.args(["--max-work", &self.work.to_string(), "--max-time", &MAX_TIME.as_secs().to_string()]);
         command.args(["--address-bits", &self.shared.space.bits().to_string()]);
@@ -363,7 +465,7 @@ impl Job {
         let status = {
             let mut state = self.shared.state();
             if state.is_over {
-                return Err("the program is gone".to_owned());
+                return Err(GONE.to_owned());
             }
             state.child = Some(command.spawn().map_err(|error| format!("cannot start {name}: {error}"))?);
             drop(state);
@@ -406,6 +508,11 @@ impl Job {
     }
 }
 
+/// What all threads of this process have taken of the processor so far, and not its children.
+fn processor_time() -> Duration {
+    clock_gettime(ClockId::ProcessCPUTime).try_into().unwrap_or(Duration::MAX)
+}
+
 /// A file without a name that has this content, to be read from its beginning.
 fn temporary_file(content: &[u8]) -> std::io::Result<File> {
     let mut file = tempfile::tempfile()?;
@@ -416,6 +523,8 @@ fn temporary_file(content: &[u8]) -> std::io::Result<File> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
     use super::*;
 
     /// Samples in so many runs of the interpreter, each of which would execute so many instructions.
@@ -454,12 +563,11 @@ mod tests {
         let mut jobs = Vec::new();
         for pc in 1..=20 * SECOND {
             let Some(job) = tiering.sample(pc) else { continue };
-            // It is compiled by what is known so far.
-            let job = job.with(&[]);
-            let (total, before) = (job.profile.total(), jobs.last().map_or(0, |&(total, _)| total));
+            let profile: Profile = job.profile(&[]).parse().unwrap();
+            let (total, before) = (profile.total(), jobs.last().map_or(0, |&(total, _)| total));
             jobs.push((total, job.work));
             assert!(total >= SECOND && total - before >= tiering.0.fixed, "{jobs:?}");
-            assert_eq!(job.work, INSTRUCTIONS_PER_SAMPLE * (LONGER * total - tiering.0.fixed));
+            assert_eq!(job.work, QUICKER * INSTRUCTIONS_PER_SAMPLE * (LONGER * total - tiering.0.fixed));
             // What is interpreted meanwhile is known, for the most part.
             (1..SECOND).for_each(|pc| assert!(tiering.sample(pc).is_none()));
             let mut state = tiering.0.state();
@@ -483,13 +591,13 @@ mod tests {
     #[test]
     fn a_compiler_that_hangs_ends_with_the_program_unless_a_cache_keeps_its_work() {
         let folder = tempfile::tempdir().unwrap();
-        let tiering = TieringUp::new(&TierUp::new(hanging(folder.path())), AddressSpace::LARGEST, None, 0);
+        let tiering = tiering(&TierUp::new(hanging(folder.path())));
         let job = (0..10 * SECOND).find_map(|pc| tiering.sample(pc)).unwrap();
-        let (sender, receiver) = std::sync::mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         job.start(move |job| {
             // SAFETY: nothing is compiled.
-            sender.send(unsafe { job.compile(b"a program", &[0; 32]) }.map(drop)).unwrap();
-            Ok(())
+            sender.send(unsafe { job.compile(b"a program", &[0; 32], &[]) }.map(drop)).unwrap();
+            Err("it has hung".to_owned())
         });
         let shared = tiering.0.clone();
         while shared.state().child.is_none() {
@@ -503,9 +611,79 @@ mod tests {
         assert!(!files.exists());
     }
 
+    /// Work that is nothing: sends how it is done, and has made code of so many bytes.
+    fn noted(size: usize) -> (impl Work, mpsc::Receiver<bool>) {
+        let (sender, receiver) = mpsc::channel();
+        let work = move |job: &Job| {
+            sender.send(job.is_quick).unwrap();
+            Ok((size, Options { quick: job.is_quick, ..Options::default() }))
+        };
+        (work, receiver)
+    }
+
+    /// The next message, while this process works.
+    fn next(receiver: &mpsc::Receiver<bool>) -> bool {
+        let end = Instant::now() + Duration::from_secs(60);
+        while Instant::now() < end {
+            match receiver.try_recv() {
+                Ok(message) => return message,
+                Err(error) => assert_eq!(error, mpsc::TryRecvError::Empty),
+            }
+        }
+        panic!("nothing in {:?} of work", processor_time());
+    }
+
+    fn tiering(settings: &TierUp) -> TieringUp {
+        TieringUp::new(settings, AddressSpace::LARGEST, None, 0)
+    }
+
+    #[test]
+    fn quick_code_comes_first_and_llvm_follows() {
+        let tiering = tiering(&TierUp::new("none"));
+        let sample = || (0..10 * SECOND).find_map(|pc| tiering.sample(pc)).unwrap();
+        let (work, done) = noted(0);
+        sample().start(work);
+        assert!(next(&done));
+        assert!(!next(&done));
+        // Not by quick code again, which is slower.
+        let (work, done) = noted(0);
+        while tiering.statistics(0).is_compiling {
+            std::thread::sleep(INTERVAL);
+        }
+        sample().start(work);
+        assert!(!next(&done));
+        assert!(!tiering.statistics(0).is_quick);
+    }
+
+    #[test]
+    fn code_that_counts_is_made_by_llvm_alone() {
+        let tiering = tiering(&TierUp::new("none").fuel(true));
+        assert!(!(0..10 * SECOND).find_map(|pc| tiering.sample(pc)).unwrap().is_quick);
+    }
+
+    #[test]
+    fn quick_code_of_an_earlier_run_is_replaced_and_nobody_waits_twice() {
+        let tiering = tiering(&TierUp::new("none"));
+        let (work, done) = noted(0);
+        tiering.optimise_later(0, work);
+        assert!(!next(&done));
+        let (work, done) = noted(0);
+        tiering.optimise_later(0, work);
+        assert_eq!(done.recv_timeout(Duration::from_secs(20)), Err(mpsc::RecvTimeoutError::Disconnected));
+    }
+
+    #[test]
+    fn nobody_waits_for_a_program_that_is_gone() {
+        let tiering = tiering(&TierUp::new("none"));
+        let (work, done) = noted(1 << 40);
+        tiering.optimise_later(1 << 40, work);
+        drop(tiering);
+        assert_eq!(done.recv_timeout(Duration::from_secs(20)), Err(mpsc::RecvTimeoutError::Disconnected));
+    }
+
     #[test]
     fn one_compilation_runs_at_a_time_and_none_after_a_failure() {
-        let tiering = TieringUp::new(&TierUp::new("none"), AddressSpace::LARGEST, None, 0);
+        let tiering = tiering(&TierUp::new("none"));
         let sample = |samples: u64| (0..samples).filter(|&pc| tiering.sample(pc).is_some()).count();
         assert_eq!(sample(10 * SECOND), 1);
         tiering.0.state().statistics.is_compiling = false;

@@ -1,7 +1,7 @@
 //! Code that gets better while it runs: machines take it where the dispatcher has control, in runs, in calls, and in calls
 //! within calls.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -198,47 +198,112 @@ fn code_gets_better_within_nested_calls() {
     }
 }
 
-/// A program that is compiled in the background by a script, which copies what this test has compiled.
-fn tiering(folder: &Path, functions: &[&str]) -> Program {
+/// What a script takes for the compiler's.
+fn compiler(folder: &Path) -> PathBuf {
+    let script = r#"case "$*" in *--quick*) name=quick ;; *) name=artifact ;; esac
+        while [ "$1" != --output ]; do shift; done; cp "${0%/*}/$name" "$2.new"; mv "$2.new" "$2""#;
+    let write = "printf '#!/bin/sh\n%s\n' \"$SCRIPT\" > compiler && chmod +x compiler";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", write]).env("SCRIPT", script).current_dir(folder);
+    assert!(shell.status().unwrap().success());
+    folder.join("compiler")
+}
+
+/// A program that is compiled in the background by a script, which copies what this test has compiled: of these functions
+/// quick code first, then LLVM's of those. Where a file of the cache ends in this, it is there at the start.
+fn tiering_from(folder: &Path, quick: &[&str], functions: &[&str], kept: (&str, impl AsRef<[u8]>)) -> Program {
     let plain = interpreted();
-    let profile = profile(&plain, functions);
-    let (artifact, _) = plain.compile_hot(&CompileOptions::default(), &profile, |_, _| {}).unwrap();
-    std::fs::write(folder.join("artifact"), artifact).unwrap();
-    let script = "printf '#!/bin/sh\nwhile [ \"$1\" != --output ]; do shift; done; cp %s/artifact \"$2\"\n' \"$PWD\" \
-                  > compiler && chmod +x compiler";
-    assert!(Command::new("sh").args(["-c", script]).current_dir(folder).status().unwrap().success());
+    for (name, functions) in [("quick", quick), ("artifact", functions)] {
+        let options = CompileOptions { quick: name == "quick", ..CompileOptions::default() };
+        let (artifact, _) = plain.compile_hot(&options, &profile(&plain, functions), |_, _| {}).unwrap();
+        std::fs::write(folder.join(name), artifact).unwrap();
+    }
     let cache = folder.join("cache");
     std::fs::create_dir_all(&cache).unwrap();
-    let kept = cache.join(plain.artifact_name(false)).with_extension("profile");
-    let entry = plain.image().symbol("hot").unwrap().address;
-    std::fs::write(kept, format!("riverrun profile 2\n{entry:#x} 100000\n")).unwrap();
+    std::fs::write(cache.join(plain.artifact_name(false)).with_extension(kept.0), kept.1).unwrap();
     let mut config = Config::new();
     // SAFETY: all of it is the test's own.
-    unsafe { config.cache(&cache).tier_up(TierUp::new(folder.join("compiler"))) };
+    unsafe { config.cache(&cache).tier_up(TierUp::new(compiler(folder))) };
     Program::new(&Engine::new(&config).unwrap(), elf()).unwrap()
+}
+
+/// One with the profile of long runs: its first sample makes a compilation worthwhile.
+fn tiering(folder: &Path, quick: &[&str], functions: &[&str]) -> Program {
+    let entry = interpreted().image().symbol("hot").unwrap().address;
+    tiering_from(folder, quick, functions, ("profile", format!("riverrun profile 2\n{entry:#x} 100000\n")))
 }
 
 #[test]
 fn a_loop_without_calls_is_left_to_compiled_code_while_it_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let program = tiering(folder.path(), &["spin"]);
+    let program = tiering(folder.path(), &["spin"], &["spin"]);
     let times: u32 = 1 << 29;
     let mut machine = machine(&program, |_, _| 0);
     machine.set_x(10, 1);
     machine.set_x(11, times.into());
     machine.run().unwrap();
-    assert_eq!(program.tier_up().unwrap().compilations, 1);
+    assert!(program.tier_up().unwrap().compilations >= 1);
     assert!(machine.instructions() < u64::from(times), "{}", machine.instructions());
+}
+
+/// Whether the code is quick code.
+fn is_quick(program: &Program) -> bool {
+    program.compiled_options().unwrap().quick
+}
+
+#[test]
+fn a_loop_in_quick_code_goes_on_in_what_llvm_makes_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    // LLVM's code has no loop: it is interpreted then, which makes samples.
+    let program = tiering(folder.path(), &["spin"], &["hot"]);
+    let mut machine = machine(&program, |_, _| 0);
+    machine.set_x(10, 1);
+    machine.set_x(11, u32::MAX.into());
+    let handle = machine.interrupt_handle();
+    let run = std::thread::spawn(move || machine.run().map_err(|error| error.to_string()));
+    let end = Instant::now() + Duration::from_secs(60);
+    let wait_for = |is_so: &dyn Fn() -> bool| {
+        while !is_so() {
+            assert!(Instant::now() < end && !run.is_finished(), "{:?}", program.tier_up());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    wait_for(&|| program.is_compiled() && !is_quick(&program));
+    let samples = program.tier_up().unwrap().samples;
+    wait_for(&|| program.tier_up().unwrap().samples > samples + 10);
+    handle.interrupt();
+    assert!(run.join().unwrap().is_err());
+}
+
+#[test]
+fn quick_code_of_an_earlier_run_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let quick = {
+        let plain = interpreted();
+        let options = CompileOptions { quick: true, ..CompileOptions::default() };
+        plain.compile_hot(&options, &profile(&plain, &["rounds", "hot"]), |_, _| {}).unwrap().0
+    };
+    let program = tiering_from(folder.path(), &["hot"], &["rounds", "hot"], ("hot.rro", quick));
+    assert!(is_quick(&program) && program.tier_up().unwrap().is_quick);
+    let end = Instant::now() + Duration::from_secs(60);
+    let mut machine = machine(&program, move |caller, _| {
+        assert!(Instant::now() < end, "{:?}", caller.program().tier_up());
+        if is_quick(caller.program()) { 0 } else { -1 }
+    });
+    machine.set_x(10, 0);
+    machine.run().unwrap();
+    let statistics = program.tier_up().unwrap();
+    assert_eq!((statistics.is_quick, statistics.functions, statistics.failure), (false, 2, None));
 }
 
 #[test]
 fn the_next_start_begins_with_what_was_compiled() {
     let folder = tempfile::tempdir().unwrap();
-    let program = tiering(folder.path(), &["rounds", "hot"]);
+    let program = tiering(folder.path(), &["rounds", "hot"], &["rounds", "hot"]);
     let end = Instant::now() + Duration::from_secs(60);
     let mut machine = machine(&program, move |caller, _| {
         assert!(Instant::now() < end);
-        if caller.program().tier_up().unwrap().compilations == 0 { 0 } else { -1 }
+        if !caller.program().is_compiled() || is_quick(caller.program()) { 0 } else { -1 }
     });
     machine.set_x(10, 0);
     machine.run().unwrap();
@@ -263,7 +328,7 @@ fn the_next_start_begins_with_what_was_compiled() {
 #[test]
 fn whole_code_in_the_cache_is_preferred() {
     let folder = tempfile::tempdir().unwrap();
-    let program = tiering(folder.path(), &["hot"]);
+    let program = tiering(folder.path(), &["hot"], &["hot"]);
     let whole = folder.path().join("cache").join(program.artifact_name(false));
     interpreted().compile_to(&CompileOptions::default(), &whole).unwrap();
     let next = Program::new(program.engine(), elf()).unwrap();

@@ -222,6 +222,11 @@ impl Artifact {
         self.code.clone()
     }
 
+    /// The size of its machine code, in bytes.
+    pub fn code_size(&self) -> usize {
+        self.code.len()
+    }
+
     /// The fault exits of accesses.
     pub(crate) fn fault_exits(&self) -> &'static [FaultExit] {
         self.fault_exits

@@ -1,7 +1,7 @@
 //! Stopping a machine from outside: by another thread's request, or by a deadline.
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Instant;
 
@@ -52,6 +52,11 @@ impl Interruption {
         self.tell_of(at);
     }
 
+    /// Another handle, which keeps nothing and does not stop the machine.
+    pub fn weak(&self) -> WeakInterruption {
+        WeakInterruption(Arc::downgrade(&self.0))
+    }
+
     /// Starts the watchdog before there is a moment to mark, or learns that there is none.
     fn start_watchdog(at: u64) {
         if at != NEVER {
@@ -74,5 +79,23 @@ impl Interruption {
     /// Whether compiled code can be interrupted: whether the watchdog runs.
     pub fn is_watched(&self) -> bool {
         watchdog::is_kept()
+    }
+}
+
+/// A handle by which any thread has a machine look around, without stopping it.
+#[derive(Clone, Debug)]
+pub struct WeakInterruption(Weak<Requests>);
+
+impl WeakInterruption {
+    /// Has compiled code exit within milliseconds, as by an alarm: one that was set has to be set again.
+    pub fn exit_once(&self) {
+        if let Some(requests) = self.0.upgrade() {
+            Interruption(requests).set_alarm(Some(Instant::now()));
+        }
+    }
+
+    /// Whether the machine is gone.
+    pub fn is_gone(&self) -> bool {
+        self.0.strong_count() == 0
     }
 }

@@ -14,5 +14,5 @@ pub use activation::{Activation, FaultExit, Ownership, Published};
 pub use entry_guard::{EntryGuard, EntryToken};
 pub(crate) use fault::install_handlers;
 pub use fault::{CodeRange, install_fault_handler};
-pub use interruption::Interruption;
+pub use interruption::{Interruption, WeakInterruption};
 pub use requests::Requests;

@@ -5,7 +5,8 @@
 //! machines of the program share both. A guest never waits for any of it: while there is no compiled code, and after any
 //! failure, it is interpreted.
 //!
-//! The first code is quick code. LLVM's follows once the process has worked for as long again as that is expected to take.
+//! The first code is quick code. LLVM's follows once the process has worked for so long that it would have been worthwhile
+//! from the beginning.
 //!
 //! Work is counted in samples, not timed, so that a program is compiled at the same point of every run. Quick code makes no
 //! samples: while it runs, the processor time of the process counts.
@@ -38,8 +39,12 @@ const ANALYSIS: u64 = 1;
 const INSTRUCTIONS_PER_SAMPLE: u64 = 8;
 /// How many times as many the quick back end does.
 const QUICKER: u64 = 7;
+/// How many times as long LLVM takes, with the analysis that both make.
+const SLOWER: u32 = 5;
 /// Bytes of quick code for an instruction.
 const QUICK_BYTES: u64 = 40;
+/// How long quick code runs, in compilations by LLVM, before there is one: that saves half of the time from then on.
+const PAYS: u32 = 2;
 /// Samples of a program that has run for about a second. Those that end earlier are not compiled.
 const SECOND: u64 = 2_000;
 /// How much longer than a program has been interpreted its compilation may take: one that has not ended by then goes on for
@@ -266,7 +271,7 @@ impl TieringUp {
     /// Does the work by LLVM once that is worthwhile for a program with so many bytes of quick code.
     pub(crate) fn optimise_later(&self, quick_code: usize, work: impl Work) {
         let shared = self.0.clone();
-        self.0.spawn(move || Shared::optimise(&shared, quick_code, &work));
+        self.0.spawn(move || Shared::optimise(&shared, quick_code, None, &work));
     }
 }
 
@@ -308,10 +313,12 @@ impl Shared {
         Job { shared: this.clone(), is_quick, work }
     }
 
-    /// Does the work by LLVM once that is worthwhile, unless the program ends before or another thread waits for it.
-    fn optimise(this: &Arc<Shared>, quick_code: usize, work: &impl Work) {
+    /// Does the work by LLVM once that is worthwhile, unless the program ends before or another thread waits for it. The
+    /// quick code `took` so long, if that is known.
+    fn optimise(this: &Arc<Shared>, quick_code: usize, took: Option<Duration>, work: &impl Work) {
         let expected = this.fixed + quick_code as u64 / (QUICK_BYTES * INSTRUCTIONS_PER_SAMPLE);
-        let end = processor_time() + Duration::from_secs(1).mul_f64(expected as f64 / SECOND as f64);
+        let about = || Duration::from_secs(1).mul_f64(expected as f64 / SECOND as f64);
+        let end = processor_time() + PAYS * took.map_or_else(about, |took| SLOWER * took);
         let mut state = this.state();
         if replace(&mut state.is_waiting, true) {
             return;
@@ -383,18 +390,19 @@ impl Job {
     pub(crate) fn start(self, work: impl Work) {
         let shared = self.shared.clone();
         shared.clone().spawn(move || {
-            if let Some(quick_code) = self.carry_out(&work) {
-                Shared::optimise(&shared, quick_code, &work);
+            if let Some((quick_code, took)) = self.carry_out(&work) {
+                Shared::optimise(&shared, quick_code, Some(took), &work);
             }
         });
     }
 
-    /// Does the work, and notes how it ended. Returns the size of quick code.
-    fn carry_out(&self, work: &impl Work) -> Option<usize> {
+    /// Does the work, and notes how it ended. Returns the size of quick code, and how long that took.
+    fn carry_out(&self, work: &impl Work) -> Option<(usize, Duration)> {
         let begin = Instant::now();
         let result = work(self);
+        let took = begin.elapsed();
         let mut state = self.shared.state();
-        state.statistics.time += begin.elapsed();
+        state.statistics.time += took;
         state.statistics.is_compiling = false;
         state.compiling = None;
         self.shared.changed.notify_all();
@@ -402,7 +410,7 @@ impl Job {
             Ok((size, options)) => {
                 state.statistics.compilations += 1;
                 state.note(options);
-                options.quick.then_some(size)
+                options.quick.then_some((size, took))
             }
             Err(failure) => {
                 state.statistics.failure = Some(failure);

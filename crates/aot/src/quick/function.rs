@@ -104,6 +104,7 @@ pub(super) fn lift(
         choice,
         mismatched,
         continuations: BTreeMap::new(),
+        selectors: BTreeMap::new(),
         names: Vec::new(),
         references: BTreeMap::new(),
         body,
@@ -113,6 +114,7 @@ pub(super) fn lift(
     for (&start, piece) in &pieces {
         lifting.piece(start, piece);
     }
+    lifting.finish_selectors();
     lifting.finish(chosen);
     lifting.builder.seal_all_blocks();
     let Lifting { builder, names, .. } = lifting;
@@ -126,6 +128,15 @@ struct Place {
     variable: Variable,
     /// F64 if it is read as a double somewhere, else I64.
     kind: Type,
+}
+
+/// What all jumps by register share that lead to the same addresses. Interpreters have hundreds, each of which would need a
+/// table of its own.
+struct Selector {
+    /// Its parameters are the address, and the number of the jump.
+    block: Block,
+    /// Where each jump goes on if it leads elsewhere.
+    elsewhere: Vec<Block>,
 }
 
 struct Lifting<'a, 'f, S> {
@@ -145,6 +156,8 @@ struct Lifting<'a, 'f, S> {
     mismatched: Block,
     /// Where it goes on, with all registers committed, by guest address.
     continuations: BTreeMap<u64, Block>,
+    /// Where jumps by register go on, by the addresses in the function that they may lead to.
+    selectors: BTreeMap<&'a [u64], Selector>,
     names: Vec<Name>,
     references: BTreeMap<Name, FuncRef>,
     /// The signatures of bodies, and of [`Name::Call`].
@@ -152,7 +165,7 @@ struct Lifting<'a, 'f, S> {
     call: SigRef,
 }
 
-impl<'f, S: Surroundings> Lifting<'_, 'f, S> {
+impl<'a, 'f, S: Surroundings> Lifting<'a, 'f, S> {
     fn field(&mut self, field: i64) -> Value {
         let base = self.base;
         self.builder.ins().load(I64, state(), base, field as i32)
@@ -290,7 +303,7 @@ impl<'f, S: Surroundings> Lifting<'_, 'f, S> {
         self.builder.ins().jump(label, &[]);
     }
 
-    fn piece(&mut self, start: u64, piece: &Piece<'_>) {
+    fn piece(&mut self, start: u64, piece: &'a Piece<'a>) {
         let label = self.labels[&start];
         self.builder.switch_to_block(label);
         if piece.polls {
@@ -389,7 +402,7 @@ impl<'f, S: Surroundings> Lifting<'_, 'f, S> {
         self.site().word(word)
     }
 
-    fn end(&mut self, piece: &Piece<'_>, result: Word) {
+    fn end(&mut self, piece: &'a Piece<'a>, result: Word) {
         let dirty = piece.dirty_at_end;
         match &piece.end {
             &Terminator::Next(to) | &Terminator::Jump(to) => self.go(to, dirty),
@@ -430,9 +443,7 @@ impl<'f, S: Surroundings> Lifting<'_, 'f, S> {
             }
             Terminator::JumpIndirect(targets) => {
                 let target = self.word(result);
-                let elsewhere = self.builder.create_block();
-                self.switch(target, &targets.inside, elsewhere);
-                self.builder.switch_to_block(elsewhere);
+                let target = self.select(target, &targets.inside);
                 self.commit(committed(piece));
                 self.set_field(convention::PC, target);
                 let code = self.address_of(Name::Search);
@@ -455,8 +466,49 @@ impl<'f, S: Surroundings> Lifting<'_, 'f, S> {
         }
     }
 
+    /// Goes on at one of these addresses in the function, or with what is lifted next. Returns the address there.
+    fn select(&mut self, target: Value, addresses: &'a [u64]) -> Value {
+        let Lifting { builder, selectors, .. } = self;
+        let selector = selectors.entry(addresses).or_insert_with(|| {
+            let block = builder.create_block();
+            for kind in [I64, I32] {
+                builder.append_block_param(block, kind);
+            }
+            Selector { block, elsewhere: Vec::new() }
+        });
+        let number = builder.ins().iconst(I32, selector.elsewhere.len() as i64);
+        builder.ins().jump(selector.block, &[target.into(), number.into()]);
+        let elsewhere = builder.create_block();
+        selector.elsewhere.push(elsewhere);
+        builder.switch_to_block(elsewhere);
+        builder.block_params(selector.block)[0]
+    }
+
+    /// Fills the blocks at which jumps by register go on.
+    fn finish_selectors(&mut self) {
+        for (addresses, Selector { block, elsewhere: jumps }) in std::mem::take(&mut self.selectors) {
+            self.builder.switch_to_block(block);
+            let [target, number] = *self.builder.block_params(block) else { unreachable!("it has two parameters") };
+            let elsewhere = self.builder.create_block();
+            self.switch(target, addresses, elsewhere);
+            self.builder.switch_to_block(elsewhere);
+            self.builder.set_cold_block(elsewhere);
+            self.branch_by(number, &jumps, jumps[0]);
+        }
+    }
+
+    /// Goes on at the block that has this number, or at another one.
+    fn branch_by(&mut self, number: Value, blocks: &[Block], other: Block) {
+        let Lifting { builder, .. } = self;
+        let mut call = |block: Block| builder.func.dfg.block_call(block, &[]);
+        let other = call(other);
+        let blocks: Vec<_> = blocks.iter().copied().map(&mut call).collect();
+        let table = builder.create_jump_table(JumpTableData::new(other, &blocks));
+        builder.ins().br_table(number, table);
+    }
+
     /// Goes on at one of these addresses in the function, or elsewhere. By a table with a place for every two bytes, where that
-    /// is not too long: interpreters have many such jumps.
+    /// is not too long.
     fn switch(&mut self, target: Value, addresses: &[u64], elsewhere: Block) {
         const LONGEST: u64 = 16 << 10;
         let (Some(&first), Some(&last)) = (addresses.first(), addresses.last()) else {
@@ -481,12 +533,7 @@ impl<'f, S: Surroundings> Lifting<'_, 'f, S> {
         for &to in addresses {
             places[((to - first) / 2) as usize] = self.labels[&to];
         }
-        let Lifting { builder, .. } = self;
-        let mut call = |block: Block| builder.func.dfg.block_call(block, &[]);
-        let default = call(elsewhere);
-        let places: Vec<_> = places.into_iter().map(&mut call).collect();
-        let table = builder.create_jump_table(JumpTableData::new(default, &places));
-        builder.ins().br_table(index, table);
+        self.branch_by(index, &places, elsewhere);
     }
 
     /// Goes on behind a call if that is where the guest has returned to.

@@ -98,12 +98,6 @@ impl CompiledEngine {
         Ok(CompiledEngine { execution: Execution::new(code.artifact.clone())?, code })
     }
 
-    /// Ends it for a while: [`CompiledEngine::new`] makes another one of its code. No code of it is running.
-    pub(crate) fn rest(self) -> Arc<CompiledCode> {
-        self.execution.rest();
-        self.code
-    }
-
     /// Uses other code of the same program from now on. No code of this engine is running.
     pub(crate) fn adopt(&mut self, code: Arc<CompiledCode>) {
         self.execution.adopt(code.artifact.clone());

@@ -20,7 +20,7 @@ use riverrun_vm::{Bound, DYNAMIC_CALL, EntryGuard, Interruption, STACK_GUARD, Tr
 
 use crate::alarm::Alarm;
 use crate::backtrace::Backtrace;
-use crate::compiled_code::{CompiledCode, CompiledEngine};
+use crate::compiled_code::CompiledEngine;
 use crate::error::{Error, HostError, HostFailure, Trap};
 use crate::flow::Flow;
 use crate::heap::HeapState;
@@ -89,10 +89,8 @@ pub(crate) struct Instance<T> {
     pub(crate) has_own_hart: bool,
     pub(crate) registry: Arc<Registry>,
     pub(crate) imports: Box<[Bound]>,
-    /// The outermost run's compiled code, with its host stack.
+    /// The outermost run's compiled code, with its host stack. It rests while the guest waits.
     pub(crate) execution: Option<CompiledEngine>,
-    /// The code of `execution`, while that rests because the guest waits.
-    pub(crate) resting: Option<Arc<CompiledCode>>,
     /// Those of earlier nested runs, for later ones.
     pub(crate) spare_executions: Vec<CompiledEngine>,
     /// Samples interpreted code, if the program is compiled as it runs.

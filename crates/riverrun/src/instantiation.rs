@@ -92,7 +92,6 @@ impl<T> Machine<T> {
             registry: linker.registry.clone(),
             imports: Box::default(),
             execution,
-            resting: None,
             spare_executions: Vec::new(),
             counts_instructions,
             fuel: None,

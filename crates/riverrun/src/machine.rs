@@ -334,10 +334,11 @@ impl<T> Machine<T> {
         unsafe { Instance::forget_ready(self.instance) };
     }
 
-    /// The host addresses below the machine's stack for compiled code that no frame may reach: for tests.
+    /// The host addresses below the machine's stack for compiled code that no frame may reach, unless its guest waits: for
+    /// tests.
     #[doc(hidden)]
     pub fn host_stack_guard(&self) -> Option<std::ops::Range<usize>> {
-        self.instance().execution.as_ref().map(|compiled| compiled.stack_guard())
+        self.instance().execution.as_ref().and_then(|compiled| compiled.stack_guard())
     }
 
     /// The instructions that the guest may still execute.

@@ -14,7 +14,6 @@ use riverrun_vm::{Activation, Exit, FloatEnv, Hart, RETURN_ADDRESS, VmContext};
 
 use crate::boundary::convention::{Exchange, Placed, Placement, ResultRegisters, write_first};
 use crate::call::target::Target;
-use crate::compiled_code::CompiledEngine;
 use crate::dispatch::Ended;
 use crate::error::{Error, LinkError};
 use crate::instance::{Instance, KeptLost};
@@ -224,8 +223,7 @@ impl<T> Instance<T> {
         // SAFETY: as the caller promises.
         unsafe {
             Self::forget_ready(this);
-            let at = this.as_ptr();
-            (*at).resting = (*at).execution.take().map(CompiledEngine::rest).or_else(|| (*at).resting.take());
+            (*this.as_ptr()).execution.iter_mut().for_each(|engine| engine.rest());
         }
     }
 
@@ -237,11 +235,10 @@ impl<T> Instance<T> {
     pub(crate) unsafe fn wake_engine(this: NonNull<Self>) {
         // SAFETY: as the caller promises.
         unsafe {
-            if let Some(code) = (*this.as_ptr()).resting.take() {
-                (*this.as_ptr()).execution = CompiledEngine::new(code).ok();
-                if (*this.as_ptr()).execution.is_none() {
-                    Self::choose_fast_path(this);
-                }
+            let engine = (*this.as_ptr()).execution.as_mut();
+            if engine.is_some_and(|engine| engine.wake().is_err()) {
+                (*this.as_ptr()).execution = None;
+                Self::choose_fast_path(this);
             }
         }
     }

@@ -38,6 +38,8 @@ struct Resume {
     by_return: bool,
 }
 
+/// Who uses an execution has called [`Execution::wake`].
+const AWAKE: &str = "it does not rest";
 /// With [`Execution::ask_to_exit`] before each run, one run in so many does not exit at its first poll.
 const ASKS: u32 = 4;
 
@@ -45,7 +47,8 @@ const ASKS: u32 = 4;
 #[derive(Debug)]
 pub struct Execution {
     artifact: Arc<Artifact>,
-    workspace: Workspace,
+    /// `None` while it rests.
+    workspace: Option<Workspace>,
     /// Where the suspended frames resume, if there are any.
     resume: Option<Resume>,
     stubs: Stubs,
@@ -139,16 +142,36 @@ impl Execution {
     pub fn new(artifact: Arc<Artifact>) -> io::Result<Execution> {
         install_handlers();
         let stubs = stubs(artifact.options().fuel);
-        let workspace = Workspace::take(&artifact)?;
+        let workspace = Some(Workspace::take(&artifact)?);
         Ok(Execution { artifact, workspace, resume: None, stubs, activation: None, asked: 0 })
     }
 
-    /// Ends it, and keeps what it has for the next one on this thread. This drops suspended frames: the guest continues at
-    /// its pc. A [`Prepared`] of this execution must not be used afterwards.
-    pub fn rest(self) {
-        let Execution { workspace, activation, .. } = self;
-        drop(activation);
-        workspace.rest();
+    /// Gives its host stack to the thread until [`Execution::wake`]. This drops suspended frames: the guest continues at its
+    /// pc. A [`Prepared`] of this execution must not be used afterwards.
+    pub fn rest(&mut self) {
+        self.disown();
+        self.forget();
+        self.workspace.take().into_iter().for_each(Workspace::rest);
+    }
+
+    /// Ends the rest, if it rests: until then only [`Execution::rest`] and what says how its code was compiled may be called.
+    ///
+    /// # Errors
+    /// If the host has no memory for a stack.
+    #[inline]
+    pub fn wake(&mut self) -> io::Result<()> {
+        if self.workspace.is_none() {
+            self.workspace = Some(Workspace::take(&self.artifact)?);
+        }
+        Ok(())
+    }
+
+    fn workspace(&self) -> &Workspace {
+        self.workspace.as_ref().expect(AWAKE)
+    }
+
+    fn workspace_mut(&mut self) -> &mut Workspace {
+        self.workspace.as_mut().expect(AWAKE)
     }
 
     /// Makes the next run exit at its first poll or function start, as an interruption would; each `ASKS`th call lets
@@ -162,7 +185,7 @@ impl Execution {
     pub fn adopt(&mut self, artifact: Arc<Artifact>) {
         self.disown();
         self.forget();
-        self.workspace.adopt(&artifact);
+        self.workspace_mut().adopt(&artifact);
         self.stubs = stubs(artifact.options().fuel);
         self.artifact = artifact;
     }
@@ -178,9 +201,9 @@ impl Execution {
         self.artifact.options().is_precise()
     }
 
-    /// The addresses below its host stack that no frame may reach.
-    pub fn stack_guard(&self) -> Range<usize> {
-        self.workspace.stack.guard()
+    /// The addresses below its host stack that no frame may reach; `None` while it rests.
+    pub fn stack_guard(&self) -> Option<Range<usize>> {
+        self.workspace.as_ref().map(|workspace| workspace.stack.guard())
     }
 
     /// How to enter compiled code at the state's pc: by resuming suspended frames, at a function's start, or at a
@@ -191,10 +214,11 @@ impl Execution {
         if self.resume.is_some_and(fits) {
             return Some(Entry(Entrance::Resume));
         }
-        let lookup = self.workspace.lookup(pc);
+        let Execution { artifact, workspace, .. } = self;
+        let lookup = workspace.as_mut().expect(AWAKE).lookup(pc);
         if lookup.pc != pc {
-            let inside = || Some(Entrance::Inside(self.artifact.function(self.artifact.entered_at(pc)?)?));
-            let entrance = self.artifact.function(pc).map(Entrance::Start).or_else(inside);
+            let inside = || Some(Entrance::Inside(artifact.function(artifact.entered_at(pc)?)?));
+            let entrance = artifact.function(pc).map(Entrance::Start).or_else(inside);
             *lookup = Lookup { pc, entrance };
         }
         lookup.entrance.map(Entry)
@@ -230,7 +254,7 @@ impl Execution {
             if self.counts_fuel() { state.hart.instret.wrapping_add_signed(state.exit.fuel) } else { 0 };
         self.stubs.tell(state);
         (state.exit.stack_limit, state.exit.poll) = match self.asked % ASKS {
-            0 => (self.workspace.stack.limit() as u64, 0),
+            0 => (self.workspace().stack.limit() as u64, 0),
             _ => (u64::MAX, u64::MAX),
         };
         let state = window.state_ptr();
@@ -266,12 +290,12 @@ impl Execution {
         unsafe {
             match entrance {
                 Entrance::Resume => (self.stubs.resume)(state),
-                Entrance::Start(target) => (self.stubs.enter)(state, target, self.workspace.stack.top()),
+                Entrance::Start(target) => (self.stubs.enter)(state, target, self.workspace().stack.top()),
                 Entrance::Inside(target) => {
                     let pc = (*state).hart.pc;
                     // With this stack limit the function exits at once, and is resumed at the pc.
                     let stack_limit = std::mem::replace(&mut (*state).exit.stack_limit, u64::MAX);
-                    (self.stubs.enter)(state, target, self.workspace.stack.top());
+                    (self.stubs.enter)(state, target, self.workspace().stack.top());
                     (*state).exit.stack_limit = stack_limit;
                     if (*state).exit.reason == Reason::Start as u64 {
                         (*state).hart.pc = pc;
@@ -293,9 +317,9 @@ impl Execution {
         state.exit.window = engine_window as u64;
         state.exit.count_base = 0;
         self.stubs.tell(state);
-        state.exit.stack_limit = self.workspace.stack.limit() as u64;
+        state.exit.stack_limit = self.workspace().stack.limit() as u64;
         state.exit.poll = 0;
-        state.exit.stack_top = self.workspace.stack.top() as u64;
+        state.exit.stack_top = self.workspace().stack.top() as u64;
         state.exit.quit = exit_engine as *const () as usize as u64;
         self.resume = None;
         let owner = match self.activation.take() {
@@ -316,7 +340,7 @@ impl Execution {
     /// As [`Execution::run`]; the call was the last that was done with the execution and the window.
     pub unsafe fn exited(&mut self, window: &mut Window) -> Exit {
         let owner = self.activation.take().expect("what was called was prepared");
-        self.workspace.stack.return_to(outermost_returned as *const () as usize);
+        self.workspace_mut().stack.return_to(outermost_returned as *const () as usize);
         let exit = self.exit(window, &owner.activation);
         self.activation = Some(owner);
         exit
@@ -331,7 +355,7 @@ impl Execution {
             fault_entry: fault_entry as *const () as usize,
             state,
             fault: Cell::new(0),
-            stack_guard: self.stack_guard(),
+            stack_guard: self.workspace().stack.guard(),
             interruption: if self.counts_fuel() { ptr::null() } else { interruption },
             ignored: Cell::new(0),
             interrupt_entry: interrupt_entry as *const () as usize,
@@ -362,11 +386,11 @@ impl Execution {
                 Exit::Refused
             }
             Reason::Start => {
-                let waits = self.workspace.stack.waits(state.exit.compiled_sp as usize);
+                let waits = self.workspace().stack.waits(state.exit.compiled_sp as usize);
                 state.hart.pc = self.artifact.start_before(waits).expect("what has left is a function's code");
                 // Where it is the stack that is short, all frames are dropped: their functions are
                 // entered in the middle once they are returned to.
-                let short = state.exit.compiled_sp < self.workspace.stack.limit() as u64;
+                let short = state.exit.compiled_sp < self.workspace().stack.limit() as u64;
                 self.resume = goes_on_at(state.hart.pc).filter(|_| !short);
                 if short { Exit::Continue } else { Exit::Refused }
             }

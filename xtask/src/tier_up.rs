@@ -1,6 +1,7 @@
 //! `cargo xtask bench tier-up`: what programs take that are compiled while they run, beside interpreting them and
 //! compiling them as a whole. Processor time includes the compiler's.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -10,58 +11,90 @@ use serde_json::Value;
 
 use crate::guests::{self, Target};
 use crate::programs::{LUA, Program, QUICKJS, SQLITE};
-use crate::{riverrun, setup, workspace};
+use crate::{real_programs, riverrun, setup, workspace};
 
 /// A program with work that takes the interpreter less than a second, and more than ten.
 struct Row {
     name: &'static str,
-    guest: Program,
-    /// The argument before the size: a file beside this table's sources.
-    script: Option<&'static str>,
+    guest: Guest,
+    args: &'static [&'static str],
+    /// Whether the size is that of its input in MiB, and not its last argument.
+    reads: bool,
     sizes: [&'static str; 2],
+}
+
+/// Where a guest comes from.
+enum Guest {
+    /// It is built.
+    Source(Program),
+    /// It is dynamically linked, and in Debian's packages.
+    Debian(&'static str),
 }
 
 const SOURCES: &str = "bench/tier-up";
 
-static ROWS: [Row; 4] = [
+static ROWS: [Row; 6] = [
     Row {
         name: "C++ containers",
-        guest: Program {
+        guest: Guest::Source(Program {
             name: "tier-up-containers",
             source: "bench/tier-up/containers.cpp",
             library: None,
             march: "rv64gc",
-        },
-        script: None,
+        }),
+        args: &[],
+        reads: false,
         sizes: ["50", "1200"],
     },
     Row {
         name: "Lua script",
-        guest: Program { name: "lua", source: "examples/demo/lua.c", library: Some(&LUA), march: "rv64gc" },
-        script: Some("words.lua"),
+        guest: Guest::Source(Program {
+            name: "lua",
+            source: "examples/demo/lua.c",
+            library: Some(&LUA),
+            march: "rv64gc",
+        }),
+        args: &["/bench/words.lua"],
+        reads: false,
         sizes: ["60", "1500"],
     },
     Row {
         name: "SQLite rows",
-        guest: Program {
+        guest: Guest::Source(Program {
             name: "tier-up-rows",
             source: "bench/tier-up/rows.c",
             library: Some(&SQLITE),
             march: "rv64gc",
-        },
-        script: None,
+        }),
+        args: &[],
+        reads: false,
         sizes: ["20000", "400000"],
     },
     Row {
         name: "QuickJS script",
-        guest: Program {
+        guest: Guest::Source(Program {
             name: "tier-up-javascript",
             source: "bench/tier-up/javascript.c",
             library: Some(&QUICKJS),
             march: "rv64gc",
-        },
-        script: Some("words.js"),
+        }),
+        args: &["/bench/words.js"],
+        reads: false,
         sizes: ["30", "700"],
+    },
+    Row {
+        name: "OpenSSL digest, MiB",
+        guest: Guest::Debian("usr/bin/openssl"),
+        args: &["dgst", "-sha3-256"],
+        reads: true,
+        sizes: ["16", "400"],
+    },
+    Row {
+        name: "CPython script",
+        guest: Guest::Debian("usr/bin/python3.13"),
+        args: &["/bench/words.py"],
+        reads: false,
+        sizes: ["1", "100"],
     },
 ];
 
@@ -73,23 +106,28 @@ struct Cost {
     cpu: f64,
 }
 
-/// `cargo xtask bench tier-up`.
+/// `cargo xtask bench tier-up [NAME ..]`, where a name is the beginning of a row's.
 pub(crate) fn command(args: &[String]) -> Result<ExitCode> {
-    if let [argument, ..] = args {
-        bail!("bench tier-up takes no argument, and there is `{argument}`");
+    let is_asked = |row: &&Row| args.is_empty() || args.iter().any(|name| row.name.starts_with(name.as_str()));
+    let rows: Vec<&Row> = ROWS.iter().filter(is_asked).collect();
+    if let Some(unknown) = args.iter().find(|name| !ROWS.iter().any(|row| row.name.starts_with(name.as_str()))) {
+        bail!("bench tier-up has no program `{unknown}`; there are {}", ROWS.each_ref().map(|row| row.name).join(", "));
     }
     setup::ensure(&[setup::CROSS_COMPILER, setup::LLVM])?;
     // Compilers that go on after the command become children of this process.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     riverrun::build(true)?;
-    guests::build(&ROWS.iter().map(|row| &row.guest).collect::<Vec<_>>(), &[Target::Guest])?;
+    let sources =
+        rows.iter().filter_map(|row| if let Guest::Source(program) = &row.guest { Some(program) } else { None });
+    guests::build(&sources.collect::<Vec<_>>(), &[Target::Guest])?;
     let folder = workspace::root().join("target/tier-up");
+    std::fs::create_dir_all(&folder)?;
     println!(
         "| program | size | | interpreted | whole, compiling | whole, running | tier-up, cold | tier-up, warm | \
          compiled functions |"
     );
     println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |");
-    for row in &ROWS {
+    for row in rows {
         measure(row, &folder)?;
     }
     Ok(ExitCode::SUCCESS)
@@ -97,22 +135,26 @@ pub(crate) fn command(args: &[String]) -> Result<ExitCode> {
 
 /// Measures a program with work of all sizes, and prints what it took.
 fn measure(row: &Row, folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder)?;
-    let bench = Bench { row, size: "", folder };
-    let whole = folder.join(format!("{}.rro", row.guest.name));
-    let mut compiler = Command::new(bench.command("riverrun-compile")?);
-    let (_, compiling) = bench.cost(compiler.args(["--quiet", "-o"]).arg(&whole).arg(bench.guest()))?;
+    let (guest, sysroot) = match &row.guest {
+        Guest::Source(program) => (guests::path(program.name, Target::Guest), None),
+        Guest::Debian(path) => {
+            let sysroot = real_programs::debian()?;
+            (sysroot.join(path), Some(sysroot))
+        }
+    };
+    let bench = Bench { row, guest: &guest, sysroot: sysroot.as_deref(), folder };
+    let whole = folder.join("whole.rro");
+    let compiling = bench.compile(&whole)?;
     let artifact = format!("--artifact={}", whole.display());
     for size in row.sizes {
-        let bench = Bench { size, ..bench };
-        let (expected, interpreted, _) = bench.run("interpreted", &["--engine=interp"])?;
-        let (compiled, running, _) = bench.run("whole", &[&artifact])?;
+        let (expected, interpreted, _) = bench.run("interpreted", size, &["--engine=interp"])?;
+        let (compiled, running, _) = bench.run("whole", size, &[&artifact])?;
         let cache = folder.join("tier-up");
         if cache.exists() {
             std::fs::remove_dir_all(&cache)?;
         }
-        let (cold_output, cold, _) = bench.run("tier-up", &["--tier-up"])?;
-        let (warm_output, warm, functions) = bench.run("tier-up", &["--tier-up"])?;
+        let (cold_output, cold, _) = bench.run("tier-up", size, &["--tier-up"])?;
+        let (warm_output, warm, functions) = bench.run("tier-up", size, &["--tier-up"])?;
         for (name, output) in [("compiled", compiled), ("cold", cold_output), ("warm", warm_output)] {
             if output != expected {
                 bail!("{}: {name}: {output:?} instead of {expected:?}", row.name);
@@ -130,7 +172,8 @@ fn measure(row: &Row, folder: &Path) -> Result<()> {
 #[derive(Clone, Copy)]
 struct Bench<'a> {
     row: &'a Row,
-    size: &'a str,
+    guest: &'a Path,
+    sysroot: Option<&'a Path>,
     folder: &'a Path,
 }
 
@@ -139,22 +182,43 @@ impl Bench<'_> {
         Ok(workspace::cargo_target_dir()?.join("release").join(name))
     }
 
-    fn guest(&self) -> PathBuf {
-        guests::path(self.row.guest.name, Target::Guest)
+    /// Compiles the whole program, with its libraries if it has such, to a file.
+    fn compile(&self, whole: &Path) -> Result<Cost> {
+        if whole.exists() {
+            std::fs::remove_file(whole)?;
+        }
+        let cost = match self.sysroot {
+            None => {
+                let mut compiler = Command::new(self.command("riverrun-compile")?);
+                self.cost(compiler.args(["--quiet", "-o"]).arg(whole).arg(self.guest))?.1
+            }
+            // By a run that does hardly anything.
+            Some(sysroot) => {
+                let mut command = Command::new(self.command("riverrun")?);
+                command.args(["run", "--compile"]).arg(format!("--artifact={}", whole.display()));
+                command.arg("--sysroot").arg(sysroot).arg(self.guest).arg("--version");
+                self.cost(&mut command)?.1
+            }
+        };
+        Ok(cost)
     }
 
-    /// Runs the guest so, with a cache of this name: its output, what it took, and how many functions were compiled as it
-    /// ran.
-    fn run(&self, cache: &str, options: &[&str]) -> Result<(String, Cost, u64)> {
+    /// Runs the guest with work of this size and these options, with a cache of this name: its output, what it took, and how
+    /// many functions were compiled as it ran.
+    fn run(&self, cache: &str, size: &str, options: &[&str]) -> Result<(String, Cost, u64)> {
         let mut command = Command::new(self.command("riverrun")?);
         command.env("XDG_CACHE_HOME", self.folder.join(cache)).args(["run", "--stats=json"]).args(options);
-        if let Some(script) = self.row.script {
-            command.arg("--dir").arg(format!("{}:/bench:ro", workspace::root().join(SOURCES).display()));
-            command.arg(self.guest()).arg(format!("/bench/{script}"));
+        command.args(self.sysroot.iter().flat_map(|sysroot| [Path::new("--sysroot"), sysroot]));
+        command.arg("--dir").arg(format!("{}:/bench:ro", workspace::root().join(SOURCES).display()));
+        command.arg(self.guest).args(self.row.args);
+        if self.row.reads {
+            let input = self.folder.join("input");
+            File::create(&input)?.set_len(size.parse::<u64>()? << 20)?;
+            command.stdin(File::open(&input)?);
         } else {
-            command.arg(self.guest());
+            command.arg(size);
         }
-        let (output, cost) = self.cost(command.arg(self.size))?;
+        let (output, cost) = self.cost(&mut command)?;
         let stats = output.1.lines().last().unwrap_or_default();
         let stats: Value = serde_json::from_str(stats).with_context(|| format!("no statistics: {}", output.1))?;
         let functions = stats["tier_up"]["functions"].as_u64().unwrap_or(0);

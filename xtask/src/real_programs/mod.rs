@@ -18,6 +18,7 @@ use crate::riverrun::{self, Engine};
 use crate::{setup, workspace};
 use list::{CASES, Case, Origin, SHORT};
 use origins::Built;
+pub(crate) use origins::debian;
 
 /// The longest that a program may take, in seconds, and in single steps.
 const TIME_LIMIT: &str = "120";

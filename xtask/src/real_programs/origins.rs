@@ -78,15 +78,7 @@ impl Built {
         for (package, programs) in packages {
             built.add(&programs, || unpacked(package, &[package]));
         }
-        built.add(&linked, || {
-            let folder = unpacked("sysroot", SYSROOT)?;
-            // As in an installed system, where no package has it.
-            let link = folder.join("lib");
-            if !link.exists() {
-                std::os::unix::fs::symlink("usr/lib", link)?;
-            }
-            Ok(folder)
-        });
+        built.add(&linked, debian);
         Ok(built)
     }
 
@@ -149,6 +141,17 @@ fn rust_folder() -> Result<PathBuf> {
     cargo.env("CARGO_TARGET_RISCV64GC_UNKNOWN_LINUX_GNU_LINKER", "riscv64-linux-gnu-gcc");
     workspace::stdout_of(&mut cargo)?;
     Ok(folder.join(RUST_TARGET).join("release"))
+}
+
+/// Fetches dynamically linked programs and their libraries: the folder of [`sysroot`].
+pub(crate) fn debian() -> Result<PathBuf> {
+    let folder = unpacked("sysroot", SYSROOT)?;
+    // As in an installed system, where no package has it.
+    let link = folder.join("lib");
+    if !link.exists() {
+        std::os::unix::fs::symlink("usr/lib", link)?;
+    }
+    Ok(folder)
 }
 
 /// Where dynamically linked programs and their libraries are.

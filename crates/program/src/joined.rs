@@ -14,6 +14,7 @@ use crate::address_space::PAGE_SIZE;
 use crate::error::LoadError;
 use crate::header::Headers;
 use crate::image::STATIC_PIE_BIAS;
+use crate::sections::ElfFile;
 use crate::segment::file_range;
 
 const LE: LittleEndian = LittleEndian;
@@ -37,6 +38,8 @@ pub struct DynamicObject {
     /// Address and number of its program headers.
     headers: Option<(u64, u64)>,
     flags: u32,
+    /// Address and size of its unwind table, `.eh_frame`.
+    unwind_table: Option<(u64, u64)>,
 }
 
 /// A loadable segment, at the address in the file.
@@ -89,7 +92,10 @@ impl DynamicObject {
             let within = table.checked_sub(load.offset as u64)?;
             (within < load.file_size).then(|| load.address.wrapping_add(within))
         });
+        let file = ElfFile { bytes: bytes.clone(), bias: 0 };
+        let unwind_table = file.section(".eh_frame").map(|section| (section.address, section.size));
         Ok(DynamicObject {
+            unwind_table,
             interpreter: headers.interpreter()?,
             needed,
             run_path,
@@ -199,6 +205,57 @@ impl JoinedProgram {
     }
 }
 
+/// The names of the file's sections: unwind tables, from which functions are known, and these names.
+const NAMES: &[u8] = b"\0.eh_frame\0.shstrtab\0";
+/// Where the second begins there.
+const SHSTRTAB: u32 = 11;
+const SECTION_HEADER: usize = 64;
+
+/// A section of the file.
+struct Section {
+    name: u32,
+    kind: u32,
+    flags: u64,
+    address: u64,
+    offset: u64,
+    size: u64,
+}
+
+impl Section {
+    fn header(&self) -> Vec<u8> {
+        let &Section { name, kind, flags, address, offset, size } = self;
+        let mut header = [name.to_le_bytes(), kind.to_le_bytes()].concat();
+        // No link, a byte's alignment, no entries.
+        for word in [flags, address, offset, size, 0, 1, 0] {
+            header.extend(word.to_le_bytes());
+        }
+        header
+    }
+}
+
+/// Adds the table of sections to the file: these unwind tables' addresses, places and sizes.
+fn add_sections(file: &mut Vec<u8>, tables: &[(u64, usize, u64)]) {
+    let tables = tables.iter().map(|&(address, offset, size)| Section {
+        name: 1,
+        kind: elf::SHT_PROGBITS.0,
+        flags: elf::SHF_ALLOC.0,
+        address,
+        offset: offset as u64,
+        size,
+    });
+    let (offset, size) = (file.len() as u64, NAMES.len() as u64);
+    let none = Section { name: 0, kind: elf::SHT_NULL.0, flags: 0, address: 0, offset: 0, size: 0 };
+    let names = Section { name: SHSTRTAB, kind: elf::SHT_STRTAB.0, flags: 0, address: 0, offset, size };
+    file.extend(NAMES);
+    file.resize(file.len().next_multiple_of(8), 0);
+    let start = file.len();
+    [none].into_iter().chain(tables).chain([names]).for_each(|section| file.extend(section.header()));
+    let count = ((file.len() - start) / SECTION_HEADER) as u16;
+    file[40..48].copy_from_slice(&(start as u64).to_le_bytes());
+    file[60..62].copy_from_slice(&count.to_le_bytes());
+    file[62..64].copy_from_slice(&(count - 1).to_le_bytes());
+}
+
 /// The file that has these segments.
 fn write(parts: &[(&DynamicObject, Load, u64)], flags: u32, entry: u64) -> Result<Vec<u8>, LoadError> {
     let count = u16::try_from(parts.len()).ok().filter(|&count| count < elf::PN_XNUM);
@@ -213,10 +270,10 @@ fn write(parts: &[(&DynamicObject, Load, u64)], flags: u32, entry: u64) -> Resul
         file.extend(word.to_le_bytes());
     }
     file.extend(flags.to_le_bytes());
-    for half in [HEADER as u16, PROGRAM_HEADER as u16, count, 64, 0, 0] {
+    for half in [HEADER as u16, PROGRAM_HEADER as u16, count, SECTION_HEADER as u16, 0, 0] {
         file.extend(half.to_le_bytes());
     }
-    let table = file.len();
+    let (table, mut unwind_tables) = (file.len(), Vec::new());
     file.resize(table + parts.len() * PROGRAM_HEADER, 0);
     for (index, (object, load, base)) in parts.iter().enumerate() {
         let address = base.wrapping_add(load.address);
@@ -235,6 +292,13 @@ fn write(parts: &[(&DynamicObject, Load, u64)], flags: u32, entry: u64) -> Resul
             header.extend(word.to_le_bytes());
         }
         file[table + index * PROGRAM_HEADER..][..PROGRAM_HEADER].copy_from_slice(&header);
+        if let Some((at, size)) = object.unwind_table
+            && let Some(within) = at.checked_sub(load.address)
+            && within.checked_add(size).is_some_and(|end| end <= load.file_size)
+        {
+            unwind_tables.push((address + within, offset + within as usize, size));
+        }
     }
+    add_sections(&mut file, &unwind_tables);
     Ok(file)
 }

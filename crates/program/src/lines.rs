@@ -48,9 +48,9 @@ impl Lines {
         let bytes = EndianReader::new(Arc::clone(&file.bytes), LittleEndian);
         let budget = Budget::default();
         budget.set(allowance(file.bytes.len()));
-        let sections = file.raw_sections()?;
         let load = |id: gimli::SectionId| -> Result<Metered, gimli::Error> {
-            let section = bytes.range(file.uncompressed(&sections, id.name()).unwrap_or(0..0));
+            let section =
+                bytes.range(file.uncompressed(id.name()).first().map_or(0..0, |section| section.file.clone()));
             Ok(Metered::new(section, budget.clone()))
         };
         let dwarf = gimli::Dwarf::load(load).ok()?;

@@ -36,11 +36,16 @@ impl ElfFile {
         header.sections(LittleEndian, &*self.bytes).ok()
     }
 
-    /// Where in the file a section's bytes are, unless it has none or they are compressed.
-    pub(crate) fn uncompressed(&self, table: &RawSections<'_>, name: &str) -> Option<Range<usize>> {
-        let header = self.find_section(table, name)?;
-        let compressed = header.sh_flags.get(LittleEndian).0 & elf::SHF_COMPRESSED.0 != 0;
-        (!compressed).then(|| self.section_of(table, header).file)
+    /// The sections of that name whose bytes are in the file as they are: joined programs have several. Together they are no
+    /// longer than the file.
+    pub(crate) fn uncompressed(&self, name: &str) -> Vec<Section<'_>> {
+        let table = self.raw_sections().unwrap_or_default();
+        let is_compressed =
+            |header: &SectionHeader64<LittleEndian>| header.sh_flags.get(LittleEndian).0 & elf::SHF_COMPRESSED.0 != 0;
+        let found = self.find_sections(&table, name).filter(|header| !is_compressed(header));
+        let mut left = self.bytes.len();
+        let fits = |section: &Section<'_>| left.checked_sub(section.file.len()).inspect(|rest| left = *rest).is_some();
+        found.map(|header| self.section_of(&table, header)).take_while(fits).collect()
     }
 
     /// All sections in the order of the file; none if they were stripped.
@@ -53,21 +58,24 @@ impl ElfFile {
     /// The first section of that name.
     pub(crate) fn section(&self, name: &str) -> Option<Section<'_>> {
         let table = self.raw_sections()?;
-        let header = self.find_section(&table, name)?;
+        let header = self.find_sections(&table, name).next()?;
         Some(self.section_of(&table, header))
     }
 
-    /// The first section of that name. Compares no more of a section's name than what it looks for: names may be as long
-    /// as the file, and all sections have the same.
-    fn find_section<'image>(
+    /// The sections of that name. Compares no more of a section's name than what it looks for: names may be as long as the
+    /// file, and all sections have the same.
+    fn find_sections<'image>(
         &'image self,
         table: &RawSections<'image>,
         name: &str,
-    ) -> Option<&'image SectionHeader64<LittleEndian>> {
-        let header = FileHeader64::<LittleEndian>::parse(&*self.bytes).ok()?;
-        let names = SectionIndex(header.shstrndx(LittleEndian, &*self.bytes).ok()? as usize);
-        let names = table.section(names).ok()?.data(LittleEndian, &*self.bytes).ok()?;
-        table.iter().skip(1).find(|header| {
+    ) -> impl Iterator<Item = &'image SectionHeader64<LittleEndian>> {
+        let names = || {
+            let header = FileHeader64::<LittleEndian>::parse(&*self.bytes).ok()?;
+            let names = SectionIndex(header.shstrndx(LittleEndian, &*self.bytes).ok()? as usize);
+            table.section(names).ok()?.data(LittleEndian, &*self.bytes).ok()
+        };
+        let names: &[u8] = names().unwrap_or_default();
+        table.iter().skip(1).filter(move |header| {
             let rest = names.get(header.sh_name.get(LittleEndian) as usize..);
             rest.and_then(|rest| rest.strip_prefix(name.as_bytes())).is_some_and(|rest| rest.first() == Some(&0))
         })

@@ -108,18 +108,18 @@ impl Image {
     ) -> Option<Option<Caller>> {
         let tables = self.unwind_tables();
         let address = frame.lookup_address().wrapping_sub(self.bias());
-        if let Some(offset) = tables.eh_frame.find(address) {
-            let section = EhFrame::new(self.table_bytes(&tables.eh_frame), LittleEndian);
-            let fde = section.fde_from_offset(&tables.eh_frame.bases, offset.into(), EhFrame::cie_from_offset);
+        if let Some((index, offset)) = FrameIndex::find(&tables.eh_frame, address) {
+            let section = EhFrame::new(self.table_bytes(index), LittleEndian);
+            let fde = section.fde_from_offset(&index.bases, offset.into(), EhFrame::cie_from_offset);
             let fde = fde.ok().filter(is_moderate);
-            let step = Step { section: &section, bases: &tables.eh_frame.bases, registers, read };
+            let step = Step { section: &section, bases: &index.bases, registers, read };
             return Some(step.run(&fde?, address, context));
         }
-        let offset = tables.debug_frame.find(address)?;
-        let section = DebugFrame::new(self.table_bytes(&tables.debug_frame), LittleEndian);
-        let fde = section.fde_from_offset(&tables.debug_frame.bases, offset.into(), DebugFrame::cie_from_offset);
+        let (index, offset) = FrameIndex::find(&tables.debug_frame, address)?;
+        let section = DebugFrame::new(self.table_bytes(index), LittleEndian);
+        let fde = section.fde_from_offset(&index.bases, offset.into(), DebugFrame::cie_from_offset);
         let fde = fde.ok().filter(is_moderate);
-        let step = Step { section: &section, bases: &tables.debug_frame.bases, registers, read };
+        let step = Step { section: &section, bases: &index.bases, registers, read };
         Some(step.run(&fde?, address, context))
     }
 

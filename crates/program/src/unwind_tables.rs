@@ -7,14 +7,15 @@ use gimli::{
     BaseAddresses, CieOrFde, DebugFrame, EhFrame, EndianSlice, LittleEndian, Result as CfiResult, UnwindSection,
 };
 
-use crate::sections::ElfFile;
+use crate::sections::{ElfFile, Section};
 
 pub(crate) type Slice<'data> = EndianSlice<'data, LittleEndian>;
 
 /// The program's unwind tables, with an index: they themselves have no order.
 pub(crate) struct UnwindTables {
-    pub(crate) eh_frame: FrameIndex,
-    pub(crate) debug_frame: FrameIndex,
+    /// Of each part of a joined program.
+    pub(crate) eh_frame: Vec<FrameIndex>,
+    pub(crate) debug_frame: Vec<FrameIndex>,
 }
 
 /// Where in a section the entry for an address is. All addresses are those of the file.
@@ -27,32 +28,31 @@ pub(crate) struct FrameIndex {
 
 impl UnwindTables {
     pub(crate) fn of(file: &ElfFile) -> Self {
-        let address = |name| file.section(name).map(|at| at.address.wrapping_sub(file.bias));
-        let bases = || {
+        let linked = |section: &Section<'_>| section.address.wrapping_sub(file.bias);
+        let bases = |name| {
             let bases = BaseAddresses::default();
-            let bases = address(".eh_frame").map_or(bases.clone(), |at| bases.set_eh_frame(at));
-            let bases = address(".text").map_or(bases.clone(), |at| bases.set_text(at));
-            address(".got").map_or(bases.clone(), |at| bases.set_got(at))
+            let bases = file.section(".text").map_or(bases.clone(), |text| bases.set_text(linked(&text)));
+            let bases = file.section(".got").map_or(bases.clone(), |got| bases.set_got(linked(&got)));
+            file.uncompressed(name)
+                .into_iter()
+                .map(move |section| (bases.clone().set_eh_frame(linked(&section)), section))
         };
-        let range = |name| {
-            let sections = file.raw_sections();
-            sections.and_then(|table| file.uncompressed(&table, name)).unwrap_or(0..0)
-        };
-        let bytes = |range: &Range<usize>| file.bytes.get(range.clone()).unwrap_or_default();
-        let (eh_frame, debug_frame) = (range(".eh_frame"), range(".debug_frame"));
-        let eh_section = EhFrame::new(bytes(&eh_frame), LittleEndian);
-        let debug_section = DebugFrame::new(bytes(&debug_frame), LittleEndian);
-        Self {
-            eh_frame: FrameIndex::build(eh_frame, &eh_section, bases()),
-            debug_frame: FrameIndex::build(debug_frame, &debug_section, bases()),
-        }
+        let bytes = |section: &Section<'_>| file.bytes.get(section.file.clone()).unwrap_or_default();
+        let eh_frame = bases(".eh_frame").map(|(bases, section)| {
+            FrameIndex::build(section.file.clone(), &EhFrame::new(bytes(&section), LittleEndian), bases)
+        });
+        let debug_frame = bases(".debug_frame").map(|(bases, section)| {
+            FrameIndex::build(section.file.clone(), &DebugFrame::new(bytes(&section), LittleEndian), bases)
+        });
+        Self { eh_frame: eh_frame.collect(), debug_frame: debug_frame.collect() }
     }
 }
 
 impl UnwindTables {
     /// The ranges of addresses that entries describe, as they are in the file. In no order; they may overlap.
     pub(crate) fn ranges(&self) -> impl Iterator<Item = &Range<u64>> {
-        self.eh_frame.entries.iter().chain(&self.debug_frame.entries).map(|(addresses, _)| addresses)
+        let all = self.eh_frame.iter().chain(&self.debug_frame);
+        all.flat_map(|index| &index.entries).map(|(addresses, _)| addresses)
     }
 }
 
@@ -86,7 +86,12 @@ impl FrameIndex {
         Self { section: range, bases, entries }
     }
 
-    pub(crate) fn find(&self, address: u64) -> Option<usize> {
+    /// The index that has an address, and where the entry for it is.
+    pub(crate) fn find(indexes: &[FrameIndex], address: u64) -> Option<(&FrameIndex, usize)> {
+        indexes.iter().find_map(|index| Some((index, index.offset(address)?)))
+    }
+
+    fn offset(&self, address: u64) -> Option<usize> {
         let after = self.entries.partition_point(|(addresses, _)| addresses.start <= address);
         let (addresses, offset) = self.entries.get(after.checked_sub(1)?)?;
         addresses.contains(&address).then_some(*offset)

@@ -5,7 +5,10 @@ mod common;
 use std::collections::HashMap;
 
 use common::gcc;
-use riverrun_program::{Frame, Image};
+use object::LittleEndian;
+use object::elf::{FileHeader64, SHT_DYNSYM};
+use object::read::elf::{FileHeader, Sym};
+use riverrun_program::{DynamicObject, Frame, Image, JoinedProgram, STATIC_PIE_BIAS};
 
 const RA: usize = 1;
 const SP: usize = 2;
@@ -205,4 +208,22 @@ fn by_frame_pointers_where_there_is_nothing_else() {
     let stripped = Image::parse(gcc("frames.S", &["-nostdlib", "-static", "-s"])).unwrap();
     let pcs: Vec<u64> = Stopped { image: stripped, ..stopped }.frames(9).iter().map(|f| f.pc).collect();
     assert_eq!(pcs[1..], [untold_return; 3]);
+}
+
+#[test]
+fn of_each_part_of_a_joined_program() {
+    let file = gcc("hello.c", &["-O1", "-shared", "-fPIC", "-fasynchronous-unwind-tables"]);
+    let symbols = FileHeader64::<LittleEndian>::parse(&*file).unwrap();
+    let sections = symbols.sections(LittleEndian, &*file).unwrap();
+    let symbols = sections.symbols(LittleEndian, &*file, SHT_DYNSYM).unwrap();
+    let main = symbols.iter().find(|symbol| symbol.name(LittleEndian, symbols.strings()) == Ok(b"main")).unwrap();
+    let (start, size) = (main.st_value.get(LittleEndian), main.st_size.get(LittleEndian));
+
+    let part = DynamicObject::parse(file).unwrap();
+    let joined = JoinedProgram::new(&part, &part, &[part.clone(), part.clone()]).unwrap();
+    let image = Image::parse(joined.bytes).unwrap();
+    let ranges: Vec<_> = image.unwind_ranges().collect();
+    for base in [STATIC_PIE_BIAS, joined.interpreter_base].into_iter().chain(joined.bases) {
+        assert!(ranges.contains(&(base + start..base + start + size)), "{base:#x} {start:#x} {size} {ranges:x?}");
+    }
 }

@@ -135,11 +135,12 @@ impl Loaded {
         Loaded::configured(engine.config().address_bits(address_bits), elf, system_call)
     }
 
-    fn with_calls(engine: Engine, elf: &[u8], calls: SystemCall) -> Loaded {
+    fn with_calls(engine: Engine, elf: &[u8], calls: impl SystemCall) -> Loaded {
         Loaded::configured(&engine.config(), elf, calls)
     }
 
-    fn configured(config: &Config, elf: &[u8], calls: SystemCall) -> Loaded {
+    /// Loads an executable whose calls of the host are answered so.
+    pub(crate) fn configured(config: &Config, elf: &[u8], calls: impl SystemCall) -> Loaded {
         let host = riverrun::Engine::new(config).expect("an engine");
         let mut linker = Linker::new(&host);
         linker.ecall(calls);
@@ -185,11 +186,15 @@ fn system_call(caller: Caller<'_, Output>) -> Result<Flow, HostError> {
     answer(caller, instructions)
 }
 
-fn uncounted_call(caller: Caller<'_, Output>) -> Result<Flow, HostError> {
+/// The same, but for how much that is.
+pub(crate) fn uncounted_call(caller: Caller<'_, Output>) -> Result<Flow, HostError> {
     answer(caller, 0)
 }
 
-type SystemCall = fn(Caller<'_, Output>) -> Result<Flow, HostError>;
+/// The host's answer to a guest's call.
+pub(crate) trait SystemCall: Fn(Caller<'_, Output>) -> Result<Flow, HostError> + Send + Sync + 'static {}
+
+impl<F: Fn(Caller<'_, Output>) -> Result<Flow, HostError> + Send + Sync + 'static> SystemCall for F {}
 
 fn answer(mut caller: Caller<'_, Output>, instructions: u64) -> Result<Flow, HostError> {
     match caller.x(17) {

@@ -29,7 +29,7 @@ pub use clock::processor_time;
 pub use outcome::{Outcome, Stop};
 pub use random::Random;
 #[cfg(feature = "compile")]
-pub use tiering::{check_tiering, check_tiering_conforming};
+pub use tiering::{check_tiering, check_tiering_conforming, check_tiering_uncounted};
 
 /// Whether tests are to be thorough: `RIVERRUN_VERIFY=full`.
 pub fn thorough() -> bool {

@@ -1,10 +1,12 @@
 //! Stress for programs that are compiled as they run: random functions are compiled, and the code is exchanged, between
 //! any two instructions of a run.
 
-use riverrun::image::Profile;
-use riverrun::{CompileOptions, TrapCause};
+use std::sync::{Mutex, PoisonError};
 
-use crate::case::{Case, Loaded, assert_same, promised, run};
+use riverrun::image::Profile;
+use riverrun::{CompileOptions, Program, TrapCause};
+
+use crate::case::{Case, Loaded, assert_same, promised, run, uncounted_call};
 use crate::outcome::{Outcome, Stop};
 use crate::{Engine, Random};
 
@@ -12,14 +14,20 @@ use crate::{Engine, Random};
 const COMPILATIONS: usize = 3;
 
 /// A profile of up to eight random addresses.
-fn profile(loaded: &Loaded, random: &mut Random) -> Profile {
+fn profile(program: &Program, random: &mut Random) -> Profile {
     let mut profile = Profile::default();
-    let text = loaded.program().image().text();
+    let text = program.image().text();
     for _ in 0..1 + random.below(8) {
         let range = &text[random.below(text.len())];
         profile.add(range.start + (random.below((range.end - range.start) as usize) as u64 & !1), 1);
     }
     profile
+}
+
+/// Compiles random functions of a program, for machines that run already.
+fn compile(program: &Program, options: &CompileOptions, random: &mut Random) {
+    let compiled = program.compile_hot_now(options, &profile(program, random));
+    compiled.unwrap_or_else(|error| panic!("a part of the program: {error}"));
 }
 
 /// Runs cases of one program in slices of random lengths, between which random functions of it are compiled so, and
@@ -52,8 +60,7 @@ fn check_with(
             }
             if compilations < COMPILATIONS && random.below(2) == 0 {
                 compilations += 1;
-                let compiled = loaded.program().compile_hot_now(options, &profile(&loaded, random));
-                compiled.unwrap_or_else(|error| panic!("a part of the program: {error}"));
+                compile(loaded.program(), options, random);
             }
         };
         assert_same(case, &compared(expected), &compared(outcome), "code that gets better");
@@ -78,4 +85,40 @@ pub fn check_tiering(cases: &[Case], random: &mut Random) {
 pub fn check_tiering_conforming(cases: &[Case], random: &mut Random) {
     let options = Engine::ImpreciseCounted.options().expect("it is compiled");
     check_with(cases, random, Loaded::uncounted, &options, promised);
+}
+
+/// Runs cases of one program that keeps to the calling convention; where it calls the host, random functions of it are
+/// compiled, quickly or by LLVM, as they are by default. Compares what such code promises with what the interpreter makes of
+/// the cases, where they end by themselves.
+///
+/// # Panics
+/// If they differ; the message says how.
+pub fn check_tiering_uncounted(cases: &[Case], random: &mut Random) {
+    let Some(Case { elf, .. }) = cases.first() else { return };
+    let reference = Loaded::uncounted(Engine::Fast, elf);
+    let mut config = Engine::Fast.config();
+    config.exit_at_polls(random.below(2) == 0);
+    let state = Mutex::new((Random::seeded(random.u64()), 0));
+    let loaded = Loaded::configured(&config, elf, move |caller| {
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (random, compilations) = &mut *state;
+        if *compilations < 2 * COMPILATIONS && random.below(2) == 0 {
+            *compilations += 1;
+            let engine = if random.below(2) == 0 { Engine::Quick } else { Engine::Default };
+            compile(caller.program(), &engine.options().expect("it is compiled"), random);
+        }
+        uncounted_call(caller)
+    });
+    for case in cases {
+        let end = run(&mut reference.machine(case));
+        if !end.stop.is_by_itself() {
+            continue;
+        }
+        let expected = promised(end);
+        let mut machine = loaded.machine(case);
+        machine.set_fuel(None);
+        let Outcome { instructions, fuel, .. } = expected;
+        let outcome = Outcome { instructions, fuel, ..promised(run(&mut machine)) };
+        assert_same(case, &expected, &outcome, "code that gets better, quickly first or not");
+    }
 }

@@ -5,7 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use riverrun_testkit::{Random, amount, check_tiering, check_tiering_conforming, generate};
+use riverrun_testkit::{Random, amount, check_tiering, check_tiering_conforming, check_tiering_uncounted, generate};
 
 /// Runs `test` for every seed, and names the seed at which it fails.
 fn for_seeds(count: u64, test: impl Fn(u64)) {
@@ -38,5 +38,13 @@ fn conforming_programs_end_the_same() {
     for_seeds(amount(60, 4_000), |seed| {
         let mut random = Random::seeded(seed ^ 0x71e50);
         check_tiering_conforming(&generate::conforming(&mut random), &mut random);
+    });
+}
+
+#[test]
+fn conforming_programs_end_the_same_by_quick_code_and_llvms() {
+    for_seeds(amount(60, 4_000), |seed| {
+        let mut random = Random::seeded(seed ^ 0x71e51);
+        check_tiering_uncounted(&generate::conforming(&mut random), &mut random);
     });
 }

@@ -10,6 +10,8 @@ const TITLE: &str = "riverrun profile 2";
 /// Addresses that a profile holds at most.
 /// Begins the line with the number of samples in code that is not compiled.
 const UNCOMPILED: &str = "uncompiled ";
+/// Begins the line with the time in quick code.
+const QUICK: &str = "quick ";
 const ADDRESSES_MAX: usize = 1 << 18;
 
 /// Samples of a program's pc: each stands for the same number of interpreted instructions. An address with no sample is one
@@ -26,6 +28,8 @@ pub struct Profile {
     total: u64,
     /// How many of the samples are in code that has not been compiled by it.
     pub uncompiled: u64,
+    /// How long processes have worked that had quick code of the program, in milliseconds of the processor.
+    pub quick: u64,
 }
 
 /// A text that is no profile.
@@ -72,8 +76,10 @@ impl Profile {
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{TITLE}")?;
-        if self.uncompiled != 0 {
-            writeln!(f, "{UNCOMPILED}{}", self.uncompiled)?;
+        for (name, number) in [(UNCOMPILED, self.uncompiled), (QUICK, self.quick)] {
+            if number != 0 {
+                writeln!(f, "{name}{number}")?;
+            }
         }
         self.samples.iter().try_for_each(|(pc, count)| writeln!(f, "{pc:#x} {count}"))
     }
@@ -89,8 +95,10 @@ impl std::str::FromStr for Profile {
         }
         let mut profile = Profile::default();
         for (text, line) in lines {
-            if let Some(uncompiled) = text.strip_prefix(UNCOMPILED) {
-                profile.uncompiled = uncompiled.parse().map_err(|_| ProfileError::Line { line })?;
+            let named = [(UNCOMPILED, &mut profile.uncompiled), (QUICK, &mut profile.quick)];
+            let named = named.into_iter().find_map(|(name, field)| Some((text.strip_prefix(name)?, field)));
+            if let Some((number, field)) = named {
+                *field = number.parse().map_err(|_| ProfileError::Line { line })?;
                 continue;
             }
             let sample = || {
@@ -116,7 +124,7 @@ mod tests {
         profile.add(0x10500, u64::MAX);
         assert_eq!((profile.total(), profile.within(0x10400..0x10500)), (u64::MAX, 3));
         assert_eq!(profile.to_string().parse(), Ok(profile.clone()));
-        profile.uncompiled = 7;
+        (profile.uncompiled, profile.quick) = (7, 8);
         assert_eq!(profile.to_string().parse(), Ok(profile));
         assert_eq!("".parse::<Profile>(), Err(ProfileError::Title));
         for wrong in ["0x10400", "10400 1", "0x10400 -1", "0xg 1", "uncompiled x", ""] {

@@ -156,6 +156,9 @@ struct State {
     is_optimised: bool,
     /// Whether a thread waits until LLVM's code is worthwhile.
     is_waiting: bool,
+    /// What the process had taken of the processor when there was quick code, if that is what there is. The profile has the
+    /// time of earlier processes.
+    quick_since: Option<Duration>,
     /// Whether the program is gone, and so nothing is to be compiled.
     is_over: bool,
 }
@@ -197,6 +200,7 @@ impl TieringUp {
             // Quick code does not count.
             is_optimised: settings.fuel,
             is_waiting: false,
+            quick_since: None,
             is_over: false,
         };
         let (fixed, state) = (START + ANALYSIS * (text >> 10), Mutex::new(state));
@@ -243,7 +247,9 @@ impl TieringUp {
             if state.profile.total() == 0 {
                 return Ok(());
             }
-            state.profile.to_string()
+            let mut profile = state.profile.clone();
+            profile.quick = state.in_quick_code().as_millis() as u64;
+            profile.to_string()
         };
         write_whole(&path, text.as_bytes()).map_err(|error| (path, error))
     }
@@ -295,6 +301,15 @@ impl State {
     fn note(&mut self, options: Options) {
         self.statistics.is_quick = options.quick;
         self.is_optimised |= !options.quick;
+        if !options.quick {
+            (self.quick_since, self.profile.quick) = (None, 0);
+        }
+    }
+
+    /// How long this process and earlier ones have worked that had quick code.
+    fn in_quick_code(&self) -> Duration {
+        let here = self.quick_since.map_or(Duration::ZERO, |since| processor_time().saturating_sub(since));
+        Duration::from_millis(self.profile.quick).saturating_add(here)
     }
 }
 
@@ -313,21 +328,22 @@ impl Shared {
         Job { shared: this.clone(), is_quick, work }
     }
 
-    /// Does the work by LLVM once that is worthwhile, unless the program ends before or another thread waits for it. The
-    /// quick code `took` so long, if that is known.
+    /// Does the work by LLVM once that is worthwhile, unless the program ends before or another thread waits for it. There is
+    /// so much quick code, which `took` so long, if that is known.
     fn optimise(this: &Arc<Shared>, quick_code: usize, took: Option<Duration>, work: &impl Work) {
         let expected = this.fixed + quick_code as u64 / (QUICK_BYTES * INSTRUCTIONS_PER_SAMPLE);
         let about = || Duration::from_secs(1).mul_f64(expected as f64 / SECOND as f64);
-        let end = processor_time() + PAYS * took.map_or_else(about, |took| SLOWER * took);
+        let pays_after = PAYS * took.map_or_else(about, |took| SLOWER * took);
         let mut state = this.state();
         if replace(&mut state.is_waiting, true) {
             return;
         }
+        state.quick_since = Some(processor_time());
         loop {
             if state.is_over || state.statistics.failure.is_some() {
                 return;
             }
-            let left = end.saturating_sub(processor_time());
+            let left = pays_after.saturating_sub(state.in_quick_code());
             if left.is_zero() && !state.statistics.is_compiling {
                 break;
             }
@@ -678,6 +694,37 @@ mod tests {
         let (work, done) = noted(0);
         tiering.optimise_later(0, work);
         assert_eq!(done.recv_timeout(Duration::from_secs(20)), Err(mpsc::RecvTimeoutError::Disconnected));
+    }
+
+    #[test]
+    fn runs_by_quick_code_count_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let cached = folder.path().join("program.rro");
+        let tiering = |cached| TieringUp::new(&TierUp::new("none"), AddressSpace::LARGEST, Some::<PathBuf>(cached), 0);
+        let first = tiering(cached.clone());
+        assert!(first.sample(0x1000).is_none());
+        first.optimise_later(1 << 40, noted(0).0);
+        while !first.0.state().is_waiting {
+            std::thread::sleep(INTERVAL);
+        }
+        let end = processor_time() + Duration::from_millis(20);
+        while processor_time() < end {}
+        first.keep_profile(&[]).unwrap();
+        // SAFETY: nothing else writes there.
+        let kept = |tiering: &TieringUp| unsafe { tiering.kept(&[0; 32]) };
+        let second = tiering(cached);
+        assert!(kept(&second).is_none());
+        let quick = second.0.state().profile.quick;
+        assert!((20..10_000).contains(&quick), "{quick}");
+        // Enough of them, and nobody waits.
+        second.0.state().profile.quick = 3_600_000;
+        let (work, done) = noted(0);
+        second.optimise_later(1 << 20, work);
+        assert!(!next(&done));
+        while second.statistics(0).is_compiling {
+            std::thread::sleep(INTERVAL);
+        }
+        assert_eq!(second.0.state().profile.quick, 0);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use riverrun_fuzz_targets::seed;
-use riverrun_testkit::{Random, check_conforming, check_tiering_conforming, generate};
+use riverrun_testkit::{Random, check_conforming, check_tiering_conforming, check_tiering_uncounted, generate};
 
 /// Choices for the generator, of all lengths. They are few: each takes a second or two.
 fn seeds() -> Vec<Vec<u8>> {
@@ -18,6 +18,7 @@ fuzz_target!(init: seed(seeds()), |data: &[u8]| {
     let cases = generate::conforming(&mut random);
     match first % 3 {
         0 => check_tiering_conforming(&cases, &mut random),
+        1 => check_tiering_uncounted(&cases, &mut random),
         _ => check_conforming(&cases),
     }
 });

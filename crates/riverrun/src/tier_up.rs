@@ -11,7 +11,7 @@
 //! Work is counted in samples, not timed, so that a program is compiled at the same point of every run. Quick code makes no
 //! samples: while it runs, the processor time of the process counts.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::mem::replace;
 use std::path::{Path, PathBuf};
@@ -460,14 +460,51 @@ impl Job {
             .shared
             .files(&mut self.shared.state())
             .map_err(|error| format!("cannot make a temporary folder: {error}"))?;
+        let (lock, has_waited) = self.lock();
+        if has_waited {
+            // SAFETY: as below.
+            let made = unsafe { Artifact::load(&output, hash) }.ok().filter(|made| self.is_made(made.options()));
+            if let Some(artifact) = made {
+                return Ok(artifact);
+            }
+        }
         write_whole(&profile, self.profile(reached).as_bytes())
             .map_err(|error| format!("cannot write {}: {error}", profile.display()))?;
-        self.call_compiler(program, &profile, &output)?;
+        self.call_compiler(program, &profile, &output, lock)?;
         // SAFETY: as the caller promises; artifacts are replaced as a whole.
         unsafe { Artifact::load(&output, hash) }.map_err(|error| error.to_string())
     }
 
-    fn call_compiler(&self, program: &[u8], profile: &Path, output: &Path) -> Result<(), String> {
+    /// Waits while another process compiles the program by the same cache, and keeps others from it as long as the file or
+    /// a copy of it is open; says whether it has waited. Nothing is locked without a cache, where its file system has no
+    /// locks, and once a compiler must have ended.
+    fn lock(&self) -> (Option<File>, bool) {
+        let open = |cached: &PathBuf| {
+            cached.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+            File::options().create(true).append(true).open(cached.with_extension("lock"))
+        };
+        let file = self.shared.cached.as_ref().and_then(|cached| open(cached).ok());
+        let Some(file) = file else { return (None, false) };
+        let begin = Instant::now();
+        let mut has_waited = false;
+        while begin.elapsed() < MAX_TIME && !self.shared.state().is_over {
+            match file.try_lock() {
+                Ok(()) => return (Some(file), has_waited),
+                Err(TryLockError::Error(_)) => break,
+                Err(TryLockError::WouldBlock) => has_waited = true,
+            }
+            std::thread::sleep(INTERVAL);
+        }
+        (None, has_waited)
+    }
+
+    /// Whether code that was compiled so is what this is to make, or better.
+    fn is_made(&self, options: Options) -> bool {
+        options.fuel == self.shared.settings.fuel && (self.is_quick || !options.quick)
+    }
+
+    /// Calls the compiler, which has the lock as long as it runs, also if this process ends.
+    fn call_compiler(&self, program: &[u8], profile: &Path, output: &Path, lock: Option<File>) -> Result<(), String> {
         // Files, as nobody reads or writes at the other end of a pipe once this process has ended.
         let temporary = |error| format!("cannot write a temporary file: {error}");
         let input = temporary_file(program).map_err(temporary)?;
@@ -484,7 +521,11 @@ impl Job {
         command.args(["--max-work", &self.work.to_string(), "--max-time", &MAX_TIME.as_secs().to_string()]);
         command.args(["--address-bits", &self.shared.space.bits().to_string()]);
         command.args(settings.fuel.then_some("--fuel")).arg("/dev/stdin");
-        command.stdin(input).stdout(Stdio::null()).stderr(said.try_clone().map_err(temporary)?);
+        // It prints nothing there.
+        command
+            .stdin(input)
+            .stdout(lock.map_or_else(Stdio::null, Stdio::from))
+            .stderr(said.try_clone().map_err(temporary)?);
         let name = settings.compiler.display();
         let status = {
             let mut state = self.shared.state();

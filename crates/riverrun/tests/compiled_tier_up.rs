@@ -1,6 +1,7 @@
 //! Code that gets better while it runs: machines take it where the dispatcher has control, in runs, in calls, and in calls
 //! within calls.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -294,6 +295,34 @@ fn quick_code_of_an_earlier_run_is_replaced() {
     machine.run().unwrap();
     let statistics = program.tier_up().unwrap();
     assert_eq!((statistics.is_quick, statistics.functions, statistics.failure), (false, 2, None));
+}
+
+#[test]
+fn what_another_process_compiles_is_waited_for_and_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = tiering(folder.path(), &["hot"], &["rounds", "hot"]);
+    let file = |extension| folder.path().join("cache").join(program.artifact_name(false)).with_extension(extension);
+    let lock = File::create(file("lock")).unwrap();
+    lock.try_lock().unwrap();
+    // Its own compiler would fail.
+    std::fs::write(folder.path().join("compiler"), "#!/bin/sh\nexit 1\n").unwrap();
+    let (made, place) = (folder.path().join("artifact"), file("hot.rro"));
+    let (mut lock, mut round) = (Some(lock), 0);
+    let end = Instant::now() + Duration::from_secs(60);
+    let mut machine = machine(&program, move |caller, _| {
+        let statistics = caller.program().tier_up().unwrap();
+        assert!(Instant::now() < end, "{statistics:?}");
+        round += i64::from(statistics.is_compiling);
+        if round == 100 {
+            std::fs::rename(&made, &place).unwrap();
+            drop(lock.take());
+        }
+        if statistics.compilations == 0 && statistics.failure.is_none() { 0 } else { -1 }
+    });
+    machine.set_x(10, 0);
+    machine.run().unwrap();
+    let statistics = program.tier_up().unwrap();
+    assert_eq!((statistics.functions, statistics.is_quick, statistics.failure), (2, false, None));
 }
 
 #[test]

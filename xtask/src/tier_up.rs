@@ -187,20 +187,20 @@ impl Bench<'_> {
         if whole.exists() {
             std::fs::remove_file(whole)?;
         }
-        let cost = match self.sysroot {
+        let mut command;
+        match self.sysroot {
             None => {
-                let mut compiler = Command::new(self.command("riverrun-compile")?);
-                self.cost(compiler.args(["--quiet", "-o"]).arg(whole).arg(self.guest))?.1
+                command = Command::new(self.command("riverrun-compile")?);
+                command.args(["--quiet", "-o"]).arg(whole).arg(self.guest);
             }
             // By a run that does hardly anything.
             Some(sysroot) => {
-                let mut command = Command::new(self.command("riverrun")?);
+                command = Command::new(self.command("riverrun")?);
                 command.args(["run", "--compile"]).arg(format!("--artifact={}", whole.display()));
                 command.arg("--sysroot").arg(sysroot).arg(self.guest).arg("--version");
-                self.cost(&mut command)?.1
             }
-        };
-        Ok(cost)
+        }
+        Ok(self.cost(&mut command)?.1)
     }
 
     /// Runs the guest with work of this size and these options, with a cache of this name: its output, what it took, and how

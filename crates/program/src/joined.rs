@@ -209,6 +209,7 @@ impl JoinedProgram {
 const NAMES: &[u8] = b"\0.eh_frame\0.shstrtab\0";
 /// Where the second begins there.
 const SHSTRTAB: u32 = 11;
+const _: () = assert!(NAMES[SHSTRTAB as usize - 1] == 0 && NAMES[SHSTRTAB as usize + 1] == b's');
 const SECTION_HEADER: usize = 64;
 
 /// A section of the file.

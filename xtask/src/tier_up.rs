@@ -106,6 +106,13 @@ struct Cost {
     cpu: f64,
 }
 
+/// What was compiled as a program ran.
+struct Improved {
+    functions: u64,
+    /// Seconds after which the last code was there.
+    after: f64,
+}
+
 /// `cargo xtask bench tier-up [NAME ..]`, where a name is the beginning of a row's.
 pub(crate) fn command(args: &[String]) -> Result<ExitCode> {
     let is_asked = |row: &&Row| args.is_empty() || args.iter().any(|name| row.name.starts_with(name.as_str()));
@@ -123,10 +130,10 @@ pub(crate) fn command(args: &[String]) -> Result<ExitCode> {
     let folder = workspace::root().join("target/tier-up");
     std::fs::create_dir_all(&folder)?;
     println!(
-        "| program | size | | interpreted | whole, compiling | whole, running | tier-up, cold | tier-up, warm | \
-         compiled functions |"
+        "| program | size | | interpreted | whole, compiling | whole, running | tier-up, cold | its last code after | \
+         tier-up, warm | compiled functions |"
     );
-    println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+    println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
     for row in rows {
         measure(row, &folder)?;
     }
@@ -153,16 +160,20 @@ fn measure(row: &Row, folder: &Path) -> Result<()> {
         if cache.exists() {
             std::fs::remove_dir_all(&cache)?;
         }
-        let (cold_output, cold, _) = bench.run("tier-up", size, &["--tier-up"])?;
-        let (warm_output, warm, functions) = bench.run("tier-up", size, &["--tier-up"])?;
+        let (cold_output, cold, improved) = bench.run("tier-up", size, &["--tier-up"])?;
+        let (warm_output, warm, Improved { functions, .. }) = bench.run("tier-up", size, &["--tier-up"])?;
         for (name, output) in [("compiled", compiled), ("cold", cold_output), ("warm", warm_output)] {
             if output != expected {
                 bail!("{}: {name}: {output:?} instead of {expected:?}", row.name);
             }
         }
+        let after = format!("{:.2}", improved.after);
         let costs = [interpreted, compiling, running, cold, warm];
-        for (what, of) in [("s", (|cost| cost.wall) as fn(&Cost) -> f64), ("CPU s", |cost| cost.cpu)] {
-            let cells: Vec<String> = costs.iter().map(|cost| format!("{:.2}", of(cost))).collect();
+        for (what, of, after) in
+            [("s", (|cost| cost.wall) as fn(&Cost) -> f64, after), ("CPU s", |cost| cost.cpu, String::new())]
+        {
+            let mut cells: Vec<String> = costs.iter().map(|cost| format!("{:.2}", of(cost))).collect();
+            cells.insert(4, after);
             println!("| {} | {size} | {what} | {} | {functions} |", row.name, cells.join(" | "));
         }
     }
@@ -203,9 +214,9 @@ impl Bench<'_> {
         Ok(self.cost(&mut command)?.1)
     }
 
-    /// Runs the guest with work of this size and these options, with a cache of this name: its output, what it took, and how
-    /// many functions were compiled as it ran.
-    fn run(&self, cache: &str, size: &str, options: &[&str]) -> Result<(String, Cost, u64)> {
+    /// Runs the guest with work of this size and these options, with a cache of this name: its output, what it took, and what
+    /// was compiled as it ran.
+    fn run(&self, cache: &str, size: &str, options: &[&str]) -> Result<(String, Cost, Improved)> {
         let mut command = Command::new(self.command("riverrun")?);
         command.env("XDG_CACHE_HOME", self.folder.join(cache)).args(["run", "--stats=json"]).args(options);
         command.args(self.sysroot.iter().flat_map(|sysroot| [Path::new("--sysroot"), sysroot]));
@@ -221,8 +232,9 @@ impl Bench<'_> {
         let (output, cost) = self.cost(&mut command)?;
         let stats = output.1.lines().last().unwrap_or_default();
         let stats: Value = serde_json::from_str(stats).with_context(|| format!("no statistics: {}", output.1))?;
-        let functions = stats["tier_up"]["functions"].as_u64().unwrap_or(0);
-        Ok((output.0, cost, functions))
+        let stats = &stats["tier_up"];
+        let functions = stats["functions"].as_u64().unwrap_or(0);
+        Ok((output.0, cost, Improved { functions, after: stats["since_seconds"].as_f64().unwrap_or(0.0) }))
     }
 
     /// Runs a command: its output and messages, and what it and its children took, those included that outlive it.

@@ -30,6 +30,6 @@ pub use link::write;
 pub use listing::{Line, Listing, listing};
 pub use options::{CompileOptions, Cpu};
 pub use riverrun_vm::AddressSpace;
-pub use riverrun_vm::artifact::Fidelity;
+pub use riverrun_vm::artifact::{Fidelity, Quick};
 pub use selection::Selection;
 pub use unit::{Interpreted, Report, compile, compile_object, compile_selected};

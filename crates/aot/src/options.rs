@@ -1,7 +1,7 @@
 //! Options of the compiler.
 
 use riverrun_program::Image;
-use riverrun_vm::artifact::{Fidelity, Options};
+use riverrun_vm::artifact::{Fidelity, Options, Quick};
 use riverrun_vm::{AddressSpace, Features};
 
 /// The processors that the code is to run on.
@@ -32,10 +32,10 @@ pub struct CompileOptions {
     pub fuel: bool,
     /// What the code assumes of the program, and so where it gives what the interpreter gives.
     pub fidelity: Fidelity,
-    /// Whether to compile by the quick back end: in a tenth of the time, to code that takes up to two and a half times as long.
+    /// What to compile by the quick back end: in a tenth of the time, to code that takes up to two and a half times as long.
     /// Such code counts no instructions and is not precise; where that is asked for, and in objects that are linked into
     /// hosts, this is ignored.
-    pub quick: bool,
+    pub quick: Quick,
     /// The processors that the code is to run on.
     pub cpu: Cpu,
     /// The guest's addresses: the code runs in machines that have these. A program that compiles itself takes those of its
@@ -55,7 +55,7 @@ impl Default for CompileOptions {
             level: 2,
             fuel: false,
             fidelity: Fidelity::AbiAssuming,
-            quick: false,
+            quick: Quick::Nothing,
             cpu: Cpu::Native,
             space: AddressSpace::LARGEST,
             threads: 0,
@@ -84,7 +84,8 @@ impl CompileOptions {
     #[must_use]
     pub fn suited_to(self, image: &Image) -> CompileOptions {
         let fidelity = if image.is_go() { Fidelity::Precise } else { self.fidelity };
-        let quick = self.quick && !self.fuel && fidelity == Fidelity::AbiAssuming;
+        let is_possible = !self.fuel && fidelity == Fidelity::AbiAssuming;
+        let quick = if is_possible { self.quick } else { Quick::Nothing };
         CompileOptions { fidelity, quick, ..self }
     }
 

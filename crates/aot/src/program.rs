@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use riverrun_program::Image;
-use riverrun_vm::artifact::Dispatch;
+use riverrun_vm::artifact::{Dispatch, Quick};
 
 use crate::analysis::{
     Abilities, Function, Imports, Liveness, Text, costs, functions, insert_copies, insert_polls, is_copied, libcalls,
@@ -14,7 +14,7 @@ use crate::error::CompileError;
 use crate::lift::{KnownLibcall, Surroundings, observed};
 use crate::names::Names;
 use crate::options::CompileOptions;
-use crate::selection::Selection;
+use crate::selection::{self, Selection};
 
 /// The context that all functions of a program share.
 pub(crate) struct Program<'a> {
@@ -25,6 +25,8 @@ pub(crate) struct Program<'a> {
     pub(crate) interpreted: BTreeSet<u64>,
     /// Those of them that are not selected, and to which compiled functions lead directly.
     pub(crate) left_out: BTreeSet<u64>,
+    /// Functions that the quick back end compiles.
+    pub(crate) quick: BTreeSet<u64>,
     liveness: Liveness,
     imports: Imports,
     reads_exceptions: bool,
@@ -47,12 +49,16 @@ impl<'a> Program<'a> {
         let abilities = Abilities { rounds: features.has("sse4.1"), fuses: features.has("fma") };
         let text = Text::new(image, abilities);
         // Not in precise mode.
-        let recognised = if options.is_precise() || options.quick { BTreeMap::new() } else { libcalls(&text, &budget) };
+        let recognised = if options.is_precise() || options.quick == Quick::All {
+            BTreeMap::new()
+        } else {
+            libcalls(&text, &budget)
+        };
         let known = recognised.into_iter().filter_map(|(start, known)| {
             let costs = if options.fuel { Some(costs(&text, start, known.arguments()?, &budget)) } else { None };
             Some((start, KnownLibcall { known, costs }))
         });
-        let known = known.collect();
+        let known: BTreeMap<u64, KnownLibcall> = known.collect();
         let all = functions(&text, &budget);
         budget.check()?;
         let mut liveness = Liveness::new(&text, &all, &budget);
@@ -60,9 +66,13 @@ impl<'a> Program<'a> {
         let starts: BTreeSet<u64> = all.iter().map(|function| function.start).collect();
         let mut functions = selection.of(all, &mut liveness);
         let selected: BTreeSet<u64> = functions.iter().map(|function| function.start).collect();
+        let quick = selection::quick(selection, options.quick, &functions).map(|function| function.start);
+        // Functions that do something else first are LLVM's.
+        let quick = quick.filter(|start| !known.contains_key(start)).collect();
         let program = Program {
             image,
             names: Arc::new(Names::new(&functions, linked)),
+            quick,
             liveness,
             imports: Imports::new(image),
             reads_exceptions,
@@ -78,9 +88,8 @@ impl<'a> Program<'a> {
             budget,
         };
         program.budget.check()?;
-        if !options.quick {
-            functions.iter_mut().filter(|function| program.libcall(function.start).is_none()).for_each(insert_copies);
-        }
+        let has_copies = |start: u64| program.libcall(start).is_none() && !program.quick.contains(&start);
+        functions.iter_mut().filter(|function| has_copies(function.start)).for_each(insert_copies);
         if !options.fuel {
             insert_polls(&mut functions, |start| program.libcall(start).is_some());
         }

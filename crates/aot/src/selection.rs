@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 
 use riverrun_program::Profile;
+use riverrun_vm::artifact::Quick;
 
 use crate::analysis::{Block, Function, Liveness, is_reached, leave_out_cold, loops_without_calls};
 use crate::budget::work;
@@ -73,6 +74,19 @@ impl<'a> Selection<'a> {
         }
         functions
     }
+}
+
+/// Those functions of a selection that are compiled by the quick back end.
+pub(crate) fn quick<'f>(
+    selection: Selection<'_>,
+    quick: Quick,
+    functions: &'f [Function],
+) -> impl Iterator<Item = &'f Function> {
+    functions.iter().filter(move |function| match (quick, selection) {
+        (Quick::Nothing, _) | (Quick::Cold, Selection::All) => false,
+        (Quick::Cold, Selection::Hot { profile, .. }) => samples_in(profile, function.blocks.values()) == 0,
+        (Quick::All, _) => true,
+    })
 }
 
 /// Samples in blocks.

@@ -28,12 +28,13 @@ pub(crate) fn object(
     let context = Context::create();
     let ir = Ir::new(&context, "tables", *options, Callers::Guest, "generic", &program.names);
     define_helpers(&ir);
-    if options.quick {
+    let has_bodies = !program.quick.is_empty();
+    if has_bodies {
         ir.module.set_inline_assembly(&quick::assembly(&searcher(&program.names)));
     } else {
         program.left_out.iter().for_each(|&start| ir.define_interpreted(start));
     }
-    let dispatch = dispatch(&ir, program, options.quick);
+    let dispatch = dispatch(&ir, program, has_bodies);
     ir.define_searcher(program.dispatch_bits);
     let i32 = ir.bits(32);
     let all: Vec<_> = std::iter::once(entrances.len() as u64).chain(entrances.iter().copied()).collect();

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use riverrun_program::Image;
-use riverrun_vm::artifact::{Fidelity, Header};
+use riverrun_vm::artifact::{Fidelity, Header, Options, Quick};
 
 use crate::analysis::Function;
 use crate::budget::{Budget, work};
@@ -146,7 +146,7 @@ pub fn compile_object(
     if name.is_empty() || !is_identifier {
         return Err(CompileError::Name(name.to_owned()));
     }
-    compile_as(image, &CompileOptions { quick: false, ..*options }, Selection::All, Some(name), progress)
+    compile_as(image, &CompileOptions { quick: Quick::Nothing, ..*options }, Selection::All, Some(name), progress)
 }
 
 fn compile_as(
@@ -167,11 +167,11 @@ fn compile_as(
         analysis: clock.lap(),
         ..Report::default()
     };
-    let host_entered = if options.quick { Vec::new() } else { host_entered(image, &functions, options) };
-    let mut units = units(&functions, selection.kept().is_some());
+    let host_entered = host_entered(image, &functions, &program.quick, options);
+    let mut units = units(&functions, &program.quick, selection.kept().is_some());
     units.extend(host_entered.chunks(ENTRIES).map(|functions| Unit {
         callers: Callers::Host,
-        schedule: Schedule::Registers,
+        back_end: BackEnd::Llvm(Schedule::Registers),
         functions: functions.to_vec(),
     }));
     let (mut objects, oversized) = compile_units(&units, &program, options, selection.kept(), progress, &mut report)?;
@@ -188,7 +188,10 @@ fn compile_as(
     entrances.sort_unstable();
     entrances.dedup();
     let header = Header {
-        options: options.header(),
+        options: Options {
+            quick: if program.quick.is_empty() { Quick::Nothing } else { options.quick },
+            ..options.header()
+        },
         features: options.cpu.features(),
         dispatch_bits: program.dispatch_bits,
         program: Header::hash(image.bytes()),
@@ -196,8 +199,9 @@ fn compile_as(
     let mut phases = Phases::default();
     let host_entered = host_entered.iter().map(|function| function.start);
     let host_entered: Vec<u64> = host_entered.filter(|start| !oversized.entries.contains(start)).collect();
-    if options.quick {
-        objects.push(quick::interpreted(&program.left_out, &program.names)?);
+    if !program.quick.is_empty() {
+        let llvms = functions.iter().map(|function| function.start).filter(|start| !program.quick.contains(start));
+        objects.push(quick::others(&program.left_out, llvms, &program.names)?);
     }
     objects.push(tables::object(&program, &entrances, &host_entered, &header, options, &mut phases)?);
     report.add(&phases);
@@ -216,28 +220,50 @@ fn text_bytes(functions: &[Function]) -> u64 {
     insts.values().map(|&len| u64::from(len)).sum()
 }
 
-/// The functions that get host-ABI entry points, by address: suitable ones that the program exports.
-fn host_entered<'a>(image: &Image, functions: &'a [Function], options: &CompileOptions) -> Vec<&'a Function> {
+/// The functions that get host-ABI entry points, by address: suitable ones that the program exports, and LLVM compiles.
+fn host_entered<'a>(
+    image: &Image,
+    functions: &'a [Function],
+    quick: &BTreeSet<u64>,
+    options: &CompileOptions,
+) -> Vec<&'a Function> {
     // A program whose exports are invalid cannot be loaded to run, so their errors do not matter here.
     let exports: BTreeSet<u64> = image.exports().into_iter().flatten().map(|export| export.address).collect();
     let suits = |function: &&Function| exports.contains(&function.start) && host_entries::suits(function, options);
-    functions.iter().filter(suits).collect()
+    functions.iter().filter(|function| !quick.contains(&function.start)).filter(suits).collect()
+}
+
+/// What makes machine code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BackEnd {
+    Llvm(Schedule),
+    Quick,
+}
+
+impl BackEnd {
+    /// Those of one heuristic of LLVM's come before those of the other, so that threads seldom wait
+    /// ([`scheduled`](crate::schedule::scheduled)).
+    const ALL: [BackEnd; 3] = [BackEnd::Llvm(Schedule::ALL[0]), BackEnd::Llvm(Schedule::ALL[1]), BackEnd::Quick];
+
+    fn of(function: &Function, quick: &BTreeSet<u64>) -> BackEnd {
+        if quick.contains(&function.start) { BackEnd::Quick } else { BackEnd::Llvm(Schedule::of(function)) }
+    }
 }
 
 /// Functions that are compiled together.
 struct Unit<'a> {
     callers: Callers,
-    schedule: Schedule,
+    back_end: BackEnd,
     functions: Vec<&'a Function>,
 }
 
-/// Adjacent functions with one scheduling heuristic, up to [`UNIT`] instructions, or those of [`KEPT_UNIT`] bytes if their
-/// code is kept. All units of one heuristic come before those of the other, so that threads seldom wait
-/// ([`scheduled`](crate::schedule::scheduled)).
-fn units(functions: &[Function], are_kept: bool) -> Vec<Unit<'_>> {
+/// Adjacent functions of one back end, up to [`UNIT`] instructions, or those of [`KEPT_UNIT`] bytes if their code is kept;
+/// back ends in their order.
+fn units<'a>(functions: &'a [Function], quick: &BTreeSet<u64>, are_kept: bool) -> Vec<Unit<'a>> {
     let mut units = Vec::new();
-    for schedule in Schedule::ALL {
-        let all: Vec<&Function> = functions.iter().filter(|function| Schedule::of(function) == schedule).collect();
+    for back_end in BackEnd::ALL {
+        let all: Vec<&Function> =
+            functions.iter().filter(|function| BackEnd::of(function, quick) == back_end).collect();
         let mut rest = &all[..];
         while !rest.is_empty() {
             let mut size = 0;
@@ -247,7 +273,7 @@ fn units(functions: &[Function], are_kept: bool) -> Vec<Unit<'_>> {
                 size <= UNIT && (!are_kept || function.start / KEPT_UNIT == first)
             });
             let (unit, behind) = rest.split_at(fitting.count().max(1));
-            units.push(Unit { callers: Callers::Guest, schedule, functions: unit.to_vec() });
+            units.push(Unit { callers: Callers::Guest, back_end, functions: unit.to_vec() });
             rest = behind;
         }
     }
@@ -288,12 +314,12 @@ fn compile_unit(
     budget: &Budget,
     phases: &mut Phases,
 ) -> Result<Vec<u8>, CompileError> {
-    if options.quick {
+    let BackEnd::Llvm(schedule) = unit.back_end else {
         let mut clock = Clock::start();
         let object = quick::object(&unit.functions, program, &program.names, options, oversized);
         phases.code_generation += clock.lap();
         return object;
-    }
+    };
     let tune = emit::tune_cpu(options.cpu);
     loop {
         let mut clock = Clock::start();
@@ -314,12 +340,12 @@ fn compile_unit(
         }
         program.budget.check()?;
         phases.lifting += clock.lap();
-        let kept = kept.map(|kept| (kept, key(&ir, unit.schedule)));
+        let kept = kept.map(|kept| (kept, key(&ir, schedule)));
         if let Some(object) = kept.as_ref().and_then(|(kept, key)| kept.find(key)) {
             return Ok(object);
         }
         // One for each: it would keep what it has found out of a module, such as how stacks are aligned, for others.
-        let object = emit::object(&ir, unit.schedule, &emit::machine(options)?, phases)?;
+        let object = emit::object(&ir, schedule, &emit::machine(options)?, phases)?;
         let symbols = diagnostics.oversized()?;
         let is_large = |function: &&&Function| symbols.iter().any(|symbol| program.names.is_of(function.start, symbol));
         let large: Vec<u64> = compiled.iter().filter(is_large).map(|function| function.start).collect();

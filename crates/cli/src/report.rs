@@ -119,6 +119,8 @@ struct TierUpStats {
     functions: usize,
     /// Whether the code at the end is quick code.
     quick: bool,
+    /// When that code was there, after the start.
+    since_seconds: f64,
     compiler_seconds: f64,
 }
 
@@ -156,6 +158,7 @@ impl Stats {
             compilations: statistics.compilations,
             functions: statistics.functions,
             quick: statistics.is_quick,
+            since_seconds: statistics.since.as_secs_f64(),
             compiler_seconds: statistics.time.as_secs_f64(),
         });
         Stats { tier_up, ..self }

@@ -17,7 +17,7 @@ mod stats;
 
 use lexopt::Arg::{Long, Short, Value};
 use limits::Limits;
-use riverrun_aot::{AddressSpace, CompileError, CompileOptions, Cpu, Fidelity, KeptObjects, Report, Selection};
+use riverrun_aot::{AddressSpace, CompileError, CompileOptions, Cpu, Fidelity, KeptObjects, Quick, Report, Selection};
 use riverrun_program::{Image, LoadError, Profile};
 use stats::{Format, Stats};
 
@@ -39,7 +39,8 @@ riverrun compile [OPTIONS] PROGRAM: compiles a static RISC-V Linux program for x
 
   -o, --output FILE   where the compiled code goes: PROGRAM with the extension rro if not given
   -O0 .. -O3          how hard to optimise: -O2 if not given
-  --quick             compile in a tenth of the time, to code that is slower
+  --quick[=cold]      compile in a tenth of the time, to code that is slower; =cold: only functions in which the
+                      profile has no samples
   --fuel              count instructions, for run --fuel
   --precise           make every access that may trap, with all registers known: slower; always so for programs in Go
   --address-bits N    for machines whose addresses have so many bits, as run --address-bits says: 32 if not given
@@ -110,7 +111,7 @@ fn parse() -> Result<Option<Job>> {
         match arg {
             Long("output") | Short('o') => job.output = Some(parser.value()?.into()),
             Short('O') => job.options.level = level(&parser.value()?)?,
-            Long("quick") => job.options.quick = true,
+            Long("quick") => job.options.quick = quick(parser.optional_value())?,
             Long("fuel") => job.options.fuel = true,
             Long("precise") => job.options.fidelity = Fidelity::Precise,
             Long("address-bits") => job.options.space = space(&parser.value()?)?,
@@ -139,8 +140,11 @@ fn parse() -> Result<Option<Job>> {
         Ok(_) if job.is_object && job.profile.is_some() => {
             Err("--profile goes with artifacts: an object has all functions".into())
         }
-        Ok(_) if job.options.quick && (job.is_object || job.options.fuel || job.options.fidelity == Fidelity::Precise) => {
+        Ok(_) if job.options.quick != Quick::Nothing && (job.is_object || job.options.fuel || job.options.fidelity == Fidelity::Precise) => {
             Err("--quick goes without --fuel, --precise and --emit object: quick code counts nothing and is not precise".into())
+        }
+        Ok(_) if job.options.quick == Quick::Cold && job.profile.is_none() => {
+            Err("--quick=cold goes with --profile: that says which functions are cold".into())
         }
         Ok(_) if job.objects.is_some() && job.profile.is_none() => {
             Err("--objects goes with --profile: a whole program is compiled once".into())
@@ -154,6 +158,14 @@ fn level(value: &OsStr) -> Result<u8> {
     match value.to_str().and_then(|value| value.parse().ok()) {
         Some(level @ 0..=3) => Ok(level),
         _ => Err(format!("-O{}: say -O0, -O1, -O2 or -O3", value.display()).into()),
+    }
+}
+
+fn quick(value: Option<OsString>) -> Result<Quick> {
+    match value.as_ref().map(|value| value.to_str()) {
+        None => Ok(Quick::All),
+        Some(Some("cold")) => Ok(Quick::Cold),
+        Some(_) => Err(format!("--quick={}: say --quick or --quick=cold", value.unwrap_or_default().display()).into()),
     }
 }
 

@@ -212,9 +212,20 @@ impl Code {
     /// The addresses at which decoded blocks begin: control has reached each of them in the interpreter.
     pub fn reached(&self) -> Vec<u64> {
         let used = *self.lock();
-        let block_ends = |index: usize| (self.origins[index].load(Ordering::Relaxed) >> 32) as i32 == 0;
-        let begins = (1..used).filter(|&index| block_ends(index - 1));
+        let begins = (1..used).filter(|&index| self.begins_block(index));
         begins.map(|index| self.origin(&self.ops[index]).0).collect()
+    }
+
+    /// Where the decoded block begins that has the instruction at `pc`; `None` if that is not decoded.
+    pub fn beginning(&self, pc: u64) -> Option<u64> {
+        let op = self.decoded(pc)?.op as usize / size_of::<DecodedOp>();
+        let begin = (1..=op).rev().find(|&index| self.begins_block(index))?;
+        Some(self.origin(&self.ops[begin]).0)
+    }
+
+    /// Whether this op is the first one of a decoded block: the one before ends another.
+    fn begins_block(&self, index: usize) -> bool {
+        (self.origins[index - 1].load(Ordering::Relaxed) >> 32) as i32 == 0
     }
 
     /// The op of the instruction at `pc`, if it is decoded.

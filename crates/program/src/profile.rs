@@ -7,11 +7,11 @@ use std::ops::{Range, RangeInclusive};
 
 /// The first line of a profile's text.
 const TITLE: &str = "riverrun profile 2";
-/// Addresses that a profile holds at most.
 /// Begins the line with the number of samples in code that is not compiled.
 const UNCOMPILED: &str = "uncompiled ";
 /// Begins the line with the time in quick code.
 const QUICK: &str = "quick ";
+/// Addresses that a profile holds at most.
 const ADDRESSES_MAX: usize = 1 << 18;
 
 /// Samples of a program's pc: each stands for the same number of interpreted instructions. An address with no sample is one

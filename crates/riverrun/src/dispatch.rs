@@ -157,15 +157,17 @@ impl Dispatcher<'_> {
                 }
             }
         }
-        let until_sample = self.sampler.as_mut().map(|sampler| sampler.begin(is_visit));
+        let until_sample = match self.sampler.as_mut().map(|sampler| sampler.begin(is_visit)) {
+            Some(None) => return Exit::Step,
+            Some(until_sample) => until_sample,
+            None => None,
+        };
         // SAFETY: as the caller promises.
         let (exit, executed) = unsafe { code.run(self.window, limit.min(until_sample.unwrap_or(u64::MAX))) };
         self.fuel -= executed;
         self.pace.executed(executed, self.fuel);
-        if self.sampler.as_mut().is_some_and(|sampler| sampler.executed(executed)) {
-            self.program.sample(self.window.state().hart.pc);
-            // If the interpreter could not begin, it can now.
-            return if exit == Exit::Step { Exit::Continue } else { exit };
+        if let Some(sampler) = &mut self.sampler {
+            sampler.executed(executed);
         }
         exit
     }
@@ -181,6 +183,10 @@ impl Dispatcher<'_> {
         match self.code.step(self.window) {
             Ok(step) => {
                 self.fuel -= 1;
+                if self.sampler.as_mut().is_some_and(|sampler| sampler.stepped()) {
+                    let pc = self.window.state().hart.pc;
+                    self.program.sample(pc, self.code.beginning(pc));
+                }
                 match step {
                     Step::Done => None,
                     Step::Ecall => Some(Stop::Ecall),

@@ -96,7 +96,7 @@ pub use riverrun_program as image;
 #[doc(hidden)]
 pub use riverrun_program::doc;
 pub use riverrun_program::{FrameDescription as Frame, LoadError, Scalar, Signature, Type};
-pub use riverrun_vm::artifact::{ArtifactError, Fidelity, LinkedArtifact, Options as ArtifactOptions};
+pub use riverrun_vm::artifact::{ArtifactError, Fidelity, LinkedArtifact, Options as ArtifactOptions, Quick};
 pub use riverrun_vm::{
     AddressSpace, DYNAMIC_CALL, Fault, HASH_MIN, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Perm, READY_CALL,
     Region, SIGNAL_RETURN_ADDRESS, TrapCause,

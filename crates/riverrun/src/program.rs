@@ -9,7 +9,9 @@ use std::sync::{Arc, OnceLock};
 
 use riverrun_interp::Code;
 use riverrun_program::{Export, Image, Import};
-use riverrun_vm::artifact::{ABI, Artifact, ArtifactError, Header, LinkedArtifact, Options, ProgramHash, Symbol};
+use riverrun_vm::artifact::{
+    ABI, Artifact, ArtifactError, Header, LinkedArtifact, Options, ProgramHash, Quick, Symbol,
+};
 use riverrun_vm::{AddressSpace, Interruption, Perm, STACK_GUARD};
 
 use crate::compiled_code::{CompiledCode, CompiledEngine, Improvements};
@@ -267,9 +269,10 @@ impl Program {
         // SAFETY: as before.
         let artifact = unsafe { tier_up.kept(self.hash()) };
         let artifact = artifact.filter(|artifact| self.file.check_space(artifact).is_ok());
-        let quick = artifact.as_ref().filter(|artifact| artifact.options().quick).map(Artifact::code_size);
+        let improvable = artifact.as_ref().filter(|artifact| artifact.options().quick != Quick::Nothing);
+        let size = improvable.map(Artifact::code_size);
         let program = Program::of(self.file.clone(), artifact, Some(tier_up))?;
-        if let (Some(tier_up), Some(size)) = (&program.code.tier_up, quick) {
+        if let (Some(tier_up), Some(size)) = (&program.code.tier_up, size) {
             tier_up.optimise_later(size, program.compilation());
         }
         Ok(Some(program))
@@ -327,9 +330,11 @@ impl Program {
         tier_up.keep_profile(&self.code.reached()).map_err(|(path, source)| Error::File { path, source })
     }
 
-    /// Notes where the interpreter is, and has hot functions compiled in the background once that is worthwhile.
-    pub(crate) fn sample(&self, pc: u64) {
-        if let Some(job) = self.code.tier_up.as_ref().and_then(|tier_up| tier_up.sample(pc)) {
+    /// Notes where the interpreter is, in the decoded block with this beginning, and has hot functions compiled in the
+    /// background once that is worthwhile.
+    pub(crate) fn sample(&self, pc: u64, beginning: Option<u64>) {
+        let tier_up = self.code.tier_up.as_ref();
+        if let Some(job) = tier_up.and_then(|tier_up| tier_up.sample(pc, beginning.unwrap_or(pc))) {
             job.start(self.compilation());
         }
     }

@@ -5,8 +5,8 @@
 //! machines of the program share both. A guest never waits for any of it: while there is no compiled code, and after any
 //! failure, it is interpreted.
 //!
-//! The first code is quick code. LLVM's follows once the process has worked for so long that it would have been worthwhile
-//! from the beginning.
+//! The first code is quick code. Once the process has worked with that for as long as making it took, LLVM's code of what has
+//! samples takes its place, with quick code of the rest; and much later LLVM's code of all, for what has got hot since.
 //!
 //! Work is counted in samples, not timed, so that a program is compiled at the same point of every run. Quick code makes no
 //! samples: while it runs, the processor time of the process counts.
@@ -21,10 +21,10 @@ use std::time::{Duration, Instant};
 
 use riverrun_program::Profile;
 use riverrun_vm::AddressSpace;
-use riverrun_vm::artifact::{Artifact, Options, ProgramHash};
+use riverrun_vm::artifact::{Artifact, Options, ProgramHash, Quick};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Instructions from one sample to the next.
+/// Instructions from one sample to the next, on average.
 const PERIOD: u64 = 512 << 10;
 /// Instructions of a decoded block at most: the interpreter cannot begin one with less.
 const BLOCK: u64 = 8 << 10;
@@ -39,12 +39,17 @@ const ANALYSIS: u64 = 1;
 const INSTRUCTIONS_PER_SAMPLE: u64 = 8;
 /// How many times as many the quick back end does.
 const QUICKER: u64 = 7;
-/// How many times as long LLVM takes, with the analysis that both make.
+/// How many times as long LLVM takes of the same, with the analysis that both make. What has samples takes it about twice as
+/// long as quick code of all.
 const SLOWER: u32 = 5;
 /// Bytes of quick code for an instruction.
 const QUICK_BYTES: u64 = 40;
-/// How long quick code runs, in compilations by LLVM, before there is one: that saves half of the time from then on.
-const PAYS: u32 = 2;
+/// How long quick code runs, in compilations of it, before LLVM's code of what has samples is made: that saves half of the time
+/// from then on.
+const PAYS: u32 = 1;
+/// How long such code runs, in compilations of all by LLVM, before there is one: that saves little, unless something else is
+/// hot by then.
+const WHOLE_PAYS: u32 = 8;
 /// Samples of a program that has run for about a second. Those that end earlier are not compiled.
 const SECOND: u64 = 2_000;
 /// How much longer than a program has been interpreted its compilation may take: one that has not ended by then goes on for
@@ -105,39 +110,62 @@ pub struct TierUpStatistics {
     pub is_compiling: bool,
     /// Whether the code is quick code, which LLVM's follows.
     pub is_quick: bool,
+    /// When there was the present code, after the program was loaded.
+    pub since: Duration,
     /// Why nothing is compiled any more, if that is so.
     pub failure: Option<String>,
 }
 
-/// Decides when the pc is sampled: once in [`PERIOD`] interpreted instructions, however many runs of the interpreter they
-/// are spread over.
+/// Decides when the pc is sampled: once in [`PERIOD`] interpreted instructions on average, however many runs of the
+/// interpreter they are spread over. The distances vary, lest a loop of the guest be sampled at the same places each time,
+/// but are the same in each run.
 #[derive(Debug)]
 pub(crate) struct Sampler {
     /// Instructions before the next sample.
     left: u64,
+    /// Whether these are executed one by one.
+    steps: bool,
+    /// The state of a linear congruential generator.
+    random: u64,
     /// Whether the code that is compiled by the samples counts fuel.
     pub(crate) counts_fuel: bool,
 }
 
 impl Sampler {
     pub(crate) fn new(counts_fuel: bool) -> Sampler {
-        Sampler { left: PERIOD, counts_fuel }
+        Sampler { left: PERIOD, steps: false, random: 0, counts_fuel }
     }
 
-    /// Instructions that the interpreter may execute next.
-    pub(crate) fn begin(&mut self, is_visit: bool) -> u64 {
+    /// A distance between samples: [`PERIOD`] on average, and half as long at least.
+    fn distance(&mut self) -> u64 {
+        // Knuth's multiplier; the upper bits are the more random ones.
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        PERIOD / 2 + self.random / (u64::MAX / PERIOD)
+    }
+
+    /// Instructions that the interpreter may execute next; `None` if they are to be executed one by one.
+    pub(crate) fn begin(&mut self, is_visit: bool) -> Option<u64> {
         if is_visit {
             self.left = self.left.saturating_sub(VISIT);
         }
-        self.left
+        (!self.steps).then_some(self.left)
     }
 
-    /// Notes that the interpreter has executed so many instructions; returns whether the pc is to be sampled now. That is
-    /// so where it could not begin a block with what was left, not where it has stopped for another reason.
-    pub(crate) fn executed(&mut self, executed: u64) -> bool {
-        let is_due = executed == 0 && self.left < BLOCK;
-        self.left = if is_due { PERIOD } else { self.left.saturating_sub(executed) };
-        is_due
+    /// Notes that the interpreter has executed so many instructions. Where it cannot begin a block, which it counts to its
+    /// end, steps lead to the next sample: were that where it stops, the longest blocks would have nearly all samples.
+    pub(crate) fn executed(&mut self, executed: u64) {
+        self.left = self.left.saturating_sub(executed);
+        self.steps = executed == 0 && self.left < BLOCK;
+    }
+
+    /// Notes that an instruction was executed by itself; returns whether the pc is to be sampled now.
+    pub(crate) fn stepped(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        if self.left != 0 {
+            return false;
+        }
+        (self.left, self.steps) = (self.distance(), false);
+        true
     }
 }
 
@@ -152,12 +180,12 @@ struct State {
     child: Option<Child>,
     /// Where the compiler's files are if there is no cache.
     folder: Option<tempfile::TempDir>,
-    /// Whether LLVM's code is there, so that no quick code takes its place.
-    is_optimised: bool,
-    /// Whether a thread waits until LLVM's code is worthwhile.
+    /// What is quick code of the best code so far, or else of the first: no other takes its place that has more.
+    quick: Quick,
+    /// Whether a thread waits until better code is worthwhile.
     is_waiting: bool,
-    /// What the process had taken of the processor when there was quick code, if that is what there is. The profile has the
-    /// time of earlier processes.
+    /// What the process had taken of the processor when there was the code that better code follows, if that is so. The
+    /// profile has the time of earlier processes.
     quick_since: Option<Duration>,
     /// Whether the program is gone, and so nothing is to be compiled.
     is_over: bool,
@@ -176,6 +204,8 @@ struct Shared {
     space: AddressSpace,
     /// Samples' worth of a compilation of nothing.
     fixed: u64,
+    /// When the program was loaded.
+    begin: Instant,
     state: Mutex<State>,
     /// A compilation has ended, or the program is gone.
     changed: Condvar,
@@ -184,7 +214,8 @@ struct Shared {
 /// A compilation that is worthwhile.
 pub(crate) struct Job {
     shared: Arc<Shared>,
-    is_quick: bool,
+    /// What is to be quick code.
+    quick: Quick,
     work: u64,
 }
 
@@ -198,13 +229,14 @@ impl TieringUp {
             child: None,
             folder: None,
             // Quick code does not count.
-            is_optimised: settings.fuel,
+            quick: if settings.fuel { Quick::Nothing } else { Quick::All },
             is_waiting: false,
             quick_since: None,
             is_over: false,
         };
         let (fixed, state) = (START + ANALYSIS * (text >> 10), Mutex::new(state));
-        TieringUp(Arc::new(Shared { settings: settings.clone(), space, cached, fixed, state, changed: Condvar::new() }))
+        let (settings, begin, changed) = (settings.clone(), Instant::now(), Condvar::new());
+        TieringUp(Arc::new(Shared { settings, space, cached, fixed, begin, state, changed }))
     }
 
     /// Takes over what earlier runs have left in the cache: the profile, and the artifact that was compiled by it.
@@ -254,12 +286,12 @@ impl TieringUp {
         write_whole(&path, text.as_bytes()).map_err(|error| (path, error))
     }
 
-    /// Adds a sample; returns a compilation if that is worthwhile now.
-    pub(crate) fn sample(&self, pc: u64) -> Option<Job> {
+    /// Adds a sample in the code that was reached at its beginning; returns a compilation if that is worthwhile now.
+    pub(crate) fn sample(&self, pc: u64, beginning: u64) -> Option<Job> {
         let mut state = self.0.state();
         state.profile.add(pc, 1);
         // What is being compiled is interpreted meanwhile.
-        let is_known = state.compiling.as_ref().is_some_and(|profile| profile.has_reached(pc..=pc));
+        let is_known = state.compiling.as_ref().is_some_and(|profile| profile.has_reached(beginning..=beginning));
         state.profile.uncompiled = state.profile.uncompiled.saturating_add(u64::from(!is_known));
         let statistics = &state.statistics;
         if statistics.is_compiling || statistics.failure.is_some() || statistics.compilations >= COMPILATIONS {
@@ -270,14 +302,14 @@ impl TieringUp {
         if total < SECOND.max(2 * fixed) || state.profile.uncompiled < fixed {
             return None;
         }
-        let is_quick = !state.is_optimised;
-        Some(Shared::job(&self.0, &mut state, is_quick, total))
+        let quick = state.quick;
+        Some(Shared::job(&self.0, &mut state, quick, total))
     }
 
     /// Does the work by LLVM once that is worthwhile for a program with so many bytes of quick code.
-    pub(crate) fn optimise_later(&self, quick_code: usize, work: impl Work) {
+    pub(crate) fn optimise_later(&self, size: usize, work: impl Work) {
         let shared = self.0.clone();
-        self.0.spawn(move || Shared::optimise(&shared, quick_code, None, &work));
+        self.0.spawn(move || Shared::optimise(&shared, size, None, &work));
     }
 }
 
@@ -299,11 +331,8 @@ impl Drop for TieringUp {
 impl State {
     /// Notes how the code was compiled that is there now.
     fn note(&mut self, options: Options) {
-        self.statistics.is_quick = options.quick;
-        self.is_optimised |= !options.quick;
-        if !options.quick {
-            (self.quick_since, self.profile.quick) = (None, 0);
-        }
+        self.statistics.is_quick = options.quick == Quick::All;
+        self.quick = options.quick;
     }
 
     /// How long this process and earlier ones have worked that had quick code.
@@ -319,41 +348,50 @@ impl Shared {
     }
 
     /// A compilation of a program that has run for as long as it takes to make so many samples.
-    fn job(this: &Arc<Shared>, state: &mut State, is_quick: bool, samples: u64) -> Job {
+    fn job(this: &Arc<Shared>, state: &mut State, quick: Quick, samples: u64) -> Job {
         state.statistics.is_compiling = true;
         state.profile.uncompiled = 0;
         // What is compiled already included: the artifact replaces the one before it, but most of LLVM's code is kept.
         let left = LONGER.saturating_mul(samples).saturating_sub(this.fixed);
-        let work = left.saturating_mul(INSTRUCTIONS_PER_SAMPLE * if is_quick { QUICKER } else { 1 });
-        Job { shared: this.clone(), is_quick, work }
+        let work = left.saturating_mul(INSTRUCTIONS_PER_SAMPLE * if quick == Quick::Nothing { 1 } else { QUICKER });
+        Job { shared: this.clone(), quick, work }
     }
 
-    /// Does the work by LLVM once that is worthwhile, unless the program ends before or another thread waits for it. There is
-    /// so much quick code, which `took` so long, if that is known.
-    fn optimise(this: &Arc<Shared>, quick_code: usize, took: Option<Duration>, work: &impl Work) {
-        let expected = this.fixed + quick_code as u64 / (QUICK_BYTES * INSTRUCTIONS_PER_SAMPLE);
+    /// Makes better code once that is worthwhile, until there is no quick code, unless the program ends before or another
+    /// thread does this. There is so much code, and `took` is how long quick code of it took, if that is known.
+    fn optimise(this: &Arc<Shared>, size: usize, took: Option<Duration>, work: &impl Work) {
+        let expected = this.fixed + size as u64 / (QUICK_BYTES * INSTRUCTIONS_PER_SAMPLE);
         let about = || Duration::from_secs(1).mul_f64(expected as f64 / SECOND as f64);
-        let pays_after = PAYS * took.map_or_else(about, |took| SLOWER * took);
-        let mut state = this.state();
-        if replace(&mut state.is_waiting, true) {
+        let took = took.unwrap_or_else(|| about() / SLOWER);
+        if replace(&mut this.state().is_waiting, true) {
             return;
         }
-        state.quick_since = Some(processor_time());
         loop {
-            if state.is_over || state.statistics.failure.is_some() {
-                return;
+            let mut state = this.state();
+            let (quick, pays_after) = match state.quick {
+                Quick::All => (Quick::Cold, PAYS * took),
+                Quick::Cold => (Quick::Nothing, WHOLE_PAYS * SLOWER * took),
+                Quick::Nothing => return,
+            };
+            state.quick_since = Some(processor_time());
+            loop {
+                if state.is_over || state.statistics.failure.is_some() {
+                    return;
+                }
+                let left = pays_after.saturating_sub(state.in_quick_code());
+                if left.is_zero() && !state.statistics.is_compiling {
+                    break;
+                }
+                let waited = this.changed.wait_timeout(state, left.max(LONG_INTERVAL));
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
-            let left = pays_after.saturating_sub(state.in_quick_code());
-            if left.is_zero() && !state.statistics.is_compiling {
-                break;
-            }
-            let waited = this.changed.wait_timeout(state, left.max(LONG_INTERVAL));
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let samples = state.profile.total().saturating_add(expected);
+            let job = Shared::job(this, &mut state, quick, samples);
+            drop(state);
+            job.carry_out(work);
+            let mut state = this.state();
+            (state.quick_since, state.profile.quick) = (None, 0);
         }
-        let samples = state.profile.total().saturating_add(expected);
-        let job = Shared::job(this, &mut state, false, samples);
-        drop(state);
-        job.carry_out(work);
     }
 
     /// Does it on a thread of its own.
@@ -406,13 +444,14 @@ impl Job {
     pub(crate) fn start(self, work: impl Work) {
         let shared = self.shared.clone();
         shared.clone().spawn(move || {
-            if let Some((quick_code, took)) = self.carry_out(&work) {
-                Shared::optimise(&shared, quick_code, Some(took), &work);
+            let took = self.carry_out(&work);
+            if let Some((size, took)) = took.filter(|_| self.quick == Quick::All) {
+                Shared::optimise(&shared, size, Some(took), &work);
             }
         });
     }
 
-    /// Does the work, and notes how it ended. Returns the size of quick code, and how long that took.
+    /// Does the work, and notes how it ended. Returns the size of the code, and how long that took.
     fn carry_out(&self, work: &impl Work) -> Option<(usize, Duration)> {
         let begin = Instant::now();
         let result = work(self);
@@ -425,8 +464,9 @@ impl Job {
         match result {
             Ok((size, options)) => {
                 state.statistics.compilations += 1;
+                state.statistics.since = self.shared.begin.elapsed();
                 state.note(options);
-                options.quick.then_some((size, took))
+                Some((size, took))
             }
             Err(failure) => {
                 state.statistics.failure = Some(failure);
@@ -500,7 +540,7 @@ impl Job {
 
     /// Whether code that was compiled so is what this is to make, or better.
     fn is_made(&self, options: Options) -> bool {
-        options.fuel == self.shared.settings.fuel && (self.is_quick || !options.quick)
+        options.fuel == self.shared.settings.fuel && options.quick <= self.quick
     }
 
     /// Calls the compiler, which has the lock as long as it runs, also if this process ends.
@@ -513,10 +553,14 @@ impl Job {
         let mut command = Command::new(&settings.compiler);
         command.env(KEEP_WHAT_IS_FREED.0, KEEP_WHAT_IS_FREED.1);
         command.arg("--profile").arg(profile).arg("--output").arg(output);
-        match self.is_quick {
-            true => command.arg("--quick"),
-            false => command.arg("--objects").arg(output.with_extension("objects")),
-        };
+        command.args(match self.quick {
+            Quick::Nothing => None,
+            Quick::Cold => Some("--quick=cold"),
+            Quick::All => Some("--quick"),
+        });
+        if self.quick != Quick::All {
+            command.arg("--objects").arg(output.with_extension("objects"));
+        }
         command.args(["--quiet", "--threads", "1", "--max-memory", MAX_MIB]);
         command.args(["--max-work", &self.work.to_string(), "--max-time", &MAX_TIME.as_secs().to_string()]);
         command.args(["--address-bits", &self.shared.space.bits().to_string()]);
@@ -600,9 +644,12 @@ mod tests {
             let mut rest = instructions;
             while rest != 0 {
                 // Blocks of four.
-                let executed = sampler.begin(is_visit).min(rest) & !3;
-                samples += u64::from(sampler.executed(executed));
-                rest -= executed.max(rest.min(1));
+                let executed = sampler.begin(is_visit).map_or(0, |left| left.min(rest) & !3);
+                sampler.executed(executed);
+                if executed == 0 {
+                    samples += u64::from(sampler.stepped());
+                }
+                rest -= executed.max(1);
             }
         }
         samples
@@ -627,14 +674,14 @@ mod tests {
         let tiering = TieringUp::new(&TierUp::new("none"), AddressSpace::LARGEST, None, 100 << 10);
         let mut jobs = Vec::new();
         for pc in 1..=20 * SECOND {
-            let Some(job) = tiering.sample(pc) else { continue };
+            let Some(job) = tiering.sample(pc, pc) else { continue };
             let profile: Profile = job.profile(&[]).parse().unwrap();
             let (total, before) = (profile.total(), jobs.last().map_or(0, |&(total, _)| total));
             jobs.push((total, job.work));
             assert!(total >= SECOND && total - before >= tiering.0.fixed, "{jobs:?}");
             assert_eq!(job.work, QUICKER * INSTRUCTIONS_PER_SAMPLE * (LONGER * total - tiering.0.fixed));
             // What is interpreted meanwhile is known, for the most part.
-            (1..SECOND).for_each(|pc| assert!(tiering.sample(pc).is_none()));
+            (1..SECOND).for_each(|pc| assert!(tiering.sample(pc, pc).is_none()));
             let mut state = tiering.0.state();
             assert_eq!(state.profile.uncompiled, 0);
             (state.statistics.is_compiling, state.compiling) = (false, None);
@@ -657,7 +704,7 @@ mod tests {
     fn a_compiler_that_hangs_ends_with_the_program_unless_a_cache_keeps_its_work() {
         let folder = tempfile::tempdir().unwrap();
         let tiering = tiering(&TierUp::new(hanging(folder.path())));
-        let job = (0..10 * SECOND).find_map(|pc| tiering.sample(pc)).unwrap();
+        let job = (0..10 * SECOND).find_map(|pc| tiering.sample(pc, pc)).unwrap();
         let (sender, receiver) = mpsc::channel();
         job.start(move |job| {
             // SAFETY: nothing is compiled.
@@ -677,17 +724,17 @@ mod tests {
     }
 
     /// Work that is nothing: sends how it is done, and has made code of so many bytes.
-    fn noted(size: usize) -> (impl Work, mpsc::Receiver<bool>) {
+    fn noted(size: usize) -> (impl Work, mpsc::Receiver<Quick>) {
         let (sender, receiver) = mpsc::channel();
         let work = move |job: &Job| {
-            sender.send(job.is_quick).unwrap();
-            Ok((size, Options { quick: job.is_quick, ..Options::default() }))
+            sender.send(job.quick).unwrap();
+            Ok((size, Options { quick: job.quick, ..Options::default() }))
         };
         (work, receiver)
     }
 
     /// The next message, while this process works.
-    fn next(receiver: &mpsc::Receiver<bool>) -> bool {
+    fn next(receiver: &mpsc::Receiver<Quick>) -> Quick {
         let end = Instant::now() + Duration::from_secs(60);
         while Instant::now() < end {
             match receiver.try_recv() {
@@ -705,25 +752,25 @@ mod tests {
     #[test]
     fn quick_code_comes_first_and_llvm_follows() {
         let tiering = tiering(&TierUp::new("none"));
-        let sample = || (0..10 * SECOND).find_map(|pc| tiering.sample(pc)).unwrap();
+        let sample = || (0..10 * SECOND).find_map(|pc| tiering.sample(pc, pc)).unwrap();
         let (work, done) = noted(0);
         sample().start(work);
-        assert!(next(&done));
-        assert!(!next(&done));
+        assert_eq!([next(&done), next(&done), next(&done)], [Quick::All, Quick::Cold, Quick::Nothing]);
         // Not by quick code again, which is slower.
         let (work, done) = noted(0);
         while tiering.statistics(0).is_compiling {
             std::thread::sleep(INTERVAL);
         }
         sample().start(work);
-        assert!(!next(&done));
+        assert_eq!(next(&done), Quick::Nothing);
         assert!(!tiering.statistics(0).is_quick);
     }
 
     #[test]
     fn code_that_counts_is_made_by_llvm_alone() {
         let tiering = tiering(&TierUp::new("none").fuel(true));
-        assert!(!(0..10 * SECOND).find_map(|pc| tiering.sample(pc)).unwrap().is_quick);
+        let job = (0..10 * SECOND).find_map(|pc| tiering.sample(pc, pc)).unwrap();
+        assert_eq!(job.quick, Quick::Nothing);
     }
 
     #[test]
@@ -731,7 +778,7 @@ mod tests {
         let tiering = tiering(&TierUp::new("none"));
         let (work, done) = noted(0);
         tiering.optimise_later(0, work);
-        assert!(!next(&done));
+        assert_eq!([next(&done), next(&done)], [Quick::Cold, Quick::Nothing]);
         let (work, done) = noted(0);
         tiering.optimise_later(0, work);
         assert_eq!(done.recv_timeout(Duration::from_secs(20)), Err(mpsc::RecvTimeoutError::Disconnected));
@@ -743,7 +790,7 @@ mod tests {
         let cached = folder.path().join("program.rro");
         let tiering = |cached| TieringUp::new(&TierUp::new("none"), AddressSpace::LARGEST, Some::<PathBuf>(cached), 0);
         let first = tiering(cached.clone());
-        assert!(first.sample(0x1000).is_none());
+        assert!(first.sample(0x1000, 0x1000).is_none());
         first.optimise_later(1 << 40, noted(0).0);
         while !first.0.state().is_waiting {
             std::thread::sleep(INTERVAL);
@@ -761,11 +808,12 @@ mod tests {
         second.0.state().profile.quick = 3_600_000;
         let (work, done) = noted(0);
         second.optimise_later(1 << 20, work);
-        assert!(!next(&done));
-        while second.statistics(0).is_compiling {
+        assert_eq!(next(&done), Quick::Cold);
+        while second.0.state().quick == Quick::All {
             std::thread::sleep(INTERVAL);
         }
-        assert_eq!(second.0.state().profile.quick, 0);
+        // A wait of its own.
+        assert!(second.0.state().profile.quick < 3_600_000);
     }
 
     #[test]
@@ -780,7 +828,7 @@ mod tests {
     #[test]
     fn one_compilation_runs_at_a_time_and_none_after_a_failure() {
         let tiering = tiering(&TierUp::new("none"));
-        let sample = |samples: u64| (0..samples).filter(|&pc| tiering.sample(pc).is_some()).count();
+        let sample = |samples: u64| (0..samples).filter(|&pc| tiering.sample(pc, pc).is_some()).count();
         assert_eq!(sample(10 * SECOND), 1);
         tiering.0.state().statistics.is_compiling = false;
         assert_eq!(sample(10 * SECOND), 1);

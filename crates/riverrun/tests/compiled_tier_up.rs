@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use riverrun::image::Profile;
 use riverrun::{
-    Caller, CompileOptions, Config, Engine, Error, Fidelity, Flow, HostError, Linker, Machine, Program, TierUp,
+    Caller, CompileOptions, Config, Engine, Error, Fidelity, Flow, HostError, Linker, Machine, Program, Quick, TierUp,
 };
 use riverrun_testkit::tools;
 
@@ -201,7 +201,7 @@ fn code_gets_better_within_nested_calls() {
 
 /// What a script takes for the compiler's.
 fn compiler(folder: &Path) -> PathBuf {
-    let script = r#"case "$*" in *--quick*) name=quick ;; *) name=artifact ;; esac
+    let script = r#"case "$* " in *"--quick "*) name=quick ;; *) name=artifact ;; esac
         while [ "$1" != --output ]; do shift; done; cp "${0%/*}/$name" "$2.new"; mv "$2.new" "$2""#;
     let write = "printf '#!/bin/sh\n%s\n' \"$SCRIPT\" > compiler && chmod +x compiler";
     let mut shell = Command::new("sh");
@@ -215,7 +215,8 @@ fn compiler(folder: &Path) -> PathBuf {
 fn tiering_from(folder: &Path, quick: &[&str], functions: &[&str], kept: (&str, impl AsRef<[u8]>)) -> Program {
     let plain = interpreted();
     for (name, functions) in [("quick", quick), ("artifact", functions)] {
-        let options = CompileOptions { quick: name == "quick", ..CompileOptions::default() };
+        let quick = if name == "quick" { Quick::All } else { Quick::Nothing };
+        let options = CompileOptions { quick, ..CompileOptions::default() };
         let (artifact, _) = plain.compile_hot(&options, &profile(&plain, functions), |_, _| {}).unwrap();
         std::fs::write(folder.join(name), artifact).unwrap();
     }
@@ -249,7 +250,7 @@ fn a_loop_without_calls_is_left_to_compiled_code_while_it_runs() {
 
 /// Whether the code is quick code.
 fn is_quick(program: &Program) -> bool {
-    program.compiled_options().unwrap().quick
+    program.compiled_options().unwrap().quick == Quick::All
 }
 
 #[test]
@@ -281,7 +282,7 @@ fn quick_code_of_an_earlier_run_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let quick = {
         let plain = interpreted();
-        let options = CompileOptions { quick: true, ..CompileOptions::default() };
+        let options = CompileOptions { quick: Quick::All, ..CompileOptions::default() };
         plain.compile_hot(&options, &profile(&plain, &["rounds", "hot"]), |_, _| {}).unwrap().0
     };
     let program = tiering_from(folder.path(), &["hot"], &["rounds", "hot"], ("hot.rro", quick));

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use riverrun::image::Profile;
 use riverrun::{Caller, Config, Engine, Flow, HostError, Linker, Program, TierUp, TierUpStatistics};
 use riverrun_testkit::tools;
 
@@ -126,4 +127,25 @@ fn the_profile_is_kept_for_the_next_start() {
     unsafe { config.cache(&cache).tier_up(TierUp::new(&compiler)) };
     let next = Program::new(&Engine::new(&config).unwrap(), first.image().bytes().to_vec()).unwrap();
     assert!(next.tier_up().unwrap().samples >= samples);
+}
+
+#[test]
+fn samples_are_where_instructions_are_executed() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/sampled.s");
+    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-march=rv64gc"]);
+    let cache = tempfile::tempdir().unwrap();
+    let mut config = Config::new();
+    // SAFETY: the folder is the test's own, and there is no compiler.
+    unsafe { config.cache(cache.path()).tier_up(TierUp::new("none")) };
+    let program = Program::new(&Engine::new(&config).unwrap(), elf).unwrap();
+    let mut linker = Linker::new(program.engine());
+    linker.ecall(|_: Caller<'_, ()>| -> Result<Flow, HostError> { Ok(Flow::Exit(0)) });
+    linker.instantiate(&program, ()).unwrap().run().unwrap();
+    program.keep_profile().unwrap();
+    let profile = cache.path().join(program.artifact_name(false)).with_extension("profile");
+    let profile: Profile = std::fs::read_to_string(profile).unwrap().parse().unwrap();
+    let [begin, end] = ["short", "short_end"].map(|name| program.image().symbol(name).unwrap().address);
+    // 21 of 25 instructions of a turn.
+    let (short, all) = (profile.within(begin..end), profile.total());
+    assert!(all > 30 && short * 25 > all * 16, "{short} of {all} samples");
 }

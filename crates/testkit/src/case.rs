@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use riverrun::{Caller, Config, Error, Flow, HostError, Linker, Machine, PAGE_SIZE, Perm, Program, Snapshot};
 #[cfg(feature = "compile")]
-use riverrun::{CompileOptions, Fidelity};
+use riverrun::{CompileOptions, Fidelity, Quick};
 
 use crate::outcome::{Outcome, Stop};
 
@@ -66,7 +66,7 @@ impl Engine {
             Engine::Compiled => Some(CompileOptions { fuel: true, ..precise }),
             Engine::Uncounted | Engine::UncountedStopped => Some(precise),
             Engine::Default | Engine::DefaultStopped => Some(default),
-            Engine::Quick | Engine::QuickStopped => Some(CompileOptions { quick: true, ..default }),
+            Engine::Quick | Engine::QuickStopped => Some(CompileOptions { quick: Quick::All, ..default }),
             Engine::ImpreciseCounted => Some(CompileOptions { fuel: true, level: 1, ..default }),
         }
     }

@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use riverrun::image::Profile;
-use riverrun::{CompileOptions, Program, TrapCause};
+use riverrun::{CompileOptions, Program, Quick, TrapCause};
 
 use crate::case::{Case, Loaded, assert_same, promised, run, uncounted_call};
 use crate::outcome::{Outcome, Stop};
@@ -13,20 +13,31 @@ use crate::{Engine, Random};
 /// Compilations of a program at most.
 const COMPILATIONS: usize = 3;
 
-/// A profile of up to eight random addresses.
+/// A profile of up to eight random addresses, with a sample or none.
 fn profile(program: &Program, random: &mut Random) -> Profile {
     let mut profile = Profile::default();
     let text = program.image().text();
     for _ in 0..1 + random.below(8) {
         let range = &text[random.below(text.len())];
-        profile.add(range.start + (random.below((range.end - range.start) as usize) as u64 & !1), 1);
+        let pc = range.start + (random.below((range.end - range.start) as usize) as u64 & !1);
+        profile.add(pc, random.below(2) as u64);
     }
     profile
 }
 
-/// Compiles random functions of a program, for machines that run already.
-fn compile(program: &Program, options: &CompileOptions, random: &mut Random) {
-    let compiled = program.compile_hot_now(options, &profile(program, random));
+/// A profile by which control has reached all of the program, with samples in some places.
+fn profile_of_all(program: &Program, random: &mut Random) -> Profile {
+    let mut profile = Profile::default();
+    let places = 1 + random.below(64);
+    for pc in program.image().text().iter().flat_map(|range| range.clone().step_by(2)) {
+        profile.add(pc, u64::from(random.below(places) == 0));
+    }
+    profile
+}
+
+/// Compiles functions of a program by a profile, for machines that run already.
+fn compile(program: &Program, options: &CompileOptions, profile: &Profile) {
+    let compiled = program.compile_hot_now(options, profile);
     compiled.unwrap_or_else(|error| panic!("a part of the program: {error}"));
 }
 
@@ -60,7 +71,7 @@ fn check_with(
             }
             if compilations < COMPILATIONS && random.below(2) == 0 {
                 compilations += 1;
-                compile(loaded.program(), options, random);
+                compile(loaded.program(), options, &profile(loaded.program(), random));
             }
         };
         assert_same(case, &compared(expected), &compared(outcome), "code that gets better");
@@ -87,8 +98,8 @@ pub fn check_tiering_conforming(cases: &[Case], random: &mut Random) {
     check_with(cases, random, Loaded::uncounted, &options, promised);
 }
 
-/// Runs cases of one program that keeps to the calling convention; where it calls the host, random functions of it are
-/// compiled, quickly or by LLVM, as they are by default. Compares what such code promises with what the interpreter makes of
+/// Runs cases of one program that keeps to the calling convention, from the beginning on in code of both back ends or in the
+/// interpreter; where it calls the host, random functions of it are compiled by either or both, as they are by default. Compares what such code promises with what the interpreter makes of
 /// the cases, where they end by themselves.
 ///
 /// # Panics
@@ -98,17 +109,22 @@ pub fn check_tiering_uncounted(cases: &[Case], random: &mut Random) {
     let reference = Loaded::uncounted(Engine::Fast, elf);
     let mut config = Engine::Fast.config();
     config.exit_at_polls(random.below(2) == 0);
+    let options = Engine::Default.options().expect("it is compiled");
     let state = Mutex::new((Random::seeded(random.u64()), 0));
     let loaded = Loaded::configured(&config, elf, move |caller| {
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         let (random, compilations) = &mut *state;
         if *compilations < 2 * COMPILATIONS && random.below(2) == 0 {
             *compilations += 1;
-            let engine = if random.below(2) == 0 { Engine::Quick } else { Engine::Default };
-            compile(caller.program(), &engine.options().expect("it is compiled"), random);
+            let quick = [Quick::Nothing, Quick::Cold, Quick::All][random.below(3)];
+            compile(caller.program(), &CompileOptions { quick, ..options }, &profile(caller.program(), random));
         }
         uncounted_call(caller)
     });
+    if random.below(2) == 0 {
+        let profile = profile_of_all(loaded.program(), random);
+        compile(loaded.program(), &CompileOptions { quick: Quick::Cold, ..options }, &profile);
+    }
     for case in cases {
         let end = run(&mut reference.machine(case));
         if !end.stop.is_by_itself() {

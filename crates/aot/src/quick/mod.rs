@@ -18,5 +18,5 @@ mod registers;
 mod thunks;
 mod value;
 
-pub(crate) use object::{body_of, interpreted, object};
+pub(crate) use object::{body_of, object, others};
 pub(crate) use thunks::assembly;

@@ -140,10 +140,17 @@ pub(crate) fn object(
     file.object.write().map_err(|error| CompileError::Cranelift(error.to_string()))
 }
 
-/// The object file with functions that are left to the interpreter.
-pub(crate) fn interpreted(starts: &BTreeSet<u64>, names: &Names) -> Result<Vec<u8>, CompileError> {
+/// The object file with functions that are left to the interpreter, and with the bodies of LLVM's functions.
+pub(crate) fn others(
+    interpreted: &BTreeSet<u64>,
+    llvms: impl Iterator<Item = u64>,
+    names: &Names,
+) -> Result<Vec<u8>, CompileError> {
     let mut file = File::new(names);
-    starts.iter().for_each(|&start| file.define_interpreted(start));
+    interpreted.iter().for_each(|&start| file.define_interpreted(start));
+    for start in llvms {
+        file.define_body_of_llvms(start)?;
+    }
     file.object.write().map_err(|error| CompileError::Cranelift(error.to_string()))
 }
 
@@ -198,6 +205,15 @@ impl File<'_> {
     fn define_interpreted(&mut self, start: u64) {
         let (code, direct) = thunks::interpreted(start);
         self.define(start, &code, direct);
+    }
+
+    /// Adds the place where bodies enter a function of LLVM's, by the convention of compiled code.
+    fn define_body_of_llvms(&mut self, start: u64) -> Result<(), CompileError> {
+        let (code, function_at) = thunks::return_function();
+        let symbol = self.symbol(body_of(self.names, start));
+        let section = self.object.section_id(StandardSection::Text);
+        let at = self.object.add_symbol_data(symbol, section, &code, ALIGNMENT);
+        self.refer(at + function_at as u64, -4, self.names.of(start))
     }
 
     /// Adds the line table.

@@ -32,6 +32,18 @@ pub enum Fidelity {
     Precise,
 }
 
+/// Which functions are compiled by the quick back end: in a tenth of the time, to code that is slower. Fewer are less.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Quick {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those in which a profile has no samples; none if there is no profile.
+    Cold,
+    /// All.
+    All,
+}
+
 /// How the code was compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -41,15 +53,21 @@ pub struct Options {
     pub fidelity: Fidelity,
     /// The level of optimisation, 0 to 3.
     pub level: u8,
-    /// It was compiled in little time, and is slower.
-    pub quick: bool,
+    /// The functions that were compiled in little time, and are slower.
+    pub quick: Quick,
     /// The guest's addresses: it runs in windows that have these, and no others.
     pub space: AddressSpace,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { fuel: false, fidelity: Fidelity::default(), level: 0, quick: false, space: AddressSpace::LARGEST }
+        Options {
+            fuel: false,
+            fidelity: Fidelity::default(),
+            level: 0,
+            quick: Quick::Nothing,
+            space: AddressSpace::LARGEST,
+        }
     }
 }
 
@@ -61,7 +79,7 @@ impl Options {
 
     fn bits(self) -> u32 {
         let fewer = AddressSpace::MAX_BITS - self.space.bits();
-        let flags = u32::from(self.fuel) | u32::from(self.is_precise()) << 1 | u32::from(self.quick) << 2;
+        let flags = u32::from(self.fuel) | u32::from(self.is_precise()) << 1 | (self.quick as u32) << 2;
         flags | u32::from(self.level) << 8 | fewer << 16
     }
 
@@ -70,7 +88,9 @@ impl Options {
         let set = |bit: u32| bits >> bit & 1 != 0;
         let fidelity = if set(1) { Fidelity::Precise } else { Fidelity::AbiAssuming };
         let space = AddressSpace::new(AddressSpace::MAX_BITS.checked_sub(bits >> 16)?)?;
-        let options = Options { fuel: set(0), fidelity, quick: set(2), level: (bits >> 8) as u8, space };
+        let quick =
+            [Quick::Nothing, Quick::Cold, Quick::All].into_iter().find(|&quick| quick as u32 == bits >> 2 & 3)?;
+        let options = Options { fuel: set(0), fidelity, quick, level: (bits >> 8) as u8, space };
         (options.bits() == bits && options.level <= 3).then_some(options)
     }
 }

@@ -76,6 +76,7 @@ fn run(args: &[String]) -> Result<ExitCode> {
         "demo" => demo::command(rest)?,
         "programs" => real_programs::command(rest)?,
         "install" => install::command(rest)?,
+        "test" | "verify" if !rest.is_empty() => bail!("{command} takes no arguments"),
         "test" => return Ok(steps::run_all(steps::TEST)),
         "verify" => return Ok(steps::run_all(steps::VERIFY)),
         "sanitize" => sanitize::command(rest)?,

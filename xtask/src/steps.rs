@@ -219,6 +219,12 @@ pub(crate) static VERIFY: &[Step] = &[
     ),
 ];
 
+/// What is built once is not built to be changed: that would take gigabytes.
+const ONCE: [(&str, &str); 1] = [("CARGO_INCREMENTAL", "0")];
+
+/// Free space that a first run takes, in GiB.
+const SPACE: u64 = 16;
+
 enum Outcome {
     Passed,
     /// With what the step said.
@@ -233,6 +239,7 @@ enum Outcome {
 /// Tests leave a processor idle much of the time. So once what is set up first is there, what later steps need is built,
 /// at the lowest priority: see [`build_ahead`].
 pub(crate) fn run_all(steps: &[Step]) -> ExitCode {
+    warn_of_little_space();
     let mut outcomes: Vec<(&Step, Outcome, Duration)> = Vec::new();
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -271,6 +278,17 @@ pub(crate) fn run_all(steps: &[Step]) -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// Says so if the disk may well be too small for what is built.
+fn warn_of_little_space() {
+    let target = workspace::cargo_target_dir().unwrap_or_else(|_| workspace::root().join("target"));
+    // It may not be there yet.
+    let space = target.ancestors().find_map(|folder| rustix::fs::statvfs(folder).ok());
+    let free = space.map(|space| (space.f_bavail.saturating_mul(space.f_frsize)) >> 30);
+    if let Some(free) = free.filter(|free| *free < SPACE) {
+        eprintln!("xtask: {} has {free} GiB of free space; a first run takes {SPACE}", target.display());
+    }
+}
+
 /// Builds what steps build that can do that alone, in their order, until all is over. A step that comes to what is being
 /// built waits for Cargo's lock. What fails here says nothing: it fails in its step again, and is shown there.
 fn build_ahead(steps: &[Step], is_over: &AtomicBool) {
@@ -281,7 +299,7 @@ fn build_ahead(steps: &[Step], is_over: &AtomicBool) {
         let cargo = workspace::cargo();
         let mut command = Command::new("nice");
         command.current_dir(workspace::root()).args(["-n", "19"]).arg(cargo.get_program()).args(step.cargo);
-        command.arg("--no-run").envs(step.environment.iter().copied());
+        command.arg("--no-run").envs(ONCE).envs(step.environment.iter().copied());
         // Without `nice` the steps build for themselves.
         let _ = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     }
@@ -289,7 +307,7 @@ fn build_ahead(steps: &[Step], is_over: &AtomicBool) {
 
 fn run(step: &Step) -> Outcome {
     let mut command = workspace::cargo();
-    command.args(step.cargo).envs(step.environment.iter().copied());
+    command.args(step.cargo).envs(ONCE).envs(step.environment.iter().copied());
     println!("\n== {}: {}", step.name, workspace::shown(&command));
     let mut excerpt = Excerpt::default();
     // On a terminal the command's own progress is worth more.

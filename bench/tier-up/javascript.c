@@ -1,9 +1,22 @@
 // Runs a script by QuickJS, which finds its number of rounds in `rounds`, and prints its value: `javascript FILE ROUNDS`.
+// Where there are no files, that is `words.js`.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "quickjs.h"
 
+#ifdef NO_FILES
+static char *content(const char *path, size_t *length) {
+    static const char script[] = {
+#embed "words.js"
+        , 0};
+    (void)path;
+    *length = sizeof script - 1;
+    char *text = malloc(sizeof script);
+    return text ? memcpy(text, script, sizeof script) : NULL;
+}
+#else
 static char *content(const char *path, size_t *length) {
     FILE *file = fopen(path, "rb");
     if (!file) return NULL;
@@ -16,6 +29,7 @@ static char *content(const char *path, size_t *length) {
     fclose(file);
     return text;
 }
+#endif
 
 int main(int argc, char **argv) {
     size_t length = 0;

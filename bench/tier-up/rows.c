@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
     require(sqlite3_exec(database, table, NULL, NULL, NULL) == SQLITE_OK);
     sqlite3_stmt *insert;
     require(sqlite3_prepare_v2(database, "INSERT INTO item (name, price) VALUES (?, ?)", -1, &insert, NULL) == SQLITE_OK);
-    unsigned long random = 1;
+    unsigned long long random = 1;
     for (int row = 0; row < rows; row++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         char name[24];

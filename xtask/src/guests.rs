@@ -1,6 +1,6 @@
 //! Builds the guest programs, for the guest and for the host.
 //!
-//! Executables lie in `<root>/target/guests/<name>` and `<root>/target/native/<name>`, wherever the
+//! Executables lie in `<root>/target/guests/<name>`, `<root>/target/native/<name>` and `<root>/target/wasm/<name>`, wherever the
 //! environment puts Cargo's own artifacts: tests of other crates look for them there. Objects are
 //! named by a hash of the command that makes them, so a changed flag makes a new object, and are
 //! made again when a file that they were compiled from is newer.
@@ -27,6 +27,8 @@ pub(crate) enum Target {
     Guest,
     /// The host, for comparison.
     Native,
+    /// WebAssembly with WASI, without files and threads; C only.
+    Wasm,
 }
 
 impl Target {
@@ -34,6 +36,7 @@ impl Target {
         match self {
             Target::Guest => "target/guests",
             Target::Native => "target/native",
+            Target::Wasm => "target/wasm",
         }
     }
 
@@ -43,6 +46,7 @@ impl Target {
             (Target::Guest, true) => "riscv64-linux-gnu-g++",
             (Target::Native, false) => "gcc",
             (Target::Native, true) => "g++",
+            (Target::Wasm, _) => "clang-22",
         }
     }
 
@@ -50,6 +54,21 @@ impl Target {
         match self {
             Target::Guest => vec![format!("-march={}", program.march)],
             Target::Native => vec![],
+            Target::Wasm => {
+                ["--target=wasm32-wasi", "-isystem/usr/include/wasm32-wasi", "-DNO_FILES", "-DSQLITE_THREADSAFE=0"]
+                    .map(str::to_owned)
+                    .into()
+            }
+        }
+    }
+
+    /// Arguments of the linker: before the objects, and behind them.
+    fn link_flags(self) -> (&'static [&'static str], &'static [&'static str]) {
+        const STACK: &str = "-Wl,-z,stack-size=1048576";
+        match self {
+            Target::Guest => (&["-static"], &["-lm", "-latomic"]),
+            Target::Native => (&[], &["-lm", "-latomic"]),
+            Target::Wasm => (&["--target=wasm32-wasi", "-L/usr/lib/wasm32-wasi", STACK], &["-lm"]),
         }
     }
 }
@@ -84,7 +103,9 @@ pub(crate) fn path(name: &str, target: Target) -> PathBuf {
 pub(crate) fn build(programs: &[&Program], targets: &[Target]) -> Result<()> {
     let objects_directory = workspace::root().join("target/guests/objects");
     fs::create_dir_all(&objects_directory)?;
-    fs::create_dir_all(workspace::root().join("target/native"))?;
+    for target in targets {
+        fs::create_dir_all(workspace::root().join(target.directory()))?;
+    }
     // One build at a time: tests of several crates may ask for guests at once.
     let lock = fs::File::create(objects_directory.join(".lock"))?;
     lock.lock().context("cannot lock target/guests")?;
@@ -273,16 +294,15 @@ impl Executable {
         let target = match self.target {
             Target::Guest => "guest",
             Target::Native => "native",
+            Target::Wasm => "wasm",
         };
         // Next to the objects, so that the folders of executables hold nothing else.
         let record = workspace::root().join(format!("target/guests/objects/{name}-{target}.command"));
         let unfinished = record.with_extension("unfinished");
 
         let mut command = Command::new(self.linker);
-        if self.target == Target::Guest {
-            command.arg("-static");
-        }
-        command.args(&self.objects).args(["-lm", "-latomic", "-o"]);
+        let (before, behind) = self.target.link_flags();
+        command.args(before).args(&self.objects).args(behind).arg("-o");
         let words = workspace::shown(&command);
         if self.is_fresh(&record, &words) {
             return Ok(());

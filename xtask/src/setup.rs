@@ -71,6 +71,18 @@ const CLANG: Need = Need {
     packages: &["clang-22", "lld-22"],
 };
 
+/// Compiles C to WebAssembly with WASI.
+pub(crate) const WASI: Need = Need {
+    what: "clang 22 with WASI's C library",
+    met: || {
+        on_path("clang-22")
+            && on_path("wasm-ld-22")
+            && Path::new("/usr/lib/wasm32-wasi/libc.a").exists()
+            && Path::new("/usr/lib/llvm-22/lib/clang/22/lib/wasi/libclang_rt.builtins-wasm32.a").exists()
+    },
+    packages: &["clang-22", "lld-22", "libclang-rt-22-dev-wasm32", "wasi-libc"],
+};
+
 /// What the compiler is built with.
 pub(crate) const LLVM: Need = Need {
     what: "LLVM 22 to build with",

@@ -20,6 +20,8 @@ struct Row {
     args: &'static [&'static str],
     /// Whether the size is that of its input in MiB, and not its last argument.
     reads: bool,
+    /// Whether it can be run as WebAssembly: it is C, without files, threads, `setjmp` and libraries of its own.
+    is_wasm: bool,
     sizes: [&'static str; 2],
 }
 
@@ -44,6 +46,7 @@ static ROWS: [Row; 6] = [
         }),
         args: &[],
         reads: false,
+        is_wasm: false,
         sizes: ["50", "1200"],
     },
     Row {
@@ -56,6 +59,7 @@ static ROWS: [Row; 6] = [
         }),
         args: &["/bench/words.lua"],
         reads: false,
+        is_wasm: false,
         sizes: ["60", "1500"],
     },
     Row {
@@ -68,6 +72,7 @@ static ROWS: [Row; 6] = [
         }),
         args: &[],
         reads: false,
+        is_wasm: true,
         sizes: ["20000", "400000"],
     },
     Row {
@@ -80,6 +85,7 @@ static ROWS: [Row; 6] = [
         }),
         args: &["/bench/words.js"],
         reads: false,
+        is_wasm: true,
         sizes: ["30", "700"],
     },
     Row {
@@ -87,6 +93,7 @@ static ROWS: [Row; 6] = [
         guest: Guest::Debian("usr/bin/openssl"),
         args: &["dgst", "-sha3-256"],
         reads: true,
+        is_wasm: false,
         sizes: ["16", "400"],
     },
     Row {
@@ -94,6 +101,7 @@ static ROWS: [Row; 6] = [
         guest: Guest::Debian("usr/bin/python3.13"),
         args: &["/bench/words.py"],
         reads: false,
+        is_wasm: false,
         sizes: ["1", "100"],
     },
 ];
@@ -125,19 +133,33 @@ pub(crate) fn command(args: &[String]) -> Result<ExitCode> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     riverrun::build(true)?;
     let sources =
-        rows.iter().filter_map(|row| if let Guest::Source(program) = &row.guest { Some(program) } else { None });
-    guests::build(&sources.collect::<Vec<_>>(), &[Target::Guest])?;
+        rows.iter().filter_map(|row| if let Guest::Source(program) = &row.guest { Some((row, program)) } else { None });
+    let (wasm, all): (Vec<_>, Vec<_>) = sources.map(|(row, program)| (row.is_wasm.then_some(program), program)).unzip();
+    guests::build(&all, &[Target::Guest])?;
+    let wasm: Vec<&Program> = wasm.into_iter().flatten().collect();
+    if !wasm.is_empty() {
+        setup::ensure(&[setup::WASI])?;
+        guests::build(&wasm, &[Target::Wasm])?;
+        build_wasmtime()?;
+    }
     let folder = workspace::root().join("target/tier-up");
     std::fs::create_dir_all(&folder)?;
     println!(
         "| program | size | | interpreted | whole, compiling | whole, running | tier-up, cold | its last code after | \
-         tier-up, warm | compiled functions |"
+         tier-up, warm | compiled functions | Wasmtime, compiling and running |"
     );
-    println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
     for row in rows {
         measure(row, &folder)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Builds what compiles and runs WebAssembly by Wasmtime.
+fn build_wasmtime() -> Result<()> {
+    let mut cargo = workspace::cargo();
+    cargo.args(["build", "--quiet", "--release", "--manifest-path", "bench/Cargo.toml", "--package", "peer-wasmtime"]);
+    workspace::call(cargo.arg("--target-dir").arg(workspace::cargo_target_dir()?))
 }
 
 /// Measures a program with work of all sizes, and prints what it took.
@@ -162,7 +184,10 @@ fn measure(row: &Row, folder: &Path) -> Result<()> {
         }
         let (cold_output, cold, improved) = bench.run("tier-up", size, &["--tier-up"])?;
         let (warm_output, warm, Improved { functions, .. }) = bench.run("tier-up", size, &["--tier-up"])?;
-        for (name, output) in [("compiled", compiled), ("cold", cold_output), ("warm", warm_output)] {
+        let wasmtime = bench.run_wasm(size)?;
+        let outputs = [("compiled", compiled), ("cold", cold_output), ("warm", warm_output)];
+        let of_wasmtime = wasmtime.iter().map(|(output, _)| ("Wasmtime", output.clone()));
+        for (name, output) in outputs.into_iter().chain(of_wasmtime) {
             if output != expected {
                 bail!("{}: {name}: {output:?} instead of {expected:?}", row.name);
             }
@@ -174,7 +199,8 @@ fn measure(row: &Row, folder: &Path) -> Result<()> {
         {
             let mut cells: Vec<String> = costs.iter().map(|cost| format!("{:.2}", of(cost))).collect();
             cells.insert(4, after);
-            println!("| {} | {size} | {what} | {} | {functions} |", row.name, cells.join(" | "));
+            let wasmtime = wasmtime.as_ref().map(|(_, cost)| format!("{:.2}", of(cost))).unwrap_or_default();
+            println!("| {} | {size} | {what} | {} | {functions} | {wasmtime} |", row.name, cells.join(" | "));
         }
     }
     Ok(())
@@ -235,6 +261,18 @@ impl Bench<'_> {
         let stats = &stats["tier_up"];
         let functions = stats["functions"].as_u64().unwrap_or(0);
         Ok((output.0, cost, Improved { functions, after: stats["since_seconds"].as_f64().unwrap_or(0.0) }))
+    }
+
+    /// Compiles the guest's WebAssembly by Wasmtime and runs it, if there is such: its output, and what it took.
+    fn run_wasm(&self, size: &str) -> Result<Option<(String, Cost)>> {
+        let Guest::Source(program) = &self.row.guest else { return Ok(None) };
+        if !self.row.is_wasm {
+            return Ok(None);
+        }
+        let mut command = Command::new(self.command("peer-wasmtime")?);
+        command.arg(guests::path(program.name, Target::Wasm)).args(self.row.args).arg(size);
+        let ((output, _), cost) = self.cost(&mut command)?;
+        Ok(Some((output, cost)))
     }
 
     /// Runs a command: its output and messages, and what it and its children took, those included that outlive it.

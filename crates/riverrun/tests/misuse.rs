@@ -266,7 +266,7 @@ fn backtraces_of_host_functions_end_at_the_guest() {
     for _ in 0..3 {
         outside(&mut machine);
         let frames = machine.data();
-        assert!(frames.contains("misuse.rs"), "{frames}");
+        assert!(frames.contains("backtraces_of_host_functions"), "{frames}");
         assert!(!frames.contains("outside"), "what waits for the guest is behind it:\n{frames}");
     }
 }

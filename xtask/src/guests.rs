@@ -54,11 +54,16 @@ impl Target {
         match self {
             Target::Guest => vec![format!("-march={}", program.march)],
             Target::Native => vec![],
-            Target::Wasm => {
-                ["--target=wasm32-wasi", "-isystem/usr/include/wasm32-wasi", "-DNO_FILES", "-DSQLITE_THREADSAFE=0"]
-                    .map(str::to_owned)
-                    .into()
-            }
+            Target::Wasm => [
+                "--target=wasm32-wasi",
+                "-isystem/usr/include/wasm32-wasi",
+                "-Wno-deprecated",
+                "-Wno-c23-extensions",
+                "-DNO_FILES",
+                "-DSQLITE_THREADSAFE=0",
+            ]
+            .map(str::to_owned)
+            .into(),
         }
     }
 
@@ -68,7 +73,7 @@ impl Target {
         match self {
             Target::Guest => (&["-static"], &["-lm", "-latomic"]),
             Target::Native => (&[], &["-lm", "-latomic"]),
-            Target::Wasm => (&["--target=wasm32-wasi", "-L/usr/lib/wasm32-wasi", STACK], &["-lm"]),
+            Target::Wasm => (&["--target=wasm32-wasi", "-Wno-deprecated", "-L/usr/lib/wasm32-wasi", STACK], &["-lm"]),
         }
     }
 }

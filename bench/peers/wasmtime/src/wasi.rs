@@ -44,6 +44,9 @@ pub(crate) fn define(linker: &mut Linker<Process>, store: &mut Store<Process>, m
             with_memory(&mut caller, |memory, _| wasi::fd_write(memory, fd, vectors, count, written))
         },
     )?;
+    linker.func_wrap(MODULE, "clock_time_get", |mut caller: Caller<'_, Process>, _: i32, _: i64, time: i32| {
+        with_memory(&mut caller, |memory, _| wasi::clock_time_get(memory, time))
+    })?;
     linker.func_wrap(MODULE, "proc_exit", |status: i32| -> Result<()> { Err(Error::new(Exit(status))) })?;
     Ok(())
 }

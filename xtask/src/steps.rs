@@ -223,7 +223,7 @@ pub(crate) static VERIFY: &[Step] = &[
 const ONCE: [(&str, &str); 1] = [("CARGO_INCREMENTAL", "0")];
 
 /// Free space that a first run takes, in GiB.
-const SPACE: u64 = 16;
+const SPACE: u64 = 10;
 
 enum Outcome {
     Passed,

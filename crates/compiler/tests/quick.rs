@@ -1,22 +1,28 @@
 //! `--quick`: code that takes little time to compile.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use riverrun::{Config, Engine, Flow, Linker, Program, TrapCause};
+use riverrun::{Config, Engine, Flow, Linker, Program, Quick, TrapCause};
 use riverrun_testkit::tools::output_of;
 
 /// A guest in C, compiled quickly, and its program.
 fn compiled(folder: &Path, source: &str) -> Program {
+    compiled_by(folder, source, |_| vec!["--quick".to_owned()])
+}
+
+/// The same by these options, which may depend on the program.
+fn compiled_by(folder: &Path, source: &str, options: impl Fn(&Program) -> Vec<String>) -> Program {
     let (guest, artifact) = (folder.join("guest"), folder.join("guest.rro"));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests").join(source);
     let mut gcc = Command::new("riscv64-linux-gnu-gcc");
     gcc.args(["-O1", "-nostdlib", "-static", "-DADDEND=8", "-o"]).arg(&guest).arg(source);
     output_of(&mut gcc, "gcc-riscv64-linux-gnu");
-    let mut compiler = Command::new(env!("CARGO_BIN_EXE_riverrun-compile"));
-    output_of(compiler.args(["--quick", "-o"]).arg(&artifact).arg(&guest), "llvm-22-dev");
     let engine = Engine::new(&Config::new()).unwrap();
     let program = Program::from_file(&engine, &guest).unwrap();
+    let mut compiler = Command::new(env!("CARGO_BIN_EXE_riverrun-compile"));
+    output_of(compiler.args(options(&program)).arg("-o").arg(&artifact).arg(&guest), "llvm-22-dev");
     // SAFETY: it was made here and now.
     unsafe { program.with_artifact(&artifact) }.unwrap()
 }
@@ -32,6 +38,40 @@ fn quick_code_runs() {
     assert_eq!(machine.run().unwrap(), 42);
     // What is compiled counts nothing.
     assert!(machine.instructions() < 20, "{}", machine.instructions());
+}
+
+#[test]
+fn what_a_profile_has_no_samples_of_is_quick_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let profile = folder.path().join("profile");
+    let options = |program: &Program| {
+        let mut text = "riverrun profile 2\n".to_owned();
+        let text_of = program.image().text();
+        for pc in text_of.iter().flat_map(|range| range.clone().step_by(2)) {
+            // Samples in the function in which control begins.
+            let samples = u64::from(pc == program.image().entry());
+            writeln!(text, "{pc:#x} {samples}").unwrap();
+        }
+        std::fs::write(&profile, text).unwrap();
+        vec!["--quick=cold".to_owned(), "--profile".to_owned(), profile.display().to_string()]
+    };
+    let program = compiled_by(folder.path(), "answer.c", options);
+    assert_eq!(program.compiled_options().unwrap().quick, Quick::Cold);
+    let mut linker = Linker::new(program.engine());
+    linker.ecall(|caller: riverrun::Caller<'_, ()>| Ok(Flow::Exit(caller.x(10) as i32)));
+    let mut machine = linker.instantiate(&program, ()).unwrap();
+    assert_eq!(machine.run().unwrap(), 42);
+    assert!(machine.instructions() < 20, "{}", machine.instructions());
+}
+
+#[test]
+fn cold_functions_are_known_by_a_profile_only() {
+    for (option, answer) in [("--quick=cold", "--quick=cold goes with --profile"), ("--quick=all", "say --quick or")] {
+        let mut compiler = Command::new(env!("CARGO_BIN_EXE_riverrun-compile"));
+        let output = compiler.args([option, "guest"]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(answer), "{said}");
+    }
 }
 
 #[test]

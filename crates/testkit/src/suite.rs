@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 
 use riverrun::image::Image;
-use riverrun::{Config, Fidelity, Program, Quick};
+use riverrun::{Config, Fidelity, Program};
 
 /// The variable's name.
 const VARIABLE: &str = "RIVERRUN_TEST_ENGINE";
@@ -96,7 +96,8 @@ fn compiled(mut config: Config, elf: Arc<[u8]>, counting: Option<Fidelity>) -> P
     // Other tests had better wait than compile the same.
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let options = riverrun::CompileOptions::default();
-    let (level, quick) = if elf.len() > LARGE { (0, Quick::All) } else { (options.level, Quick::Nothing) };
+    let (level, quick) =
+        if elf.len() > LARGE { (0, riverrun::Quick::All) } else { (options.level, riverrun::Quick::Nothing) };
     let (fuel, fidelity) = (counting.is_some(), counting.unwrap_or(options.fidelity));
     config.compile(riverrun::CompileOptions { level, fuel, fidelity, quick, ..options });
     known.entry((format!("{config:?}"), elf.clone())).or_insert_with(|| load(&config, elf)).clone()

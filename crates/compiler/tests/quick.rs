@@ -27,17 +27,22 @@ fn compiled_by(folder: &Path, source: &str, options: impl Fn(&Program) -> Vec<St
     unsafe { program.with_artifact(&artifact) }.unwrap()
 }
 
+/// Runs the guest that has an answer, all of it compiled.
+fn assert_answers(program: &Program) {
+    let mut linker = Linker::new(program.engine());
+    linker.ecall(|caller: riverrun::Caller<'_, ()>| Ok(Flow::Exit(caller.x(10) as i32)));
+    let mut machine = linker.instantiate(program, ()).unwrap();
+    assert_eq!(machine.run().unwrap(), 42);
+    // What is compiled counts nothing.
+    assert!(machine.instructions() < 20, "{}", machine.instructions());
+}
+
 #[test]
 fn quick_code_runs() {
     let folder = tempfile::tempdir().unwrap();
     let program = compiled(folder.path(), "answer.c");
     assert!(program.is_compiled());
-    let mut linker = Linker::new(program.engine());
-    linker.ecall(|caller: riverrun::Caller<'_, ()>| Ok(Flow::Exit(caller.x(10) as i32)));
-    let mut machine = linker.instantiate(&program, ()).unwrap();
-    assert_eq!(machine.run().unwrap(), 42);
-    // What is compiled counts nothing.
-    assert!(machine.instructions() < 20, "{}", machine.instructions());
+    assert_answers(&program);
 }
 
 #[test]
@@ -57,11 +62,7 @@ fn what_a_profile_has_no_samples_of_is_quick_code() {
     };
     let program = compiled_by(folder.path(), "answer.c", options);
     assert_eq!(program.compiled_options().unwrap().quick, Quick::Cold);
-    let mut linker = Linker::new(program.engine());
-    linker.ecall(|caller: riverrun::Caller<'_, ()>| Ok(Flow::Exit(caller.x(10) as i32)));
-    let mut machine = linker.instantiate(&program, ()).unwrap();
-    assert_eq!(machine.run().unwrap(), 42);
-    assert!(machine.instructions() < 20, "{}", machine.instructions());
+    assert_answers(&program);
 }
 
 #[test]

@@ -23,7 +23,7 @@ use crate::missing::missing_function;
 use crate::pace::Pace;
 use crate::program::Program;
 use crate::registers::Position;
-use crate::tier_up::Sampler;
+use crate::sampler::Sampler;
 
 /// How a run ended.
 pub(crate) enum Ended {

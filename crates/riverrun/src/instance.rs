@@ -30,8 +30,8 @@ use crate::program::Program;
 use crate::ready::{PlainEngine, Preparation, Ready};
 use crate::registers::SP;
 use crate::registry::{Function, Registry};
+use crate::sampler::Sampler;
 use crate::suspension::Suspension;
-use crate::tier_up::Sampler;
 
 const T0: u8 = 5;
 const A7: u8 = 17;

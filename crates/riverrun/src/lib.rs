@@ -53,6 +53,7 @@ mod registers;
 mod registry;
 mod resuming;
 mod run;
+mod sampler;
 mod snapshot;
 mod snapshot_error;
 mod suspension;

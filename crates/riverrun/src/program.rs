@@ -18,7 +18,8 @@ use crate::compiled_code::{CompiledCode, CompiledEngine, Improvements};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::exhausted::resource;
-use crate::tier_up::{GONE, Job, Sampler, TierUpStatistics, TieringUp, Work};
+use crate::sampler::Sampler;
+use crate::tier_up::{GONE, Job, TierUpStatistics, TieringUp, Work};
 
 /// A program that machines can run: an executable, and its compiled code if there is any. It does not change, but for its
 /// compiled code, which gets better with [`Config::tier_up`](crate::Config::tier_up). Cheap to clone; clones are the same

@@ -6,14 +6,18 @@ use std::collections::VecDeque;
 const LINES: usize = 24;
 const WIDTH: usize = 240;
 /// Lines behind a panic's place, and behind the heading of a failed test's output, that say why.
-const BEHIND: usize = 3;
+const BEHIND: usize = 5;
 
 /// Listens to what a step prints, line by line.
 #[derive(Default)]
 pub(crate) struct Excerpt {
-    telling: Vec<String>,
+    failures: Vec<String>,
+    /// Panics outside what a failed test printed: a test that passes makes some, too, in a process of its own.
+    panics: Vec<String>,
     last: VecDeque<String>,
-    behind: usize,
+    /// Lines that still belong to a failure, or else to a panic.
+    of_failure: usize,
+    of_panic: usize,
 }
 
 impl Excerpt {
@@ -22,13 +26,18 @@ impl Excerpt {
         if line.trim().is_empty() {
             return;
         }
-        // Doc tests run in processes of their own: what these said stands only below such a heading.
-        let is_heading = line.contains("panicked at") || (line.starts_with("---- ") && line.ends_with(" ----"));
-        let begins = is_heading || line.ends_with("... FAILED") || line.starts_with("error");
-        if (begins || self.behind > 0) && self.telling.len() < LINES && !self.telling.contains(&line) {
-            self.telling.push(line.clone());
+        if line.starts_with("---- ") && line.ends_with(" ----") {
+            self.of_failure = BEHIND + 1;
+        } else if line.contains("panicked at") {
+            self.of_panic = BEHIND + 1;
         }
-        self.behind = if is_heading { BEHIND } else { self.behind.saturating_sub(1) };
+        if self.of_failure > 0 || line.ends_with("... FAILED") || line.starts_with("error") {
+            keep(&mut self.failures, &line);
+        } else if self.of_panic > 0 {
+            keep(&mut self.panics, &line);
+        }
+        self.of_failure = self.of_failure.saturating_sub(1);
+        self.of_panic = self.of_panic.saturating_sub(1);
         if self.last.len() == LINES / 2 {
             self.last.pop_front();
         }
@@ -37,7 +46,14 @@ impl Excerpt {
 
     /// The lines that tell what failed; the last ones if none is known to.
     pub(crate) fn lines(self) -> Vec<String> {
-        if self.telling.is_empty() { self.last.into() } else { self.telling }
+        let telling: Vec<_> = self.failures.into_iter().chain(self.panics).take(LINES).collect();
+        if telling.is_empty() { self.last.into() } else { telling }
+    }
+}
+
+fn keep(lines: &mut Vec<String>, line: &str) {
+    if lines.len() < LINES && !lines.iter().any(|kept| kept == line) {
+        lines.push(line.to_owned());
     }
 }
 
@@ -68,6 +84,17 @@ mod tests {
                 "Test executable failed (signal: 9)."
             ]
         );
+    }
+
+    #[test]
+    fn keeps_a_failure_behind_many_panics_of_tests_that_pass() {
+        let passing: String =
+            (0..100).map(|n| format!("thread 'main' panicked at x.rs:{n}:1:\nas planned\n")).collect();
+        let failing = "---- a.rs - A (line 1) stdout ----\nTest executable failed (exit status: 101).\n\nstderr:\n\nthread 'main' panicked at a.rs:1:1:\nwrong\n";
+        let lines = excerpt(&(passing + failing));
+        assert_eq!(lines.len(), LINES);
+        assert_eq!(lines[0], "---- a.rs - A (line 1) stdout ----");
+        assert_eq!(lines[4], "wrong");
     }
 
     #[test]

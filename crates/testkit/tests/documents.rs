@@ -24,7 +24,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("cargo xtask test", "it is what CI runs"),
     ("cargo xtask verify", "CI runs the short forms"),
     ("cargo xtask zig", "downloads a compiler, and builds a libc with it"),
-    ("cargo xtask programs", "takes minutes; CI runs its short form"),
+    ("cargo xtask programs", "takes half an hour; CI runs its short form"),
     ("cargo xtask newcomer", "downloads and builds everything anew"),
     (
         "cargo run --release -p riverrun-interp --features profile --example sequences -- target/guests/hello",

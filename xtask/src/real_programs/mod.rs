@@ -4,11 +4,15 @@
 mod list;
 mod origins;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::num::NonZero;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -35,10 +39,13 @@ struct Options {
     cases: Vec<&'static Case>,
     /// Whether it is for CI: a program that cannot be had is a failure, and what takes long is left out.
     is_short: bool,
+    /// How many programs run at once.
+    jobs: NonZero<usize>,
 }
 
 fn parse(args: &[String]) -> Result<Options> {
-    let mut options = Options { json: false, engines: Vec::new(), cases: Vec::new(), is_short: false };
+    let jobs = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+    let mut options = Options { json: false, engines: Vec::new(), cases: Vec::new(), is_short: false, jobs };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -48,6 +55,10 @@ fn parse(args: &[String]) -> Result<Options> {
                 options.cases.extend(CASES.iter().filter(|case| SHORT.contains(&case.name)));
             }
             "--engine" => options.engines.push(Engine::named(args.next())?),
+            "--jobs" => {
+                let number = args.next().and_then(|number| number.parse().ok());
+                options.jobs = number.context("--jobs takes how many programs run at once, 1 or more")?;
+            }
             flag if flag.starts_with('-') => bail!("programs has no option `{flag}`"),
             name => {
                 let before = options.cases.len();
@@ -81,17 +92,73 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
     let riverrun = riverrun::build(true)?;
     let built = Built::of(options.cases.iter().copied())?;
     let mut rows = Vec::new();
-    for case in &options.cases {
-        let row = Row::of(case, &built, &options, &riverrun)?;
+    for_each_row(&options, &built, &riverrun, |row| {
         if !options.json {
             row.print(rows.is_empty().then_some(&options.engines[..]));
         }
         rows.push(row);
-    }
+    })?;
     if options.json {
         println!("{}", serde_json::to_string_pretty(&rows.iter().map(Row::json).collect::<Vec<_>>())?);
     }
     summarise(&rows, options.is_short)
+}
+
+/// Runs the programs, as many at once as there are jobs, and gives their rows in order.
+fn for_each_row(options: &Options, built: &Built, riverrun: &Path, mut give: impl FnMut(Row)) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let (sender, rows) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for job in 0..options.jobs.get() {
+            let (next, sender) = (&next, sender.clone());
+            scope.spawn(move || {
+                let place = Place(origins::folder().join(format!("job-{job}")));
+                let cases = std::iter::from_fn(|| {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    Some((index, *options.cases.get(index)?))
+                });
+                for (index, case) in cases {
+                    if sender.send((index, Row::of(case, built, options, riverrun, &place))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut early = BTreeMap::new();
+        let mut given = 0;
+        for (index, row) in rows {
+            early.insert(index, row?);
+            while let Some(row) = early.remove(&given) {
+                give(row);
+                given += 1;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The folder in which one job runs programs, one after the other.
+struct Place(PathBuf);
+
+impl Place {
+    fn new_folder(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.0.join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+        }
+        fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
+    fn cache(&self) -> PathBuf {
+        self.0.join("cache")
+    }
+
+    /// The compiled code of a program that is not compiled as others are.
+    fn own_artifact(&self) -> PathBuf {
+        self.0.join("own.rro")
+    }
 }
 
 /// What has run a program, and how that has ended.
@@ -129,17 +196,8 @@ fn run(case: &Case, command: &mut Command, folder: &Path) -> Result<Run> {
     })
 }
 
-fn new_folder(name: &str) -> Result<PathBuf> {
-    let folder = origins::folder().join(name);
-    if folder.exists() {
-        fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
-    }
-    fs::create_dir_all(&folder)?;
-    Ok(folder)
-}
-
-fn on_qemu(case: &Case, program: &Path) -> Result<Run> {
-    let folder = new_folder("qemu-folder")?;
+fn on_qemu(case: &Case, program: &Path, place: &Place) -> Result<Run> {
+    let folder = place.new_folder("qemu-folder")?;
     let mut command = Command::new("timeout");
     command.args([TIME_LIMIT, "qemu-riscv64"]);
     // Cargo's; the guest's C library would heed it, too.
@@ -150,25 +208,18 @@ fn on_qemu(case: &Case, program: &Path) -> Result<Run> {
     run(case, command.arg(program), &folder)
 }
 
-fn cache() -> PathBuf {
-    origins::folder().join("cache")
-}
-
-/// The compiled code of a program that is not compiled as others are.
-fn own_artifact() -> PathBuf {
-    origins::folder().join("own.rro")
-}
-
 /// How the engine is chosen.
-fn options_of(case: &Case, engine: Engine) -> Vec<OsString> {
+fn options_of(case: &Case, engine: Engine, place: &Place) -> Vec<OsString> {
     match engine {
-        Engine::Compiled if case.handles_faults || case.is_large => vec!["--artifact".into(), own_artifact().into()],
+        Engine::Compiled if case.handles_faults || case.is_large => {
+            vec!["--artifact".into(), place.own_artifact().into()]
+        }
         engine => engine.options().iter().map(OsString::from).collect(),
     }
 }
 
-fn on_riverrun(case: &Case, program: &Path, options: &[OsString], riverrun: &Path) -> Result<Run> {
-    let folder = new_folder("riverrun-folder")?;
+fn on_riverrun(case: &Case, program: &Path, options: &[OsString], riverrun: &Path, place: &Place) -> Result<Run> {
+    let folder = place.new_folder("riverrun-folder")?;
     let root = workspace::root().display();
     let mut command = Command::new(riverrun);
     let is_single_step = options.iter().any(|option| Engine::SingleStep.options().iter().any(|step| option == step));
@@ -182,17 +233,17 @@ fn on_riverrun(case: &Case, program: &Path, options: &[OsString], riverrun: &Pat
     if let Origin::Sysroot(_) = case.origin {
         command.arg("--sysroot").arg(origins::sysroot());
     }
-    command.env("XDG_CACHE_HOME", cache());
+    command.env("XDG_CACHE_HOME", place.cache());
     run(case, command.arg(program), &folder)
 }
 
 /// Compiles what runs of a program, so that its artifact has that.
-fn compile_what_runs(case: &Case, program: &Path, riverrun: &Path) -> Result<()> {
-    let artifact = own_artifact();
+fn compile_what_runs(case: &Case, program: &Path, riverrun: &Path, place: &Place) -> Result<()> {
+    let artifact = place.own_artifact();
     if artifact.exists() {
         fs::remove_file(&artifact)?;
     }
-    let folder = cache().join("riverrun");
+    let folder = place.cache().join("riverrun");
     let profiles = |folder: &Path| -> Result<Vec<PathBuf>> {
         let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
         let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
@@ -202,11 +253,11 @@ fn compile_what_runs(case: &Case, program: &Path, riverrun: &Path) -> Result<()>
     for old in profiles(&folder)? {
         fs::remove_file(old)?;
     }
-    on_riverrun(case, program, &["--tier-up".into()], riverrun)?;
+    on_riverrun(case, program, &["--tier-up".into()], riverrun, place)?;
     let profile = profiles(&folder)?.pop().context("a run has left no profile")?;
     let mut options: Vec<OsString> = vec!["--compile".into(), "--engine=compiled".into(), "--profile".into()];
     options.extend([profile.into(), "--artifact".into(), artifact.into()]);
-    on_riverrun(case, program, &options, riverrun).map(drop)
+    on_riverrun(case, program, &options, riverrun, place).map(drop)
 }
 
 /// What became of a program on one of riverrun's engines.
@@ -232,12 +283,12 @@ enum Outcome {
 }
 
 impl Row {
-    fn of(case: &'static Case, built: &Built, options: &Options, riverrun: &Path) -> Result<Row> {
+    fn of(case: &'static Case, built: &Built, options: &Options, riverrun: &Path, place: &Place) -> Result<Row> {
         let program = match built.get(case.origin) {
             Ok(program) => program,
             Err(reason) => return Ok(Row { case, outcome: Outcome::Missing(reason.to_owned()) }),
         };
-        let qemu = on_qemu(case, program)?;
+        let qemu = on_qemu(case, program, place)?;
         let mut results = Vec::new();
         let mut instructions = None;
         for &engine in &options.engines {
@@ -254,14 +305,16 @@ impl Row {
                 // What compiling takes is no part of the run that is timed.
                 Engine::Compiled if case.handles_faults => {
                     let mut command = Command::new(riverrun);
-                    command.args(["compile", "--quiet", "--precise", "--output"]).arg(own_artifact());
+                    command.args(["compile", "--quiet", "--precise", "--output"]).arg(place.own_artifact());
                     workspace::call(command.arg(program))?;
                 }
-                Engine::Compiled if case.is_large => compile_what_runs(case, program, riverrun)?,
-                Engine::Compiled => on_riverrun(case, program, &options_of(case, engine), riverrun).map(drop)?,
+                Engine::Compiled if case.is_large => compile_what_runs(case, program, riverrun, place)?,
+                Engine::Compiled => {
+                    on_riverrun(case, program, &options_of(case, engine, place), riverrun, place).map(drop)?
+                }
                 Engine::Interp | Engine::SingleStep => {}
             }
-            let run = on_riverrun(case, program, &options_of(case, engine), riverrun)?;
+            let run = on_riverrun(case, program, &options_of(case, engine, place), riverrun, place)?;
             instructions = run.stats["instructions"].as_u64().or(instructions);
             results.push((engine, compare(&qemu, run)));
         }
@@ -425,6 +478,8 @@ mod tests {
         );
         assert_eq!(parsed(&["go/json", "--engine", "interp"]).unwrap().cases.len(), 1);
         assert_eq!(parsed(&["--short"]).unwrap().cases.len(), SHORT.len());
+        assert_eq!(parsed(&["--jobs", "3"]).unwrap().jobs.get(), 3);
+        assert!(parsed(&["--jobs"]).is_err() && parsed(&["--jobs", "0"]).is_err());
         assert!(parsed(&["nothing"]).is_err() && parsed(&["--engine", "none"]).is_err());
     }
 }

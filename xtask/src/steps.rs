@@ -48,16 +48,8 @@ pub(crate) static TEST: &[Step] = &[
     step("format of the benchmarks", &["fmt", "--manifest-path", "bench/Cargo.toml", "--all", "--check"]),
     step("format of the fuzz targets", &["fmt", "--manifest-path", "fuzz/Cargo.toml", "--all", "--check"]),
     step("format of the guests' crate", &["fmt", "--manifest-path", "guest/rust/Cargo.toml", "--check"]),
-    step("format of the game", &["fmt", "--manifest-path", "examples/game/Cargo.toml", "--check"]),
-    step("format of the console", &["fmt", "--manifest-path", "examples/console/Cargo.toml", "--check"]),
-    step("format of the rollback game", &["fmt", "--manifest-path", "examples/rollback/Cargo.toml", "--check"]),
-    step("format of the server", &["fmt", "--manifest-path", "examples/requests/Cargo.toml", "--check"]),
     step("clippy", &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]),
     step("clippy for guests", GUEST_CLIPPY),
-    step("clippy for the game", GAME_CLIPPY),
-    step("clippy for the console", CONSOLE_CLIPPY),
-    step("clippy for the server", REQUESTS_CLIPPY),
-    step("clippy for the rollback game", ROLLBACK_CLIPPY),
     with(step("documentation", &["doc", "--no-deps", "--workspace"]), &[("RUSTDOCFLAGS", "-D warnings")]),
     // Without the optimiser the interpreter's handlers return to a trampoline, and debug assertions hold ..
     ahead(step("tests, unoptimised, under AddressSanitizer", &["xtask", "sanitize", "address"])),
@@ -74,10 +66,6 @@ pub(crate) static TEST: &[Step] = &[
     ahead(step("tests under ThreadSanitizer", &["xtask", "sanitize", "thread"])),
     step("what Miri can run", &["xtask", "miri"]),
     step("threads in all orders", &["xtask", "loom"]),
-    ahead(step("the game", GAME)),
-    ahead(step("the console", CONSOLE)),
-    ahead(step("the server", REQUESTS)),
-    ahead(step("the rollback game", ROLLBACK)),
     step("demo programs as on qemu-riscv64", &["xtask", "demo", "--engine", "interp", "--engine", "compiled"]),
     step("real programs, briefly", &["xtask", "programs", "--short", "--engine", "interp"]),
     ahead(step("fuzz targets, briefly", &["xtask", "fuzz", "--seconds", "6"])),
@@ -88,7 +76,8 @@ pub(crate) static TEST: &[Step] = &[
 
 /// The features that build the compiler into what the optimised tests run: the same everywhere, so that nothing is built
 /// twice.
-const COMPILING: &str = "riverrun-testkit/compile,riverrun/compile,riverrun-capi/compile";
+const COMPILING: &str = "riverrun-testkit/compile,riverrun/compile,riverrun-capi/compile,riverrun-console/compile,\
+    riverrun-game/compile,riverrun-requests/compile,riverrun-rollback/compile";
 
 /// Optimised tests: all, or those of these files.
 macro_rules! optimised {
@@ -145,48 +134,6 @@ const GUEST_CLIPPY: &[&str] = &[
     "-D",
     "warnings",
 ];
-
-/// Lints of an example, which is a workspace of its own.
-macro_rules! example_clippy {
-    ($name:literal) => {
-        &[
-            "clippy",
-            "--manifest-path",
-            concat!("examples/", $name, "/Cargo.toml"),
-            "--target-dir",
-            "target",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ]
-    };
-}
-
-/// Its tests. They share what the others have built.
-macro_rules! example_tests {
-    ($name:literal) => {
-        &[
-            "test",
-            "--release",
-            "--manifest-path",
-            concat!("examples/", $name, "/Cargo.toml"),
-            "--target-dir",
-            "target",
-            "--features",
-            "compile",
-        ]
-    };
-}
-
-const GAME_CLIPPY: &[&str] = example_clippy!("game");
-const GAME: &[&str] = example_tests!("game");
-const CONSOLE_CLIPPY: &[&str] = example_clippy!("console");
-const CONSOLE: &[&str] = example_tests!("console");
-const REQUESTS_CLIPPY: &[&str] = example_clippy!("requests");
-const REQUESTS: &[&str] = example_tests!("requests");
-const ROLLBACK_CLIPPY: &[&str] = example_clippy!("rollback");
-const ROLLBACK: &[&str] = example_tests!("rollback");
 
 const BENCH: &[&str] = &["test", "--release", "--manifest-path", "bench/Cargo.toml", "--target-dir", "target"];
 

@@ -125,8 +125,14 @@ pub(crate) fn run_logged_on(
 
 /// Runs a program by qemu.
 pub(crate) fn qemu(program: &Path, args: &[&str], env: &[(&str, &str)], stdin: &str) -> Outcome {
-    let mut command = Command::new("qemu-riscv64");
-    command.args(["-0", args[0]]).arg(program).args(&args[1..]).env_clear().envs(env.iter().copied());
+    // A program that hangs fails its test, and not the whole run.
+    let mut command = Command::new("timeout");
+    command
+        .args(["--foreground", "120", "qemu-riscv64", "-0", args[0]])
+        .arg(program)
+        .args(&args[1..])
+        .env_clear()
+        .envs(env.iter().copied());
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -79,12 +79,12 @@ pub(crate) static TEST: &[Step] = &[
 const COMPILING: &str = "riverrun-testkit/compile,riverrun/compile,riverrun-capi/compile,riverrun-console/compile,\
     riverrun-game/compile,riverrun-requests/compile,riverrun-rollback/compile";
 
-/// Optimised tests: all, or those of these files.
+/// Optimised tests: all, or those of these modules of suites.
 macro_rules! optimised {
-    ($($file:literal)*) => {
+    ($($($module:literal)+)?) => {
         &[
             "test", "--workspace", "--exclude", "riverrun-cli", "--no-fail-fast", "--release", "--features", COMPILING,
-            $("--test", $file,)*
+            $("--test", "suite", "--", $($module,)+)?
         ]
     };
 }
@@ -95,12 +95,12 @@ const OPTIMISED: &[&str] = optimised!();
 /// LLVM each time.
 const COMPILER: &[&str] = &["build", "--release", "--package", "riverrun-cli", "--package", "riverrun-compile"];
 
-/// Tests of the command: all, or those of these files.
+/// Tests of the command: all, or those of these modules of its suite.
 macro_rules! command {
-    ($($file:literal)*) => {
+    ($($($module:literal)+)?) => {
         &[
             "test", "--release", "--no-fail-fast", "--package", "riverrun-cli", "--package", "riverrun-compile",
-            $("--test", $file,)*
+            $("--test", "suite", "--", $($module,)+)?
         ]
     };
 }
@@ -111,15 +111,15 @@ const COMMAND: &[&str] = command!();
 const SINGLE_STEP: &[(&str, &str)] = &[("RIVERRUN_TEST_ENGINE", "single-step")];
 const COMPILED: &[(&str, &str)] = &[("RIVERRUN_TEST_ENGINE", "compiled")];
 
-const PROGRAMS: &[&str] = optimised!("heap" "programs" "sandbox" "aborts");
+const PROGRAMS: &[&str] = optimised!("heap::" "programs::" "sandbox::" "aborts::");
 
 /// Those that need no more than 256 MiB of addresses.
-const PROGRAMS_THAT_FIT: &[&str] = optimised!("heap" "programs" "system_calls");
+const PROGRAMS_THAT_FIT: &[&str] = optimised!("heap::" "programs::" "system_calls::");
 
 /// The variable by which tests that do not choose it get another number of address bits than the most.
 const FEW_ADDRESSES: &[(&str, &str)] = &[("RIVERRUN_TEST_ADDRESS_BITS", "28")];
 
-const COMMAND_PROGRAMS: &[&str] = command!("run" "traps" "files" "host_heap" "toolchain");
+const COMMAND_PROGRAMS: &[&str] = command!("run::" "traps::" "files::" "host_heap::" "toolchain::");
 
 const GUEST_CLIPPY: &[&str] = &[
     "clippy",

@@ -24,7 +24,7 @@ pub(crate) fn command(args: &[String]) -> Result<()> {
     workspace::call(workspace::cargo().args(["build", "--release", "--package", "riverrun-compile"]))?;
     for engine in ["interp", "single-step", "compiled"] {
         let mut test = workspace::cargo();
-        test.args(["test", "--release", "--package", "riverrun-cli", "--test", "toolchain", "guests"]);
+        test.args(["test", "--release", "--package", "riverrun-cli", "--test", "suite", "toolchain::guests"]);
         test.env("PYTHONPATH", &site).env("ZIG_GLOBAL_CACHE_DIR", site.with_file_name("cache"));
         test.env("RIVERRUN_TEST_COMPILERS", "ziglang").env("RIVERRUN_TEST_ENGINE", engine);
         workspace::call(&mut test)?;

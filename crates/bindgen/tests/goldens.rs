@@ -1,4 +1,4 @@
-//! What is generated, whole. `RIVERRUN_BLESS=1 cargo test -p riverrun-bindgen --test goldens` writes the
+//! What is generated, whole. `RIVERRUN_BLESS=1 cargo test -p riverrun-bindgen --test suite goldens` writes the
 //! files again; look at the difference before you commit them.
 
 use std::fs;

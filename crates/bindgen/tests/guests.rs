@@ -1,12 +1,10 @@
 //! What is generated for guests in C and C++ compiles without a warning, and says to the host what the
 //! description does.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 
-use common::{COMPILERS, api, builds, folder, tests};
+use crate::common::{COMPILERS, api, builds, folder, tests};
 use riverrun_program::Image;
 
 /// The imports of the description, as records have them.

@@ -1,10 +1,8 @@
 //! What guests without a libc are linked with does what C says, up to the last byte that is mapped.
 
-mod common;
-
 use std::fs;
 
-use common::{Build, COMPILERS, folder, tests};
+use crate::common::{Build, COMPILERS, folder, tests};
 use riverrun::{Config, Error, Linker, Machine, PAGE_SIZE, Perm, Ptr, TrapCause};
 use riverrun_testkit::suite::SuiteEngine;
 

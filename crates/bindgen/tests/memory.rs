@@ -1,11 +1,9 @@
 //! Calls that read and write a guest's memory, in each form, by each compiler, with its optimisations: none
 //! drops or moves what the guest reads and writes around them.
 
-mod common;
-
 use std::fs;
 
-use common::{api, builds, folder, tests};
+use crate::common::{api, builds, folder, tests};
 use riverrun::{Caller, Config, HostError, Linker, Memory, Ptr, Slice, Str};
 use riverrun_testkit::suite::SuiteEngine;
 

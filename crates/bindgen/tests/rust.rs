@@ -1,13 +1,11 @@
 //! Guests in Rust: the example of the crate `riverrun-guest` exports functions, allocates, panics.
 
-mod common;
-
 use std::error::Error as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{folder, run, tests};
+use crate::common::{folder, run, tests};
 use riverrun::{Config, Error, GuestPanic, HeapOptions, Linker, Machine};
 use riverrun_bindgen::{BuildError, Guest};
 use riverrun_testkit::suite::SuiteEngine;

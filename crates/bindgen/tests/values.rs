@@ -1,11 +1,9 @@
 //! Arguments and results of all types cross in each form, by each compiler; what is for initialization, for
 //! clients or for servers only is refused otherwise.
 
-mod common;
-
 use std::fs;
 
-use common::{Build, COMPILERS, Compiler, api, builds, folder, tests};
+use crate::common::{Build, COMPILERS, Compiler, api, builds, folder, tests};
 use riverrun::bytemuck::{Pod, Zeroable};
 use riverrun::{
     Caller, Config, Engine, Func, GuestValue, HostError, Linker, Machine, Memory, Program, Ptr, Scalar, Slice, Str,

@@ -1,11 +1,9 @@
 //! `riverrun bench`: what it measures and says. How sure its verdicts are, its own tests say of recorded times, and
 //! `cargo xtask bench verdicts` of the machine at hand.
 
-mod common;
-
 use std::path::PathBuf;
 
-use common::{Ended, Folder, riverrun};
+use crate::common::{Ended, Folder, riverrun};
 
 /// The guest, doing so many rounds of work.
 fn worker(folder: &Folder, rounds: u32) -> PathBuf {

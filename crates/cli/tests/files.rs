@@ -1,10 +1,8 @@
 //! Files: none without a grant, and nothing outside of what is granted.
 
-mod common;
-
 use std::os::unix::fs::symlink;
 
-use common::{Ended, Folder, riverrun};
+use crate::common::{Ended, Folder, riverrun};
 
 /// A folder with `granted/inside`, `secret`, and links from the former to the latter.
 struct Tree {

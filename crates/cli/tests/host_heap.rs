@@ -1,8 +1,6 @@
 //! Programs with a libc, in C and C++, that use the host's heap.
 
-mod common;
-
-use common::{Folder, riverrun};
+use crate::common::{Folder, riverrun};
 
 const INCLUDE: &str = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../../guest/include");
 

@@ -1,8 +1,6 @@
 //! What `riverrun inspect` shows.
 
-mod common;
-
-use common::{Folder, riverrun};
+use crate::common::{Folder, riverrun};
 
 #[test]
 fn an_overview() {

@@ -1,11 +1,9 @@
 //! The network by `--connect` and `--listen`.
 
-mod common;
-
 use std::io::Write;
 use std::net::TcpListener;
 
-use common::{Folder, riverrun};
+use crate::common::{Folder, riverrun};
 
 #[test]
 fn the_network_is_what_options_grant() {

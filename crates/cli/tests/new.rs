@@ -1,13 +1,11 @@
 //! `riverrun new`: the project that it makes builds and runs, and its host is checked by the compiler.
 
-mod common;
-
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Ended, Folder, riverrun};
+use crate::common::{Ended, Folder, riverrun};
 
 fn checkout() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()

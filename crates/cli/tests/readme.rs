@@ -1,11 +1,9 @@
 //! The README and the guide are true: their commands work, and the README's example is the one that is tested.
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::Folder;
+use crate::common::Folder;
 
 const README: &str = include_str!("../../../README.md");
 const GUIDE: [&str; 2] =

@@ -1,11 +1,9 @@
 //! What a guest gets, what it gives back, and its limits.
 
-mod common;
-
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Ended, Folder, command, plain, riverrun, riverrun_with_input};
+use crate::common::{Ended, Folder, command, plain, riverrun, riverrun_with_input};
 use riverrun_testkit::suite::SuiteEngine;
 
 #[test]

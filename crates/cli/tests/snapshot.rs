@@ -1,18 +1,17 @@
 //! `riverrun snapshot`, and `riverrun run --from` and `--call`.
 
-mod common;
-
 use std::fs;
 use std::path::PathBuf;
 
-use common::{Folder, riverrun};
+use crate::common::{Folder, riverrun};
 
 /// A program that stays behind its main.
 fn stays(folder: &Folder) -> PathBuf {
     let program = folder.path().join("stays.elf");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guests/stays.c");
-    let mut compile = common::plain(args!["cc", "-O1", "-o", program, source]);
-    let ended: common::Ended = compile.env("XDG_CACHE_HOME", folder.path().join("cache")).output().unwrap().into();
+    let mut compile = crate::common::plain(args!["cc", "-O1", "-o", program, source]);
+    let ended: crate::common::Ended =
+        compile.env("XDG_CACHE_HOME", folder.path().join("cache")).output().unwrap().into();
     ended.expect(0, &[]);
     program
 }

@@ -1,7 +1,5 @@
 //! Standard streams that others share, or that have no other end: terminals, pipes, sockets, files.
 
-mod common;
-
 use std::fs::File;
 use std::io::{BufRead, Read, Write};
 use std::os::fd::OwnedFd;
@@ -9,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use common::{Ended, Folder, command};
+use crate::common::{Ended, Folder, command};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 /// A terminal: the side that a person is at, and the one that programs have.

@@ -1,10 +1,8 @@
 //! `run --tier-up` where nothing can be compiled: the guest is interpreted, and the command says why, once.
 
-mod common;
-
 use std::process::Command;
 
-use common::{Ended, Folder};
+use crate::common::{Ended, Folder};
 
 /// The command in a folder of its own, beside a script in the place of the compiler. The script is written by a process of
 /// its own: a file that this one writes may still be open in a child of another test.

@@ -1,12 +1,10 @@
 //! `riverrun bindgen`, `cc` and `c++`.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{Ended, Folder, command, riverrun};
+use crate::common::{Ended, Folder, command, riverrun};
 
 /// The command with a cache of its own, and this compiler.
 fn compile(folder: &Folder, compiler: Option<&str>, args: &[&str]) -> Ended {

@@ -1,10 +1,8 @@
 //! Guests that go wrong: the message says what happened and where, and the status is 134.
 
-mod common;
-
 use std::path::Path;
 
-use common::{Ended, Folder, riverrun};
+use crate::common::{Ended, Folder, riverrun};
 
 /// The ending that `how` names.
 fn ending(guest: &Path, how: &str) -> Ended {

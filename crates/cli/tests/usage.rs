@@ -1,14 +1,12 @@
 //! Mistakes of users: status 125 and a message that names the thing and what to do.
 
-mod common;
-
 use std::process::Stdio;
 
-use common::{Ended, Folder, command, riverrun};
+use crate::common::{Ended, Folder, command, riverrun};
 
 /// What the command gives, on the engine that the arguments say.
 fn ended(args: impl IntoIterator<Item = impl AsRef<std::ffi::OsStr>>) -> Ended {
-    common::plain(args).output().unwrap().into()
+    crate::common::plain(args).output().unwrap().into()
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! A guest that aborts says why, and the error has it: wherever the exception, assertion or broken heap was, in the
 //! program's own run or in a function that the host has called.
 
-mod common;
-
-use common::{gxx, machine, try_run};
+use crate::common::{gxx, machine, try_run};
 use riverrun::{Config, Error, TrapCause};
 use riverrun_linux::Linux;
 

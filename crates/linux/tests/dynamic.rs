@@ -1,11 +1,9 @@
 //! Dynamically linked programs do here what they do under qemu.
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::{gcc, gxx};
+use crate::common::{gcc, gxx};
 use riverrun::image::Image;
 use riverrun::{Config, Engine, Linker, Machine, Program, Snapshot};
 use riverrun_linux::{Builder, Captured, Detail, DirAccess, Error, Joined, Linux, Output};

@@ -1,14 +1,12 @@
 //! Go programs do here what they do under qemu, and use the network by grant.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{machine_of, machine_on, qemu};
+use crate::common::{machine_of, machine_on, qemu};
 use riverrun::Config;
 use riverrun_linux::{Captured, Linux, Output};
 use riverrun_testkit::suite::{SuiteEngine, load_compiled_in_part};

@@ -1,14 +1,12 @@
 //! TCP and UDP by grant: guests reach what they are granted, as under qemu, and nothing else.
 
-mod common;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Outcome, gcc, machine, machine_on, qemu, run, run_logged, run_logged_on, run_on};
+use crate::common::{Outcome, gcc, machine, machine_on, qemu, run, run_logged, run_logged_on, run_on};
 use riverrun::{Config, TrapCause};
 use riverrun_linux::{Captured, Detail, Linux, Output};
 use riverrun_testkit::suite::SuiteEngine;

@@ -1,12 +1,10 @@
 //! A program's faults reach its signal handlers as under qemu, in every engine that keeps registers at them; what no handler
 //! takes ends the run with the trap itself.
 
-mod common;
-
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{gcc, machine_on, qemu};
+use crate::common::{gcc, machine_on, qemu};
 use riverrun::{Config, Error, TrapCause};
 use riverrun_linux::{Captured, Linux, Output};
 use riverrun_testkit::suite::SuiteEngine;

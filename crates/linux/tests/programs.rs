@@ -1,10 +1,8 @@
 //! Programs do here what they do under qemu: the same output, status and files.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{assert_same, compare_in_directory, gcc, gxx, qemu, run};
+use crate::common::{assert_same, compare_in_directory, gcc, gxx, qemu, run};
 use riverrun::Config;
 use riverrun_linux::{Captured, Linux, Output};
 use riverrun_testkit::suite::SuiteEngine;
@@ -63,7 +61,7 @@ fn reactor(flags: &[&str]) -> std::path::PathBuf {
 fn programs_that_offer_functions_stay_behind_their_main() {
     let stdout = Captured::default();
     let builder = Linux::builder().args(["reactor"]).stdout(Output::writer(stdout.clone()));
-    let mut machine = common::machine(&Config::new(), &reactor(&[]), builder.build());
+    let mut machine = crate::common::machine(&Config::new(), &reactor(&[]), builder.build());
     assert_eq!(machine.run().unwrap(), 5, "what main has returned");
     assert_eq!(String::from_utf8(stdout.take()).unwrap(), "main\n");
 
@@ -95,7 +93,7 @@ fn programs_that_offer_functions_exit_where_they_are_only_run() {
 fn exceptions_that_leave_a_called_function_end_the_program_in_its_own_words() {
     let stderr = Captured::default();
     let builder = Linux::builder().args(["reactor"]).stderr(Output::writer(stderr.clone()));
-    let mut machine = common::machine(&Config::new(), &reactor(&[]), builder.build());
+    let mut machine = crate::common::machine(&Config::new(), &reactor(&[]), builder.build());
     machine.run().unwrap();
     let thrown = machine.func::<(), ()>("thrown").unwrap();
     let error = thrown.call(&mut machine, ()).unwrap_err();
@@ -128,7 +126,7 @@ fn alarms() {
     let expected = qemu(&program, &["alarms"], &[], "");
     for is_virtual in [false, true] {
         let builder = Linux::builder().args(["alarms"]).virtual_time(is_virtual);
-        let (result, outcome) = common::try_run(&Config::new(), &program, "", builder);
+        let (result, outcome) = crate::common::try_run(&Config::new(), &program, "", builder);
         assert_eq!(outcome.stdout, expected.stdout);
         let cause = result.expect_err(&format!("{outcome:?}")).trap().expect("a trap").cause;
         assert_eq!(cause, riverrun::TrapCause::Signal { number: 14 });
@@ -144,7 +142,7 @@ fn timers() {
         let stdout = Captured::default();
         let builder = Linux::builder().args(["timers"]).virtual_time(is_virtual);
         let linux = builder.stdout(Output::writer(stdout.clone())).build();
-        let mut machine = common::machine(&Config::new(), &program, linux);
+        let mut machine = crate::common::machine(&Config::new(), &program, linux);
         machine.set_deadline(Some(Instant::now() + Duration::from_secs(60)));
         let result = machine.run();
         assert_eq!(
@@ -162,7 +160,7 @@ fn short_timers() {
     let program = gcc("short_timers.c", STATIC);
     let stdout = Captured::default();
     let linux = Linux::builder().args(["short_timers"]).stdout(Output::writer(stdout.clone())).build();
-    let mut machine = common::machine(&Config::new(), &program, linux);
+    let mut machine = crate::common::machine(&Config::new(), &program, linux);
     machine.set_deadline(Some(Instant::now() + Duration::from_secs(60)));
     let result = machine.run();
     assert_eq!(String::from_utf8(stdout.take()).unwrap(), "4000 reads\n4000 signals\n4000 awaited\n", "{result:?}");
@@ -174,7 +172,7 @@ fn timers_that_wake_nobody() {
     let program = gcc("idle_timer.c", STATIC);
     for is_virtual in [false, true] {
         let linux = Linux::builder().args(["idle_timer"]).virtual_time(is_virtual).build();
-        let mut machine = common::machine(&Config::new(), &program, linux);
+        let mut machine = crate::common::machine(&Config::new(), &program, linux);
         machine.set_deadline(Some(Instant::now() + Duration::from_millis(100)));
         let cause = machine.run().unwrap_err().trap().expect("a trap").cause;
         assert_eq!(cause, riverrun::TrapCause::Deadline, "virtual time: {is_virtual}");
@@ -193,7 +191,7 @@ fn ticks() {
             let stdout = Captured::default();
             let builder = Linux::builder().args(["ticks"]).virtual_time(is_virtual);
             let linux = builder.stdout(Output::writer(stdout.clone())).build();
-            let mut machine = common::machine_on(*engine, &Config::new(), &program, linux);
+            let mut machine = crate::common::machine_on(*engine, &Config::new(), &program, linux);
             machine.set_deadline(Some(Instant::now() + Duration::from_secs(60)));
             let cause = machine.run().unwrap_err().trap().expect("a trap").cause;
             assert_eq!(cause, riverrun::TrapCause::Signal { number: 14 }, "{engine:?}");

@@ -1,13 +1,11 @@
 //! What a guest cannot do.
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{Outcome, gcc, machine, run, run_logged, tree, try_run};
+use crate::common::{Outcome, gcc, machine, run, run_logged, tree, try_run};
 use riverrun::{Config, TrapCause};
 use riverrun_linux::{Builder, Detail, DirAccess, DirOptions, Error, Linux};
 use riverrun_testkit::suite::SuiteEngine;

@@ -1,8 +1,6 @@
 //! Programs with a libc, saved after their `main` and called many times.
 
-mod common;
-
-use common::gcc;
+use crate::common::gcc;
 use riverrun::{Config, Linker, Machine, Pool};
 use riverrun_linux::{Captured, Linux, Output};
 use riverrun_testkit::suite::SuiteEngine;

@@ -1,10 +1,10 @@
 //! System calls on files, sockets and the process do here what they do under qemu. No engine sees a difference.
 
-mod common;
-
 use std::path::Path;
 
-use common::{Outcome, assert_same, compare_in_directory, compare_in_directory_on, gcc, qemu, run, run_on, tree};
+use crate::common::{
+    Outcome, assert_same, compare_in_directory, compare_in_directory_on, gcc, qemu, run, run_on, tree,
+};
 use riverrun::Config;
 use riverrun_linux::{Captured, Detail, DirAccess, Linux, Output};
 use riverrun_testkit::suite::SuiteEngine;
@@ -58,7 +58,7 @@ fn fifos() {
     let program = gcc("fifo.c", STATIC);
     compare_in_private(&program, "/tmp/private");
     let builder = Linux::builder().args(["fifo", "/tmp/private", "alone"]);
-    let (result, _) = common::try_run(&Config::new(), &program, "", builder);
+    let (result, _) = crate::common::try_run(&Config::new(), &program, "", builder);
     let cause = result.unwrap_err().trap().expect("a trap").cause;
     assert!(matches!(cause, riverrun::TrapCause::EndlessWait { call: "openat", .. }), "{cause}");
 }
@@ -77,7 +77,7 @@ fn fifos_that_are_waited_for_may_get_other_names() {
 #[test]
 fn shared_mappings_that_would_miss_stores_are_refused() {
     let program = gcc("aliases.c", STATIC);
-    let (outcome, log) = common::run_logged(&program, Linux::builder().args(["aliases"]), Detail::Unknown);
+    let (outcome, log) = crate::common::run_logged(&program, Linux::builder().args(["aliases"]), Detail::Unknown);
     let expected = "second writer: No such device\nsecond reader: No such device\nother part: works\n\
                     two readers: work\nmade writable: Permission denied\nin its place: works\n";
     assert_eq!(outcome.stdout, expected);
@@ -112,7 +112,7 @@ fn stores_in_mappings_take_room_before_copies_do() {
     let mut config = Config::new();
     config.memory_limit(32 << 20);
     let (result, outcome) =
-        common::try_run(&config, &gcc("mapped.c", STATIC), "", Linux::builder().args(["mapped", "room"]));
+        crate::common::try_run(&config, &gcc("mapped.c", STATIC), "", Linux::builder().args(["mapped", "room"]));
     assert_eq!(result.unwrap(), 0);
     let expected = "mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0) = -1 Cannot allocate memory\n\
         munmap(all, PAGES * PAGE) = 0\n\
@@ -179,7 +179,7 @@ fn private_files_end_at_their_limit() {
     let mut config = Config::new();
     config.memory_limit(16 << 20);
     let builder = Linux::builder().args(["guest", "/tmp/private", "full"]).max_private_files(1 << 40);
-    let (result, outcome) = common::try_run(&config, &program, "", builder);
+    let (result, outcome) = crate::common::try_run(&config, &program, "", builder);
     assert_eq!(result.unwrap(), 0);
     assert!(outcome.stdout.ends_with(end), "{}", outcome.stdout);
 }
@@ -245,7 +245,7 @@ fn absent_calls_are_named() {
     let directory = tempfile::tempdir().unwrap();
     let builder = Linux::builder().args(["guest", "/data", "absent"]);
     let builder = builder.dir(directory.path(), "/data", DirAccess::ReadWrite).unwrap();
-    let (outcome, log) = common::run_logged(&program, builder, Detail::Unknown);
+    let (outcome, log) = crate::common::run_logged(&program, builder, Detail::Unknown);
     let end: Vec<&str> = outcome.stdout.lines().skip_while(|line| !line.starts_with("setxattr")).collect();
     let expected = [
         "setxattr(\"plain\", \"user.name\", \"value\", 5, 0) = -1 Operation not supported",
@@ -354,7 +354,7 @@ fn check_limits_of_descriptors_in_messages(engine: SuiteEngine) {
         sendmsg(pair[0], &message, 0) = -1 Invalid argument\n\
         sendmsg(pair[0], &message, 0) = -1 Invalid argument\n\
         sendmsg(pair[0], &message, 0) = -1 No buffer space available\n";
-    let mut machine = common::machine_on(engine, &Config::new(), &gcc("rights.c", STATIC), builder.build());
+    let mut machine = crate::common::machine_on(engine, &Config::new(), &gcc("rights.c", STATIC), builder.build());
     assert_eq!(machine.run().unwrap(), 0);
     assert_eq!(String::from_utf8(output.take()).unwrap(), expected);
     let error = machine.data().save().unwrap_err().to_string();
@@ -380,7 +380,7 @@ fn waits_for_local_sockets_that_nobody_can_end() {
     for &engine in SuiteEngine::ALL {
         for what in ["accept", "connect"] {
             let builder = Linux::builder().args(["local", "/tmp/private", what]);
-            let (result, outcome) = common::try_run_on(engine, &Config::new(), &program, "", builder);
+            let (result, outcome) = crate::common::try_run_on(engine, &Config::new(), &program, "", builder);
             let cause = result.expect_err(&format!("{outcome:?}")).trap().expect("a trap").cause;
             let is_it = matches!(cause, riverrun::TrapCause::EndlessWait { call, .. } if call == what);
             assert!(is_it, "{engine:?}, {what}: {cause}");
@@ -420,7 +420,7 @@ fn local_sockets_are_the_guests_own() {
         let builder = Linux::builder().args(["local", "/tmp/private", "refused"]);
         let builder = builder.dir(data.path(), "/data", DirAccess::ReadWrite).unwrap();
         let builder = builder.dir(fixed.path(), "/fixed", DirAccess::ReadOnly).unwrap();
-        let (outcome, log) = common::run_logged_on(engine, &gcc("local.c", STATIC), builder, Detail::Unknown);
+        let (outcome, log) = crate::common::run_logged_on(engine, &gcc("local.c", STATIC), builder, Detail::Unknown);
         assert_eq!(outcome.stdout, REFUSED_LOCAL, "{engine:?}");
         for line in [
             "\"/data/new\" is refused: sockets have names in the private /tmp and /dev/shm, not in a directory of the host\n",

@@ -1,12 +1,10 @@
 //! Programs with threads do here what they do under qemu, in every engine and order, and no harm.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{gcc, gxx, machine, machine_on, qemu, try_run};
+use crate::common::{gcc, gxx, machine, machine_on, qemu, try_run};
 use riverrun::{Config, Error, Machine, TrapCause};
 use riverrun_linux::{Builder, Captured, Linux, Output};
 use riverrun_testkit::suite::SuiteEngine;

@@ -1,12 +1,10 @@
 //! Every system call with wild arguments: nothing panics, hangs, or leaves the granted directory.
 
-mod common;
-
 use std::fs;
 use std::path::{Component, Path};
 use std::time::{Duration, Instant};
 
-use common::{gcc, machine, tree};
+use crate::common::{gcc, machine, tree};
 use riverrun::{Config, Error, Machine, PAGE_SIZE, Perm, TrapCause};
 use riverrun_linux::{Captured, Detail, DirAccess, Input, Linux, Output};
 

@@ -1,11 +1,9 @@
 //! Files that must be refused, each with its message; and files damaged at random.
 
-mod common;
-
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use common::gcc;
+use crate::common::gcc;
 use riverrun_program::{DynamicObject, Image, JoinedProgram, LoadError};
 
 /// A small valid program of two segments: text, data.

@@ -1,8 +1,6 @@
 //! Imports and exports.
 
-mod common;
-
-use common::gcc;
+use crate::common::gcc;
 use riverrun_program::{Image, LoadError, crc32};
 
 fn image(flags: &[&str]) -> Image {

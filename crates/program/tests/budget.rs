@@ -1,11 +1,9 @@
 //! Small files that ask for work without end: what a trap's backtrace reads of them is bounded.
 
-mod common;
-
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use common::gcc_text;
+use crate::common::gcc_text;
 use riverrun_program::{Frame, Image, demangle};
 
 /// Far above what any of it takes, and far below what it took without bounds.

@@ -1,8 +1,6 @@
 //! Source lines, names, build ids and attributes of real programs.
 
-mod common;
-
-use common::{gcc, gxx};
+use crate::common::{gcc, gxx};
 use riverrun_program::{Attributes, Frame, Image, SourceLocation, SymbolKind, demangle};
 
 const FREESTANDING: [&str; 4] = ["-g", "-O1", "-nostdlib", "-static"];

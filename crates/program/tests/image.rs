@@ -1,8 +1,6 @@
 //! Real programs of the stock cross compiler, as `Image` sees them.
 
-mod common;
-
-use common::gcc;
+use crate::common::gcc;
 use riverrun_program::{Binding, FloatAbi, Image, PAGE_SIZE, STATIC_PIE_BIAS, Segment, SymbolKind};
 
 fn shared_between_threads<T: Send + Sync>(_: &T) {}

@@ -1,10 +1,8 @@
 //! Backtraces, over stacks laid out by hand for the functions of `guests/frames.S`.
 
-mod common;
-
 use std::collections::HashMap;
 
-use common::gcc;
+use crate::common::gcc;
 use object::LittleEndian;
 use object::elf::{FileHeader64, SHT_DYNSYM};
 use object::read::elf::{FileHeader, Sym};

@@ -151,8 +151,11 @@ impl Place {
         Ok(folder)
     }
 
-    fn cache(&self) -> PathBuf {
-        self.0.join("cache")
+    /// The cache of compiled code. All share one, as some cases are one program with other arguments; only profiles of large
+    /// programs have to be told apart.
+    fn cache(&self, case: &Case) -> PathBuf {
+        let folder = if case.is_large { self.0.clone() } else { origins::folder() };
+        folder.join("cache")
     }
 
     /// The compiled code of a program that is not compiled as others are.
@@ -233,7 +236,7 @@ fn on_riverrun(case: &Case, program: &Path, options: &[OsString], riverrun: &Pat
     if let Origin::Sysroot(_) = case.origin {
         command.arg("--sysroot").arg(origins::sysroot());
     }
-    command.env("XDG_CACHE_HOME", place.cache());
+    command.env("XDG_CACHE_HOME", place.cache(case));
     run(case, command.arg(program), &folder)
 }
 
@@ -243,7 +246,7 @@ fn compile_what_runs(case: &Case, program: &Path, riverrun: &Path, place: &Place
     if artifact.exists() {
         fs::remove_file(&artifact)?;
     }
-    let folder = place.cache().join("riverrun");
+    let folder = place.cache(case).join("riverrun");
     let profiles = |folder: &Path| -> Result<Vec<PathBuf>> {
         let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
         let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));

@@ -1,7 +1,5 @@
 //! Compiles guests with each compiler.
 
-#![allow(dead_code, reason = "every test file uses a part of it")]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;

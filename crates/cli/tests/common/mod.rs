@@ -1,7 +1,5 @@
 //! Compiles guests with the stock cross compiler and runs the command on them.
 
-#![allow(dead_code, reason = "every test file uses a part of it")]
-
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;

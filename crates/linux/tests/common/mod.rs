@@ -1,7 +1,5 @@
 //! Compiles guests, and runs them here and by qemu.
 
-#![allow(dead_code, reason = "every test file uses a part of it")]
-
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! Compiles guests for the tests, with the stock cross compiler.
 
-#![allow(dead_code, reason = "every test file uses a part of it")]
-
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,0 +1,11 @@
+//! The tests of this crate in one program: linking one for each file would take longer than running them.
+
+mod common;
+
+mod errors;
+mod goldens;
+mod guests;
+mod library;
+mod memory;
+mod rust;
+mod values;

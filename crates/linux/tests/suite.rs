@@ -1,0 +1,16 @@
+//! The tests of this crate in one program: linking one for each file would take longer than running them.
+
+mod common;
+
+mod aborts;
+mod dynamic;
+mod go;
+mod network;
+mod own_faults;
+mod programs;
+mod sandbox;
+mod saved;
+mod snapshots;
+mod system_calls;
+mod threads;
+mod wild;

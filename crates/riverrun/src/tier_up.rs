@@ -162,7 +162,8 @@ pub(crate) struct Job {
 }
 
 impl TieringUp {
-    /// For a program with so many bytes of text and machines of these addresses, whose whole artifact is at the path if it is in a cache.
+    /// For a program with `text` bytes of code, in machines of these addresses. `cached` is where a cache would have the
+    /// artifact of the whole program.
     pub(crate) fn new(settings: &TierUp, space: AddressSpace, cached: Option<PathBuf>, text: u64) -> TieringUp {
         let state = State {
             profile: Profile::default(),

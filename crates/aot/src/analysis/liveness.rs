@@ -176,8 +176,8 @@ impl Program {
 
     /// Merges the live-in registers of a function; returns the functions that depend on them.
     fn note_live_in(&mut self, flow: &Flow<'_>, assumed: Assumed) -> Vec<usize> {
-        let front = flow.nodes[0].front[assumed as usize];
-        let is_more = grow(&mut self.live_in[flow.number][assumed as usize], front);
+        let live_in = flow.nodes[0].live_in[assumed as usize];
+        let is_more = grow(&mut self.live_in[flow.number][assumed as usize], live_in);
         if is_more { self.leading_to[flow.number].clone() } else { Vec::new() }
     }
 
@@ -189,8 +189,8 @@ impl Program {
             if let Terminator::Call { .. } | Terminator::CallIndirect { .. } = node.end {
                 // A target that is unknown or no function's start is a place in this one.
                 let target = node.called.unwrap_or(flow.number);
-                let front = self.front(flow, node.next[0], Assumed::Callers);
-                if grow(&mut self.live_out[target], front) {
+                let live_in = self.live_in_at(flow, node.next[0], Assumed::Callers);
+                if grow(&mut self.live_out[target], live_in) {
                     concerned.push(target);
                 }
                 continue;
@@ -220,9 +220,9 @@ impl Program {
     }
 
     /// The live registers at a place to which a function leads.
-    fn front(&self, flow: &Flow<'_>, at: Place, assumed: Assumed) -> Set {
+    fn live_in_at(&self, flow: &Flow<'_>, at: Place, assumed: Assumed) -> Set {
         match at {
-            Place::Own(node) => flow.nodes[node].front[assumed as usize],
+            Place::Own(node) => flow.nodes[node].live_in[assumed as usize],
             Place::Function(number) => self.live_in(number, self.live_out(flow.number, assumed)),
             // The guest traps.
             Place::Nowhere => PRESERVED,
@@ -266,7 +266,7 @@ struct Node<'a> {
     /// The registers that may intentionally be passed to its successor.
     given: Set,
     /// Its live-in registers, for each [`Assumed`].
-    front: [Set; 3],
+    live_in: [Set; 3],
     /// The instruction that it ends in front of.
     stepped: Option<Inst>,
 }
@@ -318,7 +318,7 @@ impl<'a> Flow<'a> {
                 read: block.insts.iter().rev().fold(0, |set, (_, inst)| before(inst, set)),
                 written: block.insts.iter().fold(0, |set, (_, inst)| set | writes(inst)),
                 given: !0,
-                front: [0; 3],
+                live_in: [0; 3],
                 stepped,
             }
         };
@@ -350,8 +350,8 @@ impl<'a> Flow<'a> {
             changed = false;
             for index in (0..self.nodes.len()).rev() {
                 let node = &self.nodes[index];
-                let front = node.read | self.live_out(node, program, view, assumed) & !node.written;
-                changed |= grow(&mut self.nodes[index].front[assumed as usize], front);
+                let live_in = node.read | self.live_out(node, program, view, assumed) & !node.written;
+                changed |= grow(&mut self.nodes[index].live_in[assumed as usize], live_in);
             }
         }
         true
@@ -362,18 +362,18 @@ impl<'a> Flow<'a> {
         let unseen = if view == View::Itself { self.written } else { 0 };
         let own = program.live_out(self.number, assumed);
         let given = node.given;
-        let front = |place: &Place| program.front(self, *place, assumed);
+        let live_in = |place: &Place| program.live_in_at(self, *place, assumed);
         match node.end {
             Terminator::Call { .. } | Terminator::CallIndirect { .. } => match node.called {
-                Some(called) => program.live_in(called, front(&node.next[0])) & given,
+                Some(called) => program.live_in(called, live_in(&node.next[0])) & given,
                 // Code in assembly that reads temporaries afterwards knows that its callee leaves them alone.
-                None => ARGUMENTS & given | front(&node.next[0]) & !RESULTS,
+                None => ARGUMENTS & given | live_in(&node.next[0]) & !RESULTS,
             },
             Terminator::Return if view == View::Itself && self.function.extent == Extent::Unknown => !0,
             Terminator::Return if self.is_regular => own,
             Terminator::Return => own | unseen,
             Terminator::JumpIndirect(targets) => {
-                let inside = node.next.iter().fold(0, |set, to| set | front(to));
+                let inside = node.next.iter().fold(0, |set, to| set | live_in(to));
                 let known = node.outside.iter().fold(inside, |set, &to| set | program.live_in(to, own));
                 match self.function.extent {
                     // A switch: whatever is missing among the targets would leave a gap.
@@ -384,7 +384,7 @@ impl<'a> Flow<'a> {
                 }
             }
             Terminator::Step { is_ecall, .. } => {
-                let live_after = front(&node.next[0]);
+                let live_after = live_in(&node.next[0]);
                 let host = if *is_ecall { ARGUMENTS & given | HOST & unseen } else { 0 };
                 node.stepped.as_ref().map_or(live_after, |inst| before(inst, live_after)) | host
             }
@@ -399,7 +399,7 @@ impl<'a> Flow<'a> {
             | Terminator::CallInside { .. }
             | Terminator::ReturnInside { .. } => {
                 let given = |place: &Place| if let Place::Own(_) = place { !0 } else { given };
-                node.next.iter().fold(0, |set, to| set | front(to) & given(to))
+                node.next.iter().fold(0, |set, to| set | live_in(to) & given(to))
             }
         }
     }
@@ -413,20 +413,20 @@ impl<'a> Flow<'a> {
     /// Finds what blocks may give on purpose: what was given to the function, or what it has written itself, and
     /// results, but not what calls leave in other registers.
     fn find_given(&mut self, clobbers: &[Set], budget: &Budget) {
-        let mut front = vec![PRESERVED; self.nodes.len()];
+        let mut at_entry = vec![PRESERVED; self.nodes.len()];
         for &(node, given) in &self.entered {
-            front[node] = given;
+            at_entry[node] = given;
         }
         let mut changed = true;
         while changed && budget.spend(self.size) {
             changed = false;
             for (index, node) in self.nodes.iter_mut().enumerate() {
-                let given = front[index] | node.written;
+                let given = at_entry[index] | node.written;
                 node.given = given;
                 let live_after = given & !node.clobbered(clobbers) | RESULTS;
                 for to in &node.next {
                     if let Place::Own(to) = *to {
-                        changed |= grow(&mut front[to], live_after);
+                        changed |= grow(&mut at_entry[to], live_after);
                     }
                 }
             }

@@ -12,12 +12,12 @@ use super::pages::{PAGE_SIZE, Page};
 use super::ranges::clipped;
 use crate::sys::ImageFile;
 
-/// Pages of a run at least: to map fewer takes longer than to copy them.
+/// The fewest pages of a run: mapping fewer takes longer than copying them.
 const RUN: usize = 4;
-/// Runs at most: each is a mapping, and parts what it is taken from.
+/// The most runs: each is a mapping of its own, and splits the one around it.
 const RUNS: usize = 16;
 
-/// See the module.
+/// A file with runs of a snapshot's pages.
 #[derive(Debug)]
 pub(super) struct Backing {
     pub(super) file: ImageFile,

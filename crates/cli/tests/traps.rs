@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::common::{Ended, Folder, riverrun};
+use crate::common::{Ended, Folder, riverrun_precisely};
 
 /// The ending that `how` names.
 fn ending(guest: &Path, how: &str) -> Ended {
-    let ended = riverrun(args!["run", guest, how]);
+    let ended = riverrun_precisely(args!["run", guest, how]);
     ended.expect(134, &["riverrun: ", "ends.elf: "]);
     ended
 }
@@ -44,7 +44,7 @@ fn instructions_that_are_none() {
 fn extensions_that_are_missing_are_named() {
     let folder = Folder::new();
     let guest = folder.guest("vector.s", &["-nostdlib", "-march=rv64gcv"]);
-    let ended = riverrun(args!["run", guest]);
+    let ended = riverrun_precisely(args!["run", guest]);
     ended.expect(
         134,
         &[
@@ -91,7 +91,7 @@ fn the_backtrace_has_functions_and_source_lines() {
 fn statistics_come_after_a_trap_too() {
     let folder = Folder::new();
     let guest = folder.guest("ends.c", &[]);
-    let ended = riverrun(args!["--stats=json", guest, "null"]);
+    let ended = riverrun_precisely(args!["--stats=json", guest, "null"]);
     let stats = ended.expect(134, &["load from unmapped"]).stats();
     assert_eq!(stats["exit"], "trap");
     assert_eq!(stats["status"], 134);

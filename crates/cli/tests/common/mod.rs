@@ -50,6 +50,11 @@ impl Folder {
 
 /// The command with these arguments; where it runs a guest (`*.elf`), on the engine of this run of the tests.
 pub(crate) fn command(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+    command_with(args, None)
+}
+
+/// The same, with an option for compiled code.
+fn command_with(args: impl IntoIterator<Item = impl AsRef<OsStr>>, option: Option<&'static str>) -> Command {
     let mut args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
     let first = args.first().and_then(|first| first.to_str()).unwrap_or_default();
     let (is_run, is_other) = (["run", "snapshot"].contains(&first), ["inspect", "cc", "c++"].contains(&first));
@@ -59,7 +64,7 @@ pub(crate) fn command(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Comm
             SuiteEngine::Interpreter => Vec::new(),
             SuiteEngine::SingleStep => vec!["--single-step".into()],
             SuiteEngine::Compiled => {
-                vec!["--engine=compiled".into(), "--artifact".into(), compiled(guest.as_ref()).into()]
+                vec!["--engine=compiled".into(), "--artifact".into(), compiled(guest.as_ref(), option).into()]
             }
         };
         let behind = usize::from(is_run);
@@ -76,23 +81,19 @@ pub(crate) fn plain(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Comman
     command
 }
 
-/// The guest's compiled code: it counts, and knows its registers where it traps in the tests of traps. Optimised
-/// code is for other tests, as most of a guest is libc, which takes long.
-fn compiled(guest: &Path) -> PathBuf {
-    static MADE: Mutex<BTreeMap<Vec<u8>, PathBuf>> = Mutex::new(BTreeMap::new());
+/// The guest's compiled code, which counts. Optimised code is for other tests, as most of a guest is libc, which takes long.
+fn compiled(guest: &Path, option: Option<&'static str>) -> PathBuf {
+    static MADE: Mutex<BTreeMap<(Vec<u8>, Option<&str>), PathBuf>> = Mutex::new(BTreeMap::new());
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     let count = made.len();
     let make = || {
         let name = format!("{}-{count}.rro", std::process::id());
         let artifact = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let mut compile = plain(crate::args!["compile", "-O0", "--fuel", "-o", artifact, guest]);
-        if env!("CARGO_CRATE_NAME") == "traps" {
-            compile.arg("--precise");
-        }
-        Ended::from(compile.output().unwrap()).expect(0, &[]);
+        Ended::from(compile.args(option).output().unwrap()).expect(0, &[]);
         artifact
     };
-    made.entry(std::fs::read(guest).unwrap()).or_insert_with(make).clone()
+    made.entry((std::fs::read(guest).unwrap(), option)).or_insert_with(make).clone()
 }
 
 /// How a run of the command ended.
@@ -134,6 +135,11 @@ impl Ended {
 /// Runs the command with these arguments.
 pub(crate) fn riverrun(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Ended {
     command(args).stdin(Stdio::null()).output().unwrap().into()
+}
+
+/// As [`riverrun`], where compiled code is to know its registers at a trap.
+pub(crate) fn riverrun_precisely(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Ended {
+    command_with(args, Some("--precise")).stdin(Stdio::null()).output().unwrap().into()
 }
 
 /// Runs the command with these arguments and this input.

@@ -14,8 +14,10 @@ use crate::timer_file::TimerFile;
 impl Linux {
     /// Counts the ends of timers that are files.
     pub(crate) fn look_at_timer_files(&mut self, instructions: u64) {
+        // Each system call comes here: the clock is read only where there is such a timer.
+        let Some(next) = self.timers.next_file else { return };
         let now = self.clock.uptime(instructions);
-        if self.timers.next_file.is_none_or(|next| next > now) {
+        if next > now {
             return;
         }
         let (mut any, mut next) = (false, None);

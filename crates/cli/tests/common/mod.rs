@@ -83,7 +83,8 @@ pub(crate) fn plain(args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Comman
 
 /// The guest's compiled code, which counts. Optimised code is for other tests, as most of a guest is libc, which takes long.
 fn compiled(guest: &Path, option: Option<&'static str>) -> PathBuf {
-    static MADE: Mutex<BTreeMap<(Vec<u8>, Option<&str>), PathBuf>> = Mutex::new(BTreeMap::new());
+    type Contents = Vec<u8>;
+    static MADE: Mutex<BTreeMap<(Contents, Option<&str>), PathBuf>> = Mutex::new(BTreeMap::new());
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     let count = made.len();
     let make = || {

@@ -192,6 +192,26 @@ fn the_table_of_crates_is_that_of_the_manifests() {
     assert_eq!(listed, present);
 }
 
+/// A file of tests that neither a suite nor a manifest names would not be run.
+#[test]
+fn every_file_of_tests_is_run() {
+    let crates = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path());
+    let mut suites = 0;
+    for (path, suite) in
+        crates.filter_map(|path| Some((path.clone(), fs::read_to_string(path.join("tests/suite.rs")).ok()?)))
+    {
+        suites += 1;
+        let manifest = fs::read_to_string(path.join("Cargo.toml")).unwrap();
+        for file in fs::read_dir(path.join("tests")).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = file.file_stem().unwrap().to_str().unwrap();
+            let is_run =
+                suite.contains(&format!("\nmod {name};\n")) || manifest.contains(&format!("\nname = \"{name}\"\n"));
+            assert!(is_run || file.extension().is_none_or(|extension| extension != "rs"), "{}", file.display());
+        }
+    }
+    assert!(suites > 1);
+}
+
 /// `cargo build` and `cargo doc` work where there is no LLVM.
 #[test]
 fn what_needs_llvm_is_no_default_member() {

@@ -59,6 +59,7 @@ pub(crate) static TEST: &[Step] = &[
     ahead(step("tests of the command", COMMAND)),
     // The suite of whole programs again, on the other engines.
     with(step("programs in single steps", PROGRAMS), SINGLE_STEP),
+    with(step("programs in single steps, by the command", COMMAND_PROGRAMS), SINGLE_STEP),
     with(step("programs compiled", PROGRAMS), COMPILED),
     with(step("programs compiled, by the command", COMMAND_PROGRAMS), COMPILED),
     with(step("programs with few addresses", PROGRAMS_THAT_FIT), FEW_ADDRESSES),

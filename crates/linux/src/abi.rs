@@ -1,6 +1,6 @@
 //! Structures and constants of Linux on RISC-V 64, each in one place. Structures are written little-endian, field by field.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use riverrun::Memory;
 use rustix::io::Errno;
@@ -93,6 +93,22 @@ impl Timespec {
         match (u64::try_from(self.seconds), u32::try_from(self.nanoseconds)) {
             (Ok(seconds), Ok(nanoseconds @ 0..1_000_000_000)) => Ok(Duration::new(seconds, nanoseconds)),
             _ => Err(Errno::INVAL.into()),
+        }
+    }
+}
+
+impl From<SystemTime> for Timespec {
+    fn from(time: SystemTime) -> Timespec {
+        match time.duration_since(SystemTime::UNIX_EPOCH) {
+            Ok(since) => since.into(),
+            Err(before) => {
+                // Nanoseconds count forward, also in seconds before.
+                let Timespec { seconds, nanoseconds } = before.duration().into();
+                match nanoseconds {
+                    0 => Timespec { seconds: -seconds, nanoseconds },
+                    _ => Timespec { seconds: -seconds - 1, nanoseconds: 1_000_000_000 - nanoseconds },
+                }
+            }
         }
     }
 }

@@ -25,6 +25,7 @@ use crate::signals::Signals;
 use crate::stdio::{Input, Output};
 use crate::threads::Threads;
 use crate::time::Clock;
+use crate::virtual_fs::FileSystem;
 
 /// Collects what a guest is granted; see [`Linux::builder`].
 #[derive(Debug, Default)]
@@ -155,6 +156,23 @@ impl Builder {
         }
     }
 
+    /// Grants a file system that the host implements, under the guest's absolute path `guest`. It is as a granted directory: the
+    /// longest name wins where others are granted within it, and its name cannot be moved or removed. See [`FileSystem`] for
+    /// an example.
+    ///
+    /// Its files may be mapped, and be open in a snapshot: they are opened again by their names. They have no holes and one name
+    /// each, and locks on them hold for the guest alone.
+    ///
+    /// # Errors
+    /// [`Error::GuestPath`] if the path is none; [`Error::GrantedTwice`] if it is granted already.
+    pub fn file_system(mut self, guest: &str, file_system: Arc<dyn FileSystem>) -> Result<Builder, Error> {
+        let path = GuestPath::parse_absolute(guest).ok_or_else(|| Error::GuestPath(guest.to_owned()))?;
+        match self.names.mount(path, file_system) {
+            true => Ok(self),
+            false => Err(Error::GrantedTwice(guest.to_owned())),
+        }
+    }
+
     /// Lets the guest connect to `HOST:PORT` by TCP and UDP. The host is an address or a name. A name is looked up now, which
     /// may take a while: all its addresses are granted, and the guest finds them in its `/etc/hosts`. There is no other
     /// look-up for it. May be called again.
@@ -207,12 +225,13 @@ impl Builder {
         Ok(self)
     }
 
-    /// Prepares a dynamically linked program: finds its dynamic linker and the libraries that it needs in the directories
+    /// Prepares a dynamically linked program: finds its dynamic linker and the libraries that it needs in what has been
     /// granted so far, by the guest's names. `libraries` are more of them, which it loads later (`dlopen`): names, or paths.
     /// `None` if the program is not dynamically linked.
     ///
     /// The result's [`Joined::bytes`] are the program to be loaded; [`Builder::joined`] tells the personality of it. The
-    /// guest's dynamic linker reads the files again, so its directories are to be granted to the machine as well. A
+    /// guest's dynamic linker reads the files again, so they are to be granted to the machine as well: the same directories, or
+    /// the same `Arc` of bytes or of a file system. A
     /// library that is not found is left out: the dynamic linker then says what is missing.
     ///
     /// ```no_run

@@ -1,5 +1,6 @@
 //! A system call as its handler sees it, and how it ends.
 
+use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -83,7 +84,27 @@ impl From<MapError> for Stop {
 impl From<std::io::Error> for Stop {
     fn from(error: std::io::Error) -> Stop {
         Stop::Errno(Errno::from_io_error(&error).unwrap_or(match error.kind() {
-            std::io::ErrorKind::PermissionDenied => Errno::ACCESS,
+            ErrorKind::NotFound => Errno::NOENT,
+            ErrorKind::PermissionDenied => Errno::ACCESS,
+            ErrorKind::AlreadyExists => Errno::EXIST,
+            ErrorKind::NotADirectory => Errno::NOTDIR,
+            ErrorKind::IsADirectory => Errno::ISDIR,
+            ErrorKind::DirectoryNotEmpty => Errno::NOTEMPTY,
+            ErrorKind::ReadOnlyFilesystem => Errno::ROFS,
+            ErrorKind::StorageFull => Errno::NOSPC,
+            ErrorKind::QuotaExceeded => Errno::DQUOT,
+            ErrorKind::FileTooLarge => Errno::FBIG,
+            ErrorKind::ResourceBusy => Errno::BUSY,
+            ErrorKind::CrossesDevices => Errno::XDEV,
+            ErrorKind::TooManyLinks => Errno::MLINK,
+            ErrorKind::InvalidFilename => Errno::NAMETOOLONG,
+            ErrorKind::InvalidInput => Errno::INVAL,
+            ErrorKind::Unsupported => Errno::OPNOTSUPP,
+            ErrorKind::OutOfMemory => Errno::NOMEM,
+            ErrorKind::Interrupted => Errno::INTR,
+            ErrorKind::WouldBlock => Errno::AGAIN,
+            ErrorKind::TimedOut => Errno::TIMEDOUT,
+            ErrorKind::BrokenPipe => Errno::PIPE,
             _ => Errno::IO,
         }))
     }

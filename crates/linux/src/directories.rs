@@ -15,10 +15,12 @@ use crate::Linux;
 use crate::abi::{Layout, at, mode};
 use crate::call::{Call, Outcome, Stop, writable};
 use crate::inode::Entry;
-use crate::open_file::{Directory, Kind, MemoryDirectory};
+use crate::open_file::{Directory, DirectoryPlace, Kind, MemoryDirectory};
 use crate::own::{self, Own};
 use crate::paths::{Found, Node};
 use crate::status::Status;
+use crate::virtual_file::VirtualDirectory;
+use crate::virtual_fs::FileKind;
 
 /// Bytes of entries that one call reads.
 const MAX_ENTRIES: u64 = 32 << 10;
@@ -32,7 +34,7 @@ const MAX_ENTRY: usize = 512;
 /// Where an open directory is read.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct DirectoryPosition {
-    /// The position of the directory of the host or of the private tree.
+    /// The position behind the guest's own entries: that of the host's directory, if it is one.
     host: u64,
     /// How many of the guest's own entries have been read.
     own: u64,
@@ -68,11 +70,13 @@ pub(crate) fn getdents64(call: &mut Call<'_>) -> Outcome {
         let mut position = directory.own_entries.lock().unwrap_or_else(PoisonError::into_inner);
         own_entries(call, directory, &own, &mut position, room)?
     };
-    if let (true, Some(fd)) = (entries.is_empty(), &directory.host) {
-        entries = host_entries(fd, &own, room)?;
-    }
-    if let (true, Some(memory)) = (entries.is_empty(), &directory.memory) {
-        entries = memory_entries(memory, &own, room)?;
+    if entries.is_empty() {
+        entries = match &directory.place {
+            DirectoryPlace::Own => entries,
+            DirectoryPlace::Host(fd) => host_entries(fd, &own, room)?,
+            DirectoryPlace::Memory(memory) => memory_entries(memory, &own, room)?,
+            DirectoryPlace::Virtual(directory) => virtual_entries(directory, &own, room)?,
+        };
     }
     call.memory.write(address, &entries)?;
     Ok(entries.len() as u64)
@@ -84,7 +88,7 @@ fn own_names(linux: &Linux, directory: &Directory) -> BTreeSet<OsString> {
     if own::is_descriptors(&directory.path) {
         own.extend(linux.descriptors.numbers().map(|number| number.to_string().into()));
     }
-    if directory.host.is_none() {
+    if !matches!(directory.place, DirectoryPlace::Host(_)) {
         own.extend([".", ".."].map(OsString::from));
     }
     own
@@ -103,9 +107,9 @@ fn own_entries(
         let found = call.linux.names.resolve(&directory.path, name.as_bytes(), false, call.patience)?;
         let kind = match found.node {
             Node::Own(own) => (Status::of_own(&own).kind() >> 12) as u8,
-            Node::Host(_) | Node::Memory(_) => DIRECTORY,
+            Node::Host(_) | Node::Memory(_) | Node::Virtual(_) => DIRECTORY,
         };
-        let entry = entry(1, OWN + *position + 1, kind, name.as_bytes());
+        let entry = entry(found.path.number(), OWN + *position + 1, kind, name.as_bytes());
         if entries.len() + entry.len() > room {
             return if entries.is_empty() { Err(Errno::INVAL.into()) } else { Ok(entries) };
         }
@@ -134,6 +138,22 @@ fn memory_entries(
         *position = order;
     }
     Ok(entries)
+}
+
+fn virtual_entries(directory: &VirtualDirectory, own: &BTreeSet<OsString>, room: usize) -> Result<Vec<u8>, Stop> {
+    let mut entries = Vec::new();
+    let mut lacks_room = false;
+    directory.read(|(name, kind), cookie| {
+        let mut path = directory.name.path.clone();
+        path.0.push(name.clone());
+        let entry = entry(path.number(), cookie, (kind.mode() >> 12) as u8, name.as_bytes());
+        lacks_room = entries.len() + entry.len() > room;
+        if !lacks_room && !own.contains(name) {
+            entries.extend(entry);
+        }
+        !lacks_room
+    })?;
+    if entries.is_empty() && lacks_room { Err(Errno::INVAL.into()) } else { Ok(entries) }
 }
 
 fn host_entries(fd: &OwnedFd, own: &BTreeSet<OsString>, room: usize) -> Result<Vec<u8>, Stop> {
@@ -166,7 +186,7 @@ impl Directory {
 
     /// Goes on reading there, in the same directory or one that has been opened anew.
     pub(crate) fn place(&self, position: DirectoryPosition) -> Result<(), Stop> {
-        if let (Some(fd), 1..) = (&self.host, position.host) {
+        if let (DirectoryPlace::Host(fd), 1..) = (&self.place, position.host) {
             // A directory of ext4 that is first read at its end stays empty, also from its beginning on.
             rustix::fs::seek(fd, SeekFrom::Start(0))?;
             host_entries(fd, &BTreeSet::new(), MAX_ENTRY)?;
@@ -176,18 +196,24 @@ impl Directory {
         Ok(())
     }
 
-    /// Changes the position of the directory of the host or of the private tree.
+    /// Changes the position behind the guest's own entries.
     fn seek_behind_own(&self, to: SeekFrom) -> Outcome {
-        match (&self.host, &self.memory, to) {
-            (Some(fd), ..) => Ok(rustix::fs::seek(fd, to)?),
-            (None, Some(memory), to) => {
+        match (&self.place, to) {
+            (DirectoryPlace::Host(fd), to) => Ok(rustix::fs::seek(fd, to)?),
+            (DirectoryPlace::Memory(memory), to) => {
                 let mut position = memory.position.lock().unwrap_or_else(PoisonError::into_inner);
                 if let SeekFrom::Start(to) = to {
                     *position = to;
                 }
                 Ok(*position)
             }
-            (None, None, _) => Ok(0),
+            (DirectoryPlace::Virtual(directory), to) => {
+                if let SeekFrom::Start(to) = to {
+                    directory.seek(to);
+                }
+                Ok(directory.position())
+            }
+            (DirectoryPlace::Own, _) => Ok(0),
         }
     }
 
@@ -203,7 +229,7 @@ impl Directory {
                 Ok(to)
             }
             // The host's entries come after the guest's own.
-            SeekFrom::Start(to) if self.host.is_some() || self.memory.is_some() => {
+            SeekFrom::Start(to) if !matches!(self.place, DirectoryPlace::Own) => {
                 let at = host(SeekFrom::Start(to))?;
                 *position = u64::MAX;
                 Ok(at)
@@ -233,6 +259,7 @@ pub(crate) fn chdir(call: &mut Call<'_>) -> Outcome {
     let is_directory = match node {
         Node::Host(name) => name.look()?.kind == mode::DIRECTORY,
         Node::Memory(name) => name.look()?.kind() == mode::DIRECTORY,
+        Node::Virtual(name) => name.look()?.kind == FileKind::Directory,
         Node::Own(own) => matches!(own, Own::Directory),
     };
     if !is_directory {

@@ -54,7 +54,7 @@ pub(crate) fn epoll_ctl(call: &mut Call<'_>) -> Outcome {
     match file.kind {
         // Linux has these in each other, to some depth.
         Kind::Epoll(_) => return Err(Errno::INVAL.into()),
-        Kind::Regular(_) | Kind::Directory(_) | Kind::Memory(_) => return Err(Errno::PERM.into()),
+        Kind::Regular(_) | Kind::Directory(_) | Kind::Memory(_) | Kind::Virtual(_) => return Err(Errno::PERM.into()),
         _ => {}
     }
     let mut watched = interests(&epoll)?.lock();

@@ -1,28 +1,27 @@
-//! System calls that open, create, rename and change files.
+//! System calls that open, create, rename and shorten files.
 
 use std::sync::Arc;
 
-use cap_std::fs::{Permissions, PermissionsExt};
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Timestamps};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use crate::abi::{Timespec, at, load_words, mode, open};
+use crate::abi::{at, mode, open};
 use crate::call::{Call, Outcome, PATH_MAX, Patience, Stop};
 use crate::fifo::{Fifo, OpenAttempt};
-use crate::grant::DirAccess;
 use crate::guest_path::GuestPath;
 use crate::host_file::{HostFile, SizeLimit, is_large};
 use crate::inode::{Content, Inode};
 use crate::links;
 use crate::memory_file::{MemoryFile, Origin};
-use crate::open_file::{Directory, Kind};
+use crate::open_file::{Directory, DirectoryPlace, Kind};
 use crate::own::Own;
 use crate::pages::Pages;
 use crate::paths::{Found, HostName, Node, special_file};
-use crate::process::USER;
 use crate::refusal::Reason;
 use crate::requests::{Ended, Resumed};
 use crate::tree::MemoryName;
+use crate::virtual_file::{VirtualDirectory, VirtualFile, VirtualName};
+use crate::virtual_fs::FileKind;
 
 /// The host's flags that go with the guest's.
 const PASSED_ON: [(u32, OFlags); 6] = [
@@ -68,6 +67,9 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
             let kind = open_nameless(call, name, flags)?;
             return Ok(call.linux.descriptors.open(kind, flags)? as u64);
         }
+        if let Node::Virtual(_) = &node {
+            return Err(Errno::OPNOTSUPP.into());
+        }
         let name = Found { path, node, must_be_directory, ends_in_dots: false }.host()?;
         let kind = open_temporary(&name, flags, call.new_mode(3), call.linux.size_limit)?;
         return Ok(call.linux.descriptors.open(kind, flags)? as u64);
@@ -76,6 +78,7 @@ pub(crate) fn openat(call: &mut Call<'_>) -> Outcome {
     let kind = match node {
         Node::Host(name) => open_host(&name, flags, call.new_mode(3), call.linux.size_limit, call.patience)?,
         Node::Memory(name) => open_memory(call, &name, flags)?,
+        Node::Virtual(name) => open_virtual(name, flags, call.new_mode(3), call.linux.size_limit)?,
         Node::Own(Own::Descriptor(number)) => return open_anew(call, number, flags),
         Node::Own(own) => open_own(call, own, path, flags)?,
     };
@@ -92,7 +95,7 @@ fn open_own(call: &Call<'_>, own: Own, path: GuestPath, flags: u32) -> Result<Ki
     }
     let (inode, origin) = match own {
         Own::Directory if flags & (open::ACCESS_MODE | open::CREATE) != 0 => return Err(Errno::ISDIR.into()),
-        Own::Directory => return Ok(Kind::Directory(Directory::new(path, None))),
+        Own::Directory => return Ok(Kind::Directory(Directory::new(path, DirectoryPlace::Own))),
         Own::Link(_) => return Err(Errno::LOOP.into()),
         _ if flags & open::DIRECTORY != 0 => return Err(Errno::NOTDIR.into()),
         Own::Device(device) => return Ok(Kind::Device(device)),
@@ -146,6 +149,20 @@ fn open_memory(call: &mut Call<'_>, name: &MemoryName, flags: u32) -> Result<Kin
         begin(call, &file, flags)?;
     }
     Ok(Kind::Memory(file))
+}
+
+/// Opens, or makes, what a name in a file system of the host stands for.
+pub(crate) fn open_virtual(name: VirtualName, flags: u32, new_mode: Mode, limit: SizeLimit) -> Result<Kind, Stop> {
+    const MAKES: u32 = open::CREATE | open::EXCLUSIVE;
+    match name.look_if_there()? {
+        Some(status) if status.kind == FileKind::Directory && flags & MAKES != MAKES => {
+            if flags & open::PATH == 0 && flags & (open::ACCESS_MODE | open::CREATE) != 0 {
+                return Err(Errno::ISDIR.into());
+            }
+            Ok(Kind::Directory(Directory::in_virtual(name)))
+        }
+        _ => name.open(flags, new_mode.as_raw_mode(), limit).map(Kind::Virtual),
+    }
 }
 
 /// Opens an end of a FIFO, if its mode allows that.
@@ -232,11 +249,16 @@ fn open_anew(call: &mut Call<'_>, number: i32, flags: u32) -> Outcome {
         return Err(Errno::LOOP.into());
     }
     let kind = match &file.kind {
-        Kind::Regular(HostFile { path, .. }) | Kind::Directory(Directory { path, host: Some(_), .. }) => {
+        Kind::Regular(HostFile { path, .. })
+        | Kind::Directory(Directory { path, place: DirectoryPlace::Host(_), .. }) => {
             let found = call.linux.names.resolve(&GuestPath::default(), &path.to_bytes(), false, call.patience)?;
             open_host(&found.host()?, flags & !open::CREATE, Mode::empty(), call.linux.size_limit, call.patience)?
         }
-        Kind::Directory(Directory { path, memory: Some(directory), .. }) => {
+        Kind::Virtual(VirtualFile { name, .. })
+        | Kind::Directory(Directory { place: DirectoryPlace::Virtual(VirtualDirectory { name, .. }), .. }) => {
+            open_virtual(name.clone(), flags & !open::CREATE, Mode::empty(), call.linux.size_limit)?
+        }
+        Kind::Directory(Directory { path, place: DirectoryPlace::Memory(directory), .. }) => {
             Kind::Directory(Directory::in_memory(path.clone(), directory.inode.clone()))
         }
         Kind::Directory(Directory { path, .. }) => open_own(call, Own::Directory, path.clone(), flags)?,
@@ -338,7 +360,7 @@ pub(crate) fn open_host(
     let fd = open(host)?;
     // Another process may have replaced the file meanwhile.
     match name.admit(&fd)?.kind {
-        mode::DIRECTORY => Ok(Kind::Directory(Directory::new(name.path().clone(), Some(fd)))),
+        mode::DIRECTORY => Ok(Kind::Directory(Directory::new(name.path().clone(), DirectoryPlace::Host(fd)))),
         mode::REGULAR => Ok(Kind::Regular(file(fd))),
         kind => Err(name.refuse(Reason::SpecialFile(special_file(kind)))),
     }
@@ -374,6 +396,7 @@ pub(crate) fn mknodat(call: &mut Call<'_>) -> Outcome {
     let exists = match &found.node {
         Node::Host(name) => name.exists()?,
         Node::Memory(name) => name.look().is_ok(),
+        Node::Virtual(name) => name.look_if_there()?.is_some(),
         Node::Own(_) => true,
     };
     if exists {
@@ -396,6 +419,10 @@ pub(crate) fn mknodat(call: &mut Call<'_>) -> Outcome {
         name.make(content, call.new_mode(2).as_raw_mode(), call.real_time())?;
         return Ok(0);
     }
+    if let Node::Virtual(name) = &found.node {
+        name.open(open::CREATE | open::EXCLUSIVE, call.new_mode(2).as_raw_mode(), call.linux.size_limit)?;
+        return Ok(0);
+    }
     let name = found.host()?.writable()?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(&name.dir, &name.name, flags, call.new_mode(2))?;
@@ -407,6 +434,10 @@ pub(crate) fn mkdirat(call: &mut Call<'_>) -> Outcome {
         Node::Host(name) => name,
         Node::Memory(name) => {
             name.make_directory(call.new_mode(2).as_raw_mode(), call.real_time())?;
+            return Ok(0);
+        }
+        Node::Virtual(name) => {
+            name.make_directory(call.new_mode(2).as_raw_mode())?;
             return Ok(0);
         }
         Node::Own(_) => return Err(Errno::EXIST.into()),
@@ -429,6 +460,9 @@ pub(crate) fn unlinkat(call: &mut Call<'_>) -> Outcome {
     match &found.node {
         Node::Host(name) => drop(name.look()?),
         Node::Memory(name) => drop(name.look()?.clone()),
+        Node::Virtual(name) => {
+            name.look()?;
+        }
         Node::Own(_) => {}
     }
     if found.ends_in_dots {
@@ -442,6 +476,10 @@ pub(crate) fn unlinkat(call: &mut Call<'_>) -> Outcome {
         name.remove(directory, call.real_time())?;
         return Ok(0);
     }
+    if let Node::Virtual(name) = &found.node {
+        name.remove(directory)?;
+        return Ok(0);
+    }
     let name = found.host()?.changeable()?;
     rustix::fs::unlinkat(&name.dir, &name.name, if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() })?;
     Ok(0)
@@ -451,8 +489,8 @@ pub(crate) fn unlinkat(call: &mut Call<'_>) -> Outcome {
 fn pair(old: Found, new: Found) -> Result<(HostName, HostName), Stop> {
     let (old, new) = match (old.node, new.node) {
         (Node::Host(old), Node::Host(new)) => (old, new),
-        (Node::Host(_), Node::Memory(_)) | (Node::Memory(_), Node::Host(_)) => return Err(Errno::XDEV.into()),
-        _ => return Err(Errno::ACCESS.into()),
+        (Node::Own(_), _) | (_, Node::Own(_)) => return Err(Errno::ACCESS.into()),
+        _ => return Err(Errno::XDEV.into()),
     };
     old.look()?;
     match old.same_grant(&new) {
@@ -481,6 +519,17 @@ pub(crate) fn renameat2(call: &mut Call<'_>) -> Outcome {
             EXCHANGE => from.exchange(to, now, call.patience)?,
             NO_REPLACE if to.look().is_ok() => return Err(Errno::EXIST.into()),
             0 | NO_REPLACE => from.rename(to, now, call.patience)?,
+            _ => return Err(Errno::INVAL.into()),
+        }
+        return Ok(0);
+    }
+    if let (Node::Virtual(from), Node::Virtual(to)) = (&old.node, &new.node) {
+        let is_directory = from.look()?.kind == FileKind::Directory;
+        if !is_directory && (old.must_be_directory || new.must_be_directory) {
+            return Err(Errno::NOTDIR.into());
+        }
+        match flags {
+            0 | NO_REPLACE => from.rename(to, flags & NO_REPLACE == 0)?,
             _ => return Err(Errno::INVAL.into()),
         }
         return Ok(0);
@@ -514,6 +563,10 @@ pub(crate) fn linkat(call: &mut Call<'_>) -> Outcome {
             old.link(new, call.real_time())?;
             return Ok(0);
         }
+        (Node::Virtual(old), Node::Virtual(new)) => {
+            old.make_hard_link(new)?;
+            return Ok(0);
+        }
         // How a file gets its name that was made without one.
         (Node::Own(Own::Descriptor(number)), Node::Memory(new)) => {
             let file = call.linux.descriptors.get(*number).map_err(|_| Errno::NOENT)?;
@@ -543,6 +596,10 @@ pub(crate) fn symlinkat(call: &mut Call<'_>) -> Outcome {
             name.make(Content::Link(target), 0o777, call.real_time())?;
             return Ok(0);
         }
+        Node::Virtual(name) => {
+            name.make_link(&target)?;
+            return Ok(0);
+        }
         Node::Own(_) => return Err(Errno::EXIST.into()),
     };
     if name.exists()? {
@@ -568,6 +625,8 @@ pub(crate) fn readlinkat(call: &mut Call<'_>) -> Outcome {
             rustix::fs::readlinkat(&seen.fd, c"", Vec::with_capacity(PATH_MAX as usize))?.into_bytes()
         }
         Node::Memory(name) => name.look()?.target().ok_or(Errno::INVAL)?,
+        Node::Virtual(name) if name.look()?.kind == FileKind::Link => name.target()?,
+        Node::Virtual(_) => return Err(Errno::INVAL.into()),
         Node::Own(Own::Link(target)) => target,
         Node::Own(Own::Program) => call.linux.program_path().ok_or(Errno::NOENT)?.to_bytes(),
         Node::Own(Own::Descriptor(number)) => {
@@ -595,7 +654,10 @@ pub(crate) fn truncate(call: &mut Call<'_>) -> Outcome {
         let kind = open_memory(call, name, open::WRITE_ONLY)?;
         return set_size(call, &kind, len);
     }
-    let kind = open_host(&found.host()?, open::WRITE_ONLY, Mode::empty(), limit, patience)?;
+    let kind = match found.node {
+        Node::Virtual(name) => open_virtual(name, open::WRITE_ONLY, Mode::empty(), limit)?,
+        _ => open_host(&found.host()?, open::WRITE_ONLY, Mode::empty(), limit, patience)?,
+    };
     set_size(call, &kind, len)
 }
 
@@ -610,6 +672,7 @@ pub(crate) fn set_size(call: &mut Call<'_>, kind: &Kind, len: u64) -> Outcome {
             file.inode.touch(call.real_time());
             done
         }
+        Kind::Virtual(file) => file.set_size(len),
         Kind::Directory(_) => Err(Errno::ISDIR.into()),
         _ => Err(Errno::INVAL.into()),
     };
@@ -618,163 +681,4 @@ pub(crate) fn set_size(call: &mut Call<'_>, kind: &Kind, len: u64) -> Outcome {
     call.signal_failure(done)?;
     cleared?;
     Ok(0)
-}
-
-pub(crate) fn fchmod(call: &mut Call<'_>) -> Outcome {
-    let file = call.file(0)?;
-    let mode = Mode::from_raw_mode(call.uint(1) & mode::PERMISSIONS);
-    match &file.kind {
-        Kind::Directory(Directory { memory: Some(directory), .. }) => {
-            call.linux.names.tree.changeable(&directory.inode)?.set_permissions(mode, call.real_time());
-        }
-        Kind::Memory(file) if file.origin == Origin::Guest => {
-            file.inode.set_permissions(mode, call.real_time());
-        }
-        Kind::Directory(directory) => {
-            let Found { node, .. } = call.linux.names.resolve(&directory.path, b".", true, call.patience)?;
-            let Node::Host(name) = node else { return Err(Errno::PERM.into()) };
-            set_mode(&name.changeable()?, mode)?;
-        }
-        Kind::Regular(file) => {
-            changeable(file)?;
-            rustix::fs::fchmod(&file.fd, mode)?;
-        }
-        _ => return Err(Errno::PERM.into()),
-    }
-    Ok(0)
-}
-
-pub(crate) fn fchmodat(call: &mut Call<'_>) -> Outcome {
-    let mode = Mode::from_raw_mode(call.uint(2) & mode::PERMISSIONS);
-    let found = call.found(0, true)?;
-    match &found.node {
-        Node::Memory(name) => name.changeable()?.set_permissions(mode, call.real_time()),
-        _ => set_mode(&found.host()?.changeable()?, mode)?,
-    }
-    Ok(0)
-}
-
-pub(crate) fn fchmodat2(call: &mut Call<'_>) -> Outcome {
-    match call.only(3, at::SYMLINK_NOFOLLOW)? {
-        // A link has no mode.
-        at::SYMLINK_NOFOLLOW if is_link(call.found(0, false)?)? => Err(Errno::OPNOTSUPP.into()),
-        _ => fchmodat(call),
-    }
-}
-
-/// Whether a path that was not followed leads to a link.
-fn is_link(found: Found) -> Result<bool, Stop> {
-    match &found.node {
-        Node::Memory(name) => Ok(name.look()?.kind() == mode::SYMLINK),
-        _ => Ok(found.host()?.look()?.kind == mode::SYMLINK),
-    }
-}
-
-/// `EROFS` for a file in a directory that is granted for reading.
-fn changeable(file: &HostFile) -> Result<(), Stop> {
-    match file.access {
-        DirAccess::ReadWrite => Ok(()),
-        DirAccess::ReadOnly => Err(Errno::ROFS.into()),
-    }
-}
-
-/// By way of `cap-std`, as the host's own call would follow symbolic links.
-fn set_mode(name: &HostName, mode: Mode) -> Result<(), Stop> {
-    Ok(name.dir.set_permissions(&name.name, Permissions::from_mode(mode.as_raw_mode()))?)
-}
-
-/// Files have one owner, who cannot give them away.
-fn check_owner(user: u32, group: u32) -> Outcome {
-    const UNCHANGED: u32 = u32::MAX;
-    match [user, group].into_iter().all(|id| id == UNCHANGED || id == USER) {
-        true => Ok(0),
-        false => Err(Errno::PERM.into()),
-    }
-}
-
-pub(crate) fn fchown(call: &mut Call<'_>) -> Outcome {
-    call.file(0)?;
-    check_owner(call.uint(1), call.uint(2))
-}
-
-pub(crate) fn fchownat(call: &mut Call<'_>) -> Outcome {
-    let flags = call.only(4, at::SYMLINK_NOFOLLOW | at::EMPTY_PATH)?;
-    if flags & at::EMPTY_PATH == 0 {
-        let found = call.found(0, flags & at::SYMLINK_NOFOLLOW == 0)?;
-        match &found.node {
-            Node::Memory(name) => drop(name.changeable()?.clone()),
-            _ => drop(found.host()?.changeable()?),
-        }
-    }
-    check_owner(call.uint(2), call.uint(3))
-}
-
-/// In place of nanoseconds: the time that it is, or no change.
-const NOW: i64 = (1 << 30) - 1;
-const OMIT: i64 = (1 << 30) - 2;
-
-/// What gives a file of the private tree these times.
-fn set_in_memory(call: &Call<'_>, [accessed, modified]: [Timespec; 2]) -> impl Fn(&Inode) {
-    let now = call.real_time();
-    move |inode| {
-        let new = |old, time: Timespec| match time.nanoseconds {
-            NOW => now,
-            OMIT => old,
-            _ => time,
-        };
-        let mut state = inode.lock();
-        (state.accessed, state.modified) = (new(state.accessed, accessed), new(state.modified, modified));
-        state.changed = now;
-    }
-}
-
-pub(crate) fn utimensat(call: &mut Call<'_>) -> Outcome {
-    let flags = call.only(3, at::SYMLINK_NOFOLLOW | at::EMPTY_PATH)?;
-    let time = |time: Timespec| match time.nanoseconds {
-        NOW | OMIT | 0..1_000_000_000 => {
-            Ok(rustix::fs::Timespec { tv_sec: time.seconds, tv_nsec: time.nanoseconds as _ })
-        }
-        _ => Err(Stop::Errno(Errno::INVAL)),
-    };
-    let [accessed, modified] = match call.args[2] {
-        0 => [Timespec { seconds: 0, nanoseconds: NOW }; 2],
-        address => {
-            load_words::<4>(call.memory, address)?;
-            [Timespec::load(call.memory, address)?, Timespec::load(call.memory, address + 16)?]
-        }
-    };
-    let times = Timestamps { last_access: time(accessed)?, last_modification: time(modified)? };
-    let empty = call.args[1] == 0 || flags & at::EMPTY_PATH != 0 && call.path(1)?.is_empty();
-    if empty {
-        let file = call.file(0)?;
-        match &file.kind {
-            Kind::Regular(file) => {
-                changeable(file)?;
-                rustix::fs::futimens(&file.fd, &times)?;
-            }
-            Kind::Directory(Directory { memory: Some(directory), .. }) => {
-                let times = set_in_memory(call, [accessed, modified]);
-                times(call.linux.names.tree.changeable(&directory.inode)?);
-            }
-            Kind::Memory(file) if file.origin == Origin::Guest => {
-                set_in_memory(call, [accessed, modified])(&file.inode);
-            }
-            Kind::Directory(directory) => {
-                let found = call.linux.names.resolve(&directory.path, b".", true, call.patience)?;
-                set_times(&found.host()?.changeable()?, &times)?;
-            }
-            _ => return Err(Errno::PERM.into()),
-        }
-        return Ok(0);
-    }
-    let found = call.found(0, flags & at::SYMLINK_NOFOLLOW == 0)?;
-    match &found.node {
-        Node::Memory(name) => set_in_memory(call, [accessed, modified])(name.changeable()?),
-        _ => set_times(&found.host()?.changeable()?, &times)?,
-    }
-    Ok(0)
-}
-
-fn set_times(name: &HostName, times: &Timestamps) -> Result<(), Stop> {
-    Ok(rustix::fs::utimensat(&name.dir, &name.name, times, AtFlags::SYMLINK_NOFOLLOW)?)
 }

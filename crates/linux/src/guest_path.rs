@@ -34,6 +34,11 @@ impl GuestPath {
         self.0.starts_with(&folder.0)
     }
 
+    /// A number that no other path has, for what has none of its own (`st_ino`).
+    pub(crate) fn number(&self) -> u64 {
+        u64::from_le_bytes(*blake3::hash(&self.to_bytes()).as_bytes().first_chunk().unwrap_or(&[0; 8]))
+    }
+
     /// As the guest writes it.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         match self.0.is_empty() {

@@ -11,7 +11,7 @@ use crate::call::{Call, MAX_BUFFERS, MAX_TRANSFER, Outcome, Stop, readable};
 use crate::events::WRITE;
 use crate::files;
 use crate::memory_file::Allocation;
-use crate::open_file::{Kind, OpenFile};
+use crate::open_file::{Directory, DirectoryPlace, Kind, OpenFile};
 use crate::shared_mappings::size;
 use crate::socket_calls;
 
@@ -247,6 +247,7 @@ pub(crate) fn lseek(call: &mut Call<'_>) -> Outcome {
         Kind::Stream(stream) => Ok(rustix::fs::seek(stream.fd, to)?),
         Kind::Directory(directory) => directory.seek(to),
         Kind::Memory(file) => file.seek(to),
+        Kind::Virtual(file) => file.seek(to),
         _ => Ok(0),
     }
 }
@@ -369,6 +370,7 @@ pub(crate) fn fallocate(call: &mut Call<'_>) -> Outcome {
     let punches = mode & (PUNCH_HOLE | ZERO_RANGE) != 0;
     let done = match &file.kind {
         Kind::Memory(file) => file.allocate(Allocation { keeps_size: mode & KEEP_SIZE != 0, punches }, at, len),
+        Kind::Virtual(file) => file.allocate(Allocation { keeps_size: mode & KEEP_SIZE != 0, punches }, at, len),
         _ => {
             let flags = rustix::fs::FallocateFlags::from_bits_retain(mode);
             file.host_file()?.allocate(flags, at, len, call.patience)
@@ -386,12 +388,9 @@ fn sync_with(call: &mut Call<'_>, sync: impl Fn(std::os::fd::BorrowedFd<'_>) -> 
     use std::os::fd::AsFd;
     match &call.file(0)?.kind {
         Kind::Regular(file) => sync(file.fd.as_fd())?,
-        Kind::Directory(directory) => {
-            if let Some(fd) = &directory.host {
-                sync(fd.as_fd())?;
-            }
-        }
-        Kind::Memory(_) => {}
+        Kind::Directory(Directory { place: DirectoryPlace::Host(fd), .. }) => sync(fd.as_fd())?,
+        Kind::Virtual(file) => file.sync()?,
+        Kind::Directory(_) | Kind::Memory(_) => {}
         _ => return Err(Errno::INVAL.into()),
     }
     Ok(0)

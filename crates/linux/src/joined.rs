@@ -3,7 +3,6 @@
 //! are placed where their text is.
 
 use std::collections::BTreeSet;
-use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,12 +13,14 @@ use rustix::io::Errno;
 
 use crate::call::{Patience, Stop};
 use crate::error::Error;
-use crate::file_systems::{Identity, Place};
-use crate::files::open_host;
+use crate::files::{open_host, open_virtual};
 use crate::guest_path::GuestPath;
 use crate::host_file::SizeLimit;
+use crate::memory_file::{MemoryFile, Origin};
 use crate::open_file::{Kind, OpenFile};
+use crate::own::Own;
 use crate::paths::{Names, Node};
+use crate::shared_mappings::{FileId, read_whole, size};
 
 /// Where glibc's and musl's dynamic linkers look for libraries.
 const FOLDERS: [&str; 7] = [
@@ -49,14 +50,21 @@ pub struct Joined {
 
 #[derive(Clone, Debug)]
 struct Library {
-    identity: Identity,
+    id: FileId,
+    _known_by: Option<Arc<OpenFile>>,
     base: u64,
     /// For each part of its text, where it begins in the file, and its address in the guest's memory.
     text: Vec<(u64, u64)>,
 }
 
-/// A file's contents, and which of the host's it is.
-type Found = (Arc<[u8]>, Identity);
+/// A file's contents, and which file it is.
+#[derive(Clone)]
+struct Found {
+    bytes: Arc<[u8]>,
+    id: FileId,
+    /// Keeps what its identity is the address of: the host's bytes or file system.
+    known_by: Option<Arc<OpenFile>>,
+}
 
 impl Joined {
     /// What machines are made of: an executable for `Program::new`.
@@ -65,9 +73,8 @@ impl Joined {
     }
 
     fn library(&self, file: &OpenFile) -> Option<&Library> {
-        let Kind::Regular(file) = &file.kind else { return None };
-        let identity = Place::of(&file.fd).ok()?.identity;
-        self.libraries.iter().find(|library| library.identity == identity)
+        let id = FileId::of(&file.kind)?;
+        self.libraries.iter().find(|library| library.id == id)
     }
 
     /// Where a mapping of `len` bytes from the beginning of a library has to be, unless the library is mapped there.
@@ -99,15 +106,15 @@ pub(crate) fn join(names: &Names, file: Arc<[u8]>, libraries: &[String]) -> Resu
     let Some(path) = main.interpreter() else { return Ok(None) };
     let cannot = |reason: String| Error::Join { path: path.to_owned(), reason };
     let mut tree = Tree { names, left: MAX_BYTES };
-    let Some((bytes, identity)) = tree.read(path).map_err(|errno| cannot(errno.to_string()))? else {
+    let Some(interpreter) = tree.read(path).map_err(|errno| cannot(errno.to_string()))? else {
         return Err(cannot(
             "it is not in the guest's tree: grant the directories that it and the libraries are in".into(),
         ));
     };
-    let interpreter = parse(path, bytes)?;
-    let mut found = vec![];
+    let mut found: Vec<(DynamicObject, Found)> = vec![];
     let mut seen = BTreeSet::new();
-    let mut identities = vec![identity];
+    let mut ids = vec![interpreter.id];
+    let interpreter = parse(path, interpreter.bytes)?;
     let mut ahead: Vec<(String, Option<String>)> = libraries.iter().map(|name| (name.clone(), None)).collect();
     let needs = |object: &DynamicObject| {
         let run_path = object.run_path().map(str::to_owned);
@@ -123,21 +130,22 @@ pub(crate) fn join(names: &Names, file: Arc<[u8]>, libraries: &[String]) -> Resu
         }
         let in_tree = tree.find(&name, run_path.as_deref());
         let too_large = |_| cannot(format!("the libraries have more than {MAX_BYTES} bytes, {name} among them"));
-        let Some((bytes, identity)) = in_tree.map_err(too_large)? else { continue };
-        if identities.contains(&identity) {
+        let Some(file) = in_tree.map_err(too_large)? else { continue };
+        if ids.contains(&file.id) {
             continue;
         }
         // The dynamic linker says of a file that is no library.
-        let Ok(object) = DynamicObject::parse(bytes) else { continue };
-        identities.push(identity);
+        let Ok(object) = DynamicObject::parse(file.bytes.clone()) else { continue };
+        ids.push(file.id);
         ahead.extend(needs(&object));
-        found.push((object, identity));
+        found.push((object, file));
     }
     let objects: Vec<DynamicObject> = found.iter().map(|(object, _)| object.clone()).collect();
     let program = JoinedProgram::new(&main, &interpreter, &objects).map_err(|error| cannot(error.to_string()))?;
     let placed = found.iter().zip(&program.bases);
-    let libraries = placed.map(|((object, identity), &base)| Library {
-        identity: *identity,
+    let libraries = placed.map(|((object, file), &base)| Library {
+        id: file.id,
+        _known_by: file.known_by.clone(),
         base,
         text: object.text().map(|(offset, address)| (offset, base + address)).collect(),
     });
@@ -173,7 +181,7 @@ impl Tree<'_> {
         Ok(None)
     }
 
-    /// A file's contents, and which of the host's it is; `None` if there is none. `EFBIG` if too few bytes are left for it.
+    /// A file's contents, and which file it is; `None` if there is none. `EFBIG` if too few bytes are left for it.
     fn read(&mut self, path: &str) -> Result<Option<Found>, Errno> {
         let errno = |stop: Stop| match stop {
             Stop::Errno(errno) => errno,
@@ -181,22 +189,30 @@ impl Tree<'_> {
             _ => Errno::IO,
         };
         let open = || -> Result<Kind, Stop> {
-            match self.names.resolve(&GuestPath::default(), path.as_bytes(), true, Patience::endless())?.node {
-                Node::Host(name) => open_host(&name, 0, Mode::empty(), SizeLimit::default(), Patience::endless()),
+            let (limit, patience) = (SizeLimit::default(), Patience::endless());
+            let found = self.names.resolve(&GuestPath::default(), path.as_bytes(), true, patience)?;
+            match found.node {
+                Node::Host(name) => open_host(&name, 0, Mode::empty(), limit, patience),
+                Node::Virtual(name) => open_virtual(name, 0, Mode::empty(), limit),
+                Node::Own(Own::File(inode)) => {
+                    Ok(Kind::Memory(MemoryFile::new(found.path, inode, Origin::Name, limit)))
+                }
                 Node::Own(_) | Node::Memory(_) => Err(Errno::NOENT.into()),
             }
         };
         let file = match open().map_err(errno) {
-            Ok(Kind::Regular(file)) => file,
-            Ok(_) => return Err(Errno::ISDIR),
+            Ok(Kind::Directory(_)) => return Err(Errno::ISDIR),
+            Ok(kind) => OpenFile::new(kind, 0),
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
             Err(errno) => return Err(errno),
         };
-        let identity = Place::of(&file.fd)?.identity;
-        let mut bytes = Vec::new();
-        let read = std::fs::File::from(file.fd).take(self.left.saturating_add(1)).read_to_end(&mut bytes);
-        read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        self.left = self.left.checked_sub(bytes.len() as u64).ok_or(Errno::FBIG)?;
-        Ok(Some((bytes.into(), identity)))
+        let id = FileId::of(&file.kind).ok_or(Errno::IO)?;
+        let len = size(&file.kind).map_err(errno)?.unwrap_or_default();
+        self.left = self.left.checked_sub(len).ok_or(Errno::FBIG)?;
+        let mut bytes = vec![0; len as usize];
+        let read = read_whole(&file, &mut bytes, 0).map_err(errno)?;
+        bytes.truncate(read);
+        let known_by = (!matches!(file.kind, Kind::Regular(_))).then(|| Arc::new(file));
+        Ok(Some(Found { bytes: bytes.into(), id, known_by }))
     }
 }

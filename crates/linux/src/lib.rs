@@ -1,7 +1,8 @@
 //! The Linux personality: the system calls of static Linux programs in a riverrun machine.
 //!
 //! A guest sees system calls with Linux's numbers, structures and error codes, and nothing of its
-//! host but what a [`Builder`] grants: arguments, environment, standard streams and directories.
+//! host but what a [`Builder`] grants: arguments, environment, standard streams, directories, and file systems that the host
+//! implements ([`FileSystem`]).
 //! A program that asks for more gets Linux's own answer to that: a path that is not granted does
 //! not exist, a system call that is not provided gives `ENOSYS`.
 //!
@@ -114,6 +115,7 @@ mod memfd;
 mod memory;
 mod memory_file;
 mod messages;
+mod metadata;
 mod network;
 mod open_file;
 mod own;
@@ -158,6 +160,8 @@ mod timerfd;
 mod transfer;
 mod tree;
 mod udp;
+mod virtual_file;
+mod virtual_fs;
 
 pub use answer::add_to_linker;
 pub use builder::Builder;
@@ -168,6 +172,7 @@ pub use log::Detail;
 pub use saved::{SECTION, reset, snapshot};
 pub use start::start;
 pub use stdio::{Captured, Input, Output};
+pub use virtual_fs::{FileHandle, FileKind, FileStatus, FileSystem};
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/snapshots.md")]

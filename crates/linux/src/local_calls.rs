@@ -80,6 +80,10 @@ impl Call<'_> {
                 mode::SOCKET => Err(name.refuse(Reason::SpecialFile(special_file(mode::SOCKET)))),
                 _ => Err(Errno::CONNREFUSED.into()),
             },
+            Node::Virtual(name) => {
+                name.look()?;
+                Err(Errno::CONNREFUSED.into())
+            }
             Node::Own(_) => Err(Errno::CONNREFUSED.into()),
         }
     }
@@ -109,6 +113,7 @@ impl Call<'_> {
         let exists = match &found.node {
             Node::Host(name) => name.exists()?,
             Node::Memory(name) => name.look().is_ok(),
+            Node::Virtual(name) => name.look_if_there()?.is_some(),
             Node::Own(_) => true,
         };
         match found.node {
@@ -128,6 +133,7 @@ impl Call<'_> {
                 }
                 Err(name.refuse(Reason::NewSocket))
             }
+            Node::Virtual(_) => Err(Errno::OPNOTSUPP.into()),
             Node::Own(_) => Err(Errno::ADDRINUSE.into()),
         }
     }

@@ -59,6 +59,14 @@ impl MemoryFile {
         }
     }
 
+    /// The bytes that it has, if it cannot be changed.
+    pub(crate) fn given(&self) -> Option<Arc<[u8]>> {
+        match &self.inode.lock().content {
+            Content::Given(bytes) => Some(bytes.clone()),
+            _ => None,
+        }
+    }
+
     /// All that it says.
     pub(crate) fn contents(&self) -> Vec<u8> {
         let mut contents = vec![0; self.len() as usize];

@@ -1,5 +1,6 @@
 //! Open files, to which descriptors refer: reading and writing.
 
+use std::fmt;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -29,6 +30,7 @@ use crate::socket::Socket;
 use crate::stream::Stream;
 use crate::timer_file::TimerFile;
 use crate::transfer::{STEP, in_steps, position};
+use crate::virtual_file::{VirtualDirectory, VirtualFile, VirtualName};
 
 /// The kinds of open files.
 pub(crate) enum Kind {
@@ -37,6 +39,8 @@ pub(crate) enum Kind {
     Directory(Directory),
     /// A file in memory.
     Memory(MemoryFile),
+    /// A regular file of a file system that the host implements.
+    Virtual(VirtualFile),
     Device(Device),
     /// One of the host's own standard streams.
     Stream(Stream),
@@ -55,22 +59,34 @@ pub(crate) enum Kind {
 
 pub(crate) struct Directory {
     pub(crate) path: GuestPath,
-    /// The host's directory; `None` if it is the guest's alone.
-    pub(crate) host: Option<OwnedFd>,
-    /// That of the private tree, if it is in that.
-    pub(crate) memory: Option<MemoryDirectory>,
+    pub(crate) place: DirectoryPlace,
     /// How many of the entries that are the guest's alone have been read: they come first.
     pub(crate) own_entries: Mutex<u64>,
 }
 
+/// Whose directory it is.
+pub(crate) enum DirectoryPlace {
+    /// The guest's alone.
+    Own,
+    /// The host's.
+    Host(OwnedFd),
+    /// That of the private tree.
+    Memory(MemoryDirectory),
+    /// That of a file system which the host implements.
+    Virtual(VirtualDirectory),
+}
+
 impl Directory {
-    pub(crate) fn new(path: GuestPath, host: Option<OwnedFd>) -> Directory {
-        Directory { path, host, memory: None, own_entries: Mutex::default() }
+    pub(crate) fn new(path: GuestPath, place: DirectoryPlace) -> Directory {
+        Directory { path, place, own_entries: Mutex::default() }
     }
 
     pub(crate) fn in_memory(path: GuestPath, inode: Arc<Inode>) -> Directory {
-        let memory = Some(MemoryDirectory { inode, position: Mutex::default() });
-        Directory { memory, ..Directory::new(path, None) }
+        Directory::new(path, DirectoryPlace::Memory(MemoryDirectory { inode, position: Mutex::default() }))
+    }
+
+    pub(crate) fn in_virtual(name: VirtualName) -> Directory {
+        Directory::new(name.path.clone(), DirectoryPlace::Virtual(VirtualDirectory::new(name)))
     }
 }
 
@@ -92,6 +108,12 @@ pub(crate) struct OpenFile {
     activity: AtomicU64,
     /// Which of the three standard streams it is, if it is one.
     pub(crate) standard: Option<u8>,
+}
+
+impl fmt::Debug for OpenFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenFile").field("number", &self.number).finish_non_exhaustive()
+    }
 }
 
 /// The status flags that `fcntl` may change.
@@ -191,7 +213,7 @@ impl OpenFile {
     /// `EINVAL` if it is no file with contents that it could change, `EISDIR` for a directory.
     pub(crate) fn check_contents(&self) -> Result<(), Stop> {
         match &self.kind {
-            Kind::Memory(_) => Ok(()),
+            Kind::Memory(_) | Kind::Virtual(_) => Ok(()),
             _ => self.host_file().map(drop),
         }
     }
@@ -215,6 +237,7 @@ impl OpenFile {
             Kind::Regular(file) => file.path.to_bytes(),
             Kind::Directory(directory) => directory.path.to_bytes(),
             Kind::Memory(file) => file.path.to_bytes(),
+            Kind::Virtual(file) => file.name.path.to_bytes(),
             Kind::Device(device) => format!("/dev/{}", device.name()).into_bytes(),
             Kind::Socket(_) => format!("socket:[{number}]").into_bytes(),
             Kind::Stream(_)
@@ -235,6 +258,7 @@ impl OpenFile {
         match &self.kind {
             Kind::Regular(file) => rustix::fs::tell(&file.fd).unwrap_or(0),
             Kind::Memory(file) => file.position(),
+            Kind::Virtual(file) => file.position(),
             _ => 0,
         }
     }
@@ -244,6 +268,7 @@ impl OpenFile {
         match &self.kind {
             Kind::Regular(file) => Ok(rustix::io::pread(&file.fd, buffer, at)?),
             Kind::Memory(file) => Ok(file.read_at(buffer, at)),
+            Kind::Virtual(file) => file.read_at(buffer, at),
             _ => Err(Errno::NODEV.into()),
         }
     }
@@ -251,7 +276,7 @@ impl OpenFile {
     /// Whether it has a position, that `pread` and `lseek` could use.
     pub(crate) fn check_seekable(&self) -> Result<(), Stop> {
         match &self.kind {
-            Kind::Regular(_) | Kind::Directory(_) | Kind::Memory(_) | Kind::Device(_) => Ok(()),
+            Kind::Regular(_) | Kind::Directory(_) | Kind::Memory(_) | Kind::Virtual(_) | Kind::Device(_) => Ok(()),
             // The guest must not change what others have written to standard output.
             Kind::Stream(stream) if stream.is_regular() && self.check_writable().is_err() => Ok(()),
             _ => Err(Errno::SPIPE.into()),
@@ -264,6 +289,7 @@ impl OpenFile {
         match &self.kind {
             Kind::Regular(file) => drop(rustix::fs::seek(&file.fd, back)?),
             Kind::Memory(file) => drop(file.seek(back)?),
+            Kind::Virtual(file) => drop(file.seek(back)?),
             Kind::Stream(stream) if stream.is_regular() => drop(rustix::fs::seek(stream.fd, back)?),
             _ => {}
         }
@@ -292,6 +318,7 @@ impl OpenFile {
                     None => file.read(&mut buffer[range]),
                 })
             }),
+            Kind::Virtual(file) => file.read(buffer, at, patience),
             Kind::Device(device) => {
                 in_steps(buffer.len(), STEP, patience, |range| device.read(random, &mut buffer[range]))
             }
@@ -357,6 +384,7 @@ impl OpenFile {
                     file.write(&bytes[range], at, appends)
                 })
             }
+            Kind::Virtual(file) => file.write(bytes, at, self.status() & open::APPEND != 0, patience),
             Kind::Device(device) => device.write(bytes),
             Kind::Stream(stream) => stream.write(bytes, patience).map_err(|stop| self.would_wait(stop, WRITE)),
             Kind::Writer(writer) => {

@@ -1,7 +1,7 @@
 //! Path resolution: from a guest's path to a granted directory and a name in it. This file confines guests to their grants.
 //!
-//! The guest's tree consists of the granted directories, the directories above them, its private files ([`crate::tree`]), and
-//! what is its own ([`crate::own`]).
+//! The guest's tree consists of the granted directories, file systems of its host ([`crate::virtual_file`]), the directories
+//! above these, its private files ([`crate::tree`]), and what is its own ([`crate::own`]).
 //! A path is walked here, component by component: `..` and symbolic links mean what they mean in
 //! the guest's tree, wherever in the host's tree a granted directory lies. What remains is an open
 //! directory, and one last name in it, which is never followed by the host.
@@ -13,9 +13,10 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::fs::Dir;
@@ -31,9 +32,15 @@ use crate::inode::Inode;
 use crate::own::{self, Given, Own};
 use crate::refusal::{Reason, Refusal};
 use crate::tree::{MemoryName, Tree};
+use crate::virtual_file::{VirtualMount, VirtualName};
+use crate::virtual_fs::{FileKind, FileSystem};
 
 /// Components that one walk examines.
 const MAX_STEPS: usize = 4096;
+/// The name of the private tree's first root in a root that is granted.
+const TMP: &str = "tmp";
+/// The number of the first file system of the host as a device: smaller ones are those of the guest's own files.
+const FIRST_DEVICE: u64 = 2;
 /// Symbolic links that one walk follows, as in Linux.
 const MAX_LINKS: usize = 40;
 
@@ -54,6 +61,30 @@ impl Grant {
 impl fmt::Debug for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Grant").field("at", &self.at).field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// What a host has put into the guest's tree.
+enum Granted {
+    Directory(Arc<Grant>),
+    FileSystem(Arc<VirtualMount>),
+}
+
+impl Granted {
+    fn at(&self) -> &GuestPath {
+        match self {
+            Granted::Directory(grant) => &grant.at,
+            Granted::FileSystem(mount) => &mount.at,
+        }
+    }
+}
+
+impl fmt::Debug for Granted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Granted::Directory(grant) => grant.fmt(f),
+            Granted::FileSystem(mount) => f.debug_tuple("FileSystem").field(&mount.at).finish(),
+        }
     }
 }
 
@@ -212,6 +243,8 @@ pub(crate) enum Node {
     Host(HostName),
     /// Something in the guest's private tree, which need not exist.
     Memory(MemoryName),
+    /// Something in a file system of the host, which need not exist.
+    Virtual(VirtualName),
     /// Something of the guest's own; its directories are those above granted ones, too.
     Own(Own),
 }
@@ -232,7 +265,7 @@ impl Found {
     pub(crate) fn host(self) -> Result<HostName, Stop> {
         match self.node {
             Node::Host(name) => Ok(name),
-            Node::Memory(_) | Node::Own(_) => Err(Errno::ACCESS.into()),
+            Node::Memory(_) | Node::Virtual(_) | Node::Own(_) => Err(Errno::ACCESS.into()),
         }
     }
 }
@@ -254,7 +287,7 @@ struct Opened {
 /// The guest's tree of names.
 #[derive(Default)]
 pub(crate) struct Names {
-    grants: Vec<Arc<Grant>>,
+    grants: Vec<Granted>,
     /// The granted directories that may only be read, whatever name leads to them.
     read_only: Arc<Vec<Identity>>,
     /// The files that the host gives as bytes.
@@ -269,29 +302,47 @@ pub(crate) struct Names {
 
 impl fmt::Debug for Names {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.grants.iter().map(|grant| (&grant.at.0, grant.options))).finish()
+        f.debug_list().entries(&self.grants).finish()
     }
 }
 
 impl Names {
     /// Adds a granted directory; `false` if the name is taken.
     pub(crate) fn grant(&mut self, at: GuestPath, dir: Dir, options: DirOptions) -> Result<bool, Errno> {
-        let free = self.grants.iter().all(|grant| grant.at != at);
+        let free = self.is_free(&at);
         if free {
             let place = Place::of(&dir)?;
             if options.access == DirAccess::ReadOnly {
                 Arc::make_mut(&mut self.read_only).push(place.identity);
-                let has_tmp = !matches!(rustix::fs::statat(&dir, "tmp", AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT));
+                let has_tmp = !matches!(rustix::fs::statat(&dir, TMP, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT));
                 self.root_lacks_tmp |= at.0.is_empty() && !has_tmp;
             }
-            self.grants.push(Arc::new(Grant { at, dir: Arc::new(dir), place, options }));
+            let grant = Grant { at, dir: Arc::new(dir), place, options };
+            self.grants.push(Granted::Directory(Arc::new(grant)));
         }
         Ok(free)
     }
 
+    /// Adds a file system of the host; `false` if the name is taken.
+    pub(crate) fn mount(&mut self, at: GuestPath, file_system: Arc<dyn FileSystem>) -> bool {
+        let free = self.is_free(&at);
+        if free {
+            let lacks_tmp = |error: std::io::Error| error.kind() == ErrorKind::NotFound;
+            self.root_lacks_tmp |= at.0.is_empty() && file_system.status(Path::new(TMP)).is_err_and(lacks_tmp);
+            let device = FIRST_DEVICE + self.grants.len() as u64;
+            self.grants.push(Granted::FileSystem(Arc::new(VirtualMount::new(at, file_system, device))));
+        }
+        free
+    }
+
+    /// Whether nothing else is granted or given by this name.
+    fn is_free(&self, at: &GuestPath) -> bool {
+        self.grants.iter().all(|grant| grant.at() != at) && self.given.get(at).is_none()
+    }
+
     /// Adds a file with these contents; `false` if the name is taken.
     pub(crate) fn give(&mut self, path: GuestPath, bytes: Arc<[u8]>) -> bool {
-        self.grants.iter().all(|grant| !grant.at.is_within(&path)) && self.given.add(path, bytes)
+        self.grants.iter().all(|grant| !grant.at().is_within(&path)) && self.given.add(path, bytes)
     }
 
     /// Follows `path`, from `base` unless it is absolute; the last name only where `follow`.
@@ -360,9 +411,9 @@ impl Names {
 
     /// What a path without links stands for. `opened` may be the directory that the path's last name is in.
     fn node(&self, path: &GuestPath, opened: Option<&Opened>) -> Result<Node, Stop> {
-        let above = |grant: &&Arc<Grant>| path.0.starts_with(&grant.at.0);
-        let nearest = self.grants.iter().filter(above).max_by_key(|grant| grant.at.0.len());
-        let is_own = nearest.is_none_or(|grant| grant.at.0.is_empty());
+        let above = |grant: &&Granted| path.is_within(grant.at());
+        let nearest = self.grants.iter().filter(above).max_by_key(|grant| grant.at().0.len());
+        let is_own = nearest.is_none_or(|grant| grant.at().0.is_empty());
         let built_in = || own::built_in(path, &self.current).filter(|_| is_own);
         if let Some(own) = self.given.get(path).or_else(built_in) {
             return Ok(Node::Own(own));
@@ -375,11 +426,17 @@ impl Names {
                 _ => Ok(Node::Own(Own::Directory)),
             };
         }
-        let Some(grant) = nearest else {
-            return match path.0.is_empty() || leads_to_grant {
-                true => Ok(Node::Own(Own::Directory)),
-                false => Err(Errno::NOENT.into()),
-            };
+        let grant = match nearest {
+            Some(Granted::Directory(grant)) => grant,
+            Some(Granted::FileSystem(mount)) => {
+                let name = mount.name(path);
+                // As below: the way to what is granted within it consists of directories.
+                let is_hidden =
+                    leads_to_grant && !matches!(name.look(), Ok(status) if status.kind == FileKind::Directory);
+                return Ok(if is_hidden { Node::Own(Own::Directory) } else { Node::Virtual(name) });
+            }
+            None if path.0.is_empty() || leads_to_grant => return Ok(Node::Own(Own::Directory)),
+            None => return Err(Errno::NOENT.into()),
         };
         let Some((last, parents)) = path.0[grant.at.0.len()..].split_last() else {
             return Ok(Node::Host(self.name_in(grant, grant.root(), OsString::from("."), path.clone())));
@@ -412,9 +469,9 @@ impl Names {
     /// Which root of the private tree a path lies within, where no granted directory is in its place.
     fn root_of(&self, path: &GuestPath) -> Option<usize> {
         let root = self.tree.root_of(path)?;
-        let mut above = self.grants.iter().filter(|grant| path.0.starts_with(&grant.at.0));
+        let mut above = self.grants.iter().filter(|grant| path.is_within(grant.at()));
         // As all of `/dev`, the second is there in a granted root, too.
-        let is_over_root = |grant: &Arc<Grant>| grant.at.0.is_empty() && (root == 1 || self.root_lacks_tmp);
+        let is_over_root = |grant: &Granted| grant.at().0.is_empty() && (root == 1 || self.root_lacks_tmp);
         above.all(is_over_root).then_some(root)
     }
 
@@ -466,7 +523,7 @@ impl Names {
     /// Whether a granted directory, or a file that the host gives, has this path or lies below it: such a path stays what
     /// it is, as mount points do.
     pub(crate) fn holds_grant(&self, path: &GuestPath) -> bool {
-        self.grants.iter().any(|grant| grant.at.is_within(path)) || self.given.holds(path)
+        self.grants.iter().any(|grant| grant.at().is_within(path)) || self.given.holds(path)
     }
 
     /// What has this path in the private tree.
@@ -478,8 +535,8 @@ impl Names {
     /// The names in a directory that are there whatever the host has: those of granted directories and given files, of
     /// the directories on the way to them, and of what is built in.
     pub(crate) fn children(&self, path: &GuestPath) -> BTreeSet<OsString> {
-        let below = self.grants.iter().filter(|grant| grant.at.0.starts_with(&path.0));
-        let mut names: BTreeSet<OsString> = below.filter_map(|grant| grant.at.0.get(path.0.len())).cloned().collect();
+        let below = self.grants.iter().filter(|grant| grant.at().is_within(path));
+        let mut names: BTreeSet<OsString> = below.filter_map(|grant| grant.at().0.get(path.0.len())).cloned().collect();
         names.extend(self.given.children(path));
         names.extend(own::built_in_children(path));
         let roots = self.tree.root_names(path);
@@ -501,6 +558,13 @@ fn step(node: &Node) -> Result<Step, Stop> {
                 Some(target) => Step::Link(target),
                 None if inode.kind() == mode::DIRECTORY => Step::Directory(None),
                 None => Step::Other,
+            });
+        }
+        Node::Virtual(name) => {
+            return Ok(match name.look()?.kind {
+                FileKind::Link => Step::Link(name.target()?),
+                FileKind::Directory => Step::Directory(None),
+                FileKind::File => Step::Other,
             });
         }
         Node::Host(host) => host,

@@ -36,7 +36,9 @@ pub(crate) fn ready(file: &OpenFile, wanted: u16, signals: u64) -> u16 {
         Kind::Process => 0,
         Kind::Reader(_) => READ & wanted,
         Kind::Writer(_) => WRITE & wanted,
-        Kind::Regular(_) | Kind::Directory(_) | Kind::Memory(_) | Kind::Device(_) => (READ | WRITE) & wanted,
+        Kind::Regular(_) | Kind::Directory(_) | Kind::Memory(_) | Kind::Virtual(_) | Kind::Device(_) => {
+            (READ | WRITE) & wanted
+        }
     }
 }
 
@@ -209,6 +211,7 @@ pub(crate) fn ioctl(call: &mut Call<'_>) -> Outcome {
                 Kind::PipeWriter(pipe) => pipe.waiting() as u64,
                 Kind::Socket(socket) => socket.available()?,
                 Kind::Memory(file) => file.len().wrapping_sub(file.position()),
+                Kind::Virtual(file) => file.len()?.wrapping_sub(file.position()),
                 Kind::Regular(_) => {
                     let fd = file.regular()?;
                     (rustix::fs::fstat(fd)?.st_size as u64).wrapping_sub(rustix::fs::tell(fd)?)

@@ -28,16 +28,22 @@ pub(crate) const MAX: usize = 128;
 /// Which file an open file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileId {
-    /// The address of an inode in memory.
+    /// The address of an inode in memory, or of the bytes that the host has given.
     Memory(usize),
     Host(Identity),
+    /// The address of a file system of the host, and the file's number there.
+    Virtual(usize, u64),
 }
 
 impl FileId {
     pub(crate) fn of(kind: &Kind) -> Option<FileId> {
         match kind {
-            Kind::Memory(file) => Some(FileId::Memory(Arc::as_ptr(&file.inode).addr())),
+            Kind::Memory(file) => Some(FileId::Memory(match file.given() {
+                Some(bytes) => Arc::as_ptr(&bytes).addr(),
+                None => Arc::as_ptr(&file.inode).addr(),
+            })),
             Kind::Regular(file) => Place::of(&file.fd).ok().map(|place| FileId::Host(place.identity)),
+            Kind::Virtual(file) => file.id().map(|(file_system, number)| FileId::Virtual(file_system, number)),
             _ => None,
         }
     }
@@ -269,7 +275,7 @@ fn each_region(
 }
 
 /// Reads as much as there is.
-fn read_whole(file: &OpenFile, buffer: &mut [u8], at: u64) -> Result<usize, Stop> {
+pub(crate) fn read_whole(file: &OpenFile, buffer: &mut [u8], at: u64) -> Result<usize, Stop> {
     let mut done = 0;
     while done < buffer.len() {
         match file.read_mapped(&mut buffer[done..], at + done as u64)? {
@@ -548,6 +554,7 @@ impl Call<'_> {
 pub(crate) fn size(kind: &Kind) -> Result<Option<u64>, Stop> {
     Ok(match kind {
         Kind::Memory(file) => Some(file.len()),
+        Kind::Virtual(file) => Some(file.len()?),
         Kind::Regular(file) => Some(rustix::fs::fstat(&file.fd)?.st_size as u64),
         _ => None,
     })
@@ -558,6 +565,7 @@ impl OpenFile {
     fn write_mapped(&self, bytes: &[u8], at: u64) -> Result<(), Stop> {
         match &self.kind {
             Kind::Memory(file) => file.write_mapped(bytes, at),
+            Kind::Virtual(file) => file.write_mapped(bytes, at),
             Kind::Regular(file) => file.write_mapped(bytes, at, self.status() & open::APPEND != 0),
             _ => Err(Errno::NODEV.into()),
         }
@@ -567,6 +575,8 @@ impl OpenFile {
     fn next_data(&self, at: u64) -> Result<Option<Range<u64>>, Stop> {
         let found = match &self.kind {
             Kind::Memory(file) => file.data(at),
+            Kind::Virtual(file) if at < file.len()? => Ok(at..u64::MAX),
+            Kind::Virtual(_) => Err(Errno::NXIO.into()),
             Kind::Regular(file) => {
                 let position = tell(&file.fd)?;
                 let next = |to| seek(&file.fd, to);

@@ -7,13 +7,16 @@ use rustix::io::Errno;
 
 use crate::abi::{Layout, Timespec, at, mode};
 use crate::call::{Call, Outcome, Stop};
+use crate::guest_path::GuestPath;
 use crate::inode::{Content, Inode};
 use crate::memory_file::{MemoryFile, Origin};
-use crate::open_file::{Directory, Kind, OpenFile};
+use crate::open_file::{Directory, DirectoryPlace, Kind, OpenFile};
 use crate::own::Own;
 use crate::paths::{Found, Node};
 use crate::process::USER;
 use crate::space::Space;
+use crate::virtual_file::{VirtualDirectory, VirtualName};
+use crate::virtual_fs::{FileKind, FileStatus};
 
 /// A file's status, whatever the file is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,6 +75,33 @@ impl Status {
         }
     }
 
+    /// That of something in a file system of the host.
+    fn of_virtual(name: &VirtualName, status: &FileStatus) -> Status {
+        let (inode, device) = name.numbers(status);
+        let modified = status.modified.map(Timespec::from).unwrap_or_default();
+        let size = i64::try_from(status.len).unwrap_or(i64::MAX);
+        Status {
+            device,
+            inode,
+            mode: status.kind.mode() | status.permissions & mode::PERMISSIONS,
+            links: status.links,
+            size: if status.kind == FileKind::Directory { 0 } else { size },
+            blocks: status.len.div_ceil(512).min(i64::MAX as u64) as i64,
+            accessed: modified,
+            modified,
+            changed: modified,
+            ..Status::of_mode(0)
+        }
+    }
+
+    /// The same of what has no number of its own, by its path.
+    fn numbered(self, path: &GuestPath) -> Status {
+        match (self.device, self.inode) {
+            (0, Inode::GIVEN) => Status { inode: path.number(), ..self },
+            _ => self,
+        }
+    }
+
     /// That of something in memory.
     fn of_inode(inode: &Inode) -> Status {
         let state = inode.lock();
@@ -104,14 +134,18 @@ impl Status {
     fn of_file(file: &OpenFile) -> Result<Status, Stop> {
         Ok(match &file.kind {
             Kind::Regular(file) => rustix::fs::fstat(&file.fd)?.into(),
-            Kind::Directory(directory) => match (&directory.host, &directory.memory) {
-                (Some(fd), _) => rustix::fs::fstat(fd)?.into(),
-                (None, Some(memory)) => Status::of_inode(&memory.inode),
-                (None, None) => Status::of_own(&Own::Directory),
+            Kind::Directory(Directory { path, place, .. }) => match place {
+                DirectoryPlace::Host(fd) => rustix::fs::fstat(fd)?.into(),
+                DirectoryPlace::Memory(memory) => Status::of_inode(&memory.inode),
+                DirectoryPlace::Virtual(VirtualDirectory { name, .. }) => Status::of_virtual(name, &name.look()?),
+                DirectoryPlace::Own => Status::of_own(&Own::Directory).numbered(path),
             },
             Kind::Device(device) => Status::of_own(&Own::Device(*device)),
-            Kind::Memory(MemoryFile { origin: Origin::Made, .. }) => Status::of_mode(mode::REGULAR | 0o444),
-            Kind::Memory(file) => Status::of_inode(&file.inode),
+            Kind::Memory(MemoryFile { origin: Origin::Made, path, .. }) => {
+                Status::of_mode(mode::REGULAR | 0o444).numbered(path)
+            }
+            Kind::Memory(file) => Status::of_inode(&file.inode).numbered(&file.path),
+            Kind::Virtual(file) => Status::of_virtual(&file.name, &file.status()?),
             Kind::Stream(stream) => rustix::fs::fstat(stream.fd)?.into(),
             Kind::Reader(_) | Kind::Writer(_) | Kind::PipeReader(_) | Kind::PipeWriter(_) => {
                 Status::of_mode(mode::FIFO | 0o600)
@@ -129,13 +163,16 @@ impl Status {
         let status: Status = match &found.node {
             Node::Host(name) => name.status()?.into(),
             Node::Memory(name) => Status::of_inode(name.look()?),
-            Node::Own(Own::Program) if follow => Status::of_inode(&Inode::given(call.linux.program()?.clone())),
+            Node::Virtual(name) => Status::of_virtual(name, &name.look()?),
+            Node::Own(Own::Program) if follow => {
+                Status::of_inode(&Inode::given(call.linux.program()?.clone())).numbered(&found.path)
+            }
             Node::Own(Own::Descriptor(number)) => match descriptors.get(*number) {
                 Ok(file) if follow => Status::of_file(&file)?,
-                Ok(_) => Status::of_own(&Own::Descriptor(*number)),
+                Ok(_) => Status::of_own(&Own::Descriptor(*number)).numbered(&found.path),
                 Err(_) => return Err(Errno::NOENT.into()),
             },
-            Node::Own(own) => Status::of_own(own),
+            Node::Own(own) => Status::of_own(own).numbered(&found.path),
         };
         match found.must_be_directory && status.mode & mode::TYPE != mode::DIRECTORY {
             true => Err(Errno::NOTDIR.into()),
@@ -266,6 +303,7 @@ fn access(call: &mut Call<'_>, follow: bool) -> Outcome {
             rustix::fs::accessat(&name.dir, &name.name, access, AtFlags::SYMLINK_NOFOLLOW | AtFlags::EACCESS)?;
         }
         Node::Memory(name) => name.look()?.check(wanted)?,
+        Node::Virtual(name) => name.look()?.check(wanted)?,
         Node::Own(_) => {
             if status.mode & wanted != wanted {
                 return Err(Errno::ACCESS.into());
@@ -308,7 +346,7 @@ pub(crate) fn statfs(call: &mut Call<'_>) -> Outcome {
     let layout = match &found.node {
         Node::Host(name) => statfs_of(Some(name.look()?.fd.as_fd()))?,
         Node::Memory(_) => statfs_of_tree(&call.linux.names.tree.space),
-        Node::Own(_) => statfs_of(None)?,
+        Node::Virtual(_) | Node::Own(_) => statfs_of(None)?,
     };
     layout.store(call.memory, call.args[1])
 }
@@ -317,9 +355,11 @@ pub(crate) fn fstatfs(call: &mut Call<'_>) -> Outcome {
     let file = call.linux.descriptors.get(call.int(0))?;
     let layout = match &file.kind {
         Kind::Regular(file) => statfs_of(Some(file.fd.as_fd()))?,
-        Kind::Directory(Directory { memory: Some(_), .. }) => statfs_of_tree(&call.linux.names.tree.space),
+        Kind::Directory(Directory { place: DirectoryPlace::Memory(_), .. }) => {
+            statfs_of_tree(&call.linux.names.tree.space)
+        }
         Kind::Memory(file) if file.origin == Origin::Guest => statfs_of_tree(&call.linux.names.tree.space),
-        Kind::Directory(directory) => statfs_of(directory.host.as_ref().map(AsFd::as_fd))?,
+        Kind::Directory(Directory { place: DirectoryPlace::Host(fd), .. }) => statfs_of(Some(fd.as_fd()))?,
         _ => statfs_of(None)?,
     };
     layout.store(call.memory, call.args[1])

@@ -7,9 +7,9 @@ use rustix::io::Errno;
 
 use crate::call::{Call, Outcome};
 use crate::{
-    attributes, descriptors, directories, epoll, files, identity, io, memfd, memory, messages, pidfd, poll, prctl,
-    process, processors, program_timers, random, signalfd, signals, socket_calls, socket_options, status, threads,
-    time, timer, timerfd,
+    attributes, descriptors, directories, epoll, files, identity, io, memfd, memory, messages, metadata, pidfd, poll,
+    prctl, process, processors, program_timers, random, signalfd, signals, socket_calls, socket_options, status,
+    threads, time, timer, timerfd,
 };
 
 type Handler = fn(&mut Call<'_>) -> Outcome;
@@ -160,10 +160,10 @@ table! {
     49 chdir(1) => directories::chdir;
     50 fchdir(1) => directories::fchdir;
     51 chroot(1) => identity::privileged;
-    52 fchmod(2) => files::fchmod;
-    53 fchmodat(3) => files::fchmodat;
-    54 fchownat(5) => files::fchownat;
-    55 fchown(3) => files::fchown;
+    52 fchmod(2) => metadata::fchmod;
+    53 fchmodat(3) => metadata::fchmodat;
+    54 fchownat(5) => metadata::fchownat;
+    55 fchown(3) => metadata::fchown;
     56 openat(4) => files::openat;
     57 close(1) => descriptors::close;
     58 vhangup;
@@ -196,7 +196,7 @@ table! {
     85 timerfd_create(2) => timerfd::timerfd_create;
     86 timerfd_settime(4) => timerfd::timerfd_settime;
     87 timerfd_gettime(2) => timerfd::timerfd_gettime;
-    88 utimensat(4) => files::utimensat;
+    88 utimensat(4) => metadata::utimensat;
     89 acct;
     90 capget;
     91 capset;
@@ -416,5 +416,5 @@ table! {
     448 process_mrelease;
     449 futex_waitv;
     450 set_mempolicy_home_node;
-    452 fchmodat2(4) => files::fchmodat2;
+    452 fchmodat2(4) => metadata::fchmodat2;
 }

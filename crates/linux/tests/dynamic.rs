@@ -2,8 +2,10 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 use crate::common::{gcc, gxx};
+use crate::virtual_fs::PassThrough;
 use riverrun::image::Image;
 use riverrun::{Config, Engine, Linker, Machine, Program, Snapshot};
 use riverrun_linux::{Builder, Captured, Detail, DirAccess, Error, Joined, Linux, Output};
@@ -85,6 +87,31 @@ fn libraries_are_compiled() {
     let (mut compiled, stdout) = machine_of(&program, &joined, arguments());
     assert_eq!(compiled.run().unwrap_or_else(|error| panic!("{error}")), status);
     assert_eq!(text(&stdout), expected);
+}
+
+/// They may be the host's bytes, or in a file system that it implements.
+#[test]
+fn libraries_need_no_directory() {
+    let folder = folder();
+    let sysroot = PassThrough::new(SYSROOT);
+    let bytes = |name: &str| -> Arc<[u8]> { std::fs::read(folder.path().join(name)).unwrap().into() };
+    let (library, late) = (bytes("liblibrary.so"), bytes("liblate.so"));
+    let builder = || {
+        let builder = Linux::builder().file_system("/", sysroot.clone()).unwrap();
+        let builder = builder.file("/opt/liblibrary.so", library.clone()).unwrap();
+        builder.file("/opt/liblate.so", late.clone()).unwrap().args(["/opt/dynamic", "/opt/liblate.so"])
+    };
+    let in_directories = self::builder(folder.path()).args(["/opt/dynamic", "/opt/liblate.so"]);
+    let joined = [
+        (join(folder.path(), &["/opt/liblate.so"]), in_directories),
+        (builder().join(bytes("dynamic"), &["/opt/liblate.so".to_owned()]).unwrap().unwrap(), builder()),
+    ];
+    let [expected, ended] = joined.map(|(joined, builder)| {
+        let (mut machine, stdout) = machine(&Config::new(), &joined, builder);
+        let status = machine.run().unwrap_or_else(|error| panic!("{error}: {}", text(&stdout)));
+        (status, text(&stdout))
+    });
+    assert_eq!(ended, expected);
 }
 
 /// Text is never read from memory: what the program was not joined with is not mapped to be executed.

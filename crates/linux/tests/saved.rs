@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use crate::common::{gcc, gxx, machine, tree};
+use crate::virtual_fs::PassThrough;
 use riverrun::{Config, Error, Fidelity, Linker, Machine, Perm, Snapshot, TrapCause};
 use riverrun_linux::{Builder, Captured, DirAccess, Input, Linux, Output};
 use riverrun_testkit::suite::SuiteEngine;
@@ -295,31 +296,57 @@ write(2, \"x\", 1) = -1 Bad file descriptor
 open(\"/data/new\", O_RDWR | O_CREAT, 0600) = 2
 ";
 
-/// The same in the same directory, and in a copy of it: on another host, as it were.
+/// The same in the same directory, and in copies of it: on other hosts, as it were, one of which implements the file system.
 #[test]
 fn everything_is_as_it_was() {
     let data = tempfile::tempdir().unwrap();
     let (mut machine, output) = holding(data.path(), "everything");
     let saved = machine.data().save().unwrap();
 
-    let copy = tempfile::tempdir().unwrap();
-    fs::create_dir(copy.path().join("sub")).unwrap();
-    for name in ["file", "log"] {
-        fs::copy(data.path().join(name), copy.path().join(name)).unwrap();
-    }
-    let other = Captured::default();
-    let builder = Linux::builder().dir(copy.path(), "/data", DirAccess::ReadWrite).unwrap();
-    let restored = builder.stdout(Output::writer(other.clone())).restore(&saved).unwrap();
+    let others = [false, true].map(|is_virtual| {
+        let copy = tempfile::tempdir().unwrap();
+        fs::create_dir(copy.path().join("sub")).unwrap();
+        for name in ["file", "log"] {
+            fs::copy(data.path().join(name), copy.path().join(name)).unwrap();
+        }
+        let other = Captured::default();
+        let builder = match is_virtual {
+            true => Linux::builder().file_system("/data", PassThrough::new(copy.path())).unwrap(),
+            false => Linux::builder().dir(copy.path(), "/data", DirAccess::ReadWrite).unwrap(),
+        };
+        (copy, builder.stdout(Output::writer(other.clone())).restore(&saved).unwrap(), other)
+    });
 
     assert_eq!(go_on(&mut machine, data.path()).unwrap(), 2);
     assert_eq!(String::from_utf8(output.take()).unwrap(), EVERYTHING);
     assert_eq!(fs::read_to_string(data.path().join("log")).unwrap(), "before behind");
 
-    let (mut machine, _) = holding(data.path(), "everything");
-    *machine.data_mut() = restored;
-    assert_eq!(go_on(&mut machine, copy.path()).unwrap(), 2);
-    assert_eq!(String::from_utf8(other.take()).unwrap(), EVERYTHING);
-    assert_eq!(fs::read_to_string(copy.path().join("log")).unwrap(), "before behind");
+    for (copy, restored, other) in others {
+        let (mut machine, _) = holding(data.path(), "everything");
+        *machine.data_mut() = restored;
+        assert_eq!(go_on(&mut machine, copy.path()).unwrap(), 2);
+        assert_eq!(String::from_utf8(other.take()).unwrap(), EVERYTHING);
+        assert_eq!(fs::read_to_string(copy.path().join("log")).unwrap(), "before behind");
+    }
+}
+
+/// A file of a file system that the host implements is found again by its name, or said to be gone.
+#[test]
+fn files_of_a_file_system_are_saved_by_their_names() {
+    let data = tempfile::tempdir().unwrap();
+    let (machine, _) = holding(data.path(), "everything");
+    let saved = machine.data().save().unwrap();
+    let builder = || Linux::builder().file_system("/data", PassThrough::new(data.path())).unwrap();
+    let restored = builder().restore(&saved).unwrap();
+    assert_eq!(restored.save().unwrap(), saved);
+    let log = data.path().join("log");
+    fs::rename(&log, data.path().join("other")).unwrap();
+    fs::write(&log, "replaced").unwrap();
+    let gone = restored.save().unwrap_err();
+    assert!(matches!(&gone, riverrun_linux::Error::FileGone { path, .. } if path == "/data/log"), "{gone}");
+    fs::remove_file(&log).unwrap();
+    let missing = builder().restore(&saved).unwrap_err();
+    assert!(matches!(&missing, riverrun_linux::Error::Reopen { path, .. } if path == "/data/log"), "{missing}");
 }
 
 const PRIVATE: &str = "\

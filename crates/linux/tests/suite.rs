@@ -13,4 +13,5 @@ mod saved;
 mod snapshots;
 mod system_calls;
 mod threads;
+mod virtual_fs;
 mod wild;

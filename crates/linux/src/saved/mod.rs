@@ -27,7 +27,7 @@ use crate::file_systems::Place;
 use crate::guest_path::GuestPath;
 use crate::inode::{Content, Inode};
 use crate::memory_file::Origin;
-use crate::open_file::{Kind, OpenFile};
+use crate::open_file::{DirectoryPlace, Kind, OpenFile};
 use crate::own::Own;
 use crate::paths::{Names, Node};
 use crate::pipes::Pipe;
@@ -40,10 +40,12 @@ use crate::tcp::Tcp;
 use crate::threads::Threads;
 use crate::time::Clock;
 use crate::udp::Udp;
+use crate::virtual_file::VirtualDirectory;
+use crate::virtual_fs::FileKind;
 
 use opening::Opener;
 use renewing::{activity, mappings, place, renew};
-use state::{DAMAGED, Descriptor, File, FileKind, MemorySource, Saved, SavedMapping, VERSION, reason, text};
+use state::{DAMAGED, Descriptor, File, MemorySource, Saved, SavedKind, SavedMapping, VERSION, reason, text};
 
 /// The name of the personality's section in a snapshot.
 pub const SECTION: &str = "riverrun.linux";
@@ -201,26 +203,30 @@ impl Linux {
         let gone = |path: &GuestPath| Error::FileGone { descriptor: number as u32, path: text(path) };
         let named = |path: &GuestPath, fd: &OwnedFd| check_name(&self.names, path, fd).map_err(|_| gone(path));
         let kind = match &file.kind {
-            _ if let Some(number) = file.standard => FileKind::Standard(number),
+            _ if let Some(number) = file.standard => SavedKind::Standard(number),
             Kind::Regular(host) => {
                 named(&host.path, &host.fd)?;
                 let position = position(&host.fd).map_err(|_| gone(&host.path))?;
-                FileKind::Regular { path: host.path.to_bytes(), position, sync: host.sync }
+                SavedKind::Regular { path: host.path.to_bytes(), position, sync: host.sync }
             }
             Kind::Directory(directory) => {
                 let path = &directory.path;
-                if let Some(fd) = &directory.host {
-                    named(path, fd)?;
-                }
-                if let Some(memory) = &directory.memory
-                    && !self.names.private(path).is_some_and(|there| Arc::ptr_eq(&there, &memory.inode))
-                {
-                    return Err(gone(path));
+                match &directory.place {
+                    DirectoryPlace::Own => {}
+                    DirectoryPlace::Host(fd) => named(path, fd)?,
+                    DirectoryPlace::Memory(memory) => {
+                        let there = self.names.private(path);
+                        there.filter(|there| Arc::ptr_eq(there, &memory.inode)).ok_or_else(|| gone(path))?;
+                    }
+                    DirectoryPlace::Virtual(VirtualDirectory { name, .. }) => {
+                        let there = name.look().ok();
+                        there.filter(|there| there.kind == FileKind::Directory).ok_or_else(|| gone(path))?;
+                    }
                 }
                 let position = directory.position().map_err(|_| gone(path))?;
-                FileKind::Directory { path: path.to_bytes(), position }
+                SavedKind::Directory { path: path.to_bytes(), position }
             }
-            Kind::Memory(file) => FileKind::Memory {
+            Kind::Memory(file) => SavedKind::Memory {
                 path: file.path.to_bytes(),
                 position: file.position(),
                 source: match file.origin {
@@ -229,9 +235,14 @@ impl Linux {
                     Origin::Name => MemorySource::Name,
                 },
             },
-            Kind::Device(device) => FileKind::Device(*device),
-            Kind::PipeReader(reader) => FileKind::PipeReader(tree.pipes.number(reader.pipe())),
-            Kind::PipeWriter(writer) => FileKind::PipeWriter(tree.pipes.number(writer.pipe())),
+            Kind::Virtual(file) => {
+                let path = &file.name.path;
+                file.check_name().map_err(|_| gone(path))?;
+                SavedKind::Regular { path: path.to_bytes(), position: file.position(), sync: 0 }
+            }
+            Kind::Device(device) => SavedKind::Device(*device),
+            Kind::PipeReader(reader) => SavedKind::PipeReader(tree.pipes.number(reader.pipe())),
+            Kind::PipeWriter(writer) => SavedKind::PipeWriter(tree.pipes.number(writer.pipe())),
             Kind::Socket(socket) => match &socket.end {
                 End::Local(local) if local.incoming().iter().any(|pipe| pipe.rights().files().count() != 0) => {
                     return Err(Error::OnTheirWay { descriptor: number as u32 });
@@ -240,17 +251,17 @@ impl Linux {
                     let inode = local.file();
                     let id = inode.map(|inode| tree.id(&inode));
                     let local = local.save(|pipe| tree.pipes.number(pipe), id);
-                    FileKind::Socket { local, timeouts: socket.timeouts() }
+                    SavedKind::Socket { local, timeouts: socket.timeouts() }
                 }
                 End::Tcp(Tcp { host, .. }) | End::Udp(Udp { host, .. }) => {
                     return Err(Error::HostSocket { descriptor: number as u32, addresses: host.shown() });
                 }
             },
-            Kind::Event(event) => FileKind::Event(event.save()),
-            Kind::Timer(timer) => FileKind::Timer(timer.save()),
-            Kind::Signals(file) => FileKind::Signals(file.set()),
-            Kind::Process => FileKind::Process,
-            Kind::Epoll(interests) => FileKind::Epoll(interests.save(|fd| activity(&self.descriptors.slots, fd))),
+            Kind::Event(event) => SavedKind::Event(event.save()),
+            Kind::Timer(timer) => SavedKind::Timer(timer.save()),
+            Kind::Signals(file) => SavedKind::Signals(file.set()),
+            Kind::Process => SavedKind::Process,
+            Kind::Epoll(interests) => SavedKind::Epoll(interests.save(|fd| activity(&self.descriptors.slots, fd))),
             Kind::Stream(_) | Kind::Reader(_) | Kind::Writer(_) => unreachable!("only standard streams are the host's"),
         };
         Ok(File { kind, status: file.status() })
@@ -345,9 +356,9 @@ impl Linux {
         self.timers = saved.timers.clone();
         for file in &saved.files {
             match file.kind {
-                FileKind::Signals(set) => self.signals.watch(set),
+                SavedKind::Signals(set) => self.signals.watch(set),
                 // The next look finds when.
-                FileKind::Timer(_) => self.timers.next_file = Some(Duration::ZERO),
+                SavedKind::Timer(_) => self.timers.next_file = Some(Duration::ZERO),
                 _ => {}
             }
         }
@@ -506,6 +517,7 @@ impl Linux {
             match found.node {
                 Node::Host(name) if name.look()?.kind == mode::DIRECTORY => Ok(()),
                 Node::Memory(name) if name.look()?.kind() == mode::DIRECTORY => Ok(()),
+                Node::Virtual(name) if name.look()?.kind == FileKind::Directory => Ok(()),
                 Node::Own(Own::Directory) => Ok(()),
                 _ => Err(Stop::Errno(Errno::NOTDIR)),
             }
@@ -542,7 +554,9 @@ mod tests {
             let slots = linux.descriptors.slots.iter().flatten();
             let open = slots.filter_map(|slot| match &slot.file.kind {
                 Kind::Memory(file) => Some(Arc::downgrade(&file.inode)),
-                Kind::Directory(directory) => directory.memory.as_ref().map(|memory| Arc::downgrade(&memory.inode)),
+                Kind::Directory(Directory { place: DirectoryPlace::Memory(memory), .. }) => {
+                    Some(Arc::downgrade(&memory.inode))
+                }
                 _ => None,
             });
             let fifo = name(linux, "/tmp/sub/fifo").look().map(Arc::downgrade);

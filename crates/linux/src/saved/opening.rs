@@ -7,18 +7,18 @@ use std::sync::Arc;
 use rustix::fs::Mode;
 use rustix::io::Errno;
 
-use super::state::{File, FileKind, MemorySource};
+use super::state::{File, MemorySource, SavedKind};
 use crate::abi::{mode, open};
 use crate::call::{Patience, Stop};
 use crate::event::Event;
-use crate::files::open_host;
+use crate::files::{open_host, open_virtual};
 use crate::guest_path::GuestPath;
 use crate::host_file::SizeLimit;
 use crate::inode::{Content, Entries, Inode};
 use crate::interests::Interests;
 use crate::local::Local;
 use crate::memory_file::{MemoryFile, Origin};
-use crate::open_file::{Directory, Kind, OpenFile};
+use crate::open_file::{Directory, DirectoryPlace, Kind, OpenFile};
 use crate::own::Own;
 use crate::paths::{Names, Node};
 use crate::pipes::Pipe;
@@ -48,39 +48,39 @@ impl Opener<'_> {
     pub(super) fn open(&mut self, file: &File) -> Result<Arc<OpenFile>, Stop> {
         let damaged = Stop::Errno(Errno::INVAL);
         let kind = match &file.kind {
-            FileKind::Standard(number) => {
+            SavedKind::Standard(number) => {
                 let stream = self.standard.get_mut(usize::from(*number)).and_then(Option::take);
                 return stream.ok_or(damaged);
             }
-            FileKind::Regular { path, sync, .. } => {
+            SavedKind::Regular { path, sync, .. } => {
                 // Nothing is made and nothing is changed by opening it again.
                 let flags = file.status & (open::ACCESS_MODE | open::PATH | open::APPEND) | sync & open::SYNC;
                 self.open_host(path, flags, mode::REGULAR)?
             }
-            FileKind::Directory { path, .. } => {
+            SavedKind::Directory { path, .. } => {
                 let flags = file.status & open::PATH | open::DIRECTORY;
                 self.open_host(path, flags, mode::DIRECTORY)?
             }
-            FileKind::Memory { path, source: MemorySource::Private(id), .. } => {
+            SavedKind::Memory { path, source: MemorySource::Private(id), .. } => {
                 Kind::Memory(self.open_private(path, *id, file.status)?)
             }
-            FileKind::Memory { path, source, .. } => Kind::Memory(self.open_memory(path, source)?),
-            FileKind::Device(device) => Kind::Device(*device),
-            FileKind::Event(event) => Kind::Event(Event::from_saved(*event)),
-            FileKind::Timer(timer) => Kind::Timer(TimerFile::from_saved(*timer)),
-            FileKind::Signals(set) => Kind::Signals(SignalFile::new(*set)),
-            FileKind::Process => Kind::Process,
-            FileKind::Epoll(_) => Kind::Epoll(Interests::default()),
-            FileKind::Socket { local, timeouts } => {
+            SavedKind::Memory { path, source, .. } => Kind::Memory(self.open_memory(path, source)?),
+            SavedKind::Device(device) => Kind::Device(*device),
+            SavedKind::Event(event) => Kind::Event(Event::from_saved(*event)),
+            SavedKind::Timer(timer) => Kind::Timer(TimerFile::from_saved(*timer)),
+            SavedKind::Signals(set) => Kind::Signals(SignalFile::new(*set)),
+            SavedKind::Process => Kind::Process,
+            SavedKind::Epoll(_) => Kind::Epoll(Interests::default()),
+            SavedKind::Socket { local, timeouts } => {
                 // Each guest gets one of its own, which has its ends of pipes.
                 let style = Local::from_saved(local, &self.pipes, self.inodes).ok_or(damaged)?.style;
                 Kind::Socket(Socket::new(End::Local(Local::new(style)), *timeouts))
             }
-            FileKind::PipeReader(id) => {
+            SavedKind::PipeReader(id) => {
                 let end = self.pipes.get(*id as usize).ok_or(damaged)?.kept_reader();
                 return Ok(Arc::new(OpenFile::new(Kind::PipeReader(end), 0)));
             }
-            FileKind::PipeWriter(id) => {
+            SavedKind::PipeWriter(id) => {
                 let end = self.pipes.get(*id as usize).ok_or(damaged)?.kept_writer();
                 return Ok(Arc::new(OpenFile::new(Kind::PipeWriter(end), open::WRITE_ONLY)));
             }
@@ -121,14 +121,15 @@ impl Opener<'_> {
         let found = self.names.resolve(&GuestPath::default(), &path.to_bytes(), false, Patience::endless())?;
         let kind = match found.node {
             Node::Host(name) => open_host(&name, flags, Mode::empty(), self.limit, Patience::endless())?,
-            Node::Own(Own::Directory) => Kind::Directory(Directory::new(path, None)),
+            Node::Virtual(name) => open_virtual(name, flags, Mode::empty(), self.limit)?,
+            Node::Own(Own::Directory) => Kind::Directory(Directory::new(path, DirectoryPlace::Own)),
             Node::Memory(name) if name.look()?.kind() == mode::DIRECTORY => {
                 Kind::Directory(Directory::in_memory(path, stand_in(Content::Directory(Entries::default()))))
             }
             Node::Memory(_) | Node::Own(_) => return Err(Errno::NODEV.into()),
         };
         match (&kind, wanted) {
-            (Kind::Regular(_), mode::REGULAR) | (Kind::Directory(_), mode::DIRECTORY) => Ok(kind),
+            (Kind::Regular(_) | Kind::Virtual(_), mode::REGULAR) | (Kind::Directory(_), mode::DIRECTORY) => Ok(kind),
             (Kind::Directory(_), _) => Err(Errno::ISDIR.into()),
             _ => Err(Errno::NOTDIR.into()),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustix::fs::{SeekFrom, seek};
 
-use super::state::{File, FileKind, MemorySource, Saved, SavedMapping};
+use super::state::{File, MemorySource, Saved, SavedKind, SavedMapping};
 use crate::call::Stop;
 use crate::descriptors::Slot;
 use crate::event::Event;
@@ -13,7 +13,7 @@ use crate::inode::Inode;
 use crate::interests::Interests;
 use crate::local::Local;
 use crate::memory_file::MemoryFile;
-use crate::open_file::{CHANGEABLE, Directory, Kind, OpenFile};
+use crate::open_file::{CHANGEABLE, Directory, DirectoryPlace, Kind, OpenFile};
 use crate::paths::Names;
 use crate::pipes::Pipe;
 use crate::shared_mappings::{Mapping, Mappings};
@@ -24,13 +24,14 @@ use crate::timer_file::TimerFile;
 /// Sets the position and the flags of an open file, and what is in the pipe that it reads.
 pub(super) fn place(saved: &File, file: &OpenFile, pipes: &[Vec<u8>]) -> Result<(), Stop> {
     match (&saved.kind, &file.kind) {
-        (FileKind::Regular { position, .. }, Kind::Regular(host)) => {
+        (SavedKind::Regular { position, .. }, Kind::Regular(host)) => {
             seek(&host.fd, SeekFrom::Start(*position))?;
         }
-        (FileKind::Memory { position, .. }, Kind::Memory(file)) => drop(file.seek(SeekFrom::Start(*position))?),
-        (FileKind::Directory { position, .. }, Kind::Directory(directory)) => directory.place(*position)?,
-        (FileKind::PipeReader(id), Kind::PipeReader(end)) => end.pipe().fill(bytes_of(pipes, *id)),
-        (FileKind::PipeWriter(id), Kind::PipeWriter(end)) => end.pipe().fill(bytes_of(pipes, *id)),
+        (SavedKind::Regular { position, .. }, Kind::Virtual(file)) => drop(file.seek(SeekFrom::Start(*position))?),
+        (SavedKind::Memory { position, .. }, Kind::Memory(file)) => drop(file.seek(SeekFrom::Start(*position))?),
+        (SavedKind::Directory { position, .. }, Kind::Directory(directory)) => directory.place(*position)?,
+        (SavedKind::PipeReader(id), Kind::PipeReader(end)) => end.pipe().fill(bytes_of(pipes, *id)),
+        (SavedKind::PipeWriter(id), Kind::PipeWriter(end)) => end.pipe().fill(bytes_of(pipes, *id)),
         _ => {}
     }
     let status = saved.status & CHANGEABLE;
@@ -61,26 +62,29 @@ pub(super) fn renew(
         for descriptor in &saved.descriptors {
             let Some(file) = saved.files.get(descriptor.file as usize) else { continue };
             let Some(Some(slot)) = slots.get(descriptor.number as usize) else { continue };
-            if matches!(file.kind, FileKind::Epoll(_)) != watches {
+            if matches!(file.kind, SavedKind::Epoll(_)) != watches {
                 continue;
             }
             let kind = || match (&file.kind, &slot.file.kind) {
-                (FileKind::PipeReader(_), Kind::PipeReader(end)) => Some(Kind::PipeReader(end.pipe().reader())),
-                (FileKind::PipeWriter(_), Kind::PipeWriter(end)) => Some(Kind::PipeWriter(end.pipe().writer())),
-                (FileKind::Socket { local, timeouts }, _) => {
+                (SavedKind::PipeReader(_), Kind::PipeReader(end)) => Some(Kind::PipeReader(end.pipe().reader())),
+                (SavedKind::PipeWriter(_), Kind::PipeWriter(end)) => Some(Kind::PipeWriter(end.pipe().writer())),
+                (SavedKind::Socket { local, timeouts }, _) => {
                     let local = Local::from_saved(local, pipes, inodes)?;
                     Some(Kind::Socket(Socket::new(End::Local(local), *timeouts)))
                 }
-                (FileKind::Memory { source: MemorySource::Private(_), .. }, old) => renewed_private(file, old, inodes),
-                (FileKind::Directory { position, .. }, Kind::Directory(Directory { path, memory: Some(_), .. })) => {
+                (SavedKind::Memory { source: MemorySource::Private(_), .. }, old) => renewed_private(file, old, inodes),
+                (
+                    SavedKind::Directory { position, .. },
+                    Kind::Directory(Directory { path, place: DirectoryPlace::Memory(_), .. }),
+                ) => {
                     let directory = Directory::in_memory(path.clone(), names.private(path)?);
                     directory.place(*position).ok()?;
                     Some(Kind::Directory(directory))
                 }
-                (FileKind::Event(event), _) => Some(Kind::Event(Event::from_saved(*event))),
-                (FileKind::Timer(timer), _) => Some(Kind::Timer(TimerFile::from_saved(*timer))),
-                (FileKind::Signals(set), _) => Some(Kind::Signals(SignalFile::new(*set))),
-                (FileKind::Epoll(interests), _) => {
+                (SavedKind::Event(event), _) => Some(Kind::Event(Event::from_saved(*event))),
+                (SavedKind::Timer(timer), _) => Some(Kind::Timer(TimerFile::from_saved(*timer))),
+                (SavedKind::Signals(set), _) => Some(Kind::Signals(SignalFile::new(*set))),
+                (SavedKind::Epoll(interests), _) => {
                     Some(Kind::Epoll(Interests::from_saved(interests, |fd| activity(slots, fd))))
                 }
                 _ => None,
@@ -98,7 +102,7 @@ pub(super) fn renew(
 
 /// A private file in place of one that is kept for a reset.
 pub(super) fn renewed_private(saved: &File, old: &Kind, inodes: &[Arc<Inode>]) -> Option<Kind> {
-    let FileKind::Memory { source: MemorySource::Private(id), position, .. } = &saved.kind else { return None };
+    let SavedKind::Memory { source: MemorySource::Private(id), position, .. } = &saved.kind else { return None };
     let Kind::Memory(old) = old else { return None };
     let file = MemoryFile::new(old.path.clone(), inodes.get(*id as usize)?.clone(), old.origin, old.limit);
     file.seek(SeekFrom::Start(*position)).ok()?;

@@ -90,12 +90,12 @@ impl SavedMapping {
 /// An open file description.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct File {
-    pub(super) kind: FileKind,
+    pub(super) kind: SavedKind,
     pub(super) status: u32,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum FileKind {
+pub(super) enum SavedKind {
     /// One of the three that the builder has.
     Standard(u8),
     Regular {
@@ -163,18 +163,18 @@ impl File {
     /// What it is, for messages.
     pub(super) fn path(&self) -> String {
         match &self.kind {
-            FileKind::Regular { path, .. } | FileKind::Directory { path, .. } | FileKind::Memory { path, .. } => {
+            SavedKind::Regular { path, .. } | SavedKind::Directory { path, .. } | SavedKind::Memory { path, .. } => {
                 String::from_utf8_lossy(path).into_owned()
             }
-            FileKind::Standard(number) => format!("standard stream {number}"),
-            FileKind::Device(device) => format!("/dev/{}", device.name()),
-            FileKind::PipeReader(_) | FileKind::PipeWriter(_) => "a pipe".to_owned(),
-            FileKind::Socket { .. } => "a socket".to_owned(),
-            FileKind::Event(_) => "an event counter".to_owned(),
-            FileKind::Timer(_) => "a timer".to_owned(),
-            FileKind::Signals(_) => "a descriptor of signals".to_owned(),
-            FileKind::Epoll(_) => "an epoll descriptor".to_owned(),
-            FileKind::Process => "a descriptor of the process".to_owned(),
+            SavedKind::Standard(number) => format!("standard stream {number}"),
+            SavedKind::Device(device) => format!("/dev/{}", device.name()),
+            SavedKind::PipeReader(_) | SavedKind::PipeWriter(_) => "a pipe".to_owned(),
+            SavedKind::Socket { .. } => "a socket".to_owned(),
+            SavedKind::Event(_) => "an event counter".to_owned(),
+            SavedKind::Timer(_) => "a timer".to_owned(),
+            SavedKind::Signals(_) => "a descriptor of signals".to_owned(),
+            SavedKind::Epoll(_) => "an epoll descriptor".to_owned(),
+            SavedKind::Process => "a descriptor of the process".to_owned(),
         }
     }
 }

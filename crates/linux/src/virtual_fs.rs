@@ -1,0 +1,242 @@
+//! File systems that a host implements: an archive, a database, whatever can be presented as files.
+//!
+//! [`Builder::file_system`](crate::Builder::file_system) grants one. Path resolution ([`crate::paths`]) walks it component by
+//! component, so that an implementation sees no `..` and follows no link; [`crate::virtual_file`] calls it.
+
+use std::ffi::OsString;
+use std::io::{Error, ErrorKind, Result};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// A file system that a host implements, for [`Builder::file_system`](crate::Builder::file_system). Three methods make one
+/// that can be read; those that change something fail with `EROFS` unless they are implemented.
+///
+/// Paths are relative to the guest's path of the file system, and empty for that itself. They consist of names: `.`, `..` and
+/// symbolic links have been resolved in the guest's tree before, by [`status`](FileSystem::status) and
+/// [`read_link`](FileSystem::read_link). Names are any bytes but `/` and zero, 255 at most.
+///
+/// An error of the operating system ([`Error::from_raw_os_error`]) reaches the guest as its number; of others the
+/// [`ErrorKind`] decides: `NotFound` is `ENOENT`, one without a number of its own `EIO`.
+///
+/// Methods run on the thread that runs the guest, which waits for them: limits in time do not end them, as they do not end host
+/// functions. All machines that are given the same `Arc` share the file system, each on its thread.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use std::ffi::OsString;
+/// use std::io::{ErrorKind, Result};
+/// use std::path::Path;
+/// use std::sync::Arc;
+/// use riverrun_linux::{FileHandle, FileKind, FileStatus, FileSystem, Linux};
+///
+/// /// The files of a game's archive, all in one directory.
+/// struct Archive(BTreeMap<OsString, Arc<[u8]>>);
+///
+/// impl Archive {
+///     fn get(&self, path: &Path) -> Result<&Arc<[u8]>> {
+///         self.0.get(path.as_os_str()).ok_or(ErrorKind::NotFound.into())
+///     }
+/// }
+///
+/// impl FileSystem for Archive {
+///     fn status(&self, path: &Path) -> Result<FileStatus> {
+///         match path.as_os_str().is_empty() {
+///             true => Ok(FileStatus::directory()),
+///             false => Ok(FileStatus::file(self.get(path)?.len() as u64)),
+///         }
+///     }
+///
+///     fn entries(&self, _: &Path) -> Result<Vec<(OsString, FileKind)>> {
+///         Ok(self.0.keys().map(|name| (name.clone(), FileKind::File)).collect())
+///     }
+///
+///     fn open(&self, path: &Path, _: bool) -> Result<Box<dyn FileHandle>> {
+///         Ok(Box::new(self.get(path)?.clone()))
+///     }
+/// }
+///
+/// let archive = Archive([("level.map".into(), Arc::from(*b"####"))].into());
+/// let linux = Linux::builder().file_system("/assets", Arc::new(archive))?.build();
+/// # Ok::<(), riverrun_linux::Error>(())
+/// ```
+pub trait FileSystem: Send + Sync {
+    /// What is at a path, a link itself if it is one.
+    ///
+    /// # Errors
+    /// `NotFound` if nothing is.
+    fn status(&self, path: &Path) -> Result<FileStatus>;
+
+    /// The names in a directory and what they are, without `.` and `..`. A guest that reads an open directory gets the answer of
+    /// the first time until it reads it from the beginning again.
+    fn entries(&self, path: &Path) -> Result<Vec<(OsString, FileKind)>>;
+
+    /// Opens a regular file, also for writing if `writes`, which its [`FileStatus::permissions`] have allowed.
+    fn open(&self, path: &Path, writes: bool) -> Result<Box<dyn FileHandle>>;
+
+    /// What a symbolic link leads to: an absolute path is the guest's, a relative one begins at the link's directory.
+    fn read_link(&self, path: &Path) -> Result<PathBuf> {
+        let _ = path;
+        Err(ErrorKind::InvalidInput.into())
+    }
+
+    /// Makes an empty regular file where nothing is, and opens it to be read and written.
+    fn create_file(&self, path: &Path, permissions: u32) -> Result<Box<dyn FileHandle>> {
+        let _ = (path, permissions);
+        Err(read_only())
+    }
+
+    /// Makes a directory where nothing is.
+    fn create_dir(&self, path: &Path, permissions: u32) -> Result<()> {
+        let _ = (path, permissions);
+        Err(read_only())
+    }
+
+    /// Makes a symbolic link where nothing is.
+    fn create_link(&self, path: &Path, target: &Path) -> Result<()> {
+        let _ = (path, target);
+        Err(read_only())
+    }
+
+    /// Gives a file another name, which nothing has; `EPERM` unless this is implemented.
+    fn create_hard_link(&self, original: &Path, path: &Path) -> Result<()> {
+        let _ = (original, path);
+        Err(Error::from_raw_os_error(rustix::io::Errno::PERM.raw_os_error()))
+    }
+
+    /// Removes a regular file or a symbolic link, which is there. What has it open goes on with it.
+    fn remove_file(&self, path: &Path) -> Result<()> {
+        let _ = path;
+        Err(read_only())
+    }
+
+    /// Removes a directory, which is there.
+    ///
+    /// # Errors
+    /// `DirectoryNotEmpty` if something is in it.
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        let _ = path;
+        Err(read_only())
+    }
+
+    /// Moves what is at one path to another, which does not lie within it. If something is at the second, it is replaced: a file
+    /// by a file, an empty directory by a directory.
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        let _ = (from, to);
+        Err(read_only())
+    }
+
+    /// Sets the permissions of a file or directory.
+    fn set_permissions(&self, path: &Path, permissions: u32) -> Result<()> {
+        let _ = (path, permissions);
+        Err(read_only())
+    }
+
+    /// Sets when a file or directory was changed last.
+    fn set_modified(&self, path: &Path, modified: SystemTime) -> Result<()> {
+        let _ = (path, modified);
+        Err(read_only())
+    }
+}
+
+/// An open regular file of a [`FileSystem`]. The guest's position in it is kept by riverrun.
+///
+/// Bytes in an `Arc<[u8]>` are one that can be read.
+pub trait FileHandle: Send + Sync {
+    /// What the file is now; its kind is [`FileKind::File`].
+    fn status(&self) -> Result<FileStatus>;
+
+    /// Copies bytes from a position on; how many, fewer than asked for only if that is all for now, and 0 at the end.
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> Result<usize>;
+
+    /// Writes bytes from a position on, which may lie behind the end: what is between is zero then. How many were written.
+    ///
+    /// # Errors
+    /// `StorageFull` without room.
+    fn write_at(&self, bytes: &[u8], at: u64) -> Result<usize> {
+        let _ = (bytes, at);
+        Err(read_only())
+    }
+
+    /// Gives the file this size in bytes: shortens it, or adds zeros.
+    fn set_len(&self, len: u64) -> Result<()> {
+        let _ = len;
+        Err(read_only())
+    }
+
+    /// Returns once what was written is stored, for `fsync`.
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn read_only() -> Error {
+    ErrorKind::ReadOnlyFilesystem.into()
+}
+
+impl FileHandle for Arc<[u8]> {
+    fn status(&self) -> Result<FileStatus> {
+        Ok(FileStatus::file(self.len() as u64))
+    }
+
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> Result<usize> {
+        let rest = usize::try_from(at).ok().and_then(|at| self.get(at..)).unwrap_or_default();
+        let len = rest.len().min(buffer.len());
+        buffer[..len].copy_from_slice(&rest[..len]);
+        Ok(len)
+    }
+}
+
+/// What there is of a name in a [`FileSystem`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+}
+
+/// The status of a file in a [`FileSystem`].
+///
+/// ```
+/// # use riverrun_linux::FileStatus;
+/// let mut status = FileStatus::file(1024);
+/// status.permissions = 0o644;
+/// status.modified = Some(std::time::SystemTime::now());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileStatus {
+    /// What it is.
+    pub kind: FileKind,
+    /// Bytes of a regular file, or of what a link leads to.
+    pub len: u64,
+    /// Names that it has: 1 by default.
+    pub links: u32,
+    /// The mode's lower twelve bits. The guest owns all files: the bits `0o700` decide what it may do.
+    pub permissions: u32,
+    /// When it was changed last; 1970-01-01 if that is not known.
+    pub modified: Option<SystemTime>,
+    /// A number that no other file of the file system has (`st_ino`), made of the path if it is `None`. Programs take two
+    /// paths with one number for one file.
+    pub number: Option<u64>,
+}
+
+impl FileStatus {
+    /// That of a regular file of so many bytes, to be read.
+    pub fn file(len: u64) -> FileStatus {
+        FileStatus { kind: FileKind::File, len, links: 1, permissions: 0o444, modified: None, number: None }
+    }
+
+    /// That of a directory, to be read.
+    pub fn directory() -> FileStatus {
+        FileStatus { kind: FileKind::Directory, permissions: 0o555, ..FileStatus::file(0) }
+    }
+
+    /// That of a symbolic link to a path of so many bytes; 0 if that is not known.
+    pub fn link(len: u64) -> FileStatus {
+        FileStatus { kind: FileKind::Link, permissions: 0o777, ..FileStatus::file(len) }
+    }
+}

@@ -92,7 +92,8 @@ pub trait FileSystem: Send + Sync {
         Err(read_only())
     }
 
-    /// Makes a symbolic link where nothing is.
+    /// Makes a symbolic link where nothing is. The target is whatever the guest says: where others of the host follow the link,
+    /// it may lead them anywhere.
     fn create_link(&self, path: &Path, target: &Path) -> Result<()> {
         let _ = (path, target);
         Err(read_only())

@@ -62,6 +62,11 @@ typedef struct riverrun_function_name riverrun_function_name_t;
  */
 typedef struct riverrun_linux riverrun_linux_t;
 
+typedef struct riverrun_file_status riverrun_file_status_t;
+/** What is in a directory, as a list says it: of that call alone. */
+typedef struct riverrun_entries riverrun_entries_t;
+
+typedef struct riverrun_file_system riverrun_file_system_t;
 typedef struct riverrun_host_results riverrun_host_results_t;
 typedef struct riverrun_environment riverrun_environment_t;
 typedef struct riverrun_import riverrun_import_t;
@@ -305,6 +310,68 @@ struct riverrun_function_name {
 
 /** Takes what a guest writes. */
 typedef void (*riverrun_write_t)(void *data, const void *bytes, size_t len);
+
+/** What there is of a path in a file system of the host. */
+struct riverrun_file_status {
+    /** Whether it is a directory, and no regular file. */
+    bool is_directory;
+    /** The mode's lower twelve bits. The guest owns all files; at first 0444, and 0555 if a directory leaves that. */
+    uint32_t permissions;
+    /** Bytes of a regular file. */
+    uint64_t len;
+    /** When it was changed last, in seconds since 1970; 0 at first. */
+    int64_t modified;
+    /** A number that no other file of the file system has; at first 0, for one that is made of the path. */
+    uint64_t number;
+};
+
+/** Fills in what is at a path. 0, or the number of an error such as ENOENT. */
+typedef int32_t (*riverrun_file_look_t)(void *data, const char *path, riverrun_file_status_t *status);
+
+/** Adds the names in a directory by riverrun_entries_add. 0, or the number of an error. */
+typedef int32_t (*riverrun_file_list_t)(void *data, const char *path, riverrun_entries_t *entries);
+
+/** Copies bytes of a file from a position on: how many, 0 at the end, or the number of an error, negative. */
+typedef int64_t (*riverrun_file_read_t)(void *data, const char *path, void *buffer, size_t len, uint64_t at);
+
+/** Writes bytes to a file from a position on: how many, or the number of an error, negative. */
+typedef int64_t (*riverrun_file_write_t)(void *data, const char *path, const void *bytes, size_t len, uint64_t at);
+
+/** Gives a file this size. 0, or the number of an error. */
+typedef int32_t (*riverrun_file_resize_t)(void *data, const char *path, uint64_t len);
+
+/** Makes an empty file or directory where nothing is. 0, or the number of an error. */
+typedef int32_t (*riverrun_file_create_t)(void *data, const char *path, bool is_directory, uint32_t permissions);
+
+/** Removes a file or an empty directory. 0, or the number of an error. */
+typedef int32_t (*riverrun_file_remove_t)(void *data, const char *path, bool is_directory);
+
+/** Moves a file or directory to another path, where it replaces a file or an empty directory. 0, or the number of an error. */
+typedef int32_t (*riverrun_file_rename_t)(void *data, const char *from, const char *to);
+
+/**
+ * A file system of the host. Paths are relative to the guest's path of it, and "" for that itself, without ., .. and a slash
+ * at either end. Functions are called on the threads that run guests, and for machines of several threads at once; guests
+ * wait for them.
+ */
+struct riverrun_file_system {
+    /** What is at a path. */
+    riverrun_file_look_t look;
+    /** What is in a directory. */
+    riverrun_file_list_t list;
+    /** Reads a file. */
+    riverrun_file_read_t read;
+    /** Writes a file; NULL, as all that follow, in a file system that can only be read. */
+    riverrun_file_write_t write;
+    /** Changes a file's size. */
+    riverrun_file_resize_t resize;
+    /** Makes files and directories. */
+    riverrun_file_create_t create;
+    /** Removes them. */
+    riverrun_file_remove_t remove;
+    /** Moves them. */
+    riverrun_file_rename_t rename;
+};
 
 /**
  * A host function that takes values with their types. results have their kinds set and are 0. It returns NULL, or an
@@ -733,6 +800,17 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_virtual_time(riverrun_lin
  * run once more, it exits.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_exits(riverrun_linux_t *granted, bool on) RIVERRUN_NOEXCEPT;
+
+/** Adds a name to what is in a directory. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_entries_add(riverrun_entries_t *entries, const char *name,
+    bool is_directory) RIVERRUN_NOEXCEPT;
+
+/**
+ * Grants a file system that the host implements, under the guest's absolute path guest. look, list and read are needed.
+ * destructor, which may be NULL, frees data when this and all machines are gone.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_add_file_system(riverrun_linux_t *granted, const char *guest,
+    const riverrun_file_system_t *functions, void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
 
 /**
  * Runs a part of a host function that is plain code in the host's float environment: see

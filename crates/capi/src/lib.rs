@@ -19,6 +19,7 @@ pub mod call;
 pub mod config;
 pub mod diagnosis;
 pub mod failure;
+pub mod file_system;
 pub mod func;
 pub mod future;
 pub mod heap;

@@ -8,6 +8,7 @@ use riverrun_linux::{Builder, DirAccess, Input, Output};
 
 use crate::arguments::{Result, array, given, text};
 use crate::error::{Returned, delete, guard, guard_value};
+use crate::file_system::Called;
 use crate::owned::{Destructor, Owned};
 
 /// The grants of guests: arguments, variables, streams, directories; nothing at first. Any number of machines may be made
@@ -21,6 +22,7 @@ pub struct Linux {
     errors: OutputTo,
     directories: Vec<(String, String, DirAccess)>,
     files: Vec<(String, Arc<[u8]>)>,
+    pub(crate) file_systems: Vec<(String, Called)>,
     connect: Vec<String>,
     listen: Vec<String>,
     current_directory: Option<String>,
@@ -110,6 +112,9 @@ impl Linux {
         builder = builder.stderr(output(&self.errors, Output::InheritStderr));
         for (host, guest, access) in &self.directories {
             builder = builder.dir(host, guest, *access)?;
+        }
+        for (guest, file_system) in &self.file_systems {
+            builder = builder.file_system(guest, Arc::new(file_system.clone()))?;
         }
         for address in &self.connect {
             builder = builder.connect(address)?;

@@ -34,6 +34,16 @@ fn machines_are_made_from_snapshots() {
     }
 }
 
+#[test]
+fn hosts_implement_file_systems() {
+    let folder = folder();
+    let guest = libc_guest(folder.path());
+    for ([_, cxx], flags) in COMPILERS.into_iter().zip([FLAGS[0].to_vec(), [FLAGS[1], WITHOUT].concat()]) {
+        let host = host(cxx, &flags, &here().join("tests/cpp/files.cpp"), folder.path());
+        run_host(&host, &[guest.as_os_str()]);
+    }
+}
+
 /// In C++20 with coroutines, in C++17 without.
 #[test]
 fn host_functions_answer_later() {

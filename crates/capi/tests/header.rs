@@ -9,7 +9,7 @@ use quote::ToTokens;
 use syn::{Attribute, Expr, Fields, FnArg, GenericArgument, Item, ItemFn, ItemStruct, PathArguments, ReturnType, Type};
 
 /// The modules, each behind those whose types it uses.
-const MODULES: [&str; 18] = [
+const MODULES: [&str; 19] = [
     "error",
     "owned",
     "failure",
@@ -18,6 +18,7 @@ const MODULES: [&str; 18] = [
     "config",
     "program",
     "linux",
+    "file_system",
     "host",
     "linker",
     "trap",

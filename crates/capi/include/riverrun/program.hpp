@@ -1,6 +1,7 @@
 // Engines, programs, and what guests are granted of Linux. Part of riverrun.hpp.
 #pragma once
 
+#include <cerrno>
 #include <memory>
 
 #include "result.hpp"
@@ -112,6 +113,63 @@ class Program {
     std::unique_ptr<riverrun_program_t, detail::Delete<riverrun_program_delete>> program_;
 };
 
+/// What there is of a path in a file system: see riverrun_file_status.
+using FileStatus = riverrun_file_status_t;
+
+/// Where a file system says what is in a directory.
+class Entries {
+  public:
+    explicit Entries(riverrun_entries_t *entries) noexcept : entries_(entries) {}
+    Result<void> add(const char *name, bool is_directory = false)
+    {
+        return Error(riverrun_entries_add(entries_, name, is_directory));
+    }
+
+  private:
+    riverrun_entries_t *entries_;
+};
+
+/// A file system that the host implements, for Linux::file_system; riverrun_file_system says what its functions are given and
+/// return. One that throws gives EIO. Without those that have a body here, it can only be read.
+class FileSystem {
+  public:
+    virtual ~FileSystem() = default;
+    virtual int look(const char *path, FileStatus &status) = 0;
+    virtual int list(const char *path, Entries entries) = 0;
+    virtual std::int64_t read(const char *path, void *buffer, std::size_t length, std::uint64_t at) = 0;
+    virtual std::int64_t write(const char *, const void *, std::size_t, std::uint64_t) { return -EROFS; }
+    virtual int resize(const char *, std::uint64_t) { return EROFS; }
+    virtual int create(const char *, bool, std::uint32_t) { return EROFS; }
+    virtual int remove(const char *, bool) { return EROFS; }
+    virtual int rename(const char *, const char *) { return EROFS; }
+};
+
+namespace detail {
+
+/// The function of a FileSystem as C calls it: its result, or that of one that has failed.
+template <auto function, class R, class... A> struct FileSystemCall {
+    static R call(void *data, A... arguments) noexcept
+    {
+        FileSystem &called = **static_cast<std::shared_ptr<FileSystem> *>(data);
+#ifdef __cpp_exceptions
+        try {
+            return (called.*function)(pass(arguments)...);
+        } catch (...) {
+            return std::is_same_v<R, std::int64_t> ? R(-EIO) : R(EIO);
+        }
+#else
+        return (called.*function)(pass(arguments)...);
+#endif
+    }
+
+  private:
+    template <class T> static T pass(T argument) noexcept { return argument; }
+    static FileStatus &pass(FileStatus *status) noexcept { return *status; }
+    static Entries pass(riverrun_entries_t *entries) noexcept { return Entries(entries); }
+};
+
+} // namespace detail
+
 /// What guests are granted of Linux: nothing to begin with.
 class Linux {
   public:
@@ -145,6 +203,26 @@ class Linux {
     Result<void> file(const char *guest, std::string_view contents)
     {
         return Error(riverrun_linux_add_file(get(), guest, contents.data(), contents.size()));
+    }
+    /// Grants a file system of the host under an absolute path of guests.
+    Result<void> file_system(const char *guest, std::shared_ptr<FileSystem> file_system)
+    {
+        using detail::FileSystemCall;
+        using std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, std::size_t;
+        using Path = const char *;
+        const riverrun_file_system_t functions = {
+            FileSystemCall<&FileSystem::look, int32_t, Path, FileStatus *>::call,
+            FileSystemCall<&FileSystem::list, int32_t, Path, riverrun_entries_t *>::call,
+            FileSystemCall<&FileSystem::read, int64_t, Path, void *, size_t, uint64_t>::call,
+            FileSystemCall<&FileSystem::write, int64_t, Path, const void *, size_t, uint64_t>::call,
+            FileSystemCall<&FileSystem::resize, int32_t, Path, uint64_t>::call,
+            FileSystemCall<&FileSystem::create, int32_t, Path, bool, uint32_t>::call,
+            FileSystemCall<&FileSystem::remove, int32_t, Path, bool>::call,
+            FileSystemCall<&FileSystem::rename, int32_t, Path, Path>::call,
+        };
+        auto *owner = new std::shared_ptr<FileSystem>(std::move(file_system));
+        return Error(riverrun_linux_add_file_system(get(), guest, &functions, owner,
+                                                    destroy<std::shared_ptr<FileSystem>>));
     }
     /// Lets guests connect to HOST:PORT by TCP and UDP.
     Result<void> connect(const char *address) { return Error(riverrun_linux_add_connect(get(), address)); }

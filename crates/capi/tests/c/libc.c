@@ -1,5 +1,6 @@
 /* A program with a libc, and what it is granted. Arguments: the guest, an artifact of it or "", a folder of files. */
 #define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -15,6 +16,44 @@ static void append(void *data, const void *bytes, size_t len)
     CHECK(text->len + len < sizeof text->bytes);
     memcpy(text->bytes + text->len, bytes, len);
     text->len += len;
+}
+
+/* A file system with one file, whose text is the data. */
+static int32_t look(void *data, const char *path, riverrun_file_status_t *status)
+{
+    if (*path == 0)
+        status->is_directory = true;
+    else if (strcmp(path, "words") == 0)
+        status->len = strlen(data);
+    else
+        return ENOENT;
+    return 0;
+}
+
+static int32_t list(void *data, const char *path, riverrun_entries_t *entries)
+{
+    (void)data;
+    (void)path;
+    FINE(riverrun_entries_add(entries, "words", false));
+    return 0;
+}
+
+static int64_t read_words(void *data, const char *path, void *buffer, size_t len, uint64_t at)
+{
+    (void)path;
+    const char *text = data;
+    size_t size = strlen(text), rest = at < size ? size - at : 0;
+    size_t count = rest < len ? rest : len;
+    memcpy(buffer, text + size - rest, count);
+    return (int64_t)count;
+}
+
+static int dropped;
+
+static void count(void *data)
+{
+    (void)data;
+    dropped++;
 }
 
 int main(int argc, char **argv)
@@ -88,6 +127,29 @@ int main(int argc, char **argv)
     CHECK(strcmp(output.bytes, "apple orange pear\n4 one\n6 three\n0.333 done\n") == 0);
     riverrun_machine_delete(machine);
     riverrun_linux_delete(alone);
+
+    /* The same in a file system of the host. */
+    riverrun_linux_t *hosted = riverrun_linux_new();
+    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++)
+        FINE(riverrun_linux_add_argument(hosted, arguments[i]));
+    FINE(riverrun_linux_add_variable(hosted, "NUMBER", "1"));
+    FINE(riverrun_linux_set_output(hosted, append, &output, NULL));
+    const riverrun_file_system_t functions = {.look = look, .list = list, .read = read_words};
+    static const char words[] = "one\nthree\n";
+    FINE(riverrun_linux_add_file_system(hosted, "/data", &functions, (void *)words, count));
+    refused = riverrun_linux_add_file_system(hosted, "/data", &functions, NULL, count);
+    CHECK(refused != NULL && strstr(riverrun_error_message(refused), "/data") != NULL);
+    CHECK(dropped == 1);
+    riverrun_error_delete(refused);
+    for (int round = 0; round < 2; round++) {
+        memset(&output, 0, sizeof output);
+        FINE(riverrun_machine_new(linker, program, hosted, &machine));
+        FINE(riverrun_machine_run(machine, &ended));
+        CHECK(strcmp(output.bytes, "apple orange pear\n4 one\n6 three\n0.333 done\n") == 0);
+        riverrun_machine_delete(machine);
+    }
+    riverrun_linux_delete(hosted);
+    CHECK(dropped == 2);
 
     /* The file that the guest opens is its fourth. */
     for (size_t count = 3; count <= 4; count++) {

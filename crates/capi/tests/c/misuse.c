@@ -88,6 +88,12 @@ static void nulls(riverrun_engine_t *engine, riverrun_program_t *program, riverr
     riverrun_func_delete(NULL);
     riverrun_error_delete(NULL);
     riverrun_config_delete(NULL);
+    riverrun_linux_t *granted = riverrun_linux_new();
+    const riverrun_file_system_t functions = {0};
+    FAILS(riverrun_linux_add_file_system(granted, "/data", NULL, NULL, NULL), MISUSE, "`functions` is NULL");
+    FAILS(riverrun_linux_add_file_system(granted, "/data", &functions, NULL, NULL), MISUSE, "`functions->look` is NULL");
+    FAILS(riverrun_entries_add(NULL, "a", false), MISUSE, "`entries` is NULL");
+    riverrun_linux_delete(granted);
     riverrun_linux_delete(NULL);
     riverrun_interrupt_handle_delete(NULL);
 }

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use riverrun_interp::end_count;
-use riverrun_vm::{Bound, DYNAMIC_CALL, EntryGuard, Interruption, STACK_GUARD, TrapCause, VmContext, Window};
+use riverrun_vm::{Bound, DYNAMIC_CALL, EntryGuard, Interruption, STACK_GUARD, TrapCause, VmContext, Window, clock};
 
 use crate::alarm::Alarm;
 use crate::backtrace::Backtrace;
@@ -103,8 +103,8 @@ pub(crate) struct Instance<T> {
     pub(crate) deadline: Option<Instant>,
     /// When the host's handler of alarms is called, if at all. No call takes the fast path while it is set.
     pub(crate) alarm: Option<Alarm>,
-    /// When the present slice of the outermost run ends, if it is one: see [`crate::run::Turn`].
-    pub(crate) slice_end: Option<Instant>,
+    /// When the present slice of the outermost run ends, by the clock of deadlines, if it is one: see [`crate::run::Turn`].
+    pub(crate) slice_end: Option<u64>,
     pub(crate) interruption: Interruption,
     /// The pc at which the registers of the guest's own run were lost, if they were: it cannot continue.
     pub(crate) lost: Option<u64>,
@@ -370,8 +370,8 @@ impl<T> Instance<T> {
         unsafe {
             let at = this.as_ptr();
             let slice_end = (*at).slice_end.filter(|_| Self::depth(this) <= 1);
-            let moment = (*at).alarm.and_then(Alarm::moment).into_iter().chain(slice_end).min();
-            (*at).interruption.set_alarm(moment);
+            let alarm = (*at).alarm.and_then(Alarm::moment).map(clock::nanoseconds);
+            (*at).interruption.set_alarm(alarm.into_iter().chain(slice_end).min().unwrap_or(clock::NEVER));
         }
     }
 
@@ -381,7 +381,7 @@ impl<T> Instance<T> {
     /// The instance is alive.
     pub(crate) unsafe fn is_cut(this: NonNull<Self>) -> bool {
         // SAFETY: as the caller promises.
-        unsafe { Self::depth(this) == 1 && (*this.as_ptr()).slice_end.is_some_and(|end| end <= Instant::now()) }
+        unsafe { Self::depth(this) == 1 && (*this.as_ptr()).slice_end.is_some_and(|end| end <= clock::now()) }
     }
 
     /// # Safety

@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use std::time::Instant;
 
 use riverrun_program::Signature;
-use riverrun_vm::{Interruption, TrapCause, VmContext};
+use riverrun_vm::{Interruption, TrapCause, VmContext, clock};
 
 use crate::alarm::Alarm;
 use crate::backtrace::Backtrace;
@@ -156,7 +156,7 @@ impl<T> Machine<T> {
         let fuel = CallLimits { deadline: None, ..slice };
         // SAFETY: the machine is borrowed uniquely, so that no engine runs on it.
         let ended = unsafe {
-            let _turn = Turn::new(instance, slice.deadline);
+            let _turn = Turn::new(instance, slice.deadline.map(clock::nanoseconds));
             Instance::within(instance, fuel, || Instance::run_until_wait(instance))
         };
         match ended {

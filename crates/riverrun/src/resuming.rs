@@ -12,9 +12,8 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
 
-use riverrun_vm::{RETURN_ADDRESS, TrapCause};
+use riverrun_vm::{RETURN_ADDRESS, TrapCause, clock};
 
 use crate::boundary::convention::{Exchange, Parameters, Placement, ResultRegisters, Returned, write_first};
 use crate::call::dyn_func::{DynFunc, ResultType};
@@ -30,8 +29,8 @@ use crate::registers::RA;
 use crate::run::{Saved, Turn};
 use crate::suspension::{Awaited, Suspension, Wakes};
 
-/// How long a guest computes, at most, before the executor has its turn.
-const TURN: Duration = Duration::from_millis(10);
+/// Nanoseconds that a guest computes, at most, before the executor has its turn.
+const TURN: u64 = 10_000_000;
 
 impl<T> Instance<T> {
     /// Polls the guest: what it waits for, then the guest itself by `go`, until that ends or waits for what is not ready.
@@ -46,6 +45,7 @@ impl<T> Instance<T> {
         mut go: impl FnMut() -> Result<Option<R>, Error>,
     ) -> Poll<Result<R, Error>> {
         let at = this.as_ptr();
+        let turn_end = Some(clock::coarse_now() + TURN);
         loop {
             // SAFETY: the caller keeps the instance alive, and lets nothing else use it.
             unsafe {
@@ -69,7 +69,7 @@ impl<T> Instance<T> {
                     (*(*at).state).hart.pc += 4;
                 }
                 let entered = Entered::new(this, suspension);
-                let turn = Turn::new(this, Instant::now().checked_add(TURN));
+                let turn = Turn::new(this, turn_end);
                 let ended = go();
                 drop(turn);
                 drop(entered);
@@ -291,7 +291,7 @@ impl<T> Call<T> {
             }
             Instance::forget_ready(instance);
             let state = (*at).state;
-            let saved = Saved::of(Instance::window(instance));
+            let saved = Saved::of(Instance::window(instance), false);
             let lost = KeptLost::of(&raw mut (*at).lost);
             // Calls that a host function makes while the guest waits keep its registers.
             let was_suspended = std::mem::replace(&mut (*at).is_suspended, true);

@@ -4,7 +4,6 @@
 //! path does not take: the first one, nested ones, and those with limits. Both enter the guest by the dispatcher.
 
 use std::ptr::NonNull;
-use std::time::Instant;
 
 use riverrun_vm::{EngineContext, Hart, RETURN_ADDRESS, TrapCause, Window, host_stack_left};
 
@@ -23,8 +22,8 @@ const HOST_STACK_RESERVE: usize = 64 << 10;
 /// The context before a call. Dropping restores it, also in a panic: suspended engines rely on it.
 pub(crate) struct Saved {
     window: *mut Window,
-    /// The owner of the predictions that the suspended engine uses.
-    owner: u64,
+    /// The owner of the predictions that the suspended engine uses, if there is one.
+    owner: Option<u64>,
     hart: Hart,
     /// Instructions executed before the call.
     instructions: u64,
@@ -33,11 +32,12 @@ pub(crate) struct Saved {
 
 impl Saved {
     /// # Safety
-    /// The window outlives the result, and is not borrowed when that is made and dropped.
-    pub(crate) unsafe fn of(window: *mut Window) -> Saved {
+    /// The window outlives the result, and is not borrowed when that is made and dropped. `is_nested` if an engine is suspended
+    /// on it, which continues once the result is dropped.
+    pub(crate) unsafe fn of(window: *mut Window, is_nested: bool) -> Saved {
         // SAFETY: as the caller promises.
         let borrowed = unsafe { &mut *window };
-        let owner = borrowed.predictions_owner();
+        let owner = is_nested.then(|| borrowed.predictions_owner());
         let state = borrowed.state_mut();
         let instructions = state.instructions();
         let hart = state.hart.clone();
@@ -52,12 +52,16 @@ impl Drop for Saved {
     fn drop(&mut self) {
         // SAFETY: as `of`'s caller promises.
         let window = unsafe { &mut *self.window };
-        window.own_predictions(self.owner);
+        if let Some(owner) = self.owner {
+            window.own_predictions(owner);
+        }
         let state = window.state_mut();
+        // The tables go with the predictions.
+        let tables = if self.owner.is_some() { self.exit.tables } else { state.exit.tables };
         let now = state.hart.instret;
         let executed = now.wrapping_sub(self.instructions);
         state.hart = self.hart.clone();
-        state.exit = self.exit.clone();
+        state.exit = EngineContext { tables, ..self.exit.clone() };
         match state.exit.count_base {
             0 => state.hart.instret = now,
             _ => state.exit.fuel = state.exit.fuel.wrapping_sub_unsigned(executed),
@@ -69,17 +73,17 @@ impl Drop for Saved {
 pub(crate) struct Turn<T>(NonNull<Instance<T>>);
 
 impl<T> Turn<T> {
-    /// A slice until then, or without end.
+    /// A slice until then, by the clock of deadlines, or without end.
     ///
     /// # Safety
     /// The instance outlives the result, and no run is under way on it now or when the result is dropped.
-    pub(crate) unsafe fn new(instance: NonNull<Instance<T>>, end: Option<Instant>) -> Turn<T> {
+    pub(crate) unsafe fn new(instance: NonNull<Instance<T>>, end: Option<u64>) -> Turn<T> {
         // SAFETY: as the caller promises.
         unsafe { Turn::set(instance, end) };
         Turn(instance)
     }
 
-    unsafe fn set(instance: NonNull<Instance<T>>, end: Option<Instant>) {
+    unsafe fn set(instance: NonNull<Instance<T>>, end: Option<u64>) {
         // SAFETY: the callers keep the instance alive.
         unsafe {
             if (*instance.as_ptr()).slice_end != end {
@@ -167,7 +171,7 @@ impl<T> Instance<T> {
             if !is_nested {
                 Self::forget_ready(this);
             }
-            let saved = Saved::of(Self::window(this));
+            let saved = Saved::of(Self::window(this), is_nested);
             let fuel = match is_nested {
                 true => (*at).fuel_end.map(|end| end.saturating_sub(saved.instructions)),
                 false => (*at).fuel,

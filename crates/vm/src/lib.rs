@@ -58,7 +58,7 @@ pub use imports::{
 };
 pub use interrupt::{
     Activation, CodeRange, EntryGuard, EntryToken, FaultExit, Interruption, Ownership, Published, Requests,
-    WeakInterruption, install_fault_handler,
+    WeakInterruption, clock, install_fault_handler,
 };
 pub use memory::{
     AddressSpace, Fault, Image, ImagePart, MAPPING_LIMIT, MAX_ADDRESS, MIN_ADDRESS, MapError, PAGE_SIZE, Page, Region,

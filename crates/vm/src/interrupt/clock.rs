@@ -5,30 +5,45 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use crate::sync::atomic::{AtomicU64, Ordering};
+#[cfg(not(loom))]
+use crate::sys;
 
 /// The zero of the clock of deadlines, which counts nanoseconds.
 static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// What the clock of deadlines says.
 #[cfg(not(loom))]
-pub(crate) fn now() -> u64 {
+pub fn now() -> u64 {
     nanoseconds(Instant::now())
+}
+
+/// What it said some milliseconds ago, which takes less time to know.
+#[cfg(not(loom))]
+pub fn coarse_now() -> u64 {
+    /// The same zero by the clock of the system.
+    static ZERO: LazyLock<u64> = LazyLock::new(|| sys::monotonic(false).wrapping_sub(now()));
+    sys::monotonic(true).saturating_sub(*ZERO).max(1)
+}
+
+#[cfg(loom)]
+pub fn coarse_now() -> u64 {
+    now()
 }
 
 /// In a model, time passes as it is looked at.
 #[cfg(loom)]
-pub(crate) fn now() -> u64 {
+pub fn now() -> u64 {
     loom::lazy_static! { static ref CLOCK: AtomicU64 = AtomicU64::new(1); }
     CLOCK.fetch_add(1, Ordering::SeqCst)
 }
 
 /// Converts a moment to the clock of deadlines, in nanoseconds; at least 1.
-pub(crate) fn nanoseconds(moment: Instant) -> u64 {
+pub fn nanoseconds(moment: Instant) -> u64 {
     u64::try_from(moment.saturating_duration_since(*EPOCH).as_nanos()).unwrap_or(NEVER - 1).clamp(1, NEVER - 1)
 }
 
 /// A moment that never comes.
-pub(crate) const NEVER: u64 = u64::MAX;
+pub const NEVER: u64 = u64::MAX;
 /// A moment that has passed.
 pub(super) const PASSED: u64 = 0;
 
@@ -62,6 +77,11 @@ impl Moment {
         let at = if at != NEVER && at <= now() { PASSED } else { at };
         self.0.store(at, Ordering::SeqCst);
         at
+    }
+
+    /// Sets it, and leaves it to the watchdog to mark it, also if it has passed already: the clock is not read.
+    pub(super) fn set_unmarked(&self, at: u64) {
+        self.0.store(at, Ordering::SeqCst);
     }
 
     pub(super) fn get(&self) -> u64 {

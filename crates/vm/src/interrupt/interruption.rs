@@ -44,11 +44,11 @@ impl Interruption {
         self.tell_of(at);
     }
 
-    /// Has compiled code exit from this moment on, at which the run does not end; `None` for never.
-    pub fn set_alarm(&self, alarm: Option<Instant>) {
-        let at = alarm.map_or(NEVER, nanoseconds);
+    /// Has compiled code exit from this moment on, by the clock of deadlines, at which the run does not end; [`NEVER`] for none. One that has already passed
+    /// comes once the watchdog has marked it.
+    pub fn set_alarm(&self, at: u64) {
         Self::start_watchdog(at);
-        let at = self.alarm.set(at);
+        self.alarm.set_unmarked(at);
         self.tell_of(at);
     }
 
@@ -90,7 +90,7 @@ impl WeakInterruption {
     /// Has compiled code exit within milliseconds, as by an alarm: one that was set has to be set again.
     pub fn exit_once(&self) {
         if let Some(requests) = self.0.upgrade() {
-            Interruption(requests).set_alarm(Some(Instant::now()));
+            Interruption(requests).set_alarm(PASSED);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Stopping guest code: at faults, by another thread's request, at deadlines.
 
 mod activation;
-mod clock;
+pub mod clock;
 mod entry_guard;
 mod fault;
 mod interruption;

@@ -32,6 +32,8 @@ pub(crate) use mapping::{
 pub(crate) use interrupt::{
     current_thread, install_interrupt_handler, interrupt as interrupt_thread, renew_interrupt_handler,
 };
+#[cfg(not(loom))]
+pub(crate) use linux::clock::monotonic;
 pub(crate) use linux::code::{map_code, reserve_near};
 pub(crate) use linux::fault::install_fault_handler;
 pub use linux::host_stack::host_stack_left;

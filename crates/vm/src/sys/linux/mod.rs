@@ -1,5 +1,6 @@
 //! Linux.
 
+pub(crate) mod clock;
 pub(crate) mod code;
 pub(crate) mod fault;
 pub(crate) mod host_stack;

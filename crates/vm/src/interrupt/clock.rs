@@ -25,6 +25,7 @@ pub fn coarse_now() -> u64 {
     sys::monotonic(true).saturating_sub(*ZERO).max(1)
 }
 
+/// In a model, both are the same.
 #[cfg(loom)]
 pub fn coarse_now() -> u64 {
     now()

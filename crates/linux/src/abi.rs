@@ -145,6 +145,18 @@ pub(crate) mod open {
     pub(crate) const PATH: u32 = 0o10000000;
     /// O_TMPFILE, without O_DIRECTORY which goes with it.
     pub(crate) const TEMPORARY: u32 = 0o20000000;
+
+    /// What the mode of a file has to allow that is opened with these flags; `None` if they name no access.
+    pub(crate) fn permissions(flags: u32) -> Option<u32> {
+        use super::mode::{READ, WRITE};
+        let access = match flags & ACCESS_MODE {
+            0 => READ,
+            WRITE_ONLY => WRITE,
+            READ_WRITE => READ | WRITE,
+            _ => return None,
+        };
+        Some(access | if flags & TRUNCATE != 0 { WRITE } else { 0 })
+    }
 }
 
 /// The flags of the calls that end in `at`.
@@ -173,6 +185,10 @@ pub(crate) mod mode {
     pub(crate) const SOCKET: u32 = 0o140000;
     /// The bits that guests may set: neither set-user-ID nor set-group-ID, which would take effect on the host.
     pub(crate) const PERMISSIONS: u32 = 0o777;
+    /// What a user may do, as calls of `access` name it.
+    pub(crate) const READ: u32 = 4;
+    pub(crate) const WRITE: u32 = 2;
+    pub(crate) const EXECUTE: u32 = 1;
 }
 
 /// Signals by name.

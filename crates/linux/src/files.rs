@@ -130,7 +130,7 @@ fn open_memory(call: &mut Call<'_>, name: &MemoryName, flags: u32) -> Result<Kin
         mode::SYMLINK => return Err(Errno::LOOP.into()),
         mode::DIRECTORY if flags & open::PATH != 0 => {}
         mode::DIRECTORY if flags & (open::ACCESS_MODE | open::CREATE) != 0 => return Err(Errno::ISDIR.into()),
-        mode::DIRECTORY => inode.check(READ)?,
+        mode::DIRECTORY => inode.check(mode::READ)?,
         _ if flags & open::DIRECTORY != 0 => return Err(Errno::NOTDIR.into()),
         _ => {}
     }
@@ -167,7 +167,7 @@ pub(crate) fn open_virtual(name: VirtualName, flags: u32, new_mode: Mode, limit:
 
 /// Opens an end of a FIFO, if its mode allows that.
 fn begin_fifo(call: &mut Call<'_>, inode: &Arc<Inode>, flags: u32) -> Result<Kind, Stop> {
-    inode.check(if flags & open::ACCESS_MODE == 0 { READ } else { WRITE })?;
+    inode.check(if flags & open::ACCESS_MODE == 0 { mode::READ } else { mode::WRITE })?;
     open_fifo(call, inode, flags)
 }
 
@@ -201,24 +201,13 @@ fn open_end(call: &Call<'_>, inode: &Inode, flags: u32) -> Result<Kind, Stop> {
     }
 }
 
-/// Bits of a mode.
-const READ: u32 = 4;
-const WRITE: u32 = 2;
-
 /// Checks that a file of the private tree may be opened with these flags, and empties it for `O_TRUNC`.
 fn begin(call: &Call<'_>, file: &MemoryFile, flags: u32) -> Result<(), Stop> {
     if flags & open::PATH != 0 {
         return Ok(());
     }
-    let access = match flags & open::ACCESS_MODE {
-        0 => READ,
-        open::WRITE_ONLY => WRITE,
-        open::READ_WRITE => READ | WRITE,
-        _ => return Err(Errno::INVAL.into()),
-    };
-    let truncates = flags & open::TRUNCATE != 0;
-    file.inode.check(access | if truncates { WRITE } else { 0 })?;
-    if truncates {
+    file.inode.check(open::permissions(flags).ok_or(Errno::INVAL)?)?;
+    if flags & open::TRUNCATE != 0 {
         file.set_size(0)?;
         file.inode.touch(call.real_time());
     }

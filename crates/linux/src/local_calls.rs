@@ -69,11 +69,10 @@ impl Call<'_> {
 
     /// What a name in the file system leads to.
     fn place_of(&self, name: &LocalName) -> Result<Place, Stop> {
-        const WRITE: u32 = 2;
         match self.find(at::CURRENT_DIRECTORY, name.bytes(), true)?.node {
             Node::Memory(name) => {
                 let inode = name.look()?;
-                inode.check(WRITE)?;
+                inode.check(mode::WRITE)?;
                 Ok(Place::File(inode.clone()))
             }
             Node::Host(name) => match name.look()?.kind {

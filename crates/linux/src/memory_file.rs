@@ -12,7 +12,7 @@ use crate::guest_path::GuestPath;
 use crate::host_file::SizeLimit;
 use crate::inode::{Content, Inode, State, seal};
 use crate::pages::Pages;
-use crate::transfer::position;
+use crate::transfer::{position, sought};
 
 /// How a file is found again by a guest that goes on from a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,13 +197,10 @@ impl MemoryFile {
     /// Changes the position of reading, for `lseek`.
     pub(crate) fn seek(&self, to: SeekFrom) -> Outcome {
         let mut at = self.lock_position();
-        let from = |base: u64, offset: i64| base.checked_add_signed(offset).ok_or(Stop::Errno(Errno::INVAL));
         let new = match to {
-            SeekFrom::Start(at) => at,
-            SeekFrom::Current(offset) => from(*at, offset)?,
-            SeekFrom::End(offset) => from(self.len(), offset)?,
             SeekFrom::Data(at) => self.next(at, true)?,
             SeekFrom::Hole(at) => self.next(at, false)?,
+            to => sought(to, *at, || Ok(self.len()))?,
         };
         *at = position(new, 0)?;
         Ok(*at)

@@ -288,15 +288,12 @@ pub(crate) fn faccessat2(call: &mut Call<'_>) -> Outcome {
 }
 
 fn access(call: &mut Call<'_>, follow: bool) -> Outcome {
-    const EXECUTE: u32 = 1;
-    const WRITE: u32 = 2;
-    const READ: u32 = 4;
-    let wanted = call.only(2, READ | WRITE | EXECUTE)?;
+    let wanted = call.only(2, mode::READ | mode::WRITE | mode::EXECUTE)?;
     let found = call.found(0, follow)?;
     let status = Status::of_found(call, &found, follow)?;
     match found.node {
         Node::Host(name) => {
-            if wanted & WRITE != 0 && !name.is_writable() {
+            if wanted & mode::WRITE != 0 && !name.is_writable() {
                 return Err(Errno::ROFS.into());
             }
             let access = Access::from_bits_truncate(wanted);

@@ -1,5 +1,6 @@
 //! Moving bytes between a guest and its files, in bounded steps.
 
+use rustix::fs::SeekFrom;
 use rustix::io::Errno;
 
 use crate::call::{Patience, Stop};
@@ -10,6 +11,17 @@ pub(crate) const STEP: usize = 1 << 20;
 /// A position `offset` bytes behind `at`; `EINVAL` beyond what a signed number holds.
 pub(crate) fn position(at: u64, offset: u64) -> Result<u64, Stop> {
     at.checked_add(offset).filter(|&position| i64::try_from(position).is_ok()).ok_or(Errno::INVAL.into())
+}
+
+/// The position to which `lseek` leads from `here`, or from which it looks for data or a hole. The file's length is asked for
+/// only where it matters.
+pub(crate) fn sought(to: SeekFrom, here: u64, len: impl FnOnce() -> Result<u64, Stop>) -> Result<u64, Stop> {
+    let from = |base: u64, offset: i64| base.checked_add_signed(offset).ok_or(Stop::Errno(Errno::INVAL));
+    match to {
+        SeekFrom::Start(at) | SeekFrom::Data(at) | SeekFrom::Hole(at) => Ok(at),
+        SeekFrom::Current(offset) => from(here, offset),
+        SeekFrom::End(offset) => from(len()?, offset),
+    }
 }
 
 /// Moves `len` bytes by `transfer`, `step` at a time, until one is short. What goes wrong after

@@ -134,9 +134,8 @@ impl MemoryName {
 
     /// The directory, in which names may be changed; `EBUSY` for a root itself.
     fn parent(&self) -> Result<&Arc<Inode>, Stop> {
-        const WRITE_AND_EXECUTE: u32 = 3;
         let parent = self.parent.as_ref().ok_or(Errno::BUSY)?;
-        parent.check(WRITE_AND_EXECUTE)?;
+        parent.check(mode::WRITE | mode::EXECUTE)?;
         Ok(parent)
     }
 

@@ -18,7 +18,7 @@ use crate::call::{Outcome, Patience, Stop};
 use crate::guest_path::{GuestPath, NAME_MAX};
 use crate::host_file::SizeLimit;
 use crate::memory_file::Allocation;
-use crate::transfer::{STEP, in_steps, position};
+use crate::transfer::{STEP, in_steps, position, sought};
 use crate::virtual_fs::{FileHandle, FileKind, FileStatus, FileSystem};
 
 /// A host's file system in the guest's tree.
@@ -40,10 +40,6 @@ impl VirtualMount {
         VirtualName { path: path.clone(), mount: self.clone(), within }
     }
 }
-
-/// Bits of a mode.
-const READ: u32 = 4;
-const WRITE: u32 = 2;
 
 impl FileKind {
     /// The type bits of a mode.
@@ -143,17 +139,10 @@ impl VirtualName {
         if flags & open::PATH != 0 {
             return Ok(file(None));
         }
-        let truncates = flags & open::TRUNCATE != 0;
-        let access = match flags & open::ACCESS_MODE {
-            0 => READ,
-            open::WRITE_ONLY => WRITE,
-            open::READ_WRITE => READ | WRITE,
-            _ => return Err(Errno::INVAL.into()),
-        };
-        let wanted = access | if truncates { WRITE } else { 0 };
+        let wanted = open::permissions(flags).ok_or(Errno::INVAL)?;
         status.check(wanted)?;
-        let file = file(Some(self.file_system().open(&self.within, wanted & WRITE != 0)?));
-        if truncates {
+        let file = file(Some(self.file_system().open(&self.within, wanted & mode::WRITE != 0)?));
+        if flags & open::TRUNCATE != 0 {
             file.set_size(0)?;
         }
         Ok(file)
@@ -449,15 +438,11 @@ impl VirtualFile {
     /// Changes the position of reading, for `lseek`.
     pub(crate) fn seek(&self, to: SeekFrom) -> Outcome {
         let mut at = self.lock_position();
-        let from = |base: u64, offset: i64| base.checked_add_signed(offset).ok_or(Stop::Errno(Errno::INVAL));
-        let new = match to {
-            SeekFrom::Start(at) => at,
-            SeekFrom::Current(offset) => from(*at, offset)?,
-            SeekFrom::End(offset) => from(self.len()?, offset)?,
+        let new = match (to, sought(to, *at, || self.len())?) {
             // It has no holes but the one behind its end.
-            SeekFrom::Data(at) if at < self.len()? => at,
-            SeekFrom::Hole(at) if at < self.len()? => self.len()?,
-            SeekFrom::Data(_) | SeekFrom::Hole(_) => return Err(Errno::NXIO.into()),
+            (SeekFrom::Data(_) | SeekFrom::Hole(_), at) if at >= self.len()? => return Err(Errno::NXIO.into()),
+            (SeekFrom::Hole(_), _) => self.len()?,
+            (_, at) => at,
         };
         *at = position(new, 0)?;
         Ok(*at)

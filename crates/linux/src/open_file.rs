@@ -1,7 +1,7 @@
 //! Open files, to which descriptors refer: reading and writing.
 
 use std::fmt;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -326,7 +326,16 @@ impl OpenFile {
                 Some(at) => stream.read_at(buffer, at, patience),
                 None => stream.read(buffer, patience).map_err(|stop| self.would_wait(stop, READ)),
             },
-            Kind::Reader(reader) => Ok(reader.lock().unwrap_or_else(PoisonError::into_inner).read(buffer)?),
+            Kind::Reader(reader) => {
+                let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+                loop {
+                    match reader.read(buffer) {
+                        // A signal of the host's, which the guest knows nothing of.
+                        Err(error) if error.kind() == ErrorKind::Interrupted => patience.check()?,
+                        read => return Ok(read?),
+                    }
+                }
+            }
             Kind::PipeReader(pipe) => pipe.read(buffer, self.blocking()),
             Kind::Event(event) => event.read(buffer).map_err(|stop| self.would_wait(stop, READ)),
             Kind::Timer(timer) => timer.read(buffer).map_err(|stop| self.would_wait(stop, READ)),
@@ -402,5 +411,32 @@ impl OpenFile {
             Kind::Epoll(_) | Kind::Timer(_) | Kind::Signals(_) | Kind::Process => Err(Errno::INVAL.into()),
             Kind::Directory(_) | Kind::Reader(_) | Kind::PipeReader(_) => Err(Errno::BADF.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Is interrupted by signals until it gives its byte.
+    struct Busy(u32);
+
+    impl Read for Busy {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            self.0 += 1;
+            match self.0 {
+                ..4 => Err(ErrorKind::Interrupted.into()),
+                _ => b"x".as_slice().read(buffer),
+            }
+        }
+    }
+
+    #[test]
+    fn interruptions_of_a_hosts_reader_are_not_the_guests() {
+        let file = OpenFile::standard(0, Kind::Reader(Mutex::new(Box::new(Busy(0)))));
+        let mut read = |patience| file.read(&mut [0], None, &mut Random::new(Some(1)), patience);
+        static ALWAYS: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(true);
+        let late = Patience { interrupted: &ALWAYS, ..Patience::endless() };
+        assert_eq!((read(late), read(Patience::endless())), (Err(Stop::Interrupted), Ok(1)));
     }
 }

@@ -4,17 +4,17 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, Metadata, OpenOptions, Permissions};
-use std::io::{Error, ErrorKind, Result};
+use std::io::{ErrorKind, Result};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use riverrun::Config;
 use riverrun_linux::{Builder, DirAccess, FileHandle, FileKind, FileStatus, FileSystem, Linux};
 
 use crate::common::{gcc, machine, qemu, run};
+use crate::lying::Lying;
 
 const STATIC: &[&str] = &["-O1", "-static", "-pthread"];
 
@@ -219,113 +219,13 @@ fn files_are_told_apart() {
     assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str(), outcome.status), (expected, "", 0));
 }
 
-/// One whose answers are as wrong as they can be, of which each is drawn.
-struct Lying(AtomicU64);
-
-impl Lying {
-    fn draw(&self, below: u64) -> u64 {
-        let mut state = self.0.load(Ordering::Relaxed);
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        self.0.store(state, Ordering::Relaxed);
-        state.wrapping_mul(0x2545_f491_4f6c_dd1d) % below
-    }
-
-    fn fails(&self) -> Result<()> {
-        match self.draw(10) {
-            0 => Err(Error::from_raw_os_error(self.draw(1 << 32) as i32)),
-            1 => Err(ErrorKind::NotFound.into()),
-            2 => Err(Error::other("no reason")),
-            _ => Ok(()),
-        }
-    }
-
-    fn any_size(&self) -> u64 {
-        [0, 1, 5, 4096, 1 << 40, i64::MAX as u64, u64::MAX][self.draw(7) as usize]
-    }
-
-    fn any_status(&self) -> FileStatus {
-        let mut status = FileStatus::file(self.any_size());
-        status.kind = [FileKind::File, FileKind::Directory, FileKind::Link][self.draw(3) as usize];
-        (status.permissions, status.links) = (self.draw(1 << 32) as u32, self.any_size() as u32);
-        status.modified = SystemTime::UNIX_EPOCH.checked_sub(Duration::from_nanos(self.any_size()));
-        status.number = Some(self.draw(3));
-        status
-    }
-}
-
-impl FileSystem for Lying {
-    fn status(&self, path: &Path) -> Result<FileStatus> {
-        if path.as_os_str().is_empty() {
-            return Ok(FileStatus::directory());
-        }
-        self.fails()?;
-        Ok(self.any_status())
-    }
-
-    fn entries(&self, _: &Path) -> Result<Vec<(OsString, FileKind)>> {
-        self.fails()?;
-        let long = "x".repeat(300);
-        let names = ["a", "b", "data", "", ".", "..", "a/b", "\0", &long];
-        Ok((0..self.draw(5)).map(|_| (names[self.draw(9) as usize].into(), self.any_status().kind)).collect())
-    }
-
-    fn open(&self, _: &Path, _: bool) -> Result<Box<dyn FileHandle>> {
-        self.fails()?;
-        Ok(Box::new(Lying(AtomicU64::new(self.draw(u64::MAX) | 1))))
-    }
-
-    fn read_link(&self, _: &Path) -> Result<PathBuf> {
-        self.fails()?;
-        Ok(["", "/", "data", "../data/a", "a\0b"][self.draw(5) as usize].into())
-    }
-
-    fn create_file(&self, path: &Path, _: u32) -> Result<Box<dyn FileHandle>> {
-        self.open(path, true)
-    }
-
-    fn create_dir(&self, _: &Path, _: u32) -> Result<()> {
-        self.fails()
-    }
-
-    fn rename(&self, _: &Path, _: &Path) -> Result<()> {
-        self.fails()
-    }
-
-    fn set_modified(&self, _: &Path, _: SystemTime) -> Result<()> {
-        self.fails()
-    }
-}
-
-impl FileHandle for Lying {
-    fn status(&self) -> Result<FileStatus> {
-        self.fails()?;
-        Ok(self.any_status())
-    }
-
-    fn read_at(&self, _: &mut [u8], _: u64) -> Result<usize> {
-        self.fails()?;
-        Ok(self.any_size() as usize)
-    }
-
-    fn write_at(&self, bytes: &[u8], _: u64) -> Result<usize> {
-        self.fails()?;
-        Ok([bytes.len(), 0, bytes.len() / 2, usize::MAX][self.draw(4) as usize])
-    }
-
-    fn set_len(&self, _: u64) -> Result<()> {
-        self.fails()
-    }
-}
-
 /// A wrong answer is an error of the guest's call, or a wrong result of it, and nothing of the host's.
 #[test]
 fn wrong_answers_hurt_the_guest_alone() {
     for source in ["files.c", "mapped.c", "shared.c", "holes.c", "given.c"] {
         let program = gcc(source, STATIC);
         for seed in 1..60 {
-            let file_system = Arc::new(Lying(AtomicU64::new(seed * 0x9e37_79b9)));
+            let file_system = Lying::new(seed);
             let builder = Linux::builder().args(["guest", "/data"]).current_dir("/data").unwrap();
             let linux = builder.file_system("/data", file_system).unwrap().build();
             let mut machine = machine(&Config::new(), &program, linux);

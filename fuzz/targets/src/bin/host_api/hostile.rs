@@ -106,7 +106,10 @@ pub fn prepare<T>(machine: &mut Machine<T>, random: &mut Random) {
 
 /// A path, most of the time; with a zero at its end, most of the time.
 fn text(random: &mut Random) -> String {
-    const NAMES: [&str; 16] = [
+    const NAMES: [&str; 19] = [
+        "/fs",
+        "/fs/a",
+        "/fs/data/b",
         "/w",
         "a",
         "b",

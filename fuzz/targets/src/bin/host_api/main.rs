@@ -6,6 +6,8 @@
 mod c;
 mod functions;
 mod hostile;
+#[path = "../../../../../crates/linux/tests/lying.rs"]
+mod lying;
 mod system_calls;
 
 use libfuzzer_sys::fuzz_target;

@@ -11,6 +11,7 @@ use riverrun_linux::{Detail, DirAccess, Input, Linux, Output, add_to_linker, sta
 use riverrun_testkit::Random;
 
 use crate::hostile;
+use crate::lying::Lying;
 
 /// One more than the highest number of a system call.
 const NUMBERS: usize = 460;
@@ -88,6 +89,7 @@ pub fn attack(random: &mut Random) {
         .stdout(Output::writer(io::sink()))
         .dir(writable, "/w", DirAccess::ReadWrite)
         .and_then(|builder| builder.dir(readable, "/ro", DirAccess::ReadOnly))
+        .and_then(|builder| builder.file_system("/fs", Lying::new(random.u64())))
         .and_then(|builder| builder.listen("0")?.connect("127.0.0.1:9"))
         .expect("the directories are there, and the addresses are some")
         .seed(Some(random.u64()))

@@ -434,7 +434,7 @@ mod tests {
     #[test]
     fn interruptions_of_a_hosts_reader_are_not_the_guests() {
         let file = OpenFile::standard(0, Kind::Reader(Mutex::new(Box::new(Busy(0)))));
-        let mut read = |patience| file.read(&mut [0], None, &mut Random::new(Some(1)), patience);
+        let read = |patience| file.read(&mut [0], None, &mut Random::new(Some(1)), patience);
         static ALWAYS: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(true);
         let late = Patience { interrupted: &ALWAYS, ..Patience::endless() };
         assert_eq!((read(late), read(Patience::endless())), (Err(Stop::Interrupted), Ok(1)));

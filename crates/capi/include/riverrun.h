@@ -56,17 +56,17 @@ typedef struct riverrun_limits riverrun_limits_t;
 typedef struct riverrun_program riverrun_program_t;
 
 typedef struct riverrun_function_name riverrun_function_name_t;
+typedef struct riverrun_file_status riverrun_file_status_t;
+/** What is in a directory, as a list says it: of that call alone. */
+typedef struct riverrun_entries riverrun_entries_t;
+
+typedef struct riverrun_file_system riverrun_file_system_t;
 /**
  * The grants of guests: arguments, variables, streams, directories; nothing at first. Any number of machines may be made
  * with them.
  */
 typedef struct riverrun_linux riverrun_linux_t;
 
-typedef struct riverrun_file_status riverrun_file_status_t;
-/** What is in a directory, as a list says it: of that call alone. */
-typedef struct riverrun_entries riverrun_entries_t;
-
-typedef struct riverrun_file_system riverrun_file_system_t;
 typedef struct riverrun_host_results riverrun_host_results_t;
 typedef struct riverrun_environment riverrun_environment_t;
 typedef struct riverrun_import riverrun_import_t;
@@ -308,9 +308,6 @@ struct riverrun_function_name {
     const char *signature;
 };
 
-/** Takes what a guest writes. */
-typedef void (*riverrun_write_t)(void *data, const void *bytes, size_t len);
-
 /** What there is of a path in a file system of the host. */
 struct riverrun_file_status {
     /** Whether it is a directory, and no regular file. */
@@ -372,6 +369,9 @@ struct riverrun_file_system {
     /** Moves them. */
     riverrun_file_rename_t rename;
 };
+
+/** Takes what a guest writes. */
+typedef void (*riverrun_write_t)(void *data, const void *bytes, size_t len);
 
 /**
  * A host function that takes values with their types. results have their kinds set and are 0. It returns NULL, or an
@@ -700,6 +700,10 @@ size_t riverrun_program_imports(const riverrun_program_t *program) RIVERRUN_NOEX
 bool riverrun_program_import(const riverrun_program_t *program, size_t index,
     riverrun_function_name_t *function) RIVERRUN_NOEXCEPT;
 
+/** Adds a name to what is in a directory. */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_entries_add(riverrun_entries_t *entries, const char *name,
+    bool is_directory) RIVERRUN_NOEXCEPT;
+
 /** Makes grants that grant nothing. */
 riverrun_linux_t *riverrun_linux_new(void) RIVERRUN_NOEXCEPT;
 
@@ -745,6 +749,13 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_add_directory(riverrun_linux_
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_add_file(riverrun_linux_t *granted, const char *guest,
     const void *bytes, size_t len) RIVERRUN_NOEXCEPT;
+
+/**
+ * Grants a file system that the host implements, under the guest's absolute path guest. look, list and read are needed.
+ * destructor, which may be NULL, frees data when this and all machines are gone.
+ */
+RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_add_file_system(riverrun_linux_t *granted, const char *guest,
+    const riverrun_file_system_t *functions, void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
 
 /**
  * Lets guests connect to an address by TCP and UDP: HOST:PORT, such as 127.0.0.1:80, [::1]:80 or example.org:443. A
@@ -800,17 +811,6 @@ RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_virtual_time(riverrun_lin
  * run once more, it exits.
  */
 RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_set_exits(riverrun_linux_t *granted, bool on) RIVERRUN_NOEXCEPT;
-
-/** Adds a name to what is in a directory. */
-RIVERRUN_MUST_USE riverrun_error_t *riverrun_entries_add(riverrun_entries_t *entries, const char *name,
-    bool is_directory) RIVERRUN_NOEXCEPT;
-
-/**
- * Grants a file system that the host implements, under the guest's absolute path guest. look, list and read are needed.
- * destructor, which may be NULL, frees data when this and all machines are gone.
- */
-RIVERRUN_MUST_USE riverrun_error_t *riverrun_linux_add_file_system(riverrun_linux_t *granted, const char *guest,
-    const riverrun_file_system_t *functions, void *data, riverrun_destructor_t destructor) RIVERRUN_NOEXCEPT;
 
 /**
  * Runs a part of a host function that is plain code in the host's float environment: see

@@ -9,10 +9,9 @@ use std::time::{Duration, SystemTime};
 
 use riverrun_linux::FileHandle;
 
-use crate::arguments::{Result, given, text};
+use crate::arguments::{Result, given};
 use crate::error::{Returned, guard};
-use crate::linux::Linux;
-use crate::owned::{Destructor, Owned};
+use crate::owned::Owned;
 
 /// What there is of a path in a file system of the host.
 #[repr(C)]
@@ -117,6 +116,15 @@ fn there<F>(function: Option<F>) -> io::Result<F> {
 }
 
 impl Called {
+    /// With the host's functions, of which those are there that each file system needs.
+    pub(crate) fn new(functions: Option<&FileSystem>, owned: Owned) -> Result<Called> {
+        let table = *given(functions, "functions")?;
+        given(table.look, "functions->look")?;
+        given(table.list, "functions->list")?;
+        given(table.read, "functions->read")?;
+        Ok(Called(Arc::new(Functions { table, owned })))
+    }
+
     fn data(&self) -> *mut c_void {
         self.0.owned.data
     }
@@ -245,36 +253,4 @@ pub unsafe extern "C" fn riverrun_entries_add(
         entries.0.push((OsString::from_vec(name.to_bytes().to_vec()), kind));
         Ok(())
     })
-}
-
-/// Grants a file system that the host implements, under the guest's absolute path `guest`. `look`, `list` and `read` are needed.
-/// `destructor`, which may be NULL, frees `data` when this and all machines are gone.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn riverrun_linux_add_file_system(
-    granted: Option<&mut Linux>,
-    guest: *const c_char,
-    functions: Option<&FileSystem>,
-    data: *mut c_void,
-    destructor: Option<Destructor>,
-) -> Returned {
-    let owned = Owned::new(data, destructor);
-    guard(|| {
-        let (granted, table) = (given(granted, "granted")?, *given(functions, "functions")?);
-        given(table.look, "functions->look")?;
-        given(table.list, "functions->list")?;
-        given(table.read, "functions->read")?;
-        granted.add_file_system(guest, Called(Arc::new(Functions { table, owned })))
-    })
-}
-
-impl Linux {
-    fn add_file_system(&mut self, guest: *const c_char, file_system: Called) -> Result<()> {
-        self.file_systems.push((text(guest, "guest")?.to_owned(), file_system));
-        // What cannot be granted is said at once.
-        if let Err(error) = self.builder() {
-            self.file_systems.pop();
-            return Err(error);
-        }
-        Ok(())
-    }
 }

@@ -8,7 +8,7 @@ use riverrun_linux::{Builder, DirAccess, Input, Output};
 
 use crate::arguments::{Result, array, given, text};
 use crate::error::{Returned, delete, guard, guard_value};
-use crate::file_system::Called;
+use crate::file_system::{Called, FileSystem};
 use crate::owned::{Destructor, Owned};
 
 /// The grants of guests: arguments, variables, streams, directories; nothing at first. Any number of machines may be made
@@ -22,7 +22,7 @@ pub struct Linux {
     errors: OutputTo,
     directories: Vec<(String, String, DirAccess)>,
     files: Vec<(String, Arc<[u8]>)>,
-    pub(crate) file_systems: Vec<(String, Called)>,
+    file_systems: Vec<(String, Called)>,
     connect: Vec<String>,
     listen: Vec<String>,
     current_directory: Option<String>,
@@ -262,6 +262,30 @@ pub unsafe extern "C" fn riverrun_linux_add_file(
         // What cannot be given is said at once.
         if let Err(error) = granted.builder() {
             granted.files.pop();
+            return Err(error);
+        }
+        Ok(())
+    })
+}
+
+/// Grants a file system that the host implements, under the guest's absolute path `guest`. `look`, `list` and `read` are needed.
+/// `destructor`, which may be NULL, frees `data` when this and all machines are gone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn riverrun_linux_add_file_system(
+    granted: Option<&mut Linux>,
+    guest: *const c_char,
+    functions: Option<&FileSystem>,
+    data: *mut c_void,
+    destructor: Option<Destructor>,
+) -> Returned {
+    let owned = Owned::new(data, destructor);
+    guard(|| {
+        let granted = given(granted, "granted")?;
+        let file_system = Called::new(functions, owned)?;
+        granted.file_systems.push((text(guest, "guest")?.to_owned(), file_system));
+        // What cannot be granted is said at once.
+        if let Err(error) = granted.builder() {
+            granted.file_systems.pop();
             return Err(error);
         }
         Ok(())

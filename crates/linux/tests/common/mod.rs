@@ -124,11 +124,11 @@ pub(crate) fn run_logged_on(
 /// Runs a program by qemu.
 pub(crate) fn qemu(program: &Path, args: &[&str], env: &[(&str, &str)], stdin: &str) -> Outcome {
     // A program that hangs fails its test, and not the whole run. Descriptors that these tests were given by who runs them
-    // would be the guest's, too.
+    // would be the guest's, too, and so would what a shell adds to the environment.
     let mut command = Command::new("sh");
     command
-        .args(["-c", "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; exec timeout --foreground 120 qemu-riscv64 \"$@\""])
-        .args(["sh", "-0", args[0]])
+        .args(["-c", "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; exec env -u PWD -u OLDPWD -u SHLVL -u _ \"$@\"", "sh"])
+        .args(["timeout", "--foreground", "120", "qemu-riscv64", "-0", args[0]])
         .arg(program)
         .args(&args[1..])
         .env_clear()

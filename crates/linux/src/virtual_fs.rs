@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// A file system that a host implements, for [`Builder::file_system`](crate::Builder::file_system). Three methods make one
-/// that can be read; those that change something fail with `EROFS` unless they are implemented.
+/// A file system that a host implements, for [`Builder::file_system`](crate::Builder::file_system). Its three required methods
+/// make one that can be read; the others change it, and fail with `EROFS` unless they are implemented.
 ///
-/// Paths are relative to the guest's path of the file system, and empty for that itself. They consist of names: `.`, `..` and
-/// symbolic links have been resolved in the guest's tree before, by [`status`](FileSystem::status) and
-/// [`read_link`](FileSystem::read_link). Names are any bytes but `/` and zero, 255 at most.
+/// Paths are relative to the file system's root, whose own path is empty. riverrun resolves `.`, `..` and symbolic links before
+/// it calls a method, with the help of [`status`](FileSystem::status) and [`read_link`](FileSystem::read_link): no method has to.
+/// A name is at most 255 bytes, without `/` and zero.
 ///
-/// An error of the operating system ([`Error::from_raw_os_error`]) reaches the guest as its number; of others the
-/// [`ErrorKind`] decides: `NotFound` is `ENOENT`, one without a number of its own `EIO`.
+/// The guest gets an error of the operating system ([`Error::from_raw_os_error`]) by its number, and any other by its
+/// [`ErrorKind`]: `NotFound` is `ENOENT`, for example. A kind that Linux has no number for is `EIO`.
 ///
-/// Methods run on the thread that runs the guest, which waits for them: limits in time do not end them, as they do not end host
-/// functions. All machines that are given the same `Arc` share the file system, each on its thread.
+/// Methods run on the thread that runs the guest, and the guest waits for them. As with host functions, a limit in time does not
+/// end them. Machines that get the same `Arc` share the file system, and call it from their own threads at once.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -67,14 +67,15 @@ pub trait FileSystem: Send + Sync {
     /// `NotFound` if nothing is.
     fn status(&self, path: &Path) -> Result<FileStatus>;
 
-    /// The names in a directory and what they are, without `.` and `..`. A guest that reads an open directory gets the answer of
-    /// the first time until it reads it from the beginning again.
+    /// The names in a directory and what they are, without `.` and `..`. riverrun asks once for each open directory, and again
+    /// when the guest rewinds it.
     fn entries(&self, path: &Path) -> Result<Vec<(OsString, FileKind)>>;
 
-    /// Opens a regular file, also for writing if `writes`, which its [`FileStatus::permissions`] have allowed.
+    /// Opens an existing regular file to be read, and to be written if `writes`. riverrun has checked its
+    /// [`FileStatus::permissions`].
     fn open(&self, path: &Path, writes: bool) -> Result<Box<dyn FileHandle>>;
 
-    /// What a symbolic link leads to: an absolute path is the guest's, a relative one begins at the link's directory.
+    /// The target of a symbolic link: an absolute path in the guest's tree, or one relative to the link's directory.
     fn read_link(&self, path: &Path) -> Result<PathBuf> {
         let _ = path;
         Err(ErrorKind::InvalidInput.into())
@@ -99,19 +100,19 @@ pub trait FileSystem: Send + Sync {
         Err(read_only())
     }
 
-    /// Gives a file another name, which nothing has; `EPERM` unless this is implemented.
+    /// Gives an existing file a second name, where nothing is. Fails with `EPERM` unless it is implemented.
     fn create_hard_link(&self, original: &Path, path: &Path) -> Result<()> {
         let _ = (original, path);
         Err(Error::from_raw_os_error(rustix::io::Errno::PERM.raw_os_error()))
     }
 
-    /// Removes a regular file or a symbolic link, which is there. What has it open goes on with it.
+    /// Removes an existing regular file or symbolic link. Open [`FileHandle`]s of it stay usable.
     fn remove_file(&self, path: &Path) -> Result<()> {
         let _ = path;
         Err(read_only())
     }
 
-    /// Removes a directory, which is there.
+    /// Removes an existing directory.
     ///
     /// # Errors
     /// `DirectoryNotEmpty` if something is in it.
@@ -120,8 +121,8 @@ pub trait FileSystem: Send + Sync {
         Err(read_only())
     }
 
-    /// Moves what is at one path to another, which does not lie within it. If something is at the second, it is replaced: a file
-    /// by a file, an empty directory by a directory.
+    /// Moves a file, link or directory to another path, which is not below it. It replaces what is there: a directory an empty
+    /// directory, anything else a file or link.
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         let _ = (from, to);
         Err(read_only())
@@ -133,24 +134,26 @@ pub trait FileSystem: Send + Sync {
         Err(read_only())
     }
 
-    /// Sets when a file or directory was changed last.
+    /// Sets the time of a file's or directory's last change.
     fn set_modified(&self, path: &Path, modified: SystemTime) -> Result<()> {
         let _ = (path, modified);
         Err(read_only())
     }
 }
 
-/// An open regular file of a [`FileSystem`]. The guest's position in it is kept by riverrun.
+/// An open regular file of a [`FileSystem`]. riverrun keeps the guest's position in it.
 ///
-/// Bytes in an `Arc<[u8]>` are one that can be read.
+/// An `Arc<[u8]>` is such a file, which can be read.
 pub trait FileHandle: Send + Sync {
     /// What the file is now; its kind is [`FileKind::File`].
     fn status(&self) -> Result<FileStatus>;
 
-    /// Copies bytes from a position on; how many, fewer than asked for only if that is all for now, and 0 at the end.
+    /// Copies bytes from a position on to the buffer, and returns how many: 0 at the end. The guest's call ends where they do not
+    /// fill the buffer.
     fn read_at(&self, buffer: &mut [u8], at: u64) -> Result<usize>;
 
-    /// Writes bytes from a position on, which may lie behind the end: what is between is zero then. How many were written.
+    /// Writes bytes from a position on, and returns how many it has written. Bytes between the file's end and the position become
+    /// zero.
     ///
     /// # Errors
     /// `StorageFull` without room.
@@ -165,7 +168,7 @@ pub trait FileHandle: Send + Sync {
         Err(read_only())
     }
 
-    /// Returns once what was written is stored, for `fsync`.
+    /// Returns once all writes are stored, for `fsync`.
     fn sync(&self) -> Result<()> {
         Ok(())
     }

@@ -13,8 +13,6 @@ mod compiled_cache;
 #[cfg(feature = "compile")]
 mod compiled_calls;
 #[cfg(feature = "compile")]
-mod compiled_frames;
-#[cfg(feature = "compile")]
 mod compiled_isolation;
 #[cfg(feature = "compile")]
 mod compiled_tier_up;

@@ -160,8 +160,8 @@ impl Builder {
     /// longest name wins where others are granted within it, and its name cannot be moved or removed. See [`FileSystem`] for
     /// an example.
     ///
-    /// Its files may be mapped, and be open in a snapshot: they are opened again by their names. They have no holes and one name
-    /// each, and locks on them hold for the guest alone.
+    /// Its files may be mapped, and be open in a snapshot: they are opened again by their names. They have no holes, and
+    /// locks on them hold for the guest alone.
     ///
     /// # Errors
     /// [`Error::GuestPath`] if the path is none; [`Error::GrantedTwice`] if it is granted already.

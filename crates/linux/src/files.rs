@@ -245,6 +245,7 @@ fn open_anew(call: &mut Call<'_>, number: i32, flags: u32) -> Outcome {
         }
         Kind::Virtual(VirtualFile { name, .. })
         | Kind::Directory(Directory { place: DirectoryPlace::Virtual(VirtualDirectory { name, .. }), .. }) => {
+            name.look_again()?;
             open_virtual(name.clone(), flags & !open::CREATE, Mode::empty(), call.linux.size_limit)?
         }
         Kind::Directory(Directory { path, place: DirectoryPlace::Memory(directory), .. }) => {

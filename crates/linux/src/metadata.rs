@@ -28,6 +28,7 @@ pub(crate) fn fchmod(call: &mut Call<'_>) -> Outcome {
         }
         Kind::Virtual(VirtualFile { name, .. })
         | Kind::Directory(Directory { place: DirectoryPlace::Virtual(VirtualDirectory { name, .. }), .. }) => {
+            name.look_again()?;
             name.set_permissions(mode.as_raw_mode())?;
         }
         Kind::Directory(directory) => {
@@ -169,6 +170,7 @@ pub(crate) fn utimensat(call: &mut Call<'_>) -> Outcome {
             }
             Kind::Virtual(VirtualFile { name, .. })
             | Kind::Directory(Directory { place: DirectoryPlace::Virtual(VirtualDirectory { name, .. }), .. }) => {
+                name.look_again()?;
                 set_modified(call, name, modified)?;
             }
             Kind::Directory(directory) => {
@@ -190,7 +192,9 @@ pub(crate) fn utimensat(call: &mut Call<'_>) -> Outcome {
 
 /// Sets the one time that files of a file system of the host have.
 fn set_modified(call: &Call<'_>, name: &VirtualName, modified: Timespec) -> Result<(), Stop> {
-    name.look()?;
+    if name.look()?.kind == FileKind::Link {
+        return Err(Errno::OPNOTSUPP.into());
+    }
     match modified.nanoseconds {
         OMIT => Ok(()),
         NOW => name.set_modified(call.real_time()),

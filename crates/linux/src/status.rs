@@ -137,7 +137,7 @@ impl Status {
             Kind::Directory(Directory { path, place, .. }) => match place {
                 DirectoryPlace::Host(fd) => rustix::fs::fstat(fd)?.into(),
                 DirectoryPlace::Memory(memory) => Status::of_inode(&memory.inode),
-                DirectoryPlace::Virtual(VirtualDirectory { name, .. }) => Status::of_virtual(name, &name.look()?),
+                DirectoryPlace::Virtual(VirtualDirectory { name, .. }) => Status::of_virtual(name, &name.look_again()?),
                 DirectoryPlace::Own => Status::of_own(&Own::Directory).numbered(path),
             },
             Kind::Device(device) => Status::of_own(&Own::Device(*device)),

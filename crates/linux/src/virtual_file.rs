@@ -87,6 +87,21 @@ impl VirtualName {
         Ok(self.file_system().status(&self.within)?)
     }
 
+    /// What has the name of an open file, whose path was resolved when it was opened: `ENOENT` if a link is on it by now, which an
+    /// implementation might follow elsewhere.
+    pub(crate) fn look_again(&self) -> Result<FileStatus, Stop> {
+        let parents = self.within.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty());
+        for parent in parents {
+            if self.file_system().status(parent)?.kind != FileKind::Directory {
+                return Err(Errno::NOENT.into());
+            }
+        }
+        match self.look()? {
+            status if status.kind == FileKind::Link => Err(Errno::NOENT.into()),
+            status => Ok(status),
+        }
+    }
+
     /// What has the name, if anything has.
     pub(crate) fn look_if_there(&self) -> Result<Option<FileStatus>, Stop> {
         match self.look() {
@@ -264,7 +279,10 @@ impl VirtualDirectory {
         let mut reading = self.lock();
         let entries = match &reading.entries {
             Some(entries) => entries.clone(),
-            None => self.name.entries()?,
+            None => {
+                self.name.look_again()?;
+                self.name.entries()?
+            }
         };
         reading.entries = Some(entries.clone());
         while let Some(entry) = usize::try_from(reading.position).ok().and_then(|at| entries.get(at)) {
@@ -308,13 +326,13 @@ impl VirtualFile {
     pub(crate) fn status(&self) -> Result<FileStatus, Stop> {
         match &self.handle {
             Some(handle) => Ok(FileStatus { kind: FileKind::File, ..handle.status()? }),
-            None => self.name.look(),
+            None => self.name.look_again(),
         }
     }
 
     /// Fails unless its name leads to a regular file still, of the same number.
     pub(crate) fn check_name(&self) -> Result<(), Stop> {
-        let (open, there) = (self.status()?, self.name.look()?);
+        let (open, there) = (self.status()?, self.name.look_again()?);
         match there.kind == open.kind && there.number == open.number {
             true => Ok(()),
             false => Err(Errno::NOENT.into()),

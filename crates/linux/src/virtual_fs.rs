@@ -93,8 +93,9 @@ pub trait FileSystem: Send + Sync {
         Err(read_only())
     }
 
-    /// Makes a symbolic link where nothing is. The target is whatever the guest says: where others of the host follow the link,
-    /// it may lead them anywhere.
+    /// Makes a symbolic link where nothing is. The target is whatever the guest says, and may lead those anywhere who follow the
+    /// link on the host. Where several machines change a file system that stores such links, its methods must not follow one
+    /// that has come in between.
     fn create_link(&self, path: &Path, target: &Path) -> Result<()> {
         let _ = (path, target);
         Err(read_only())
@@ -134,7 +135,7 @@ pub trait FileSystem: Send + Sync {
         Err(read_only())
     }
 
-    /// Sets the time of a file's or directory's last change.
+    /// Sets the time of a file's or directory's last change; never that of a link.
     fn set_modified(&self, path: &Path, modified: SystemTime) -> Result<()> {
         let _ = (path, modified);
         Err(read_only())

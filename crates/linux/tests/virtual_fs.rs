@@ -219,6 +219,27 @@ fn files_are_told_apart() {
     assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str(), outcome.status), (expected, "", 0));
 }
 
+/// A method gets no path with a link in it, also for what was opened before there was one: one that follows links, as those of
+/// `PassThrough` do, would lead out of the file system.
+#[test]
+fn links_in_place_of_what_is_open_lead_nowhere() {
+    let (data, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::create_dir(outside.path().join("sub")).unwrap();
+    fs::write(outside.path().join("sub/secret"), "untouched").unwrap();
+    fs::write(outside.path().join("file"), "untouched").unwrap();
+    let state = || {
+        let paths = ["", "file", "sub", "sub/secret"].map(|path| outside.path().join(path));
+        paths.map(|path| fs::metadata(path).map(|file| (file.mode(), file.mtime(), file.len())).unwrap())
+    };
+    let before = state();
+    let builder = Linux::builder().args(["swapped", "/data", outside.path().to_str().unwrap()]);
+    let outcome =
+        run(&gcc("swapped.c", STATIC), "", builder.file_system("/data", PassThrough::new(data.path())).unwrap());
+    assert_eq!((before, outcome.status), (state(), 0), "{}", outcome.stdout);
+    let count = |text: &str| outcome.stdout.matches(text).count();
+    assert_eq!((count("secrets: 0"), count("its own\", 7) = 7"), count(" = -1 ")), (2, 2, 14), "{}", outcome.stdout);
+}
+
 /// A wrong answer is an error of the guest's call, or a wrong result of it, and nothing of the host's.
 #[test]
 fn wrong_answers_hurt_the_guest_alone() {

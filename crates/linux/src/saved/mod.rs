@@ -219,7 +219,7 @@ impl Linux {
                         there.filter(|there| Arc::ptr_eq(there, &memory.inode)).ok_or_else(|| gone(path))?;
                     }
                     DirectoryPlace::Virtual(VirtualDirectory { name, .. }) => {
-                        let there = name.look().ok();
+                        let there = name.look_again().ok();
                         there.filter(|there| there.kind == FileKind::Directory).ok_or_else(|| gone(path))?;
                     }
                 }

@@ -130,6 +130,15 @@ impl Linux {
         }
         Ok(builder)
     }
+
+    /// Adds a grant. One that cannot be granted is said at once, and leaves the others.
+    fn grant(&mut self, add: impl FnOnce(&mut Linux)) -> Result<()> {
+        let mut more = self.clone();
+        add(&mut more);
+        more.builder()?;
+        *self = more;
+        Ok(())
+    }
 }
 
 /// Makes grants that grant nothing.
@@ -236,13 +245,7 @@ pub unsafe extern "C" fn riverrun_linux_add_directory(
         let granted = given(granted, "granted")?;
         let access = if read_only { DirAccess::ReadOnly } else { DirAccess::ReadWrite };
         let directory = (text(host, "host")?.to_owned(), text(guest, "guest")?.to_owned(), access);
-        granted.directories.push(directory);
-        // What cannot be granted is said at once.
-        if let Err(error) = granted.builder() {
-            granted.directories.pop();
-            return Err(error);
-        }
-        Ok(())
+        granted.grant(|granted| granted.directories.push(directory))
     })
 }
 
@@ -258,13 +261,8 @@ pub unsafe extern "C" fn riverrun_linux_add_file(
     guard(|| {
         let granted = given(granted, "granted")?;
         let contents = array::<u8>(bytes.cast(), len, "bytes")?.into();
-        granted.files.push((text(guest, "guest")?.to_owned(), contents));
-        // What cannot be given is said at once.
-        if let Err(error) = granted.builder() {
-            granted.files.pop();
-            return Err(error);
-        }
-        Ok(())
+        let file = (text(guest, "guest")?.to_owned(), contents);
+        granted.grant(|granted| granted.files.push(file))
     })
 }
 
@@ -281,14 +279,8 @@ pub unsafe extern "C" fn riverrun_linux_add_file_system(
     let owned = Owned::new(data, destructor);
     guard(|| {
         let granted = given(granted, "granted")?;
-        let file_system = Called::new(functions, owned)?;
-        granted.file_systems.push((text(guest, "guest")?.to_owned(), file_system));
-        // What cannot be granted is said at once.
-        if let Err(error) = granted.builder() {
-            granted.file_systems.pop();
-            return Err(error);
-        }
-        Ok(())
+        let file_system = (text(guest, "guest")?.to_owned(), Called::new(functions, owned)?);
+        granted.grant(|granted| granted.file_systems.push(file_system))
     })
 }
 

@@ -154,14 +154,15 @@ fn open_memory(call: &mut Call<'_>, name: &MemoryName, flags: u32) -> Result<Kin
 /// Opens, or makes, what a name in a file system of the host stands for.
 pub(crate) fn open_virtual(name: VirtualName, flags: u32, new_mode: Mode, limit: SizeLimit) -> Result<Kind, Stop> {
     const MAKES: u32 = open::CREATE | open::EXCLUSIVE;
-    match name.look_if_there()? {
+    let there = name.look_if_there()?;
+    match &there {
         Some(status) if status.kind == FileKind::Directory && flags & MAKES != MAKES => {
             if flags & open::PATH == 0 && flags & (open::ACCESS_MODE | open::CREATE) != 0 {
                 return Err(Errno::ISDIR.into());
             }
             Ok(Kind::Directory(Directory::in_virtual(name)))
         }
-        _ => name.open(flags, new_mode.as_raw_mode(), limit).map(Kind::Virtual),
+        _ => name.open(there, flags, new_mode.as_raw_mode(), limit).map(Kind::Virtual),
     }
 }
 
@@ -410,7 +411,7 @@ pub(crate) fn mknodat(call: &mut Call<'_>) -> Outcome {
         return Ok(0);
     }
     if let Node::Virtual(name) = &found.node {
-        name.open(open::CREATE | open::EXCLUSIVE, call.new_mode(2).as_raw_mode(), call.linux.size_limit)?;
+        name.open(None, open::CREATE, call.new_mode(2).as_raw_mode(), call.linux.size_limit)?;
         return Ok(0);
     }
     let name = found.host()?.writable()?;
@@ -514,12 +515,8 @@ pub(crate) fn renameat2(call: &mut Call<'_>) -> Outcome {
         return Ok(0);
     }
     if let (Node::Virtual(from), Node::Virtual(to)) = (&old.node, &new.node) {
-        let is_directory = from.look()?.kind == FileKind::Directory;
-        if !is_directory && (old.must_be_directory || new.must_be_directory) {
-            return Err(Errno::NOTDIR.into());
-        }
         match flags {
-            0 | NO_REPLACE => from.rename(to, flags & NO_REPLACE == 0)?,
+            0 | NO_REPLACE => from.rename(to, flags == 0, old.must_be_directory || new.must_be_directory)?,
             _ => return Err(Errno::INVAL.into()),
         }
         return Ok(0);

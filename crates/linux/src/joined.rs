@@ -51,6 +51,7 @@ pub struct Joined {
 #[derive(Clone, Debug)]
 struct Library {
     id: FileId,
+    /// As [`Found::known_by`].
     _known_by: Option<Arc<OpenFile>>,
     base: u64,
     /// For each part of its text, where it begins in the file, and its address in the guest's memory.

@@ -132,10 +132,16 @@ impl VirtualName {
         }
     }
 
-    /// Opens a regular file, or makes it; with flags as `openat` takes them.
-    pub(crate) fn open(&self, flags: u32, permissions: u32, limit: SizeLimit) -> Result<VirtualFile, Stop> {
+    /// Opens the regular file that has the name, or makes it where nothing has; with flags as `openat` takes them.
+    pub(crate) fn open(
+        &self,
+        there: Option<FileStatus>,
+        flags: u32,
+        permissions: u32,
+        limit: SizeLimit,
+    ) -> Result<VirtualFile, Stop> {
         let file = |handle| VirtualFile { name: self.clone(), handle, limit, position: Mutex::default() };
-        let Some(status) = self.look_if_there()? else {
+        let Some(status) = there else {
             return match flags & (open::CREATE | open::DIRECTORY) {
                 open::CREATE => Ok(file(Some(self.file_system().create_file(&self.within, permissions)?))),
                 0 | open::DIRECTORY => Err(Errno::NOENT.into()),
@@ -195,8 +201,11 @@ impl VirtualName {
     }
 
     /// Moves what has this name to another, which may be that of a file or an empty directory.
-    pub(crate) fn rename(&self, new: &VirtualName, replaces: bool) -> Result<(), Stop> {
+    pub(crate) fn rename(&self, new: &VirtualName, replaces: bool, must_be_directory: bool) -> Result<(), Stop> {
         let is_directory = self.look()?.kind == FileKind::Directory;
+        if must_be_directory && !is_directory {
+            return Err(Errno::NOTDIR.into());
+        }
         if !Arc::ptr_eq(&self.mount, &new.mount) {
             return Err(Errno::XDEV.into());
         }

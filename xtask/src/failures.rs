@@ -26,8 +26,14 @@ impl Excerpt {
         if line.trim().is_empty() {
             return;
         }
-        if line.starts_with("---- ") && line.ends_with(" ----") {
+        let is_heading = line.starts_with("---- ") && line.ends_with(" ----");
+        if is_heading {
             self.of_failure = BEHIND + 1;
+        } else if line.contains("Sanitizer: ") {
+            // It ends a process whose tests may all have passed.
+            self.of_failure = self.of_failure.max(BEHIND);
+        } else if line.contains("process didn't exit successfully") {
+            self.of_failure = self.of_failure.max(1);
         } else if line.contains("panicked at") {
             self.of_panic = BEHIND + 1;
         }
@@ -84,6 +90,15 @@ mod tests {
                 "Test executable failed (signal: 9)."
             ]
         );
+    }
+
+    #[test]
+    fn tells_what_a_sanitizer_has_found() {
+        let text = "test a ... ok\n==================\nWARNING: ThreadSanitizer: data race (pid=1)\n  Write of size 2\n    #0 link\n    #1 commit\n    #2 run\n    #3 main\n  Previous read\nerror: test failed\n\nCaused by:\n  process didn't exit successfully: `a` (exit status: 66)\n";
+        let lines = excerpt(text);
+        assert_eq!(lines[0], "WARNING: ThreadSanitizer: data race (pid=1)");
+        assert_eq!(lines[4], "    #2 run");
+        assert_eq!(lines[5..], ["error: test failed", "  process didn't exit successfully: `a` (exit status: 66)"]);
     }
 
     #[test]

@@ -179,8 +179,8 @@ enum Outcome {
     NotRun,
 }
 
-/// Runs the steps in order, each to its end even if an earlier one failed, and prints what failed and a
-/// summary whose last line is `N passed, N failed`. A step that could not run counts as failed, and a failed step
+/// Runs the steps in order, each to its end even if an earlier one failed, and prints a summary, what failed and a last
+/// line `N passed, N failed`. A step that could not run counts as failed, and a failed step
 /// makes the exit code one of failure.
 ///
 /// Tests leave a processor idle much of the time. So once what is set up first is there, what later steps need is built,
@@ -204,12 +204,6 @@ pub(crate) fn run_all(steps: &[Step]) -> ExitCode {
         is_over.store(true, Ordering::Relaxed);
     });
 
-    for (step, outcome, _) in &outcomes {
-        if let Outcome::Failed(lines) = outcome {
-            println!("\n== {}:", step.name);
-            lines.iter().for_each(|line| println!("{line}"));
-        }
-    }
     println!();
     for (step, outcome, time) in &outcomes {
         let word = match outcome {
@@ -218,6 +212,13 @@ pub(crate) fn run_all(steps: &[Step]) -> ExitCode {
             Outcome::NotRun => "not run",
         };
         println!("{word:<8}{:>8.1} s  {}", time.as_secs_f64(), step.name);
+    }
+    // Behind all that passed: of a long log people see the end.
+    for (step, outcome, _) in &outcomes {
+        if let Outcome::Failed(lines) = outcome {
+            println!("\n== {}:", step.name);
+            lines.iter().for_each(|line| println!("{line}"));
+        }
     }
     let passed = outcomes.iter().filter(|(_, outcome, _)| matches!(outcome, Outcome::Passed)).count();
     let failed = outcomes.len() - passed;

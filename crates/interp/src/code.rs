@@ -413,6 +413,8 @@ impl Code {
                 Operation::HostCall(registers) => Arguments::of(registers, items.iter().map(|item| &item.decoded)),
                 _ => None,
             };
+            // Without a handler the instructions before are executed one by one.
+            let arguments = arguments.filter(|arguments| host_call_with(arguments).is_some());
             if let Some(arguments) = &arguments {
                 let call = items.len();
                 items[call - arguments.setters()].host_call = Some(call);

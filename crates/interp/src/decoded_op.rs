@@ -47,7 +47,7 @@ pub(crate) type Handler =
 /// In a branch or jump, `rd` and `rs3` hold the difference of ordinals between it and its target, and `imm` the distance of
 /// the target op from the first op in bytes.
 ///
-/// Other threads may execute an op while it is linked. Until then its handler reads only the registers; difference and
+/// Other threads may execute an op while it is linked. Until then its handler reads `rs1` and `rs2` alone; difference and
 /// distance are written once, before the handler that reads them.
 #[repr(C, align(16))]
 #[derive(Debug)]

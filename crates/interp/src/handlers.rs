@@ -123,12 +123,13 @@ pub(crate) trait Micro: 'static {
     unsafe fn execute<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Forwarded;
 }
 
-/// The sources of the hart's op.
+/// The first two sources of the hart's op, which every handler may read: a branch has no others, and while it is linked
+/// other threads write what leads to its target.
 ///
 /// # Safety
 /// As [`Micro::execute`].
 #[inline(always)]
-unsafe fn operands<const FORWARD: u8>(hart: Fast, rm: Rounding, before: Forwarded) -> Operands<u64> {
+unsafe fn registers<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Operands<u64> {
     // SAFETY: the decoder writes slots below 65 to ops, and the state is alive.
     unsafe {
         let op = &*hart.op;
@@ -139,13 +140,40 @@ unsafe fn operands<const FORWARD: u8>(hart: Fast, rm: Rounding, before: Forwarde
                 _ => hart.get(op.rs1),
             },
             rs2: if FORWARD == FORWARD_RS2 { before.value } else { hart.get(op.rs2) },
-            rs3: hart.get(op.rs3()),
-            imm: op.imm() as u64,
+            rs3: 0,
+            imm: 0,
             pc: 0,
-            csr: op.imm() as u16,
-            rm,
+            csr: 0,
+            rm: Rounding::Dyn,
             index: op.rs1,
         }
+    }
+}
+
+/// The sources of the hart's op, which is no branch or jump.
+///
+/// # Safety
+/// As [`Micro::execute`].
+#[inline(always)]
+unsafe fn operands<const FORWARD: u8>(hart: Fast, rm: Rounding, before: Forwarded) -> Operands<u64> {
+    // SAFETY: as the caller promises; an op that is no branch or jump has a third source.
+    unsafe {
+        let op = &*hart.op;
+        let (rs3, imm, csr) = (hart.get(op.rs3()), op.imm() as u64, op.imm() as u16);
+        Operands { rs3, imm, csr, rm, ..registers::<FORWARD>(hart, before) }
+    }
+}
+
+/// The target of the hart's op, a jump by register.
+///
+/// # Safety
+/// As [`Micro::execute`].
+#[inline(always)]
+unsafe fn indirect_target<R: Row>(hart: Fast) -> u64 {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let sources = registers::<NO_FORWARD>(hart, Forwarded::default());
+        R::eval(&Words(hart), &Operands { imm: (*hart.op).imm() as u64, ..sources })
     }
 }
 
@@ -317,7 +345,7 @@ handlers! {
     fn branch[M: Micro, R: Row, const FORWARD: u8, const CHECK: bool](hart) {
         let forwarded = M::execute::<NO_FORWARD>(hart, Forwarded::default());
         let hart = Fast { op: hart.op.add(M::OPS), ..hart };
-        if R::eval(&Words(hart), &operands::<FORWARD>(hart, Rounding::Dyn, forwarded)) != 0 {
+        if R::eval(&Words(hart), &registers::<FORWARD>(hart, forwarded)) != 0 {
             go_linked::<CHECK>(hart)
         } else {
             go(hart.op.add(1), hart)
@@ -326,7 +354,7 @@ handlers! {
 
     /// A branch whose target is not decoded yet.
     fn branch_unresolved[R: Row](hart) {
-        if R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Forwarded::default())) != 0 {
+        if R::eval(&Words(hart), &registers::<NO_FORWARD>(hart, Forwarded::default())) != 0 {
             exit_chain(hart, Reason::Undecoded, 0)
         } else {
             go(hart.op.add(1), hart)
@@ -362,14 +390,14 @@ handlers! {
 
     /// An indirect jump.
     fn jump_indirect[R: Row](hart) {
-        let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Forwarded::default()));
+        let target = indirect_target::<R>(hart);
         let fuel = hart.after((*hart.op).difference());
         go_indirect(target, Fast { fuel, ..hart })
     }
 
     /// An indirect call: `rs2` is the link register, the next op holds the [`Return`].
     fn call_indirect[R: Row](hart) {
-        let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Forwarded::default()));
+        let target = indirect_target::<R>(hart);
         let hart = link(hart, (*hart.op).rs2);
         let fuel = hart.after((*hart.op).difference());
         go_indirect(target, Fast { fuel, ..hart })
@@ -389,7 +417,7 @@ handlers! {
 
     /// A return, predicted by the return ring to go to the continuation of the last call.
     fn return_by[R: Row](hart) {
-        let target = R::eval(&Words(hart), &operands::<NO_FORWARD>(hart, Rounding::Dyn, Forwarded::default()));
+        let target = indirect_target::<R>(hart);
         let fuel = hart.after((*hart.op).difference());
         let returns = hart.returns.wrapping_sub(RETURN_SIZE) & RETURNS_MASK;
         let hart = Fast { returns, fuel, ..hart };

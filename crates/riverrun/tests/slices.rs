@@ -1,32 +1,38 @@
 //! A run that is cut into slices comes to the same end as one that is not, in every engine and on any thread.
 
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Barrier, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use riverrun::{CallLimits, Caller, Config, Engine, Flow, Linker, Machine, Program, TrapCause};
 #[cfg(feature = "compile")]
 use riverrun::{CompileOptions, Fidelity};
-use riverrun_testkit::tools;
+use riverrun_testkit::{amount, tools};
 
-/// The guest on each engine.
-fn machines() -> Vec<(&'static str, Machine<()>)> {
+/// The guest on an engine.
+fn guest(config: &Config) -> (Linker<()>, Program) {
     static ELF: OnceLock<Vec<u8>> = OnceLock::new();
     let elf = ELF.get_or_init(|| {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/stopped.c");
         tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-O2", "-fno-optimize-sibling-calls"])
     });
+    let engine = Engine::new(config).unwrap();
+    let mut linker = Linker::new(&engine);
+    linker.ecall(|mut caller: Caller<'_, ()>| {
+        // A nested run, in which slices end.
+        let fib = caller.func::<(u64,), u64>("fib")?;
+        assert_eq!(fib.call(&mut caller, (24,))?, 46_368);
+        Ok(Flow::Exit(caller.x(10) as i32))
+    });
+    (linker, Program::new(&engine, &**elf).unwrap())
+}
+
+/// The guest on each engine.
+fn machines() -> Vec<(&'static str, Machine<()>)> {
     let machine = |config: &Config| {
-        let engine = Engine::new(config).unwrap();
-        let mut linker = Linker::new(&engine);
-        linker.ecall(|mut caller: Caller<'_, ()>| {
-            // A nested run, in which slices end.
-            let fib = caller.func::<(u64,), u64>("fib")?;
-            assert_eq!(fib.call(&mut caller, (24,))?, 46_368);
-            Ok(Flow::Exit(caller.x(10) as i32))
-        });
-        linker.instantiate(&Program::new(&engine, &**elf).unwrap(), ()).unwrap()
+        let (linker, program) = guest(config);
+        linker.instantiate(&program, ()).unwrap()
     };
     #[cfg_attr(not(feature = "compile"), expect(unused_mut))]
     let mut machines = vec![("interpreter", machine(&Config::new()))];
@@ -79,6 +85,28 @@ fn slices_of_fuel_are_exact_and_leave_the_machines_own() {
         assert_eq!(machine.instructions(), 2_500, "{name}");
         machine.set_fuel(None);
         assert_eq!(machine.run().unwrap(), status(), "{name}");
+    }
+}
+
+/// Decoded code is shared, and its branches are linked while other threads execute them.
+#[test]
+fn threads_that_run_a_program_for_the_first_time_together_come_to_the_same_places() {
+    const INSTRUCTIONS: u64 = 600_000;
+    for round in 0..amount(12, 1_000) {
+        let (linker, program) = guest(&Config::new());
+        let mut machines: Vec<_> = (0..4).map(|_| linker.instantiate(&program, ()).unwrap()).collect();
+        let start = Barrier::new(machines.len());
+        std::thread::scope(|scope| {
+            for machine in &mut machines {
+                scope.spawn(|| {
+                    start.wait();
+                    assert_eq!(machine.run_for(CallLimits::new().fuel(INSTRUCTIONS + round)).unwrap(), None);
+                });
+            }
+        });
+        let place = |machine: &Machine<()>| (machine.pc(), std::array::from_fn::<u64, 32, _>(|n| machine.x(n as u8)));
+        let places: Vec<_> = machines.iter().map(place).collect();
+        assert!(places.iter().all(|place| *place == places[0]), "{round}: {places:x?}");
     }
 }
 

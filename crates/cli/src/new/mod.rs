@@ -41,7 +41,7 @@ const IGNORED: Files = &[(".gitignore", "/target\n")];
 
 /// The files of projects with a description of the API.
 const DESCRIBED: Files = &[
-    ("Cargo.toml", include_str!("template/Cargo.toml.in")),
+    ("Cargo.toml", concat!(include_str!("template/Cargo.toml.in"), include_str!("template/profile.toml.in"))),
     ("api.json", include_str!("template/api.json")),
     ("src/main.rs", include_str!("template/main.rs")),
     ("README.md", include_str!("template/README.md")),
@@ -67,7 +67,7 @@ const RUST_STD: Files = &[
 
 /// The files of a project with a guest in Go.
 const GO: Files = &[
-    ("Cargo.toml", include_str!("template/go/Cargo.toml.in")),
+    ("Cargo.toml", concat!(include_str!("template/go/Cargo.toml.in"), include_str!("template/profile.toml.in"))),
     ("README.md", include_str!("template/go/README.md")),
     ("build.rs", include_str!("template/go/build.rs")),
     ("src/main.rs", include_str!("template/go/main.rs")),

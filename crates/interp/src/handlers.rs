@@ -158,9 +158,8 @@ unsafe fn registers<const FORWARD: u8>(hart: Fast, before: Forwarded) -> Operand
 unsafe fn operands<const FORWARD: u8>(hart: Fast, rm: Rounding, before: Forwarded) -> Operands<u64> {
     // SAFETY: as the caller promises; an op that is no branch or jump has a third source.
     unsafe {
-        let op = &*hart.op;
-        let (rs3, imm, csr) = (hart.get(op.rs3()), op.imm() as u64, op.imm() as u16);
-        Operands { rs3, imm, csr, rm, ..registers::<FORWARD>(hart, before) }
+        let (op, registers) = (&*hart.op, registers::<FORWARD>(hart, before));
+        Operands { rs3: hart.get(op.rs3()), imm: op.imm() as u64, csr: op.imm() as u16, rm, ..registers }
     }
 }
 
@@ -540,8 +539,9 @@ unsafe fn target(hart: Fast) -> *const DecodedOp {
     // SAFETY: `Code::bind` has set the tables, and a linked op's distance leads to a published op. Adding it to the first op,
     // whose address is loaded early, keeps the chain of dependencies short.
     unsafe {
+        let distance = (*hart.op).imm() as u32 as usize;
         let ops = (*hart.state).exit.tables[TABLE_OPS] as *const DecodedOp;
-        ops.byte_add((*hart.op).imm() as u32 as usize)
+        ops.byte_add(distance)
     }
 }
 
@@ -553,8 +553,8 @@ unsafe fn target(hart: Fast) -> *const DecodedOp {
 unsafe fn go_linked<const CHECK: bool>(hart: Fast) -> Next {
     // SAFETY: as the caller promises.
     unsafe {
-        let target = target(hart);
         let fuel = hart.after((*hart.op).difference());
+        let target = target(hart);
         let hart = Fast { fuel, ..hart };
         if !CHECK {
             return go(target, hart);

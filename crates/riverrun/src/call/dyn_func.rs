@@ -25,7 +25,8 @@ pub(crate) const PARAMETERS_MAX: usize = 16;
 pub(crate) struct Types {
     pub(crate) parameters: Box<[Scalar]>,
     pub(crate) result: ResultType,
-    /// Whether all parameters are in integer registers that callers on the fast path pass in the host's registers.
+    /// Whether arguments and result are all in integer registers, and few enough for callers that pass them in the host's
+    /// registers.
     are_few: bool,
 }
 
@@ -38,6 +39,7 @@ pub(crate) enum ResultType {
 }
 
 impl ResultType {
+    #[inline]
     pub(crate) fn count(self) -> usize {
         match self {
             ResultType::Nothing => 0,
@@ -84,11 +86,18 @@ impl Types {
                 _ => return Err(unsupported()),
             },
         };
-        let are_few = parameters.len() <= CALL_ARGUMENTS && !parameters.iter().any(|parameter| parameter.is_float());
+        let is_one_integer = match result {
+            ResultType::Nothing => true,
+            ResultType::One(scalar) => !scalar.is_float(),
+            ResultType::Pair(..) => false,
+        };
+        let are_integers = !parameters.iter().any(|parameter| parameter.is_float());
+        let are_few = is_one_integer && are_integers && parameters.len() <= CALL_ARGUMENTS;
         Ok(Types { parameters, result, are_few })
     }
 
     /// The number of raw values that a call takes.
+    #[inline]
     pub(crate) fn slots(&self) -> usize {
         self.result.count().max(self.parameters.len())
     }
@@ -165,6 +174,7 @@ impl DynFunc {
     }
 
     /// The number of raw values that a call takes: the number of parameters or of results, whichever is larger.
+    #[inline]
     pub fn slots(&self) -> usize {
         self.types.slots()
     }
@@ -212,6 +222,25 @@ impl DynFunc {
     /// As [`Instance::call`]; `slots` points to as many raw values as [`DynFunc::slots`] says.
     #[inline(always)]
     pub(crate) unsafe fn call_instance<T>(&self, instance: NonNull<Instance<T>>, slots: *mut u64) -> Result<(), Error> {
+        let types = &self.types;
+        // SAFETY: as the caller promises.
+        unsafe {
+            match types.are_few {
+                true => Instance::call(instance, &self.target, FewIntegers { types, slots }),
+                false => self.call_with_many(instance, slots),
+            }
+        }
+    }
+
+    /// Calls it, whatever its types are: apart, so that its arguments in memory do not burden calls of few.
+    ///
+    /// # Errors
+    /// As [`DynFunc::call`].
+    ///
+    /// # Safety
+    /// As [`DynFunc::call_instance`].
+    #[inline(never)]
+    unsafe fn call_with_many<T>(&self, instance: NonNull<Instance<T>>, slots: *mut u64) -> Result<(), Error> {
         // SAFETY: as the caller promises.
         unsafe { Instance::call(instance, &self.target, RawValues { types: &self.types, slots }) }
     }
@@ -234,11 +263,6 @@ impl DynFunc {
     /// registers.
     pub(crate) fn is_few(&self) -> bool {
         self.types.are_few
-            && match self.types.result {
-                ResultType::Nothing => true,
-                ResultType::One(scalar) => !scalar.is_float(),
-                ResultType::Pair(..) => false,
-            }
     }
 }
 
@@ -255,12 +279,9 @@ impl Exchange for RawValues<'_> {
 
     #[inline(always)]
     fn place(self, placement: &mut Placement<'_>) {
-        let parameters = &self.types.parameters;
-        // SAFETY: `slots` holds one value for each parameter.
-        let slot = |index| unsafe { *self.slots.add(index) };
-        match self.types.are_few {
-            true => placement.put_few(parameters.len(), slot),
-            false => parameters.iter().enumerate().for_each(|(index, &scalar)| placement.put(scalar, slot(index))),
+        for (index, &scalar) in self.types.parameters.iter().enumerate() {
+            // SAFETY: `slots` holds one value for each parameter.
+            placement.put(scalar, unsafe { *self.slots.add(index) });
         }
     }
 
@@ -275,6 +296,32 @@ impl Exchange for RawValues<'_> {
                     [*self.slots, *self.slots.add(1)] = take_pair((first, second), registers);
                 }
             }
+        }
+    }
+}
+
+/// The same of a function whose types [are few](Types::are_few).
+#[derive(Clone, Copy)]
+struct FewIntegers<'a> {
+    types: &'a Types,
+    /// As many as [`Types::slots`] says.
+    slots: *mut u64,
+}
+
+impl Exchange for FewIntegers<'_> {
+    type Result = ();
+
+    #[inline(always)]
+    fn place(self, placement: &mut Placement<'_>) {
+        // SAFETY: `slots` holds one value for each parameter.
+        placement.put_few(self.types.parameters.len(), |index| unsafe { *self.slots.add(index) });
+    }
+
+    #[inline(always)]
+    fn take(self, registers: &ResultRegisters) {
+        if self.types.result != ResultType::Nothing {
+            // SAFETY: `slots` has room for the result.
+            unsafe { *self.slots = registers.a[0] };
         }
     }
 }

@@ -197,6 +197,9 @@ impl Record {
             name: start..start + name.len(),
             kind,
             binding: match symbol.st_bind() {
+                // A hidden symbol was visible to all object files of the program, and some linkers make it local (gABI,
+                // "Symbol Visibility").
+                elf::STB_LOCAL if symbol.st_visibility() == elf::STV_HIDDEN => Binding::Weak,
                 elf::STB_LOCAL => Binding::Local,
                 elf::STB_WEAK => Binding::Weak,
                 _ => Binding::Global,

@@ -133,6 +133,32 @@ fn a_number_takes_the_sign_of_a_nan() {
     assert_eq!(agree(&program, &[(5, 1)]).stop, Stop::Exit(2));
 }
 
+/// Of a result that is dead on one way of a branch, NaNs become canonical on the other.
+#[test]
+fn a_nan_is_canonical_on_the_way_on_which_it_is_live() {
+    let nan = |rd| Inst { rs1: 0, rs2: 0, rd, ..blank(Op::fdiv_d) };
+    let bits = |rd, rs1| Inst { rs1, rd, ..blank(Op::fmv_x_d) };
+    let program = [
+        // Where the loop begins again it is dead.
+        nan(2),
+        add(5, 5, -1),
+        branch(Op::bne, 5, 0, -8),
+        bits(29, 2),
+        // Where the branch is not taken another one takes its place.
+        nan(3),
+        branch(Op::bne, 6, 0, 8),
+        Inst { rs1: 7, rd: 3, ..blank(Op::fmv_d_x) },
+        bits(30, 3),
+        EXIT[0],
+        EXIT[1],
+    ];
+    const CANONICAL: u64 = 0x7ff8_0000_0000_0000;
+    for (is_taken, seen) in [(0, 7), (1, CANONICAL)] {
+        let outcome = agree(&program, &[(5, 3), (6, is_taken), (7, 7)]);
+        assert_eq!((outcome.stop, outcome.x[29], outcome.x[30]), (Stop::Exit(0), CANONICAL, seen));
+    }
+}
+
 /// A static function that is called `memset` was done by the host's vectors, as C's is.
 #[cfg(feature = "compile")]
 #[test]

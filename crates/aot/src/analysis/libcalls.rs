@@ -623,6 +623,33 @@ mod tests {
         }
     }
 
+    /// Those of glibc are hidden, and LLD makes such symbols local.
+    #[test]
+    fn hidden_functions_are_recognised_though_a_linker_has_made_them_local() {
+        let found = |visibility: &str| {
+            let source = format!(
+                ".globl _start
+                .local memcpy
+                {visibility}
+                .type memcpy, @function
+                _start: ret
+                memcpy: mv a3, a0
+                    beqz a2, 2f
+                1:  lbu a4, 0(a1)
+                    sb a4, 0(a3)
+                    addi a1, a1, 1
+                    addi a3, a3, 1
+                    addi a2, a2, -1
+                    bnez a2, 1b
+                2:  ret
+                .size memcpy, .-memcpy\n"
+            );
+            recognised(&source, sample::ASSEMBLY)
+        };
+        assert_eq!(found(".hidden memcpy"), ["memcpy"]);
+        assert_eq!(found(""), [""; 0]);
+    }
+
     /// Where `memcpy` is `memmove`, calls of either may overlap.
     #[test]
     fn of_two_names_the_stronger_one_is_meant() {

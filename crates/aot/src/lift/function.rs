@@ -324,6 +324,18 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
         found
     }
 
+    /// Which unsaved results of arithmetic each of two ways on saves alone, as they are dead on the other: no NaN is looked for
+    /// there, which may be a loop's. They are left out of what both save, and so are those that are dead on both.
+    fn leave_out_results(&self, ways: [u64; 2]) -> [Set; 2] {
+        let results = self.registers.unsaved_results();
+        if results == 0 || ways.iter().any(|to| !self.labels.contains_key(to)) {
+            return [0; 2];
+        }
+        let [a, b] = ways.map(|to| results & self.live_at(to));
+        self.registers.leave_out(results & !(a & b));
+        [a & !b, b & !a]
+    }
+
     /// The live-in registers of a block.
     fn live_at(&self, start: u64) -> Set {
         let insts = self.function.blocks[&start].insts.iter().rev();
@@ -520,17 +532,30 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
             &Terminator::Branch { taken, next } => {
                 let condition = ir.flag(result);
                 let (a, b) = (self.narrow_at(taken), self.narrow_at(next));
+                let ways = [taken, next];
+                let results = self.leave_out_results(ways);
                 registers.save(ir, a | b, !(a & b));
-                let branch = |to: u64| self.labels.get(&to).copied().unwrap_or_else(|| ir.block(self.host));
-                let (taken_label, next_label) = (branch(taken), branch(next));
-                built(ir.builder.build_conditional_branch(condition, taken_label, next_label));
+                let label = |n: usize| match self.labels.get(&ways[n]) {
+                    Some(&label) if results[n] == 0 => label,
+                    _ => ir.block(self.host),
+                };
+                let labels = [label(0), label(1)];
+                built(ir.builder.build_conditional_branch(condition, labels[0], labels[1]));
                 // Only the path that leads elsewhere commits all registers.
                 let dirty = registers.dirty(true);
-                for (to, label) in [(taken, taken_label), (next, next_label)] {
-                    if !self.labels.contains_key(&to) {
-                        ir.builder.position_at_end(label);
-                        registers.begin_block(dirty);
-                        self.go(to);
+                for n in [0, 1] {
+                    match self.labels.get(&ways[n]) {
+                        Some(_) if results[n] == 0 => {}
+                        Some(&inside) => {
+                            ir.builder.position_at_end(labels[n]);
+                            registers.save_those(ir, results[n]);
+                            ir.jump(inside);
+                        }
+                        None => {
+                            ir.builder.position_at_end(labels[n]);
+                            registers.begin_block(dirty);
+                            self.go(ways[n]);
+                        }
                     }
                 }
             }

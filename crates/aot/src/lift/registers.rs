@@ -218,6 +218,26 @@ impl<'c> Registers<'c> {
         })
     }
 
+    /// Results of arithmetic that are not yet in their slots, which get canonical NaNs there.
+    pub(crate) fn unsaved_results(&self) -> Set {
+        let values = self.values.borrow();
+        let is_result = |register: &usize| matches!(values[*register], Some(Value::Float(..) | Value::Boxed(_)));
+        let unsaved = members(self.unsaved.get() & !self.state_resident);
+        unsaved.filter(is_result).fold(0, |set, register| set | 1 << register)
+    }
+
+    /// Has [`Registers::save`] leave registers out: they are dead, or saved by [`Registers::save_those`].
+    pub(crate) fn leave_out(&self, registers: Set) {
+        self.unsaved.set(self.unsaved.get() & !registers);
+    }
+
+    /// Brings the slots of these registers up to date.
+    pub(crate) fn save_those(&self, ir: &Ir<'c>, registers: Set) {
+        for register in members(registers) {
+            self.put(ir, register, self.get(ir, register));
+        }
+    }
+
     /// The uncommitted registers, without the pinned ones unless `pinned`.
     pub(crate) fn dirty(&self, pinned: bool) -> Set {
         let all = self.dirty.get();

@@ -166,6 +166,20 @@ fn a_function_is_not_what_its_name_says() {
     all_exit("misnamed.c", 0);
 }
 
+/// The code that finds an indirect function was taken for that function.
+#[cfg(feature = "compile")]
+#[test]
+fn what_finds_a_function_is_not_that_function() {
+    all_exit_with("ifunc.c", &["-O1", "-fno-builtin"], 42);
+}
+
+/// Compiled code had not committed the return address that a function reads which is called by register.
+#[cfg(feature = "compile")]
+#[test]
+fn a_function_finds_what_follows_its_call() {
+    all_exit("reads_ra.S", 53);
+}
+
 /// What symbols say of functions' sizes is not so; results do not depend on it.
 #[cfg(feature = "compile")]
 #[test]

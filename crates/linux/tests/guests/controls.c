@@ -1,13 +1,20 @@
 // Asks fcntl and ioctl of descriptors of every kind what files of all kinds know.
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "show.h"
 
-static void ask(int fd) {
-    int on = 1, off = 0, count = -1;
+static void ask_flags(int fd) {
+    int on = 1, off = 0;
     // Of a descriptor that is not open, qemu looks at the address first; Linux does not.
     if (fcntl(fd, F_GETFD) >= 0) SHOW(ioctl(fd, FIONBIO, NULL));
     SHOW(ioctl(fd, FIONBIO, &on));
@@ -20,6 +27,11 @@ static void ask(int fd) {
     SHOW(fcntl(fd, F_GETFD));
     SHOW(fcntl(fd, F_SETFL, O_NONBLOCK));
     SHOW(fcntl(fd, F_GETFL) & O_NONBLOCK);
+}
+
+static void ask(int fd) {
+    int count = -1;
+    ask_flags(fd);
     SHOW(ioctl(fd, FIONREAD, &count));
     SHOW(count);
 }
@@ -43,5 +55,22 @@ int main(int argc, char **argv) {
     ask(open("/dev/zero", O_RDONLY));
     ask(open(argc > 1 ? argv[1] : ".", O_RDONLY | O_DIRECTORY));
     ask(1000);
+    int kinds[] = {SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET};
+    for (int i = 0; i < 3; i++) {
+        SHOW(socketpair(AF_UNIX, kinds[i], 0, ends));
+        SHOW(write(ends[1], "abc", 3));
+        ask(ends[0]);
+        ask(ends[1]);
+    }
+    ask(socket(AF_UNIX, SOCK_STREAM, 0));
+    ask(eventfd(3, 0));
+    ask(timerfd_create(CLOCK_MONOTONIC, 0));
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    ask(signalfd(-1, &set, 0));
+    // Kernels differ in what else they answer.
+    ask_flags(epoll_create1(0));
+    ask(memfd_create("memory", 0));
     return 0;
 }

@@ -623,6 +623,14 @@ mod tests {
         }
     }
 
+    /// Copies a2 bytes from a1 to a3.
+    const FORWARD: &str = "1: lbu a4, 0(a1)
+        sb a4, 0(a3)
+        addi a1, a1, 1
+        addi a3, a3, 1
+        addi a2, a2, -1
+        bnez a2, 1b";
+
     /// Those of glibc are hidden, and LLD makes such symbols local.
     #[test]
     fn hidden_functions_are_recognised_though_a_linker_has_made_them_local() {
@@ -635,12 +643,7 @@ mod tests {
                 _start: ret
                 memcpy: mv a3, a0
                     beqz a2, 2f
-                1:  lbu a4, 0(a1)
-                    sb a4, 0(a3)
-                    addi a1, a1, 1
-                    addi a3, a3, 1
-                    addi a2, a2, -1
-                    bnez a2, 1b
+                    {FORWARD}
                 2:  ret
                 .size memcpy, .-memcpy\n"
             );
@@ -653,7 +656,8 @@ mod tests {
     /// Where `memcpy` is `memmove`, calls of either may overlap.
     #[test]
     fn of_two_names_the_stronger_one_is_meant() {
-        let source = ".globl _start, memcpy, memmove
+        let source = format!(
+            ".globl _start, memcpy, memmove
             .type memcpy, @function
             .type memmove, @function
             _start: ret
@@ -662,12 +666,7 @@ mod tests {
                 mv a3, a0
                 beqz a2, 3f
                 bltu a1, a0, 2f
-            1:  lbu a4, 0(a1)
-                sb a4, 0(a3)
-                addi a1, a1, 1
-                addi a3, a3, 1
-                addi a2, a2, -1
-                bnez a2, 1b
+                {FORWARD}
                 ret
             2:  add a3, a0, a2
                 add a1, a1, a2
@@ -676,9 +675,9 @@ mod tests {
                 addi a1, a1, -1
                 addi a3, a3, -1
                 bne a3, a0, 4b
-            3:  ret
-            ";
-        let image = sample::image(source, &["-xassembler"]);
+            3:  ret\n"
+        );
+        let image = sample::image(&source, &["-xassembler"]);
         let text = sample::text(&image);
         assert_eq!(libcalls(&text, &Budget::default()).into_values().collect::<Vec<_>>(), [Libcall::Move]);
     }

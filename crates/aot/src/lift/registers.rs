@@ -202,9 +202,7 @@ impl<'c> Registers<'c> {
             built(ir.builder.build_store(slot, half));
         }
         let widened = self.narrow_slots(self.narrow.get()).fold(0, |set, (register, _)| set | 1 << register);
-        for register in members((unsaved | widened) & wide) {
-            self.put(ir, register, self.get(ir, register));
-        }
+        self.save_those(ir, (unsaved | widened) & wide);
     }
 
     /// Brings the narrow slots up to date from the others; gives whether that makes no difference.

@@ -226,7 +226,7 @@ impl DynFunc {
         // SAFETY: as the caller promises.
         unsafe {
             match types.are_few {
-                true => Instance::call(instance, &self.target, FewIntegers { types, slots }),
+                true => Instance::call(instance, &self.target, FewIntegers(RawValues { types, slots })),
                 false => self.call_with_many(instance, slots),
             }
         }
@@ -302,11 +302,7 @@ impl Exchange for RawValues<'_> {
 
 /// The same of a function whose types [are few](Types::are_few).
 #[derive(Clone, Copy)]
-struct FewIntegers<'a> {
-    types: &'a Types,
-    /// As many as [`Types::slots`] says.
-    slots: *mut u64,
-}
+struct FewIntegers<'a>(RawValues<'a>);
 
 impl Exchange for FewIntegers<'_> {
     type Result = ();
@@ -314,14 +310,14 @@ impl Exchange for FewIntegers<'_> {
     #[inline(always)]
     fn place(self, placement: &mut Placement<'_>) {
         // SAFETY: `slots` holds one value for each parameter.
-        placement.put_few(self.types.parameters.len(), |index| unsafe { *self.slots.add(index) });
+        placement.put_few(self.0.types.parameters.len(), |index| unsafe { *self.0.slots.add(index) });
     }
 
     #[inline(always)]
     fn take(self, registers: &ResultRegisters) {
-        if self.types.result != ResultType::Nothing {
+        if self.0.types.result != ResultType::Nothing {
             // SAFETY: `slots` has room for the result.
-            unsafe { *self.slots = registers.a[0] };
+            unsafe { *self.0.slots = registers.a[0] };
         }
     }
 }

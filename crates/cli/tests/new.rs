@@ -96,6 +96,39 @@ fn a_new_project_with_a_guest_in_rust_with_std_runs() {
         "guest: hello from Rust\nguest: scored\nhost: frame 1, score 10\nguest: scored\nhost: frame 2, score 20\n\
          guest: a new record\nhost: frame 3, score 30\n"
     );
+
+    // A panic that leaves a called function is an error of the host's, in the program's own words.
+    let guest = project.join("guest/src/main.rs");
+    let source = fs::read_to_string(&guest).unwrap();
+    fs::write(&guest, source.replace("frame as i32", "assert_eq!(frame, 1);\n        frame as i32")).unwrap();
+    let ended = cargo(&project, "run");
+    assert_eq!(ended.status, Some(1), "{ended:#?}");
+    let said = ended.stderr.split("Error: the guest aborted: thread 'main' ").nth(1).expect("an error of the host's");
+    for words in ["panicked at src/main.rs:", " failed: left: 2: right: 1", "guest::update"] {
+        assert!(said.contains(words), "no {words:?} in {said}");
+    }
+    assert!(ended.stdout.ends_with("host: frame 1, score 10\nguest: scored\n"), "{}", ended.stdout);
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "it takes minutes; the optimised tests do it")]
+fn a_new_project_with_a_libc_runs() {
+    let (_folder, project) = new_project("whole", &["--libc"]);
+    let ended = cargo(&project, "run");
+    ended.expect(0, &[]);
+    assert!(ended.stdout.starts_with("guest: hello from C++\nguest: scored\nhost: frame 1, "), "{}", ended.stdout);
+
+    // An exception that leaves a called function is an error of the host's, with its type and what it says.
+    let guest = project.join("guest/main.cpp");
+    let source = fs::read_to_string(&guest).unwrap();
+    let throws = "if (frames.size() == 1)\n        throw std::runtime_error(\"no such frame\");\n    frames.push_back";
+    let source = source.replace("frames.push_back", throws).replace("<string>", "<string>\n#include <stdexcept>");
+    fs::write(&guest, source).unwrap();
+    let ended = cargo(&project, "run");
+    let said =
+        "the guest aborted: terminate called after throwing an instance of 'std::runtime_error': what(): no such frame";
+    ended.expect(1, &[said, "in update at ", "main.cpp:"]);
+    assert!(ended.stdout.ends_with("host: frame 1, score 10\nguest: scored\n"), "{}", ended.stdout);
 }
 
 #[test]

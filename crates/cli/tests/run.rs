@@ -88,6 +88,13 @@ fn fuel_is_exact() {
         assert_eq!(stats["exit"], "fuel");
         assert_eq!(stats["status"], 123);
     }
+
+    // Compiled code counts no instructions, if nothing limits them.
+    let ended = riverrun(args!["--compile", "--stats", tiny]);
+    ended.expect(42, &["riverrun: instructions not counted (run --fuel) in "]);
+    assert!(!ended.stderr.contains("MIPS"), "{}", ended.stderr);
+    assert!(riverrun(args!["--compile", "--stats=json", tiny]).expect(42, &[]).stats()["instructions"].is_null());
+    riverrun(args!["--compile", "--fuel=1000", "--stats", tiny]).expect(42, &["riverrun: 3 instructions in "]);
 }
 
 #[test]

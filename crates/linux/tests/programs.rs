@@ -49,6 +49,29 @@ fn handlers_return_by_their_return_address_alone() {
     assert_same(&outcome, &qemu(&program, &["handlers"], &[], ""));
 }
 
+/// No register tells a handler's return from a call of the host by number or by hash.
+#[test]
+fn handlers_return_where_a_host_has_functions_of_its_own() {
+    use riverrun::Linker;
+
+    let include = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../riverrun/tests/guests");
+    let program = std::fs::read(gcc("notified.c", &[STATIC, &[include]].concat())).unwrap();
+    let program = SuiteEngine::get().load(&Config::new(), program);
+    let mut linker = Linker::new(program.engine());
+    riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
+    linker.func("where", |number: i32| -> u64 { (3 * i64::from(number)) as u64 }).unwrap();
+    let mut machine = linker.instantiate(&program, Linux::builder().args(["notified"]).build()).unwrap();
+    riverrun_linux::start(&mut machine, |linux| linux).unwrap();
+    assert_eq!(machine.run().unwrap(), 10);
+    let notified = machine.func::<(i32,), i32>("notified").unwrap();
+    let answers = machine.func::<(), u64>("answers").unwrap();
+    for round in 2..=4 {
+        assert_eq!(notified.call(&mut machine, (10,)).unwrap(), 10 * round);
+        // In each, ten handlers ask for the number of SIGUSR2.
+        assert_eq!(answers.call(&mut machine, ()).unwrap(), 10 * 3 * 12 * round as u64);
+    }
+}
+
 /// The program of `reactor.cpp`, linked as `riverrun c++` does it.
 fn reactor(flags: &[&str]) -> std::path::PathBuf {
     let object = gcc("../../../../guest/src/reactor.c", &["-O2", "-c"]);

@@ -61,10 +61,11 @@ impl<'a> Program<'a> {
         let known: BTreeMap<u64, KnownLibcall> = known.collect();
         let all = functions(&text, &budget);
         budget.check()?;
-        let mut liveness = Liveness::new(&text, &all, &budget);
+        let imports = Imports::new(image);
+        let mut liveness = Liveness::new(&text, &all, &imports, &budget);
         let reads_exceptions = observed(image, &all);
         let starts: BTreeSet<u64> = all.iter().map(|function| function.start).collect();
-        let mut functions = selection.of(all, &mut liveness);
+        let mut functions = selection.of(all, &mut liveness, &imports);
         let selected: BTreeSet<u64> = functions.iter().map(|function| function.start).collect();
         let quick = selection::quick(selection, options.quick, &functions).map(|function| function.start);
         // Functions that do something else first are LLVM's.
@@ -74,7 +75,7 @@ impl<'a> Program<'a> {
             names: Arc::new(Names::new(&functions, linked)),
             quick,
             liveness,
-            imports: Imports::new(image),
+            imports,
             reads_exceptions,
             known,
             left_out: functions

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use riverrun_program::Profile;
 use riverrun_vm::artifact::Quick;
 
-use crate::analysis::{Block, Function, Liveness, is_reached, leave_out_cold, loops_without_calls};
+use crate::analysis::{Block, Function, Imports, Liveness, is_reached, leave_out_cold, loops_without_calls};
 use crate::budget::work;
 use crate::kept_objects::KeptObjects;
 
@@ -38,12 +38,12 @@ impl<'a> Selection<'a> {
     }
 
     /// The selected functions, in their order, without their cold blocks.
-    pub(crate) fn of(self, mut functions: Vec<Function>, liveness: &mut Liveness) -> Vec<Function> {
+    pub(crate) fn of(self, mut functions: Vec<Function>, liveness: &mut Liveness, imports: &Imports) -> Vec<Function> {
         let Selection::Hot { profile, work: limit, .. } = self else { return functions };
         functions.retain(|function| is_reached(function, profile));
         for function in &mut functions {
             for (start, block) in leave_out_cold(function, profile) {
-                liveness.leave_out(function.start, start, &block);
+                liveness.leave_out(function.start, start, &block, imports);
             }
         }
         let cost = |function: &Function| work(function.size(), function.targets()).max(1) as u64;

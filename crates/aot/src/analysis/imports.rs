@@ -1,13 +1,17 @@
 //! The argument and result registers of host calls, from the program's records of imports.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use riverrun_program::{CallRegisters, CallResults, Image, Import};
 use riverrun_vm::{F_SLOT, REGISTER_ARGUMENTS};
 
+use crate::analysis::liveness::HOST;
 use crate::analysis::registers::Set;
 
 const A0: usize = 10;
+/// The registers of integer arguments.
+const INTEGERS: Range<usize> = A0..A0 + 8;
 const FA0: usize = F_SLOT as usize + 10;
 
 /// What the names of functions begin with that come with riverrun: they are Rust's closures, and called often.
@@ -18,6 +22,10 @@ const OWN: &str = "riverrun::";
 pub(crate) struct HostCall {
     /// How many integer registers from a0 on are arguments, of those passed in registers.
     pub(crate) arguments: usize,
+    /// The registers that it may read.
+    pub(crate) read: Set,
+    /// The registers that it writes in any case.
+    pub(crate) written: Set,
     /// Its result registers.
     pub(crate) results: Set,
     /// The import's number, if its function may take [raw values](riverrun_vm::SlotFunction).
@@ -26,8 +34,13 @@ pub(crate) struct HostCall {
 
 impl HostCall {
     /// A call whose types are unknown.
-    pub(crate) const ANY: HostCall =
-        HostCall { arguments: REGISTER_ARGUMENTS, results: 0b11 << A0 | 0b11 << FA0, by_slots: None };
+    pub(crate) const ANY: HostCall = HostCall {
+        arguments: REGISTER_ARGUMENTS,
+        read: HOST,
+        written: 0,
+        results: 0b11 << A0 | 0b11 << FA0,
+        by_slots: None,
+    };
 
     fn new(import: &Import) -> Option<HostCall> {
         let signature = import.signature.as_ref()?;
@@ -37,14 +50,16 @@ impl HostCall {
             && integers == parameters
             && parameters <= REGISTER_ARGUMENTS
             && !import.name.starts_with(OWN);
-        let results = match results {
-            CallResults::None => 0,
-            CallResults::Integer => 1 << A0,
-            CallResults::Float => 1 << FA0,
-            CallResults::Any => HostCall::ANY.results,
+        let (results, written) = match results {
+            CallResults::None => (0, 0),
+            CallResults::Integer => (1 << A0, 1 << A0),
+            CallResults::Float => (1 << FA0, 1 << FA0),
+            CallResults::Any => (HostCall::ANY.results, 0),
         };
+        let unread = (INTEGERS.start + integers..INTEGERS.end).fold(0, |set, register| set | 1 << register);
         let by_slots = is_plain.then_some(import.index.into());
-        Some(HostCall { arguments: integers.min(REGISTER_ARGUMENTS), results, by_slots })
+        let arguments = integers.min(REGISTER_ARGUMENTS);
+        Some(HostCall { arguments, read: HOST & !unread, written, results, by_slots })
     }
 }
 

@@ -22,6 +22,7 @@ use riverrun_vm::F_SLOT;
 
 use crate::analysis::block::{Block, Terminator};
 use crate::analysis::functions::{Extent, Function};
+use crate::analysis::imports::Imports;
 use crate::analysis::registers::{FUEL, Set, sources, written};
 use crate::analysis::text::Text;
 use crate::budget::Budget;
@@ -45,7 +46,7 @@ const ARGUMENTS: Set = PRESERVED | range(10..=17) | floats(10..=17) | 1 << 7;
 /// Registers that may return results.
 const RESULTS: Set = PRESERVED | range(10..=11) | floats(10..=11);
 /// Registers that a host may read: arguments, and t0 and t1 of dynamic calls.
-const HOST: Set = ARGUMENTS | range(5..=6);
+pub(super) const HOST: Set = ARGUMENTS | range(5..=6);
 
 /// Live registers of a whole program.
 #[derive(Debug, Default)]
@@ -63,10 +64,10 @@ impl Liveness {
     pub(crate) const MISMATCHED_RETURN: Set = RESULTS;
 
     /// The live registers of a program; an answer without meaning if the budget is spent.
-    pub(crate) fn new(text: &Text<'_>, functions: &[Function], budget: &Budget) -> Liveness {
+    pub(crate) fn new(text: &Text<'_>, functions: &[Function], imports: &Imports, budget: &Budget) -> Liveness {
         let numbers: HashMap<u64, usize> = (0..).zip(functions).map(|(number, of)| (of.start, number)).collect();
         let mut flows: Vec<Flow<'_>> =
-            (0..).zip(functions).map(|(number, function)| Flow::new(text, number, function, &numbers)).collect();
+            (0..).zip(functions).map(|(number, of)| Flow::new(text, number, of, imports, &numbers)).collect();
         let clobbers = clobbers(&flows, budget);
         flows.iter_mut().for_each(|flow| flow.find_given(&clobbers, budget));
         let mut program = Program {
@@ -96,9 +97,9 @@ impl Liveness {
     }
 
     /// Notes that an exit takes the place of a block.
-    pub(crate) fn leave_out(&mut self, function: u64, start: u64, block: &Block) {
+    pub(crate) fn leave_out(&mut self, function: u64, start: u64, block: &Block, imports: &Imports) {
         let live_out = self.block_live_out(function, start);
-        let live_in = block.insts.iter().rev().fold(live_out, |live, (_, inst)| before(inst, live));
+        let live_in = block.insts.iter().rev().fold(live_out, |live, (_, inst)| before(inst, live, imports));
         self.block_live_out.entry(function).or_default().insert(start, live_in);
     }
 
@@ -118,11 +119,14 @@ impl Liveness {
     }
 }
 
-/// The live registers before an instruction, given those after it.
-pub(crate) fn before(inst: &Inst, live_after: Set) -> Set {
+/// The live registers before an instruction, given those after it and the program's host functions.
+pub(crate) fn before(inst: &Inst, live_after: Set, imports: &Imports) -> Set {
+    if inst.op.info().format == Format::Import {
+        let call = imports.call(u64::from(inst.imm as u32));
+        return live_after & !call.written | call.read;
+    }
     let read = sources(inst).into_iter().flatten().fold(0, |set, register| set | 1 << register);
-    let host = if inst.op.info().format == Format::Import { HOST } else { 0 };
-    live_after & !written(inst).map_or(0, |register| 1 << register) | read | host
+    live_after & !written(inst).map_or(0, |register| 1 << register) | read
 }
 
 /// The live-out set that is assumed at a function's returns. Its live-in set depends on it, and so on the caller. Each
@@ -275,6 +279,7 @@ struct Node<'a> {
 struct Flow<'a> {
     number: usize,
     function: &'a Function,
+    imports: &'a Imports,
     /// Its blocks by address; the first one begins it.
     nodes: Vec<Node<'a>>,
     /// Its start, and its landing pads of exceptions.
@@ -288,7 +293,13 @@ struct Flow<'a> {
 }
 
 impl<'a> Flow<'a> {
-    fn new(text: &Text<'_>, number: usize, function: &'a Function, numbers: &HashMap<u64, usize>) -> Flow<'a> {
+    fn new(
+        text: &Text<'_>,
+        number: usize,
+        function: &'a Function,
+        imports: &'a Imports,
+        numbers: &HashMap<u64, usize>,
+    ) -> Flow<'a> {
         let own: HashMap<u64, usize> = (0..).zip(function.blocks.keys()).map(|(node, &start)| (start, node)).collect();
         let place = |to: &u64| match (own.get(to), numbers.get(to)) {
             (Some(&node), _) => Place::Own(node),
@@ -315,7 +326,7 @@ impl<'a> Flow<'a> {
                 next,
                 called: called.copied(),
                 outside,
-                read: block.insts.iter().rev().fold(0, |set, (_, inst)| before(inst, set)),
+                read: block.insts.iter().rev().fold(0, |set, (_, inst)| before(inst, set, imports)),
                 written: block.insts.iter().fold(0, |set, (_, inst)| set | writes(inst)),
                 given: !0,
                 live_in: [0; 3],
@@ -327,6 +338,7 @@ impl<'a> Flow<'a> {
         Flow {
             number,
             function,
+            imports,
             entered: own.get(&function.start).map(|&node| (node, !0)).into_iter().chain(orphans).collect(),
             written: nodes.iter().fold(0, |set, node| set | node.written),
             size: nodes.len() + function.targets(),
@@ -386,7 +398,7 @@ impl<'a> Flow<'a> {
             Terminator::Step { is_ecall, .. } => {
                 let live_after = live_in(&node.next[0]);
                 let host = if *is_ecall { ARGUMENTS & given | HOST & unseen } else { 0 };
-                node.stepped.as_ref().map_or(live_after, |inst| before(inst, live_after)) | host
+                node.stepped.as_ref().map_or(live_after, |inst| before(inst, live_after, self.imports)) | host
             }
             // Calls that link in another register; all else traps.
             Terminator::Exit(_) => match &node.stepped {
@@ -534,7 +546,7 @@ mod tests {
         let budget = Budget::default();
         let functions = functions(&text, &budget);
         let function = functions.iter().find(|function| function.name.as_deref() == Some(name)).unwrap();
-        (function.clone(), Liveness::new(&text, &functions, &budget))
+        (function.clone(), Liveness::new(&text, &functions, &Imports::new(&image), &budget))
     }
 
     fn function(name: &str, body: &str) -> String {

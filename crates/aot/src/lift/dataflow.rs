@@ -108,12 +108,13 @@ pub(crate) fn float_views(function: &Function) -> [Option<Float>; COUNT] {
     views
 }
 
-/// The facts about each block; without meaning if the budget is spent.
+/// The facts about each block, given the uncommitted registers where the function begins; without meaning if the budget is
+/// spent.
 pub(crate) fn facts(
     function: &Function,
     fuel: bool,
     state_resident: Set,
-    is_host_caller: bool,
+    dirty: Set,
     live_behind: &impl Fn(u64) -> Set,
     budget: &Budget,
 ) -> BTreeMap<u64, Facts> {
@@ -125,9 +126,7 @@ pub(crate) fn facts(
     let goes_on = || budget.spend(pass);
     find_committed(function, &postorder, fuel, &mut facts, goes_on);
     facts.values_mut().for_each(|facts| facts.committed |= state_resident & facts.live);
-    // Host callers commit as they begin, so that a loop does not do it again and again.
     let pinned = registers::pinned_set(fuel);
-    let dirty = if is_host_caller { dirty_behind_host(fuel) & pinned } else { pinned };
     let behind_system_calls: BTreeSet<u64> = function.behind_system_calls().collect();
     let behind = |at| if behind_system_calls.contains(&at) { dirty_behind_host(fuel) } else { pinned };
     for (entrance, dirty) in

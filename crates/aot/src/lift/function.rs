@@ -19,6 +19,7 @@ use crate::lift::dataflow::{self, Facts};
 use crate::lift::fault_exits::Group;
 use crate::lift::float_flags;
 use crate::lift::fuel;
+use crate::lift::host_entries;
 use crate::lift::ir::{Callers, Ir, Space, built};
 use crate::lift::libcalls::KnownLibcall;
 use crate::lift::registers::{self, FUEL, Label, Registers, Set, to_commit};
@@ -140,17 +141,23 @@ fn lift_own<'c>(
         Callers::Host => registers.take_host_parameters(ir, host),
     }
     let numbers = call_numbers(function.start, &function.blocks, surroundings.budget());
-    let is_host_caller = dataflow::is_host_caller(function, &numbers);
-    if is_host_caller {
-        let kept = registers::pinned_set(ir.options.fuel) & !dataflow::dirty_behind_host(ir.options.fuel);
-        registers.flush(ir, kept & to_commit(ir, surroundings.liveness().live_in(function.start)));
+    let mut dirty = match ir.callers {
+        Callers::Guest => registers::pinned_set(ir.options.fuel),
+        Callers::Host => host_entries::parameters(),
+    };
+    // Host callers commit as they begin, so that a loop does not do it again and again.
+    if dataflow::is_host_caller(function, &numbers) {
+        let lacking = dataflow::dirty_behind_host(ir.options.fuel);
+        registers.flush(ir, dirty & !lacking & to_commit(ir, surroundings.liveness().live_in(function.start)));
+        dirty &= lacking;
     }
     let (target, index) = (built(ir.builder.build_alloca(ir.i64, "")), built(ir.builder.build_alloca(ir.i64, "")));
     let labels: BTreeMap<u64, Label<'c>> = function.blocks.keys().map(|&start| (start, ir.block(host))).collect();
     let entry = ir.here();
-    let behind = |start| to_commit(ir, surroundings.liveness().block_live_out(function.start, address(start)));
-    let facts =
-        dataflow::facts(function, ir.options.fuel, state_resident, is_host_caller, &behind, surroundings.budget());
+    let unseen = if ir.callers == Callers::Host { host_entries::unseen(function, surroundings.imports()) } else { 0 };
+    let behind =
+        |start| to_commit(ir, surroundings.liveness().block_live_out(function.start, address(start)) & !unseen);
+    let facts = dataflow::facts(function, ir.options.fuel, state_resident, dirty, &behind, surroundings.budget());
     let switches = RefCell::default();
     let registers = &registers;
     let continuations = Continuations::new(ir, host, Some(function));
@@ -316,12 +323,16 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
     fn live_at_host_calls(&self, block: &Block, mut live: Set) -> HashMap<usize, Set> {
         let mut found = HashMap::new();
         for (index, (_, inst)) in block.insts.iter().enumerate().rev() {
-            live = to_commit(self.ir, analysis::before(inst, live));
+            live = to_commit(self.ir, self.before(inst, live));
             if dataflow::calls_host(inst) {
                 found.insert(index, live);
             }
         }
         found
+    }
+
+    fn before(&self, inst: &Inst, live: Set) -> Set {
+        analysis::before(inst, live, self.surroundings.imports())
     }
 
     /// Which unsaved results of arithmetic each of two ways on saves alone, as they are dead on the other: no NaN is looked for
@@ -339,7 +350,7 @@ impl<'c, S: Surroundings> Lifting<'_, 'c, S> {
     /// The live-in registers of a block.
     fn live_at(&self, start: u64) -> Set {
         let insts = self.function.blocks[&start].insts.iter().rev();
-        to_commit(self.ir, insts.fold(self.facts[&start].live, |live, (_, inst)| analysis::before(inst, live)))
+        to_commit(self.ir, insts.fold(self.facts[&start].live, |live, (_, inst)| self.before(inst, live)))
     }
 
     /// Subtracts a block's instructions from the fuel. Exits at its beginning if stack or fuel may be short, and continues

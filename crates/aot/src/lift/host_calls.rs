@@ -160,7 +160,7 @@ impl<'c> Site<'_, 'c> {
         }
         registers.flushed(reloaded);
         if let Some(left) = left {
-            self.check_fuel(left, behind);
+            self.check_fuel(left, behind, call.results);
         }
     }
 
@@ -197,7 +197,7 @@ impl<'c> Site<'_, 'c> {
     }
 
     /// Exits if the host function has called guest functions that used fuel: what is left may not reach the next test.
-    fn check_fuel(&self, before: IntValue<'c>, behind: IntValue<'c>) {
+    fn check_fuel(&self, before: IntValue<'c>, behind: IntValue<'c>, results: Set) {
         let (ir, registers) = (self.ir, self.registers);
         let left = ir.field(registers.base(ir), convention::FUEL);
         let left = ir.load(ir.i64.into(), left, Space::State).into_int_value();
@@ -207,7 +207,7 @@ impl<'c> Site<'_, 'c> {
         ir.builder.position_at_end(taken);
         let fork = registers.fork();
         registers.set(FUEL, Value::Word(built(ir.builder.build_int_sub(left, behind, ""))));
-        let next = Site { pc: self.pc + 4, ahead: self.ahead - 1, ..*self };
+        let next = Site { pc: self.pc + 4, ahead: self.ahead - 1, live: self.live | results, ..*self };
         next.exit_for_good(next.pc);
         registers.rejoin(fork);
         ir.builder.position_at_end(go_on);

@@ -16,11 +16,13 @@ use riverrun_vm::convention::CALL_ARGUMENTS;
 use riverrun_vm::convention::{self, NOWHERE};
 use riverrun_vm::{Import, REGISTER_ARGUMENTS, RETURN_ADDRESS, Reason};
 
-use crate::analysis::{Function, Terminator};
+use crate::analysis::{self, Block, Function, Imports, Terminator};
 use crate::lift::ir::{Ir, Space, built};
-use crate::lift::registers::{self, A0, RA, Registers, SP};
+use crate::lift::registers::{self, A0, RA, Registers, SP, Set};
 use crate::lift::site::Site;
 use crate::options::CompileOptions;
+
+const A1: usize = A0 + 1;
 
 /// The longest function that gets one: in longer ones, the cost of entering hardly matters.
 const SIZE: usize = 256;
@@ -60,8 +62,21 @@ impl<'c> Ir<'c> {
     }
 }
 
+/// Registers that are parameters; the state has all others.
+pub(crate) fn parameters() -> Set {
+    (A0..A0 + CALL_ARGUMENTS).fold(1 << RA | 1 << SP, |set, register| set | 1 << register)
+}
+
+/// The second result register, if only callers might read it: those of host-ABI entry points do not.
+pub(crate) fn unseen(function: &Function, imports: &Imports) -> Set {
+    let insts = || function.blocks.values().flat_map(|block| &block.insts);
+    let is_read = insts().any(|(_, inst)| analysis::before(inst, 0, imports) >> A1 & 1 != 0);
+    let steps = |block: &Block| matches!(block.end, Terminator::Step { .. } | Terminator::Exit(_));
+    if is_read || function.blocks.values().any(steps) { 0 } else { 1 << A1 }
+}
+
 impl<'c> Registers<'c> {
-    /// Takes the parameters of a host-ABI entry point. All other registers are in the state.
+    /// Takes the parameters of a host-ABI entry point.
     pub(crate) fn take_host_parameters(&self, ir: &Ir<'c>, entry: FunctionValue<'c>) {
         let parameter = |index| entry.get_nth_param(index).expect("host-ABI entry points have these parameters");
         let base = parameter(WINDOW as u32).into_pointer_value();
@@ -102,7 +117,7 @@ impl<'c> Site<'_, 'c> {
     pub(super) fn exit_host_entry(&self, reason: Reason) {
         let (ir, registers) = (self.ir, self.registers);
         self.flush();
-        registers.flush(ir, registers::pinned_set(ir.options.fuel));
+        registers.flush(ir, registers.dirty(true));
         self.store_field(convention::REASON, reason as u64);
         self.store_field(convention::RESUME, NOWHERE);
         let base = registers.base(ir);

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use riverrun::{
-    CallLimits, Caller, CompileOptions, Config, Engine, Error, Flow, Func, InterruptHandle, Linker, Machine, Program,
-    TrapCause,
+    CallLimits, Caller, CompileOptions, Config, Engine, Error, Fidelity, Flow, Func, HostError, InterruptHandle,
+    Linker, Machine, Program, TrapCause,
 };
 use riverrun_testkit::tools;
 
@@ -79,6 +79,31 @@ fn however_many_threads_compile_the_artifact_is_the_same() {
         std::fs::read(artifact).unwrap()
     });
     assert!(artifacts[0] == artifacts[1] && artifacts[0] == artifacts[2]);
+}
+
+/// The guest leaves its compiled code behind the call, as its fuel is no longer what it was, and goes on with the result.
+#[test]
+fn what_a_host_function_gives_is_there_however_much_fuel_it_has_used() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/fuelled.c");
+    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-O1"]);
+    let folder = tempfile::tempdir().unwrap();
+    for fidelity in [Fidelity::AbiAssuming, Fidelity::Precise] {
+        let engine = Engine::new(&Config::new()).unwrap();
+        let options = CompileOptions { fuel: true, fidelity, ..CompileOptions::default() };
+        let program = Program::new(&engine, elf.as_slice()).unwrap();
+        let program = program.compile_to(&options, folder.path().join("fuelled.rro")).unwrap().0;
+        let mut linker = Linker::<()>::new(&engine);
+        let host = |mut caller: Caller<'_, ()>, number: i32| -> Result<u64, HostError> {
+            let work = caller.func::<(u64,), u64>("work")?;
+            Ok(work.call(&mut caller, (1_000,))? * number as u64)
+        };
+        linker.func("where", host).unwrap();
+        let mut machine = linker.instantiate(&program, ()).unwrap();
+        machine.set_fuel(Some(100_000));
+        let asked = machine.func::<(u64,), u64>("asked").unwrap();
+        assert_eq!(asked.call(&mut machine, (100,)).unwrap(), 121, "{fidelity:?}");
+        assert!(machine.fuel().is_some_and(|left| left < 99_000), "{:?} of fuel is left", machine.fuel());
+    }
 }
 
 impl<const EXPORTED: bool> Guest<EXPORTED> {

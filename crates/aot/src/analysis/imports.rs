@@ -1,17 +1,14 @@
 //! The argument and result registers of host calls, from the program's records of imports.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use riverrun_program::{CallRegisters, CallResults, Image, Import};
 use riverrun_vm::{F_SLOT, REGISTER_ARGUMENTS};
 
-use crate::analysis::liveness::HOST;
-use crate::analysis::registers::Set;
+use crate::analysis::registers::{HOST, Set, range};
 
 const A0: usize = 10;
-/// The registers of integer arguments.
-const INTEGERS: Range<usize> = A0..A0 + 8;
+const A7: usize = 17;
 const FA0: usize = F_SLOT as usize + 10;
 
 /// What the names of functions begin with that come with riverrun: they are Rust's closures, and called often.
@@ -56,7 +53,7 @@ impl HostCall {
             CallResults::Float => (1 << FA0, 1 << FA0),
             CallResults::Any => (HostCall::ANY.results, 0),
         };
-        let unread = (INTEGERS.start + integers..INTEGERS.end).fold(0, |set, register| set | 1 << register);
+        let unread = range(A0 + integers..=A7);
         let by_slots = is_plain.then_some(import.index.into());
         let arguments = integers.min(REGISTER_ARGUMENTS);
         Some(HostCall { arguments, read: HOST & !unread, written, results, by_slots })

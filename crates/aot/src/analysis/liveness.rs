@@ -15,38 +15,19 @@
 //! A program that breaks an assumption reads other values than in the interpreter, its own or zeros; its host is unaffected.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ops::RangeInclusive;
 
 use riverrun_isa::{Destination, Format, Inst, Op};
-use riverrun_vm::F_SLOT;
 
 use crate::analysis::block::{Block, Terminator};
 use crate::analysis::functions::{Extent, Function};
 use crate::analysis::imports::Imports;
-use crate::analysis::registers::{FUEL, Set, sources, written};
+use crate::analysis::registers::{ARGUMENTS, HOST, PRESERVED, RESULTS, Set, sources, written};
 use crate::analysis::text::Text;
 use crate::budget::Budget;
 
 const RA: usize = 1;
 const SP: usize = 2;
 const S0: usize = 8;
-
-const fn range(registers: RangeInclusive<usize>) -> Set {
-    (1 << (*registers.end() + 1)) - (1 << *registers.start())
-}
-
-const fn floats(registers: RangeInclusive<usize>) -> Set {
-    range(*registers.start() + F_SLOT as usize..=*registers.end() + F_SLOT as usize)
-}
-
-/// Registers that functions preserve, with ra, sp, gp and tp.
-const PRESERVED: Set = range(1..=4) | range(8..=9) | range(18..=27) | floats(8..=9) | floats(18..=27) | 1 << FUEL;
-/// Registers that may pass arguments: argument registers, and the static chain in t2.
-const ARGUMENTS: Set = PRESERVED | range(10..=17) | floats(10..=17) | 1 << 7;
-/// Registers that may return results.
-const RESULTS: Set = PRESERVED | range(10..=11) | floats(10..=11);
-/// Registers that a host may read: arguments, and t0 and t1 of dynamic calls.
-pub(super) const HOST: Set = ARGUMENTS | range(5..=6);
 
 /// Live registers of a whole program.
 #[derive(Debug, Default)]
@@ -606,6 +587,21 @@ mod tests {
             liveness.block_live_out(function.start, function.start) & T3
         };
         assert_eq!((behind_first_block("keeping"), behind_first_block("_start")), (T3, 0));
+    }
+
+    #[test]
+    fn host_functions_read_and_write_what_their_types_say() {
+        const A0: Set = 1 << 10;
+        let live_in = |types: &str| {
+            let record = format!(
+                ".section .rodata\n.Lname: .asciz \"host\"\n.Ltypes: .asciz \"{types}\"\n\
+                 .section .riverrun.imports, \"a\"\n.balign 8\n.word 0, 0xcf2713fd\n.dword .Lname, .Ltypes\n.text\n"
+            );
+            of("callee", &(record + &program(".insn u 0x0b, x0, 0\nadd a0, a0, a2\nret", "call callee"))).0 & (A0 | A2)
+        };
+        assert_eq!([live_in("i64 ()"), live_in("void ()"), live_in("i64 (i64)")], [A2, A0 | A2, A0 | A2]);
+        let source = ".insn u 0x0b, x0, 7\nret";
+        assert_eq!(of("callee", &program(source, "call callee")).0 & (A0 | A2), A0 | A2, "nothing is known of it");
     }
 
     #[test]

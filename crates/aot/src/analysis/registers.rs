@@ -1,5 +1,7 @@
 //! Numbers and sets of registers, and the registers that instructions name.
 
+use std::ops::RangeInclusive;
+
 use riverrun_isa::ops::Float;
 use riverrun_isa::{Destination, Format, Inst, Op, RegisterFile};
 use riverrun_vm::F_SLOT;
@@ -11,6 +13,26 @@ pub(crate) const COUNT: usize = 66;
 
 /// A set of registers, a bit each.
 pub(crate) type Set = u128;
+
+/// The registers of these numbers.
+pub(crate) const fn range(registers: RangeInclusive<usize>) -> Set {
+    (1 << (*registers.end() + 1)) - (1 << *registers.start())
+}
+
+/// The float registers of these numbers.
+const fn floats(registers: RangeInclusive<usize>) -> Set {
+    range(*registers.start() + F_SLOT as usize..=*registers.end() + F_SLOT as usize)
+}
+
+/// Registers that functions preserve, with ra, sp, gp and tp.
+pub(crate) const PRESERVED: Set =
+    range(1..=4) | range(8..=9) | range(18..=27) | floats(8..=9) | floats(18..=27) | 1 << FUEL;
+/// Registers that may pass arguments: argument registers, and the static chain in t2.
+pub(crate) const ARGUMENTS: Set = PRESERVED | range(10..=17) | floats(10..=17) | 1 << 7;
+/// Registers that may return results.
+pub(crate) const RESULTS: Set = PRESERVED | range(10..=11) | floats(10..=11);
+/// Registers that a host may read: arguments, and t0 and t1 of dynamic calls.
+pub(crate) const HOST: Set = ARGUMENTS | range(5..=6);
 
 /// The registers of a set.
 pub(crate) fn members(set: Set) -> impl Iterator<Item = usize> {

@@ -8,7 +8,6 @@ use riverrun_vm::{F_SLOT, REGISTER_ARGUMENTS};
 use crate::analysis::registers::{HOST, Set, range};
 
 const A0: usize = 10;
-const A7: usize = 17;
 const FA0: usize = F_SLOT as usize + 10;
 
 /// What the names of functions begin with that come with riverrun: they are Rust's closures, and called often.
@@ -53,9 +52,10 @@ impl HostCall {
             CallResults::Float => (1 << FA0, 1 << FA0),
             CallResults::Any => (HostCall::ANY.results, 0),
         };
-        let unread = range(A0 + integers..=A7);
         let by_slots = is_plain.then_some(import.index.into());
         let arguments = integers.min(REGISTER_ARGUMENTS);
+        // Hosts may look at all others, whatever the type.
+        let unread = range(A0 + arguments..=A0 + REGISTER_ARGUMENTS - 1);
         Some(HostCall { arguments, read: HOST & !unread, written, results, by_slots })
     }
 }

@@ -93,11 +93,11 @@ fn what_a_host_function_gives_is_there_however_much_fuel_it_has_used() {
         let program = Program::new(&engine, elf.as_slice()).unwrap();
         let program = program.compile_to(&options, folder.path().join("fuelled.rro")).unwrap().0;
         let mut linker = Linker::<()>::new(&engine);
-        let host = |mut caller: Caller<'_, ()>, number: i32| -> Result<u64, HostError> {
+        let host = |mut caller: Caller<'_, ()>| -> Result<u64, HostError> {
             let work = caller.func::<(u64,), u64>("work")?;
-            Ok(work.call(&mut caller, (1_000,))? * number as u64)
+            Ok(3 * work.call(&mut caller, (1_000,))?)
         };
-        linker.func("where", host).unwrap();
+        linker.func("given", host).unwrap();
         let mut machine = linker.instantiate(&program, ()).unwrap();
         machine.set_fuel(Some(100_000));
         let asked = machine.func::<(u64,), u64>("asked").unwrap();

@@ -81,28 +81,41 @@ fn however_many_threads_compile_the_artifact_is_the_same() {
     assert!(artifacts[0] == artifacts[1] && artifacts[0] == artifacts[2]);
 }
 
+/// A machine of `given.c`, whose host function calls the guest back, which takes fuel.
+fn given(options: &CompileOptions) -> Machine<()> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/given.c");
+    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-O1"]);
+    let engine = Engine::new(&Config::new()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let program = Program::new(&engine, elf).unwrap();
+    let program = program.compile_to(options, folder.path().join("given.rro")).unwrap().0;
+    let mut linker = Linker::<()>::new(&engine);
+    let host = |mut caller: Caller<'_, ()>| -> Result<u64, HostError> {
+        let work = caller.func::<(u64,), u64>("work")?;
+        Ok(3 * work.call(&mut caller, (1_000,))?)
+    };
+    linker.func("given", host).unwrap();
+    linker.instantiate(&program, ()).unwrap()
+}
+
 /// The guest leaves its compiled code behind the call, as its fuel is no longer what it was, and goes on with the result.
 #[test]
 fn what_a_host_function_gives_is_there_however_much_fuel_it_has_used() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/fuelled.c");
-    let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-O1"]);
-    let folder = tempfile::tempdir().unwrap();
     for fidelity in [Fidelity::AbiAssuming, Fidelity::Precise] {
-        let engine = Engine::new(&Config::new()).unwrap();
-        let options = CompileOptions { fuel: true, fidelity, ..CompileOptions::default() };
-        let program = Program::new(&engine, elf.as_slice()).unwrap();
-        let program = program.compile_to(&options, folder.path().join("fuelled.rro")).unwrap().0;
-        let mut linker = Linker::<()>::new(&engine);
-        let host = |mut caller: Caller<'_, ()>| -> Result<u64, HostError> {
-            let work = caller.func::<(u64,), u64>("work")?;
-            Ok(3 * work.call(&mut caller, (1_000,))?)
-        };
-        linker.func("given", host).unwrap();
-        let mut machine = linker.instantiate(&program, ()).unwrap();
+        let mut machine = given(&CompileOptions { fuel: true, fidelity, ..CompileOptions::default() });
         machine.set_fuel(Some(100_000));
         let asked = machine.func::<(u64,), u64>("asked").unwrap();
         assert_eq!(asked.call(&mut machine, (100,)).unwrap(), 121, "{fidelity:?}");
         assert!(machine.fuel().is_some_and(|left| left < 99_000), "{:?} of fuel is left", machine.fuel());
+    }
+}
+
+#[test]
+fn arguments_that_a_host_function_does_not_take_are_there_wherever_the_guest_returns() {
+    let mut machine = given(&CompileOptions::default());
+    let roundabout = machine.func::<(u64, u64), u64>("roundabout").unwrap();
+    for n in 0..3 {
+        assert_eq!(roundabout.call(&mut machine, (7, n)).unwrap(), 21 + n);
     }
 }
 

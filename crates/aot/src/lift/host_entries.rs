@@ -12,11 +12,12 @@ use inkwell::IntPredicate;
 use inkwell::llvm_sys::LLVMTailCallKind;
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, FunctionType};
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
+use riverrun_isa::Inst;
 use riverrun_vm::convention::CALL_ARGUMENTS;
 use riverrun_vm::convention::{self, NOWHERE};
 use riverrun_vm::{Import, REGISTER_ARGUMENTS, RETURN_ADDRESS, Reason};
 
-use crate::analysis::{self, Block, Function, Imports, Terminator};
+use crate::analysis::{self, Function, Imports, Terminator};
 use crate::lift::ir::{Ir, Space, built};
 use crate::lift::registers::{self, A0, RA, Registers, SP, Set};
 use crate::lift::site::Site;
@@ -67,12 +68,17 @@ pub(crate) fn parameters() -> Set {
     (A0..A0 + CALL_ARGUMENTS).fold(1 << RA | 1 << SP, |set, register| set | 1 << register)
 }
 
-/// The second result register, if only callers might read it: those of host-ABI entry points do not.
+/// The second result register, if nobody reads it: not the function, which returns to the host alone, nor the host, as callers
+/// of host-ABI entry points do not.
 pub(crate) fn unseen(function: &Function, imports: &Imports) -> Set {
-    let insts = || function.blocks.values().flat_map(|block| &block.insts);
-    let is_read = insts().any(|(_, inst)| analysis::before(inst, 0, imports) >> A1 & 1 != 0);
-    let steps = |block: &Block| matches!(block.end, Terminator::Step { .. } | Terminator::Exit(_));
-    if is_read || function.blocks.values().any(steps) { 0 } else { 1 << A1 }
+    let returns = |end: &Terminator| {
+        matches!(end, Terminator::Next(_) | Terminator::Jump(_) | Terminator::Branch { .. } | Terminator::Return)
+    };
+    let keeps = |(_, inst): &(u64, Inst)| {
+        analysis::before(inst, 0, imports) >> A1 & 1 == 0 && registers::written(inst) != Some(RA)
+    };
+    let is_unseen = function.blocks.values().all(|block| returns(&block.end) && block.insts.iter().all(keeps));
+    if is_unseen { 1 << A1 } else { 0 }
 }
 
 impl<'c> Registers<'c> {

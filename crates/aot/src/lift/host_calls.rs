@@ -1,8 +1,9 @@
 //! Host calls from compiled code, by the host's calling convention on the host's stack: those of `rr.call`, and those
 //! `ecall`s whose host function the machine has cached.
 //!
-//! Invariant (`crates/vm/src/imports.rs`): while the host function runs, all live registers are committed but a0 to a4,
-//! which it gets in host registers. In precise mode these are committed, too.
+//! Invariant (`crates/vm/src/imports.rs`): while the host function runs, all live registers are committed but its arguments
+//! among a0 to a4, which it gets in host registers. In precise mode these are committed, too. Live are those that it may read
+//! by its type, or the guest later.
 
 use std::mem::offset_of;
 

@@ -340,6 +340,9 @@ pub(crate) fn grants(options: &RunOptions, name: &OsStr, args: &[OsString]) -> R
         builder = builder.env(name.as_str(), value.as_str());
     }
     if let Some(folder) = &options.sysroot {
+        if options.guest.dirs.iter().any(|dir| dir.guest == "/") {
+            return Err("--dir grants \"/\", and so does --sysroot: leave one out, or grant a directory in it".into());
+        }
         builder = builder.dir(folder, "/", DirAccess::ReadOnly)?;
     }
     for dir in &options.guest.dirs {

@@ -156,6 +156,8 @@ fn programs_that_are_not_for_this_sandbox() {
     riverrun(args![&dynamic]).expect(125, &["ends.elf: ", "ld-linux-riscv64", "-static", "--sysroot FOLDER"]);
     let sysroot = "--sysroot=/usr/riscv64-linux-gnu";
     riverrun(args!["run", sysroot, &dynamic]).expect(99, &["unknown ending: "]);
+    let root = "--dir=/usr/riscv64-linux-gnu:/";
+    riverrun(args!["run", sysroot, root, &dynamic]).expect(125, &["--dir grants \"/\", and so does --sysroot"]);
     riverrun(args!["run", "--sysroot=/usr/share", &dynamic]).expect(125, &["ends.elf: ", "not in the guest's tree"]);
     riverrun(args![folder.guest("tiny.S", &["-nostdlib", "-Wl,-N"])])
         .expect(125, &["tiny.elf: ", "writable and executable at once"]);

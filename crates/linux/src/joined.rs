@@ -20,6 +20,7 @@ use crate::memory_file::{MemoryFile, Origin};
 use crate::open_file::{Kind, OpenFile};
 use crate::own::Own;
 use crate::paths::{Names, Node};
+use crate::refusal::{Reason, Refusal};
 use crate::shared_mappings::{FileId, read_whole, size};
 
 /// Where glibc's and musl's dynamic linkers look for libraries.
@@ -96,7 +97,14 @@ impl Joined {
         match self.library(file) {
             Some(library) if library.text.iter().any(is_page_of) => Ok(()),
             Some(_) => Err(Stop::Absent("code of a library that is mapped twice, or not as a whole")),
-            None => Err(Stop::Absent("code of a library that was not named when the program was loaded (--library)")),
+            None => Err(match &file.kind {
+                Kind::Regular(file) => {
+                    Stop::Refused(Refusal { path: file.path.clone(), reason: Reason::UnnamedLibrary })
+                }
+                _ => {
+                    Stop::Unsupported(Errno::ACCESS, "code of a library that was not named when the program was loaded")
+                }
+            }),
         }
     }
 }

@@ -53,6 +53,16 @@ impl Layout {
     }
 }
 
+/// Text is what the program had when it was loaded: nothing else runs, so that a compiler in the guest learns at once that it
+/// has to interpret.
+const NO_NEW_CODE: Stop = Stop::Unsupported(Errno::ACCESS, "code that a program makes or loads as it runs");
+
+/// Fails if a range would become executable where the program has no text: above its image.
+fn check_executable(call: &mut Call<'_>, range: &Range<u64>, perm: Perm) -> Result<(), Stop> {
+    let has_text = range.end <= call.linux.layout()?.heap.start;
+    if perm.contains(Perm::EXECUTE) && !has_text { Err(NO_NEW_CODE) } else { Ok(()) }
+}
+
 /// What `prot` allows; whatever may be written may be read.
 fn permissions(prot: u64) -> Result<Perm, Stop> {
     const READ: u64 = 1;
@@ -62,7 +72,7 @@ fn permissions(prot: u64) -> Result<Perm, Stop> {
         return Err(Errno::INVAL.into());
     }
     if prot & (WRITE | EXECUTE) == WRITE | EXECUTE {
-        return Err(Errno::ACCESS.into());
+        return Err(NO_NEW_CODE);
     }
     let allow = |bits, perm| if prot & bits != 0 { perm } else { Perm::NONE };
     Ok(allow(READ | WRITE, Perm::READ) | allow(WRITE, Perm::WRITE) | allow(EXECUTE, Perm::EXECUTE))
@@ -160,10 +170,12 @@ pub(crate) fn mmap(call: &mut Call<'_>) -> Outcome {
     } else {
         call.linux.layout()?.place(call.memory, len)?
     };
+    let range = start..start.saturating_add(len);
     if let (Some(joined), Some(file), true) = (&call.linux.joined, &file, perm.contains(Perm::EXECUTE)) {
         joined.check_text(file, start, offset)?;
+    } else {
+        check_executable(call, &range, perm)?;
     }
-    let range = start..start.saturating_add(len);
     // Text does not change.
     let mapping = match &file {
         Some(file) if shared && !perm.contains(Perm::EXECUTE) => Some(new_mapping(call, &range, offset, file, perm)?),
@@ -293,6 +305,7 @@ pub(crate) fn mprotect(call: &mut Call<'_>) -> Outcome {
     if !is_mapped(call.memory, &range) {
         return Err(Errno::NOMEM.into());
     }
+    check_executable(call, &range, perm)?;
     check_room(call, range.clone(), perm)?;
     if !perm.contains(Perm::READ) {
         // Later it could not be read.

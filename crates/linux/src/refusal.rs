@@ -106,13 +106,15 @@ pub(crate) enum Reason {
     OutwardLink,
     /// A local socket would have its name in a directory of the host.
     NewSocket,
+    /// Its code is mapped, but it was not named when the program was loaded.
+    UnnamedLibrary,
 }
 
 impl Refusal {
     /// The guest's error code.
     pub(crate) fn errno(&self) -> Errno {
         match self.reason {
-            Reason::OtherMount | Reason::Kernel(_) | Reason::SpecialFile(_) => Errno::ACCESS,
+            Reason::OtherMount | Reason::Kernel(_) | Reason::SpecialFile(_) | Reason::UnnamedLibrary => Errno::ACCESS,
             Reason::OutwardLink | Reason::NewSocket => Errno::PERM,
         }
     }
@@ -128,6 +130,9 @@ impl fmt::Display for Refusal {
             Reason::SpecialFile(kind) => write!(f, "it is a {kind}"),
             Reason::NewSocket => {
                 f.write_str("sockets have names in the private /tmp and /dev/shm, not in a directory of the host")
+            }
+            Reason::UnnamedLibrary => {
+                f.write_str("its code can run only if it is named when the program is loaded (--library)")
             }
             Reason::OutwardLink => f.write_str("the symbolic link leads out of the granted directory"),
         }

@@ -126,7 +126,9 @@ fn libraries_that_were_not_named_are_refused_by_name() {
     let stdout = text(&stdout);
     assert!(stdout.contains("/opt/liblate.so: failed to map segment"), "{stdout}");
     let log = text(&log);
-    assert!(log.contains("code of a library that was not named when the program was loaded"), "{log}");
+    let refused =
+        "\"/opt/liblate.so\" is refused: its code can run only if it is named when the program is loaded (--library)";
+    assert!(log.contains(refused), "{log}");
 }
 
 /// A snapshot of a dynamically linked program goes on with the same files.

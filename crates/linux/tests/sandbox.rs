@@ -255,6 +255,15 @@ fn memory_in_too_many_pieces_is_refused() {
     assert_eq!(lines, ["-1 File exists", "-1 Permission denied", "-1 Cannot allocate memory", "1"]);
 }
 
+/// A compiler in the guest must not think that its code could run.
+#[test]
+fn memory_is_not_made_executable() {
+    let (outcome, log) = run_logged(&gcc("limits.c", STATIC), limits("executable"), Detail::Unknown);
+    let results: Vec<_> = outcome.stdout.lines().map(|line| line.rsplit(" = ").next().unwrap()).collect();
+    assert_eq!(results, [&["0"][..], &["-1 Permission denied"; 4]].concat(), "{}", outcome.stdout);
+    assert_eq!(log, "code that a program makes or loads as it runs is not provided\n");
+}
+
 #[test]
 fn descriptors_and_pipes_are_limited() {
     let outcome = run(&gcc("limits.c", STATIC), "", limits("descriptors"));

@@ -34,6 +34,17 @@ static void mappings(void) {
     SHOW(page == MAP_FAILED);
 }
 
+static void executable(void) {
+    long text = (long)executable & -4096;
+    SHOW(mprotect((void *)text, 4096, PROT_READ | PROT_EXEC));
+    char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    SHOW(mprotect(page, 4096, PROT_READ | PROT_EXEC));
+    SHOW(mprotect(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC));
+    SHOW(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    SHOW(mmap(page, 4096, PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+    page[0] = 1;
+}
+
 static void descriptors(void) {
     int fd, last = -1, count = 0;
     while ((fd = open("/dev/null", O_RDONLY)) >= 0) last = fd, count++;
@@ -84,6 +95,7 @@ int main(int argc, char **argv) {
         case 'm': memory(); break;
         case 'r': mappings(); break;
         case 'd': descriptors(); break;
+        case 'e': executable(); break;
         case 'u': unknown(); break;
         case 'p': partial(); break;
         case 'c': clocks(); break;

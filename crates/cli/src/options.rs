@@ -107,7 +107,8 @@ pub(crate) struct RunOptions {
     /// to be read only.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) sysroot: Option<PathBuf>,
-    /// With --sysroot: a library that the program loads while it runs; its name, or its path there; may be given again.
+    /// With --sysroot: a library that the program loads while it runs: its name, or its path there, or a folder's with many
+    /// of them; may be given again.
     #[arg(long = "library", value_name = "LIBRARY", requires = "sysroot")]
     pub(crate) libraries: Vec<String>,
     /// Go on where a snapshot was taken: FILE is what `riverrun snapshot` has written of the same PROGRAM. Files that it

@@ -226,13 +226,13 @@ impl Builder {
     }
 
     /// Prepares a dynamically linked program: finds its dynamic linker and the libraries that it needs in what has been
-    /// granted so far, by the guest's names. `libraries` are more of them, which it loads later (`dlopen`): names, or paths.
-    /// `None` if the program is not dynamically linked.
+    /// granted so far, by the guest's names. `libraries` are more of them, which it loads later (`dlopen`): names, or paths, of
+    /// directories of the host for all libraries in them and below. `None` if the program is not dynamically linked.
     ///
     /// The result's [`Joined::bytes`] are the program to be loaded; [`Builder::joined`] tells the personality of it. The
     /// guest's dynamic linker reads the files again, so they are to be granted to the machine as well: the same directories, or
     /// the same `Arc` of bytes or of a file system. A
-    /// library that is not found is left out: the dynamic linker then says what is missing.
+    /// library that another one needs and that is not found is left out: the dynamic linker then says what is missing.
     ///
     /// ```no_run
     /// use riverrun::{Config, Engine, Program};
@@ -246,7 +246,7 @@ impl Builder {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Join`] if the file or its dynamic linker cannot be read.
+    /// [`Error::Join`] if the file, its dynamic linker, or one of `libraries` cannot be read.
     pub fn join(&self, program: impl Into<Arc<[u8]>>, libraries: &[String]) -> Result<Option<Joined>, Error> {
         joined::join(&self.names, program.into(), libraries)
     }

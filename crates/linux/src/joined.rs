@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use riverrun::image::{DynamicObject, JoinedProgram, LoadError};
 use riverrun::{Memory, PAGE_SIZE, Perm};
-use rustix::fs::Mode;
+use rustix::fs::{Dir, FileType, Mode};
 use rustix::io::Errno;
 
 use crate::call::{Patience, Stop};
@@ -17,7 +17,7 @@ use crate::files::{open_host, open_virtual};
 use crate::guest_path::GuestPath;
 use crate::host_file::SizeLimit;
 use crate::memory_file::{MemoryFile, Origin};
-use crate::open_file::{Kind, OpenFile};
+use crate::open_file::{Directory, DirectoryPlace, Kind, OpenFile};
 use crate::own::Own;
 use crate::paths::{Names, Node};
 use crate::refusal::{Reason, Refusal};
@@ -124,10 +124,15 @@ pub(crate) fn join(names: &Names, file: Arc<[u8]>, libraries: &[String]) -> Resu
     let mut seen = BTreeSet::new();
     let mut ids = vec![interpreter.id];
     let interpreter = parse(path, interpreter.bytes)?;
-    let mut ahead: Vec<(String, Option<String>)> = libraries.iter().map(|name| (name.clone(), None)).collect();
+    let run_path = |object: &DynamicObject| object.run_path().map(str::to_owned);
+    let mut ahead: Vec<(String, Option<String>)> = vec![];
+    for name in libraries {
+        let in_folder =
+            tree.libraries_in(name).map_err(|errno| Error::Join { path: name.clone(), reason: errno.to_string() })?;
+        ahead.extend(in_folder.unwrap_or_else(|| vec![name.clone()]).into_iter().map(|name| (name, run_path(&main))));
+    }
     let needs = |object: &DynamicObject| {
-        let run_path = object.run_path().map(str::to_owned);
-        object.needed().iter().rev().map(|name| (name.clone(), run_path.clone())).collect::<Vec<_>>()
+        object.needed().iter().rev().map(|name| (name.clone(), run_path(object))).collect::<Vec<_>>()
     };
     ahead.extend(needs(&main));
     while let Some((name, run_path)) = ahead.pop() {
@@ -139,7 +144,18 @@ pub(crate) fn join(names: &Names, file: Arc<[u8]>, libraries: &[String]) -> Resu
         }
         let in_tree = tree.find(&name, run_path.as_deref());
         let too_large = |_| cannot(format!("the libraries have more than {MAX_BYTES} bytes, {name} among them"));
-        let Some(file) = in_tree.map_err(too_large)? else { continue };
+        let Some(file) = in_tree.map_err(too_large)? else {
+            // The dynamic linker says of one that the program needs, and would not of one that it may load later.
+            match libraries.contains(&name) {
+                true => {
+                    return Err(Error::Join {
+                        path: name,
+                        reason: "there is no such library in the guest's tree".into(),
+                    });
+                }
+                false => continue,
+            }
+        };
         if ids.contains(&file.id) {
             continue;
         }
@@ -190,13 +206,37 @@ impl Tree<'_> {
         Ok(None)
     }
 
-    /// A file's contents, and which file it is; `None` if there is none. `EFBIG` if too few bytes are left for it.
-    fn read(&mut self, path: &str) -> Result<Option<Found>, Errno> {
-        let errno = |stop: Stop| match stop {
-            Stop::Errno(errno) => errno,
-            Stop::Refused(refusal) => refusal.errno(),
-            _ => Errno::IO,
+    /// The libraries in the directory of the host that has this path, and below it; `None` if none has.
+    fn libraries_in(&self, path: &str) -> Result<Option<Vec<String>>, Errno> {
+        let directory = |path: &str| match self.open(path) {
+            Ok(Kind::Directory(Directory { place: DirectoryPlace::Host(fd), .. })) => Some(fd),
+            _ => None,
         };
+        let Some(fd) = directory(path).filter(|_| path.starts_with('/')) else { return Ok(None) };
+        let mut found = vec![];
+        let mut ahead = vec![(path.to_owned(), fd)];
+        while let Some((folder, fd)) = ahead.pop() {
+            for entry in Dir::read_from(fd)? {
+                let entry = entry?;
+                let Ok(name) = entry.file_name().to_str() else { continue };
+                let inside = format!("{}/{name}", folder.trim_end_matches('/'));
+                if name.ends_with(".so") || name.contains(".so.") {
+                    found.push(inside);
+                } else if matches!(entry.file_type(), FileType::Directory | FileType::Unknown) && !name.starts_with('.')
+                {
+                    ahead.extend(directory(&inside).map(|fd| (inside, fd)));
+                }
+            }
+            if found.len() + ahead.len() > MAX_NAMES {
+                return Err(Errno::TOOBIG);
+            }
+        }
+        found.sort();
+        Ok(Some(found))
+    }
+
+    /// Opens what has this path.
+    fn open(&self, path: &str) -> Result<Kind, Errno> {
         let open = || -> Result<Kind, Stop> {
             let (limit, patience) = (SizeLimit::default(), Patience::endless());
             let found = self.names.resolve(&GuestPath::default(), path.as_bytes(), true, patience)?;
@@ -209,7 +249,12 @@ impl Tree<'_> {
                 Node::Own(_) | Node::Memory(_) => Err(Errno::NOENT.into()),
             }
         };
-        let file = match open().map_err(errno) {
+        open().map_err(errno)
+    }
+
+    /// A file's contents, and which file it is; `None` if there is none. `EFBIG` if too few bytes are left for it.
+    fn read(&mut self, path: &str) -> Result<Option<Found>, Errno> {
+        let file = match self.open(path) {
             Ok(Kind::Directory(_)) => return Err(Errno::ISDIR),
             Ok(kind) => OpenFile::new(kind, 0),
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
@@ -223,5 +268,13 @@ impl Tree<'_> {
         bytes.truncate(read);
         let known_by = (!matches!(file.kind, Kind::Regular(_))).then(|| Arc::new(file));
         Ok(Some(Found { bytes: bytes.into(), id, known_by }))
+    }
+}
+
+fn errno(stop: Stop) -> Errno {
+    match stop {
+        Stop::Errno(errno) => errno,
+        Stop::Refused(refusal) => refusal.errno(),
+        _ => Errno::IO,
     }
 }

@@ -63,12 +63,25 @@ fn libraries_are_linked_and_loaded() {
     let expected = qemu.arg(folder.path().join("dynamic")).arg(folder.path().join("liblate.so")).output().unwrap();
     let expected_text = String::from_utf8(expected.stdout).unwrap();
     assert!(expected_text.ends_with("late 42\nclosed 0\nagain 8\n"), "{expected_text}");
-    let joined = join(folder.path(), &["/opt/liblate.so"]);
-    let builder = builder(folder.path()).args(["/opt/dynamic", "/opt/liblate.so"]);
-    let (mut machine, stdout) = machine(&Config::new(), &joined, builder);
-    let status = machine.run().unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(text(&stdout), expected_text);
-    assert_eq!(Some(status), expected.status.code());
+    // By its path, or that of a directory above it.
+    for library in ["/opt/liblate.so", "/opt"] {
+        let joined = join(folder.path(), &[library]);
+        let builder = builder(folder.path()).args(["/opt/dynamic", "/opt/liblate.so"]);
+        let (mut machine, stdout) = machine(&Config::new(), &joined, builder);
+        let status = machine.run().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(text(&stdout), expected_text);
+        assert_eq!(Some(status), expected.status.code());
+    }
+}
+
+#[test]
+fn libraries_that_are_named_have_to_be_there() {
+    let folder = folder();
+    for name in ["/opt/libnone.so", "libnone.so"] {
+        let program = std::fs::read(folder.path().join("dynamic")).unwrap();
+        let error = builder(folder.path()).join(program, &[name.to_owned()]).unwrap_err().to_string();
+        assert_eq!(error, format!("cannot link dynamically: {name}: there is no such library in the guest's tree"));
+    }
 }
 
 /// What was joined is compiled as other programs are: here all but the large libraries, which would take long. They are called

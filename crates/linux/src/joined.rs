@@ -146,15 +146,11 @@ pub(crate) fn join(names: &Names, file: Arc<[u8]>, libraries: &[String]) -> Resu
         let too_large = |_| cannot(format!("the libraries have more than {MAX_BYTES} bytes, {name} among them"));
         let Some(file) = in_tree.map_err(too_large)? else {
             // The dynamic linker says of one that the program needs, and would not of one that it may load later.
-            match libraries.contains(&name) {
-                true => {
-                    return Err(Error::Join {
-                        path: name,
-                        reason: "there is no such library in the guest's tree".into(),
-                    });
-                }
-                false => continue,
+            if libraries.contains(&name) {
+                let reason = "there is no such library in the guest's tree".into();
+                return Err(Error::Join { path: name, reason });
             }
+            continue;
         };
         if ids.contains(&file.id) {
             continue;
@@ -208,14 +204,18 @@ impl Tree<'_> {
 
     /// The libraries in the directory of the host that has this path, and below it; `None` if none has.
     fn libraries_in(&self, path: &str) -> Result<Option<Vec<String>>, Errno> {
-        let directory = |path: &str| match self.open(path) {
-            Ok(Kind::Directory(Directory { place: DirectoryPlace::Host(fd), .. })) => Some(fd),
-            _ => None,
-        };
-        let Some(fd) = directory(path).filter(|_| path.starts_with('/')) else { return Ok(None) };
+        if !path.starts_with('/') {
+            return Ok(None);
+        }
         let mut found = vec![];
-        let mut ahead = vec![(path.to_owned(), fd)];
-        while let Some((folder, fd)) = ahead.pop() {
+        let mut ahead = vec![path.to_owned()];
+        while let Some(folder) = ahead.pop() {
+            let fd = match self.open(&folder) {
+                Ok(Kind::Directory(Directory { place: DirectoryPlace::Host(fd), .. })) => fd,
+                _ if folder == path => return Ok(None),
+                Err(errno @ (Errno::MFILE | Errno::NFILE)) => return Err(errno),
+                _ => continue,
+            };
             for entry in Dir::read_from(fd)? {
                 let entry = entry?;
                 let Ok(name) = entry.file_name().to_str() else { continue };
@@ -224,7 +224,7 @@ impl Tree<'_> {
                     found.push(inside);
                 } else if matches!(entry.file_type(), FileType::Directory | FileType::Unknown) && !name.starts_with('.')
                 {
-                    ahead.extend(directory(&inside).map(|fd| (inside, fd)));
+                    ahead.push(inside);
                 }
             }
             if found.len() + ahead.len() > MAX_NAMES {

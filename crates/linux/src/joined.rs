@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::files::{open_host, open_virtual};
 use crate::guest_path::GuestPath;
 use crate::host_file::SizeLimit;
+use crate::memory::NO_NEW_CODE;
 use crate::memory_file::{MemoryFile, Origin};
 use crate::open_file::{Directory, DirectoryPlace, Kind, OpenFile};
 use crate::own::Own;
@@ -97,13 +98,9 @@ impl Joined {
         match self.library(file) {
             Some(library) if library.text.iter().any(is_page_of) => Ok(()),
             Some(_) => Err(Stop::Absent("code of a library that is mapped twice, or not as a whole")),
-            None => Err(match &file.kind {
-                Kind::Regular(file) => {
-                    Stop::Refused(Refusal { path: file.path.clone(), reason: Reason::UnnamedLibrary })
-                }
-                _ => {
-                    Stop::Unsupported(Errno::ACCESS, "code of a library that was not named when the program was loaded")
-                }
+            None => Err(match file.path() {
+                Some(path) => Stop::Refused(Refusal { path: path.clone(), reason: Reason::UnnamedLibrary }),
+                None => NO_NEW_CODE,
             }),
         }
     }

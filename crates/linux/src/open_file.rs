@@ -231,25 +231,26 @@ impl OpenFile {
         }
     }
 
+    /// The guest's path by which it was opened, if it is a file or directory.
+    pub(crate) fn path(&self) -> Option<&GuestPath> {
+        match &self.kind {
+            Kind::Regular(file) => Some(&file.path),
+            Kind::Directory(directory) => Some(&directory.path),
+            Kind::Memory(file) => Some(&file.path),
+            Kind::Virtual(file) => Some(&file.name.path),
+            _ => None,
+        }
+    }
+
     /// What `/proc/self/fd/NUMBER` leads to.
     pub(crate) fn name(&self, number: i32) -> Vec<u8> {
+        if let Some(path) = self.path() {
+            return path.to_bytes();
+        }
         match &self.kind {
-            Kind::Regular(file) => file.path.to_bytes(),
-            Kind::Directory(directory) => directory.path.to_bytes(),
-            Kind::Memory(file) => file.path.to_bytes(),
-            Kind::Virtual(file) => file.name.path.to_bytes(),
             Kind::Device(device) => format!("/dev/{}", device.name()).into_bytes(),
             Kind::Socket(_) => format!("socket:[{number}]").into_bytes(),
-            Kind::Stream(_)
-            | Kind::Reader(_)
-            | Kind::Writer(_)
-            | Kind::PipeReader(_)
-            | Kind::PipeWriter(_)
-            | Kind::Event(_)
-            | Kind::Timer(_)
-            | Kind::Signals(_)
-            | Kind::Epoll(_)
-            | Kind::Process => format!("pipe:[{number}]").into_bytes(),
+            _ => format!("pipe:[{number}]").into_bytes(),
         }
     }
 

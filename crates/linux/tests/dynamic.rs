@@ -132,16 +132,21 @@ fn libraries_need_no_directory() {
 fn libraries_that_were_not_named_are_refused_by_name() {
     let folder = folder();
     let joined = join(folder.path(), &[]);
-    let log = Captured::default();
-    let builder = builder(folder.path()).args(["/opt/dynamic", "/opt/liblate.so"]).log(log.clone(), Detail::Unknown);
-    let (mut machine, stdout) = machine(&Config::new(), &joined, builder);
-    assert_eq!(machine.run().unwrap(), 1);
-    let stdout = text(&stdout);
-    assert!(stdout.contains("/opt/liblate.so: failed to map segment"), "{stdout}");
-    let log = text(&log);
-    let refused =
-        "\"/opt/liblate.so\" is refused: its code can run only if it is named when the program is loaded (--library)";
-    assert!(log.contains(refused), "{log}");
+    let in_memory: Arc<[u8]> = std::fs::read(folder.path().join("liblate.so")).unwrap().into();
+    for path in ["/opt/liblate.so", "/late/liblate.so"] {
+        let log = Captured::default();
+        let builder = builder(folder.path()).file("/late/liblate.so", in_memory.clone()).unwrap();
+        let builder = builder.args(["/opt/dynamic", path]).log(log.clone(), Detail::Unknown);
+        let (mut machine, stdout) = machine(&Config::new(), &joined, builder);
+        assert_eq!(machine.run().unwrap(), 1);
+        let stdout = text(&stdout);
+        assert!(stdout.contains(&format!("{path}: failed to map segment")), "{stdout}");
+        let refused = format!(
+            "{path:?} is refused: its code can run only if it is named when the program is loaded (--library)\n"
+        );
+        let log = text(&log);
+        assert!(log.contains(&refused), "{log}");
+    }
 }
 
 /// A snapshot of a dynamically linked program goes on with the same files.

@@ -62,7 +62,7 @@ impl<'a> Program<'a> {
         let all = functions(&text, &budget);
         budget.check()?;
         let imports = Imports::new(image);
-        let mut liveness = Liveness::new(&text, &all, &imports, &budget);
+        let mut liveness = Liveness::new(&text, &all, |function| selection.may_have(function), &imports, &budget);
         let reads_exceptions = observed(image, &all);
         let starts: BTreeSet<u64> = all.iter().map(|function| function.start).collect();
         let mut functions = selection.of(all, &mut liveness, &imports);

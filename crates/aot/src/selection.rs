@@ -37,10 +37,18 @@ impl<'a> Selection<'a> {
         if let Selection::Hot { kept, .. } = self { kept } else { None }
     }
 
+    /// Whether the function may be selected.
+    pub(crate) fn may_have(self, function: &Function) -> bool {
+        match self {
+            Selection::All => true,
+            Selection::Hot { profile, .. } => is_reached(function, profile),
+        }
+    }
+
     /// The selected functions, in their order, without their cold blocks.
     pub(crate) fn of(self, mut functions: Vec<Function>, liveness: &mut Liveness, imports: &Imports) -> Vec<Function> {
         let Selection::Hot { profile, work: limit, .. } = self else { return functions };
-        functions.retain(|function| is_reached(function, profile));
+        functions.retain(|function| self.may_have(function));
         for function in &mut functions {
             for (start, block) in leave_out_cold(function, profile) {
                 liveness.leave_out(function.start, start, &block, imports);

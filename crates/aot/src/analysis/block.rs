@@ -1,5 +1,7 @@
 //! Basic blocks of a function, and where each leads.
 
+use std::ops::RangeInclusive;
+
 use riverrun_isa::ops::Mem;
 use riverrun_isa::{Destination, Inst};
 
@@ -21,6 +23,15 @@ impl Block {
     pub(super) fn calls_millicode(&self) -> bool {
         let links = |inst: &Inst| inst.op.info().format.destination() == Destination::Jump && inst.rd == T0;
         self.insts.last().is_some_and(|(_, inst)| links(inst))
+    }
+
+    /// The addresses at which control can be in the block, which begins at `start`.
+    pub(super) fn addresses(&self, start: u64) -> RangeInclusive<u64> {
+        let last = match self.end {
+            Terminator::Step { at, .. } | Terminator::Exit(at) => at,
+            _ => self.insts.last().map_or(start, |(pc, _)| *pc),
+        };
+        start..=last
     }
 
     /// The address behind its last instruction.

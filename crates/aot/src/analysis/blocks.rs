@@ -37,28 +37,32 @@ pub(crate) fn blocks(
     budget: &Budget,
 ) -> (BTreeMap<u64, Block>, Vec<u64>) {
     let mut leaders = BTreeSet::from([addresses.start]);
-    let mut roots = vec![addresses.start];
+    let mut orphans = Vec::new();
+    let mut blocks: BTreeMap<u64, Block> = BTreeMap::new();
+    let mut pending = vec![addresses.start];
     let mut tables: BTreeMap<u64, Targets> = BTreeMap::new();
     let mut extent = Extent { own: addresses.clone(), millicode: BTreeSet::new() };
-    // A leader inside a block that has been walked splits it in the next round.
     loop {
-        let mut blocks = BTreeMap::new();
-        let mut pending = roots.clone();
-        let known = leaders.clone();
+        let mut further = BTreeSet::new();
+        if !budget.spend(blocks.len()) {
+            return (blocks, orphans);
+        }
         while let Some(start) = pending.pop() {
             if blocks.contains_key(&start) {
                 continue;
             }
-            let block = walk(text, start, &extent, &known, &tables);
+            let block = walk(text, start, &extent, &leaders, &tables);
             let sought = if block.insts.last().is_some_and(|(_, inst)| inst.rd == T0) { millicode::LIMIT } else { 0 };
             if !budget.spend(block.insts.len() + 1 + block.end.targets() + sought) {
-                return (blocks, roots);
+                return (blocks, orphans);
             }
             if let (Terminator::Jump(to), true) = (&block.end, block.calls_millicode()) {
                 extent.millicode.extend(millicode::reached_from(text, *to).unwrap_or_default());
             }
             for to in block.end.successors().into_iter().filter(|&to| extent.contains(to)) {
-                leaders.insert(to);
+                if !leaders.contains(&to) {
+                    further.insert(to);
+                }
                 pending.push(to);
             }
             blocks.insert(start, block);
@@ -69,16 +73,27 @@ pub(crate) fn blocks(
         for (jump, targets) in &tables {
             found.entry(*jump).or_default().extend(targets);
         }
-        if leaders == known && found == tables {
+        if further.is_empty() && found == tables {
             let gaps = gaps(text, addresses.start..orphans_until, &blocks);
             if gaps.is_empty() {
-                roots.remove(0);
-                return (blocks, roots);
+                return (blocks, orphans);
             }
-            leaders.extend(&gaps);
-            roots.extend(gaps);
+            pending.extend(&gaps);
+            further.extend(&gaps);
+            orphans.extend(gaps);
         }
         tables = found;
+        let splits = |start: u64, block: &Block| further.range(block.addresses(start)).any(|&at| at != start);
+        leaders.extend(&further);
+        // These are walked again.
+        let changed = blocks.extract_if(.., |&start, block| match block.end {
+            // What is known of it may have changed.
+            Terminator::JumpIndirect(_) => true,
+            // It ended where the function did, which may have grown by millicode.
+            Terminator::Next(to) if !leaders.contains(&to) => true,
+            _ => splits(start, block),
+        });
+        pending.extend(changed.map(|(start, _)| start));
     }
 }
 
@@ -89,15 +104,18 @@ pub(super) fn gaps(text: &Text<'_>, addresses: Range<u64>, blocks: &BTreeMap<u64
         (_, Some((pc, inst))) => pc + u64::from(inst.len),
         (_, None) => start,
     };
-    let until = addresses.end;
-    let starts = blocks.range(addresses.clone()).skip(1).map(|(&start, _)| start).chain([until]);
+    let starts = blocks.range(addresses.clone()).skip(1).map(|(&start, _)| start).chain([addresses.end]);
     let is_nop = |inst: &Inst| inst.op == Op::addi && inst.rd == 0;
     let open = |(end, next): (u64, u64)| {
         let mut pc = end;
-        while let Some(inst) = text.fetch(pc).filter(|inst| pc < next && is_nop(inst)) {
-            pc += u64::from(inst.len);
+        while pc < next {
+            match text.fetch(pc) {
+                Some(inst) if is_nop(&inst) => pc += u64::from(inst.len),
+                Some(_) => return Some(end),
+                None => break,
+            }
         }
-        (pc < next.min(until) && text.fetch(pc).is_some()).then_some(end)
+        None
     };
     let gaps = blocks.range(addresses).map(end_of).zip(starts).filter_map(open);
     gaps.filter(|gap| !blocks.contains_key(gap)).collect()

@@ -6,7 +6,7 @@ use riverrun_vm::DYNAMIC_CALL;
 
 use crate::analysis::block::{Block, Terminator};
 use crate::analysis::constants::Known;
-use crate::analysis::jump_tables::{evaluate, propagate};
+use crate::analysis::propagation::{Registers, agreed, evaluate, propagate};
 use crate::budget::Budget;
 
 const A7: usize = 17;
@@ -30,10 +30,10 @@ pub(crate) fn call_numbers(start: u64, blocks: &BTreeMap<u64, Block>, budget: &B
     if !blocks.values().any(|block| calls(block).is_some()) {
         return BTreeMap::new();
     }
-    let known = propagate(start, blocks, |a, b| if a == b { a } else { Known::Unknown }, budget);
-    let number = |(start, block): (&u64, &Block)| {
+    let known = propagate(start, blocks, |block| calls(block).is_some(), agreed, budget);
+    let number = |(block, known): (&Block, &Option<Box<Registers>>)| {
         let at = calls(block)?;
-        let mut registers = *known.get(start)?;
+        let mut registers = **known.as_ref()?;
         evaluate(block, &mut registers);
         match (registers[A7], registers[T0]) {
             (Known::Constant(DYNAMIC_CALL), Known::Constant(key)) => Some((at, CallNumber::InT0(key))),
@@ -42,5 +42,5 @@ pub(crate) fn call_numbers(start: u64, blocks: &BTreeMap<u64, Block>, budget: &B
             _ => None,
         }
     };
-    blocks.iter().filter_map(number).collect()
+    blocks.values().zip(&known).filter_map(number).collect()
 }

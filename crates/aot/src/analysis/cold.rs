@@ -6,7 +6,6 @@
 //! one that is not seen whole if a pointer may lead to its frame.
 
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
 
 use riverrun_program::Profile;
 
@@ -17,7 +16,7 @@ use crate::analysis::order::order;
 
 /// Whether control has been in the function.
 pub(crate) fn is_reached(function: &Function, profile: &Profile) -> bool {
-    function.blocks.iter().any(|(&start, block)| profile.has_reached(addresses(start, block)))
+    function.blocks.iter().any(|(&start, block)| profile.has_reached(block.addresses(start)))
 }
 
 /// Replaces the cold blocks of a function by exits. Gives those to which its other blocks lead.
@@ -43,7 +42,7 @@ pub(crate) fn leave_out_cold(function: &mut Function, profile: &Profile) -> Vec<
 /// The blocks that control may have reached. A profile names where it came from elsewhere; from there on, the interpreter
 /// does not tell which instructions before the next jump it has executed.
 fn reached(function: &Function, profile: &Profile) -> BTreeSet<u64> {
-    let named = function.blocks.iter().filter(|(start, block)| profile.has_reached(addresses(**start, block)));
+    let named = function.blocks.iter().filter(|(start, block)| profile.has_reached(block.addresses(**start)));
     let mut pending: Vec<u64> = named.map(|(&start, _)| start).chain([function.start]).collect();
     let mut reached = BTreeSet::new();
     while let Some(start) = pending.pop() {
@@ -65,15 +64,6 @@ fn behind(block: &Block) -> Option<u64> {
         Terminator::Jump(_) if block.calls_millicode() => Some(block.end_address()),
         _ => None,
     }
-}
-
-/// The addresses at which control can be in a block.
-fn addresses(start: u64, block: &Block) -> RangeInclusive<u64> {
-    let last = match block.end {
-        Terminator::Step { at, .. } | Terminator::Exit(at) => at,
-        _ => block.insts.last().map_or(start, |(pc, _)| *pc),
-    };
-    start..=last
 }
 
 #[cfg(test)]

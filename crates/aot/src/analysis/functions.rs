@@ -116,35 +116,34 @@ pub(crate) fn functions(text: &Text<'_>, budget: &Budget) -> Vec<Function> {
     let is_inside = |address: u64| ends.range(..=address).next_back().is_some_and(|(_, &end)| address < end);
     starts.extend(text.pointers().iter().copied().filter(|&pointer| !is_inside(pointer)));
     let has_exceptions = image.section(".gcc_except_table").is_some();
-    let mut found: BTreeMap<u64, (u64, Function)> = BTreeMap::new();
-    loop {
+    let mut found: BTreeMap<u64, Function> = BTreeMap::new();
+    let mut pending = starts.clone();
+    while !pending.is_empty() {
         let mut further = BTreeSet::new();
-        let next = starts.iter().skip(1).copied().chain([u64::MAX]);
-        for (&start, end) in starts.iter().zip(next) {
+        for start in pending {
             if !budget.spend(1) {
                 return Vec::new();
             }
-            // A function changes only where another one begins inside it.
-            if found.get(&start).is_none_or(|(known_end, _)| *known_end != end) {
-                let symbol = image.symbol_at(start).filter(|(_, offset)| *offset == 0).map(|(symbol, _)| symbol);
-                let known_end = ends.get(&start).copied().unwrap_or(start);
-                let orphans_until = if has_exceptions { end.min(known_end) } else { start };
-                let (blocks, orphans) = blocks(text, start..end, orphans_until, budget);
-                let name = symbol.map(|symbol| symbol.name.to_owned());
-                let extent = match known_end {
-                    known_end if known_end <= start || end < known_end => Extent::Unknown,
-                    known_end if gaps(text, start..known_end, &blocks).is_empty() => Extent::Whole,
-                    _ => Extent::Gaps,
-                };
-                let (entered_loops, polls) = (Vec::new(), BTreeSet::new());
-                let function = Function { start, name, blocks, extent, orphans, entered_loops, polls };
-                further.extend(function.leads_to().filter(|to| !starts.contains(to) && is_start(*to)));
-                found.insert(start, (end, function));
-            }
+            let end = starts.range(start..).nth(1).copied().unwrap_or(u64::MAX);
+            let symbol = image.symbol_at(start).filter(|(_, offset)| *offset == 0).map(|(symbol, _)| symbol);
+            let known_end = ends.get(&start).copied().unwrap_or(start);
+            let orphans_until = if has_exceptions { end.min(known_end) } else { start };
+            let (blocks, orphans) = blocks(text, start..end, orphans_until, budget);
+            let name = symbol.map(|symbol| symbol.name.to_owned());
+            let extent = match known_end {
+                known_end if known_end <= start || end < known_end => Extent::Unknown,
+                known_end if gaps(text, start..known_end, &blocks).is_empty() => Extent::Whole,
+                _ => Extent::Gaps,
+            };
+            let (entered_loops, polls) = (Vec::new(), BTreeSet::new());
+            let function = Function { start, name, blocks, extent, orphans, entered_loops, polls };
+            further.extend(function.leads_to().filter(|to| !starts.contains(to) && is_start(*to)));
+            found.insert(start, function);
         }
-        if further.is_empty() {
-            return found.into_values().map(|(_, function)| function).collect();
-        }
-        starts.extend(further);
+        starts.extend(&further);
+        // A function changes only where another one begins inside it.
+        let around = |start: u64| starts.range(..start).next_back().copied();
+        pending = further.iter().copied().filter_map(around).chain(further.iter().copied()).collect();
     }
+    found.into_values().collect()
 }

@@ -9,8 +9,8 @@ use std::ops::Range;
 use riverrun_isa::ops::Mem;
 
 use crate::analysis::block::{Block, Fixed, T0, Targets, Terminator};
-use crate::analysis::constants::{Constants, Known};
-use crate::analysis::execution::execute;
+use crate::analysis::constants::Known;
+use crate::analysis::propagation::{NOTHING, Registers, agreed, evaluate, propagate};
 use crate::analysis::text::Text;
 use crate::budget::Budget;
 
@@ -19,12 +19,6 @@ const LIMIT: u64 = 4096;
 
 /// Consecutive entries that may lead out of the function.
 const OUTSIDE: u32 = 16;
-
-/// Registers that calls preserve: sp, gp, tp and the saved ones.
-const PRESERVED: u32 = 0x0ffc_031d;
-
-/// Registers that system calls change: a0 and a1.
-const RESULTS: u32 = 0x0000_0c00;
 
 /// The targets of jumps by register: by the jump's address, sorted. Some of them if the budget is spent.
 pub(crate) fn find(
@@ -39,13 +33,13 @@ pub(crate) fn find(
     }
     // Calls that never return look as if control continued with changed registers. So if the facts on which all paths agree
     // give no table, the facts of any path are tried.
-    let known = propagate(addresses.start, blocks, |a, b| if a == b { a } else { Known::Unknown }, budget);
-    let guessed =
-        LazyCell::new(|| propagate(addresses.start, blocks, |a, b| if a == Known::Unknown { b } else { a }, budget));
+    let known = propagate(addresses.start, blocks, jumps, agreed, budget);
+    let any = |one, other| if one == Known::Unknown { other } else { one };
+    let guessed = LazyCell::new(|| propagate(addresses.start, blocks, jumps, any, budget));
     let mut tables = BTreeMap::new();
-    for (start, block) in blocks.iter().filter(|(_, block)| jumps(block)) {
-        let targets_by = |known: &BTreeMap<u64, Registers>| {
-            let mut registers = known.get(start).copied().unwrap_or(NOTHING);
+    for (number, block) in blocks.values().enumerate().filter(|(_, block)| jumps(block)) {
+        let targets_by = |known: &[Option<Box<Registers>>]| {
+            let mut registers = known[number].as_deref().copied().unwrap_or(NOTHING);
             match evaluate(block, &mut registers) {
                 Known::Entry { table, mem, plus, is_first } => {
                     let targets = read(text, addresses, table, mem, plus);
@@ -78,61 +72,6 @@ pub(crate) fn find(
         }
     }
     tables
-}
-
-/// The known facts about the integer registers.
-pub(super) type Registers = [Known; 32];
-
-const NOTHING: Registers = {
-    let mut registers = [Known::Unknown; 32];
-    registers[0] = Known::Constant(0);
-    registers
-};
-
-/// The known facts about the integer registers at the beginning of each block, joined over its predecessors.
-pub(super) fn propagate(
-    start: u64,
-    blocks: &BTreeMap<u64, Block>,
-    join: impl Fn(Known, Known) -> Known,
-    budget: &Budget,
-) -> BTreeMap<u64, Registers> {
-    let mut known = BTreeMap::from([(start, NOTHING)]);
-    let mut pending = vec![start];
-    while let Some(at) = pending.pop() {
-        let block = &blocks[&at];
-        if !budget.spend(block.insts.len() + 1 + block.end.targets()) {
-            break;
-        }
-        let mut registers = known[&at];
-        evaluate(block, &mut registers);
-        let preserved = match block.end {
-            Terminator::Step { .. } => !RESULTS,
-            _ if block.end.is_call() => PRESERVED,
-            _ => !0,
-        };
-        for (n, register) in registers.iter_mut().enumerate() {
-            if preserved >> n & 1 == 0 {
-                *register = Known::Unknown;
-            }
-        }
-        for to in block.end.successors().into_iter().filter(|to| blocks.contains_key(to)) {
-            let joined =
-                known.get(&to).map_or(registers, |before| std::array::from_fn(|n| join(before[n], registers[n])));
-            if known.insert(to, joined) != Some(joined) {
-                pending.push(to);
-            }
-        }
-    }
-    known
-}
-
-/// Executes the block on known facts; returns those about the last instruction's value.
-pub(super) fn evaluate(block: &Block, registers: &mut Registers) -> Known {
-    let mut last = Known::Unknown;
-    for (pc, inst) in &block.insts {
-        last = execute(&Constants, *pc, inst, registers, Known::Unknown);
-    }
-    last
 }
 
 /// The entries that lead to instructions. Some may lead out of it, where a compiler

@@ -15,6 +15,7 @@
 //! A program that breaks an assumption reads other values than in the interpreter, its own or zeros; its host is unaffected.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::mem::replace;
 
 use riverrun_isa::{Destination, Format, Inst, Op};
 
@@ -44,11 +45,18 @@ impl Liveness {
     /// The live-out registers of a mismatched return.
     pub(crate) const MISMATCHED_RETURN: Set = RESULTS;
 
-    /// The live registers of a program; an answer without meaning if the budget is spent.
-    pub(crate) fn new(text: &Text<'_>, functions: &[Function], imports: &Imports, budget: &Budget) -> Liveness {
-        let numbers: HashMap<u64, usize> = (0..).zip(functions).map(|(number, of)| (of.start, number)).collect();
+    /// The live registers of a program, those of blocks in functions that may be selected; an answer without meaning if the
+    /// budget is spent.
+    pub(crate) fn new(
+        text: &Text<'_>,
+        functions: &[Function],
+        may_be_selected: impl Fn(&Function) -> bool,
+        imports: &Imports,
+        budget: &Budget,
+    ) -> Liveness {
+        let starts: Vec<u64> = functions.iter().map(|function| function.start).collect();
         let mut flows: Vec<Flow<'_>> =
-            (0..).zip(functions).map(|(number, of)| Flow::new(text, number, of, imports, &numbers)).collect();
+            (0..).zip(functions).map(|(number, of)| Flow::new(text, number, of, imports, &starts)).collect();
         let clobbers = clobbers(&flows, budget);
         flows.iter_mut().for_each(|flow| flow.find_given(&clobbers, budget));
         let mut program = Program {
@@ -60,14 +68,10 @@ impl Liveness {
         for flow in &flows {
             flow.leads_to().for_each(|to| program.leading_to[to].push(flow.number));
         }
-        while [Assumed::Results, Assumed::All, Assumed::Callers]
-            .map(|assumed| program.solve(&mut flows, assumed, budget))
-            .contains(&true)
-        {}
-        let block_live_out = flows.iter_mut().map(|flow| {
-            flow.solve(&program, View::Itself, Assumed::Callers, budget);
-            let live_out =
-                |node: &Node<'_>| (node.start, flow.live_out(node, &program, View::Itself, Assumed::Callers));
+        program.solve(&mut flows, budget);
+        let block_live_out = flows.iter_mut().filter(|flow| may_be_selected(flow.function)).map(|flow| {
+            flow.solve(&program, View::Itself, budget);
+            let live_out = |node: &Node<'_>| (node.start, flow.live_out(node, &program, View::Itself)[CALLERS]);
             (flow.function.start, flow.nodes.iter().map(live_out).collect())
         });
         let block_live_out = block_live_out.collect();
@@ -110,21 +114,21 @@ pub(crate) fn before(inst: &Inst, live_after: Set, imports: &Imports) -> Set {
     live_after & !written(inst).map_or(0, |register| 1 << register) | read
 }
 
-/// The live-out set that is assumed at a function's returns. Its live-in set depends on it, and so on the caller. Each
-/// register is independent of the others, so the answers for two assumptions determine that for every caller.
-#[derive(Clone, Copy)]
-enum Assumed {
-    /// Result registers only.
-    Results,
-    /// All registers.
-    All,
-    /// The union over all callers.
-    Callers,
+/// A set for each live-out set that may be assumed at a function's returns: result registers only, all registers, and the
+/// union over all callers. Live-in sets depend on it, and so on the caller. Each register is independent of the others, so
+/// the answers for the first two determine that for every caller.
+type Sets = [Set; 3];
+
+/// The place of the union over all callers.
+const CALLERS: usize = 2;
+
+fn union(one: Sets, other: Sets) -> Sets {
+    std::array::from_fn(|assumed| one[assumed] | other[assumed])
 }
 
 /// The facts about all functions so far, by number; they only grow.
 struct Program {
-    /// Their live-in registers under [`Assumed::Results`] and [`Assumed::All`].
+    /// Their live-in registers under the first two assumptions.
     live_in: Vec<[Set; 2]>,
     /// Their live-out registers.
     live_out: Vec<Set>,
@@ -136,34 +140,40 @@ struct Program {
 
 fn grow(set: &mut Set, by: Set) -> bool {
     let grown = *set | by;
-    std::mem::replace(set, grown) != grown
+    replace(set, grown) != grown
 }
 
 impl Program {
-    /// Propagates facts between functions; returns whether they have grown.
-    fn solve(&mut self, flows: &mut [Flow<'_>], assumed: Assumed, budget: &Budget) -> bool {
-        let mut any = false;
-        let mut pending: BTreeSet<usize> = (0..flows.len()).collect();
-        while let Some(number) = pending.pop_last() {
-            let flow = &mut flows[number];
-            if !flow.solve(self, View::Others, assumed, budget) {
-                return false;
-            }
-            let concerned = match assumed {
-                Assumed::Results | Assumed::All => self.note_live_in(flow, assumed),
-                Assumed::Callers => self.note_live_out(flow),
+    /// Propagates facts between functions until they grow no more, or the budget is spent.
+    fn solve(&mut self, flows: &mut [Flow<'_>], budget: &Budget) {
+        // What is live at their starts comes from callees, and at their returns from callers: back and forth.
+        let order = callees_first(flows);
+        let mut places = vec![0; order.len()];
+        (0..).zip(&order).for_each(|(place, &number)| places[number] = place);
+        let mut pending: BTreeSet<usize> = (0..order.len()).collect();
+        let (mut at, mut is_forth) = (0, true);
+        while !pending.is_empty() {
+            let next = if is_forth { pending.range(at..).next() } else { pending.range(..=at).next_back() };
+            let Some(&place) = next else {
+                is_forth = !is_forth;
+                continue;
             };
-            any |= !concerned.is_empty();
-            pending.extend(concerned);
+            pending.remove(&place);
+            at = place;
+            let flow = &mut flows[order[place]];
+            if !flow.solve(self, View::Others, budget) {
+                return;
+            }
+            pending.extend(self.note_live_in(flow).iter().map(|&number| places[number]));
+            pending.extend(self.note_live_out(flow).iter().map(|&number| places[number]));
         }
-        any
     }
 
     /// Merges the live-in registers of a function; returns the functions that depend on them.
-    fn note_live_in(&mut self, flow: &Flow<'_>, assumed: Assumed) -> Vec<usize> {
-        let live_in = flow.nodes[0].live_in[assumed as usize];
-        let is_more = grow(&mut self.live_in[flow.number][assumed as usize], live_in);
-        if is_more { self.leading_to[flow.number].clone() } else { Vec::new() }
+    fn note_live_in(&mut self, flow: &Flow<'_>) -> &[usize] {
+        let (known, live_in) = (&mut self.live_in[flow.number], flow.nodes[0].live_in);
+        let is_more = known.iter_mut().zip(live_in).fold(false, |more, (known, set)| grow(known, set) || more);
+        if is_more { &self.leading_to[flow.number] } else { &[] }
     }
 
     /// Takes over what a function's blocks tell of others; gives those.
@@ -174,7 +184,7 @@ impl Program {
             if let Terminator::Call { .. } | Terminator::CallIndirect { .. } = node.end {
                 // A target that is unknown or no function's start is a place in this one.
                 let target = node.called.unwrap_or(flow.number);
-                let live_in = self.live_in_at(flow, node.next[0], Assumed::Callers);
+                let live_in = self.live_in_at(flow, node.next[0])[CALLERS];
                 if grow(&mut self.live_out[target], live_in) {
                     concerned.push(target);
                 }
@@ -189,12 +199,8 @@ impl Program {
     }
 
     /// The live-out registers of a function.
-    fn live_out(&self, number: usize, assumed: Assumed) -> Set {
-        match assumed {
-            Assumed::Results => RESULTS,
-            Assumed::All => !0,
-            Assumed::Callers => self.live_out[number],
-        }
+    fn live_out(&self, number: usize) -> Sets {
+        [RESULTS, !0, self.live_out[number]]
     }
 
     /// The live-in registers of a function, given the live-out set at the caller's continuation.
@@ -205,14 +211,42 @@ impl Program {
     }
 
     /// The live registers at a place to which a function leads.
-    fn live_in_at(&self, flow: &Flow<'_>, at: Place, assumed: Assumed) -> Set {
+    fn live_in_at(&self, flow: &Flow<'_>, at: Place) -> Sets {
         match at {
-            Place::Own(node) => flow.nodes[node].live_in[assumed as usize],
-            Place::Function(number) => self.live_in(number, self.live_out(flow.number, assumed)),
+            Place::Own(node) => flow.nodes[node].live_in,
+            Place::Function(number) => self.live_out(flow.number).map(|own| self.live_in(number, own)),
             // The guest traps.
-            Place::Nowhere => PRESERVED,
+            Place::Nowhere => [PRESERVED; 3],
         }
     }
+}
+
+/// The numbers of functions, each after those that it leads to, but for recursion.
+fn callees_first(flows: &[Flow<'_>]) -> Vec<usize> {
+    let mut order = Vec::with_capacity(flows.len());
+    let mut is_seen = vec![false; flows.len()];
+    for root in 0..flows.len() {
+        let mut pending = vec![Visit::Enter(root)];
+        while let Some(visit) = pending.pop() {
+            match visit {
+                Visit::Enter(number) if replace(&mut is_seen[number], true) => {}
+                Visit::Enter(number) => {
+                    pending.push(Visit::Leave(number));
+                    pending.extend(flows[number].leads_to().map(Visit::Enter));
+                }
+                Visit::Leave(number) => order.push(number),
+            }
+        }
+    }
+    order
+}
+
+/// A step of a walk over functions.
+enum Visit {
+    /// To a function, and then to those that it leads to.
+    Enter(usize),
+    /// Back from it.
+    Leave(usize),
 }
 
 /// Who enters a function.
@@ -250,8 +284,8 @@ struct Node<'a> {
     written: Set,
     /// The registers that may intentionally be passed to its successor.
     given: Set,
-    /// Its live-in registers, for each [`Assumed`].
-    live_in: [Set; 3],
+    /// Its live-in registers.
+    live_in: Sets,
     /// The instruction that it ends in front of.
     stepped: Option<Inst>,
 }
@@ -274,25 +308,17 @@ struct Flow<'a> {
 }
 
 impl<'a> Flow<'a> {
-    fn new(
-        text: &Text<'_>,
-        number: usize,
-        function: &'a Function,
-        imports: &'a Imports,
-        numbers: &HashMap<u64, usize>,
-    ) -> Flow<'a> {
-        let own: HashMap<u64, usize> = (0..).zip(function.blocks.keys()).map(|(node, &start)| (start, node)).collect();
-        let place = |to: &u64| match (own.get(to), numbers.get(to)) {
-            (Some(&node), _) => Place::Own(node),
-            (None, Some(&function)) => Place::Function(function),
-            (None, None) => Place::Nowhere,
+    fn new(text: &Text<'_>, number: usize, function: &'a Function, imports: &'a Imports, starts: &[u64]) -> Flow<'a> {
+        let own: Vec<u64> = function.blocks.keys().copied().collect();
+        let place = |to: &u64| match own.binary_search(to) {
+            Ok(node) => Place::Own(node),
+            Err(_) => starts.binary_search(to).map_or(Place::Nowhere, Place::Function),
         };
         let node = |(&start, block): (&u64, &'a Block)| {
             let writes = |inst: &Inst| written(inst).map_or(0, |register| 1 << register);
             let next: Vec<Place> = block.end.successors().iter().map(place).collect();
             let function = |place| if let Place::Function(number) = place { Some(number) } else { None };
             let outside = match &block.end {
-                Terminator::CallIndirect { .. } => Vec::new(),
                 Terminator::JumpIndirect(targets) => targets.outside.iter().map(place).filter_map(function).collect(),
                 _ => next.iter().copied().filter_map(function).collect(),
             };
@@ -300,12 +326,15 @@ impl<'a> Flow<'a> {
                 Terminator::Step { at, .. } | Terminator::Exit(at) => text.fetch(at),
                 _ => None,
             };
-            let called = if let Terminator::Call { target, .. } = &block.end { numbers.get(target) } else { None };
+            let called = match &block.end {
+                Terminator::Call { target, .. } => starts.binary_search(target).ok(),
+                _ => None,
+            };
             Node {
                 start,
                 end: &block.end,
                 next,
-                called: called.copied(),
+                called,
                 outside,
                 read: block.insts.iter().rev().fold(0, |set, (_, inst)| before(inst, set, imports)),
                 written: block.insts.iter().fold(0, |set, (_, inst)| set | writes(inst)),
@@ -315,12 +344,13 @@ impl<'a> Flow<'a> {
             }
         };
         let nodes: Vec<Node<'a>> = function.blocks.iter().map(node).collect();
-        let orphans = function.orphans.iter().filter_map(|orphan| Some((*own.get(orphan)?, ARGUMENTS)));
+        let at = |place: &u64| own.binary_search(place).ok();
+        let orphans = function.orphans.iter().filter_map(|orphan| Some((at(orphan)?, ARGUMENTS)));
         Flow {
             number,
             function,
             imports,
-            entered: own.get(&function.start).map(|&node| (node, !0)).into_iter().chain(orphans).collect(),
+            entered: at(&function.start).map(|node| (node, !0)).into_iter().chain(orphans).collect(),
             written: nodes.iter().fold(0, |set, node| set | node.written),
             size: nodes.len() + function.targets(),
             nodes,
@@ -334,7 +364,7 @@ impl<'a> Flow<'a> {
     }
 
     /// Computes the live-in registers of each block from the facts about other functions; false if the budget is spent.
-    fn solve(&mut self, program: &Program, view: View, assumed: Assumed, budget: &Budget) -> bool {
+    fn solve(&mut self, program: &Program, view: View, budget: &Budget) -> bool {
         let mut changed = true;
         while changed {
             if !budget.spend(self.size) {
@@ -343,48 +373,49 @@ impl<'a> Flow<'a> {
             changed = false;
             for index in (0..self.nodes.len()).rev() {
                 let node = &self.nodes[index];
-                let live_in = node.read | self.live_out(node, program, view, assumed) & !node.written;
-                changed |= grow(&mut self.nodes[index].live_in[assumed as usize], live_in);
+                let live_in = self.live_out(node, program, view).map(|live| node.read | live & !node.written);
+                changed |= replace(&mut self.nodes[index].live_in, live_in) != live_in;
             }
         }
         true
     }
 
     /// The live-out registers of a block.
-    fn live_out(&self, node: &Node<'_>, program: &Program, view: View, assumed: Assumed) -> Set {
+    fn live_out(&self, node: &Node<'_>, program: &Program, view: View) -> Sets {
         let unseen = if view == View::Itself { self.written } else { 0 };
-        let own = program.live_out(self.number, assumed);
+        let own = program.live_out(self.number);
         let given = node.given;
-        let live_in = |place: &Place| program.live_in_at(self, *place, assumed);
+        let live_in = |place: &Place| program.live_in_at(self, *place);
         match node.end {
             Terminator::Call { .. } | Terminator::CallIndirect { .. } => match node.called {
-                Some(called) => program.live_in(called, live_in(&node.next[0])) & given,
+                Some(called) => live_in(&node.next[0]).map(|after| program.live_in(called, after) & given),
                 // Code in assembly that reads temporaries afterwards knows that its callee leaves them alone.
-                None => ARGUMENTS & given | live_in(&node.next[0]) & !RESULTS,
+                None => live_in(&node.next[0]).map(|after| ARGUMENTS & given | after & !RESULTS),
             },
-            Terminator::Return if view == View::Itself && self.function.extent == Extent::Unknown => !0,
+            Terminator::Return if view == View::Itself && self.function.extent == Extent::Unknown => [!0; 3],
             Terminator::Return if self.is_regular => own,
-            Terminator::Return => own | unseen,
+            Terminator::Return => own.map(|own| own | unseen),
             Terminator::JumpIndirect(targets) => {
-                let inside = node.next.iter().fold(0, |set, to| set | live_in(to));
-                let known = node.outside.iter().fold(inside, |set, &to| set | program.live_in(to, own));
+                let inside = node.next.iter().map(live_in);
+                let outside = node.outside.iter().map(|&to| own.map(|own| program.live_in(to, own)));
+                let known = inside.chain(outside).fold([0; 3], union);
                 match self.function.extent {
                     // A switch: whatever is missing among the targets would leave a gap.
                     Extent::Whole if targets.are_all => known,
-                    Extent::Whole | Extent::Gaps => known | ARGUMENTS & given | own | unseen,
+                    Extent::Whole | Extent::Gaps => union(known, own).map(|known| known | ARGUMENTS & given | unseen),
                     // To another part of what was one function.
-                    Extent::Unknown => !0,
+                    Extent::Unknown => [!0; 3],
                 }
             }
             Terminator::Step { is_ecall, .. } => {
-                let live_after = live_in(&node.next[0]);
                 let host = if *is_ecall { ARGUMENTS & given | HOST & unseen } else { 0 };
-                node.stepped.as_ref().map_or(live_after, |inst| before(inst, live_after, self.imports)) | host
+                let stepped = |after| node.stepped.as_ref().map_or(after, |inst| before(inst, after, self.imports));
+                live_in(&node.next[0]).map(|after| stepped(after) | host)
             }
             // Calls that link in another register; all else traps.
             Terminator::Exit(_) => match &node.stepped {
-                Some(inst) if inst.op.info().format.destination() == Destination::Jump => HOST | unseen,
-                _ => PRESERVED,
+                Some(inst) if inst.op.info().format.destination() == Destination::Jump => [HOST | unseen; 3],
+                _ => [PRESERVED; 3],
             },
             Terminator::Next(_)
             | Terminator::Jump(_)
@@ -392,7 +423,7 @@ impl<'a> Flow<'a> {
             | Terminator::CallInside { .. }
             | Terminator::ReturnInside { .. } => {
                 let given = |place: &Place| if let Place::Own(_) = place { !0 } else { given };
-                node.next.iter().fold(0, |set, to| set | live_in(to) & given(to))
+                node.next.iter().map(|to| live_in(to).map(|set| set & given(to))).fold([0; 3], union)
             }
         }
     }
@@ -527,7 +558,7 @@ mod tests {
         let budget = Budget::default();
         let functions = functions(&text, &budget);
         let function = functions.iter().find(|function| function.name.as_deref() == Some(name)).unwrap();
-        (function.clone(), Liveness::new(&text, &functions, &Imports::new(&image), &budget))
+        (function.clone(), Liveness::new(&text, &functions, |_| true, &Imports::new(&image), &budget))
     }
 
     fn function(name: &str, body: &str) -> String {

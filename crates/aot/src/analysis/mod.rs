@@ -20,6 +20,7 @@ mod millicode;
 mod narrow;
 mod order;
 mod polls;
+mod propagation;
 pub(crate) mod registers;
 #[cfg(test)]
 pub(crate) mod sample;

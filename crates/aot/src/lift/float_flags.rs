@@ -30,6 +30,9 @@ const CLEAR: &str = "clear_exceptions";
 const PRESERVE_ALL: u32 = 15;
 /// LLVM's encoding of `memory(inaccessiblemem: read)`.
 const READS_INACCESSIBLE: u64 = 1 << 2;
+/// The bits of an instruction that have its major opcode, and that of instructions with a CSR.
+const OPCODE: u32 = 0x7f;
+const SYSTEM: u32 = 0x73;
 /// MXCSR as it is at first: all exceptions masked, none accrued, rounding to nearest.
 const DEFAULT_MXCSR: u64 = 0x1f80;
 
@@ -44,16 +47,24 @@ pub(crate) fn matter(function: &Function) -> bool {
 /// a signal's frame are not found.
 pub(crate) fn observed(image: &Image, functions: &[Function]) -> bool {
     let blocks = || functions.iter().flat_map(|function| function.blocks.values());
-    let found: HashSet<u64> = blocks().flat_map(|block| &block.insts).map(|(pc, _)| *pc).collect();
-    let observes_at = |pc: u64, word: &[u8]| {
-        let inst = decode(u32::from_le_bytes(word.try_into().expect("windows have 4 bytes")));
-        inst.is_some_and(|inst| inst.len == 4 && accesses_flags(&inst) && inst.rd != 0) && !found.contains(&pc)
+    if blocks().any(observes_in) {
+        return true;
+    }
+    let reads = |word: &[u8]| {
+        let word = u32::from_le_bytes(word.try_into().expect("windows have 4 bytes"));
+        let inst = if word & OPCODE == SYSTEM { decode(word) } else { None };
+        inst.is_some_and(|inst| accesses_flags(&inst) && inst.rd != 0)
     };
-    let elsewhere = |range: &Range<u64>| {
+    let reads_in = |range: &Range<u64>| {
         let bytes = image.text_bytes(range.clone()).unwrap_or_default();
-        bytes.windows(4).step_by(2).zip((range.start..).step_by(2)).any(|(word, pc)| observes_at(pc, word))
+        let places = bytes.windows(4).step_by(2).zip((range.start..).step_by(2));
+        places.filter(|(word, _)| reads(word)).map(|(_, pc)| pc).collect::<Vec<u64>>()
     };
-    blocks().any(observes_in) || image.text().iter().any(elsewhere)
+    let mut elsewhere: HashSet<u64> = image.text().iter().flat_map(reads_in).collect();
+    blocks().flat_map(|block| &block.insts).filter(|(_, inst)| accesses_flags(inst)).for_each(|(pc, _)| {
+        elsewhere.remove(pc);
+    });
+    !elsewhere.is_empty()
 }
 
 /// Whether the instruction accesses the exceptions.

@@ -73,7 +73,7 @@ impl Guest {
     /// Functions and instructions that are compiled by a profile with these samples.
     fn compiled(&self, samples: &[(u64, u64)], options: &[&str]) -> (u64, u64) {
         let lines = samples.iter().map(|(pc, count)| format!("{pc:#x} {count}\n"));
-        let output = self.compile(&format!("riverrun profile 2\n{}", lines.collect::<String>()), options);
+        let output = self.compile(&format!("riverrun profile 3\n{}", lines.collect::<String>()), options);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let stats: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
         (stats["functions"].as_u64().unwrap(), stats["instructions"].as_u64().unwrap())
@@ -155,11 +155,11 @@ fn machine_code_is_kept_for_the_next_compilation() {
 #[test]
 fn what_is_no_profile_is_refused() {
     let guest = Guest::new();
-    for (profile, problem) in [("", "not a profile"), ("riverrun profile 2\nx\n", "line 2 of the profile")] {
+    for (profile, problem) in [("", "not a profile"), ("riverrun profile 3\nx\n", "line 2 of the profile")] {
         let output = guest.compile(profile, &[]);
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && stderr.contains(problem), "{stderr}");
     }
-    let output = guest.compile("riverrun profile 2\n", &["--emit", "object"]);
+    let output = guest.compile("riverrun profile 3\n", &["--emit", "object"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("--profile goes with artifacts"));
 }

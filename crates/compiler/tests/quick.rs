@@ -50,7 +50,7 @@ fn what_a_profile_has_no_samples_of_is_quick_code() {
     let folder = tempfile::tempdir().unwrap();
     let profile = folder.path().join("profile");
     let options = |program: &Program| {
-        let mut text = "riverrun profile 2\n".to_owned();
+        let mut text = "riverrun profile 3\n".to_owned();
         let text_of = program.image().text();
         for pc in text_of.iter().flat_map(|range| range.clone().step_by(2)) {
             // Samples in the function in which control begins.

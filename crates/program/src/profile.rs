@@ -4,10 +4,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
+use std::time::Duration;
 
 /// The first line of a profile's text.
-const TITLE: &str = "riverrun profile 2";
-/// Begins the line with the number of samples in code that is not compiled.
+const TITLE: &str = "riverrun profile 3";
+/// Begins the line with the time in the interpreter.
+const INTERPRETED: &str = "interpreted ";
+/// Begins the line with that in code that is not compiled.
 const UNCOMPILED: &str = "uncompiled ";
 /// Begins the line with the time in quick code.
 const QUICK: &str = "quick ";
@@ -26,10 +29,12 @@ const ADDRESSES_MAX: usize = 1 << 18;
 pub struct Profile {
     samples: BTreeMap<u64, u64>,
     total: u64,
-    /// How many of the samples are in code that has not been compiled by it.
-    pub uncompiled: u64,
-    /// How long processes have worked that had quick code of the program, in milliseconds of the processor.
-    pub quick: u64,
+    /// How long the interpreter has taken to make the samples. A file has this, as the following, in milliseconds.
+    pub interpreted: Duration,
+    /// How much of that in code that has not been compiled by it.
+    pub uncompiled: Duration,
+    /// How much of the processor processes have taken that had quick code of the program.
+    pub quick: Duration,
 }
 
 /// A text that is no profile.
@@ -76,9 +81,9 @@ impl Profile {
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{TITLE}")?;
-        for (name, number) in [(UNCOMPILED, self.uncompiled), (QUICK, self.quick)] {
-            if number != 0 {
-                writeln!(f, "{name}{number}")?;
+        for (name, time) in [(INTERPRETED, self.interpreted), (UNCOMPILED, self.uncompiled), (QUICK, self.quick)] {
+            if time.as_millis() != 0 {
+                writeln!(f, "{name}{}", time.as_millis())?;
             }
         }
         self.samples.iter().try_for_each(|(pc, count)| writeln!(f, "{pc:#x} {count}"))
@@ -95,10 +100,11 @@ impl std::str::FromStr for Profile {
         }
         let mut profile = Profile::default();
         for (text, line) in lines {
-            let named = [(UNCOMPILED, &mut profile.uncompiled), (QUICK, &mut profile.quick)];
+            let Profile { interpreted, uncompiled, quick, .. } = &mut profile;
+            let named = [(INTERPRETED, interpreted), (UNCOMPILED, uncompiled), (QUICK, quick)];
             let named = named.into_iter().find_map(|(name, field)| Some((text.strip_prefix(name)?, field)));
             if let Some((number, field)) = named {
-                *field = number.parse().map_err(|_| ProfileError::Line { line })?;
+                *field = Duration::from_millis(number.parse().map_err(|_| ProfileError::Line { line })?);
                 continue;
             }
             let sample = || {
@@ -124,7 +130,8 @@ mod tests {
         profile.add(0x10500, u64::MAX);
         assert_eq!((profile.total(), profile.within(0x10400..0x10500)), (u64::MAX, 3));
         assert_eq!(profile.to_string().parse(), Ok(profile.clone()));
-        (profile.uncompiled, profile.quick) = (7, 8);
+        let times = [6, 7, 8].map(Duration::from_millis);
+        [profile.interpreted, profile.uncompiled, profile.quick] = times;
         assert_eq!(profile.to_string().parse(), Ok(profile));
         assert_eq!("".parse::<Profile>(), Err(ProfileError::Title));
         for wrong in ["0x10400", "10400 1", "0x10400 -1", "0xg 1", "uncompiled x", ""] {

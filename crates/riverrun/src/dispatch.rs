@@ -183,9 +183,9 @@ impl Dispatcher<'_> {
         match self.code.step(self.window) {
             Ok(step) => {
                 self.fuel -= 1;
-                if self.sampler.as_mut().is_some_and(|sampler| sampler.stepped()) {
+                if let Some(time) = self.sampler.as_mut().and_then(|sampler| sampler.stepped()) {
                     let pc = self.window.state().hart.pc;
-                    self.program.sample(pc, self.code.beginning(pc));
+                    self.program.sample(pc, self.code.beginning(pc), time);
                 }
                 match step {
                     Step::Done => None,

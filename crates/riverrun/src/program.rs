@@ -6,6 +6,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use riverrun_interp::Code;
 use riverrun_program::{Export, Image, Import};
@@ -331,11 +332,11 @@ impl Program {
         tier_up.keep_profile(&self.code.reached()).map_err(|(path, source)| Error::File { path, source })
     }
 
-    /// Notes where the interpreter is, in the decoded block with this beginning, and has hot functions compiled in the
-    /// background once that is worthwhile.
-    pub(crate) fn sample(&self, pc: u64, beginning: Option<u64>) {
+    /// Notes where the interpreter is after this time, in the decoded block with this beginning, and has hot functions
+    /// compiled in the background once that is worthwhile.
+    pub(crate) fn sample(&self, pc: u64, beginning: Option<u64>, time: Duration) {
         let tier_up = self.code.tier_up.as_ref();
-        if let Some(job) = tier_up.and_then(|tier_up| tier_up.sample(pc, beginning.unwrap_or(pc))) {
+        if let Some(job) = tier_up.and_then(|tier_up| tier_up.sample(pc, beginning.unwrap_or(pc), time)) {
             job.start(self.compilation());
         }
     }

@@ -8,8 +8,8 @@
 //! The first code is quick code. Once the process has worked with that for as long as making it took, LLVM's code of what has
 //! samples takes its place, with quick code of the rest; and much later LLVM's code of all, for what has got hot since.
 //!
-//! Work is counted in samples, not timed, so that a program is compiled at the same point of every run. Quick code makes no
-//! samples: while it runs, the processor time of the process counts.
+//! What a compilation takes is estimated, and compared with how long the program was interpreted, which the samples tell.
+//! Quick code makes no samples: while it runs, the processor time of the process counts.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -26,13 +26,13 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::sampler::Sampler;
 
-/// Samples that the interpreter makes while the compiler starts and links.
-const START: u64 = 150;
-/// While it analyses a KiB of text.
-const ANALYSIS: u64 = 1;
-/// Instructions that LLVM compiles meanwhile.
-const INSTRUCTIONS_PER_SAMPLE: u64 = 8;
-/// How many times as many the quick back end does.
+/// How long the compiler takes to start and to link.
+const START: Duration = Duration::from_millis(75);
+/// To analyse a KiB of text.
+const ANALYSIS: Duration = Duration::from_micros(200);
+/// To compile an instruction by LLVM.
+const INSTRUCTION: Duration = Duration::from_nanos(62_500);
+/// How many times as fast the quick back end is.
 const QUICKER: u64 = 7;
 /// How many times as long LLVM takes of the same, with the analysis that both make. What has samples takes it about twice as
 /// long as quick code of all.
@@ -45,12 +45,12 @@ const PAYS: u32 = 1;
 /// How long such code runs, in compilations of all by LLVM, before there is one: that saves little, unless something else is
 /// hot by then.
 const WHOLE_PAYS: u32 = 8;
-/// Samples of a program that has run for about a second. Those that end earlier are not compiled.
-const SECOND: u64 = 2_000;
+/// Programs that end earlier are not compiled.
+const SECOND: Duration = Duration::from_secs(1);
 /// How much longer than a program has been interpreted its compilation may take: one that has not ended by then goes on for
 /// long, as a rule. To compile what is hottest first, in less time, gains little: such code goes to the interpreter and back
 /// all the time.
-const LONGER: u64 = 4;
+const LONGER: u32 = 4;
 /// Compilations of a program in a process at most, as its memory keeps the code of all, beside the one by which LLVM's code
 /// takes the place of quick code.
 const COMPILATIONS: usize = 8;
@@ -144,8 +144,8 @@ struct Shared {
     cached: Option<PathBuf>,
     /// The addresses of its machines.
     space: AddressSpace,
-    /// Samples' worth of a compilation of nothing.
-    fixed: u64,
+    /// How long a compilation of nothing takes.
+    fixed: Duration,
     /// When the program was loaded.
     begin: Instant,
     state: Mutex<State>,
@@ -177,7 +177,7 @@ impl TieringUp {
             quick_since: None,
             is_over: false,
         };
-        let (fixed, state) = (START + ANALYSIS * (text >> 10), Mutex::new(state));
+        let (fixed, state) = (START + ANALYSIS.saturating_mul((text >> 10) as u32), Mutex::new(state));
         let (settings, begin, changed) = (settings.clone(), Instant::now(), Condvar::new());
         TieringUp(Arc::new(Shared { settings, space, cached, fixed, begin, state, changed }))
     }
@@ -195,7 +195,7 @@ impl TieringUp {
         let artifact = unsafe { Artifact::load(&hot_beside(cached), program) }.ok();
         let artifact = artifact.filter(|artifact| artifact.options().fuel == self.0.settings.fuel);
         match &artifact {
-            None => state.profile.uncompiled = state.profile.total(),
+            None => state.profile.uncompiled = state.profile.interpreted,
             Some(artifact) => state.note(artifact.options()),
         }
         artifact
@@ -223,30 +223,35 @@ impl TieringUp {
                 return Ok(());
             }
             let mut profile = state.profile.clone();
-            profile.quick = state.in_quick_code().as_millis() as u64;
+            profile.quick = state.in_quick_code();
             profile.to_string()
         };
         write_whole(&path, text.as_bytes()).map_err(|error| (path, error))
     }
 
-    /// Adds a sample in the code that was reached at its beginning; returns a compilation if that is worthwhile now.
-    pub(crate) fn sample(&self, pc: u64, beginning: u64) -> Option<Job> {
+    /// Adds a sample in the code that was reached at its beginning, which has taken so long; returns a compilation if that is
+    /// worthwhile now.
+    pub(crate) fn sample(&self, pc: u64, beginning: u64, time: Duration) -> Option<Job> {
         let mut state = self.0.state();
-        state.profile.add(pc, 1);
+        let profile = &mut state.profile;
+        profile.add(pc, 1);
+        profile.interpreted = profile.interpreted.saturating_add(time);
         // What is being compiled is interpreted meanwhile.
         let is_known = state.compiling.as_ref().is_some_and(|profile| profile.has_reached(beginning..=beginning));
-        state.profile.uncompiled = state.profile.uncompiled.saturating_add(u64::from(!is_known));
+        if !is_known {
+            state.profile.uncompiled = state.profile.uncompiled.saturating_add(time);
+        }
         let statistics = &state.statistics;
         if statistics.is_compiling || statistics.failure.is_some() || statistics.compilations >= COMPILATIONS {
             return None;
         }
-        let (total, fixed) = (state.profile.total(), self.0.fixed);
+        let (interpreted, fixed) = (state.profile.interpreted, self.0.fixed);
         // The analysis alone should take at most half of the time.
-        if total < SECOND.max(2 * fixed) || state.profile.uncompiled < fixed {
+        if interpreted < SECOND.max(2 * fixed) || state.profile.uncompiled < fixed {
             return None;
         }
         let quick = state.quick;
-        Some(Shared::job(&self.0, &mut state, quick, total))
+        Some(Shared::job(&self.0, &mut state, quick, interpreted))
     }
 
     /// Does the work by LLVM once that is worthwhile for a program with so many bytes of quick code.
@@ -281,7 +286,7 @@ impl State {
     /// How long this process and earlier ones have worked that had quick code.
     fn in_quick_code(&self) -> Duration {
         let here = self.quick_since.map_or(Duration::ZERO, |since| processor_time().saturating_sub(since));
-        Duration::from_millis(self.profile.quick).saturating_add(here)
+        self.profile.quick.saturating_add(here)
     }
 }
 
@@ -290,22 +295,23 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A compilation of a program that has run for as long as it takes to make so many samples.
-    fn job(this: &Arc<Shared>, state: &mut State, quick: Quick, samples: u64) -> Job {
+    /// A compilation of a program that has run for so long.
+    fn job(this: &Arc<Shared>, state: &mut State, quick: Quick, time: Duration) -> Job {
         state.statistics.is_compiling = true;
-        state.profile.uncompiled = 0;
+        state.profile.uncompiled = Duration::ZERO;
         // What is compiled already included: the artifact replaces the one before it, but most of LLVM's code is kept.
-        let left = LONGER.saturating_mul(samples).saturating_sub(this.fixed);
-        let work = left.saturating_mul(INSTRUCTIONS_PER_SAMPLE * if quick == Quick::Nothing { 1 } else { QUICKER });
+        let left = time.saturating_mul(LONGER).saturating_sub(this.fixed);
+        let by_llvm = (left.as_nanos() / INSTRUCTION.as_nanos()) as u64;
+        let work = by_llvm.saturating_mul(if quick == Quick::Nothing { 1 } else { QUICKER });
         Job { shared: this.clone(), quick, work }
     }
 
     /// Makes better code once that is worthwhile, until there is no quick code, unless the program ends before or another
     /// thread does this. There is so much code, and `took` is how long quick code of it took, if that is known.
     fn optimise(this: &Arc<Shared>, size: usize, took: Option<Duration>, work: &impl Work) {
-        let expected = this.fixed + size as u64 / (QUICK_BYTES * INSTRUCTIONS_PER_SAMPLE);
-        let about = || Duration::from_secs(1).mul_f64(expected as f64 / SECOND as f64);
-        let took = took.unwrap_or_else(|| about() / SLOWER);
+        let instructions = u32::try_from(size as u64 / QUICK_BYTES).unwrap_or(u32::MAX);
+        let expected = this.fixed.saturating_add(INSTRUCTION.saturating_mul(instructions));
+        let took = took.unwrap_or(expected / SLOWER);
         if replace(&mut this.state().is_waiting, true) {
             return;
         }
@@ -328,12 +334,12 @@ impl Shared {
                 let waited = this.changed.wait_timeout(state, left.max(LONG_INTERVAL));
                 state = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
-            let samples = state.profile.total().saturating_add(expected);
-            let job = Shared::job(this, &mut state, quick, samples);
+            let time = state.profile.interpreted.saturating_add(expected);
+            let job = Shared::job(this, &mut state, quick, time);
             drop(state);
             job.carry_out(work);
             let mut state = this.state();
-            (state.quick_since, state.profile.quick) = (None, 0);
+            (state.quick_since, state.profile.quick) = (None, Duration::ZERO);
         }
     }
 
@@ -579,21 +585,26 @@ mod tests {
 
     use super::*;
 
+    /// Samples of a second, in these tests.
+    const SAMPLES: u64 = 2_000;
+    const SAMPLE: Duration = Duration::from_micros(500);
+
     #[test]
     fn compilations_take_no_more_than_a_multiple_of_the_time_that_a_program_is_interpreted() {
         let tiering = TieringUp::new(&TierUp::new("none"), AddressSpace::LARGEST, None, 100 << 10);
         let mut jobs = Vec::new();
-        for pc in 1..=20 * SECOND {
-            let Some(job) = tiering.sample(pc, pc) else { continue };
+        for pc in 1..=20 * SAMPLES {
+            let Some(job) = tiering.sample(pc, pc, SAMPLE) else { continue };
             let profile: Profile = job.profile(&[]).parse().unwrap();
-            let (total, before) = (profile.total(), jobs.last().map_or(0, |&(total, _)| total));
-            jobs.push((total, job.work));
-            assert!(total >= SECOND && total - before >= tiering.0.fixed, "{jobs:?}");
-            assert_eq!(job.work, QUICKER * INSTRUCTIONS_PER_SAMPLE * (LONGER * total - tiering.0.fixed));
+            let (time, before) = (profile.interpreted, jobs.last().map_or(Duration::ZERO, |&(time, _)| time));
+            jobs.push((time, job.work));
+            assert!(time >= SECOND && time - before >= tiering.0.fixed, "{jobs:?}");
+            let work = (time * LONGER - tiering.0.fixed).as_nanos() / INSTRUCTION.as_nanos();
+            assert!((job.work / QUICKER).abs_diff(work as u64) <= 64, "{jobs:?} {work}");
             // What is interpreted meanwhile is known, for the most part.
-            (1..SECOND).for_each(|pc| assert!(tiering.sample(pc, pc).is_none()));
+            (1..SAMPLES).for_each(|pc| assert!(tiering.sample(pc, pc, SAMPLE).is_none()));
             let mut state = tiering.0.state();
-            assert_eq!(state.profile.uncompiled, 0);
+            assert_eq!(state.profile.uncompiled, Duration::ZERO);
             (state.statistics.is_compiling, state.compiling) = (false, None);
             state.statistics.compilations += 1;
         }
@@ -614,7 +625,7 @@ mod tests {
     fn a_compiler_that_hangs_ends_with_the_program_unless_a_cache_keeps_its_work() {
         let folder = tempfile::tempdir().unwrap();
         let tiering = tiering(&TierUp::new(hanging(folder.path())));
-        let job = (0..10 * SECOND).find_map(|pc| tiering.sample(pc, pc)).unwrap();
+        let job = (0..10 * SAMPLES).find_map(|pc| tiering.sample(pc, pc, SAMPLE)).unwrap();
         let (sender, receiver) = mpsc::channel();
         job.start(move |job| {
             // SAFETY: nothing is compiled.
@@ -662,7 +673,7 @@ mod tests {
     #[test]
     fn quick_code_comes_first_and_llvm_follows() {
         let tiering = tiering(&TierUp::new("none"));
-        let sample = || (0..10 * SECOND).find_map(|pc| tiering.sample(pc, pc)).unwrap();
+        let sample = || (0..10 * SAMPLES).find_map(|pc| tiering.sample(pc, pc, SAMPLE)).unwrap();
         let (work, done) = noted(0);
         sample().start(work);
         assert_eq!([next(&done), next(&done), next(&done)], [Quick::All, Quick::Cold, Quick::Nothing]);
@@ -679,7 +690,7 @@ mod tests {
     #[test]
     fn code_that_counts_is_made_by_llvm_alone() {
         let tiering = tiering(&TierUp::new("none").fuel(true));
-        let job = (0..10 * SECOND).find_map(|pc| tiering.sample(pc, pc)).unwrap();
+        let job = (0..10 * SAMPLES).find_map(|pc| tiering.sample(pc, pc, SAMPLE)).unwrap();
         assert_eq!(job.quick, Quick::Nothing);
     }
 
@@ -700,7 +711,7 @@ mod tests {
         let cached = folder.path().join("program.rro");
         let tiering = |cached| TieringUp::new(&TierUp::new("none"), AddressSpace::LARGEST, Some::<PathBuf>(cached), 0);
         let first = tiering(cached.clone());
-        assert!(first.sample(0x1000, 0x1000).is_none());
+        assert!(first.sample(0x1000, 0x1000, SAMPLE).is_none());
         first.optimise_later(1 << 40, noted(0).0);
         while !first.0.state().is_waiting {
             std::thread::sleep(INTERVAL);
@@ -713,9 +724,9 @@ mod tests {
         let second = tiering(cached);
         assert!(kept(&second).is_none());
         let quick = second.0.state().profile.quick;
-        assert!((20..10_000).contains(&quick), "{quick}");
+        assert!((20..10_000).contains(&quick.as_millis()), "{quick:?}");
         // Enough of them, and nobody waits.
-        second.0.state().profile.quick = 3_600_000;
+        second.0.state().profile.quick = Duration::from_secs(3600);
         let (work, done) = noted(0);
         second.optimise_later(1 << 20, work);
         assert_eq!(next(&done), Quick::Cold);
@@ -723,7 +734,7 @@ mod tests {
             std::thread::sleep(INTERVAL);
         }
         // A wait of its own.
-        assert!(second.0.state().profile.quick < 3_600_000);
+        assert!(second.0.state().profile.quick < Duration::from_secs(3600));
     }
 
     #[test]
@@ -738,12 +749,12 @@ mod tests {
     #[test]
     fn one_compilation_runs_at_a_time_and_none_after_a_failure() {
         let tiering = tiering(&TierUp::new("none"));
-        let sample = |samples: u64| (0..samples).filter(|&pc| tiering.sample(pc, pc).is_some()).count();
-        assert_eq!(sample(10 * SECOND), 1);
+        let sample = |samples: u64| (0..samples).filter(|&pc| tiering.sample(pc, pc, SAMPLE).is_some()).count();
+        assert_eq!(sample(10 * SAMPLES), 1);
         tiering.0.state().statistics.is_compiling = false;
-        assert_eq!(sample(10 * SECOND), 1);
+        assert_eq!(sample(10 * SAMPLES), 1);
         tiering.0.state().statistics.is_compiling = false;
         tiering.0.state().statistics.failure = Some("it failed".to_owned());
-        assert_eq!(sample(10 * SECOND), 0);
+        assert_eq!(sample(10 * SAMPLES), 0);
     }
 }

@@ -232,7 +232,12 @@ fn tiering_from(folder: &Path, quick: &[&str], functions: &[&str], kept: (&str, 
 /// One with the profile of long runs: its first sample makes a compilation worthwhile.
 fn tiering(folder: &Path, quick: &[&str], functions: &[&str]) -> Program {
     let entry = interpreted().image().symbol("hot").unwrap().address;
-    tiering_from(folder, quick, functions, ("profile", format!("riverrun profile 3\n{entry:#x} 100000\n")))
+    tiering_from(
+        folder,
+        quick,
+        functions,
+        ("profile", format!("riverrun profile 3\ninterpreted 50000\n{entry:#x} 100000\n")),
+    )
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn program(compiler: &Path, cache: &Path) -> Program {
     let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-O2", "-march=rv64gc"]);
     let load = |config: &Config| Program::new(&Engine::new(config).unwrap(), elf.clone()).unwrap();
     let plain = load(&Config::new());
-    let mut profile = "riverrun profile 3\n".to_owned();
+    let mut profile = "riverrun profile 3\ninterpreted 50000\n".to_owned();
     writeln!(profile, "{:#x} 100000", plain.image().symbol("hot").unwrap().address).unwrap();
     if std::fs::create_dir_all(cache).is_ok() {
         std::fs::write(cache.join(plain.artifact_name(false)).with_extension("profile"), profile).unwrap();

@@ -1,6 +1,7 @@
 //! Finding the blocks of a function in its text.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::replace;
 use std::ops::Range;
 
 use riverrun_isa::{Destination, Inst, Op};
@@ -42,6 +43,7 @@ pub(crate) fn blocks(
     let mut pending = vec![addresses.start];
     let mut tables: BTreeMap<u64, Targets> = BTreeMap::new();
     let mut extent = Extent { own: addresses.clone(), millicode: BTreeSet::new() };
+    let mut is_parted = false;
     loop {
         let mut further = BTreeSet::new();
         if !budget.spend(blocks.len()) {
@@ -74,6 +76,9 @@ pub(crate) fn blocks(
             found.entry(*jump).or_default().extend(targets);
         }
         if further.is_empty() && found == tables {
+            if replace(&mut is_parted, false) {
+                leave_reachable(&mut blocks, orphans.iter().copied().chain([addresses.start]).collect());
+            }
             let gaps = gaps(text, addresses.start..orphans_until, &blocks);
             if gaps.is_empty() {
                 return (blocks, orphans);
@@ -85,6 +90,7 @@ pub(crate) fn blocks(
         tables = found;
         let splits = |start: u64, block: &Block| further.range(block.addresses(start)).any(|&at| at != start);
         leaders.extend(&further);
+        is_parted |= blocks.values().any(|block| is_parted_by(block, &further));
         // These are walked again.
         let changed = blocks.extract_if(.., |&start, block| match block.end {
             // What is known of it may have changed.
@@ -95,6 +101,23 @@ pub(crate) fn blocks(
         });
         pending.extend(changed.map(|(start, _)| start));
     }
+}
+
+/// Whether a leader parts the two instructions of a distant jump, which leads nowhere known by itself.
+fn is_parted_by(block: &Block, leaders: &BTreeSet<u64>) -> bool {
+    let is_second = |(pc, inst): &(u64, Inst)| inst.op == Op::jalr && leaders.contains(pc);
+    matches!(block.end, Terminator::Jump(_)) && block.insts.last().is_some_and(is_second)
+}
+
+/// Leaves the blocks to which control may come from `pending`.
+fn leave_reachable(blocks: &mut BTreeMap<u64, Block>, mut pending: Vec<u64>) {
+    let mut reachable = BTreeSet::new();
+    while let Some(start) = pending.pop() {
+        if let Some(block) = blocks.get(&start).filter(|_| reachable.insert(start)) {
+            pending.extend(block.end.successors());
+        }
+    }
+    blocks.retain(|start, _| reachable.contains(start));
 }
 
 /// Addresses of instructions behind blocks that belong to none and are not there to align others.
@@ -186,5 +209,27 @@ fn target(before: &[(u64, Inst)], pc: u64, inst: &Inst) -> Option<u64> {
             (inst.rs1 != 0).then(|| base.wrapping_add(upper.imm as u64).wrapping_add(inst.imm as u64) & !1)
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use riverrun_program::Image;
+    use riverrun_testkit::{Random, generate};
+
+    use super::*;
+    use crate::analysis::sample;
+
+    /// Jumps of random programs part the instructions of others.
+    #[test]
+    fn something_leads_to_each_block() {
+        for seed in 0..1000 {
+            let elf = generate::case(&mut Random::seeded(seed)).elf;
+            for function in sample::functions_of(&Image::parse(elf).unwrap()) {
+                let mut blocks = function.blocks.clone();
+                leave_reachable(&mut blocks, function.orphans.iter().copied().chain([function.start]).collect());
+                assert!(blocks.keys().eq(function.blocks.keys()), "seed {seed}: {:#x}", function.start);
+            }
+        }
     }
 }

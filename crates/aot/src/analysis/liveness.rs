@@ -231,10 +231,10 @@ fn callees_first(flows: &[Flow<'_>]) -> Vec<usize> {
             match visit {
                 Visit::Enter(number) if replace(&mut is_seen[number], true) => {}
                 Visit::Enter(number) => {
-                    pending.push(Visit::Leave(number));
+                    pending.push(Visit::Finish(number));
                     pending.extend(flows[number].leads_to().map(Visit::Enter));
                 }
-                Visit::Leave(number) => order.push(number),
+                Visit::Finish(number) => order.push(number),
             }
         }
     }
@@ -245,8 +245,8 @@ fn callees_first(flows: &[Flow<'_>]) -> Vec<usize> {
 enum Visit {
     /// To a function, and then to those that it leads to.
     Enter(usize),
-    /// Back from it.
-    Leave(usize),
+    /// Behind all of them.
+    Finish(usize),
 }
 
 /// Who enters a function.

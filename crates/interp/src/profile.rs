@@ -24,10 +24,7 @@ pub fn count(image: &Image, trace: impl Iterator<Item = u64>, counts: &mut HashM
     let mut straight: Vec<Decoded> = Vec::new();
     let mut expected = 0;
     for pc in trace {
-        let bytes = [0, 1].map(|half| image.text_bytes(pc + 2 * half..pc + 2 * half + 2).unwrap_or(&[0, 0]));
-        let bits = u32::from_le_bytes([bytes[0][0], bytes[0][1], bytes[1][0], bytes[1][1]]);
-        let bits = if bits & 3 == 3 { bits } else { bits & 0xffff };
-        let Some(inst) = decode(bits) else { continue };
+        let Some(inst) = image.instruction_bits(pc).ok().and_then(decode) else { continue };
         let decoded = Decoded::new(&inst, pc, true);
         if pc != expected {
             straight.clear();

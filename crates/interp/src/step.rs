@@ -27,16 +27,7 @@ pub enum Step {
 
 /// The instruction at `pc`.
 pub(crate) fn fetch(image: &Image, pc: u64) -> Result<Inst, TrapCause> {
-    let parcel = |address: u64| {
-        let bytes = image.text_bytes(address..address.checked_add(2)?)?;
-        Some(u32::from(u16::from_le_bytes([bytes[0], bytes[1]])))
-    };
-    let outside = TrapCause::FetchFault { address: pc };
-    let low = parcel(pc).filter(|_| pc.is_multiple_of(2)).ok_or(outside)?;
-    let bits = match low & 3 {
-        3 => low | parcel(pc + 2).ok_or(TrapCause::FetchFault { address: pc + 2 })? << 16,
-        _ => low,
-    };
+    let bits = image.instruction_bits(pc).map_err(|address| TrapCause::FetchFault { address })?;
     match decode(bits) {
         Some(inst) if inst.is_legal_csr() => Ok(inst),
         _ => Err(TrapCause::IllegalInstruction { bits }),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use object::LittleEndian;
 use object::elf::{self, ProgramHeader64};
+use riverrun_isa::length;
 
 use crate::error::LoadError;
 use crate::flags::FileFlags;
@@ -216,13 +217,31 @@ impl Image {
     /// The instruction bytes of one of [`Image::text`]'s ranges, or of a part of one; `None` for
     /// other addresses.
     pub fn text_bytes(&self, addresses: Range<u64>) -> Option<&[u8]> {
-        let segment = self.segments.iter().find(|segment| {
-            let filled = segment.filled();
-            segment.permissions.execute && filled.start <= addresses.start && addresses.end <= filled.end
-        })?;
-        let start = (addresses.start - segment.address) as usize;
-        let end = addresses.end.checked_sub(segment.address)? as usize;
-        self.data(segment).get(start..end)
+        let length = addresses.end.checked_sub(addresses.start)?;
+        self.text_from(addresses.start)?.get(..usize::try_from(length).ok()?)
+    }
+
+    /// The bits of the instruction at `pc`, 16 or 32, as [`decode`](riverrun_isa::decode) takes them.
+    ///
+    /// # Errors
+    /// The address of its first half that is no text; `pc` if that is odd.
+    pub fn instruction_bits(&self, pc: u64) -> Result<u32, u64> {
+        let parcel = |text: &[u8]| text.first_chunk().map(|bytes| u32::from(u16::from_le_bytes(*bytes)));
+        let text = self.text_from(pc).filter(|_| pc.is_multiple_of(2)).ok_or(pc)?;
+        let low = parcel(text).ok_or(pc)?;
+        if length(low) == 2 {
+            return Ok(low);
+        }
+        // Segments may adjoin.
+        let high = parcel(&text[2..]).or_else(|| parcel(self.text_from(pc + 2)?));
+        Ok(high.ok_or(pc + 2)? << 16 | low)
+    }
+
+    /// The bytes of text from an address on, to the end of its segment.
+    fn text_from(&self, address: u64) -> Option<&[u8]> {
+        let after = self.segments.partition_point(|segment| segment.address <= address);
+        let segment = self.segments[..after].last().filter(|segment| segment.permissions.execute)?;
+        self.data(segment).get((address - segment.address) as usize..)
     }
 
     /// The first page-aligned address above all segments: where a heap may begin (`brk`).

@@ -33,6 +33,20 @@ fn static_glibc_program() {
     assert_eq!(image.text_bytes(entry..entry + 4), Some(&image.data(text)[start..start + 4]));
     assert_eq!(image.text_bytes(data.address..data.address + 4), None);
     assert_eq!(image.text_bytes(entry..u64::MAX), None);
+    let end = text.addresses().end;
+    assert_eq!(image.text_bytes(end - 2..end + 2), None);
+    let short = |at: u64| u32::from(u16::from_le_bytes(image.text_bytes(at..at + 2).unwrap().try_into().unwrap()));
+    for at in (text.address..end - 2).step_by(2) {
+        let low = short(at);
+        assert_eq!(image.instruction_bits(at), Ok(if low & 3 == 3 { short(at + 2) << 16 | low } else { low }));
+    }
+    assert_eq!(
+        [entry + 1, end, data.address].map(|at| image.instruction_bits(at)),
+        [entry + 1, end, data.address].map(Err)
+    );
+    // Half an instruction.
+    let last = if short(end - 2) & 3 == 3 { Err(end) } else { Ok(short(end - 2)) };
+    assert_eq!(image.instruction_bits(end - 2), last);
 
     // The program headers follow the ELF header in the first segment.
     let headers = image.program_headers();

@@ -89,14 +89,8 @@ pub(crate) fn around(elf: &[u8], pcs: &[u64]) -> String {
         let _ = writeln!(text, "before and at {pc:#x}:");
         // Parcels in the middle of an instruction are shown too: control can enter anywhere.
         for address in (pc.saturating_sub(BEFORE)..=pc).step_by(2) {
-            let parcel = |address| {
-                let bytes = image.text_bytes(address..address + 2)?;
-                Some(u32::from(bytes[0]) | u32::from(bytes[1]) << 8)
-            };
-            let Some(low) = parcel(address) else { continue };
-            let word = low | parcel(address + 2).unwrap_or(0) << 16;
+            let Ok(word) = image.instruction_bits(address) else { continue };
             let digits = 2 * length(word) as usize;
-            let word = if digits == 4 { low } else { word };
             let _ = writeln!(text, "  {address:8x}: {word:0digits$x}\t{}", disassemble(word, address, Style::Aliases));
         }
     }

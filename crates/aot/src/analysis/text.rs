@@ -29,8 +29,6 @@ pub(crate) enum Treatment {
 pub(crate) struct Text<'a> {
     pub(crate) image: &'a Image,
     abilities: Abilities,
-    /// Executable memory: addresses, in their order, and what is there.
-    code: Vec<(u64, &'a [u8])>,
     /// Numbers of the imports that compiled code calls, sorted.
     imports: Vec<u32>,
     /// Addresses of instructions that are taken, sorted: words of data, and what `auipc` and `addi` make.
@@ -40,14 +38,7 @@ pub(crate) struct Text<'a> {
 impl<'a> Text<'a> {
     pub(crate) fn new(image: &'a Image, abilities: Abilities) -> Text<'a> {
         let imports = image.imports().unwrap_or_default().iter().map(|import| import.index).collect();
-        let mut code: Vec<(u64, &[u8])> = image
-            .segments()
-            .iter()
-            .filter(|segment| segment.permissions.execute)
-            .map(|segment| (segment.address, image.data(segment)))
-            .collect();
-        code.sort_unstable();
-        let mut text = Text { image, abilities, code, imports, pointers: Vec::new() };
+        let mut text = Text { image, abilities, imports, pointers: Vec::new() };
         let data = image.segments().iter().filter(|segment| !segment.permissions.execute);
         let words = data.flat_map(|segment| image.data(segment).chunks_exact(8));
         let words = words.map(|word| u64::from_le_bytes(word.try_into().expect("chunks have 8 bytes")));
@@ -89,19 +80,8 @@ impl<'a> Text<'a> {
 
     /// The instruction at `pc`, if there is one.
     pub(crate) fn fetch(&self, pc: u64) -> Option<Inst> {
-        let parcel = |code: &[u8]| code.first_chunk().map(|bytes| u32::from(u16::from_le_bytes(*bytes)));
-        let code = self.code_from(pc).filter(|_| pc.is_multiple_of(2))?;
-        let low = parcel(code)?;
-        let high = || parcel(&code[2..]).or_else(|| parcel(self.code_from(pc + 2)?));
-        let bits = if low & 3 == 3 { low | high()? << 16 } else { low };
+        let bits = self.image.instruction_bits(pc).ok()?;
         decode(bits).filter(Inst::is_legal_csr)
-    }
-
-    /// Executable memory from an address on.
-    fn code_from(&self, address: u64) -> Option<&'a [u8]> {
-        let above = self.code.partition_point(|&(start, _)| start <= address);
-        let (start, bytes) = self.code[..above].last()?;
-        bytes.get((address - start) as usize..)
     }
 
     /// Whether the instruction is compiled. Compiled code runs in the default rounding mode only.

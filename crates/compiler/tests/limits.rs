@@ -74,7 +74,7 @@ fn work_is_limited_where_functions_are_long() {
 
 #[test]
 fn work_is_limited_where_analysis_takes_it() {
-    let guest = Guest::new(&function("_start", &branches(20_000)));
+    let guest = Guest::new(&function("_start", &branches(60_000)));
     // The function is too long for LLVM, which is given none of it.
     guest.assert_ends(&["--max-work", "10000"], "more work than the limit of 10000 instructions");
     let few = Guest::new(&function("_start", &straight(40_000)));

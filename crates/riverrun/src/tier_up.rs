@@ -338,8 +338,6 @@ impl Shared {
             let job = Shared::job(this, &mut state, quick, time);
             drop(state);
             job.carry_out(work);
-            let mut state = this.state();
-            (state.quick_since, state.profile.quick) = (None, Duration::ZERO);
         }
     }
 
@@ -414,6 +412,11 @@ impl Job {
             Ok((size, options)) => {
                 state.statistics.compilations += 1;
                 state.statistics.since = self.shared.begin.elapsed();
+                if options.quick < state.quick {
+                    // The next wait begins.
+                    state.profile.quick = Duration::ZERO;
+                    state.quick_since = state.quick_since.map(|_| processor_time());
+                }
                 state.note(options);
                 Some((size, took))
             }

@@ -100,7 +100,7 @@ fn run_in_pieces(guest: &Guest<'_>, mut pieces: impl FnMut() -> Option<u64>) -> 
         let program = engine.load_counting(&Config::new(), elf.clone(), fidelity);
         let mut linker = Linker::new(program.engine());
         riverrun_linux::add_to_linker(&mut linker, |linux: &mut Linux| linux);
-        (linker, program)
+        (linker, program, engine)
     });
     let arguments = if arguments.is_empty() { vec!["/data".to_owned()] } else { arguments };
     let first = builder()
@@ -113,7 +113,8 @@ fn run_in_pieces(guest: &Guest<'_>, mut pieces: impl FnMut() -> Option<u64>) -> 
     let (mut stops, mut saved) = (0, 0);
     let end = loop {
         // The reference interpreter takes too long for whole programs.
-        let limit = if stops % 3 == 2 { 2_000 } else { u64::MAX };
+        let is_slow = engines[0].2 == SuiteEngine::SingleStep && SuiteEngine::get() != SuiteEngine::SingleStep;
+        let limit = if is_slow { 2_000 } else { u64::MAX };
         let left = instructions.map(|instructions| instructions - machine.instructions());
         machine.set_fuel(pieces().map(|fuel| fuel.min(limit)).into_iter().chain(left).min());
         match machine.run() {
@@ -123,7 +124,7 @@ fn run_in_pieces(guest: &Guest<'_>, mut pieces: impl FnMut() -> Option<u64>) -> 
                 }
                 stops += 1;
                 engines.rotate_left(1);
-                let (linker, program) = &engines[0];
+                let (linker, program, _) = &engines[0];
                 match riverrun_linux::snapshot(&mut machine, |linux| linux) {
                     Ok(snapshot) => {
                         let snapshot = Snapshot::from_bytes(program, &snapshot.to_bytes()).unwrap();

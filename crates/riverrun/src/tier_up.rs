@@ -716,7 +716,7 @@ mod tests {
         let first = tiering(cached.clone());
         assert!(first.sample(0x1000, 0x1000, SAMPLE).is_none());
         first.optimise_later(1 << 40, noted(0).0);
-        while !first.0.state().is_waiting {
+        while first.0.state().quick_since.is_none() {
             std::thread::sleep(INTERVAL);
         }
         let end = processor_time() + Duration::from_millis(20);

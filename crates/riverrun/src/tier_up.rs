@@ -413,9 +413,10 @@ impl Job {
                 state.statistics.compilations += 1;
                 state.statistics.since = self.shared.begin.elapsed();
                 if options.quick < state.quick {
-                    // The next wait begins.
+                    // The next wait begins, unless there is no quick code left.
                     state.profile.quick = Duration::ZERO;
-                    state.quick_since = state.quick_since.map(|_| processor_time());
+                    let waits = state.quick_since.is_some() && options.quick != Quick::Nothing;
+                    state.quick_since = waits.then(processor_time);
                 }
                 state.note(options);
                 Some((size, took))
@@ -685,9 +686,11 @@ mod tests {
         while tiering.statistics(0).is_compiling {
             std::thread::sleep(INTERVAL);
         }
+        let state = tiering.0.state();
+        assert!(!state.statistics.is_quick && state.quick_since.is_none(), "without quick code, none of its time counts");
+        drop(state);
         sample().start(work);
         assert_eq!(next(&done), Quick::Nothing);
-        assert!(!tiering.statistics(0).is_quick);
     }
 
     #[test]

@@ -119,7 +119,14 @@ struct Improved {
     functions: u64,
     /// Seconds after which the last code was there.
     after: f64,
+    /// Whether it began with the best code that its profile gives, and ended with the same.
+    is_settled: bool,
 }
+
+/// Runs with a cache at most until it is settled.
+const RUNS: usize = 10;
+/// Pairs of a run by whole code and one by a settled cache.
+const PAIRS: usize = 5;
 
 /// `cargo xtask bench tier-up [NAME ..]`, where a name is the beginning of a row's.
 pub(crate) fn command(args: &[String]) -> Result<ExitCode> {
@@ -146,9 +153,9 @@ pub(crate) fn command(args: &[String]) -> Result<ExitCode> {
     std::fs::create_dir_all(&folder)?;
     println!(
         "| program | size | | interpreted | whole, compiling | whole, running | tier-up, cold | its last code after | \
-         tier-up, warm | compiled functions | Wasmtime, compiling and running |"
+         tier-up, next | tier-up, settled | settled to whole | compiled functions | Wasmtime, compiling and running |"
     );
-    println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
     for row in rows {
         measure(row, &folder)?;
     }
@@ -177,33 +184,60 @@ fn measure(row: &Row, folder: &Path) -> Result<()> {
     let artifact = format!("--artifact={}", whole.display());
     for size in row.sizes {
         let (expected, interpreted, _) = bench.run("interpreted", size, &["--engine=interp"])?;
-        let (compiled, running, _) = bench.run("whole", size, &[&artifact])?;
         let cache = folder.join("tier-up");
         if cache.exists() {
             std::fs::remove_dir_all(&cache)?;
         }
         let (cold_output, cold, improved) = bench.run("tier-up", size, &["--tier-up"])?;
-        let (warm_output, warm, Improved { functions, .. }) = bench.run("tier-up", size, &["--tier-up"])?;
+        let (next_output, next, mut present) = bench.run("tier-up", size, &["--tier-up"])?;
+        let mut outputs = vec![("cold", cold_output), ("next", next_output)];
+        while !present.is_settled && outputs.len() < RUNS {
+            let (output, _, improved) = bench.run("tier-up", size, &["--tier-up"])?;
+            outputs.push(("later", output));
+            present = improved;
+        }
+        let (mut by_whole, mut by_settled) = (Vec::new(), Vec::new());
+        for _ in 0..PAIRS {
+            let whole = bench.run("whole", size, &[&artifact])?;
+            let settled = bench.run("tier-up", size, &["--tier-up"])?;
+            by_whole.push(whole.1);
+            by_settled.push(settled.1);
+            outputs.extend([("whole", whole.0), ("settled", settled.0)]);
+        }
         let wasmtime = bench.run_wasm(size)?;
-        let outputs = [("compiled", compiled), ("cold", cold_output), ("warm", warm_output)];
-        let of_wasmtime = wasmtime.iter().map(|(output, _)| ("Wasmtime", output.clone()));
-        for (name, output) in outputs.into_iter().chain(of_wasmtime) {
+        outputs.extend(wasmtime.iter().map(|(output, _)| ("Wasmtime", output.clone())));
+        for (name, output) in outputs {
             if output != expected {
                 bail!("{}: {name}: {output:?} instead of {expected:?}", row.name);
             }
         }
+        let functions = present.functions;
         let after = format!("{:.2}", improved.after);
-        let costs = [interpreted, compiling, running, cold, warm];
         for (what, of, after) in
             [("s", (|cost| cost.wall) as fn(&Cost) -> f64, after), ("CPU s", |cost| cost.cpu, String::new())]
         {
-            let mut cells: Vec<String> = costs.iter().map(|cost| format!("{:.2}", of(cost))).collect();
-            cells.insert(4, after);
-            let wasmtime = wasmtime.as_ref().map(|(_, cost)| format!("{:.2}", of(cost))).unwrap_or_default();
-            println!("| {} | {size} | {what} | {} | {functions} | {wasmtime} |", row.name, cells.join(" | "));
+            let shown = |time: f64| format!("{time:.2}");
+            let [whole, settled] = [&by_whole, &by_settled].map(|costs| shown(middle(costs.iter().map(of))[1]));
+            let ratios = by_whole.iter().zip(&by_settled).map(|(whole, settled)| of(settled) / of(whole));
+            let [least, ratio, most] = middle(ratios).map(shown);
+            let [interpreted, compiling, cold, next] =
+                [interpreted, compiling, cold, next].map(|cost| shown(of(&cost)));
+            let wasmtime = wasmtime.as_ref().map(|(_, cost)| shown(of(cost))).unwrap_or_default();
+            println!(
+                "| {} | {size} | {what} | {interpreted} | {compiling} | {whole} | {cold} | {after} | {next} | {settled} | \
+                 {ratio} ({least} to {most}) | {functions} | {wasmtime} |",
+                row.name
+            );
         }
     }
     Ok(())
+}
+
+/// The least, the median and the greatest of an odd number of values.
+fn middle(values: impl Iterator<Item = f64>) -> [f64; 3] {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    [values[0], values[values.len() / 2], values[values.len() - 1]]
 }
 
 #[derive(Clone, Copy)]
@@ -259,8 +293,11 @@ impl Bench<'_> {
         let stats = output.1.lines().last().unwrap_or_default();
         let stats: Value = serde_json::from_str(stats).with_context(|| format!("no statistics: {}", output.1))?;
         let stats = &stats["tier_up"];
-        let functions = stats["functions"].as_u64().unwrap_or(0);
-        Ok((output.0, cost, Improved { functions, after: stats["since_seconds"].as_f64().unwrap_or(0.0) }))
+        let number = |name: &str| stats[name].as_u64().unwrap_or(0);
+        let functions = number("functions");
+        let is_settled = functions > 0 && number("compilations") == 0 && stats["quick"] == false;
+        let improved = Improved { functions, after: stats["since_seconds"].as_f64().unwrap_or(0.0), is_settled };
+        Ok((output.0, cost, improved))
     }
 
     /// Compiles the guest's WebAssembly by Wasmtime and runs it, if there is such: its output, and what it took.

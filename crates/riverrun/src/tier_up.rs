@@ -687,7 +687,10 @@ mod tests {
             std::thread::sleep(INTERVAL);
         }
         let state = tiering.0.state();
-        assert!(!state.statistics.is_quick && state.quick_since.is_none(), "without quick code, none of its time counts");
+        assert!(
+            !state.statistics.is_quick && state.quick_since.is_none(),
+            "without quick code, none of its time counts"
+        );
         drop(state);
         sample().start(work);
         assert_eq!(next(&done), Quick::Nothing);

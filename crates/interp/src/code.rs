@@ -358,8 +358,9 @@ impl Code {
             let op = match (decoded.direct(), links[index]) {
                 (None, _) => {
                     let handler = fused[index].unwrap_or_else(|| select::alone(decoded, false, self.space.is_masked()));
+                    use Operation::*;
                     match decoded.operation {
-                        Operation::Indirect | Operation::IndirectCall | Operation::Return => {
+                        Indirect | IndirectCall | IndirectLinking | Return => {
                             let leaves = -(ordinal(index) + 1);
                             DecodedOp::jump(handler, decoded.rs1, decoded.rs2, leaves as i16, decoded.imm as u32)
                         }

@@ -394,6 +394,14 @@ handlers! {
         go_indirect(target, Fast { fuel, ..hart })
     }
 
+    /// An indirect jump with a link register, `rs2`; the next op holds the address for it.
+    fn jump_indirect_linking[R: Row](hart) {
+        let target = indirect_target::<R>(hart);
+        hart.set((*hart.op).rs2, linked(continuation(hart)));
+        let fuel = hart.after((*hart.op).difference());
+        go_indirect(target, Fast { fuel, ..hart })
+    }
+
     /// An indirect call: `rs2` is the link register, the next op holds the [`Return`].
     fn call_indirect[R: Row](hart) {
         let target = indirect_target::<R>(hart);
@@ -515,6 +523,22 @@ pub(crate) fn second_op(address: u64, ordinal: i32) -> DecodedOp {
     DecodedOp::jump(step, 0, 0, ordinal as i16, address as u32)
 }
 
+/// The ordinal and the address behind a call, from its second op.
+///
+/// # Safety
+/// The hart stands at a published call, or at a jump with a link register.
+#[inline(always)]
+unsafe fn continuation(hart: Fast) -> u64 {
+    // SAFETY: as the caller promises, there is a second op.
+    unsafe { (*hart.op.add(1)).operands() }
+}
+
+/// What a link register gets of it.
+#[inline(always)]
+fn linked(continuation: u64) -> u64 {
+    continuation >> 32 & !1
+}
+
 /// Writes the link register `slot`, and predicts the return.
 ///
 /// # Safety
@@ -523,8 +547,8 @@ pub(crate) fn second_op(address: u64, ordinal: i32) -> DecodedOp {
 unsafe fn link(hart: Fast, slot: u8) -> Fast {
     // SAFETY: calls have a second op, and one follows; the state is alive.
     unsafe {
-        let bits = (*hart.op.add(1)).operands();
-        hart.set(slot, bits >> 32 & !1);
+        let bits = continuation(hart);
+        hart.set(slot, linked(bits));
         returns_at(hart).write(Return { bits, op: hart.op.add(2) });
         Fast { returns: hart.returns.wrapping_add(RETURN_SIZE) & RETURNS_MASK, ..hart }
     }

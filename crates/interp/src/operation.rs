@@ -25,9 +25,12 @@ pub(crate) enum Operation {
     Call,
     /// `jalr` without link, by other registers than [`Operation::Return`]'s.
     Indirect,
-    /// `jalr` with link.
+    /// `jalr` with link in ra or t0.
     IndirectCall,
-    /// `jalr` without link by ra or t0, which the calling convention has for return addresses.
+    /// `jalr` with link elsewhere, as in entries of procedure linkage tables: a jump, as nothing returns there by the calling
+    /// convention.
+    IndirectLinking,
+    /// `jalr` without link by ra or t0.
     Return,
     /// An atomic access.
     Atomic(Op),
@@ -64,7 +67,8 @@ impl Decoded {
 
     /// Whether control may continue after it.
     pub(crate) fn falls_through(&self) -> bool {
-        !matches!(self.operation, Operation::Jump | Operation::Indirect | Operation::Return)
+        use Operation::*;
+        !matches!(self.operation, Jump | Indirect | IndirectLinking | Return)
     }
 
     /// Whether control always continues directly after it.
@@ -73,10 +77,11 @@ impl Decoded {
         matches!(self.operation, Row(_) | Rounded(..) | Constant | Move | Nothing)
     }
 
-    /// How many ops it takes: calls have a second one for the address after them.
+    /// How many ops it takes: calls, and what links as they do, have a second one for the address after them.
     pub(crate) fn ops(&self) -> usize {
+        use Operation::*;
         match self.operation {
-            Operation::Call | Operation::IndirectCall | Operation::HostCall(_) | Operation::SystemCall => 2,
+            Call | IndirectCall | IndirectLinking | HostCall(_) | SystemCall => 2,
             _ => 1,
         }
     }
@@ -107,8 +112,9 @@ impl Decoded {
             Format::B => Operation::Branch(inst.op),
             Format::J if inst.rd == 0 => Operation::Jump,
             Format::J => Operation::Call,
-            Format::Jr if inst.rd != 0 => Operation::IndirectCall,
-            Format::Jr if inst.rs1 == 1 || inst.rs1 == 5 => Operation::Return,
+            Format::Jr if has_return_address(inst.rd) => Operation::IndirectCall,
+            Format::Jr if inst.rd != 0 => Operation::IndirectLinking,
+            Format::Jr if has_return_address(inst.rs1) => Operation::Return,
             Format::Jr => Operation::Indirect,
             Format::Csr if is_float_csr(inst) => Operation::Row(inst.op),
             Format::Amo | Format::Lr => Operation::Atomic(inst.op),
@@ -122,7 +128,7 @@ impl Decoded {
         // in ordinals then.
         match operation {
             Operation::Call => Decoded { operation, rs1: rd, ..decoded },
-            Operation::IndirectCall => Decoded { operation, rs2: rd, ..decoded },
+            Operation::IndirectCall | Operation::IndirectLinking => Decoded { operation, rs2: rd, ..decoded },
             _ => Decoded { operation, ..decoded },
         }
     }
@@ -167,6 +173,12 @@ impl Decoded {
             _ => self,
         }
     }
+}
+
+/// Whether the calling convention has this register for return addresses: ra and t0 (RISC-V unprivileged specification,
+/// section 2.5.1, "Unconditional Jumps").
+fn has_return_address(register: u8) -> bool {
+    register == 1 || register == 5
 }
 
 /// Whether the interpreter executes this access to a control and status register.

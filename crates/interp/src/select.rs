@@ -131,6 +131,7 @@ pub(crate) fn alone(decoded: &Decoded, check: bool, is_masked: bool) -> Handler 
         Operation::Call => call,
         Operation::Indirect => jump_indirect::<rows::jalr>,
         Operation::IndirectCall => call_indirect::<rows::jalr>,
+        Operation::IndirectLinking => jump_indirect_linking::<rows::jalr>,
         Operation::Return if decoded.rs1 == 1 && decoded.imm == 0 => RET,
         Operation::Return => return_by::<rows::jalr>,
         Operation::HostCall(registers) => host_call(registers),

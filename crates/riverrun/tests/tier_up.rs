@@ -129,9 +129,9 @@ fn the_profile_is_kept_for_the_next_start() {
     assert!(next.tier_up().unwrap().samples >= samples);
 }
 
-#[test]
-fn samples_are_where_instructions_are_executed() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests/sampled.s");
+/// A guest in assembly, after it has run, and the profile that it leaves.
+fn profiled(source: &str) -> (Program, Profile) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests").join(source);
     let elf = tools::compile(env!("CARGO_TARGET_TMPDIR"), &source, &["-march=rv64gc"]);
     let cache = tempfile::tempdir().unwrap();
     let mut config = Config::new();
@@ -143,9 +143,26 @@ fn samples_are_where_instructions_are_executed() {
     linker.instantiate(&program, ()).unwrap().run().unwrap();
     program.keep_profile().unwrap();
     let profile = cache.path().join(program.artifact_name(false)).with_extension("profile");
-    let profile: Profile = std::fs::read_to_string(profile).unwrap().parse().unwrap();
+    let profile = std::fs::read_to_string(profile).unwrap().parse().unwrap();
+    (program, profile)
+}
+
+#[test]
+fn samples_are_where_instructions_are_executed() {
+    let (program, profile) = profiled("sampled.s");
     let [begin, end] = ["short", "short_end"].map(|name| program.image().symbol(name).unwrap().address);
     // 21 of 25 instructions of a turn.
     let (short, all) = (profile.within(begin..end), profile.total());
     assert!(all > 30 && short * 25 > all * 16, "{short} of {all} samples");
+}
+
+#[test]
+fn entries_of_linkage_tables_are_reached_one_by_one() {
+    let (program, profile) = profiled("linked.s");
+    let has_reached = |name| {
+        let address = program.image().symbol(name).unwrap().address;
+        profile.has_reached(address..=address)
+    };
+    let reached = ["first", "second", "third", "landing"].map(has_reached);
+    assert_eq!(reached, [true, false, true, true]);
 }

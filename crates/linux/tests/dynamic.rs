@@ -102,6 +102,34 @@ fn libraries_are_compiled() {
     assert_eq!(text(&stdout), expected);
 }
 
+/// Frames have the names and lines of their own files, wherever these lie, and of those without lines the names.
+#[test]
+fn backtraces_name_functions_of_all_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = gcc("named_library.c", &["-O1", "-g", "-shared", "-fPIC"]);
+    std::fs::copy(library, folder.path().join("libnamed.so")).unwrap();
+    let search = format!("-L{}", folder.path().display());
+    for kind in ["-pie", "-no-pie"] {
+        let program = gcc("named.c", &["-O1", "-g", kind, &search, "-lnamed", "-Wl,-rpath,/opt"]);
+        let builder = || builder(folder.path());
+        let joined = builder().join(std::fs::read(program).unwrap(), &[]).unwrap().unwrap();
+        let (mut machine, _) = machine(&Config::new(), &joined, builder().args(["named"]));
+        let error = machine.run().unwrap_err();
+        let frames = error.trap().unwrap().backtrace.iter().filter_map(|frame| {
+            let place = frame.locations.first().map(|place| {
+                let file = Path::new(place.file.as_deref().unwrap()).file_name().unwrap().to_str().unwrap();
+                format!(" {file}:{}", place.line.unwrap())
+            });
+            Some(format!("{}{}", frame.function.as_ref()?, place.unwrap_or_default()))
+        });
+        let frames: Vec<String> = frames.collect();
+        let own = ["compare named.c:7", "sort named.c:11", "call named_library.c:3", "main named.c:17"];
+        let known: Vec<&String> = frames.iter().filter(|frame| frame.contains(' ')).collect();
+        assert_eq!(known, own, "{frames:?}");
+        assert!(frames[1].starts_with("qsort") && frames.last().unwrap() == "_start", "{frames:?}");
+    }
+}
+
 /// They may be the host's bytes, or in a file system that it implements.
 #[test]
 fn libraries_need_no_directory() {

@@ -14,6 +14,7 @@ use crate::address_space::PAGE_SIZE;
 use crate::error::LoadError;
 use crate::header::Headers;
 use crate::image::STATIC_PIE_BIAS;
+use crate::joined_sections::add_sections;
 use crate::sections::ElfFile;
 use crate::segment::file_range;
 
@@ -27,7 +28,7 @@ const CONTENTS_SHARE: u64 = 2;
 /// A dynamically linked program or a shared object, the dynamic linker included.
 #[derive(Clone, Debug)]
 pub struct DynamicObject {
-    bytes: Arc<[u8]>,
+    pub(crate) bytes: Arc<[u8]>,
     interpreter: Option<String>,
     needed: Vec<String>,
     run_path: Option<String>,
@@ -148,6 +149,15 @@ impl Load {
     }
 }
 
+/// An object at its place in memory.
+pub(crate) struct Placed<'a> {
+    pub(crate) object: &'a DynamicObject,
+    /// The address that its address 0 becomes.
+    pub(crate) base: u64,
+    /// What of it is part of the program.
+    loads: Vec<Load>,
+}
+
 /// What [`JoinedProgram::new`] makes.
 #[derive(Clone, Debug)]
 pub struct JoinedProgram {
@@ -176,8 +186,7 @@ impl JoinedProgram {
         libraries: &[DynamicObject],
     ) -> Result<JoinedProgram, LoadError> {
         let bias = if program.is_position_independent { program.alignment.max(STATIC_PIE_BIAS) } else { 0 };
-        let mut parts: Vec<(&DynamicObject, Load, u64)> =
-            program.loads.iter().map(|&load| (program, load, bias)).collect();
+        let mut parts = vec![Placed { object: program, base: bias, loads: program.loads.clone() }];
         let mut end = program.end(bias);
         // A page stays free between any two.
         let mut place = |object: &DynamicObject| {
@@ -186,13 +195,13 @@ impl JoinedProgram {
             base
         };
         let interpreter_base = place(interpreter);
-        parts.extend(interpreter.loads.iter().map(|&load| (interpreter, load, interpreter_base)));
+        parts.push(Placed { object: interpreter, base: interpreter_base, loads: interpreter.loads.clone() });
         let mut bases = Vec::new();
         for library in libraries {
             let base = place(library);
             bases.push(base);
-            let text = library.loads.iter().filter(|load| load.is_executable());
-            parts.extend(text.map(|&load| (library, load, base)));
+            let text = library.loads.iter().copied().filter(Load::is_executable);
+            parts.push(Placed { object: library, base, loads: text.collect() });
         }
         Ok(JoinedProgram {
             bytes: write(&parts, program.flags, interpreter_base.wrapping_add(interpreter.entry))?.into(),
@@ -205,61 +214,10 @@ impl JoinedProgram {
     }
 }
 
-/// The names of the file's sections: unwind tables, from which functions are known, and these names.
-const NAMES: &[u8] = b"\0.eh_frame\0.shstrtab\0";
-/// Where the second begins there.
-const SHSTRTAB: u32 = 11;
-const _: () = assert!(NAMES[SHSTRTAB as usize - 1] == 0 && NAMES[SHSTRTAB as usize + 1] == b's');
-const SECTION_HEADER: usize = 64;
-
-/// A section of the file.
-struct Section {
-    name: u32,
-    kind: u32,
-    flags: u64,
-    address: u64,
-    offset: u64,
-    size: u64,
-}
-
-impl Section {
-    fn header(&self) -> Vec<u8> {
-        let &Section { name, kind, flags, address, offset, size } = self;
-        let mut header = [name.to_le_bytes(), kind.to_le_bytes()].concat();
-        // No link, a byte's alignment, no entries.
-        for word in [flags, address, offset, size, 0, 1, 0] {
-            header.extend(word.to_le_bytes());
-        }
-        header
-    }
-}
-
-/// Adds the table of sections to the file: these unwind tables' addresses, places and sizes.
-fn add_sections(file: &mut Vec<u8>, tables: &[(u64, usize, u64)]) {
-    let tables = tables.iter().map(|&(address, offset, size)| Section {
-        name: 1,
-        kind: elf::SHT_PROGBITS.0,
-        flags: elf::SHF_ALLOC.0,
-        address,
-        offset: offset as u64,
-        size,
-    });
-    let (offset, size) = (file.len() as u64, NAMES.len() as u64);
-    let none = Section { name: 0, kind: elf::SHT_NULL.0, flags: 0, address: 0, offset: 0, size: 0 };
-    let names = Section { name: SHSTRTAB, kind: elf::SHT_STRTAB.0, flags: 0, address: 0, offset, size };
-    file.extend(NAMES);
-    file.resize(file.len().next_multiple_of(8), 0);
-    let start = file.len();
-    [none].into_iter().chain(tables).chain([names]).for_each(|section| file.extend(section.header()));
-    let count = ((file.len() - start) / SECTION_HEADER) as u16;
-    file[40..48].copy_from_slice(&(start as u64).to_le_bytes());
-    file[60..62].copy_from_slice(&count.to_le_bytes());
-    file[62..64].copy_from_slice(&(count - 1).to_le_bytes());
-}
-
-/// The file that has these segments.
-fn write(parts: &[(&DynamicObject, Load, u64)], flags: u32, entry: u64) -> Result<Vec<u8>, LoadError> {
-    let count = u16::try_from(parts.len()).ok().filter(|&count| count < elf::PN_XNUM);
+/// The file that has the segments of these parts.
+fn write(parts: &[Placed<'_>], flags: u32, entry: u64) -> Result<Vec<u8>, LoadError> {
+    let segments = || parts.iter().flat_map(|part| part.loads.iter().map(move |load| (part, load)));
+    let count = u16::try_from(segments().count()).ok().filter(|&count| count < elf::PN_XNUM);
     let count = count.ok_or(LoadError::TooManyProgramHeaders)?;
     let mut file = [elf::ELFMAG.as_slice(), &[elf::ELFCLASS64.0, elf::ELFDATA2LSB.0, 1]].concat();
     file.resize(16, 0);
@@ -271,12 +229,12 @@ fn write(parts: &[(&DynamicObject, Load, u64)], flags: u32, entry: u64) -> Resul
         file.extend(word.to_le_bytes());
     }
     file.extend(flags.to_le_bytes());
-    for half in [HEADER as u16, PROGRAM_HEADER as u16, count, SECTION_HEADER as u16, 0, 0] {
+    for half in [HEADER as u16, PROGRAM_HEADER as u16, count, 0, 0, 0] {
         file.extend(half.to_le_bytes());
     }
     let (table, mut unwind_tables) = (file.len(), Vec::new());
-    file.resize(table + parts.len() * PROGRAM_HEADER, 0);
-    for (index, (object, load, base)) in parts.iter().enumerate() {
+    file.resize(table + usize::from(count) * PROGRAM_HEADER, 0);
+    for (index, (&Placed { object, base, .. }, load)) in segments().enumerate() {
         let address = base.wrapping_add(load.address);
         if base.checked_add(load.address).is_none_or(|address| address > u64::from(u32::MAX)) {
             return Err(LoadError::OutOfWindow { index, address, memory_size: load.memory_size });
@@ -300,6 +258,6 @@ fn write(parts: &[(&DynamicObject, Load, u64)], flags: u32, entry: u64) -> Resul
             unwind_tables.push((address + within, offset + within as usize, size));
         }
     }
-    add_sections(&mut file, &unwind_tables);
+    add_sections(&mut file, &unwind_tables, parts);
     Ok(file)
 }

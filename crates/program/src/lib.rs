@@ -18,6 +18,7 @@ mod float_environment;
 mod header;
 mod image;
 mod joined;
+mod joined_sections;
 mod lazy;
 mod lines;
 mod lookup;

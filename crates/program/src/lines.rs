@@ -1,5 +1,7 @@
 //! Addresses to source lines, by the program's DWARF.
 
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use addr2line::Context;
@@ -26,10 +28,27 @@ pub struct SourceLocation {
 pub(crate) struct Lines(Mutex<Lookup>);
 
 struct Lookup {
-    context: Context<Metered>,
+    /// The debug information of each part of a joined program with the address at which it lies, in their order; that of others
+    /// is one, at 0.
+    parts: Vec<(u64, Context<Metered>)>,
     budget: Budget,
     /// Bytes that all lookups together may read beyond [`EACH`].
     total: u64,
+}
+
+/// Parts of joined programs whose debug information is read at most.
+const PARTS_MAX: usize = 1024;
+
+/// The names of the sections that debug information consists of.
+pub(crate) fn sections() -> Vec<&'static str> {
+    let mut names = Vec::new();
+    let note = |id: gimli::SectionId| -> Result<(), gimli::Error> {
+        names.push(id.name());
+        Ok(())
+    };
+    // It is `note` that could fail.
+    let _ = gimli::DwarfSections::load(note);
+    names
 }
 
 /// Bytes that the search for units may read, and all lookups together, for a file of this size: sound debug information
@@ -48,15 +67,23 @@ impl Lines {
         let bytes = EndianReader::new(Arc::clone(&file.bytes), LittleEndian);
         let budget = Budget::default();
         budget.set(allowance(file.bytes.len()));
-        let load = |id: gimli::SectionId| -> Result<Metered, gimli::Error> {
-            let section =
-                bytes.range(file.uncompressed(id.name()).first().map_or(0..0, |section| section.file.clone()));
-            Ok(Metered::new(section, budget.clone()))
+        let mut found: BTreeMap<u64, HashMap<&str, Range<usize>>> = BTreeMap::new();
+        for name in sections() {
+            for (base, section) in file.uncompressed_parts(name) {
+                found.entry(base).or_default().entry(name).or_insert(section.file);
+            }
+        }
+        let parts = found.into_iter().filter(|(_, sections)| sections.contains_key(".debug_info")).take(PARTS_MAX);
+        let context = |(base, sections): (u64, HashMap<&str, Range<usize>>)| {
+            let load = |id: gimli::SectionId| -> Result<Metered, gimli::Error> {
+                let section = bytes.range(sections.get(id.name()).cloned().unwrap_or(0..0));
+                Ok(Metered::new(section, budget.clone()))
+            };
+            Some((base, Context::from_dwarf(gimli::Dwarf::load(load).ok()?).ok()?))
         };
-        let dwarf = gimli::Dwarf::load(load).ok()?;
-        let context = Context::from_dwarf(dwarf).ok()?;
+        let parts = parts.filter_map(context).collect();
         let total = allowance(file.bytes.len());
-        Some(Self(Mutex::new(Lookup { context, budget, total })))
+        Some(Self(Mutex::new(Lookup { parts, budget, total })))
     }
 
     /// The places of an address of the file, innermost first.
@@ -76,7 +103,9 @@ impl Lookup {
         const INLINED_MAX: usize = 32;
 
         let mut places = Vec::new();
-        let Ok(mut frames) = self.context.find_frames(link_address).skip_all_loads() else {
+        let before = self.parts.partition_point(|&(base, _)| base <= link_address);
+        let Some((base, context)) = before.checked_sub(1).map(|part| &self.parts[part]) else { return places };
+        let Ok(mut frames) = context.find_frames(link_address - base).skip_all_loads() else {
             return places;
         };
         while places.len() < INLINED_MAX

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use object::elf::{self, FileHeader64, SectionHeader64};
-use object::read::elf::{FileHeader, SectionHeader, SectionTable};
+use object::read::elf::{FileHeader, SectionHeader, SectionTable, SymbolTable};
 use object::{LittleEndian, SectionIndex};
 
 /// A named part of the file.
@@ -21,6 +21,7 @@ pub struct Section<'image> {
 }
 
 pub(crate) type RawSections<'data> = SectionTable<'data, FileHeader64<LittleEndian>>;
+pub(crate) type RawSymbols<'data> = SymbolTable<'data, FileHeader64<LittleEndian>>;
 
 /// An ELF file, as the readers of its tables need it.
 pub(crate) struct ElfFile {
@@ -36,16 +37,36 @@ impl ElfFile {
         header.sections(LittleEndian, &*self.bytes).ok()
     }
 
+    /// The symbols of `.symtab`, or of `.dynsym` in stripped programs; `None` if there are none.
+    pub(crate) fn raw_symbols(&self) -> Option<RawSymbols<'_>> {
+        let sections = self.raw_sections()?;
+        let read = |kind| {
+            let table = sections.symbols(LittleEndian, &*self.bytes, kind).ok()?;
+            (!table.is_empty()).then_some(table)
+        };
+        read(elf::SHT_SYMTAB).or_else(|| read(elf::SHT_DYNSYM))
+    }
+
     /// The sections of that name whose bytes are in the file as they are: joined programs have several. Together they are no
     /// longer than the file.
     pub(crate) fn uncompressed(&self, name: &str) -> Vec<Section<'_>> {
+        self.uncompressed_parts(name).into_iter().map(|(_, section)| section).collect()
+    }
+
+    /// The same with the sections' addresses in the file, in memory or not.
+    pub(crate) fn uncompressed_parts(&self, name: &str) -> Vec<(u64, Section<'_>)> {
         let table = self.raw_sections().unwrap_or_default();
         let is_compressed =
             |header: &SectionHeader64<LittleEndian>| header.sh_flags.get(LittleEndian).0 & elf::SHF_COMPRESSED.0 != 0;
         let found = self.find_sections(&table, name).filter(|header| !is_compressed(header));
         let mut left = self.bytes.len();
-        let fits = |section: &Section<'_>| left.checked_sub(section.file.len()).inspect(|rest| left = *rest).is_some();
-        found.map(|header| self.section_of(&table, header)).take_while(fits).collect()
+        let fits = |(_, section): &(u64, Section<'_>)| {
+            left.checked_sub(section.file.len()).inspect(|rest| left = *rest).is_some()
+        };
+        let part = |header: &SectionHeader64<LittleEndian>| {
+            (header.sh_addr.get(LittleEndian), self.section_of(&table, header))
+        };
+        found.map(part).take_while(fits).collect()
     }
 
     /// All sections in the order of the file; none if they were stripped.

@@ -116,17 +116,12 @@ impl SymbolTable {
         self.by_address.iter().map(|record| record.symbol(file))
     }
 
-    /// Reads `.symtab`, or `.dynsym` in stripped programs. `None`: there is neither.
+    /// Reads the file's symbols. `None`: there are none.
     ///
     /// Names may overlap, so that a small file has any number of long ones: only so many bytes of names are read as
     /// some files' worth, and [`SYMBOLS_MAX`] symbols.
     pub(crate) fn of(file: &ElfFile, segments: &[Segment]) -> Option<Self> {
-        let sections = file.raw_sections()?;
-        let read = |kind| {
-            let table = sections.symbols(LE, &*file.bytes, kind).ok()?;
-            (!table.is_empty()).then_some(table)
-        };
-        let table = read(elf::SHT_SYMTAB).or_else(|| read(elf::SHT_DYNSYM))?;
+        let table = file.raw_symbols()?;
         let mut name_bytes = 4 * file.bytes.len();
         let mut by_address = Vec::with_capacity(table.len().min(SYMBOLS_MAX));
         // Index 0 is the null symbol.

@@ -191,7 +191,7 @@ fn make<T>(
         linux.files_have_changed();
     }
     let restarts = outcome == Err(Errno::INTR.into()) && !has_timeout && linux.restarts(number);
-    linux.log.write(&Line { number, args: &args, outcome: &outcome });
+    linux.log.write(&Line { number, args: &args, memory, outcome: &outcome });
     let mut yields = false;
     let result = match outcome {
         Ok(value) => value,

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::io::Write;
 
+use riverrun::Memory;
 use rustix::io::Errno;
 
-use crate::call::{Outcome, Stop};
+use crate::call::{Outcome, Stop, readable};
 use crate::table;
 
 /// Which system calls are reported.
@@ -38,6 +39,8 @@ impl fmt::Debug for Log {
 pub(crate) struct Line<'a> {
     pub(crate) number: u64,
     pub(crate) args: &'a [u64; 6],
+    /// The guest's memory, after the call.
+    pub(crate) memory: &'a Memory,
     pub(crate) outcome: &'a Outcome,
 }
 
@@ -66,6 +69,19 @@ impl Log {
     }
 }
 
+/// Bytes of a text that are shown at most.
+const TEXT_MAX: u64 = 256;
+
+impl Line<'_> {
+    /// The text at an address in quotation marks, with three dots if it is longer; `None` if it cannot be read.
+    fn text(&self, address: u64) -> Option<String> {
+        let bytes = self.memory.slice(address, readable(self.memory, address, TEXT_MAX).ok()?).ok()?;
+        let end = bytes.iter().position(|&byte| byte == 0);
+        let text = String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]);
+        Some(format!("{text:?}{}", if end.is_none() { "..." } else { "" }))
+    }
+}
+
 /// As `strace` writes: `close(0x7) = -9 Bad file descriptor`.
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -74,7 +90,11 @@ impl fmt::Display for Line<'_> {
             None => write!(f, "system call {}(", self.number)?,
         }
         for (n, arg) in self.args.iter().take(table::arity(self.number)).enumerate() {
-            write!(f, "{}{arg:#x}", if n == 0 { "" } else { ", " })?;
+            f.write_str(if n == 0 { "" } else { ", " })?;
+            match table::is_text(self.number, n).then(|| self.text(*arg)).flatten() {
+                Some(text) => f.write_str(&text)?,
+                None => write!(f, "{arg:#x}")?,
+            }
         }
         match self.outcome {
             Ok(value @ 0..0x1_0000) => write!(f, ") = {value}"),

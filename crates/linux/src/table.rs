@@ -1,4 +1,4 @@
-//! The table of system calls: number, name, number of arguments, handler.
+//! The table of system calls: number, name, number of arguments, which of them are addresses of text, handler.
 //!
 //! The numbers are those of RISC-V 64, which are Linux's generic ones. A row without a handler
 //! only gives the call's name; such calls fail with `ENOSYS`, as do all that are not here.
@@ -17,6 +17,7 @@ type Handler = fn(&mut Call<'_>) -> Outcome;
 struct Row {
     name: &'static str,
     arity: usize,
+    texts: &'static [usize],
     handler: Option<Handler>,
 }
 
@@ -27,18 +28,18 @@ pub(crate) const CLONE3: u64 = 435;
 const NUMBERS: usize = 453;
 
 macro_rules! table {
-    ($($number:literal $name:ident $(($arity:literal) => $handler:path)?;)*) => {
+    ($($number:literal $name:ident $(($arity:literal $(, text $($text:literal)*)?) => $handler:path)?;)*) => {
         static TABLE: [Option<Row>; NUMBERS] = {
             let mut table = [const { None }; NUMBERS];
-            $(table[$number] = Some(table!(@row $name $($arity $handler)?));)*
+            $(table[$number] = Some(table!(@row $name $($arity [$($($text)*)?] $handler)?));)*
             table
         };
     };
-    (@row $name:ident $arity:literal $handler:path) => {
-        Row { name: stringify!($name), arity: $arity, handler: Some($handler) }
+    (@row $name:ident $arity:literal [$($text:literal)*] $handler:path) => {
+        Row { name: stringify!($name), arity: $arity, texts: &[$($text),*], handler: Some($handler) }
     };
     (@row $name:ident) => {
-        Row { name: stringify!($name), arity: 6, handler: None }
+        Row { name: stringify!($name), arity: 6, texts: &[], handler: None }
     };
 }
 
@@ -53,6 +54,11 @@ pub(crate) fn name(number: u64) -> Option<&'static str> {
 /// How many arguments the call takes.
 pub(crate) fn arity(number: u64) -> usize {
     row(number).map_or(6, |row| row.arity)
+}
+
+/// Whether its argument `n` is the address of a path, or of a name.
+pub(crate) fn is_text(number: u64, n: usize) -> bool {
+    row(number).is_some_and(|row| row.texts.contains(&n))
 }
 
 pub(crate) fn is_provided(number: u64) -> bool {
@@ -114,18 +120,18 @@ table! {
     2 io_submit;
     3 io_cancel;
     4 io_getevents;
-    5 setxattr(5) => attributes::of_path;
-    6 lsetxattr(5) => attributes::of_link;
-    7 fsetxattr(5) => attributes::of_file;
-    8 getxattr(4) => attributes::of_path;
-    9 lgetxattr(4) => attributes::of_link;
-    10 fgetxattr(4) => attributes::of_file;
-    11 listxattr(3) => attributes::list_of_path;
-    12 llistxattr(3) => attributes::list_of_link;
+    5 setxattr(5, text 0 1) => attributes::of_path;
+    6 lsetxattr(5, text 0 1) => attributes::of_link;
+    7 fsetxattr(5, text 1) => attributes::of_file;
+    8 getxattr(4, text 0 1) => attributes::of_path;
+    9 lgetxattr(4, text 0 1) => attributes::of_link;
+    10 fgetxattr(4, text 1) => attributes::of_file;
+    11 listxattr(3, text 0) => attributes::list_of_path;
+    12 llistxattr(3, text 0) => attributes::list_of_link;
     13 flistxattr(3) => attributes::list_of_file;
-    14 removexattr(2) => attributes::of_path;
-    15 lremovexattr(2) => attributes::of_link;
-    16 fremovexattr(2) => attributes::of_file;
+    14 removexattr(2, text 0 1) => attributes::of_path;
+    15 lremovexattr(2, text 0 1) => attributes::of_link;
+    16 fremovexattr(2, text 1) => attributes::of_file;
     17 getcwd(2) => directories::getcwd;
     18 lookup_dcookie;
     19 eventfd2(2) => epoll::eventfd2;
@@ -142,29 +148,29 @@ table! {
     30 ioprio_set;
     31 ioprio_get;
     32 flock(2) => descriptors::flock;
-    33 mknodat(4) => files::mknodat;
-    34 mkdirat(3) => files::mkdirat;
-    35 unlinkat(3) => files::unlinkat;
-    36 symlinkat(3) => files::symlinkat;
-    37 linkat(5) => files::linkat;
+    33 mknodat(4, text 1) => files::mknodat;
+    34 mkdirat(3, text 1) => files::mkdirat;
+    35 unlinkat(3, text 1) => files::unlinkat;
+    36 symlinkat(3, text 0 2) => files::symlinkat;
+    37 linkat(5, text 1 3) => files::linkat;
     39 umount2;
     40 mount;
     41 pivot_root;
     42 nfsservctl;
-    43 statfs(2) => status::statfs;
+    43 statfs(2, text 0) => status::statfs;
     44 fstatfs(2) => status::fstatfs;
-    45 truncate(2) => files::truncate;
+    45 truncate(2, text 0) => files::truncate;
     46 ftruncate(2) => io::ftruncate;
     47 fallocate(4) => io::fallocate;
-    48 faccessat(3) => status::faccessat;
-    49 chdir(1) => directories::chdir;
+    48 faccessat(3, text 1) => status::faccessat;
+    49 chdir(1, text 0) => directories::chdir;
     50 fchdir(1) => directories::fchdir;
     51 chroot(1) => identity::privileged;
     52 fchmod(2) => metadata::fchmod;
-    53 fchmodat(3) => metadata::fchmodat;
-    54 fchownat(5) => metadata::fchownat;
+    53 fchmodat(3, text 1) => metadata::fchmodat;
+    54 fchownat(5, text 1) => metadata::fchownat;
     55 fchown(3) => metadata::fchown;
-    56 openat(4) => files::openat;
+    56 openat(4, text 1) => files::openat;
     57 close(1) => descriptors::close;
     58 vhangup;
     59 pipe2(2) => descriptors::pipe2;
@@ -186,8 +192,8 @@ table! {
     75 vmsplice;
     76 splice;
     77 tee;
-    78 readlinkat(4) => files::readlinkat;
-    79 newfstatat(4) => status::newfstatat;
+    78 readlinkat(4, text 1) => files::readlinkat;
+    79 newfstatat(4, text 1) => status::newfstatat;
     80 fstat(2) => status::fstat;
     81 sync(0) => process::nothing;
     82 fsync(1) => io::fsync;
@@ -196,7 +202,7 @@ table! {
     85 timerfd_create(2) => timerfd::timerfd_create;
     86 timerfd_settime(4) => timerfd::timerfd_settime;
     87 timerfd_gettime(2) => timerfd::timerfd_gettime;
-    88 utimensat(4) => metadata::utimensat;
+    88 utimensat(4, text 1) => metadata::utimensat;
     89 acct;
     90 capget;
     91 capset;
@@ -370,10 +376,10 @@ table! {
     273 finit_module;
     274 sched_setattr;
     275 sched_getattr;
-    276 renameat2(5) => files::renameat2;
+    276 renameat2(5, text 1 3) => files::renameat2;
     277 seccomp;
     278 getrandom(3) => random::getrandom;
-    279 memfd_create(2) => memfd::memfd_create;
+    279 memfd_create(2, text 0) => memfd::memfd_create;
     280 bpf;
     281 execveat;
     282 userfaultfd;
@@ -385,7 +391,7 @@ table! {
     288 pkey_mprotect;
     289 pkey_alloc;
     290 pkey_free;
-    291 statx(5) => status::statx;
+    291 statx(5, text 1) => status::statx;
     292 io_pgetevents;
     293 rseq;
     294 kexec_file_load;
@@ -404,7 +410,7 @@ table! {
     436 close_range(3) => descriptors::close_range;
     437 openat2;
     438 pidfd_getfd(3) => pidfd::pidfd_getfd;
-    439 faccessat2(4) => status::faccessat2;
+    439 faccessat2(4, text 1) => status::faccessat2;
     440 process_madvise;
     441 epoll_pwait2(6) => epoll::epoll_pwait2;
     442 mount_setattr;
@@ -416,5 +422,5 @@ table! {
     448 process_mrelease;
     449 futex_waitv;
     450 set_mempolicy_home_node;
-    452 fchmodat2(4) => metadata::fchmodat2;
+    452 fchmodat2(4, text 1) => metadata::fchmodat2;
 }

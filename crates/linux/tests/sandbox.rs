@@ -292,6 +292,17 @@ fn all_calls_are_logged_on_demand() {
 }
 
 #[test]
+fn paths_are_logged_as_text() {
+    let (_, log) = run_logged(&gcc("limits.c", STATIC), limits("opened"), Detail::All);
+    let long = format!("\"{}\"...", "x".repeat(256));
+    let paths =
+        [r#""/not\nthere", 0x0, 0x0) = -2 "#, "0x8, 0x0, 0x0) = -14 ", &long, r#""/a", 0xffffffffffffff9c, "/b", "#];
+    for path in paths {
+        assert!(log.contains(&format!("(0xffffffffffffff9c, {path}")), "{path}: {log}");
+    }
+}
+
+#[test]
 fn a_buffer_that_ends_early_takes_what_fits() {
     let outcome = run(&gcc("limits.c", STATIC), "", limits("partial"));
     let results: Vec<_> = outcome.stdout.lines().map(|line| line.rsplit(" = ").next().unwrap()).collect();

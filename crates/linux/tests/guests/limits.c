@@ -77,6 +77,16 @@ static void partial(void) {
     SHOW(write(1, page + 4096, 1));
 }
 
+static void opened(void) {
+    char path[400];
+    memset(path, 'x', sizeof path);
+    path[sizeof path - 1] = 0;
+    open("/not\nthere", O_RDONLY);
+    open((char *)8, O_RDONLY);
+    open(path, O_RDONLY);
+    rename("/a", "/b");
+}
+
 static void clocks(void) {
     struct timespec span = {3600, 0}, before, after;
     unsigned char random[8];
@@ -99,6 +109,7 @@ int main(int argc, char **argv) {
         case 'u': unknown(); break;
         case 'p': partial(); break;
         case 'c': clocks(); break;
+        case 'o': opened(); break;
         case 'a': abort();
         case 's': raise(SIGSTOP); raise(SIGTERM); break;
         case 'w': pause(); break;

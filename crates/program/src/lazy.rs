@@ -11,7 +11,7 @@ use crate::unwind_tables::UnwindTables;
 #[derive(Default)]
 pub(crate) struct Lazy {
     pub(crate) attributes: OnceLock<Attributes>,
-    pub(crate) lines: OnceLock<Option<Lines>>,
+    pub(crate) lines: OnceLock<Lines>,
     pub(crate) symbols: OnceLock<SymbolTable>,
     pub(crate) unwind: OnceLock<UnwindTables>,
 }

@@ -63,7 +63,7 @@ fn allowance(file: usize) -> u64 {
 const EACH: u64 = 16 << 10;
 
 impl Lines {
-    pub(crate) fn of(file: &ElfFile) -> Option<Self> {
+    pub(crate) fn of(file: &ElfFile) -> Self {
         let bytes = EndianReader::new(Arc::clone(&file.bytes), LittleEndian);
         let budget = Budget::default();
         budget.set(allowance(file.bytes.len()));
@@ -83,7 +83,7 @@ impl Lines {
         };
         let parts = parts.filter_map(context).collect();
         let total = allowance(file.bytes.len());
-        Some(Self(Mutex::new(Lookup { parts, budget, total })))
+        Self(Mutex::new(Lookup { parts, budget, total }))
     }
 
     /// The places of an address of the file, innermost first.

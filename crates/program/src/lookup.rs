@@ -68,11 +68,7 @@ impl Image {
     /// ```
     pub fn locate(&self, address: u64) -> Vec<SourceLocation> {
         let lines = self.lazy.lines.get_or_init(|| Lines::of(&self.file));
-        let link_address = address.wrapping_sub(self.bias());
-        match lines {
-            Some(lines) if self.is_text(address) => lines.locate(link_address),
-            _ => Vec::new(),
-        }
+        if self.is_text(address) { lines.locate(address.wrapping_sub(self.bias())) } else { Vec::new() }
     }
 
     /// The symbol that `address` belongs to, and the distance from its start in bytes.

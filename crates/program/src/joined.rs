@@ -14,7 +14,7 @@ use crate::address_space::PAGE_SIZE;
 use crate::error::LoadError;
 use crate::header::Headers;
 use crate::image::STATIC_PIE_BIAS;
-use crate::joined_sections::add_sections;
+use crate::joined_sections::{Part, add_sections};
 use crate::sections::ElfFile;
 use crate::segment::file_range;
 
@@ -28,7 +28,7 @@ const CONTENTS_SHARE: u64 = 2;
 /// A dynamically linked program or a shared object, the dynamic linker included.
 #[derive(Clone, Debug)]
 pub struct DynamicObject {
-    pub(crate) bytes: Arc<[u8]>,
+    bytes: Arc<[u8]>,
     interpreter: Option<String>,
     needed: Vec<String>,
     run_path: Option<String>,
@@ -150,10 +150,10 @@ impl Load {
 }
 
 /// An object at its place in memory.
-pub(crate) struct Placed<'a> {
-    pub(crate) object: &'a DynamicObject,
+struct Placed<'a> {
+    object: &'a DynamicObject,
     /// The address that its address 0 becomes.
-    pub(crate) base: u64,
+    base: u64,
     /// What of it is part of the program.
     loads: Vec<Load>,
 }
@@ -258,6 +258,7 @@ fn write(parts: &[Placed<'_>], flags: u32, entry: u64) -> Result<Vec<u8>, LoadEr
             unwind_tables.push((address + within, offset + within as usize, size));
         }
     }
-    add_sections(&mut file, &unwind_tables, parts);
+    let parts: Vec<Part<'_>> = parts.iter().map(|part| Part { bytes: &part.object.bytes, base: part.base }).collect();
+    add_sections(&mut file, &unwind_tables, &parts);
     Ok(file)
 }

@@ -3,18 +3,25 @@
 //! Addresses in debug information are those of the part's own file. So each section of it has, in the place of an address, that
 //! at which its part lies; it is 0 in other programs, as these sections are not in memory.
 
+use std::sync::Arc;
+
 use object::elf::{self, SectionHeader64, Sym64};
 use object::pod::bytes_of_slice;
 use object::read::elf::{SectionHeader as _, Sym as _};
 use object::{LittleEndian, U32, U64};
 
-use crate::joined::Placed;
 use crate::lines;
 use crate::sections::ElfFile;
 
 const LE: LittleEndian = LittleEndian;
 
 type Header = SectionHeader64<LittleEndian>;
+
+/// The file of a part, and the address that its address 0 becomes.
+pub(crate) struct Part<'a> {
+    pub(crate) bytes: &'a Arc<[u8]>,
+    pub(crate) base: u64,
+}
 
 /// The header of a section that has these bytes of the file, without an address.
 fn header(kind: elf::SectionType, offset: usize, size: usize) -> Header {
@@ -56,7 +63,7 @@ impl Table {
 
 /// Adds a table of sections to the file: unwind tables, given by their addresses, places and sizes, and what the files of the
 /// parts have.
-pub(crate) fn add_sections(file: &mut Vec<u8>, unwind_tables: &[(u64, usize, u64)], parts: &[Placed<'_>]) {
+pub(crate) fn add_sections(file: &mut Vec<u8>, unwind_tables: &[(u64, usize, u64)], parts: &[Part<'_>]) {
     // The first section is none.
     let mut table = Table { names: vec![0], headers: vec![header(elf::SHT_NULL, 0, 0)] };
     for &(address, offset, size) in unwind_tables {
@@ -80,10 +87,10 @@ pub(crate) fn add_sections(file: &mut Vec<u8>, unwind_tables: &[(u64, usize, u64
 }
 
 /// Adds the symbols of all parts, with their addresses in memory. The numbers of their sections stay those of their own files.
-fn add_symbols(file: &mut Vec<u8>, table: &mut Table, parts: &[Placed<'_>]) {
+fn add_symbols(file: &mut Vec<u8>, table: &mut Table, parts: &[Part<'_>]) {
     let (mut local, mut others, mut strings) = (vec![Sym64::default()], Vec::new(), vec![0]);
     for part in parts {
-        let elf = ElfFile { bytes: part.object.bytes.clone(), bias: 0 };
+        let elf = ElfFile { bytes: part.bytes.clone(), bias: 0 };
         let Some((symbols, names)) = elf.raw_symbols().and_then(|symbols| {
             let names = elf.raw_sections()?.section(symbols.string_section()).ok()?.data(LE, &*elf.bytes).ok()?;
             Some((symbols, names))
@@ -111,8 +118,8 @@ fn add_symbols(file: &mut Vec<u8>, table: &mut Table, parts: &[Placed<'_>]) {
 }
 
 /// Adds the debug information of a part, as long as its file at most.
-fn add_debug_information(file: &mut Vec<u8>, table: &mut Table, part: &Placed<'_>) {
-    let elf = ElfFile { bytes: part.object.bytes.clone(), bias: 0 };
+fn add_debug_information(file: &mut Vec<u8>, table: &mut Table, part: &Part<'_>) {
+    let elf = ElfFile { bytes: part.bytes.clone(), bias: 0 };
     let mut left = elf.bytes.len();
     for name in lines::sections() {
         let Some(section) = elf.uncompressed(name).into_iter().next() else { continue };

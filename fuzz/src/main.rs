@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+/// The status of a target that a signal of the user has ended (libFuzzer, `FuzzerOptions.h`).
+const INTERRUPTED: i32 = 72;
+
 const USAGE: &str = "\
 usage: cargo run --release --manifest-path fuzz/Cargo.toml -- [TARGET|all]... [--seconds N] [--input FILE]
 
@@ -177,6 +180,9 @@ fn fuzz(folder: &Path, target: &Target, programs: &Path, options: &Options, is_a
     let status = ended.map_err(|error| format!("cannot run {name}: {error}"))?;
     if status.success() {
         return Ok(());
+    }
+    if status.code() == Some(INTERRUPTED) {
+        return Err(format!("{name} was interrupted"));
     }
     Err(format!("{name} fails; to see it again: --input FILE, with the newest file of {}", artifacts.display()))
 }

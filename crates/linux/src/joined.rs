@@ -98,9 +98,10 @@ impl Joined {
         match self.library(file) {
             Some(library) if library.text.iter().any(is_page_of) => Ok(()),
             Some(_) => Err(Stop::Absent("code of a library that is mapped twice, or not as a whole")),
-            None => Err(match file.path() {
-                Some(path) => Stop::Refused(Refusal { path: path.clone(), reason: Reason::UnnamedLibrary }),
-                None => NO_NEW_CODE,
+            None => Err(match (file.path(), &file.kind) {
+                (Some(_), Kind::Memory(made)) if made.origin == Origin::Guest => NO_NEW_CODE,
+                (Some(path), _) => Stop::Refused(Refusal { path: path.clone(), reason: Reason::UnnamedLibrary }),
+                (None, _) => NO_NEW_CODE,
             }),
         }
     }

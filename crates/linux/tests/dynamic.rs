@@ -177,6 +177,20 @@ fn libraries_that_were_not_named_are_refused_by_name() {
     }
 }
 
+/// It need not be named: it is no library.
+#[test]
+fn code_that_a_program_has_made_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = std::fs::read(gcc("made_code.c", &["-O2", "-D_GNU_SOURCE"])).unwrap();
+    let log = Captured::default();
+    let builder = builder(folder.path());
+    let joined = builder.join(program, &[]).unwrap().unwrap();
+    let (mut machine, stdout) = machine(&Config::new(), &joined, builder.log(log.clone(), Detail::Unknown));
+    assert_eq!(machine.run().unwrap(), 0);
+    assert_eq!(text(&stdout), "Permission denied\nPermission denied\n");
+    assert_eq!(text(&log), "code that a program makes or loads as it runs is not provided\n");
+}
+
 /// A snapshot of a dynamically linked program goes on with the same files.
 #[test]
 fn snapshots_go_on() {
